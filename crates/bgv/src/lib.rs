@@ -1,0 +1,1 @@
+//! The leveled SIMD evaluator: BGV in residue number form.

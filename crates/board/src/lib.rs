@@ -1,0 +1,1 @@
+//! An append-only, crash-safe log of opaque messages.

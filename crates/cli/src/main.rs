@@ -1,0 +1,2 @@
+//! The omr command.
+fn main() {}

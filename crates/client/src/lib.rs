@@ -1,0 +1,1 @@
+//! Senders and recipients: key generation, clues, sealing, decoding.

@@ -1,0 +1,1 @@
+//! Sparse-recovery codes in the clear: power sums, Newton, root finding, Vandermonde.

@@ -1,0 +1,1 @@
+//! The untrusted detector: detect and compress under encryption.

@@ -1,0 +1,1 @@
+//! Row arithmetic modulo one prime, for every instruction set, chosen at run time.

@@ -1,0 +1,1 @@
+//! Parameters, public keys, clues, digests and their wire formats.

@@ -1,0 +1,1 @@
+//! Moduli, bases of primes, polynomials, automorphisms and samplers.

@@ -1,0 +1,1 @@
+//! Secrets, gadgets, key switching, ring switching and noise bounds.

@@ -1,0 +1,1 @@
+//! Real transactions and helpers for tests, demos and benches.
