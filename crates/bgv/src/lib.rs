@@ -1,1 +1,24 @@
 //! The leveled SIMD evaluator: BGV in residue number form.
+//!
+//! Callers see slots, levels and keys; limbs, digits and domains stay inside. A level is a place
+//! in the modulus chain ([`Chain`]); every ciphertext carries the *scale* by which its slots are
+//! multiplied (a known unit modulo p, the trace of modulus switching).
+#![forbid(unsafe_code)]
+
+mod chain;
+mod ciphertext;
+mod encrypt;
+mod error;
+mod evaluator;
+mod keys;
+mod plain;
+mod polynomial;
+
+pub use chain::Chain;
+pub use ciphertext::Ciphertext;
+pub use encrypt::{Decryptor, PublicKey, encrypt_symmetric};
+pub use error::EvalError;
+pub use evaluator::Evaluator;
+pub use keys::GaloisKey;
+pub use plain::Plain;
+pub use polynomial::{RangePolynomial, fermat_depth, fermat_power};

@@ -1,1 +1,32 @@
 //! Moduli, bases of primes, polynomials, automorphisms and samplers.
+//!
+//! A [`Ring`] is `Z[X]/(X^n + 1)` with a universe of primes; a [`Basis`] picks some of them; a
+//! [`Poly`] holds one row of residues for each prime of its basis, in the coefficient domain
+//! ([`Coeff`]) or the evaluation domain ([`Eval`]); mixing them does not compile.
+#![forbid(unsafe_code)]
+
+mod automorphism;
+mod basis;
+mod convert;
+mod embedding;
+mod error;
+mod poly;
+mod primes;
+mod ring;
+mod sample;
+mod xof;
+
+pub use automorphism::{Automorphism, SlotOrder};
+pub use basis::Basis;
+pub use convert::{Raise, Switch, centered_f64, centered_mod};
+pub use embedding::{max_embedding_squared, rms_embedding};
+pub use error::RingError;
+pub use omr_kernels::{Kernels, Modulus, NttTable};
+pub use poly::{Coeff, Eval, Poly};
+pub use primes::{primes_below, primes_near};
+pub use ring::Ring;
+pub use sample::{
+    NarrowGaussian, centered_binomial, fixed_weight, uniform_poly, uniform_residues,
+    uniform_ternary,
+};
+pub use xof::Xof;

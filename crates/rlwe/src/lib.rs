@@ -1,1 +1,18 @@
 //! Secrets, gadgets, key switching, ring switching and noise bounds.
+//!
+//! Ciphertexts are pairs `(c0, c1)` with `c0 + c1 s = m + p e`: the message sits in the low part,
+//! as in BGV. Nothing here knows of slots or levels.
+#![forbid(unsafe_code)]
+
+mod cipher;
+mod descend;
+mod keyswitch;
+pub mod noise;
+mod packing;
+mod secret;
+
+pub use cipher::{Rlwe, decrypt_residues, encrypt, mask};
+pub use descend::Descent;
+pub use keyswitch::{KeyShape, SwitchingKey};
+pub use packing::{KeyError, key_bytes, read_body, write_body};
+pub use secret::{Secret, SecretPoly};

@@ -1,0 +1,113 @@
+use crate::{Chain, Ciphertext, Plain};
+use omr_ring::{Eval, Poly, Ring, centered_binomial, centered_f64, centered_mod, uniform_ternary};
+use omr_rlwe::{Rlwe, Secret, SecretPoly, decrypt_residues, encrypt, mask};
+use rand_core::CryptoRng;
+use zeroize::Zeroize;
+
+/// Encrypts slots with the secret key; the mask comes from (`seed`, `index`), so that only the
+/// body need be sent.
+#[allow(clippy::too_many_arguments)]
+pub fn encrypt_symmetric(
+    ring: &Ring,
+    plain: &Plain,
+    chain: &Chain,
+    level: usize,
+    secret: &SecretPoly,
+    slots: &[u32],
+    (seed, index): (&[u8; 32], u64),
+    rng: &mut impl CryptoRng,
+) -> Ciphertext {
+    let basis = chain.basis(level);
+    let p = plain.p().value();
+    let mut coeffs = plain.encode(slots);
+    let message = ring.lift_plain(&coeffs, p as u32, basis);
+    coeffs.zeroize();
+    let c1 = mask(ring, basis, seed, &[index]);
+    let c0 = encrypt(ring, secret, &message, p, &c1, rng);
+    Ciphertext::new(Rlwe { c0, c1 }, level, 1)
+}
+
+/// A public key: an encryption of zero, so that anybody can encrypt.
+pub struct PublicKey(Rlwe);
+
+impl PublicKey {
+    /// Makes the public key of `secret` for ciphertexts at `level`.
+    pub fn generate(
+        ring: &Ring,
+        p: u64,
+        chain: &Chain,
+        level: usize,
+        secret: &SecretPoly,
+        (seed, index): (&[u8; 32], u64),
+        rng: &mut impl CryptoRng,
+    ) -> Self {
+        let basis = chain.basis(level);
+        let c1 = mask(ring, basis, seed, &[index]);
+        let zero = Poly::zero(ring, basis);
+        Self(Rlwe { c0: encrypt(ring, secret, &zero, p, &c1, rng), c1 })
+    }
+
+    /// Encrypts slots.
+    pub fn encrypt(
+        &self,
+        ring: &Ring,
+        plain: &Plain,
+        level: usize,
+        slots: &[u32],
+        rng: &mut impl CryptoRng,
+    ) -> Ciphertext {
+        let basis = self.0.basis();
+        let p = plain.p().value();
+        let mut small = |coeffs: Vec<i64>, factor: u64| -> Poly<Eval> {
+            let mut poly = ring.forward(ring.lift_signed(&coeffs, basis));
+            ring.scale_assign(&mut poly, |m| m.reduce(factor));
+            poly
+        };
+        let mut blind = small(uniform_ternary(rng, ring.n()), 1);
+        let mut c0 = small(centered_binomial(rng, ring.n()), p);
+        let mut c1 = small(centered_binomial(rng, ring.n()), p);
+        ring.mul_add_assign(&mut c0, &self.0.c0, &blind);
+        ring.mul_add_assign(&mut c1, &self.0.c1, &blind);
+        blind.zeroize();
+        let message = ring.lift_plain(&plain.encode(slots), p as u32, basis);
+        ring.add_assign(&mut c0, &message);
+        Ciphertext::new(Rlwe { c0, c1 }, level, 1)
+    }
+}
+
+/// The recipient's side: decrypts, and measures noise.
+pub struct Decryptor<'a> {
+    /// The ring.
+    pub ring: &'a Ring,
+    /// The slots.
+    pub plain: &'a Plain,
+    /// The secret key.
+    pub secret: &'a Secret,
+}
+
+impl Decryptor<'_> {
+    fn value(&self, ct: &Ciphertext) -> Poly<omr_ring::Coeff> {
+        let secret = self.secret.poly(self.ring, ct.parts[0].basis());
+        let pair = Rlwe { c0: ct.parts[0].clone(), c1: ct.parts[1].clone() };
+        decrypt_residues(self.ring, &pair, &secret)
+    }
+
+    /// The slots. Panics: when the ciphertext is not relinearised.
+    pub fn decrypt(&self, ct: &Ciphertext) -> Vec<u32> {
+        assert_eq!(ct.parts.len(), 2, "a relinearised ciphertext");
+        let p = self.plain.p();
+        let unscale = p.inv(ct.scale);
+        let slots = self.plain.decode(centered_mod(self.ring, self.value(ct), p));
+        slots.iter().map(|&x| p.mul(u64::from(x), unscale) as u32).collect()
+    }
+
+    /// The coefficients of the noise `v = m + p e`, as integers.
+    pub fn noise(&self, ct: &Ciphertext) -> Vec<f64> {
+        centered_f64(self.ring, &self.value(ct))
+    }
+
+    /// log2 of the root mean square of the noise over the embeddings.
+    pub fn noise_bits(&self, ct: &Ciphertext) -> f64 {
+        omr_ring::rms_embedding(&self.noise(ct)).log2()
+    }
+}

@@ -1,0 +1,234 @@
+use crate::{Chain, Ciphertext, EvalError, GaloisKey, Plain};
+use omr_ring::{Eval, Modulus, Poly, Ring, Switch};
+use omr_rlwe::{Rlwe, SwitchingKey};
+
+/// Homomorphic operations. Holds no secret; `Send + Sync`.
+#[derive(Clone, Copy)]
+pub struct Evaluator<'a> {
+    /// The ring.
+    pub ring: &'a Ring,
+    /// The slots.
+    pub plain: &'a Plain,
+    /// The modulus chain.
+    pub chain: &'a Chain,
+}
+
+impl Evaluator<'_> {
+    fn p(&self) -> &Modulus {
+        self.plain.p()
+    }
+
+    fn same(&self, a: &Ciphertext, b: &Ciphertext) -> Result<(), EvalError> {
+        if a.level != b.level {
+            return Err(EvalError::Level { expected: a.level, found: b.level });
+        }
+        if a.scale != b.scale {
+            return Err(EvalError::Scale { expected: a.scale, found: b.scale });
+        }
+        match a.parts.len() == b.parts.len() {
+            true => Ok(()),
+            false => {
+                Err(EvalError::Parts { expected: a.parts.len(), found: b.parts.len() })
+            }
+        }
+    }
+
+    fn expect_parts(ct: &Ciphertext, expected: usize) -> Result<(), EvalError> {
+        match ct.parts.len() {
+            found if found == expected => Ok(()),
+            found => Err(EvalError::Parts { expected, found }),
+        }
+    }
+
+    fn level_exists(&self, level: usize) -> Result<(), EvalError> {
+        match level < self.chain.len() {
+            true => Ok(()),
+            false => Err(EvalError::Exhausted { levels: self.chain.len(), found: level }),
+        }
+    }
+
+    /// `a += b`. Errors: levels, scales or numbers of parts differ.
+    pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), EvalError> {
+        self.same(a, b)?;
+        a.parts.iter_mut().zip(&b.parts).for_each(|(x, y)| self.ring.add_assign(x, y));
+        Ok(())
+    }
+
+    /// `a -= b`. Errors: levels, scales or numbers of parts differ.
+    pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), EvalError> {
+        self.same(a, b)?;
+        a.parts.iter_mut().zip(&b.parts).for_each(|(x, y)| self.ring.sub_assign(x, y));
+        Ok(())
+    }
+
+    /// `a = -a`.
+    pub fn neg_assign(&self, a: &mut Ciphertext) {
+        a.parts.iter_mut().for_each(|x| self.ring.neg_assign(x));
+    }
+
+    /// Adds encoded slots.
+    pub fn add_plain_assign(&self, a: &mut Ciphertext, coeffs: &[u32]) {
+        let p = self.p();
+        let scaled: Vec<u32> =
+            coeffs.iter().map(|&c| p.mul(u64::from(c), a.scale) as u32).collect();
+        let basis = a.parts[0].basis().clone();
+        let plain = self.ring.lift_plain(&scaled, p.value() as u32, &basis);
+        self.ring.add_assign(&mut a.parts[0], &plain);
+    }
+
+    /// Adds the constant `c` to every slot.
+    pub fn add_constant_assign(&self, a: &mut Ciphertext, c: u64) {
+        let centered = self.p().to_centered(self.p().mul(self.p().reduce(c), a.scale));
+        self.ring.each_row(&mut a.parts[0], |id, row| {
+            let m = self.ring.modulus(id);
+            let constant = m.from_i64(centered);
+            row.iter_mut().for_each(|x| *x = m.add(*x, constant));
+        });
+    }
+
+    /// Multiplies by an encoded plaintext in the evaluation domain (of scale 1).
+    pub fn mul_plain_assign(&self, a: &mut Ciphertext, plain: &Poly<Eval>) {
+        a.parts.iter_mut().for_each(|x| self.ring.mul_assign(x, plain));
+    }
+
+    /// `acc += a * plain`. Errors: levels, scales or numbers of parts differ.
+    pub fn mul_plain_add(
+        &self,
+        acc: &mut Ciphertext,
+        a: &Ciphertext,
+        plain: &Poly<Eval>,
+    ) -> Result<(), EvalError> {
+        self.same(acc, a)?;
+        for (x, y) in acc.parts.iter_mut().zip(&a.parts) {
+            self.ring.mul_add_assign(x, y, plain);
+        }
+        Ok(())
+    }
+
+    /// Multiplies every slot by the scalar `c`; the noise grows by `|c|`, `c` centred.
+    pub fn mul_scalar_assign(&self, a: &mut Ciphertext, c: u64) {
+        let centered = self.p().to_centered(self.p().reduce(c));
+        a.parts.iter_mut().for_each(|x| self.ring.scale_assign(x, |m| m.from_i64(centered)));
+    }
+
+    /// Multiplies by `X^k`.
+    pub fn mul_monomial_assign(&self, a: &mut Ciphertext, k: usize) {
+        let n = self.ring.n();
+        let mut coeffs = vec![0; n];
+        coeffs[k % n] = if k % (2 * n) < n { 1 } else { -1 };
+        let monomial = self.ring.forward(self.ring.lift_signed(&coeffs, a.parts[0].basis()));
+        self.mul_plain_assign(a, &monomial);
+    }
+
+    /// `sum_i c_i * a_i`, at the scale of choice: each scalar absorbs its term's scale.
+    /// Errors: no term, levels differ, or a term is not relinearised.
+    pub fn linear_combination(
+        &self,
+        terms: &[(u64, &Ciphertext)],
+        scale: u64,
+    ) -> Result<Ciphertext, EvalError> {
+        let (_, first) = terms.first().ok_or(EvalError::Parts { expected: 2, found: 0 })?;
+        let basis = first.parts[0].basis();
+        let mut out =
+            Ciphertext { parts: vec![], level: first.level, scale: self.p().reduce(scale) };
+        for _ in 0..2 {
+            out.parts.push(Poly::zero(self.ring, basis));
+        }
+        for (c, term) in terms {
+            Self::expect_parts(term, 2)?;
+            if term.level != first.level {
+                return Err(EvalError::Level { expected: first.level, found: term.level });
+            }
+            let p = self.p();
+            let factor = p.mul(p.reduce(*c), p.mul(out.scale, p.inv(term.scale)));
+            let centered = p.to_centered(factor);
+            for (acc, part) in out.parts.iter_mut().zip(&term.parts) {
+                self.ring.scale_add_assign(acc, part, |m| m.from_i64(centered));
+            }
+        }
+        Ok(out)
+    }
+
+    /// The product in three parts, not yet relinearised. Errors: levels differ.
+    pub fn tensor(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, EvalError> {
+        Self::expect_parts(a, 2)?;
+        Self::expect_parts(b, 2)?;
+        if a.level != b.level {
+            return Err(EvalError::Level { expected: a.level, found: b.level });
+        }
+        let product = |x: &Poly<Eval>, y: &Poly<Eval>| {
+            let mut out = x.clone();
+            self.ring.mul_assign(&mut out, y);
+            out
+        };
+        let mut middle = product(&a.parts[0], &b.parts[1]);
+        self.ring.mul_add_assign(&mut middle, &a.parts[1], &b.parts[0]);
+        let parts = vec![
+            product(&a.parts[0], &b.parts[0]),
+            middle,
+            product(&a.parts[1], &b.parts[1]),
+        ];
+        Ok(Ciphertext { parts, level: a.level, scale: self.p().mul(a.scale, b.scale) })
+    }
+
+    /// Relinearises and switches to level `to` in one step: the special primes and the level's
+    /// are dropped together. Errors: not three parts, or no such level.
+    pub fn relinearise(
+        &self,
+        ct: &Ciphertext,
+        key: &SwitchingKey,
+        to: usize,
+    ) -> Result<Ciphertext, EvalError> {
+        Self::expect_parts(ct, 3)?;
+        self.level_exists(to)?;
+        let mut raised = key.raise(self.ring, &ct.parts[2]);
+        key.add_scaled(self.ring, &mut raised, &ct.parts[0], Some(&ct.parts[1]));
+        let scale = self.p().mul(ct.scale, key.special_mod(self.ring, self.p()));
+        Ok(self.switch_pair(&raised, scale, to))
+    }
+
+    fn switch_pair(&self, pair: &Rlwe, scale: u64, to: usize) -> Ciphertext {
+        let down = Switch::new(self.ring, pair.basis(), self.chain.basis(to), self.p());
+        let parts = vec![down.apply(self.ring, &pair.c0), down.apply(self.ring, &pair.c1)];
+        Ciphertext { parts, level: to, scale: self.p().mul(scale, down.factor()) }
+    }
+
+    /// The product, one level down. Errors: as [`Self::tensor`] and [`Self::relinearise`].
+    pub fn mul(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        key: &SwitchingKey,
+    ) -> Result<Ciphertext, EvalError> {
+        self.relinearise(&self.tensor(a, b)?, key, a.level + 1)
+    }
+
+    /// The ciphertext at a lower level (the same one: a copy). Errors: a level above its own.
+    pub fn at_level(&self, ct: &Ciphertext, level: usize) -> Result<Ciphertext, EvalError> {
+        Self::expect_parts(ct, 2)?;
+        self.level_exists(level)?;
+        if level < ct.level {
+            return Err(EvalError::Level { expected: ct.level, found: level });
+        }
+        if level == ct.level {
+            return Ok(ct.clone());
+        }
+        let pair = Rlwe { c0: ct.parts[0].clone(), c1: ct.parts[1].clone() };
+        Ok(self.switch_pair(&pair, ct.scale, level))
+    }
+
+    /// The image under the key's automorphism: a rotation, the swap of rows, or any other.
+    /// Errors: not two parts.
+    pub fn automorphism(
+        &self,
+        ct: &Ciphertext,
+        key: &GaloisKey,
+    ) -> Result<Ciphertext, EvalError> {
+        Self::expect_parts(ct, 2)?;
+        let pair = Rlwe { c0: ct.parts[0].clone(), c1: ct.parts[1].clone() };
+        let switched = key.key.switch(self.ring, &pair, self.p());
+        let image = |part| key.automorphism.apply(self.ring, part);
+        let parts = vec![image(&switched.c0), image(&switched.c1)];
+        Ok(Ciphertext { parts, level: ct.level, scale: ct.scale })
+    }
+}

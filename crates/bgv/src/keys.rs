@@ -1,0 +1,57 @@
+use omr_ring::{Automorphism, Ring};
+use omr_rlwe::{KeyShape, SecretPoly, SwitchingKey};
+use rand_core::CryptoRng;
+
+/// The key of one automorphism `X -> X^g`: switches from `s` to its preimage, so that the image of
+/// the result is again under `s`.
+pub struct GaloisKey {
+    pub(crate) automorphism: Automorphism,
+    pub(crate) key: SwitchingKey,
+}
+
+impl GaloisKey {
+    /// Makes the key of exponent `g` for `secret`, over the shape's primes.
+    #[allow(clippy::too_many_arguments)]
+    pub fn generate(
+        ring: &Ring,
+        shape: &KeyShape,
+        secret: &SecretPoly,
+        g: usize,
+        p: u64,
+        (seed, index): (&[u8; 32], u64),
+        rng: &mut impl CryptoRng,
+    ) -> Self {
+        let preimage = secret.image(ring, &Automorphism::new(ring.n(), inverse(g, 2 * ring.n())));
+        let key = SwitchingKey::generate(ring, shape, secret, &preimage, p, seed, index, rng);
+        Self { automorphism: Automorphism::new(ring.n(), g), key }
+    }
+
+    /// From a switching key that was made by [`GaloisKey::generate`] for the same `g`.
+    pub fn from_switching_key(ring: &Ring, g: usize, key: SwitchingKey) -> Self {
+        Self { automorphism: Automorphism::new(ring.n(), g), key }
+    }
+
+    /// The exponent.
+    pub fn exponent(&self) -> usize {
+        self.automorphism.exponent()
+    }
+
+    /// Its switching key.
+    pub fn switching_key(&self) -> &SwitchingKey {
+        &self.key
+    }
+
+    /// Its permutation of evaluation rows.
+    pub fn automorphism(&self) -> &Automorphism {
+        &self.automorphism
+    }
+}
+
+/// `g^-1` modulo a power of two (Newton).
+fn inverse(g: usize, modulus: usize) -> usize {
+    let mut x: usize = 1;
+    for _ in 0..6 {
+        x = x.wrapping_mul(2usize.wrapping_sub(g.wrapping_mul(x)));
+    }
+    x & (modulus - 1)
+}

@@ -1,0 +1,69 @@
+use omr_ring::{Kernels, Modulus, NttTable, RingError, SlotOrder};
+
+/// Plaintexts: `n` slots modulo a prime `p = 1 mod 2n`, as two rows of `n/2` (Smart, Vercauteren).
+pub struct Plain {
+    table: NttTable,
+    order: SlotOrder,
+    kernels: &'static Kernels,
+}
+
+impl Plain {
+    /// Slots modulo `p` in dimension `n`.
+    pub fn new(p: u64, n: usize, kernels: &'static Kernels) -> Result<Self, RingError> {
+        let table = NttTable::new(Modulus::new(p)?, n)?;
+        Ok(Self { table, order: SlotOrder::new(n), kernels })
+    }
+
+    /// The plaintext modulus.
+    pub fn p(&self) -> &Modulus {
+        self.table.modulus()
+    }
+
+    /// How many slots.
+    pub fn n(&self) -> usize {
+        self.table.n()
+    }
+
+    /// Where each slot lies in the evaluation domain.
+    pub fn order(&self) -> &SlotOrder {
+        &self.order
+    }
+
+    /// The `psi^e` at which slot values are evaluations.
+    pub fn root(&self, exponent: usize) -> u64 {
+        self.p().pow(self.table.psi(), exponent as u64)
+    }
+
+    /// The polynomial whose slots (row 0, then row 1) are `slots`, residues modulo p.
+    /// `scratch`: n words. Panics: on a wrong length.
+    pub fn encode_into(&self, slots: &[u32], scratch: &mut [u64], out: &mut [u32]) {
+        assert_eq!(slots.len(), self.n(), "one value a slot");
+        for (&slot, &position) in slots.iter().zip(self.order.positions()) {
+            scratch[position as usize] = u64::from(slot);
+        }
+        self.finish(scratch, out);
+    }
+
+    /// The polynomial with these values in evaluation order (not slot order).
+    pub fn encode_evaluations(&self, scratch: &mut [u64], out: &mut [u32]) {
+        self.finish(scratch, out);
+    }
+
+    fn finish(&self, scratch: &mut [u64], out: &mut [u32]) {
+        self.kernels.ntt_inverse(&self.table, scratch);
+        out.iter_mut().zip(scratch).for_each(|(o, s)| *o = *s as u32);
+    }
+
+    /// The polynomial whose slots are `slots`.
+    pub fn encode(&self, slots: &[u32]) -> Vec<u32> {
+        let mut out = vec![0; self.n()];
+        self.encode_into(slots, &mut vec![0; self.n()], &mut out);
+        out
+    }
+
+    /// The slots of a polynomial modulo p.
+    pub fn decode(&self, mut coeffs: Vec<u64>) -> Vec<u32> {
+        self.kernels.ntt_forward(&self.table, &mut coeffs);
+        self.order.positions().iter().map(|&i| coeffs[i as usize] as u32).collect()
+    }
+}

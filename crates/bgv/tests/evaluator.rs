@@ -1,0 +1,196 @@
+//! Properties `dec(op(enc(x))) = op(x)` of the evaluator, at an insecure small dimension.
+use omr_bgv::*;
+use omr_ring::*;
+use omr_rlwe::*;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
+const P: u64 = 786_433;
+const N: usize = 1 << 10;
+
+struct Insecure {
+    ring: Ring,
+    plain: Plain,
+    chain: Chain,
+    secret: Secret,
+    rng: ChaCha20Rng,
+    special: Basis,
+}
+
+impl Insecure {
+    fn new(levels: usize, seed: u64) -> Self {
+        let mut primes = primes_near(36.0, 1 << 16, levels, &[P]).unwrap();
+        primes.extend(primes_below(49, 1 << 16, levels.div_ceil(2), &primes).unwrap());
+        let ring = Ring::new(N, &primes).unwrap();
+        let plain = Plain::new(P, N, ring.kernels()).unwrap();
+        let chain = Chain::new((0..levels - 1).map(|l| Basis::new(0..levels - l)).collect());
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let secret = Secret::fixed_weight(&mut rng, N, 64, 20.0);
+        let special = Basis::new(levels..primes.len());
+        Self { ring, plain, chain, secret, rng, special }
+    }
+
+    fn ev(&self) -> Evaluator<'_> {
+        Evaluator { ring: &self.ring, plain: &self.plain, chain: &self.chain }
+    }
+
+    fn slots(&mut self) -> Vec<u32> {
+        (0..N).map(|_| (self.rng.next_u64() % P) as u32).collect()
+    }
+
+    fn encrypt(&mut self, slots: &[u32]) -> Ciphertext {
+        let secret = self.secret.poly(&self.ring, self.chain.basis(0));
+        let index = self.rng.next_u64();
+        let at = (&[1; 32], index);
+        encrypt_symmetric(
+            &self.ring, &self.plain, &self.chain, 0, &secret, slots, at, &mut self.rng,
+        )
+    }
+
+    fn shape(&self, dnum: usize) -> KeyShape {
+        KeyShape::new(self.chain.basis(0), dnum, &self.special)
+    }
+
+    fn relin(&mut self, dnum: usize) -> SwitchingKey {
+        let shape = self.shape(dnum);
+        let s = self.secret.poly(&self.ring, &shape.extended());
+        let square = s.product(&self.ring, &s);
+        SwitchingKey::generate(&self.ring, &shape, &square, &s, P, &[2; 32], 0, &mut self.rng)
+    }
+
+    fn galois(&mut self, g: usize) -> GaloisKey {
+        let shape = self.shape(2);
+        let s = self.secret.poly(&self.ring, &shape.extended());
+        let at = (&[3; 32], g as u64);
+        GaloisKey::generate(&self.ring, &shape, &s, g, P, at, &mut self.rng)
+    }
+
+    fn open(&self, ct: &Ciphertext) -> Vec<u32> {
+        Decryptor { ring: &self.ring, plain: &self.plain, secret: &self.secret }.decrypt(ct)
+    }
+}
+
+fn zip(a: &[u32], b: &[u32], f: impl Fn(u64, u64) -> u64) -> Vec<u32> {
+    a.iter().zip(b).map(|(&x, &y)| (f(x.into(), y.into()) % P) as u32).collect()
+}
+
+#[test]
+fn linear_operations() {
+    let mut t = Insecure::new(4, 1);
+    let (a, b) = (t.slots(), t.slots());
+    let (x, y) = (t.encrypt(&a), t.encrypt(&b));
+    assert_eq!(t.open(&x), a);
+    let ev = t.ev();
+    let mut sum = x.clone();
+    ev.add_assign(&mut sum, &y).unwrap();
+    assert_eq!(t.open(&sum), zip(&a, &b, |x, y| x + y));
+    ev.sub_assign(&mut sum, &y).unwrap();
+    ev.neg_assign(&mut sum);
+    assert_eq!(t.open(&sum), zip(&a, &a, |x, _| P - x));
+    let mut c = x.clone();
+    ev.add_constant_assign(&mut c, P - 5);
+    ev.mul_scalar_assign(&mut c, 786_000);
+    assert_eq!(t.open(&c), zip(&a, &a, |x, _| (x + P - 5) * 786_000));
+    ev.add_plain_assign(&mut c, &t.plain.encode(&b));
+    assert_eq!(t.open(&c), zip(&a, &b, |x, y| (x + P - 5) * 786_000 + y));
+    let mut d = x.clone();
+    let encoded = t.ring.lift_plain(&t.plain.encode(&b), P as u32, t.chain.basis(0));
+    ev.mul_plain_assign(&mut d, &encoded);
+    ev.mul_plain_add(&mut d, &x, &encoded).unwrap();
+    assert_eq!(t.open(&d), zip(&a, &b, |x, y| 2 * x * y));
+    let low = ev.at_level(&d, 1).unwrap();
+    assert_ne!(low.scale(), 1, "switching leaves a scale");
+    assert_eq!(t.open(&low), zip(&a, &b, |x, y| 2 * x * y));
+    let mixed = ev.linear_combination(&[(3, &low), (7, &ev.at_level(&y, 1).unwrap())], 11).unwrap();
+    assert_eq!(t.open(&mixed), zip(&a, &b, |x, y| 6 * (x * y % P) + 7 * y));
+}
+
+#[test]
+fn products_for_every_digit_count() {
+    for dnum in 1..=4 {
+        let mut t = Insecure::new(8, 10 + dnum as u64);
+        let key = t.relin(dnum);
+        let (a, b) = (t.slots(), t.slots());
+        let (x, y) = (t.encrypt(&a), t.encrypt(&b));
+        if dnum == 1 {
+            continue; // half of the primes are special: one digit would not fit under them
+        }
+        let ev = t.ev();
+        let mut product = ev.mul(&x, &y, &key).unwrap();
+        let mut expected = zip(&a, &b, |x, y| x * y);
+        assert_eq!(t.open(&product), expected);
+        for _ in 0..5 {
+            product = ev.mul(&product, &product, &key).unwrap();
+            expected = zip(&expected, &expected, |x, y| x * y);
+            assert_eq!(t.open(&product), expected);
+        }
+        assert!(matches!(ev.mul(&product, &product, &key), Err(EvalError::Exhausted { .. })));
+    }
+}
+
+#[test]
+fn automorphisms_move_slots() {
+    let mut t = Insecure::new(6, 3);
+    let a = t.slots();
+    let x = t.encrypt(&a);
+    for steps in [1, 5, N / 2 - 1] {
+        let key = t.galois(Automorphism::rotation(N, steps));
+        let turned = t.open(&t.ev().automorphism(&x, &key).unwrap());
+        let expected: Vec<u32> = (0..N)
+            .map(|i| a[i / (N / 2) * (N / 2) + (i + steps) % (N / 2)])
+            .collect();
+        assert_eq!(turned, expected);
+    }
+    let swap = t.galois(Automorphism::row_swap(N));
+    let swapped = t.open(&t.ev().automorphism(&x, &swap).unwrap());
+    assert_eq!(swapped, [&a[N / 2..], &a[..N / 2]].concat());
+}
+
+#[test]
+fn monomials_and_public_encryption() {
+    let mut t = Insecure::new(4, 4);
+    let a = t.slots();
+    let mut x = t.encrypt(&a);
+    t.ev().mul_monomial_assign(&mut x, N + 3);
+    t.ev().mul_monomial_assign(&mut x, N - 3);
+    assert_eq!(t.open(&x), a);
+    let secret = t.secret.poly(&t.ring, t.chain.basis(0));
+    let key = PublicKey::generate(&t.ring, P, &t.chain, 0, &secret, (&[9; 32], 0), &mut t.rng);
+    let y = key.encrypt(&t.ring, &t.plain, 0, &a, &mut t.rng);
+    assert_eq!(t.open(&y), a);
+}
+
+#[test]
+fn range_polynomial_and_fermat_make_an_indicator() {
+    let mut t = Insecure::new(34, 5);
+    let key = t.relin(2);
+    let window = RangePolynomial::new(t.plain.p(), 38, 8);
+    let mut a = t.slots();
+    for (i, x) in a.iter_mut().enumerate().take(100) {
+        *x = ((P as i64 + i as i64 - 50) % P as i64) as u32;
+    }
+    let x = t.encrypt(&a);
+    let ev = t.ev();
+    let g = window.evaluate(&ev, &x, &key).unwrap();
+    assert_eq!(g.level(), window.depth());
+    let power = fermat_power(&ev, &g, &key, &mut || {}).unwrap();
+    assert_eq!(power.level(), window.depth() + fermat_depth(P));
+    let expected: Vec<u32> = a
+        .iter()
+        .map(|&x| u32::from((39..=P as u32 - 39).contains(&x)))
+        .collect();
+    assert_eq!(t.open(&power), expected);
+}
+
+#[test]
+fn mismatched_operands_are_told() {
+    let mut t = Insecure::new(4, 6);
+    let a = t.slots();
+    let x = t.encrypt(&a);
+    let ev = t.ev();
+    let low = ev.at_level(&x, 1).unwrap();
+    let mut y = x.clone();
+    assert_eq!(ev.add_assign(&mut y, &low), Err(EvalError::Level { expected: 0, found: 1 }));
+    assert!(ev.at_level(&low, 0).is_err());
+    assert!(matches!(ev.linear_combination(&[], 1), Err(EvalError::Parts { .. })));
+}

@@ -1,0 +1,91 @@
+use crate::{Eval, Poly, Ring};
+
+/// Which evaluation point holds which plaintext slot, for a power-of-two ring.
+///
+/// Slot `(row, column)` of the 2 x n/2 matrix of slots lies at the root with exponent
+/// `(-1)^row * 5^column` modulo 2n (Halevi and Shoup's hypercube for powers of two).
+pub struct SlotOrder {
+    n: usize,
+    position: Vec<u32>,
+}
+
+impl SlotOrder {
+    /// The order for dimension `n`.
+    pub fn new(n: usize) -> Self {
+        let mask = 2 * n - 1;
+        let mut position = vec![0; n];
+        let mut exponent = 1usize;
+        for column in 0..n / 2 {
+            position[column] = position_of(exponent, n);
+            position[column + n / 2] = position_of(2 * n - exponent, n);
+            exponent = exponent * 5 & mask;
+        }
+        Self { n, position }
+    }
+
+    /// The index, in the evaluation domain, of each slot (row 0, then row 1).
+    pub fn positions(&self) -> &[u32] {
+        &self.position
+    }
+
+    /// The exponent `e` of the root `psi^e` where slot `i` lies.
+    pub fn exponent(&self, slot: usize) -> usize {
+        exponent_at(self.position[slot] as usize, self.n)
+    }
+}
+
+/// The exponent of the root at evaluation index `j`: `2 brv(j) + 1`.
+fn exponent_at(j: usize, n: usize) -> usize {
+    let bits = n.trailing_zeros();
+    2 * (j.reverse_bits() >> (usize::BITS - bits)) + 1
+}
+
+fn position_of(exponent: usize, n: usize) -> u32 {
+    let bits = n.trailing_zeros();
+    ((exponent >> 1).reverse_bits() >> (usize::BITS - bits)) as u32
+}
+
+/// The automorphism `X -> X^g`, `g` odd, as a permutation of evaluation rows.
+#[derive(Clone, Debug)]
+pub struct Automorphism {
+    g: usize,
+    index: Vec<u32>,
+}
+
+impl Automorphism {
+    /// `X -> X^g` in dimension `n`. Panics: when `g` is even.
+    pub fn new(n: usize, g: usize) -> Self {
+        assert!(g % 2 == 1, "an automorphism's exponent is odd");
+        let mask = 2 * n - 1;
+        let index = (0..n).map(|j| position_of(exponent_at(j, n) * (g & mask) & mask, n)).collect();
+        Self { g: g & mask, index }
+    }
+
+    /// The exponent of the rotation of slot rows to the left by `steps`: `5^steps` modulo 2n.
+    pub fn rotation(n: usize, steps: usize) -> usize {
+        let mask = 2 * n - 1;
+        (0..steps % (n / 2)).fold(1, |g, _| g * 5 & mask)
+    }
+
+    /// The exponent that swaps the two slot rows.
+    pub fn row_swap(n: usize) -> usize {
+        2 * n - 1
+    }
+
+    /// The exponent `g`.
+    pub fn exponent(&self) -> usize {
+        self.g
+    }
+
+    /// For each evaluation index of the image, the index it is read from.
+    pub fn indices(&self) -> &[u32] {
+        &self.index
+    }
+
+    /// The image of `a`.
+    pub fn apply(&self, ring: &Ring, a: &Poly<Eval>) -> Poly<Eval> {
+        let mut out = Poly::zero(ring, a.basis());
+        ring.each_row(&mut out, |id, row| ring.kernels().gather(row, a.row_of(id), &self.index));
+        out
+    }
+}

@@ -1,0 +1,58 @@
+use std::sync::Arc;
+
+/// An ordered set of primes of a [`crate::Ring`], by their position in its universe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Basis(Arc<[usize]>);
+
+impl Basis {
+    /// The basis of these primes, in this order.
+    pub fn new(ids: impl IntoIterator<Item = usize>) -> Self {
+        Self(ids.into_iter().collect())
+    }
+
+    /// The primes' positions in the universe.
+    pub fn ids(&self) -> &[usize] {
+        &self.0
+    }
+
+    /// How many primes (limbs).
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no prime.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether prime `id` belongs to it.
+    pub fn contains(&self, id: usize) -> bool {
+        self.0.contains(&id)
+    }
+
+    /// The limb that holds prime `id`.
+    pub fn position(&self, id: usize) -> Option<usize> {
+        self.0.iter().position(|&x| x == id)
+    }
+
+    /// Its primes, then those of `other` that it lacks.
+    pub fn union(&self, other: &Basis) -> Basis {
+        let added = other.0.iter().filter(|&&id| !self.contains(id));
+        Basis::new(self.0.iter().chain(added).copied())
+    }
+
+    /// Its primes that `other` lacks.
+    pub fn minus(&self, other: &Basis) -> Basis {
+        Basis::new(self.0.iter().filter(|&&id| !other.contains(id)).copied())
+    }
+
+    /// Its primes that `other` has too.
+    pub fn intersection(&self, other: &Basis) -> Basis {
+        Basis::new(self.0.iter().filter(|&&id| other.contains(id)).copied())
+    }
+
+    /// Whether all its primes belong to `other`.
+    pub fn is_subset(&self, other: &Basis) -> bool {
+        self.0.iter().all(|&id| other.contains(id))
+    }
+}

@@ -1,0 +1,33 @@
+use rustfft::{FftPlanner, num_complex::Complex};
+use zeroize::Zeroize;
+
+/// `|a(zeta)|^2` at every complex embedding `zeta = exp(i pi (4 j + 1) / n)` (the other half are
+/// their conjugates).
+fn embeddings(coeffs: &[f64]) -> Vec<Complex<f64>> {
+    let half = coeffs.len() / 2;
+    let mut values: Vec<Complex<f64>> = (0..half)
+        .map(|k| {
+            let twist = std::f64::consts::PI * k as f64 / coeffs.len() as f64;
+            Complex::new(coeffs[k], coeffs[k + half]) * Complex::from_polar(1.0, twist)
+        })
+        .collect();
+    FftPlanner::new().plan_fft_inverse(half).process(&mut values);
+    values
+}
+
+/// The largest `|a(zeta)|^2` over all complex embeddings. Wipes what it computed.
+pub fn max_embedding_squared(coeffs: &[f64]) -> f64 {
+    let mut values = embeddings(coeffs);
+    let max = values.iter().map(Complex::norm_sqr).fold(0.0, f64::max);
+    values.iter_mut().for_each(|v| {
+        v.re.zeroize();
+        v.im.zeroize();
+    });
+    max
+}
+
+/// The root mean square of `|a(zeta)|` over all embeddings: `sqrt(n)` times that of the
+/// coefficients (Parseval).
+pub fn rms_embedding(coeffs: &[f64]) -> f64 {
+    coeffs.iter().map(|c| c * c).sum::<f64>().sqrt()
+}

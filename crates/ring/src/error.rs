@@ -1,0 +1,23 @@
+/// What can be wrong with a ring or a basis.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RingError {
+    /// A prime does not suit the ring.
+    #[error("modulus: {0}")]
+    Modulus(#[from] omr_kernels::KernelError),
+    /// Two equal primes in one universe.
+    #[error("expected distinct primes, found {0} twice")]
+    Repeated(u64),
+    /// Not enough primes of the wanted size.
+    #[error("expected {expected} primes of {bits} bits that are 1 mod {step}, found {found}")]
+    TooFewPrimes {
+        /// How many were asked for.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+        /// Their size in bits.
+        bits: u32,
+        /// The step 2n.
+        step: u64,
+    },
+}

@@ -1,0 +1,187 @@
+use crate::{Basis, Coeff, Eval, Poly, RingError};
+use omr_kernels::{Kernels, Modulus, NttTable};
+use rayon::prelude::*;
+
+/// Rows at least this long are spread over the threads.
+const PARALLEL_FROM: usize = 1 << 14;
+
+/// The ring `Z[X]/(X^n + 1)` with a universe of primes that are 1 modulo 2n.
+pub struct Ring {
+    n: usize,
+    kernels: &'static Kernels,
+    tables: Vec<NttTable>,
+}
+
+impl Ring {
+    /// A ring of dimension `n` (a power of two) over `primes`, with the best kernels of this CPU.
+    ///
+    /// Errors: a prime that is repeated, not prime, over 50 bits or not 1 modulo 2n.
+    pub fn new(n: usize, primes: &[u64]) -> Result<Self, RingError> {
+        Self::with_kernels(n, primes, Kernels::detect())
+    }
+
+    /// The same with given kernels.
+    pub fn with_kernels(
+        n: usize,
+        primes: &[u64],
+        kernels: &'static Kernels,
+    ) -> Result<Self, RingError> {
+        for (i, q) in primes.iter().enumerate() {
+            if primes[..i].contains(q) {
+                return Err(RingError::Repeated(*q));
+            }
+        }
+        let tables = primes
+            .par_iter()
+            .map(|&q| Ok(NttTable::new(Modulus::new(q)?, n)?))
+            .collect::<Result<Vec<_>, RingError>>()?;
+        Ok(Self { n, kernels, tables })
+    }
+
+    /// The dimension.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The row operations in use.
+    pub fn kernels(&self) -> &'static Kernels {
+        self.kernels
+    }
+
+    /// The transform table of prime `id`.
+    pub fn table(&self, id: usize) -> &NttTable {
+        &self.tables[id]
+    }
+
+    /// Prime `id`.
+    pub fn modulus(&self, id: usize) -> &Modulus {
+        self.tables[id].modulus()
+    }
+
+    /// All primes.
+    pub fn everything(&self) -> Basis {
+        Basis::new(0..self.tables.len())
+    }
+
+    /// The product of the basis, in bits.
+    pub fn log2(&self, basis: &Basis) -> f64 {
+        basis.ids().iter().map(|&id| (self.modulus(id).value() as f64).log2()).sum()
+    }
+
+    /// The product of the basis modulo `m`.
+    pub fn product_mod(&self, basis: &Basis, m: &Modulus) -> u64 {
+        basis.ids().iter().fold(m.reduce(1), |acc, &id| {
+            m.mul(acc, m.reduce(self.modulus(id).value()))
+        })
+    }
+
+    /// Whether work on rows of this ring is spread over threads.
+    pub fn is_parallel(&self) -> bool {
+        self.n >= PARALLEL_FROM && rayon::current_num_threads() > 1
+    }
+
+    /// Calls `f(prime, row)` for every row, on several threads when rows are long.
+    pub fn each_row<D>(&self, a: &mut Poly<D>, f: impl Fn(usize, &mut [u64]) + Send + Sync) {
+        let parallel = self.is_parallel();
+        let n = self.n;
+        let (basis, data) = a.parts_mut();
+        let ids = basis.ids();
+        if parallel {
+            data.par_chunks_mut(n).zip(ids).for_each(|(row, &id)| f(id, row));
+        } else {
+            data.chunks_mut(n).zip(ids).for_each(|(row, &id)| f(id, row));
+        }
+    }
+
+    fn each_pair<D: Sync>(
+        &self,
+        a: &mut Poly<D>,
+        b: &Poly<D>,
+        f: impl Fn(&Modulus, &mut [u64], &[u64]) + Send + Sync,
+    ) {
+        self.each_row(a, |id, row| f(self.modulus(id), row, b.row_of(id)));
+    }
+
+    /// To the evaluation domain.
+    pub fn forward(&self, mut a: Poly<Coeff>) -> Poly<Eval> {
+        self.each_row(&mut a, |id, row| self.kernels.ntt_forward(&self.tables[id], row));
+        a.into_domain()
+    }
+
+    /// To the coefficient domain.
+    pub fn inverse(&self, mut a: Poly<Eval>) -> Poly<Coeff> {
+        self.each_row(&mut a, |id, row| self.kernels.ntt_inverse(&self.tables[id], row));
+        a.into_domain()
+    }
+
+    /// `a += b`; `b` may have more primes. Panics: when it lacks one of `a`'s.
+    pub fn add_assign<D: Sync>(&self, a: &mut Poly<D>, b: &Poly<D>) {
+        self.each_pair(a, b, |m, x, y| self.kernels.add_assign(m, x, y));
+    }
+
+    /// `a -= b`; `b` may have more primes. Panics: when it lacks one of `a`'s.
+    pub fn sub_assign<D: Sync>(&self, a: &mut Poly<D>, b: &Poly<D>) {
+        self.each_pair(a, b, |m, x, y| self.kernels.sub_assign(m, x, y));
+    }
+
+    /// `a = -a`.
+    pub fn neg_assign<D>(&self, a: &mut Poly<D>) {
+        self.each_row(a, |id, row| self.kernels.neg_assign(self.modulus(id), row));
+    }
+
+    /// `a *= b`, pointwise.
+    pub fn mul_assign(&self, a: &mut Poly<Eval>, b: &Poly<Eval>) {
+        self.each_pair(a, b, |m, x, y| self.kernels.mul_assign(m, x, y));
+    }
+
+    /// `acc += a * b`, pointwise.
+    pub fn mul_add_assign(&self, acc: &mut Poly<Eval>, a: &Poly<Eval>, b: &Poly<Eval>) {
+        self.each_row(acc, |id, row| {
+            self.kernels.mul_add_assign(self.modulus(id), row, a.row_of(id), b.row_of(id));
+        });
+    }
+
+    /// `a *= c`, `c` an integer given by its residue modulo each prime.
+    pub fn scale_assign<D>(&self, a: &mut Poly<D>, c: impl Fn(&Modulus) -> u64 + Send + Sync) {
+        self.each_row(a, |id, row| {
+            let m = self.modulus(id);
+            self.kernels.scale_assign(m, row, c(m));
+        });
+    }
+
+    /// `acc += c * a`, `c` an integer given by its residue modulo each prime.
+    pub fn scale_add_assign<D: Sync>(
+        &self,
+        acc: &mut Poly<D>,
+        a: &Poly<D>,
+        c: impl Fn(&Modulus) -> u64 + Send + Sync,
+    ) {
+        self.each_row(acc, |id, row| {
+            let m = self.modulus(id);
+            self.kernels.scale_add_assign(m, row, a.row_of(id), c(m));
+        });
+    }
+
+    /// The polynomial with these small signed coefficients. Time: constant.
+    pub fn lift_signed(&self, coeffs: &[i64], basis: &Basis) -> Poly<Coeff> {
+        assert_eq!(coeffs.len(), self.n, "one coefficient for each power of X");
+        let mut out = Poly::zero(self, basis);
+        self.each_row(&mut out, |id, row| {
+            let q = self.modulus(id).value();
+            for (x, &c) in row.iter_mut().zip(coeffs) {
+                *x = (c as u64).wrapping_add(((c >> 63) as u64) & q);
+            }
+        });
+        out
+    }
+
+    /// Residues modulo `p`, lifted to `(-p/2, p/2]`, in the evaluation domain.
+    pub fn lift_plain(&self, coeffs: &[u32], p: u32, basis: &Basis) -> Poly<Eval> {
+        let mut out = Poly::<Coeff>::zero(self, basis);
+        self.each_row(&mut out, |id, row| {
+            self.kernels.lift_centered(self.modulus(id), row, coeffs, p);
+            self.kernels.ntt_forward(&self.tables[id], row);
+        });
+        out.into_domain()
+    }
+}

@@ -1,0 +1,151 @@
+use crate::{Basis, Eval, Modulus, Poly, Ring, Xof};
+use rand_core::{CryptoRng, Rng};
+use rayon::prelude::*;
+use zeroize::Zeroize;
+
+/// Fills `out` with uniform residues by rejection. Time: variable, for public values.
+pub fn uniform_residues(rng: &mut impl Rng, m: &Modulus, out: &mut [u64]) {
+    let mask = u64::MAX >> (64 - m.bits());
+    let mut buffer = [0u8; 4096];
+    let mut used = buffer.len();
+    for x in out {
+        *x = loop {
+            if used == buffer.len() {
+                rng.fill_bytes(&mut buffer);
+                used = 0;
+            }
+            let word = buffer[used..used + 8].try_into().expect("eight bytes");
+            used += 8;
+            let candidate = u64::from_le_bytes(word) & mask;
+            if candidate < m.value() {
+                break candidate;
+            }
+        };
+    }
+}
+
+/// A uniform polynomial in the evaluation domain, one stream for each prime: any subset of the
+/// primes can be made alone.
+pub fn uniform_poly(
+    ring: &Ring,
+    basis: &Basis,
+    domain: &str,
+    seed: &[u8; 32],
+    index: &[u64],
+) -> Poly<Eval> {
+    let rows: Vec<Vec<u64>> = basis
+        .ids()
+        .par_iter()
+        .map(|&id| {
+            let m = ring.modulus(id);
+            let path: Vec<u64> = index.iter().copied().chain([m.value()]).collect();
+            let mut row = vec![0; ring.n()];
+            uniform_residues(&mut Xof::stream(domain, seed, &path), m, &mut row);
+            row
+        })
+        .collect();
+    Poly::from_rows(ring.n(), basis, rows.concat())
+}
+
+/// `n` coefficients of the centred binomial distribution with 21 coin pairs: standard deviation
+/// `sqrt(21/2)` = 3.24. Time: constant.
+pub fn centered_binomial(rng: &mut impl CryptoRng, n: usize) -> Vec<i64> {
+    const COINS: u64 = (1 << 21) - 1;
+    (0..n)
+        .map(|_| {
+            let word = rng.next_u64();
+            let (a, b) = (word & COINS, word >> 32 & COINS);
+            i64::from(a.count_ones()) - i64::from(b.count_ones())
+        })
+        .collect()
+}
+
+/// `n` coefficients uniform in {-1, 0, 1}. Time: constant. The bias is below 2^-61.
+pub fn uniform_ternary(rng: &mut impl CryptoRng, n: usize) -> Vec<i64> {
+    (0..n).map(|_| ((u128::from(rng.next_u64()) * 3) >> 64) as i64 - 1).collect()
+}
+
+/// `n` coefficients (a power of two) with exactly `weight` of them +1 or -1, uniform among all
+/// such vectors: random keys are sorted by a fixed network. Time: constant.
+///
+/// Panics: when `weight > n` or `n` is no power of two.
+pub fn fixed_weight(rng: &mut impl CryptoRng, n: usize, weight: usize) -> Vec<i64> {
+    assert!(weight <= n && n.is_power_of_two(), "weight fits a power-of-two dimension");
+    let mut keys: Vec<u64> = (0..n)
+        .map(|i| rng.next_u64() & !1 | u64::from(i < weight))
+        .collect();
+    sort_network(&mut keys);
+    let coeffs = keys.iter().map(|&key| {
+        let (present, sign) = ((key & 1) as i64, (key >> 1 & 1) as i64);
+        present * (1 - 2 * sign)
+    });
+    let coeffs = coeffs.collect();
+    keys.zeroize();
+    coeffs
+}
+
+/// Bitonic sort: the comparisons depend on the length alone.
+fn sort_network(keys: &mut [u64]) {
+    let n = keys.len();
+    let mut size = 2;
+    while size <= n {
+        let mut distance = size / 2;
+        while distance > 0 {
+            for (block, pair) in keys.chunks_mut(2 * distance).enumerate() {
+                let ascending = block * 2 * distance & size == 0;
+                let (low, high) = pair.split_at_mut(distance);
+                for (a, b) in low.iter_mut().zip(high) {
+                    let (min, max) = ((*a).min(*b), (*a).max(*b));
+                    (*a, *b) = if ascending { (min, max) } else { (max, min) };
+                }
+            }
+            distance /= 2;
+        }
+        size *= 2;
+    }
+}
+
+/// The discrete Gaussian `exp(-x^2 / (2 s^2))` for small `s`, by a table of cumulative
+/// probabilities that is read whole each time. Time: constant.
+#[derive(Clone, Debug)]
+pub struct NarrowGaussian {
+    thresholds: Vec<u64>,
+    probabilities: Vec<f64>,
+}
+
+impl NarrowGaussian {
+    /// The distribution with parameter `s` (about the standard deviation; for 0.5 the true one is
+    /// 0.4637), cut where the weight falls below 2^-70 of the whole.
+    pub fn new(s: f64) -> Self {
+        let weight = |x: usize| (-((x * x) as f64) / (2.0 * s * s)).exp();
+        let tail = (0..).find(|&x| weight(x) < 2f64.powi(-70)).expect("weights fall");
+        let total = weight(0) + 2.0 * (1..tail).map(weight).sum::<f64>();
+        let probabilities: Vec<f64> = (0..tail).map(|x| weight(x) / total).collect();
+        let mut below = 0.0;
+        let thresholds = (0..tail - 1)
+            .map(|x| {
+                below += probabilities[x] * if x == 0 { 1.0 } else { 2.0 };
+                (below * 63f64.exp2()) as u64
+            })
+            .collect();
+        Self { thresholds, probabilities }
+    }
+
+    /// `P(x)` for x = 0, 1, 2, ... (the same for -x).
+    pub fn probabilities(&self) -> &[f64] {
+        &self.probabilities
+    }
+
+    /// `n` coefficients.
+    pub fn sample(&self, rng: &mut impl CryptoRng, n: usize) -> Vec<i64> {
+        (0..n)
+            .map(|_| {
+                let word = rng.next_u64();
+                let (uniform, sign) = (word >> 1, (word & 1) as i64);
+                let magnitude: i64 =
+                    self.thresholds.iter().map(|&t| i64::from(uniform >= t)).sum();
+                magnitude * (1 - 2 * sign)
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,20 @@
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+/// A domain-separated expandable stream: BLAKE3's key derivation hashes the domain string, the
+/// 32-byte seed and a list of indices into the key of a ChaCha20 stream.
+///
+/// Two parties with the same seed, domain and indices read the same bytes.
+pub struct Xof;
+
+impl Xof {
+    /// The stream of `domain` (a fixed string, unique for each use), `seed` and `index`.
+    pub fn stream(domain: &str, seed: &[u8; 32], index: &[u64]) -> ChaCha20Rng {
+        let mut hasher = blake3::Hasher::new_derive_key(domain);
+        hasher.update(seed);
+        for word in index {
+            hasher.update(&word.to_le_bytes());
+        }
+        ChaCha20Rng::from_seed(*hasher.finalize().as_bytes())
+    }
+}

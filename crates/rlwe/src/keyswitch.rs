@@ -1,0 +1,174 @@
+use crate::{Rlwe, SecretPoly, cipher};
+use omr_ring::{Basis, Eval, Modulus, Poly, Raise, Ring, Switch};
+use rand_core::CryptoRng;
+
+/// The gadget of a switching key: which primes the ciphertexts may use, how these are grouped in
+/// digits, and the special primes (Gentry, Halevi, Smart 2012; hybrid key switching).
+///
+/// A digit is the part of a ciphertext modulo the primes of its group; the gadget factor of a
+/// group is `P` modulo its own primes and 0 modulo the others, so that one key serves every
+/// ciphertext modulus made of these primes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyShape {
+    digits: Vec<Basis>,
+    special: Basis,
+}
+
+impl KeyShape {
+    /// Groups `modulus` into `dnum` digits of consecutive primes. Panics: when `dnum` is 0.
+    pub fn new(modulus: &Basis, dnum: usize, special: &Basis) -> Self {
+        let size = modulus.len().div_ceil(dnum);
+        let digits = modulus.ids().chunks(size).map(|ids| Basis::new(ids.iter().copied()));
+        Self { digits: digits.collect(), special: special.clone() }
+    }
+
+    /// The groups.
+    pub fn digits(&self) -> &[Basis] {
+        &self.digits
+    }
+
+    /// The special primes.
+    pub fn special(&self) -> &Basis {
+        &self.special
+    }
+
+    /// All primes of the key: those of ciphertexts, then the special ones.
+    pub fn extended(&self) -> Basis {
+        self.digits.iter().chain([&self.special]).fold(Basis::new([]), |all, b| all.union(b))
+    }
+}
+
+/// Switches ciphertext parts from one secret to another: for each digit an encryption of
+/// `gadget * s_from` under `s_to`.
+pub struct SwitchingKey {
+    shape: KeyShape,
+    parts: Vec<Rlwe>,
+}
+
+impl SwitchingKey {
+    /// Makes the key from `from` to `to` (both over [`KeyShape::extended`]). The masks come from
+    /// `seed` and `index`; `p` is the plaintext modulus.
+    #[allow(clippy::too_many_arguments)]
+    pub fn generate(
+        ring: &Ring,
+        shape: &KeyShape,
+        from: &SecretPoly,
+        to: &SecretPoly,
+        p: u64,
+        seed: &[u8; 32],
+        index: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Self {
+        let extended = shape.extended();
+        let make = |(d, digit): (usize, &Basis)| {
+            let mut gadget = (**from).clone();
+            ring.each_row(&mut gadget, |id, row| match digit.contains(id) {
+                true => {
+                    let m = ring.modulus(id);
+                    ring.kernels().scale_assign(m, row, ring.product_mod(&shape.special, m));
+                }
+                false => row.fill(0),
+            });
+            let c1 = cipher::mask(ring, &extended, seed, &[index, d as u64]);
+            let c0 = cipher::encrypt(ring, to, &gadget, p, &c1, rng);
+            zeroize::Zeroize::zeroize(&mut gadget);
+            Rlwe { c0, c1 }
+        };
+        let parts = shape.digits.iter().enumerate().map(make).collect();
+        Self { shape: shape.clone(), parts }
+    }
+
+    /// Rebuilds a key from its bodies; the masks are drawn again from `seed` and `index`.
+    /// Panics: when there is not one body a digit.
+    pub fn from_bodies(
+        ring: &Ring,
+        shape: &KeyShape,
+        bodies: Vec<Poly<Eval>>,
+        seed: &[u8; 32],
+        index: u64,
+    ) -> Self {
+        assert_eq!(bodies.len(), shape.digits.len(), "one body for each digit");
+        let extended = shape.extended();
+        let with_mask = |(d, c0)| {
+            let c1 = cipher::mask(ring, &extended, seed, &[index, d as u64]);
+            Rlwe { c0, c1 }
+        };
+        let parts = bodies.into_iter().enumerate().map(with_mask).collect();
+        Self { shape: shape.clone(), parts }
+    }
+
+    /// Its gadget.
+    pub fn shape(&self) -> &KeyShape {
+        &self.shape
+    }
+
+    /// The bodies, one a digit, to be written out.
+    pub fn bodies(&self) -> impl Iterator<Item = &Poly<Eval>> {
+        self.parts.iter().map(|part| &part.c0)
+    }
+
+    /// The product of the special primes modulo `m`.
+    pub fn special_mod(&self, ring: &Ring, m: &Modulus) -> u64 {
+        ring.product_mod(&self.shape.special, m)
+    }
+
+    /// `P * c * s_from` encrypted under `s_to`, still modulo the special primes as well.
+    ///
+    /// `c`: over a subset of the key's primes. Out: over these primes and the special ones.
+    pub fn raise(&self, ring: &Ring, c: &Poly<Eval>) -> Rlwe {
+        let basis = c.basis();
+        let all = basis.union(&self.shape.special);
+        let coeffs = ring.inverse(c.clone());
+        let mut used = Vec::new();
+        for (digit, key) in self.shape.digits.iter().zip(&self.parts) {
+            let own = digit.intersection(basis);
+            if own.is_empty() {
+                continue;
+            }
+            let raised = Raise::new(ring, &own, &all.minus(&own)).apply(ring, coeffs.restrict(&own));
+            used.push((ring.forward(raised), key));
+        }
+        let part = |pick: &(dyn Fn(&Rlwe) -> &Poly<Eval> + Sync)| {
+            let mut acc = Poly::zero(ring, &all);
+            ring.each_row(&mut acc, |id, row| {
+                let digits: Vec<&[u64]> = used
+                    .iter()
+                    .map(|(raised, _)| match raised.basis().position(id) {
+                        Some(i) => raised.row(i),
+                        None => c.row_of(id),
+                    })
+                    .collect();
+                let keys: Vec<&[u64]> =
+                    used.iter().map(|(_, key)| pick(key).row_of(id)).collect();
+                ring.kernels().dot(ring.modulus(id), row, &digits, &keys);
+            });
+            acc
+        };
+        Rlwe { c0: part(&|key| &key.c0), c1: part(&|key| &key.c1) }
+    }
+
+    /// Adds `P * (c0, c1)` into the raised product; `c1` may be absent.
+    pub fn add_scaled(&self, ring: &Ring, raised: &mut Rlwe, c0: &Poly<Eval>, c1: Option<&Poly<Eval>>) {
+        let add = |acc: &mut Poly<Eval>, c: &Poly<Eval>| {
+            ring.each_row(acc, |id, row| {
+                if let Some(i) = c.basis().position(id) {
+                    let m = ring.modulus(id);
+                    let factor = self.special_mod(ring, m);
+                    ring.kernels().scale_add_assign(m, row, c.row(i), factor);
+                }
+            });
+        };
+        add(&mut raised.c0, c0);
+        if let Some(c1) = c1 {
+            add(&mut raised.c1, c1);
+        }
+    }
+
+    /// Switches a ciphertext under `s_from` to `s_to`, same modulus, same message modulo p.
+    pub fn switch(&self, ring: &Ring, ct: &Rlwe, p: &Modulus) -> Rlwe {
+        let mut raised = self.raise(ring, &ct.c1);
+        self.add_scaled(ring, &mut raised, &ct.c0, None);
+        let down = Switch::new(ring, raised.basis(), ct.basis(), p);
+        Rlwe { c0: down.apply(ring, &raised.c0), c1: down.apply(ring, &raised.c1) }
+    }
+}

@@ -1,0 +1,96 @@
+use omr_ring::{
+    Basis, Eval, Poly, Ring, fixed_weight, max_embedding_squared, uniform_ternary,
+};
+use rand_core::CryptoRng;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// A ternary secret polynomial. Wiped when dropped.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct Secret {
+    coeffs: Vec<i64>,
+}
+
+/// A secret in the evaluation domain. Wiped when dropped.
+pub struct SecretPoly(Poly<Eval>);
+
+impl Drop for SecretPoly {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl std::ops::Deref for SecretPoly {
+    type Target = Poly<Eval>;
+    fn deref(&self) -> &Poly<Eval> {
+        &self.0
+    }
+}
+
+impl Secret {
+    /// Coefficients uniform in {-1, 0, 1}.
+    pub fn uniform_ternary(rng: &mut impl CryptoRng, n: usize) -> Self {
+        Self { coeffs: uniform_ternary(rng, n) }
+    }
+
+    /// Exactly `weight` coefficients +1 or -1, drawn again until no complex embedding exceeds
+    /// `bound * weight` in squared absolute value.
+    ///
+    /// With bound 12 at n = 2^16 four of five draws pass, so that the secret loses 0.3 bit of
+    /// entropy; the noise bound needs it (see [`crate::noise`]).
+    pub fn fixed_weight(rng: &mut impl CryptoRng, n: usize, weight: usize, bound: f64) -> Self {
+        loop {
+            let candidate = Self { coeffs: fixed_weight(rng, n, weight) };
+            let mut values: Vec<f64> = candidate.coeffs.iter().map(|&c| c as f64).collect();
+            let largest = max_embedding_squared(&values);
+            values.zeroize();
+            if largest <= bound * weight as f64 {
+                return candidate;
+            }
+        }
+    }
+
+    /// The secret with these coefficients (each -1, 0 or 1); `None` if one is not.
+    pub fn from_coeffs(coeffs: Vec<i64>) -> Option<Self> {
+        let valid = coeffs.iter().fold(true, |ok, c| ok & (-1..=1).contains(c));
+        let secret = Self { coeffs };
+        valid.then_some(secret)
+    }
+
+    /// Its coefficients.
+    pub fn coeffs(&self) -> &[i64] {
+        &self.coeffs
+    }
+
+    /// How many coefficients are not zero.
+    pub fn weight(&self) -> usize {
+        self.coeffs.iter().map(|c| c.unsigned_abs() as usize).sum()
+    }
+
+    /// Its residues, in the evaluation domain.
+    pub fn poly(&self, ring: &Ring, basis: &Basis) -> SecretPoly {
+        SecretPoly(ring.forward(ring.lift_signed(&self.coeffs, basis)))
+    }
+
+    /// The secret `s(X^step)` of a ring `step` times as large.
+    pub fn spread(&self, step: usize) -> Secret {
+        let mut coeffs = vec![0; self.coeffs.len() * step];
+        for (i, &c) in self.coeffs.iter().enumerate() {
+            coeffs[i * step] = c;
+        }
+        Secret { coeffs }
+    }
+}
+
+impl SecretPoly {
+    /// The product of two secrets.
+    pub fn product(&self, ring: &Ring, other: &SecretPoly) -> SecretPoly {
+        let mut out = self.0.clone();
+        ring.mul_assign(&mut out, other);
+        SecretPoly(out)
+    }
+
+    /// The image under an automorphism.
+    pub fn image(&self, ring: &Ring, automorphism: &omr_ring::Automorphism) -> SecretPoly {
+        SecretPoly(automorphism.apply(ring, &self.0))
+    }
+}
