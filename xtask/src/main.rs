@@ -1,1 +1,56 @@
-fn main() {}
+//! Development tasks, started as `cargo xtask <command>`.
+#![forbid(unsafe_code)]
+
+mod arch;
+mod ci;
+mod error;
+mod lengths;
+mod zcash_blocks;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use error::XtaskError;
+
+const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  ci                      everything that a change must pass: format, clippy, arch, docs, test
+  test [ARGS]             all tests, in release; ARGS go to cargo test
+  arch                    dependencies between crates against the arrows in ARCHITECTURE.md
+  file-lengths            Rust files above 400 lines
+  zcash-blocks [--write]  compare (or write) the Zcash blocks of omr-testkit with their origin
+";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), XtaskError> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."));
+    match args.as_slice() {
+        ["ci"] => ci::ci(root),
+        ["test", rest @ ..] => ci::test(root, rest),
+        ["arch"] => arch::check(root),
+        ["file-lengths"] => lengths::report(root),
+        ["zcash-blocks"] => zcash_blocks::compare(root),
+        ["zcash-blocks", "--write"] => zcash_blocks::write(root),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(XtaskError::Usage {
+            found: args.join(" "),
+        }),
+    }
+}

@@ -58,7 +58,7 @@ impl PublicKey {
     ) -> Ciphertext {
         let basis = self.0.basis();
         let p = plain.p().value();
-        let mut small = |coeffs: Vec<i64>, factor: u64| -> Poly<Eval> {
+        let small = |coeffs: Vec<i64>, factor: u64| -> Poly<Eval> {
             let mut poly = ring.forward(ring.lift_signed(&coeffs, basis));
             ring.scale_assign(&mut poly, |m| m.reduce(factor));
             poly

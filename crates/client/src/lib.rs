@@ -1,1 +1,27 @@
 //! Senders and recipients: key generation, clues, sealing, decoding.
+//!
+//! A [`Sender`] has a recipient's [`omr_protocol::ClueKey`]; a [`Recipient`] has a [`SecretKey`].
+#![forbid(unsafe_code)]
+
+pub mod fragment;
+mod keygen;
+mod recipient;
+pub mod seal;
+mod secret_key;
+mod sender;
+
+pub use keygen::{Keys, keygen};
+pub use recipient::{DecodeError, Recipient, Retrieved};
+pub use secret_key::{SecretKey, SecretKeyError};
+pub use sender::Sender;
+
+use rand_core::SeedableRng;
+
+/// A ChaCha20 generator seeded by the operating system.
+///
+/// Panics: when the operating system has no randomness.
+pub fn os_rng() -> rand_chacha::ChaCha20Rng {
+    let mut seed = zeroize::Zeroizing::new([0; 32]);
+    getrandom::fill(&mut *seed).expect("the operating system gives randomness");
+    rand_chacha::ChaCha20Rng::from_seed(*seed)
+}

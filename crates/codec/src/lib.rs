@@ -1,1 +1,36 @@
 //! Sparse-recovery codes in the clear: power sums, Newton, root finding, Vandermonde.
+//!
+//! A detector sums, over the pertinent messages `j` with distinct non-zero nodes `x_j` of a prime
+//! field `F_p`, the powers `x_j^e` and the products `x_j^e * v_j` with the payload symbols `v_j`.
+//! A recipient turns the first sums into the set of nodes ([`find_support`]) and the second ones
+//! into the symbols ([`Solver`]). Nothing in this crate is encrypted.
+//!
+//! * [`Field`]: arithmetic in `F_p`, `p` an odd prime below `2^31`.
+//! * [`Symbols`]: payload bytes to base-`p` symbols and back.
+//! * [`Nodes`]: the node of every (batch, slot), and the way back.
+//!
+//! Sums, nodes and payloads come over a wire: no function panics on their values. Everything runs
+//! in variable time: it serves the board, which is public, and the recipient's own machine.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod field;
+mod logarithm;
+mod nodes;
+mod poly;
+mod radix;
+mod roots;
+mod solver;
+mod support;
+mod symbols;
+
+pub use error::{CodecError, DecodeError, Inconsistency};
+pub use field::Field;
+pub use nodes::{Located, Nodes};
+pub use solver::Solver;
+pub use support::{find_support, power_sums};
+pub use symbols::{MAX_PAYLOAD_BYTES, Symbols};
+
+/// The default plaintext prime, `3 * 2^18 + 1`.
+pub const DEFAULT_PRIME: u32 = 786_433;

@@ -1,1 +1,20 @@
 //! The untrusted detector: detect and compress under encryption.
+//!
+//! This crate cannot name a secret key: it does not depend on the client's. What it does never
+//! depends on what it finds.
+#![forbid(unsafe_code)]
+
+mod affine;
+mod codes;
+mod compress;
+mod detector;
+mod error;
+mod finish;
+mod payload;
+mod progress;
+mod range;
+
+pub use affine::{BabySteps, ClueBatch};
+pub use detector::{Detector, MessageSource, Output};
+pub use error::DetectorError;
+pub use progress::{Progress, Quiet, Stages};

@@ -1,1 +1,23 @@
 //! Row arithmetic modulo one prime, for every instruction set, chosen at run time.
+//!
+//! A *row* is a `&[u64]` of residues modulo one odd prime `q < 2^50`. Every row is canonical, that
+//! is in `[0, q)`, at each public boundary; lazy ranges stay inside a kernel. [`Kernels`] is a plain
+//! struct of row operations; all back ends give the same bits as [`Kernels::scalar`].
+//!
+//! A row that breaks its stated range gives an unspecified row, never undefined behaviour.
+#![deny(unsafe_code)]
+
+mod aligned;
+#[cfg(target_arch = "x86_64")]
+mod avx512ifma;
+mod error;
+mod kernels;
+mod modulus;
+mod scalar;
+mod table;
+
+pub use aligned::AlignedVec;
+pub use error::KernelError;
+pub use kernels::{Kernels, MAX_CONVERT_TERMS, MAX_DOT_TERMS};
+pub use modulus::{MAX_MODULUS_BITS, Modulus, is_prime};
+pub use table::{MAX_LOG_N, NttTable};

@@ -1,1 +1,19 @@
 //! Parameters, public keys, clues, digests and their wire formats.
+#![forbid(unsafe_code)]
+
+pub mod clue;
+pub mod detection_key;
+pub mod digest;
+pub mod frame;
+pub mod layout;
+pub mod params;
+pub mod plan;
+pub mod sealing;
+
+pub use clue::{Clue, ClueError, ClueKey};
+pub use detection_key::{DetectionKey, DetectionKeyError};
+pub use digest::{Digest, DigestError, DigestHeader, PackedCiphertext};
+pub use layout::SlotClasses;
+pub use params::{Params, ParamsError, ParamsSpec};
+pub use plan::{DigestPlan, PlanError};
+pub use sealing::Sealing;

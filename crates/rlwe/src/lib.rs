@@ -8,11 +8,9 @@ mod cipher;
 mod descend;
 mod keyswitch;
 pub mod noise;
-mod packing;
 mod secret;
 
 pub use cipher::{Rlwe, decrypt_residues, encrypt, mask};
 pub use descend::Descent;
 pub use keyswitch::{KeyShape, SwitchingKey};
-pub use packing::{KeyError, key_bytes, read_body, write_body};
 pub use secret::{Secret, SecretPoly};

@@ -1,0 +1,226 @@
+use crate::{Workload, peak_rss_bytes, yardstick_us};
+use omr_client::{DecodeError, Recipient, Retrieved, keygen};
+use omr_detector::{Detector, DetectorError, MessageSource, Progress};
+use omr_protocol::{Clue, ClueError, DigestError, DigestPlan, Params, PlanError, Sealing};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Which digest to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// Payloads.
+    Sophomr,
+    /// Indices only.
+    Sophomd,
+}
+
+/// One run of keygen, digest and decode on synthetic messages.
+#[derive(Clone)]
+pub struct DigestBench {
+    /// Payloads or indices.
+    pub scheme: Scheme,
+    /// The parameter set.
+    pub params: Arc<Params>,
+    /// Messages on the board.
+    pub messages: u64,
+    /// How many are pertinent.
+    pub pertinent: usize,
+    /// The bound asked for.
+    pub bound: usize,
+    /// Bytes of a payload.
+    pub payload_bytes: usize,
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// Whether to time the yardstick just before and just after the digest.
+    pub yardstick: bool,
+}
+
+/// What a run measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct DigestFigures {
+    /// Payloads or indices.
+    pub scheme: Scheme,
+    /// Name of the parameter set.
+    pub params: &'static str,
+    /// Its bits of security.
+    pub security_bits: f64,
+    /// Messages on the board.
+    pub messages: u64,
+    /// How many were pertinent.
+    pub pertinent: usize,
+    /// The bound asked for.
+    pub bound: usize,
+    /// Bytes of a payload.
+    pub payload_bytes: usize,
+    /// Threads in use.
+    pub threads: usize,
+    /// The row operations in use.
+    pub kernels: &'static str,
+    /// The seed.
+    pub seed: u64,
+    /// Key generation.
+    pub keygen_s: f64,
+    /// From clues and payloads in memory to the digest, without making the synthetic messages.
+    pub digest_s: f64,
+    /// The parts of `digest_s`.
+    pub stages: BTreeMap<&'static str, f64>,
+    /// From the digest's bytes to payloads.
+    pub decode_ms: f64,
+    /// One clue.
+    pub clue_ms: f64,
+    /// Bytes of the detection key's file.
+    pub detection_key_bytes: u64,
+    /// Bytes of the address file.
+    pub clue_key_bytes: usize,
+    /// Bytes of a clue.
+    pub clue_bytes: usize,
+    /// Bytes of the digest's file.
+    pub digest_bytes: usize,
+    /// The most memory the process held.
+    pub peak_rss_bytes: u64,
+    /// Pertinent messages found.
+    pub found: usize,
+    /// Pertinent messages not found.
+    pub missed: usize,
+    /// Others found.
+    pub false_positives: usize,
+    /// Payloads that came out bit for bit.
+    pub payloads_exact: usize,
+    /// Mean of the yardstick before and after, if asked for.
+    pub yardstick_us: Option<f64>,
+    /// `digest_s` in yardstick NTTs.
+    pub digest_ntts: Option<f64>,
+}
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// The digest asked for cannot be made.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The detector failed.
+    #[error(transparent)]
+    Detector(#[from] DetectorError),
+    /// The digest's file failed.
+    #[error(transparent)]
+    Digest(#[from] DigestError),
+    /// The digest did not decode.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The address file failed.
+    #[error(transparent)]
+    Clue(#[from] ClueError),
+}
+
+impl DigestBench {
+    /// Runs it.
+    ///
+    /// Errors: any step's.
+    pub fn run(&self, progress: &dyn Progress) -> Result<DigestFigures, BenchError> {
+        let params = &self.params;
+        let payload = (self.scheme == Scheme::Sophomr).then_some(self.payload_bytes);
+        let plan = DigestPlan::new(params, 0..self.messages, self.bound, payload)?;
+        let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
+        let (keys, keygen_s) = timed(|| keygen(params, &mut rng));
+        let clue_key_bytes = keys.clue.to_bytes(params)?.len();
+        let detection_key_bytes = keys.detection.file_bytes(params);
+        let clue_ms = self.clue_ms(&keys.clue);
+        let mut board = Workload::new(
+            params.clone(),
+            keys.clue.clone(),
+            self.messages,
+            self.pertinent,
+            self.payload_bytes,
+            self.seed,
+        );
+        let secret = keys.secret;
+        let detector = Detector::new(params.clone(), keys.detection);
+        let before = self.yardstick.then(yardstick_us);
+        let source: &mut dyn MessageSource = &mut board;
+        let out = detector.digest(source, &plan, [0; 16], Sealing::None, progress)?;
+        let after = self.yardstick.then(yardstick_us);
+        let bytes = out.digest.to_bytes(params)?;
+        let recipient = Recipient::new(params, &secret);
+        let (decoded, decode_s) = timed(|| -> Result<_, BenchError> {
+            let digest = omr_protocol::Digest::from_bytes(params, &bytes)?;
+            Ok(recipient.decode(&digest)?)
+        });
+        let decoded = decoded?;
+        let score = Score::new(&board, &decoded);
+        // The synthetic messages are made while they are read: no part of the detector's work.
+        let stages: BTreeMap<_, _> =
+            out.stages.seconds().iter().copied().filter(|(name, _)| *name != "read").collect();
+        let digest_s = stages.values().sum();
+        let yardstick_us = before.zip(after).map(|(a, b)| (a + b) / 2.0);
+        Ok(DigestFigures {
+            scheme: self.scheme,
+            params: params.name(),
+            security_bits: params.spec().security_bits,
+            messages: self.messages,
+            pertinent: self.pertinent,
+            bound: self.bound,
+            payload_bytes: self.payload_bytes,
+            threads: rayon::current_num_threads(),
+            kernels: params.ring.kernels().name(),
+            seed: self.seed,
+            keygen_s,
+            digest_s,
+            stages,
+            decode_ms: decode_s * 1e3,
+            clue_ms,
+            detection_key_bytes,
+            clue_key_bytes,
+            clue_bytes: Clue::bytes(params),
+            digest_bytes: bytes.len(),
+            peak_rss_bytes: peak_rss_bytes(),
+            found: score.found,
+            missed: self.pertinent - score.found,
+            false_positives: score.false_positives,
+            payloads_exact: score.exact,
+            yardstick_us,
+            digest_ntts: yardstick_us.map(|us| digest_s * 1e6 / us),
+        })
+    }
+
+    fn clue_ms(&self, key: &omr_protocol::ClueKey) -> f64 {
+        const CLUES: usize = 200;
+        let sender = omr_client::Sender::new(&self.params, key);
+        let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
+        let make = || (0..CLUES).map(|_| sender.gen_clue(&mut rng).a.len()).sum::<usize>();
+        timed(make).1 * 1e3 / CLUES as f64
+    }
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = Instant::now();
+    let out = work();
+    (out, start.elapsed().as_secs_f64())
+}
+
+struct Score {
+    found: usize,
+    false_positives: usize,
+    exact: usize,
+}
+
+impl Score {
+    fn new(board: &Workload, decoded: &[Retrieved]) -> Self {
+        let mut score = Self { found: 0, false_positives: 0, exact: 0 };
+        for message in decoded {
+            if board.pertinent().binary_search(&message.index).is_err() {
+                score.false_positives += 1;
+                continue;
+            }
+            score.found += 1;
+            let exact = |payload: &Vec<u8>| *payload == board.payload(message.index);
+            score.exact += usize::from(message.payload.as_ref().is_some_and(exact));
+        }
+        score
+    }
+}

@@ -1,0 +1,128 @@
+//! Bit flips and cuts: an error or correct data, never wrong data, never a panic.
+
+use super::disk::Disk;
+use super::{check_content, config, create, message, messages, open};
+use crate::format::FILE_NAME;
+use crate::{Board, BoardError, Structure};
+
+const LEN: u64 = 23;
+
+/// A board of 23 messages appended in pieces, closed, as bytes; `crashed` stops short of closing.
+fn image(crashed: bool) -> Vec<u8> {
+    let disk = Disk::default();
+    let mut board = create(&disk, &config()).unwrap();
+    for range in [0..9, 9..10, 10..22, 22..LEN] {
+        board.append(messages(&config(), range)).unwrap();
+    }
+    let live = disk.bytes();
+    drop(board);
+    if crashed { live } else { disk.bytes() }
+}
+
+/// Opens and reads `bytes`: whether all messages were there. Panics on wrong data.
+fn survives(bytes: Vec<u8>) -> bool {
+    let Ok(board) = open(&Disk::from_bytes(bytes)) else {
+        return false;
+    };
+    let read = check_content(&board, &config());
+    // An older root is a shorter board; the appends are prefixes of one another.
+    read.is_ok() && board.len() == LEN
+}
+
+/// Flips the given bits one at a time; gives those that hide messages without an error.
+fn flip(bytes: &[u8], bits: impl Iterator<Item = usize>) -> Vec<usize> {
+    let hides = |&bit: &usize| {
+        let mut flipped = bytes.to_vec();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let Ok(board) = open(&Disk::from_bytes(flipped)) else {
+            return false;
+        };
+        check_content(&board, &config()).is_ok() && board.len() != LEN
+    };
+    bits.filter(hides).collect()
+}
+
+fn spread(bytes: usize, count: usize, seed: u64) -> impl Iterator<Item = usize> {
+    let mut word = seed;
+    (0..count).map(move |_| {
+        word = word
+            .wrapping_mul(0x5851_F42D_4C95_7F2D)
+            .wrapping_add(0x1405_7B7E_F767_814F);
+        (word >> 20) as usize % (bytes * 8)
+    })
+}
+
+#[test]
+fn flips_in_the_header() {
+    let bytes = image(false);
+    assert!(survives(bytes.clone()));
+    assert_eq!(flip(&bytes, 0..512 * 8), [0; 0]);
+}
+
+#[test]
+fn flips_anywhere() {
+    let bytes = image(false);
+    assert_eq!(flip(&bytes, spread(bytes.len(), 4000, 1)), [0; 0]);
+}
+
+/// Bit 0 of byte 9 names the root. In a file left by a crash, its flip looks the same as a crash
+/// just before the last commit, so it hides that append; no reader can tell the two apart.
+#[test]
+fn flips_after_a_crash() {
+    let bytes = image(true);
+    assert!(survives(bytes.clone()));
+    assert_eq!(flip(&bytes, 0..512 * 8), [9 * 8]);
+    assert_eq!(flip(&bytes, spread(bytes.len(), 2000, 2)), [0; 0]);
+}
+
+#[test]
+fn cuts_are_errors() {
+    let bytes = image(false);
+    let cuts = (0..600)
+        .chain((0..bytes.len()).step_by(4096 * 3))
+        .chain([bytes.len() - 1]);
+    for len in cuts {
+        // The simulated disk makes a new database of no bytes at all; files do not.
+        let cut = open(&Disk::from_bytes(bytes[..len].to_vec()));
+        assert!(cut.is_err(), "{len} bytes");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for len in [1, 8, 9, 100, 4096, bytes.len() / 2, bytes.len() - 4096] {
+        std::fs::write(dir.path().join(FILE_NAME), &bytes[..len]).unwrap();
+        for board in [Board::open(dir.path()), Board::open_read_only(dir.path())] {
+            assert!(board.is_err(), "{len} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_flip_in_a_message_is_found_by_reading_and_by_verification() {
+    let mut bytes = image(false);
+    let clue = message(&config(), 6).clue;
+    // Freed pages may hold older copies.
+    let places: Vec<_> = (0..bytes.len() - 64)
+        .filter(|&at| bytes[at..at + 64] == clue[..64])
+        .collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at + 33] ^= 0x10;
+    }
+    let board = open(&Disk::from_bytes(bytes)).unwrap();
+    let error = check_content(&board, &config()).unwrap_err();
+    assert!(
+        matches!(error, BoardError::Corrupt { index: 6, .. }),
+        "{error}"
+    );
+    let report = board.verify(&mut |_, _| {}).unwrap();
+    assert_eq!(report.bad_messages, 1);
+    assert!(matches!(
+        report.faults[..],
+        [BoardError::Corrupt { index: 6, .. }]
+    ));
+    assert!(
+        !matches!(report.structure, Structure::Sound),
+        "{:?}",
+        report.structure
+    );
+    assert_eq!(board.len(), LEN);
+}

@@ -1,0 +1,87 @@
+//! A disk without space: a clean error, old content intact, appends again once there is space.
+
+use super::disk::{Disk, Kind};
+use super::{check_content, config, create, messages, open};
+use crate::BoardError;
+
+fn fill_everywhere(kind: Option<Kind>) {
+    let config = config();
+    let base = Disk::default();
+    let mut board = create(&base, &config).unwrap();
+    board.append(messages(&config, 0..7)).unwrap();
+    drop(board);
+    let whole = Disk::from_bytes(base.bytes());
+    let mut board = open(&whole).unwrap();
+    let opened = whole.operations();
+    // Enough for the file to grow.
+    board.append(messages(&config, 7..300)).unwrap();
+    let end = whole.operations();
+    drop(board);
+
+    let mut failures = 0;
+    for at in opened..end {
+        let disk = Disk::from_bytes(base.bytes());
+        let mut board = open(&disk).unwrap();
+        disk.fill(at, kind);
+        let landed = match board.append(messages(&config, 7..300)) {
+            Err(BoardError::DiskFull { .. }) => false,
+            Err(BoardError::Unacknowledged { start: 7, end: 300 }) => true,
+            // Nothing of this kind was left to do.
+            Ok(range) if kind.is_some() && range == (7..300) => true,
+            other => panic!("full at {at}: {other:?}"),
+        };
+        failures += u64::from(!landed);
+        disk.free();
+        let mut start = if landed { 300 } else { 7 };
+        assert_eq!(board.len(), start, "full at {at}");
+        let mut appended = board.append(messages(&config, start..start + 5));
+        if let Err(BoardError::Unacknowledged { start: 7, end: 300 }) = appended {
+            assert!(!landed && board.len() == 300, "full at {at}");
+            start = 300;
+            appended = board.append(messages(&config, start..start + 5));
+        }
+        assert_eq!(appended.unwrap(), start..start + 5, "full at {at}");
+        drop(board);
+        let board = open(&disk).unwrap();
+        assert_eq!(board.len(), start + 5, "full at {at}");
+        check_content(&board, &config).unwrap();
+    }
+    assert!(failures > 0);
+}
+
+#[test]
+fn nothing_works_when_full() {
+    fill_everywhere(None);
+}
+
+#[test]
+fn writes_fail_when_full() {
+    fill_everywhere(Some(Kind::Write));
+}
+
+#[test]
+fn growing_fails_when_full() {
+    fill_everywhere(Some(Kind::SetLen));
+}
+
+#[test]
+fn syncs_fail_when_full() {
+    fill_everywhere(Some(Kind::Sync));
+}
+
+#[test]
+fn the_reason_stays_visible() {
+    let disk = Disk::default();
+    let config = config();
+    let mut board = create(&disk, &config).unwrap();
+    board.append(messages(&config, 0..2)).unwrap();
+    disk.fill(0, None);
+    for _ in 0..3 {
+        let error = board.append(messages(&config, 2..4)).unwrap_err();
+        assert!(matches!(error, BoardError::DiskFull { .. }), "{error}");
+        assert!(error.to_string().contains("free some space"));
+    }
+    disk.free();
+    assert_eq!(board.append(messages(&config, 2..4)).unwrap(), 2..4);
+    check_content(&board, &config).unwrap();
+}

@@ -1,0 +1,121 @@
+//! Verification: every record, and the database under them.
+
+use std::fs::File;
+
+use redb::backends::FileBackend;
+use redb::{DatabaseError, StorageBackend};
+
+use crate::error::{BoardError, Redb};
+use crate::overlay::Overlay;
+use crate::snapshot::Snapshot;
+use crate::store::{Guarded, Source, builder, guarded};
+
+/// Faults listed in full; the others are counted.
+const MAX_LISTED: usize = 16;
+
+/// What [`crate::Board::verify`] found.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// Messages the board should hold.
+    pub messages: u64,
+    /// Messages that cannot be read as they were appended.
+    pub bad_messages: u64,
+    /// The first 16 faults: [`BoardError::Corrupt`], [`BoardError::Chunk`],
+    /// [`BoardError::ChunkCount`] or an error of the database.
+    pub faults: Vec<BoardError>,
+    /// The database under the records.
+    pub structure: Structure,
+}
+
+impl Report {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.faults.is_empty() && matches!(self.structure, Structure::Sound)
+    }
+
+    fn add(&mut self, messages: u64, fault: BoardError) {
+        self.bad_messages += messages;
+        if self.faults.len() < MAX_LISTED {
+            self.faults.push(fault);
+        }
+    }
+}
+
+/// The state of the database under the records, by its own checksums.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Structure {
+    /// Every page agrees.
+    Sound,
+    /// Something disagrees, and the database could repair it, perhaps at the cost of messages.
+    Inconsistent,
+    /// It cannot be repaired.
+    Damaged(BoardError),
+}
+
+pub(crate) fn verify(
+    source: &Source,
+    snapshot: &Snapshot,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Report, BoardError> {
+    let structure = match check_structure(source) {
+        Ok(true) => Structure::Sound,
+        Ok(false) => Structure::Inconsistent,
+        Err(error @ BoardError::Io { .. }) => return Err(error),
+        Err(error) => Structure::Damaged(error),
+    };
+    let messages = snapshot.len();
+    let mut report = Report {
+        messages,
+        bad_messages: 0,
+        faults: Vec::new(),
+        structure,
+    };
+    let expected = snapshot.layout().chunk_count(messages);
+    match snapshot.stored_chunks() {
+        Ok(found) if found == expected => {}
+        Ok(found) => report.add(0, BoardError::ChunkCount { expected, found }),
+        Err(error) => report.add(0, error),
+    }
+    for chunk in 0..expected {
+        check_chunk(snapshot, chunk, &mut report);
+        progress(snapshot.layout().chunk_range(chunk, messages).end, messages);
+    }
+    Ok(report)
+}
+
+fn check_chunk(snapshot: &Snapshot, chunk: u64, report: &mut Report) {
+    let range = snapshot.layout().chunk_range(chunk, snapshot.len());
+    let guard = match snapshot.chunk(chunk) {
+        Ok(guard) => guard,
+        Err(fault) => return report.add(range.end - range.start, fault),
+    };
+    for (index, record) in snapshot.records(chunk, guard.value()) {
+        if let Err(fault) = snapshot.layout().open_record(index, record) {
+            report.add(1, fault);
+        }
+    }
+}
+
+/// Has redb check its pages, on a copy-on-write view: its check repairs what it can in place,
+/// which here could roll back acknowledged appends.
+fn check_structure(source: &Source) -> Result<bool, BoardError> {
+    match source {
+        Source::File(path) => {
+            let file = FileBackend::new(File::open(path)?).map_err(Redb)?;
+            check_view(Overlay::new(file)?)
+        }
+        #[cfg(test)]
+        Source::Disk(disk) => check_view(Overlay::new(disk.attach())?),
+    }
+}
+
+fn check_view(view: Overlay<impl StorageBackend>) -> Result<bool, BoardError> {
+    guarded(|| {
+        let database = builder().create_with_backend(view).map_err(Redb)?;
+        let mut database = Guarded::new(database);
+        let checked: Result<bool, DatabaseError> = database.get_mut()?.check_integrity();
+        Ok(checked.map_err(Redb)?)
+    })
+}

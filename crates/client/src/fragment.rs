@@ -1,0 +1,43 @@
+//! Files of any size as payload parts of one size, and back.
+//!
+//! Every part fills its capacity, so its length tells nothing. A part is, with LEB128 integers of
+//! minimal length (`varint`):
+//!
+//! ```text
+//! file in one part:   varint(2 * len + 1)   len bytes                                      zeros
+//! file in many:       varint(2 * len)       id (8)  varint(total)  varint(index)  hash (16)
+//!                                           len bytes                                      zeros
+//! ```
+//!
+//! `id` is random, `total` is 2 to `MAX_PARTS`, `hash` is of the whole file. Every part but the
+//! last carries the same number of bytes, which capacity and `total` fix (`Plan::chunk`).
+
+mod error;
+mod part;
+mod reassemble;
+mod split;
+mod varint;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::FragmentError;
+pub use reassemble::{Incomplete, Reassembler};
+pub use split::split;
+
+/// Random name of a file in many parts.
+pub type MessageId = [u8; 8];
+
+/// Most parts of one file.
+pub const MAX_PARTS: u32 = 1 << 24;
+
+const HASH_BYTES: usize = 16;
+
+type FileHash = [u8; HASH_BYTES];
+
+fn file_hash(bytes: &[u8]) -> FileHash {
+    let mut hash = [0; HASH_BYTES];
+    let mut hasher = blake3::Hasher::new_derive_key("omr fragment v1 file");
+    hasher.update(bytes).finalize_xof().fill(&mut hash);
+    hash
+}

@@ -1,0 +1,78 @@
+//! What can go wrong in splitting and reassembling.
+
+use super::{MAX_PARTS, MessageId};
+
+/// Why a file was not split, or a part not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FragmentError {
+    /// The parts are too small for the file.
+    #[error(
+        "a file of {file} bytes needs parts of at least {least} bytes, found {found}: \
+         take parameters with a larger payload, or a sealing with a smaller overhead"
+    )]
+    CapacityTooSmall {
+        /// Length of the file.
+        file: usize,
+        /// Least capacity for it.
+        least: usize,
+        /// Capacity given.
+        found: usize,
+    },
+    /// The part ends within its header.
+    #[error("part of {found} bytes ends within its header")]
+    Truncated {
+        /// Length of the part.
+        found: usize,
+    },
+    /// A number is over 64 bits or not written in its shortest form.
+    #[error("malformed number in the header of a part")]
+    Number,
+    /// The part claims more or fewer bytes than a part of its size carries.
+    #[error("expected {least} to {most} bytes in this part, found a length of {found}")]
+    Length {
+        /// Least length.
+        least: u64,
+        /// Greatest length.
+        most: u64,
+        /// Length claimed.
+        found: u64,
+    },
+    /// Bytes after the content are not zero.
+    #[error("padding of a part is not zero")]
+    Padding,
+    /// The number of parts is impossible.
+    #[error("expected a total of 2 to {MAX_PARTS} parts, found {found}")]
+    Total {
+        /// Total claimed.
+        found: u64,
+    },
+    /// The part's number is not below the total.
+    #[error("expected a part number below {total}, found {found}")]
+    Index {
+        /// Total claimed.
+        total: u32,
+        /// Number claimed.
+        found: u64,
+    },
+    /// Parts of one file disagree on total, capacity or hash.
+    #[error("part of file {id:02x?} disagrees with its other parts on total, capacity or hash")]
+    Inconsistent {
+        /// The file.
+        id: MessageId,
+    },
+    /// Two different contents for one part.
+    #[error("two different parts {index} of file {id:02x?}")]
+    Conflict {
+        /// The file.
+        id: MessageId,
+        /// Number of the part.
+        index: u32,
+    },
+    /// All parts came, but they are not the file that was split. They were dropped.
+    #[error("the parts of file {id:02x?} do not make up the file that was sent")]
+    Hash {
+        /// The file.
+        id: MessageId,
+    },
+}

@@ -1,0 +1,245 @@
+use proptest::prelude::*;
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+use super::part::{Multi, chunk};
+use super::*;
+
+fn rng() -> ChaCha20Rng {
+    ChaCha20Rng::from_seed([5; 32])
+}
+
+fn reassemble(parts: &[Vec<u8>]) -> (Vec<Vec<u8>>, Vec<Incomplete>) {
+    let mut all = Reassembler::new();
+    parts.iter().for_each(|part| all.push(part).unwrap());
+    all.finish()
+}
+
+fn noise(len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    blake3::Hasher::new().finalize_xof().fill(&mut bytes);
+    bytes
+}
+
+proptest! {
+    #[test]
+    fn files_round_trip(
+        bytes in prop::collection::vec(any::<u8>(), 0..20_000),
+        capacity in 28usize..2000,
+        seed: [u8; 32],
+    ) {
+        let mut rng = ChaCha20Rng::from_seed(seed);
+        match split(&bytes, capacity, &mut rng) {
+            Ok(parts) => {
+                prop_assert!(parts.iter().all(|part| part.len() == capacity));
+                prop_assert_eq!(reassemble(&parts), (vec![bytes], vec![]));
+            }
+            Err(FragmentError::CapacityTooSmall { least, .. }) => {
+                prop_assert!(least > capacity);
+                prop_assert!(split(&bytes, least, &mut rng).is_ok());
+                prop_assert!(split(&bytes, least - 1, &mut rng).is_err());
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn order_and_repetition_do_not_matter(
+        files in prop::collection::vec(prop::collection::vec(any::<u8>(), 300..3000), 1..5),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 0..50),
+    ) {
+        let mut rng = rng();
+        let all: Vec<_> =
+            files.iter().flat_map(|file| split(file, 100, &mut rng).unwrap()).collect();
+        let mut parts: Vec<_> = picks.iter().map(|pick| pick.get(&all).clone()).collect();
+        parts.extend(all.into_iter().rev());
+        let (mut complete, incomplete) = reassemble(&parts);
+        let mut files = files;
+        files.sort();
+        complete.sort();
+        prop_assert_eq!((complete, incomplete), (files, vec![]));
+    }
+
+    #[test]
+    fn noise_never_panics(mut part in prop::collection::vec(any::<u8>(), 0..80), keep in 0usize..40) {
+        let good = split(&noise(200), 80, &mut rng()).unwrap().remove(0);
+        let keep = keep.min(part.len());
+        part[..keep].copy_from_slice(&good[..keep]);
+        let mut all = Reassembler::new();
+        let taken = all.push(&part).is_ok();
+        let (complete, incomplete) = all.finish();
+        prop_assert_eq!(complete.len() + incomplete.len(), usize::from(taken));
+    }
+}
+
+#[test]
+fn small_files_cost_one_or_two_bytes() {
+    for (len, capacity) in [(0, 1), (63, 64), (64, 66), (610, 612)] {
+        let parts = split(&noise(len), capacity, &mut rng()).unwrap();
+        assert_eq!(parts.len(), 1, "{len}");
+        assert_eq!(reassemble(&parts).0, [noise(len)]);
+    }
+    assert_eq!(split(&noise(611), 612, &mut rng()).unwrap().len(), 2);
+}
+
+#[test]
+fn part_counts_change_width() {
+    // 127 parts take one byte to count, 128 take two.
+    let chunk = chunk(60, 127).unwrap();
+    for (len, total) in [
+        (127 * chunk, 127),
+        (127 * chunk + 1, 136),
+        (20_000 * chunk, 22_759),
+    ] {
+        let parts = split(&noise(len), 60, &mut rng()).unwrap();
+        assert_eq!(parts.len(), total, "{len}");
+        assert!(parts.iter().all(|part| part.len() == 60));
+        assert_eq!(reassemble(&parts), (vec![noise(len)], vec![]));
+    }
+}
+
+#[test]
+fn least_capacity_is_told() {
+    let error = split(&noise(1000), 20, &mut rng()).unwrap_err();
+    assert!(matches!(
+        error,
+        FragmentError::CapacityTooSmall {
+            file: 1000,
+            found: 20,
+            ..
+        }
+    ));
+    let error = split(&[], 0, &mut rng()).unwrap_err();
+    assert_eq!(
+        error,
+        FragmentError::CapacityTooSmall {
+            file: 0,
+            least: 1,
+            found: 0
+        }
+    );
+}
+
+#[test]
+fn missing_parts_are_counted() {
+    let parts = split(&noise(1000), 100, &mut rng()).unwrap();
+    let (complete, incomplete) = reassemble(&parts[1..]);
+    assert!(complete.is_empty());
+    let total = parts.len() as u32;
+    assert_eq!(incomplete.len(), 1);
+    assert_eq!(
+        (incomplete[0].have, incomplete[0].total),
+        (total - 1, total)
+    );
+}
+
+/// A part as a hostile sender would write it.
+fn part(total: u32, index: u32, content: &[u8]) -> Vec<u8> {
+    Multi {
+        id: [1; 8],
+        total,
+        index,
+        hash: [2; 16],
+        content,
+    }
+    .write(100)
+}
+
+fn full() -> Vec<u8> {
+    noise(chunk(100, 2).unwrap())
+}
+
+fn pushed(part: &[u8]) -> Result<(), FragmentError> {
+    Reassembler::new().push(part)
+}
+
+#[test]
+fn hostile_parts_are_refused() {
+    use FragmentError as E;
+    let full = full();
+    assert_eq!(pushed(&part(2, 0, &full)), Ok(()));
+    assert_eq!(
+        pushed(&part(2, 2, &full)),
+        Err(E::Index { total: 2, found: 2 })
+    );
+    for found in [0, 1, MAX_PARTS + 1, u32::MAX] {
+        let error = Err(E::Total {
+            found: u64::from(found),
+        });
+        assert_eq!(pushed(&part(found, 0, &full)), error);
+    }
+    assert_eq!(
+        pushed(&part(MAX_PARTS, 0, &noise(chunk(100, MAX_PARTS).unwrap()))),
+        Ok(())
+    );
+    assert!(matches!(
+        pushed(&part(2, 0, &full[1..])),
+        Err(E::Length { .. })
+    ));
+    assert_eq!(pushed(&part(2, 1, &full[1..])), Ok(()));
+    assert!(matches!(
+        pushed(&part(2, 1, &[])),
+        Err(E::Length { least: 1, .. })
+    ));
+
+    let mut padded = part(2, 1, b"x");
+    *padded.last_mut().unwrap() = 1;
+    assert_eq!(pushed(&padded), Err(E::Padding));
+    assert_eq!(pushed(&[1, 0, 9]), Err(E::Padding));
+    assert_eq!(pushed(&[0; 100]), Err(E::Total { found: 0 }));
+    assert_eq!(
+        pushed(&[5, 9]),
+        Err(E::Length {
+            least: 0,
+            most: 1,
+            found: 2
+        })
+    );
+    assert_eq!(pushed(&[0x81, 0]), Err(E::Number));
+    let found = u64::MAX >> 1;
+    let huge = [&[0xff; 9][..], &[1; 30]].concat();
+    assert_eq!(
+        pushed(&huge),
+        Err(E::Length {
+            least: 0,
+            most: 29,
+            found
+        })
+    );
+    assert_eq!(pushed(&[0xff; 30]), Err(E::Number));
+
+    let good = part(2, 0, &full);
+    for len in 0..good.len() {
+        assert!(pushed(&good[..len]).is_err(), "cut at {len}");
+    }
+}
+
+#[test]
+fn parts_that_disagree_are_refused() {
+    use FragmentError as E;
+    let (id, full) = ([1; 8], full());
+    let mut all = Reassembler::new();
+    all.push(&part(2, 0, &full)).unwrap();
+    assert_eq!(all.push(&part(3, 0, &full)), Err(E::Inconsistent { id }));
+    let other = vec![0; full.len()];
+    assert_eq!(
+        all.push(&part(2, 0, &other)),
+        Err(E::Conflict { id, index: 0 })
+    );
+    let mut shorter = part(2, 1, b"x");
+    shorter.pop();
+    assert_eq!(all.push(&shorter), Err(E::Inconsistent { id }));
+    assert_eq!(all.push(&part(2, 0, &full)), Ok(()));
+    assert_eq!(all.push(&part(2, 1, b"x")), Err(E::Hash { id }));
+    assert_eq!(
+        all.finish(),
+        (
+            vec![],
+            vec![Incomplete {
+                id,
+                have: 0,
+                total: 2
+            }]
+        )
+    );
+}

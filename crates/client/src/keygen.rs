@@ -1,0 +1,158 @@
+use crate::SecretKey;
+use crate::seal::SealSecret;
+use omr_bgv::{GaloisKey, encrypt_symmetric};
+use omr_protocol::detection_key::{Part, merge_levels};
+use omr_protocol::{ClueKey, DetectionKey, Params};
+use omr_ring::{NarrowGaussian, Ring};
+use omr_rlwe::{KeyShape, Secret, SwitchingKey};
+use rand_core::{CryptoRng, Rng};
+use zeroize::Zeroize;
+
+/// The three keys of a recipient.
+pub struct Keys {
+    /// Stays with her.
+    pub secret: SecretKey,
+    /// Her public address, for senders.
+    pub clue: ClueKey,
+    /// For the detector she hires.
+    pub detection: DetectionKey,
+}
+
+/// Makes a recipient's keys. The large ring's secret is forgotten: nobody needs it again.
+pub fn keygen(params: &Params, rng: &mut impl CryptoRng) -> Keys {
+    let spec = params.spec();
+    let clue_secret = Secret::fixed_weight(rng, spec.clue.n, spec.clue.weight, f64::INFINITY);
+    let small = Secret::uniform_ternary(rng, spec.small_n);
+    let seal = SealSecret::generate(rng);
+    let clue = clue_key(params, &clue_secret, &seal, rng);
+    let detection = detection_key(params, &clue_secret, &small, rng);
+    let secret = SecretKey {
+        address_id: clue.id,
+        detection_id: detection.id,
+        clue: clue_secret,
+        small,
+        seal,
+    };
+    Keys { secret, clue, detection }
+}
+
+fn random<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
+    let mut bytes = [0; N];
+    rng.fill_bytes(&mut bytes);
+    bytes
+}
+
+fn clue_key(
+    params: &Params,
+    secret: &Secret,
+    seal: &SealSecret,
+    rng: &mut impl CryptoRng,
+) -> ClueKey {
+    let ring = &params.clue_ring;
+    let basis = ring.everything();
+    let seal = seal.public().to_bytes().try_into().expect("public sealing keys of fixed length");
+    let mut key = ClueKey { id: random(rng), seed: random(rng), beta: Vec::new(), seal };
+    let alpha = omr_ring::Poly::from_rows(ring.n(), &basis, key.alpha(params));
+    let mut beta = ring.forward(alpha);
+    ring.mul_assign(&mut beta, &secret.poly(ring, &basis));
+    let mut beta = ring.inverse(beta);
+    let mut error = NarrowGaussian::new(params.spec().clue.sigma).sample(rng, ring.n());
+    ring.add_assign(&mut beta, &ring.lift_signed(&error, &basis));
+    error.zeroize();
+    key.beta = beta.row(0).iter().map(|&x| x as u32).collect();
+    key
+}
+
+/// `[s | -s | s | ...]` in both slot rows: row i of the clue's matrix is then met by turning.
+fn packed_secret(params: &Params, secret: &Secret) -> Vec<u32> {
+    let p = params.p().value() as i64;
+    let n = secret.coeffs().len();
+    let half = params.slots() / 2;
+    (0..params.slots())
+        .map(|slot| {
+            let column = slot % half;
+            let sign = 1 - 2 * (column / n % 2) as i64;
+            let value = secret.coeffs()[column % n] * sign;
+            (value + ((value >> 63) & p)) as u32
+        })
+        .collect()
+}
+
+struct Maker<'a, R> {
+    params: &'a Params,
+    large: &'a Secret,
+    small: &'a Secret,
+    seed: [u8; 32],
+    rng: &'a mut R,
+}
+
+impl<R: CryptoRng> Maker<'_, R> {
+    fn p(&self) -> u64 {
+        self.params.p().value()
+    }
+
+    fn shape(&self, part: Part) -> (&Ring, &KeyShape, &Secret) {
+        let (ring, shape) = part.shape(self.params);
+        let secret = if std::ptr::eq(ring, &self.params.ring) { self.large } else { self.small };
+        (ring, shape.expect("a switching key has a gadget"), secret)
+    }
+
+    fn galois(&mut self, part: Part) -> GaloisKey {
+        let p = self.p();
+        let (ring, shape, secret) = self.shape(part);
+        let s = secret.poly(ring, &shape.extended());
+        let g = part.exponent(self.params).expect("a Galois key has an exponent");
+        let (ring, shape) = part.shape(self.params);
+        let shape = shape.expect("a switching key has a gadget");
+        GaloisKey::generate(ring, shape, &s, g, p, (&self.seed, part.index()), self.rng)
+    }
+
+    fn product(&mut self) -> SwitchingKey {
+        let (ring, shape) = (&self.params.ring, &self.params.product_shape);
+        let s = self.large.poly(ring, &shape.extended());
+        let square = s.product(ring, &s);
+        let index = Part::Product.index();
+        SwitchingKey::generate(ring, shape, &square, &s, self.p(), &self.seed, index, self.rng)
+    }
+
+    fn descent(&mut self) -> SwitchingKey {
+        let (ring, shape) = (&self.params.ring, &self.params.descent_shape);
+        let extended = shape.extended();
+        let from = self.large.poly(ring, &extended);
+        let step = ring.n() / self.params.small.n();
+        let to = self.small.spread(step).poly(ring, &extended);
+        let index = Part::Descent.index();
+        SwitchingKey::generate(ring, shape, &from, &to, self.p(), &self.seed, index, self.rng)
+    }
+}
+
+fn detection_key(
+    params: &Params,
+    clue: &Secret,
+    small: &Secret,
+    rng: &mut impl CryptoRng,
+) -> DetectionKey {
+    let spec = params.spec();
+    let large = Secret::fixed_weight(rng, spec.n, spec.weight, spec.embedding_bound);
+    let (id, seed) = (random(rng), random(rng));
+    let mut slots = packed_secret(params, clue);
+    let s = large.poly(&params.ring, params.chain.basis(0));
+    let at = (&seed, Part::Secret.index());
+    let secret =
+        encrypt_symmetric(&params.ring, &params.plain, &params.chain, 0, &s, &slots, at, rng);
+    slots.zeroize();
+    drop(s);
+    let mut make = Maker { params, large: &large, small, seed, rng };
+    DetectionKey {
+        id,
+        seed,
+        step: make.galois(Part::Step),
+        giant: make.galois(Part::Giant),
+        product: make.product(),
+        descent: make.descent(),
+        turn: make.galois(Part::Turn),
+        swap: make.galois(Part::Swap),
+        merge: merge_levels(params).map(|level| make.galois(Part::Merge(level))).collect(),
+        secret,
+    }
+}

@@ -1,0 +1,186 @@
+use crate::SecretKey;
+use omr_codec::{CodecError, Solver, Symbols, find_support};
+use omr_protocol::digest::{BODY_BITS, MASK_BITS};
+use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
+use omr_protocol::{Digest, PackedCiphertext, Params};
+use omr_ring::{Basis, Eval, Poly};
+use zeroize::Zeroize;
+
+/// A digest that does not decode.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The digest was made with another detection key.
+    #[error("expected a digest of detection key {expected:02x?}, found one of {found:02x?}")]
+    OtherKey {
+        /// This recipient's.
+        expected: [u8; 16],
+        /// The digest's.
+        found: [u8; 16],
+    },
+    /// More pertinent messages than the bound.
+    #[error(
+        "overflow: messages {start}..{end} hold {count} pertinent messages, the digest's bound is \
+         {bound}; ask for a digest with a bound of at least {count}, or for smaller ranges"
+    )]
+    Overflow {
+        /// First message of the group.
+        start: u64,
+        /// One past its last.
+        end: u64,
+        /// How many there are.
+        count: usize,
+        /// How many fit.
+        bound: usize,
+    },
+    /// The sums contradict each other: damage, or a faulty detector.
+    #[error("the digest contradicts itself ({0}): it is damaged or its detector is faulty")]
+    Inconsistent(String),
+    /// A payload does not match its checksum.
+    #[error("the payload of message {index} does not match its checksum: the digest is damaged or its detector is faulty")]
+    Checksum {
+        /// The message.
+        index: u64,
+    },
+    /// The digest's shape does not suit the code.
+    #[error(transparent)]
+    Codec(#[from] CodecError),
+}
+
+/// A pertinent message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retrieved {
+    /// Its place on the board.
+    pub index: u64,
+    /// Its payload, as it stands on the board; `None` from a digest of indices.
+    pub payload: Option<Vec<u8>>,
+}
+
+/// A recipient: her secret, ready to decode.
+pub struct Recipient<'a> {
+    params: &'a Params,
+    secret: &'a SecretKey,
+    small: omr_rlwe::SecretPoly,
+}
+
+impl<'a> Recipient<'a> {
+    /// Prepares a secret key.
+    pub fn new(params: &'a Params, secret: &'a SecretKey) -> Self {
+        let small = secret.small.poly(&params.small, &Basis::new([0]));
+        Self { params, secret, small }
+    }
+
+    /// Her pertinent messages in the digest's range, in the order of the board.
+    ///
+    /// Errors: `OtherKey`; `Overflow`, which names the true count; `Inconsistent`; `Checksum`.
+    pub fn decode(&self, digest: &Digest) -> Result<Vec<Retrieved>, DecodeError> {
+        let (expected, found) = (self.secret.detection_id, digest.header.key_id);
+        if expected != found {
+            return Err(DecodeError::OtherKey { expected, found });
+        }
+        let plan = &digest.header.plan;
+        let per_group = plan.rounds() * plan.ciphertexts();
+        let mut out = Vec::new();
+        for (group, ciphertexts) in digest.ciphertexts.chunks(per_group).enumerate() {
+            let sums = self.sums(digest, ciphertexts);
+            self.group(digest, group, &sums, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// The sums of one group: symbol by symbol, exponent by exponent.
+    fn sums(&self, digest: &Digest, ciphertexts: &[PackedCiphertext]) -> Vec<Vec<u32>> {
+        let plan = &digest.header.plan;
+        let mut sums = vec![Vec::with_capacity(plan.bound()); plan.symbols()];
+        for (i, ciphertext) in ciphertexts.iter().enumerate() {
+            let (round, ct) = (i / plan.ciphertexts(), i % plan.ciphertexts());
+            let symbols = plan.symbols_of(ct);
+            let values = self.decrypt(ciphertext, plan.kept(round, ct));
+            for (k, value) in values.into_iter().enumerate() {
+                sums[symbols.start + k % symbols.len()].push(value);
+            }
+        }
+        sums
+    }
+
+    /// The symbols in the kept coefficients of a rounded ciphertext.
+    fn decrypt(&self, ct: &PackedCiphertext, kept: impl Iterator<Item = usize>) -> Vec<u32> {
+        let (ring, p) = (&self.params.small, self.params.p().value());
+        let mask: Poly<omr_ring::Coeff> =
+            Poly::from_rows(ring.n(), &Basis::new([0]), ct.mask.clone());
+        let mut product: Poly<Eval> = ring.forward(mask);
+        ring.mul_assign(&mut product, &self.small);
+        let mut product = ring.inverse(product);
+        let m = ring.modulus(0);
+        let whole = 1u64 << MASK_BITS;
+        let value = |(i, &body): (usize, &u64)| {
+            // |mask * s| < n' 2^30: exact modulo the prime, then modulo 2^30.
+            let product = m.to_centered(product.row(0)[i]) as u64;
+            let sum = product.wrapping_add(body << (MASK_BITS - BODY_BITS)) & (whole - 1);
+            ((sum * p + whole / 2) >> MASK_BITS) % p
+        };
+        let out = kept.zip(&ct.body).map(value).map(|x| x as u32).collect();
+        product.zeroize();
+        out
+    }
+
+    fn group(
+        &self,
+        digest: &Digest,
+        group: usize,
+        sums: &[Vec<u32>],
+        out: &mut Vec<Retrieved>,
+    ) -> Result<(), DecodeError> {
+        let plan = &digest.header.plan;
+        let messages = plan.group(group);
+        let (start, end) =
+            (plan.batch(messages.start).start, plan.batch(messages.end - 1).end);
+        let inconsistent = |e: omr_codec::DecodeError| match e {
+            omr_codec::DecodeError::Overflow { count, bound } => {
+                DecodeError::Overflow { start, end, count, bound }
+            }
+            other => DecodeError::Inconsistent(other.to_string()),
+        };
+        let [count, shifted] = [&sums[0], &sums[1]];
+        if count[1..] != shifted[..shifted.len() - 1] {
+            return Err(DecodeError::Inconsistent(format!(
+                "the two index sums of messages {start}..{end} differ; they count {} messages",
+                count[0]
+            )));
+        }
+        let powers: Vec<u32> = count.iter().chain(shifted.last()).copied().collect();
+        let nodes = &self.params.nodes;
+        let located = find_support(nodes, &powers, plan.bound()).map_err(inconsistent)?;
+        let mut indices = Vec::with_capacity(located.len());
+        for place in &located {
+            indices.push(plan.message(group, place.batch, place.slot).ok_or_else(|| {
+                DecodeError::Inconsistent(format!(
+                    "a message past the end of the range: batch {}, slot {}",
+                    place.batch, place.slot
+                ))
+            })?);
+        }
+        let Some(bytes) = plan.payload_bytes() else {
+            out.extend(indices.into_iter().map(|index| Retrieved { index, payload: None }));
+            return Ok(());
+        };
+        let x: Vec<u32> = located.iter().map(|place| place.node).collect();
+        let solver = Solver::new(nodes.field(), &x)?;
+        let columns = sums[INDEX_SYMBOLS..]
+            .iter()
+            .map(|rhs| solver.solve(rhs))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(inconsistent)?;
+        let code = Symbols::new(self.params.p().value() as u32, bytes)?;
+        for (k, index) in indices.into_iter().enumerate() {
+            let symbols: Vec<u32> = columns.iter().map(|column| column[k]).collect();
+            let (body, sum) = symbols.split_at(symbols.len() - CHECKSUM_SYMBOLS);
+            let payload = code.unpack(body).map_err(|_| DecodeError::Checksum { index })?;
+            if checksum(&payload, self.params.p().value()) != *sum {
+                return Err(DecodeError::Checksum { index });
+            }
+            out.push(Retrieved { index, payload: Some(payload) });
+        }
+        Ok(())
+    }
+}

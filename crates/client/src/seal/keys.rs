@@ -1,0 +1,157 @@
+//! The recipient's sealing keys: one seed, one key pair for each sealing.
+
+use std::fmt;
+
+use hpke::kem::{X25519HkdfSha256, XWing};
+use hpke::{Deserializable, Kem, Serializable};
+use omr_protocol::sealing::Sealing;
+use rand_core::CryptoRng;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::SealError;
+
+type XPublic = <X25519HkdfSha256 as Kem>::PublicKey;
+type XSecret = <X25519HkdfSha256 as Kem>::PrivateKey;
+type WPublic = <XWing as Kem>::PublicKey;
+type WSecret = <XWing as Kem>::PrivateKey;
+
+/// Serialised length of a `SealSecret`.
+pub const SEAL_SECRET_BYTES: usize = 32;
+/// Serialised length of a `SealPublic`: X25519 (32), then X-Wing (1216).
+pub const SEAL_PUBLIC_BYTES: usize = X25519_BYTES + 1216;
+
+const X25519_BYTES: usize = 32;
+
+/// The recipient's secret; wiped when dropped.
+///
+/// The seed gives the key material of each KEM by BLAKE3-derive-key, and the KEM's own
+/// `DeriveKeyPair` makes the key pair of it, so the pairs are independent.
+#[derive(Clone)]
+pub struct SealSecret {
+    seed: Zeroizing<[u8; SEAL_SECRET_BYTES]>,
+    x25519: XSecret,
+    x_wing: WSecret,
+}
+
+impl SealSecret {
+    /// A new secret.
+    pub fn generate(rng: &mut impl CryptoRng) -> Self {
+        let mut seed = Zeroizing::new([0; SEAL_SECRET_BYTES]);
+        rng.fill_bytes(seed.as_mut());
+        Self::from_seed(seed)
+    }
+
+    /// Errors: `KeyLength`.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SealError> {
+        let wrong = |_| SealError::KeyLength {
+            expected: SEAL_SECRET_BYTES,
+            found: bytes.len(),
+        };
+        Ok(Self::from_seed(Zeroizing::new(
+            bytes.try_into().map_err(wrong)?,
+        )))
+    }
+
+    /// The seed, from which [`SealSecret::from_bytes`] makes the same secret.
+    pub fn to_bytes(&self) -> Zeroizing<[u8; SEAL_SECRET_BYTES]> {
+        self.seed.clone()
+    }
+
+    /// The keys to give to senders.
+    pub fn public(&self) -> SealPublic {
+        SealPublic {
+            x25519: X25519HkdfSha256::sk_to_pk(&self.x25519),
+            x_wing: XWing::sk_to_pk(&self.x_wing),
+        }
+    }
+
+    fn from_seed(seed: Zeroizing<[u8; SEAL_SECRET_BYTES]>) -> Self {
+        let (x25519, _) = X25519HkdfSha256::derive_keypair(&*material(X25519_CONTEXT, &seed));
+        let (x_wing, _) = XWing::derive_keypair(&*material(X_WING_CONTEXT, &seed));
+        Self {
+            seed,
+            x25519,
+            x_wing,
+        }
+    }
+
+    pub(super) fn x25519(&self) -> &XSecret {
+        &self.x25519
+    }
+
+    pub(super) fn x_wing(&self) -> &WSecret {
+        &self.x_wing
+    }
+}
+
+/// Tells nothing.
+impl fmt::Debug for SealSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SealSecret").finish_non_exhaustive()
+    }
+}
+
+const X25519_CONTEXT: &str = "omr seal v1 x25519 key material";
+const X_WING_CONTEXT: &str = "omr seal v1 x-wing key material";
+
+fn material(context: &str, seed: &[u8; SEAL_SECRET_BYTES]) -> Zeroizing<[u8; 32]> {
+    let mut hasher = blake3::Hasher::new_derive_key(context);
+    hasher.update(seed);
+    let mut material = Zeroizing::new([0; 32]);
+    let mut reader = hasher.finalize_xof();
+    reader.fill(material.as_mut());
+    reader.zeroize();
+    hasher.zeroize();
+    material
+}
+
+/// The keys that senders seal to, one for each sealing; parsed once, used many times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealPublic {
+    x25519: XPublic,
+    x_wing: WPublic,
+}
+
+impl SealPublic {
+    /// Errors: `KeyLength`, `PublicKey`.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SealError> {
+        let wrong = || SealError::KeyLength {
+            expected: SEAL_PUBLIC_BYTES,
+            found: bytes.len(),
+        };
+        if bytes.len() != SEAL_PUBLIC_BYTES {
+            return Err(wrong());
+        }
+        let (x25519, x_wing) = bytes.split_at(X25519_BYTES);
+        Ok(Self {
+            x25519: XPublic::from_bytes(x25519).map_err(|_| SealError::PublicKey)?,
+            x_wing: WPublic::from_bytes(x_wing).map_err(|_| SealError::PublicKey)?,
+        })
+    }
+
+    /// Shape:  `SEAL_PUBLIC_BYTES` bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.key_bytes(Sealing::HpkeX25519);
+        bytes.extend_from_slice(&self.x_wing.to_bytes());
+        bytes
+    }
+
+    /// The public key for one sealing.
+    ///
+    /// Shape:  `sealing.public_key_bytes()` bytes.
+    pub fn key_bytes(&self, sealing: Sealing) -> Vec<u8> {
+        match sealing {
+            Sealing::None => Vec::new(),
+            Sealing::HpkeX25519 => self.x25519.to_bytes().to_vec(),
+            Sealing::XWing => self.x_wing.to_bytes().to_vec(),
+        }
+    }
+
+    pub(super) fn x25519(&self) -> &XPublic {
+        &self.x25519
+    }
+
+    pub(super) fn x_wing(&self) -> &WPublic {
+        &self.x_wing
+    }
+}

@@ -1,0 +1,114 @@
+use crate::seal::{SEAL_SECRET_BYTES, SealError, SealSecret};
+use omr_protocol::Params;
+use omr_protocol::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
+use omr_rlwe::Secret;
+use zeroize::Zeroizing;
+
+/// A secret key that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecretKeyError {
+    /// The file's length does not fit the parameter set.
+    #[error("expected a secret key of {expected} bytes, found {found}")]
+    Length {
+        /// Bytes of the body.
+        expected: usize,
+        /// Bytes there are.
+        found: usize,
+    },
+    /// A coefficient is not ternary, or their number is wrong.
+    #[error("expected ternary coefficients of the set's weight, found others: the file is forged")]
+    Coefficients,
+    /// The sealing key.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// The file around it.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+}
+
+/// A recipient's secret: decodes digests and opens payloads. Wiped when dropped.
+pub struct SecretKey {
+    /// The name of her address.
+    pub address_id: [u8; 16],
+    /// The name of her detection key.
+    pub detection_id: [u8; 16],
+    /// The clue secret.
+    pub(crate) clue: Secret,
+    /// The small ring's secret, under which digests come.
+    pub(crate) small: Secret,
+    /// The sealing secret.
+    pub(crate) seal: SealSecret,
+}
+
+impl SecretKey {
+    /// The clue secret, for tests and tools that decide clues in the clear.
+    pub fn clue_secret(&self) -> &Secret {
+        &self.clue
+    }
+
+    /// The sealing secret.
+    pub fn seal_secret(&self) -> &SealSecret {
+        &self.seal
+    }
+
+    fn body_bytes(params: &Params) -> usize {
+        let ternary = |n| packed_len(n, 2).expect("secrets are small");
+        32 + ternary(params.spec().clue.n) + ternary(params.spec().small_n) + SEAL_SECRET_BYTES
+    }
+
+    /// The file: names, ternary coefficients in two bits each (plus one), sealing seed.
+    pub fn to_bytes(&self, params: &Params) -> Result<Zeroizing<Vec<u8>>, SecretKeyError> {
+        let mut body = Zeroizing::new(Vec::with_capacity(Self::body_bytes(params)));
+        body.extend(self.address_id);
+        body.extend(self.detection_id);
+        for secret in [&self.clue, &self.small] {
+            let words: Zeroizing<Vec<u64>> =
+                Zeroizing::new(secret.coeffs().iter().map(|&c| (c + 1) as u64).collect());
+            pack_bits(&words, 2, &mut body);
+        }
+        body.extend_from_slice(&*self.seal.to_bytes());
+        let header = FrameHeader {
+            kind: Kind::SecretKey,
+            params_id: params.name().to_owned(),
+            key_id: self.address_id,
+        };
+        Ok(Zeroizing::new(frame::write_frame_vec(&header, &body)?))
+    }
+
+    /// Reads the file.
+    ///
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Coefficients`.
+    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, SecretKeyError> {
+        let (header, body) = frame::read_frame(&mut &bytes[..], Kind::SecretKey, 1 << 20)?;
+        let body = Zeroizing::new(body);
+        header.expect_params(params.name())?;
+        let expected = Self::body_bytes(params);
+        if body.len() != expected {
+            return Err(SecretKeyError::Length { expected, found: body.len() });
+        }
+        let (names, rest) = body.split_at(32);
+        let name = |at: usize| names[at..at + 16].try_into().expect("in range");
+        let (clue_n, small_n) = (params.spec().clue.n, params.spec().small_n);
+        let (clue, rest) = rest.split_at(packed_len(clue_n, 2).expect("checked"));
+        let (small, seal) = rest.split_at(packed_len(small_n, 2).expect("checked"));
+        let clue = ternary(clue, clue_n)?;
+        if clue.weight() != params.spec().clue.weight {
+            return Err(SecretKeyError::Coefficients);
+        }
+        Ok(Self {
+            address_id: name(0),
+            detection_id: name(16),
+            clue,
+            small: ternary(small, small_n)?,
+            seal: SealSecret::from_bytes(seal)?,
+        })
+    }
+}
+
+fn ternary(bytes: &[u8], n: usize) -> Result<Secret, SecretKeyError> {
+    let mut words = Zeroizing::new(vec![0; n]);
+    unpack_bits(bytes, 2, &mut words)?;
+    let coeffs = words.iter().map(|&w| w as i64 - 1).collect();
+    Secret::from_coeffs(coeffs).ok_or(SecretKeyError::Coefficients)
+}

@@ -1,0 +1,166 @@
+//! What can go wrong: building and packing ([`CodecError`]), decoding ([`DecodeError`]).
+
+/// An error of construction, packing or unpacking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CodecError {
+    /// The modulus is not an odd prime below `2^31`.
+    #[error("modulus: expected an odd prime below 2^31, found {found}")]
+    Modulus {
+        /// The rejected modulus.
+        found: u32,
+    },
+    /// The multiplicative group is not smooth, so logarithms of nodes would be slow.
+    #[error("modulus minus one: expected prime factors up to {limit}, found {found}")]
+    NotSmooth {
+        /// The largest prime factor accepted.
+        limit: u32,
+        /// The largest prime factor of `p - 1`.
+        found: u32,
+    },
+    /// The slot count is not a power of two that divides `p - 1`.
+    #[error("slots: expected a power of two dividing {order}, found {found}")]
+    Slots {
+        /// The order `p - 1` of the multiplicative group.
+        order: u32,
+        /// The rejected slot count.
+        found: usize,
+    },
+    /// More batches, or fewer, than the field has nodes for.
+    #[error("batches: expected 1 to {limit}, found {found}")]
+    Batches {
+        /// The most batches the field has nodes for.
+        limit: usize,
+        /// The rejected batch count.
+        found: usize,
+    },
+    /// A node given to a solver is zero, repeated or not below `p`.
+    #[error("node {index}: expected a new value in 1..{modulus}, found {found}")]
+    Node {
+        /// Its place in the list of nodes.
+        index: usize,
+        /// The modulus `p`.
+        modulus: u32,
+        /// The rejected value.
+        found: u32,
+    },
+    /// The payload length of a packing is zero or too large.
+    #[error("payload length: expected 1 to {limit} bytes, found {found}")]
+    PayloadBytes {
+        /// The largest length accepted.
+        limit: usize,
+        /// The rejected length.
+        found: usize,
+    },
+    /// A payload does not have the length the packing was built for.
+    #[error("payload: expected {expected} bytes, found {found}")]
+    PayloadLength {
+        /// The length the packing was built for.
+        expected: usize,
+        /// The length given.
+        found: usize,
+    },
+    /// A row of symbols does not have the length of one packed payload.
+    #[error("symbols: expected {expected}, found {found}")]
+    SymbolCount {
+        /// The symbols of one payload.
+        expected: usize,
+        /// The number given.
+        found: usize,
+    },
+    /// A symbol is not a reduced residue.
+    #[error("symbol {index}: expected a value below {modulus}, found {found}")]
+    SymbolRange {
+        /// Its place in the payload.
+        index: usize,
+        /// The modulus `p`.
+        modulus: u32,
+        /// The rejected value.
+        found: u32,
+    },
+    /// The symbols of a block encode a number that no block of bytes packs to.
+    #[error("block {block}: expected a value of at most {expected_bits} bits, found {found_bits}")]
+    NotCanonical {
+        /// The block's place in the payload.
+        block: usize,
+        /// The bits the block's bytes hold.
+        expected_bits: u32,
+        /// The bits the symbols' value needs.
+        found_bits: u32,
+    },
+}
+
+/// An error of decoding sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// More pertinent messages than the digest was dimensioned for.
+    #[error("overflow: {count} pertinent messages, expected at most {bound}")]
+    Overflow {
+        /// The number of pertinent messages the sums claim.
+        count: usize,
+        /// The bound given.
+        bound: usize,
+    },
+    /// Too few sums to determine the unknowns.
+    #[error("sums: expected at least {expected}, found {found}")]
+    TooFewSums {
+        /// The least number that determines the unknowns.
+        expected: usize,
+        /// The number given.
+        found: usize,
+    },
+    /// A sum is not a reduced residue.
+    #[error("sum {exponent}: expected a value below {modulus}, found {found}")]
+    SumRange {
+        /// The exponent `e` of the sum.
+        exponent: usize,
+        /// The modulus `p`.
+        modulus: u32,
+        /// The rejected value.
+        found: u32,
+    },
+    /// No set of messages explains the sums.
+    #[error("inconsistent sums: {0}")]
+    Inconsistent(Inconsistency),
+}
+
+/// How sums contradict themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Inconsistency {
+    /// The locator polynomial has too few distinct non-zero roots.
+    #[error("expected {expected} distinct nodes, found {found}")]
+    Roots {
+        /// The number of messages the first sum claims.
+        expected: usize,
+        /// The distinct non-zero roots of the locator polynomial.
+        found: usize,
+    },
+    /// A root belongs to a batch that is not in use.
+    #[error("node {node}: expected a batch below {limit}, found batch {found}")]
+    Batch {
+        /// The root.
+        node: u32,
+        /// The batches in use.
+        limit: usize,
+        /// The batch the root belongs to.
+        found: usize,
+    },
+    /// A redundant sum is not the one that the others determine.
+    #[error("sum {exponent}: expected {expected}, found {found}")]
+    Sum {
+        /// The exponent `e` of the sum.
+        exponent: usize,
+        /// The value the other sums determine.
+        expected: u32,
+        /// The value given.
+        found: u32,
+    },
+}
+
+impl From<Inconsistency> for DecodeError {
+    fn from(cause: Inconsistency) -> Self {
+        DecodeError::Inconsistent(cause)
+    }
+}

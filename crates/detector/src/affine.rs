@@ -1,0 +1,239 @@
+//! The affine transform `d = b - A s` (SophOMR, section 4.4), with diagonals shared by both
+//! coordinates: `s` is packed antiperiodically, so that row i of A meets the diagonals of row 0
+//! i baby steps further on.
+
+use crate::{DetectorError, Progress};
+use omr_bgv::{Ciphertext, Evaluator};
+use omr_protocol::{Clue, DetectionKey, Params};
+use omr_ring::{Basis, Eval, Poly};
+use omr_rlwe::Rlwe;
+use rayon::prelude::*;
+
+/// Giant steps whose diagonals are held together: the baby steps are read once for all of them.
+const GIANTS_TOGETHER: usize = 4;
+
+/// Coefficients of a piece of the multiply-add, so that baby steps and diagonals stay in cache.
+const PIECE: usize = 512;
+
+/// The encrypted secret turned by 0, 1, ..., `baby` slots. Belongs to the recipient; serves every
+/// batch.
+pub struct BabySteps(Vec<Ciphertext>);
+
+impl BabySteps {
+    /// Turns the secret, one step after another with one key.
+    pub fn new(
+        ev: &Evaluator,
+        params: &Params,
+        key: &DetectionKey,
+        progress: &dyn Progress,
+    ) -> Result<Self, DetectorError> {
+        let count = params.spec().baby + params.spec().clue.coordinates - 1;
+        progress.stage("baby steps", count as u64);
+        let mut steps = vec![key.secret.clone()];
+        while steps.len() < count {
+            let next = ev.automorphism(&steps[steps.len() - 1], &key.step)?;
+            steps.push(next);
+            progress.advance(1);
+        }
+        progress.advance(1);
+        Ok(Self(steps))
+    }
+}
+
+/// The clues of one batch. A slot without a usable clue holds `a = 0, b = p/2`: impertinent.
+pub struct ClueBatch {
+    n: usize,
+    width: usize,
+    a: Vec<u32>,
+    b: Vec<Vec<u32>>,
+    unusable: usize,
+}
+
+impl ClueBatch {
+    /// Parses up to `slots` clues laid one after another; those that do not parse count as
+    /// impertinent.
+    pub fn new(params: &Params, bytes: &[u8], clue_bytes: usize) -> Self {
+        let (n, clue) = (params.slots(), &params.spec().clue);
+        let far = (params.p().value() / 2) as u32;
+        let mut batch = Self {
+            n,
+            width: clue.n,
+            a: vec![0; n * clue.n],
+            b: vec![vec![far; n]; clue.coordinates],
+            unusable: 0,
+        };
+        let parsed: Vec<Option<Clue>> = bytes
+            .par_chunks(clue_bytes)
+            .map(|bytes| Clue::from_bytes(params, bytes).ok())
+            .collect();
+        for (z, clue) in parsed.into_iter().enumerate() {
+            let Some(clue) = clue else {
+                batch.unusable += 1;
+                continue;
+            };
+            batch.a[z * batch.width..(z + 1) * batch.width].copy_from_slice(&clue.a);
+            for (row, b) in batch.b.iter_mut().zip(clue.b) {
+                row[z] = b;
+            }
+        }
+        batch
+    }
+
+    /// Clues that did not parse.
+    pub fn unusable(&self) -> usize {
+        self.unusable
+    }
+
+    /// Diagonals `giant * baby + j` for all j, turned back by the giant step, in slots:
+    /// at column z of message w (its column z - giant * baby) stands `Neg^0(a_w)[z + j]`.
+    fn diagonals(&self, params: &Params, giant: usize) -> Vec<Vec<u32>> {
+        let baby = params.spec().baby;
+        let half = self.n / 2;
+        let p = params.p().value() as u32;
+        let mut out = vec![vec![0u32; self.n]; baby];
+        let (width, mask) = (self.width, 2 * self.width - 1);
+        for slot in 0..self.n {
+            let (row, column) = (slot / half, slot % half);
+            let message = row * half + (column + half - giant * baby % half) % half;
+            let a = &self.a[message * width..(message + 1) * width];
+            for (j, diagonal) in out.iter_mut().enumerate() {
+                // Neg^0(a) extended antiperiodically is a read backwards.
+                let back = (2 * width - (column + j & mask)) & mask;
+                let (index, negative) = (back & (width - 1), back >= width);
+                let value = a[index];
+                diagonal[slot] = if negative && value != 0 { p - value } else { value };
+            }
+        }
+        out
+    }
+}
+
+/// `b - A s` for both coordinates, at level 1.
+pub(crate) fn transform(
+    ev: &Evaluator,
+    params: &Params,
+    key: &DetectionKey,
+    steps: &BabySteps,
+    clues: &ClueBatch,
+    progress: &dyn Progress,
+) -> Result<Vec<Ciphertext>, DetectorError> {
+    let giants = params.spec().clue.n / params.spec().baby;
+    progress.stage("affine transform", giants as u64);
+    let coordinates = params.spec().clue.coordinates;
+    let mut sums: Vec<Option<Ciphertext>> = vec![None; coordinates];
+    let mut high = giants;
+    while high > 0 {
+        let low = high.saturating_sub(GIANTS_TOGETHER);
+        let products = giant_products(params, steps, clues, low..high);
+        // Horner: the highest giant step is turned most often.
+        for of_giant in products.into_iter().rev() {
+            for (sum, product) in sums.iter_mut().zip(of_giant) {
+                let mut product = product;
+                if let Some(sum) = sum.take() {
+                    ev.add_assign(&mut product, &ev.automorphism(&sum, &key.giant)?)?;
+                }
+                *sum = Some(product);
+            }
+            progress.advance(1);
+        }
+        high = low;
+    }
+    sums.into_iter()
+        .zip(&clues.b)
+        .map(|(sum, b)| {
+            let mut sum = ev.at_level(&sum.expect("at least one giant step"), 1)?;
+            ev.neg_assign(&mut sum);
+            ev.add_plain_assign(&mut sum, &params.plain.encode(b));
+            Ok(sum)
+        })
+        .collect()
+}
+
+/// For each giant step and coordinate: `sum_j diagonal_j * baby_(j + coordinate)`.
+fn giant_products(
+    params: &Params,
+    steps: &BabySteps,
+    clues: &ClueBatch,
+    giants: std::ops::Range<usize>,
+) -> Vec<Vec<Ciphertext>> {
+    let basis = params.chain.basis(0);
+    let encoded: Vec<Vec<Vec<u32>>> =
+        giants.map(|giant| encode_all(params, clues.diagonals(params, giant))).collect();
+    let coordinates = params.spec().clue.coordinates;
+    let zero = || Rlwe::zero(&params.ring, basis);
+    let mut out: Vec<Vec<Rlwe>> =
+        encoded.iter().map(|_| (0..coordinates).map(|_| zero()).collect()).collect();
+    // Limb by limb: every output polynomial lends one row to each limb's task.
+    let n = params.ring.n();
+    let mut rows: Vec<Vec<&mut [u64]>> = (0..basis.len()).map(|_| Vec::new()).collect();
+    for pair in out.iter_mut().flatten() {
+        for poly in [&mut pair.c0, &mut pair.c1] {
+            for (limb, row) in poly.data_mut().chunks_mut(n).enumerate() {
+                rows[limb].push(row);
+            }
+        }
+    }
+    rows.into_par_iter().enumerate().for_each_init(Vec::new, |buffer, (limb, rows)| {
+        limb_products(params, steps, &encoded, basis, limb, rows, buffer);
+    });
+    out.into_iter()
+        .map(|of_giant| of_giant.into_iter().map(|pair| Ciphertext::new(pair, 0, 1)).collect())
+        .collect()
+}
+
+fn encode_all(params: &Params, diagonals: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+    let scratch = || vec![0u64; params.slots()];
+    diagonals
+        .into_par_iter()
+        .map_init(scratch, |scratch, mut slots| {
+            let copy = slots.clone();
+            params.plain.encode_into(&copy, scratch, &mut slots);
+            slots
+        })
+        .collect()
+}
+
+/// One limb of all giant steps: transforms the diagonals, then multiplies and adds piece by piece.
+/// `outputs`: for each giant step and coordinate, the rows of body and mask.
+fn limb_products(
+    params: &Params,
+    steps: &BabySteps,
+    encoded: &[Vec<Vec<u32>>],
+    basis: &Basis,
+    limb: usize,
+    mut outputs: Vec<&mut [u64]>,
+    buffer: &mut Vec<u64>,
+) {
+    let (ring, n) = (&params.ring, params.ring.n());
+    let (m, table) = (ring.modulus(basis.ids()[limb]), ring.table(basis.ids()[limb]));
+    let baby = params.spec().baby;
+    buffer.resize(encoded.len() * baby * n, 0);
+    for (row, coeffs) in buffer.chunks_mut(n).zip(encoded.iter().flatten()) {
+        ring.kernels().lift_centered(m, row, coeffs, params.p().value() as u32);
+        ring.kernels().ntt_forward(table, row);
+    }
+    let coordinates = params.spec().clue.coordinates;
+    for start in (0..n).step_by(PIECE) {
+        let piece = start..(start + PIECE).min(n);
+        let turned: Vec<[&[u64]; 2]> = steps
+            .0
+            .iter()
+            .map(|step| [0, 1].map(|part| row_piece(&step.parts()[part], limb, &piece)))
+            .collect();
+        for (g, rows) in outputs.chunks_mut(2 * coordinates).enumerate() {
+            let diagonals: Vec<&[u64]> = (g * baby..(g + 1) * baby)
+                .map(|i| &buffer[i * n + piece.start..i * n + piece.end])
+                .collect();
+            for (i, row) in rows.iter_mut().enumerate() {
+                let (coordinate, part) = (i / 2, i % 2);
+                let factors: Vec<&[u64]> =
+                    turned[coordinate..coordinate + baby].iter().map(|t| t[part]).collect();
+                ring.kernels().dot(m, &mut row[piece.clone()], &diagonals, &factors);
+            }
+        }
+    }
+}
+
+fn row_piece<'a>(poly: &'a Poly<Eval>, limb: usize, piece: &std::ops::Range<usize>) -> &'a [u64] {
+    &poly.row(limb)[piece.clone()]
+}

@@ -1,0 +1,245 @@
+use crate::affine::{self, BabySteps, ClueBatch};
+use crate::codes::{CodeTables, Codes, Round};
+use crate::compress::Sums;
+use crate::payload::SymbolWindow;
+use crate::{DetectorError, Progress, Stages, finish, range};
+use omr_bgv::{Ciphertext, Evaluator};
+use omr_protocol::{
+    DetectionKey, Digest, DigestHeader, DigestPlan, PackedCiphertext, Params, Sealing,
+};
+use omr_rlwe::{Descent, Rlwe};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of symbols held at a time; larger payloads are read in several passes.
+const WINDOW_BYTES: usize = 512 << 20;
+
+/// Why a source failed.
+type SourceError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Where the detector reads messages.
+pub trait MessageSource {
+    /// Bytes of a clue on this board.
+    fn clue_bytes(&self) -> usize;
+
+    /// The clues of `range`, one after another.
+    fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError>;
+
+    /// The payloads of `range`, one after another.
+    fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError>;
+}
+
+/// A detection key ready to scan boards. `Send + Sync`.
+pub struct Detector {
+    params: Arc<Params>,
+    key: DetectionKey,
+    tables: CodeTables,
+}
+
+/// A digest and how it came about.
+pub struct Output {
+    /// The digest.
+    pub digest: Digest,
+    /// Seconds by stage.
+    pub stages: Stages,
+    /// Clues that did not parse and counted as impertinent.
+    pub unusable_clues: usize,
+}
+
+struct Run<'a> {
+    source: &'a mut dyn MessageSource,
+    plan: &'a DigestPlan,
+    progress: &'a dyn Progress,
+    stages: Stages,
+    unusable: usize,
+}
+
+impl Detector {
+    /// A detector for one recipient's key.
+    pub fn new(params: Arc<Params>, key: DetectionKey) -> Self {
+        let tables = CodeTables::new(&params);
+        Self { params, key, tables }
+    }
+
+    fn ev(&self) -> Evaluator<'_> {
+        let params = &self.params;
+        Evaluator { ring: &params.ring, plain: &params.plain, chain: &params.chain }
+    }
+
+    /// The digest of the plan's messages.
+    ///
+    /// Errors: the source's.
+    pub fn digest(
+        &self,
+        source: &mut dyn MessageSource,
+        plan: &DigestPlan,
+        board_id: [u8; 16],
+        sealing: Sealing,
+        progress: &dyn Progress,
+    ) -> Result<Output, DetectorError> {
+        let mut run = Run { source, plan, progress, stages: Stages::default(), unusable: 0 };
+        let steps = run.stages.time("baby_steps", || {
+            BabySteps::new(&self.ev(), &self.params, &self.key, progress)
+        })?;
+        let mut pertinent = Vec::new();
+        for batch in 0..plan.batches() {
+            pertinent.push(self.pertinency(&mut run, &steps, batch)?);
+        }
+        drop(steps);
+        let mut ciphertexts = Vec::new();
+        for group in 0..plan.groups() {
+            ciphertexts.extend(self.compress(&mut run, group, &pertinent[plan.group(group)])?);
+        }
+        let header = DigestHeader { key_id: self.key.id, board_id, sealing, plan: plan.clone() };
+        let digest = Digest { header, ciphertexts };
+        Ok(Output { digest, stages: run.stages, unusable_clues: run.unusable })
+    }
+
+    /// The pertinency vector of one batch of clues, laid one after another, at the last level.
+    pub fn detect(
+        &self,
+        steps: &BabySteps,
+        clues: &ClueBatch,
+        stages: &mut Stages,
+        progress: &dyn Progress,
+    ) -> Result<Ciphertext, DetectorError> {
+        let (ev, params) = (self.ev(), &self.params);
+        let d = stages.time("affine", || {
+            affine::transform(&ev, params, &self.key, steps, clues, progress)
+        })?;
+        stages.time("range_check", || range::check(&ev, params, &self.key, &d, progress))
+    }
+
+    /// The turned secret, for [`Detector::detect`].
+    pub fn baby_steps(&self, progress: &dyn Progress) -> Result<BabySteps, DetectorError> {
+        BabySteps::new(&self.ev(), &self.params, &self.key, progress)
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn pertinency(
+        &self,
+        run: &mut Run,
+        steps: &BabySteps,
+        batch: usize,
+    ) -> Result<(Vec<Rlwe>, u64), DetectorError> {
+        let params = &self.params;
+        let range = run.plan.batch(batch);
+        let clues = run.stages.time("read", || run.source.clues(range.clone()));
+        let clues = clues.map_err(DetectorError::Source)?;
+        let clue_bytes = run.source.clue_bytes();
+        expect("clues", clue_bytes * (range.end - range.start) as usize, clues.len())?;
+        let batch = run.stages.time("read", || ClueBatch::new(params, &clues, clue_bytes));
+        drop(clues);
+        run.unusable += batch.unusable();
+        let pertinent = self.detect(steps, &batch, &mut run.stages, run.progress)?;
+        let scale = pertinent.scale();
+        let small = run.stages.time("ring_switch", || {
+            let descent =
+                Descent { large: &params.ring, small: &params.small, key: &self.key.descent };
+            descent.apply(&pertinent.into_pair(), &params.small_basis(), params.p())
+        });
+        Ok((small, scale))
+    }
+
+    fn compress(
+        &self,
+        run: &mut Run,
+        group: usize,
+        pertinent: &[(Vec<Rlwe>, u64)],
+    ) -> Result<Vec<PackedCiphertext>, DetectorError> {
+        let plan = run.plan;
+        let mut out = Vec::new();
+        for round in 0..plan.rounds() {
+            let codes = self.codes(run, round, pertinent);
+            for window in self.windows(plan) {
+                out.extend(self.window(run, group, round, &codes, window)?);
+            }
+        }
+        Ok(out)
+    }
+
+    fn codes(&self, run: &mut Run, round: usize, pertinent: &[(Vec<Rlwe>, u64)]) -> Vec<Codes> {
+        let (plan, params, progress) = (run.plan, &self.params, run.progress);
+        progress.stage("codes", (pertinent.len() * plan.width() / 2) as u64);
+        run.stages.time("codes", || {
+            let of_batch = |(batch, (small, scale)): (usize, &(Vec<Rlwe>, u64))| {
+                let p = params.p();
+                let gathered = p.mul(*scale, finish::gathered_scale(params, plan.stride()));
+                let first_exponent = plan.exponents(round).start;
+                let round = Round { plan, batch, first_exponent, unscale: p.inv(gathered) };
+                self.tables.codes(params, &self.key, &round, small, &|n| progress.advance(n))
+            };
+            pertinent.iter().enumerate().map(of_batch).collect()
+        })
+    }
+
+    /// The ciphertexts of a round in windows whose symbols fit memory.
+    fn windows(&self, plan: &DigestPlan) -> Vec<Range<usize>> {
+        let ciphertext_bytes = plan.stride() * self.params.slots() * size_of::<u32>();
+        let together = (WINDOW_BYTES / ciphertext_bytes).max(1);
+        (0..plan.ciphertexts())
+            .step_by(together)
+            .map(|start| start..(start + together).min(plan.ciphertexts()))
+            .collect()
+    }
+
+    fn window(
+        &self,
+        run: &mut Run,
+        group: usize,
+        round: usize,
+        codes: &[Codes],
+        window: Range<usize>,
+    ) -> Result<Vec<PackedCiphertext>, DetectorError> {
+        let (plan, params) = (run.plan, &self.params);
+        let symbols = plan.symbols_of(window.start).start..plan.symbols_of(window.end - 1).end;
+        let mut sums: Vec<Sums> =
+            window.clone().map(|ct| Sums::new(params, plan.symbols_of(ct).len())).collect();
+        run.progress.stage("payloads", (codes.len() * window.len()) as u64);
+        for (i, (batch, codes)) in plan.group(group).zip(codes).enumerate() {
+            let payloads = self.payloads(run, batch)?;
+            let values = run.stages.time("payloads", || {
+                SymbolWindow::new(params, plan, i, symbols.clone(), &payloads)
+            })?;
+            for (ct, sums) in window.clone().zip(&mut sums) {
+                run.stages.time("payloads", || {
+                    let range = plan.symbols_of(ct);
+                    sums.add_batch(params, plan, self.tables.classes(), codes, &values, range);
+                });
+                run.progress.advance(1);
+            }
+        }
+        run.progress.stage("packing", window.len() as u64);
+        let pack = |(ct, sums): (usize, Sums)| {
+            let packed = sums.pack(params, plan, &self.key);
+            run.progress.advance(1);
+            finish::finish(params, &packed, plan.kept(round, ct))
+        };
+        let mut stages = std::mem::take(&mut run.stages);
+        let out = stages.time("packing", || window.zip(sums).map(pack).collect());
+        run.stages = stages;
+        Ok(out)
+    }
+
+    fn payloads(&self, run: &mut Run, batch: usize) -> Result<Vec<u8>, DetectorError> {
+        let Some(bytes) = run.plan.payload_bytes() else {
+            return Ok(Vec::new());
+        };
+        let range = run.plan.batch(batch);
+        let payloads = run.stages.time("read", || run.source.payloads(range.clone()));
+        let payloads = payloads.map_err(DetectorError::Source)?;
+        expect("payloads", bytes * (range.end - range.start) as usize, payloads.len())?;
+        Ok(payloads)
+    }
+}
+
+fn expect(what: &'static str, expected: usize, found: usize) -> Result<(), DetectorError> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(DetectorError::SourceLength { what, expected, found }),
+    }
+}

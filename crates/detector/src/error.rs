@@ -1,0 +1,26 @@
+use omr_bgv::EvalError;
+
+/// Why a digest could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DetectorError {
+    /// The board could not be read.
+    #[error("reading messages: {0}")]
+    Source(Box<dyn std::error::Error + Send + Sync>),
+    /// The board gave other sizes than it announced.
+    #[error("expected {expected} bytes of {what}, found {found}")]
+    SourceLength {
+        /// Clues or payloads.
+        what: &'static str,
+        /// Bytes asked for.
+        expected: usize,
+        /// Bytes read.
+        found: usize,
+    },
+    /// A step of the evaluation was refused: the parameters do not fit the circuit.
+    #[error(transparent)]
+    Eval(#[from] EvalError),
+    /// The payload size does not suit the code.
+    #[error(transparent)]
+    Codec(#[from] omr_codec::CodecError),
+}

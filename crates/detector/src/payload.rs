@@ -1,0 +1,122 @@
+//! Payloads as plaintexts: one symbol of all messages of a batch at a time.
+
+use crate::DetectorError;
+use omr_codec::Symbols;
+use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
+use omr_protocol::{DigestPlan, Params, SlotClasses};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// A window of symbols of one batch: symbol by symbol, slot by slot.
+pub(crate) struct SymbolWindow {
+    symbols: Range<usize>,
+    slots: usize,
+    values: Vec<u32>,
+}
+
+/// Messages whose symbols are made together, so that writes stay near each other.
+const MESSAGES_TOGETHER: usize = 256;
+
+impl SymbolWindow {
+    /// The symbols `symbols` of the payloads laid one after another in `payloads`.
+    ///
+    /// Errors: a payload size that the code does not take.
+    pub(crate) fn new(
+        params: &Params,
+        plan: &DigestPlan,
+        batch_in_group: usize,
+        symbols: Range<usize>,
+        payloads: &[u8],
+    ) -> Result<Self, DetectorError> {
+        let slots = params.slots();
+        let mut values = vec![0u32; symbols.len() * slots];
+        for (row, symbol) in values.chunks_mut(slots).zip(symbols.clone()).take(INDEX_SYMBOLS) {
+            for (slot, value) in row.iter_mut().enumerate() {
+                match symbol {
+                    0 => *value = 1,
+                    1 => *value = params.nodes.node(batch_in_group, slot),
+                    _ => {}
+                }
+            }
+        }
+        let mut window = Self { symbols, slots, values };
+        if let Some(bytes) = plan.payload_bytes() {
+            window.fill(params, bytes, payloads)?;
+        }
+        Ok(window)
+    }
+
+    fn fill(&mut self, params: &Params, bytes: usize, payloads: &[u8]) -> Result<(), DetectorError> {
+        let p = params.p().value();
+        let code = Symbols::new(p as u32, bytes)?;
+        let all = INDEX_SYMBOLS + code.count() + CHECKSUM_SYMBOLS;
+        let (first, last) = (self.symbols.start.max(INDEX_SYMBOLS), self.symbols.end.min(all));
+        if first >= last {
+            return Ok(());
+        }
+        let skip = first - INDEX_SYMBOLS;
+        let body = (first - self.symbols.start) * self.slots;
+        let mut rows: Vec<_> = self.values[body..]
+            .chunks_mut(self.slots)
+            .take(last - first)
+            .map(|row| row.chunks_mut(MESSAGES_TOGETHER))
+            .collect();
+        let mut tasks = Vec::new();
+        for chunk in payloads.chunks(MESSAGES_TOGETHER * bytes) {
+            let parts: Vec<&mut [u32]> = rows.iter_mut().filter_map(Iterator::next).collect();
+            tasks.push((chunk, parts));
+        }
+        tasks.into_par_iter().try_for_each(|(chunk, mut parts)| {
+            let mut symbols = vec![0u32; code.count() + CHECKSUM_SYMBOLS];
+            for (i, payload) in chunk.chunks_exact(bytes).enumerate() {
+                code.pack(payload, &mut symbols[..code.count()])?;
+                symbols[code.count()..].copy_from_slice(&checksum(payload, p));
+                for (part, &value) in parts.iter_mut().zip(&symbols[skip..]) {
+                    part[i] = value;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn row(&self, symbol: usize) -> &[u32] {
+        let i = symbol - self.symbols.start;
+        &self.values[i * self.slots..(i + 1) * self.slots]
+    }
+
+    /// The encoded plaintexts of a symbol, by class and limb, in slot order, each slot row followed
+    /// by its own beginning, so that a rotation of up to `pad` slots is a shifted read.
+    pub(crate) fn plaintexts(
+        &self,
+        params: &Params,
+        classes: &SlotClasses,
+        symbol: usize,
+        pad: usize,
+    ) -> Vec<Vec<u64>> {
+        let (ring, plain, n) = (&params.small, &params.small_plain, params.small.n());
+        let basis = params.small_basis();
+        let half = n / 2;
+        let (mut slots, mut coeffs) = (vec![0u32; n], vec![0u32; n]);
+        let (mut scratch, mut row) = (vec![0u64; n], vec![0u64; n]);
+        let mut out = Vec::with_capacity(classes.classes() * basis.len());
+        for class in 0..classes.classes() {
+            for (slot, &z) in slots.iter_mut().zip(classes.slots(class)) {
+                *slot = self.row(symbol)[z as usize];
+            }
+            plain.encode_into(&slots, &mut scratch, &mut coeffs);
+            for limb in 0..basis.len() {
+                let m = ring.modulus(limb);
+                ring.kernels().lift_centered(m, &mut row, &coeffs, params.p().value() as u32);
+                ring.kernels().ntt_forward(ring.table(limb), &mut row);
+                let mut padded = vec![0u64; 2 * (half + pad)];
+                ring.kernels().gather(&mut scratch, &row, plain.order().positions());
+                for (target, source) in padded.chunks_mut(half + pad).zip(scratch.chunks(half)) {
+                    target[..half].copy_from_slice(source);
+                    target[half..].copy_from_slice(&source[..pad]);
+                }
+                out.push(padded);
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,44 @@
+use std::time::Instant;
+
+/// Told of the detector's progress.
+pub trait Progress: Sync {
+    /// A stage begins; it will advance by `total` steps.
+    fn stage(&self, name: &'static str, total: u64);
+    /// Steps done.
+    fn advance(&self, steps: u64);
+}
+
+/// Says nothing.
+pub struct Quiet;
+
+impl Progress for Quiet {
+    fn stage(&self, _: &'static str, _: u64) {}
+    fn advance(&self, _: u64) {}
+}
+
+/// Seconds by stage, in order of first use.
+#[derive(Clone, Debug, Default)]
+pub struct Stages(Vec<(&'static str, f64)>);
+
+impl Stages {
+    /// The stages and their seconds.
+    pub fn seconds(&self) -> &[(&'static str, f64)] {
+        &self.0
+    }
+
+    /// All stages together.
+    pub fn total(&self) -> f64 {
+        self.0.iter().map(|(_, s)| s).sum()
+    }
+
+    pub(crate) fn time<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let out = work();
+        let seconds = start.elapsed().as_secs_f64();
+        match self.0.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, total)) => *total += seconds,
+            None => self.0.push((name, seconds)),
+        }
+        out
+    }
+}

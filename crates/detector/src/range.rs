@@ -1,0 +1,35 @@
+//! The range check: 1 where every coordinate lies in the window, else 0.
+
+use crate::{DetectorError, Progress};
+use omr_bgv::{Ciphertext, Evaluator, fermat_depth, fermat_power};
+use omr_protocol::{DetectionKey, Params};
+
+/// The pertinency vector from both coordinates of d.
+///
+/// With `g` zero exactly on the window, `N = g1^2 - nu g2^2` vanishes only where both do, because
+/// nu is no square; one Fermat power of N then serves both coordinates.
+pub(crate) fn check(
+    ev: &Evaluator,
+    params: &Params,
+    key: &DetectionKey,
+    d: &[Ciphertext],
+    progress: &dyn Progress,
+) -> Result<Ciphertext, DetectorError> {
+    let powers = fermat_depth(params.p().value()) as u64;
+    progress.stage("range check", 3 + powers);
+    let mut inside = Vec::new();
+    for coordinate in d {
+        inside.push(params.window.evaluate(ev, coordinate, &key.product)?);
+        progress.advance(1);
+    }
+    let mut norm = ev.tensor(&inside[0], &inside[0])?;
+    let mut other = ev.tensor(&inside[1], &inside[1])?;
+    ev.mul_scalar_assign(&mut other, params.non_residue());
+    ev.sub_assign(&mut norm, &other)?;
+    let norm = ev.relinearise(&norm, &key.product, inside[0].level() + 1)?;
+    progress.advance(1);
+    let mut pertinent = fermat_power(ev, &norm, &key.product, &mut || progress.advance(1))?;
+    ev.neg_assign(&mut pertinent);
+    ev.add_constant_assign(&mut pertinent, 1);
+    Ok(pertinent)
+}

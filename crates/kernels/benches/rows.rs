@@ -1,0 +1,2 @@
+//! Times the row operations of every back end this CPU runs.
+fn main() {}

@@ -1,0 +1,130 @@
+//! Basis conversion. Ranges and shapes: see the methods of [`Kernels`](crate::Kernels).
+
+use std::arch::x86_64::*;
+
+use super::field::{Block, Field, Wide, load, splat, store};
+use crate::{Modulus, scalar::convert as scalar};
+
+/// Vectors whose sums stay in registers.
+const TILE: usize = 8;
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn convert(m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]) {
+    let wide = Wide::new(m);
+    let (blocks, _) = out.as_chunks_mut();
+    let mut done = 0;
+    let (tiles, rest) = blocks.as_chunks_mut::<TILE>();
+    for tile in tiles {
+        convert_tile(&wide, tile, src, coef, done);
+        done += 8 * TILE;
+    }
+    for block in rest {
+        convert_tile(&wide, std::array::from_mut(block), src, coef, done);
+        done += 8;
+    }
+    scalar::convert_from(m, out, src, coef, done);
+}
+
+/// `T` vectors of [`convert`], from residue `from` on.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn convert_tile<const T: usize>(
+    wide: &Wide,
+    out: &mut [Block; T],
+    src: &[&[u64]],
+    coef: &[u64],
+    from: usize,
+) {
+    let mut low = [splat(0); T];
+    let mut high = [splat(0); T];
+    for (row, &c) in src.iter().zip(coef) {
+        let c = splat(c);
+        for (i, x) in row[from..from + 8 * T]
+            .as_chunks()
+            .0
+            .iter()
+            .enumerate()
+            .take(T)
+        {
+            let x = load(x);
+            low[i] = _mm512_madd52lo_epu64(low[i], x, c);
+            high[i] = _mm512_madd52hi_epu64(high[i], x, c);
+        }
+    }
+    for (i, out) in out.iter_mut().enumerate() {
+        store(out, wide.reduce(low[i], high[i]));
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn quotient(out: &mut [u64], y: &[&[u64]], inv: &[f64]) {
+    let mut done = 0;
+    for tile in out.as_chunks_mut().0.as_chunks_mut::<TILE>().0 {
+        quotient_tile(tile, y, inv, done);
+        done += 8 * TILE;
+    }
+    scalar::quotient_from(out, y, inv, done);
+}
+
+/// [`TILE`] vectors of [`quotient`], from residue `from` on.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn quotient_tile(out: &mut [Block; TILE], y: &[&[u64]], inv: &[f64], from: usize) {
+    let mut sums = [_mm512_set1_pd(0.5); TILE];
+    for (row, &c) in y.iter().zip(inv) {
+        let c = _mm512_set1_pd(c);
+        for (sum, x) in sums
+            .iter_mut()
+            .zip(row[from..from + 8 * TILE].as_chunks().0)
+        {
+            *sum = _mm512_add_pd(*sum, _mm512_mul_pd(_mm512_cvtepu64_pd(load(x)), c));
+        }
+    }
+    for (out, &sum) in out.iter_mut().zip(&sums) {
+        store(out, _mm512_cvttpd_epu64(sum));
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn lift_centered(m: &Modulus, out: &mut [u64], src: &[u32], p: u32) {
+    let f = Field::new(m);
+    let (half, reduced_p) = (splat(u64::from(p / 2)), splat(m.reduce(u64::from(p))));
+    let ((out, out_tail), (src, src_tail)) = (out.as_chunks_mut(), src.as_chunks());
+    for (out, src) in out.iter_mut().zip(src) {
+        let v = load_u32(src);
+        let residue = f.canonical(f.reduce(v));
+        let negative = _mm512_cmpgt_epu64_mask(v, half);
+        store(
+            out,
+            f.sub(residue, _mm512_maskz_mov_epi64(negative, reduced_p)),
+        );
+    }
+    scalar::lift_centered(m, out_tail, src_tail, p);
+}
+
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn load_u32(x: &[u32; 8]) -> __m512i {
+    // SAFETY: reads the 32 bytes of `x`.
+    _mm512_cvtepu32_epi64(unsafe { _mm256_loadu_si256(x.as_ptr().cast()) })
+}
+
+#[allow(unsafe_code)]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn gather(out: &mut [u64], src: &[u64], idx: &[u32]) {
+    let len = splat(src.len() as u64);
+    let mut inside = 0xff;
+    let ((out, out_tail), (idx, idx_tail)) = (out.as_chunks_mut(), idx.as_chunks());
+    for (out, idx) in out.iter_mut().zip(idx) {
+        let idx = load_u32(idx);
+        let mask = _mm512_cmplt_epu64_mask(idx, len);
+        inside &= mask;
+        // SAFETY: reads only the lanes whose index is in range.
+        let v =
+            unsafe { _mm512_mask_i64gather_epi64::<8>(splat(0), mask, idx, src.as_ptr().cast()) };
+        store(out, v);
+    }
+    assert!(inside == 0xff, "an index is out of range");
+    scalar::gather(out_tail, src, idx_tail);
+}

@@ -1,0 +1,244 @@
+//! Vectors of eight residues.
+//!
+//! Multiply-accumulate reads the low 52 bits of its factors only, so inside a transform a lane may
+//! carry rubbish from bit 52 up; what counts is the lane modulo `2^52`. A lane is *clean* without it.
+
+use std::arch::x86_64::*;
+
+use crate::{
+    Modulus,
+    table::{Factor, Twiddles},
+};
+
+/// Eight consecutive residues of a row.
+pub(super) type Block = [u64; 8];
+
+/// Constants of one modulus, in every lane.
+#[derive(Clone, Copy)]
+pub(super) struct Field {
+    pub(super) q: __m512i,
+    pub(super) two_q: __m512i,
+    /// `-q`, as a factor (modulo `2^52`) and as a bias.
+    pub(super) neg_q: __m512i,
+    /// `floor(2^52 / q)`.
+    ratio: __m512i,
+    /// All ones. Kept in a register: copying one is free, making one is an instruction.
+    minus_one: __m512i,
+}
+
+/// One [`Factor`] in each lane.
+#[derive(Clone, Copy)]
+pub(super) struct Factors {
+    pub(super) w: __m512i,
+    pub(super) quotient: __m512i,
+}
+
+impl Field {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn new(m: &Modulus) -> Self {
+        let q = m.value();
+        Self {
+            q: splat(q),
+            two_q: splat(2 * q),
+            neg_q: splat(q.wrapping_neg()),
+            ratio: splat((1 << 52) / q),
+            minus_one: splat(u64::MAX),
+        }
+    }
+
+    /// `x - floor(x ratio / 2^52) q`: `[0, 4q)` to `[0, 2q)`, any `x < 2^52` to `[0, 2q)` too.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn reduce(&self, x: __m512i) -> __m512i {
+        let quotient = _mm512_madd52hi_epu64(_mm512_setzero_si512(), x, self.ratio);
+        _mm512_madd52lo_epu64(x, quotient, self.neg_q)
+    }
+
+    /// [`Field::reduce`] plus `q`, at no cost: the quotient starts from -1.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn reduce_plus_q(&self, x: __m512i) -> __m512i {
+        let quotient = _mm512_madd52hi_epu64(self.minus_one, x, self.ratio);
+        _mm512_madd52lo_epu64(x, quotient, self.neg_q)
+    }
+
+    /// `acc` plus `x w` in `[0, 2q)`, for `x < 2^52` (Shoup).
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn mul_acc(&self, acc: __m512i, x: __m512i, f: Factors) -> __m512i {
+        let quotient = _mm512_madd52hi_epu64(_mm512_setzero_si512(), x, f.quotient);
+        let low = _mm512_madd52lo_epu64(acc, x, f.w);
+        _mm512_madd52lo_epu64(low, quotient, self.neg_q)
+    }
+
+    /// `x w` in `[0, 2q)`, for `x < 2^52`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn mul(&self, x: __m512i, f: Factors) -> __m512i {
+        self.mul_acc(_mm512_setzero_si512(), x, f)
+    }
+
+    /// `[0, 2q)` with rubbish to canonical.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn canonical(&self, x: __m512i) -> __m512i {
+        self.fold(_mm512_and_si512(x, splat((1 << 52) - 1)))
+    }
+
+    /// `[0, 4q)` with rubbish to canonical.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn canonical_4q(&self, x: __m512i) -> __m512i {
+        let x = _mm512_and_si512(x, splat((1 << 52) - 1));
+        self.fold(_mm512_min_epu64(x, _mm512_sub_epi64(x, self.two_q)))
+    }
+
+    /// `x - y`, all canonical.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn sub(&self, x: __m512i, y: __m512i) -> __m512i {
+        self.fold(_mm512_sub_epi64(_mm512_add_epi64(x, self.q), y))
+    }
+
+    /// Clean `[0, 2q)` to canonical.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn fold(&self, x: __m512i) -> __m512i {
+        _mm512_min_epu64(x, _mm512_sub_epi64(x, self.q))
+    }
+}
+
+impl Factors {
+    /// The same factor in every lane.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn splat(f: Factor) -> Self {
+        Self {
+            w: splat(f.w),
+            quotient: splat(f.quotient),
+        }
+    }
+
+    /// Factors `2 slot` and `2 slot + 1`, alternating.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn pair(tw: &Twiddles, slot: usize) -> Self {
+        let (w, quotient) = (tw.w.as_chunks().0, tw.quotient.as_chunks().0);
+        Self { w: load_pair(&w[slot]), quotient: load_pair(&quotient[slot]) }
+    }
+
+    /// Factors `4 slot` to `4 slot + 3`, twice.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn quad(tw: &Twiddles, slot: usize) -> Self {
+        let (w, quotient) = (tw.w.as_chunks().0, tw.quotient.as_chunks().0);
+        Self { w: load_quad(&w[slot]), quotient: load_quad(&quotient[slot]) }
+    }
+
+    /// Factors `8 slot` to `8 slot + 7`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn octet(tw: &Twiddles, slot: usize) -> Self {
+        let (w, quotient) = (tw.w.as_chunks().0, tw.quotient.as_chunks().0);
+        Self { w: load(&w[slot]), quotient: load(&quotient[slot]) }
+    }
+}
+
+/// Reduces sums of products kept as low and high 52-bit halves.
+pub(super) struct Wide {
+    f: Field,
+    /// `2^52 mod q`.
+    r52: Factors,
+    /// `2^104 mod q`.
+    r104: Factors,
+}
+
+impl Wide {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn new(m: &Modulus) -> Self {
+        let r52 = m.reduce(1 << 52);
+        Self {
+            f: Field::new(m),
+            r52: Factors::splat(Factor::new(m, r52)),
+            r104: Factors::splat(Factor::new(m, m.mul(r52, r52))),
+        }
+    }
+
+    /// `low + 2^52 high` to canonical; `high` is below `2^63`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn reduce(&self, low: __m512i, high: __m512i) -> __m512i {
+        let f = &self.f;
+        let high = _mm512_add_epi64(high, _mm512_srli_epi64::<52>(low));
+        // Each step adds less than 2q to less than 2q.
+        let sum = f.mul_acc(f.reduce(low), high, self.r52);
+        let top = _mm512_srli_epi64::<52>(high);
+        f.canonical_4q(f.mul_acc(f.reduce(sum), top, self.r104))
+    }
+}
+
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn load_pair(x: &[u64; 2]) -> __m512i {
+    // SAFETY: reads the 16 bytes of `x`.
+    _mm512_broadcast_i64x2(unsafe { _mm_loadu_si128(x.as_ptr().cast()) })
+}
+
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn load_quad(x: &[u64; 4]) -> __m512i {
+    // SAFETY: reads the 32 bytes of `x`.
+    _mm512_broadcast_i64x4(unsafe { _mm256_loadu_si256(x.as_ptr().cast()) })
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn splat(x: u64) -> __m512i {
+    _mm512_set1_epi64(x as i64)
+}
+
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn load(x: &Block) -> __m512i {
+    // SAFETY: reads the 64 bytes of `x`.
+    unsafe { _mm512_loadu_si512(x.as_ptr().cast()) }
+}
+
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn store(x: &mut Block, v: __m512i) {
+    // SAFETY: writes the 64 bytes of `x`.
+    unsafe { _mm512_storeu_si512(x.as_mut_ptr().cast(), v) }
+}
+
+/// Loads block `i`.
+///
+/// # Safety
+/// `i < row.len()`.
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) unsafe fn load_at(row: &[Block], i: usize) -> __m512i {
+    debug_assert!(i < row.len());
+    // SAFETY: in range by contract.
+    load(unsafe { row.get_unchecked(i) })
+}
+
+/// Stores block `i`.
+///
+/// # Safety
+/// `i < row.len()`.
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) unsafe fn store_at(row: &mut [Block], i: usize, v: __m512i) {
+    debug_assert!(i < row.len());
+    // SAFETY: in range by contract.
+    store(unsafe { row.get_unchecked_mut(i) }, v);
+}

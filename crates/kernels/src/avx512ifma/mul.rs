@@ -1,0 +1,173 @@
+//! Pointwise operations. Ranges and shapes: see the methods of [`Kernels`](crate::Kernels).
+//!
+//! Whole vectors here; the residues after the last vector go through the scalar back end.
+
+use std::arch::x86_64::*;
+
+use super::field::{Block, Factors, Field, Wide, load, splat, store};
+use crate::{Modulus, scalar::mul as scalar, table::Factor};
+
+/// Vectors whose sums stay in registers.
+const TILE: usize = 8;
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn add(m: &Modulus, a: &mut [u64], b: &[u64]) {
+    let f = Field::new(m);
+    let ((a, a_tail), (b, b_tail)) = (a.as_chunks_mut(), b.as_chunks());
+    for (a, b) in a.iter_mut().zip(b) {
+        store(a, f.fold(_mm512_add_epi64(load(a), load(b))));
+    }
+    scalar::add(m, a_tail, b_tail);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn sub(m: &Modulus, a: &mut [u64], b: &[u64]) {
+    let f = Field::new(m);
+    let ((a, a_tail), (b, b_tail)) = (a.as_chunks_mut(), b.as_chunks());
+    for (a, b) in a.iter_mut().zip(b) {
+        store(a, f.sub(load(a), load(b)));
+    }
+    scalar::sub(m, a_tail, b_tail);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn neg(m: &Modulus, a: &mut [u64]) {
+    let f = Field::new(m);
+    let (a, tail) = a.as_chunks_mut();
+    for a in a {
+        store(a, f.sub(splat(0), load(a)));
+    }
+    scalar::neg(m, tail);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn mul(m: &Modulus, a: &mut [u64], b: &[u64]) {
+    let p = Product::new(m);
+    let ((a, a_tail), (b, b_tail)) = (a.as_chunks_mut(), b.as_chunks());
+    for (a, b) in a.iter_mut().zip(b) {
+        store(a, p.mul_add(splat(0), load(a), load(b)));
+    }
+    scalar::mul(m, a_tail, b_tail);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn mul_add(m: &Modulus, acc: &mut [u64], a: &[u64], b: &[u64]) {
+    let p = Product::new(m);
+    let (acc, acc_tail) = acc.as_chunks_mut();
+    let ((a, a_tail), (b, b_tail)) = (a.as_chunks(), b.as_chunks());
+    for ((acc, a), b) in acc.iter_mut().zip(a).zip(b) {
+        store(acc, p.mul_add(load(acc), load(a), load(b)));
+    }
+    scalar::mul_add(m, acc_tail, a_tail, b_tail);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn scale(m: &Modulus, a: &mut [u64], c: u64) {
+    let (f, factor) = (Field::new(m), Factors::splat(Factor::new(m, c)));
+    let (a, tail) = a.as_chunks_mut();
+    for a in a {
+        store(a, f.canonical(f.mul(load(a), factor)));
+    }
+    scalar::scale(m, tail, c);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn scale_add(m: &Modulus, acc: &mut [u64], a: &[u64], c: u64) {
+    let (f, factor) = (Field::new(m), Factors::splat(Factor::new(m, c)));
+    let ((acc, acc_tail), (a, a_tail)) = (acc.as_chunks_mut(), a.as_chunks());
+    for (acc, a) in acc.iter_mut().zip(a) {
+        store(acc, f.canonical_4q(f.mul_acc(load(acc), load(a), factor)));
+    }
+    scalar::scale_add(m, acc_tail, a_tail, c);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn sub_scale(m: &Modulus, a: &mut [u64], b: &[u64], c: u64) {
+    let (f, factor) = (Field::new(m), Factors::splat(Factor::new(m, c)));
+    let ((a, a_tail), (b, b_tail)) = (a.as_chunks_mut(), b.as_chunks());
+    for (a, b) in a.iter_mut().zip(b) {
+        let difference = _mm512_sub_epi64(_mm512_add_epi64(load(a), f.q), load(b));
+        store(a, f.canonical(f.mul(difference, factor)));
+    }
+    scalar::sub_scale(m, a_tail, b_tail, c);
+}
+
+/// Barrett multiplication of two variable rows.
+struct Product {
+    f: Field,
+    /// `52 - bits`, at least 2.
+    shift: __m128i,
+    /// `floor(2^(bits + 51) / q)`, below `2^52`.
+    ratio: __m512i,
+}
+
+impl Product {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn new(m: &Modulus) -> Self {
+        let ratio = (1u128 << (m.bits() + 51)) / u128::from(m.value());
+        Self {
+            f: Field::new(m),
+            shift: _mm_cvtsi64_si128(i64::from(52 - m.bits())),
+            ratio: splat(ratio as u64),
+        }
+    }
+
+    /// `acc + x y`, all canonical.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn mul_add(&self, acc: __m512i, x: __m512i, y: __m512i) -> __m512i {
+        let zero = _mm512_setzero_si512();
+        // top = floor(x y / 2^(bits - 1)) < 2^(bits + 1)
+        let (scaled, twice) = (_mm512_sll_epi64(x, self.shift), _mm512_add_epi64(y, y));
+        let top = _mm512_madd52hi_epu64(zero, scaled, twice);
+        let quotient = _mm512_madd52hi_epu64(zero, top, self.ratio);
+        // The quotient is less than 2.5 too small, so the sum is below 3.5 q.
+        let low = _mm512_madd52lo_epu64(acc, x, y);
+        self.f
+            .canonical_4q(_mm512_madd52lo_epu64(low, quotient, self.f.neg_q))
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn dot(m: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
+    let wide = Wide::new(m);
+    let (blocks, _) = out.as_chunks_mut();
+    let mut done = 0;
+    let (tiles, rest) = blocks.as_chunks_mut::<TILE>();
+    for tile in tiles {
+        dot_tile(&wide, tile, a, b, done);
+        done += 8 * TILE;
+    }
+    for block in rest {
+        dot_tile(&wide, std::array::from_mut(block), a, b, done);
+        done += 8;
+    }
+    scalar::dot_from(m, out, a, b, done);
+}
+
+/// `T` vectors of [`dot`], from residue `from` on.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn dot_tile<const T: usize>(
+    wide: &Wide,
+    out: &mut [Block; T],
+    a: &[&[u64]],
+    b: &[&[u64]],
+    from: usize,
+) {
+    let mut low = [splat(0); T];
+    let mut high = [splat(0); T];
+    for (a, b) in a.iter().zip(b) {
+        let a = a[from..from + 8 * T].as_chunks().0;
+        let b = b[from..from + 8 * T].as_chunks().0;
+        for (i, (a, b)) in a.iter().zip(b).enumerate().take(T) {
+            let (a, b) = (load(a), load(b));
+            low[i] = _mm512_madd52lo_epu64(low[i], a, b);
+            high[i] = _mm512_madd52hi_epu64(high[i], a, b);
+        }
+    }
+    for (i, out) in out.iter_mut().enumerate() {
+        store(out, wide.reduce(low[i], high[i]));
+    }
+}

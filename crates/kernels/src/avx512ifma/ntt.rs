@@ -1,0 +1,194 @@
+//! Forward transform: Cooley-Tukey, several levels a pass, depth first.
+//!
+//! Levels form a binary tree of blocks: the block at heap slot `s` (root 1) splits into slots `2s`
+//! and `2s + 1`, and its butterflies take twiddle `s`. A pass takes a block through 1 to 4 levels in
+//! registers; the last 6 levels of each 64 residues are one pass.
+//!
+//! Lanes stay in `[0, 4q)` with rubbish (see [`super::field`]); for `q < 2^46` they grow by `2q` a
+//! level instead, at most `35 q < 2^52` after 17 levels, and no butterfly reduces.
+
+use std::arch::x86_64::*;
+
+use super::field::{Block, Factors, Field, load, load_at, splat, store, store_at};
+use crate::{
+    scalar,
+    table::{NttTable, Twiddles},
+};
+
+/// Residues of the last pass.
+pub(super) const LEAF: usize = 64;
+
+/// Moduli below `2^LAZY_BITS` need no reduction inside the transform.
+const LAZY_BITS: u32 = 46;
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
+    if row.len() < LEAF {
+        return scalar::ntt::forward(t, row);
+    }
+    let f = Field::new(t.modulus());
+    let (blocks, _) = row.as_chunks_mut();
+    if t.modulus().bits() <= LAZY_BITS {
+        descend::<true>(&f, t.forward(), 1, blocks);
+    } else {
+        descend::<false>(&f, t.forward(), 1, blocks);
+    }
+}
+
+/// Levels of the next pass, where `left` levels come before the leaves.
+pub(super) fn pass_levels(left: u32) -> u32 {
+    match left {
+        4 | 7 | 8 | 10 | 11 => 4,
+        0..=2 => left,
+        _ => 3,
+    }
+}
+
+/// Transforms the block at heap slot `slot` down to the leaves.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn descend<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
+    let levels = pass_levels((block.len() * 8 / LEAF).trailing_zeros());
+    match levels {
+        0 => return leaf::<LAZY>(f, tw, slot, block),
+        1 => pass::<1, 2, LAZY>(f, tw, slot, block),
+        2 => pass::<2, 4, LAZY>(f, tw, slot, block),
+        3 => pass::<3, 8, LAZY>(f, tw, slot, block),
+        _ => pass::<4, 16, LAZY>(f, tw, slot, block),
+    }
+    let child_len = block.len() >> levels;
+    for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
+        descend::<LAZY>(f, tw, (slot << levels) + i, child);
+    }
+}
+
+/// The butterflies of a pass, in registers, from the first level to the last. A macro because the
+/// unrolled body is too large for the compiler to inline it twice.
+macro_rules! butterflies {
+    ($f:expr, $factors:expr, $x:ident: $r:expr, $k:expr, lazy: $lazy:expr) => {
+        for level in 0..$k {
+            let half = $r >> (level + 1);
+            for i in 0..1 << level {
+                let w = $factors[(1 << level) + i];
+                for k in 2 * half * i..2 * half * i + half {
+                    ($x[k], $x[k + half]) = butterfly::<{ $lazy }>($f, $x[k], $x[k + half], w);
+                }
+            }
+        }
+    };
+}
+
+/// `K` levels over a block of `R = 2^K` equal parts.
+#[allow(unsafe_code)]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn pass<const K: usize, const R: usize, const LAZY: bool>(
+    f: &Field,
+    tw: &Twiddles,
+    slot: usize,
+    block: &mut [Block],
+) {
+    let stride = block.len() / R;
+    let factors = pass_factors::<K, R>(tw, slot);
+    for j in 0..stride {
+        let mut x = [_mm512_setzero_si512(); R];
+        for (k, x) in x.iter_mut().enumerate() {
+            // SAFETY: j < stride and k < R, so j + k stride < R stride <= block.len().
+            *x = unsafe { load_at(block, j + k * stride) };
+        }
+        butterflies!(f, factors, x: R, K, lazy: LAZY);
+        for (k, &x) in x.iter().enumerate() {
+            // SAFETY: as above.
+            unsafe { store_at(block, j + k * stride, x) };
+        }
+    }
+}
+
+/// Twiddles of the `K` levels below `slot`, in heap order; entry 0 is unused.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn pass_factors<const K: usize, const R: usize>(
+    tw: &Twiddles,
+    slot: usize,
+) -> [Factors; R] {
+    let mut factors = [Factors {
+        w: splat(0),
+        quotient: splat(0),
+    }; R];
+    for level in 0..K {
+        for i in 0..1 << level {
+            factors[(1 << level) + i] = Factors::splat(tw.at((slot << level) + i));
+        }
+    }
+    factors
+}
+
+/// `(x + w y, x - w y)`. Both sums start from a multiple of `q` that keeps them positive:
+/// `x + q` and `w y - q`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn butterfly<const LAZY: bool>(
+    f: &Field,
+    x: __m512i,
+    y: __m512i,
+    w: Factors,
+) -> (__m512i, __m512i) {
+    let x = if LAZY {
+        _mm512_add_epi64(x, f.q)
+    } else {
+        f.reduce_plus_q(x)
+    };
+    let t = f.mul_acc(f.neg_q, y, w);
+    (_mm512_add_epi64(x, t), _mm512_sub_epi64(x, t))
+}
+
+/// The last six levels of 64 residues, then the canonical range.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn leaf<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
+    let Some((block, _)) = block.split_first_chunk_mut::<8>() else {
+        return;
+    };
+    let factors = pass_factors::<3, 8>(tw, slot);
+    let mut x = [_mm512_setzero_si512(); 8];
+    for i in 0..8 {
+        x[i] = load(&block[i]);
+    }
+    butterflies!(f, factors, x: 8, 3, lazy: LAZY);
+    for (i, pair) in block.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+        let (a, b) = lanes::<LAZY>(f, tw, 4 * slot + i, x[2 * i], x[2 * i + 1]);
+        store(&mut pair[0], f.canonical(f.reduce(a)));
+        store(&mut pair[1], f.canonical(f.reduce(b)));
+    }
+}
+
+/// The levels of distance 4, 2 and 1 of 16 residues; `slot` is the heap slot of the 16.
+///
+/// A riffle before each level brings partners to the same lane of two vectors, and the blocks to
+/// the order in which their twiddles lie.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn lanes<const LAZY: bool>(
+    f: &Field,
+    tw: &Twiddles,
+    slot: usize,
+    a: __m512i,
+    b: __m512i,
+) -> (__m512i, __m512i) {
+    let (x, y) = riffle(a, b);
+    let (x, y) = butterfly::<LAZY>(f, x, y, Factors::pair(tw, slot));
+    let (x, y) = riffle(x, y);
+    let (x, y) = butterfly::<LAZY>(f, x, y, Factors::quad(tw, slot));
+    let (x, y) = riffle(x, y);
+    let (x, y) = butterfly::<LAZY>(f, x, y, Factors::octet(tw, slot));
+    riffle(x, y)
+}
+
+/// Interleaves: `a0 b0 a1 b1 ...`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn riffle(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+    let low = load(&[0, 8, 1, 9, 2, 10, 3, 11]);
+    let high = load(&[4, 12, 5, 13, 6, 14, 7, 15]);
+    (
+        _mm512_permutex2var_epi64(a, low, b),
+        _mm512_permutex2var_epi64(a, high, b),
+    )
+}

@@ -1,0 +1,264 @@
+//! The row operations and the choice of a back end.
+
+use std::sync::OnceLock;
+
+use crate::{Modulus, NttTable, scalar};
+
+/// [`Kernels::dot`] adds at most this many products.
+pub const MAX_DOT_TERMS: usize = 4096;
+/// [`Kernels::convert`] takes at most this many sources.
+pub const MAX_CONVERT_TERMS: usize = 256;
+
+pub(crate) type Transform = unsafe fn(&NttTable, &mut [u64]);
+pub(crate) type Unary = unsafe fn(&Modulus, &mut [u64]);
+pub(crate) type Binary = unsafe fn(&Modulus, &mut [u64], &[u64]);
+pub(crate) type Ternary = unsafe fn(&Modulus, &mut [u64], &[u64], &[u64]);
+pub(crate) type Scale = unsafe fn(&Modulus, &mut [u64], u64);
+pub(crate) type BinaryScale = unsafe fn(&Modulus, &mut [u64], &[u64], u64);
+pub(crate) type Dot = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[&[u64]]);
+pub(crate) type Convert = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[u64]);
+pub(crate) type Quotient = unsafe fn(&mut [u64], &[&[u64]], &[f64]);
+pub(crate) type LiftCentered = unsafe fn(&Modulus, &mut [u64], &[u32], u32);
+pub(crate) type Gather = unsafe fn(&mut [u64], &[u64], &[u32]);
+
+/// The row operations of one instruction set.
+///
+/// Rows hold residues in `[0, q)` on the way in and out. All rows of one call have the same
+/// length; every method panics on a length mismatch. Time: constant in the residues.
+pub struct Kernels {
+    pub(crate) name: &'static str,
+    pub(crate) ntt_forward: Transform,
+    pub(crate) ntt_inverse: Transform,
+    pub(crate) add: Binary,
+    pub(crate) sub: Binary,
+    pub(crate) neg: Unary,
+    pub(crate) mul: Binary,
+    pub(crate) mul_add: Ternary,
+    pub(crate) scale: Scale,
+    pub(crate) scale_add: BinaryScale,
+    pub(crate) sub_scale: BinaryScale,
+    pub(crate) dot: Dot,
+    pub(crate) convert: Convert,
+    pub(crate) quotient: Quotient,
+    pub(crate) lift_centered: LiftCentered,
+    pub(crate) gather: Gather,
+}
+
+impl std::fmt::Debug for Kernels {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kernels")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Choice of a back end.
+impl Kernels {
+    /// The fastest back end of this CPU; decided once.
+    ///
+    /// The environment variable `OMR_KERNELS` (`scalar`, `avx2`, `avx512ifma`) forces one. A name
+    /// that is unknown or not available here is ignored: compare [`Kernels::name`] to find out.
+    pub fn detect() -> &'static Kernels {
+        static CHOSEN: OnceLock<&'static Kernels> = OnceLock::new();
+        CHOSEN.get_or_init(|| {
+            let forced = std::env::var("OMR_KERNELS")
+                .ok()
+                .and_then(|name| Self::by_name(&name));
+            forced
+                .or_else(|| Self::available().pop())
+                .unwrap_or_else(Self::scalar)
+        })
+    }
+
+    /// The portable back end, which defines what the others compute.
+    pub fn scalar() -> &'static Kernels {
+        &scalar::KERNELS
+    }
+
+    /// The back end of this name, if this CPU runs it.
+    pub fn by_name(name: &str) -> Option<&'static Kernels> {
+        Self::available().into_iter().find(|k| k.name == name)
+    }
+
+    /// Every back end this CPU runs, slowest first.
+    pub fn available() -> Vec<&'static Kernels> {
+        let mut found = vec![Self::scalar()];
+        #[cfg(target_arch = "x86_64")]
+        if crate::avx512ifma::is_available() {
+            found.push(&crate::avx512ifma::KERNELS);
+        }
+        found
+    }
+
+    /// Name of the instruction set.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+// Every call below rests on one fact: a `Kernels` is reachable only through `available`, which
+// lists a back end after it has found the CPU features its functions are compiled for.
+#[allow(unsafe_code)]
+/// The row operations.
+impl Kernels {
+    /// Negacyclic transform in place: natural order in, bit-reversed out,
+    /// `out[j] = a(psi^(2 brv(j) + 1))`.
+    ///
+    /// Panics: when `row.len() != t.n()`.
+    pub fn ntt_forward(&self, t: &NttTable, row: &mut [u64]) {
+        assert_eq!(row.len(), t.n(), "row length and transform size differ");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.ntt_forward)(t, row) }
+    }
+
+    /// Exact inverse of [`Kernels::ntt_forward`], the factor `1 / n` included.
+    ///
+    /// Panics: when `row.len() != t.n()`.
+    pub fn ntt_inverse(&self, t: &NttTable, row: &mut [u64]) {
+        assert_eq!(row.len(), t.n(), "row length and transform size differ");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.ntt_inverse)(t, row) }
+    }
+
+    /// `a += b`. Panics: on length mismatch.
+    pub fn add_assign(&self, m: &Modulus, a: &mut [u64], b: &[u64]) {
+        assert_eq!(a.len(), b.len(), "row lengths differ");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.add)(m, a, b) }
+    }
+
+    /// `a -= b`. Panics: on length mismatch.
+    pub fn sub_assign(&self, m: &Modulus, a: &mut [u64], b: &[u64]) {
+        assert_eq!(a.len(), b.len(), "row lengths differ");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.sub)(m, a, b) }
+    }
+
+    /// `a = -a`.
+    pub fn neg_assign(&self, m: &Modulus, a: &mut [u64]) {
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.neg)(m, a) }
+    }
+
+    /// `a *= b`, pointwise. Panics: on length mismatch.
+    pub fn mul_assign(&self, m: &Modulus, a: &mut [u64], b: &[u64]) {
+        assert_eq!(a.len(), b.len(), "row lengths differ");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.mul)(m, a, b) }
+    }
+
+    /// `acc += a b`, pointwise. Panics: on length mismatch.
+    pub fn mul_add_assign(&self, m: &Modulus, acc: &mut [u64], a: &[u64], b: &[u64]) {
+        assert_eq!(acc.len(), a.len(), "row lengths differ");
+        assert_eq!(acc.len(), b.len(), "row lengths differ");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.mul_add)(m, acc, a, b) }
+    }
+
+    /// `a *= c` for a constant `c < q`. Panics: when `c >= q`.
+    pub fn scale_assign(&self, m: &Modulus, a: &mut [u64], c: u64) {
+        assert!(c < m.value(), "constant {c} is not below the modulus");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.scale)(m, a, c) }
+    }
+
+    /// `acc += a c` for a constant `c < q`. Panics: on length mismatch; when `c >= q`.
+    pub fn scale_add_assign(&self, m: &Modulus, acc: &mut [u64], a: &[u64], c: u64) {
+        assert_eq!(acc.len(), a.len(), "row lengths differ");
+        assert!(c < m.value(), "constant {c} is not below the modulus");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.scale_add)(m, acc, a, c) }
+    }
+
+    /// `a = (a - b) c` for a constant `c < q`: the last step of a rescaling.
+    ///
+    /// Panics: on length mismatch; when `c >= q`.
+    pub fn sub_scale_assign(&self, m: &Modulus, a: &mut [u64], b: &[u64], c: u64) {
+        assert_eq!(a.len(), b.len(), "row lengths differ");
+        assert!(c < m.value(), "constant {c} is not below the modulus");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.sub_scale)(m, a, b, c) }
+    }
+
+    /// `out = sum_i a[i] b[i]`, pointwise, reduced once at the end; an empty sum is zero.
+    ///
+    /// Panics: on length mismatch; on more than [`MAX_DOT_TERMS`] products.
+    pub fn dot(&self, m: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
+        assert_eq!(a.len(), b.len(), "numbers of rows differ");
+        assert!(
+            a.len() <= MAX_DOT_TERMS,
+            "more than {MAX_DOT_TERMS} products"
+        );
+        let n = out.len();
+        assert!(
+            a.iter().chain(b).all(|row| row.len() == n),
+            "row lengths differ"
+        );
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.dot)(m, out, a, b) }
+    }
+
+    /// `out = sum_i src[i] coef[i]`: one output row of a basis conversion.
+    ///
+    /// Range: `src` holds residues of other primes, any value below `2^50`; `coef` is in `[0, q)`.
+    /// Panics: on length mismatch; on more than [`MAX_CONVERT_TERMS`] sources; when a coefficient
+    /// is not below `q`.
+    pub fn convert(&self, m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]) {
+        assert_eq!(
+            src.len(),
+            coef.len(),
+            "numbers of sources and coefficients differ"
+        );
+        assert!(
+            src.len() <= MAX_CONVERT_TERMS,
+            "more than {MAX_CONVERT_TERMS} sources"
+        );
+        let n = out.len();
+        assert!(src.iter().all(|row| row.len() == n), "row lengths differ");
+        assert!(
+            coef.iter().all(|&c| c < m.value()),
+            "a coefficient is not below the modulus"
+        );
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.convert)(m, out, src, coef) }
+    }
+
+    /// `out = floor(0.5 + sum_i y[i] inv[i])` in double precision: how often a basis conversion
+    /// has wrapped around.
+    ///
+    /// Terms are added in the order of `i`, each product rounded before it is added (no fused
+    /// multiply-add), so that every instruction set gives the same bits.
+    /// Range: `y` below `2^52`; each `inv` and the whole sum in `[0, 2^51)`.
+    /// Panics: on length mismatch.
+    pub fn quotient(&self, out: &mut [u64], y: &[&[u64]], inv: &[f64]) {
+        assert_eq!(y.len(), inv.len(), "numbers of sources and inverses differ");
+        let n = out.len();
+        assert!(y.iter().all(|row| row.len() == n), "row lengths differ");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.quotient)(out, y, inv) }
+    }
+
+    /// Lifts residues modulo `p` to `(-p/2, p/2]` and reduces them modulo `q`, which may be
+    /// smaller or larger than `p`.
+    ///
+    /// Range: `src` in `[0, p)`. Panics: on length mismatch.
+    pub fn lift_centered(&self, m: &Modulus, out: &mut [u64], src: &[u32], p: u32) {
+        assert_eq!(out.len(), src.len(), "row lengths differ");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.lift_centered)(m, out, src, p) }
+    }
+
+    /// `out[i] = src[idx[i]]`. Time: variable in `idx`, which is public.
+    ///
+    /// Panics: when `out` and `idx` differ in length; when an index is out of range.
+    pub fn gather(&self, out: &mut [u64], src: &[u64], idx: &[u32]) {
+        assert_eq!(out.len(), idx.len(), "row lengths differ");
+        let top = idx.iter().copied().max();
+        assert!(
+            top.is_none_or(|i| (i as usize) < src.len()),
+            "an index is out of range"
+        );
+        // SAFETY: the CPU has the features of this back end; every index is in range.
+        unsafe { (self.gather)(out, src, idx) }
+    }
+}

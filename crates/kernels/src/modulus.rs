@@ -1,0 +1,188 @@
+//! One odd prime below `2^50`, with the constants that reduce modulo it.
+
+use crate::KernelError;
+
+/// Moduli have at most this many bits.
+pub const MAX_MODULUS_BITS: u32 = 50;
+
+/// An odd prime `q < 2^50` and its Barrett constants.
+///
+/// The operations take operands in `[0, q)` unless they say otherwise and run in constant time,
+/// except [`Modulus::pow`] and [`Modulus::inv`] (variable time in the exponent, which is public).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Modulus {
+    q: u64,
+    bits: u32,
+    /// `floor(2^(2 bits) / q)`, below `2^(bits + 1)`.
+    mu: u64,
+    /// `floor(2^64 / q)`.
+    mu64: u64,
+    /// `2^64 mod q`.
+    r64: u64,
+}
+
+impl Modulus {
+    /// Checks `q` and precomputes its constants.
+    ///
+    /// Errors: [`KernelError::ModulusTooLarge`] from `2^50` on, [`KernelError::NotAnOddPrime`].
+    pub fn new(q: u64) -> Result<Self, KernelError> {
+        if q >> MAX_MODULUS_BITS != 0 {
+            return Err(KernelError::ModulusTooLarge {
+                found: q,
+                max_bits: MAX_MODULUS_BITS,
+            });
+        }
+        if q == 2 || !is_prime(q) {
+            return Err(KernelError::NotAnOddPrime { found: q });
+        }
+        let bits = u64::BITS - q.leading_zeros();
+        let mu = ((1u128 << (2 * bits)) / u128::from(q)) as u64;
+        let r64 = ((1u128 << 64) % u128::from(q)) as u64;
+        Ok(Self {
+            q,
+            bits,
+            mu,
+            mu64: u64::MAX / q,
+            r64,
+        })
+    }
+
+    /// The prime itself.
+    pub const fn value(&self) -> u64 {
+        self.q
+    }
+
+    /// Number of bits of `q`: `2^(bits - 1) < q < 2^bits`.
+    pub const fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// `a + b mod q`.
+    #[inline]
+    pub fn add(&self, a: u64, b: u64) -> u64 {
+        self.fold(a + b)
+    }
+
+    /// `a - b mod q`.
+    #[inline]
+    pub fn sub(&self, a: u64, b: u64) -> u64 {
+        self.fold(a + self.q - b)
+    }
+
+    /// `-a mod q`.
+    #[inline]
+    pub fn neg(&self, a: u64) -> u64 {
+        self.fold(self.q - a)
+    }
+
+    /// `a b mod q`.
+    #[inline]
+    pub fn mul(&self, a: u64, b: u64) -> u64 {
+        let p = u128::from(a) * u128::from(b);
+        // p >> (bits - 1) < 2^(bits + 1) and mu < 2^(bits + 1); the quotient is at most 2 too small.
+        let top = (p >> (self.bits - 1)) as u64;
+        let quotient = ((u128::from(top) * u128::from(self.mu)) >> (self.bits + 1)) as u64;
+        let r = (p as u64).wrapping_sub(quotient.wrapping_mul(self.q));
+        self.fold(self.fold(r))
+    }
+
+    /// `a^e mod q`; `0^0 = 1`. Time: variable in `e`.
+    pub fn pow(&self, a: u64, mut e: u64) -> u64 {
+        let (mut base, mut r) = (a, 1);
+        while e > 0 {
+            if e & 1 == 1 {
+                r = self.mul(r, base);
+            }
+            base = self.mul(base, base);
+            e >>= 1;
+        }
+        r
+    }
+
+    /// `1 / a mod q`, by Fermat.
+    ///
+    /// Panics: when `a` is 0 modulo `q`.
+    pub fn inv(&self, a: u64) -> u64 {
+        assert!(self.reduce(a) != 0, "zero has no inverse modulo {}", self.q);
+        self.pow(self.reduce(a), self.q - 2)
+    }
+
+    /// `x mod q` for any word.
+    #[inline]
+    pub fn reduce(&self, x: u64) -> u64 {
+        // The quotient is at most 1 too small.
+        let quotient = ((u128::from(x) * u128::from(self.mu64)) >> 64) as u64;
+        self.fold(x - quotient * self.q)
+    }
+
+    /// `x mod q` for any double word.
+    #[inline]
+    pub fn reduce_u128(&self, x: u128) -> u64 {
+        let high = self.mul(self.reduce((x >> 64) as u64), self.r64);
+        self.add(high, self.reduce(x as u64))
+    }
+
+    /// `x mod q` in `[0, q)` for any signed word.
+    #[inline]
+    pub fn from_i64(&self, x: i64) -> u64 {
+        let magnitude = self.reduce(x.unsigned_abs());
+        if x < 0 {
+            self.neg(magnitude)
+        } else {
+            magnitude
+        }
+    }
+
+    /// The representative of `a` in `[-(q - 1) / 2, (q - 1) / 2]`, for `a` in `[0, q)`.
+    #[inline]
+    pub fn to_centered(&self, a: u64) -> i64 {
+        if a > self.q / 2 {
+            a as i64 - self.q as i64
+        } else {
+            a as i64
+        }
+    }
+
+    /// `[0, 2q)` to `[0, q)`.
+    #[inline]
+    pub(crate) fn fold(&self, x: u64) -> u64 {
+        x.min(x.wrapping_sub(self.q))
+    }
+}
+
+/// Whether `n` is prime: Miller-Rabin with the twelve bases that decide every 64-bit number.
+///
+/// Time: variable.
+pub fn is_prime(n: u64) -> bool {
+    const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
+    if n < 2 {
+        return false;
+    }
+    if let Some(p) = BASES.iter().find(|&&p| n.is_multiple_of(p)) {
+        return n == *p;
+    }
+    let twos = (n - 1).trailing_zeros();
+    BASES
+        .iter()
+        .all(|&a| passes_miller_rabin(n, a, (n - 1) >> twos, twos))
+}
+
+/// One Miller-Rabin round for `n - 1 = odd 2^twos`.
+fn passes_miller_rabin(n: u64, a: u64, odd: u64, twos: u32) -> bool {
+    let mul = |x: u64, y: u64| (u128::from(x) * u128::from(y) % u128::from(n)) as u64;
+    let (mut x, mut base, mut e) = (1, a, odd);
+    while e > 0 {
+        if e & 1 == 1 {
+            x = mul(x, base);
+        }
+        base = mul(base, base);
+        e >>= 1;
+    }
+    if x == 1 || x == n - 1 {
+        return true;
+    }
+    (1..twos).any(|_| {
+        x = mul(x, x);
+        x == n - 1
+    })
+}

@@ -1,0 +1,26 @@
+//! The portable back end: it defines what the others compute.
+
+pub(crate) mod convert;
+pub(crate) mod mul;
+pub(crate) mod ntt;
+
+use crate::Kernels;
+
+pub(crate) static KERNELS: Kernels = Kernels {
+    name: "scalar",
+    ntt_forward: ntt::forward,
+    ntt_inverse: ntt::inverse,
+    add: mul::add,
+    sub: mul::sub,
+    neg: mul::neg,
+    mul: mul::mul,
+    mul_add: mul::mul_add,
+    scale: mul::scale,
+    scale_add: mul::scale_add,
+    sub_scale: mul::sub_scale,
+    dot: mul::dot,
+    convert: convert::convert,
+    quotient: convert::quotient,
+    lift_centered: convert::lift_centered,
+    gather: convert::gather,
+};

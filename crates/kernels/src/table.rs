@@ -1,0 +1,147 @@
+//! Twiddle factors of one negacyclic transform.
+
+use crate::{AlignedVec, KernelError, Modulus};
+
+/// Transforms have at most `2^MAX_LOG_N` points.
+pub const MAX_LOG_N: u32 = 17;
+
+/// Everything a negacyclic transform of `n` points modulo `q` needs.
+///
+/// `n` is a power of two from 2 to `2^17` and `q` is 1 modulo `2n`.
+#[derive(Clone, Debug)]
+pub struct NttTable {
+    modulus: Modulus,
+    n: usize,
+    psi: u64,
+    forward: Twiddles,
+    inverse: Twiddles,
+    n_inv: Factor,
+    n_inv_root: Factor,
+}
+
+/// A constant factor `w < q` and `floor(2^52 w / q)`, for Shoup multiplication.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Factor {
+    pub(crate) w: u64,
+    pub(crate) quotient: u64,
+}
+
+/// Powers of a root in bit-reversed order: entry `m + i` is the factor of block `i` where a level
+/// has `m` blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Twiddles {
+    pub(crate) w: AlignedVec,
+    /// `floor(2^52 w / q)` of each entry.
+    pub(crate) quotient: AlignedVec,
+}
+
+impl Factor {
+    pub(crate) fn new(m: &Modulus, w: u64) -> Self {
+        let quotient = ((u128::from(w) << 52) / u128::from(m.value())) as u64;
+        Self { w, quotient }
+    }
+}
+
+impl Twiddles {
+    fn new(m: &Modulus, n: usize, root: u64) -> Self {
+        let shift = usize::BITS - n.trailing_zeros();
+        let (mut w, mut quotient) = (AlignedVec::zeroed(n), AlignedVec::zeroed(n));
+        let mut power = 1;
+        for i in 0..n {
+            let slot = i.reverse_bits() >> shift;
+            let factor = Factor::new(m, power);
+            (w[slot], quotient[slot]) = (factor.w, factor.quotient);
+            power = m.mul(power, root);
+        }
+        Self { w, quotient }
+    }
+
+    /// Factor of block `i` where a level has `m` blocks.
+    #[inline]
+    pub(crate) fn at(&self, slot: usize) -> Factor {
+        Factor {
+            w: self.w[slot],
+            quotient: self.quotient[slot],
+        }
+    }
+}
+
+impl NttTable {
+    /// Builds the tables of an `n`-point transform.
+    ///
+    /// Errors: [`KernelError::TransformSize`] when `n` is not a power of two in `2..=2^17`,
+    /// [`KernelError::NoRootOfUnity`] when `q` is not 1 modulo `2n`.
+    pub fn new(modulus: Modulus, n: usize) -> Result<Self, KernelError> {
+        let max = 1 << MAX_LOG_N;
+        if !n.is_power_of_two() || !(2..=max).contains(&n) {
+            return Err(KernelError::TransformSize {
+                found: n,
+                min: 2,
+                max,
+            });
+        }
+        let order = 2 * n as u64;
+        if modulus.value() % order != 1 {
+            return Err(KernelError::NoRootOfUnity {
+                modulus: modulus.value(),
+                order,
+            });
+        }
+        let psi = smallest_root(&modulus, n as u64);
+        let inverse = Twiddles::new(&modulus, n, modulus.inv(psi));
+        let n_inv = modulus.inv(modulus.reduce(n as u64));
+        Ok(Self {
+            modulus,
+            n,
+            psi,
+            forward: Twiddles::new(&modulus, n, psi),
+            n_inv: Factor::new(&modulus, n_inv),
+            n_inv_root: Factor::new(&modulus, modulus.mul(n_inv, inverse.at(1).w)),
+            inverse,
+        })
+    }
+
+    /// The modulus of the rows.
+    pub fn modulus(&self) -> &Modulus {
+        &self.modulus
+    }
+
+    /// Number of points.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The primitive `2n`-th root of unity: `x^((q - 1) / 2n)` for the smallest `x >= 2` that
+    /// makes it one.
+    pub fn psi(&self) -> u64 {
+        self.psi
+    }
+
+    pub(crate) fn forward(&self) -> &Twiddles {
+        &self.forward
+    }
+
+    pub(crate) fn inverse(&self) -> &Twiddles {
+        &self.inverse
+    }
+
+    /// `1 / n`.
+    pub(crate) fn n_inv(&self) -> Factor {
+        self.n_inv
+    }
+
+    /// `1 / n` times the inverse twiddle of the root.
+    pub(crate) fn n_inv_root(&self) -> Factor {
+        self.n_inv_root
+    }
+}
+
+/// `x^((q - 1) / 2n)` for the smallest `x >= 2` such that its `n`-th power is -1.
+fn smallest_root(m: &Modulus, n: u64) -> u64 {
+    let e = (m.value() - 1) / (2 * n);
+    // Half of all x, the quadratic non-residues, qualify; x = q - 1 or below is always reached.
+    (2..m.value())
+        .map(|x| m.pow(x, e))
+        .find(|&psi| m.pow(psi, n) == m.value() - 1)
+        .expect("an odd prime has a quadratic non-residue")
+}

@@ -1,0 +1,208 @@
+//! Clues and clue keys (private signaling; SophOMR, section 3.1).
+
+use crate::Params;
+use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
+use omr_ring::{Xof, uniform_residues};
+
+/// Kinds of clue; the number stands first on the wire.
+const PLAIN: u8 = 1;
+/// Reserved: offset bound to payload and one-time key; 32 bytes of key and 64 of signature follow.
+const HASH_BOUND: u8 = 2;
+
+/// Bytes of a recipient's public sealing keys: X25519 and X-Wing.
+pub const SEAL_PUBLIC_BYTES: usize = 32 + 1216;
+
+/// A clue or clue key that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClueError {
+    /// A wrong number of bytes.
+    #[error("expected a clue of {expected} bytes, found {found}")]
+    Length {
+        /// Bytes of a clue of this parameter set.
+        expected: usize,
+        /// Bytes there are.
+        found: usize,
+    },
+    /// A kind of clue that this version does not know.
+    #[error("expected a plain clue (kind {PLAIN}), found kind {found}{}", hint(*found))]
+    Kind {
+        /// The kind.
+        found: u8,
+    },
+    /// Made under other parameters.
+    #[error("expected a clue of parameter set {expected}, found one of another set (tag {found:02x?})")]
+    Params {
+        /// This parameter set.
+        expected: &'static str,
+        /// The clue's tag.
+        found: [u8; 4],
+    },
+    /// A coordinate is not reduced.
+    #[error("expected clue coordinates below {modulus}, found {found}")]
+    Coordinate {
+        /// The modulus.
+        modulus: u64,
+        /// The coordinate.
+        found: u64,
+    },
+    /// The vector is too short to be honest: such clues reach every recipient.
+    #[error("the clue's vector is too short ({norm:.3e}, expected at least {least:.3e}): it would reach every recipient")]
+    Short {
+        /// Its squared norm.
+        norm: f64,
+        /// The least accepted.
+        least: f64,
+    },
+    /// The file around a clue key.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+}
+
+fn hint(kind: u8) -> &'static str {
+    if kind == HASH_BOUND { ": hash-bound clues need a newer version" } else { "" }
+}
+
+/// A clue: ring LWE sample `(a, b)` modulo p, b cut to the first coordinates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clue {
+    /// `clue.n` residues.
+    pub a: Vec<u32>,
+    /// `clue.coordinates` residues.
+    pub b: Vec<u32>,
+}
+
+fn residue_bits(params: &Params) -> u32 {
+    params.p().bits()
+}
+
+fn read_residues(params: &Params, bytes: &[u8], count: usize) -> Result<Vec<u32>, ClueError> {
+    let mut words = vec![0; count];
+    unpack_bits(bytes, residue_bits(params), &mut words)?;
+    let modulus = params.p().value();
+    match words.iter().find(|&&x| x >= modulus) {
+        Some(&found) => Err(ClueError::Coordinate { modulus, found }),
+        None => Ok(words.into_iter().map(|x| x as u32).collect()),
+    }
+}
+
+fn write_residues<'a>(params: &Params, residues: impl Iterator<Item = &'a u32>, out: &mut Vec<u8>) {
+    let words: Vec<u64> = residues.map(|&x| u64::from(x)).collect();
+    pack_bits(&words, residue_bits(params), out);
+}
+
+impl Clue {
+    /// Bytes of a plain clue: kind, parameter tag, packed residues.
+    pub fn bytes(params: &Params) -> usize {
+        let clue = &params.spec().clue;
+        5 + packed_len(clue.n + clue.coordinates, residue_bits(params)).expect("clues are small")
+    }
+
+    /// Writes it.
+    pub fn to_bytes(&self, params: &Params) -> Vec<u8> {
+        let mut out = vec![PLAIN];
+        out.extend(params.tag());
+        write_residues(params, self.a.iter().chain(&self.b), &mut out);
+        out
+    }
+
+    /// Reads it.
+    ///
+    /// Errors: `Length`, `Kind`, `Params`, `Coordinate`.
+    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, ClueError> {
+        if let Some(&found) = bytes.first().filter(|&&kind| kind != PLAIN) {
+            return Err(ClueError::Kind { found });
+        }
+        if bytes.len() >= 5 && bytes[1..5] != params.tag() {
+            let found = bytes[1..5].try_into().expect("four bytes");
+            return Err(ClueError::Params { expected: params.name(), found });
+        }
+        let expected = Self::bytes(params);
+        if bytes.len() != expected {
+            return Err(ClueError::Length { expected, found: bytes.len() });
+        }
+        let spec = &params.spec().clue;
+        let mut a = read_residues(params, &bytes[5..], spec.n + spec.coordinates)?;
+        let b = a.split_off(spec.n);
+        Ok(Self { a, b })
+    }
+
+    /// Refuses clues whose vector is far shorter than a uniform one. A courtesy, no defence: honest
+    /// clues are refused with probability below 2^-126 at n = 1024.
+    ///
+    /// Errors: `Short`.
+    pub fn check_norm(&self, params: &Params) -> Result<(), ClueError> {
+        let p = params.p();
+        let norm: f64 = self.a.iter().map(|&x| (p.to_centered(x.into()) as f64).powi(2)).sum();
+        let q = p.value() as f64;
+        let least = 0.65 * self.a.len() as f64 * q * q / 12.0;
+        match norm < least {
+            true => Err(ClueError::Short { norm, least }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A recipient's public address: what senders need for clues and for sealing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClueKey {
+    /// Names the address; unrelated to the detection key's name.
+    pub id: [u8; 16],
+    /// The seed of alpha.
+    pub seed: [u8; 32],
+    /// `beta = alpha s + e`, `clue.n` residues.
+    pub beta: Vec<u32>,
+    /// Public sealing keys.
+    pub seal: [u8; SEAL_PUBLIC_BYTES],
+}
+
+impl ClueKey {
+    /// `alpha`, uniform, from the recipient's own seed.
+    pub fn alpha(&self, params: &Params) -> Vec<u64> {
+        let mut alpha = vec![0; params.spec().clue.n];
+        let mut stream = Xof::stream("omr clue key alpha v1", &self.seed, &[]);
+        uniform_residues(&mut stream, params.p(), &mut alpha);
+        alpha
+    }
+
+    fn body_bytes(params: &Params) -> usize {
+        let beta = packed_len(params.spec().clue.n, residue_bits(params)).expect("keys are small");
+        1 + 32 + beta + SEAL_PUBLIC_BYTES
+    }
+
+    /// The file: kind of clue, seed, beta, sealing keys, framed.
+    pub fn to_bytes(&self, params: &Params) -> Result<Vec<u8>, ClueError> {
+        let mut body = vec![PLAIN];
+        body.extend(self.seed);
+        write_residues(params, self.beta.iter(), &mut body);
+        body.extend(self.seal);
+        let header = FrameHeader {
+            kind: Kind::ClueKey,
+            params_id: params.name().to_owned(),
+            key_id: self.id,
+        };
+        Ok(frame::write_frame_vec(&header, &body)?)
+    }
+
+    /// Reads the file.
+    ///
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `Kind`, `Coordinate`.
+    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, ClueError> {
+        let expected = Self::body_bytes(params);
+        let (header, body) = frame::read_frame(&mut &bytes[..], Kind::ClueKey, 1 << 20)?;
+        header.expect_params(params.name())?;
+        if body.len() != expected {
+            return Err(ClueError::Length { expected, found: body.len() });
+        }
+        if body[0] != PLAIN {
+            return Err(ClueError::Kind { found: body[0] });
+        }
+        let end = expected - SEAL_PUBLIC_BYTES;
+        Ok(Self {
+            id: header.key_id,
+            seed: body[1..33].try_into().expect("32 bytes"),
+            beta: read_residues(params, &body[33..end], params.spec().clue.n)?,
+            seal: body[end..].try_into().expect("checked length"),
+        })
+    }
+}

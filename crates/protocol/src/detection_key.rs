@@ -1,0 +1,276 @@
+//! The detector's key and its file.
+
+use crate::Params;
+use crate::frame::{FrameError, FrameHeader, FrameReader, FrameWriter, Kind, pack_bits, packed_len, unpack_bits};
+use omr_bgv::{Ciphertext, GaloisKey};
+use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
+use omr_rlwe::{KeyShape, Rlwe, SwitchingKey, mask};
+use std::io::{Read, Write};
+
+/// A detection key that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DetectionKeyError {
+    /// A residue is not below its prime.
+    #[error("expected key residues below {modulus}, found {found}")]
+    Residue {
+        /// The prime.
+        modulus: u64,
+        /// The residue.
+        found: u64,
+    },
+    /// The file's length does not fit the parameter set.
+    #[error("expected a detection key of {expected} bytes, found {found}")]
+    Length {
+        /// Bytes of the body.
+        expected: u64,
+        /// Bytes there are.
+        found: u64,
+    },
+    /// The file around it.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+}
+
+impl From<std::io::Error> for DetectionKeyError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Frame(error.into())
+    }
+}
+
+/// The parts of a detection key in the order of the file; the number is the mask's index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Rotation by one slot, large ring.
+    Step,
+    /// Rotation by `baby` slots, large ring.
+    Giant,
+    /// Relinearisation, large ring.
+    Product,
+    /// To the small ring.
+    Descent,
+    /// Rotation by one slot, small ring.
+    Turn,
+    /// Swap of slot rows, small ring.
+    Swap,
+    /// `X -> X^(2^l + 1)`, small ring: merges packed ciphertexts.
+    Merge(u32),
+    /// The encrypted clue secret.
+    Secret,
+}
+
+impl Part {
+    /// All parts for a parameter set.
+    pub fn all(params: &Params) -> Vec<Part> {
+        let merges = merge_levels(params).map(Part::Merge);
+        let mut parts = vec![Part::Step, Part::Giant, Part::Product, Part::Descent];
+        parts.extend([Part::Turn, Part::Swap]);
+        parts.extend(merges);
+        parts.push(Part::Secret);
+        parts
+    }
+
+    /// The index of its masks.
+    pub fn index(self) -> u64 {
+        match self {
+            Part::Step => 0,
+            Part::Giant => 1,
+            Part::Product => 2,
+            Part::Descent => 3,
+            Part::Turn => 4,
+            Part::Swap => 5,
+            Part::Secret => 6,
+            Part::Merge(level) => 16 + u64::from(level),
+        }
+    }
+
+    /// The automorphism it is for.
+    pub fn exponent(self, params: &Params) -> Option<usize> {
+        match self {
+            Part::Step => Some(Automorphism::rotation(params.ring.n(), 1)),
+            Part::Giant => Some(Automorphism::rotation(params.ring.n(), params.giant_step())),
+            Part::Turn => Some(Automorphism::rotation(params.small.n(), 1)),
+            Part::Swap => Some(Automorphism::row_swap(params.small.n())),
+            Part::Merge(level) => Some((1 << level) + 1),
+            _ => None,
+        }
+    }
+
+    /// Its ring and gadget; `None` for the encrypted secret.
+    pub fn shape(self, params: &Params) -> (&Ring, Option<&KeyShape>) {
+        match self {
+            Part::Step | Part::Giant => (&params.ring, Some(&params.rotation_shape)),
+            Part::Product => (&params.ring, Some(&params.product_shape)),
+            Part::Descent => (&params.ring, Some(&params.descent_shape)),
+            Part::Secret => (&params.ring, None),
+            _ => (&params.small, Some(&params.small_shape)),
+        }
+    }
+
+    fn bodies(self, params: &Params) -> (&Ring, Basis, usize) {
+        match self.shape(params) {
+            (ring, Some(shape)) => (ring, shape.extended(), shape.digits().len()),
+            (ring, None) => (ring, params.chain.basis(0).clone(), 1),
+        }
+    }
+}
+
+/// Levels of merging that any digest width may need: widths from 16 up.
+pub fn merge_levels(params: &Params) -> std::ops::RangeInclusive<u32> {
+    5..=params.small.n().trailing_zeros()
+}
+
+/// What the detector needs: switching keys and the encrypted clue secret. Holds no secret.
+pub struct DetectionKey {
+    /// Names the key; unrelated to the address's name.
+    pub id: [u8; 16],
+    /// The seed of all masks.
+    pub seed: [u8; 32],
+    /// Rotation by one slot.
+    pub step: GaloisKey,
+    /// Rotation by `baby` slots.
+    pub giant: GaloisKey,
+    /// Relinearisation.
+    pub product: SwitchingKey,
+    /// Ring switching.
+    pub descent: SwitchingKey,
+    /// Rotation by one slot of the small ring.
+    pub turn: GaloisKey,
+    /// Row swap of the small ring.
+    pub swap: GaloisKey,
+    /// Merging, by level (see [`merge_levels`]).
+    pub merge: Vec<GaloisKey>,
+    /// The clue secret `[s | -s | s | ...]` in both slot rows, at level 0.
+    pub secret: Ciphertext,
+}
+
+impl DetectionKey {
+    fn header(&self, params: &Params) -> FrameHeader {
+        FrameHeader {
+            kind: Kind::DetectionKey,
+            params_id: params.name().to_owned(),
+            key_id: self.id,
+        }
+    }
+
+    /// Bytes of the file's body.
+    pub fn body_bytes(params: &Params) -> u64 {
+        let part = |part: &Part| {
+            let (ring, basis, count) = part.bodies(params);
+            (0..basis.len()).map(|i| row_bytes(ring, basis.ids()[i]) as u64).sum::<u64>()
+                * count as u64
+        };
+        32 + Part::all(params).iter().map(part).sum::<u64>()
+    }
+
+    /// Bytes of the whole file.
+    pub fn file_bytes(&self, params: &Params) -> u64 {
+        self.header(params).file_len(Self::body_bytes(params))
+    }
+
+    fn part(&self, part: Part, params: &Params) -> Vec<&Poly<Eval>> {
+        match part {
+            Part::Step => self.step.switching_key().bodies().collect(),
+            Part::Giant => self.giant.switching_key().bodies().collect(),
+            Part::Product => self.product.bodies().collect(),
+            Part::Descent => self.descent.bodies().collect(),
+            Part::Turn => self.turn.switching_key().bodies().collect(),
+            Part::Swap => self.swap.switching_key().bodies().collect(),
+            Part::Merge(level) => {
+                let key = &self.merge[(level - merge_levels(params).start()) as usize];
+                key.switching_key().bodies().collect()
+            }
+            Part::Secret => vec![&self.secret.parts()[0]],
+        }
+    }
+
+    /// Writes the file: the seed, then the bodies at their exact width.
+    ///
+    /// Errors: those of the writer.
+    pub fn write(&self, params: &Params, out: impl Write) -> Result<(), DetectionKeyError> {
+        let mut frame = FrameWriter::new(out, &self.header(params), Self::body_bytes(params))?;
+        frame.write_all(&self.seed)?;
+        for part in Part::all(params) {
+            let (ring, ..) = part.bodies(params);
+            for body in self.part(part, params) {
+                write_poly(ring, body, &mut frame)?;
+            }
+        }
+        frame.finish()?;
+        Ok(())
+    }
+
+    /// Reads the file and draws the masks again.
+    ///
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
+    pub fn read(params: &Params, from: impl Read) -> Result<Self, DetectionKeyError> {
+        let expected = Self::body_bytes(params);
+        let mut frame = FrameReader::read_header(from, Kind::DetectionKey, 1 << 33)?;
+        frame.header().expect_params(params.name())?;
+        if frame.body_len() != expected {
+            return Err(DetectionKeyError::Length { expected, found: frame.body_len() });
+        }
+        let mut seed = [0; 32];
+        frame.read_exact(&mut seed)?;
+        let mut read = |part: Part| -> Result<Vec<Poly<Eval>>, DetectionKeyError> {
+            let (ring, basis, count) = part.bodies(params);
+            (0..count).map(|_| read_poly(ring, &basis, &mut frame)).collect()
+        };
+        let switching = |part: Part, bodies| {
+            let (ring, shape) = part.shape(params);
+            let shape = shape.expect("a switching key has a gadget");
+            SwitchingKey::from_bodies(ring, shape, bodies, &seed, part.index())
+        };
+        let galois = |part: Part, bodies| {
+            let g = part.exponent(params).expect("a Galois key has an exponent");
+            GaloisKey::from_switching_key(part.shape(params).0, g, switching(part, bodies))
+        };
+        let step = galois(Part::Step, read(Part::Step)?);
+        let giant = galois(Part::Giant, read(Part::Giant)?);
+        let product = switching(Part::Product, read(Part::Product)?);
+        let descent = switching(Part::Descent, read(Part::Descent)?);
+        let turn = galois(Part::Turn, read(Part::Turn)?);
+        let swap = galois(Part::Swap, read(Part::Swap)?);
+        let merge = merge_levels(params)
+            .map(|level| Ok(galois(Part::Merge(level), read(Part::Merge(level))?)))
+            .collect::<Result<_, DetectionKeyError>>()?;
+        let c0 = read(Part::Secret)?.remove(0);
+        let c1 = mask(&params.ring, params.chain.basis(0), &seed, &[Part::Secret.index()]);
+        let secret = Ciphertext::new(Rlwe { c0, c1 }, 0, 1);
+        let id = frame.finish()?.key_id;
+        Ok(Self { id, seed, step, giant, product, descent, turn, swap, merge, secret })
+    }
+}
+
+fn row_bytes(ring: &Ring, id: usize) -> usize {
+    packed_len(ring.n(), ring.modulus(id).bits()).expect("rows fit memory")
+}
+
+fn write_poly(ring: &Ring, poly: &Poly<Eval>, out: &mut impl Write) -> std::io::Result<()> {
+    let mut bytes = Vec::new();
+    for (i, &id) in poly.basis().ids().iter().enumerate() {
+        bytes.clear();
+        pack_bits(poly.row(i), ring.modulus(id).bits(), &mut bytes);
+        out.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+fn read_poly(
+    ring: &Ring,
+    basis: &Basis,
+    from: &mut impl Read,
+) -> Result<Poly<Eval>, DetectionKeyError> {
+    let mut poly = Poly::zero(ring, basis);
+    for (i, &id) in basis.ids().iter().enumerate() {
+        let mut bytes = vec![0; row_bytes(ring, id)];
+        from.read_exact(&mut bytes)?;
+        let row = poly.row_mut(i);
+        unpack_bits(&bytes, ring.modulus(id).bits(), row)?;
+        let modulus = ring.modulus(id).value();
+        if let Some(&found) = row.iter().find(|&&x| x >= modulus) {
+            return Err(DetectionKeyError::Residue { modulus, found });
+        }
+    }
+    Ok(poly)
+}

@@ -1,0 +1,178 @@
+//! The digest and its file.
+
+use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
+use crate::{DigestPlan, Params, PlanError, Sealing};
+
+/// Bits of a mask coefficient: rounding it adds `sqrt(n' / 18) 2^-30` of the modulus to the noise.
+pub const MASK_BITS: u32 = 30;
+
+/// Bits of a body coefficient: half a unit of rounding is a quarter of a symbol's step.
+pub const BODY_BITS: u32 = 21;
+
+/// A digest that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DigestError {
+    /// The header asks for a shape that does not exist.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A sealing that does not exist.
+    #[error(transparent)]
+    Sealing(#[from] crate::sealing::SealingError),
+    /// A scheme that this version does not know.
+    #[error("expected scheme 1 (sophomr) or 2 (sophomd), found {found}")]
+    Scheme {
+        /// The number.
+        found: u8,
+    },
+    /// The file's length does not fit what its header announces.
+    #[error("expected a digest of {expected} bytes, found {found}")]
+    Length {
+        /// Bytes of the body.
+        expected: u64,
+        /// Bytes there are.
+        found: u64,
+    },
+    /// The file around it.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+}
+
+/// What a digest says of itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DigestHeader {
+    /// The detection key it was made with.
+    pub key_id: [u8; 16],
+    /// The board it was made of.
+    pub board_id: [u8; 16],
+    /// How the board's payloads are sealed.
+    pub sealing: Sealing,
+    /// Range, bound, payload size.
+    pub plan: DigestPlan,
+}
+
+/// A ciphertext rounded to few bits: mask modulo 2^30, body modulo 2^21.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PackedCiphertext {
+    /// `n'` coefficients.
+    pub mask: Vec<u64>,
+    /// The body's coefficients that hold sums ([`DigestPlan::kept`]).
+    pub body: Vec<u64>,
+}
+
+/// The detector's answer: for each group, round and set of symbols, one ciphertext.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Digest {
+    /// What it covers.
+    pub header: DigestHeader,
+    /// The ciphertexts, group by group, round by round.
+    pub ciphertexts: Vec<PackedCiphertext>,
+}
+
+const FIXED_BYTES: usize = 1 + 16 + 8 + 8 + 4 + 4 + 1;
+const SOPHOMR: u8 = 1;
+const SOPHOMD: u8 = 2;
+
+impl DigestHeader {
+    /// The bytes in front of the ciphertexts.
+    fn encode(&self) -> Vec<u8> {
+        let payload = self.plan.payload_bytes();
+        let mut out = vec![if payload.is_some() { SOPHOMR } else { SOPHOMD }];
+        out.extend(self.board_id);
+        out.extend(self.plan.range().start.to_le_bytes());
+        out.extend(self.plan.range().end.to_le_bytes());
+        out.extend((self.plan.bound() as u32).to_le_bytes());
+        out.extend((payload.unwrap_or(0) as u32).to_le_bytes());
+        out.push(self.sealing.tag());
+        out
+    }
+
+    fn decode(params: &Params, key_id: [u8; 16], body: &[u8]) -> Result<Self, DigestError> {
+        let word = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("in range"));
+        let half = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().expect("in range"));
+        let payload = match body[0] {
+            SOPHOMR => Some(half(37) as usize),
+            SOPHOMD => None,
+            found => return Err(DigestError::Scheme { found }),
+        };
+        Ok(Self {
+            key_id,
+            board_id: body[1..17].try_into().expect("in range"),
+            sealing: Sealing::try_from(body[41])?,
+            plan: DigestPlan::new(params, word(17)..word(25), half(33) as usize, payload)?,
+        })
+    }
+
+    /// Bytes of the ciphertexts of one round of one group, one by one.
+    fn shapes(&self, params: &Params) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let plan = self.plan.clone();
+        let mask = params.small.n();
+        let per_group = plan.rounds() * plan.ciphertexts();
+        (0..plan.groups() * per_group).map(move |i| {
+            let within = i % per_group;
+            let (round, ct) = (within / plan.ciphertexts(), within % plan.ciphertexts());
+            (mask, plan.exponents(round).len() * plan.symbols_of(ct).len())
+        })
+    }
+}
+
+impl Digest {
+    /// Bytes of the file's body.
+    fn body_bytes(header: &DigestHeader, params: &Params) -> u64 {
+        let packed = |count, bits| packed_len(count, bits).expect("rows fit memory") as u64;
+        let groups = header.plan.groups();
+        let one_group = header
+            .shapes(params)
+            .take(header.plan.rounds() * header.plan.ciphertexts())
+            .map(|(mask, body)| packed(mask, MASK_BITS) + packed(body, BODY_BITS));
+        FIXED_BYTES as u64 + one_group.sum::<u64>() * groups as u64
+    }
+
+    /// The file.
+    pub fn to_bytes(&self, params: &Params) -> Result<Vec<u8>, DigestError> {
+        let mut body = self.header.encode();
+        for ct in &self.ciphertexts {
+            pack_bits(&ct.mask, MASK_BITS, &mut body);
+            pack_bits(&ct.body, BODY_BITS, &mut body);
+        }
+        let header = FrameHeader {
+            kind: Kind::Digest,
+            params_id: params.name().to_owned(),
+            key_id: self.header.key_id,
+        };
+        Ok(frame::write_frame_vec(&header, &body)?)
+    }
+
+    /// Reads the file.
+    ///
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `Scheme`, `Sealing`,
+    /// `Plan`, `Length`.
+    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, DigestError> {
+        let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Digest, 1 << 33)?;
+        file.expect_params(params.name())?;
+        let found = body.len() as u64;
+        if body.len() < FIXED_BYTES {
+            return Err(DigestError::Length { expected: FIXED_BYTES as u64, found });
+        }
+        let header = DigestHeader::decode(params, file.key_id, &body)?;
+        let expected = Self::body_bytes(&header, params);
+        if expected != found {
+            return Err(DigestError::Length { expected, found });
+        }
+        let mut rest = &body[FIXED_BYTES..];
+        let mut take = |count: usize, bits: u32| -> Result<Vec<u64>, DigestError> {
+            let (bytes, after) = rest.split_at(packed_len(count, bits).expect("checked"));
+            rest = after;
+            let mut out = vec![0; count];
+            unpack_bits(bytes, bits, &mut out)?;
+            Ok(out)
+        };
+        let ciphertexts = header
+            .shapes(params)
+            .map(|(mask, body)| {
+                Ok(PackedCiphertext { mask: take(mask, MASK_BITS)?, body: take(body, BODY_BITS)? })
+            })
+            .collect::<Result<_, DigestError>>()?;
+        Ok(Self { header, ciphertexts })
+    }
+}

@@ -1,0 +1,188 @@
+//! Residues of 1 to 64 bits packed without gaps, least significant bit first.
+//!
+//! Bit `i` of a stream is bit `i % 8` of byte `i / 8`. Unused bits of the last byte are zero.
+
+use super::FrameError;
+
+/// Bytes that `count` residues of `bits` bits take; `None` if over `usize::MAX`.
+#[must_use]
+pub fn packed_len(count: usize, bits: u32) -> Option<usize> {
+    let total = (count as u128) * u128::from(bits);
+    usize::try_from(total.div_ceil(8)).ok()
+}
+
+/// Appends residues of `bits` bits each to `out`.
+///
+/// Shape:  `n` residues to `ceil(n * bits / 8)` bytes.
+/// Range:  in `[0, 2^bits)`.
+/// Panics: if `bits` is outside `1..=64` or a residue outside its range: wrong data must not be
+/// written.
+pub fn pack_bits(residues: &[u64], bits: u32, out: &mut Vec<u8>) {
+    let mask = mask(bits).expect("width of 1 to 64 bits");
+    let seen = residues.iter().fold(0, |seen, residue| seen | residue);
+    assert!(
+        seen <= mask,
+        "residue {seen:#x} (or of residues) over {bits} bits"
+    );
+    let len = packed_len(residues.len(), bits).expect("fits memory");
+
+    let start = out.len();
+    out.resize(start + len, 0);
+    let mut words = out[start..].chunks_mut(8);
+    let (mut acc, mut fill) = (0u64, 0u32);
+    for &residue in residues {
+        acc |= residue << fill;
+        fill += bits;
+        if fill >= 64 {
+            if let Some(word) = words.next() {
+                word.copy_from_slice(&acc.to_le_bytes());
+            }
+            fill -= 64;
+            // The bits of `residue` that did not fit; a shift by 64 leaves none.
+            acc = residue.checked_shr(bits - fill).unwrap_or(0);
+        }
+    }
+    if let Some(word) = words.next() {
+        word.copy_from_slice(&acc.to_le_bytes()[..word.len()]);
+    }
+}
+
+/// Reads residues of `bits` bits each into `out`.
+///
+/// Shape:  exactly `ceil(n * bits / 8)` bytes to `n` residues.
+/// Range:  out `[0, 2^bits)`; the caller checks them against its modulus.
+/// Errors: `Width`, `PackedLength`, `Padding`.
+pub fn unpack_bits(bytes: &[u8], bits: u32, out: &mut [u64]) -> Result<(), FrameError> {
+    let mask = mask(bits).ok_or(FrameError::Width { found: bits })?;
+    let expected = packed_len(out.len(), bits).unwrap_or(usize::MAX);
+    if bytes.len() != expected {
+        return Err(FrameError::PackedLength {
+            expected,
+            found: bytes.len(),
+        });
+    }
+    let (words, tail) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..tail.len()].copy_from_slice(tail);
+    let mut words = words.iter().chain(std::iter::once(&last));
+
+    let (mut acc, mut fill) = (0u128, 0u32);
+    for residue in out {
+        if fill < bits {
+            // Length checked above: a missing word cannot be.
+            let word = words.next().map_or(0, |word| u64::from_le_bytes(*word));
+            acc |= u128::from(word) << fill;
+            fill += 64;
+        }
+        *residue = acc as u64 & mask;
+        acc >>= bits;
+        fill -= bits;
+    }
+    if acc != 0 || words.any(|word| *word != [0; 8]) {
+        return Err(FrameError::Padding);
+    }
+    Ok(())
+}
+
+/// Packs values of changing widths.
+#[derive(Debug)]
+pub struct BitWriter<'a> {
+    out: &'a mut Vec<u8>,
+    acc: u128,
+    fill: u32,
+}
+
+impl<'a> BitWriter<'a> {
+    /// Appends to `out`, beginning at a byte boundary.
+    pub fn new(out: &'a mut Vec<u8>) -> Self {
+        Self {
+            out,
+            acc: 0,
+            fill: 0,
+        }
+    }
+
+    /// Appends the low `bits` bits of `value`.
+    ///
+    /// Panics: if `bits` is outside `1..=64` or `value` outside `[0, 2^bits)`.
+    pub fn push(&mut self, value: u64, bits: u32) {
+        let mask = mask(bits).expect("width of 1 to 64 bits");
+        assert!(value <= mask, "value {value:#x} over {bits} bits");
+        self.acc |= u128::from(value) << self.fill;
+        self.fill += bits;
+        while self.fill >= 8 {
+            self.out.push(self.acc as u8);
+            self.acc >>= 8;
+            self.fill -= 8;
+        }
+    }
+
+    /// Fills the last byte with zeros.
+    pub fn finish(self) {
+        if self.fill > 0 {
+            self.out.push(self.acc as u8);
+        }
+    }
+}
+
+/// Unpacks values of changing widths.
+#[derive(Debug)]
+pub struct BitReader<'a> {
+    bytes: &'a [u8],
+    acc: u128,
+    fill: u32,
+}
+
+impl<'a> BitReader<'a> {
+    /// Reads `bytes` from their first bit.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            acc: 0,
+            fill: 0,
+        }
+    }
+
+    /// The next `bits` bits.
+    ///
+    /// Errors: `Width`, `PackedLength` if fewer are left.
+    pub fn take(&mut self, bits: u32) -> Result<u64, FrameError> {
+        let mask = mask(bits).ok_or(FrameError::Width { found: bits })?;
+        let missing = bits.saturating_sub(self.fill).div_ceil(8) as usize;
+        let Some((head, rest)) = self.bytes.split_at_checked(missing) else {
+            return Err(FrameError::PackedLength {
+                expected: missing,
+                found: self.bytes.len(),
+            });
+        };
+        for &byte in head {
+            self.acc |= u128::from(byte) << self.fill;
+            self.fill += 8;
+        }
+        self.bytes = rest;
+        let value = self.acc as u64 & mask;
+        self.acc >>= bits;
+        self.fill -= bits;
+        Ok(value)
+    }
+
+    /// Checks that every byte was read and that the unused bits of the last are zero.
+    ///
+    /// Errors: `PackedLength`, `Padding`.
+    pub fn finish(self) -> Result<(), FrameError> {
+        if !self.bytes.is_empty() {
+            return Err(FrameError::PackedLength {
+                expected: 0,
+                found: self.bytes.len(),
+            });
+        }
+        if self.acc != 0 {
+            return Err(FrameError::Padding);
+        }
+        Ok(())
+    }
+}
+
+fn mask(bits: u32) -> Option<u64> {
+    (1..=64).contains(&bits).then(|| u64::MAX >> (64 - bits))
+}

@@ -1,0 +1,195 @@
+//! The header: what a file holds, under which parameters, for which key.
+
+use std::fmt;
+
+use super::{
+    FILE_SUM_BYTES, FrameError, FramePart, HEADER_SUM_BYTES, PREFIX_BYTES, SUFFIX_BYTES,
+    header_checksum,
+};
+
+/// The format version written and read here.
+pub const FORMAT_VERSION: u16 = 1;
+/// Length of a key id.
+pub const KEY_ID_BYTES: usize = 16;
+/// Longest name of a parameter set.
+pub const MAX_PARAMS_ID_BYTES: usize = 64;
+
+const MAGIC: [u8; 4] = *b"OMRF";
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub enum Kind {
+    /// The recipient's secret.
+    SecretKey = 1,
+    /// The public key that senders use.
+    ClueKey = 2,
+    /// The public key that the detector uses.
+    DetectionKey = 3,
+    /// The detector's answer.
+    Digest = 4,
+    /// One clue.
+    Clue = 5,
+}
+
+impl Kind {
+    const ALL: [Self; 5] = [
+        Self::SecretKey,
+        Self::ClueKey,
+        Self::DetectionKey,
+        Self::Digest,
+        Self::Clue,
+    ];
+
+    fn from_tag(tag: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u16 == tag)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SecretKey => "a secret key",
+            Self::ClueKey => "a clue key",
+            Self::DetectionKey => "a detection key",
+            Self::Digest => "a digest",
+            Self::Clue => "a clue",
+        })
+    }
+}
+
+/// What a file says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameHeader {
+    /// What the file holds.
+    pub kind: Kind,
+    /// Versioned name of the parameter set: 1 to 64 visible ASCII characters.
+    pub params_id: String,
+    /// Names the key that the file is, or was made for.
+    pub key_id: [u8; KEY_ID_BYTES],
+}
+
+impl FrameHeader {
+    /// Checks that the file was made under the parameter set `expected`.
+    ///
+    /// Errors: `Params`.
+    pub fn expect_params(&self, expected: &str) -> Result<(), FrameError> {
+        if self.params_id == expected {
+            return Ok(());
+        }
+        Err(FrameError::Params {
+            expected: expected.to_owned(),
+            found: self.params_id.clone(),
+        })
+    }
+
+    /// Checks that the file belongs to the key `expected`.
+    ///
+    /// Errors: `KeyId`.
+    pub fn expect_key(&self, expected: &[u8; KEY_ID_BYTES]) -> Result<(), FrameError> {
+        if self.key_id == *expected {
+            return Ok(());
+        }
+        Err(FrameError::KeyId {
+            expected: *expected,
+            found: self.key_id,
+        })
+    }
+
+    /// Bytes of the whole file with a body of `body_len` bytes; saturates.
+    #[must_use]
+    pub fn file_len(&self, body_len: u64) -> u64 {
+        ((self.encoded_len() + FILE_SUM_BYTES) as u64).saturating_add(body_len)
+    }
+
+    pub(super) fn encoded_len(&self) -> usize {
+        PREFIX_BYTES + self.params_id.len() + SUFFIX_BYTES
+    }
+
+    pub(super) fn encode(&self, body_len: u64) -> Result<Vec<u8>, FrameError> {
+        check_params_id(self.params_id.as_bytes())?;
+        let mut out = Vec::with_capacity(self.encoded_len());
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        out.extend_from_slice(&(self.kind as u16).to_le_bytes());
+        out.push(self.params_id.len() as u8);
+        out.extend_from_slice(self.params_id.as_bytes());
+        out.extend_from_slice(&self.key_id);
+        out.extend_from_slice(&body_len.to_le_bytes());
+        let sum = header_checksum(&out);
+        out.extend_from_slice(&sum);
+        Ok(out)
+    }
+}
+
+/// Tells a foreign file or version, else the number of header bytes that follow the prefix.
+pub(super) fn parse_prefix(prefix: &[u8; PREFIX_BYTES]) -> Result<usize, FrameError> {
+    let [m0, m1, m2, m3, v0, v1, _, _, name_len] = *prefix;
+    let found = [m0, m1, m2, m3];
+    if found != MAGIC {
+        return Err(FrameError::NotOmr { found });
+    }
+    let found = u16::from_le_bytes([v0, v1]);
+    if found != FORMAT_VERSION {
+        return Err(FrameError::Version { found });
+    }
+    let found = usize::from(name_len);
+    if !(1..=MAX_PARAMS_ID_BYTES).contains(&found) {
+        return Err(FrameError::ParamsName { found });
+    }
+    Ok(found + SUFFIX_BYTES)
+}
+
+/// Whether a file of fewer than nine bytes could have become one of ours.
+pub(super) fn is_prefix_of_magic(found: &[u8]) -> bool {
+    found.iter().zip(&MAGIC).all(|(a, b)| a == b)
+}
+
+/// Parses a whole header that passed `parse_prefix`; returns the announced body length too.
+pub(super) fn parse_header(bytes: &[u8], expected: Kind) -> Result<(FrameHeader, u64), FrameError> {
+    let damaged = || FrameError::Checksum {
+        part: FramePart::Header,
+    };
+    let (covered, sum) = bytes
+        .split_last_chunk::<HEADER_SUM_BYTES>()
+        .ok_or_else(damaged)?;
+    if header_checksum(covered) != *sum {
+        return Err(damaged());
+    }
+    let (rest, body_len) = covered.split_last_chunk::<8>().ok_or_else(damaged)?;
+    let (rest, key_id) = rest
+        .split_last_chunk::<KEY_ID_BYTES>()
+        .ok_or_else(damaged)?;
+    let (prefix, name) = rest
+        .split_first_chunk::<PREFIX_BYTES>()
+        .ok_or_else(damaged)?;
+
+    let tag = u16::from_le_bytes([prefix[6], prefix[7]]);
+    let kind = Kind::from_tag(tag).ok_or(FrameError::UnknownKind {
+        expected,
+        found: tag,
+    })?;
+    if kind != expected {
+        return Err(FrameError::Kind {
+            expected,
+            found: kind,
+        });
+    }
+    let params_id = check_params_id(name)?.to_owned();
+    Ok((
+        FrameHeader {
+            kind,
+            params_id,
+            key_id: *key_id,
+        },
+        u64::from_le_bytes(*body_len),
+    ))
+}
+
+fn check_params_id(name: &[u8]) -> Result<&str, FrameError> {
+    let fits = (1..=MAX_PARAMS_ID_BYTES).contains(&name.len());
+    match std::str::from_utf8(name) {
+        Ok(text) if fits && name.iter().all(u8::is_ascii_graphic) => Ok(text),
+        _ => Err(FrameError::ParamsName { found: name.len() }),
+    }
+}

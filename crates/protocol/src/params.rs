@@ -1,0 +1,222 @@
+//! Parameter sets: [`ParamsSpec`] (public, unchecked) and [`Params`] (checked, ready to use).
+
+mod chain;
+mod security;
+mod spec;
+
+pub use chain::tail_bits;
+pub use security::largest_log_pq;
+pub use spec::{ClueSpec, ParamsSpec};
+
+use chain::Primes;
+use omr_bgv::{Chain, Plain, RangePolynomial};
+use omr_codec::Nodes;
+use omr_ring::{Basis, Kernels, Modulus, Ring, RingError};
+use omr_rlwe::KeyShape;
+use omr_rlwe::noise::NoiseModel;
+use std::sync::Arc;
+
+/// What can be wrong with parameters.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParamsError {
+    /// No published set has this name.
+    #[error("expected one of the parameter sets {known}, found {found:?}")]
+    Unknown {
+        /// The published names.
+        known: String,
+        /// The name asked for.
+        found: String,
+    },
+    /// A key would fall below 128 bits of security.
+    #[error(
+        "expected log2(PQ) of at most {limit} bits in dimension {n} for 128-bit security, found {found:.1}"
+    )]
+    Insecure {
+        /// Ring dimension.
+        n: usize,
+        /// The largest modulus that is estimated secure.
+        limit: f64,
+        /// The key's modulus.
+        found: f64,
+    },
+    /// Dimensions that do not fit each other.
+    #[error("dimension: expected {expected}, found {found}")]
+    Dimension {
+        /// What fits.
+        expected: &'static str,
+        /// What was given.
+        found: usize,
+    },
+    /// A prime does not exist or does not fit.
+    #[error(transparent)]
+    Ring(#[from] RingError),
+    /// The sparse-recovery code does not fit the plaintext modulus.
+    #[error(transparent)]
+    Codec(#[from] omr_codec::CodecError),
+}
+
+/// The set that commands use unless told otherwise.
+pub const DEFAULT: &str = "sophomr-v1";
+
+/// A checked parameter set with its rings, moduli and key shapes.
+pub struct Params {
+    spec: ParamsSpec,
+    primes: Primes,
+    /// The large ring: detection.
+    pub ring: Ring,
+    /// Slots of the large ring.
+    pub plain: Plain,
+    /// Modulus chain of the large ring.
+    pub chain: Chain,
+    /// The small ring: compression.
+    pub small: Ring,
+    /// Slots of the small ring.
+    pub small_plain: Plain,
+    /// The ring of clues, over the plaintext modulus.
+    pub clue_ring: Ring,
+    /// `prod (Y - i^2)` for the window of the clue's noise.
+    pub window: RangePolynomial,
+    /// Nodes of the sparse-recovery code.
+    pub nodes: Nodes,
+    /// Gadget of the two rotation keys.
+    pub rotation_shape: KeyShape,
+    /// Gadget of the relinearisation key.
+    pub product_shape: KeyShape,
+    /// Gadget of the ring-switching key.
+    pub descent_shape: KeyShape,
+    /// Gadget of the small ring's keys.
+    pub small_shape: KeyShape,
+}
+
+impl Params {
+    /// The published set of this name, on the best kernels of this CPU.
+    ///
+    /// Errors: `Unknown`.
+    pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
+        let specs = ParamsSpec::published();
+        let Some(spec) = specs.iter().find(|spec| spec.name == name) else {
+            let known: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
+            return Err(ParamsError::Unknown { known: known.join(", "), found: name.to_owned() });
+        };
+        Ok(Arc::new(Self::new(spec.clone(), Kernels::detect())?))
+    }
+
+    /// Checks a specification and derives its modulus chain from the noise model.
+    ///
+    /// Errors: dimensions that do not fit; a key below 128 bits, unless the set is marked insecure.
+    pub fn new(spec: ParamsSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
+        spec.check()?;
+        let primes = Primes::derive(&spec)?;
+        let ring = Ring::with_kernels(spec.n, &primes.universe(), kernels)?;
+        let small = Ring::with_kernels(spec.small_n, &primes.small_universe(), kernels)?;
+        let plain = Plain::new(spec.p, spec.n, kernels)?;
+        let chain = primes.chain();
+        let descent_special = primes.descent_special();
+        let small_special = Basis::new(2..2 + descent_special.len());
+        let params = Self {
+            window: RangePolynomial::new(plain.p(), spec.clue.range, spec.block),
+            nodes: Nodes::new(spec.p as u32, spec.n)?,
+            rotation_shape: primes.rotation_shape(&spec),
+            product_shape: primes.product_shape(&spec),
+            descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &descent_special),
+            small_shape: KeyShape::new(&Basis::new(0..2), 1, &small_special),
+            small_plain: Plain::new(spec.p, spec.small_n, kernels)?,
+            clue_ring: Ring::with_kernels(spec.clue.n, &[spec.p], kernels)?,
+            spec,
+            primes,
+            ring,
+            plain,
+            chain,
+            small,
+        };
+        params.check_security()?;
+        Ok(params)
+    }
+
+    fn check_security(&self) -> Result<(), ParamsError> {
+        if self.spec.insecure {
+            return Ok(());
+        }
+        for (n, weight, found) in self.key_moduli() {
+            let limit = largest_log_pq(n, weight);
+            if found > limit {
+                return Err(ParamsError::Insecure { n, limit, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// For each kind of key: ring dimension, weight of the fixed-weight secret (`None`: uniform
+    /// ternary) and log2 of the modulus of its RLWE samples.
+    pub fn key_moduli(&self) -> Vec<(usize, Option<usize>, f64)> {
+        let large = |shape: &KeyShape| {
+            (self.spec.n, Some(self.spec.weight), self.ring.log2(&shape.extended()))
+        };
+        // The ring-switching key hides a secret of the small ring.
+        let descent = self.ring.log2(&self.descent_shape.extended());
+        vec![
+            large(&self.rotation_shape),
+            large(&self.product_shape),
+            (self.spec.small_n, None, descent),
+            (self.spec.small_n, None, self.small.log2(&self.small_shape.extended())),
+        ]
+    }
+
+    /// The specification.
+    pub fn spec(&self) -> &ParamsSpec {
+        &self.spec
+    }
+
+    /// The set's versioned name.
+    pub fn name(&self) -> &'static str {
+        self.spec.name
+    }
+
+    /// Four bytes that stand for the set in clues.
+    pub fn tag(&self) -> [u8; 4] {
+        let hash = blake3::derive_key("omr params tag v1", self.spec.name.as_bytes());
+        [hash[0], hash[1], hash[2], hash[3]]
+    }
+
+    /// The plaintext modulus, also that of clues.
+    pub fn p(&self) -> &Modulus {
+        self.plain.p()
+    }
+
+    /// Messages in one batch: the slots of the large ring.
+    pub fn slots(&self) -> usize {
+        self.spec.n
+    }
+
+    /// The small ring's ciphertext modulus, in its own numbering of primes.
+    pub fn small_basis(&self) -> Basis {
+        Basis::new(0..2)
+    }
+
+    /// The exponent of the giant step's rotation.
+    pub fn giant_step(&self) -> usize {
+        self.spec.baby
+    }
+
+    /// The norm's constant: the least quadratic non-residue modulo p.
+    pub fn non_residue(&self) -> u64 {
+        chain::non_residue(self.p())
+    }
+
+    /// The noise model of the large ring.
+    pub fn noise_model(&self) -> NoiseModel {
+        self.spec.noise_model()
+    }
+
+    /// The noise model of the small ring.
+    pub fn small_noise_model(&self) -> NoiseModel {
+        let n = self.spec.small_n;
+        NoiseModel { n, p: self.spec.p, weight: n as f64 * 2.0 / 3.0 }
+    }
+
+    /// Predicted noise (log2 of the rms embedding) after the affine transform, before switching.
+    pub fn affine_noise(&self) -> f64 {
+        self.primes.affine_noise
+    }
+}

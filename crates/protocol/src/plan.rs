@@ -1,0 +1,216 @@
+//! What a digest of given range, bound and payload size is made of.
+
+use crate::Params;
+use omr_codec::Symbols;
+use std::ops::Range;
+
+/// Largest number of pertinent messages that one digest may carry.
+pub const MAX_BOUND: usize = 4096;
+
+/// Largest payload a message may have.
+pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
+
+/// Most functionals of the code that one ciphertext holds.
+const MAX_WIDTH: usize = 64;
+const MIN_WIDTH: usize = 16;
+
+/// Symbols that find the pertinent messages: the sums of `x^e` and of `x^(e+1)`.
+pub const INDEX_SYMBOLS: usize = 2;
+
+/// Symbols of a message's checksum.
+pub const CHECKSUM_SYMBOLS: usize = 2;
+
+/// A digest that cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The bound is 0 or too large.
+    #[error("expected a bound of 1 to {MAX_BOUND} pertinent messages, found {found}")]
+    Bound {
+        /// The bound.
+        found: usize,
+    },
+    /// The payload size is 0 or too large.
+    #[error("expected payloads of 1 to {MAX_PAYLOAD_BYTES} bytes, found {found}")]
+    Payload {
+        /// Bytes of a payload.
+        found: usize,
+    },
+    /// No message in the range.
+    #[error("expected a range with at least one message, found {start}..{end}")]
+    EmptyRange {
+        /// First message.
+        start: u64,
+        /// One past the last.
+        end: u64,
+    },
+    /// More messages than one digest may cover.
+    #[error("expected a range of at most {limit} messages, found {found}: ask for several digests")]
+    LongRange {
+        /// The limit.
+        limit: u64,
+        /// Messages in the range.
+        found: u64,
+    },
+}
+
+/// The shape of a digest: which sums it holds and how they are packed.
+///
+/// Up to 12 batches add into one *group*. A group has, for each of its *symbols* (two for the
+/// index, then those of the payload and its checksum), the sums of `x^e * symbol` over the
+/// pertinent messages for `e < bound`. One ciphertext of the small ring holds `width` exponents of
+/// `n' / width` symbols.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DigestPlan {
+    range: Range<u64>,
+    bound: usize,
+    payload_bytes: Option<usize>,
+    slots: usize,
+    batches_in_group: usize,
+    small_n: usize,
+    width: usize,
+    symbols: usize,
+}
+
+impl DigestPlan {
+    /// The plan for messages `range`, at most `bound` of them pertinent, with payloads of
+    /// `payload_bytes` (`None`: indices only).
+    ///
+    /// Errors: `EmptyRange`, `LongRange`, `Bound`, `Payload`.
+    pub fn new(
+        params: &Params,
+        range: Range<u64>,
+        bound: usize,
+        payload_bytes: Option<usize>,
+    ) -> Result<Self, PlanError> {
+        if range.start >= range.end {
+            return Err(PlanError::EmptyRange { start: range.start, end: range.end });
+        }
+        let limit = 1 << 32;
+        if range.end - range.start > limit {
+            return Err(PlanError::LongRange { limit, found: range.end - range.start });
+        }
+        if !(1..=MAX_BOUND).contains(&bound) {
+            return Err(PlanError::Bound { found: bound });
+        }
+        let payload_symbols = match payload_bytes {
+            None => 0,
+            Some(found) => {
+                let symbols = (1..=MAX_PAYLOAD_BYTES)
+                    .contains(&found)
+                    .then(|| Symbols::new(params.p().value() as u32, found).ok())
+                    .flatten();
+                symbols.ok_or(PlanError::Payload { found })?.count() + CHECKSUM_SYMBOLS
+            }
+        };
+        Ok(Self {
+            range,
+            bound,
+            payload_bytes,
+            slots: params.slots(),
+            batches_in_group: params.nodes.batches(),
+            small_n: params.small.n(),
+            width: bound.next_power_of_two().clamp(MIN_WIDTH, MAX_WIDTH),
+            symbols: INDEX_SYMBOLS + payload_symbols,
+        })
+    }
+
+    /// The messages.
+    pub fn range(&self) -> Range<u64> {
+        self.range.clone()
+    }
+
+    /// The bound on pertinent messages, for each group.
+    pub fn bound(&self) -> usize {
+        self.bound
+    }
+
+    /// Bytes of a payload, or `None` for indices only.
+    pub fn payload_bytes(&self) -> Option<usize> {
+        self.payload_bytes
+    }
+
+    /// Exponents in one ciphertext.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Coefficients between two exponents of one symbol: symbols in one ciphertext.
+    pub fn stride(&self) -> usize {
+        self.small_n / self.width
+    }
+
+    /// Symbols in all.
+    pub fn symbols(&self) -> usize {
+        self.symbols
+    }
+
+    /// Batches in all.
+    pub fn batches(&self) -> usize {
+        (self.range.end - self.range.start).div_ceil(self.slots as u64) as usize
+    }
+
+    /// Groups of batches; each has its own sums.
+    pub fn groups(&self) -> usize {
+        self.batches().div_ceil(self.batches_in_group)
+    }
+
+    /// The batches of a group, counted from the start of the range.
+    pub fn group(&self, group: usize) -> Range<usize> {
+        let start = group * self.batches_in_group;
+        start..(start + self.batches_in_group).min(self.batches())
+    }
+
+    /// The messages of a batch.
+    pub fn batch(&self, batch: usize) -> Range<u64> {
+        let start = self.range.start + (batch * self.slots) as u64;
+        start..(start + self.slots as u64).min(self.range.end)
+    }
+
+    /// The message at a slot of a batch of a group; `None` past the end of the range.
+    pub fn message(&self, group: usize, batch: usize, slot: usize) -> Option<u64> {
+        let batch = group * self.batches_in_group + batch;
+        let message = self.range.start + (batch * self.slots + slot) as u64;
+        (batch < self.batches() && message < self.range.end).then_some(message)
+    }
+
+    /// Rounds: sets of `width` exponents.
+    pub fn rounds(&self) -> usize {
+        self.bound.div_ceil(self.width)
+    }
+
+    /// The exponents of a round.
+    pub fn exponents(&self, round: usize) -> Range<usize> {
+        round * self.width..((round + 1) * self.width).min(self.bound)
+    }
+
+    /// Ciphertexts of one round.
+    pub fn ciphertexts(&self) -> usize {
+        self.symbols.div_ceil(self.stride())
+    }
+
+    /// The symbols of a ciphertext.
+    pub fn symbols_of(&self, ciphertext: usize) -> Range<usize> {
+        let start = ciphertext * self.stride();
+        start..(start + self.stride()).min(self.symbols)
+    }
+
+    /// Body coefficients kept of a ciphertext, exponent by exponent, symbol by symbol.
+    pub fn kept(&self, round: usize, ciphertext: usize) -> impl Iterator<Item = usize> + use<> {
+        let (exponents, symbols) = (self.exponents(round), self.symbols_of(ciphertext));
+        let stride = self.stride();
+        let (count, symbols) = (exponents.len(), symbols.len());
+        (0..count).flat_map(move |e| (0..symbols).map(move |i| e * stride + i))
+    }
+}
+
+/// The checksum symbols of a payload: 39 bits of BLAKE3.
+///
+/// They find decoding errors; they are no signature, the detector could forge them.
+pub fn checksum(payload: &[u8], p: u64) -> [u32; CHECKSUM_SYMBOLS] {
+    let mut hasher = blake3::Hasher::new_derive_key("omr payload checksum v1");
+    hasher.update(payload);
+    let hash = hasher.finalize();
+    let word = u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("eight bytes"));
+    [(word % p) as u32, (word / p % p) as u32]
+}

@@ -1,0 +1,155 @@
+use bitcoin_test_data::blocks::mainnet_702861;
+
+use crate::{TestkitError, bitcoin, zcash};
+
+pub(crate) const ZCASH_BLOCKS: &[u8] = include_bytes!("../data/zcash-mainnet-blocks.bin");
+
+/// The smallest payload served: its first 56 bytes tell every record from every other.
+pub const MIN_PAYLOAD_BYTES: usize = 64;
+
+const COUNTER_BYTES: usize = 8;
+
+/// Where some of the records come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// What the records are.
+    pub name: &'static str,
+    /// Number of records.
+    pub count: usize,
+    /// Their origin and length before cutting or padding.
+    pub note: &'static str,
+}
+
+/// Real transactions as payloads of one size; see [`real_payloads`].
+#[derive(Debug, Clone)]
+pub struct RealPayloads {
+    payload_bytes: usize,
+    sources: Vec<Source>,
+    records: Vec<&'static [u8]>,
+}
+
+/// Loads the real transactions, to be served as payloads of `payload_bytes` bytes.
+///
+/// Payload `i` is record `i` modulo [`RealPayloads::cycle`], the sources in their order, cut or
+/// zero-padded to `payload_bytes`. From the second cycle on, the last 8 bytes are overwritten with
+/// `i` in little-endian. The same `i` always gives the same bytes, and payloads of different `i`
+/// differ: records differ within their first 56 bytes, repetitions of a record in the counter. The
+/// one exception would be a record whose own bytes there spell a later `i`; for 64 and 612 bytes
+/// the tests exclude it up to `i` = 65,535.
+///
+/// Range:  `payload_bytes` at least [`MIN_PAYLOAD_BYTES`].
+/// Errors: `PayloadTooShort`; any other variant if the chain data that ships with this crate is
+/// damaged.
+pub fn real_payloads(payload_bytes: usize) -> Result<RealPayloads, TestkitError> {
+    if payload_bytes < MIN_PAYLOAD_BYTES {
+        return Err(TestkitError::PayloadTooShort {
+            expected: MIN_PAYLOAD_BYTES,
+            found: payload_bytes,
+        });
+    }
+    let mut payloads = RealPayloads {
+        payload_bytes,
+        sources: Vec::new(),
+        records: Vec::new(),
+    };
+    let zcash = zcash::contents(ZCASH_BLOCKS)?;
+    payloads.add(
+        "zcash sapling outputs",
+        "42 mainnet blocks of heights 0 to 1,687,121; ephemeral key and enc_ciphertext, 612 bytes each",
+        zcash.sapling,
+    );
+    payloads.add(
+        "zcash orchard actions",
+        "the same blocks; ephemeral key and enc_ciphertext, 612 bytes each",
+        zcash.orchard,
+    );
+    payloads.add(
+        "zcash transactions",
+        "the same blocks; whole transactions, 122 to 17,201 bytes each",
+        zcash.transactions,
+    );
+    payloads.add(
+        "bitcoin transactions",
+        "mainnet block 702,861; whole transactions, 188 to 170,363 bytes each",
+        bitcoin::transactions(mainnet_702861())?,
+    );
+    Ok(payloads)
+}
+
+impl RealPayloads {
+    /// The sources, in the order in which payloads draw on them.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Number of records, after which payloads start over with a counter.
+    pub fn cycle(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Length of every payload.
+    pub fn payload_bytes(&self) -> usize {
+        self.payload_bytes
+    }
+
+    /// Payload `i`, `payload_bytes` long; defined for every `i`.
+    pub fn payload(&self, i: usize) -> Vec<u8> {
+        let record = self.records[i % self.cycle()];
+        let mut payload = vec![0; self.payload_bytes];
+        let kept = record.len().min(self.payload_bytes);
+        payload[..kept].copy_from_slice(&record[..kept]);
+        if i >= self.cycle() {
+            let counter_at = self.payload_bytes - COUNTER_BYTES;
+            payload[counter_at..].copy_from_slice(&(i as u64).to_le_bytes());
+        }
+        payload
+    }
+
+    /// All payloads from the first on, practically without end.
+    pub fn iter(&self) -> impl Iterator<Item = Vec<u8>> + '_ {
+        (0..).map(|i| self.payload(i))
+    }
+
+    fn add(&mut self, name: &'static str, note: &'static str, records: Vec<&'static [u8]>) {
+        self.sources.push(Source {
+            name,
+            count: records.len(),
+            note,
+        });
+        self.records.extend(records);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn records_differ_ahead_of_the_counter() {
+        let payloads = real_payloads(MIN_PAYLOAD_BYTES).unwrap();
+        let prefix = |i| payloads.payload(i)[..MIN_PAYLOAD_BYTES - COUNTER_BYTES].to_vec();
+        let prefixes: HashSet<_> = (0..payloads.cycle()).map(prefix).collect();
+        assert_eq!(prefixes.len(), payloads.cycle());
+    }
+
+    #[test]
+    fn notes_state_the_lengths() {
+        let payloads = real_payloads(MIN_PAYLOAD_BYTES).unwrap();
+        let mut first = 0;
+        for source in payloads.sources() {
+            let records = &payloads.records[first..first + source.count];
+            first += source.count;
+            for length in [
+                records.iter().map(|r| r.len()).min(),
+                records.iter().map(|r| r.len()).max(),
+            ] {
+                let digits = length.unwrap().to_string();
+                let note = source.note.replace(',', "");
+                assert!(note.contains(&format!(" {digits} ")), "{digits} in: {note}");
+            }
+        }
+        assert_eq!(first, payloads.cycle());
+    }
+}

@@ -1,0 +1,208 @@
+use crate::TestkitError;
+use crate::bitcoin::transparent;
+use crate::reader::Reader;
+
+/// Length of what a recipient tries to decrypt: ephemeral key and `enc_ciphertext`.
+pub(crate) const OUTPUT_BYTES: usize = 32 + 580;
+
+const HEADER_BYTES: usize = 140;
+const SOLUTION_BYTES: u64 = 1344;
+const OVERWINTER: u32 = 1 << 31;
+const GROUP_V3: u32 = 0x03c4_8270;
+const GROUP_V4: u32 = 0x892f_2085;
+const GROUP_V5: u32 = 0x26a7_270a;
+
+const PROOF_BYTES: usize = 192;
+const SIGNATURE_BYTES: usize = 64;
+const JOIN_SPLIT_BCTV14_BYTES: usize = 1802;
+const JOIN_SPLIT_GROTH16_BYTES: usize = 1698;
+const SPEND_V4_BYTES: usize = 384;
+const OUTPUT_V4_BYTES: usize = 948;
+const SPEND_V5_BYTES: usize = 96;
+const OUTPUT_V5_BYTES: usize = 756;
+const ACTION_BYTES: usize = 820;
+/// Ahead of the ephemeral key: value commitment, note commitment.
+const OUTPUT_LEAD_BYTES: usize = 2 * 32;
+/// Ahead of the ephemeral key: value commitment, nullifier, randomised key, note commitment.
+const ACTION_LEAD_BYTES: usize = 4 * 32;
+
+/// What a run of blocks contains, in chain order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Contents<'a> {
+    pub(crate) transactions: Vec<&'a [u8]>,
+    /// Sapling outputs, `OUTPUT_BYTES` each.
+    pub(crate) sapling: Vec<&'a [u8]>,
+    /// Orchard actions, `OUTPUT_BYTES` each.
+    pub(crate) orchard: Vec<&'a [u8]>,
+}
+
+/// Cuts concatenated Zcash blocks into transactions and shielded outputs.
+///
+/// Errors: any field that is malformed or cut short.
+/// Source: Zcash protocol specification, sections 7.1 to 7.6.
+pub(crate) fn contents(blocks: &[u8]) -> Result<Contents<'_>, TestkitError> {
+    let mut reader = Reader::new(blocks);
+    let mut contents = Contents::default();
+    while reader.remaining() > 0 {
+        header(&mut reader)?;
+        let count = reader.compact_size()?;
+        for _ in 0..count {
+            contents.transaction(&mut reader)?;
+        }
+    }
+    Ok(contents)
+}
+
+fn header<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], TestkitError> {
+    let start = reader.offset();
+    reader.take(HEADER_BYTES)?;
+    let offset = reader.offset();
+    let found = reader.compact_size()?;
+    if found != SOLUTION_BYTES {
+        return Err(TestkitError::SolutionSize {
+            offset,
+            expected: SOLUTION_BYTES,
+            found,
+        });
+    }
+    reader.records(found, 1)?;
+    Ok(reader.since(start))
+}
+
+impl<'a> Contents<'a> {
+    fn transaction(&mut self, reader: &mut Reader<'a>) -> Result<(), TestkitError> {
+        let start = reader.offset();
+        let word = reader.u32()?;
+        match (word & OVERWINTER != 0, word & !OVERWINTER) {
+            (false, version @ (1 | 2)) => sprout(reader, version)?,
+            (true, 3) => overwinter(reader)?,
+            (true, 4) => self.v4(reader)?,
+            (true, 5) => self.v5(reader)?,
+            _ => {
+                return Err(TestkitError::TransactionHeader {
+                    offset: start,
+                    found: word,
+                });
+            }
+        }
+        self.transactions.push(reader.since(start));
+        Ok(())
+    }
+
+    fn v4(&mut self, reader: &mut Reader<'a>) -> Result<(), TestkitError> {
+        version_group(reader, GROUP_V4)?;
+        transparent(reader)?;
+        // Lock time, expiry height, Sapling value balance.
+        reader.take(4 + 4 + 8)?;
+        let spends = reader.compact_size()?;
+        reader.records(spends, SPEND_V4_BYTES)?;
+        let outputs = self.sapling_outputs(reader, OUTPUT_V4_BYTES)?;
+        join_splits(reader, JOIN_SPLIT_GROTH16_BYTES)?;
+        if spends > 0 || outputs > 0 {
+            reader.take(SIGNATURE_BYTES)?;
+        }
+        Ok(())
+    }
+
+    fn v5(&mut self, reader: &mut Reader<'a>) -> Result<(), TestkitError> {
+        version_group(reader, GROUP_V5)?;
+        // Consensus branch, lock time, expiry height.
+        reader.take(3 * 4)?;
+        transparent(reader)?;
+        self.sapling_bundle(reader)?;
+        self.orchard_bundle(reader)
+    }
+
+    fn sapling_bundle(&mut self, reader: &mut Reader<'a>) -> Result<(), TestkitError> {
+        let spends = reader.compact_size()?;
+        reader.records(spends, SPEND_V5_BYTES)?;
+        let outputs = self.sapling_outputs(reader, OUTPUT_V5_BYTES)?;
+        if spends == 0 && outputs == 0 {
+            return Ok(());
+        }
+        reader.take(8)?;
+        if spends > 0 {
+            reader.take(32)?;
+        }
+        reader.records(spends, PROOF_BYTES + SIGNATURE_BYTES)?;
+        reader.records(outputs, PROOF_BYTES)?;
+        reader.take(SIGNATURE_BYTES)?;
+        Ok(())
+    }
+
+    fn orchard_bundle(&mut self, reader: &mut Reader<'a>) -> Result<(), TestkitError> {
+        let actions = reader.compact_size()?;
+        if actions == 0 {
+            return Ok(());
+        }
+        let found = reader.records(actions, ACTION_BYTES)?;
+        self.orchard
+            .extend(ciphertexts(found, ACTION_BYTES, ACTION_LEAD_BYTES));
+        // Flags, value balance, anchor.
+        reader.take(1 + 8 + 32)?;
+        reader.sized()?;
+        reader.records(actions, SIGNATURE_BYTES)?;
+        reader.take(SIGNATURE_BYTES)?;
+        Ok(())
+    }
+
+    fn sapling_outputs(
+        &mut self,
+        reader: &mut Reader<'a>,
+        size: usize,
+    ) -> Result<u64, TestkitError> {
+        let count = reader.compact_size()?;
+        let found = reader.records(count, size)?;
+        self.sapling
+            .extend(ciphertexts(found, size, OUTPUT_LEAD_BYTES));
+        Ok(count)
+    }
+}
+
+/// The ephemeral key and `enc_ciphertext` of each record: neighbours in every version.
+fn ciphertexts(records: &[u8], size: usize, lead: usize) -> impl Iterator<Item = &[u8]> {
+    records
+        .chunks_exact(size)
+        .map(move |record| &record[lead..lead + OUTPUT_BYTES])
+}
+
+fn sprout(reader: &mut Reader<'_>, version: u32) -> Result<(), TestkitError> {
+    transparent(reader)?;
+    reader.u32()?;
+    if version == 2 {
+        join_splits(reader, JOIN_SPLIT_BCTV14_BYTES)?;
+    }
+    Ok(())
+}
+
+fn overwinter(reader: &mut Reader<'_>) -> Result<(), TestkitError> {
+    version_group(reader, GROUP_V3)?;
+    transparent(reader)?;
+    // Lock time, expiry height.
+    reader.take(4 + 4)?;
+    join_splits(reader, JOIN_SPLIT_BCTV14_BYTES)
+}
+
+fn version_group(reader: &mut Reader<'_>, expected: u32) -> Result<(), TestkitError> {
+    let offset = reader.offset();
+    match reader.u32()? {
+        found if found == expected => Ok(()),
+        found => Err(TestkitError::VersionGroup {
+            offset,
+            expected,
+            found,
+        }),
+    }
+}
+
+fn join_splits(reader: &mut Reader<'_>, size: usize) -> Result<(), TestkitError> {
+    let count = reader.compact_size()?;
+    reader.records(count, size)?;
+    if count > 0 {
+        reader.take(32 + SIGNATURE_BYTES)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+mod arrows;
+mod workspace;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::ci::{cargo_command, start_error, success};
+use crate::error::XtaskError;
+use workspace::{Crate, Use};
+
+/// The only crate with room for `unsafe`.
+const UNSAFE_ROOM: &str = "kernels";
+/// What tests of every crate may use beyond the drawn arrows.
+const TEST_ROOM: &str = "testkit";
+/// The trust boundary: whatever is drawn, the first never reaches the second.
+const BOUNDARY: (&str, &str) = ("detector", "client");
+const FORBID_UNSAFE: &str = "#![forbid(unsafe_code)]";
+
+/// For each crate, without the prefix `omr-`, the crates that it may depend on.
+type Arrows = BTreeMap<String, BTreeSet<String>>;
+
+/// A departure from the drawn architecture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Violation {
+    /// A dependency along no arrow.
+    Undrawn { from: String, to: String, dev: bool },
+    /// A crate that the drawing lacks.
+    Missing { name: String },
+    /// A crate that only the drawing has.
+    Unknown { name: String },
+    /// A path across the trust boundary.
+    Boundary { path: Vec<String> },
+    /// A root file that does not forbid `unsafe`.
+    Unsafe { root: PathBuf },
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Undrawn { from, to, dev } => {
+                let kind = if *dev { " (for tests)" } else { "" };
+                write!(
+                    f,
+                    "{from} depends on {to}{kind}, expected `{from} <- {to}` in the arrows"
+                )
+            }
+            Self::Missing { name } => write!(f, "expected a line `{name} <-` in the arrows"),
+            Self::Unknown { name } => write!(f, "the arrows name `{name}`, found no such crate"),
+            Self::Boundary { path } => {
+                write!(f, "the trust boundary is crossed: {}", path.join(" uses "))
+            }
+            Self::Unsafe { root } => write!(f, "{}: expected {FORBID_UNSAFE}", root.display()),
+        }
+    }
+}
+
+/// Compares the workspace with the arrows drawn in ARCHITECTURE.md.
+pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
+    let mut command = cargo_command(root, &["metadata", "--no-deps", "--format-version", "1"]);
+    let output = command.stderr(std::process::Stdio::inherit()).output();
+    let output = output.map_err(|source| start_error(&command, source))?;
+    success(&command, output.status)?;
+    let crates = workspace::parse(&output.stdout)?;
+    let arrows = arrows::read(&root.join("ARCHITECTURE.md"))?;
+    let mut violations = compare(&crates, &arrows);
+    violations.extend(unsafe_roots(&crates)?);
+    if violations.is_empty() {
+        Ok(())
+    } else {
+        Err(XtaskError::Architecture(violations))
+    }
+}
+
+/// Everything in which `crates` depart from `arrows`.
+fn compare(crates: &[Crate], arrows: &Arrows) -> Vec<Violation> {
+    let mut violations: Vec<_> = crates
+        .iter()
+        .flat_map(|from| undrawn(from, arrows))
+        .chain(boundary(crates))
+        .collect();
+    let exists = |name: &str| crates.iter().any(|found| found.name == name);
+    for found in crates
+        .iter()
+        .filter(|found| found.ours && !arrows.contains_key(&found.name))
+    {
+        violations.push(Violation::Missing {
+            name: found.name.clone(),
+        });
+    }
+    let drawn: BTreeSet<&String> = arrows.keys().chain(arrows.values().flatten()).collect();
+    for name in drawn.into_iter().filter(|name| !exists(name)) {
+        violations.push(Violation::Unknown { name: name.clone() });
+    }
+    violations
+}
+
+fn undrawn(from: &Crate, arrows: &Arrows) -> Vec<Violation> {
+    let drawn = arrows.get(&from.name);
+    let allowed = |used: &Use| {
+        drawn.is_some_and(|drawn| drawn.contains(&used.name))
+            || (used.dev && used.name == TEST_ROOM)
+    };
+    let undrawn = from.uses.iter().filter(|used| !allowed(used));
+    let violation = |used: &Use| Violation::Undrawn {
+        from: from.name.clone(),
+        to: used.name.clone(),
+        dev: used.dev,
+    };
+    undrawn.map(violation).collect()
+}
+
+/// A path of dependencies across the trust boundary, if there is one.
+fn boundary(crates: &[Crate]) -> Option<Violation> {
+    let (start, end) = BOUNDARY;
+    let mut paths = vec![vec![start.to_string()]];
+    let mut seen = BTreeSet::new();
+    while let Some(path) = paths.pop() {
+        let name = &path[path.len() - 1];
+        if name == end {
+            return Some(Violation::Boundary { path });
+        }
+        if !seen.insert(name.clone()) {
+            continue;
+        }
+        for from in crates.iter().filter(|from| from.name == *name) {
+            // Test dependencies do not travel: only those of the start count.
+            let uses = from.uses.iter().filter(|used| !used.dev || name == start);
+            paths.extend(uses.map(|used| [path.clone(), vec![used.name.clone()]].concat()));
+        }
+    }
+    None
+}
+
+fn unsafe_roots(crates: &[Crate]) -> Result<Vec<Violation>, XtaskError> {
+    let mut violations = Vec::new();
+    for root in crates
+        .iter()
+        .filter(|c| c.name != UNSAFE_ROOM)
+        .flat_map(|c| &c.roots)
+    {
+        let text = std::fs::read_to_string(root).map_err(XtaskError::io(root))?;
+        if !forbids_unsafe(&text) {
+            violations.push(Violation::Unsafe { root: root.clone() });
+        }
+    }
+    Ok(violations)
+}
+
+fn forbids_unsafe(root: &str) -> bool {
+    root.lines().any(|line| line.trim() == FORBID_UNSAFE)
+}
+
+#[cfg(test)]
+mod tests;

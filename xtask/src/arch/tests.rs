@@ -1,0 +1,176 @@
+use serde_json::json;
+
+use super::*;
+
+const DRAWN: &str = "
+```text
+kernels <-
+client <- kernels
+detector <- kernels
+testkit <-
+bench <- kernels, client, detector
+```
+";
+
+/// Metadata of a workspace with these dependencies: crate, used crate, kind.
+fn forge(names: &[&str], uses: &[(&str, &str, Option<&str>)]) -> Vec<Crate> {
+    let package = |name: &&str| {
+        let of = uses.iter().filter(|(from, ..)| from == name);
+        let of: Vec<_> = of
+            .map(|(_, to, kind)| json!({ "name": to, "kind": kind }))
+            .collect();
+        json!({
+            "name": name,
+            "dependencies": of,
+            "targets": [
+                { "kind": ["lib"], "src_path": format!("{name}/src/lib.rs") },
+                { "kind": ["test"], "src_path": format!("{name}/tests/all.rs") },
+            ],
+        })
+    };
+    let packages: Vec<_> = names.iter().map(package).collect();
+    workspace::parse(json!({ "packages": packages }).to_string().as_bytes()).unwrap()
+}
+
+const NAMES: [&str; 6] = [
+    "omr-kernels",
+    "omr-client",
+    "omr-detector",
+    "omr-testkit",
+    "omr-bench",
+    "xtask",
+];
+
+fn violations(uses: &[(&str, &str, Option<&str>)]) -> Vec<Violation> {
+    compare(&forge(&NAMES, uses), &arrows::parse(DRAWN).unwrap())
+}
+
+fn undrawn(from: &str, to: &str, dev: bool) -> Violation {
+    Violation::Undrawn {
+        from: from.into(),
+        to: to.into(),
+        dev,
+    }
+}
+
+fn crossing(path: &[&str]) -> Violation {
+    Violation::Boundary {
+        path: path.iter().map(|name| name.to_string()).collect(),
+    }
+}
+
+#[test]
+fn a_graph_along_the_arrows_passes() {
+    let uses = [
+        ("omr-detector", "omr-kernels", None),
+        ("omr-detector", "serde", None),
+        ("omr-detector", "omr-testkit", Some("dev")),
+        ("omr-client", "omr-kernels", Some("dev")),
+        ("omr-bench", "omr-client", None),
+        ("omr-bench", "omr-detector", Some("build")),
+        ("xtask", "serde", None),
+    ];
+    assert_eq!(violations(&uses), []);
+}
+
+#[test]
+fn arrows_that_are_not_drawn_fail() {
+    let uses = [
+        ("omr-kernels", "omr-testkit", None),
+        ("omr-client", "omr-detector", Some("dev")),
+        ("omr-client", "omr-testkit", Some("build")),
+        ("xtask", "omr-kernels", None),
+    ];
+    let expected = [
+        undrawn("kernels", "testkit", false),
+        undrawn("client", "detector", true),
+        undrawn("client", "testkit", false),
+        undrawn("xtask", "kernels", false),
+    ];
+    assert_eq!(violations(&uses), expected);
+}
+
+#[test]
+fn the_detector_may_not_use_the_client_even_in_tests() {
+    for (kind, dev) in [(None, false), (Some("build"), false), (Some("dev"), true)] {
+        let expected = [
+            undrawn("detector", "client", dev),
+            crossing(&["detector", "client"]),
+        ];
+        assert_eq!(
+            violations(&[("omr-detector", "omr-client", kind)]),
+            expected
+        );
+    }
+}
+
+#[test]
+fn the_boundary_holds_whatever_is_drawn() {
+    let drawn = format!("{DRAWN}\ndetector <- client, bench");
+    let arrows = arrows::parse(&drawn).unwrap();
+    let direct = forge(&NAMES, &[("omr-detector", "omr-client", None)]);
+    assert_eq!(
+        compare(&direct, &arrows),
+        [crossing(&["detector", "client"])]
+    );
+
+    let through = |kind| {
+        forge(
+            &NAMES,
+            &[
+                ("omr-detector", "omr-bench", None),
+                ("omr-bench", "omr-client", kind),
+            ],
+        )
+    };
+    let expected = [crossing(&["detector", "bench", "client"])];
+    assert_eq!(compare(&through(None), &arrows), expected);
+    assert_eq!(compare(&through(Some("dev")), &arrows), []);
+}
+
+#[test]
+fn drawing_and_workspace_name_the_same_crates() {
+    let crates = forge(&["omr-kernels", "omr-board"], &[]);
+    let arrows = arrows::parse("kernels <- ring").unwrap();
+    let expected = [
+        Violation::Missing {
+            name: "board".into(),
+        },
+        Violation::Unknown {
+            name: "ring".into(),
+        },
+    ];
+    assert_eq!(compare(&crates, &arrows), expected);
+}
+
+#[test]
+fn only_arrows_parse() {
+    for line in [
+        "ring",
+        "ring -> kernels",
+        "<- ring",
+        "ring <- kernels,",
+        "ring <- two words",
+    ] {
+        let error = arrows::parse(line).unwrap_err();
+        assert!(
+            matches!(error, XtaskError::Arrow { ref found } if found == line),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn root_files_are_those_of_libraries_and_commands() {
+    let crates = forge(&["omr-ring"], &[]);
+    assert_eq!(crates[0].roots, [PathBuf::from("omr-ring/src/lib.rs")]);
+}
+
+#[test]
+fn only_the_attribute_itself_forbids_unsafe() {
+    assert!(forbids_unsafe("//! Docs.\n#![forbid(unsafe_code)]\n"));
+    assert!(!forbids_unsafe(
+        "//! Has #![forbid(unsafe_code)] in its docs.\n"
+    ));
+    assert!(!forbids_unsafe("// #![forbid(unsafe_code)]\n"));
+}

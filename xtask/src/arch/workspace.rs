@@ -1,0 +1,84 @@
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use crate::error::XtaskError;
+
+/// Prefix of the crates that the drawing is about.
+const PREFIX: &str = "omr-";
+
+/// A member of the workspace.
+#[derive(Debug)]
+pub(super) struct Crate {
+    /// The name without its prefix.
+    pub(super) name: String,
+    /// Whether the crate has the prefix, so has to be drawn.
+    pub(super) ours: bool,
+    /// Dependencies on crates with the prefix.
+    pub(super) uses: Vec<Use>,
+    /// Root files of the library and the commands.
+    pub(super) roots: Vec<PathBuf>,
+}
+
+#[derive(Debug)]
+pub(super) struct Use {
+    pub(super) name: String,
+    /// Whether only tests, benches and examples have the dependency.
+    pub(super) dev: bool,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    dependencies: Vec<Dependency>,
+    targets: Vec<Target>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
+    src_path: PathBuf,
+}
+
+/// Reads the output of `cargo metadata --no-deps`.
+pub(super) fn parse(metadata: &[u8]) -> Result<Vec<Crate>, XtaskError> {
+    let metadata: Metadata = serde_json::from_slice(metadata)?;
+    Ok(metadata.packages.into_iter().map(Crate::from).collect())
+}
+
+impl From<Package> for Crate {
+    fn from(package: Package) -> Self {
+        let short = package.name.strip_prefix(PREFIX);
+        let uses = package.dependencies.iter().filter_map(|found| {
+            let name = found.name.strip_prefix(PREFIX)?.to_string();
+            Some(Use {
+                name,
+                dev: found.kind.as_deref() == Some("dev"),
+            })
+        });
+        let is_root = |target: &Target| {
+            target
+                .kind
+                .iter()
+                .any(|kind| kind == "lib" || kind == "bin")
+        };
+        let targets = package.targets.into_iter().filter(is_root);
+        Self {
+            name: short.unwrap_or(&package.name).to_string(),
+            ours: short.is_some(),
+            uses: uses.collect(),
+            roots: targets.map(|target| target.src_path).collect(),
+        }
+    }
+}

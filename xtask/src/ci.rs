@@ -1,0 +1,184 @@
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::arch;
+use crate::error::XtaskError;
+
+type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
+
+/// Everything that a change must pass, cheapest first; stops at the first failure.
+pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
+    let steps: [(&str, Step<'_>); 5] = [
+        ("format", &|| {
+            cargo(root, &["fmt", "--all", "--check"], None)
+        }),
+        ("arch", &|| arch::check(root)),
+        ("clippy", &|| {
+            let args = [
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--quiet",
+                "--",
+                "-D",
+                "warnings",
+            ];
+            cargo(root, &args, None)
+        }),
+        ("docs", &|| {
+            let args = ["doc", "--workspace", "--no-deps", "--quiet"];
+            cargo(root, &args, Some(("RUSTDOCFLAGS", "-D warnings")))
+        }),
+        ("test", &|| test(root, &[])),
+    ];
+    for (name, step) in steps {
+        let start = Instant::now();
+        println!("== {name}");
+        step()?;
+        println!("== {name}: ok, {:.0} s", start.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+fn cargo(root: &Path, args: &[&str], env: Option<(&str, &str)>) -> Result<(), XtaskError> {
+    let mut command = cargo_command(root, args);
+    command.envs(env);
+    let status = command
+        .status()
+        .map_err(|source| start_error(&command, source))?;
+    success(&command, status)
+}
+
+/// Runs all tests in release, one test binary after another, then prints the sums.
+pub(crate) fn test(root: &Path, extra: &[&str]) -> Result<(), XtaskError> {
+    // Without --no-fail-fast the sums would miss whatever follows the first failure.
+    let mut args = vec![
+        "test",
+        "--workspace",
+        "--release",
+        "--quiet",
+        "--no-fail-fast",
+    ];
+    args.extend(extra);
+    let mut command = cargo_command(root, &args);
+    command.stdout(Stdio::piped());
+    let mut child = command
+        .spawn()
+        .map_err(|source| start_error(&command, source))?;
+    let mut tally = Tally::default();
+    for line in child
+        .stdout
+        .take()
+        .into_iter()
+        .flat_map(|out| BufReader::new(out).lines())
+    {
+        let line = line.map_err(|source| start_error(&command, source))?;
+        println!("{line}");
+        tally.add(&line);
+    }
+    let status = child
+        .wait()
+        .map_err(|source| start_error(&command, source))?;
+    println!(
+        "tests: {} passed, {} failed, {} skipped",
+        tally.passed, tally.failed, tally.ignored
+    );
+    success(&command, status)?;
+    if tally.passed == 0 {
+        Err(XtaskError::NoTests)
+    } else {
+        Ok(())
+    }
+}
+
+/// Sums over the closing lines of test binaries.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    ignored: usize,
+}
+
+impl Tally {
+    /// Adds a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; ...`; skips any other.
+    fn add(&mut self, line: &str) {
+        let Some((_, counts)) = line
+            .strip_prefix("test result: ")
+            .and_then(|rest| rest.split_once(". "))
+        else {
+            return;
+        };
+        for (count, what) in counts.split("; ").filter_map(|part| part.split_once(' ')) {
+            let sum = match what {
+                "passed" => &mut self.passed,
+                "failed" => &mut self.failed,
+                "ignored" => &mut self.ignored,
+                _ => continue,
+            };
+            *sum += count.parse::<usize>().unwrap_or(0);
+        }
+    }
+}
+
+/// Cargo at the workspace root: the one that started this program, if any.
+pub(crate) fn cargo_command(root: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root).args(args);
+    command
+}
+
+pub(crate) fn start_error(command: &Command, source: std::io::Error) -> XtaskError {
+    XtaskError::Start {
+        command: shown(command),
+        source,
+    }
+}
+
+pub(crate) fn success(
+    command: &Command,
+    status: std::process::ExitStatus,
+) -> Result<(), XtaskError> {
+    if status.success() {
+        return Ok(());
+    }
+    Err(XtaskError::Failed {
+        command: shown(command),
+        status,
+    })
+}
+
+fn shown(command: &Command) -> String {
+    let args: Vec<_> = command
+        .get_args()
+        .map(|arg| arg.to_string_lossy())
+        .collect();
+    format!("cargo {}", args.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tallies_add_up_over_binaries() {
+        let mut tally = Tally::default();
+        for line in [
+            "running 3 tests",
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 7 filtered out; finished in 0.01s",
+            "test passed_through ... ok",
+            "test result: FAILED. 2 passed; 4 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s",
+        ] {
+            tally.add(line);
+        }
+        assert_eq!(
+            tally,
+            Tally {
+                passed: 5,
+                failed: 4,
+                ignored: 1
+            }
+        );
+    }
+}

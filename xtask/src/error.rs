@@ -1,0 +1,65 @@
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use crate::arch::Violation;
+
+/// Why a development task failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum XtaskError {
+    #[error("unknown command `{found}`\n\n{}", crate::USAGE)]
+    Usage { found: String },
+    #[error("{}: {source}", path.display())]
+    Io {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("cannot start `{command}`: {source}")]
+    Start {
+        command: String,
+        source: std::io::Error,
+    },
+    #[error("`{command}`: expected success, found {status}")]
+    Failed { command: String, status: ExitStatus },
+    #[error("cargo metadata: {0}")]
+    Metadata(#[from] serde_json::Error),
+    #[error("{}: expected the line `{expected}`", path.display())]
+    Marker {
+        path: PathBuf,
+        expected: &'static str,
+    },
+    #[error("expected an arrow such as `ring <- kernels`, found `{found}`")]
+    Arrow { found: String },
+    #[error("{}", list(.0))]
+    Architecture(Vec<Violation>),
+    #[error("no test ran")]
+    NoTests,
+    #[error("{}: expected two hexadecimal digits a byte, found otherwise at digit {at}", path.display())]
+    Hex { path: PathBuf, at: usize },
+    #[error("{}: expected a copy of {expected}, found none; is the registry reachable?", path.display())]
+    NoSource {
+        path: PathBuf,
+        expected: &'static str,
+    },
+    #[error("{}: expected {expected} bytes as from the origin, found {found} or others", path.display())]
+    DataDiffers {
+        path: PathBuf,
+        expected: usize,
+        found: usize,
+    },
+}
+
+impl XtaskError {
+    /// For `map_err`: names the file that an input or output error is about.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        |source| Self::Io { path, source }
+    }
+}
+
+fn list(violations: &[Violation]) -> String {
+    violations
+        .iter()
+        .map(|violation| format!("\n  {violation}"))
+        .collect()
+}
