@@ -11,11 +11,15 @@ const SLOTS: usize = 65_536;
 const REDUNDANT: usize = 14;
 
 fn payload(seed: usize) -> Vec<u8> {
-    (0..PAYLOAD_BYTES).map(|i| ((i + 1) * (seed + 251) * 2_654_435_761 >> 13) as u8).collect()
+    (0..PAYLOAD_BYTES)
+        .map(|i| ((i + 1) * (seed + 251) * 2_654_435_761 >> 13) as u8)
+        .collect()
 }
 
 fn chosen(nodes: &Nodes, count: usize) -> Vec<u32> {
-    (0..count).map(|i| nodes.node(0, i * 40_503 % SLOTS)).collect()
+    (0..count)
+        .map(|i| nodes.node(0, i * 40_503 % SLOTS))
+        .collect()
 }
 
 fn packing(c: &mut Criterion) {
@@ -24,10 +28,16 @@ fn packing(c: &mut Criterion) {
     let mut row = vec![0; symbols.count()];
     let mut next = (0..payloads.len()).cycle();
     c.bench_function("pack 612 bytes", |b| {
-        b.iter(|| symbols.pack(&payloads[next.next().unwrap()], black_box(&mut row)).unwrap());
+        b.iter(|| {
+            symbols
+                .pack(&payloads[next.next().unwrap()], black_box(&mut row))
+                .unwrap()
+        });
     });
     symbols.pack(&payloads[0], &mut row).unwrap();
-    c.bench_function("unpack 612 bytes", |b| b.iter(|| symbols.unpack(black_box(&row)).unwrap()));
+    c.bench_function("unpack 612 bytes", |b| {
+        b.iter(|| symbols.unpack(black_box(&row)).unwrap())
+    });
 }
 
 fn places(c: &mut Criterion) {
@@ -37,8 +47,12 @@ fn places(c: &mut Criterion) {
     c.bench_function("build nodes", |b| {
         b.iter(|| Nodes::new(black_box(DEFAULT_PRIME), SLOTS).unwrap());
     });
-    c.bench_function("node", |b| b.iter(|| nodes.node(0, black_box(next.next().unwrap()))));
-    c.bench_function("locate", |b| b.iter(|| nodes.locate(known[next.next().unwrap()])));
+    c.bench_function("node", |b| {
+        b.iter(|| nodes.node(0, black_box(next.next().unwrap())))
+    });
+    c.bench_function("locate", |b| {
+        b.iter(|| nodes.locate(known[next.next().unwrap()]))
+    });
 }
 
 fn support(c: &mut Criterion) {
@@ -57,12 +71,15 @@ fn solving(c: &mut Criterion) {
     for count in [50, 512] {
         let known = chosen(&nodes, count);
         let sums = power_sums(field, &known, count + REDUNDANT); // every symbol is 1
-        c.bench_function(&format!("invert {count} nodes and solve 252 symbols"), |b| {
-            b.iter(|| {
-                let solver = Solver::new(field, &known).unwrap();
-                (0..252).for_each(|_| drop(black_box(solver.solve(black_box(&sums)).unwrap())));
-            });
-        });
+        c.bench_function(
+            &format!("invert {count} nodes and solve 252 symbols"),
+            |b| {
+                b.iter(|| {
+                    let solver = Solver::new(field, &known).unwrap();
+                    (0..252).for_each(|_| drop(black_box(solver.solve(black_box(&sums)).unwrap())));
+                });
+            },
+        );
     }
 }
 

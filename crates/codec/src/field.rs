@@ -199,7 +199,18 @@ mod tests {
 
     #[test]
     fn rejects_what_is_no_odd_prime_below_2_31() {
-        for p in [0, 1, 2, 4, 9, 786_431 * 2, 65_536, 1 << 31, u32::MAX, 2_147_483_647 - 1] {
+        for p in [
+            0,
+            1,
+            2,
+            4,
+            9,
+            786_431 * 2,
+            65_536,
+            1 << 31,
+            u32::MAX,
+            2_147_483_647 - 1,
+        ] {
             assert_eq!(Field::new(p), Err(CodecError::Modulus { found: p }));
         }
     }
@@ -210,7 +221,11 @@ mod tests {
             (3, 2, &[(2, 1)]),
             (65_537, 3, &[(2, 16)]),
             (786_433, 10, &[(2, 18), (3, 1)]),
-            (2_147_483_647, 7, &[(2, 1), (3, 2), (7, 1), (11, 1), (31, 1), (151, 1), (331, 1)]),
+            (
+                2_147_483_647,
+                7,
+                &[(2, 1), (3, 2), (7, 1), (11, 1), (31, 1), (151, 1), (331, 1)],
+            ),
         ];
         for (p, g, factors) in known {
             let field = Field::new(p).unwrap();
@@ -242,7 +257,14 @@ mod tests {
         for p in [3, 786_433, 2_147_483_647] {
             let field = Field::new(p).unwrap();
             let wide = u64::from(p);
-            for x in [0, wide - 1, wide, u64::MAX, u64::MAX - wide, u64::MAX / wide * wide] {
+            for x in [
+                0,
+                wide - 1,
+                wide,
+                u64::MAX,
+                u64::MAX - wide,
+                u64::MAX / wide * wide,
+            ] {
                 for x in [x.saturating_sub(1), x, x.saturating_add(1)] {
                     assert_eq!(field.div_rem(x), (x / wide, (x % wide) as u32));
                 }

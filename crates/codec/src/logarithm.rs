@@ -33,9 +33,15 @@ impl Logarithm {
     pub(crate) fn new(field: Field) -> Result<Self, CodecError> {
         let factors = field.order_factors();
         if let Some(&(found, _)) = factors.last().filter(|(q, _)| *q > SMOOTH_LIMIT) {
-            return Err(CodecError::NotSmooth { limit: SMOOTH_LIMIT, found });
+            return Err(CodecError::NotSmooth {
+                limit: SMOOTH_LIMIT,
+                found,
+            });
         }
-        let parts = factors.iter().map(|&(q, k)| Part::new(&field, q, k)).collect();
+        let parts = factors
+            .iter()
+            .map(|&(q, k)| Part::new(&field, q, k))
+            .collect();
         Ok(Self { field, parts })
     }
 
@@ -73,7 +79,14 @@ impl Part {
         digits.sort_unstable();
         // The group modulo q^k has (q - 1) q^(k-1) elements: one power less inverts.
         let unit = cofactor * power_modulo(cofactor, size - size / u64::from(q) - 1, size);
-        Self { q, k, cofactor, inverse, digits, unit }
+        Self {
+            q,
+            k,
+            cofactor,
+            inverse,
+            digits,
+            unit,
+        }
     }
 
     /// The logarithm modulo `q^k`.
@@ -84,7 +97,10 @@ impl Part {
         let (mut result, mut weight) = (0, 1);
         for left in (0..self.k).rev() {
             let top = field.pow(rest, q.pow(left));
-            let found = self.digits.binary_search_by_key(&top, |&(power, _)| power).ok()?;
+            let found = self
+                .digits
+                .binary_search_by_key(&top, |&(power, _)| power)
+                .ok()?;
             let digit = u64::from(self.digits[found].1);
             result += digit * weight;
             weight *= q;
@@ -130,6 +146,12 @@ mod tests {
     fn rejects_rough_groups() {
         let field = Field::new(2_147_483_579).unwrap(); // twice a prime and one
         let error = Logarithm::new(field).unwrap_err();
-        assert_eq!(error, CodecError::NotSmooth { limit: SMOOTH_LIMIT, found: 1_073_741_789 });
+        assert_eq!(
+            error,
+            CodecError::NotSmooth {
+                limit: SMOOTH_LIMIT,
+                found: 1_073_741_789
+            }
+        );
     }
 }

@@ -41,14 +41,26 @@ impl Nodes {
         let logarithm = Logarithm::new(field)?;
         let order = p - 1;
         if !slots.is_power_of_two() || !(order as usize).is_multiple_of(slots) {
-            return Err(CodecError::Slots { order, found: slots });
+            return Err(CodecError::Slots {
+                order,
+                found: slots,
+            });
         }
         let low_bits = (32 - order.leading_zeros()).div_ceil(2);
         let low = powers(&field, field.generator(), 1 << low_bits);
         let step = field.pow(field.generator(), 1 << low_bits);
         let high = powers(&field, step, (order as usize >> low_bits) + 1);
         let stride = order as usize / slots;
-        Ok(Self { field, logarithm, slots, stride, batches: stride, low, high, low_bits })
+        Ok(Self {
+            field,
+            logarithm,
+            slots,
+            stride,
+            batches: stride,
+            low,
+            high,
+            low_bits,
+        })
     }
 
     /// Keeps the same nodes for the first `batches` batches and drops the others: a sum that needs
@@ -57,7 +69,10 @@ impl Nodes {
     /// Errors: [`CodecError::Batches`] outside `1..=(p - 1) / slots`.
     pub fn limited_to(mut self, batches: usize) -> Result<Self, CodecError> {
         if !(1..=self.stride).contains(&batches) {
-            return Err(CodecError::Batches { limit: self.stride, found: batches });
+            return Err(CodecError::Batches {
+                limit: self.stride,
+                found: batches,
+            });
         }
         self.batches = batches;
         Ok(self)
@@ -91,7 +106,8 @@ impl Nodes {
 
     /// The (batch, slot) whose node is `x`, or `None` where no batch in use has it.
     pub fn locate(&self, x: u32) -> Option<(usize, usize)> {
-        self.locate_any(x).filter(|&(batch, _)| batch < self.batches)
+        self.locate_any(x)
+            .filter(|&(batch, _)| batch < self.batches)
     }
 
     /// As [`Nodes::locate`], in batches not in use too: only zero and non-elements have no place.
@@ -102,7 +118,9 @@ impl Nodes {
 }
 
 fn powers(field: &Field, base: u32, count: usize) -> Vec<u32> {
-    std::iter::successors(Some(1), |&power| Some(field.mul(power, base))).take(count).collect()
+    std::iter::successors(Some(1), |&power| Some(field.mul(power, base)))
+        .take(count)
+        .collect()
 }
 
 #[cfg(test)]
@@ -111,7 +129,14 @@ mod tests {
 
     #[test]
     fn every_node_of_small_fields_is_distinct_and_located() {
-        for (p, slots) in [(3, 1), (3, 2), (13, 4), (257, 32), (65_537, 65_536), (61_441, 4096)] {
+        for (p, slots) in [
+            (3, 1),
+            (3, 2),
+            (13, 4),
+            (257, 32),
+            (65_537, 65_536),
+            (61_441, 4096),
+        ] {
             let nodes = Nodes::new(p, slots).unwrap();
             assert_eq!(nodes.batches() * slots, p as usize - 1);
             for batch in 0..nodes.batches() {
@@ -140,10 +165,19 @@ mod tests {
     fn shapes_are_checked() {
         for found in [0, 3, 1 << 19] {
             let error = Nodes::new(786_433, found).unwrap_err();
-            assert_eq!(error, CodecError::Slots { order: 786_432, found });
+            assert_eq!(
+                error,
+                CodecError::Slots {
+                    order: 786_432,
+                    found
+                }
+            );
         }
         for found in [0, 13] {
-            let error = Nodes::new(786_433, 65_536).unwrap().limited_to(found).unwrap_err();
+            let error = Nodes::new(786_433, 65_536)
+                .unwrap()
+                .limited_to(found)
+                .unwrap_err();
             assert_eq!(error, CodecError::Batches { limit: 12, found });
         }
     }

@@ -12,7 +12,10 @@ pub(crate) struct Arithmetic {
 
 impl Arithmetic {
     pub(crate) fn new(field: Field) -> Self {
-        Self { field, row: Vec::new() }
+        Self {
+            field,
+            row: Vec::new(),
+        }
     }
 
     /// `(x + shift)^e mod f`, `deg f` coefficients.
@@ -154,7 +157,9 @@ mod tests {
     const PRIMES: [u32; 5] = [3, 257, 786_433, 1_073_741_827, 2_147_483_647];
 
     fn evaluate(field: &Field, a: &[u32], x: u32) -> u32 {
-        a.iter().rev().fold(0, |sum, &c| field.add(field.mul(sum, x), c))
+        a.iter()
+            .rev()
+            .fold(0, |sum, &c| field.add(field.mul(sum, x), c))
     }
 
     fn from_roots(field: &Field, roots: &[u32]) -> Vec<u32> {
@@ -172,10 +177,19 @@ mod tests {
     fn powers_agree_with_values_at_the_roots() {
         for p in PRIMES {
             let field = Field::new(p).unwrap();
-            let roots: Vec<u32> = (0..40).map(|i| p - 1 - i).take((p as usize - 1).min(40)).collect();
+            let roots: Vec<u32> = (0..40)
+                .map(|i| p - 1 - i)
+                .take((p as usize - 1).min(40))
+                .collect();
             let f = from_roots(&field, &roots);
             let mut arithmetic = Arithmetic::new(field);
-            for (shift, e) in [(0, 1), (1, 2), (p - 1, 77), (2, (p - 1) / 2), (p - 2, p - 1)] {
+            for (shift, e) in [
+                (0, 1),
+                (1, 2),
+                (p - 1, 77),
+                (2, (p - 1) / 2),
+                (p - 2, p - 1),
+            ] {
                 let power = arithmetic.linear_power(shift, e, &f);
                 for &root in &roots {
                     let expected = field.pow(field.add(root, shift), u64::from(e));
@@ -197,7 +211,10 @@ mod tests {
             let scaled: Vec<u32> = g.iter().map(|&c| field.mul(c, 12)).collect();
             let gcd = arithmetic.gcd(&f, &scaled);
             assert_eq!(gcd, from_roots(&field, &common));
-            assert_eq!(arithmetic.quotient(&f, &gcd), from_roots(&field, &[5, 6, 7]));
+            assert_eq!(
+                arithmetic.quotient(&f, &gcd),
+                from_roots(&field, &[5, 6, 7])
+            );
             assert_eq!(arithmetic.gcd(&f, &[0, 0]), f);
             assert_eq!(arithmetic.gcd(&f, &[9]), [1]);
         }

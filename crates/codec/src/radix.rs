@@ -34,7 +34,14 @@ impl Radix {
         let shift = value.leading_zeros();
         let divisor = value << shift;
         let reciprocal = (u128::MAX / u128::from(divisor) - (1 << 64)) as u64;
-        Self { field, digits, value, shift, divisor, reciprocal }
+        Self {
+            field,
+            digits,
+            value,
+            shift,
+            divisor,
+            reciprocal,
+        }
     }
 
     pub(crate) fn field(&self) -> &Field {
@@ -68,7 +75,10 @@ impl Radix {
         let mut limbs = [0; VALUE_LIMBS];
         let p = u64::from(self.field.modulus());
         for chunk in digits.chunks(self.digits).rev() {
-            let low = chunk.iter().rev().fold(0, |value, &d| value * p + u64::from(d));
+            let low = chunk
+                .iter()
+                .rev()
+                .fold(0, |value, &d| value * p + u64::from(d));
             mul_add(&mut limbs, self.value, low);
         }
         limbs
@@ -170,7 +180,10 @@ mod tests {
     fn digit_counts_are_least() {
         // 786433^3 < 2^64 <= 786433^4; 786433^22 < 2^448 <= 786433^23.
         let counts = digits_by_bytes(786_433, 64);
-        assert_eq!((counts[0], counts[1], counts[8], counts[52], counts[56]), (0, 1, 4, 22, 23));
+        assert_eq!(
+            (counts[0], counts[1], counts[8], counts[52], counts[56]),
+            (0, 1, 4, 22, 23)
+        );
         // 65537^4 > 2^64 > 65521^4
         assert_eq!(digits_by_bytes(65_537, 8)[8], 4);
         assert_eq!(digits_by_bytes(65_521, 8)[8], 5);

@@ -27,8 +27,16 @@ impl Solver {
         for &node in nodes {
             inverse.extend(lagrange(field, &master, node));
         }
-        let recurrence = master[..nodes.len()].iter().map(|&c| field.neg(c)).collect();
-        Ok(Self { field: *field, count: nodes.len(), inverse, recurrence })
+        let recurrence = master[..nodes.len()]
+            .iter()
+            .map(|&c| field.neg(c))
+            .collect();
+        Ok(Self {
+            field: *field,
+            count: nodes.len(),
+            inverse,
+            recurrence,
+        })
     }
 
     /// The number `t` of unknowns.
@@ -46,16 +54,28 @@ impl Solver {
     pub fn solve(&self, rhs: &[u32]) -> Result<Vec<u32>, DecodeError> {
         let field = &self.field;
         if rhs.len() < self.count {
-            return Err(DecodeError::TooFewSums { expected: self.count, found: rhs.len() });
+            return Err(DecodeError::TooFewSums {
+                expected: self.count,
+                found: rhs.len(),
+            });
         }
         if let Some((exponent, found)) = field.first_out_of_range(rhs) {
-            return Err(DecodeError::SumRange { exponent, modulus: field.modulus(), found });
+            return Err(DecodeError::SumRange {
+                exponent,
+                modulus: field.modulus(),
+                found,
+            });
         }
         for exponent in self.count..rhs.len() {
             let expected = field.dot(&self.recurrence, &rhs[exponent - self.count..exponent]);
             let found = rhs[exponent];
             if expected != found {
-                return Err(Inconsistency::Sum { exponent, expected, found }.into());
+                return Err(Inconsistency::Sum {
+                    exponent,
+                    expected,
+                    found,
+                }
+                .into());
             }
         }
         let known = &rhs[..self.count];
@@ -69,7 +89,11 @@ fn check_nodes(field: &Field, nodes: &[u32]) -> Result<(), CodecError> {
     let mut seen = std::collections::HashSet::with_capacity(nodes.len());
     for (index, &found) in nodes.iter().enumerate() {
         if found == 0 || found >= modulus || !seen.insert(found) {
-            return Err(CodecError::Node { index, modulus, found });
+            return Err(CodecError::Node {
+                index,
+                modulus,
+                found,
+            });
         }
     }
     Ok(())
@@ -121,7 +145,11 @@ mod tests {
         let solver = Solver::new(&Field::new(P).unwrap(), &[2, 3]).unwrap();
         assert_eq!(solver.solve(&[12, 31]), Ok(vec![5, 7]));
         assert_eq!(solver.solve(&[12, 31, 83, 229]), Ok(vec![5, 7]));
-        let cause = Inconsistency::Sum { exponent: 3, expected: 229, found: 228 };
+        let cause = Inconsistency::Sum {
+            exponent: 3,
+            expected: 229,
+            found: 228,
+        };
         assert_eq!(solver.solve(&[12, 31, 83, 228]), Err(cause.into()));
     }
 
@@ -130,7 +158,11 @@ mod tests {
         let solver = Solver::new(&Field::new(P).unwrap(), &[]).unwrap();
         assert_eq!(solver.solve(&[]), Ok(vec![]));
         assert_eq!(solver.solve(&[0, 0]), Ok(vec![]));
-        let cause = Inconsistency::Sum { exponent: 1, expected: 0, found: 4 };
+        let cause = Inconsistency::Sum {
+            exponent: 1,
+            expected: 0,
+            found: 4,
+        };
         assert_eq!(solver.solve(&[0, 4]), Err(cause.into()));
     }
 
@@ -139,16 +171,30 @@ mod tests {
         let field = Field::new(P).unwrap();
         for (nodes, index) in [([1, 0, 2], 1), ([1, 2, P], 2), ([9, 4, 9], 2)] {
             let error = Solver::new(&field, &nodes).unwrap_err();
-            assert_eq!(error, CodecError::Node { index, modulus: P, found: nodes[index] });
+            assert_eq!(
+                error,
+                CodecError::Node {
+                    index,
+                    modulus: P,
+                    found: nodes[index]
+                }
+            );
         }
     }
 
     #[test]
     fn bad_sums_are_named() {
         let solver = Solver::new(&Field::new(P).unwrap(), &[2, 3]).unwrap();
-        let few = DecodeError::TooFewSums { expected: 2, found: 1 };
+        let few = DecodeError::TooFewSums {
+            expected: 2,
+            found: 1,
+        };
         assert_eq!(solver.solve(&[1]), Err(few));
-        let range = DecodeError::SumRange { exponent: 1, modulus: P, found: P };
+        let range = DecodeError::SumRange {
+            exponent: 1,
+            modulus: P,
+            found: P,
+        };
         assert_eq!(solver.solve(&[1, P, 0]), Err(range));
     }
 }

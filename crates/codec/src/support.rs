@@ -39,18 +39,29 @@ pub fn find_support(
 ) -> Result<Vec<Located>, DecodeError> {
     let field = nodes.field();
     if let Some((exponent, found)) = field.first_out_of_range(sums) {
-        return Err(DecodeError::SumRange { exponent, modulus: field.modulus(), found });
+        return Err(DecodeError::SumRange {
+            exponent,
+            modulus: field.modulus(),
+            found,
+        });
     }
     if sums.len() <= bound {
         let expected = bound.saturating_add(1);
-        return Err(DecodeError::TooFewSums { expected, found: sums.len() });
+        return Err(DecodeError::TooFewSums {
+            expected,
+            found: sums.len(),
+        });
     }
     let count = sums[0] as usize; // a set has fewer than p nodes: nothing wraps
     if count > bound {
         return Err(DecodeError::Overflow { count, bound });
     }
-    let roots = distinct_roots(field, &locator(field, &sums[..=count]))
-        .map_err(|found| Inconsistency::Roots { expected: count, found })?;
+    let roots = distinct_roots(field, &locator(field, &sums[..=count])).map_err(|found| {
+        Inconsistency::Roots {
+            expected: count,
+            found,
+        }
+    })?;
     check_sums(field, &roots, sums)?;
     let mut support = locate_all(nodes, &roots)?;
     support.sort_unstable();
@@ -92,7 +103,11 @@ fn check_sums(field: &Field, roots: &[u32], sums: &[u32]) -> Result<(), Inconsis
     match expected.iter().zip(sums).position(|(e, f)| e != f) {
         Some(exponent) => {
             let (expected, found) = (expected[exponent], sums[exponent]);
-            Err(Inconsistency::Sum { exponent, expected, found })
+            Err(Inconsistency::Sum {
+                exponent,
+                expected,
+                found,
+            })
         }
         None => Ok(()),
     }
@@ -101,8 +116,15 @@ fn check_sums(field: &Field, roots: &[u32], sums: &[u32]) -> Result<(), Inconsis
 fn locate_all(nodes: &Nodes, roots: &[u32]) -> Result<Vec<Located>, Inconsistency> {
     let place = |&node: &u32| match nodes.locate_any(node) {
         Some((batch, slot)) if batch < nodes.batches() => Ok(Located { batch, slot, node }),
-        Some((found, _)) => Err(Inconsistency::Batch { node, limit: nodes.batches(), found }),
-        None => Err(Inconsistency::Roots { expected: roots.len(), found: roots.len() - 1 }),
+        Some((found, _)) => Err(Inconsistency::Batch {
+            node,
+            limit: nodes.batches(),
+            found,
+        }),
+        None => Err(Inconsistency::Roots {
+            expected: roots.len(),
+            found: roots.len() - 1,
+        }),
     };
     roots.iter().map(place).collect()
 }
@@ -125,7 +147,11 @@ mod tests {
         let nodes = default_nodes();
         assert_eq!(find_support(&nodes, &[0], 0), Ok(vec![]));
         assert_eq!(find_support(&nodes, &[0; 51], 50), Ok(vec![]));
-        let cause = Inconsistency::Sum { exponent: 2, expected: 0, found: 7 };
+        let cause = Inconsistency::Sum {
+            exponent: 2,
+            expected: 0,
+            found: 7,
+        };
         assert_eq!(find_support(&nodes, &[0, 0, 7], 1), Err(cause.into()));
     }
 
@@ -136,7 +162,11 @@ mod tests {
         let support = find_support(&nodes, &sums_of(&nodes, &places, 6), 4).unwrap();
         let found: Vec<_> = support.iter().map(|l| (l.batch, l.slot)).collect();
         assert_eq!(found, [(0, 1), (0, 65_535), (3, 9), (11, 0)]);
-        assert!(support.iter().all(|l| l.node == nodes.node(l.batch, l.slot)));
+        assert!(
+            support
+                .iter()
+                .all(|l| l.node == nodes.node(l.batch, l.slot))
+        );
     }
 
     #[test]
@@ -145,11 +175,21 @@ mod tests {
         let sums = sums_of(&nodes, &[(0, 1), (0, 2), (0, 3)], 4);
         let overflow = DecodeError::Overflow { count: 3, bound: 2 };
         assert_eq!(find_support(&nodes, &sums, 2), Err(overflow));
-        let few = DecodeError::TooFewSums { expected: 5, found: 4 };
+        let few = DecodeError::TooFewSums {
+            expected: 5,
+            found: 4,
+        };
         assert_eq!(find_support(&nodes, &sums, 4), Err(few));
-        let few = DecodeError::TooFewSums { expected: 1, found: 0 };
+        let few = DecodeError::TooFewSums {
+            expected: 1,
+            found: 0,
+        };
         assert_eq!(find_support(&nodes, &[], 0), Err(few));
-        let range = DecodeError::SumRange { exponent: 1, modulus: 786_433, found: 786_433 };
+        let range = DecodeError::SumRange {
+            exponent: 1,
+            modulus: 786_433,
+            found: 786_433,
+        };
         assert_eq!(find_support(&nodes, &[0, 786_433], 1), Err(range));
     }
 
@@ -157,7 +197,10 @@ mod tests {
     fn a_repeated_node_is_inconsistent() {
         let nodes = default_nodes();
         let sums = sums_of(&nodes, &[(0, 5), (0, 5), (2, 5)], 6);
-        let cause = Inconsistency::Roots { expected: 3, found: 2 };
+        let cause = Inconsistency::Roots {
+            expected: 3,
+            found: 2,
+        };
         assert_eq!(find_support(&nodes, &sums, 3), Err(cause.into()));
     }
 
@@ -187,7 +230,11 @@ mod tests {
     fn batches_not_in_use_are_inconsistent() {
         let nodes = default_nodes();
         let sums = sums_of(&nodes, &[(0, 5), (2, 5)], 4);
-        let cause = Inconsistency::Batch { node: nodes.node(2, 5), limit: 2, found: 2 };
+        let cause = Inconsistency::Batch {
+            node: nodes.node(2, 5),
+            limit: 2,
+            found: 2,
+        };
         let limited = nodes.limited_to(2).unwrap();
         assert_eq!(find_support(&limited, &sums, 2), Err(cause.into()));
     }

@@ -33,14 +33,23 @@ impl Symbols {
         let field = Field::new(p)?;
         if !(1..=MAX_PAYLOAD_BYTES).contains(&payload_bytes) {
             let limit = MAX_PAYLOAD_BYTES;
-            return Err(CodecError::PayloadBytes { limit, found: payload_bytes });
+            return Err(CodecError::PayloadBytes {
+                limit,
+                found: payload_bytes,
+            });
         }
         let symbols = digits_by_bytes(p, 8 * BLOCK_LIMBS);
         let block_bytes = best_block(&symbols);
         let block_symbols = symbols[block_bytes];
         let last = symbols[payload_bytes % block_bytes];
         let count = payload_bytes / block_bytes * block_symbols + last;
-        Ok(Self { radix: Radix::new(field), payload_bytes, block_bytes, block_symbols, count })
+        Ok(Self {
+            radix: Radix::new(field),
+            payload_bytes,
+            block_bytes,
+            block_symbols,
+            count,
+        })
     }
 
     /// The symbols of one payload.
@@ -85,17 +94,24 @@ impl Symbols {
         self.check_count(symbols.len())?;
         let field = self.radix.field();
         if let Some((index, found)) = field.first_out_of_range(symbols) {
-            return Err(CodecError::SymbolRange { index, modulus: field.modulus(), found });
+            return Err(CodecError::SymbolRange {
+                index,
+                modulus: field.modulus(),
+                found,
+            });
         }
         let mut payload = vec![0; self.payload_bytes];
         let blocks = payload.chunks_mut(self.block_bytes);
-        for (block, (bytes, symbols)) in
-            blocks.zip(symbols.chunks(self.block_symbols)).enumerate()
+        for (block, (bytes, symbols)) in blocks.zip(symbols.chunks(self.block_symbols)).enumerate()
         {
             let limbs = self.radix.read_digits(symbols);
             let (expected_bits, found_bits) = (8 * bytes.len() as u32, bit_length(&limbs));
             if found_bits > expected_bits {
-                return Err(CodecError::NotCanonical { block, expected_bits, found_bits });
+                return Err(CodecError::NotCanonical {
+                    block,
+                    expected_bits,
+                    found_bits,
+                });
             }
             for (bytes, limb) in bytes.chunks_mut(8).zip(limbs) {
                 bytes.copy_from_slice(&limb.to_le_bytes()[..bytes.len()]);
@@ -106,7 +122,10 @@ impl Symbols {
 
     fn check_count(&self, found: usize) -> Result<(), CodecError> {
         if found != self.count {
-            return Err(CodecError::SymbolCount { expected: self.count, found });
+            return Err(CodecError::SymbolCount {
+                expected: self.count,
+                found,
+            });
         }
         Ok(())
     }
@@ -158,11 +177,20 @@ mod tests {
         let symbols = Symbols::new(786_433, 10).unwrap();
         let mut out = vec![0; symbols.count()];
         let error = symbols.pack(&[0; 9], &mut out).unwrap_err();
-        assert_eq!(error, CodecError::PayloadLength { expected: 10, found: 9 });
+        assert_eq!(
+            error,
+            CodecError::PayloadLength {
+                expected: 10,
+                found: 9
+            }
+        );
         let (expected, found) = (symbols.count(), symbols.count() - 1);
         let error = symbols.pack(&[0; 10], &mut out[1..]).unwrap_err();
         assert_eq!(error, CodecError::SymbolCount { expected, found });
-        assert_eq!(symbols.unpack(&out[1..]), Err(CodecError::SymbolCount { expected, found }));
+        assert_eq!(
+            symbols.unpack(&out[1..]),
+            Err(CodecError::SymbolCount { expected, found })
+        );
     }
 
     #[test]
@@ -172,18 +200,40 @@ mod tests {
         row[23] = 255;
         assert_eq!(symbols.unpack(&row).unwrap()[56], 255);
         row[23] = 256;
-        let error = CodecError::NotCanonical { block: 1, expected_bits: 8, found_bits: 9 };
+        let error = CodecError::NotCanonical {
+            block: 1,
+            expected_bits: 8,
+            found_bits: 9,
+        };
         assert_eq!(symbols.unpack(&row), Err(error));
         row[23] = 786_433;
-        let error = CodecError::SymbolRange { index: 23, modulus: 786_433, found: 786_433 };
+        let error = CodecError::SymbolRange {
+            index: 23,
+            modulus: 786_433,
+            found: 786_433,
+        };
         assert_eq!(symbols.unpack(&row), Err(error));
-        let error = CodecError::NotCanonical { block: 0, expected_bits: 448, found_bits: 451 };
+        let error = CodecError::NotCanonical {
+            block: 0,
+            expected_bits: 448,
+            found_bits: 451,
+        };
         assert_eq!(symbols.unpack(&[786_432; 24]), Err(error));
     }
 
     #[test]
     fn extreme_payloads_round_trip_modulo_any_prime() {
-        for p in [3, 5, 17, 257, 65_521, 65_537, 786_433, 1_073_741_827, 2_147_483_647] {
+        for p in [
+            3,
+            5,
+            17,
+            257,
+            65_521,
+            65_537,
+            786_433,
+            1_073_741_827,
+            2_147_483_647,
+        ] {
             for bytes in [1, 7, 8, 9, 63, 64, 65, 129] {
                 let symbols = Symbols::new(p, bytes).unwrap();
                 for fill in [0x00, 0x01, 0x80, 0xff] {

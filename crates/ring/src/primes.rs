@@ -24,7 +24,7 @@ pub fn primes_below(
 
 /// `count` primes that are 1 modulo `2n`, nearest to `2^log2` from above, not in `taken`.
 ///
-/// Errors: `TooFewPrimes` if they would pass `2^(log2 + 1)` or 2^50.
+/// Errors: `TooFewPrimes` if they would pass `2^(log2 + 2)` or 2^50.
 pub fn primes_near(
     log2: f64,
     n: usize,
@@ -33,7 +33,7 @@ pub fn primes_near(
 ) -> Result<Vec<u64>, RingError> {
     let step = 2 * n as u64;
     let start = log2.exp2();
-    let limit = (2.0 * start).min(50f64.exp2()) as u64;
+    let limit = (4.0 * start).min(50f64.exp2()) as u64;
     let mut candidate = start as u64 / step * step + 1;
     let mut found = Vec::with_capacity(count);
     while found.len() < count && candidate < limit {

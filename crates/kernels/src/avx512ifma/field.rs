@@ -120,28 +120,34 @@ impl Factors {
         }
     }
 
-    /// Factors `2 slot` and `2 slot + 1`, alternating.
+    /// Two factors, alternating.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    pub(super) fn pair(tw: &Twiddles, slot: usize) -> Self {
-        let (w, quotient) = (tw.w.as_chunks().0, tw.quotient.as_chunks().0);
-        Self { w: load_pair(&w[slot]), quotient: load_pair(&quotient[slot]) }
+    pub(super) fn pair(w: &[u64; 2], quotient: &[u64; 2]) -> Self {
+        Self {
+            w: load_pair(w),
+            quotient: load_pair(quotient),
+        }
     }
 
-    /// Factors `4 slot` to `4 slot + 3`, twice.
+    /// Four factors, twice.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    pub(super) fn quad(tw: &Twiddles, slot: usize) -> Self {
-        let (w, quotient) = (tw.w.as_chunks().0, tw.quotient.as_chunks().0);
-        Self { w: load_quad(&w[slot]), quotient: load_quad(&quotient[slot]) }
+    pub(super) fn quad(w: &[u64; 4], quotient: &[u64; 4]) -> Self {
+        Self {
+            w: load_quad(w),
+            quotient: load_quad(quotient),
+        }
     }
 
-    /// Factors `8 slot` to `8 slot + 7`.
+    /// Eight factors.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    pub(super) fn octet(tw: &Twiddles, slot: usize) -> Self {
-        let (w, quotient) = (tw.w.as_chunks().0, tw.quotient.as_chunks().0);
-        Self { w: load(&w[slot]), quotient: load(&quotient[slot]) }
+    pub(super) fn octet(w: &[u64; 8], quotient: &[u64; 8]) -> Self {
+        Self {
+            w: load(w),
+            quotient: load(quotient),
+        }
     }
 }
 

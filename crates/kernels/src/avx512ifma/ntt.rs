@@ -152,14 +152,15 @@ fn leaf<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Bl
         x[i] = load(&block[i]);
     }
     butterflies!(f, factors, x: 8, 3, lazy: LAZY);
+    let lane_factors = LeafFactors::new(tw, slot);
     for (i, pair) in block.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-        let (a, b) = lanes::<LAZY>(f, tw, 4 * slot + i, x[2 * i], x[2 * i + 1]);
+        let (a, b) = lanes::<LAZY>(f, lane_factors.of(i), x[2 * i], x[2 * i + 1]);
         store(&mut pair[0], f.canonical(f.reduce(a)));
         store(&mut pair[1], f.canonical(f.reduce(b)));
     }
 }
 
-/// The levels of distance 4, 2 and 1 of 16 residues; `slot` is the heap slot of the 16.
+/// The levels of distance 4, 2 and 1 of 16 residues, with the twiddles `w` in this order.
 ///
 /// A riffle before each level brings partners to the same lane of two vectors, and the blocks to
 /// the order in which their twiddles lie.
@@ -167,17 +168,16 @@ fn leaf<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Bl
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn lanes<const LAZY: bool>(
     f: &Field,
-    tw: &Twiddles,
-    slot: usize,
+    w: [Factors; 3],
     a: __m512i,
     b: __m512i,
 ) -> (__m512i, __m512i) {
     let (x, y) = riffle(a, b);
-    let (x, y) = butterfly::<LAZY>(f, x, y, Factors::pair(tw, slot));
+    let (x, y) = butterfly::<LAZY>(f, x, y, w[0]);
     let (x, y) = riffle(x, y);
-    let (x, y) = butterfly::<LAZY>(f, x, y, Factors::quad(tw, slot));
+    let (x, y) = butterfly::<LAZY>(f, x, y, w[1]);
     let (x, y) = riffle(x, y);
-    let (x, y) = butterfly::<LAZY>(f, x, y, Factors::octet(tw, slot));
+    let (x, y) = butterfly::<LAZY>(f, x, y, w[2]);
     riffle(x, y)
 }
 
@@ -191,4 +191,35 @@ fn riffle(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
         _mm512_permutex2var_epi64(a, low, b),
         _mm512_permutex2var_epi64(a, high, b),
     )
+}
+
+/// Twiddles of the last three levels of a leaf, as they lie: four groups of 16 residues each.
+pub(super) struct LeafFactors<'a> {
+    pairs: [&'a [[u64; 2]; 4]; 2],
+    quads: [&'a [[u64; 4]; 4]; 2],
+    octets: [&'a [[u64; 8]; 4]; 2],
+}
+
+impl<'a> LeafFactors<'a> {
+    /// Of the leaf at heap slot `slot`.
+    #[inline]
+    pub(super) fn new(tw: &'a Twiddles, slot: usize) -> Self {
+        let rows = [&tw.w[..], &tw.quotient[..]];
+        Self {
+            pairs: rows.map(|row| &row.as_chunks().0.as_chunks().0[slot]),
+            quads: rows.map(|row| &row.as_chunks().0.as_chunks().0[slot]),
+            octets: rows.map(|row| &row.as_chunks().0.as_chunks().0[slot]),
+        }
+    }
+
+    /// Of group `i < 4`, at distance 4, 2 and 1.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn of(&self, i: usize) -> [Factors; 3] {
+        [
+            Factors::pair(&self.pairs[0][i], &self.pairs[1][i]),
+            Factors::quad(&self.quads[0][i], &self.quads[1][i]),
+            Factors::octet(&self.octets[0][i], &self.octets[1][i]),
+        ]
+    }
 }

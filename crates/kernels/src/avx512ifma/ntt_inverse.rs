@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 
 use super::{
     field::{Block, Factors, Field, load, load_at, store, store_at},
-    ntt::{LEAF, pass_factors, pass_levels},
+    ntt::{LEAF, LeafFactors, pass_factors, pass_levels},
 };
 use crate::{scalar, table::NttTable};
 
@@ -130,9 +130,10 @@ fn leaf<const ROOT: bool>(f: &Field, t: &NttTable, slot: usize, block: &mut [Blo
         return;
     };
     let mut x = [_mm512_setzero_si512(); 8];
+    let lane_factors = LeafFactors::new(t.inverse(), slot);
     for i in 0..4 {
         let (a, b) = (load(&block[2 * i]), load(&block[2 * i + 1]));
-        (x[2 * i], x[2 * i + 1]) = lanes(f, t, 4 * slot + i, a, b);
+        (x[2 * i], x[2 * i + 1]) = lanes(f, lane_factors.of(i), a, b);
     }
     let factors = factors::<3, 8, ROOT>(t, slot);
     butterflies!(f, factors, x: 8, 3, root: ROOT);
@@ -141,17 +142,17 @@ fn leaf<const ROOT: bool>(f: &Field, t: &NttTable, slot: usize, block: &mut [Blo
     }
 }
 
-/// The levels of distance 1, 2 and 4 of 16 residues; `slot` is the heap slot of the 16. Undoes the
-/// riffles of the forward transform, one before each level.
+/// The levels of distance 1, 2 and 4 of 16 residues, with the twiddles `w` in the opposite order.
+/// Undoes the riffles of the forward transform, one before each level.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn lanes(f: &Field, t: &NttTable, slot: usize, a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+fn lanes(f: &Field, w: [Factors; 3], a: __m512i, b: __m512i) -> (__m512i, __m512i) {
     let (x, y) = unriffle(a, b);
-    let (x, y) = butterfly(f, x, y, Factors::octet(t.inverse(), slot));
+    let (x, y) = butterfly(f, x, y, w[2]);
     let (x, y) = unriffle(x, y);
-    let (x, y) = butterfly(f, x, y, Factors::quad(t.inverse(), slot));
+    let (x, y) = butterfly(f, x, y, w[1]);
     let (x, y) = unriffle(x, y);
-    let (x, y) = butterfly(f, x, y, Factors::pair(t.inverse(), slot));
+    let (x, y) = butterfly(f, x, y, w[0]);
     unriffle(x, y)
 }
 

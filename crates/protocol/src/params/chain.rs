@@ -7,6 +7,9 @@ use omr_rlwe::noise::{self, NoiseModel};
 /// Largest size of a prime: one bit below what the kernels take.
 const PRIME_BITS: f64 = 49.9;
 
+/// Size of the special primes: the largest below 2^50.
+const SPECIAL_BITS: f64 = 49.99;
+
 /// Primes of the last level, which the small ring shares.
 const BASE_PRIMES: usize = 2;
 
@@ -79,13 +82,8 @@ impl Primes {
         let count = (top_bits / PRIME_BITS).ceil() as usize;
         let top = take(top_bits / count as f64, count)?;
         let rotation_special = count.div_ceil(spec.rotation_digits);
-        // A product's own noise hides that of a switch by a gadget larger than P by 20 bits.
-        let digit = lower[..lower.len().div_ceil(spec.product_digits)]
-            .iter()
-            .map(|&q| (q as f64).log2())
-            .sum::<f64>();
-        let product_special = ((digit - 20.0) / PRIME_BITS).ceil() as usize;
-        let descent_special = ((base_bits + 5.0) / PRIME_BITS).ceil() as usize;
+        let product_special = product_special(spec, &lower);
+        let descent_special = ((base_bits + 5.0) / SPECIAL_BITS).ceil() as usize;
         let specials = rotation_special.max(product_special).max(descent_special);
         let special = primes_below(50, spec.n, specials, &taken)?;
         Ok(Self {
@@ -132,9 +130,23 @@ impl Primes {
 
     pub(super) fn product_shape(&self, spec: &ParamsSpec) -> KeyShape {
         let from = self.lower_from();
-        let all = Basis::new(from..from + self.lower.len());
+        // The digit of the primes that are dropped first comes first.
+        let all = Basis::new((from..from + self.lower.len()).rev());
         KeyShape::new(&all, spec.product_digits, &self.special(self.product_special))
     }
+}
+
+/// Special primes of relinearisation. A product is rescaled at once, so that its own noise hides
+/// that of a gadget larger than P: by 20 bits always, by 32 in the one product that still meets
+/// the whole first digit.
+fn product_special(spec: &ParamsSpec, lower: &[u64]) -> usize {
+    let size = lower.len().div_ceil(spec.product_digits);
+    let bits = |primes: &[u64]| primes.iter().map(|&q| (q as f64).log2()).sum::<f64>();
+    let mut needed = 0f64;
+    for (digit, primes) in lower.rchunks(size).enumerate() {
+        needed = needed.max(bits(primes) - if digit == 0 { 32.0 } else { 20.0 });
+    }
+    (needed / SPECIAL_BITS).ceil() as usize
 }
 
 /// The least quadratic non-residue modulo p: the norm's constant.
