@@ -56,13 +56,31 @@ impl Twiddles {
         Self { w, quotient }
     }
 
-    /// Factor of block `i` where a level has `m` blocks.
+    /// Entry `slot`.
     #[inline]
     pub(crate) fn at(&self, slot: usize) -> Factor {
         Factor {
             w: self.w[slot],
             quotient: self.quotient[slot],
         }
+    }
+
+    /// The first `R - 1` entries of the tree below `slot`, where the children of entry `s` are `2s`
+    /// and `2s + 1`. They start at 1, and entry 0 repeats entry 1; `R` is a power of two.
+    #[inline]
+    pub(crate) fn heap<const R: usize>(&self, slot: usize) -> [Factor; R] {
+        let mut heap = [self.at(slot); R];
+        for level in 1..R.trailing_zeros() {
+            let (from, len) = (slot << level, 1 << level);
+            let (w, quotient) = (&self.w[from..][..len], &self.quotient[from..][..len]);
+            for i in 0..len {
+                heap[len + i] = Factor {
+                    w: w[i],
+                    quotient: quotient[i],
+                };
+            }
+        }
+        heap
     }
 }
 

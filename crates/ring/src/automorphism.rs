@@ -84,7 +84,7 @@ impl Automorphism {
 
     /// The image of `a`.
     pub fn apply(&self, ring: &Ring, a: &Poly<Eval>) -> Poly<Eval> {
-        let mut out = Poly::zero(ring, a.basis());
+        let mut out = Poly::scratch(ring, a.basis());
         ring.each_row(&mut out, |id, row| ring.kernels().gather(row, a.row_of(id), &self.index));
         out
     }

@@ -58,7 +58,7 @@ impl Conversion {
             let i = self.from.position(id).expect("own prime");
             ring.kernels().scale_assign(ring.modulus(id), row, self.weight[i]);
         });
-        let mut out = Poly::zero(ring, &self.to);
+        let mut out = Poly::scratch(ring, &self.to);
         let n = ring.n();
         let chunk = CHUNK.min(n);
         let mut pieces: Vec<Vec<&mut [u64]>> = (0..n / chunk).map(|_| Vec::new()).collect();
@@ -149,15 +149,19 @@ impl Switch {
     /// Switches one polynomial.
     pub fn apply(&self, ring: &Ring, a: &Poly<Eval>) -> Poly<Eval> {
         let raised = |m: &Modulus| ring.product_mod(&self.added, m);
-        let mut out = Poly::zero(ring, &self.to);
-        if self.dropped.is_empty() {
-            ring.each_row(&mut out, |id, row| {
-                if self.kept.contains(id) {
-                    row.copy_from_slice(a.row_of(id));
+        let mut out = Poly::scratch(ring, &self.to);
+        let raise = |id: usize, row: &mut [u64]| match self.kept.contains(id) {
+            true => {
+                row.copy_from_slice(a.row_of(id));
+                if !self.added.is_empty() {
                     let m = ring.modulus(id);
                     ring.kernels().scale_assign(m, row, raised(m));
                 }
-            });
+            }
+            false => row.fill(0),
+        };
+        if self.dropped.is_empty() {
+            ring.each_row(&mut out, raise);
             return out;
         }
         let rest = ring.inverse(a.restrict(&self.dropped));
@@ -166,12 +170,7 @@ impl Switch {
         ring.each_row(&mut out, |id, row| {
             let m = ring.modulus(id);
             let unit = m.inv(ring.product_mod(&self.dropped, m));
-            if self.kept.contains(id) {
-                row.copy_from_slice(a.row_of(id));
-                if !self.added.is_empty() {
-                    ring.kernels().scale_assign(m, row, raised(m));
-                }
-            }
+            raise(id, row);
             ring.kernels().sub_scale_assign(m, row, delta.row_of(id), unit);
         });
         out

@@ -7,6 +7,7 @@
 
 mod automorphism;
 mod basis;
+mod buffer;
 mod convert;
 mod embedding;
 mod error;

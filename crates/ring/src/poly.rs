@@ -1,3 +1,4 @@
+use crate::buffer::Buffer;
 use crate::{Basis, Ring};
 use std::marker::PhantomData;
 
@@ -14,20 +15,27 @@ pub struct Eval;
 pub struct Poly<D> {
     n: usize,
     basis: Basis,
-    data: Vec<u64>,
+    data: Buffer,
     domain: PhantomData<D>,
 }
 
 impl<D> Poly<D> {
     /// The zero polynomial.
     pub fn zero(ring: &Ring, basis: &Basis) -> Self {
-        let data = vec![0; ring.n() * basis.len()];
+        let data = Buffer::zeroed(ring.n() * basis.len());
+        Self { n: ring.n(), basis: basis.clone(), data, domain: PhantomData }
+    }
+
+    /// A polynomial of any content, to be overwritten.
+    pub fn scratch(ring: &Ring, basis: &Basis) -> Self {
+        let data = Buffer::any(ring.n() * basis.len());
         Self { n: ring.n(), basis: basis.clone(), data, domain: PhantomData }
     }
 
     /// From rows laid one after another. Panics: when the length is not `n` a prime.
     pub fn from_rows(n: usize, basis: &Basis, data: Vec<u64>) -> Self {
         assert_eq!(data.len(), n * basis.len(), "n residues for each prime");
+        let data = Buffer::from_vec(data);
         Self { n, basis: basis.clone(), data, domain: PhantomData }
     }
 
@@ -64,9 +72,9 @@ impl<D> Poly<D> {
 
     /// A copy of the rows of `basis`. Panics: when a prime is missing.
     pub fn restrict(&self, basis: &Basis) -> Self {
-        let mut data = Vec::with_capacity(self.n * basis.len());
-        for &id in basis.ids() {
-            data.extend_from_slice(self.row_of(id));
+        let mut data = Buffer::any(self.n * basis.len());
+        for (row, &id) in data.chunks_mut(self.n).zip(basis.ids()) {
+            row.copy_from_slice(self.row_of(id));
         }
         Self { n: self.n, basis: basis.clone(), data, domain: PhantomData }
     }

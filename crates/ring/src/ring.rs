@@ -177,7 +177,7 @@ impl Ring {
 
     /// Residues modulo `p`, lifted to `(-p/2, p/2]`, in the evaluation domain.
     pub fn lift_plain(&self, coeffs: &[u32], p: u32, basis: &Basis) -> Poly<Eval> {
-        let mut out = Poly::<Coeff>::zero(self, basis);
+        let mut out = Poly::<Coeff>::scratch(self, basis);
         self.each_row(&mut out, |id, row| {
             self.kernels.lift_centered(self.modulus(id), row, coeffs, p);
             self.kernels.ntt_forward(&self.tables[id], row);

@@ -129,7 +129,7 @@ impl SwitchingKey {
             used.push((ring.forward(raised), key));
         }
         let part = |pick: &(dyn Fn(&Rlwe) -> &Poly<Eval> + Sync)| {
-            let mut acc = Poly::zero(ring, &all);
+            let mut acc = Poly::scratch(ring, &all);
             ring.each_row(&mut acc, |id, row| {
                 let digits: Vec<&[u64]> = used
                     .iter()

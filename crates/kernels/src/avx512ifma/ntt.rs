@@ -9,7 +9,7 @@
 
 use std::arch::x86_64::*;
 
-use super::field::{Block, Factors, Field, load, load_at, splat, store, store_at};
+use super::field::{Block, Factors, Field, load, load_at, store, store_at};
 use crate::{
     scalar,
     table::{NttTable, Twiddles},
@@ -68,7 +68,7 @@ macro_rules! butterflies {
         for level in 0..$k {
             let half = $r >> (level + 1);
             for i in 0..1 << level {
-                let w = $factors[(1 << level) + i];
+                let w = Factors::splat($factors[(1 << level) + i]);
                 for k in 2 * half * i..2 * half * i + half {
                     ($x[k], $x[k + half]) = butterfly::<{ $lazy }>($f, $x[k], $x[k + half], w);
                 }
@@ -87,7 +87,7 @@ fn pass<const K: usize, const R: usize, const LAZY: bool>(
     block: &mut [Block],
 ) {
     let stride = block.len() / R;
-    let factors = pass_factors::<K, R>(tw, slot);
+    let factors = tw.heap::<R>(slot);
     for j in 0..stride {
         let mut x = [_mm512_setzero_si512(); R];
         for (k, x) in x.iter_mut().enumerate() {
@@ -100,25 +100,6 @@ fn pass<const K: usize, const R: usize, const LAZY: bool>(
             unsafe { store_at(block, j + k * stride, x) };
         }
     }
-}
-
-/// Twiddles of the `K` levels below `slot`, in heap order; entry 0 is unused.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn pass_factors<const K: usize, const R: usize>(
-    tw: &Twiddles,
-    slot: usize,
-) -> [Factors; R] {
-    let mut factors = [Factors {
-        w: splat(0),
-        quotient: splat(0),
-    }; R];
-    for level in 0..K {
-        for i in 0..1 << level {
-            factors[(1 << level) + i] = Factors::splat(tw.at((slot << level) + i));
-        }
-    }
-    factors
 }
 
 /// `(x + w y, x - w y)`. Both sums start from a multiple of `q` that keeps them positive:
@@ -146,7 +127,7 @@ fn leaf<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Bl
     let Some((block, _)) = block.split_first_chunk_mut::<8>() else {
         return;
     };
-    let factors = pass_factors::<3, 8>(tw, slot);
+    let factors = tw.heap::<8>(slot);
     let mut x = [_mm512_setzero_si512(); 8];
     for i in 0..8 {
         x[i] = load(&block[i]);

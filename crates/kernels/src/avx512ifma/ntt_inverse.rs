@@ -7,9 +7,12 @@ use std::arch::x86_64::*;
 
 use super::{
     field::{Block, Factors, Field, load, load_at, store, store_at},
-    ntt::{LEAF, LeafFactors, pass_factors, pass_levels},
+    ntt::{LEAF, LeafFactors, pass_levels},
 };
-use crate::{scalar, table::NttTable};
+use crate::{
+    scalar,
+    table::{Factor, NttTable},
+};
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn inverse(t: &NttTable, row: &mut [u64]) {
@@ -46,10 +49,10 @@ macro_rules! butterflies {
         for level in (0..$k).rev() {
             let half = $r >> (level + 1);
             for i in 0..1 << level {
-                let w = $factors[(1 << level) + i];
+                let w = Factors::splat($factors[(1 << level) + i]);
                 for k in 2 * half * i..2 * half * i + half {
                     ($x[k], $x[k + half]) = if $root && level == 0 {
-                        root_butterfly($f, $x[k], $x[k + half], $factors[0], w)
+                        root_butterfly($f, $x[k], $x[k + half], Factors::splat($factors[0]), w)
                     } else {
                         butterfly($f, $x[k], $x[k + half], w)
                     };
@@ -69,7 +72,7 @@ fn pass<const K: usize, const R: usize, const ROOT: bool>(
     block: &mut [Block],
 ) {
     let stride = block.len() / R;
-    let factors = factors::<K, R, ROOT>(t, slot);
+    let factors = factors::<R, ROOT>(t, slot);
     for j in 0..stride {
         let mut x = [_mm512_setzero_si512(); R];
         for (k, x) in x.iter_mut().enumerate() {
@@ -84,18 +87,13 @@ fn pass<const K: usize, const R: usize, const ROOT: bool>(
     }
 }
 
-/// Twiddles of the `K` levels below `slot`, in heap order. At the root, entry 1 includes the
-/// factor `1 / n` and entry 0 is that factor alone.
+/// Twiddles of a pass. At the root, entry 1 includes the factor `1 / n` and entry 0 is that factor
+/// alone.
 #[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn factors<const K: usize, const R: usize, const ROOT: bool>(
-    t: &NttTable,
-    slot: usize,
-) -> [Factors; R] {
-    let mut factors = pass_factors::<K, R>(t.inverse(), slot);
+fn factors<const R: usize, const ROOT: bool>(t: &NttTable, slot: usize) -> [Factor; R] {
+    let mut factors = t.inverse().heap::<R>(slot);
     if ROOT {
-        factors[0] = Factors::splat(t.n_inv());
-        factors[1] = Factors::splat(t.n_inv_root());
+        (factors[0], factors[1]) = (t.n_inv(), t.n_inv_root());
     }
     factors
 }
@@ -135,7 +133,7 @@ fn leaf<const ROOT: bool>(f: &Field, t: &NttTable, slot: usize, block: &mut [Blo
         let (a, b) = (load(&block[2 * i]), load(&block[2 * i + 1]));
         (x[2 * i], x[2 * i + 1]) = lanes(f, lane_factors.of(i), a, b);
     }
-    let factors = factors::<3, 8, ROOT>(t, slot);
+    let factors = factors::<8, ROOT>(t, slot);
     butterflies!(f, factors, x: 8, 3, root: ROOT);
     for i in 0..8 {
         store(&mut block[i], x[i]);
