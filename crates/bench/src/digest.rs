@@ -91,6 +91,8 @@ pub struct DigestFigures {
     pub false_positives: usize,
     /// Payloads that came out bit for bit.
     pub payloads_exact: usize,
+    /// How far the digest's worst coefficient lay from a symbol; 0.5 is wrong.
+    pub worst_rounding: f64,
     /// Mean of the yardstick before and after, if asked for.
     pub yardstick_us: Option<f64>,
     /// `digest_s` in yardstick NTTs.
@@ -183,6 +185,7 @@ impl DigestBench {
             missed: self.pertinent - score.found,
             false_positives: score.false_positives,
             payloads_exact: score.exact,
+            worst_rounding: recipient.worst_rounding(&out.digest),
             yardstick_us,
             digest_ntts: yardstick_us.map(|us| digest_s * 1e6 / us),
         })

@@ -107,14 +107,11 @@ fn linear_operations() {
 
 #[test]
 fn products_for_every_digit_count() {
-    for dnum in 1..=4 {
+    for dnum in 2..=4 {
         let mut t = Insecure::new(8, 10 + dnum as u64);
         let key = t.relin(dnum);
         let (a, b) = (t.slots(), t.slots());
         let (x, y) = (t.encrypt(&a), t.encrypt(&b));
-        if dnum == 1 {
-            continue; // half of the primes are special: one digit would not fit under them
-        }
         let ev = t.ev();
         let mut product = ev.mul(&x, &y, &key).unwrap();
         let mut expected = zip(&a, &b, |x, y| x * y);
@@ -126,6 +123,23 @@ fn products_for_every_digit_count() {
         }
         assert!(matches!(ev.mul(&product, &product, &key), Err(EvalError::Exhausted { .. })));
     }
+}
+
+#[test]
+fn one_digit_below_many_special_primes() {
+    let mut t = Insecure::new(8, 20);
+    // Level 3 and below: four or five primes of 36 bits under four of 49.
+    let low = t.chain.basis(3).clone();
+    let shape = KeyShape::new(&low, 1, &t.special);
+    let s = t.secret.poly(&t.ring, &shape.extended());
+    let square = s.product(&t.ring, &s);
+    let key = SwitchingKey::generate(&t.ring, &shape, &square, &s, P, &[2; 32], 0, &mut t.rng);
+    let a = t.slots();
+    let x = t.encrypt(&a);
+    let ev = t.ev();
+    let x = ev.at_level(&x, 3).unwrap();
+    let square = ev.mul(&x, &x, &key).unwrap();
+    assert_eq!(t.open(&square), zip(&a, &a, |x, _| x * x));
 }
 
 #[test]

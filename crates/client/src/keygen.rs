@@ -20,12 +20,18 @@ pub struct Keys {
 
 /// Makes a recipient's keys. The large ring's secret is forgotten: nobody needs it again.
 pub fn keygen(params: &Params, rng: &mut impl CryptoRng) -> Keys {
+    keygen_with_large_secret(params, rng).0
+}
+
+/// The same, and the large ring's secret, for measuring noise.
+pub fn keygen_with_large_secret(params: &Params, rng: &mut impl CryptoRng) -> (Keys, Secret) {
     let spec = params.spec();
     let clue_secret = Secret::fixed_weight(rng, spec.clue.n, spec.clue.weight, f64::INFINITY);
     let small = Secret::uniform_ternary(rng, spec.small_n);
     let seal = SealSecret::generate(rng);
     let clue = clue_key(params, &clue_secret, &seal, rng);
-    let detection = detection_key(params, &clue_secret, &small, rng);
+    let large = Secret::fixed_weight(rng, spec.n, spec.weight, spec.embedding_bound);
+    let detection = detection_key(params, &clue_secret, &large, &small, rng);
     let secret = SecretKey {
         address_id: clue.id,
         detection_id: detection.id,
@@ -33,7 +39,7 @@ pub fn keygen(params: &Params, rng: &mut impl CryptoRng) -> Keys {
         small,
         seal,
     };
-    Keys { secret, clue, detection }
+    (Keys { secret, clue, detection }, large)
 }
 
 fn random<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
@@ -129,11 +135,10 @@ impl<R: CryptoRng> Maker<'_, R> {
 fn detection_key(
     params: &Params,
     clue: &Secret,
+    large: &Secret,
     small: &Secret,
     rng: &mut impl CryptoRng,
 ) -> DetectionKey {
-    let spec = params.spec();
-    let large = Secret::fixed_weight(rng, spec.n, spec.weight, spec.embedding_bound);
     let (id, seed) = (random(rng), random(rng));
     let mut slots = packed_secret(params, clue);
     let s = large.poly(&params.ring, params.chain.basis(0));
@@ -142,7 +147,7 @@ fn detection_key(
         encrypt_symmetric(&params.ring, &params.plain, &params.chain, 0, &s, &slots, at, rng);
     slots.zeroize();
     drop(s);
-    let mut make = Maker { params, large: &large, small, seed, rng };
+    let mut make = Maker { params, large, small, seed, rng };
     DetectionKey {
         id,
         seed,

@@ -10,7 +10,7 @@ pub mod seal;
 mod secret_key;
 mod sender;
 
-pub use keygen::{Keys, keygen};
+pub use keygen::{Keys, keygen, keygen_with_large_secret};
 pub use recipient::{DecodeError, Recipient, Retrieved};
 pub use secret_key::{SecretKey, SecretKeyError};
 pub use sender::Sender;

@@ -3,7 +3,7 @@ use omr_codec::{CodecError, Solver, Symbols, find_support};
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
 use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
 use omr_protocol::{Digest, PackedCiphertext, Params};
-use omr_ring::{Basis, Eval, Poly};
+use omr_ring::{Basis, Coeff, Eval, Poly};
 use zeroize::Zeroize;
 
 /// A digest that does not decode.
@@ -80,46 +80,77 @@ impl<'a> Recipient<'a> {
         }
         let plan = &digest.header.plan;
         let per_group = plan.rounds() * plan.ciphertexts();
+        expect("ciphertexts", plan.groups() * per_group, digest.ciphertexts.len())?;
         let mut out = Vec::new();
         for (group, ciphertexts) in digest.ciphertexts.chunks(per_group).enumerate() {
-            let sums = self.sums(digest, ciphertexts);
+            let sums = self.sums(digest, ciphertexts)?;
             self.group(digest, group, &sums, &mut out)?;
         }
         Ok(out)
     }
 
+    /// How far the worst coefficient of a digest lies from a symbol: 0 is exact, 0.5 is wrong.
+    /// For measuring noise.
+    pub fn worst_rounding(&self, digest: &Digest) -> f64 {
+        let plan = &digest.header.plan;
+        let per_group = plan.rounds() * plan.ciphertexts();
+        let p = self.params.p().value() as f64;
+        let distance = |value: u64| {
+            let symbol = value as f64 * p / f64::from(MASK_BITS).exp2();
+            (symbol - symbol.round()).abs()
+        };
+        let of_ciphertext = |(i, ciphertext): (usize, &PackedCiphertext)| {
+            let within = i % per_group;
+            let kept = plan.kept(within / plan.ciphertexts(), within % plan.ciphertexts());
+            self.phase(ciphertext, kept).into_iter().map(distance).fold(0.0, f64::max)
+        };
+        digest.ciphertexts.iter().enumerate().map(of_ciphertext).fold(0.0, f64::max)
+    }
+
     /// The sums of one group: symbol by symbol, exponent by exponent.
-    fn sums(&self, digest: &Digest, ciphertexts: &[PackedCiphertext]) -> Vec<Vec<u32>> {
+    ///
+    /// Errors: `Inconsistent` when a ciphertext has another shape.
+    fn sums(
+        &self,
+        digest: &Digest,
+        ciphertexts: &[PackedCiphertext],
+    ) -> Result<Vec<Vec<u32>>, DecodeError> {
         let plan = &digest.header.plan;
         let mut sums = vec![Vec::with_capacity(plan.bound()); plan.symbols()];
-        for (i, ciphertext) in ciphertexts.iter().enumerate() {
-            let (round, ct) = (i / plan.ciphertexts(), i % plan.ciphertexts());
+        for ((round, ct), ciphertext) in plan.positions().zip(ciphertexts) {
+            expect("mask coefficients", self.params.small.n(), ciphertext.mask.len())?;
+            expect("body coefficients", plan.kept_len(round, ct), ciphertext.body.len())?;
             let symbols = plan.symbols_of(ct);
             let values = self.decrypt(ciphertext, plan.kept(round, ct));
             for (k, value) in values.into_iter().enumerate() {
                 sums[symbols.start + k % symbols.len()].push(value);
             }
         }
-        sums
+        Ok(sums)
     }
 
     /// The symbols in the kept coefficients of a rounded ciphertext.
     fn decrypt(&self, ct: &PackedCiphertext, kept: impl Iterator<Item = usize>) -> Vec<u32> {
-        let (ring, p) = (&self.params.small, self.params.p().value());
-        let mask: Poly<omr_ring::Coeff> =
-            Poly::from_rows(ring.n(), &Basis::new([0]), ct.mask.clone());
+        let p = self.params.p().value();
+        let half = 1u64 << (MASK_BITS - 1);
+        let symbol = |value| (((value * p + half) >> MASK_BITS) % p) as u32;
+        self.phase(ct, kept).into_iter().map(symbol).collect()
+    }
+
+    /// `body + mask * s` modulo 2^30 at the kept coefficients.
+    fn phase(&self, ct: &PackedCiphertext, kept: impl Iterator<Item = usize>) -> Vec<u64> {
+        let ring = &self.params.small;
+        let mask: Poly<Coeff> = Poly::from_rows(ring.n(), &Basis::new([0]), ct.mask.clone());
         let mut product: Poly<Eval> = ring.forward(mask);
         ring.mul_assign(&mut product, &self.small);
         let mut product = ring.inverse(product);
         let m = ring.modulus(0);
-        let whole = 1u64 << MASK_BITS;
         let value = |(i, &body): (usize, &u64)| {
             // |mask * s| < n' 2^30: exact modulo the prime, then modulo 2^30.
             let product = m.to_centered(product.row(0)[i]) as u64;
-            let sum = product.wrapping_add(body << (MASK_BITS - BODY_BITS)) & (whole - 1);
-            ((sum * p + whole / 2) >> MASK_BITS) % p
+            product.wrapping_add(body << (MASK_BITS - BODY_BITS)) & ((1 << MASK_BITS) - 1)
         };
-        let out = kept.zip(&ct.body).map(value).map(|x| x as u32).collect();
+        let out = kept.zip(&ct.body).map(value).collect();
         product.zeroize();
         out
     }
@@ -182,5 +213,14 @@ impl<'a> Recipient<'a> {
             out.push(Retrieved { index, payload: Some(payload) });
         }
         Ok(())
+    }
+}
+
+fn expect(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {
+    match expected == found {
+        true => Ok(()),
+        false => {
+            Err(DecodeError::Inconsistent(format!("expected {expected} {what}, found {found}")))
+        }
     }
 }

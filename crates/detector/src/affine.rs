@@ -8,6 +8,7 @@ use omr_protocol::{Clue, DetectionKey, Params};
 use omr_ring::{Basis, Eval, Poly};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
 /// Giant steps whose diagonals are held together: the baby steps are read once for all of them.
 const GIANTS_TOGETHER: usize = 4;
@@ -122,9 +123,11 @@ pub(crate) fn transform(
     let coordinates = params.spec().clue.coordinates;
     let mut sums: Vec<Option<Ciphertext>> = vec![None; coordinates];
     let mut high = giants;
+    // One buffer a thread, kept over all limbs and giant steps: fresh pages are dear.
+    let mut buffers = vec![Vec::new(); rayon::current_num_threads()];
     while high > 0 {
         let low = high.saturating_sub(GIANTS_TOGETHER);
-        let products = giant_products(params, steps, clues, low..high);
+        let products = giant_products(params, steps, clues, low..high, &mut buffers);
         // Horner: the highest giant step is turned most often.
         for of_giant in products.into_iter().rev() {
             for (sum, product) in sums.iter_mut().zip(of_giant) {
@@ -155,6 +158,7 @@ fn giant_products(
     steps: &BabySteps,
     clues: &ClueBatch,
     giants: std::ops::Range<usize>,
+    buffers: &mut [Vec<u64>],
 ) -> Vec<Vec<Ciphertext>> {
     let basis = params.chain.basis(0);
     let encoded: Vec<Vec<Vec<u32>>> =
@@ -173,12 +177,19 @@ fn giant_products(
             }
         }
     }
-    rows.into_par_iter().enumerate().for_each_init(Vec::new, |buffer, (limb, rows)| {
-        limb_products(params, steps, &encoded, basis, limb, rows, buffer);
+    let limbs = Mutex::new(rows.into_iter().enumerate());
+    buffers.par_iter_mut().with_max_len(1).for_each(|buffer| {
+        while let Some((limb, rows)) = next(&limbs) {
+            limb_products(params, steps, &encoded, basis, limb, rows, buffer);
+        }
     });
     out.into_iter()
         .map(|of_giant| of_giant.into_iter().map(|pair| Ciphertext::new(pair, 0, 1)).collect())
         .collect()
+}
+
+fn next<T>(queue: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
 
 fn encode_all(params: &Params, diagonals: Vec<Vec<u32>>) -> Vec<Vec<u32>> {

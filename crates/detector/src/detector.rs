@@ -1,7 +1,7 @@
 use crate::affine::{self, BabySteps, ClueBatch};
 use crate::codes::{CodeTables, Codes, Round};
 use crate::compress::Sums;
-use crate::payload::SymbolWindow;
+use crate::payload::{MESSAGES_TOGETHER, SymbolWindow};
 use crate::{DetectorError, Progress, Stages, finish, range};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::{
@@ -12,7 +12,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of symbols held at a time; larger payloads are read in several passes.
-const WINDOW_BYTES: usize = 512 << 20;
+const WINDOW_BYTES: usize = 1 << 30;
+
+/// Bytes of payloads read at a time.
+const PIECE_BYTES: usize = 64 << 20;
 
 /// Why a source failed.
 type SourceError = Box<dyn std::error::Error + Send + Sync>;
@@ -79,7 +82,7 @@ impl Detector {
     ) -> Result<Output, DetectorError> {
         let mut run = Run { source, plan, progress, stages: Stages::default(), unusable: 0 };
         let steps = run.stages.time("baby_steps", || {
-            BabySteps::new(&self.ev(), &self.params, &self.key, progress)
+            self.baby_steps(progress)
         })?;
         let mut pertinent = Vec::new();
         for batch in 0..plan.batches() {
@@ -95,22 +98,26 @@ impl Detector {
         Ok(Output { digest, stages: run.stages, unusable_clues: run.unusable })
     }
 
-    /// The pertinency vector of one batch of clues, laid one after another, at the last level.
-    pub fn detect(
+    /// `b - A s` for both coordinates of a batch of clues, at level 1.
+    pub fn affine(
         &self,
         steps: &BabySteps,
         clues: &ClueBatch,
-        stages: &mut Stages,
         progress: &dyn Progress,
-    ) -> Result<Ciphertext, DetectorError> {
-        let (ev, params) = (self.ev(), &self.params);
-        let d = stages.time("affine", || {
-            affine::transform(&ev, params, &self.key, steps, clues, progress)
-        })?;
-        stages.time("range_check", || range::check(&ev, params, &self.key, &d, progress))
+    ) -> Result<Vec<Ciphertext>, DetectorError> {
+        affine::transform(&self.ev(), &self.params, &self.key, steps, clues, progress)
     }
 
-    /// The turned secret, for [`Detector::detect`].
+    /// The pertinency vector, at the last level, from what [`Detector::affine`] gives.
+    pub fn range_check(
+        &self,
+        d: &[Ciphertext],
+        progress: &dyn Progress,
+    ) -> Result<Ciphertext, DetectorError> {
+        range::check(&self.ev(), &self.params, &self.key, d, progress)
+    }
+
+    /// The turned secret, for [`Detector::affine`].
     pub fn baby_steps(&self, progress: &dyn Progress) -> Result<BabySteps, DetectorError> {
         BabySteps::new(&self.ev(), &self.params, &self.key, progress)
     }
@@ -135,7 +142,10 @@ impl Detector {
         let batch = run.stages.time("read", || ClueBatch::new(params, &clues, clue_bytes));
         drop(clues);
         run.unusable += batch.unusable();
-        let pertinent = self.detect(steps, &batch, &mut run.stages, run.progress)?;
+        let progress = run.progress;
+        let d = run.stages.time("affine", || self.affine(steps, &batch, progress))?;
+        drop(batch);
+        let pertinent = run.stages.time("range_check", || self.range_check(&d, progress))?;
         let scale = pertinent.scale();
         let small = run.stages.time("ring_switch", || {
             let descent =
@@ -201,10 +211,7 @@ impl Detector {
             window.clone().map(|ct| Sums::new(params, plan.symbols_of(ct).len())).collect();
         run.progress.stage("payloads", (codes.len() * window.len()) as u64);
         for (i, (batch, codes)) in plan.group(group).zip(codes).enumerate() {
-            let payloads = self.payloads(run, batch)?;
-            let values = run.stages.time("payloads", || {
-                SymbolWindow::new(params, plan, i, symbols.clone(), &payloads)
-            })?;
+            let values = self.symbols(run, batch, i, symbols.clone())?;
             for (ct, sums) in window.clone().zip(&mut sums) {
                 run.stages.time("payloads", || {
                     let range = plan.symbols_of(ct);
@@ -225,15 +232,32 @@ impl Detector {
         Ok(out)
     }
 
-    fn payloads(&self, run: &mut Run, batch: usize) -> Result<Vec<u8>, DetectorError> {
+    /// A window of symbols of a batch; payloads are read piece by piece.
+    fn symbols(
+        &self,
+        run: &mut Run,
+        batch: usize,
+        batch_in_group: usize,
+        symbols: Range<usize>,
+    ) -> Result<SymbolWindow, DetectorError> {
+        let params = &self.params;
+        let stages = &mut run.stages;
+        let mut window =
+            stages.time("payloads", || SymbolWindow::new(params, batch_in_group, symbols));
         let Some(bytes) = run.plan.payload_bytes() else {
-            return Ok(Vec::new());
+            return Ok(window);
         };
-        let range = run.plan.batch(batch);
-        let payloads = run.stages.time("read", || run.source.payloads(range.clone()));
-        let payloads = payloads.map_err(DetectorError::Source)?;
-        expect("payloads", bytes * (range.end - range.start) as usize, payloads.len())?;
-        Ok(payloads)
+        let messages = run.plan.batch(batch);
+        let together = (PIECE_BYTES / bytes).next_multiple_of(MESSAGES_TOGETHER);
+        for start in messages.clone().step_by(together) {
+            let piece = start..(start + together as u64).min(messages.end);
+            let payloads = stages.time("read", || run.source.payloads(piece.clone()));
+            let payloads = payloads.map_err(DetectorError::Source)?;
+            expect("payloads", bytes * (piece.end - piece.start) as usize, payloads.len())?;
+            let slot = (start - messages.start) as usize;
+            stages.time("payloads", || window.fill(params, bytes, slot, &payloads))?;
+        }
+        Ok(window)
     }
 }
 

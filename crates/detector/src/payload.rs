@@ -3,7 +3,7 @@
 use crate::DetectorError;
 use omr_codec::Symbols;
 use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
-use omr_protocol::{DigestPlan, Params, SlotClasses};
+use omr_protocol::{Params, SlotClasses};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -15,19 +15,11 @@ pub(crate) struct SymbolWindow {
 }
 
 /// Messages whose symbols are made together, so that writes stay near each other.
-const MESSAGES_TOGETHER: usize = 256;
+pub(crate) const MESSAGES_TOGETHER: usize = 256;
 
 impl SymbolWindow {
-    /// The symbols `symbols` of the payloads laid one after another in `payloads`.
-    ///
-    /// Errors: a payload size that the code does not take.
-    pub(crate) fn new(
-        params: &Params,
-        plan: &DigestPlan,
-        batch_in_group: usize,
-        symbols: Range<usize>,
-        payloads: &[u8],
-    ) -> Result<Self, DetectorError> {
+    /// The index symbols among `symbols`; those of payloads wait for [`SymbolWindow::fill`].
+    pub(crate) fn new(params: &Params, batch_in_group: usize, symbols: Range<usize>) -> Self {
         let slots = params.slots();
         let mut values = vec![0u32; symbols.len() * slots];
         for (row, symbol) in values.chunks_mut(slots).zip(symbols.clone()).take(INDEX_SYMBOLS) {
@@ -39,14 +31,20 @@ impl SymbolWindow {
                 }
             }
         }
-        let mut window = Self { symbols, slots, values };
-        if let Some(bytes) = plan.payload_bytes() {
-            window.fill(params, bytes, payloads)?;
-        }
-        Ok(window)
+        Self { symbols, slots, values }
     }
 
-    fn fill(&mut self, params: &Params, bytes: usize, payloads: &[u8]) -> Result<(), DetectorError> {
+    /// Takes the payloads of `bytes` bytes each that lie one after another in `payloads`, the
+    /// first one at slot `first_slot` (a multiple of [`MESSAGES_TOGETHER`]).
+    ///
+    /// Errors: a payload size that the code does not take.
+    pub(crate) fn fill(
+        &mut self,
+        params: &Params,
+        bytes: usize,
+        first_slot: usize,
+        payloads: &[u8],
+    ) -> Result<(), DetectorError> {
         let p = params.p().value();
         let code = Symbols::new(p as u32, bytes)?;
         let all = INDEX_SYMBOLS + code.count() + CHECKSUM_SYMBOLS;
@@ -59,18 +57,21 @@ impl SymbolWindow {
         let mut rows: Vec<_> = self.values[body..]
             .chunks_mut(self.slots)
             .take(last - first)
-            .map(|row| row.chunks_mut(MESSAGES_TOGETHER))
+            .map(|row| row[first_slot..].chunks_mut(MESSAGES_TOGETHER))
             .collect();
         let mut tasks = Vec::new();
         for chunk in payloads.chunks(MESSAGES_TOGETHER * bytes) {
             let parts: Vec<&mut [u32]> = rows.iter_mut().filter_map(Iterator::next).collect();
             tasks.push((chunk, parts));
         }
+        let with_checksum = last > INDEX_SYMBOLS + code.count();
         tasks.into_par_iter().try_for_each(|(chunk, mut parts)| {
             let mut symbols = vec![0u32; code.count() + CHECKSUM_SYMBOLS];
             for (i, payload) in chunk.chunks_exact(bytes).enumerate() {
                 code.pack(payload, &mut symbols[..code.count()])?;
-                symbols[code.count()..].copy_from_slice(&checksum(payload, p));
+                if with_checksum {
+                    symbols[code.count()..].copy_from_slice(&checksum(payload, p));
+                }
                 for (part, &value) in parts.iter_mut().zip(&symbols[skip..]) {
                     part[i] = value;
                 }

@@ -4,8 +4,8 @@ use zeroize::Zeroize;
 /// Words below which the allocator serves as well.
 const POOLED_FROM: usize = 1 << 16;
 
-/// Most words that the pool keeps: 512 MiB.
-const POOL_WORDS: usize = 1 << 26;
+/// Most words that the pool keeps: 256 MiB.
+const POOL_WORDS: usize = 1 << 25;
 
 /// Rows that were used before: fresh pages cost more than the arithmetic on them.
 static POOL: Mutex<Pool> = Mutex::new(Pool { buffers: Vec::new(), words: 0 });
