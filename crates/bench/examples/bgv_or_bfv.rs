@@ -70,8 +70,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // Any primes of the universe serve as the second basis; one more than the first has.
         let others = ring.everything().minus(basis);
         let second = Basis::new(others.ids().iter().copied().take(basis.len() + 1));
-        let uniform = |i| uniform_poly(ring, basis, "bgv or bfv", &[1; 32], &[i]);
-        let pair = |i| Rlwe { c0: uniform(2 * i), c1: uniform(2 * i + 1) };
+        let uniform = |i: u64| uniform_poly(ring, basis, "bgv or bfv", &[1; 32], &[i]);
+        let pair = |i: u64| Rlwe { c0: uniform(2 * i), c1: uniform(2 * i + 1) };
         let (a, b) = (pair(0), pair(1));
         let (x, y) = (Ciphertext::new(a.clone(), level, 1), Ciphertext::new(b.clone(), level, 1));
         let bgv = seconds(|| {
