@@ -155,7 +155,7 @@ def tiny_cases():
             chosen = [1 + below(p - 1) for _ in range(below(6))]  # may repeat
             sums = power_sums(p, chosen, 7)
         else:
-            sums = [below(6)] + [below(p) for _ in range(4)]
+            sums = [below(6)] + [below(p) for _ in range(5)]
         cases.append({"sums": sums, "sets": explained(p, sums)})
     return cases
 

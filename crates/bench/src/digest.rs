@@ -143,10 +143,10 @@ impl DigestBench {
         );
         let secret = keys.secret;
         let detector = Detector::new(params.clone(), keys.detection);
-        let before = self.yardstick.then(yardstick_us);
+        let before = self.yardstick.then(yardstick_us).flatten();
         let source: &mut dyn MessageSource = &mut board;
         let out = detector.digest(source, &plan, [0; 16], Sealing::None, progress)?;
-        let after = self.yardstick.then(yardstick_us);
+        let after = self.yardstick.then(yardstick_us).flatten();
         let bytes = out.digest.to_bytes(params)?;
         let recipient = Recipient::new(params, &secret);
         let (decoded, decode_s) = timed(|| -> Result<_, BenchError> {

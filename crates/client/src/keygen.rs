@@ -39,7 +39,14 @@ pub fn keygen_with_large_secret(params: &Params, rng: &mut impl CryptoRng) -> (K
         small,
         seal,
     };
-    (Keys { secret, clue, detection }, large)
+    (
+        Keys {
+            secret,
+            clue,
+            detection,
+        },
+        large,
+    )
 }
 
 fn random<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
@@ -56,8 +63,17 @@ fn clue_key(
 ) -> ClueKey {
     let ring = &params.clue_ring;
     let basis = ring.everything();
-    let seal = seal.public().to_bytes().try_into().expect("public sealing keys of fixed length");
-    let mut key = ClueKey { id: random(rng), seed: random(rng), beta: Vec::new(), seal };
+    let seal = seal
+        .public()
+        .to_bytes()
+        .try_into()
+        .expect("public sealing keys of fixed length");
+    let mut key = ClueKey {
+        id: random(rng),
+        seed: random(rng),
+        beta: Vec::new(),
+        seal,
+    };
     let alpha = omr_ring::Poly::from_rows(ring.n(), &basis, key.alpha(params));
     let mut beta = ring.forward(alpha);
     ring.mul_assign(&mut beta, &secret.poly(ring, &basis));
@@ -99,7 +115,11 @@ impl<R: CryptoRng> Maker<'_, R> {
 
     fn shape(&self, part: Part) -> (&Ring, &KeyShape, &Secret) {
         let (ring, shape) = part.shape(self.params);
-        let secret = if std::ptr::eq(ring, &self.params.ring) { self.large } else { self.small };
+        let secret = if std::ptr::eq(ring, &self.params.ring) {
+            self.large
+        } else {
+            self.small
+        };
         (ring, shape.expect("a switching key has a gadget"), secret)
     }
 
@@ -107,7 +127,9 @@ impl<R: CryptoRng> Maker<'_, R> {
         let p = self.p();
         let (ring, shape, secret) = self.shape(part);
         let s = secret.poly(ring, &shape.extended());
-        let g = part.exponent(self.params).expect("a Galois key has an exponent");
+        let g = part
+            .exponent(self.params)
+            .expect("a Galois key has an exponent");
         let (ring, shape) = part.shape(self.params);
         let shape = shape.expect("a switching key has a gadget");
         GaloisKey::generate(ring, shape, &s, g, p, (&self.seed, part.index()), self.rng)
@@ -118,7 +140,16 @@ impl<R: CryptoRng> Maker<'_, R> {
         let s = self.large.poly(ring, &shape.extended());
         let square = s.product(ring, &s);
         let index = Part::Product.index();
-        SwitchingKey::generate(ring, shape, &square, &s, self.p(), &self.seed, index, self.rng)
+        SwitchingKey::generate(
+            ring,
+            shape,
+            &square,
+            &s,
+            self.p(),
+            &self.seed,
+            index,
+            self.rng,
+        )
     }
 
     fn descent(&mut self) -> SwitchingKey {
@@ -128,7 +159,16 @@ impl<R: CryptoRng> Maker<'_, R> {
         let step = ring.n() / self.params.small.n();
         let to = self.small.spread(step).poly(ring, &extended);
         let index = Part::Descent.index();
-        SwitchingKey::generate(ring, shape, &from, &to, self.p(), &self.seed, index, self.rng)
+        SwitchingKey::generate(
+            ring,
+            shape,
+            &from,
+            &to,
+            self.p(),
+            &self.seed,
+            index,
+            self.rng,
+        )
     }
 }
 
@@ -143,11 +183,25 @@ fn detection_key(
     let mut slots = packed_secret(params, clue);
     let s = large.poly(&params.ring, params.chain.basis(0));
     let at = (&seed, Part::Secret.index());
-    let secret =
-        encrypt_symmetric(&params.ring, &params.plain, &params.chain, 0, &s, &slots, at, rng);
+    let secret = encrypt_symmetric(
+        &params.ring,
+        &params.plain,
+        &params.chain,
+        0,
+        &s,
+        &slots,
+        at,
+        rng,
+    );
     slots.zeroize();
     drop(s);
-    let mut make = Maker { params, large, small, seed, rng };
+    let mut make = Maker {
+        params,
+        large,
+        small,
+        seed,
+        rng,
+    };
     DetectionKey {
         id,
         seed,
@@ -157,7 +211,9 @@ fn detection_key(
         descent: make.descent(),
         turn: make.galois(Part::Turn),
         swap: make.galois(Part::Swap),
-        merge: merge_levels(params).map(|level| make.galois(Part::Merge(level))).collect(),
+        merge: merge_levels(params)
+            .map(|level| make.galois(Part::Merge(level)))
+            .collect(),
         secret,
     }
 }

@@ -37,7 +37,9 @@ pub enum DecodeError {
     #[error("the digest contradicts itself ({0}): it is damaged or its detector is faulty")]
     Inconsistent(String),
     /// A payload does not match its checksum.
-    #[error("the payload of message {index} does not match its checksum: the digest is damaged or its detector is faulty")]
+    #[error(
+        "the payload of message {index} does not match its checksum: the digest is damaged or its detector is faulty"
+    )]
     Checksum {
         /// The message.
         index: u64,
@@ -67,7 +69,11 @@ impl<'a> Recipient<'a> {
     /// Prepares a secret key.
     pub fn new(params: &'a Params, secret: &'a SecretKey) -> Self {
         let small = secret.small.poly(&params.small, &Basis::new([0]));
-        Self { params, secret, small }
+        Self {
+            params,
+            secret,
+            small,
+        }
     }
 
     /// Her pertinent messages in the digest's range, in the order of the board.
@@ -80,7 +86,11 @@ impl<'a> Recipient<'a> {
         }
         let plan = &digest.header.plan;
         let per_group = plan.rounds() * plan.ciphertexts();
-        expect("ciphertexts", plan.groups() * per_group, digest.ciphertexts.len())?;
+        expect(
+            "ciphertexts",
+            plan.groups() * per_group,
+            digest.ciphertexts.len(),
+        )?;
         let mut out = Vec::new();
         for (group, ciphertexts) in digest.ciphertexts.chunks(per_group).enumerate() {
             let sums = self.sums(digest, ciphertexts)?;
@@ -102,9 +112,17 @@ impl<'a> Recipient<'a> {
         let of_ciphertext = |(i, ciphertext): (usize, &PackedCiphertext)| {
             let within = i % per_group;
             let kept = plan.kept(within / plan.ciphertexts(), within % plan.ciphertexts());
-            self.phase(ciphertext, kept).into_iter().map(distance).fold(0.0, f64::max)
+            self.phase(ciphertext, kept)
+                .into_iter()
+                .map(distance)
+                .fold(0.0, f64::max)
         };
-        digest.ciphertexts.iter().enumerate().map(of_ciphertext).fold(0.0, f64::max)
+        digest
+            .ciphertexts
+            .iter()
+            .enumerate()
+            .map(of_ciphertext)
+            .fold(0.0, f64::max)
     }
 
     /// The sums of one group: symbol by symbol, exponent by exponent.
@@ -118,8 +136,16 @@ impl<'a> Recipient<'a> {
         let plan = &digest.header.plan;
         let mut sums = vec![Vec::with_capacity(plan.bound()); plan.symbols()];
         for ((round, ct), ciphertext) in plan.positions().zip(ciphertexts) {
-            expect("mask coefficients", self.params.small.n(), ciphertext.mask.len())?;
-            expect("body coefficients", plan.kept_len(round, ct), ciphertext.body.len())?;
+            expect(
+                "mask coefficients",
+                self.params.small.n(),
+                ciphertext.mask.len(),
+            )?;
+            expect(
+                "body coefficients",
+                plan.kept_len(round, ct),
+                ciphertext.body.len(),
+            )?;
             let symbols = plan.symbols_of(ct);
             let values = self.decrypt(ciphertext, plan.kept(round, ct));
             for (k, value) in values.into_iter().enumerate() {
@@ -164,12 +190,17 @@ impl<'a> Recipient<'a> {
     ) -> Result<(), DecodeError> {
         let plan = &digest.header.plan;
         let messages = plan.group(group);
-        let (start, end) =
-            (plan.batch(messages.start).start, plan.batch(messages.end - 1).end);
+        let (start, end) = (
+            plan.batch(messages.start).start,
+            plan.batch(messages.end - 1).end,
+        );
         let inconsistent = |e: omr_codec::DecodeError| match e {
-            omr_codec::DecodeError::Overflow { count, bound } => {
-                DecodeError::Overflow { start, end, count, bound }
-            }
+            omr_codec::DecodeError::Overflow { count, bound } => DecodeError::Overflow {
+                start,
+                end,
+                count,
+                bound,
+            },
             other => DecodeError::Inconsistent(other.to_string()),
         };
         let [count, shifted] = [&sums[0], &sums[1]];
@@ -184,15 +215,21 @@ impl<'a> Recipient<'a> {
         let located = find_support(nodes, &powers, plan.bound()).map_err(inconsistent)?;
         let mut indices = Vec::with_capacity(located.len());
         for place in &located {
-            indices.push(plan.message(group, place.batch, place.slot).ok_or_else(|| {
-                DecodeError::Inconsistent(format!(
-                    "a message past the end of the range: batch {}, slot {}",
-                    place.batch, place.slot
-                ))
-            })?);
+            indices.push(
+                plan.message(group, place.batch, place.slot)
+                    .ok_or_else(|| {
+                        DecodeError::Inconsistent(format!(
+                            "a message past the end of the range: batch {}, slot {}",
+                            place.batch, place.slot
+                        ))
+                    })?,
+            );
         }
         let Some(bytes) = plan.payload_bytes() else {
-            out.extend(indices.into_iter().map(|index| Retrieved { index, payload: None }));
+            out.extend(indices.into_iter().map(|index| Retrieved {
+                index,
+                payload: None,
+            }));
             return Ok(());
         };
         let x: Vec<u32> = located.iter().map(|place| place.node).collect();
@@ -206,11 +243,16 @@ impl<'a> Recipient<'a> {
         for (k, index) in indices.into_iter().enumerate() {
             let symbols: Vec<u32> = columns.iter().map(|column| column[k]).collect();
             let (body, sum) = symbols.split_at(symbols.len() - CHECKSUM_SYMBOLS);
-            let payload = code.unpack(body).map_err(|_| DecodeError::Checksum { index })?;
+            let payload = code
+                .unpack(body)
+                .map_err(|_| DecodeError::Checksum { index })?;
             if checksum(&payload, self.params.p().value()) != *sum {
                 return Err(DecodeError::Checksum { index });
             }
-            out.push(Retrieved { index, payload: Some(payload) });
+            out.push(Retrieved {
+                index,
+                payload: Some(payload),
+            });
         }
         Ok(())
     }
@@ -219,8 +261,8 @@ impl<'a> Recipient<'a> {
 fn expect(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {
     match expected == found {
         true => Ok(()),
-        false => {
-            Err(DecodeError::Inconsistent(format!("expected {expected} {what}, found {found}")))
-        }
+        false => Err(DecodeError::Inconsistent(format!(
+            "expected {expected} {what}, found {found}"
+        ))),
     }
 }

@@ -1,6 +1,8 @@
 use crate::seal::{SEAL_SECRET_BYTES, SealError, SealSecret};
 use omr_protocol::Params;
-use omr_protocol::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
+use omr_protocol::frame::{
+    self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits,
+};
 use omr_rlwe::Secret;
 use zeroize::Zeroizing;
 
@@ -78,17 +80,22 @@ impl SecretKey {
 
     /// Reads the file.
     ///
-    /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Coefficients`.
+    /// Errors: `Frame` (damage, another kind of file, other parameters, two names), `Length`,
+    /// `Coefficients`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, SecretKeyError> {
         let (header, body) = frame::read_frame(&mut &bytes[..], Kind::SecretKey, 1 << 20)?;
         let body = Zeroizing::new(body);
         header.expect_params(params.name())?;
         let expected = Self::body_bytes(params);
         if body.len() != expected {
-            return Err(SecretKeyError::Length { expected, found: body.len() });
+            return Err(SecretKeyError::Length {
+                expected,
+                found: body.len(),
+            });
         }
         let (names, rest) = body.split_at(32);
         let name = |at: usize| names[at..at + 16].try_into().expect("in range");
+        header.expect_key(&name(0))?;
         let (clue_n, small_n) = (params.spec().clue.n, params.spec().small_n);
         let (clue, rest) = rest.split_at(packed_len(clue_n, 2).expect("checked"));
         let (small, seal) = rest.split_at(packed_len(small_n, 2).expect("checked"));

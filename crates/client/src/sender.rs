@@ -16,8 +16,7 @@ impl<'a> Sender<'a> {
     pub fn new(params: &'a Params, key: &ClueKey) -> Self {
         let ring = &params.clue_ring;
         let basis = ring.everything();
-        let transform =
-            |rows: Vec<u64>| ring.forward(Poly::from_rows(ring.n(), &basis, rows));
+        let transform = |rows: Vec<u64>| ring.forward(Poly::from_rows(ring.n(), &basis, rows));
         Self {
             params,
             alpha: transform(key.alpha(params)),
@@ -37,8 +36,7 @@ impl<'a> Sender<'a> {
             let product = ring.inverse(product);
             let errors = self.errors.sample(rng, count);
             let p = self.params.p();
-            let with_error =
-                |(&value, error): (&u64, i64)| p.add(value, p.from_i64(error)) as u32;
+            let with_error = |(&value, error): (&u64, i64)| p.add(value, p.from_i64(error)) as u32;
             product.row(0).iter().zip(errors).map(with_error).collect()
         };
         let a = sample(&self.alpha, spec.n);

@@ -12,7 +12,7 @@ const REDUNDANT: usize = 14;
 
 fn payload(seed: usize) -> Vec<u8> {
     (0..PAYLOAD_BYTES)
-        .map(|i| ((i + 1) * (seed + 251) * 2_654_435_761 >> 13) as u8)
+        .map(|i| (((i + 1) * (seed + 251) * 2_654_435_761) >> 13) as u8)
         .collect()
 }
 

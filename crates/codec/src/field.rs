@@ -26,7 +26,7 @@ impl Field {
     /// Time: `O(sqrt(p))`.
     /// Errors: [`CodecError::Modulus`] unless `p` is an odd prime below `2^31`.
     pub fn new(p: u32) -> Result<Self, CodecError> {
-        if p >= 1 << 31 || p < 3 || !is_prime(p) {
+        if !(3..1 << 31).contains(&p) || !is_prime(p) {
             return Err(CodecError::Modulus { found: p });
         }
         let (factors, factor_count) = factor(p - 1);
@@ -217,7 +217,8 @@ mod tests {
 
     #[test]
     fn known_generators_and_factors() {
-        let known: [(u32, u32, &[(u32, u32)]); 4] = [
+        type Known = (u32, u32, &'static [(u32, u32)]);
+        let known: [Known; 4] = [
             (3, 2, &[(2, 1)]),
             (65_537, 3, &[(2, 16)]),
             (786_433, 10, &[(2, 18), (3, 1)]),

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
 /// Giant steps whose diagonals are held together: the baby steps are read once for all of them.
-const GIANTS_TOGETHER: usize = 4;
+const GIANTS_TOGETHER: usize = 2;
 
 /// Coefficients of a piece of the multiply-add, so that baby steps and diagonals stay in cache.
 const PIECE: usize = 512;
@@ -99,7 +99,7 @@ impl ClueBatch {
             let a = &self.a[message * width..(message + 1) * width];
             for (j, diagonal) in out.iter_mut().enumerate() {
                 // Neg^0(a) extended antiperiodically is a read backwards.
-                let back = (2 * width - (column + j & mask)) & mask;
+                let back = (2 * width - ((column + j) & mask)) & mask;
                 let (index, negative) = (back & (width - 1), back >= width);
                 let value = a[index];
                 diagonal[slot] = if negative && value != 0 { p - value } else { value };

@@ -1,2 +1,81 @@
-//! Times the row operations of every back end this CPU runs.
-fn main() {}
+//! Times the row operations of every back end this CPU runs, on rows that start on a cache line.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use omr_kernels::{AlignedVec, Kernels, Modulus, NttTable, is_prime};
+
+/// Largest 50-bit prime that suits every size.
+fn modulus() -> Modulus {
+    let order = 1 << 18;
+    let q = (1..)
+        .map(|k| (1u64 << 50) - k * order + 1)
+        .find(|&q| is_prime(q));
+    Modulus::new(q.expect("there is one")).expect("prime")
+}
+
+fn row(n: usize, q: u64, seed: u64) -> AlignedVec {
+    let mut row = AlignedVec::zeroed(n);
+    for (i, x) in row.iter_mut().enumerate() {
+        *x = (i as u64 + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) % q;
+    }
+    row
+}
+
+fn transforms(c: &mut Criterion) {
+    let m = modulus();
+    for n in [1 << 13, 1 << 16] {
+        let t = NttTable::new(m, n).expect("fits");
+        for k in Kernels::available() {
+            let mut r = row(n, m.value(), 1);
+            c.bench_function(&format!("ntt_forward/{n}/{}", k.name()), |b| {
+                b.iter(|| k.ntt_forward(&t, black_box(&mut r)));
+            });
+            c.bench_function(&format!("ntt_inverse/{n}/{}", k.name()), |b| {
+                b.iter(|| k.ntt_inverse(&t, black_box(&mut r)));
+            });
+        }
+    }
+}
+
+/// 28 rows of 2^13 fit the level-two cache, 28 of 2^16 do not.
+fn sums(c: &mut Criterion) {
+    let m = modulus();
+    for n in [1 << 13, 1 << 16] {
+        let rows: Vec<_> = (0..28).map(|i| row(n, m.value(), i)).collect();
+        let rows: Vec<&[u64]> = rows.iter().map(|r| &r[..]).collect();
+        let coef = row(28, m.value(), 99);
+        let mut out = AlignedVec::zeroed(n);
+        for k in Kernels::available() {
+            c.bench_function(&format!("dot 28/{n}/{}", k.name()), |b| {
+                b.iter(|| k.dot(&m, black_box(&mut out), &rows, &rows));
+            });
+            c.bench_function(&format!("convert 28/{n}/{}", k.name()), |b| {
+                b.iter(|| k.convert(&m, black_box(&mut out), &rows, &coef));
+            });
+        }
+    }
+}
+
+fn pointwise(c: &mut Criterion) {
+    let (m, n) = (modulus(), 1 << 13);
+    let (mut a, b, d) = (
+        row(n, m.value(), 1),
+        row(n, m.value(), 2),
+        row(n, m.value(), 3),
+    );
+    for k in Kernels::available() {
+        c.bench_function(&format!("add/{n}/{}", k.name()), |bench| {
+            bench.iter(|| k.add_assign(&m, black_box(&mut a), &b));
+        });
+        c.bench_function(&format!("mul_add/{n}/{}", k.name()), |bench| {
+            bench.iter(|| k.mul_add_assign(&m, black_box(&mut a), &b, &d));
+        });
+        c.bench_function(&format!("sub_scale/{n}/{}", k.name()), |bench| {
+            bench.iter(|| k.sub_scale_assign(&m, black_box(&mut a), &b, 12345));
+        });
+    }
+}
+
+criterion_group!(benches, transforms, sums, pointwise);
+criterion_main!(benches);

@@ -82,10 +82,13 @@ impl Kernels {
 
     /// Every back end this CPU runs, slowest first.
     pub fn available() -> Vec<&'static Kernels> {
+        #[allow(unused_mut)] // other architectures add none
         let mut found = vec![Self::scalar()];
         #[cfg(target_arch = "x86_64")]
-        if crate::avx512ifma::is_available() {
-            found.push(&crate::avx512ifma::KERNELS);
+        {
+            use crate::{avx2, avx512ifma};
+            found.extend(avx2::is_available().then_some(&avx2::KERNELS));
+            found.extend(avx512ifma::is_available().then_some(&avx512ifma::KERNELS));
         }
         found
     }

@@ -9,6 +9,8 @@
 
 mod aligned;
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512ifma;
 mod error;
 mod kernels;

@@ -65,23 +65,23 @@ impl Twiddles {
         }
     }
 
-    /// The first `R - 1` entries of the tree below `slot`, where the children of entry `s` are `2s`
-    /// and `2s + 1`. They start at 1, and entry 0 repeats entry 1; `R` is a power of two.
-    #[inline]
-    pub(crate) fn heap<const R: usize>(&self, slot: usize) -> [Factor; R] {
-        let mut heap = [self.at(slot); R];
-        for level in 1..R.trailing_zeros() {
-            let (from, len) = (slot << level, 1 << level);
-            let (w, quotient) = (&self.w[from..][..len], &self.quotient[from..][..len]);
-            for i in 0..len {
-                heap[len + i] = Factor {
-                    w: w[i],
-                    quotient: quotient[i],
-                };
-            }
-        }
-        heap
+    /// The first seven entries of the tree below `slot`, where the children of entry `s` are `2s`
+    /// and `2s + 1`. They start at 1; entry 0 repeats entry 1.
+    #[inline(always)]
+    pub(crate) fn heap(&self, slot: usize) -> [Factor; 8] {
+        let (w, quotient) = (words_heap(&self.w, slot), words_heap(&self.quotient, slot));
+        std::array::from_fn(|i| Factor {
+            w: w[i],
+            quotient: quotient[i],
+        })
     }
+}
+
+#[inline(always)]
+fn words_heap(words: &[u64], slot: usize) -> [u64; 8] {
+    let (twos, fours) = (words.as_chunks().0, words.as_chunks().0);
+    let (s1, [s2, s3], [s4, s5, s6, s7]) = (words[slot], twos[slot], fours[slot]);
+    [s1, s1, s2, s3, s4, s5, s6, s7]
 }
 
 impl NttTable {

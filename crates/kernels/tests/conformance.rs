@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Rng, backends, moduli, table};
+use common::{Rng, backends, moduli, tables};
 use omr_kernels::{Kernels, Modulus};
 
 /// Lengths with and without whole vectors and tiles.
@@ -48,8 +48,12 @@ fn transforms() {
     let mut rng = Rng::new(1);
     for log_n in 1..=17 {
         let n = 1 << log_n;
-        for bits in [20, 36, 45, 46, 47, 50] {
-            let Some(t) = table(bits, n) else { continue };
+        let tables: Vec<_> = [20, 36, 45, 46, 47, 50]
+            .iter()
+            .flat_map(|&b| tables(b, n))
+            .collect();
+        assert!(tables.len() > 4, "too few primes for n = {n}");
+        for t in tables {
             for row in rows(t.modulus(), n, &mut rng) {
                 for k in backends() {
                     same(k, &row, "forward", |k, r| k.ntt_forward(&t, r));

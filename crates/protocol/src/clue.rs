@@ -31,7 +31,9 @@ pub enum ClueError {
         found: u8,
     },
     /// Made under other parameters.
-    #[error("expected a clue of parameter set {expected}, found one of another set (tag {found:02x?})")]
+    #[error(
+        "expected a clue of parameter set {expected}, found one of another set (tag {found:02x?})"
+    )]
     Params {
         /// This parameter set.
         expected: &'static str,
@@ -47,7 +49,9 @@ pub enum ClueError {
         found: u64,
     },
     /// The vector is too short to be honest: such clues reach every recipient.
-    #[error("the clue's vector is too short ({norm:.3e}, expected at least {least:.3e}): it would reach every recipient")]
+    #[error(
+        "the clue's vector is too short ({norm:.3e}, expected at least {least:.3e}): it would reach every recipient"
+    )]
     Short {
         /// Its squared norm.
         norm: f64,
@@ -60,7 +64,11 @@ pub enum ClueError {
 }
 
 fn hint(kind: u8) -> &'static str {
-    if kind == HASH_BOUND { ": hash-bound clues need a newer version" } else { "" }
+    if kind == HASH_BOUND {
+        ": hash-bound clues need a newer version"
+    } else {
+        ""
+    }
 }
 
 /// A clue: ring LWE sample `(a, b)` modulo p, b cut to the first coordinates.
@@ -115,11 +123,17 @@ impl Clue {
         }
         if bytes.len() >= 5 && bytes[1..5] != params.tag() {
             let found = bytes[1..5].try_into().expect("four bytes");
-            return Err(ClueError::Params { expected: params.name(), found });
+            return Err(ClueError::Params {
+                expected: params.name(),
+                found,
+            });
         }
         let expected = Self::bytes(params);
         if bytes.len() != expected {
-            return Err(ClueError::Length { expected, found: bytes.len() });
+            return Err(ClueError::Length {
+                expected,
+                found: bytes.len(),
+            });
         }
         let spec = &params.spec().clue;
         let mut a = read_residues(params, &bytes[5..], spec.n + spec.coordinates)?;
@@ -128,14 +142,20 @@ impl Clue {
     }
 
     /// Refuses clues whose vector is far shorter than a uniform one. A courtesy, no defence: honest
-    /// clues are refused with probability below 2^-126 at n = 1024.
+    /// clues are refused with probability below 2^-126 at n = 1024 and 2^-47 at n = 64.
     ///
     /// Errors: `Short`.
     pub fn check_norm(&self, params: &Params) -> Result<(), ClueError> {
         let p = params.p();
-        let norm: f64 = self.a.iter().map(|&x| (p.to_centered(x.into()) as f64).powi(2)).sum();
+        let norm: f64 = self
+            .a
+            .iter()
+            .map(|&x| (p.to_centered(x.into()) as f64).powi(2))
+            .sum();
         let q = p.value() as f64;
-        let least = 0.65 * self.a.len() as f64 * q * q / 12.0;
+        // Norms of fewer coordinates scatter more.
+        let share = if self.a.len() >= 1024 { 0.65 } else { 0.25 };
+        let least = share * self.a.len() as f64 * q * q / 12.0;
         match norm < least {
             true => Err(ClueError::Short { norm, least }),
             false => Ok(()),
@@ -192,7 +212,10 @@ impl ClueKey {
         let (header, body) = frame::read_frame(&mut &bytes[..], Kind::ClueKey, 1 << 20)?;
         header.expect_params(params.name())?;
         if body.len() != expected {
-            return Err(ClueError::Length { expected, found: body.len() });
+            return Err(ClueError::Length {
+                expected,
+                found: body.len(),
+            });
         }
         if body[0] != PLAIN {
             return Err(ClueError::Kind { found: body[0] });

@@ -1,7 +1,9 @@
 //! The detector's key and its file.
 
 use crate::Params;
-use crate::frame::{FrameError, FrameHeader, FrameReader, FrameWriter, Kind, pack_bits, packed_len, unpack_bits};
+use crate::frame::{
+    FrameError, FrameHeader, FrameReader, FrameWriter, Kind, pack_bits, packed_len, unpack_bits,
+};
 use omr_bgv::{Ciphertext, GaloisKey};
 use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
 use omr_rlwe::{KeyShape, Rlwe, SwitchingKey, mask};
@@ -157,7 +159,9 @@ impl DetectionKey {
     pub fn body_bytes(params: &Params) -> u64 {
         let part = |part: &Part| {
             let (ring, basis, count) = part.bodies(params);
-            (0..basis.len()).map(|i| row_bytes(ring, basis.ids()[i]) as u64).sum::<u64>()
+            (0..basis.len())
+                .map(|i| row_bytes(ring, basis.ids()[i]) as u64)
+                .sum::<u64>()
                 * count as u64
         };
         32 + Part::all(params).iter().map(part).sum::<u64>()
@@ -208,13 +212,18 @@ impl DetectionKey {
         let mut frame = FrameReader::read_header(from, Kind::DetectionKey, 1 << 33)?;
         frame.header().expect_params(params.name())?;
         if frame.body_len() != expected {
-            return Err(DetectionKeyError::Length { expected, found: frame.body_len() });
+            return Err(DetectionKeyError::Length {
+                expected,
+                found: frame.body_len(),
+            });
         }
         let mut seed = [0; 32];
         frame.read_exact(&mut seed)?;
         let mut read = |part: Part| -> Result<Vec<Poly<Eval>>, DetectionKeyError> {
             let (ring, basis, count) = part.bodies(params);
-            (0..count).map(|_| read_poly(ring, &basis, &mut frame)).collect()
+            (0..count)
+                .map(|_| read_poly(ring, &basis, &mut frame))
+                .collect()
         };
         let switching = |part: Part, bodies| {
             let (ring, shape) = part.shape(params);
@@ -235,10 +244,26 @@ impl DetectionKey {
             .map(|level| Ok(galois(Part::Merge(level), read(Part::Merge(level))?)))
             .collect::<Result<_, DetectionKeyError>>()?;
         let c0 = read(Part::Secret)?.remove(0);
-        let c1 = mask(&params.ring, params.chain.basis(0), &seed, &[Part::Secret.index()]);
+        let c1 = mask(
+            &params.ring,
+            params.chain.basis(0),
+            &seed,
+            &[Part::Secret.index()],
+        );
         let secret = Ciphertext::new(Rlwe { c0, c1 }, 0, 1);
         let id = frame.finish()?.key_id;
-        Ok(Self { id, seed, step, giant, product, descent, turn, swap, merge, secret })
+        Ok(Self {
+            id,
+            seed,
+            step,
+            giant,
+            product,
+            descent,
+            turn,
+            swap,
+            merge,
+            secret,
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{DigestPlan, Params, PlanError, Sealing};
 /// Bits of a mask coefficient: rounding it adds `sqrt(n' / 18) 2^-30` of the modulus to the noise.
 pub const MASK_BITS: u32 = 30;
 
-/// Bits of a body coefficient: half a unit of rounding is a quarter of a symbol's step.
+/// Bits of a body coefficient: rounding it moves a sum by at most 0.19 of a symbol's step.
 pub const BODY_BITS: u32 = 21;
 
 /// A digest that cannot be used.
@@ -24,6 +24,12 @@ pub enum DigestError {
     Scheme {
         /// The number.
         found: u8,
+    },
+    /// A digest of indices that announces payloads.
+    #[error("expected payloads of 0 bytes in a digest of indices, found {found}")]
+    IndexPayload {
+        /// Bytes of a payload.
+        found: u32,
     },
     /// The file's length does not fit what its header announces.
     #[error("expected a digest of {expected} bytes, found {found}")]
@@ -90,10 +96,11 @@ impl DigestHeader {
     fn decode(params: &Params, key_id: [u8; 16], body: &[u8]) -> Result<Self, DigestError> {
         let word = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("in range"));
         let half = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().expect("in range"));
-        let payload = match body[0] {
-            SOPHOMR => Some(half(37) as usize),
-            SOPHOMD => None,
-            found => return Err(DigestError::Scheme { found }),
+        let payload = match (body[0], half(37)) {
+            (SOPHOMR, bytes) => Some(bytes as usize),
+            (SOPHOMD, 0) => None,
+            (SOPHOMD, found) => return Err(DigestError::IndexPayload { found }),
+            (found, _) => return Err(DigestError::Scheme { found }),
         };
         Ok(Self {
             key_id,
@@ -102,30 +109,23 @@ impl DigestHeader {
             plan: DigestPlan::new(params, word(17)..word(25), half(33) as usize, payload)?,
         })
     }
-
-    /// Bytes of the ciphertexts of one round of one group, one by one.
-    fn shapes(&self, params: &Params) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let plan = self.plan.clone();
-        let mask = params.small.n();
-        let per_group = plan.rounds() * plan.ciphertexts();
-        (0..plan.groups() * per_group).map(move |i| {
-            let within = i % per_group;
-            let (round, ct) = (within / plan.ciphertexts(), within % plan.ciphertexts());
-            (mask, plan.exponents(round).len() * plan.symbols_of(ct).len())
-        })
-    }
 }
 
 impl Digest {
     /// Bytes of the file's body.
-    fn body_bytes(header: &DigestHeader, params: &Params) -> u64 {
+    fn body_bytes(plan: &DigestPlan, params: &Params) -> u64 {
         let packed = |count, bits| packed_len(count, bits).expect("rows fit memory") as u64;
-        let groups = header.plan.groups();
-        let one_group = header
-            .shapes(params)
-            .take(header.plan.rounds() * header.plan.ciphertexts())
-            .map(|(mask, body)| packed(mask, MASK_BITS) + packed(body, BODY_BITS));
-        FIXED_BYTES as u64 + one_group.sum::<u64>() * groups as u64
+        let mask = packed(params.small.n(), MASK_BITS);
+        let ciphertext = |round, ct| mask + packed(plan.kept_len(round, ct), BODY_BITS);
+        let of_round = |round| {
+            (0..plan.ciphertexts())
+                .map(|ct| ciphertext(round, ct))
+                .sum::<u64>()
+        };
+        // Rounds but the last are alike, groups too: no long loop on the word of a header.
+        let last = plan.rounds() - 1;
+        let group = last as u64 * of_round(0) + of_round(last);
+        FIXED_BYTES as u64 + group * plan.groups() as u64
     }
 
     /// The file.
@@ -145,17 +145,20 @@ impl Digest {
 
     /// Reads the file.
     ///
-    /// Errors: `Frame` (damage, another kind of file, other parameters), `Scheme`, `Sealing`,
-    /// `Plan`, `Length`.
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `Scheme`, `IndexPayload`,
+    /// `Sealing`, `Plan`, `Length`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, DigestError> {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Digest, 1 << 33)?;
         file.expect_params(params.name())?;
         let found = body.len() as u64;
         if body.len() < FIXED_BYTES {
-            return Err(DigestError::Length { expected: FIXED_BYTES as u64, found });
+            return Err(DigestError::Length {
+                expected: FIXED_BYTES as u64,
+                found,
+            });
         }
         let header = DigestHeader::decode(params, file.key_id, &body)?;
-        let expected = Self::body_bytes(&header, params);
+        let expected = Self::body_bytes(&header.plan, params);
         if expected != found {
             return Err(DigestError::Length { expected, found });
         }
@@ -167,12 +170,17 @@ impl Digest {
             unpack_bits(bytes, bits, &mut out)?;
             Ok(out)
         };
-        let ciphertexts = header
-            .shapes(params)
-            .map(|(mask, body)| {
-                Ok(PackedCiphertext { mask: take(mask, MASK_BITS)?, body: take(body, BODY_BITS)? })
-            })
-            .collect::<Result<_, DigestError>>()?;
-        Ok(Self { header, ciphertexts })
+        let mut ciphertexts = Vec::new();
+        for _ in 0..header.plan.groups() {
+            for (round, ct) in header.plan.positions() {
+                let mask = take(params.small.n(), MASK_BITS)?;
+                let body = take(header.plan.kept_len(round, ct), BODY_BITS)?;
+                ciphertexts.push(PackedCiphertext { mask, body });
+            }
+        }
+        Ok(Self {
+            header,
+            ciphertexts,
+        })
     }
 }

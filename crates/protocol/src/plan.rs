@@ -84,11 +84,17 @@ impl DigestPlan {
         payload_bytes: Option<usize>,
     ) -> Result<Self, PlanError> {
         if range.start >= range.end {
-            return Err(PlanError::EmptyRange { start: range.start, end: range.end });
+            return Err(PlanError::EmptyRange {
+                start: range.start,
+                end: range.end,
+            });
         }
         let limit = 1 << 32;
         if range.end - range.start > limit {
-            return Err(PlanError::LongRange { limit, found: range.end - range.start });
+            return Err(PlanError::LongRange {
+                limit,
+                found: range.end - range.start,
+            });
         }
         if !(1..=MAX_BOUND).contains(&bound) {
             return Err(PlanError::Bound { found: bound });
@@ -163,15 +169,17 @@ impl DigestPlan {
 
     /// The messages of a batch.
     pub fn batch(&self, batch: usize) -> Range<u64> {
-        let start = self.range.start + (batch * self.slots) as u64;
-        start..(start + self.slots as u64).min(self.range.end)
+        let slots = self.slots as u64;
+        let start = self.range.start + batch as u64 * slots;
+        // A range may end at the last index there is.
+        start..start.saturating_add(slots).min(self.range.end)
     }
 
     /// The message at a slot of a batch of a group; `None` past the end of the range.
     pub fn message(&self, group: usize, batch: usize, slot: usize) -> Option<u64> {
-        let batch = group * self.batches_in_group + batch;
-        let message = self.range.start + (batch * self.slots + slot) as u64;
-        (batch < self.batches() && message < self.range.end).then_some(message)
+        let batch = (group * self.batches_in_group + batch) as u64;
+        let offset = batch * self.slots as u64 + slot as u64;
+        (offset < self.range.end - self.range.start).then(|| self.range.start + offset)
     }
 
     /// Rounds: sets of `width` exponents.
@@ -193,6 +201,17 @@ impl DigestPlan {
     pub fn symbols_of(&self, ciphertext: usize) -> Range<usize> {
         let start = ciphertext * self.stride();
         start..(start + self.stride()).min(self.symbols)
+    }
+
+    /// Round and place in it of each ciphertext of a group, in order.
+    pub fn positions(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let (rounds, ciphertexts) = (self.rounds(), self.ciphertexts());
+        (0..rounds).flat_map(move |round| (0..ciphertexts).map(move |ct| (round, ct)))
+    }
+
+    /// How many body coefficients are kept of a ciphertext.
+    pub fn kept_len(&self, round: usize, ciphertext: usize) -> usize {
+        self.exponents(round).len() * self.symbols_of(ciphertext).len()
     }
 
     /// Body coefficients kept of a ciphertext, exponent by exponent, symbol by symbol.

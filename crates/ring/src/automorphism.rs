@@ -18,7 +18,7 @@ impl SlotOrder {
         for column in 0..n / 2 {
             position[column] = position_of(exponent, n);
             position[column + n / 2] = position_of(2 * n - exponent, n);
-            exponent = exponent * 5 & mask;
+            exponent = (exponent * 5) & mask;
         }
         Self { n, position }
     }
@@ -57,14 +57,14 @@ impl Automorphism {
     pub fn new(n: usize, g: usize) -> Self {
         assert!(g % 2 == 1, "an automorphism's exponent is odd");
         let mask = 2 * n - 1;
-        let index = (0..n).map(|j| position_of(exponent_at(j, n) * (g & mask) & mask, n)).collect();
+        let index = (0..n).map(|j| position_of((exponent_at(j, n) * (g & mask)) & mask, n)).collect();
         Self { g: g & mask, index }
     }
 
     /// The exponent of the rotation of slot rows to the left by `steps`: `5^steps` modulo 2n.
     pub fn rotation(n: usize, steps: usize) -> usize {
         let mask = 2 * n - 1;
-        (0..steps % (n / 2)).fold(1, |g, _| g * 5 & mask)
+        (0..steps % (n / 2)).fold(1, |g, _| (g * 5) & mask)
     }
 
     /// The exponent that swaps the two slot rows.

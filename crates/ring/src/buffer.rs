@@ -1,17 +1,18 @@
+use std::collections::VecDeque;
 use std::sync::Mutex;
 use zeroize::Zeroize;
 
 /// Words below which the allocator serves as well.
 const POOLED_FROM: usize = 1 << 16;
 
-/// Most words that the pool keeps: 256 MiB.
-const POOL_WORDS: usize = 1 << 25;
+/// Most words that the pool keeps: 384 MiB. Beyond, those unused for longest go.
+const POOL_WORDS: usize = 48 << 20;
 
 /// Rows that were used before: fresh pages cost more than the arithmetic on them.
-static POOL: Mutex<Pool> = Mutex::new(Pool { buffers: Vec::new(), words: 0 });
+static POOL: Mutex<Pool> = Mutex::new(Pool { buffers: VecDeque::new(), words: 0 });
 
 struct Pool {
-    buffers: Vec<Vec<u64>>,
+    buffers: VecDeque<Vec<u64>>,
     words: usize,
 }
 
@@ -51,7 +52,7 @@ fn take(len: usize) -> Option<Vec<u64>> {
     let best = (0..pool.buffers.len())
         .filter(|&i| fits(&pool.buffers[i]))
         .min_by_key(|&i| pool.buffers[i].capacity())?;
-    let mut words = pool.buffers.swap_remove(best);
+    let mut words = pool.buffers.remove(best)?;
     pool.words -= words.capacity();
     drop(pool);
     words.resize(len, 0);
@@ -64,12 +65,18 @@ impl Drop for Buffer {
         if words.capacity() < POOLED_FROM {
             return;
         }
-        if let Ok(mut pool) = POOL.lock()
-            && pool.words + words.capacity() <= POOL_WORDS
-        {
+        let mut old = Vec::new();
+        if let Ok(mut pool) = POOL.lock() {
             pool.words += words.capacity();
-            pool.buffers.push(words);
+            pool.buffers.push_back(words);
+            while pool.words > POOL_WORDS {
+                let Some(oldest) = pool.buffers.pop_front() else { break };
+                pool.words -= oldest.capacity();
+                old.push(oldest);
+            }
         }
+        // Given back to the system outside the lock.
+        drop(old);
     }
 }
 

@@ -92,7 +92,7 @@ fn sort_network(keys: &mut [u64]) {
         let mut distance = size / 2;
         while distance > 0 {
             for (block, pair) in keys.chunks_mut(2 * distance).enumerate() {
-                let ascending = block * 2 * distance & size == 0;
+                let ascending = (block * 2 * distance) & size == 0;
                 let (low, high) = pair.split_at_mut(distance);
                 for (a, b) in low.iter_mut().zip(high) {
                     let (min, max) = ((*a).min(*b), (*a).max(*b));

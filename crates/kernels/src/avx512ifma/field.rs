@@ -5,10 +5,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::{
-    Modulus,
-    table::{Factor, Twiddles},
-};
+use crate::{Modulus, table::Factor};
 
 /// Eight consecutive residues of a row.
 pub(super) type Block = [u64; 8];
@@ -17,13 +14,14 @@ pub(super) type Block = [u64; 8];
 #[derive(Clone, Copy)]
 pub(super) struct Field {
     pub(super) q: __m512i,
-    pub(super) two_q: __m512i,
+    two_q: __m512i,
     /// `-q`, as a factor (modulo `2^52`) and as a bias.
     pub(super) neg_q: __m512i,
     /// `floor(2^52 / q)`.
     ratio: __m512i,
-    /// All ones. Kept in a register: copying one is free, making one is an instruction.
-    minus_one: __m512i,
+    /// Kept in registers: copying one is free, making one is an instruction.
+    pub(super) minus_one: __m512i,
+    pub(super) one: __m512i,
 }
 
 /// One [`Factor`] in each lane.
@@ -44,22 +42,22 @@ impl Field {
             neg_q: splat(q.wrapping_neg()),
             ratio: splat((1 << 52) / q),
             minus_one: splat(u64::MAX),
+            one: splat(1),
         }
     }
 
-    /// `x - floor(x ratio / 2^52) q`: `[0, 4q)` to `[0, 2q)`, any `x < 2^52` to `[0, 2q)` too.
+    /// Any `x < 2^52` to `[0, 2q)`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn reduce(&self, x: __m512i) -> __m512i {
-        let quotient = _mm512_madd52hi_epu64(_mm512_setzero_si512(), x, self.ratio);
-        _mm512_madd52lo_epu64(x, quotient, self.neg_q)
+        self.reduce_from(_mm512_setzero_si512(), x)
     }
 
-    /// [`Field::reduce`] plus `q`, at no cost: the quotient starts from -1.
+    /// [`Field::reduce`] minus `start` times `q`, at no cost.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    pub(super) fn reduce_plus_q(&self, x: __m512i) -> __m512i {
-        let quotient = _mm512_madd52hi_epu64(self.minus_one, x, self.ratio);
+    pub(super) fn reduce_from(&self, start: __m512i, x: __m512i) -> __m512i {
+        let quotient = _mm512_madd52hi_epu64(start, x, self.ratio);
         _mm512_madd52lo_epu64(x, quotient, self.neg_q)
     }
 

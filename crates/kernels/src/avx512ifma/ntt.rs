@@ -1,7 +1,7 @@
 //! Forward transform: Cooley-Tukey, several levels a pass, depth first.
 //!
 //! Levels form a binary tree of blocks: the block at heap slot `s` (root 1) splits into slots `2s`
-//! and `2s + 1`, and its butterflies take twiddle `s`. A pass takes a block through 1 to 4 levels in
+//! and `2s + 1`, and its butterflies take twiddle `s`. A pass takes a block through 1 to 3 levels in
 //! registers; the last 6 levels of each 64 residues are one pass.
 //!
 //! Lanes stay in `[0, 4q)` with rubbish (see [`super::field`]); for `q < 2^46` they grow by `2q` a
@@ -38,8 +38,8 @@ pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
 /// Levels of the next pass, where `left` levels come before the leaves.
 pub(super) fn pass_levels(left: u32) -> u32 {
     match left {
-        4 | 7 | 8 | 10 | 11 => 4,
         0..=2 => left,
+        4 => 2,
         _ => 3,
     }
 }
@@ -50,10 +50,9 @@ fn descend<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut 
     let levels = pass_levels((block.len() * 8 / LEAF).trailing_zeros());
     match levels {
         0 => return leaf::<LAZY>(f, tw, slot, block),
-        1 => pass::<1, 2, LAZY>(f, tw, slot, block),
-        2 => pass::<2, 4, LAZY>(f, tw, slot, block),
-        3 => pass::<3, 8, LAZY>(f, tw, slot, block),
-        _ => pass::<4, 16, LAZY>(f, tw, slot, block),
+        1 => pass::<2, LAZY>(f, tw, slot, block),
+        2 => pass::<4, LAZY>(f, tw, slot, block),
+        _ => pass::<8, LAZY>(f, tw, slot, block),
     }
     let child_len = block.len() >> levels;
     for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
@@ -61,41 +60,61 @@ fn descend<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut 
     }
 }
 
-/// The butterflies of a pass, in registers, from the first level to the last. A macro because the
-/// unrolled body is too large for the compiler to inline it twice.
+/// The butterflies of a pass, in registers: one line a block, named by its twiddle. Macros because
+/// the body must be unrolled and is too large for the compiler to inline it twice.
 macro_rules! butterflies {
-    ($f:expr, $factors:expr, $x:ident: $r:expr, $k:expr, lazy: $lazy:expr) => {
-        for level in 0..$k {
-            let half = $r >> (level + 1);
-            for i in 0..1 << level {
-                let w = Factors::splat($factors[(1 << level) + i]);
-                for k in 2 * half * i..2 * half * i + half {
-                    ($x[k], $x[k + half]) = butterfly::<{ $lazy }>($f, $x[k], $x[k + half], w);
-                }
-            }
-        }
+    ($f:expr, $w:expr, $x:ident, 2) => {
+        butterflies!($f, $x, $w[1]; 0 1);
+    };
+    ($f:expr, $w:expr, $x:ident, 4) => {
+        butterflies!($f, $x, $w[1]; 0 2, 1 3);
+        butterflies!($f, $x, $w[2]; 0 1);
+        butterflies!($f, $x, $w[3]; 2 3);
+    };
+    ($f:expr, $w:expr, $x:ident, 8) => {
+        butterflies!($f, $x, $w[1]; 0 4, 1 5, 2 6, 3 7);
+        butterflies!($f, $x, $w[2]; 0 2, 1 3);
+        butterflies!($f, $x, $w[3]; 4 6, 5 7);
+        butterflies!($f, $x, $w[4]; 0 1);
+        butterflies!($f, $x, $w[5]; 2 3);
+        butterflies!($f, $x, $w[6]; 4 5);
+        butterflies!($f, $x, $w[7]; 6 7);
+    };
+    ($f:expr, $x:ident, $w:expr; $($i:literal $j:literal),*) => {
+        let w = Factors::splat($w);
+        $(($x[$i], $x[$j]) = butterfly::<LAZY>($f, $x[$i], $x[$j], w);)*
     };
 }
 
-/// `K` levels over a block of `R = 2^K` equal parts.
+/// `log2(R)` levels over a block of `R` equal parts; `R` is 2, 4 or 8.
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn pass<const K: usize, const R: usize, const LAZY: bool>(
+fn pass<const R: usize, const LAZY: bool>(
     f: &Field,
     tw: &Twiddles,
     slot: usize,
     block: &mut [Block],
 ) {
     let stride = block.len() / R;
-    let factors = tw.heap::<R>(slot);
+    let w = tw.heap(slot);
     for j in 0..stride {
-        let mut x = [_mm512_setzero_si512(); R];
-        for (k, x) in x.iter_mut().enumerate() {
+        let mut x = [_mm512_setzero_si512(); 8];
+        for (k, x) in x.iter_mut().enumerate().take(R) {
             // SAFETY: j < stride and k < R, so j + k stride < R stride <= block.len().
             *x = unsafe { load_at(block, j + k * stride) };
         }
-        butterflies!(f, factors, x: R, K, lazy: LAZY);
-        for (k, &x) in x.iter().enumerate() {
+        match R {
+            2 => {
+                butterflies!(f, w, x, 2);
+            }
+            4 => {
+                butterflies!(f, w, x, 4);
+            }
+            _ => {
+                butterflies!(f, w, x, 8);
+            }
+        }
+        for (k, &x) in x.iter().enumerate().take(R) {
             // SAFETY: as above.
             unsafe { store_at(block, j + k * stride, x) };
         }
@@ -115,7 +134,7 @@ fn butterfly<const LAZY: bool>(
     let x = if LAZY {
         _mm512_add_epi64(x, f.q)
     } else {
-        f.reduce_plus_q(x)
+        f.reduce_from(f.minus_one, x)
     };
     let t = f.mul_acc(f.neg_q, y, w);
     (_mm512_add_epi64(x, t), _mm512_sub_epi64(x, t))
@@ -127,12 +146,12 @@ fn leaf<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Bl
     let Some((block, _)) = block.split_first_chunk_mut::<8>() else {
         return;
     };
-    let factors = tw.heap::<8>(slot);
+    let w = tw.heap(slot);
     let mut x = [_mm512_setzero_si512(); 8];
     for i in 0..8 {
         x[i] = load(&block[i]);
     }
-    butterflies!(f, factors, x: 8, 3, lazy: LAZY);
+    butterflies!(f, w, x, 8);
     let lane_factors = LeafFactors::new(tw, slot);
     for (i, pair) in block.as_chunks_mut::<2>().0.iter_mut().enumerate() {
         let (a, b) = lanes::<LAZY>(f, lane_factors.of(i), x[2 * i], x[2 * i + 1]);
@@ -183,7 +202,7 @@ pub(super) struct LeafFactors<'a> {
 
 impl<'a> LeafFactors<'a> {
     /// Of the leaf at heap slot `slot`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(tw: &'a Twiddles, slot: usize) -> Self {
         let rows = [&tw.w[..], &tw.quotient[..]];
         Self {

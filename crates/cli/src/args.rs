@@ -1,0 +1,340 @@
+//! The command line.
+
+mod examples;
+mod span;
+
+pub(crate) use span::Span;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use omr_protocol::Sealing;
+use omr_protocol::params::DEFAULT;
+use omr_protocol::plan::{MAX_BOUND, MAX_PAYLOAD_BYTES};
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+/// Oblivious message retrieval: messages wait on a public board, an untrusted detector finds yours
+/// under encryption, and a short digest holds them.
+#[derive(Parser)]
+#[command(name = "omr", version, after_help = examples::OMR)]
+pub(crate) struct Cli {
+    /// No bars and notes on the terminal; warnings and errors stay
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Make a recipient's keys: secret.key, clue.key (her address) and detection.key
+    #[command(after_help = examples::KEYGEN)]
+    Keygen(Keygen),
+    /// Show the published parameter sets
+    #[command(subcommand, after_help = examples::PARAMS)]
+    Params(ParamsCommand),
+    /// Create and examine boards
+    #[command(subcommand, after_help = examples::BOARD)]
+    Board(BoardCommand),
+    /// Post files to a recipient
+    #[command(after_help = examples::POST)]
+    Post(Post),
+    /// Scan a board with a detection key
+    #[command(after_help = examples::DIGEST)]
+    Digest(Digest),
+    /// Decode a digest into messages
+    #[command(after_help = examples::DECODE)]
+    Decode(Decode),
+    /// Play every part on real transactions and check the outcome
+    #[command(after_help = examples::DEMO)]
+    Demo(Demo),
+    /// Measure
+    #[command(subcommand, after_help = examples::BENCH)]
+    Bench(BenchCommand),
+}
+
+#[derive(Args)]
+pub(crate) struct Keygen {
+    /// Folder for the three files, created where absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
+    /// Replace keys; what was posted to the old ones is lost
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ParamsCommand {
+    /// The names of all sets
+    #[command(after_help = examples::PARAMS)]
+    List {
+        /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Sizes, security, failure rates and moduli of one set
+    #[command(after_help = examples::PARAMS)]
+    Show(ParamsShow),
+}
+
+#[derive(Args)]
+pub(crate) struct ParamsShow {
+    /// Parameter set
+    #[arg(value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) name: String,
+    /// Pertinent messages that the digest may carry
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
+    pub(crate) bound: u32,
+    /// Messages that the digest covers
+    #[arg(long, value_name = "N", default_value_t = 65_536)]
+    pub(crate) messages: u64,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum BoardCommand {
+    /// Create an empty board
+    #[command(after_help = examples::BOARD)]
+    Init(BoardInit),
+    /// Size and configuration
+    #[command(after_help = examples::BOARD)]
+    Stat {
+        /// The board's folder
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check every record and the database under them
+    #[command(after_help = examples::BOARD)]
+    Verify {
+        /// The board's folder
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct BoardInit {
+    /// The board's folder, created where absent
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Bytes of every payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Encryption of payloads: none, hpke-x25519 or x-wing
+    #[arg(long, value_name = "SEALING", default_value_t = Sealing::HpkeX25519)]
+    pub(crate) sealing: Sealing,
+    /// Parameter set of the board's clues
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
+}
+
+#[derive(Args)]
+pub(crate) struct Post {
+    /// The board's folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) board: PathBuf,
+    /// The recipient's address: her clue.key
+    #[arg(long, value_name = "CLUE_KEY")]
+    pub(crate) to: PathBuf,
+    /// Post each file as one payload just as it is (boards with sealing none)
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// Print one JSON object for each file
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Files to post; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Digest {
+    /// The board's folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) board: PathBuf,
+    /// The recipient's detection.key
+    #[arg(long, value_name = "KEY")]
+    pub(crate) detection_key: PathBuf,
+    /// Pertinent messages that the digest may carry
+    #[arg(long, value_name = "K", value_parser = bound())]
+    pub(crate) bound: u32,
+    /// Messages to scan, by index, the end excluded; either end may be left out
+    #[arg(long, value_name = "A..B")]
+    pub(crate) range: Option<Span>,
+    /// Indices without payloads: a smaller digest, sooner
+    #[arg(long)]
+    pub(crate) indices_only: bool,
+    /// Threads to work on; all cores unless given
+    #[arg(long, value_name = "T", value_parser = threads())]
+    pub(crate) threads: Option<u16>,
+    /// File for the digest, replaced if it exists; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Tell the seconds of each stage on standard error
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// Report as one JSON object (on standard error if the digest goes to standard output)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Decode {
+    /// The recipient's secret.key
+    #[arg(long, value_name = "KEY")]
+    pub(crate) secret_key: PathBuf,
+    /// The digest; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) digest: PathBuf,
+    /// Folder for the messages, created where absent; - writes them to standard output
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Payloads just as they stand on the board: not opened, not put together
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// Refuse a digest of a board with another sealing
+    #[arg(long, value_name = "SEALING")]
+    pub(crate) sealing: Option<Sealing>,
+    /// Exit with 1 if any pertinent message could not be opened
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Replace files
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// Messages on the board
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
+    pub(crate) messages: u64,
+    /// Recipients, the one who asks among them
+    #[arg(long, value_name = "R", default_value_t = 20, value_parser = clap::value_parser!(u16).range(2..=1000))]
+    pub(crate) recipients: u16,
+    /// Messages for the one who asks, and her digest's bound
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
+    pub(crate) bound: u32,
+    /// Threads to work on; all cores unless given
+    #[arg(long, value_name = "T", value_parser = threads())]
+    pub(crate) threads: Option<u16>,
+    /// Keep all files in this new folder; a temporary one unless given
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Key generation, digest and decoding on synthetic messages
+    #[command(after_help = examples::BENCH)]
+    Digest(BenchDigest),
+    /// Durable posting, 1,000 messages a transaction
+    #[command(after_help = examples::BENCH)]
+    Post(BenchPost),
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum SchemeName {
+    /// Payloads
+    Sophomr,
+    /// Indices only
+    Sophomd,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchDigest {
+    /// Digests of payloads or of indices
+    #[arg(long, value_enum, default_value_t = SchemeName::Sophomr)]
+    pub(crate) scheme: SchemeName,
+    /// Messages on the board
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
+    pub(crate) messages: u64,
+    /// Pertinent messages among them
+    #[arg(long, value_name = "P", default_value_t = 50)]
+    pub(crate) pertinent: usize,
+    /// Pertinent messages that the digest may carry
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
+    pub(crate) bound: u32,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Threads to work on; all cores unless given
+    #[arg(long, value_name = "T", value_parser = threads())]
+    pub(crate) threads: Option<u16>,
+    /// Everything random follows from it
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
+    /// Runs, each with the next seed
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) runs: u32,
+    /// Do not time the yardstick (only builds with the feature `yardstick` do)
+    #[arg(long)]
+    pub(crate) no_yardstick: bool,
+    /// Print one JSON object a run
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchPost {
+    /// Messages to post
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
+    pub(crate) messages: u64,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
+    /// Folder on the disk to measure; the system's temporary one unless given
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn bound() -> clap::builder::RangedI64ValueParser<u32> {
+    between(1..=MAX_BOUND as i64)
+}
+
+fn payload_bytes() -> clap::builder::RangedI64ValueParser<u32> {
+    between(1..=MAX_PAYLOAD_BYTES as i64)
+}
+
+fn between(range: RangeInclusive<i64>) -> clap::builder::RangedI64ValueParser<u32> {
+    clap::builder::RangedI64ValueParser::new().range(range)
+}
+
+fn threads() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::builder::RangedI64ValueParser::new().range(1..=1024)
+}
+
+/// Up to what one digest covers.
+fn messages() -> clap::builder::RangedU64ValueParser {
+    clap::builder::RangedU64ValueParser::new().range(1..=1 << 32)
+}

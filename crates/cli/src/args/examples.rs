@@ -1,0 +1,95 @@
+//! What stands under the help of each command.
+
+pub(super) const OMR: &str = "\
+Examples:
+  omr keygen --out alice                    her keys; alice/clue.key is her address
+  omr board init board                      an empty board
+  omr post --board board --to alice/clue.key letter.txt
+  omr digest --board board --detection-key alice/detection.key --bound 50 --out digest
+  omr decode --secret-key alice/secret.key --digest digest --out letters
+  omr demo                                  all of it, on 65,536 real transactions
+
+Exit codes:
+  0  success
+  1  failure; the last line on standard error tells why
+  2  wrong usage
+  3  overflow: the digest holds more pertinent messages than its bound; the error names how many
+
+Results go to standard output, warnings and errors to standard error as lines that start with
+`omr: `. Bars and notes appear only if standard error is a terminal.";
+
+pub(super) const KEYGEN: &str = "\
+Examples:
+  omr keygen --out alice
+  omr keygen --out alice --json
+
+Give clue.key to everybody who writes to you, detection.key to the detector you hire, and
+secret.key to nobody. An existing key is replaced only with --force.";
+
+pub(super) const PARAMS: &str = "\
+Examples:
+  omr params list
+  omr params show
+  omr params show sophomr-v1 --bound 512 --messages 524288 --payload-bytes 1024 --json";
+
+pub(super) const BOARD: &str = "\
+Examples:
+  omr board init board
+  omr board init zcash --sealing none --payload-bytes 612
+  omr board init quantum --sealing x-wing --payload-bytes 2048
+  omr board stat board --json
+  omr board verify board
+
+All payloads of a board have one size: shorter files are padded, longer ones split.";
+
+pub(super) const POST: &str = "\
+Examples:
+  omr post --board board --to alice/clue.key letter.txt photo.jpg
+  echo hello | omr post --board board --to alice/clue.key -
+  omr post --board zcash --to alice/clue.key --raw output.bin
+
+Prints the place of each file once it is safely on the disk: `INDEX FILE`, or `FIRST..END FILE`
+for a file in several messages. Up to 1,000 messages a call are posted together, all or none; more
+go in transactions of 1,000. If a later one fails, the lines printed tell what is posted.";
+
+pub(super) const DIGEST: &str = "\
+Examples:
+  omr digest --board board --detection-key alice/detection.key --bound 50 --out digest
+  omr digest --board board --detection-key alice/detection.key --bound 50 --range 65536.. --out -
+  omr digest --board board --detection-key alice/detection.key --bound 50 --indices-only --out d
+
+The digest's size depends on the range, the bound and the payload size, never on what is found.
+The bound holds for each group of up to 12 batches of messages.";
+
+pub(super) const DECODE: &str = "\
+Examples:
+  omr decode --secret-key alice/secret.key --digest digest --out letters
+  omr decode --secret-key alice/secret.key --digest - --out - < digest
+  omr decode --secret-key alice/secret.key --digest digest --raw --out payloads
+
+Writes one file a message, named by the index of its first payload (000123.bin), and prints the
+paths; a digest of indices gives indices.txt. With --out - contents go to standard output, one
+after another in the order of the board.
+
+Anybody can write to an address, and one message of others in 2^26 looks pertinent. So payloads
+that cannot be opened are left out with a warning, and so are files of which parts are missing:
+ask for a digest that covers them all. The exit code is then 0, but 1 if nothing could be opened
+or with --strict. A board with sealing none vouches for nothing: --sealing none says that you
+expect that, --sealing hpke-x25519 refuses it.";
+
+pub(super) const DEMO: &str = "\
+Examples:
+  omr demo
+  omr demo --messages 131072 --bound 100 --dir demo --json
+  omr demo --params insecure-tiny-v1 --messages 2048
+
+Exits with 1 unless every message is retrieved bit for bit, no other is, and neither the board nor
+what the detector has or makes contains the secret key.";
+
+pub(super) const BENCH: &str = "\
+Examples:
+  omr bench digest --scheme sophomr --messages 65536 --pertinent 50 --bound 50 --threads 1 --json
+  omr bench digest --scheme sophomd --runs 20 --json
+  omr bench post --messages 65536 --json
+
+Exits with 1 if a run misses a message, finds one of others or gets a payload wrong.";

@@ -1,0 +1,74 @@
+//! The commands, one module each.
+
+mod bench;
+mod board;
+mod decode;
+mod demo;
+mod digest;
+mod keygen;
+mod params;
+mod post;
+mod source;
+
+use crate::args::{Cli, Command};
+use crate::error::CliError;
+use crate::progress::Ui;
+
+/// Runs the command asked for.
+///
+/// Errors: the command's.
+pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
+    match &cli.command {
+        Command::Keygen(args) => keygen::run(args),
+        Command::Params(command) => params::run(command),
+        Command::Board(command) => board::run(command, ui),
+        Command::Post(args) => post::run(args, ui),
+        Command::Digest(args) => digest::run(args, ui),
+        Command::Decode(args) => decode::run(args, ui),
+        Command::Demo(args) => demo::run(args, ui),
+        Command::Bench(command) => bench::run(command, ui),
+    }
+}
+
+/// Starts the threads that all later work shares; all cores for `None`.
+///
+/// Errors: `Threads`.
+fn start_threads(threads: Option<u16>) -> Result<(), CliError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into());
+    Ok(pool.build_global()?)
+}
+
+/// The additional data of a sealed payload: it opens on this board and nowhere else.
+fn seal_context(board_id: &[u8; 16], params: &str) -> Vec<u8> {
+    [&board_id[..], params.as_bytes()].concat()
+}
+
+/// A number with commas between thousands.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_stand_between_thousands() {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(thousands(number), text);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+use crate::args::{BoardCommand, BoardInit};
+use crate::error::{CliError, InputError, chain};
+use crate::io;
+use crate::progress::Ui;
+use omr_board::{Board, BoardConfig, BoardError, Stat, Structure};
+use omr_detector::Progress;
+use omr_protocol::plan::MAX_PAYLOAD_BYTES;
+use omr_protocol::{Clue, DigestPlan, Params, Sealing};
+use rand_core::Rng;
+use serde::Serialize;
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Report {
+    board_id: String,
+    params: String,
+    sealing: String,
+    messages: u64,
+    clue_bytes: u32,
+    payload_bytes: u32,
+    message_bytes: u64,
+    bytes_on_disk: u64,
+    chunk_messages: u64,
+}
+
+pub(super) fn run(command: &BoardCommand, ui: &Ui) -> Result<(), CliError> {
+    match command {
+        BoardCommand::Init(args) => init(args),
+        BoardCommand::Stat { dir, json } => stat(dir, *json, ui),
+        BoardCommand::Verify { dir } => verify(dir, ui),
+    }
+}
+
+fn init(args: &BoardInit) -> Result<(), CliError> {
+    let params = Params::named(&args.params)?;
+    create(
+        &args.dir,
+        &params,
+        args.sealing,
+        args.payload_bytes as usize,
+    )?;
+    Ok(())
+}
+
+/// Creates a board after checking that its payloads can be sealed and digested.
+///
+/// Errors: `PayloadBytes`, `Plan`, `Input`.
+pub(super) fn create(
+    dir: &Path,
+    params: &Params,
+    sealing: Sealing,
+    payload_bytes: usize,
+) -> Result<Board, CliError> {
+    DigestPlan::new(params, 0..1, 1, Some(payload_bytes))?;
+    let least = sealing.overhead() + 1;
+    if payload_bytes < least {
+        return Err(CliError::PayloadBytes {
+            sealing,
+            least,
+            found: payload_bytes,
+        });
+    }
+    const { assert!(MAX_PAYLOAD_BYTES <= u32::MAX as usize) };
+    let mut board_id = [0; 16];
+    omr_client::os_rng().fill_bytes(&mut board_id);
+    let config = BoardConfig {
+        board_id,
+        params_id: params.name().to_owned(),
+        sealing: sealing.name().to_owned(),
+        clue_bytes: Clue::bytes(params) as u32,
+        payload_bytes: payload_bytes as u32,
+    };
+    Board::create(dir, &config)
+        .map_err(InputError::from)
+        .map_err(CliError::input(dir))
+}
+
+/// Opens a board for reading; where a writer crashed, recovers it first.
+///
+/// Errors: `Input`.
+pub(super) fn open(dir: &Path, ui: &Ui) -> Result<Board, CliError> {
+    let opened = match Board::open_read_only(dir) {
+        Err(BoardError::NeedsRecovery { .. }) => Board::open(dir).and_then(|board| {
+            drop(board);
+            ui.warn(&format!(
+                "{}: recovered from a post that did not end",
+                dir.display()
+            ));
+            Board::open_read_only(dir)
+        }),
+        other => other,
+    };
+    opened
+        .map_err(InputError::from)
+        .map_err(CliError::input(dir))
+}
+
+fn stat(dir: &Path, json: bool, ui: &Ui) -> Result<(), CliError> {
+    let board = open(dir, ui)?;
+    let stat = board
+        .stat()
+        .map_err(InputError::from)
+        .map_err(CliError::input(dir))?;
+    let report = Report::new(stat);
+    match json {
+        true => io::print_json(&report),
+        false => io::print(&report.text()),
+    }
+}
+
+impl Report {
+    fn new(stat: Stat) -> Self {
+        Self {
+            board_id: io::hex(&stat.config.board_id),
+            params: stat.config.params_id,
+            sealing: stat.config.sealing,
+            messages: stat.messages,
+            clue_bytes: stat.config.clue_bytes,
+            payload_bytes: stat.config.payload_bytes,
+            message_bytes: stat.message_bytes,
+            bytes_on_disk: stat.bytes_on_disk,
+            chunk_messages: stat.chunk_messages,
+        }
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "board          {}\nparameters     {}\nsealing        {}\nmessages       {}\n\
+             clue bytes     {}\npayload bytes  {}\nbytes in all   {}\nbytes on disk  {}\n",
+            self.board_id,
+            self.params,
+            self.sealing,
+            super::thousands(self.messages),
+            self.clue_bytes,
+            self.payload_bytes,
+            super::thousands(self.message_bytes),
+            super::thousands(self.bytes_on_disk),
+        )
+    }
+}
+
+fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
+    let board = open(dir, ui)?;
+    let bar = ui.bar();
+    bar.stage("verify", board.len());
+    let mut seen = 0;
+    let mut progress = |done, _| {
+        bar.advance(done - seen);
+        seen = done;
+    };
+    let report = board.verify(&mut progress);
+    drop(bar);
+    let report = report
+        .map_err(InputError::from)
+        .map_err(CliError::input(dir))?;
+    if report.is_sound() {
+        let messages = super::thousands(report.messages);
+        return io::print(&format!("sound: {messages} messages\n"));
+    }
+    for fault in &report.faults {
+        ui.line(&format!("omr: {}", chain(fault)));
+    }
+    match &report.structure {
+        Structure::Damaged(error) => ui.line(&format!("omr: {}", chain(error))),
+        Structure::Inconsistent => ui.line("omr: the database under the board contradicts itself"),
+        _ => {}
+    }
+    let unsound = InputError::Unsound {
+        bad: report.bad_messages,
+        messages: report.messages,
+    };
+    Err(CliError::input(dir)(unsound))
+}

@@ -1,0 +1,234 @@
+mod cast;
+mod report;
+mod scan;
+
+use crate::args::Demo;
+use crate::commands::source::BoardSource;
+use crate::commands::{board, keygen};
+use crate::error::{CliError, InputError};
+use crate::io::{self, Framed};
+use crate::progress::Ui;
+use cast::{Cast, Posting};
+use omr_bench::{peak_rss_bytes, yardstick_us};
+use omr_client::{Recipient, Retrieved};
+use omr_detector::{Detector, Stages};
+use omr_protocol::frame::Kind;
+use omr_protocol::{Clue, Digest, DigestPlan, Params, Sealing};
+use omr_testkit::{RealPayloads, real_payloads};
+use report::{Outcome, Report};
+use scan::Check;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A Zcash output's ephemeral key and ciphertext.
+const PAYLOAD_BYTES: usize = 612;
+
+/// The files of the demonstration.
+struct Stage {
+    recipient: PathBuf,
+    board: PathBuf,
+    digest: PathBuf,
+    /// Removes them in the end, unless they are to be kept.
+    _temporary: Option<tempfile::TempDir>,
+}
+
+/// What the detector did.
+struct Detection {
+    load_s: f64,
+    stages: Stages,
+    yardstick_us: Option<f64>,
+    /// Of the process until then, the other parties' parts included.
+    peak_rss_bytes: u64,
+}
+
+pub(super) fn run(args: &Demo, ui: &Ui) -> Result<(), CliError> {
+    let pertinent = args.bound as usize;
+    if pertinent as u64 > args.messages {
+        return Err(CliError::Pertinent {
+            messages: args.messages,
+            found: pertinent,
+        });
+    }
+    super::start_threads(args.threads)?;
+    let params = Params::named(&args.params)?;
+    let payloads = real_payloads(PAYLOAD_BYTES)?;
+    let stage = Stage::new(args.dir.as_deref())?;
+    ui.note("recipient: making keys");
+    let cast = Cast::new(&params, args, &stage.recipient)?;
+    let posting = cast.post(&params, &payloads, &stage.board, ui)?;
+    let detection = detect(args, ui, &params, &stage)?;
+    let (retrieved, decode_s) = decode(&params, &stage)?;
+    ui.note("checking payloads, and the detector's files for the secret key");
+    let checks = scan::check(&params, &stage.recipient, &stage.board, &stage.digest)?;
+    let outcome = Outcome::new(&cast, &payloads, &retrieved);
+    let facts = Facts {
+        cast,
+        posting,
+        detection,
+        decode_s,
+        outcome,
+        checks,
+    };
+    tell(args, &report(args, &params, &payloads, &stage, facts)?)
+}
+
+/// What the parts of the demonstration gave.
+struct Facts {
+    cast: Cast,
+    posting: Posting,
+    detection: Detection,
+    decode_s: f64,
+    outcome: Outcome,
+    checks: Vec<Check>,
+}
+
+fn report(
+    args: &Demo,
+    params: &Params,
+    payloads: &RealPayloads,
+    stage: &Stage,
+    facts: Facts,
+) -> Result<Report, CliError> {
+    let spec = params.spec();
+    let Facts {
+        cast,
+        posting,
+        detection,
+        ..
+    } = facts;
+    Ok(Report {
+        params: params.name(),
+        security_bits: spec.security_bits,
+        miss_log2: spec.miss_log2(),
+        false_positive_log2: spec.false_positive_log2(),
+        messages: args.messages,
+        recipients: args.recipients,
+        pertinent: cast.pertinent.len(),
+        bound: args.bound as usize,
+        payload_bytes: PAYLOAD_BYTES,
+        threads: rayon::current_num_threads(),
+        kernels: params.ring.kernels().name(),
+        sources: report::sources(payloads),
+        records: payloads.cycle(),
+        keygen_s: cast.keygen_s,
+        addresses_s: cast.addresses_s,
+        secret_key_bytes: size(&stage.recipient.join(keygen::SECRET_KEY))?,
+        clue_key_bytes: size(&stage.recipient.join(keygen::CLUE_KEY))?,
+        detection_key_bytes: size(&stage.recipient.join(keygen::DETECTION_KEY))?,
+        clue_bytes: Clue::bytes(params),
+        clues_s: posting.clues_s,
+        append_s: posting.append_s,
+        board_bytes: posting.board_bytes,
+        load_s: detection.load_s,
+        digest_s: detection.stages.total(),
+        stages: detection.stages.seconds().iter().copied().collect(),
+        yardstick_us: detection.yardstick_us,
+        digest_ntts: detection
+            .yardstick_us
+            .map(|us| detection.stages.total() * 1e6 / us),
+        digest_bytes: size(&stage.digest)?,
+        decode_s: facts.decode_s,
+        peak_rss_bytes: detection.peak_rss_bytes,
+        outcome: facts.outcome,
+        checks: facts.checks,
+    })
+}
+
+fn tell(args: &Demo, report: &Report) -> Result<(), CliError> {
+    match args.json {
+        true => io::print_json(report)?,
+        false => io::print(&report.text())?,
+    }
+    let Outcome {
+        payloads_exact: exact,
+        false_positives,
+        ..
+    } = report.outcome;
+    let expected = report.pertinent;
+    match exact == expected && false_positives == 0 {
+        true => Ok(()),
+        false => Err(CliError::Inexact {
+            expected,
+            exact,
+            false_positives,
+        }),
+    }
+}
+
+impl Stage {
+    fn new(dir: Option<&Path>) -> Result<Self, CliError> {
+        let (dir, temporary) = match dir {
+            Some(dir) => (dir.to_owned(), None),
+            None => {
+                let made = tempfile::Builder::new().prefix("omr-demo-").tempdir();
+                let made = made.map_err(|error| CliError::write(std::env::temp_dir(), error))?;
+                (made.path().to_owned(), Some(made))
+            }
+        };
+        let recipient = dir.join("recipient");
+        keygen::create_folder(&recipient)?;
+        let (board, digest) = (dir.join("board"), dir.join("digest"));
+        Ok(Self {
+            recipient,
+            board,
+            digest,
+            _temporary: temporary,
+        })
+    }
+}
+
+fn size(path: &Path) -> Result<u64, CliError> {
+    let metadata = fs::metadata(path).map_err(InputError::from);
+    Ok(metadata.map_err(CliError::input(path))?.len())
+}
+
+/// The detector's part: it opens only the board and the detection key.
+fn detect(
+    args: &Demo,
+    ui: &Ui,
+    params: &Arc<Params>,
+    stage: &Stage,
+) -> Result<Detection, CliError> {
+    ui.note("detector: scanning the board under encryption");
+    let start = Instant::now();
+    let key = Framed::open(
+        &stage.recipient.join(keygen::DETECTION_KEY),
+        Kind::DetectionKey,
+    )?;
+    let detector = Detector::new(params.clone(), io::read_detection_key(key, params)?);
+    let load_s = start.elapsed().as_secs_f64();
+    let board = board::open(&stage.board, ui)?;
+    let mut source = BoardSource::new(&board, params).map_err(CliError::input(&stage.board))?;
+    let bound = args.bound as usize;
+    let plan = DigestPlan::new(params, 0..args.messages, bound, Some(PAYLOAD_BYTES))?;
+    let before = yardstick_us();
+    let bar = ui.bar();
+    let board_id = board.config().board_id;
+    let output = detector.digest(&mut source, &plan, board_id, Sealing::None, &bar);
+    drop(bar);
+    let output = output?;
+    let yardstick_us = before.zip(yardstick_us()).map(|(a, b)| (a + b) / 2.0);
+    let bytes = output.digest.to_bytes(params);
+    let bytes = bytes.map_err(|error| CliError::write(&stage.digest, error))?;
+    io::write_result(&stage.digest, &bytes)?;
+    Ok(Detection {
+        load_s,
+        stages: output.stages,
+        yardstick_us,
+        peak_rss_bytes: peak_rss_bytes(),
+    })
+}
+
+/// The recipient's part: it opens only her secret key and the digest.
+fn decode(params: &Params, stage: &Stage) -> Result<(Vec<Retrieved>, f64), CliError> {
+    let secret = Framed::open(&stage.recipient.join(keygen::SECRET_KEY), Kind::SecretKey)?;
+    let secret = io::read_secret_key(secret, params)?;
+    let bytes = Framed::open(&stage.digest, Kind::Digest)?.bytes()?;
+    let recipient = Recipient::new(params, &secret);
+    let start = Instant::now();
+    let digest = Digest::from_bytes(params, &bytes).map_err(InputError::from);
+    let retrieved = recipient.decode(&digest.map_err(CliError::input(&stage.digest))?)?;
+    Ok((retrieved, start.elapsed().as_secs_f64()))
+}

@@ -1,0 +1,166 @@
+//! Looks for the secret key where it must not be.
+
+use crate::commands::keygen::{CLUE_KEY, DETECTION_KEY, SECRET_KEY};
+use crate::error::{CliError, InputError};
+use crate::io::{Framed, read_secret_key};
+use memchr::memmem::Finder;
+use omr_client::SecretKey;
+use omr_client::seal::SEAL_SECRET_BYTES;
+use omr_protocol::Params;
+use omr_protocol::frame::{Kind, pack_bits, packed_len, unpack_bits};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::fs;
+use std::path::Path;
+use zeroize::Zeroizing;
+
+/// Ways in which a ternary secret is written: two bits a coefficient, residues modulo p, bytes,
+/// 64-bit words.
+pub(super) const ENCODINGS: usize = 4;
+
+/// Coefficients of one piece: too many to occur by chance.
+const PIECE: usize = 256;
+
+/// At the end of every file.
+const CHECKSUM_BYTES: usize = 32;
+
+/// A file that was searched.
+#[derive(Serialize)]
+pub(super) struct Check {
+    pub(super) place: &'static str,
+    pub(super) bytes: u64,
+    pub(super) pieces: usize,
+}
+
+/// Bytes that must not occur, and the secret they are of.
+struct Piece {
+    secret: &'static str,
+    bytes: Zeroizing<Vec<u8>>,
+}
+
+/// Searches all that the board and the detector have or make.
+///
+/// Errors: `Leak`, `Input`.
+pub(super) fn check(
+    params: &Params,
+    recipient: &Path,
+    board: &Path,
+    digest: &Path,
+) -> Result<Vec<Check>, CliError> {
+    let path = recipient.join(SECRET_KEY);
+    let secret = read_secret_key(Framed::open(&path, Kind::SecretKey)?, params)?;
+    let pieces = pieces(params, &secret).map_err(CliError::input(path))?;
+    let board = board.join(omr_board::format::FILE_NAME);
+    let places = [
+        ("the board", board.as_path()),
+        ("clue.key", &recipient.join(CLUE_KEY)),
+        ("detection.key", &recipient.join(DETECTION_KEY)),
+        ("the digest", digest),
+    ];
+    places
+        .into_iter()
+        .map(|(place, path)| search(&pieces, place, path))
+        .collect()
+}
+
+fn search(pieces: &[Piece], place: &'static str, path: &Path) -> Result<Check, CliError> {
+    let bytes = fs::read(path)
+        .map_err(InputError::from)
+        .map_err(CliError::input(path))?;
+    match leak(pieces, &bytes) {
+        Some(secret) => Err(CliError::Leak { place, secret }),
+        None => Ok(Check {
+            place,
+            bytes: bytes.len() as u64,
+            pieces: pieces.len(),
+        }),
+    }
+}
+
+fn leak(pieces: &[Piece], bytes: &[u8]) -> Option<&'static str> {
+    let found = |piece: &&Piece| Finder::new(&**piece.bytes).find(bytes).is_some();
+    pieces.par_iter().find_any(found).map(|piece| piece.secret)
+}
+
+/// Start, middle and end of both ternary secrets in every encoding, and both halves of the seed.
+fn pieces(params: &Params, secret: &SecretKey) -> Result<Vec<Piece>, InputError> {
+    let file = secret.to_bytes(params)?;
+    // The small ring's secret, the seed and the checksum end the file.
+    let end = file.len() - CHECKSUM_BYTES;
+    let seed = end - SEAL_SECRET_BYTES;
+    let mut small = Zeroizing::new(vec![0; params.spec().small_n]);
+    let small_bytes = packed_len(small.len(), 2).unwrap_or(0);
+    unpack_bits(&file[seed - small_bytes..seed], 2, &mut small)?;
+    let small = Zeroizing::new(
+        small
+            .iter()
+            .map(|&word| word as i64 - 1)
+            .collect::<Vec<_>>(),
+    );
+    let mut pieces = Vec::new();
+    for (name, coeffs) in [
+        ("clue secret", secret.clue_secret().coeffs()),
+        ("small ring's secret", &small),
+    ] {
+        let length = PIECE.min(coeffs.len());
+        let last = coeffs.len() - length;
+        for start in [0, last / 2 / length * length, last] {
+            let encoded = encodings(params, &coeffs[start..start + length]);
+            pieces.extend(encoded.map(|bytes| Piece {
+                secret: name,
+                bytes,
+            }));
+        }
+    }
+    for half in file[seed..end].chunks(SEAL_SECRET_BYTES / 2) {
+        pieces.push(Piece {
+            secret: "sealing seed",
+            bytes: Zeroizing::new(half.to_vec()),
+        });
+    }
+    Ok(pieces)
+}
+
+fn encodings(params: &Params, coeffs: &[i64]) -> [Zeroizing<Vec<u8>>; ENCODINGS] {
+    let packed = |words: Vec<u64>, bits| {
+        let (words, mut out) = (Zeroizing::new(words), Zeroizing::new(Vec::new()));
+        pack_bits(&words, bits, &mut out);
+        out
+    };
+    let p = params.p();
+    [
+        packed(coeffs.iter().map(|&c| (c + 1) as u64).collect(), 2),
+        packed(coeffs.iter().map(|&c| p.from_i64(c)).collect(), p.bits()),
+        Zeroizing::new(coeffs.iter().map(|&c| c as u8).collect()),
+        Zeroizing::new(coeffs.iter().flat_map(|c| c.to_le_bytes()).collect()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_secret_is_found_where_it_lies_open() {
+        let params = Params::named("insecure-tiny-v1").unwrap();
+        let keys = omr_client::keygen(&params, &mut omr_client::os_rng());
+        let pieces = pieces(&params, &keys.secret).unwrap();
+        let file = keys.secret.to_bytes(&params).unwrap();
+        for secret in ["clue secret", "small ring's secret", "sealing seed"] {
+            let of_it: Vec<_> = pieces
+                .iter()
+                .filter(|piece| piece.secret == secret)
+                .collect();
+            let open = of_it
+                .iter()
+                .filter(|piece| Finder::new(&**piece.bytes).find(&file).is_some());
+            assert!(open.count() >= 2, "{secret}");
+            for piece in of_it {
+                let around = [&[7; 100][..], &piece.bytes, &[9; 100]].concat();
+                assert_eq!(leak(&pieces, &around), Some(secret));
+            }
+        }
+        let clean = keys.clue.to_bytes(&params).unwrap();
+        assert_eq!(leak(&pieces, &clean), None);
+    }
+}

@@ -1,0 +1,233 @@
+use crate::args::{ParamsCommand, ParamsShow};
+use crate::error::CliError;
+use crate::io;
+use omr_protocol::clue::SEAL_PUBLIC_BYTES;
+use omr_protocol::digest::{BODY_BITS, MASK_BITS};
+use omr_protocol::frame::{FrameHeader, Kind, packed_len};
+use omr_protocol::{
+    Clue, ClueKey, DetectionKey, Digest, DigestHeader, DigestPlan, Params, ParamsSpec, Sealing,
+};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Listed {
+    name: &'static str,
+    security_bits: f64,
+    batch: usize,
+    insecure: bool,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    name: &'static str,
+    insecure: bool,
+    security_bits: f64,
+    batch: usize,
+    plaintext_modulus: u64,
+    miss_log2: f64,
+    false_positive_log2: f64,
+    clue_bytes: usize,
+    clue_key_bytes: usize,
+    detection_key_bytes: u64,
+    messages: u64,
+    bound: u32,
+    payload_bytes: u32,
+    digest_bytes: u64,
+    indices_digest_bytes: u64,
+    key_moduli: Vec<KeyModulus>,
+    level_moduli_log2: Vec<f64>,
+}
+
+#[derive(Serialize)]
+struct KeyModulus {
+    key: &'static str,
+    dimension: usize,
+    weight: Option<usize>,
+    log2: f64,
+}
+
+/// The kinds of key in the order of [`Params::key_moduli`].
+const KEYS: [&str; 4] = [
+    "rotation",
+    "relinearisation",
+    "ring switching",
+    "small ring",
+];
+
+pub(super) fn run(command: &ParamsCommand) -> Result<(), CliError> {
+    match command {
+        ParamsCommand::List { json } => list(*json),
+        ParamsCommand::Show(args) => show(args),
+    }
+}
+
+fn list(json: bool) -> Result<(), CliError> {
+    let listed = |spec: ParamsSpec| Listed {
+        name: spec.name,
+        security_bits: spec.security_bits,
+        batch: spec.n,
+        insecure: spec.insecure,
+    };
+    let sets: Vec<Listed> = ParamsSpec::published().into_iter().map(listed).collect();
+    if json {
+        return io::print_json(&sets);
+    }
+    let line = |set: &Listed| {
+        let security = match set.insecure {
+            true => "insecure: for tests only".to_owned(),
+            false => format!("{:.1} bits of security", set.security_bits),
+        };
+        format!(
+            "{:<18} {} messages a batch, {security}\n",
+            set.name,
+            super::thousands(set.batch as u64)
+        )
+    };
+    io::print(&sets.iter().map(line).collect::<String>())
+}
+
+fn show(args: &ParamsShow) -> Result<(), CliError> {
+    let params = Params::named(&args.name)?;
+    let shown = Shown::new(&params, args)?;
+    match args.json {
+        true => io::print_json(&shown),
+        false => io::print(&shown.text()),
+    }
+}
+
+impl Shown {
+    fn new(params: &Params, args: &ParamsShow) -> Result<Self, CliError> {
+        let spec = params.spec();
+        let plan =
+            |payload| DigestPlan::new(params, 0..args.messages, args.bound as usize, payload);
+        let payload_bytes = args.payload_bytes as usize;
+        let modulus = |(key, (dimension, weight, log2))| KeyModulus {
+            key,
+            dimension,
+            weight,
+            log2,
+        };
+        let chain = &params.chain;
+        Ok(Self {
+            name: params.name(),
+            insecure: spec.insecure,
+            security_bits: spec.security_bits,
+            batch: params.slots(),
+            plaintext_modulus: params.p().value(),
+            miss_log2: spec.miss_log2(),
+            false_positive_log2: spec.false_positive_log2(),
+            clue_bytes: Clue::bytes(params),
+            clue_key_bytes: clue_key_bytes(params)?,
+            detection_key_bytes: detection_key_bytes(params),
+            messages: args.messages,
+            bound: args.bound,
+            payload_bytes: args.payload_bytes,
+            digest_bytes: digest_bytes(params, &plan(Some(payload_bytes))?)?,
+            indices_digest_bytes: digest_bytes(params, &plan(None)?)?,
+            key_moduli: KEYS
+                .into_iter()
+                .zip(params.key_moduli())
+                .map(modulus)
+                .collect(),
+            level_moduli_log2: (0..chain.len())
+                .map(|i| chain.log2(&params.ring, i))
+                .collect(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let number = super::thousands;
+        let security = match self.insecure {
+            true => "none: for tests only".to_owned(),
+            false => format!("{:.1} bits", self.security_bits),
+        };
+        let mut text = format!(
+            "name                  {}\nsecurity              {security}\n\
+             messages a batch      {}\nplaintext modulus     {}\n\
+             missed                2^{:.1} of pertinent messages\n\
+             false positives       2^{:.1} of others\nclue                  {} bytes\n\
+             clue key              {} bytes\ndetection key         {} bytes\n\
+             digest                {} bytes ({} messages, bound {}, payloads of {} bytes)\n\
+             digest of indices     {} bytes\n",
+            self.name,
+            number(self.batch as u64),
+            number(self.plaintext_modulus),
+            self.miss_log2,
+            self.false_positive_log2,
+            number(self.clue_bytes as u64),
+            number(self.clue_key_bytes as u64),
+            number(self.detection_key_bytes),
+            number(self.digest_bytes),
+            number(self.messages),
+            self.bound,
+            number(self.payload_bytes.into()),
+            number(self.indices_digest_bytes),
+        );
+        for KeyModulus {
+            key,
+            dimension,
+            weight,
+            log2,
+        } in &self.key_moduli
+        {
+            let weight = weight.map_or("uniform".to_owned(), |weight| format!("weight {weight}"));
+            text += &format!(
+                "{:<21} {log2:.1} bits in dimension {dimension}, {weight}\n",
+                format!("{key} key")
+            );
+        }
+        let levels: Vec<String> = self
+            .level_moduli_log2
+            .iter()
+            .map(|bits| format!("{bits:.0}"))
+            .collect();
+        text + &format!("level moduli          {} bits\n", levels.join(" "))
+    }
+}
+
+fn clue_key_bytes(params: &Params) -> Result<usize, CliError> {
+    let beta = vec![0; params.spec().clue.n];
+    let key = ClueKey {
+        id: [0; 16],
+        seed: [0; 32],
+        beta,
+        seal: [0; SEAL_PUBLIC_BYTES],
+    };
+    let bytes = key
+        .to_bytes(params)
+        .map_err(|error| CliError::write("clue key", error))?;
+    Ok(bytes.len())
+}
+
+fn detection_key_bytes(params: &Params) -> u64 {
+    let header = FrameHeader {
+        kind: Kind::DetectionKey,
+        params_id: params.name().to_owned(),
+        key_id: [0; 16],
+    };
+    header.file_len(DetectionKey::body_bytes(params))
+}
+
+/// Bytes of a digest's file: an empty one and its ciphertexts.
+fn digest_bytes(params: &Params, plan: &DigestPlan) -> Result<u64, CliError> {
+    let packed = |count, bits| packed_len(count, bits).map_or(0, |bytes| bytes as u64);
+    let shapes = (0..plan.rounds()).flat_map(|round| {
+        let exponents = plan.exponents(round).len();
+        (0..plan.ciphertexts()).map(move |ct| exponents * plan.symbols_of(ct).len())
+    });
+    let mask = packed(params.small.n(), MASK_BITS);
+    let group: u64 = shapes.map(|body| mask + packed(body, BODY_BITS)).sum();
+    let header = DigestHeader {
+        key_id: [0; 16],
+        board_id: [0; 16],
+        sealing: Sealing::None,
+        plan: plan.clone(),
+    };
+    let empty = Digest {
+        header,
+        ciphertexts: Vec::new(),
+    }
+    .to_bytes(params);
+    let empty = empty.map_err(|error| CliError::write("digest", error))?;
+    Ok(empty.len() as u64 + group * plan.groups() as u64)
+}

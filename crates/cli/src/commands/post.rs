@@ -1,0 +1,181 @@
+use super::source::sealing;
+use crate::args::Post;
+use crate::error::{CliError, InputError};
+use crate::io::{self, Framed};
+use crate::progress::Ui;
+use omr_board::{Board, Message};
+use omr_client::fragment::split;
+use omr_client::seal::{SealPublic, seal};
+use omr_client::{Sender, os_rng};
+use omr_detector::Progress;
+use omr_protocol::frame::Kind;
+use omr_protocol::{Params, Sealing};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+/// Most messages of one transaction.
+const TRANSACTION: usize = 1000;
+
+/// Largest file taken: it is held in memory.
+const MAX_FILE_BYTES: u64 = 1 << 32;
+
+#[derive(Serialize)]
+struct Posted<'a> {
+    file: &'a Path,
+    start: u64,
+    end: u64,
+}
+
+/// What turns files into messages for one recipient on one board.
+struct Writer<'a> {
+    params: &'a Params,
+    sender: Sender<'a>,
+    seal: SealPublic,
+    sealing: Sealing,
+    context: Vec<u8>,
+    payload_bytes: usize,
+    raw: bool,
+}
+
+/// Messages on their way to the board, and the files they are of.
+struct Queue<'a> {
+    board: Board,
+    args: &'a Post,
+    messages: Vec<Message>,
+    /// Files not yet told of, with the messages of each.
+    files: VecDeque<(&'a PathBuf, u64)>,
+    /// The first message not yet told of.
+    told: u64,
+}
+
+pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
+    let on_board = || CliError::input(&args.board);
+    let board = Board::open(&args.board)
+        .map_err(InputError::from)
+        .map_err(on_board())?;
+    let key = Framed::open(&args.to, Kind::ClueKey)?;
+    if board.config().params_id != key.header.params_id {
+        return Err(CliError::OtherParams {
+            first: args.board.clone(),
+            expected: board.config().params_id.clone(),
+            second: args.to.clone(),
+            found: key.header.params_id,
+        });
+    }
+    let sealing = sealing(&board).map_err(on_board())?;
+    if args.raw && sealing != Sealing::None {
+        return Err(on_board()(InputError::RawSealed { found: sealing }));
+    }
+    let params = key.params()?;
+    let key = io::read_clue_key(key, &params)?;
+    let seal = SealPublic::from_bytes(&key.seal).map_err(InputError::from);
+    let writer = Writer {
+        params: &params,
+        sender: Sender::new(&params, &key),
+        seal: seal.map_err(CliError::input(&args.to))?,
+        sealing,
+        context: super::seal_context(&board.config().board_id, params.name()),
+        payload_bytes: board.config().payload_bytes as usize,
+        raw: args.raw,
+    };
+    let told = board.len();
+    let mut queue = Queue {
+        board,
+        args,
+        messages: Vec::new(),
+        files: VecDeque::new(),
+        told,
+    };
+    queue.post(&writer, ui)
+}
+
+impl Writer<'_> {
+    /// The payloads of a file before sealing.
+    fn parts(&self, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>, InputError> {
+        let (expected, found) = (self.payload_bytes, bytes.len());
+        match self.raw {
+            true if expected == found => Ok(vec![bytes]),
+            true => Err(InputError::RawSize { expected, found }),
+            false => {
+                let capacity = expected.saturating_sub(self.sealing.overhead());
+                Ok(split(&bytes, capacity, &mut os_rng())?)
+            }
+        }
+    }
+
+    /// Seals payloads and adds clues.
+    fn messages(&self, parts: &[Vec<u8>]) -> Result<Vec<Message>, InputError> {
+        let message = |rng: &mut _, part: &Vec<u8>| {
+            let mut payload = Vec::with_capacity(self.payload_bytes);
+            seal(&self.seal, self.sealing, &self.context, part, &mut payload)?;
+            let clue = self.sender.gen_clue(rng);
+            clue.check_norm(self.params)?;
+            Ok(Message {
+                clue: clue.to_bytes(self.params),
+                payload,
+            })
+        };
+        parts.par_iter().map_init(os_rng, message).collect()
+    }
+}
+
+impl<'a> Queue<'a> {
+    fn post(&mut self, writer: &Writer, ui: &Ui) -> Result<(), CliError> {
+        let bar = ui.bar();
+        bar.stage("files", self.args.files.len() as u64);
+        for path in &self.args.files {
+            self.add(writer, path)?;
+            bar.advance(1);
+        }
+        self.flush()
+    }
+
+    fn add(&mut self, writer: &Writer, path: &'a PathBuf) -> Result<(), CliError> {
+        let bytes = io::read_file(path, MAX_FILE_BYTES)?;
+        let parts = writer.parts(bytes).map_err(CliError::input(path))?;
+        self.files.push_back((path, parts.len() as u64));
+        let mut rest = &parts[..];
+        while !rest.is_empty() {
+            if self.messages.len() == TRANSACTION {
+                self.flush()?;
+            }
+            let (now, later) = rest.split_at(rest.len().min(TRANSACTION - self.messages.len()));
+            self.messages
+                .extend(writer.messages(now).map_err(CliError::input(path))?);
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Appends what is queued in one transaction and tells of the files that are now complete.
+    fn flush(&mut self) -> Result<(), CliError> {
+        let appended = self.board.append(&self.messages).map_err(InputError::from);
+        let end = appended.map_err(CliError::input(&self.args.board))?.end;
+        self.messages.clear();
+        while let Some(&(file, count)) = self.files.front() {
+            if self.told + count > end {
+                break;
+            }
+            self.files.pop_front();
+            let posted = Posted {
+                file,
+                start: self.told,
+                end: self.told + count,
+            };
+            self.told = posted.end;
+            self.tell(&posted)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&self, posted: &Posted) -> Result<(), CliError> {
+        let (start, file) = (posted.start, posted.file.display());
+        match posted.end - start {
+            _ if self.args.json => io::print_json(posted),
+            1 => io::print(&format!("{start} {file}\n")),
+            _ => io::print(&format!("{start}..{} {file}\n", posted.end)),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+use crate::error::{InputError, chain};
+use omr_board::{Board, Snapshot};
+use omr_detector::MessageSource;
+use omr_protocol::{Clue, Params, Sealing};
+use std::ops::{ControlFlow, Range};
+
+/// A board as the detector reads it.
+pub(super) struct BoardSource {
+    snapshot: Snapshot,
+    clue_bytes: usize,
+    payload_bytes: usize,
+}
+
+/// Why a board could not be read, causes included: the detector passes on only this text.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Unreadable(String);
+
+impl BoardSource {
+    /// The messages that are on the board now.
+    ///
+    /// Errors: `ClueSize`, `Board`.
+    pub(super) fn new(board: &Board, params: &Params) -> Result<Self, InputError> {
+        let (clue_bytes, expected) = (board.config().clue_bytes as usize, Clue::bytes(params));
+        if clue_bytes != expected {
+            return Err(InputError::ClueSize {
+                expected,
+                found: clue_bytes,
+            });
+        }
+        let payload_bytes = board.config().payload_bytes as usize;
+        Ok(Self {
+            snapshot: board.snapshot()?,
+            clue_bytes,
+            payload_bytes,
+        })
+    }
+
+    fn collect(
+        &self,
+        range: Range<u64>,
+        bytes: usize,
+        part: impl for<'a> Fn(&'a [u8], &'a [u8]) -> &'a [u8],
+    ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        let mut out = Vec::with_capacity((range.end - range.start) as usize * bytes);
+        let read = self.snapshot.read(range, &mut |_, clue, payload| {
+            out.extend_from_slice(part(clue, payload));
+            ControlFlow::Continue(())
+        });
+        read.map_err(|error| Unreadable(chain(&error)))?;
+        Ok(out)
+    }
+}
+
+impl MessageSource for BoardSource {
+    fn clue_bytes(&self) -> usize {
+        self.clue_bytes
+    }
+
+    fn clues(
+        &mut self,
+        range: Range<u64>,
+    ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        self.collect(range, self.clue_bytes, |clue, _| clue)
+    }
+
+    fn payloads(
+        &mut self,
+        range: Range<u64>,
+    ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        self.collect(range, self.payload_bytes, |_, payload| payload)
+    }
+}
+
+/// The sealing that a board names.
+///
+/// Errors: `Sealing`.
+pub(super) fn sealing(board: &Board) -> Result<Sealing, InputError> {
+    Ok(board.config().sealing.parse()?)
+}

@@ -1,0 +1,264 @@
+//! Why a command failed, and the exit code that tells.
+
+use omr_bench::BenchError;
+use omr_board::BoardError;
+use omr_client::fragment::FragmentError;
+use omr_client::seal::SealError;
+use omr_client::{DecodeError, SecretKeyError};
+use omr_detector::DetectorError;
+use omr_protocol::frame::FrameError;
+use omr_protocol::sealing::SealingError;
+use omr_protocol::{ClueError, DetectionKeyError, DigestError, ParamsError, PlanError, Sealing};
+use std::io;
+use std::path::PathBuf;
+
+/// Exit code of a digest that holds more pertinent messages than its bound.
+const OVERFLOW: u8 = 3;
+
+/// Why a file could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum InputError {
+    /// Not read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Not a file of ours, or damaged.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// Not an address.
+    #[error(transparent)]
+    ClueKey(#[from] ClueError),
+    /// Not a detection key.
+    #[error(transparent)]
+    DetectionKey(#[from] DetectionKeyError),
+    /// Not a secret key.
+    #[error(transparent)]
+    SecretKey(#[from] SecretKeyError),
+    /// Not a digest.
+    #[error(transparent)]
+    Digest(#[from] DigestError),
+    /// Of parameters that are not published.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// Does not fit the parts of a message.
+    #[error(transparent)]
+    Fragment(#[from] FragmentError),
+    /// Not sealed.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// A board, or a message of one.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// A board with an unknown sealing.
+    #[error(transparent)]
+    Sealing(#[from] SealingError),
+    /// More bytes than such a file may have.
+    #[error("expected a file of at most {limit} bytes, found more")]
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
+    /// A raw payload of another size.
+    #[error("expected a payload of {expected} bytes, found {found}")]
+    RawSize {
+        /// The board's payload size.
+        expected: usize,
+        /// Bytes of the file.
+        found: usize,
+    },
+    /// Clues of another size than the parameter set makes.
+    #[error("expected a board with clues of {expected} bytes, found {found}")]
+    ClueSize {
+        /// The parameter set's.
+        expected: usize,
+        /// The board's.
+        found: usize,
+    },
+    /// No message to digest.
+    #[error("the board is empty: there is nothing to digest")]
+    EmptyBoard,
+    /// A range that ends past the board.
+    #[error(
+        "expected a range within 0..{messages}, the messages on the board, found {start}..{end}"
+    )]
+    Range {
+        /// Messages on the board.
+        messages: u64,
+        /// First message asked for.
+        start: u64,
+        /// One past the last.
+        end: u64,
+    },
+    /// A board that does not read as it was written.
+    #[error("the board is damaged: {bad} of {messages} messages cannot be read")]
+    Unsound {
+        /// Messages at fault.
+        bad: u64,
+        /// Messages in all.
+        messages: u64,
+    },
+    /// Payloads that are to be sealed cannot be posted raw.
+    #[error("expected a board with sealing none for --raw, found {found}")]
+    RawSealed {
+        /// The board's.
+        found: Sealing,
+    },
+    /// The digest comes from a board with another sealing than the caller expects.
+    #[error("expected a digest of a board with sealing {expected}, found {found}")]
+    OtherSealing {
+        /// The caller's.
+        expected: Sealing,
+        /// The digest's.
+        found: Sealing,
+    },
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum CliError {
+    /// A file or board could not be used.
+    #[error("{}", path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: InputError,
+    },
+    /// A file could not be written.
+    #[error("writing {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: InputError,
+    },
+    /// A file is in the way.
+    #[error("{} exists: pass --force to replace it", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Two things that are used together were made under different parameters.
+    #[error("parameter sets differ: {} is of {expected}, {} is of {found}", first.display(), second.display())]
+    OtherParams {
+        /// One file or board.
+        first: PathBuf,
+        /// Its parameter set.
+        expected: String,
+        /// The other.
+        second: PathBuf,
+        /// Its parameter set.
+        found: String,
+    },
+    /// Standard output failed.
+    #[error("standard output")]
+    Output(#[source] io::Error),
+    /// Unknown or impossible parameters.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// A digest of this shape cannot be made.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The payload size leaves no room for content.
+    #[error("sealing {sealing} adds {} bytes: expected --payload-bytes of at least {least}, found {found}", sealing.overhead())]
+    PayloadBytes {
+        /// The sealing.
+        sealing: Sealing,
+        /// The least size.
+        least: usize,
+        /// The size asked for.
+        found: usize,
+    },
+    /// The detector failed.
+    #[error("making the digest")]
+    Detector(#[from] DetectorError),
+    /// The digest did not decode.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// No pertinent message could be opened, or one could not and the caller is strict.
+    #[error("{left_out} of {pertinent} pertinent messages could not be opened")]
+    LeftOut {
+        /// Messages that gave no file.
+        left_out: usize,
+        /// Messages in the digest.
+        pertinent: usize,
+    },
+    /// A benchmark failed.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+    /// A benchmark or the demonstration retrieved other messages than were sent.
+    #[error(
+        "retrieved {exact} of {expected} messages bit for bit, with {false_positives} false positives"
+    )]
+    Inexact {
+        /// Messages sent.
+        expected: usize,
+        /// Messages that came out bit for bit.
+        exact: usize,
+        /// Messages of others.
+        false_positives: usize,
+    },
+    /// More pertinent messages than messages.
+    #[error("expected at most {messages} pertinent messages, as many as messages, found {found}")]
+    Pertinent {
+        /// Messages in all.
+        messages: u64,
+        /// Pertinent ones asked for.
+        found: usize,
+    },
+    /// A part of the secret key lies open.
+    #[error("{place} holds the {secret} of the secret key")]
+    Leak {
+        /// Where.
+        place: &'static str,
+        /// Which part.
+        secret: &'static str,
+    },
+    /// The payloads of the demonstration are damaged.
+    #[error(transparent)]
+    Testkit(#[from] omr_testkit::TestkitError),
+    /// The threads could not be started.
+    #[error(transparent)]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+impl CliError {
+    /// An input error with the file it is about.
+    pub(crate) fn input(path: impl Into<PathBuf>) -> impl FnOnce(InputError) -> Self {
+        let path = path.into();
+        |source| Self::Input { path, source }
+    }
+
+    /// A failed write with the file it is about.
+    pub(crate) fn write(path: impl Into<PathBuf>, source: impl Into<InputError>) -> Self {
+        Self::Write {
+            path: path.into(),
+            source: source.into(),
+        }
+    }
+
+    /// 3 where a digest overflows, 2 for a wrong use that only the command notices, else 1.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Decode(DecodeError::Overflow { .. })
+            | Self::Bench(BenchError::Decode(DecodeError::Overflow { .. })) => OVERFLOW,
+            Self::Pertinent { .. } => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// An error with the chain of its causes, each told once.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.ends_with(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,284 @@
+//! Files: read with limits, written whole or not at all.
+
+use crate::error::{CliError, InputError};
+use omr_client::SecretKey;
+use omr_protocol::frame::{FrameHeader, FrameReader, Kind};
+use omr_protocol::{ClueKey, DetectionKey, Params};
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io::{self, Cursor, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::NamedTempFile;
+use zeroize::Zeroizing;
+
+/// The path that stands for standard input or output.
+pub(crate) const STANDARD: &str = "-";
+
+/// Bytes that hold the header of any of our files.
+const HEADER_BYTES: u64 = 128;
+
+/// Who may read a file that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Whoever the user's mask lets.
+    Public,
+    /// The owner alone.
+    Private,
+}
+
+/// Whether a path stands for standard input or output.
+pub(crate) fn is_standard(path: &Path) -> bool {
+    path == Path::new(STANDARD)
+}
+
+/// A file of ours whose header is checked.
+pub(crate) struct Framed {
+    pub(crate) header: FrameHeader,
+    path: PathBuf,
+    file_len: u64,
+    reader: Box<dyn Read>,
+}
+
+impl Framed {
+    /// Opens a file (`-`: standard input) and checks that its header announces `kind`.
+    ///
+    /// Errors: `Input`.
+    pub(crate) fn open(path: &Path, kind: Kind) -> Result<Self, CliError> {
+        Self::open_inner(path, kind).map_err(CliError::input(path))
+    }
+
+    fn open_inner(path: &Path, kind: Kind) -> Result<Self, InputError> {
+        let mut reader: Box<dyn Read> = match is_standard(path) {
+            true => Box::new(io::stdin()),
+            false => Box::new(File::open(path)?),
+        };
+        let mut start = Vec::new();
+        reader.by_ref().take(HEADER_BYTES).read_to_end(&mut start)?;
+        let frame = FrameReader::read_header(&start[..], kind, u64::MAX)?;
+        Ok(Self {
+            header: frame.header().clone(),
+            path: path.to_owned(),
+            file_len: frame.header().file_len(frame.body_len()),
+            reader: Box::new(Cursor::new(start).chain(reader)),
+        })
+    }
+
+    /// The parameter set that the header names.
+    ///
+    /// Errors: `Input`.
+    pub(crate) fn params(&self) -> Result<Arc<Params>, CliError> {
+        let params = Params::named(&self.header.params_id).map_err(InputError::from);
+        params.map_err(CliError::input(&self.path))
+    }
+
+    /// The whole file; of a longer one just enough to tell that it is.
+    ///
+    /// Errors: `Input`.
+    pub(crate) fn bytes(self) -> Result<Zeroizing<Vec<u8>>, CliError> {
+        // Reserved at once where small, so that a secret leaves no copies behind.
+        let reserve = self.file_len.min(1 << 20) as usize + 2;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(reserve));
+        let mut reader = self.reader.take(self.file_len.saturating_add(1));
+        let read = reader.read_to_end(&mut bytes).map_err(InputError::from);
+        read.map_err(CliError::input(self.path))?;
+        Ok(bytes)
+    }
+}
+
+/// Reads an address.
+///
+/// Errors: `Input`.
+pub(crate) fn read_clue_key(file: Framed, params: &Params) -> Result<ClueKey, CliError> {
+    let path = file.path.clone();
+    let key = ClueKey::from_bytes(params, &file.bytes()?).map_err(InputError::from);
+    key.map_err(CliError::input(path))
+}
+
+/// Reads a secret key.
+///
+/// Errors: `Input`.
+pub(crate) fn read_secret_key(file: Framed, params: &Params) -> Result<SecretKey, CliError> {
+    let path = file.path.clone();
+    let key = SecretKey::from_bytes(params, &file.bytes()?).map_err(InputError::from);
+    key.map_err(CliError::input(path))
+}
+
+/// Reads a detection key without holding its file in memory.
+///
+/// Errors: `Input`.
+pub(crate) fn read_detection_key(file: Framed, params: &Params) -> Result<DetectionKey, CliError> {
+    let key = DetectionKey::read(params, file.reader).map_err(InputError::from);
+    key.map_err(CliError::input(file.path))
+}
+
+/// Reads a file (`-`: standard input) of at most `limit` bytes.
+///
+/// Errors: `Input`.
+pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, CliError> {
+    let read = || -> Result<Vec<u8>, InputError> {
+        let mut bytes = Vec::new();
+        let found = match is_standard(path) {
+            true => io::stdin().take(limit + 1).read_to_end(&mut bytes)?,
+            false => File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?,
+        };
+        match found as u64 > limit {
+            true => Err(InputError::TooLarge { limit }),
+            false => Ok(bytes),
+        }
+    };
+    read().map_err(CliError::input(path))
+}
+
+/// A file written beside its place and on the disk, not yet under its name.
+pub(crate) struct Staged {
+    path: PathBuf,
+    file: NamedTempFile,
+}
+
+impl Staged {
+    /// Writes the file and waits for the disk.
+    ///
+    /// Errors: `Write`; nothing is left behind.
+    pub(crate) fn write(
+        path: &Path,
+        access: Access,
+        write: impl FnOnce(&mut File) -> Result<(), InputError>,
+    ) -> Result<Self, CliError> {
+        let staged = || -> Result<Self, InputError> {
+            let mut file = temporary(&folder(path), access)?;
+            write(file.as_file_mut())?;
+            file.as_file().sync_all()?;
+            Ok(Self {
+                path: path.to_owned(),
+                file,
+            })
+        };
+        staged().map_err(|source| CliError::write(path, source))
+    }
+
+    /// The name it will have.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file its name; without `force` never over another file.
+    ///
+    /// Errors: `Exists`, `Write`.
+    pub(crate) fn commit(self, force: bool) -> Result<(), CliError> {
+        let path = self.path;
+        let named = match force {
+            true => self.file.persist(&path),
+            false => self.file.persist_noclobber(&path),
+        };
+        match named {
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(CliError::Exists { path });
+            }
+            Err(error) => return Err(CliError::write(path, error.error)),
+            Ok(_) => {}
+        }
+        sync_folder(&folder(&path)).map_err(|error| CliError::write(path, error))
+    }
+}
+
+fn folder(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+#[cfg(unix)]
+fn temporary(folder: &Path, access: Access) -> io::Result<NamedTempFile> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = match access {
+        Access::Public => 0o666,
+        Access::Private => 0o600,
+    };
+    let permissions = fs::Permissions::from_mode(mode);
+    tempfile::Builder::new()
+        .prefix(".omr-")
+        .permissions(permissions)
+        .tempfile_in(folder)
+}
+
+#[cfg(not(unix))]
+fn temporary(folder: &Path, _: Access) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new().prefix(".omr-").tempfile_in(folder)
+}
+
+/// Makes a new name survive a crash.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Other systems neither need it nor open folders as files.
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Writes a result: to standard output for `-`, in place to what is no regular file (a pipe, a
+/// device), else to a file that is complete or as before.
+///
+/// Errors: `Write`, `Output`.
+pub(crate) fn write_result(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    if is_standard(path) {
+        let mut out = io::stdout().lock();
+        return out
+            .write_all(bytes)
+            .and_then(|()| out.flush())
+            .map_err(CliError::Output);
+    }
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            let write = || File::options().write(true).open(path)?.write_all(bytes);
+            write().map_err(|error: io::Error| CliError::write(path, error))
+        }
+        Ok(_) => {
+            // A link keeps pointing where it did.
+            let target = fs::canonicalize(path).map_err(|error| CliError::write(path, error))?;
+            stage_bytes(&target, Access::Public, bytes)?.commit(true)
+        }
+        Err(_) => stage_bytes(path, Access::Public, bytes)?.commit(true),
+    }
+}
+
+/// [`Staged::write`] of bytes at hand.
+///
+/// Errors: `Write`.
+pub(crate) fn stage_bytes(path: &Path, access: Access, bytes: &[u8]) -> Result<Staged, CliError> {
+    Staged::write(path, access, |file| Ok(file.write_all(bytes)?))
+}
+
+/// Writes text to standard output; a reader that went away is no error.
+///
+/// Errors: `Output`.
+pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CliError::Output(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Prints one JSON object in one line.
+///
+/// Errors: `Output`.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), CliError> {
+    print(&json_line(value)?)
+}
+
+/// One JSON object in one line.
+///
+/// Errors: `Output`.
+pub(crate) fn json_line(value: &impl Serialize) -> Result<String, CliError> {
+    match serde_json::to_string(value) {
+        Ok(text) => Ok(text + "\n"),
+        Err(error) => Err(CliError::Output(error.into())),
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

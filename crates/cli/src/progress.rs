@@ -1,0 +1,81 @@
+//! What a person at a terminal sees while a command works.
+
+use crate::error::{CliError, chain};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use omr_detector::Progress;
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+/// Standard error: notes and bars on a terminal, only warnings and errors elsewhere.
+pub(crate) struct Ui {
+    chatty: bool,
+}
+
+impl Ui {
+    /// `quiet` silences notes and bars on a terminal too.
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self {
+            chatty: !quiet && std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// A line on standard error, whatever becomes of it.
+    pub(crate) fn line(&self, text: &str) {
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+
+    /// A line for people only.
+    pub(crate) fn note(&self, text: &str) {
+        if self.chatty {
+            self.line(text);
+        }
+    }
+
+    /// Something that a script should see too, though the command goes on.
+    pub(crate) fn warn(&self, text: &str) {
+        self.line(&format!("omr: warning: {text}"));
+    }
+
+    /// Why the command ends.
+    pub(crate) fn error(&self, error: &CliError) {
+        self.line(&format!("omr: {}", chain(error)));
+    }
+
+    /// A bar that starts empty; it draws nothing where no person looks.
+    pub(crate) fn bar(&self) -> Bar {
+        let target = match self.chatty {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let style = ProgressStyle::with_template("{msg:>14} {wide_bar} {pos}/{len} {elapsed}");
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        if self.chatty {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        Bar(bar)
+    }
+}
+
+/// A progress bar, one stage after another; gone when dropped.
+pub(crate) struct Bar(ProgressBar);
+
+impl Progress for Bar {
+    fn stage(&self, name: &'static str, total: u64) {
+        self.0.set_length(total);
+        self.0.set_position(0);
+        self.0.set_message(name);
+    }
+
+    fn advance(&self, steps: u64) {
+        self.0.inc(steps);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

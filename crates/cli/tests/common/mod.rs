@@ -1,0 +1,191 @@
+//! Runs the command in a folder of its own, at the insecure tiny parameters.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+pub(crate) const PARAMS: &str = "insecure-tiny-v1";
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) code: i32,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Done {
+    /// Succeeded and said nothing on standard error; gives standard output.
+    #[track_caller]
+    pub(crate) fn quietly(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (0, ""));
+        String::from_utf8(self.stdout).unwrap()
+    }
+
+    /// Failed with this code, nothing on standard output, and one `omr: ` line with every text.
+    #[track_caller]
+    pub(crate) fn refused(self, code: i32, texts: &[&str]) {
+        assert_eq!(self.code, code, "{self:?}");
+        assert!(self.stdout.is_empty(), "{self:?}");
+        assert!(self.stderr.starts_with("omr: "), "{self:?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
+        for text in texts {
+            assert!(
+                self.stderr.contains(text),
+                "{text:?} not in {:?}",
+                self.stderr
+            );
+        }
+        assert!(!self.stderr.contains("internal error"), "{self:?}");
+    }
+
+    #[track_caller]
+    pub(crate) fn json(self) -> serde_json::Value {
+        serde_json::from_str(&self.quietly()).unwrap()
+    }
+}
+
+/// A folder with alice's keys and, mostly, a board.
+pub(crate) struct Scene {
+    dir: tempfile::TempDir,
+}
+
+impl Scene {
+    /// Alice's keys alone.
+    pub(crate) fn keys() -> Self {
+        let scene = Self {
+            dir: tempfile::tempdir().unwrap(),
+        };
+        scene.keygen("alice");
+        scene
+    }
+
+    /// Alice's keys and an empty board.
+    pub(crate) fn new(sealing: &str, payload_bytes: usize) -> Self {
+        let scene = Self::keys();
+        let bytes = payload_bytes.to_string();
+        let init = [
+            "board",
+            "init",
+            "board",
+            "--params",
+            PARAMS,
+            "--sealing",
+            sealing,
+        ];
+        assert_eq!(
+            scene
+                .run(&[&init[..], &["--payload-bytes", &bytes]].concat())
+                .quietly(),
+            ""
+        );
+        scene
+    }
+
+    pub(crate) fn keygen(&self, name: &str) {
+        self.run(&["keygen", "--out", name, "--params", PARAMS])
+            .quietly();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_omr"));
+        command.current_dir(self.dir.path()).args(args);
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Done {
+        self.pipe(args, b"")
+    }
+
+    /// Runs with these bytes on standard input.
+    pub(crate) fn pipe(&self, args: &[&str], input: &[u8]) -> Done {
+        let piped = self
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = piped.unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_vec();
+        // A command that fails early does not read it all.
+        let feed = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let output = child.wait_with_output().unwrap();
+        feed.join().unwrap();
+        Done {
+            code: output.status.code().unwrap_or(-1),
+            stdout: output.stdout,
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Posts files to `name` on the board.
+    pub(crate) fn post(&self, name: &str, files: &[&str]) -> Done {
+        let key = format!("{name}/clue.key");
+        self.run(&[&["post", "--board", "board", "--to", &key], files].concat())
+    }
+
+    /// A digest of the board for alice, in the file `digest`.
+    pub(crate) fn digest(&self, bound: usize, more: &[&str]) -> Done {
+        let bound = bound.to_string();
+        let args = [
+            "digest",
+            "--board",
+            "board",
+            "--detection-key",
+            "alice/detection.key",
+        ];
+        self.run(&[&args[..], &["--bound", &bound, "--out", "digest"], more].concat())
+    }
+
+    /// Decodes `digest` into `out` as alice.
+    pub(crate) fn decode(&self, more: &[&str]) -> Done {
+        let args = [
+            "decode",
+            "--secret-key",
+            "alice/secret.key",
+            "--digest",
+            "digest",
+        ];
+        self.run(&[&args[..], &["--out", "out"], more].concat())
+    }
+
+    /// The names in a folder, sorted.
+    pub(crate) fn list(&self, name: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(name)).unwrap();
+        let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<String> = entries.map(|e| name(e).into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// Bytes that differ from any others of another seed.
+pub(crate) fn bytes(seed: u8, count: usize) -> Vec<u8> {
+    let mut state = u64::from(seed) + 1;
+    let next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    std::iter::repeat_with(next).take(count).collect()
+}

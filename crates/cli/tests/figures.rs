@@ -1,0 +1,286 @@
+//! Parameters, benchmarks and the demonstration.
+mod common;
+
+use common::{PARAMS, Scene};
+use serde_json::Value;
+
+const DIGEST_FIELDS: [&str; 23] = [
+    "scheme",
+    "params",
+    "security_bits",
+    "messages",
+    "pertinent",
+    "bound",
+    "payload_bytes",
+    "threads",
+    "seed",
+    "keygen_s",
+    "digest_s",
+    "stages",
+    "decode_ms",
+    "detection_key_bytes",
+    "clue_key_bytes",
+    "clue_bytes",
+    "digest_bytes",
+    "peak_rss_bytes",
+    "found",
+    "missed",
+    "false_positives",
+    "payloads_exact",
+    "kernels",
+];
+
+fn bench(scene: &Scene, more: &[&str]) -> common::Done {
+    let args = [
+        "bench",
+        "digest",
+        "--params",
+        PARAMS,
+        "--messages",
+        "2048",
+        "--no-yardstick",
+    ];
+    scene.run(&[&args[..], more].concat())
+}
+
+#[test]
+fn bench_digest_prints_every_field_a_line_a_run() {
+    let scene = Scene::keys();
+    let args = [
+        "--scheme",
+        "sophomr",
+        "--pertinent",
+        "9",
+        "--bound",
+        "10",
+        "--payload-bytes",
+        "100",
+    ];
+    let args = [
+        &args[..],
+        &["--threads", "2", "--seed", "5", "--runs", "2", "--json"],
+    ]
+    .concat();
+    let text = bench(&scene, &args).quietly();
+    let runs: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(runs.len(), 2);
+    for (run, seed) in runs.iter().zip([5, 6]) {
+        for field in DIGEST_FIELDS {
+            assert!(!run[field].is_null(), "{field} in {run}");
+        }
+        assert_eq!((&run["seed"], &run["threads"]), (&seed.into(), &2.into()));
+        assert_eq!(
+            (&run["found"], &run["payloads_exact"]),
+            (&9.into(), &9.into())
+        );
+        assert_eq!(
+            (&run["missed"], &run["false_positives"]),
+            (&0.into(), &0.into())
+        );
+        assert!(
+            run["stages"]
+                .as_object()
+                .unwrap()
+                .values()
+                .all(Value::is_f64)
+        );
+    }
+}
+
+#[test]
+fn bench_digest_of_indices_and_wrong_uses() {
+    let scene = Scene::keys();
+    let run = bench(
+        &scene,
+        &["--scheme", "sophomd", "--pertinent", "3", "--json"],
+    )
+    .json();
+    assert_eq!(
+        (&run["scheme"], &run["found"]),
+        (&"sophomd".into(), &3.into())
+    );
+    let table = bench(&scene, &["--pertinent", "3"]).quietly();
+    assert!(
+        table.contains("payloads exact                  3\n"),
+        "{table}"
+    );
+    bench(&scene, &["--pertinent", "3000"]).refused(2, &["at most 2048 pertinent", "found 3000"]);
+    bench(&scene, &["--pertinent", "9", "--bound", "8"]).refused(3, &["overflow", "hold 9"]);
+}
+
+#[test]
+fn bench_post_counts_durable_messages() {
+    let scene = Scene::keys();
+    let args = [
+        "bench",
+        "post",
+        "--params",
+        PARAMS,
+        "--messages",
+        "2500",
+        "--dir",
+        ".",
+        "--json",
+    ];
+    let run = scene.run(&args).json();
+    assert_eq!(
+        (&run["messages"], &run["transaction"]),
+        (&2500.into(), &1000.into())
+    );
+    assert!(run["messages_per_s"].as_f64().unwrap() > 0.0);
+    assert_eq!(scene.list("."), ["alice"]);
+}
+
+#[test]
+fn demo_retrieves_everything() {
+    let scene = Scene::keys();
+    let args = [
+        "demo",
+        "--params",
+        PARAMS,
+        "--messages",
+        "2048",
+        "--dir",
+        "demo",
+    ];
+    let text = scene.run(&args).quietly();
+    for part in [
+        "Found 50 of 50, missed 0, false positives 0; 50 payloads exact bit for bit",
+        "No secret in the board, clue.key, detection.key, the digest",
+        "Sender",
+        "Board",
+        "Detector",
+        "Recipient",
+        "zcash sapling outputs",
+    ] {
+        assert!(text.contains(part), "{part:?} not in {text}");
+    }
+    assert_eq!(scene.list("demo"), ["board", "digest", "recipient"]);
+    // Its files are ordinary ones.
+    let args = [
+        "decode",
+        "--secret-key",
+        "demo/recipient/secret.key",
+        "--digest",
+        "demo/digest",
+    ];
+    scene
+        .run(&[&args[..], &["--out", "out", "--raw"]].concat())
+        .quietly();
+    assert_eq!(scene.list("out").len(), 50);
+}
+
+#[test]
+fn demo_counts_in_json_and_leaves_nothing() {
+    let scene = Scene::keys();
+    let args = [
+        "demo",
+        "--params",
+        PARAMS,
+        "--messages",
+        "3000",
+        "--bound",
+        "7",
+        "--recipients",
+        "2",
+    ];
+    let mut command = scene.command(&[&args[..], &["--json", "--threads", "1"]].concat());
+    let output = command.env("TMPDIR", scene.dir()).output().unwrap();
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&report["found"], &report["payloads_exact"]),
+        (&7.into(), &7.into())
+    );
+    assert_eq!(
+        (&report["missed"], &report["false_positives"]),
+        (&0.into(), &0.into())
+    );
+    assert_eq!(report["checks"].as_array().unwrap().len(), 4);
+    assert!(report["records"].as_u64().unwrap() > 2500);
+    assert_eq!(scene.list("."), ["alice"]);
+    let few = ["demo", "--params", PARAMS, "--messages", "10"];
+    scene
+        .run(&few)
+        .refused(2, &["at most 10 pertinent", "found 50"]);
+}
+
+#[test]
+fn params_show_the_sizes_of_real_files() {
+    let scene = Scene::new("none", 100);
+    let list = scene.run(&["params", "list"]).quietly();
+    assert!(
+        list.starts_with("sophomr-v1 ") && list.contains("insecure-tiny-v1"),
+        "{list}"
+    );
+    assert_eq!(
+        scene.run(&["params", "list", "--json"]).json()[1]["insecure"],
+        true
+    );
+    scene.write("f", &common::bytes(1, 100));
+    scene
+        .post("alice", &[&["--raw"][..], &["f"; 30]].concat())
+        .quietly();
+    let show = [
+        "params",
+        "show",
+        PARAMS,
+        "--messages",
+        "30",
+        "--payload-bytes",
+        "100",
+        "--json",
+    ];
+    let shown = scene.run(&[&show[..], &["--bound", "70"]].concat()).json();
+    for (field, path) in [
+        ("clue_key_bytes", "alice/clue.key"),
+        ("detection_key_bytes", "alice/detection.key"),
+    ] {
+        assert_eq!(shown[field], scene.read(path).len(), "{field}");
+    }
+    scene.digest(70, &[]).quietly();
+    assert_eq!(shown["digest_bytes"], scene.read("digest").len());
+    scene.digest(70, &["--indices-only"]).quietly();
+    assert_eq!(shown["indices_digest_bytes"], scene.read("digest").len());
+    assert!(
+        shown["miss_log2"].as_f64().unwrap() <= -30.0
+            && shown["false_positive_log2"].as_f64().unwrap() <= -26.0
+    );
+    assert_eq!(shown["key_moduli"].as_array().unwrap().len(), 4);
+    let text = scene.run(&["params", "show", PARAMS]).quietly();
+    assert!(text.contains("none: for tests only"), "{text}");
+    scene
+        .run(&["params", "show", "x"])
+        .refused(1, &["sophomr-v1", "\"x\""]);
+}
+
+#[test]
+fn help_has_examples_and_exit_codes() {
+    let scene = Scene::keys();
+    let commands: [&[&str]; 12] = [
+        &[],
+        &["keygen"],
+        &["params"],
+        &["params", "show"],
+        &["board"],
+        &["board", "init"],
+        &["post"],
+        &["digest"],
+        &["decode"],
+        &["demo"],
+        &["bench"],
+        &["bench", "digest"],
+    ];
+    for command in commands {
+        let help = scene.run(&[command, &["--help"]].concat()).quietly();
+        assert!(help.contains("Examples:"), "{command:?}");
+    }
+    assert!(scene.run(&["--help"]).quietly().contains("3  overflow"));
+    assert_eq!(scene.run(&["keygen"]).code, 2);
+}

@@ -1,0 +1,135 @@
+//! A recipient, her detector and boards in memory, at the insecure tiny parameters.
+
+use omr_client::{Recipient, SecretKey, Sender, keygen};
+use omr_detector::{Detector, MessageSource, Quiet};
+use omr_protocol::{Clue, ClueKey, Digest, DigestPlan, Params, Sealing};
+use omr_ring::uniform_residues;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use std::error::Error;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+
+pub(crate) fn tiny() -> &'static Arc<Params> {
+    static TINY: LazyLock<Arc<Params>> =
+        LazyLock::new(|| Params::named("insecure-tiny-v1").unwrap());
+    &TINY
+}
+
+pub(crate) fn rng(seed: u8) -> ChaCha20Rng {
+    ChaCha20Rng::from_seed([seed; 32])
+}
+
+/// A board in memory.
+pub(crate) struct Board {
+    clues: Vec<Vec<u8>>,
+    payloads: Vec<Vec<u8>>,
+}
+
+impl MessageSource for Board {
+    fn clue_bytes(&self) -> usize {
+        Clue::bytes(tiny())
+    }
+
+    fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+        Ok(self.clues[range.start as usize..range.end as usize].concat())
+    }
+
+    fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+        Ok(self.payloads[range.start as usize..range.end as usize].concat())
+    }
+}
+
+impl Board {
+    /// `messages` messages with random payloads, those at `pertinent` for the owner of `key`.
+    pub(crate) fn new(
+        key: &ClueKey,
+        messages: usize,
+        pertinent: &[u64],
+        payload_bytes: usize,
+        rng: &mut ChaCha20Rng,
+    ) -> Self {
+        let sender = Sender::new(tiny(), key);
+        let mut board = Self {
+            clues: Vec::new(),
+            payloads: Vec::new(),
+        };
+        for index in 0..messages as u64 {
+            let clue = match pertinent.contains(&index) {
+                true => sender.gen_clue(rng),
+                false => stranger(tiny(), rng),
+            };
+            board.clues.push(clue.to_bytes(tiny()));
+            let mut payload = vec![0; payload_bytes];
+            rng.fill_bytes(&mut payload);
+            board.payloads.push(payload);
+        }
+        board
+    }
+
+    pub(crate) fn payload(&self, index: u64) -> &[u8] {
+        &self.payloads[index as usize]
+    }
+}
+
+/// A clue for nobody here: uniform.
+pub(crate) fn stranger(params: &Params, rng: &mut ChaCha20Rng) -> Clue {
+    let spec = &params.spec().clue;
+    let mut words = vec![0; spec.n + spec.coordinates];
+    uniform_residues(rng, params.p(), &mut words);
+    let mut a: Vec<u32> = words.into_iter().map(|x| x as u32).collect();
+    let b = a.split_off(spec.n);
+    Clue { a, b }
+}
+
+/// A recipient with her hired detector.
+pub(crate) struct World {
+    pub(crate) secret: SecretKey,
+    pub(crate) clue_key: ClueKey,
+    detector: Detector,
+}
+
+impl World {
+    pub(crate) fn new(seed: u8) -> Self {
+        let keys = keygen(tiny(), &mut rng(seed));
+        let detector = Detector::new(tiny().clone(), keys.detection);
+        Self {
+            secret: keys.secret,
+            clue_key: keys.clue,
+            detector,
+        }
+    }
+
+    /// The one that most tests share.
+    pub(crate) fn shared() -> &'static Self {
+        static WORLD: LazyLock<World> = LazyLock::new(|| World::new(1));
+        &WORLD
+    }
+
+    pub(crate) fn recipient(&self) -> Recipient<'_> {
+        Recipient::new(tiny(), &self.secret)
+    }
+
+    pub(crate) fn board(&self, messages: usize, pertinent: &[u64], payload_bytes: usize) -> Board {
+        Board::new(
+            &self.clue_key,
+            messages,
+            pertinent,
+            payload_bytes,
+            &mut rng(7),
+        )
+    }
+
+    /// The digest of a whole board.
+    pub(crate) fn digest(&self, board: &mut Board, bound: usize, payload: bool) -> Digest {
+        let payload = payload.then(|| board.payloads[0].len());
+        let range = 0..board.clues.len() as u64;
+        let plan = DigestPlan::new(tiny(), range, bound, payload).unwrap();
+        let out = self
+            .detector
+            .digest(board, &plan, [3; 16], Sealing::None, &Quiet)
+            .unwrap();
+        assert_eq!(out.unusable_clues, 0);
+        out.digest
+    }
+}

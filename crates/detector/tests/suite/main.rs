@@ -1,0 +1,6 @@
+//! The detector against odd, faulty and hostile boards, and with keys that are not right.
+
+mod adversary;
+mod keys;
+mod source;
+mod world;

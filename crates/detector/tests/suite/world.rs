@@ -1,0 +1,154 @@
+//! Boards in memory and a recipient with her detector, at the insecure tiny parameters.
+
+use omr_client::{Keys, Recipient, Retrieved, SecretKey, Sender, keygen};
+use omr_detector::{Detector, DetectorError, MessageSource, Output, Quiet};
+use omr_protocol::{Clue, ClueKey, DetectionKey, DigestPlan, Params, Sealing};
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use std::error::Error;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+
+/// Messages in a batch.
+pub(crate) const SLOTS: u64 = 2048;
+
+pub(crate) fn tiny() -> &'static Arc<Params> {
+    static TINY: LazyLock<Arc<Params>> =
+        LazyLock::new(|| Params::named("insecure-tiny-v1").unwrap());
+    &TINY
+}
+
+/// A board in memory, message by message.
+#[derive(Clone)]
+pub(crate) struct Board {
+    pub(crate) clues: Vec<Vec<u8>>,
+    pub(crate) payloads: Vec<Vec<u8>>,
+}
+
+impl Board {
+    /// Random payloads and clues for nobody.
+    pub(crate) fn new(messages: u64, payload_bytes: usize) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(messages);
+        let payload = |rng: &mut ChaCha20Rng| {
+            let mut payload = vec![0; payload_bytes];
+            rng.fill_bytes(&mut payload);
+            payload
+        };
+        Self {
+            clues: (0..messages)
+                .map(|_| stranger(&mut rng).to_bytes(tiny()))
+                .collect(),
+            payloads: (0..messages).map(|_| payload(&mut rng)).collect(),
+        }
+    }
+
+    /// Makes some messages pertinent.
+    pub(crate) fn post(&mut self, key: &ClueKey, indices: &[u64]) {
+        let mut rng = ChaCha20Rng::seed_from_u64(99);
+        let sender = Sender::new(tiny(), key);
+        for &index in indices {
+            self.clues[index as usize] = sender.gen_clue(&mut rng).to_bytes(tiny());
+        }
+    }
+
+    /// What the recipient of these messages should get.
+    pub(crate) fn retrieved(&self, indices: &[u64]) -> Vec<Retrieved> {
+        let message = |&index: &u64| Retrieved {
+            index,
+            payload: Some(self.payloads[index as usize].clone()),
+        };
+        indices.iter().map(message).collect()
+    }
+
+    pub(crate) fn range(&self) -> Range<u64> {
+        0..self.clues.len() as u64
+    }
+}
+
+/// A uniform clue.
+fn stranger(rng: &mut ChaCha20Rng) -> Clue {
+    let p = tiny().p().value();
+    let spec = &tiny().spec().clue;
+    let mut row = |count: usize| (0..count).map(|_| (rng.next_u64() % p) as u32).collect();
+    Clue {
+        a: row(spec.n),
+        b: row(spec.coordinates),
+    }
+}
+
+impl MessageSource for Board {
+    fn clue_bytes(&self) -> usize {
+        Clue::bytes(tiny())
+    }
+
+    fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+        Ok(self.clues[range.start as usize..range.end as usize].concat())
+    }
+
+    fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+        Ok(self.payloads[range.start as usize..range.end as usize].concat())
+    }
+}
+
+/// A recipient and the detector she hired.
+pub(crate) struct World {
+    pub(crate) secret: SecretKey,
+    pub(crate) clue_key: ClueKey,
+    pub(crate) detection: Vec<u8>,
+    pub(crate) detector: Detector,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64) -> Self {
+        let Keys {
+            secret,
+            clue: clue_key,
+            detection,
+        } = keygen(tiny(), &mut ChaCha20Rng::seed_from_u64(seed));
+        let mut bytes = Vec::new();
+        detection.write(tiny(), &mut bytes).unwrap();
+        let key = DetectionKey::read(tiny(), &bytes[..]).unwrap();
+        let detector = Detector::new(tiny().clone(), key);
+        Self {
+            secret,
+            clue_key,
+            detection: bytes,
+            detector,
+        }
+    }
+
+    /// The one that most tests share.
+    pub(crate) fn shared() -> &'static Self {
+        static WORLD: LazyLock<World> = LazyLock::new(|| World::new(1));
+        &WORLD
+    }
+
+    pub(crate) fn recipient(&self) -> Recipient<'_> {
+        Recipient::new(tiny(), &self.secret)
+    }
+
+    /// Digests `range` of a board with payloads.
+    pub(crate) fn digest(
+        &self,
+        source: &mut dyn MessageSource,
+        range: Range<u64>,
+        bound: usize,
+        payload_bytes: usize,
+    ) -> Result<Output, DetectorError> {
+        let plan = DigestPlan::new(tiny(), range, bound, Some(payload_bytes)).unwrap();
+        self.detector
+            .digest(source, &plan, [6; 16], Sealing::HpkeX25519, &Quiet)
+    }
+
+    /// Posts `indices`, digests the whole board and expects exactly these messages.
+    #[track_caller]
+    pub(crate) fn finds_exactly(&self, mut board: Board, indices: &[u64]) {
+        board.post(&self.clue_key, indices);
+        let expected = board.retrieved(indices);
+        let (range, bytes) = (board.range(), board.payloads[0].len());
+        let out = self
+            .digest(&mut board, range, indices.len() + 2, bytes)
+            .unwrap();
+        assert_eq!(self.recipient().decode(&out.digest).unwrap(), expected);
+    }
+}

@@ -1,0 +1,150 @@
+use crate::forge::{noise, set_residue, tiny};
+use omr_protocol::{Clue, ClueError};
+use proptest::prelude::*;
+
+fn honest(seed: u64) -> Clue {
+    let p = tiny().p().value();
+    let spec = &tiny().spec().clue;
+    let word = |bytes: &[u8]| (u64::from_le_bytes(bytes.try_into().unwrap()) % p) as u32;
+    let bytes = noise(seed, 8 * (spec.n + spec.coordinates));
+    let mut a: Vec<u32> = bytes.chunks(8).map(word).collect();
+    let b = a.split_off(spec.n);
+    Clue { a, b }
+}
+
+fn parse(bytes: &[u8]) -> Result<Clue, ClueError> {
+    Clue::from_bytes(tiny(), bytes)
+}
+
+#[test]
+fn honest_clues_round_trip() {
+    for seed in 0..50 {
+        let clue = honest(seed);
+        let bytes = clue.to_bytes(tiny());
+        assert_eq!(bytes.len(), Clue::bytes(tiny()));
+        assert_eq!(parse(&bytes).unwrap(), clue);
+    }
+}
+
+#[test]
+fn other_lengths_are_told() {
+    let bytes = honest(1).to_bytes(tiny());
+    let wrong = |found: &[u8]| match parse(found) {
+        Err(ClueError::Length { expected, found: f }) => {
+            assert_eq!((expected, f), (bytes.len(), found.len()));
+        }
+        other => panic!("{} bytes: {other:?}", found.len()),
+    };
+    (0..bytes.len()).for_each(|cut| wrong(&bytes[..cut]));
+    wrong(&[&bytes[..], &[0]].concat());
+    wrong(&[&bytes[..], &bytes[..]].concat());
+    let text = parse(&bytes[..7]).unwrap_err().to_string();
+    assert_eq!(
+        text,
+        format!("expected a clue of {} bytes, found 7", bytes.len())
+    );
+}
+
+/// Clues carry no checksum: a flipped bit is an error or another clue, written back as it stands.
+#[test]
+fn a_flipped_bit_is_an_error_or_seen() {
+    let clue = honest(2);
+    let good = clue.to_bytes(tiny());
+    for bit in 0..8 * good.len() {
+        let mut bad = good.clone();
+        bad[bit / 8] ^= 1 << (bit % 8);
+        match parse(&bad) {
+            Ok(other) => {
+                assert!(bit >= 40 && other != clue);
+                assert_eq!(other.to_bytes(tiny()), bad);
+            }
+            Err(ClueError::Kind { found }) => assert_eq!((bit / 8, found), (0, bad[0])),
+            Err(ClueError::Params { found, .. }) => {
+                assert!((1..5).contains(&(bit / 8)));
+                assert_eq!(found, bad[1..5]);
+            }
+            Err(ClueError::Coordinate { modulus, found }) => {
+                assert!(bit >= 40 && found >= modulus && modulus == 786_433);
+            }
+            Err(other) => panic!("bit {bit}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn every_coordinate_is_reduced() {
+    let spec = &tiny().spec().clue;
+    for index in 0..spec.n + spec.coordinates {
+        for value in [786_433, 786_434, (1 << 20) - 1] {
+            let mut bytes = honest(3).to_bytes(tiny());
+            set_residue(&mut bytes[5..], index, 20, value);
+            match parse(&bytes) {
+                Err(ClueError::Coordinate {
+                    modulus: 786_433,
+                    found,
+                }) => assert_eq!(found, value),
+                other => panic!("coordinate {index}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn kinds_and_parameters_are_named() {
+    let good = honest(4).to_bytes(tiny());
+    for kind in (0..=255).filter(|&kind| kind != 1) {
+        let mut bad = good.clone();
+        bad[0] = kind;
+        let error = parse(&bad).unwrap_err();
+        assert!(matches!(error, ClueError::Kind { found } if found == kind));
+        let newer = error.to_string().contains("need a newer version");
+        assert_eq!(newer, kind == 2, "{error}");
+    }
+    let mut bad = good;
+    bad[1..5].copy_from_slice(&[1, 2, 3, 4]);
+    let text = parse(&bad).unwrap_err().to_string();
+    assert!(
+        text.contains("insecure-tiny-v1") && text.contains("[01, 02, 03, 04]"),
+        "{text}"
+    );
+}
+
+#[test]
+fn short_vectors_are_refused() {
+    let p = tiny().p().value() as u32;
+    let with = |a: Vec<u32>| Clue { a, ..honest(5) };
+    let n = tiny().spec().clue.n;
+    let ternary = (0..n).map(|i| [0, 1, p - 1][i % 3]).collect();
+    for a in [vec![0; n], vec![1; n], vec![p - 1; n], ternary] {
+        match with(a).check_norm(tiny()) {
+            Err(ClueError::Short { norm, least }) => assert!(norm <= n as f64 && norm < least),
+            other => panic!("{other:?}"),
+        }
+    }
+    for seed in 0..20_000 {
+        honest(seed).check_norm(tiny()).unwrap();
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes(mut bytes in prop::collection::vec(any::<u8>(), 0..400), keep in 0usize..=5) {
+        let good = honest(6).to_bytes(tiny());
+        let keep = keep.min(bytes.len());
+        bytes[..keep].copy_from_slice(&good[..keep]);
+        if let Ok(clue) = parse(&bytes) {
+            prop_assert_eq!(clue.to_bytes(tiny()), bytes);
+        }
+    }
+
+    #[test]
+    fn any_bytes_of_the_right_length(seed: u64) {
+        let mut bytes = honest(7).to_bytes(tiny());
+        let noise = noise(seed, bytes.len() - 5);
+        bytes[5..].copy_from_slice(&noise);
+        match parse(&bytes) {
+            Ok(clue) => prop_assert_eq!(clue.to_bytes(tiny()), bytes),
+            Err(error) => assert!(matches!(error, ClueError::Coordinate { .. }), "{error}"),
+        }
+    }
+}

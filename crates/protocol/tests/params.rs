@@ -1,0 +1,167 @@
+//! Published parameter sets keep what they promise; weaker ones are refused.
+
+use omr_protocol::digest::MASK_BITS;
+use omr_protocol::params::largest_log_pq;
+use omr_protocol::{Params, ParamsError, ParamsSpec};
+use omr_ring::Kernels;
+
+fn default_spec() -> ParamsSpec {
+    ParamsSpec::published()
+        .into_iter()
+        .find(|spec| spec.name == "sophomr-v1")
+        .unwrap()
+}
+
+fn refused(spec: ParamsSpec) -> ParamsError {
+    Params::new(spec, Kernels::detect())
+        .err()
+        .expect("a refused set")
+}
+
+#[test]
+fn unknown_names_are_told_the_known_ones() {
+    let error = Params::named("sophomr-v0").err().unwrap();
+    assert!(matches!(&error, ParamsError::Unknown { found, .. } if found == "sophomr-v0"));
+    let text = error.to_string();
+    for spec in ParamsSpec::published() {
+        assert!(text.contains(spec.name), "{text}");
+    }
+}
+
+#[test]
+fn error_rates() {
+    let spec = default_spec();
+    assert!(spec.miss_log2() <= -30.0, "{}", spec.miss_log2());
+    assert!(
+        spec.false_positive_log2() <= -26.0,
+        "{}",
+        spec.false_positive_log2()
+    );
+    // A much narrower window breaks the one, a much wider one the other.
+    let with_range = |range| {
+        let mut spec = default_spec();
+        spec.clue.range = range;
+        spec
+    };
+    assert!(with_range(10).miss_log2() > -30.0);
+    assert!(with_range(60).false_positive_log2() > -26.0);
+}
+
+#[test]
+fn keys_of_published_sets_are_secure() {
+    let params = Params::named("sophomr-v1").unwrap();
+    for spec in ParamsSpec::published() {
+        assert_eq!(spec.insecure, spec.name.starts_with("insecure-"));
+        assert_eq!(spec.insecure, spec.security_bits < 128.0);
+    }
+    let keys = params.key_moduli();
+    assert_eq!(keys.len(), 4);
+    for (n, weight, found) in keys {
+        let limit = largest_log_pq(n, weight);
+        assert!(
+            found > 0.0 && found <= limit,
+            "{found} of {limit} bits in dimension {n}"
+        );
+    }
+}
+
+/// The recipient multiplies a mask by her ternary secret modulo one prime and reads it exactly.
+#[test]
+fn masks_fit_the_decoding_prime() {
+    for spec in ParamsSpec::published() {
+        let params = Params::named(spec.name).unwrap();
+        let largest = (params.small.n() as u64) << MASK_BITS;
+        assert!(
+            params.small.modulus(0).value() > 2 * largest,
+            "{}",
+            spec.name
+        );
+    }
+}
+
+#[test]
+fn weakened_sets_are_refused() {
+    let weak = [
+        ParamsSpec {
+            rotation_digits: 1,
+            ..default_spec()
+        },
+        ParamsSpec {
+            small_n: 1 << 11,
+            ..default_spec()
+        },
+        ParamsSpec {
+            weight: 4095,
+            ..default_spec()
+        },
+        ParamsSpec {
+            n: 1 << 15,
+            ..default_spec()
+        },
+    ];
+    for spec in weak {
+        let description = format!("{spec:?}");
+        match refused(spec) {
+            ParamsError::Insecure { n, limit, found } => {
+                assert!(found > limit, "{description}");
+                let text = ParamsError::Insecure { n, limit, found }.to_string();
+                assert!(text.contains(&n.to_string()) && text.contains(&format!("{found:.1}")));
+            }
+            other => panic!("{description}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn dimensions_that_do_not_fit() {
+    let clue = default_spec().clue;
+    let wrong = [
+        ParamsSpec {
+            n: 3 << 14,
+            ..default_spec()
+        },
+        ParamsSpec {
+            n: 1 << 17,
+            ..default_spec()
+        },
+        ParamsSpec {
+            small_n: 32,
+            ..default_spec()
+        },
+        ParamsSpec {
+            small_n: 1 << 17,
+            ..default_spec()
+        },
+        ParamsSpec {
+            baby: 2048,
+            ..default_spec()
+        },
+        ParamsSpec {
+            baby: 0,
+            ..default_spec()
+        },
+        ParamsSpec {
+            block: 6,
+            ..default_spec()
+        },
+        ParamsSpec {
+            clue: omr_protocol::params::ClueSpec {
+                coordinates: 3,
+                ..clue.clone()
+            },
+            ..default_spec()
+        },
+        ParamsSpec {
+            clue: omr_protocol::params::ClueSpec { n: 1 << 15, ..clue },
+            ..default_spec()
+        },
+    ];
+    for spec in wrong {
+        let description = format!("{spec:?}");
+        let error = refused(spec);
+        assert!(
+            matches!(error, ParamsError::Dimension { .. }),
+            "{description}: {error}"
+        );
+    }
+}

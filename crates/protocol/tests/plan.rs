@@ -1,0 +1,92 @@
+//! The shape of digests, up to the last index there is.
+
+use omr_protocol::plan::{MAX_BOUND, MAX_PAYLOAD_BYTES};
+use omr_protocol::{DigestPlan, Params, PlanError};
+use proptest::prelude::*;
+use std::sync::{Arc, LazyLock};
+
+fn tiny() -> &'static Params {
+    static TINY: LazyLock<Arc<Params>> =
+        LazyLock::new(|| Params::named("insecure-tiny-v1").unwrap());
+    &TINY
+}
+
+fn plan(start: u64, end: u64) -> DigestPlan {
+    DigestPlan::new(tiny(), start..end, 5, None).unwrap()
+}
+
+#[test]
+fn nothing_wraps_at_the_last_index() {
+    let slots = tiny().slots() as u64;
+    for messages in [1, 100, slots, slots + 1, 3 * slots + 7] {
+        let start = u64::MAX - messages;
+        let plan = plan(start, u64::MAX);
+        let mut next = start;
+        for batch in 0..plan.batches() {
+            let range = plan.batch(batch);
+            assert!(range.start == next && range.end > next && range.end - next <= slots);
+            for slot in 0..slots {
+                let expected = start.checked_add(batch as u64 * slots + slot);
+                let expected = expected.filter(|&message| message < u64::MAX);
+                assert_eq!(plan.message(0, batch, slot as usize), expected);
+            }
+            next = range.end;
+        }
+        assert_eq!(next, u64::MAX);
+        assert_eq!(plan.message(0, plan.batches(), 0), None);
+        assert_eq!(plan.message(1, 0, 0), None);
+    }
+}
+
+#[test]
+fn the_longest_range() {
+    let plan = plan(u64::MAX - (1 << 32), u64::MAX);
+    let last = plan.batches() - 1;
+    assert_eq!(plan.batch(last).end, u64::MAX);
+    let group = plan.groups() - 1;
+    assert_eq!(plan.group(group).end, plan.batches());
+    assert_eq!(
+        plan.message(group, last - plan.group(group).start, 2047),
+        Some(u64::MAX - 1)
+    );
+    let error = DigestPlan::new(tiny(), 0..(1 << 32) + 1, 5, None).unwrap_err();
+    assert_eq!(
+        error,
+        PlanError::LongRange {
+            limit: 1 << 32,
+            found: (1 << 32) + 1
+        }
+    );
+}
+
+#[test]
+fn bounds_and_payloads_have_limits() {
+    let new = |bound, payload| DigestPlan::new(tiny(), 0..1, bound, payload);
+    for found in [0, MAX_BOUND + 1, usize::MAX] {
+        assert_eq!(new(found, None), Err(PlanError::Bound { found }));
+    }
+    for found in [0, MAX_PAYLOAD_BYTES + 1, usize::MAX] {
+        assert_eq!(new(1, Some(found)), Err(PlanError::Payload { found }));
+    }
+    assert!(new(MAX_BOUND, Some(MAX_PAYLOAD_BYTES)).is_ok());
+}
+
+proptest! {
+    #[test]
+    fn every_sum_has_one_place(
+        bound in 1usize..=MAX_BOUND,
+        payload in prop::option::of(1usize..3000),
+    ) {
+        let plan = DigestPlan::new(tiny(), 0..1, bound, payload).unwrap();
+        let mut sums = 0;
+        for (round, ct) in plan.positions() {
+            let kept: Vec<usize> = plan.kept(round, ct).collect();
+            prop_assert_eq!(kept.len(), plan.kept_len(round, ct));
+            prop_assert!(kept.is_sorted_by(|a, b| a < b));
+            prop_assert!(kept.iter().all(|&i| i < tiny().small.n()));
+            sums += kept.len();
+        }
+        prop_assert_eq!(sums, bound * plan.symbols());
+        prop_assert_eq!(plan.positions().count(), plan.rounds() * plan.ciphertexts());
+    }
+}

@@ -1,0 +1,81 @@
+"""Seeded streams of uniform residues, from the published definitions: BLAKE3 key derivation (one
+block is enough for every use here) and ChaCha20 with a 64-bit counter. Checked on import.
+"""
+
+import struct
+
+IV = [
+    0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A,
+    0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19,
+]  # fmt: skip
+PERMUTATION = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]
+WHOLE_MESSAGE = 1 | 2 | 8  # first and last block of the first and only chunk, root
+DERIVE_CONTEXT, DERIVE_MATERIAL = 32, 64
+QUARTERS = [
+    (0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15),
+    (0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14),
+]  # fmt: skip
+
+
+def rotate_left(x, count):
+    return (x << count | x >> (32 - count)) & 0xFFFFFFFF
+
+
+def blake3_block(key, message, flags):
+    """The first 32 bytes of BLAKE3's output for a message of at most 64 bytes."""
+    assert len(message) <= 64
+    m = list(struct.unpack("<16I", message.ljust(64, b"\0")))
+    v = list(key) + IV[:4] + [0, 0, len(message), WHOLE_MESSAGE | flags]
+    for _ in range(7):
+        for i, (a, b, c, d) in enumerate(QUARTERS):
+            for word, (first, second) in ((m[2 * i], (16, 20)), (m[2 * i + 1], (24, 25))):
+                v[a] = (v[a] + v[b] + word) & 0xFFFFFFFF
+                v[d] = rotate_left(v[d] ^ v[a], first)
+                v[c] = (v[c] + v[d]) & 0xFFFFFFFF
+                v[b] = rotate_left(v[b] ^ v[c], second)
+        m = [m[i] for i in PERMUTATION]
+    return [v[i] ^ v[i + 8] for i in range(8)]
+
+
+def derive_key(context, material):
+    key = blake3_block(IV, context.encode(), DERIVE_CONTEXT)
+    return struct.pack("<8I", *blake3_block(key, material, DERIVE_MATERIAL))
+
+
+def chacha20(key):
+    """The bytes of the stream, counter and nonce from zero."""
+    counter = 0
+    constant = struct.unpack("<4I", b"expand 32-byte k")
+    while True:
+        start = [*constant, *struct.unpack("<8I", key), counter & 0xFFFFFFFF, counter >> 32, 0, 0]
+        v = list(start)
+        for _ in range(10):
+            for a, b, c, d in QUARTERS:
+                for x, y, z, count in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+                    v[x] = (v[x] + v[y]) & 0xFFFFFFFF
+                    v[z] = rotate_left(v[z] ^ v[x], count)
+        yield from struct.pack("<16I", *((x + y) & 0xFFFFFFFF for x, y in zip(v, start)))
+        counter += 1
+
+
+def stream(domain, seed, index):
+    """The stream of a domain, a 32-byte seed and a list of 64-bit indices."""
+    return chacha20(derive_key(domain, seed + struct.pack(f"<{len(index)}Q", *index)))
+
+
+def residues(source, modulus, count):
+    """Uniform residues by rejection: eight bytes a try, little endian, cut to the modulus's bits."""
+    mask = (1 << modulus.bit_length()) - 1
+    out = []
+    while len(out) < count:
+        candidate = int.from_bytes(bytes(next(source) for _ in range(8)), "little") & mask
+        if candidate < modulus:
+            out.append(candidate)
+    return out
+
+
+# BLAKE3's own test vector for the empty message, and ChaCha20's for the zero key (RFC 8439, A.1).
+_empty = struct.pack("<8I", *blake3_block(IV, b"", 0)).hex()
+assert _empty.startswith("af1349b9f5f9a1a6a0404dea36dcc949")
+_zero = chacha20(bytes(32))
+assert bytes(next(_zero) for _ in range(8)).hex() == "76b8e0ada0f13d90"
