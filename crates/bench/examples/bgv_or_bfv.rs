@@ -25,7 +25,13 @@ fn seconds(mut work: impl FnMut()) -> f64 {
 }
 
 /// The part of a BFV multiplication that BGV does not have, in place of the tensor.
-fn bfv_tensor(ring: &Ring, a: &Rlwe, b: &Rlwe, second: &Basis, p: &omr_ring::Modulus) -> Vec<Poly<Eval>> {
+fn bfv_tensor(
+    ring: &Ring,
+    a: &Rlwe,
+    b: &Rlwe,
+    second: &Basis,
+    p: &omr_ring::Modulus,
+) -> Vec<Poly<Eval>> {
     let first = a.basis().clone();
     let both = first.union(second);
     let up = Raise::new(ring, &first, second);
@@ -53,16 +59,29 @@ fn bfv_tensor(ring: &Ring, a: &Rlwe, b: &Rlwe, second: &Basis, p: &omr_ring::Mod
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build_global()?;
     let params = Params::named("sophomr-v1")?;
     let (ring, p) = (&params.ring, params.p());
-    let ev = Evaluator { ring, plain: &params.plain, chain: &params.chain };
+    let ev = Evaluator {
+        ring,
+        plain: &params.plain,
+        chain: &params.chain,
+    };
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let extended = params.product_shape.extended();
     let s = Secret::fixed_weight(&mut rng, ring.n(), 4096, 20.0).poly(ring, &extended);
     let square = s.product(ring, &s);
     let key = SwitchingKey::generate(
-        ring, &params.product_shape, &square, &s, p.value(), &[0; 32], 0, &mut rng,
+        ring,
+        &params.product_shape,
+        &square,
+        &s,
+        p.value(),
+        &[0; 32],
+        0,
+        &mut rng,
     );
     println!("level  limbs  BGV ms  BFV ms  BFV/BGV");
     for level in [1, 8, 16, 24] {
@@ -71,9 +90,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let others = ring.everything().minus(basis);
         let second = Basis::new(others.ids().iter().copied().take(basis.len() + 1));
         let uniform = |i: u64| uniform_poly(ring, basis, "bgv or bfv", &[1; 32], &[i]);
-        let pair = |i: u64| Rlwe { c0: uniform(2 * i), c1: uniform(2 * i + 1) };
+        let pair = |i: u64| Rlwe {
+            c0: uniform(2 * i),
+            c1: uniform(2 * i + 1),
+        };
         let (a, b) = (pair(0), pair(1));
-        let (x, y) = (Ciphertext::new(a.clone(), level, 1), Ciphertext::new(b.clone(), level, 1));
+        let (x, y) = (
+            Ciphertext::new(a.clone(), level, 1),
+            Ciphertext::new(b.clone(), level, 1),
+        );
         let bgv = seconds(|| {
             std::hint::black_box(ev.mul(&x, &y, &key).expect("levels are left"));
         });

@@ -6,14 +6,25 @@ use omr_protocol::Params;
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let threads = args.get(1).map_or(1, |t| t.parse().expect("threads"));
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().expect("pool");
-    let scheme = if args.get(2).is_some_and(|s| s == "omd") { Scheme::Sophomd } else { Scheme::Sophomr };
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global()
+        .expect("pool");
+    let scheme = if args.get(2).is_some_and(|s| s == "omd") {
+        Scheme::Sophomd
+    } else {
+        Scheme::Sophomr
+    };
     let params = Params::named("sophomr-v1").expect("params");
     for (n, w, bits) in params.key_moduli() {
         eprintln!("n {n} weight {w:?} log PQ {bits:.1}");
     }
     for level in [0, 1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 30] {
-        eprintln!("level {level}: {} limbs {:.1} bits", params.chain.basis(level).len(), params.chain.log2(&params.ring, level));
+        eprintln!(
+            "level {level}: {} limbs {:.1} bits",
+            params.chain.basis(level).len(),
+            params.chain.log2(&params.ring, level)
+        );
     }
     let bench = DigestBench {
         scheme,

@@ -18,12 +18,18 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut board = Workload::new(params.clone(), keys.clue.clone(), n, 50, 1, seed);
     let clues = ClueBatch::new(&params, &board.clues(0..n)?, Clue::bytes(&params));
     let detector = Detector::new(params.clone(), keys.detection);
-    let decryptor = Decryptor { ring: &params.ring, plain: &params.plain, secret: &large };
+    let decryptor = Decryptor {
+        ring: &params.ring,
+        plain: &params.plain,
+        secret: &large,
+    };
     let show = |what: &str, predicted: f64, ct: &Ciphertext| {
         let noise = decryptor.noise(ct);
         let rms = omr_ring::rms_embedding(&noise).log2();
         let worst = omr_ring::max_embedding_squared(&noise).log2() / 2.0;
-        println!("{what:28} predicted {predicted:6.2}  rms {rms:6.2}  worst embedding {worst:6.2} bits");
+        println!(
+            "{what:28} predicted {predicted:6.2}  rms {rms:6.2}  worst embedding {worst:6.2} bits"
+        );
     };
     let model = params.noise_model();
     let steps = detector.baby_steps(&Quiet)?;
@@ -32,7 +38,11 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     show("the other coordinate", model.floor(), &d[1]);
     let pertinent = detector.range_check(&d, &Quiet)?;
     show("the pertinency vector", model.floor(), &pertinent);
-    let ones = decryptor.decrypt(&pertinent).iter().filter(|&&x| x == 1).count();
+    let ones = decryptor
+        .decrypt(&pertinent)
+        .iter()
+        .filter(|&&x| x == 1)
+        .count();
     println!("pertinent slots: {ones} of 50");
     Ok(())
 }

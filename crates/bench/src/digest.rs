@@ -156,8 +156,13 @@ impl DigestBench {
         let decoded = decoded?;
         let score = Score::new(&board, &decoded);
         // The synthetic messages are made while they are read: no part of the detector's work.
-        let stages: BTreeMap<_, _> =
-            out.stages.seconds().iter().copied().filter(|(name, _)| *name != "read").collect();
+        let stages: BTreeMap<_, _> = out
+            .stages
+            .seconds()
+            .iter()
+            .copied()
+            .filter(|(name, _)| *name != "read")
+            .collect();
         let digest_s = stages.values().sum();
         let yardstick_us = before.zip(after).map(|(a, b)| (a + b) / 2.0);
         Ok(DigestFigures {
@@ -195,7 +200,11 @@ impl DigestBench {
         const CLUES: usize = 200;
         let sender = omr_client::Sender::new(&self.params, key);
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
-        let make = || (0..CLUES).map(|_| sender.gen_clue(&mut rng).a.len()).sum::<usize>();
+        let make = || {
+            (0..CLUES)
+                .map(|_| sender.gen_clue(&mut rng).a.len())
+                .sum::<usize>()
+        };
         timed(make).1 * 1e3 / CLUES as f64
     }
 }
@@ -214,7 +223,11 @@ struct Score {
 
 impl Score {
     fn new(board: &Workload, decoded: &[Retrieved]) -> Self {
-        let mut score = Self { found: 0, false_positives: 0, exact: 0 };
+        let mut score = Self {
+            found: 0,
+            false_positives: 0,
+            exact: 0,
+        };
         for message in decoded {
             if board.pertinent().binary_search(&message.index).is_err() {
                 score.false_positives += 1;

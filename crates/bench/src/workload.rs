@@ -29,7 +29,10 @@ impl Workload {
         payload_bytes: usize,
         seed: u64,
     ) -> Self {
-        assert!(pertinent as u64 <= messages, "no more pertinent messages than messages");
+        assert!(
+            pertinent as u64 <= messages,
+            "no more pertinent messages than messages"
+        );
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let mut chosen = std::collections::BTreeSet::new();
         while chosen.len() < pertinent {
@@ -37,7 +40,13 @@ impl Workload {
         }
         let mut bytes = [0; 32];
         rng.fill_bytes(&mut bytes);
-        Self { params, key, seed: bytes, payload_bytes, pertinent: chosen.into_iter().collect() }
+        Self {
+            params,
+            key,
+            seed: bytes,
+            payload_bytes,
+            pertinent: chosen.into_iter().collect(),
+        }
     }
 
     /// The places of the pertinent messages.
@@ -77,8 +86,10 @@ impl MessageSource for Workload {
     ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
         let sender = Sender::new(&self.params, &self.key);
         let this = &*self;
-        let clues: Vec<Vec<u8>> =
-            range.into_par_iter().map(|index| this.clue(&sender, index)).collect();
+        let clues: Vec<Vec<u8>> = range
+            .into_par_iter()
+            .map(|index| this.clue(&sender, index))
+            .collect();
         Ok(clues.concat())
     }
 
@@ -87,8 +98,10 @@ impl MessageSource for Workload {
         range: Range<u64>,
     ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
         let this = &*self;
-        let payloads: Vec<Vec<u8>> =
-            range.into_par_iter().map(|index| this.payload(index)).collect();
+        let payloads: Vec<Vec<u8>> = range
+            .into_par_iter()
+            .map(|index| this.payload(index))
+            .collect();
         Ok(payloads.concat())
     }
 }

@@ -3,7 +3,13 @@ use omr_bench::{DigestBench, DigestFigures, Scheme};
 use omr_detector::Quiet;
 use omr_protocol::Params;
 
-fn run(scheme: Scheme, messages: u64, pertinent: usize, bound: usize, bytes: usize) -> DigestFigures {
+fn run(
+    scheme: Scheme,
+    messages: u64,
+    pertinent: usize,
+    bound: usize,
+    bytes: usize,
+) -> DigestFigures {
     let params = Params::named("insecure-tiny-v1").unwrap();
     let seed = messages + 31 * bound as u64 + bytes as u64;
     let bench = DigestBench {

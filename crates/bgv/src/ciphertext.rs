@@ -12,7 +12,11 @@ pub struct Ciphertext {
 impl Ciphertext {
     /// From a pair at `level` whose slots are multiplied by `scale`.
     pub fn new(pair: Rlwe, level: usize, scale: u64) -> Self {
-        Self { parts: vec![pair.c0, pair.c1], level, scale }
+        Self {
+            parts: vec![pair.c0, pair.c1],
+            level,
+            scale,
+        }
     }
 
     /// Its place in the modulus chain.

@@ -44,7 +44,10 @@ impl PublicKey {
         let basis = chain.basis(level);
         let c1 = mask(ring, basis, seed, &[index]);
         let zero = Poly::zero(ring, basis);
-        Self(Rlwe { c0: encrypt(ring, secret, &zero, p, &c1, rng), c1 })
+        Self(Rlwe {
+            c0: encrypt(ring, secret, &zero, p, &c1, rng),
+            c1,
+        })
     }
 
     /// Encrypts slots.
@@ -88,7 +91,10 @@ pub struct Decryptor<'a> {
 impl Decryptor<'_> {
     fn value(&self, ct: &Ciphertext) -> Poly<omr_ring::Coeff> {
         let secret = self.secret.poly(self.ring, ct.parts[0].basis());
-        let pair = Rlwe { c0: ct.parts[0].clone(), c1: ct.parts[1].clone() };
+        let pair = Rlwe {
+            c0: ct.parts[0].clone(),
+            c1: ct.parts[1].clone(),
+        };
         decrypt_residues(self.ring, &pair, &secret)
     }
 
@@ -97,8 +103,13 @@ impl Decryptor<'_> {
         assert_eq!(ct.parts.len(), 2, "a relinearised ciphertext");
         let p = self.plain.p();
         let unscale = p.inv(ct.scale);
-        let slots = self.plain.decode(centered_mod(self.ring, self.value(ct), p));
-        slots.iter().map(|&x| p.mul(u64::from(x), unscale) as u32).collect()
+        let slots = self
+            .plain
+            .decode(centered_mod(self.ring, self.value(ct), p));
+        slots
+            .iter()
+            .map(|&x| p.mul(u64::from(x), unscale) as u32)
+            .collect()
     }
 
     /// The coefficients of the noise `v = m + p e`, as integers.

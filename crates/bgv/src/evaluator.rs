@@ -20,16 +20,23 @@ impl Evaluator<'_> {
 
     fn same(&self, a: &Ciphertext, b: &Ciphertext) -> Result<(), EvalError> {
         if a.level != b.level {
-            return Err(EvalError::Level { expected: a.level, found: b.level });
+            return Err(EvalError::Level {
+                expected: a.level,
+                found: b.level,
+            });
         }
         if a.scale != b.scale {
-            return Err(EvalError::Scale { expected: a.scale, found: b.scale });
+            return Err(EvalError::Scale {
+                expected: a.scale,
+                found: b.scale,
+            });
         }
         match a.parts.len() == b.parts.len() {
             true => Ok(()),
-            false => {
-                Err(EvalError::Parts { expected: a.parts.len(), found: b.parts.len() })
-            }
+            false => Err(EvalError::Parts {
+                expected: a.parts.len(),
+                found: b.parts.len(),
+            }),
         }
     }
 
@@ -43,21 +50,30 @@ impl Evaluator<'_> {
     fn level_exists(&self, level: usize) -> Result<(), EvalError> {
         match level < self.chain.len() {
             true => Ok(()),
-            false => Err(EvalError::Exhausted { levels: self.chain.len(), found: level }),
+            false => Err(EvalError::Exhausted {
+                levels: self.chain.len(),
+                found: level,
+            }),
         }
     }
 
     /// `a += b`. Errors: levels, scales or numbers of parts differ.
     pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), EvalError> {
         self.same(a, b)?;
-        a.parts.iter_mut().zip(&b.parts).for_each(|(x, y)| self.ring.add_assign(x, y));
+        a.parts
+            .iter_mut()
+            .zip(&b.parts)
+            .for_each(|(x, y)| self.ring.add_assign(x, y));
         Ok(())
     }
 
     /// `a -= b`. Errors: levels, scales or numbers of parts differ.
     pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), EvalError> {
         self.same(a, b)?;
-        a.parts.iter_mut().zip(&b.parts).for_each(|(x, y)| self.ring.sub_assign(x, y));
+        a.parts
+            .iter_mut()
+            .zip(&b.parts)
+            .for_each(|(x, y)| self.ring.sub_assign(x, y));
         Ok(())
     }
 
@@ -69,8 +85,10 @@ impl Evaluator<'_> {
     /// Adds encoded slots.
     pub fn add_plain_assign(&self, a: &mut Ciphertext, coeffs: &[u32]) {
         let p = self.p();
-        let scaled: Vec<u32> =
-            coeffs.iter().map(|&c| p.mul(u64::from(c), a.scale) as u32).collect();
+        let scaled: Vec<u32> = coeffs
+            .iter()
+            .map(|&c| p.mul(u64::from(c), a.scale) as u32)
+            .collect();
         let basis = a.parts[0].basis().clone();
         let plain = self.ring.lift_plain(&scaled, p.value() as u32, &basis);
         self.ring.add_assign(&mut a.parts[0], &plain);
@@ -78,7 +96,9 @@ impl Evaluator<'_> {
 
     /// Adds the constant `c` to every slot.
     pub fn add_constant_assign(&self, a: &mut Ciphertext, c: u64) {
-        let centered = self.p().to_centered(self.p().mul(self.p().reduce(c), a.scale));
+        let centered = self
+            .p()
+            .to_centered(self.p().mul(self.p().reduce(c), a.scale));
         self.ring.each_row(&mut a.parts[0], |id, row| {
             let m = self.ring.modulus(id);
             let constant = m.from_i64(centered);
@@ -88,7 +108,9 @@ impl Evaluator<'_> {
 
     /// Multiplies by an encoded plaintext in the evaluation domain (of scale 1).
     pub fn mul_plain_assign(&self, a: &mut Ciphertext, plain: &Poly<Eval>) {
-        a.parts.iter_mut().for_each(|x| self.ring.mul_assign(x, plain));
+        a.parts
+            .iter_mut()
+            .for_each(|x| self.ring.mul_assign(x, plain));
     }
 
     /// `acc += a * plain`. Errors: levels, scales or numbers of parts differ.
@@ -108,7 +130,9 @@ impl Evaluator<'_> {
     /// Multiplies every slot by the scalar `c`; the noise grows by `|c|`, `c` centred.
     pub fn mul_scalar_assign(&self, a: &mut Ciphertext, c: u64) {
         let centered = self.p().to_centered(self.p().reduce(c));
-        a.parts.iter_mut().for_each(|x| self.ring.scale_assign(x, |m| m.from_i64(centered)));
+        a.parts
+            .iter_mut()
+            .for_each(|x| self.ring.scale_assign(x, |m| m.from_i64(centered)));
     }
 
     /// Multiplies by `X^k`.
@@ -116,7 +140,9 @@ impl Evaluator<'_> {
         let n = self.ring.n();
         let mut coeffs = vec![0; n];
         coeffs[k % n] = if k % (2 * n) < n { 1 } else { -1 };
-        let monomial = self.ring.forward(self.ring.lift_signed(&coeffs, a.parts[0].basis()));
+        let monomial = self
+            .ring
+            .forward(self.ring.lift_signed(&coeffs, a.parts[0].basis()));
         self.mul_plain_assign(a, &monomial);
     }
 
@@ -127,23 +153,33 @@ impl Evaluator<'_> {
         terms: &[(u64, &Ciphertext)],
         scale: u64,
     ) -> Result<Ciphertext, EvalError> {
-        let (_, first) = terms.first().ok_or(EvalError::Parts { expected: 2, found: 0 })?;
+        let (_, first) = terms.first().ok_or(EvalError::Parts {
+            expected: 2,
+            found: 0,
+        })?;
         let basis = first.parts[0].basis();
-        let mut out =
-            Ciphertext { parts: vec![], level: first.level, scale: self.p().reduce(scale) };
+        let mut out = Ciphertext {
+            parts: vec![],
+            level: first.level,
+            scale: self.p().reduce(scale),
+        };
         for _ in 0..2 {
             out.parts.push(Poly::zero(self.ring, basis));
         }
         for (c, term) in terms {
             Self::expect_parts(term, 2)?;
             if term.level != first.level {
-                return Err(EvalError::Level { expected: first.level, found: term.level });
+                return Err(EvalError::Level {
+                    expected: first.level,
+                    found: term.level,
+                });
             }
             let p = self.p();
             let factor = p.mul(p.reduce(*c), p.mul(out.scale, p.inv(term.scale)));
             let centered = p.to_centered(factor);
             for (acc, part) in out.parts.iter_mut().zip(&term.parts) {
-                self.ring.scale_add_assign(acc, part, |m| m.from_i64(centered));
+                self.ring
+                    .scale_add_assign(acc, part, |m| m.from_i64(centered));
             }
         }
         Ok(out)
@@ -154,7 +190,10 @@ impl Evaluator<'_> {
         Self::expect_parts(a, 2)?;
         Self::expect_parts(b, 2)?;
         if a.level != b.level {
-            return Err(EvalError::Level { expected: a.level, found: b.level });
+            return Err(EvalError::Level {
+                expected: a.level,
+                found: b.level,
+            });
         }
         let product = |x: &Poly<Eval>, y: &Poly<Eval>| {
             let mut out = x.clone();
@@ -162,13 +201,18 @@ impl Evaluator<'_> {
             out
         };
         let mut middle = product(&a.parts[0], &b.parts[1]);
-        self.ring.mul_add_assign(&mut middle, &a.parts[1], &b.parts[0]);
+        self.ring
+            .mul_add_assign(&mut middle, &a.parts[1], &b.parts[0]);
         let parts = vec![
             product(&a.parts[0], &b.parts[0]),
             middle,
             product(&a.parts[1], &b.parts[1]),
         ];
-        Ok(Ciphertext { parts, level: a.level, scale: self.p().mul(a.scale, b.scale) })
+        Ok(Ciphertext {
+            parts,
+            level: a.level,
+            scale: self.p().mul(a.scale, b.scale),
+        })
     }
 
     /// Relinearises and switches to level `to` in one step: the special primes and the level's
@@ -189,8 +233,15 @@ impl Evaluator<'_> {
 
     fn switch_pair(&self, pair: &Rlwe, scale: u64, to: usize) -> Ciphertext {
         let down = Switch::new(self.ring, pair.basis(), self.chain.basis(to), self.p());
-        let parts = vec![down.apply(self.ring, &pair.c0), down.apply(self.ring, &pair.c1)];
-        Ciphertext { parts, level: to, scale: self.p().mul(scale, down.factor()) }
+        let parts = vec![
+            down.apply(self.ring, &pair.c0),
+            down.apply(self.ring, &pair.c1),
+        ];
+        Ciphertext {
+            parts,
+            level: to,
+            scale: self.p().mul(scale, down.factor()),
+        }
     }
 
     /// The product, one level down. Errors: as [`Self::tensor`] and [`Self::relinearise`].
@@ -208,27 +259,36 @@ impl Evaluator<'_> {
         Self::expect_parts(ct, 2)?;
         self.level_exists(level)?;
         if level < ct.level {
-            return Err(EvalError::Level { expected: ct.level, found: level });
+            return Err(EvalError::Level {
+                expected: ct.level,
+                found: level,
+            });
         }
         if level == ct.level {
             return Ok(ct.clone());
         }
-        let pair = Rlwe { c0: ct.parts[0].clone(), c1: ct.parts[1].clone() };
+        let pair = Rlwe {
+            c0: ct.parts[0].clone(),
+            c1: ct.parts[1].clone(),
+        };
         Ok(self.switch_pair(&pair, ct.scale, level))
     }
 
     /// The image under the key's automorphism: a rotation, the swap of rows, or any other.
     /// Errors: not two parts.
-    pub fn automorphism(
-        &self,
-        ct: &Ciphertext,
-        key: &GaloisKey,
-    ) -> Result<Ciphertext, EvalError> {
+    pub fn automorphism(&self, ct: &Ciphertext, key: &GaloisKey) -> Result<Ciphertext, EvalError> {
         Self::expect_parts(ct, 2)?;
-        let pair = Rlwe { c0: ct.parts[0].clone(), c1: ct.parts[1].clone() };
+        let pair = Rlwe {
+            c0: ct.parts[0].clone(),
+            c1: ct.parts[1].clone(),
+        };
         let switched = key.key.switch(self.ring, &pair, self.p());
         let image = |part| key.automorphism.apply(self.ring, part);
         let parts = vec![image(&switched.c0), image(&switched.c1)];
-        Ok(Ciphertext { parts, level: ct.level, scale: ct.scale })
+        Ok(Ciphertext {
+            parts,
+            level: ct.level,
+            scale: ct.scale,
+        })
     }
 }

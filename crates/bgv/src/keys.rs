@@ -23,12 +23,18 @@ impl GaloisKey {
     ) -> Self {
         let preimage = secret.image(ring, &Automorphism::new(ring.n(), inverse(g, 2 * ring.n())));
         let key = SwitchingKey::generate(ring, shape, secret, &preimage, p, seed, index, rng);
-        Self { automorphism: Automorphism::new(ring.n(), g), key }
+        Self {
+            automorphism: Automorphism::new(ring.n(), g),
+            key,
+        }
     }
 
     /// From a switching key that was made by [`GaloisKey::generate`] for the same `g`.
     pub fn from_switching_key(ring: &Ring, g: usize, key: SwitchingKey) -> Self {
-        Self { automorphism: Automorphism::new(ring.n(), g), key }
+        Self {
+            automorphism: Automorphism::new(ring.n(), g),
+            key,
+        }
     }
 
     /// The exponent.

@@ -11,7 +11,11 @@ impl Plain {
     /// Slots modulo `p` in dimension `n`.
     pub fn new(p: u64, n: usize, kernels: &'static Kernels) -> Result<Self, RingError> {
         let table = NttTable::new(Modulus::new(p)?, n)?;
-        Ok(Self { table, order: SlotOrder::new(n), kernels })
+        Ok(Self {
+            table,
+            order: SlotOrder::new(n),
+            kernels,
+        })
     }
 
     /// The plaintext modulus.
@@ -51,7 +55,9 @@ impl Plain {
 
     fn finish(&self, scratch: &mut [u64], out: &mut [u32]) {
         self.kernels.ntt_inverse(&self.table, scratch);
-        out.iter_mut().zip(scratch).for_each(|(o, s)| *o = *s as u32);
+        out.iter_mut()
+            .zip(scratch)
+            .for_each(|(o, s)| *o = *s as u32);
     }
 
     /// The polynomial whose slots are `slots`.
@@ -64,6 +70,10 @@ impl Plain {
     /// The slots of a polynomial modulo p.
     pub fn decode(&self, mut coeffs: Vec<u64>) -> Vec<u32> {
         self.kernels.ntt_forward(&self.table, &mut coeffs);
-        self.order.positions().iter().map(|&i| coeffs[i as usize] as u32).collect()
+        self.order
+            .positions()
+            .iter()
+            .map(|&i| coeffs[i as usize] as u32)
+            .collect()
     }
 }

@@ -26,7 +26,10 @@ impl RangePolynomial {
             }
             coefficients = next;
         }
-        Self { coefficients, block }
+        Self {
+            coefficients,
+            block,
+        }
     }
 
     /// The coefficients in Y, constant term first.
@@ -79,7 +82,10 @@ impl RangePolynomial {
             powers.push(ev.mul(&powers[half], &other, key)?);
         }
         let level = powers[self.block].level();
-        powers.iter().map(|power| ev.at_level(power, level)).collect()
+        powers
+            .iter()
+            .map(|power| ev.at_level(power, level))
+            .collect()
     }
 
     /// Block `b`, `sum_k c_(b block + k) Y^k`, at the level of the first giant.

@@ -27,11 +27,22 @@ impl Insecure {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let secret = Secret::fixed_weight(&mut rng, N, 64, 20.0);
         let special = Basis::new(levels..primes.len());
-        Self { ring, plain, chain, secret, rng, special }
+        Self {
+            ring,
+            plain,
+            chain,
+            secret,
+            rng,
+            special,
+        }
     }
 
     fn ev(&self) -> Evaluator<'_> {
-        Evaluator { ring: &self.ring, plain: &self.plain, chain: &self.chain }
+        Evaluator {
+            ring: &self.ring,
+            plain: &self.plain,
+            chain: &self.chain,
+        }
     }
 
     fn slots(&mut self) -> Vec<u32> {
@@ -43,7 +54,14 @@ impl Insecure {
         let index = self.rng.next_u64();
         let at = (&[1; 32], index);
         encrypt_symmetric(
-            &self.ring, &self.plain, &self.chain, 0, &secret, slots, at, &mut self.rng,
+            &self.ring,
+            &self.plain,
+            &self.chain,
+            0,
+            &secret,
+            slots,
+            at,
+            &mut self.rng,
         )
     }
 
@@ -55,7 +73,16 @@ impl Insecure {
         let shape = self.shape(dnum);
         let s = self.secret.poly(&self.ring, &shape.extended());
         let square = s.product(&self.ring, &s);
-        SwitchingKey::generate(&self.ring, &shape, &square, &s, P, &[2; 32], 0, &mut self.rng)
+        SwitchingKey::generate(
+            &self.ring,
+            &shape,
+            &square,
+            &s,
+            P,
+            &[2; 32],
+            0,
+            &mut self.rng,
+        )
     }
 
     fn galois(&mut self, g: usize) -> GaloisKey {
@@ -66,12 +93,20 @@ impl Insecure {
     }
 
     fn open(&self, ct: &Ciphertext) -> Vec<u32> {
-        Decryptor { ring: &self.ring, plain: &self.plain, secret: &self.secret }.decrypt(ct)
+        Decryptor {
+            ring: &self.ring,
+            plain: &self.plain,
+            secret: &self.secret,
+        }
+        .decrypt(ct)
     }
 }
 
 fn zip(a: &[u32], b: &[u32], f: impl Fn(u64, u64) -> u64) -> Vec<u32> {
-    a.iter().zip(b).map(|(&x, &y)| (f(x.into(), y.into()) % P) as u32).collect()
+    a.iter()
+        .zip(b)
+        .map(|(&x, &y)| (f(x.into(), y.into()) % P) as u32)
+        .collect()
 }
 
 #[test]
@@ -94,14 +129,18 @@ fn linear_operations() {
     ev.add_plain_assign(&mut c, &t.plain.encode(&b));
     assert_eq!(t.open(&c), zip(&a, &b, |x, y| (x + P - 5) * 786_000 + y));
     let mut d = x.clone();
-    let encoded = t.ring.lift_plain(&t.plain.encode(&b), P as u32, t.chain.basis(0));
+    let encoded = t
+        .ring
+        .lift_plain(&t.plain.encode(&b), P as u32, t.chain.basis(0));
     ev.mul_plain_assign(&mut d, &encoded);
     ev.mul_plain_add(&mut d, &x, &encoded).unwrap();
     assert_eq!(t.open(&d), zip(&a, &b, |x, y| 2 * x * y));
     let low = ev.at_level(&d, 1).unwrap();
     assert_ne!(low.scale(), 1, "switching leaves a scale");
     assert_eq!(t.open(&low), zip(&a, &b, |x, y| 2 * x * y));
-    let mixed = ev.linear_combination(&[(3, &low), (7, &ev.at_level(&y, 1).unwrap())], 11).unwrap();
+    let mixed = ev
+        .linear_combination(&[(3, &low), (7, &ev.at_level(&y, 1).unwrap())], 11)
+        .unwrap();
     assert_eq!(t.open(&mixed), zip(&a, &b, |x, y| 6 * (x * y % P) + 7 * y));
 }
 
@@ -121,7 +160,10 @@ fn products_for_every_digit_count() {
             expected = zip(&expected, &expected, |x, y| x * y);
             assert_eq!(t.open(&product), expected);
         }
-        assert!(matches!(ev.mul(&product, &product, &key), Err(EvalError::Exhausted { .. })));
+        assert!(matches!(
+            ev.mul(&product, &product, &key),
+            Err(EvalError::Exhausted { .. })
+        ));
     }
 }
 
@@ -204,7 +246,16 @@ fn mismatched_operands_are_told() {
     let ev = t.ev();
     let low = ev.at_level(&x, 1).unwrap();
     let mut y = x.clone();
-    assert_eq!(ev.add_assign(&mut y, &low), Err(EvalError::Level { expected: 0, found: 1 }));
+    assert_eq!(
+        ev.add_assign(&mut y, &low),
+        Err(EvalError::Level {
+            expected: 0,
+            found: 1
+        })
+    );
     assert!(ev.at_level(&low, 0).is_err());
-    assert!(matches!(ev.linear_combination(&[], 1), Err(EvalError::Parts { .. })));
+    assert!(matches!(
+        ev.linear_combination(&[], 1),
+        Err(EvalError::Parts { .. })
+    ));
 }

@@ -246,7 +246,7 @@ impl<'a> Recipient<'a> {
             let payload = code
                 .unpack(body)
                 .map_err(|_| DecodeError::Checksum { index })?;
-            if checksum(&payload, self.params.p().value()) != *sum {
+            if checksum(index, &payload, self.params.p().value()) != *sum {
                 return Err(DecodeError::Checksum { index });
             }
             out.push(Retrieved {

@@ -102,7 +102,11 @@ impl ClueBatch {
                 let back = (2 * width - ((column + j) & mask)) & mask;
                 let (index, negative) = (back & (width - 1), back >= width);
                 let value = a[index];
-                diagonal[slot] = if negative && value != 0 { p - value } else { value };
+                diagonal[slot] = if negative && value != 0 {
+                    p - value
+                } else {
+                    value
+                };
             }
         }
         out
@@ -161,12 +165,15 @@ fn giant_products(
     buffers: &mut [Vec<u64>],
 ) -> Vec<Vec<Ciphertext>> {
     let basis = params.chain.basis(0);
-    let encoded: Vec<Vec<Vec<u32>>> =
-        giants.map(|giant| encode_all(params, clues.diagonals(params, giant))).collect();
+    let encoded: Vec<Vec<Vec<u32>>> = giants
+        .map(|giant| encode_all(params, clues.diagonals(params, giant)))
+        .collect();
     let coordinates = params.spec().clue.coordinates;
     let zero = || Rlwe::zero(&params.ring, basis);
-    let mut out: Vec<Vec<Rlwe>> =
-        encoded.iter().map(|_| (0..coordinates).map(|_| zero()).collect()).collect();
+    let mut out: Vec<Vec<Rlwe>> = encoded
+        .iter()
+        .map(|_| (0..coordinates).map(|_| zero()).collect())
+        .collect();
     // Limb by limb: every output polynomial lends one row to each limb's task.
     let n = params.ring.n();
     let mut rows: Vec<Vec<&mut [u64]>> = (0..basis.len()).map(|_| Vec::new()).collect();
@@ -184,7 +191,12 @@ fn giant_products(
         }
     });
     out.into_iter()
-        .map(|of_giant| of_giant.into_iter().map(|pair| Ciphertext::new(pair, 0, 1)).collect())
+        .map(|of_giant| {
+            of_giant
+                .into_iter()
+                .map(|pair| Ciphertext::new(pair, 0, 1))
+                .collect()
+        })
         .collect()
 }
 
@@ -216,11 +228,15 @@ fn limb_products(
     buffer: &mut Vec<u64>,
 ) {
     let (ring, n) = (&params.ring, params.ring.n());
-    let (m, table) = (ring.modulus(basis.ids()[limb]), ring.table(basis.ids()[limb]));
+    let (m, table) = (
+        ring.modulus(basis.ids()[limb]),
+        ring.table(basis.ids()[limb]),
+    );
     let baby = params.spec().baby;
     buffer.resize(encoded.len() * baby * n, 0);
     for (row, coeffs) in buffer.chunks_mut(n).zip(encoded.iter().flatten()) {
-        ring.kernels().lift_centered(m, row, coeffs, params.p().value() as u32);
+        ring.kernels()
+            .lift_centered(m, row, coeffs, params.p().value() as u32);
         ring.kernels().ntt_forward(table, row);
     }
     let coordinates = params.spec().clue.coordinates;
@@ -237,9 +253,12 @@ fn limb_products(
                 .collect();
             for (i, row) in rows.iter_mut().enumerate() {
                 let (coordinate, part) = (i / 2, i % 2);
-                let factors: Vec<&[u64]> =
-                    turned[coordinate..coordinate + baby].iter().map(|t| t[part]).collect();
-                ring.kernels().dot(m, &mut row[piece.clone()], &diagonals, &factors);
+                let factors: Vec<&[u64]> = turned[coordinate..coordinate + baby]
+                    .iter()
+                    .map(|t| t[part])
+                    .collect();
+                ring.kernels()
+                    .dot(m, &mut row[piece.clone()], &diagonals, &factors);
             }
         }
     }

@@ -12,10 +12,10 @@
 //! `theta^stride` run through all primitive 2 width-th roots, and the inverse transform that reads
 //! a coefficient cancels against the sum over t.
 
+use omr_protocol::DetectionKey;
 use omr_protocol::{DigestPlan, Params, SlotClasses};
 use omr_ring::{Modulus, Poly, Ring};
 use omr_rlwe::Rlwe;
-use omr_protocol::DetectionKey;
 use rayon::prelude::*;
 
 /// The multiplied pertinency ciphertexts `V(g, u)` of one batch and round, in slot order.
@@ -60,8 +60,14 @@ impl CodeTables {
             inverse[i as usize] = ((p - p / i) * rest % p) as u32;
         }
         let order = params.small_plain.order();
-        let exponent = (0..params.small.n()).map(|s| order.exponent(s) as u32).collect();
-        Self { classes: SlotClasses::new(params), inverse, exponent }
+        let exponent = (0..params.small.n())
+            .map(|s| order.exponent(s) as u32)
+            .collect();
+        Self {
+            classes: SlotClasses::new(params),
+            inverse,
+            exponent,
+        }
     }
 
     pub(crate) fn classes(&self) -> &SlotClasses {
@@ -82,18 +88,26 @@ impl CodeTables {
         let limbs = params.small_basis().len();
         let terms = round.plan.width() * classes;
         let mut rows: Vec<Vec<u64>> = vec![Vec::new(); 2 * limbs * terms];
-        let weights: Vec<ClassWeights> =
-            (0..classes).into_par_iter().map(|u| self.weights(params, round, u)).collect();
+        let weights: Vec<ClassWeights> = (0..classes)
+            .into_par_iter()
+            .map(|u| self.weights(params, round, u))
+            .collect();
         let theta = self.theta(params, round.plan.stride());
         let mut turned = small.to_vec();
         for i in 0..half {
             if i > 0 {
-                turned = turned.par_iter().map(|ct| turn(ring, ct, &key.turn, p)).collect();
+                turned = turned
+                    .par_iter()
+                    .map(|ct| turn(ring, ct, &key.turn, p))
+                    .collect();
             }
-            let swapped: Vec<Rlwe> =
-                turned.par_iter().map(|ct| turn(ring, ct, &key.swap, p)).collect();
-            let tasks: Vec<(usize, usize)> =
-                (0..2).flat_map(|sign| (0..classes).map(move |u| (sign, u))).collect();
+            let swapped: Vec<Rlwe> = turned
+                .par_iter()
+                .map(|ct| turn(ring, ct, &key.swap, p))
+                .collect();
+            let tasks: Vec<(usize, usize)> = (0..2)
+                .flat_map(|sign| (0..classes).map(move |u| (sign, u)))
+                .collect();
             let made: Vec<(usize, Vec<Vec<u64>>)> = tasks
                 .into_par_iter()
                 .map(|(sign, u)| {
@@ -125,15 +139,26 @@ impl CodeTables {
         let p = params.p();
         let width = round.plan.width();
         let per_slot = p.mul(round.unscale, round.plan.stride() as u64);
-        let nodes: Vec<u32> =
-            self.classes.slots(u).iter().map(|&z| params.nodes.node(round.batch, z as usize)).collect();
+        let nodes: Vec<u32> = self
+            .classes
+            .slots(u)
+            .iter()
+            .map(|&z| params.nodes.node(round.batch, z as usize))
+            .collect();
         let lead = nodes
             .iter()
             .map(|&x| p.mul(per_slot, p.pow(x.into(), round.first_exponent as u64)) as u32)
             .collect();
-        let top =
-            nodes.iter().map(|&x| p.sub(p.neg(p.pow(x.into(), width as u64)), 1) as u32).collect();
-        ClassWeights { nodes, lead, top, width: width as u64 }
+        let top = nodes
+            .iter()
+            .map(|&x| p.sub(p.neg(p.pow(x.into(), width as u64)), 1) as u32)
+            .collect();
+        ClassWeights {
+            nodes,
+            lead,
+            top,
+            width: width as u64,
+        }
     }
 
     /// One `V(g, u)`: rows by part and limb, in slot order.
@@ -165,7 +190,9 @@ impl CodeTables {
                     *v = p.mul((*v).into(), w.into()) as u32;
                 }
             }
-            params.small_plain.encode_into(&value, &mut scratch, &mut coeffs);
+            params
+                .small_plain
+                .encode_into(&value, &mut scratch, &mut coeffs);
             constants.push(ring.lift_plain(&coeffs, p.value() as u32, &basis));
         }
         let mut out = Vec::with_capacity(2 * basis.len());
@@ -173,10 +200,17 @@ impl CodeTables {
             for limb in 0..basis.len() {
                 let factors: Vec<&[u64]> = images
                     .iter()
-                    .map(|ct| if part == 0 { ct.c0.row(limb) } else { ct.c1.row(limb) })
+                    .map(|ct| {
+                        if part == 0 {
+                            ct.c0.row(limb)
+                        } else {
+                            ct.c1.row(limb)
+                        }
+                    })
                     .collect();
                 let plain: Vec<&[u64]> = constants.iter().map(|c| c.row(limb)).collect();
-                ring.kernels().dot(ring.modulus(limb), &mut scratch, &plain, &factors);
+                ring.kernels()
+                    .dot(ring.modulus(limb), &mut scratch, &plain, &factors);
                 let order = params.small_plain.order().positions();
                 let mut row = vec![0; n];
                 ring.kernels().gather(&mut row, &scratch, order);
@@ -220,5 +254,8 @@ impl ClassWeights {
 pub(crate) fn turn(ring: &Ring, ct: &Rlwe, key: &omr_bgv::GaloisKey, p: &Modulus) -> Rlwe {
     let switched = key.switching_key().switch(ring, ct, p);
     let image = |part: &Poly<_>| key.automorphism().apply(ring, part);
-    Rlwe { c0: image(&switched.c0), c1: image(&switched.c1) }
+    Rlwe {
+        c0: image(&switched.c0),
+        c1: image(&switched.c1),
+    }
 }

@@ -27,7 +27,11 @@ impl Sums {
         let half = params.small.n() / 2;
         let piece = PIECE.min(half);
         let count = params.small_basis().len() * params.small.n() / piece;
-        Self { pieces: vec![vec![0; symbols * 2 * piece]; count], symbols, piece }
+        Self {
+            pieces: vec![vec![0; symbols * 2 * piece]; count],
+            symbols,
+            piece,
+        }
     }
 
     /// Adds `sum_(g,u) sigma_g(L_u) V(g, u)` of one batch for each symbol of `range`.
@@ -49,34 +53,38 @@ impl Sums {
         let limbs = params.small_basis().len();
         let per_row = half / self.piece;
         let piece = self.piece;
-        self.pieces.par_iter_mut().enumerate().for_each(|(index, out)| {
-            let (limb, rest) = (index / (2 * per_row), index % (2 * per_row));
-            let (row, start) = (rest / per_row, rest % per_row * piece);
-            let at = row * half + start;
-            let m = params.small.modulus(limb);
-            let codes_of = |part: usize| -> Vec<&[u64]> {
-                (0..codes.terms)
-                    .map(|term| &codes.row(part, limb, limbs, term)[at..at + piece])
-                    .collect()
-            };
-            let code_rows = [codes_of(0), codes_of(1)];
-            let mut product = vec![0u64; piece];
-            for (symbol, out) in plaintexts.iter().zip(out.chunks_mut(2 * piece)) {
-                let mut plain: Vec<&[u64]> = Vec::with_capacity(codes.terms);
-                for sign in 0..2 {
-                    for i in 0..pad {
-                        let from = (row ^ sign) * (half + pad) + start + i;
-                        plain.extend((0..classes.classes()).map(|class| {
-                            &symbol[class * limbs + limb][from..from + piece]
-                        }));
+        self.pieces
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(index, out)| {
+                let (limb, rest) = (index / (2 * per_row), index % (2 * per_row));
+                let (row, start) = (rest / per_row, rest % per_row * piece);
+                let at = row * half + start;
+                let m = params.small.modulus(limb);
+                let codes_of = |part: usize| -> Vec<&[u64]> {
+                    (0..codes.terms)
+                        .map(|term| &codes.row(part, limb, limbs, term)[at..at + piece])
+                        .collect()
+                };
+                let code_rows = [codes_of(0), codes_of(1)];
+                let mut product = vec![0u64; piece];
+                for (symbol, out) in plaintexts.iter().zip(out.chunks_mut(2 * piece)) {
+                    let mut plain: Vec<&[u64]> = Vec::with_capacity(codes.terms);
+                    for sign in 0..2 {
+                        for i in 0..pad {
+                            let from = (row ^ sign) * (half + pad) + start + i;
+                            plain
+                                .extend((0..classes.classes()).map(|class| {
+                                    &symbol[class * limbs + limb][from..from + piece]
+                                }));
+                        }
+                    }
+                    for (rows, out) in code_rows.iter().zip(out.chunks_mut(piece)) {
+                        params.small.kernels().dot(m, &mut product, &plain, rows);
+                        params.small.kernels().add_assign(m, out, &product);
                     }
                 }
-                for (rows, out) in code_rows.iter().zip(out.chunks_mut(piece)) {
-                    params.small.kernels().dot(m, &mut product, &plain, rows);
-                    params.small.kernels().add_assign(m, out, &product);
-                }
-            }
-        });
+            });
     }
 
     /// One ciphertext a symbol.
@@ -100,7 +108,10 @@ impl Sums {
                     }
                     poly
                 };
-                Rlwe { c0: part(0), c1: part(1) }
+                Rlwe {
+                    c0: part(0),
+                    c1: part(1),
+                }
             })
             .collect()
     }
@@ -110,7 +121,11 @@ impl Sums {
     pub(crate) fn pack(self, params: &Params, plan: &DigestPlan, key: &DetectionKey) -> Rlwe {
         let mut parts: Vec<Option<Rlwe>> = self.ciphertexts(params).into_iter().map(Some).collect();
         parts.resize(plan.stride(), None);
-        let merger = Merger { params, key, first_level: plan.width().trailing_zeros() + 1 };
+        let merger = Merger {
+            params,
+            key,
+            first_level: plan.width().trailing_zeros() + 1,
+        };
         merger.merge(parts).expect("at least one symbol")
     }
 }
@@ -131,7 +146,11 @@ impl Merger<'_> {
         let levels = parts.len().trailing_zeros();
         let (mut even, mut odd) = (Vec::new(), Vec::new());
         for (i, part) in parts.into_iter().enumerate() {
-            if i % 2 == 0 { even.push(part) } else { odd.push(part) }
+            if i % 2 == 0 {
+                even.push(part)
+            } else {
+                odd.push(part)
+            }
         }
         let (even, odd) = rayon::join(|| self.merge(even), || self.merge(odd));
         self.join(even?, odd, self.first_level + levels - 1)

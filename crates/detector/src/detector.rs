@@ -61,12 +61,20 @@ impl Detector {
     /// A detector for one recipient's key.
     pub fn new(params: Arc<Params>, key: DetectionKey) -> Self {
         let tables = CodeTables::new(&params);
-        Self { params, key, tables }
+        Self {
+            params,
+            key,
+            tables,
+        }
     }
 
     fn ev(&self) -> Evaluator<'_> {
         let params = &self.params;
-        Evaluator { ring: &params.ring, plain: &params.plain, chain: &params.chain }
+        Evaluator {
+            ring: &params.ring,
+            plain: &params.plain,
+            chain: &params.chain,
+        }
     }
 
     /// The digest of the plan's messages.
@@ -80,10 +88,16 @@ impl Detector {
         sealing: Sealing,
         progress: &dyn Progress,
     ) -> Result<Output, DetectorError> {
-        let mut run = Run { source, plan, progress, stages: Stages::default(), unusable: 0 };
-        let steps = run.stages.time("baby_steps", || {
-            self.baby_steps(progress)
-        })?;
+        let mut run = Run {
+            source,
+            plan,
+            progress,
+            stages: Stages::default(),
+            unusable: 0,
+        };
+        let steps = run
+            .stages
+            .time("baby_steps", || self.baby_steps(progress))?;
         let mut pertinent = Vec::new();
         for batch in 0..plan.batches() {
             pertinent.push(self.pertinency(&mut run, &steps, batch)?);
@@ -93,9 +107,21 @@ impl Detector {
         for group in 0..plan.groups() {
             ciphertexts.extend(self.compress(&mut run, group, &pertinent[plan.group(group)])?);
         }
-        let header = DigestHeader { key_id: self.key.id, board_id, sealing, plan: plan.clone() };
-        let digest = Digest { header, ciphertexts };
-        Ok(Output { digest, stages: run.stages, unusable_clues: run.unusable })
+        let header = DigestHeader {
+            key_id: self.key.id,
+            board_id,
+            sealing,
+            plan: plan.clone(),
+        };
+        let digest = Digest {
+            header,
+            ciphertexts,
+        };
+        Ok(Output {
+            digest,
+            stages: run.stages,
+            unusable_clues: run.unusable,
+        })
     }
 
     /// `b - A s` for both coordinates of a batch of clues, at level 1.
@@ -137,19 +163,32 @@ impl Detector {
         let range = run.plan.batch(batch);
         let clues = run.stages.time("read", || run.source.clues(range.clone()));
         let clues = clues.map_err(DetectorError::Source)?;
-        let clue_bytes = run.source.clue_bytes();
-        expect("clues", clue_bytes * (range.end - range.start) as usize, clues.len())?;
-        let batch = run.stages.time("read", || ClueBatch::new(params, &clues, clue_bytes));
+        let clue_bytes = run.source.clue_bytes().max(1);
+        expect(
+            "clues",
+            clue_bytes * (range.end - range.start) as usize,
+            clues.len(),
+        )?;
+        let batch = run
+            .stages
+            .time("read", || ClueBatch::new(params, &clues, clue_bytes));
         drop(clues);
         run.unusable += batch.unusable();
         let progress = run.progress;
-        let d = run.stages.time("affine", || self.affine(steps, &batch, progress))?;
+        let d = run
+            .stages
+            .time("affine", || self.affine(steps, &batch, progress))?;
         drop(batch);
-        let pertinent = run.stages.time("range_check", || self.range_check(&d, progress))?;
+        let pertinent = run
+            .stages
+            .time("range_check", || self.range_check(&d, progress))?;
         let scale = pertinent.scale();
         let small = run.stages.time("ring_switch", || {
-            let descent =
-                Descent { large: &params.ring, small: &params.small, key: &self.key.descent };
+            let descent = Descent {
+                large: &params.ring,
+                small: &params.small,
+                key: &self.key.descent,
+            };
             descent.apply(&pertinent.into_pair(), &params.small_basis(), params.p())
         });
         Ok((small, scale))
@@ -180,8 +219,14 @@ impl Detector {
                 let p = params.p();
                 let gathered = p.mul(*scale, finish::gathered_scale(params, plan.stride()));
                 let first_exponent = plan.exponents(round).start;
-                let round = Round { plan, batch, first_exponent, unscale: p.inv(gathered) };
-                self.tables.codes(params, &self.key, &round, small, &|n| progress.advance(n))
+                let round = Round {
+                    plan,
+                    batch,
+                    first_exponent,
+                    unscale: p.inv(gathered),
+                };
+                self.tables
+                    .codes(params, &self.key, &round, small, &|n| progress.advance(n))
             };
             pertinent.iter().enumerate().map(of_batch).collect()
         })
@@ -207,9 +252,12 @@ impl Detector {
     ) -> Result<Vec<PackedCiphertext>, DetectorError> {
         let (plan, params) = (run.plan, &self.params);
         let symbols = plan.symbols_of(window.start).start..plan.symbols_of(window.end - 1).end;
-        let mut sums: Vec<Sums> =
-            window.clone().map(|ct| Sums::new(params, plan.symbols_of(ct).len())).collect();
-        run.progress.stage("payloads", (codes.len() * window.len()) as u64);
+        let mut sums: Vec<Sums> = window
+            .clone()
+            .map(|ct| Sums::new(params, plan.symbols_of(ct).len()))
+            .collect();
+        run.progress
+            .stage("payloads", (codes.len() * window.len()) as u64);
         for (i, (batch, codes)) in plan.group(group).zip(codes).enumerate() {
             let values = self.symbols(run, batch, i, symbols.clone())?;
             for (ct, sums) in window.clone().zip(&mut sums) {
@@ -242,8 +290,9 @@ impl Detector {
     ) -> Result<SymbolWindow, DetectorError> {
         let params = &self.params;
         let stages = &mut run.stages;
-        let mut window =
-            stages.time("payloads", || SymbolWindow::new(params, batch_in_group, symbols));
+        let mut window = stages.time("payloads", || {
+            SymbolWindow::new(params, batch_in_group, symbols)
+        });
         let Some(bytes) = run.plan.payload_bytes() else {
             return Ok(window);
         };
@@ -253,9 +302,15 @@ impl Detector {
             let piece = start..(start + together as u64).min(messages.end);
             let payloads = stages.time("read", || run.source.payloads(piece.clone()));
             let payloads = payloads.map_err(DetectorError::Source)?;
-            expect("payloads", bytes * (piece.end - piece.start) as usize, payloads.len())?;
+            expect(
+                "payloads",
+                bytes * (piece.end - piece.start) as usize,
+                payloads.len(),
+            )?;
             let slot = (start - messages.start) as usize;
-            stages.time("payloads", || window.fill(params, bytes, slot, &payloads))?;
+            stages.time("payloads", || {
+                window.fill(params, bytes, (start, slot), &payloads)
+            })?;
         }
         Ok(window)
     }
@@ -264,6 +319,10 @@ impl Detector {
 fn expect(what: &'static str, expected: usize, found: usize) -> Result<(), DetectorError> {
     match expected == found {
         true => Ok(()),
-        false => Err(DetectorError::SourceLength { what, expected, found }),
+        false => Err(DetectorError::SourceLength {
+            what,
+            expected,
+            found,
+        }),
     }
 }

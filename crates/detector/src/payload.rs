@@ -22,7 +22,11 @@ impl SymbolWindow {
     pub(crate) fn new(params: &Params, batch_in_group: usize, symbols: Range<usize>) -> Self {
         let slots = params.slots();
         let mut values = vec![0u32; symbols.len() * slots];
-        for (row, symbol) in values.chunks_mut(slots).zip(symbols.clone()).take(INDEX_SYMBOLS) {
+        for (row, symbol) in values
+            .chunks_mut(slots)
+            .zip(symbols.clone())
+            .take(INDEX_SYMBOLS)
+        {
             for (slot, value) in row.iter_mut().enumerate() {
                 match symbol {
                     0 => *value = 1,
@@ -31,53 +35,70 @@ impl SymbolWindow {
                 }
             }
         }
-        Self { symbols, slots, values }
+        Self {
+            symbols,
+            slots,
+            values,
+        }
     }
 
     /// Takes the payloads of `bytes` bytes each that lie one after another in `payloads`, the
-    /// first one at slot `first_slot` (a multiple of [`MESSAGES_TOGETHER`]).
+    /// first one that of message `message`, at slot `slot` (a multiple of [`MESSAGES_TOGETHER`]).
     ///
     /// Errors: a payload size that the code does not take.
     pub(crate) fn fill(
         &mut self,
         params: &Params,
         bytes: usize,
-        first_slot: usize,
+        (message, slot): (u64, usize),
         payloads: &[u8],
     ) -> Result<(), DetectorError> {
         let p = params.p().value();
         let code = Symbols::new(p as u32, bytes)?;
         let all = INDEX_SYMBOLS + code.count() + CHECKSUM_SYMBOLS;
-        let (first, last) = (self.symbols.start.max(INDEX_SYMBOLS), self.symbols.end.min(all));
-        if first >= last {
+        let (low, high) = (
+            self.symbols.start.max(INDEX_SYMBOLS),
+            self.symbols.end.min(all),
+        );
+        if low >= high {
             return Ok(());
         }
-        let skip = first - INDEX_SYMBOLS;
-        let body = (first - self.symbols.start) * self.slots;
+        let skip = low - INDEX_SYMBOLS;
+        let body = (low - self.symbols.start) * self.slots;
         let mut rows: Vec<_> = self.values[body..]
             .chunks_mut(self.slots)
-            .take(last - first)
-            .map(|row| row[first_slot..].chunks_mut(MESSAGES_TOGETHER))
+            .take(high - low)
+            .map(|row| row[slot..].chunks_mut(MESSAGES_TOGETHER))
             .collect();
         let mut tasks = Vec::new();
         for chunk in payloads.chunks(MESSAGES_TOGETHER * bytes) {
             let parts: Vec<&mut [u32]> = rows.iter_mut().filter_map(Iterator::next).collect();
-            tasks.push((chunk, parts));
+            tasks.push((
+                message + (tasks.len() * MESSAGES_TOGETHER) as u64,
+                chunk,
+                parts,
+            ));
         }
-        let with_checksum = last > INDEX_SYMBOLS + code.count();
-        tasks.into_par_iter().try_for_each(|(chunk, mut parts)| {
-            let mut symbols = vec![0u32; code.count() + CHECKSUM_SYMBOLS];
-            for (i, payload) in chunk.chunks_exact(bytes).enumerate() {
-                code.pack(payload, &mut symbols[..code.count()])?;
-                if with_checksum {
-                    symbols[code.count()..].copy_from_slice(&checksum(payload, p));
+        let with_checksum = high > INDEX_SYMBOLS + code.count();
+        tasks
+            .into_par_iter()
+            .try_for_each(|(first, chunk, mut parts)| {
+                let mut symbols = vec![0u32; code.count() + CHECKSUM_SYMBOLS];
+                for (i, payload) in chunk.chunks_exact(bytes).enumerate() {
+                    code.pack(payload, &mut symbols[..code.count()])?;
+                    if with_checksum {
+                        symbols[code.count()..].copy_from_slice(&checksum(
+                            first + i as u64,
+                            payload,
+                            p,
+                        ));
+                    }
+                    for (part, &value) in parts.iter_mut().zip(&symbols[skip..]) {
+                        part[i] = value;
+                    }
                 }
-                for (part, &value) in parts.iter_mut().zip(&symbols[skip..]) {
-                    part[i] = value;
-                }
-            }
-            Ok(())
-        })
+                Ok(())
+            })
     }
 
     fn row(&self, symbol: usize) -> &[u32] {
@@ -107,10 +128,12 @@ impl SymbolWindow {
             plain.encode_into(&slots, &mut scratch, &mut coeffs);
             for limb in 0..basis.len() {
                 let m = ring.modulus(limb);
-                ring.kernels().lift_centered(m, &mut row, &coeffs, params.p().value() as u32);
+                ring.kernels()
+                    .lift_centered(m, &mut row, &coeffs, params.p().value() as u32);
                 ring.kernels().ntt_forward(ring.table(limb), &mut row);
                 let mut padded = vec![0u64; 2 * (half + pad)];
-                ring.kernels().gather(&mut scratch, &row, plain.order().positions());
+                ring.kernels()
+                    .gather(&mut scratch, &row, plain.order().positions());
                 for (target, source) in padded.chunks_mut(half + pad).zip(scratch.chunks(half)) {
                     target[..half].copy_from_slice(source);
                     target[half..].copy_from_slice(&source[..pad]);

@@ -19,6 +19,23 @@ pub struct Modulus {
     mu64: u64,
     /// `2^64 mod q`.
     r64: u64,
+    /// `2^52 mod q` and `2^104 mod q`, for sums of products kept in 52-bit words.
+    r52: Factor,
+    r104: Factor,
+}
+
+/// A constant factor `w < q` and `floor(2^52 w / q)`, for Shoup multiplication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Factor {
+    pub(crate) w: u64,
+    pub(crate) quotient: u64,
+}
+
+impl Factor {
+    fn new(q: u64, w: u64) -> Self {
+        let quotient = ((u128::from(w) << 52) / u128::from(q)) as u64;
+        Self { w, quotient }
+    }
 }
 
 impl Modulus {
@@ -38,12 +55,16 @@ impl Modulus {
         let bits = u64::BITS - q.leading_zeros();
         let mu = ((1u128 << (2 * bits)) / u128::from(q)) as u64;
         let r64 = ((1u128 << 64) % u128::from(q)) as u64;
+        let [r52, r104] = [52, 104].map(|e| Factor::new(q, ((1u128 << e) % u128::from(q)) as u64));
+        let mu64 = u64::MAX / q;
         Ok(Self {
             q,
             bits,
             mu,
-            mu64: u64::MAX / q,
+            mu64,
             r64,
+            r52,
+            r104,
         })
     }
 
@@ -141,6 +162,16 @@ impl Modulus {
         } else {
             a as i64
         }
+    }
+
+    /// `w < q` with its quotient.
+    pub(crate) fn factor(&self, w: u64) -> Factor {
+        Factor::new(self.q, w)
+    }
+
+    /// `2^52 mod q` and `2^104 mod q`.
+    pub(crate) fn word_weights(&self) -> [Factor; 2] {
+        [self.r52, self.r104]
     }
 
     /// `[0, 2q)` to `[0, q)`.

@@ -1,6 +1,6 @@
 //! Twiddle factors of one negacyclic transform.
 
-use crate::{AlignedVec, KernelError, Modulus};
+use crate::{AlignedVec, KernelError, Modulus, modulus::Factor};
 
 /// Transforms have at most `2^MAX_LOG_N` points.
 pub const MAX_LOG_N: u32 = 17;
@@ -19,13 +19,6 @@ pub struct NttTable {
     n_inv_root: Factor,
 }
 
-/// A constant factor `w < q` and `floor(2^52 w / q)`, for Shoup multiplication.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Factor {
-    pub(crate) w: u64,
-    pub(crate) quotient: u64,
-}
-
 /// Powers of a root in bit-reversed order: entry `m + i` is the factor of block `i` where a level
 /// has `m` blocks.
 #[derive(Clone, Debug)]
@@ -35,13 +28,6 @@ pub(crate) struct Twiddles {
     pub(crate) quotient: AlignedVec,
 }
 
-impl Factor {
-    pub(crate) fn new(m: &Modulus, w: u64) -> Self {
-        let quotient = ((u128::from(w) << 52) / u128::from(m.value())) as u64;
-        Self { w, quotient }
-    }
-}
-
 impl Twiddles {
     fn new(m: &Modulus, n: usize, root: u64) -> Self {
         let shift = usize::BITS - n.trailing_zeros();
@@ -49,7 +35,7 @@ impl Twiddles {
         let mut power = 1;
         for i in 0..n {
             let slot = i.reverse_bits() >> shift;
-            let factor = Factor::new(m, power);
+            let factor = m.factor(power);
             (w[slot], quotient[slot]) = (factor.w, factor.quotient);
             power = m.mul(power, root);
         }
@@ -113,8 +99,8 @@ impl NttTable {
             n,
             psi,
             forward: Twiddles::new(&modulus, n, psi),
-            n_inv: Factor::new(&modulus, n_inv),
-            n_inv_root: Factor::new(&modulus, modulus.mul(n_inv, inverse.at(1).w)),
+            n_inv: modulus.factor(n_inv),
+            n_inv_root: modulus.factor(modulus.mul(n_inv, inverse.at(1).w)),
             inverse,
         })
     }

@@ -97,7 +97,10 @@ impl Params {
         let specs = ParamsSpec::published();
         let Some(spec) = specs.iter().find(|spec| spec.name == name) else {
             let known: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
-            return Err(ParamsError::Unknown { known: known.join(", "), found: name.to_owned() });
+            return Err(ParamsError::Unknown {
+                known: known.join(", "),
+                found: name.to_owned(),
+            });
         };
         Ok(Arc::new(Self::new(spec.clone(), Kernels::detect())?))
     }
@@ -151,7 +154,11 @@ impl Params {
     /// ternary) and log2 of the modulus of its RLWE samples.
     pub fn key_moduli(&self) -> Vec<(usize, Option<usize>, f64)> {
         let large = |shape: &KeyShape| {
-            (self.spec.n, Some(self.spec.weight), self.ring.log2(&shape.extended()))
+            (
+                self.spec.n,
+                Some(self.spec.weight),
+                self.ring.log2(&shape.extended()),
+            )
         };
         // The ring-switching key hides a secret of the small ring.
         let descent = self.ring.log2(&self.descent_shape.extended());
@@ -159,7 +166,11 @@ impl Params {
             large(&self.rotation_shape),
             large(&self.product_shape),
             (self.spec.small_n, None, descent),
-            (self.spec.small_n, None, self.small.log2(&self.small_shape.extended())),
+            (
+                self.spec.small_n,
+                None,
+                self.small.log2(&self.small_shape.extended()),
+            ),
         ]
     }
 
@@ -212,7 +223,11 @@ impl Params {
     /// The noise model of the small ring.
     pub fn small_noise_model(&self) -> NoiseModel {
         let n = self.spec.small_n;
-        NoiseModel { n, p: self.spec.p, weight: n as f64 * 2.0 / 3.0 }
+        NoiseModel {
+            n,
+            p: self.spec.p,
+            weight: n as f64 * 2.0 / 3.0,
+        }
     }
 
     /// Predicted noise (log2 of the rms embedding) after the affine transform, before switching.

@@ -223,11 +223,13 @@ impl DigestPlan {
     }
 }
 
-/// The checksum symbols of a payload: 39 bits of BLAKE3.
+/// The checksum symbols of message `index` with its payload: 39 bits of BLAKE3.
 ///
-/// They find decoding errors; they are no signature, the detector could forge them.
-pub fn checksum(payload: &[u8], p: u64) -> [u32; CHECKSUM_SYMBOLS] {
+/// They find decoding errors, wrong indices among them; they are no signature, the detector could
+/// forge them.
+pub fn checksum(index: u64, payload: &[u8], p: u64) -> [u32; CHECKSUM_SYMBOLS] {
     let mut hasher = blake3::Hasher::new_derive_key("omr payload checksum v1");
+    hasher.update(&index.to_le_bytes());
     hasher.update(payload);
     let hash = hasher.finalize();
     let word = u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("eight bytes"));

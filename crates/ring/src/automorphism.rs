@@ -57,7 +57,9 @@ impl Automorphism {
     pub fn new(n: usize, g: usize) -> Self {
         assert!(g % 2 == 1, "an automorphism's exponent is odd");
         let mask = 2 * n - 1;
-        let index = (0..n).map(|j| position_of((exponent_at(j, n) * (g & mask)) & mask, n)).collect();
+        let index = (0..n)
+            .map(|j| position_of((exponent_at(j, n) * (g & mask)) & mask, n))
+            .collect();
         Self { g: g & mask, index }
     }
 
@@ -85,7 +87,9 @@ impl Automorphism {
     /// The image of `a`.
     pub fn apply(&self, ring: &Ring, a: &Poly<Eval>) -> Poly<Eval> {
         let mut out = Poly::scratch(ring, a.basis());
-        ring.each_row(&mut out, |id, row| ring.kernels().gather(row, a.row_of(id), &self.index));
+        ring.each_row(&mut out, |id, row| {
+            ring.kernels().gather(row, a.row_of(id), &self.index)
+        });
         out
     }
 }

@@ -9,7 +9,10 @@ const POOLED_FROM: usize = 1 << 16;
 const POOL_WORDS: usize = 48 << 20;
 
 /// Rows that were used before: fresh pages cost more than the arithmetic on them.
-static POOL: Mutex<Pool> = Mutex::new(Pool { buffers: VecDeque::new(), words: 0 });
+static POOL: Mutex<Pool> = Mutex::new(Pool {
+    buffers: VecDeque::new(),
+    words: 0,
+});
 
 struct Pool {
     buffers: VecDeque<Vec<u64>>,
@@ -70,7 +73,9 @@ impl Drop for Buffer {
             pool.words += words.capacity();
             pool.buffers.push_back(words);
             while pool.words > POOL_WORDS {
-                let Some(oldest) = pool.buffers.pop_front() else { break };
+                let Some(oldest) = pool.buffers.pop_front() else {
+                    break;
+                };
                 pool.words -= oldest.capacity();
                 old.push(oldest);
             }

@@ -41,7 +41,10 @@ impl Conversion {
             });
             terms.chain([m.neg(product)]).collect()
         });
-        let inverse = from.ids().iter().map(|&id| 1.0 / ring.modulus(id).value() as f64);
+        let inverse = from
+            .ids()
+            .iter()
+            .map(|&id| 1.0 / ring.modulus(id).value() as f64);
         Self {
             from: from.clone(),
             to: to.clone(),
@@ -56,7 +59,8 @@ impl Conversion {
         debug_assert_eq!(source.basis(), &self.from);
         ring.each_row(&mut source, |id, row| {
             let i = self.from.position(id).expect("own prime");
-            ring.kernels().scale_assign(ring.modulus(id), row, self.weight[i]);
+            ring.kernels()
+                .scale_assign(ring.modulus(id), row, self.weight[i]);
         });
         let mut out = Poly::scratch(ring, &self.to);
         let n = ring.n();
@@ -81,13 +85,15 @@ impl Conversion {
     fn piece(&self, ring: &Ring, y: &Poly<Coeff>, start: usize, len: usize, outs: Vec<&mut [u64]>) {
         let mut quotient = [0u64; CHUNK];
         let quotient = &mut quotient[..len];
-        let mut rows: Vec<&[u64]> =
-            (0..self.from.len()).map(|i| &y.row(i)[start..start + len]).collect();
+        let mut rows: Vec<&[u64]> = (0..self.from.len())
+            .map(|i| &y.row(i)[start..start + len])
+            .collect();
         ring.kernels().quotient(quotient, &rows, &self.inverse);
         rows.push(quotient);
         for ((out, coefficient), &id) in outs.into_iter().zip(&self.coefficient).zip(self.to.ids())
         {
-            ring.kernels().convert(ring.modulus(id), out, &rows, coefficient);
+            ring.kernels()
+                .convert(ring.modulus(id), out, &rows, coefficient);
         }
     }
 }
@@ -128,7 +134,15 @@ impl Switch {
                 p.inv(ring.product_mod(&dropped, p)),
             ),
         };
-        Self { from: from.clone(), to: to.clone(), kept, dropped, added, conversion, factor }
+        Self {
+            from: from.clone(),
+            to: to.clone(),
+            kept,
+            dropped,
+            added,
+            conversion,
+            factor,
+        }
     }
 
     /// What the value modulo `p` is multiplied by.
@@ -171,7 +185,8 @@ impl Switch {
             let m = ring.modulus(id);
             let unit = m.inv(ring.product_mod(&self.dropped, m));
             raise(id, row);
-            ring.kernels().sub_scale_assign(m, row, delta.row_of(id), unit);
+            ring.kernels()
+                .sub_scale_assign(m, row, delta.row_of(id), unit);
         });
         out
     }
@@ -183,7 +198,13 @@ pub struct Raise(Conversion);
 impl Raise {
     /// From `digit` to `to`.
     pub fn new(ring: &Ring, digit: &Basis, to: &Basis) -> Self {
-        Self(Conversion::new(ring, digit, to, |m| m.reduce(1), |m| m.reduce(1)))
+        Self(Conversion::new(
+            ring,
+            digit,
+            to,
+            |m| m.reduce(1),
+            |m| m.reduce(1),
+        ))
     }
 
     /// The residues modulo the primes of `to`.
@@ -201,10 +222,16 @@ pub fn centered_mod(ring: &Ring, mut a: Poly<Coeff>, p: &Modulus) -> Vec<u64> {
         let weight = m.inv(ring.product_mod(&others(id), m));
         ring.kernels().scale_assign(m, row, weight);
     });
-    let inverse: Vec<f64> =
-        basis.ids().iter().map(|&id| 1.0 / ring.modulus(id).value() as f64).collect();
-    let mut coefficient: Vec<u64> =
-        basis.ids().iter().map(|&id| ring.product_mod(&others(id), p)).collect();
+    let inverse: Vec<f64> = basis
+        .ids()
+        .iter()
+        .map(|&id| 1.0 / ring.modulus(id).value() as f64)
+        .collect();
+    let mut coefficient: Vec<u64> = basis
+        .ids()
+        .iter()
+        .map(|&id| ring.product_mod(&others(id), p))
+        .collect();
     coefficient.push(p.neg(ring.product_mod(&basis, p)));
     let mut quotient = vec![0; ring.n()];
     let mut rows: Vec<&[u64]> = (0..basis.len()).map(|i| a.row(i)).collect();
@@ -223,7 +250,12 @@ pub fn centered_f64(ring: &Ring, a: &Poly<Coeff>) -> Vec<f64> {
     let inverses: Vec<Vec<u64>> = moduli
         .iter()
         .enumerate()
-        .map(|(i, m)| moduli[..i].iter().map(|q| m.inv(m.reduce(q.value()))).collect())
+        .map(|(i, m)| {
+            moduli[..i]
+                .iter()
+                .map(|q| m.inv(m.reduce(q.value())))
+                .collect()
+        })
         .collect();
     let value = |residues: &[u64]| {
         let mut digits = vec![0u64; residues.len()];
@@ -233,7 +265,11 @@ pub fn centered_f64(ring: &Ring, a: &Poly<Coeff>) -> Vec<f64> {
                 m.mul(m.sub(x, m.reduce(digits[j])), inverses[i][j])
             });
         }
-        digits.iter().zip(&moduli).rev().fold(0.0, |x, (&d, m)| x * m.value() as f64 + d as f64)
+        digits
+            .iter()
+            .zip(&moduli)
+            .rev()
+            .fold(0.0, |x, (&d, m)| x * m.value() as f64 + d as f64)
     };
     (0..ring.n())
         .map(|x| {

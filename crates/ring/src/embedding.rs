@@ -11,7 +11,9 @@ fn embeddings(coeffs: &[f64]) -> Vec<Complex<f64>> {
             Complex::new(coeffs[k], coeffs[k + half]) * Complex::from_polar(1.0, twist)
         })
         .collect();
-    FftPlanner::new().plan_fft_inverse(half).process(&mut values);
+    FftPlanner::new()
+        .plan_fft_inverse(half)
+        .process(&mut values);
     values
 }
 

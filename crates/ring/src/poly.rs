@@ -23,20 +23,35 @@ impl<D> Poly<D> {
     /// The zero polynomial.
     pub fn zero(ring: &Ring, basis: &Basis) -> Self {
         let data = Buffer::zeroed(ring.n() * basis.len());
-        Self { n: ring.n(), basis: basis.clone(), data, domain: PhantomData }
+        Self {
+            n: ring.n(),
+            basis: basis.clone(),
+            data,
+            domain: PhantomData,
+        }
     }
 
     /// A polynomial of any content, to be overwritten.
     pub fn scratch(ring: &Ring, basis: &Basis) -> Self {
         let data = Buffer::any(ring.n() * basis.len());
-        Self { n: ring.n(), basis: basis.clone(), data, domain: PhantomData }
+        Self {
+            n: ring.n(),
+            basis: basis.clone(),
+            data,
+            domain: PhantomData,
+        }
     }
 
     /// From rows laid one after another. Panics: when the length is not `n` a prime.
     pub fn from_rows(n: usize, basis: &Basis, data: Vec<u64>) -> Self {
         assert_eq!(data.len(), n * basis.len(), "n residues for each prime");
         let data = Buffer::from_vec(data);
-        Self { n, basis: basis.clone(), data, domain: PhantomData }
+        Self {
+            n,
+            basis: basis.clone(),
+            data,
+            domain: PhantomData,
+        }
     }
 
     /// Its primes.
@@ -76,7 +91,12 @@ impl<D> Poly<D> {
         for (row, &id) in data.chunks_mut(self.n).zip(basis.ids()) {
             row.copy_from_slice(self.row_of(id));
         }
-        Self { n: self.n, basis: basis.clone(), data, domain: PhantomData }
+        Self {
+            n: self.n,
+            basis: basis.clone(),
+            data,
+            domain: PhantomData,
+        }
     }
 
     pub(crate) fn parts_mut(&mut self) -> (&Basis, &mut [u64]) {
@@ -84,7 +104,12 @@ impl<D> Poly<D> {
     }
 
     pub(crate) fn into_domain<E>(self) -> Poly<E> {
-        Poly { n: self.n, basis: self.basis, data: self.data, domain: PhantomData }
+        Poly {
+            n: self.n,
+            basis: self.basis,
+            data: self.data,
+            domain: PhantomData,
+        }
     }
 }
 

@@ -47,7 +47,12 @@ pub fn primes_near(
 
 fn enough(found: Vec<u64>, expected: usize, bits: u32, step: u64) -> Result<Vec<u64>, RingError> {
     if found.len() < expected {
-        return Err(RingError::TooFewPrimes { expected, found: found.len(), bits, step });
+        return Err(RingError::TooFewPrimes {
+            expected,
+            found: found.len(),
+            bits,
+            step,
+        });
     }
     Ok(found)
 }

@@ -65,7 +65,11 @@ impl Ring {
 
     /// The product of the basis, in bits.
     pub fn log2(&self, basis: &Basis) -> f64 {
-        basis.ids().iter().map(|&id| (self.modulus(id).value() as f64).log2()).sum()
+        basis
+            .ids()
+            .iter()
+            .map(|&id| (self.modulus(id).value() as f64).log2())
+            .sum()
     }
 
     /// The product of the basis modulo `m`.
@@ -87,9 +91,13 @@ impl Ring {
         let (basis, data) = a.parts_mut();
         let ids = basis.ids();
         if parallel {
-            data.par_chunks_mut(n).zip(ids).for_each(|(row, &id)| f(id, row));
+            data.par_chunks_mut(n)
+                .zip(ids)
+                .for_each(|(row, &id)| f(id, row));
         } else {
-            data.chunks_mut(n).zip(ids).for_each(|(row, &id)| f(id, row));
+            data.chunks_mut(n)
+                .zip(ids)
+                .for_each(|(row, &id)| f(id, row));
         }
     }
 
@@ -104,13 +112,17 @@ impl Ring {
 
     /// To the evaluation domain.
     pub fn forward(&self, mut a: Poly<Coeff>) -> Poly<Eval> {
-        self.each_row(&mut a, |id, row| self.kernels.ntt_forward(&self.tables[id], row));
+        self.each_row(&mut a, |id, row| {
+            self.kernels.ntt_forward(&self.tables[id], row)
+        });
         a.into_domain()
     }
 
     /// To the coefficient domain.
     pub fn inverse(&self, mut a: Poly<Eval>) -> Poly<Coeff> {
-        self.each_row(&mut a, |id, row| self.kernels.ntt_inverse(&self.tables[id], row));
+        self.each_row(&mut a, |id, row| {
+            self.kernels.ntt_inverse(&self.tables[id], row)
+        });
         a.into_domain()
     }
 
@@ -137,7 +149,8 @@ impl Ring {
     /// `acc += a * b`, pointwise.
     pub fn mul_add_assign(&self, acc: &mut Poly<Eval>, a: &Poly<Eval>, b: &Poly<Eval>) {
         self.each_row(acc, |id, row| {
-            self.kernels.mul_add_assign(self.modulus(id), row, a.row_of(id), b.row_of(id));
+            self.kernels
+                .mul_add_assign(self.modulus(id), row, a.row_of(id), b.row_of(id));
         });
     }
 

@@ -62,7 +62,9 @@ pub fn centered_binomial(rng: &mut impl CryptoRng, n: usize) -> Vec<i64> {
 
 /// `n` coefficients uniform in {-1, 0, 1}. Time: constant. The bias is below 2^-61.
 pub fn uniform_ternary(rng: &mut impl CryptoRng, n: usize) -> Vec<i64> {
-    (0..n).map(|_| ((u128::from(rng.next_u64()) * 3) >> 64) as i64 - 1).collect()
+    (0..n)
+        .map(|_| ((u128::from(rng.next_u64()) * 3) >> 64) as i64 - 1)
+        .collect()
 }
 
 /// `n` coefficients (a power of two) with exactly `weight` of them +1 or -1, uniform among all
@@ -70,7 +72,10 @@ pub fn uniform_ternary(rng: &mut impl CryptoRng, n: usize) -> Vec<i64> {
 ///
 /// Panics: when `weight > n` or `n` is no power of two.
 pub fn fixed_weight(rng: &mut impl CryptoRng, n: usize, weight: usize) -> Vec<i64> {
-    assert!(weight <= n && n.is_power_of_two(), "weight fits a power-of-two dimension");
+    assert!(
+        weight <= n && n.is_power_of_two(),
+        "weight fits a power-of-two dimension"
+    );
     let mut keys: Vec<u64> = (0..n)
         .map(|i| rng.next_u64() & !1 | u64::from(i < weight))
         .collect();
@@ -118,7 +123,9 @@ impl NarrowGaussian {
     /// 0.4637), cut where the weight falls below 2^-70 of the whole.
     pub fn new(s: f64) -> Self {
         let weight = |x: usize| (-((x * x) as f64) / (2.0 * s * s)).exp();
-        let tail = (0..).find(|&x| weight(x) < 2f64.powi(-70)).expect("weights fall");
+        let tail = (0..)
+            .find(|&x| weight(x) < 2f64.powi(-70))
+            .expect("weights fall");
         let total = weight(0) + 2.0 * (1..tail).map(weight).sum::<f64>();
         let probabilities: Vec<f64> = (0..tail).map(|x| weight(x) / total).collect();
         let mut below = 0.0;
@@ -128,7 +135,10 @@ impl NarrowGaussian {
                 (below * 63f64.exp2()) as u64
             })
             .collect();
-        Self { thresholds, probabilities }
+        Self {
+            thresholds,
+            probabilities,
+        }
     }
 
     /// `P(x)` for x = 0, 1, 2, ... (the same for -x).
@@ -142,8 +152,11 @@ impl NarrowGaussian {
             .map(|_| {
                 let word = rng.next_u64();
                 let (uniform, sign) = (word >> 1, (word & 1) as i64);
-                let magnitude: i64 =
-                    self.thresholds.iter().map(|&t| i64::from(uniform >= t)).sum();
+                let magnitude: i64 = self
+                    .thresholds
+                    .iter()
+                    .map(|&t| i64::from(uniform >= t))
+                    .sum();
                 magnitude * (1 - 2 * sign)
             })
             .collect()

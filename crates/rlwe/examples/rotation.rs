@@ -11,11 +11,17 @@ fn time<T>(what: &str, count: usize, mut f: impl FnMut() -> T) {
     for _ in 0..count {
         std::hint::black_box(f());
     }
-    println!("{what}: {:.3} ms", t.elapsed().as_secs_f64() * 1e3 / count as f64);
+    println!(
+        "{what}: {:.3} ms",
+        t.elapsed().as_secs_f64() * 1e3 / count as f64
+    );
 }
 
 fn main() {
-    rayon::ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build_global()
+        .unwrap();
     let n = 1 << 16;
     let mut primes = primes_near(49.6, n, 24, &[]).unwrap();
     primes.extend(primes_below(50, n, 8, &primes).unwrap());
@@ -28,35 +34,75 @@ fn main() {
     let sp = s.poly(&ring, &shape.extended());
     let key = SwitchingKey::generate(&ring, &shape, &sp, &sp, p.value(), &[0; 32], 0, &mut rng);
     let c = uniform_poly(&ring, &q, "t", &[1; 32], &[]);
-    let ct = Rlwe { c0: c.clone(), c1: c.clone() };
+    let ct = Rlwe {
+        c0: c.clone(),
+        c1: c.clone(),
+    };
     let k = ring.kernels();
     let mut row = c.row(0).to_vec();
-    time("ntt forward", 100, || k.ntt_forward(ring.table(0), &mut row));
-    time("ntt inverse", 100, || k.ntt_inverse(ring.table(0), &mut row));
+    time("ntt forward", 100, || {
+        k.ntt_forward(ring.table(0), &mut row)
+    });
+    time("ntt inverse", 100, || {
+        k.ntt_inverse(ring.table(0), &mut row)
+    });
     let mut out = row.clone();
     let rows: Vec<&[u64]> = (0..9).map(|i| c.row(i)).collect();
-    time("convert 9 -> 1, 65536", 100, || k.convert(ring.modulus(30), &mut out, &rows, &[5; 9]));
+    time("convert 9 -> 1, 65536", 100, || {
+        k.convert(ring.modulus(30), &mut out, &rows, &[5; 9])
+    });
     let mut small = vec![0; 2048];
     let pieces: Vec<&[u64]> = rows.iter().map(|r| &r[..2048]).collect();
-    time("convert 9 -> 1, 2048 x 32", 100, || for _ in 0..32 { k.convert(ring.modulus(30), &mut small, &pieces, &[5; 9]) });
-    time("dot 3, 65536", 100, || k.dot(ring.modulus(0), &mut out, &rows[..3], &rows[3..6]));
-    let d: Vec<&[u64]> = (0..64).map(|i| &c.row(i % 24)[(i / 24) * 512..(i / 24) * 512 + 512]).collect();
-    let e: Vec<&[u64]> = (0..64).map(|i| &c.row(i % 24)[4096 + (i / 24) * 512..4096 + (i / 24) * 512 + 512]).collect();
+    time("convert 9 -> 1, 2048 x 32", 100, || {
+        for _ in 0..32 {
+            k.convert(ring.modulus(30), &mut small, &pieces, &[5; 9])
+        }
+    });
+    time("dot 3, 65536", 100, || {
+        k.dot(ring.modulus(0), &mut out, &rows[..3], &rows[3..6])
+    });
+    let d: Vec<&[u64]> = (0..64)
+        .map(|i| &c.row(i % 24)[(i / 24) * 512..(i / 24) * 512 + 512])
+        .collect();
+    let e: Vec<&[u64]> = (0..64)
+        .map(|i| &c.row(i % 24)[4096 + (i / 24) * 512..4096 + (i / 24) * 512 + 512])
+        .collect();
     let mut o = vec![0; 512];
-    time("dot 64, 512 x 128", 50, || for _ in 0..128 { k.dot(ring.modulus(0), &mut o, &d, &e) });
+    time("dot 64, 512 x 128", 50, || {
+        for _ in 0..128 {
+            k.dot(ring.modulus(0), &mut o, &d, &e)
+        }
+    });
     time("copy row", 100, || out.copy_from_slice(&row));
     let mut acc = row.clone();
-    time("scale_add row", 100, || k.scale_add_assign(ring.modulus(0), &mut acc, &row, 77));
-    time("scale row", 100, || k.scale_assign(ring.modulus(0), &mut acc, 77));
-    time("sub_scale row", 100, || k.sub_scale_assign(ring.modulus(0), &mut acc, &row, 77));
+    time("scale_add row", 100, || {
+        k.scale_add_assign(ring.modulus(0), &mut acc, &row, 77)
+    });
+    time("scale row", 100, || {
+        k.scale_assign(ring.modulus(0), &mut acc, 77)
+    });
+    time("sub_scale row", 100, || {
+        k.sub_scale_assign(ring.modulus(0), &mut acc, &row, 77)
+    });
     let mut q9 = row.clone();
-    time("quotient 8", 100, || k.quotient(&mut q9, &rows[..8], &[1e-15; 8]));
+    time("quotient 8", 100, || {
+        k.quotient(&mut q9, &rows[..8], &[1e-15; 8])
+    });
     let auto = Automorphism::new(n, 5);
-    time("gather row", 100, || k.gather(&mut acc, &row, auto.indices()));
-    time("Raise::new", 5, || Raise::new(&ring, &Basis::new(0..8), &Basis::new(8..32)));
-    time("Raise apply 8->24", 5, || Raise::new(&ring, &Basis::new(0..8), &Basis::new(8..32)).apply(&ring, Poly::scratch(&ring, &Basis::new(0..8))));
+    time("gather row", 100, || {
+        k.gather(&mut acc, &row, auto.indices())
+    });
+    time("Raise::new", 5, || {
+        Raise::new(&ring, &Basis::new(0..8), &Basis::new(8..32))
+    });
+    time("Raise apply 8->24", 5, || {
+        Raise::new(&ring, &Basis::new(0..8), &Basis::new(8..32))
+            .apply(&ring, Poly::scratch(&ring, &Basis::new(0..8)))
+    });
     time("inverse 24", 5, || ring.inverse(c.clone()));
     time("raise", 5, || key.raise(&ring, &ct.c1));
     time("switch", 5, || key.switch(&ring, &ct, &p));
-    time("automorphism x2", 5, || (auto.apply(&ring, &c), auto.apply(&ring, &c)));
+    time("automorphism x2", 5, || {
+        (auto.apply(&ring, &c), auto.apply(&ring, &c))
+    });
 }

@@ -20,7 +20,10 @@ impl Rlwe {
 
     /// An encryption of zero without noise.
     pub fn zero(ring: &Ring, basis: &Basis) -> Self {
-        Self { c0: Poly::zero(ring, basis), c1: Poly::zero(ring, basis) }
+        Self {
+            c0: Poly::zero(ring, basis),
+            c1: Poly::zero(ring, basis),
+        }
     }
 }
 

@@ -18,13 +18,20 @@ impl Descent<'_> {
     /// The small ciphertexts, `m_0` first, over the small ring's basis `to`, whose primes must be
     /// those of `ct`, in the same order.
     pub fn apply(&self, ct: &Rlwe, to: &Basis, p: &Modulus) -> Vec<Rlwe> {
-        debug_assert!(ct.basis().ids().iter().zip(to.ids()).all(|(&l, &s)| {
-            self.large.modulus(l) == self.small.modulus(s)
-        }));
+        debug_assert!(
+            ct.basis()
+                .ids()
+                .iter()
+                .zip(to.ids())
+                .all(|(&l, &s)| { self.large.modulus(l) == self.small.modulus(s) })
+        );
         let switched = self.key.switch(self.large, ct, p);
         let c0 = self.split(switched.c0, to);
         let c1 = self.split(switched.c1, to);
-        c0.into_iter().zip(c1).map(|(c0, c1)| Rlwe { c0, c1 }).collect()
+        c0.into_iter()
+            .zip(c1)
+            .map(|(c0, c1)| Rlwe { c0, c1 })
+            .collect()
     }
 
     fn split(&self, a: Poly<Eval>, to: &Basis) -> Vec<Poly<Eval>> {
@@ -35,7 +42,10 @@ impl Descent<'_> {
                 let mut out = Poly::<Coeff>::zero(self.small, to);
                 for limb in 0..to.len() {
                     let source = a.row(limb)[j..].iter().step_by(step);
-                    out.row_mut(limb).iter_mut().zip(source).for_each(|(x, &y)| *x = y);
+                    out.row_mut(limb)
+                        .iter_mut()
+                        .zip(source)
+                        .for_each(|(x, &y)| *x = y);
                 }
                 self.small.forward(out)
             })

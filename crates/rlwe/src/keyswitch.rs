@@ -18,8 +18,14 @@ impl KeyShape {
     /// Groups `modulus` into `dnum` digits of consecutive primes. Panics: when `dnum` is 0.
     pub fn new(modulus: &Basis, dnum: usize, special: &Basis) -> Self {
         let size = modulus.len().div_ceil(dnum);
-        let digits = modulus.ids().chunks(size).map(|ids| Basis::new(ids.iter().copied()));
-        Self { digits: digits.collect(), special: special.clone() }
+        let digits = modulus
+            .ids()
+            .chunks(size)
+            .map(|ids| Basis::new(ids.iter().copied()));
+        Self {
+            digits: digits.collect(),
+            special: special.clone(),
+        }
     }
 
     /// The groups.
@@ -34,7 +40,10 @@ impl KeyShape {
 
     /// All primes of the key: those of ciphertexts, then the special ones.
     pub fn extended(&self) -> Basis {
-        self.digits.iter().chain([&self.special]).fold(Basis::new([]), |all, b| all.union(b))
+        self.digits
+            .iter()
+            .chain([&self.special])
+            .fold(Basis::new([]), |all, b| all.union(b))
     }
 }
 
@@ -65,7 +74,8 @@ impl SwitchingKey {
             ring.each_row(&mut gadget, |id, row| match digit.contains(id) {
                 true => {
                     let m = ring.modulus(id);
-                    ring.kernels().scale_assign(m, row, ring.product_mod(&shape.special, m));
+                    ring.kernels()
+                        .scale_assign(m, row, ring.product_mod(&shape.special, m));
                 }
                 false => row.fill(0),
             });
@@ -75,7 +85,10 @@ impl SwitchingKey {
             Rlwe { c0, c1 }
         };
         let parts = shape.digits.iter().enumerate().map(make).collect();
-        Self { shape: shape.clone(), parts }
+        Self {
+            shape: shape.clone(),
+            parts,
+        }
     }
 
     /// Rebuilds a key from its bodies; the masks are drawn again from `seed` and `index`.
@@ -94,7 +107,10 @@ impl SwitchingKey {
             Rlwe { c0, c1 }
         };
         let parts = bodies.into_iter().enumerate().map(with_mask).collect();
-        Self { shape: shape.clone(), parts }
+        Self {
+            shape: shape.clone(),
+            parts,
+        }
     }
 
     /// Its gadget.
@@ -125,7 +141,8 @@ impl SwitchingKey {
             if own.is_empty() {
                 continue;
             }
-            let raised = Raise::new(ring, &own, &all.minus(&own)).apply(ring, coeffs.restrict(&own));
+            let raised =
+                Raise::new(ring, &own, &all.minus(&own)).apply(ring, coeffs.restrict(&own));
             used.push((ring.forward(raised), key));
         }
         let part = |pick: &(dyn Fn(&Rlwe) -> &Poly<Eval> + Sync)| {
@@ -138,17 +155,25 @@ impl SwitchingKey {
                         None => c.row_of(id),
                     })
                     .collect();
-                let keys: Vec<&[u64]> =
-                    used.iter().map(|(_, key)| pick(key).row_of(id)).collect();
+                let keys: Vec<&[u64]> = used.iter().map(|(_, key)| pick(key).row_of(id)).collect();
                 ring.kernels().dot(ring.modulus(id), row, &digits, &keys);
             });
             acc
         };
-        Rlwe { c0: part(&|key| &key.c0), c1: part(&|key| &key.c1) }
+        Rlwe {
+            c0: part(&|key| &key.c0),
+            c1: part(&|key| &key.c1),
+        }
     }
 
     /// Adds `P * (c0, c1)` into the raised product; `c1` may be absent.
-    pub fn add_scaled(&self, ring: &Ring, raised: &mut Rlwe, c0: &Poly<Eval>, c1: Option<&Poly<Eval>>) {
+    pub fn add_scaled(
+        &self,
+        ring: &Ring,
+        raised: &mut Rlwe,
+        c0: &Poly<Eval>,
+        c1: Option<&Poly<Eval>>,
+    ) {
         let add = |acc: &mut Poly<Eval>, c: &Poly<Eval>| {
             ring.each_row(acc, |id, row| {
                 if let Some(i) = c.basis().position(id) {
@@ -169,6 +194,9 @@ impl SwitchingKey {
         let mut raised = self.raise(ring, &ct.c1);
         self.add_scaled(ring, &mut raised, &ct.c0, None);
         let down = Switch::new(ring, raised.basis(), ct.basis(), p);
-        Rlwe { c0: down.apply(ring, &raised.c0), c1: down.apply(ring, &raised.c1) }
+        Rlwe {
+            c0: down.apply(ring, &raised.c0),
+            c1: down.apply(ring, &raised.c1),
+        }
     }
 }

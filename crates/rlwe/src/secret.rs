@@ -1,6 +1,4 @@
-use omr_ring::{
-    Basis, Eval, Poly, Ring, fixed_weight, max_embedding_squared, uniform_ternary,
-};
+use omr_ring::{Basis, Eval, Poly, Ring, fixed_weight, max_embedding_squared, uniform_ternary};
 use rand_core::CryptoRng;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -29,7 +27,9 @@ impl std::ops::Deref for SecretPoly {
 impl Secret {
     /// Coefficients uniform in {-1, 0, 1}.
     pub fn uniform_ternary(rng: &mut impl CryptoRng, n: usize) -> Self {
-        Self { coeffs: uniform_ternary(rng, n) }
+        Self {
+            coeffs: uniform_ternary(rng, n),
+        }
     }
 
     /// Exactly `weight` coefficients +1 or -1, drawn again until no complex embedding exceeds
@@ -39,7 +39,9 @@ impl Secret {
     /// entropy; the noise bound needs it (see [`crate::noise`]).
     pub fn fixed_weight(rng: &mut impl CryptoRng, n: usize, weight: usize, bound: f64) -> Self {
         loop {
-            let candidate = Self { coeffs: fixed_weight(rng, n, weight) };
+            let candidate = Self {
+                coeffs: fixed_weight(rng, n, weight),
+            };
             let mut values: Vec<f64> = candidate.coeffs.iter().map(|&c| c as f64).collect();
             let largest = max_embedding_squared(&values);
             values.zeroize();

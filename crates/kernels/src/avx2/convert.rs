@@ -72,11 +72,11 @@ impl Wide {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn new(m: &Modulus) -> Self {
-        let (f, r52) = (Field::new(m), m.reduce(1 << 52));
+        let (f, [r52, r104]) = (Field::new(m), m.word_weights());
         Self {
             f,
-            r52: f.splat(r52),
-            r104: f.splat(m.mul(r52, r52)),
+            r52: f.splat(r52.w),
+            r104: f.splat(r104.w),
         }
     }
 }

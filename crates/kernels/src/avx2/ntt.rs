@@ -9,8 +9,9 @@ use std::arch::x86_64::*;
 
 use super::float::{Block, Factors, Field, load, store, to_float, to_int};
 use crate::{
+    modulus::Factor,
     scalar,
-    table::{Factor, NttTable, Twiddles},
+    table::{NttTable, Twiddles},
 };
 
 /// Residues of the last pass of the forward transform and the first of the inverse.

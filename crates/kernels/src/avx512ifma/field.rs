@@ -5,7 +5,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::{Modulus, table::Factor};
+use crate::{Modulus, modulus::Factor};
 
 /// Eight consecutive residues of a row.
 pub(super) type Block = [u64; 8];
@@ -162,11 +162,11 @@ impl Wide {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn new(m: &Modulus) -> Self {
-        let r52 = m.reduce(1 << 52);
+        let [r52, r104] = m.word_weights();
         Self {
             f: Field::new(m),
-            r52: Factors::splat(Factor::new(m, r52)),
-            r104: Factors::splat(Factor::new(m, m.mul(r52, r52))),
+            r52: Factors::splat(r52),
+            r104: Factors::splat(r104),
         }
     }
 

@@ -5,7 +5,7 @@
 use std::arch::x86_64::*;
 
 use super::field::{Block, Factors, Field, Wide, load, splat, store};
-use crate::{Modulus, scalar::mul as scalar, table::Factor};
+use crate::{Modulus, scalar::mul as scalar};
 
 /// Vectors whose sums stay in registers.
 const TILE: usize = 8;
@@ -63,7 +63,7 @@ pub(super) fn mul_add(m: &Modulus, acc: &mut [u64], a: &[u64], b: &[u64]) {
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn scale(m: &Modulus, a: &mut [u64], c: u64) {
-    let (f, factor) = (Field::new(m), Factors::splat(Factor::new(m, c)));
+    let (f, factor) = (Field::new(m), Factors::splat(m.factor(c)));
     let (a, tail) = a.as_chunks_mut();
     for a in a {
         store(a, f.canonical(f.mul(load(a), factor)));
@@ -73,7 +73,7 @@ pub(super) fn scale(m: &Modulus, a: &mut [u64], c: u64) {
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn scale_add(m: &Modulus, acc: &mut [u64], a: &[u64], c: u64) {
-    let (f, factor) = (Field::new(m), Factors::splat(Factor::new(m, c)));
+    let (f, factor) = (Field::new(m), Factors::splat(m.factor(c)));
     let ((acc, acc_tail), (a, a_tail)) = (acc.as_chunks_mut(), a.as_chunks());
     for (acc, a) in acc.iter_mut().zip(a) {
         store(acc, f.canonical_4q(f.mul_acc(load(acc), load(a), factor)));
@@ -83,7 +83,7 @@ pub(super) fn scale_add(m: &Modulus, acc: &mut [u64], a: &[u64], c: u64) {
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn sub_scale(m: &Modulus, a: &mut [u64], b: &[u64], c: u64) {
-    let (f, factor) = (Field::new(m), Factors::splat(Factor::new(m, c)));
+    let (f, factor) = (Field::new(m), Factors::splat(m.factor(c)));
     let ((a, a_tail), (b, b_tail)) = (a.as_chunks_mut(), b.as_chunks());
     for (a, b) in a.iter_mut().zip(b) {
         let difference = _mm512_sub_epi64(_mm512_add_epi64(load(a), f.q), load(b));

@@ -11,10 +11,7 @@ use super::{
     field::{Block, Factors, Field, load, load_at, store, store_at},
     ntt::{LEAF, LeafFactors, pass_levels},
 };
-use crate::{
-    scalar,
-    table::{Factor, NttTable},
-};
+use crate::{modulus::Factor, scalar, table::NttTable};
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn inverse(t: &NttTable, row: &mut [u64]) {

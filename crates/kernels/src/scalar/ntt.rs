@@ -1,6 +1,6 @@
 //! Negacyclic transforms with Harvey's lazy butterflies.
 
-use crate::table::{Factor, NttTable};
+use crate::{modulus::Factor, table::NttTable};
 
 /// Natural order in, bit-reversed out (Cooley-Tukey).
 pub(crate) fn forward(t: &NttTable, row: &mut [u64]) {

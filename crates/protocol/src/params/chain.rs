@@ -45,7 +45,12 @@ pub fn tail_bits(n: usize, depth: usize, bound: f64) -> f64 {
 impl Primes {
     pub(super) fn derive(spec: &ParamsSpec) -> Result<Self, ParamsError> {
         let model = spec.noise_model();
-        let depth = RangePolynomial::new(&Modulus::new(spec.p).map_err(omr_ring::RingError::from)?, spec.clue.range, spec.block).depth()
+        let depth = RangePolynomial::new(
+            &Modulus::new(spec.p).map_err(omr_ring::RingError::from)?,
+            spec.clue.range,
+            spec.block,
+        )
+        .depth()
             + 1
             + fermat_depth(spec.p);
         let level = model.floor() + tail_bits(spec.n, depth, spec.embedding_bound);
@@ -59,7 +64,9 @@ impl Primes {
                     model.times_scalar(0.0) + (spec.block as f64).log2() / 2.0 + 1.0
                 }
                 // The norm g1^2 - nu g2^2, nu small: both its square and its cube pass here.
-                s if s == norm_level + 1 || s == norm_level + 2 => level + norm_growth_bits(spec.p) * 2.0,
+                s if s == norm_level + 1 || s == norm_level + 2 => {
+                    level + norm_growth_bits(spec.p) * 2.0
+                }
                 _ => level,
             });
         }
@@ -104,7 +111,11 @@ impl Primes {
     }
 
     pub(super) fn small_universe(&self) -> Vec<u64> {
-        [&self.lower[..BASE_PRIMES], &self.special[..self.descent_special]].concat()
+        [
+            &self.lower[..BASE_PRIMES],
+            &self.special[..self.descent_special],
+        ]
+        .concat()
     }
 
     fn lower_from(&self) -> usize {
@@ -113,8 +124,15 @@ impl Primes {
 
     pub(super) fn chain(&self) -> Chain {
         let from = self.lower_from();
-        let lower = (BASE_PRIMES..=self.lower.len()).rev().map(|end| Basis::new(from..from + end));
-        Chain::new([Basis::new(0..self.top.len())].into_iter().chain(lower).collect())
+        let lower = (BASE_PRIMES..=self.lower.len())
+            .rev()
+            .map(|end| Basis::new(from..from + end));
+        Chain::new(
+            [Basis::new(0..self.top.len())]
+                .into_iter()
+                .chain(lower)
+                .collect(),
+        )
     }
 
     fn special(&self, count: usize) -> Basis {
@@ -127,14 +145,22 @@ impl Primes {
 
     pub(super) fn rotation_shape(&self, spec: &ParamsSpec) -> KeyShape {
         let top = Basis::new(0..self.top.len());
-        KeyShape::new(&top, spec.rotation_digits, &self.special(self.rotation_special))
+        KeyShape::new(
+            &top,
+            spec.rotation_digits,
+            &self.special(self.rotation_special),
+        )
     }
 
     pub(super) fn product_shape(&self, spec: &ParamsSpec) -> KeyShape {
         let from = self.lower_from();
         // The digit of the primes that are dropped first comes first.
         let all = Basis::new((from..from + self.lower.len()).rev());
-        KeyShape::new(&all, spec.product_digits, &self.special(self.product_special))
+        KeyShape::new(
+            &all,
+            spec.product_digits,
+            &self.special(self.product_special),
+        )
     }
 }
 
@@ -153,7 +179,9 @@ fn product_special(spec: &ParamsSpec, lower: &[u64]) -> usize {
 
 /// The least quadratic non-residue modulo p: the norm's constant.
 pub(super) fn non_residue(p: &Modulus) -> u64 {
-    (2..).find(|&x| p.pow(x, (p.value() - 1) / 2) != 1).expect("half of all residues are none")
+    (2..)
+        .find(|&x| p.pow(x, (p.value() - 1) / 2) != 1)
+        .expect("half of all residues are none")
 }
 
 /// Noise of `g1^2 - nu g2^2` over that of one square, in bits.
@@ -179,12 +207,19 @@ fn adversary_margin(spec: &ParamsSpec) -> f64 {
 
 /// Modulus of the last level: what compression needs, for the most merged batches.
 fn compression_bits(spec: &ParamsSpec) -> f64 {
-    let small = NoiseModel { n: spec.small_n, p: spec.p, weight: spec.small_n as f64 * 2.0 / 3.0 };
+    let small = NoiseModel {
+        n: spec.small_n,
+        p: spec.p,
+        weight: spec.small_n as f64 * 2.0 / 3.0,
+    };
     let embed = (spec.small_n as f64).log2() / 2.0;
     let classes = spec.n / spec.small_n;
     // Noise of one coefficient: constants, payloads (largest norm, not the mean: senders choose
     // them), all automorphisms and classes, merged batches, packing.
-    let start = noise::add(spec.noise_model().floor() - (spec.n as f64).log2() / 2.0, small.floor() - embed);
+    let start = noise::add(
+        spec.noise_model().floor() - (spec.n as f64).log2() / 2.0,
+        small.floor() - embed,
+    );
     let constants = noise::sum(small.times_plain(start), classes);
     let worst_payload = 3f64.log2() / 2.0;
     let batches = (spec.p as usize - 1) / spec.n;

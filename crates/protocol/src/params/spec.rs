@@ -57,7 +57,13 @@ const SOPHOMR_V1: ParamsSpec = ParamsSpec {
     small_n: 1 << 13,
     weight: 4096,
     embedding_bound: 12.0,
-    clue: ClueSpec { n: 1024, weight: 84, sigma: 0.5, coordinates: 2, range: 38 },
+    clue: ClueSpec {
+        n: 1024,
+        weight: 84,
+        sigma: 0.5,
+        coordinates: 2,
+        range: 38,
+    },
     baby: 64,
     block: 8,
     rotation_digits: 3,
@@ -72,7 +78,13 @@ const INSECURE_TINY_V1: ParamsSpec = ParamsSpec {
     small_n: 1 << 8,
     weight: 128,
     embedding_bound: 12.0,
-    clue: ClueSpec { n: 64, weight: 16, sigma: 0.5, coordinates: 2, range: 38 },
+    clue: ClueSpec {
+        n: 64,
+        weight: 16,
+        sigma: 0.5,
+        coordinates: 2,
+        range: 38,
+    },
     baby: 8,
     ..SOPHOMR_V1
 };
@@ -89,7 +101,11 @@ impl ParamsSpec {
             false => Err(ParamsError::Dimension { expected, found }),
         };
         let power = usize::is_power_of_two;
-        dimension(power(self.n) && self.n <= 1 << 16, "a power of two up to 65536", self.n)?;
+        dimension(
+            power(self.n) && self.n <= 1 << 16,
+            "a power of two up to 65536",
+            self.n,
+        )?;
         dimension(
             power(self.small_n) && self.small_n >= 64 && self.small_n <= self.n,
             "a power of two from 64 up to the large dimension",
@@ -105,13 +121,21 @@ impl ParamsSpec {
             "a power of two up to the clue dimension",
             self.baby,
         )?;
-        dimension(self.clue.coordinates == 2, "two clue coordinates", self.clue.coordinates)?;
+        dimension(
+            self.clue.coordinates == 2,
+            "two clue coordinates",
+            self.clue.coordinates,
+        )?;
         dimension(power(self.block), "a power of two", self.block)
     }
 
     /// The noise model of the large ring.
     pub fn noise_model(&self) -> NoiseModel {
-        NoiseModel { n: self.n, p: self.p, weight: self.weight as f64 }
+        NoiseModel {
+            n: self.n,
+            p: self.p,
+            weight: self.weight as f64,
+        }
     }
 
     /// log2 of the probability that an impertinent message passes the window.
@@ -133,7 +157,9 @@ impl ParamsSpec {
         let center = sum.len() / 2;
         let range = self.clue.range as usize;
         // Summed from the outside in: no cancellation near 2^-30.
-        let tail: f64 = (0..center.saturating_sub(range)).map(|i| 2.0 * sum[i]).sum();
+        let tail: f64 = (0..center.saturating_sub(range))
+            .map(|i| 2.0 * sum[i])
+            .sum();
         (self.clue.coordinates as f64 * tail).log2()
     }
 }
