@@ -227,8 +227,11 @@ pub(crate) struct Demo {
     /// Recipients, the one who asks among them
     #[arg(long, value_name = "R", default_value_t = 20, value_parser = clap::value_parser!(u16).range(2..=1000))]
     pub(crate) recipients: u16,
-    /// Messages for the one who asks, and her digest's bound
-    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
+    /// Messages for the one who asks
+    #[arg(long, value_name = "P", default_value_t = 50, value_parser = bound())]
+    pub(crate) pertinent: u32,
+    /// Her digest's bound; a stranger's message passes for hers once in 1,550 full boards
+    #[arg(long, value_name = "K", default_value_t = 54, value_parser = bound())]
     pub(crate) bound: u32,
     /// Threads to work on; all cores unless given
     #[arg(long, value_name = "T", value_parser = threads())]

@@ -182,8 +182,10 @@ fn demo_counts_in_json_and_leaves_nothing() {
         PARAMS,
         "--messages",
         "3000",
-        "--bound",
+        "--pertinent",
         "7",
+        "--bound",
+        "8",
         "--recipients",
         "2",
     ];

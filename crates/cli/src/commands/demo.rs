@@ -44,7 +44,7 @@ struct Detection {
 }
 
 pub(super) fn run(args: &Demo, ui: &Ui) -> Result<(), CliError> {
-    let pertinent = args.bound as usize;
+    let pertinent = args.pertinent as usize;
     if pertinent as u64 > args.messages {
         return Err(CliError::Pertinent {
             messages: args.messages,

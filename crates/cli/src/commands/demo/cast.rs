@@ -55,7 +55,7 @@ impl Cast {
         );
         let addresses_s = start.elapsed().as_secs_f64();
         let mut pertinent = BTreeSet::new();
-        while pertinent.len() < args.bound as usize {
+        while pertinent.len() < args.pertinent as usize {
             pertinent.insert(os_rng().next_u64() % args.messages);
         }
         Ok(Self {
