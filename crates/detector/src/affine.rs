@@ -5,7 +5,7 @@
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::{Clue, DetectionKey, Params};
-use omr_ring::{Basis, Eval, Poly};
+use omr_ring::{AlignedVec, Basis, Eval, Poly};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
@@ -128,7 +128,8 @@ pub(crate) fn transform(
     let mut sums: Vec<Option<Ciphertext>> = vec![None; coordinates];
     let mut high = giants;
     // One buffer a thread, kept over all limbs and giant steps: fresh pages are dear.
-    let mut buffers = vec![Vec::new(); rayon::current_num_threads()];
+    let words = GIANTS_TOGETHER * params.spec().baby * params.ring.n();
+    let mut buffers = vec![AlignedVec::zeroed(words); rayon::current_num_threads()];
     while high > 0 {
         let low = high.saturating_sub(GIANTS_TOGETHER);
         let products = giant_products(params, steps, clues, low..high, &mut buffers);
@@ -162,7 +163,7 @@ fn giant_products(
     steps: &BabySteps,
     clues: &ClueBatch,
     giants: std::ops::Range<usize>,
-    buffers: &mut [Vec<u64>],
+    buffers: &mut [AlignedVec],
 ) -> Vec<Vec<Ciphertext>> {
     let basis = params.chain.basis(0);
     let encoded: Vec<Vec<Vec<u32>>> = giants
@@ -225,7 +226,7 @@ fn limb_products(
     basis: &Basis,
     limb: usize,
     mut outputs: Vec<&mut [u64]>,
-    buffer: &mut Vec<u64>,
+    buffer: &mut [u64],
 ) {
     let (ring, n) = (&params.ring, params.ring.n());
     let (m, table) = (
@@ -233,7 +234,6 @@ fn limb_products(
         ring.table(basis.ids()[limb]),
     );
     let baby = params.spec().baby;
-    buffer.resize(encoded.len() * baby * n, 0);
     for (row, coeffs) in buffer.chunks_mut(n).zip(encoded.iter().flatten()) {
         ring.kernels()
             .lift_centered(m, row, coeffs, params.p().value() as u32);

@@ -206,6 +206,8 @@ impl Kernels {
     /// Range: `src` holds residues of other primes, any value below `2^50`; `coef` is in `[0, q)`.
     /// Panics: on length mismatch; on more than [`MAX_CONVERT_TERMS`] sources; when a coefficient
     /// is not below `q`.
+    /// Speed: bound by the caches. For many outputs from the same sources, call it on pieces of the
+    /// rows that together fit the first-level cache.
     pub fn convert(&self, m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]) {
         assert_eq!(
             src.len(),

@@ -1,3 +1,4 @@
+use omr_kernels::AlignedVec;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use zeroize::Zeroize;
@@ -15,68 +16,75 @@ static POOL: Mutex<Pool> = Mutex::new(Pool {
 });
 
 struct Pool {
-    buffers: VecDeque<Vec<u64>>,
+    buffers: VecDeque<AlignedVec>,
     words: usize,
 }
 
-/// A vector of words that returns to the pool when dropped.
+/// Aligned words that return to the pool when dropped.
 #[derive(Debug)]
-pub(crate) struct Buffer(Vec<u64>);
+pub(crate) struct Buffer {
+    words: AlignedVec,
+    len: usize,
+}
 
 impl Buffer {
     /// `len` words of any content.
     pub(crate) fn any(len: usize) -> Self {
-        Self(take(len).unwrap_or_else(|| vec![0; len]))
+        let words = take(len).unwrap_or_else(|| AlignedVec::zeroed(len));
+        Self { words, len }
     }
 
     /// `len` zeros.
     pub(crate) fn zeroed(len: usize) -> Self {
         match take(len) {
             Some(mut words) => {
-                words.fill(0);
-                Self(words)
+                words[..len].fill(0);
+                Self { words, len }
             }
-            None => Self(vec![0; len]),
+            None => Self {
+                words: AlignedVec::zeroed(len),
+                len,
+            },
         }
     }
 
-    pub(crate) fn from_vec(words: Vec<u64>) -> Self {
-        Self(words)
+    pub(crate) fn from_slice(words: &[u64]) -> Self {
+        let mut copy = Self::any(words.len());
+        copy.copy_from_slice(words);
+        copy
     }
 }
 
-fn take(len: usize) -> Option<Vec<u64>> {
+fn take(len: usize) -> Option<AlignedVec> {
     if len < POOLED_FROM {
         return None;
     }
     let mut pool = POOL.lock().ok()?;
     // The tightest fit, wasting at most a half.
-    let fits = |words: &Vec<u64>| words.capacity() >= len && words.capacity() <= len + len / 2;
+    let fits = |words: &AlignedVec| words.len() >= len && words.len() <= len + len / 2;
     let best = (0..pool.buffers.len())
         .filter(|&i| fits(&pool.buffers[i]))
-        .min_by_key(|&i| pool.buffers[i].capacity())?;
-    let mut words = pool.buffers.remove(best)?;
-    pool.words -= words.capacity();
-    drop(pool);
-    words.resize(len, 0);
+        .min_by_key(|&i| pool.buffers[i].len())?;
+    let words = pool.buffers.remove(best)?;
+    pool.words -= words.len();
     Some(words)
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        let words = std::mem::take(&mut self.0);
-        if words.capacity() < POOLED_FROM {
+        let words = std::mem::replace(&mut self.words, AlignedVec::zeroed(0));
+        if words.len() < POOLED_FROM {
             return;
         }
         let mut old = Vec::new();
         if let Ok(mut pool) = POOL.lock() {
-            pool.words += words.capacity();
+            pool.words += words.len();
             pool.buffers.push_back(words);
             while pool.words > POOL_WORDS {
                 let Some(oldest) = pool.buffers.pop_front() else {
                     break;
                 };
-                pool.words -= oldest.capacity();
+                pool.words -= oldest.len();
                 old.push(oldest);
             }
         }
@@ -87,28 +95,26 @@ impl Drop for Buffer {
 
 impl Clone for Buffer {
     fn clone(&self) -> Self {
-        let mut copy = Self::any(self.0.len());
-        copy.0.copy_from_slice(&self.0);
-        copy
+        Self::from_slice(self)
     }
 }
 
 impl Zeroize for Buffer {
     fn zeroize(&mut self) {
         // Keeps the length: the rows stay rows of zeros.
-        self.0.as_mut_slice().zeroize();
+        self.words.zeroize();
     }
 }
 
 impl std::ops::Deref for Buffer {
     type Target = [u64];
     fn deref(&self) -> &[u64] {
-        &self.0
+        &self.words[..self.len]
     }
 }
 
 impl std::ops::DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u64] {
-        &mut self.0
+        &mut self.words[..self.len]
     }
 }

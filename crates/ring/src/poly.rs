@@ -45,7 +45,7 @@ impl<D> Poly<D> {
     /// From rows laid one after another. Panics: when the length is not `n` a prime.
     pub fn from_rows(n: usize, basis: &Basis, data: Vec<u64>) -> Self {
         assert_eq!(data.len(), n * basis.len(), "n residues for each prime");
-        let data = Buffer::from_vec(data);
+        let data = Buffer::from_slice(&data);
         Self {
             n,
             basis: basis.clone(),
