@@ -51,13 +51,14 @@ fn cargo(root: &Path, args: &[&str], env: Option<(&str, &str)>) -> Result<(), Xt
     success(&command, status)
 }
 
-/// Runs all tests in release, one test binary after another, then prints the sums.
+/// Runs all tests, optimised, one test binary after another, then prints the sums.
 pub(crate) fn test(root: &Path, extra: &[&str]) -> Result<(), XtaskError> {
     // Without --no-fail-fast the sums would miss whatever follows the first failure.
     let mut args = vec![
         "test",
         "--workspace",
-        "--release",
+        "--profile",
+        "tested",
         "--quiet",
         "--no-fail-fast",
     ];

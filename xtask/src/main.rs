@@ -16,7 +16,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, clippy, arch, docs, test
-  test [ARGS]             all tests, in release; ARGS go to cargo test
+  test [ARGS]             all tests, optimised; ARGS go to cargo test
   arch                    dependencies between crates against the arrows in ARCHITECTURE.md
   file-lengths            Rust files above 400 lines
   zcash-blocks [--write]  compare (or write) the Zcash blocks of omr-testkit with their origin
