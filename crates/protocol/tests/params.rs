@@ -165,3 +165,23 @@ fn dimensions_that_do_not_fit() {
         );
     }
 }
+
+#[test]
+fn published_primes_are_those_of_the_wire_format() {
+    let wire = include_str!("../../../docs/wire.md");
+    let params = Params::named("sophomr-v1").unwrap();
+    let primes: Vec<u64> = params
+        .ring
+        .everything()
+        .ids()
+        .iter()
+        .map(|&id| params.ring.modulus(id).value())
+        .collect();
+    assert_eq!(primes.len(), 24 + 11 + 31);
+    for prime in primes {
+        assert!(
+            wire.contains(&prime.to_string()),
+            "a published set never changes: {prime} is not in docs/wire.md"
+        );
+    }
+}
