@@ -116,9 +116,4 @@ impl Decryptor<'_> {
     pub fn noise(&self, ct: &Ciphertext) -> Vec<f64> {
         centered_f64(self.ring, &self.value(ct))
     }
-
-    /// log2 of the root mean square of the noise over the embeddings.
-    pub fn noise_bits(&self, ct: &Ciphertext) -> f64 {
-        omr_ring::rms_embedding(&self.noise(ct)).log2()
-    }
 }

@@ -45,15 +45,6 @@ impl Plain {
         for (&slot, &position) in slots.iter().zip(self.order.positions()) {
             scratch[position as usize] = u64::from(slot);
         }
-        self.finish(scratch, out);
-    }
-
-    /// The polynomial with these values in evaluation order (not slot order).
-    pub fn encode_evaluations(&self, scratch: &mut [u64], out: &mut [u32]) {
-        self.finish(scratch, out);
-    }
-
-    fn finish(&self, scratch: &mut [u64], out: &mut [u32]) {
         self.kernels.ntt_inverse(&self.table, scratch);
         out.iter_mut()
             .zip(scratch)

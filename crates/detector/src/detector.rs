@@ -171,7 +171,7 @@ impl Detector {
         )?;
         let batch = run
             .stages
-            .time("read", || ClueBatch::new(params, &clues, clue_bytes));
+            .time("clues", || ClueBatch::new(params, &clues, clue_bytes));
         drop(clues);
         run.unusable += batch.unusable();
         let progress = run.progress;

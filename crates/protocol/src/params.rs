@@ -220,16 +220,6 @@ impl Params {
         self.spec.noise_model()
     }
 
-    /// The noise model of the small ring.
-    pub fn small_noise_model(&self) -> NoiseModel {
-        let n = self.spec.small_n;
-        NoiseModel {
-            n,
-            p: self.spec.p,
-            weight: n as f64 * 2.0 / 3.0,
-        }
-    }
-
     /// Predicted noise (log2 of the rms embedding) after the affine transform, before switching.
     pub fn affine_noise(&self) -> f64 {
         self.primes.affine_noise

@@ -50,9 +50,4 @@ impl Basis {
     pub fn intersection(&self, other: &Basis) -> Basis {
         Basis::new(self.0.iter().filter(|&&id| other.contains(id)).copied())
     }
-
-    /// Whether all its primes belong to `other`.
-    pub fn is_subset(&self, other: &Basis) -> bool {
-        self.0.iter().all(|&id| other.contains(id))
-    }
 }
