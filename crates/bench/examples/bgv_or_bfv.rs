@@ -5,8 +5,8 @@
 //! as the first, the tensor is taken in both, scaled by p/Q into the second and brought back.
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::Params;
-use omr_ring::{Basis, Eval, Poly, Raise, Ring, Switch, uniform_poly};
-use omr_rlwe::{Rlwe, Secret, SwitchingKey};
+use omr_ring::{Basis, Conversion, Eval, Poly, Ring, Switch, uniform_poly};
+use omr_rlwe::{KeySwitch, Rlwe, Secret, SwitchInput, SwitchingKey};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::time::Instant;
@@ -34,10 +34,10 @@ fn bfv_tensor(
 ) -> Vec<Poly<Eval>> {
     let first = a.basis().clone();
     let both = first.union(second);
-    let up = Raise::new(ring, &first, second);
+    let up = Conversion::raise(ring, &first, second);
     let raise = |poly: &Poly<Eval>| {
-        let high = ring.forward(up.apply(ring, ring.inverse(poly.clone())));
-        Poly::<Eval>::from_rows(ring.n(), &both, [poly.data(), high.data()].concat())
+        let high = converted(ring, &up, poly);
+        Poly::<Eval>::from_rows(ring.n(), &both, [poly.to_words(), high.to_words()].concat())
     };
     let [a0, a1, b0, b1] = [&a.c0, &a.c1, &b.c0, &b.c1].map(raise);
     let product = |x: &Poly<Eval>, y: &Poly<Eval>| {
@@ -48,14 +48,21 @@ fn bfv_tensor(
     let mut middle = product(&a0, &b1);
     ring.mul_add_assign(&mut middle, &a1, &b0);
     let down = Switch::new(ring, &both, second, p);
-    let back = Raise::new(ring, second, &first);
+    let back = Conversion::raise(ring, second, &first);
     [product(&a0, &b0), middle, product(&a1, &b1)]
         .iter()
-        .map(|part| {
-            let scaled = ring.inverse(down.apply(ring, part));
-            ring.forward(back.apply(ring, scaled))
-        })
+        .map(|part| converted(ring, &back, &down.apply(ring, part)))
         .collect()
+}
+
+fn converted(ring: &Ring, conversion: &Conversion, poly: &Poly<Eval>) -> Poly<Eval> {
+    let mut source = poly.clone();
+    ring.each_row(&mut source, |id, row| {
+        ring.kernels()
+            .ntt_inverse_scaled(ring.table(id), row, conversion.weight(id));
+    });
+    let rows: Vec<&[u64]> = source.rows().collect();
+    ring.forward(conversion.apply(ring, &rows))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -104,10 +111,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         });
         let bfv = seconds(|| {
             let parts = bfv_tensor(ring, &a, &b, &second, p);
-            let mut raised = key.raise(ring, &parts[2]);
-            key.add_scaled(ring, &mut raised, &parts[0], Some(&parts[1]));
-            let down = Switch::new(ring, raised.basis(), basis, p);
-            std::hint::black_box((down.apply(ring, &raised.c0), down.apply(ring, &raised.c1)));
+            let switch = KeySwitch {
+                key: &key,
+                to: basis,
+                image: None,
+            };
+            let input = SwitchInput {
+                c: &parts[2],
+                add: [Some(&parts[0]), Some(&parts[1])],
+            };
+            std::hint::black_box(switch.apply(ring, &[input], p));
         });
         println!(
             "{level:5}  {:5}  {:6.1}  {:6.1}  {:7.2}",

@@ -1,6 +1,6 @@
 use crate::{Chain, Ciphertext, EvalError, GaloisKey, Plain};
 use omr_ring::{Eval, Modulus, Poly, Ring, Switch};
-use omr_rlwe::{Rlwe, SwitchingKey};
+use omr_rlwe::{KeySwitch, Rlwe, SwitchInput, SwitchingKey};
 
 /// Homomorphic operations. Holds no secret; `Send + Sync`.
 #[derive(Clone, Copy)]
@@ -223,25 +223,57 @@ impl Evaluator<'_> {
         key: &SwitchingKey,
         to: usize,
     ) -> Result<Ciphertext, EvalError> {
-        Self::expect_parts(ct, 3)?;
-        self.level_exists(to)?;
-        let mut raised = key.raise(self.ring, &ct.parts[2]);
-        key.add_scaled(self.ring, &mut raised, &ct.parts[0], Some(&ct.parts[1]));
-        let scale = self.p().mul(ct.scale, key.special_mod(self.ring, self.p()));
-        Ok(self.switch_pair(&raised, scale, to))
+        Ok(self.relinearise_all(&[ct], key, to)?.remove(0))
     }
 
-    fn switch_pair(&self, pair: &Rlwe, scale: u64, to: usize) -> Ciphertext {
-        let down = Switch::new(self.ring, pair.basis(), self.chain.basis(to), self.p());
-        let parts = vec![
-            down.apply(self.ring, &pair.c0),
-            down.apply(self.ring, &pair.c1),
-        ];
-        Ciphertext {
-            parts,
+    /// The same for several ciphertexts of one level, reading the key once.
+    /// Errors: as there, none at all, or levels differ.
+    pub fn relinearise_all(
+        &self,
+        cts: &[&Ciphertext],
+        key: &SwitchingKey,
+        to: usize,
+    ) -> Result<Vec<Ciphertext>, EvalError> {
+        self.level_exists(to)?;
+        Self::expect_one_level(cts, 3)?;
+        let inputs: Vec<SwitchInput> = cts
+            .iter()
+            .map(|ct| SwitchInput {
+                c: &ct.parts[2],
+                add: [Some(&ct.parts[0]), Some(&ct.parts[1])],
+            })
+            .collect();
+        let switch = KeySwitch {
+            key,
+            to: self.chain.basis(to),
+            image: None,
+        };
+        let (pairs, factor) = switch.apply(self.ring, &inputs, self.p());
+        let switched = |(pair, ct): (Rlwe, &&Ciphertext)| Ciphertext {
+            parts: vec![pair.c0, pair.c1],
             level: to,
-            scale: self.p().mul(scale, down.factor()),
+            scale: self.p().mul(ct.scale, factor),
+        };
+        Ok(pairs.into_iter().zip(cts).map(switched).collect())
+    }
+
+    fn expect_one_level(cts: &[&Ciphertext], parts: usize) -> Result<(), EvalError> {
+        let Some(first) = cts.first() else {
+            return Err(EvalError::Parts {
+                expected: parts,
+                found: 0,
+            });
+        };
+        for ct in cts {
+            Self::expect_parts(ct, parts)?;
+            if ct.level != first.level {
+                return Err(EvalError::Level {
+                    expected: first.level,
+                    found: ct.level,
+                });
+            }
         }
+        Ok(())
     }
 
     /// The product, one level down. Errors: as [`Self::tensor`] and [`Self::relinearise`].
@@ -267,28 +299,41 @@ impl Evaluator<'_> {
         if level == ct.level {
             return Ok(ct.clone());
         }
-        let pair = Rlwe {
-            c0: ct.parts[0].clone(),
-            c1: ct.parts[1].clone(),
-        };
-        Ok(self.switch_pair(&pair, ct.scale, level))
+        let down = Switch::new(
+            self.ring,
+            ct.parts[0].basis(),
+            self.chain.basis(level),
+            self.p(),
+        );
+        let parts = ct.parts.iter().map(|part| down.apply(self.ring, part));
+        Ok(Ciphertext {
+            parts: parts.collect(),
+            level,
+            scale: self.p().mul(ct.scale, down.factor()),
+        })
     }
 
     /// The image under the key's automorphism: a rotation, the swap of rows, or any other.
     /// Errors: not two parts.
     pub fn automorphism(&self, ct: &Ciphertext, key: &GaloisKey) -> Result<Ciphertext, EvalError> {
-        Self::expect_parts(ct, 2)?;
-        let pair = Rlwe {
-            c0: ct.parts[0].clone(),
-            c1: ct.parts[1].clone(),
-        };
-        let switched = key.key.switch(self.ring, &pair, self.p());
-        let image = |part| key.automorphism.apply(self.ring, part);
-        let parts = vec![image(&switched.c0), image(&switched.c1)];
-        Ok(Ciphertext {
-            parts,
+        Ok(self.automorphism_all(&[ct], key)?.remove(0))
+    }
+
+    /// The same for several ciphertexts of one level, reading the key once.
+    /// Errors: as there, none at all, or levels differ.
+    pub fn automorphism_all(
+        &self,
+        cts: &[&Ciphertext],
+        key: &GaloisKey,
+    ) -> Result<Vec<Ciphertext>, EvalError> {
+        Self::expect_one_level(cts, 2)?;
+        let pairs: Vec<_> = cts.iter().map(|ct| (&ct.parts[0], &ct.parts[1])).collect();
+        let images = key.apply(self.ring, &pairs, self.p());
+        let image = |(pair, ct): (Rlwe, &&Ciphertext)| Ciphertext {
+            parts: vec![pair.c0, pair.c1],
             level: ct.level,
             scale: ct.scale,
-        })
+        };
+        Ok(images.into_iter().zip(cts).map(image).collect())
     }
 }

@@ -1,5 +1,5 @@
-use omr_ring::{Automorphism, Ring};
-use omr_rlwe::{KeyShape, SecretPoly, SwitchingKey};
+use omr_ring::{Automorphism, Eval, Modulus, Poly, Ring};
+use omr_rlwe::{KeyShape, KeySwitch, Rlwe, SecretPoly, SwitchInput, SwitchingKey};
 use rand_core::CryptoRng;
 
 /// The key of one automorphism `X -> X^g`: switches from `s` to its preimage, so that the image of
@@ -35,6 +35,29 @@ impl GaloisKey {
             automorphism: Automorphism::new(ring.n(), g),
             key,
         }
+    }
+
+    /// The images of pairs `(c0, c1)` over one basis, under the same secret, same modulus and
+    /// messages. Panics: when there is none.
+    pub fn apply(
+        &self,
+        ring: &Ring,
+        pairs: &[(&Poly<Eval>, &Poly<Eval>)],
+        p: &Modulus,
+    ) -> Vec<Rlwe> {
+        let inputs: Vec<SwitchInput> = pairs
+            .iter()
+            .map(|(c0, c)| SwitchInput {
+                c,
+                add: [Some(c0), None],
+            })
+            .collect();
+        let switch = KeySwitch {
+            key: &self.key,
+            to: inputs[0].c.basis(),
+            image: Some(&self.automorphism),
+        };
+        switch.apply(ring, &inputs, p).0
     }
 
     /// The exponent.

@@ -51,6 +51,19 @@ impl Plain {
             .for_each(|(o, s)| *o = *s as u32);
     }
 
+    /// Coefficients in place of values modulo p in the order of the evaluation domain
+    /// ([`SlotOrder::slot`]). `scratch`: n words. Panics: on a wrong length.
+    pub fn interpolate(&self, values: &mut [u32], scratch: &mut [u64]) {
+        assert_eq!(values.len(), self.n(), "one value a slot");
+        for (word, &value) in scratch.iter_mut().zip(values.iter()) {
+            *word = value.into();
+        }
+        self.kernels.ntt_inverse(&self.table, scratch);
+        for (value, &word) in values.iter_mut().zip(scratch.iter()) {
+            *value = word as u32;
+        }
+    }
+
     /// The polynomial whose slots are `slots`.
     pub fn encode(&self, slots: &[u32]) -> Vec<u32> {
         let mut out = vec![0; self.n()];

@@ -2,23 +2,59 @@
 //! coordinates: `s` is packed antiperiodically, so that row i of A meets the diagonals of row 0
 //! i baby steps further on.
 
+use crate::diagonals::ClueMatrix;
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::{Clue, DetectionKey, Params};
-use omr_ring::{AlignedVec, Basis, Eval, Poly};
+use omr_ring::{Basis, Buffer, Eval, Kernels, Poly, SlidingRows};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
 /// Giant steps whose diagonals are held together: the baby steps are read once for all of them.
-const GIANTS_TOGETHER: usize = 2;
+const GIANTS_TOGETHER: usize = 4;
 
-/// Coefficients of a piece of the multiply-add, so that baby steps and diagonals stay in cache.
-const PIECE: usize = 512;
+/// Coefficients of a piece of the multiply-add: baby steps and diagonals of a piece lie together and
+/// stay in the second-level cache.
+const PIECE: usize = 128;
+
+/// Buffers of one limb of the baby steps: of the size of polynomials, which take their place in
+/// the pool later.
+const SHARES: usize = 4;
+
+/// Words between the rows of a piece: rows a power of two apart would compete for cache lines.
+const PAD: usize = 8;
+
+/// Words of one share of a limb of the baby steps, and of the diagonals of several giant steps.
+fn lengths(params: &Params) -> [usize; 2] {
+    let (n, baby) = (params.ring.n(), params.spec().baby);
+    let piece = PIECE.min(n / SHARES);
+    let steps = baby + params.spec().clue.coordinates - 1;
+    let words = |rows: usize| n / piece * rows * (piece + PAD);
+    [words(2 * steps) / SHARES, words(GIANTS_TOGETHER * baby)]
+}
+
+/// Takes the memory of the affine transform from the system, once and for all digests.
+pub(crate) fn reserve(params: &Params) {
+    let limbs = params.chain.basis(0).len();
+    let [baby, diagonals] = lengths(params);
+    let threads = rayon::current_num_threads();
+    let mut lengths = vec![baby; SHARES * limbs];
+    lengths.extend(vec![diagonals; threads]);
+    // Polynomials: sums of the giant steps, and the rows of a key switch.
+    let poly = limbs * (params.ring.n() + PIECE);
+    lengths.extend(vec![poly; 16]);
+    omr_ring::reserve(&lengths);
+}
 
 /// The encrypted secret turned by 0, 1, ..., `baby` slots. Belongs to the recipient; serves every
 /// batch.
-pub struct BabySteps(Vec<Ciphertext>);
+pub struct BabySteps {
+    /// For each limb, in [`SHARES`]: piece by piece, step by step, body and mask.
+    limbs: Vec<Vec<Buffer>>,
+    piece: usize,
+    steps: usize,
+}
 
 impl BabySteps {
     /// Turns the secret, one step after another with one key.
@@ -28,16 +64,51 @@ impl BabySteps {
         key: &DetectionKey,
         progress: &dyn Progress,
     ) -> Result<Self, DetectorError> {
-        let count = params.spec().baby + params.spec().clue.coordinates - 1;
-        progress.stage("baby steps", count as u64);
-        let mut steps = vec![key.secret.clone()];
-        while steps.len() < count {
-            let next = ev.automorphism(&steps[steps.len() - 1], &key.step)?;
-            steps.push(next);
+        let steps = params.spec().baby + params.spec().clue.coordinates - 1;
+        progress.stage("baby steps", steps as u64);
+        let [words, _] = lengths(params);
+        let limbs = params.chain.basis(0).len();
+        let mut baby = Self {
+            limbs: (0..limbs)
+                .map(|_| (0..SHARES).map(|_| Buffer::any(words)).collect())
+                .collect(),
+            piece: PIECE.min(params.ring.n() / SHARES),
+            steps,
+        };
+        let mut step = key.secret.clone();
+        for i in 0..steps {
+            if i > 0 {
+                step = ev.automorphism(&step, &key.step)?;
+            }
+            baby.store(params.ring.kernels(), i, step.parts());
             progress.advance(1);
         }
-        progress.advance(1);
-        Ok(Self(steps))
+        Ok(baby)
+    }
+
+    fn store(&mut self, kernels: &Kernels, step: usize, parts: &[Poly<Eval>]) {
+        let (piece, stride) = (self.piece, self.piece + PAD);
+        let tile = 2 * self.steps * stride;
+        self.limbs
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(limb, shares)| {
+                for (i, part) in parts.iter().enumerate() {
+                    let row = part.row(limb);
+                    for (words, residues) in shares.iter_mut().zip(row.chunks(row.len() / SHARES)) {
+                        let words = &mut words[(2 * step + i) * stride..];
+                        kernels.spread(words, tile, residues, piece);
+                    }
+                }
+            });
+    }
+
+    /// The rows of one piece of a limb.
+    fn tile(&self, limb: usize, index: usize) -> &[u64] {
+        let tile = 2 * self.steps * (self.piece + PAD);
+        let shares = &self.limbs[limb];
+        let in_share = shares[0].len() / tile;
+        &shares[index / in_share][index % in_share * tile..][..tile]
     }
 }
 
@@ -85,31 +156,11 @@ impl ClueBatch {
         self.unusable
     }
 
-    /// Diagonals `giant * baby + j` for all j, turned back by the giant step, in slots:
-    /// at column z of message w (its column z - giant * baby) stands `Neg^0(a_w)[z + j]`.
-    fn diagonals(&self, params: &Params, giant: usize) -> Vec<Vec<u32>> {
-        let baby = params.spec().baby;
-        let half = self.n / 2;
-        let p = params.p().value() as u32;
-        let mut out = vec![vec![0u32; self.n]; baby];
-        let (width, mask) = (self.width, 2 * self.width - 1);
-        for slot in 0..self.n {
-            let (row, column) = (slot / half, slot % half);
-            let message = row * half + (column + half - giant * baby % half) % half;
-            let a = &self.a[message * width..(message + 1) * width];
-            for (j, diagonal) in out.iter_mut().enumerate() {
-                // Neg^0(a) extended antiperiodically is a read backwards.
-                let back = (2 * width - ((column + j) & mask)) & mask;
-                let (index, negative) = (back & (width - 1), back >= width);
-                let value = a[index];
-                diagonal[slot] = if negative && value != 0 {
-                    p - value
-                } else {
-                    value
-                };
-            }
+    fn matrix(&self) -> ClueMatrix<'_> {
+        ClueMatrix {
+            rows: &self.a,
+            width: self.width,
         }
-        out
     }
 }
 
@@ -124,24 +175,28 @@ pub(crate) fn transform(
 ) -> Result<Vec<Ciphertext>, DetectorError> {
     let giants = params.spec().clue.n / params.spec().baby;
     progress.stage("affine transform", giants as u64);
-    let coordinates = params.spec().clue.coordinates;
-    let mut sums: Vec<Option<Ciphertext>> = vec![None; coordinates];
+    let mut sums: Vec<Ciphertext> = Vec::new();
     let mut high = giants;
     // One buffer a thread, kept over all limbs and giant steps: fresh pages are dear.
-    let words = GIANTS_TOGETHER * params.spec().baby * params.ring.n();
-    let mut buffers = vec![AlignedVec::zeroed(words); rayon::current_num_threads()];
+    let [_, words] = lengths(params);
+    let mut buffers: Vec<Buffers> = (0..rayon::current_num_threads())
+        .map(|_| Buffers {
+            row: Buffer::any(params.ring.n()),
+            diagonals: Buffer::any(words),
+        })
+        .collect();
     while high > 0 {
         let low = high.saturating_sub(GIANTS_TOGETHER);
         let products = giant_products(params, steps, clues, low..high, &mut buffers);
         // Horner: the highest giant step is turned most often.
-        for of_giant in products.into_iter().rev() {
-            for (sum, product) in sums.iter_mut().zip(of_giant) {
-                let mut product = product;
-                if let Some(sum) = sum.take() {
-                    ev.add_assign(&mut product, &ev.automorphism(&sum, &key.giant)?)?;
+        for mut of_giant in products.into_iter().rev() {
+            if !sums.is_empty() {
+                let turned = ev.automorphism_all(&sums.iter().collect::<Vec<_>>(), &key.giant)?;
+                for (product, sum) in of_giant.iter_mut().zip(&turned) {
+                    ev.add_assign(product, sum)?;
                 }
-                *sum = Some(product);
             }
+            sums = of_giant;
             progress.advance(1);
         }
         high = low;
@@ -149,7 +204,7 @@ pub(crate) fn transform(
     sums.into_iter()
         .zip(&clues.b)
         .map(|(sum, b)| {
-            let mut sum = ev.at_level(&sum.expect("at least one giant step"), 1)?;
+            let mut sum = ev.at_level(&sum, 1)?;
             ev.neg_assign(&mut sum);
             ev.add_plain_assign(&mut sum, &params.plain.encode(b));
             Ok(sum)
@@ -163,11 +218,11 @@ fn giant_products(
     steps: &BabySteps,
     clues: &ClueBatch,
     giants: std::ops::Range<usize>,
-    buffers: &mut [AlignedVec],
+    buffers: &mut [Buffers],
 ) -> Vec<Vec<Ciphertext>> {
     let basis = params.chain.basis(0);
     let encoded: Vec<Vec<Vec<u32>>> = giants
-        .map(|giant| encode_all(params, clues.diagonals(params, giant)))
+        .map(|giant| clues.matrix().diagonals(params, giant))
         .collect();
     let coordinates = params.spec().clue.coordinates;
     let zero = || Rlwe::zero(&params.ring, basis);
@@ -176,11 +231,10 @@ fn giant_products(
         .map(|_| (0..coordinates).map(|_| zero()).collect())
         .collect();
     // Limb by limb: every output polynomial lends one row to each limb's task.
-    let n = params.ring.n();
     let mut rows: Vec<Vec<&mut [u64]>> = (0..basis.len()).map(|_| Vec::new()).collect();
     for pair in out.iter_mut().flatten() {
         for poly in [&mut pair.c0, &mut pair.c1] {
-            for (limb, row) in poly.data_mut().chunks_mut(n).enumerate() {
+            for (limb, row) in poly.rows_mut().enumerate() {
                 rows[limb].push(row);
             }
         }
@@ -205,16 +259,11 @@ fn next<T>(queue: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
     queue.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
 
-fn encode_all(params: &Params, diagonals: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
-    let scratch = || vec![0u64; params.slots()];
-    diagonals
-        .into_par_iter()
-        .map_init(scratch, |scratch, mut slots| {
-            let copy = slots.clone();
-            params.plain.encode_into(&copy, scratch, &mut slots);
-            slots
-        })
-        .collect()
+/// What one thread works in.
+struct Buffers {
+    row: Buffer,
+    /// One limb of the diagonals of all giant steps, piece by piece.
+    diagonals: Buffer,
 }
 
 /// One limb of all giant steps: transforms the diagonals, then multiplies and adds piece by piece.
@@ -225,45 +274,38 @@ fn limb_products(
     encoded: &[Vec<Vec<u32>>],
     basis: &Basis,
     limb: usize,
-    mut outputs: Vec<&mut [u64]>,
-    buffer: &mut [u64],
+    outputs: Vec<&mut [u64]>,
+    buffers: &mut Buffers,
 ) {
-    let (ring, n) = (&params.ring, params.ring.n());
-    let (m, table) = (
-        ring.modulus(basis.ids()[limb]),
-        ring.table(basis.ids()[limb]),
-    );
-    let baby = params.spec().baby;
-    for (row, coeffs) in buffer.chunks_mut(n).zip(encoded.iter().flatten()) {
+    let (ring, p) = (&params.ring, params.p().value() as u32);
+    let id = basis.ids()[limb];
+    let (piece, stride) = (steps.piece, steps.piece + PAD);
+    let tile = encoded.len() * params.spec().baby * stride;
+    let Buffers { row, diagonals } = buffers;
+    for (i, coeffs) in encoded.iter().flatten().enumerate() {
         ring.kernels()
-            .lift_centered(m, row, coeffs, params.p().value() as u32);
-        ring.kernels().ntt_forward(table, row);
+            .lift_centered(ring.modulus(id), row, coeffs, p);
+        ring.kernels().ntt_forward(ring.table(id), row);
+        ring.kernels()
+            .spread(&mut diagonals[i * stride..], tile, row, piece);
     }
-    let coordinates = params.spec().clue.coordinates;
-    for start in (0..n).step_by(PIECE) {
-        let piece = start..(start + PIECE).min(n);
-        let turned: Vec<[&[u64]; 2]> = steps
-            .0
-            .iter()
-            .map(|step| [0, 1].map(|part| row_piece(&step.parts()[part], limb, &piece)))
-            .collect();
-        for (g, rows) in outputs.chunks_mut(2 * coordinates).enumerate() {
-            let diagonals: Vec<&[u64]> = (g * baby..(g + 1) * baby)
-                .map(|i| &buffer[i * n + piece.start..i * n + piece.end])
-                .collect();
-            for (i, row) in rows.iter_mut().enumerate() {
-                let (coordinate, part) = (i / 2, i % 2);
-                let factors: Vec<&[u64]> = turned[coordinate..coordinate + baby]
-                    .iter()
-                    .map(|t| t[part])
-                    .collect();
-                ring.kernels()
-                    .dot(m, &mut row[piece.clone()], &diagonals, &factors);
-            }
-        }
+    let mut outputs: Vec<_> = outputs
+        .into_iter()
+        .map(|row| row.chunks_mut(piece))
+        .collect();
+    for (index, tile) in diagonals.chunks(tile).enumerate().take(ring.n() / piece) {
+        let mut out: Vec<&mut [u64]> = outputs.iter_mut().filter_map(Iterator::next).collect();
+        let rows = SlidingRows {
+            a: tile,
+            b: steps.tile(limb, index),
+            stride,
+            len: piece,
+            terms: params.spec().baby,
+            groups: encoded.len(),
+            shifts: params.spec().clue.coordinates,
+            parts: 2,
+        };
+        ring.kernels()
+            .sliding_dots(ring.modulus(id), &mut out, &rows);
     }
-}
-
-fn row_piece<'a>(poly: &'a Poly<Eval>, limb: usize, piece: &std::ops::Range<usize>) -> &'a [u64] {
-    &poly.row(limb)[piece.clone()]
 }

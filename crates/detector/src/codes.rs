@@ -14,7 +14,7 @@
 
 use omr_protocol::DetectionKey;
 use omr_protocol::{DigestPlan, Params, SlotClasses};
-use omr_ring::{Modulus, Poly, Ring};
+use omr_ring::{Modulus, Ring};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 
@@ -252,10 +252,5 @@ impl ClassWeights {
 
 /// The image of a small ciphertext under a key's automorphism.
 pub(crate) fn turn(ring: &Ring, ct: &Rlwe, key: &omr_bgv::GaloisKey, p: &Modulus) -> Rlwe {
-    let switched = key.switching_key().switch(ring, ct, p);
-    let image = |part: &Poly<_>| key.automorphism().apply(ring, part);
-    Rlwe {
-        c0: image(&switched.c0),
-        c1: image(&switched.c1),
-    }
+    key.apply(ring, &[(&ct.c0, &ct.c1)], p).remove(0)
 }

@@ -59,7 +59,10 @@ struct Run<'a> {
 
 impl Detector {
     /// A detector for one recipient's key.
+    ///
+    /// Takes the memory that digests work in from the system, about 2 GB at full size.
     pub fn new(params: Arc<Params>, key: DetectionKey) -> Self {
+        affine::reserve(&params);
         let tables = CodeTables::new(&params);
         Self {
             params,
@@ -98,11 +101,11 @@ impl Detector {
         let steps = run
             .stages
             .time("baby_steps", || self.baby_steps(progress))?;
+        let mut steps = Some(steps);
         let mut pertinent = Vec::new();
         for batch in 0..plan.batches() {
-            pertinent.push(self.pertinency(&mut run, &steps, batch)?);
+            pertinent.push(self.pertinency(&mut run, &mut steps, batch)?);
         }
-        drop(steps);
         let mut ciphertexts = Vec::new();
         for group in 0..plan.groups() {
             ciphertexts.extend(self.compress(&mut run, group, &pertinent[plan.group(group)])?);
@@ -156,10 +159,11 @@ impl Detector {
     fn pertinency(
         &self,
         run: &mut Run,
-        steps: &BabySteps,
+        steps: &mut Option<BabySteps>,
         batch: usize,
     ) -> Result<(Vec<Rlwe>, u64), DetectorError> {
         let params = &self.params;
+        let last = batch + 1 == run.plan.batches();
         let range = run.plan.batch(batch);
         let clues = run.stages.time("read", || run.source.clues(range.clone()));
         let clues = clues.map_err(DetectorError::Source)?;
@@ -175,10 +179,15 @@ impl Detector {
         drop(clues);
         run.unusable += batch.unusable();
         let progress = run.progress;
-        let d = run
-            .stages
-            .time("affine", || self.affine(steps, &batch, progress))?;
+        let d = run.stages.time("affine", || match steps {
+            Some(steps) => self.affine(steps, &batch, progress),
+            None => unreachable!("the last batch comes last"),
+        })?;
         drop(batch);
+        if last {
+            // Their memory serves the range check.
+            *steps = None;
+        }
         let pertinent = run
             .stages
             .time("range_check", || self.range_check(&d, progress))?;

@@ -8,6 +8,7 @@ mod affine;
 mod codes;
 mod compress;
 mod detector;
+mod diagonals;
 mod error;
 mod finish;
 mod payload;

@@ -1,26 +1,55 @@
-//! Words that start on a cache line.
+//! Words that start on a cache line, on huge pages where there are many.
 
 use std::ops::{Deref, DerefMut};
+
+use memmap2::{Advice, MmapMut};
+
+/// Words from which memory is mapped on huge pages: two of them.
+const MAPPED_FROM: usize = 1 << 19;
 
 /// A fixed number of words whose first lies on a 64-byte boundary.
 ///
 /// Kernels take rows anywhere, but vectors that straddle cache lines cost a transform about a
 /// third of its speed. Rows of a multiple of 8 residues, one after the other, are all aligned.
-#[derive(Debug, Default)]
-pub struct AlignedVec {
-    words: Vec<u64>,
-    start: usize,
+/// From 4 MiB on the words lie on huge pages if the system has some: small ones are faulted in one
+/// by one, which costs more than the arithmetic on them.
+#[derive(Debug)]
+pub struct AlignedVec(Words);
+
+#[derive(Debug)]
+enum Words {
+    Heap { words: Vec<u64>, start: usize },
+    Mapped { map: MmapMut, len: usize },
 }
 
 impl AlignedVec {
     /// `len` zeros.
     pub fn zeroed(len: usize) -> Self {
-        let words = vec![0; len + 7];
-        let bytes_past = words.as_ptr().addr() % 64;
-        let start = (64 - bytes_past) / 8 % 8;
-        let mut aligned = Self { words, start };
-        aligned.words.truncate(start + len);
-        aligned
+        let mapped = (len >= MAPPED_FROM).then(|| map(len)).flatten();
+        Self(mapped.unwrap_or_else(|| heap(len)))
+    }
+}
+
+fn heap(len: usize) -> Words {
+    let mut words = vec![0; len + 7];
+    let bytes_past = words.as_ptr().addr() % 64;
+    let start = (64 - bytes_past) / 8 % 8;
+    words.truncate(start + len);
+    Words::Heap { words, start }
+}
+
+/// Fresh pages are zeros. None: the system refused; the allocator will say why.
+fn map(len: usize) -> Option<Words> {
+    let map = MmapMut::map_anon(len * size_of::<u64>()).ok()?;
+    // Only advice: without huge pages all is the same, but slower.
+    #[cfg(target_os = "linux")]
+    let _ = map.advise(Advice::HugePage);
+    Some(Words::Mapped { map, len })
+}
+
+impl Default for AlignedVec {
+    fn default() -> Self {
+        Self(heap(0))
     }
 }
 
@@ -50,23 +79,29 @@ impl Deref for AlignedVec {
     type Target = [u64];
 
     fn deref(&self) -> &[u64] {
-        &self.words[self.start..]
+        match &self.0 {
+            Words::Heap { words, start } => &words[*start..],
+            Words::Mapped { map, len } => &bytemuck::cast_slice(map)[..*len],
+        }
     }
 }
 
 impl DerefMut for AlignedVec {
     fn deref_mut(&mut self) -> &mut [u64] {
-        &mut self.words[self.start..]
+        match &mut self.0 {
+            Words::Heap { words, start } => &mut words[*start..],
+            Words::Mapped { map, len } => &mut bytemuck::cast_slice_mut(map)[..*len],
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::AlignedVec;
+    use super::{AlignedVec, MAPPED_FROM};
 
     #[test]
     fn starts_on_a_cache_line_and_keeps_its_words() {
-        for len in 0..40 {
+        for len in (0..40).chain([MAPPED_FROM as u64 - 1, MAPPED_FROM as u64 + 9]) {
             let words: Vec<u64> = (1..=len).collect();
             let row = AlignedVec::from(&words[..]);
             for row in [&row, &row.clone()] {

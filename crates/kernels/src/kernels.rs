@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::{Modulus, NttTable, scalar};
+use crate::{BlockPermutation, Modulus, NttTable, modulus::Factor, scalar};
 
 /// [`Kernels::dot`] adds at most this many products.
 pub const MAX_DOT_TERMS: usize = 4096;
@@ -10,16 +10,22 @@ pub const MAX_DOT_TERMS: usize = 4096;
 pub const MAX_CONVERT_TERMS: usize = 256;
 
 pub(crate) type Transform = unsafe fn(&NttTable, &mut [u64]);
+pub(crate) type Inverse = unsafe fn(&NttTable, &mut [u64], [Factor; 2]);
 pub(crate) type Unary = unsafe fn(&Modulus, &mut [u64]);
 pub(crate) type Binary = unsafe fn(&Modulus, &mut [u64], &[u64]);
 pub(crate) type Ternary = unsafe fn(&Modulus, &mut [u64], &[u64], &[u64]);
 pub(crate) type Scale = unsafe fn(&Modulus, &mut [u64], u64);
 pub(crate) type BinaryScale = unsafe fn(&Modulus, &mut [u64], &[u64], u64);
+pub(crate) type SubScaleAdd = unsafe fn(&Modulus, &mut [u64], &[u64], u64, &[u64], u64);
 pub(crate) type Dot = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[&[u64]]);
 pub(crate) type Convert = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[u64]);
+pub(crate) type ConvertMany = unsafe fn(&[&Modulus], &mut [&mut [u64]], &[&[u64]], &[&[u64]]);
+pub(crate) type SlidingDots = unsafe fn(&Modulus, &mut [&mut [u64]], &SlidingRows<'_>);
 pub(crate) type Quotient = unsafe fn(&mut [u64], &[&[u64]], &[f64]);
 pub(crate) type LiftCentered = unsafe fn(&Modulus, &mut [u64], &[u32], u32);
 pub(crate) type Gather = unsafe fn(&mut [u64], &[u64], &[u32]);
+pub(crate) type Spread = unsafe fn(&mut [u64], usize, &[u64], usize);
+pub(crate) type Permute = unsafe fn(&mut [u64], &[u64], &BlockPermutation);
 
 /// The row operations of one instruction set.
 ///
@@ -28,7 +34,7 @@ pub(crate) type Gather = unsafe fn(&mut [u64], &[u64], &[u32]);
 pub struct Kernels {
     pub(crate) name: &'static str,
     pub(crate) ntt_forward: Transform,
-    pub(crate) ntt_inverse: Transform,
+    pub(crate) ntt_inverse: Inverse,
     pub(crate) add: Binary,
     pub(crate) sub: Binary,
     pub(crate) neg: Unary,
@@ -37,11 +43,18 @@ pub struct Kernels {
     pub(crate) scale: Scale,
     pub(crate) scale_add: BinaryScale,
     pub(crate) sub_scale: BinaryScale,
+    pub(crate) sub_scale_add: SubScaleAdd,
     pub(crate) dot: Dot,
+    /// None: by [`Kernels::dot`].
+    pub(crate) sliding_dots: Option<SlidingDots>,
     pub(crate) convert: Convert,
+    /// None: by [`Kernels::convert`].
+    pub(crate) convert_many: Option<ConvertMany>,
     pub(crate) quotient: Quotient,
     pub(crate) lift_centered: LiftCentered,
     pub(crate) gather: Gather,
+    pub(crate) permute: Permute,
+    pub(crate) spread: Spread,
 }
 
 impl std::fmt::Debug for Kernels {
@@ -120,7 +133,20 @@ impl Kernels {
     pub fn ntt_inverse(&self, t: &NttTable, row: &mut [u64]) {
         assert_eq!(row.len(), t.n(), "row length and transform size differ");
         // SAFETY: the CPU has the features of this back end.
-        unsafe { (self.ntt_inverse)(t, row) }
+        unsafe { (self.ntt_inverse)(t, row, t.last_factors()) }
+    }
+
+    /// [`Kernels::ntt_inverse`] times the constant `c`, at no cost.
+    ///
+    /// Panics: when `row.len() != t.n()`; when `c >= q`.
+    pub fn ntt_inverse_scaled(&self, t: &NttTable, row: &mut [u64], c: u64) {
+        assert_eq!(row.len(), t.n(), "row length and transform size differ");
+        assert!(
+            c < t.modulus().value(),
+            "constant {c} is not below the modulus"
+        );
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.ntt_inverse)(t, row, t.scaled_last_factors(c)) }
     }
 
     /// `a += b`. Panics: on length mismatch.
@@ -183,6 +209,26 @@ impl Kernels {
         unsafe { (self.sub_scale)(m, a, b, c) }
     }
 
+    /// `a = (a - b) c + d e` for constants `c, e < q`: a rescaling and what is added to it.
+    ///
+    /// Panics: on length mismatch; when `c >= q` or `e >= q`.
+    pub fn sub_scale_add_assign(
+        &self,
+        m: &Modulus,
+        a: &mut [u64],
+        (b, c): (&[u64], u64),
+        (d, e): (&[u64], u64),
+    ) {
+        assert_eq!(a.len(), b.len(), "row lengths differ");
+        assert_eq!(a.len(), d.len(), "row lengths differ");
+        assert!(
+            c.max(e) < m.value(),
+            "a constant of {c} and {e} is not below the modulus"
+        );
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.sub_scale_add)(m, a, b, c, d, e) }
+    }
+
     /// `out = sum_i a[i] b[i]`, pointwise, reduced once at the end; an empty sum is zero.
     ///
     /// Panics: on length mismatch; on more than [`MAX_DOT_TERMS`] products.
@@ -228,6 +274,86 @@ impl Kernels {
         unsafe { (self.convert)(m, out, src, coef) }
     }
 
+    /// Sums of products of groups of rows with one window of rows that slides: with G groups, S
+    /// shifts and R parts,
+    /// `out[(g S + s) R + r] = sum_(j < terms) a[g terms + j] b[(j + s) R + r]`, pointwise.
+    ///
+    /// Panics: when there are not G S R outputs of `len` residues, or the rows do not lie in `a`
+    /// and `b`; on more than [`MAX_DOT_TERMS`] terms.
+    pub fn sliding_dots(&self, m: &Modulus, out: &mut [&mut [u64]], rows: &SlidingRows<'_>) {
+        rows.check(out);
+        let fast = self
+            .sliding_dots
+            .filter(|_| (rows.shifts, rows.parts) == (2, 2))
+            .filter(|_| rows.stride.is_multiple_of(8) && rows.len.is_multiple_of(8));
+        match fast {
+            // SAFETY: the CPU has the features of this back end; `check` has checked the shape.
+            Some(fast) => unsafe { fast(m, out, rows) },
+            None => self.sliding_dots_by_one(m, out, rows),
+        }
+    }
+
+    fn sliding_dots_by_one(&self, m: &Modulus, out: &mut [&mut [u64]], rows: &SlidingRows<'_>) {
+        for (i, out) in out.iter_mut().enumerate() {
+            let (part, shift) = (i % rows.parts, i / rows.parts % rows.shifts);
+            let group = i / (rows.parts * rows.shifts);
+            let terms = 0..rows.terms;
+            let a: Vec<&[u64]> = terms
+                .clone()
+                .map(|j| rows.a(group * rows.terms + j))
+                .collect();
+            let b: Vec<&[u64]> = terms
+                .map(|j| rows.b((j + shift) * rows.parts + part))
+                .collect();
+            self.dot(m, out, &a, &b);
+        }
+    }
+
+    /// [`Kernels::convert`] to several primes: `out[t] = sum_i src[i] coef[t][i]` modulo
+    /// `moduli[t]`, every source read once for several outputs.
+    ///
+    /// Range, panics: as there, and when the numbers of moduli, outputs and coefficient rows differ.
+    pub fn convert_many(
+        &self,
+        moduli: &[&Modulus],
+        out: &mut [&mut [u64]],
+        src: &[&[u64]],
+        coef: &[&[u64]],
+    ) {
+        assert!(
+            moduli.len() == out.len() && moduli.len() == coef.len(),
+            "numbers of moduli, outputs and coefficient rows differ"
+        );
+        let Some(many) = self.convert_many else {
+            for ((m, out), coef) in moduli.iter().zip(out).zip(coef) {
+                self.convert(m, out, src, coef);
+            }
+            return;
+        };
+        assert!(
+            src.len() <= MAX_CONVERT_TERMS,
+            "more than {MAX_CONVERT_TERMS} sources"
+        );
+        let n = out.first().map_or(0, |row| row.len());
+        assert!(
+            out.iter().all(|row| row.len() == n) && src.iter().all(|row| row.len() == n),
+            "row lengths differ"
+        );
+        for (m, coef) in moduli.iter().zip(coef) {
+            assert_eq!(
+                src.len(),
+                coef.len(),
+                "numbers of sources and coefficients differ"
+            );
+            assert!(
+                coef.iter().all(|&c| c < m.value()),
+                "a coefficient is not below the modulus"
+            );
+        }
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { many(moduli, out, src, coef) }
+    }
+
     /// `out = floor(0.5 + sum_i y[i] inv[i])` in double precision: how often a basis conversion
     /// has wrapped around.
     ///
@@ -265,5 +391,88 @@ impl Kernels {
         );
         // SAFETY: the CPU has the features of this back end; every index is in range.
         unsafe { (self.gather)(out, src, idx) }
+    }
+
+    /// Copies a row in pieces of `piece` words to places `every` words apart. It is to be read much
+    /// later: where the CPU can, it goes to memory and pushes nothing out of the caches.
+    ///
+    /// Panics: when a piece is empty or does not fit.
+    pub fn spread(&self, out: &mut [u64], every: usize, src: &[u64], piece: usize) {
+        assert!(
+            0 < piece && piece <= every,
+            "a piece does not fit its place"
+        );
+        let pieces = src.len().div_ceil(piece);
+        let last = src.len() - piece * pieces.saturating_sub(1);
+        assert!(
+            pieces == 0 || out.len() >= (pieces - 1) * every + last,
+            "the pieces do not fit"
+        );
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.spread)(out, every, src, piece) }
+    }
+
+    /// The permuted row. Time: constant in the residues.
+    ///
+    /// Panics: when the lengths of rows and permutation differ.
+    pub fn permute(&self, out: &mut [u64], src: &[u64], permutation: &BlockPermutation) {
+        assert_eq!(out.len(), permutation.len(), "row lengths differ");
+        assert_eq!(src.len(), permutation.len(), "row lengths differ");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.permute)(out, src, permutation) }
+    }
+}
+
+/// The factors of [`Kernels::sliding_dots`]: rows of `len` residues, `stride` words apart.
+#[derive(Clone, Copy, Debug)]
+pub struct SlidingRows<'a> {
+    /// `groups * terms` rows.
+    pub a: &'a [u64],
+    /// `(terms + shifts - 1) * parts` rows.
+    pub b: &'a [u64],
+    /// Words from one row to the next.
+    pub stride: usize,
+    /// Residues of a row.
+    pub len: usize,
+    /// Products in a sum.
+    pub terms: usize,
+    /// Groups of `a`.
+    pub groups: usize,
+    /// Positions of the window.
+    pub shifts: usize,
+    /// Rows of `b` at each position.
+    pub parts: usize,
+}
+
+impl SlidingRows<'_> {
+    fn a(&self, i: usize) -> &[u64] {
+        &self.a[i * self.stride..][..self.len]
+    }
+
+    fn b(&self, i: usize) -> &[u64] {
+        &self.b[i * self.stride..][..self.len]
+    }
+
+    fn check(&self, out: &[&mut [u64]]) {
+        assert!(
+            self.terms <= MAX_DOT_TERMS,
+            "more than {MAX_DOT_TERMS} products"
+        );
+        assert_eq!(
+            out.len(),
+            self.groups * self.shifts * self.parts,
+            "number of outputs"
+        );
+        assert!(
+            out.iter().all(|row| row.len() == self.len),
+            "row lengths differ"
+        );
+        let holds = |words: &[u64], rows: usize| {
+            rows == 0 || words.len() >= (rows - 1) * self.stride + self.len
+        };
+        assert!(self.stride >= self.len, "rows overlap");
+        assert!(holds(self.a, self.groups * self.terms), "too few rows in a");
+        let window = (self.terms + self.shifts).saturating_sub(1) * self.parts;
+        assert!(holds(self.b, window), "too few rows in b");
     }
 }

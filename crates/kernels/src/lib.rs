@@ -16,11 +16,13 @@ mod avx512ifma;
 mod error;
 mod kernels;
 mod modulus;
+mod permutation;
 mod scalar;
 mod table;
 
 pub use aligned::AlignedVec;
 pub use error::KernelError;
-pub use kernels::{Kernels, MAX_CONVERT_TERMS, MAX_DOT_TERMS};
+pub use kernels::{Kernels, MAX_CONVERT_TERMS, MAX_DOT_TERMS, SlidingRows};
 pub use modulus::{MAX_MODULUS_BITS, Modulus, is_prime};
+pub use permutation::BlockPermutation;
 pub use table::{MAX_LOG_N, NttTable};

@@ -13,25 +13,21 @@ pub struct NttTable {
     modulus: Modulus,
     n: usize,
     psi: u64,
-    forward: Twiddles,
-    inverse: Twiddles,
-    n_inv: Factor,
-    n_inv_root: Factor,
+    forward: TwiddleTable,
+    inverse: TwiddleTable,
+    last: [Factor; 2],
 }
 
-/// Powers of a root in bit-reversed order: entry `m + i` is the factor of block `i` where a level
-/// has `m` blocks.
+/// Powers of a root in bit-reversed order, then `floor(2^52 w / q)` of each power `w`: entry
+/// `m + i` is the factor of block `i` where a level has `m` blocks.
 #[derive(Clone, Debug)]
-pub(crate) struct Twiddles {
-    pub(crate) w: AlignedVec,
-    /// `floor(2^52 w / q)` of each entry.
-    pub(crate) quotient: AlignedVec,
-}
+struct TwiddleTable(AlignedVec);
 
-impl Twiddles {
+impl TwiddleTable {
     fn new(m: &Modulus, n: usize, root: u64) -> Self {
         let shift = usize::BITS - n.trailing_zeros();
-        let (mut w, mut quotient) = (AlignedVec::zeroed(n), AlignedVec::zeroed(n));
+        let mut words = AlignedVec::zeroed(2 * n);
+        let (w, quotient) = words.split_at_mut(n);
         let mut power = 1;
         for i in 0..n {
             let slot = i.reverse_bits() >> shift;
@@ -39,9 +35,23 @@ impl Twiddles {
             (w[slot], quotient[slot]) = (factor.w, factor.quotient);
             power = m.mul(power, root);
         }
-        Self { w, quotient }
+        Self(words)
     }
 
+    fn rows(&self) -> Twiddles<'_> {
+        let (w, quotient) = self.0.split_at(self.0.len() / 2);
+        Twiddles { w, quotient }
+    }
+}
+
+/// The rows of a [`TwiddleTable`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Twiddles<'a> {
+    pub(crate) w: &'a [u64],
+    pub(crate) quotient: &'a [u64],
+}
+
+impl Twiddles<'_> {
     /// Entry `slot`.
     #[inline]
     pub(crate) fn at(&self, slot: usize) -> Factor {
@@ -55,7 +65,7 @@ impl Twiddles {
     /// and `2s + 1`. They start at 1; entry 0 repeats entry 1.
     #[inline(always)]
     pub(crate) fn heap(&self, slot: usize) -> [Factor; 8] {
-        let (w, quotient) = (words_heap(&self.w, slot), words_heap(&self.quotient, slot));
+        let (w, quotient) = (words_heap(self.w, slot), words_heap(self.quotient, slot));
         std::array::from_fn(|i| Factor {
             w: w[i],
             quotient: quotient[i],
@@ -92,15 +102,14 @@ impl NttTable {
             });
         }
         let psi = smallest_root(&modulus, n as u64);
-        let inverse = Twiddles::new(&modulus, n, modulus.inv(psi));
+        let inverse = TwiddleTable::new(&modulus, n, modulus.inv(psi));
         let n_inv = modulus.inv(modulus.reduce(n as u64));
         Ok(Self {
             modulus,
             n,
             psi,
-            forward: Twiddles::new(&modulus, n, psi),
-            n_inv: modulus.factor(n_inv),
-            n_inv_root: modulus.factor(modulus.mul(n_inv, inverse.at(1).w)),
+            forward: TwiddleTable::new(&modulus, n, psi),
+            last: [n_inv, modulus.mul(n_inv, inverse.rows().at(1).w)].map(|w| modulus.factor(w)),
             inverse,
         })
     }
@@ -121,22 +130,23 @@ impl NttTable {
         self.psi
     }
 
-    pub(crate) fn forward(&self) -> &Twiddles {
-        &self.forward
+    pub(crate) fn forward(&self) -> Twiddles<'_> {
+        self.forward.rows()
     }
 
-    pub(crate) fn inverse(&self) -> &Twiddles {
-        &self.inverse
+    pub(crate) fn inverse(&self) -> Twiddles<'_> {
+        self.inverse.rows()
     }
 
-    /// `1 / n`.
-    pub(crate) fn n_inv(&self) -> Factor {
-        self.n_inv
+    /// `1 / n`, alone and times the inverse twiddle of the root.
+    pub(crate) fn last_factors(&self) -> [Factor; 2] {
+        self.last
     }
 
-    /// `1 / n` times the inverse twiddle of the root.
-    pub(crate) fn n_inv_root(&self) -> Factor {
-        self.n_inv_root
+    /// The same, times `c`.
+    pub(crate) fn scaled_last_factors(&self, c: u64) -> [Factor; 2] {
+        let m = &self.modulus;
+        self.last.map(|factor| m.factor(m.mul(factor.w, c)))
     }
 }
 

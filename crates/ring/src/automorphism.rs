@@ -1,4 +1,4 @@
-use crate::{Eval, Poly, Ring};
+use crate::{BlockPermutation, Eval, Poly, Ring};
 
 /// Which evaluation point holds which plaintext slot, for a power-of-two ring.
 ///
@@ -7,6 +7,7 @@ use crate::{Eval, Poly, Ring};
 pub struct SlotOrder {
     n: usize,
     position: Vec<u32>,
+    slot: Vec<u32>,
 }
 
 impl SlotOrder {
@@ -20,12 +21,21 @@ impl SlotOrder {
             position[column + n / 2] = position_of(2 * n - exponent, n);
             exponent = (exponent * 5) & mask;
         }
-        Self { n, position }
+        let mut slot = vec![0; n];
+        for (s, &at) in position.iter().enumerate() {
+            slot[at as usize] = s as u32;
+        }
+        Self { n, position, slot }
     }
 
     /// The index, in the evaluation domain, of each slot (row 0, then row 1).
     pub fn positions(&self) -> &[u32] {
         &self.position
+    }
+
+    /// The slot at an index of the evaluation domain.
+    pub fn slot(&self, position: usize) -> usize {
+        self.slot[position] as usize
     }
 
     /// The exponent `e` of the root `psi^e` where slot `i` lies.
@@ -50,6 +60,7 @@ fn position_of(exponent: usize, n: usize) -> u32 {
 pub struct Automorphism {
     g: usize,
     index: Vec<u32>,
+    blocks: Option<BlockPermutation>,
 }
 
 impl Automorphism {
@@ -57,10 +68,14 @@ impl Automorphism {
     pub fn new(n: usize, g: usize) -> Self {
         assert!(g % 2 == 1, "an automorphism's exponent is odd");
         let mask = 2 * n - 1;
-        let index = (0..n)
+        let index: Vec<u32> = (0..n)
             .map(|j| position_of((exponent_at(j, n) * (g & mask)) & mask, n))
             .collect();
-        Self { g: g & mask, index }
+        Self {
+            g: g & mask,
+            blocks: BlockPermutation::new(&index),
+            index,
+        }
     }
 
     /// The exponent of the rotation of slot rows to the left by `steps`: `5^steps` modulo 2n.
@@ -87,9 +102,15 @@ impl Automorphism {
     /// The image of `a`.
     pub fn apply(&self, ring: &Ring, a: &Poly<Eval>) -> Poly<Eval> {
         let mut out = Poly::scratch(ring, a.basis());
-        ring.each_row(&mut out, |id, row| {
-            ring.kernels().gather(row, a.row_of(id), &self.index)
-        });
+        ring.each_row(&mut out, |id, row| self.apply_row(ring, row, a.row_of(id)));
         out
+    }
+
+    /// One row of the image.
+    pub fn apply_row(&self, ring: &Ring, out: &mut [u64], row: &[u64]) {
+        match &self.blocks {
+            Some(blocks) => ring.kernels().permute(out, row, blocks),
+            None => ring.kernels().gather(out, row, &self.index),
+        }
     }
 }

@@ -6,36 +6,53 @@ use zeroize::Zeroize;
 /// Words below which the allocator serves as well.
 const POOLED_FROM: usize = 1 << 16;
 
-/// Most words that the pool keeps: 384 MiB. Beyond, those unused for longest go.
+/// Most words that the pool keeps, 384 MiB, beside those reserved. Beyond, those unused for
+/// longest go.
 const POOL_WORDS: usize = 48 << 20;
+
+/// Words of a page.
+const PAGE: usize = 512;
 
 /// Rows that were used before: fresh pages cost more than the arithmetic on them.
 static POOL: Mutex<Pool> = Mutex::new(Pool {
     buffers: VecDeque::new(),
     words: 0,
+    limit: POOL_WORDS,
 });
 
 struct Pool {
     buffers: VecDeque<AlignedVec>,
     words: usize,
+    limit: usize,
+}
+
+/// Takes memory for buffers of these lengths from the system, once: the pool keeps it, so that
+/// later work does not wait for fresh pages.
+pub fn reserve(lengths: &[usize]) {
+    let words: usize = lengths.iter().filter(|&&len| len >= POOLED_FROM).sum();
+    if let Ok(mut pool) = POOL.lock() {
+        pool.limit = pool.limit.max(POOL_WORDS + words);
+    }
+    let taken: Vec<Buffer> = lengths.iter().map(|&len| Buffer::touched(len)).collect();
+    drop(taken);
 }
 
 /// Aligned words that return to the pool when dropped.
 #[derive(Debug)]
-pub(crate) struct Buffer {
+pub struct Buffer {
     words: AlignedVec,
     len: usize,
 }
 
 impl Buffer {
     /// `len` words of any content.
-    pub(crate) fn any(len: usize) -> Self {
+    pub fn any(len: usize) -> Self {
         let words = take(len).unwrap_or_else(|| AlignedVec::zeroed(len));
         Self { words, len }
     }
 
     /// `len` zeros.
-    pub(crate) fn zeroed(len: usize) -> Self {
+    pub fn zeroed(len: usize) -> Self {
         match take(len) {
             Some(mut words) => {
                 words[..len].fill(0);
@@ -46,6 +63,15 @@ impl Buffer {
                 len,
             },
         }
+    }
+
+    /// Words whose pages have been written to.
+    fn touched(len: usize) -> Self {
+        let mut buffer = Self::any(len);
+        for page in buffer.chunks_mut(PAGE) {
+            page[0] = 0;
+        }
+        buffer
     }
 
     pub(crate) fn from_slice(words: &[u64]) -> Self {
@@ -80,7 +106,7 @@ impl Drop for Buffer {
         if let Ok(mut pool) = POOL.lock() {
             pool.words += words.len();
             pool.buffers.push_back(words);
-            while pool.words > POOL_WORDS {
+            while pool.words > pool.limit {
                 let Some(oldest) = pool.buffers.pop_front() else {
                     break;
                 };

@@ -1,15 +1,18 @@
 use crate::{Basis, Coeff, Eval, Modulus, Poly, Ring};
 use rayon::prelude::*;
 
-/// Coefficients handled at a time, so that all source rows of the piece stay in cache.
-const CHUNK: usize = 2048;
+/// Coefficients handled at a time, so that all source rows of the piece stay in the first-level
+/// cache.
+const CHUNK: usize = 256;
 
 /// Exact conversion of centred residues: from the primes of `from` (product D) to those of `to`.
 ///
 /// `x` in `[-D/2, D/2)` comes out as `out_scale * x` modulo each target prime. The multiple of D to
 /// subtract is found in floating point; a residue within 2^-40 D of the edge may come out at the
 /// other end, which is as small (Halevi, Polyakov, Shoup, 2019).
-pub(crate) struct Conversion {
+///
+/// Callers multiply row i by weight i first, best within the inverse transform.
+pub struct Conversion {
     from: Basis,
     to: Basis,
     weight: Vec<u64>,
@@ -18,8 +21,25 @@ pub(crate) struct Conversion {
 }
 
 impl Conversion {
+    /// The conversion of `x` itself: a digit to other primes.
+    pub fn raise(ring: &Ring, digit: &Basis, to: &Basis) -> Self {
+        Self::new(ring, digit, to, |m| m.reduce(1), |m| m.reduce(1))
+    }
+
+    /// The conversion that a division by the product of `dropped` subtracts first: it keeps residues
+    /// modulo `p`. `added`: primes by whose product x was multiplied.
+    pub fn division(ring: &Ring, dropped: &Basis, to: &Basis, added: &Basis, p: &Modulus) -> Self {
+        Self::new(
+            ring,
+            dropped,
+            to,
+            |m| m.mul(m.inv(m.reduce(p.value())), ring.product_mod(added, m)),
+            |m| m.reduce(p.value()),
+        )
+    }
+
     /// `in_scale`: multiplies the residues on the way in.
-    pub(crate) fn new(
+    fn new(
         ring: &Ring,
         from: &Basis,
         to: &Basis,
@@ -54,25 +74,36 @@ impl Conversion {
         }
     }
 
-    /// Converts rows over `from`; they are used up.
-    pub(crate) fn apply(&self, ring: &Ring, mut source: Poly<Coeff>) -> Poly<Coeff> {
-        debug_assert_eq!(source.basis(), &self.from);
-        ring.each_row(&mut source, |id, row| {
-            let i = self.from.position(id).expect("own prime");
-            ring.kernels()
-                .scale_assign(ring.modulus(id), row, self.weight[i]);
-        });
+    /// The weight of a source prime. Panics: when `id` is none.
+    pub fn weight(&self, id: usize) -> u64 {
+        self.weight[self.from.position(id).expect("a source prime")]
+    }
+
+    /// Converts the rows `sources`, one for each source prime and multiplied by its weight.
+    pub fn apply(&self, ring: &Ring, sources: &[&[u64]]) -> Poly<Coeff> {
+        debug_assert_eq!(sources.len(), self.from.len());
         let mut out = Poly::scratch(ring, &self.to);
-        let n = ring.n();
-        let chunk = CHUNK.min(n);
-        let mut pieces: Vec<Vec<&mut [u64]>> = (0..n / chunk).map(|_| Vec::new()).collect();
-        for row in out.data_mut().chunks_mut(n) {
+        let chunk = CHUNK.min(ring.n());
+        let mut pieces: Vec<Vec<&mut [u64]>> = Vec::new();
+        pieces.resize_with(ring.n() / chunk, || Vec::with_capacity(self.to.len()));
+        for row in out.rows_mut() {
             for (piece, part) in pieces.iter_mut().zip(row.chunks_mut(chunk)) {
                 piece.push(part);
             }
         }
-        let convert = |(c, outs): (usize, Vec<&mut [u64]>)| {
-            self.piece(ring, &source, c * chunk, chunk, outs);
+        let moduli: Vec<&Modulus> = self.to.ids().iter().map(|&id| ring.modulus(id)).collect();
+        let coefficient: Vec<&[u64]> = self.coefficient.iter().map(Vec::as_slice).collect();
+        let convert = |(c, mut outs): (usize, Vec<&mut [u64]>)| {
+            let mut quotient = [0u64; CHUNK];
+            let quotient = &mut quotient[..chunk];
+            let mut rows: Vec<&[u64]> = sources
+                .iter()
+                .map(|row| &row[c * chunk..(c + 1) * chunk])
+                .collect();
+            ring.kernels().quotient(quotient, &rows, &self.inverse);
+            rows.push(quotient);
+            ring.kernels()
+                .convert_many(&moduli, &mut outs, &rows, &coefficient);
         };
         if ring.is_parallel() {
             pieces.into_par_iter().enumerate().for_each(convert);
@@ -80,21 +111,6 @@ impl Conversion {
             pieces.into_iter().enumerate().for_each(convert);
         }
         out
-    }
-
-    fn piece(&self, ring: &Ring, y: &Poly<Coeff>, start: usize, len: usize, outs: Vec<&mut [u64]>) {
-        let mut quotient = [0u64; CHUNK];
-        let quotient = &mut quotient[..len];
-        let mut rows: Vec<&[u64]> = (0..self.from.len())
-            .map(|i| &y.row(i)[start..start + len])
-            .collect();
-        ring.kernels().quotient(quotient, &rows, &self.inverse);
-        rows.push(quotient);
-        for ((out, coefficient), &id) in outs.into_iter().zip(&self.coefficient).zip(self.to.ids())
-        {
-            ring.kernels()
-                .convert(ring.modulus(id), out, &rows, coefficient);
-        }
     }
 }
 
@@ -107,7 +123,6 @@ impl Conversion {
 pub struct Switch {
     from: Basis,
     to: Basis,
-    kept: Basis,
     dropped: Basis,
     added: Basis,
     conversion: Conversion,
@@ -119,14 +134,7 @@ impl Switch {
     pub fn new(ring: &Ring, from: &Basis, to: &Basis, p: &Modulus) -> Self {
         let dropped = from.minus(to);
         let added = to.minus(from);
-        let kept = to.intersection(from);
-        let conversion = Conversion::new(
-            ring,
-            &dropped,
-            to,
-            |m| m.mul(m.inv(m.reduce(p.value())), ring.product_mod(&added, m)),
-            |m| m.reduce(p.value()),
-        );
+        let conversion = Conversion::division(ring, &dropped, to, &added, p);
         let factor = match dropped.is_empty() {
             true => ring.product_mod(&added, p),
             false => p.mul(
@@ -137,7 +145,6 @@ impl Switch {
         Self {
             from: from.clone(),
             to: to.clone(),
-            kept,
             dropped,
             added,
             conversion,
@@ -162,54 +169,43 @@ impl Switch {
 
     /// Switches one polynomial.
     pub fn apply(&self, ring: &Ring, a: &Poly<Eval>) -> Poly<Eval> {
-        let raised = |m: &Modulus| ring.product_mod(&self.added, m);
-        let mut out = Poly::scratch(ring, &self.to);
-        let raise = |id: usize, row: &mut [u64]| match self.kept.contains(id) {
-            true => {
-                row.copy_from_slice(a.row_of(id));
-                if !self.added.is_empty() {
-                    let m = ring.modulus(id);
-                    ring.kernels().scale_assign(m, row, raised(m));
-                }
-            }
-            false => row.fill(0),
-        };
         if self.dropped.is_empty() {
-            ring.each_row(&mut out, raise);
-            return out;
+            return self.extend(ring, a);
         }
-        let rest = ring.inverse(a.restrict(&self.dropped));
-        let delta = self.conversion.apply(ring, rest);
-        let delta = ring.forward(delta);
+        let mut rest = a.restrict(&self.dropped);
+        ring.each_row(&mut rest, |id, row| {
+            let weight = self.conversion.weight(id);
+            ring.kernels()
+                .ntt_inverse_scaled(ring.table(id), row, weight);
+        });
+        let sources: Vec<&[u64]> = rest.rows().collect();
+        let mut out = ring.forward(self.conversion.apply(ring, &sources));
+        // (N x - d) / D as -d / D + x N / D, in place of d.
         ring.each_row(&mut out, |id, row| {
             let m = ring.modulus(id);
             let unit = m.inv(ring.product_mod(&self.dropped, m));
-            raise(id, row);
-            ring.kernels()
-                .sub_scale_assign(m, row, delta.row_of(id), unit);
+            ring.kernels().scale_assign(m, row, m.neg(unit));
+            if let Some(i) = a.basis().position(id) {
+                let factor = m.mul(unit, ring.product_mod(&self.added, m));
+                ring.kernels().scale_add_assign(m, row, a.row(i), factor);
+            }
         });
         out
     }
-}
 
-/// Raises a polynomial known modulo the primes of `digit` to the primes of `to` (centred).
-pub struct Raise(Conversion);
-
-impl Raise {
-    /// From `digit` to `to`.
-    pub fn new(ring: &Ring, digit: &Basis, to: &Basis) -> Self {
-        Self(Conversion::new(
-            ring,
-            digit,
-            to,
-            |m| m.reduce(1),
-            |m| m.reduce(1),
-        ))
-    }
-
-    /// The residues modulo the primes of `to`.
-    pub fn apply(&self, ring: &Ring, digit: Poly<Coeff>) -> Poly<Coeff> {
-        self.0.apply(ring, digit)
+    /// Nothing is dropped: only a multiplication.
+    fn extend(&self, ring: &Ring, a: &Poly<Eval>) -> Poly<Eval> {
+        let mut out = Poly::scratch(ring, &self.to);
+        ring.each_row(&mut out, |id, row| match a.basis().position(id) {
+            Some(i) => {
+                let m = ring.modulus(id);
+                row.copy_from_slice(a.row(i));
+                ring.kernels()
+                    .scale_assign(m, row, ring.product_mod(&self.added, m));
+            }
+            None => row.fill(0),
+        });
+        out
     }
 }
 

@@ -19,10 +19,11 @@ mod xof;
 
 pub use automorphism::{Automorphism, SlotOrder};
 pub use basis::Basis;
-pub use convert::{Raise, Switch, centered_f64, centered_mod};
+pub use buffer::{Buffer, reserve};
+pub use convert::{Conversion, Switch, centered_f64, centered_mod};
 pub use embedding::{max_embedding_squared, rms_embedding};
 pub use error::RingError;
-pub use omr_kernels::{AlignedVec, Kernels, Modulus, NttTable};
+pub use omr_kernels::{AlignedVec, BlockPermutation, Kernels, Modulus, NttTable, SlidingRows};
 pub use poly::{Coeff, Eval, Poly};
 pub use primes::{primes_below, primes_near};
 pub use ring::Ring;

@@ -1,5 +1,6 @@
 use crate::buffer::Buffer;
 use crate::{Basis, Ring};
+use rayon::prelude::*;
 use std::marker::PhantomData;
 
 /// Coefficient domain: `row[i]` belongs to `X^i`.
@@ -10,10 +11,17 @@ pub struct Coeff;
 #[derive(Clone, Copy, Debug)]
 pub struct Eval;
 
+/// Words between long rows: rows a power of two apart would compete for the same cache lines.
+const PAD: usize = 64;
+
+/// Rows from this length on are kept apart.
+const PADDED_FROM: usize = 4096;
+
 /// A polynomial: one row of `n` residues for each prime of its basis.
 #[derive(Clone, Debug)]
 pub struct Poly<D> {
     n: usize,
+    stride: usize,
     basis: Basis,
     data: Buffer,
     domain: PhantomData<D>,
@@ -22,34 +30,31 @@ pub struct Poly<D> {
 impl<D> Poly<D> {
     /// The zero polynomial.
     pub fn zero(ring: &Ring, basis: &Basis) -> Self {
-        let data = Buffer::zeroed(ring.n() * basis.len());
-        Self {
-            n: ring.n(),
-            basis: basis.clone(),
-            data,
-            domain: PhantomData,
-        }
+        Self::new(ring.n(), basis, Buffer::zeroed)
     }
 
     /// A polynomial of any content, to be overwritten.
     pub fn scratch(ring: &Ring, basis: &Basis) -> Self {
-        let data = Buffer::any(ring.n() * basis.len());
-        Self {
-            n: ring.n(),
-            basis: basis.clone(),
-            data,
-            domain: PhantomData,
-        }
+        Self::new(ring.n(), basis, Buffer::any)
     }
 
     /// From rows laid one after another. Panics: when the length is not `n` a prime.
     pub fn from_rows(n: usize, basis: &Basis, data: Vec<u64>) -> Self {
         assert_eq!(data.len(), n * basis.len(), "n residues for each prime");
-        let data = Buffer::from_slice(&data);
+        let mut out = Self::new(n, basis, Buffer::any);
+        for (row, words) in out.rows_mut().zip(data.chunks(n)) {
+            row.copy_from_slice(words);
+        }
+        out
+    }
+
+    fn new(n: usize, basis: &Basis, buffer: impl FnOnce(usize) -> Buffer) -> Self {
+        let stride = if n < PADDED_FROM { n } else { n + PAD };
         Self {
             n,
+            stride,
             basis: basis.clone(),
-            data,
+            data: buffer(stride * basis.len()),
             domain: PhantomData,
         }
     }
@@ -61,12 +66,12 @@ impl<D> Poly<D> {
 
     /// Limb `i`.
     pub fn row(&self, i: usize) -> &[u64] {
-        &self.data[i * self.n..(i + 1) * self.n]
+        &self.data[i * self.stride..][..self.n]
     }
 
     /// Limb `i`, to write.
     pub fn row_mut(&mut self, i: usize) -> &mut [u64] {
-        &mut self.data[i * self.n..(i + 1) * self.n]
+        &mut self.data[i * self.stride..][..self.n]
     }
 
     /// The row of prime `id`. Panics: when the basis lacks it.
@@ -75,37 +80,56 @@ impl<D> Poly<D> {
         self.row(i)
     }
 
-    /// All rows, one after another.
-    pub fn data(&self) -> &[u64] {
-        &self.data
+    /// The rows, in the order of the basis.
+    pub fn rows(&self) -> impl Iterator<Item = &[u64]> {
+        self.data.chunks(self.stride).map(|row| &row[..self.n])
     }
 
-    /// All rows, to write.
-    pub fn data_mut(&mut self) -> &mut [u64] {
-        &mut self.data
+    /// The rows, to write.
+    pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u64]> {
+        let n = self.n;
+        self.data
+            .chunks_mut(self.stride)
+            .map(move |row| &mut row[..n])
+    }
+
+    /// All residues, row by row.
+    pub fn to_words(&self) -> Vec<u64> {
+        self.rows().flatten().copied().collect()
     }
 
     /// A copy of the rows of `basis`. Panics: when a prime is missing.
     pub fn restrict(&self, basis: &Basis) -> Self {
-        let mut data = Buffer::any(self.n * basis.len());
-        for (row, &id) in data.chunks_mut(self.n).zip(basis.ids()) {
+        let mut out = Self::new(self.n, basis, Buffer::any);
+        for (row, &id) in out.rows_mut().zip(basis.ids()) {
             row.copy_from_slice(self.row_of(id));
         }
-        Self {
-            n: self.n,
-            basis: basis.clone(),
-            data,
-            domain: PhantomData,
-        }
+        out
     }
 
-    pub(crate) fn parts_mut(&mut self) -> (&Basis, &mut [u64]) {
-        (&self.basis, &mut self.data)
+    /// The rows with their primes, several threads at a time.
+    pub(crate) fn par_rows_mut(
+        &mut self,
+    ) -> impl IndexedParallelIterator<Item = (usize, &mut [u64])> {
+        let n = self.n;
+        let rows = self.data.par_chunks_mut(self.stride);
+        rows.zip(self.basis.ids())
+            .map(move |(row, &id)| (id, &mut row[..n]))
     }
 
-    pub(crate) fn into_domain<E>(self) -> Poly<E> {
+    /// The rows with their primes.
+    pub(crate) fn id_rows_mut(&mut self) -> impl Iterator<Item = (usize, &mut [u64])> {
+        let n = self.n;
+        let rows = self.data.chunks_mut(self.stride);
+        rows.zip(self.basis.ids())
+            .map(move |(row, &id)| (id, &mut row[..n]))
+    }
+
+    /// The same rows, which the caller has transformed one by one.
+    pub fn into_domain<E>(self) -> Poly<E> {
         Poly {
             n: self.n,
+            stride: self.stride,
             basis: self.basis,
             data: self.data,
             domain: PhantomData,

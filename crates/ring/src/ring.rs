@@ -86,18 +86,9 @@ impl Ring {
 
     /// Calls `f(prime, row)` for every row, on several threads when rows are long.
     pub fn each_row<D>(&self, a: &mut Poly<D>, f: impl Fn(usize, &mut [u64]) + Send + Sync) {
-        let parallel = self.is_parallel();
-        let n = self.n;
-        let (basis, data) = a.parts_mut();
-        let ids = basis.ids();
-        if parallel {
-            data.par_chunks_mut(n)
-                .zip(ids)
-                .for_each(|(row, &id)| f(id, row));
-        } else {
-            data.chunks_mut(n)
-                .zip(ids)
-                .for_each(|(row, &id)| f(id, row));
+        match self.is_parallel() {
+            true => a.par_rows_mut().for_each(|(id, row)| f(id, row)),
+            false => a.id_rows_mut().for_each(|(id, row)| f(id, row)),
         }
     }
 

@@ -74,7 +74,7 @@ fn modulus_switches() {
         let poly = ring.forward(Poly::from_rows(n, &from, rows(&case["coeffs"])));
         let image = ring.inverse(switch.apply(&ring, &poly));
         assert_eq!(
-            image.data(),
+            image.to_words(),
             rows(&case["image"]),
             "from {from:?} to {to:?}"
         );

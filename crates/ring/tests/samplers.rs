@@ -283,8 +283,8 @@ fn switching_up_and_down_again() {
     let a = ring.forward(poly(&ring, &integers(&ring))).restrict(&low);
     let raised = up.apply(&ring, &a);
     assert_eq!(
-        down.apply(&ring, &raised).data(),
-        a.data(),
+        down.apply(&ring, &raised).to_words(),
+        a.to_words(),
         "up and down lose nothing"
     );
 }

@@ -23,8 +23,8 @@ fn main() {
         .build_global()
         .unwrap();
     let n = 1 << 16;
-    let mut primes = primes_near(49.6, n, 24, &[]).unwrap();
-    primes.extend(primes_below(50, n, 8, &primes).unwrap());
+    let mut primes = primes_near(48.4, n, 24, &[]).unwrap();
+    primes.extend(primes_below(49, n, 8, &primes).unwrap());
     let ring = Ring::new(n, &primes).unwrap();
     let (q, special) = (Basis::new(0..24), Basis::new(24..32));
     let p = Modulus::new(786433).unwrap();
@@ -39,7 +39,7 @@ fn main() {
         c1: c.clone(),
     };
     let k = ring.kernels();
-    let mut row = c.row(0).to_vec();
+    let mut row = AlignedVec::from(c.row(0));
     time("ntt forward", 100, || {
         k.ntt_forward(ring.table(0), &mut row)
     });
@@ -89,18 +89,29 @@ fn main() {
         k.quotient(&mut q9, &rows[..8], &[1e-15; 8])
     });
     let auto = Automorphism::new(n, 5);
-    time("gather row", 100, || {
-        k.gather(&mut acc, &row, auto.indices())
-    });
-    time("Raise::new", 5, || {
-        Raise::new(&ring, &Basis::new(0..8), &Basis::new(8..32))
-    });
-    time("Raise apply 8->24", 5, || {
-        Raise::new(&ring, &Basis::new(0..8), &Basis::new(8..32))
-            .apply(&ring, Poly::scratch(&ring, &Basis::new(0..8)))
+    time("permute row", 100, || auto.apply_row(&ring, &mut acc, &row));
+    let raise = || Conversion::raise(&ring, &Basis::new(0..8), &Basis::new(8..32));
+    time("conversion 8 -> 24: constants", 5, raise);
+    time("conversion 8 -> 24", 5, || raise().apply(&ring, &rows[..8]));
+    let mut sums = vec![vec![0; 512]; 8];
+    let (a, b) = (AlignedVec::zeroed(128 * 520), AlignedVec::zeroed(130 * 520));
+    let tile = SlidingRows {
+        a: &a,
+        b: &b,
+        stride: 520,
+        len: 512,
+        terms: 64,
+        groups: 2,
+        shifts: 2,
+        parts: 2,
+    };
+    time("sliding dots, 2 x 64 x 2 x 2, 512 x 128", 5, || {
+        let mut out: Vec<&mut [u64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
+        for _ in 0..128 {
+            k.sliding_dots(ring.modulus(0), &mut out, &tile)
+        }
     });
     time("inverse 24", 5, || ring.inverse(c.clone()));
-    time("raise", 5, || key.raise(&ring, &ct.c1));
     time("switch", 5, || key.switch(&ring, &ct, &p));
     time("automorphism x2", 5, || {
         (auto.apply(&ring, &c), auto.apply(&ring, &c))

@@ -1,5 +1,5 @@
-use crate::{Rlwe, SecretPoly, cipher};
-use omr_ring::{Basis, Eval, Modulus, Poly, Raise, Ring, Switch};
+use crate::{KeySwitch, Rlwe, SecretPoly, SwitchInput, cipher};
+use omr_ring::{Basis, Eval, Modulus, Poly, Ring};
 use rand_core::CryptoRng;
 
 /// The gadget of a switching key: which primes the ciphertexts may use, how these are grouped in
@@ -128,75 +128,22 @@ impl SwitchingKey {
         ring.product_mod(&self.shape.special, m)
     }
 
-    /// `P * c * s_from` encrypted under `s_to`, still modulo the special primes as well.
-    ///
-    /// `c`: over a subset of the key's primes. Out: over these primes and the special ones.
-    pub fn raise(&self, ring: &Ring, c: &Poly<Eval>) -> Rlwe {
-        let basis = c.basis();
-        let all = basis.union(&self.shape.special);
-        let coeffs = ring.inverse(c.clone());
-        let mut used = Vec::new();
-        for (digit, key) in self.shape.digits.iter().zip(&self.parts) {
-            let own = digit.intersection(basis);
-            if own.is_empty() {
-                continue;
-            }
-            let raised =
-                Raise::new(ring, &own, &all.minus(&own)).apply(ring, coeffs.restrict(&own));
-            used.push((ring.forward(raised), key));
-        }
-        let part = |pick: &(dyn Fn(&Rlwe) -> &Poly<Eval> + Sync)| {
-            let mut acc = Poly::scratch(ring, &all);
-            ring.each_row(&mut acc, |id, row| {
-                let digits: Vec<&[u64]> = used
-                    .iter()
-                    .map(|(raised, _)| match raised.basis().position(id) {
-                        Some(i) => raised.row(i),
-                        None => c.row_of(id),
-                    })
-                    .collect();
-                let keys: Vec<&[u64]> = used.iter().map(|(_, key)| pick(key).row_of(id)).collect();
-                ring.kernels().dot(ring.modulus(id), row, &digits, &keys);
-            });
-            acc
-        };
-        Rlwe {
-            c0: part(&|key| &key.c0),
-            c1: part(&|key| &key.c1),
-        }
-    }
-
-    /// Adds `P * (c0, c1)` into the raised product; `c1` may be absent.
-    pub fn add_scaled(
-        &self,
-        ring: &Ring,
-        raised: &mut Rlwe,
-        c0: &Poly<Eval>,
-        c1: Option<&Poly<Eval>>,
-    ) {
-        let add = |acc: &mut Poly<Eval>, c: &Poly<Eval>| {
-            ring.each_row(acc, |id, row| {
-                if let Some(i) = c.basis().position(id) {
-                    let m = ring.modulus(id);
-                    let factor = self.special_mod(ring, m);
-                    ring.kernels().scale_add_assign(m, row, c.row(i), factor);
-                }
-            });
-        };
-        add(&mut raised.c0, c0);
-        if let Some(c1) = c1 {
-            add(&mut raised.c1, c1);
-        }
+    pub(crate) fn parts(&self) -> &[Rlwe] {
+        &self.parts
     }
 
     /// Switches a ciphertext under `s_from` to `s_to`, same modulus, same message modulo p.
     pub fn switch(&self, ring: &Ring, ct: &Rlwe, p: &Modulus) -> Rlwe {
-        let mut raised = self.raise(ring, &ct.c1);
-        self.add_scaled(ring, &mut raised, &ct.c0, None);
-        let down = Switch::new(ring, raised.basis(), ct.basis(), p);
-        Rlwe {
-            c0: down.apply(ring, &raised.c0),
-            c1: down.apply(ring, &raised.c1),
-        }
+        let switch = KeySwitch {
+            key: self,
+            to: ct.basis(),
+            image: None,
+        };
+        let input = SwitchInput {
+            c: &ct.c1,
+            add: [Some(&ct.c0), None],
+        };
+        let (mut out, _) = switch.apply(ring, &[input], p);
+        out.remove(0)
     }
 }

@@ -6,11 +6,13 @@
 
 mod cipher;
 mod descend;
+mod hybrid;
 mod keyswitch;
 pub mod noise;
 mod secret;
 
 pub use cipher::{Rlwe, decrypt_residues, encrypt, mask};
 pub use descend::Descent;
+pub use hybrid::{KeySwitch, SwitchInput};
 pub use keyswitch::{KeyShape, SwitchingKey};
 pub use secret::{Secret, SecretPoly};

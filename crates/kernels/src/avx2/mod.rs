@@ -5,7 +5,7 @@ mod float;
 mod mul;
 mod ntt;
 
-use crate::Kernels;
+use crate::{Kernels, scalar};
 
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx2",
@@ -19,11 +19,16 @@ pub(crate) static KERNELS: Kernels = Kernels {
     scale: mul::scale,
     scale_add: mul::scale_add,
     sub_scale: mul::sub_scale,
+    sub_scale_add: mul::sub_scale_add,
     dot: convert::dot,
+    sliding_dots: None,
     convert: convert::convert,
+    convert_many: None,
     quotient: convert::quotient,
     lift_centered: convert::lift_centered,
     gather: convert::gather,
+    permute: scalar::convert::permute,
+    spread: scalar::convert::spread,
 };
 
 /// Whether this CPU runs the back end.

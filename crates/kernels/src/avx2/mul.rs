@@ -106,3 +106,9 @@ pub(super) fn sub_scale(m: &Modulus, a: &mut [u64], b: &[u64], c: u64) {
     }
     scalar::sub_scale(m, a_tail, b_tail, c);
 }
+
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn sub_scale_add(m: &Modulus, a: &mut [u64], b: &[u64], c: u64, d: &[u64], e: u64) {
+    sub_scale(m, a, b, c);
+    scale_add(m, a, d, e);
+}

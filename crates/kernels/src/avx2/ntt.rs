@@ -32,7 +32,7 @@ pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
 
 /// Transforms the block at heap slot `slot` down to the leaves.
 #[target_feature(enable = "avx2,fma")]
-fn descend(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
+fn descend(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
     let levels = pass_levels((4 * block.len() / LEAF).trailing_zeros());
     match levels {
         0 => return forward_leaf(f, tw, slot, block),
@@ -52,7 +52,7 @@ fn pass_levels(left: u32) -> u32 {
 
 /// One level.
 #[target_feature(enable = "avx2,fma")]
-fn forward_pass_2(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
+fn forward_pass_2(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
     let w = f.splat(tw.at(slot).w);
     let (a, b) = block.split_at_mut(block.len() / 2);
     for (a, b) in a.iter_mut().zip(b) {
@@ -65,7 +65,7 @@ fn forward_pass_2(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
 
 /// Two levels.
 #[target_feature(enable = "avx2,fma")]
-fn forward_pass_4(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
+fn forward_pass_4(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
     let w = PassFactors::new(f, &tw.heap(slot));
     let [a, b, c, d] = quarters(block);
     for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
@@ -98,7 +98,7 @@ fn forward_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d,
 
 /// The last four levels of 16 residues, then the canonical range. Within 5.3 before that.
 #[target_feature(enable = "avx2,fma")]
-fn forward_leaf(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
+fn forward_leaf(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
     let Some((block, _)) = block.split_first_chunk_mut::<4>() else {
         return;
     };
@@ -121,14 +121,14 @@ fn forward_leaf(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
 }
 
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn inverse(t: &NttTable, row: &mut [u64]) {
+pub(super) fn inverse(t: &NttTable, row: &mut [u64], last: [Factor; 2]) {
     if row.len() < LEAF {
-        return scalar::ntt::inverse(t, row);
+        return scalar::ntt::inverse(t, row, last);
     }
     let f = Field::new(t.modulus());
     let (blocks, _) = row.as_chunks_mut();
     ascend(&f, t.inverse(), 1, blocks);
-    let n_inv = f.splat(t.n_inv().w);
+    let n_inv = f.splat(last[0].w);
     for x in blocks.iter_mut() {
         // Within 2.1, so the product is within 1.29 and needs a reduction.
         let v = f.reduce(f.mul(load_float(x), n_inv));
@@ -138,7 +138,7 @@ pub(super) fn inverse(t: &NttTable, row: &mut [u64]) {
 
 /// Transforms the block at heap slot `slot` up from the leaves.
 #[target_feature(enable = "avx2,fma")]
-fn ascend(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
+fn ascend(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
     let levels = pass_levels((4 * block.len() / LEAF).trailing_zeros());
     if levels == 0 {
         return inverse_leaf(f, tw, slot, block);
@@ -155,7 +155,7 @@ fn ascend(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
 
 /// One level.
 #[target_feature(enable = "avx2,fma")]
-fn inverse_pass_2(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
+fn inverse_pass_2(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
     let w = f.splat(tw.at(slot).w);
     let (a, b) = block.split_at_mut(block.len() / 2);
     for (a, b) in a.iter_mut().zip(b) {
@@ -168,7 +168,7 @@ fn inverse_pass_2(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
 
 /// Two levels.
 #[target_feature(enable = "avx2,fma")]
-fn inverse_pass_4(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
+fn inverse_pass_4(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
     let w = PassFactors::new(f, &tw.heap(slot));
     let [a, b, c, d] = quarters(block);
     for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
@@ -200,7 +200,7 @@ fn inverse_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d,
 
 /// The first four levels of 16 canonical residues, with a reduction in the middle.
 #[target_feature(enable = "avx2,fma")]
-fn inverse_leaf(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
+fn inverse_leaf(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
     let Some((block, _)) = block.split_first_chunk_mut::<4>() else {
         return;
     };
@@ -244,7 +244,7 @@ impl PassFactors {
 /// Twiddles at distance 2 and 1 of the 8 residues at heap slot `slot`: two alternating, four.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn lane_factors(f: &Field, tw: &Twiddles, slot: usize) -> [Factors; 2] {
+fn lane_factors(f: &Field, tw: Twiddles<'_>, slot: usize) -> [Factors; 2] {
     let [a, b] = tw.w.as_chunks().0[slot];
     let twos = to_float(load(&[a, b, a, b]));
     let ones = to_float(load(&tw.w.as_chunks().0[slot]));

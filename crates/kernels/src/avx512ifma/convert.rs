@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::field::{Block, Field, Wide, load, splat, store};
-use crate::{Modulus, scalar::convert as scalar};
+use super::field::{Block, Field, SHORT_TERMS, Wide, load, load_at, splat, store};
+use crate::{BlockPermutation, Modulus, scalar::convert as scalar};
 
 /// Vectors whose sums stay in registers.
 const TILE: usize = 8;
@@ -23,6 +23,71 @@ pub(super) fn convert(m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]
         done += 8;
     }
     scalar::convert_from(m, out, src, coef, done);
+}
+
+/// Targets whose sums stay in registers, with two vectors each.
+const TARGETS: usize = 4;
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn convert_many(
+    moduli: &[&Modulus],
+    out: &mut [&mut [u64]],
+    src: &[&[u64]],
+    coef: &[&[u64]],
+) {
+    let mut done = 0;
+    while out.len() - done >= TARGETS {
+        let range = done..done + TARGETS;
+        convert_targets(
+            &moduli[range.clone()],
+            &mut out[range.clone()],
+            src,
+            &coef[range],
+        );
+        done += TARGETS;
+    }
+    for i in done..out.len() {
+        convert(moduli[i], out[i], src, coef[i]);
+    }
+}
+
+/// [`TARGETS`] outputs: every source is loaded once for all of them.
+#[allow(unsafe_code)]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn convert_targets(moduli: &[&Modulus], out: &mut [&mut [u64]], src: &[&[u64]], coef: &[&[u64]]) {
+    let wide: [Wide; TARGETS] = std::array::from_fn(|t| Wide::new(moduli[t]));
+    let short = src.len() <= SHORT_TERMS;
+    let len = out[0].len();
+    let pairs = len / 16;
+    for x in 0..pairs {
+        let mut low = [[splat(0); 2]; TARGETS];
+        let mut high = [[splat(0); 2]; TARGETS];
+        for (i, row) in src.iter().enumerate() {
+            let row: &[Block] = row.as_chunks().0;
+            // SAFETY: all rows have the length of the outputs, at least 16 (x + 1).
+            let v = unsafe { [load_at(row, 2 * x), load_at(row, 2 * x + 1)] };
+            for t in 0..TARGETS {
+                let c = splat(coef[t][i]);
+                for k in 0..2 {
+                    low[t][k] = _mm512_madd52lo_epu64(low[t][k], v[k], c);
+                    high[t][k] = _mm512_madd52hi_epu64(high[t][k], v[k], c);
+                }
+            }
+        }
+        for t in 0..TARGETS {
+            let row = out[t].as_chunks_mut::<8>().0;
+            for k in 0..2 {
+                let sum = match short {
+                    true => wide[t].reduce_short(low[t][k], high[t][k]),
+                    false => wide[t].reduce(low[t][k], high[t][k]),
+                };
+                store(&mut row[2 * x + k], sum);
+            }
+        }
+    }
+    for t in 0..TARGETS {
+        scalar::convert_from(moduli[t], out[t], src, coef[t], 16 * pairs);
+    }
 }
 
 /// `T` vectors of [`convert`], from residue `from` on.
@@ -88,16 +153,20 @@ fn quotient_tile(out: &mut [Block; TILE], y: &[&[u64]], inv: &[f64], from: usize
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn lift_centered(m: &Modulus, out: &mut [u64], src: &[u32], p: u32) {
     let f = Field::new(m);
-    let (half, reduced_p) = (splat(u64::from(p / 2)), splat(m.reduce(u64::from(p))));
+    let half = splat(u64::from(p / 2));
+    let (p_residue, fits) = (m.reduce(u64::from(p)), u64::from(p) <= m.value());
     let ((out, out_tail), (src, src_tail)) = (out.as_chunks_mut(), src.as_chunks());
+    // What a residue above p / 2 is moved by.
+    let down = splat(m.neg(p_residue));
     for (out, src) in out.iter_mut().zip(src) {
         let v = load_u32(src);
-        let residue = f.canonical(f.reduce(v));
         let negative = _mm512_cmpgt_epu64_mask(v, half);
-        store(
-            out,
-            f.sub(residue, _mm512_maskz_mov_epi64(negative, reduced_p)),
-        );
+        let residue = match fits {
+            true => v,
+            false => f.canonical(f.reduce(v)),
+        };
+        let sum = _mm512_add_epi64(residue, _mm512_maskz_mov_epi64(negative, down));
+        store(out, f.fold(sum));
     }
     scalar::lift_centered(m, out_tail, src_tail, p);
 }
@@ -127,4 +196,36 @@ pub(super) fn gather(out: &mut [u64], src: &[u64], idx: &[u32]) {
     }
     assert!(inside == 0xff, "an index is out of range");
     scalar::gather(out_tail, src, idx_tail);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn permute(out: &mut [u64], src: &[u64], permutation: &BlockPermutation) {
+    let lanes: [__m512i; 8] = std::array::from_fn(|i| load(&permutation.lanes()[i]));
+    let (out, src): (&mut [Block], &[Block]) = (out.as_chunks_mut().0, src.as_chunks().0);
+    for (out, &block) in out.iter_mut().zip(permutation.blocks()) {
+        let from = load(&src[block as usize >> 3]);
+        store(
+            out,
+            _mm512_permutexvar_epi64(lanes[block as usize & 7], from),
+        );
+    }
+}
+
+#[allow(unsafe_code)]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn spread(out: &mut [u64], every: usize, src: &[u64], piece: usize) {
+    if !out.as_ptr().addr().is_multiple_of(64) || !every.is_multiple_of(8) {
+        return scalar::spread(out, every, src, piece);
+    }
+    for (out, src) in out.chunks_mut(every).zip(src.chunks(piece)) {
+        let (out, (src, src_tail)) = (&mut out[..src.len()], src.as_chunks());
+        let (out, out_tail): (&mut [Block], _) = out.as_chunks_mut();
+        for (out, src) in out.iter_mut().zip(src) {
+            // SAFETY: writes the 64 bytes of `out`, which start on a cache line.
+            unsafe { _mm512_stream_si512(out.as_mut_ptr().cast(), load(src)) };
+        }
+        out_tail.copy_from_slice(src_tail);
+    }
+    // Streaming stores are ordered with later ones only behind a fence.
+    _mm_sfence();
 }

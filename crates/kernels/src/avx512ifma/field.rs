@@ -149,6 +149,9 @@ impl Factors {
     }
 }
 
+/// Sums of at most this many products below `2^100` have a high half below `2^52`.
+pub(super) const SHORT_TERMS: usize = 14;
+
 /// Reduces sums of products kept as low and high 52-bit halves.
 pub(super) struct Wide {
     f: Field,
@@ -168,6 +171,15 @@ impl Wide {
             r52: Factors::splat(r52),
             r104: Factors::splat(r104),
         }
+    }
+
+    /// `low + 2^52 high` to canonical, for sums of at most [`SHORT_TERMS`] products.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn reduce_short(&self, low: __m512i, high: __m512i) -> __m512i {
+        let f = &self.f;
+        let high = _mm512_add_epi64(high, _mm512_srli_epi64::<52>(low));
+        f.canonical_4q(f.mul_acc(f.reduce(low), high, self.r52))
     }
 
     /// `low + 2^52 high` to canonical; `high` is below `2^63`.

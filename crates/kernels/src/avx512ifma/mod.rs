@@ -5,6 +5,7 @@ mod field;
 mod mul;
 mod ntt;
 mod ntt_inverse;
+mod sliding;
 
 use crate::Kernels;
 
@@ -20,11 +21,16 @@ pub(crate) static KERNELS: Kernels = Kernels {
     scale: mul::scale,
     scale_add: mul::scale_add,
     sub_scale: mul::sub_scale,
+    sub_scale_add: mul::sub_scale_add,
     dot: mul::dot,
+    sliding_dots: Some(sliding::sliding_dots),
     convert: convert::convert,
+    convert_many: Some(convert::convert_many),
     quotient: convert::quotient,
     lift_centered: convert::lift_centered,
     gather: convert::gather,
+    permute: convert::permute,
+    spread: convert::spread,
 };
 
 /// Whether this CPU runs the back end.

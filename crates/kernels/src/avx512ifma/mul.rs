@@ -92,6 +92,20 @@ pub(super) fn sub_scale(m: &Modulus, a: &mut [u64], b: &[u64], c: u64) {
     scalar::sub_scale(m, a_tail, b_tail, c);
 }
 
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn sub_scale_add(m: &Modulus, a: &mut [u64], b: &[u64], c: u64, d: &[u64], e: u64) {
+    let f = Field::new(m);
+    let [c_factor, e_factor] = [c, e].map(|c| Factors::splat(m.factor(c)));
+    let ((a, a_tail), (b, b_tail)) = (a.as_chunks_mut(), b.as_chunks());
+    let (d, d_tail) = d.as_chunks();
+    for ((a, b), d) in a.iter_mut().zip(b).zip(d) {
+        let difference = _mm512_sub_epi64(_mm512_add_epi64(load(a), f.q), load(b));
+        let scaled = f.mul(difference, c_factor);
+        store(a, f.canonical_4q(f.mul_acc(scaled, load(d), e_factor)));
+    }
+    scalar::sub_scale_add(m, a_tail, b_tail, c, d_tail, e);
+}
+
 /// Barrett multiplication of two variable rows.
 struct Product {
     f: Field,

@@ -4,8 +4,8 @@
 //! and `2s + 1`, and its butterflies take twiddle `s`. A pass takes a block through 1 to 3 levels in
 //! registers; the last 6 levels of each 64 residues are one pass.
 //!
-//! Lanes stay in `[0, 4q)` with rubbish (see [`super::field`]); for `q < 2^46` they grow by `2q` a
-//! level instead, at most `35 q < 2^52` after 17 levels, and no butterfly reduces.
+//! Lanes carry rubbish (see [`super::field`]) and grow by `2q` a level. How often they are reduced to
+//! `[0, 2q)` depends on the modulus ([`ALWAYS`], [`EACH_PASS`], [`NEVER`]).
 
 use std::arch::x86_64::*;
 
@@ -18,8 +18,12 @@ use crate::{
 /// Residues of the last pass.
 pub(super) const LEAF: usize = 64;
 
-/// Moduli below `2^LAZY_BITS` need no reduction inside the transform.
-const LAZY_BITS: u32 = 46;
+/// Every butterfly reduces: lanes stay in `[0, 4q)`.
+const ALWAYS: u32 = 50;
+/// The first level of every three reduces: lanes stay in `[0, 8q)`.
+const EACH_PASS: u32 = 49;
+/// No butterfly reduces: lanes stay below `35 q` after 17 levels.
+const NEVER: u32 = 46;
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
@@ -28,10 +32,10 @@ pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
     }
     let f = Field::new(t.modulus());
     let (blocks, _) = row.as_chunks_mut();
-    if t.modulus().bits() <= LAZY_BITS {
-        descend::<true>(&f, t.forward(), 1, blocks);
-    } else {
-        descend::<false>(&f, t.forward(), 1, blocks);
+    match t.modulus().bits() {
+        ..=NEVER => descend::<NEVER>(&f, t.forward(), 1, blocks),
+        ..=EACH_PASS => descend::<EACH_PASS>(&f, t.forward(), 1, blocks),
+        _ => descend::<ALWAYS>(&f, t.forward(), 1, blocks),
     }
 }
 
@@ -46,17 +50,17 @@ pub(super) fn pass_levels(left: u32) -> u32 {
 
 /// Transforms the block at heap slot `slot` down to the leaves.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn descend<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
+fn descend<const BITS: u32>(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
     let levels = pass_levels((block.len() * 8 / LEAF).trailing_zeros());
     match levels {
-        0 => return leaf::<LAZY>(f, tw, slot, block),
-        1 => pass::<2, LAZY>(f, tw, slot, block),
-        2 => pass::<4, LAZY>(f, tw, slot, block),
-        _ => pass::<8, LAZY>(f, tw, slot, block),
+        0 => return leaf::<BITS>(f, tw, slot, block),
+        1 => pass::<2, BITS>(f, tw, slot, block),
+        2 => pass::<4, BITS>(f, tw, slot, block),
+        _ => pass::<8, BITS>(f, tw, slot, block),
     }
     let child_len = block.len() >> levels;
     for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
-        descend::<LAZY>(f, tw, (slot << levels) + i, child);
+        descend::<BITS>(f, tw, (slot << levels) + i, child);
     }
 }
 
@@ -64,34 +68,38 @@ fn descend<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut 
 /// the body must be unrolled and is too large for the compiler to inline it twice.
 macro_rules! butterflies {
     ($f:expr, $w:expr, $x:ident, 2) => {
-        butterflies!($f, $x, $w[1]; 0 1);
+        butterflies!($f, $x, first $w[1]; 0 1);
     };
     ($f:expr, $w:expr, $x:ident, 4) => {
-        butterflies!($f, $x, $w[1]; 0 2, 1 3);
-        butterflies!($f, $x, $w[2]; 0 1);
-        butterflies!($f, $x, $w[3]; 2 3);
+        butterflies!($f, $x, first $w[1]; 0 2, 1 3);
+        butterflies!($f, $x, later $w[2]; 0 1);
+        butterflies!($f, $x, later $w[3]; 2 3);
     };
     ($f:expr, $w:expr, $x:ident, 8) => {
-        butterflies!($f, $x, $w[1]; 0 4, 1 5, 2 6, 3 7);
-        butterflies!($f, $x, $w[2]; 0 2, 1 3);
-        butterflies!($f, $x, $w[3]; 4 6, 5 7);
-        butterflies!($f, $x, $w[4]; 0 1);
-        butterflies!($f, $x, $w[5]; 2 3);
-        butterflies!($f, $x, $w[6]; 4 5);
-        butterflies!($f, $x, $w[7]; 6 7);
+        butterflies!($f, $x, first $w[1]; 0 4, 1 5, 2 6, 3 7);
+        butterflies!($f, $x, later $w[2]; 0 2, 1 3);
+        butterflies!($f, $x, later $w[3]; 4 6, 5 7);
+        butterflies!($f, $x, later $w[4]; 0 1);
+        butterflies!($f, $x, later $w[5]; 2 3);
+        butterflies!($f, $x, later $w[6]; 4 5);
+        butterflies!($f, $x, later $w[7]; 6 7);
     };
-    ($f:expr, $x:ident, $w:expr; $($i:literal $j:literal),*) => {
+    ($f:expr, $x:ident, first $w:expr; $($i:literal $j:literal),*) => {
         let w = Factors::splat($w);
-        $(($x[$i], $x[$j]) = butterfly::<LAZY>($f, $x[$i], $x[$j], w);)*
+        $(($x[$i], $x[$j]) = butterfly::<BITS, true>($f, $x[$i], $x[$j], w);)*
+    };
+    ($f:expr, $x:ident, later $w:expr; $($i:literal $j:literal),*) => {
+        let w = Factors::splat($w);
+        $(($x[$i], $x[$j]) = butterfly::<BITS, false>($f, $x[$i], $x[$j], w);)*
     };
 }
 
 /// `log2(R)` levels over a block of `R` equal parts; `R` is 2, 4 or 8.
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn pass<const R: usize, const LAZY: bool>(
+fn pass<const R: usize, const BITS: u32>(
     f: &Field,
-    tw: &Twiddles,
+    tw: Twiddles<'_>,
     slot: usize,
     block: &mut [Block],
 ) {
@@ -125,16 +133,17 @@ fn pass<const R: usize, const LAZY: bool>(
 /// `x + q` and `w y - q`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn butterfly<const LAZY: bool>(
+fn butterfly<const BITS: u32, const FIRST: bool>(
     f: &Field,
     x: __m512i,
     y: __m512i,
     w: Factors,
 ) -> (__m512i, __m512i) {
-    let x = if LAZY {
-        _mm512_add_epi64(x, f.q)
-    } else {
+    let reduces = BITS == ALWAYS || (BITS == EACH_PASS && FIRST);
+    let x = if reduces {
         f.reduce_from(f.minus_one, x)
+    } else {
+        _mm512_add_epi64(x, f.q)
     };
     let t = f.mul_acc(f.neg_q, y, w);
     (_mm512_add_epi64(x, t), _mm512_sub_epi64(x, t))
@@ -142,7 +151,7 @@ fn butterfly<const LAZY: bool>(
 
 /// The last six levels of 64 residues, then the canonical range.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn leaf<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Block]) {
+fn leaf<const BITS: u32>(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
     let Some((block, _)) = block.split_first_chunk_mut::<8>() else {
         return;
     };
@@ -154,7 +163,7 @@ fn leaf<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Bl
     butterflies!(f, w, x, 8);
     let lane_factors = LeafFactors::new(tw, slot);
     for (i, pair) in block.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-        let (a, b) = lanes::<LAZY>(f, lane_factors.of(i), x[2 * i], x[2 * i + 1]);
+        let (a, b) = lanes::<BITS>(f, lane_factors.of(i), x[2 * i], x[2 * i + 1]);
         store(&mut pair[0], f.canonical(f.reduce(a)));
         store(&mut pair[1], f.canonical(f.reduce(b)));
     }
@@ -166,18 +175,18 @@ fn leaf<const LAZY: bool>(f: &Field, tw: &Twiddles, slot: usize, block: &mut [Bl
 /// the order in which their twiddles lie.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn lanes<const LAZY: bool>(
+fn lanes<const BITS: u32>(
     f: &Field,
     w: [Factors; 3],
     a: __m512i,
     b: __m512i,
 ) -> (__m512i, __m512i) {
     let (x, y) = riffle(a, b);
-    let (x, y) = butterfly::<LAZY>(f, x, y, w[0]);
+    let (x, y) = butterfly::<BITS, true>(f, x, y, w[0]);
     let (x, y) = riffle(x, y);
-    let (x, y) = butterfly::<LAZY>(f, x, y, w[1]);
+    let (x, y) = butterfly::<BITS, false>(f, x, y, w[1]);
     let (x, y) = riffle(x, y);
-    let (x, y) = butterfly::<LAZY>(f, x, y, w[2]);
+    let (x, y) = butterfly::<BITS, false>(f, x, y, w[2]);
     riffle(x, y)
 }
 
@@ -203,7 +212,7 @@ pub(super) struct LeafFactors<'a> {
 impl<'a> LeafFactors<'a> {
     /// Of the leaf at heap slot `slot`.
     #[inline(always)]
-    pub(super) fn new(tw: &'a Twiddles, slot: usize) -> Self {
+    pub(super) fn new(tw: Twiddles<'a>, slot: usize) -> Self {
         let rows = [&tw.w[..], &tw.quotient[..]];
         Self {
             pairs: rows.map(|row| &row.as_chunks().0.as_chunks().0[slot]),

@@ -3,7 +3,7 @@
 //! Lanes are `[0, 2q)` plus a bias, with rubbish (see [`super::field`]): the first partner of the
 //! next butterfly carries `+q`, the second `-q`. Their difference is then positive and their sum
 //! unbiased, and the bias costs nothing to add (see [`Bias`]). The root pass also multiplies by
-//! `1 / n` and makes the residues canonical.
+//! a constant, `1 / n` times a scale, and makes the residues canonical.
 
 use std::arch::x86_64::*;
 
@@ -11,32 +11,49 @@ use super::{
     field::{Block, Factors, Field, load, load_at, store, store_at},
     ntt::{LEAF, LeafFactors, pass_levels},
 };
-use crate::{modulus::Factor, scalar, table::NttTable};
+use crate::{
+    modulus::Factor,
+    scalar,
+    table::{NttTable, Twiddles},
+};
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn inverse(t: &NttTable, row: &mut [u64]) {
+pub(super) fn inverse(t: &NttTable, row: &mut [u64], last: [Factor; 2]) {
     if row.len() < LEAF {
-        return scalar::ntt::inverse(t, row);
+        return scalar::ntt::inverse(t, row, last);
     }
     let (blocks, _) = row.as_chunks_mut();
-    ascend::<true>(&Field::new(t.modulus()), t, 1, blocks);
+    let plan = Plan {
+        f: Field::new(t.modulus()),
+        twiddles: t.inverse(),
+        last,
+    };
+    ascend::<true>(&plan, 1, blocks);
+}
+
+/// What every pass needs.
+struct Plan<'a> {
+    f: Field,
+    twiddles: Twiddles<'a>,
+    /// The constant factor of the whole, alone and times the root's twiddle.
+    last: [Factor; 2],
 }
 
 /// Transforms the block at heap slot `slot` up from the leaves.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn ascend<const ROOT: bool>(f: &Field, t: &NttTable, slot: usize, block: &mut [Block]) {
+fn ascend<const ROOT: bool>(plan: &Plan<'_>, slot: usize, block: &mut [Block]) {
     let levels = pass_levels((block.len() * 8 / LEAF).trailing_zeros());
     if levels == 0 {
-        return leaf::<ROOT>(f, t, slot, block);
+        return leaf::<ROOT>(plan, slot, block);
     }
     let child_len = block.len() >> levels;
     for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
-        ascend::<false>(f, t, (slot << levels) + i, child);
+        ascend::<false>(plan, (slot << levels) + i, child);
     }
     match levels {
-        1 => pass::<2, ROOT>(f, t, slot, block),
-        2 => pass::<4, ROOT>(f, t, slot, block),
-        _ => pass::<8, ROOT>(f, t, slot, block),
+        1 => pass::<2, ROOT>(plan, slot, block),
+        2 => pass::<4, ROOT>(plan, slot, block),
+        _ => pass::<8, ROOT>(plan, slot, block),
     }
 }
 
@@ -111,7 +128,7 @@ macro_rules! butterflies {
 /// What the butterflies of a pass need.
 struct Constants<'a> {
     f: &'a Field,
-    /// Twiddles. At the root, entry 1 includes the factor `1 / n` and entry 0 is that factor alone.
+    /// Twiddles. At the root, entry 1 includes the constant and entry 0 is the constant alone.
     w: [Factor; 8],
     /// For the results of the pass.
     own: Bias,
@@ -120,10 +137,11 @@ struct Constants<'a> {
 impl<'a> Constants<'a> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn new<const ROOT: bool>(f: &'a Field, t: &NttTable, slot: usize) -> Self {
-        let mut w = t.inverse().heap(slot);
+    fn new<const ROOT: bool>(plan: &'a Plan<'_>, slot: usize) -> Self {
+        let f = &plan.f;
+        let mut w = plan.twiddles.heap(slot);
         if ROOT {
-            (w[0], w[1]) = (t.n_inv(), t.n_inv_root());
+            (w[0], w[1]) = plan.last.into();
         }
         Self {
             f,
@@ -154,14 +172,9 @@ impl<'a> Constants<'a> {
 /// `log2(R)` levels over a block of `R` equal parts; `R` is 2, 4 or 8.
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn pass<const R: usize, const ROOT: bool>(
-    f: &Field,
-    t: &NttTable,
-    slot: usize,
-    block: &mut [Block],
-) {
+fn pass<const R: usize, const ROOT: bool>(plan: &Plan<'_>, slot: usize, block: &mut [Block]) {
     let stride = block.len() / R;
-    let c = Constants::new::<ROOT>(f, t, slot);
+    let c = Constants::new::<ROOT>(plan, slot);
     for j in 0..stride {
         let mut x = [_mm512_setzero_si512(); 8];
         for (k, x) in x.iter_mut().enumerate().take(R) {
@@ -216,16 +229,16 @@ fn root_butterfly(
 
 /// The first six levels of 64 residues.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn leaf<const ROOT: bool>(f: &Field, t: &NttTable, slot: usize, block: &mut [Block]) {
+fn leaf<const ROOT: bool>(plan: &Plan<'_>, slot: usize, block: &mut [Block]) {
     let Some((block, _)) = block.split_first_chunk_mut::<8>() else {
         return;
     };
-    let lane_factors = LeafFactors::new(t.inverse(), slot);
-    let c = Constants::new::<ROOT>(f, t, slot);
+    let lane_factors = LeafFactors::new(plan.twiddles, slot);
+    let c = Constants::new::<ROOT>(plan, slot);
     let mut x = [_mm512_setzero_si512(); 8];
     for i in 0..4 {
         let (a, b) = (load(&block[2 * i]), load(&block[2 * i + 1]));
-        (x[2 * i], x[2 * i + 1]) = lanes(f, lane_factors.of(i), a, b);
+        (x[2 * i], x[2 * i + 1]) = lanes(&plan.f, lane_factors.of(i), a, b);
     }
     butterflies!(c, x, 8);
     for i in 0..8 {

@@ -1,7 +1,7 @@
 //! Basis conversion. Ranges and shapes: see the methods of [`Kernels`](crate::Kernels).
 
 use super::mul::CHUNK;
-use crate::Modulus;
+use crate::{BlockPermutation, Modulus};
 
 pub(crate) fn convert(m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]) {
     convert_from(m, out, src, coef, 0);
@@ -66,5 +66,19 @@ pub(crate) fn lift_centered(m: &Modulus, out: &mut [u64], src: &[u32], p: u32) {
 pub(crate) fn gather(out: &mut [u64], src: &[u64], idx: &[u32]) {
     for (x, &i) in out.iter_mut().zip(idx) {
         *x = src[i as usize];
+    }
+}
+
+pub(crate) fn permute(out: &mut [u64], src: &[u64], permutation: &BlockPermutation) {
+    let (out, src) = (out.as_chunks_mut::<8>().0, src.as_chunks::<8>().0);
+    for (out, &block) in out.iter_mut().zip(permutation.blocks()) {
+        let (from, lanes) = (block as usize >> 3, block as usize & 7);
+        *out = permutation.lanes()[lanes].map(|lane| src[from][lane as usize]);
+    }
+}
+
+pub(crate) fn spread(out: &mut [u64], every: usize, src: &[u64], piece: usize) {
+    for (out, src) in out.chunks_mut(every).zip(src.chunks(piece)) {
+        out[..src.len()].copy_from_slice(src);
     }
 }

@@ -53,6 +53,12 @@ pub(crate) fn sub_scale(m: &Modulus, a: &mut [u64], b: &[u64], c: u64) {
     }
 }
 
+pub(crate) fn sub_scale_add(m: &Modulus, a: &mut [u64], b: &[u64], c: u64, d: &[u64], e: u64) {
+    for ((x, &y), &z) in a.iter_mut().zip(b).zip(d) {
+        *x = m.add(m.mul(m.sub(*x, y), c), m.mul(z, e));
+    }
+}
+
 pub(crate) fn dot(m: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
     dot_from(m, out, a, b, 0);
 }

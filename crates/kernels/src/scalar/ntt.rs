@@ -22,8 +22,8 @@ pub(crate) fn forward(t: &NttTable, row: &mut [u64]) {
     }
 }
 
-/// Bit-reversed in, natural order out (Gentleman-Sande), divided by `n`.
-pub(crate) fn inverse(t: &NttTable, row: &mut [u64]) {
+/// Bit-reversed in, natural order out (Gentleman-Sande), times the first of `last`.
+pub(crate) fn inverse(t: &NttTable, row: &mut [u64], last: [Factor; 2]) {
     let q = t.modulus().value();
     let mut half = 1;
     while half < row.len() {
@@ -38,7 +38,7 @@ pub(crate) fn inverse(t: &NttTable, row: &mut [u64]) {
         half *= 2;
     }
     for x in row {
-        *x = fold(mul_lazy(q, *x, t.n_inv()), q);
+        *x = fold(mul_lazy(q, *x, last[0]), q);
     }
 }
 

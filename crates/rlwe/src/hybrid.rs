@@ -1,0 +1,286 @@
+use crate::{Rlwe, SwitchingKey};
+use omr_ring::{Automorphism, Basis, Coeff, Conversion, Eval, Modulus, Poly, Ring};
+use rayon::prelude::*;
+use std::collections::HashMap;
+
+/// Residues of a piece of the inner products: a piece of the key stays in cache for all inputs.
+const PIECE: usize = 4096;
+
+/// Hybrid key switching of one or more ciphertexts, with all that can be done at its cost: adding
+/// a ciphertext, dropping primes, an automorphism.
+///
+/// Bytes moved decide its speed, so everything about one target prime is done while its rows are in
+/// cache: transforms of the digits, both inner products, rescaling, permutation. Several inputs
+/// read the key once.
+pub struct KeySwitch<'a> {
+    /// The key, from `s_from` to `s_to`.
+    pub key: &'a SwitchingKey,
+    /// Primes of the results, some or all of those of the inputs. Dropping the others divides.
+    pub to: &'a Basis,
+    /// Applied to the results.
+    pub image: Option<&'a Automorphism>,
+}
+
+/// What one switch takes in, all over one basis, a subset of the key's primes.
+#[derive(Clone, Copy)]
+pub struct SwitchInput<'a> {
+    /// What `s_from` multiplies.
+    pub c: &'a Poly<Eval>,
+    /// Added to body and mask.
+    pub add: [Option<&'a Poly<Eval>>; 2],
+}
+
+/// A digit: its key part, its primes, and the conversion to all others.
+struct Digit<'a> {
+    key: &'a Rlwe,
+    own: Basis,
+    conversion: Conversion,
+}
+
+/// A target prime with its row of each digit of each input; none where the prime is the digit's own.
+struct Target<'a> {
+    id: usize,
+    raised: Vec<Vec<Option<&'a mut [u64]>>>,
+}
+
+/// One run of [`KeySwitch::apply`].
+struct Run<'a> {
+    ring: &'a Ring,
+    switch: &'a KeySwitch<'a>,
+    inputs: &'a [SwitchInput<'a>],
+    digits: Vec<Digit<'a>>,
+    dropped: Basis,
+    division: Conversion,
+}
+
+impl KeySwitch<'_> {
+    /// `add + c s_from` under `s_to` for each input, and by what the messages modulo `p` were
+    /// multiplied. Panics: when there is no input.
+    pub fn apply(&self, ring: &Ring, inputs: &[SwitchInput], p: &Modulus) -> (Vec<Rlwe>, u64) {
+        let special = self.key.shape().special();
+        let all = inputs[0].c.basis().union(special);
+        let dropped = all.minus(self.to);
+        let factor = p.mul(
+            ring.product_mod(special, p),
+            p.inv(ring.product_mod(&dropped, p)),
+        );
+        let run = Run {
+            ring,
+            switch: self,
+            inputs,
+            digits: self.digits(ring, inputs[0].c.basis(), &all),
+            division: Conversion::division(ring, &dropped, self.to, &Basis::new([]), p),
+            dropped,
+        };
+        (run.results(&all), factor)
+    }
+
+    fn digits(&self, ring: &Ring, basis: &Basis, all: &Basis) -> Vec<Digit<'_>> {
+        let shape = self.key.shape().digits().iter();
+        shape
+            .zip(self.key.parts())
+            .map(|(primes, key)| (primes.intersection(basis), key))
+            .filter(|(own, _)| !own.is_empty())
+            .map(|(own, key)| Digit {
+                conversion: Conversion::raise(ring, &own, &all.minus(&own)),
+                own,
+                key,
+            })
+            .collect()
+    }
+}
+
+impl Run<'_> {
+    fn results(&self, all: &Basis) -> Vec<Rlwe> {
+        let (ring, to) = (self.ring, self.switch.to);
+        let mut raised: Vec<Vec<Poly<Coeff>>> =
+            self.inputs.iter().map(|input| self.raise(input)).collect();
+        let mut targets = targets(all, &mut raised);
+        let mut take = |basis: &Basis| -> Vec<Target> {
+            let ids = basis.ids().iter();
+            ids.filter_map(|id| targets.remove(id)).collect()
+        };
+        let (gone, kept) = (take(&self.dropped), take(to));
+
+        // Body and mask of each input.
+        let parts = 2 * self.inputs.len();
+        let scratch = |basis: &Basis| -> Vec<Poly<Coeff>> {
+            (0..parts).map(|_| Poly::scratch(ring, basis)).collect()
+        };
+        let mut rest = scratch(&self.dropped);
+        each(ring, gone, rows(&mut rest), |target, rows| {
+            self.drop_prime(target, rows);
+        });
+        let divide = |rest: Poly<Coeff>| {
+            let sources: Vec<&[u64]> = rest.rows().collect();
+            self.division.apply(ring, &sources)
+        };
+        let mut delta: Vec<Poly<Coeff>> = rest.into_iter().map(divide).collect();
+        let mut out = scratch(to);
+        let both = rows(&mut out).into_iter().zip(rows(&mut delta)).collect();
+        each(ring, kept, both, |target, (out, delta)| {
+            self.keep_prime(target, out, delta);
+        });
+        // An image is permuted out of place, into the rows of the differences.
+        let image = self.switch.image.is_some();
+        let mut parts = if image { delta } else { out }.into_iter();
+        let mut next = || parts.next().map(Poly::into_domain);
+        std::iter::from_fn(|| {
+            Some(Rlwe {
+                c0: next()?,
+                c1: next()?,
+            })
+        })
+        .collect()
+    }
+
+    /// The digits of an input modulo all other primes, as coefficients.
+    fn raise(&self, input: &SwitchInput) -> Vec<Poly<Coeff>> {
+        let ring = self.ring;
+        let mut coeffs = Poly::<Coeff>::scratch(ring, input.c.basis());
+        ring.each_row(&mut coeffs, |id, row| {
+            let digit = self.digits.iter().find(|digit| digit.own.contains(id));
+            let weight = digit
+                .expect("every prime has a digit")
+                .conversion
+                .weight(id);
+            row.copy_from_slice(input.c.row_of(id));
+            ring.kernels()
+                .ntt_inverse_scaled(ring.table(id), row, weight);
+        });
+        let raise = |digit: &Digit| {
+            let own = digit.own.ids().iter();
+            let sources: Vec<&[u64]> = own.map(|&id| coeffs.row_of(id)).collect();
+            digit.conversion.apply(ring, &sources)
+        };
+        self.digits.iter().map(raise).collect()
+    }
+
+    /// `sum_d digit_d key_d` modulo one prime, for body and mask of each input.
+    fn inner_products(&self, target: Target, out: &mut [&mut [u64]]) {
+        let (ring, id) = (self.ring, target.id);
+        let mut factors: Vec<Vec<&[u64]>> = Vec::with_capacity(self.inputs.len());
+        for (raised, input) in target.raised.into_iter().zip(self.inputs) {
+            let digits = raised.into_iter().map(|row| match row {
+                Some(row) => {
+                    ring.kernels().ntt_forward(ring.table(id), row);
+                    &*row
+                }
+                None => input.c.row_of(id),
+            });
+            factors.push(digits.collect());
+        }
+        let keys: [Vec<&[u64]>; 2] = [
+            self.digits.iter().map(|d| d.key.c0.row_of(id)).collect(),
+            self.digits.iter().map(|d| d.key.c1.row_of(id)).collect(),
+        ];
+        let piece = if self.inputs.len() > 1 {
+            PIECE
+        } else {
+            ring.n()
+        };
+        for start in (0..ring.n()).step_by(piece) {
+            let range = start..(start + piece).min(ring.n());
+            for (i, row) in out.iter_mut().enumerate() {
+                let digits = pieces(&factors[i / 2], &range);
+                let key = pieces(&keys[i % 2], &range);
+                let m = ring.modulus(id);
+                ring.kernels()
+                    .dot(m, &mut row[range.clone()], &digits, &key);
+            }
+        }
+    }
+
+    /// The inner products modulo a prime that is divided out, ready for the conversion.
+    fn drop_prime(&self, target: Target, mut out: Vec<&mut [u64]>) {
+        let (ring, id) = (self.ring, target.id);
+        let (m, table) = (ring.modulus(id), ring.table(id));
+        self.inner_products(target, &mut out);
+        for (i, row) in out.into_iter().enumerate() {
+            // Modulo special primes, P times it is nothing.
+            let add = self.inputs[i / 2].add[i % 2];
+            if let Some((add, limb)) = add.and_then(|add| Some((add, add.basis().position(id)?))) {
+                let factor = self.switch.key.special_mod(ring, m);
+                ring.kernels()
+                    .scale_add_assign(m, row, add.row(limb), factor);
+            }
+            ring.kernels()
+                .ntt_inverse_scaled(table, row, self.division.weight(id));
+        }
+    }
+
+    /// The results modulo one prime, from the rows that are subtracted.
+    fn keep_prime(&self, target: Target, mut out: Vec<&mut [u64]>, delta: Vec<&mut [u64]>) {
+        let (ring, id) = (self.ring, target.id);
+        let (m, k) = (ring.modulus(id), ring.kernels());
+        self.inner_products(target, &mut out);
+        let unit = m.inv(ring.product_mod(&self.dropped, m));
+        let factor = m.mul(unit, self.switch.key.special_mod(ring, m));
+        for (i, (row, delta)) in out.into_iter().zip(delta).enumerate() {
+            k.ntt_forward(ring.table(id), delta);
+            match self.inputs[i / 2].add[i % 2] {
+                Some(add) => {
+                    k.sub_scale_add_assign(m, row, (delta, unit), (add.row_of(id), factor));
+                }
+                None => k.sub_scale_assign(m, row, delta, unit),
+            }
+            if let Some(image) = self.switch.image {
+                image.apply_row(ring, delta, row);
+            }
+        }
+    }
+}
+
+fn pieces<'a>(rows: &[&'a [u64]], range: &std::ops::Range<usize>) -> Vec<&'a [u64]> {
+    rows.iter().map(|row| &row[range.clone()]).collect()
+}
+
+/// The rows of all digits of all inputs, by prime.
+fn targets<'a>(all: &Basis, raised: &'a mut [Vec<Poly<Coeff>>]) -> HashMap<usize, Target<'a>> {
+    let ids = all.ids().iter();
+    let empty = |&id: &usize| (id, Target { id, raised: vec![] });
+    let mut targets: HashMap<usize, Target> = ids.map(empty).collect();
+    for digits in raised {
+        for target in targets.values_mut() {
+            let mut row = Vec::new();
+            row.resize_with(digits.len(), || None);
+            target.raised.push(row);
+        }
+        for (d, poly) in digits.iter_mut().enumerate() {
+            let basis = poly.basis().clone();
+            for (id, row) in basis.ids().iter().zip(poly.rows_mut()) {
+                let input = targets.get_mut(id).and_then(|t| t.raised.last_mut());
+                input.expect("a prime of the key")[d] = Some(row);
+            }
+        }
+    }
+    targets
+}
+
+/// The rows of several polynomials over one basis, prime by prime.
+fn rows(polys: &mut [Poly<Coeff>]) -> Vec<Vec<&mut [u64]>> {
+    let primes = polys.first().map_or(0, |poly| poly.basis().len());
+    let mut rows: Vec<_> = polys.iter_mut().map(Poly::rows_mut).collect();
+    (0..primes)
+        .map(|_| rows.iter_mut().filter_map(Iterator::next).collect())
+        .collect()
+}
+
+/// Calls `f` for every target with its rows, on several threads when rows are long.
+fn each<'a, R: Send>(
+    ring: &Ring,
+    targets: Vec<Target<'a>>,
+    rows: Vec<R>,
+    f: impl Fn(Target<'a>, R) + Sync,
+) {
+    assert_eq!(targets.len(), rows.len(), "rows for every target");
+    let tasks = targets.into_iter().zip(rows);
+    match ring.is_parallel() {
+        true => tasks
+            .collect::<Vec<_>>()
+            .into_par_iter()
+            .with_max_len(1)
+            .for_each(|(target, rows)| f(target, rows)),
+        false => tasks.for_each(|(target, rows)| f(target, rows)),
+    }
+}
