@@ -2,9 +2,9 @@
 //! coordinates: `s` is packed antiperiodically, so that row i of A meets the diagonals of row 0
 //! i baby steps further on.
 
-use crate::{DetectorError, Progress};
+use crate::{ClueBatch, DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator};
-use omr_protocol::{Clue, DetectionKey, Params};
+use omr_protocol::{DetectionKey, Params};
 use omr_ring::{AlignedVec, Basis, Eval, Poly};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
@@ -38,78 +38,6 @@ impl BabySteps {
         }
         progress.advance(1);
         Ok(Self(steps))
-    }
-}
-
-/// The clues of one batch. A slot without a usable clue holds `a = 0, b = p/2`: impertinent.
-pub struct ClueBatch {
-    n: usize,
-    width: usize,
-    a: Vec<u32>,
-    b: Vec<Vec<u32>>,
-    unusable: usize,
-}
-
-impl ClueBatch {
-    /// Parses up to `slots` clues laid one after another; those that do not parse count as
-    /// impertinent.
-    pub fn new(params: &Params, bytes: &[u8], clue_bytes: usize) -> Self {
-        let (n, clue) = (params.slots(), &params.spec().clue);
-        let far = (params.p().value() / 2) as u32;
-        let mut batch = Self {
-            n,
-            width: clue.n,
-            a: vec![0; n * clue.n],
-            b: vec![vec![far; n]; clue.coordinates],
-            unusable: 0,
-        };
-        let parsed: Vec<Option<Clue>> = bytes
-            .par_chunks(clue_bytes)
-            .map(|bytes| Clue::from_bytes(params, bytes).ok())
-            .collect();
-        for (z, clue) in parsed.into_iter().enumerate() {
-            let Some(clue) = clue else {
-                batch.unusable += 1;
-                continue;
-            };
-            batch.a[z * batch.width..(z + 1) * batch.width].copy_from_slice(&clue.a);
-            for (row, b) in batch.b.iter_mut().zip(clue.b) {
-                row[z] = b;
-            }
-        }
-        batch
-    }
-
-    /// Clues that did not parse.
-    pub fn unusable(&self) -> usize {
-        self.unusable
-    }
-
-    /// Diagonals `giant * baby + j` for all j, turned back by the giant step, in slots:
-    /// at column z of message w (its column z - giant * baby) stands `Neg^0(a_w)[z + j]`.
-    fn diagonals(&self, params: &Params, giant: usize) -> Vec<Vec<u32>> {
-        let baby = params.spec().baby;
-        let half = self.n / 2;
-        let p = params.p().value() as u32;
-        let mut out = vec![vec![0u32; self.n]; baby];
-        let (width, mask) = (self.width, 2 * self.width - 1);
-        for slot in 0..self.n {
-            let (row, column) = (slot / half, slot % half);
-            let message = row * half + (column + half - giant * baby % half) % half;
-            let a = &self.a[message * width..(message + 1) * width];
-            for (j, diagonal) in out.iter_mut().enumerate() {
-                // Neg^0(a) extended antiperiodically is a read backwards.
-                let back = (2 * width - ((column + j) & mask)) & mask;
-                let (index, negative) = (back & (width - 1), back >= width);
-                let value = a[index];
-                diagonal[slot] = if negative && value != 0 {
-                    p - value
-                } else {
-                    value
-                };
-            }
-        }
-        out
     }
 }
 
@@ -147,7 +75,7 @@ pub(crate) fn transform(
         high = low;
     }
     sums.into_iter()
-        .zip(&clues.b)
+        .zip(clues.b())
         .map(|(sum, b)| {
             let mut sum = ev.at_level(&sum.expect("at least one giant step"), 1)?;
             ev.neg_assign(&mut sum);

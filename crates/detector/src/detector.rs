@@ -1,11 +1,13 @@
-use crate::affine::{self, BabySteps, ClueBatch};
+use crate::affine::{self, BabySteps};
+use crate::clues::ClueBatch;
 use crate::codes::{CodeTables, Codes, Round};
 use crate::compress::Sums;
 use crate::payload::{MESSAGES_TOGETHER, SymbolWindow};
 use crate::{DetectorError, Progress, Stages, finish, range};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::{
-    DetectionKey, Digest, DigestHeader, DigestPlan, PackedCiphertext, Params, Sealing,
+    DetectionKey, Digest, DigestHeader, DigestPlan, PackedCiphertext, Params, Placement,
+    SEED_BYTES, Sealing,
 };
 use omr_rlwe::{Descent, Rlwe};
 use std::ops::Range;
@@ -52,6 +54,7 @@ pub struct Output {
 struct Run<'a> {
     source: &'a mut dyn MessageSource,
     plan: &'a DigestPlan,
+    seed: [u8; SEED_BYTES],
     progress: &'a dyn Progress,
     stages: Stages,
     unusable: usize,
@@ -77,7 +80,8 @@ impl Detector {
         }
     }
 
-    /// The digest of the plan's messages.
+    /// The digest of the plan's messages. `seed` decides where they lie; it must be random, and
+    /// drawn after the messages were posted: see SECURITY.md.
     ///
     /// Errors: the source's.
     pub fn digest(
@@ -86,11 +90,13 @@ impl Detector {
         plan: &DigestPlan,
         board_id: [u8; 16],
         sealing: Sealing,
+        seed: [u8; SEED_BYTES],
         progress: &dyn Progress,
     ) -> Result<Output, DetectorError> {
         let mut run = Run {
             source,
             plan,
+            seed,
             progress,
             stages: Stages::default(),
             unusable: 0,
@@ -112,6 +118,7 @@ impl Detector {
             board_id,
             sealing,
             plan: plan.clone(),
+            seed,
         };
         let digest = Digest {
             header,
@@ -169,9 +176,11 @@ impl Detector {
             clue_bytes * (range.end - range.start) as usize,
             clues.len(),
         )?;
-        let batch = run
-            .stages
-            .time("clues", || ClueBatch::new(params, &clues, clue_bytes));
+        let seed = &run.seed;
+        let batch = run.stages.time("clues", || {
+            let placement = Placement::new(seed, batch, params.slots());
+            ClueBatch::new(params, &placement, &clues, clue_bytes)
+        });
         drop(clues);
         run.unusable += batch.unusable();
         let progress = run.progress;
@@ -289,9 +298,10 @@ impl Detector {
         symbols: Range<usize>,
     ) -> Result<SymbolWindow, DetectorError> {
         let params = &self.params;
-        let stages = &mut run.stages;
+        let (stages, seed) = (&mut run.stages, &run.seed);
         let mut window = stages.time("payloads", || {
-            SymbolWindow::new(params, batch_in_group, symbols)
+            let placement = Placement::new(seed, batch, params.slots());
+            SymbolWindow::new(params, batch_in_group, placement, symbols)
         });
         let Some(bytes) = run.plan.payload_bytes() else {
             return Ok(window);
@@ -307,9 +317,9 @@ impl Detector {
                 bytes * (piece.end - piece.start) as usize,
                 payloads.len(),
             )?;
-            let slot = (start - messages.start) as usize;
+            let first = (start - messages.start) as usize;
             stages.time("payloads", || {
-                window.fill(params, bytes, (start, slot), &payloads)
+                window.fill(params, bytes, (start, first), &payloads)
             })?;
         }
         Ok(window)

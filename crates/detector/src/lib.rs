@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod affine;
+mod clues;
 mod codes;
 mod compress;
 mod detector;
@@ -14,7 +15,8 @@ mod payload;
 mod progress;
 mod range;
 
-pub use affine::{BabySteps, ClueBatch};
+pub use affine::BabySteps;
+pub use clues::ClueBatch;
 pub use detector::{Detector, MessageSource, Output};
 pub use error::DetectorError;
 pub use progress::{Progress, Quiet, Stages};

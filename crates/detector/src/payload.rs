@@ -3,14 +3,16 @@
 use crate::DetectorError;
 use omr_codec::Symbols;
 use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
-use omr_protocol::{Params, SlotClasses};
+use omr_protocol::{Params, Placement, SlotClasses};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A window of symbols of one batch: symbol by symbol, slot by slot.
+/// A window of symbols of one batch: symbol by symbol, message by message. Slots read through the
+/// placement, so that messages are written where their neighbours are.
 pub(crate) struct SymbolWindow {
     symbols: Range<usize>,
     slots: usize,
+    placement: Placement,
     values: Vec<u32>,
 }
 
@@ -19,7 +21,12 @@ pub(crate) const MESSAGES_TOGETHER: usize = 256;
 
 impl SymbolWindow {
     /// The index symbols among `symbols`; those of payloads wait for [`SymbolWindow::fill`].
-    pub(crate) fn new(params: &Params, batch_in_group: usize, symbols: Range<usize>) -> Self {
+    pub(crate) fn new(
+        params: &Params,
+        batch_in_group: usize,
+        placement: Placement,
+        symbols: Range<usize>,
+    ) -> Self {
         let slots = params.slots();
         let mut values = vec![0u32; symbols.len() * slots];
         for (row, symbol) in values
@@ -27,10 +34,10 @@ impl SymbolWindow {
             .zip(symbols.clone())
             .take(INDEX_SYMBOLS)
         {
-            for (slot, value) in row.iter_mut().enumerate() {
+            for (&slot, value) in placement.slots().iter().zip(row) {
                 match symbol {
                     0 => *value = 1,
-                    1 => *value = params.nodes.node(batch_in_group, slot),
+                    1 => *value = params.nodes.node(batch_in_group, slot as usize),
                     _ => {}
                 }
             }
@@ -38,19 +45,21 @@ impl SymbolWindow {
         Self {
             symbols,
             slots,
+            placement,
             values,
         }
     }
 
     /// Takes the payloads of `bytes` bytes each that lie one after another in `payloads`, the
-    /// first one that of message `message`, at slot `slot` (a multiple of [`MESSAGES_TOGETHER`]).
+    /// first one that of message `message`, number `first` of the batch (a multiple of
+    /// [`MESSAGES_TOGETHER`]).
     ///
     /// Errors: a payload size that the code does not take.
     pub(crate) fn fill(
         &mut self,
         params: &Params,
         bytes: usize,
-        (message, slot): (u64, usize),
+        (message, first): (u64, usize),
         payloads: &[u8],
     ) -> Result<(), DetectorError> {
         let p = params.p().value();
@@ -68,7 +77,7 @@ impl SymbolWindow {
         let mut rows: Vec<_> = self.values[body..]
             .chunks_mut(self.slots)
             .take(high - low)
-            .map(|row| row[slot..].chunks_mut(MESSAGES_TOGETHER))
+            .map(|row| row[first..].chunks_mut(MESSAGES_TOGETHER))
             .collect();
         let mut tasks = Vec::new();
         for chunk in payloads.chunks(MESSAGES_TOGETHER * bytes) {
@@ -123,7 +132,7 @@ impl SymbolWindow {
         let mut out = Vec::with_capacity(classes.classes() * basis.len());
         for class in 0..classes.classes() {
             for (slot, &z) in slots.iter_mut().zip(classes.slots(class)) {
-                *slot = self.row(symbol)[z as usize];
+                *slot = self.row(symbol)[self.placement.messages()[z as usize] as usize];
             }
             plain.encode_into(&slots, &mut scratch, &mut coeffs);
             for limb in 0..basis.len() {
