@@ -9,7 +9,7 @@ const TILE: usize = 16;
 /// The clues of one batch. A slot without a usable clue holds `a = 0, b = p/2`: impertinent.
 pub struct ClueBatch {
     width: usize,
-    /// For each slot: a, then b.
+    /// For each slot: `Neg^0(a)`, and the first `TILE` of what follows it antiperiodically.
     rows: Vec<u32>,
     b: Vec<Vec<u32>>,
     unusable: usize,
@@ -20,39 +20,32 @@ impl ClueBatch {
     /// do not parse count as impertinent.
     pub fn new(params: &Params, placement: &Placement, bytes: &[u8], clue_bytes: usize) -> Self {
         let parser = ClueParser::new(params);
-        let (width, residues) = (params.spec().clue.n, parser.residues());
-        let far = (params.p().value() / 2) as u32;
-        let mut rows = vec![0; params.slots() * residues];
-        let impertinent = |row: &mut [u32]| {
-            row[..width].fill(0);
-            row[width..].fill(far);
-        };
-        let unusable = rows
-            .par_chunks_mut(residues)
+        let (width, p) = (params.spec().clue.n, params.p().value() as u32);
+        let mut rows = vec![0; params.slots() * (width + TILE)];
+        let scratch = || vec![0; parser.residues()];
+        let parsed: Vec<(bool, Vec<u32>)> = rows
+            .par_chunks_mut(width + TILE)
             .zip(placement.messages())
-            .map(|(row, &message)| {
-                let start = message as usize * clue_bytes;
-                let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) else {
-                    impertinent(row);
-                    return 0;
-                };
-                match parser.parse_into(&rest[..clue_bytes.min(rest.len())], row) {
-                    Ok(()) => 0,
-                    Err(_) => {
-                        impertinent(row);
-                        1
-                    }
+            .map_init(scratch, |clue, (row, &message)| {
+                let start = (message as usize).saturating_mul(clue_bytes);
+                let there = start < bytes.len();
+                let end = start.saturating_add(clue_bytes).min(bytes.len());
+                if there && parser.parse_into(&bytes[start..end], clue).is_ok() {
+                    extend(p, &clue[..width], row);
+                    (false, clue[width..].to_vec())
+                } else {
+                    (there, vec![p / 2; clue.len() - width])
                 }
             })
-            .sum();
-        let coordinate = |i: usize| rows.chunks(residues).map(|row| row[width + i]).collect();
+            .collect();
+        let coordinate = |i: usize| parsed.iter().map(|(_, b)| b[i]).collect();
         Self {
             width,
+            rows,
             b: (0..params.spec().clue.coordinates)
                 .map(coordinate)
                 .collect(),
-            rows,
-            unusable,
+            unusable: parsed.iter().filter(|(unusable, _)| *unusable).count(),
         }
     }
 
@@ -91,23 +84,35 @@ impl ClueBatch {
         first: usize,
         start: usize,
     ) -> [[u32; TILE]; TILE] {
-        let half = params.slots() / 2;
-        let p = params.p().value() as u32;
-        let (width, mask) = (self.width, 2 * self.width - 1);
-        let stride = width + self.b.len();
-        let mut tile = [[0; TILE]; TILE];
-        for s in 0..TILE {
+        let (half, p) = (params.slots() / 2, params.p().value() as u32);
+        let stride = self.width + TILE;
+        let mut lines = [[0; TILE]; TILE];
+        for (s, line) in lines.iter_mut().enumerate() {
             let (row, column) = ((start + s) / half, (start + s) % half);
             let from = row * half + (column + half - back) % half;
-            let a = &self.rows[from * stride..][..width];
-            for (j, values) in tile.iter_mut().enumerate() {
-                // Neg^0(a) extended antiperiodically is a read backwards.
-                let at = (2 * width - ((column + first + j) & mask)) & mask;
-                let value = a[at & (width - 1)];
-                let negative = at >= width && value != 0;
-                values[s] = if negative { p - value } else { value };
+            let (turns, place) = ((column + first) / self.width, (column + first) % self.width);
+            line.copy_from_slice(&self.rows[from * stride + place..][..TILE]);
+            if turns % 2 == 1 {
+                line.iter_mut().for_each(|x| *x = negated(p, *x));
             }
         }
-        tile
+        std::array::from_fn(|j| std::array::from_fn(|s| lines[s][j]))
     }
+}
+
+/// `Neg^0(a)`, which is `a` read backwards, `a_0, -a_(n-1), .., -a_1`, and goes on antiperiodically.
+fn extend(p: u32, a: &[u32], row: &mut [u32]) {
+    let (once, again) = row.split_at_mut(a.len());
+    once[0] = a[0];
+    for (x, &value) in once[1..].iter_mut().zip(a[1..].iter().rev()) {
+        *x = negated(p, value);
+    }
+    for (x, &value) in again.iter_mut().zip(&*once) {
+        *x = negated(p, value);
+    }
+}
+
+/// `-x` modulo p.
+fn negated(p: u32, x: u32) -> u32 {
+    if x == 0 { 0 } else { p - x }
 }

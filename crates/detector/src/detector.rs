@@ -1,7 +1,7 @@
 use crate::affine::{self, BabySteps};
 use crate::clues::ClueBatch;
 use crate::codes::{CodeTables, Codes, Round};
-use crate::compress::Sums;
+use crate::compress::{Batch, Sums};
 use crate::payload::{MESSAGES_TOGETHER, SymbolWindow};
 use crate::{DetectorError, Progress, Stages, finish, range};
 use omr_bgv::{Ciphertext, Evaluator};
@@ -267,12 +267,19 @@ impl Detector {
             .collect();
         run.progress
             .stage("payloads", (codes.len() * window.len()) as u64);
+        let classes = self.tables.classes();
+        let mut plaintexts = Sums::plaintexts(params, classes, plan);
         for (i, (batch, codes)) in plan.group(group).zip(codes).enumerate() {
             let values = self.symbols(run, batch, i, symbols.clone())?;
+            let batch = Batch {
+                params,
+                classes,
+                codes,
+                window: &values,
+            };
             for (ct, sums) in window.clone().zip(&mut sums) {
                 run.stages.time("payloads", || {
-                    let range = plan.symbols_of(ct);
-                    sums.add_batch(params, plan, self.tables.classes(), codes, &values, range);
+                    sums.add_batch(batch, &mut plaintexts, plan.symbols_of(ct));
                 });
                 run.progress.advance(1);
             }
@@ -301,7 +308,13 @@ impl Detector {
         let (stages, seed) = (&mut run.stages, &run.seed);
         let mut window = stages.time("payloads", || {
             let placement = Placement::new(seed, batch, params.slots());
-            SymbolWindow::new(params, batch_in_group, placement, symbols)
+            SymbolWindow::new(
+                params,
+                self.tables.classes(),
+                batch_in_group,
+                &placement,
+                symbols,
+            )
         });
         let Some(bytes) = run.plan.payload_bytes() else {
             return Ok(window);

@@ -12,6 +12,7 @@ mod detector;
 mod error;
 mod finish;
 mod payload;
+mod pieces;
 mod progress;
 mod range;
 
