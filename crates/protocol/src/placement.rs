@@ -80,6 +80,12 @@ mod tests {
     }
 
     #[test]
+    fn the_example_of_the_wire_format() {
+        let placement = Placement::new(&[7; SEED_BYTES], 1, 8);
+        assert_eq!(placement.slots(), [0, 1, 4, 6, 2, 3, 7, 5]);
+    }
+
+    #[test]
     fn seeds_and_batches_differ() {
         let of = |seed, batch| Placement::new(&[seed; SEED_BYTES], batch, 64);
         assert_eq!(of(1, 0), of(1, 0));
