@@ -4,7 +4,7 @@ use omr_bench::Workload;
 use omr_bgv::{Ciphertext, Decryptor};
 use omr_client::keygen_with_large_secret;
 use omr_detector::{ClueBatch, Detector, MessageSource, Quiet};
-use omr_protocol::{Clue, Params};
+use omr_protocol::{Clue, Params, Placement, SEED_BYTES};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -16,7 +16,13 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let (keys, large) = keygen_with_large_secret(&params, &mut rng);
     let n = params.slots() as u64;
     let mut board = Workload::new(params.clone(), keys.clue.clone(), n, 50, 1, seed);
-    let clues = ClueBatch::new(&params, &board.clues(0..n)?, Clue::bytes(&params));
+    let placement = Placement::new(&[1; SEED_BYTES], 0, params.slots());
+    let clues = ClueBatch::new(
+        &params,
+        &placement,
+        &board.clues(0..n)?,
+        Clue::bytes(&params),
+    );
     let detector = Detector::new(params.clone(), keys.detection);
     let decryptor = Decryptor {
         ring: &params.ring,

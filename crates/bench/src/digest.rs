@@ -1,9 +1,11 @@
 use crate::{Workload, peak_rss_bytes, yardstick_us};
 use omr_client::{DecodeError, Recipient, Retrieved, keygen};
 use omr_detector::{Detector, DetectorError, MessageSource, Progress};
-use omr_protocol::{Clue, ClueError, DigestError, DigestPlan, Params, PlanError, Sealing};
+use omr_protocol::{
+    Clue, ClueError, DigestError, DigestPlan, Params, PlanError, SEED_BYTES, Sealing,
+};
 use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
+use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -145,7 +147,9 @@ impl DigestBench {
         let detector = Detector::new(params.clone(), keys.detection);
         let before = self.yardstick.then(yardstick_us).flatten();
         let source: &mut dyn MessageSource = &mut board;
-        let out = detector.digest(source, &plan, [0; 16], Sealing::None, progress)?;
+        let mut placement = [0; SEED_BYTES];
+        rng.fill_bytes(&mut placement);
+        let out = detector.digest(source, &plan, [0; 16], Sealing::None, placement, progress)?;
         let after = self.yardstick.then(yardstick_us).flatten();
         let bytes = out.digest.to_bytes(params)?;
         let recipient = Recipient::new(params, &secret);

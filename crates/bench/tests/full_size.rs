@@ -5,7 +5,7 @@
 use omr_bench::Workload;
 use omr_client::{Recipient, SecretKey, keygen};
 use omr_detector::{Detector, Quiet};
-use omr_protocol::{Clue, ClueKey, DetectionKey, Digest, DigestPlan, Params, Sealing};
+use omr_protocol::{Clue, ClueKey, DetectionKey, Digest, DigestPlan, Params, SEED_BYTES, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -42,7 +42,14 @@ fn fifty_of_65536_messages_are_exact() {
     drop(detection);
     let plan = DigestPlan::new(&params, 0..MESSAGES, PERTINENT, Some(PAYLOAD_BYTES)).unwrap();
     let out = detector
-        .digest(&mut board, &plan, [1; 16], Sealing::None, &Quiet)
+        .digest(
+            &mut board,
+            &plan,
+            [1; 16],
+            Sealing::None,
+            [2; SEED_BYTES],
+            &Quiet,
+        )
         .unwrap();
     assert_eq!(out.unusable_clues, 0);
     let digest = out.digest.to_bytes(&params).unwrap();

@@ -45,10 +45,14 @@ impl Plain {
         for (&slot, &position) in slots.iter().zip(self.order.positions()) {
             scratch[position as usize] = u64::from(slot);
         }
-        self.kernels.ntt_inverse(&self.table, scratch);
-        out.iter_mut()
-            .zip(scratch)
-            .for_each(|(o, s)| *o = *s as u32);
+        self.interpolate_into(scratch, out);
+    }
+
+    /// The polynomial whose values, in the order of the evaluation domain
+    /// ([`SlotOrder::positions`]), are `values`; spends `values`. Panics: on a wrong length.
+    pub fn interpolate_into(&self, values: &mut [u64], out: &mut [u32]) {
+        self.kernels.ntt_inverse(&self.table, values);
+        out.iter_mut().zip(values).for_each(|(o, s)| *o = *s as u32);
     }
 
     /// Coefficients in place of values modulo p in the order of the evaluation domain

@@ -1,5 +1,5 @@
 use crate::SecretKey;
-use omr_codec::{CodecError, Solver, Symbols, find_support};
+use omr_codec::{CodecError, Located, Solver, Symbols, find_support};
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
 use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
 use omr_protocol::{Digest, PackedCiphertext, Params};
@@ -213,26 +213,15 @@ impl<'a> Recipient<'a> {
         let powers: Vec<u32> = count.iter().chain(shifted.last()).copied().collect();
         let nodes = &self.params.nodes;
         let located = find_support(nodes, &powers, plan.bound()).map_err(inconsistent)?;
-        let mut indices = Vec::with_capacity(located.len());
-        for place in &located {
-            indices.push(
-                plan.message(group, place.batch, place.slot)
-                    .ok_or_else(|| {
-                        DecodeError::Inconsistent(format!(
-                            "a message past the end of the range: batch {}, slot {}",
-                            place.batch, place.slot
-                        ))
-                    })?,
-            );
-        }
+        let messages = self.messages(digest, group, &located)?;
         let Some(bytes) = plan.payload_bytes() else {
-            out.extend(indices.into_iter().map(|index| Retrieved {
+            out.extend(messages.into_iter().map(|(index, _)| Retrieved {
                 index,
                 payload: None,
             }));
             return Ok(());
         };
-        let x: Vec<u32> = located.iter().map(|place| place.node).collect();
+        let x: Vec<u32> = messages.iter().map(|&(_, node)| node).collect();
         let solver = Solver::new(nodes.field(), &x)?;
         let columns = sums[INDEX_SYMBOLS..]
             .iter()
@@ -240,7 +229,7 @@ impl<'a> Recipient<'a> {
             .collect::<Result<Vec<_>, _>>()
             .map_err(inconsistent)?;
         let code = Symbols::new(self.params.p().value() as u32, bytes)?;
-        for (k, index) in indices.into_iter().enumerate() {
+        for (k, (index, _)) in messages.into_iter().enumerate() {
             let symbols: Vec<u32> = columns.iter().map(|column| column[k]).collect();
             let (body, sum) = symbols.split_at(symbols.len() - CHECKSUM_SYMBOLS);
             let payload = code
@@ -255,6 +244,36 @@ impl<'a> Recipient<'a> {
             });
         }
         Ok(())
+    }
+
+    /// The messages in located slots with their nodes, in the order of the board.
+    ///
+    /// Errors: `Inconsistent` where no message is.
+    fn messages(
+        &self,
+        digest: &Digest,
+        group: usize,
+        located: &[Located],
+    ) -> Result<Vec<(u64, u32)>, DecodeError> {
+        let plan = &digest.header.plan;
+        let first = plan.group(group).start;
+        let mut messages = Vec::with_capacity(located.len());
+        // Sorted by batch: one placement serves all messages of a batch.
+        for of_batch in located.chunk_by(|a, b| a.batch == b.batch) {
+            let batch = of_batch[0].batch;
+            let placement = digest.header.placement(self.params, first + batch);
+            for place in of_batch {
+                let number = placement.messages()[place.slot] as usize;
+                let index = plan.message(group, batch, number).ok_or_else(|| {
+                    DecodeError::Inconsistent(format!(
+                        "a message past the end of the range: batch {batch}, message {number}"
+                    ))
+                })?;
+                messages.push((index, place.node));
+            }
+        }
+        messages.sort_unstable();
+        Ok(messages)
     }
 }
 

@@ -2,10 +2,9 @@
 //! coordinates: `s` is packed antiperiodically, so that row i of A meets the diagonals of row 0
 //! i baby steps further on.
 
-use crate::diagonals::ClueMatrix;
-use crate::{DetectorError, Progress};
+use crate::{ClueBatch, DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator};
-use omr_protocol::{Clue, DetectionKey, Params};
+use omr_protocol::{DetectionKey, Params};
 use omr_ring::{Basis, Buffer, Eval, Kernels, Poly, SlidingRows};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
@@ -112,58 +111,6 @@ impl BabySteps {
     }
 }
 
-/// The clues of one batch. A slot without a usable clue holds `a = 0, b = p/2`: impertinent.
-pub struct ClueBatch {
-    n: usize,
-    width: usize,
-    a: Vec<u32>,
-    b: Vec<Vec<u32>>,
-    unusable: usize,
-}
-
-impl ClueBatch {
-    /// Parses up to `slots` clues laid one after another; those that do not parse count as
-    /// impertinent.
-    pub fn new(params: &Params, bytes: &[u8], clue_bytes: usize) -> Self {
-        let (n, clue) = (params.slots(), &params.spec().clue);
-        let far = (params.p().value() / 2) as u32;
-        let mut batch = Self {
-            n,
-            width: clue.n,
-            a: vec![0; n * clue.n],
-            b: vec![vec![far; n]; clue.coordinates],
-            unusable: 0,
-        };
-        let parsed: Vec<Option<Clue>> = bytes
-            .par_chunks(clue_bytes)
-            .map(|bytes| Clue::from_bytes(params, bytes).ok())
-            .collect();
-        for (z, clue) in parsed.into_iter().enumerate() {
-            let Some(clue) = clue else {
-                batch.unusable += 1;
-                continue;
-            };
-            batch.a[z * batch.width..(z + 1) * batch.width].copy_from_slice(&clue.a);
-            for (row, b) in batch.b.iter_mut().zip(clue.b) {
-                row[z] = b;
-            }
-        }
-        batch
-    }
-
-    /// Clues that did not parse.
-    pub fn unusable(&self) -> usize {
-        self.unusable
-    }
-
-    fn matrix(&self) -> ClueMatrix<'_> {
-        ClueMatrix {
-            rows: &self.a,
-            width: self.width,
-        }
-    }
-}
-
 /// `b - A s` for both coordinates, at level 1.
 pub(crate) fn transform(
     ev: &Evaluator,
@@ -202,7 +149,7 @@ pub(crate) fn transform(
         high = low;
     }
     sums.into_iter()
-        .zip(&clues.b)
+        .zip(clues.b())
         .map(|(sum, b)| {
             let mut sum = ev.at_level(&sum, 1)?;
             ev.neg_assign(&mut sum);
@@ -221,9 +168,7 @@ fn giant_products(
     buffers: &mut [Buffers],
 ) -> Vec<Vec<Ciphertext>> {
     let basis = params.chain.basis(0);
-    let encoded: Vec<Vec<Vec<u32>>> = giants
-        .map(|giant| clues.matrix().diagonals(params, giant))
-        .collect();
+    let encoded: Vec<Vec<Vec<u32>>> = giants.map(|giant| clues.diagonals(params, giant)).collect();
     let coordinates = params.spec().clue.coordinates;
     let zero = || Rlwe::zero(&params.ring, basis);
     let mut out: Vec<Vec<Rlwe>> = encoded

@@ -12,33 +12,71 @@
 //! `theta^stride` run through all primitive 2 width-th roots, and the inverse transform that reads
 //! a coefficient cancels against the sum over t.
 
-use omr_protocol::DetectionKey;
-use omr_protocol::{DigestPlan, Params, SlotClasses};
-use omr_ring::{Modulus, Ring};
+use crate::pieces::Pieces;
+use omr_protocol::{DetectionKey, DigestPlan, Params, SlotClasses};
+use omr_ring::{AlignedVec, Modulus, Ring};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// The multiplied pertinency ciphertexts `V(g, u)` of one batch and round, in slot order.
 ///
-/// Row order: part (body, mask), limb, then term; term `(sign, i, u)` at
+/// Piece by piece, then part (body, mask), then term; term `(sign, i, u)` at
 /// `(sign * width/2 + i) * classes + u`.
 pub(crate) struct Codes {
-    pub(crate) terms: usize,
-    rows: Vec<Vec<u64>>,
+    terms: usize,
+    cut: Pieces,
+    words: AlignedVec,
 }
 
 impl Codes {
-    /// The row of one term.
-    pub(crate) fn row(&self, part: usize, limb: usize, limbs: usize, term: usize) -> &[u64] {
-        &self.rows[(part * limbs + limb) * self.terms + term]
+    fn new(params: &Params, terms: usize) -> Self {
+        let cut = Pieces::new(params);
+        let words = AlignedVec::zeroed(cut.count() * 2 * terms * cut.len());
+        Self { terms, cut, words }
+    }
+
+    /// How many there are.
+    pub(crate) fn terms(&self) -> usize {
+        self.terms
+    }
+
+    /// One piece of a run of terms.
+    pub(crate) fn rows(
+        &self,
+        piece: usize,
+        part: usize,
+        terms: Range<usize>,
+    ) -> impl Iterator<Item = &[u64]> {
+        let (start, len) = ((2 * piece + part) * self.terms, self.cut.len());
+        self.words[(start + terms.start) * len..(start + terms.end) * len].chunks(len)
+    }
+
+    /// Cuts terms into pieces: for each its number and its rows by part and limb.
+    fn set(&mut self, made: &[(usize, Vec<AlignedVec>)]) {
+        let (cut, terms) = (self.cut, self.terms);
+        let len = cut.len();
+        let limbs = made[0].1.len() / 2;
+        self.words
+            .par_chunks_mut(2 * terms * len)
+            .enumerate()
+            .for_each(|(index, piece)| {
+                let (limb, from) = cut.slot(index);
+                for (part, piece) in piece.chunks_mut(terms * len).enumerate() {
+                    for (term, rows) in made {
+                        let row = &rows[part * limbs + limb][from..from + len];
+                        piece[term * len..(term + 1) * len].copy_from_slice(row);
+                    }
+                }
+            });
     }
 }
 
 /// What all batches and rounds share.
 pub(crate) struct CodeTables {
     classes: SlotClasses,
-    inverse: Vec<u32>,
-    exponent: Vec<u32>,
+    /// `1 / i` modulo p, 0 for 0.
+    inverse: Vec<u64>,
 }
 
 /// One batch and round.
@@ -53,20 +91,14 @@ pub(crate) struct Round<'a> {
 impl CodeTables {
     pub(crate) fn new(params: &Params) -> Self {
         let p = params.p().value();
-        let mut inverse = vec![0u32; p as usize];
+        let mut inverse = vec![0; p as usize];
         inverse[1] = 1;
         for i in 2..p {
-            let rest = u64::from(inverse[(p % i) as usize]);
-            inverse[i as usize] = ((p - p / i) * rest % p) as u32;
+            inverse[i as usize] = (p - p / i) * inverse[(p % i) as usize] % p;
         }
-        let order = params.small_plain.order();
-        let exponent = (0..params.small.n())
-            .map(|s| order.exponent(s) as u32)
-            .collect();
         Self {
             classes: SlotClasses::new(params),
             inverse,
-            exponent,
         }
     }
 
@@ -85,9 +117,7 @@ impl CodeTables {
     ) -> Codes {
         let (ring, p) = (&params.small, params.p());
         let (classes, half) = (self.classes.classes(), round.plan.width() / 2);
-        let limbs = params.small_basis().len();
-        let terms = round.plan.width() * classes;
-        let mut rows: Vec<Vec<u64>> = vec![Vec::new(); 2 * limbs * terms];
+        let mut codes = Codes::new(params, round.plan.width() * classes);
         let weights: Vec<ClassWeights> = (0..classes)
             .into_par_iter()
             .map(|u| self.weights(params, round, u))
@@ -108,112 +138,173 @@ impl CodeTables {
             let tasks: Vec<(usize, usize)> = (0..2)
                 .flat_map(|sign| (0..classes).map(move |u| (sign, u)))
                 .collect();
-            let made: Vec<(usize, Vec<Vec<u64>>)> = tasks
+            let made: Vec<(usize, Vec<AlignedVec>)> = tasks
                 .into_par_iter()
-                .map(|(sign, u)| {
-                    let images = if sign == 0 { &turned } else { &swapped };
-                    let row = self.term(params, &weights[u], &theta, images, u, (sign, i));
-                    ((sign * half + i) * classes + u, row)
-                })
+                .map_init(
+                    || Scratch::new(params),
+                    |scratch, (sign, u)| {
+                        let images = if sign == 0 { &turned } else { &swapped };
+                        let rows = scratch.term(self, &weights[u], &theta, images, u, (sign, i));
+                        ((sign * half + i) * classes + u, rows)
+                    },
+                )
                 .collect();
-            for (term, parts) in made {
-                for (k, row) in parts.into_iter().enumerate() {
-                    rows[k * terms + term] = row;
-                }
-            }
+            codes.set(&made);
             advance(1);
         }
-        Codes { terms, rows }
+        codes
     }
 
-    /// `theta^stride` at each small slot.
-    fn theta(&self, params: &Params, stride: usize) -> Vec<u32> {
-        let order = 2 * params.small.n();
-        self.exponent
-            .iter()
-            .map(|&e| params.small_plain.root(e as usize * stride % order) as u32)
-            .collect()
+    /// `theta^stride` over the small evaluation domain.
+    fn theta(&self, params: &Params, stride: usize) -> Vec<u64> {
+        let (plain, n) = (&params.small_plain, params.small.n());
+        let mut theta = vec![0; n];
+        for (slot, &position) in plain.order().positions().iter().enumerate() {
+            let exponent = plain.order().exponent(slot) * stride % (2 * n);
+            theta[position as usize] = plain.root(exponent);
+        }
+        theta
     }
 
     fn weights(&self, params: &Params, round: &Round, u: usize) -> ClassWeights {
         let p = params.p();
-        let width = round.plan.width();
+        let width = round.plan.width() as u64;
         let per_slot = p.mul(round.unscale, round.plan.stride() as u64);
-        let nodes: Vec<u32> = self
-            .classes
-            .slots(u)
+        let slots = self.classes.slots(u);
+        let nodes: Vec<u64> = slots
             .iter()
-            .map(|&z| params.nodes.node(round.batch, z as usize))
+            .map(|&z| params.nodes.node(round.batch, z as usize).into())
             .collect();
-        let lead = nodes
-            .iter()
-            .map(|&x| p.mul(per_slot, p.pow(x.into(), round.first_exponent as u64)) as u32)
-            .collect();
-        let top = nodes
-            .iter()
-            .map(|&x| p.sub(p.neg(p.pow(x.into(), width as u64)), 1) as u32)
-            .collect();
+        let lead = |&x: &u64| p.mul(per_slot, p.pow(x, round.first_exponent as u64));
+        let lead: Vec<u64> = nodes.iter().map(lead).collect();
+        let top = |(&x, &lead): (&u64, &u64)| p.mul(lead, p.sub(p.neg(p.pow(x, width)), 1));
         ClassWeights {
+            top: nodes.iter().zip(&lead).map(top).collect(),
+            full: lead.iter().map(|&x| p.mul(x, width)).collect(),
             nodes,
-            lead,
-            top,
-            width: width as u64,
+        }
+    }
+}
+
+/// Rows of one class over the small slots; `x` is the node.
+struct ClassWeights {
+    nodes: Vec<u64>,
+    /// `lead (-x^width - 1)`.
+    top: Vec<u64>,
+    /// `lead width`.
+    full: Vec<u64>,
+}
+
+/// Rows that one term after another is made in.
+struct Scratch<'a> {
+    params: &'a Params,
+    value: AlignedVec,
+    step: AlignedVec,
+    row: AlignedVec,
+    below: Vec<u32>,
+    coeffs: Vec<u32>,
+    /// Constants by image and limb.
+    constants: Vec<AlignedVec>,
+}
+
+impl<'a> Scratch<'a> {
+    fn new(params: &'a Params) -> Self {
+        let n = params.small.n();
+        let rows = params.slots() / n * params.small_basis().len();
+        let row = || AlignedVec::zeroed(n);
+        Self {
+            params,
+            value: row(),
+            step: row(),
+            row: row(),
+            below: vec![0; n],
+            coeffs: vec![0; n],
+            constants: vec![row(); rows],
         }
     }
 
     /// One `V(g, u)`: rows by part and limb, in slot order.
     fn term(
-        &self,
-        params: &Params,
+        &mut self,
+        tables: &CodeTables,
         weights: &ClassWeights,
-        theta: &[u32],
+        theta: &[u64],
         images: &[Rlwe],
         u: usize,
         g: (usize, usize),
-    ) -> Vec<Vec<u64>> {
-        let (ring, p, n) = (&params.small, params.p(), params.small.n());
-        let roots = self.classes.roots(u);
-        let mut value = vec![0u32; n];
-        let mut step = vec![0u32; n];
-        for slot in 0..n {
-            let from = image_slot(slot, n, g);
-            value[slot] = weights.sum(p, &self.inverse, from, theta[slot]);
-            step[slot] = roots[from];
+    ) -> Vec<AlignedVec> {
+        self.sums(tables, weights, theta, g);
+        image(self.params, tables.classes.roots(u), g, &mut self.step);
+        self.encode(images.len());
+        self.products(images)
+    }
+
+    /// `lead * sum_t (theta x)^t` over t < width in every slot: geometric, and `theta^width = -1`.
+    fn sums(
+        &mut self,
+        tables: &CodeTables,
+        weights: &ClassWeights,
+        theta: &[u64],
+        g: (usize, usize),
+    ) {
+        let (params, p) = (self.params, self.params.p());
+        let kernels = params.small.kernels();
+        image(params, &weights.nodes, g, &mut self.row);
+        kernels.mul_assign(p, &mut self.row, theta);
+        for (below, &ratio) in self.below.iter_mut().zip(&*self.row) {
+            *below = p.sub(ratio, 1) as u32;
         }
-        let basis = params.small_basis();
-        let mut scratch = vec![0u64; n];
-        let mut coeffs = vec![0u32; n];
-        let mut constants = Vec::with_capacity(images.len());
-        for j in 0..images.len() {
-            if j > 0 {
-                for (v, &w) in value.iter_mut().zip(&step) {
-                    *v = p.mul((*v).into(), w.into()) as u32;
-                }
+        kernels.gather(&mut self.row, &tables.inverse, &self.below);
+        image(params, &weights.top, g, &mut self.value);
+        kernels.mul_assign(p, &mut self.value, &self.row);
+        if self.below.contains(&0) {
+            // A ratio of 1: all terms are alike.
+            image(params, &weights.full, g, &mut self.row);
+            let each = self.value.iter_mut().zip(&*self.row).zip(&self.below);
+            for ((value, &full), _) in each.filter(|(_, below)| **below == 0) {
+                *value = full;
             }
-            params
-                .small_plain
-                .encode_into(&value, &mut scratch, &mut coeffs);
-            constants.push(ring.lift_plain(&coeffs, p.value() as u32, &basis));
         }
-        let mut out = Vec::with_capacity(2 * basis.len());
+    }
+
+    fn encode(&mut self, images: usize) {
+        let (ring, p) = (&self.params.small, self.params.p());
+        let limbs = self.params.small_basis().len();
+        for j in 0..images {
+            if j > 0 {
+                ring.kernels().mul_assign(p, &mut self.value, &self.step);
+            }
+            self.row.copy_from_slice(&self.value);
+            self.params
+                .small_plain
+                .interpolate_into(&mut self.row, &mut self.coeffs);
+            let rows = &mut self.constants[j * limbs..(j + 1) * limbs];
+            for (limb, row) in rows.iter_mut().enumerate() {
+                let p = p.value() as u32;
+                ring.kernels()
+                    .lift_centered(ring.modulus(limb), row, &self.coeffs, p);
+                ring.kernels().ntt_forward(ring.table(limb), row);
+            }
+        }
+    }
+
+    fn products(&mut self, images: &[Rlwe]) -> Vec<AlignedVec> {
+        let ring = &self.params.small;
+        let limbs = self.params.small_basis().len();
+        let positions = self.params.small_plain.order().positions();
+        let mut out = Vec::with_capacity(2 * limbs);
         for part in 0..2 {
-            for limb in 0..basis.len() {
+            for limb in 0..limbs {
                 let factors: Vec<&[u64]> = images
                     .iter()
-                    .map(|ct| {
-                        if part == 0 {
-                            ct.c0.row(limb)
-                        } else {
-                            ct.c1.row(limb)
-                        }
-                    })
+                    .map(|ct| [&ct.c0, &ct.c1][part].row(limb))
                     .collect();
-                let plain: Vec<&[u64]> = constants.iter().map(|c| c.row(limb)).collect();
-                ring.kernels()
-                    .dot(ring.modulus(limb), &mut scratch, &plain, &factors);
-                let order = params.small_plain.order().positions();
-                let mut row = vec![0; n];
-                ring.kernels().gather(&mut row, &scratch, order);
+                let constants = self.constants.iter().skip(limb).step_by(limbs);
+                let constants: Vec<&[u64]> = constants.map(|row| &row[..]).collect();
+                let m = ring.modulus(limb);
+                ring.kernels().dot(m, &mut self.row, &constants, &factors);
+                let mut row = AlignedVec::zeroed(ring.n());
+                ring.kernels().gather(&mut row, &self.row, positions);
                 out.push(row);
             }
         }
@@ -221,31 +312,20 @@ impl CodeTables {
     }
 }
 
-/// The small slot that `sigma_g`, `g = (-1)^sign 5^i`, reads from.
-fn image_slot(slot: usize, n: usize, (sign, i): (usize, usize)) -> usize {
-    let half = n / 2;
-    let (row, column) = (slot / half, slot % half);
-    (row ^ sign) * half + (column + i) % half
-}
-
-struct ClassWeights {
-    nodes: Vec<u32>,
-    lead: Vec<u32>,
-    top: Vec<u32>,
-    width: u64,
-}
-
-impl ClassWeights {
-    /// `lead * sum_t (theta x)^t` over t < width: geometric, and `theta^width = -1`.
-    fn sum(&self, p: &Modulus, inverse: &[u32], slot: usize, theta: u32) -> u32 {
-        let ratio = p.mul(theta.into(), self.nodes[slot].into());
-        let lead = u64::from(self.lead[slot]);
-        match ratio {
-            1 => p.mul(lead, self.width) as u32,
-            _ => {
-                let below = inverse[p.sub(ratio, 1) as usize];
-                p.mul(lead, p.mul(self.top[slot].into(), below.into())) as u32
-            }
+/// The image under `sigma_g`, `g = (-1)^sign 5^i`, of values by slot, over the evaluation domain.
+fn image<T: Copy + Into<u64>>(
+    params: &Params,
+    values: &[T],
+    (sign, i): (usize, usize),
+    out: &mut [u64],
+) {
+    let half = values.len() / 2;
+    let positions = params.small_plain.order().positions().chunks(half);
+    for (row, positions) in positions.enumerate() {
+        let from = &values[(row ^ sign) * half..][..half];
+        let turned = from[i..].iter().chain(&from[..i]);
+        for (&position, &value) in positions.iter().zip(turned) {
+            out[position as usize] = value.into();
         }
     }
 }

@@ -1,108 +1,101 @@
 //! Compression: products of payload plaintexts with the codes, summed over batches, then packed.
 
 use crate::codes::{Codes, turn};
-use crate::payload::SymbolWindow;
+use crate::payload::{Plaintexts, SymbolWindow};
+use crate::pieces::Pieces;
 use omr_bgv::GaloisKey;
 use omr_protocol::detection_key::merge_levels;
 use omr_protocol::{DetectionKey, DigestPlan, Params, SlotClasses};
-use omr_ring::{Coeff, Eval, Poly, Ring};
+use omr_ring::{AlignedVec, Coeff, Eval, Poly, Ring};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Slots of a piece: the codes of a piece, both parts, stay in the second-level cache.
-const PIECE: usize = 64;
+/// Products added at a time: the codes of a piece, both parts, stay in the first-level cache while
+/// all symbols pass.
+const TERMS: usize = 32;
+
+/// Symbols encoded at a time: what a piece reads of them stays in the second-level cache.
+const SYMBOLS: usize = 64;
 
 /// The sums of one ciphertext's symbols, in slot order.
 ///
-/// Piece by piece (limb, slot row, part of the row), then symbol, then body and mask.
+/// Piece by piece, then symbol, then body and mask.
 pub(crate) struct Sums {
-    pieces: Vec<Vec<u64>>,
+    pieces: Vec<AlignedVec>,
+    cut: Pieces,
     symbols: usize,
-    piece: usize,
+}
+
+/// Where the products of one batch come from.
+#[derive(Clone, Copy)]
+pub(crate) struct Batch<'a> {
+    pub(crate) params: &'a Params,
+    pub(crate) classes: &'a SlotClasses,
+    pub(crate) codes: &'a Codes,
+    pub(crate) window: &'a SymbolWindow,
 }
 
 impl Sums {
     pub(crate) fn new(params: &Params, symbols: usize) -> Self {
-        let half = params.small.n() / 2;
-        let piece = PIECE.min(half);
-        let count = params.small_basis().len() * params.small.n() / piece;
+        let cut = Pieces::new(params);
         Self {
-            pieces: vec![vec![0; symbols * 2 * piece]; count],
+            pieces: vec![AlignedVec::zeroed(symbols * 2 * cut.len()); cut.count()],
+            cut,
             symbols,
-            piece,
         }
+    }
+
+    /// Room for the plaintexts of [`Sums::add_batch`].
+    pub(crate) fn plaintexts(
+        params: &Params,
+        classes: &SlotClasses,
+        plan: &DigestPlan,
+    ) -> Plaintexts {
+        let together = SYMBOLS.min(plan.stride()).min(plan.symbols());
+        Plaintexts::new(params, classes, together, plan.width() / 2)
     }
 
     /// Adds `sum_(g,u) sigma_g(L_u) V(g, u)` of one batch for each symbol of `range`.
     pub(crate) fn add_batch(
         &mut self,
-        params: &Params,
-        plan: &DigestPlan,
-        classes: &SlotClasses,
-        codes: &Codes,
-        window: &SymbolWindow,
+        batch: Batch,
+        plaintexts: &mut Plaintexts,
         range: Range<usize>,
     ) {
-        let pad = plan.width() / 2;
-        let plaintexts: Vec<Vec<Vec<u64>>> = range
-            .into_par_iter()
-            .map(|symbol| window.plaintexts(params, classes, symbol, pad))
-            .collect();
-        let half = params.small.n() / 2;
-        let limbs = params.small_basis().len();
-        let per_row = half / self.piece;
-        let piece = self.piece;
-        self.pieces
-            .par_iter_mut()
-            .enumerate()
-            .for_each(|(index, out)| {
-                let (limb, rest) = (index / (2 * per_row), index % (2 * per_row));
-                let (row, start) = (rest / per_row, rest % per_row * piece);
-                let at = row * half + start;
-                let m = params.small.modulus(limb);
-                let codes_of = |part: usize| -> Vec<&[u64]> {
-                    (0..codes.terms)
-                        .map(|term| &codes.row(part, limb, limbs, term)[at..at + piece])
-                        .collect()
-                };
-                let code_rows = [codes_of(0), codes_of(1)];
-                let mut product = vec![0u64; piece];
-                for (symbol, out) in plaintexts.iter().zip(out.chunks_mut(2 * piece)) {
-                    let mut plain: Vec<&[u64]> = Vec::with_capacity(codes.terms);
-                    for sign in 0..2 {
-                        for i in 0..pad {
-                            let from = (row ^ sign) * (half + pad) + start + i;
-                            plain
-                                .extend((0..classes.classes()).map(|class| {
-                                    &symbol[class * limbs + limb][from..from + piece]
-                                }));
-                        }
-                    }
-                    for (rows, out) in code_rows.iter().zip(out.chunks_mut(piece)) {
-                        params.small.kernels().dot(m, &mut product, &plain, rows);
-                        params.small.kernels().add_assign(m, out, &product);
-                    }
-                }
-            });
+        let size = 2 * self.cut.len();
+        let together = plaintexts.room();
+        for start in range.clone().step_by(together) {
+            let some = start..(start + together).min(range.end);
+            plaintexts.encode(batch.params, batch.window, some.clone());
+            let plaintexts = &*plaintexts;
+            let cut = self.cut;
+            let (from, to) = (some.start - range.start, some.end - range.start);
+            self.pieces
+                .par_iter_mut()
+                .enumerate()
+                .for_each(|(index, sums)| {
+                    let sums = &mut sums[from * size..to * size];
+                    add_piece(batch, plaintexts, cut, index, sums);
+                });
+        }
     }
 
     /// One ciphertext a symbol.
     fn ciphertexts(self, params: &Params) -> Vec<Rlwe> {
-        let n = params.small.n();
         let basis = params.small_basis();
         let positions = params.small_plain.order().positions();
-        let per_limb = n / self.piece;
+        let len = self.cut.len();
         (0..self.symbols)
             .into_par_iter()
             .map(|symbol| {
                 let part = |part: usize| -> Poly<Eval> {
                     let mut poly = Poly::zero(&params.small, &basis);
                     for (index, piece) in self.pieces.iter().enumerate() {
-                        let (limb, start) = (index / per_limb, index % per_limb * self.piece);
-                        let from = (2 * symbol + part) * self.piece;
+                        let (limb, start) = self.cut.slot(index);
+                        let from = (2 * symbol + part) * len;
                         let row = poly.row_mut(limb);
-                        for (i, &x) in piece[from..from + self.piece].iter().enumerate() {
+                        for (i, &x) in piece[from..from + len].iter().enumerate() {
                             row[positions[start + i] as usize] = x;
                         }
                     }
@@ -127,6 +120,33 @@ impl Sums {
             first_level: plan.width().trailing_zeros() + 1,
         };
         merger.merge(parts).expect("at least one symbol")
+    }
+}
+
+/// One piece of all symbols encoded. `sums`: symbol by symbol, body and mask.
+fn add_piece(batch: Batch, plaintexts: &Plaintexts, cut: Pieces, index: usize, sums: &mut [u64]) {
+    let (limb, row, start) = cut.locate(index);
+    let (ring, classes, len) = (&batch.params.small, batch.classes.classes(), cut.len());
+    let (kernels, m) = (ring.kernels(), ring.modulus(limb));
+    let codes = batch.codes;
+    let per_sign = codes.terms() / 2;
+    let mut product = AlignedVec::zeroed(len);
+    let mut plain: Vec<&[u64]> = Vec::with_capacity(TERMS);
+    for first in (0..codes.terms()).step_by(TERMS) {
+        let terms = first..(first + TERMS).min(codes.terms());
+        let rows = [0, 1].map(|part| codes.rows(index, part, terms.clone()).collect::<Vec<_>>());
+        for (symbol, sums) in sums.chunks_mut(2 * len).enumerate() {
+            plain.clear();
+            plain.extend(terms.clone().map(|term| {
+                let (sign, i) = (term / per_sign, term % per_sign / classes);
+                let place = (term % classes, limb, row ^ sign);
+                plaintexts.read(symbol, place, start + i, len)
+            }));
+            for (rows, sum) in rows.iter().zip(sums.chunks_mut(len)) {
+                kernels.dot(m, &mut product, &plain, rows);
+                kernels.add_assign(m, sum, &product);
+            }
+        }
     }
 }
 

@@ -1,11 +1,13 @@
-use crate::affine::{self, BabySteps, ClueBatch};
+use crate::affine::{self, BabySteps};
+use crate::clues::ClueBatch;
 use crate::codes::{CodeTables, Codes, Round};
-use crate::compress::Sums;
+use crate::compress::{Batch, Sums};
 use crate::payload::{MESSAGES_TOGETHER, SymbolWindow};
 use crate::{DetectorError, Progress, Stages, finish, range};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::{
-    DetectionKey, Digest, DigestHeader, DigestPlan, PackedCiphertext, Params, Sealing,
+    DetectionKey, Digest, DigestHeader, DigestPlan, PackedCiphertext, Params, Placement,
+    SEED_BYTES, Sealing,
 };
 use omr_rlwe::{Descent, Rlwe};
 use std::ops::Range;
@@ -52,6 +54,7 @@ pub struct Output {
 struct Run<'a> {
     source: &'a mut dyn MessageSource,
     plan: &'a DigestPlan,
+    seed: [u8; SEED_BYTES],
     progress: &'a dyn Progress,
     stages: Stages,
     unusable: usize,
@@ -80,7 +83,8 @@ impl Detector {
         }
     }
 
-    /// The digest of the plan's messages.
+    /// The digest of the plan's messages. `seed` decides where they lie; it must be random, and
+    /// drawn after the messages were posted: see SECURITY.md.
     ///
     /// Errors: the source's.
     pub fn digest(
@@ -89,11 +93,13 @@ impl Detector {
         plan: &DigestPlan,
         board_id: [u8; 16],
         sealing: Sealing,
+        seed: [u8; SEED_BYTES],
         progress: &dyn Progress,
     ) -> Result<Output, DetectorError> {
         let mut run = Run {
             source,
             plan,
+            seed,
             progress,
             stages: Stages::default(),
             unusable: 0,
@@ -115,6 +121,7 @@ impl Detector {
             board_id,
             sealing,
             plan: plan.clone(),
+            seed,
         };
         let digest = Digest {
             header,
@@ -173,9 +180,11 @@ impl Detector {
             clue_bytes * (range.end - range.start) as usize,
             clues.len(),
         )?;
-        let batch = run
-            .stages
-            .time("clues", || ClueBatch::new(params, &clues, clue_bytes));
+        let seed = &run.seed;
+        let batch = run.stages.time("clues", || {
+            let placement = Placement::new(seed, batch, params.slots());
+            ClueBatch::new(params, &placement, &clues, clue_bytes)
+        });
         drop(clues);
         run.unusable += batch.unusable();
         let progress = run.progress;
@@ -267,12 +276,19 @@ impl Detector {
             .collect();
         run.progress
             .stage("payloads", (codes.len() * window.len()) as u64);
+        let classes = self.tables.classes();
+        let mut plaintexts = Sums::plaintexts(params, classes, plan);
         for (i, (batch, codes)) in plan.group(group).zip(codes).enumerate() {
             let values = self.symbols(run, batch, i, symbols.clone())?;
+            let batch = Batch {
+                params,
+                classes,
+                codes,
+                window: &values,
+            };
             for (ct, sums) in window.clone().zip(&mut sums) {
                 run.stages.time("payloads", || {
-                    let range = plan.symbols_of(ct);
-                    sums.add_batch(params, plan, self.tables.classes(), codes, &values, range);
+                    sums.add_batch(batch, &mut plaintexts, plan.symbols_of(ct));
                 });
                 run.progress.advance(1);
             }
@@ -298,9 +314,16 @@ impl Detector {
         symbols: Range<usize>,
     ) -> Result<SymbolWindow, DetectorError> {
         let params = &self.params;
-        let stages = &mut run.stages;
+        let (stages, seed) = (&mut run.stages, &run.seed);
         let mut window = stages.time("payloads", || {
-            SymbolWindow::new(params, batch_in_group, symbols)
+            let placement = Placement::new(seed, batch, params.slots());
+            SymbolWindow::new(
+                params,
+                self.tables.classes(),
+                batch_in_group,
+                &placement,
+                symbols,
+            )
         });
         let Some(bytes) = run.plan.payload_bytes() else {
             return Ok(window);
@@ -316,9 +339,9 @@ impl Detector {
                 bytes * (piece.end - piece.start) as usize,
                 payloads.len(),
             )?;
-            let slot = (start - messages.start) as usize;
+            let first = (start - messages.start) as usize;
             stages.time("payloads", || {
-                window.fill(params, bytes, (start, slot), &payloads)
+                window.fill(params, bytes, (start, first), &payloads)
             })?;
         }
         Ok(window)

@@ -5,17 +5,19 @@
 #![forbid(unsafe_code)]
 
 mod affine;
+mod clues;
 mod codes;
 mod compress;
 mod detector;
-mod diagonals;
 mod error;
 mod finish;
 mod payload;
+mod pieces;
 mod progress;
 mod range;
 
-pub use affine::{BabySteps, ClueBatch};
+pub use affine::BabySteps;
+pub use clues::ClueBatch;
 pub use detector::{Detector, MessageSource, Output};
 pub use error::DetectorError;
 pub use progress::{Progress, Quiet, Stages};

@@ -3,23 +3,36 @@
 use crate::DetectorError;
 use omr_codec::Symbols;
 use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
-use omr_protocol::{Params, SlotClasses};
+use omr_protocol::{Params, Placement, SlotClasses};
+use omr_ring::AlignedVec;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A window of symbols of one batch: symbol by symbol, slot by slot.
+/// A window of symbols of one batch: symbol by symbol, message by message. Slots read through the
+/// placement, so that messages are written where their neighbours are.
 pub(crate) struct SymbolWindow {
     symbols: Range<usize>,
     slots: usize,
+    /// For each class, in the order of the small evaluation domain: the message that lies there.
+    order: Vec<u32>,
     values: Vec<u32>,
 }
 
-/// Messages whose symbols are made together, so that writes stay near each other.
+/// Messages whose symbols are made together.
 pub(crate) const MESSAGES_TOGETHER: usize = 256;
+
+/// Messages whose symbols are turned from rows to columns at a time: one cache line of a column.
+const LINE: usize = 16;
 
 impl SymbolWindow {
     /// The index symbols among `symbols`; those of payloads wait for [`SymbolWindow::fill`].
-    pub(crate) fn new(params: &Params, batch_in_group: usize, symbols: Range<usize>) -> Self {
+    pub(crate) fn new(
+        params: &Params,
+        classes: &SlotClasses,
+        batch_in_group: usize,
+        placement: &Placement,
+        symbols: Range<usize>,
+    ) -> Self {
         let slots = params.slots();
         let mut values = vec![0u32; symbols.len() * slots];
         for (row, symbol) in values
@@ -27,10 +40,10 @@ impl SymbolWindow {
             .zip(symbols.clone())
             .take(INDEX_SYMBOLS)
         {
-            for (slot, value) in row.iter_mut().enumerate() {
+            for (&slot, value) in placement.slots().iter().zip(row) {
                 match symbol {
                     0 => *value = 1,
-                    1 => *value = params.nodes.node(batch_in_group, slot),
+                    1 => *value = params.nodes.node(batch_in_group, slot as usize),
                     _ => {}
                 }
             }
@@ -38,19 +51,21 @@ impl SymbolWindow {
         Self {
             symbols,
             slots,
+            order: order(params, classes, placement),
             values,
         }
     }
 
     /// Takes the payloads of `bytes` bytes each that lie one after another in `payloads`, the
-    /// first one that of message `message`, at slot `slot` (a multiple of [`MESSAGES_TOGETHER`]).
+    /// first one that of message `message`, number `first` of the batch (a multiple of
+    /// [`MESSAGES_TOGETHER`]).
     ///
     /// Errors: a payload size that the code does not take.
     pub(crate) fn fill(
         &mut self,
         params: &Params,
         bytes: usize,
-        (message, slot): (u64, usize),
+        (message, first): (u64, usize),
         payloads: &[u8],
     ) -> Result<(), DetectorError> {
         let p = params.p().value();
@@ -65,82 +80,160 @@ impl SymbolWindow {
         }
         let skip = low - INDEX_SYMBOLS;
         let body = (low - self.symbols.start) * self.slots;
-        let mut rows: Vec<_> = self.values[body..]
+        let mut columns: Vec<_> = self.values[body..]
             .chunks_mut(self.slots)
             .take(high - low)
-            .map(|row| row[slot..].chunks_mut(MESSAGES_TOGETHER))
+            .map(|column| column[first..].chunks_mut(MESSAGES_TOGETHER))
             .collect();
         let mut tasks = Vec::new();
         for chunk in payloads.chunks(MESSAGES_TOGETHER * bytes) {
-            let parts: Vec<&mut [u32]> = rows.iter_mut().filter_map(Iterator::next).collect();
-            tasks.push((
-                message + (tasks.len() * MESSAGES_TOGETHER) as u64,
-                chunk,
-                parts,
-            ));
+            let parts: Vec<&mut [u32]> = columns.iter_mut().filter_map(Iterator::next).collect();
+            let first = message + (tasks.len() * MESSAGES_TOGETHER) as u64;
+            tasks.push((first, chunk, parts));
         }
-        let with_checksum = high > INDEX_SYMBOLS + code.count();
+        let coder = Coder {
+            code,
+            with_checksum: high > all - CHECKSUM_SYMBOLS,
+            p,
+        };
         tasks
             .into_par_iter()
-            .try_for_each(|(first, chunk, mut parts)| {
-                let mut symbols = vec![0u32; code.count() + CHECKSUM_SYMBOLS];
-                for (i, payload) in chunk.chunks_exact(bytes).enumerate() {
-                    code.pack(payload, &mut symbols[..code.count()])?;
-                    if with_checksum {
-                        symbols[code.count()..].copy_from_slice(&checksum(
-                            first + i as u64,
-                            payload,
-                            p,
-                        ));
-                    }
-                    for (part, &value) in parts.iter_mut().zip(&symbols[skip..]) {
-                        part[i] = value;
-                    }
-                }
-                Ok(())
-            })
+            .try_for_each(|(first, chunk, mut parts)| coder.columns(first, chunk, skip, &mut parts))
     }
 
-    fn row(&self, symbol: usize) -> &[u32] {
+    fn column(&self, symbol: usize) -> &[u32] {
         let i = symbol - self.symbols.start;
         &self.values[i * self.slots..(i + 1) * self.slots]
     }
+}
 
-    /// The encoded plaintexts of a symbol, by class and limb, in slot order, each slot row followed
-    /// by its own beginning, so that a rotation of up to `pad` slots is a shifted read.
-    pub(crate) fn plaintexts(
+/// For each class, in the order of the small evaluation domain: the message that lies there.
+fn order(params: &Params, classes: &SlotClasses, placement: &Placement) -> Vec<u32> {
+    let n = params.small.n();
+    let mut order = vec![0; classes.classes() * n];
+    for (class, order) in order.chunks_mut(n).enumerate() {
+        let positions = params.small_plain.order().positions();
+        for (&position, &slot) in positions.iter().zip(classes.slots(class)) {
+            order[position as usize] = placement.messages()[slot as usize];
+        }
+    }
+    order
+}
+
+/// Payloads to symbols.
+struct Coder {
+    code: Symbols,
+    with_checksum: bool,
+    p: u64,
+}
+
+impl Coder {
+    /// Writes the symbols from `skip` on of messages `first`, `first + 1`, ...: one column a symbol.
+    fn columns(
         &self,
-        params: &Params,
-        classes: &SlotClasses,
-        symbol: usize,
-        pad: usize,
-    ) -> Vec<Vec<u64>> {
-        let (ring, plain, n) = (&params.small, &params.small_plain, params.small.n());
-        let basis = params.small_basis();
-        let half = n / 2;
-        let (mut slots, mut coeffs) = (vec![0u32; n], vec![0u32; n]);
-        let (mut scratch, mut row) = (vec![0u64; n], vec![0u64; n]);
-        let mut out = Vec::with_capacity(classes.classes() * basis.len());
-        for class in 0..classes.classes() {
-            for (slot, &z) in slots.iter_mut().zip(classes.slots(class)) {
-                *slot = self.row(symbol)[z as usize];
+        first: u64,
+        payloads: &[u8],
+        skip: usize,
+        columns: &mut [&mut [u32]],
+    ) -> Result<(), DetectorError> {
+        let bytes = self.code.payload_bytes();
+        let count = self.code.count() + CHECKSUM_SYMBOLS;
+        let mut rows = vec![0u32; LINE * count];
+        for (line, payloads) in payloads.chunks(LINE * bytes).enumerate() {
+            let start = line * LINE;
+            let messages = payloads.len() / bytes;
+            let each = payloads.chunks_exact(bytes).zip(rows.chunks_mut(count));
+            for (i, (payload, row)) in each.enumerate() {
+                self.symbols(first + (start + i) as u64, payload, row)?;
             }
-            plain.encode_into(&slots, &mut scratch, &mut coeffs);
-            for limb in 0..basis.len() {
-                let m = ring.modulus(limb);
-                ring.kernels()
-                    .lift_centered(m, &mut row, &coeffs, params.p().value() as u32);
-                ring.kernels().ntt_forward(ring.table(limb), &mut row);
-                let mut padded = vec![0u64; 2 * (half + pad)];
-                ring.kernels()
-                    .gather(&mut scratch, &row, plain.order().positions());
-                for (target, source) in padded.chunks_mut(half + pad).zip(scratch.chunks(half)) {
-                    target[..half].copy_from_slice(source);
-                    target[half..].copy_from_slice(&source[..pad]);
+            for (symbol, column) in columns.iter_mut().enumerate() {
+                for (i, value) in column[start..start + messages].iter_mut().enumerate() {
+                    *value = rows[i * count + skip + symbol];
                 }
-                out.push(padded);
             }
         }
-        out
+        Ok(())
+    }
+
+    fn symbols(&self, message: u64, payload: &[u8], row: &mut [u32]) -> Result<(), DetectorError> {
+        let (body, sum) = row.split_at_mut(self.code.count());
+        self.code.pack(payload, body)?;
+        if self.with_checksum {
+            sum.copy_from_slice(&checksum(message, payload, self.p));
+        }
+        Ok(())
+    }
+}
+
+/// The encoded plaintexts of some symbols, in slot order, each slot row followed by its own
+/// beginning, so that a rotation of up to `pad` slots is a shifted read. Kept and overwritten:
+/// fresh pages are dear.
+pub(crate) struct Plaintexts {
+    /// For each symbol: by class, limb and slot row.
+    symbols: Vec<AlignedVec>,
+    limbs: usize,
+    half: usize,
+    pad: usize,
+}
+
+impl Plaintexts {
+    /// Room for `count` symbols.
+    pub(crate) fn new(params: &Params, classes: &SlotClasses, count: usize, pad: usize) -> Self {
+        let (half, limbs) = (params.small.n() / 2, params.small_basis().len());
+        let words = classes.classes() * limbs * 2 * (half + pad);
+        Self {
+            symbols: vec![AlignedVec::zeroed(words); count],
+            limbs,
+            half,
+            pad,
+        }
+    }
+
+    /// How many symbols there is room for.
+    pub(crate) fn room(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// Encodes the symbols of `range`, as many as there is room for or fewer.
+    pub(crate) fn encode(&mut self, params: &Params, window: &SymbolWindow, range: Range<usize>) {
+        let (n, half, pad) = (params.small.n(), self.half, self.pad);
+        let scratch = || (AlignedVec::zeroed(n), AlignedVec::zeroed(n), vec![0u32; n]);
+        self.symbols.par_iter_mut().zip(range).for_each_init(
+            scratch,
+            |(values, row, coeffs), (out, symbol)| {
+                let (ring, plain) = (&params.small, &params.small_plain);
+                let column = window.column(symbol);
+                let of_class = 2 * self.limbs * (half + pad);
+                for (order, out) in window.order.chunks(n).zip(out.chunks_mut(of_class)) {
+                    for (value, &message) in values.iter_mut().zip(order) {
+                        *value = column[message as usize].into();
+                    }
+                    plain.interpolate_into(values, coeffs);
+                    for (limb, out) in out.chunks_mut(2 * (half + pad)).enumerate() {
+                        let p = params.p().value() as u32;
+                        ring.kernels()
+                            .lift_centered(ring.modulus(limb), row, coeffs, p);
+                        ring.kernels().ntt_forward(ring.table(limb), row);
+                        let positions = plain.order().positions().chunks(half);
+                        for (out, positions) in out.chunks_mut(half + pad).zip(positions) {
+                            ring.kernels().gather(&mut out[..half], row, positions);
+                            out.copy_within(..pad, half);
+                        }
+                    }
+                }
+            },
+        );
+    }
+
+    /// `len` slots of symbol `index` of those encoded, from column `from` of a slot row on.
+    pub(crate) fn read(
+        &self,
+        index: usize,
+        (class, limb, row): (usize, usize, usize),
+        from: usize,
+        len: usize,
+    ) -> &[u64] {
+        let start = ((class * self.limbs + limb) * 2 + row) * (self.half + self.pad) + from;
+        &self.symbols[index][start..start + len]
     }
 }

@@ -1,7 +1,7 @@
 //! Clues and clue keys (private signaling; SophOMR, section 3.1).
 
 use crate::Params;
-use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
+use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits_u32};
 use omr_ring::{Xof, uniform_residues};
 
 /// Kinds of clue; the number stands first on the wire.
@@ -84,14 +84,22 @@ fn residue_bits(params: &Params) -> u32 {
     params.p().bits()
 }
 
-fn read_residues(params: &Params, bytes: &[u8], count: usize) -> Result<Vec<u32>, ClueError> {
-    let mut words = vec![0; count];
-    unpack_bits(bytes, residue_bits(params), &mut words)?;
+/// Unpacks residues modulo p.
+///
+/// Errors: `Frame` (length, padding), `Coordinate`.
+fn read_residues(params: &Params, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
+    unpack_bits_u32(bytes, residue_bits(params), out)?;
     let modulus = params.p().value();
-    match words.iter().find(|&&x| x >= modulus) {
-        Some(&found) => Err(ClueError::Coordinate { modulus, found }),
-        None => Ok(words.into_iter().map(|x| x as u32).collect()),
+    // The search for the first offender leaves early and so is slow: only when there is one.
+    let largest = out.iter().copied().fold(0, u32::max);
+    if u64::from(largest) < modulus {
+        return Ok(());
     }
+    let first = out.iter().map(|&x| u64::from(x)).find(|&x| x >= modulus);
+    Err(ClueError::Coordinate {
+        modulus,
+        found: first.unwrap_or(u64::from(largest)),
+    })
 }
 
 fn write_residues<'a>(params: &Params, residues: impl Iterator<Item = &'a u32>, out: &mut Vec<u8>) {
@@ -118,26 +126,10 @@ impl Clue {
     ///
     /// Errors: `Length`, `Kind`, `Params`, `Coordinate`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, ClueError> {
-        if let Some(&found) = bytes.first().filter(|&&kind| kind != PLAIN) {
-            return Err(ClueError::Kind { found });
-        }
-        if bytes.len() >= 5 && bytes[1..5] != params.tag() {
-            let found = bytes[1..5].try_into().expect("four bytes");
-            return Err(ClueError::Params {
-                expected: params.name(),
-                found,
-            });
-        }
-        let expected = Self::bytes(params);
-        if bytes.len() != expected {
-            return Err(ClueError::Length {
-                expected,
-                found: bytes.len(),
-            });
-        }
-        let spec = &params.spec().clue;
-        let mut a = read_residues(params, &bytes[5..], spec.n + spec.coordinates)?;
-        let b = a.split_off(spec.n);
+        let parser = ClueParser::new(params);
+        let mut a = vec![0; parser.residues()];
+        parser.parse_into(bytes, &mut a)?;
+        let b = a.split_off(params.spec().clue.n);
         Ok(Self { a, b })
     }
 
@@ -160,6 +152,55 @@ impl Clue {
             true => Err(ClueError::Short { norm, least }),
             false => Ok(()),
         }
+    }
+}
+
+/// Reads clues of one parameter set, without allocation.
+pub struct ClueParser<'a> {
+    params: &'a Params,
+    tag: [u8; 4],
+    bytes: usize,
+}
+
+impl<'a> ClueParser<'a> {
+    /// A parser of plain clues of this set.
+    pub fn new(params: &'a Params) -> Self {
+        Self {
+            params,
+            tag: params.tag(),
+            bytes: Clue::bytes(params),
+        }
+    }
+
+    /// Residues of a clue: a, then b.
+    pub fn residues(&self) -> usize {
+        self.params.spec().clue.n + self.params.spec().clue.coordinates
+    }
+
+    /// Checks a clue and unpacks a, then b, into `out`, whose content is undefined after an error.
+    ///
+    /// Shape:  [`ClueParser::residues`] words.   Range: out `[0, p)`.
+    /// Errors: `Length`, `Kind`, `Params`, `Coordinate`.   Panics: on a wrong length of `out`.
+    pub fn parse_into(&self, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
+        assert_eq!(out.len(), self.residues(), "one word a residue");
+        if let Some(&found) = bytes.first().filter(|&&kind| kind != PLAIN) {
+            return Err(ClueError::Kind { found });
+        }
+        if let Some(&found) = bytes.get(1..).and_then(|rest| rest.first_chunk())
+            && found != self.tag
+        {
+            return Err(ClueError::Params {
+                expected: self.params.name(),
+                found,
+            });
+        }
+        if bytes.len() != self.bytes {
+            return Err(ClueError::Length {
+                expected: self.bytes,
+                found: bytes.len(),
+            });
+        }
+        read_residues(self.params, &bytes[5..], out)
     }
 }
 
@@ -221,10 +262,12 @@ impl ClueKey {
             return Err(ClueError::Kind { found: body[0] });
         }
         let end = expected - SEAL_PUBLIC_BYTES;
+        let mut beta = vec![0; params.spec().clue.n];
+        read_residues(params, &body[33..end], &mut beta)?;
         Ok(Self {
             id: header.key_id,
             seed: body[1..33].try_into().expect("32 bytes"),
-            beta: read_residues(params, &body[33..end], params.spec().clue.n)?,
+            beta,
             seal: body[end..].try_into().expect("checked length"),
         })
     }

@@ -1,7 +1,7 @@
 //! The digest and its file.
 
 use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
-use crate::{DigestPlan, Params, PlanError, Sealing};
+use crate::{DigestPlan, Params, Placement, PlanError, SEED_BYTES, Sealing};
 
 /// Bits of a mask coefficient: rounding it adds `sqrt(n' / 18) 2^-30` of the modulus to the noise.
 pub const MASK_BITS: u32 = 30;
@@ -55,6 +55,8 @@ pub struct DigestHeader {
     pub sealing: Sealing,
     /// Range, bound, payload size.
     pub plan: DigestPlan,
+    /// Where messages lie ([`crate::Placement`]). Random, drawn after the messages were posted.
+    pub seed: [u8; SEED_BYTES],
 }
 
 /// A ciphertext rounded to few bits: mask modulo 2^30, body modulo 2^21.
@@ -75,7 +77,7 @@ pub struct Digest {
     pub ciphertexts: Vec<PackedCiphertext>,
 }
 
-const FIXED_BYTES: usize = 1 + 16 + 8 + 8 + 4 + 4 + 1;
+const FIXED_BYTES: usize = 1 + 16 + 8 + 8 + 4 + 4 + 1 + SEED_BYTES;
 const SOPHOMR: u8 = 1;
 const SOPHOMD: u8 = 2;
 
@@ -90,6 +92,7 @@ impl DigestHeader {
         out.extend((self.plan.bound() as u32).to_le_bytes());
         out.extend((payload.unwrap_or(0) as u32).to_le_bytes());
         out.push(self.sealing.tag());
+        out.extend(self.seed);
         out
     }
 
@@ -107,7 +110,13 @@ impl DigestHeader {
             board_id: body[1..17].try_into().expect("in range"),
             sealing: Sealing::try_from(body[41])?,
             plan: DigestPlan::new(params, word(17)..word(25), half(33) as usize, payload)?,
+            seed: body[42..FIXED_BYTES].try_into().expect("in range"),
         })
+    }
+
+    /// Where the messages of a batch lie.
+    pub fn placement(&self, params: &Params, batch: usize) -> Placement {
+        Placement::new(&self.seed, batch, params.slots())
     }
 }
 

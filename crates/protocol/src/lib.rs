@@ -7,13 +7,15 @@ pub mod digest;
 pub mod frame;
 pub mod layout;
 pub mod params;
+pub mod placement;
 pub mod plan;
 pub mod sealing;
 
-pub use clue::{Clue, ClueError, ClueKey};
+pub use clue::{Clue, ClueError, ClueKey, ClueParser};
 pub use detection_key::{DetectionKey, DetectionKeyError};
 pub use digest::{Digest, DigestError, DigestHeader, PackedCiphertext};
 pub use layout::SlotClasses;
 pub use params::{Params, ParamsError, ParamsSpec};
+pub use placement::{Placement, SEED_BYTES};
 pub use plan::{DigestPlan, PlanError};
 pub use sealing::Sealing;

@@ -175,10 +175,10 @@ impl DigestPlan {
         start..start.saturating_add(slots).min(self.range.end)
     }
 
-    /// The message at a slot of a batch of a group; `None` past the end of the range.
-    pub fn message(&self, group: usize, batch: usize, slot: usize) -> Option<u64> {
+    /// The index of message `number` of a batch of a group; `None` past the end of the range.
+    pub fn message(&self, group: usize, batch: usize, number: usize) -> Option<u64> {
         let batch = (group * self.batches_in_group + batch) as u64;
-        let offset = batch * self.slots as u64 + slot as u64;
+        let offset = batch * self.slots as u64 + number as u64;
         (offset < self.range.end - self.range.start).then(|| self.range.start + offset)
     }
 

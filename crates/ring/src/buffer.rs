@@ -65,6 +65,16 @@ impl Buffer {
         }
     }
 
+    /// The words as halves, twice as many.
+    pub fn halves(&self) -> &[u32] {
+        bytemuck::cast_slice(self)
+    }
+
+    /// The halves, to write.
+    pub fn halves_mut(&mut self) -> &mut [u32] {
+        bytemuck::cast_slice_mut(self)
+    }
+
     /// Words whose pages have been written to.
     fn touched(len: usize) -> Self {
         let mut buffer = Self::any(len);

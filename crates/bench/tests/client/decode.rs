@@ -3,7 +3,7 @@
 use crate::world::{World, rng, tiny};
 use omr_client::{DecodeError, Retrieved};
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
-use omr_protocol::{Digest, DigestHeader, DigestPlan, PackedCiphertext, Sealing};
+use omr_protocol::{Digest, DigestHeader, DigestPlan, PackedCiphertext, SEED_BYTES, Sealing};
 use rand_core::Rng;
 
 fn all_of(count: usize) -> Vec<u64> {
@@ -113,6 +113,7 @@ fn noise_never_gives_payloads() {
                 board_id: [0; 16],
                 sealing: Sealing::None,
                 plan,
+                seed: [1; SEED_BYTES],
             };
             let digest = Digest {
                 header,
@@ -190,6 +191,22 @@ fn another_payload_size() {
     }
 }
 
+/// A checksum binds a payload to its index: another seed gives no message another place.
+#[test]
+fn another_seed() {
+    let world = World::shared();
+    let mut board = world.board(2048, &[3, 4], 5);
+    let good = world.digest(&mut board, 8, true);
+    for seed in 0..100 {
+        let mut digest = good.clone();
+        digest.header.seed = [seed; SEED_BYTES];
+        match world.recipient().decode(&digest) {
+            Ok(_) => assert_eq!(digest, good),
+            Err(error) => assert!(matches!(error, DecodeError::Checksum { .. }), "{error}"),
+        }
+    }
+}
+
 #[test]
 fn messages_past_the_end_of_the_range() {
     let world = World::shared();
@@ -197,7 +214,7 @@ fn messages_past_the_end_of_the_range() {
     let mut digest = world.digest(&mut board, 8, true);
     digest.header.plan = DigestPlan::new(tiny(), 0..40, 8, Some(2)).unwrap();
     match world.recipient().decode(&digest) {
-        Err(DecodeError::Inconsistent(text)) => assert!(text.contains("slot 40"), "{text}"),
+        Err(DecodeError::Inconsistent(text)) => assert!(text.contains("message 40"), "{text}"),
         other => panic!("{other:?}"),
     }
 }

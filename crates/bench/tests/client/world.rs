@@ -2,7 +2,7 @@
 
 use omr_client::{Recipient, SecretKey, Sender, keygen};
 use omr_detector::{Detector, MessageSource, Quiet};
-use omr_protocol::{Clue, ClueKey, Digest, DigestPlan, Params, Sealing};
+use omr_protocol::{Clue, ClueKey, Digest, DigestPlan, Params, SEED_BYTES, Sealing};
 use omr_ring::uniform_residues;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -19,6 +19,9 @@ pub(crate) fn tiny() -> &'static Arc<Params> {
 pub(crate) fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
 }
+
+/// The seed of every digest's placements.
+pub(crate) const PLACEMENT: [u8; SEED_BYTES] = [5; SEED_BYTES];
 
 /// A board in memory.
 pub(crate) struct Board {
@@ -127,7 +130,7 @@ impl World {
         let plan = DigestPlan::new(tiny(), range, bound, payload).unwrap();
         let out = self
             .detector
-            .digest(board, &plan, [3; 16], Sealing::None, &Quiet)
+            .digest(board, &plan, [3; 16], Sealing::None, PLACEMENT, &Quiet)
             .unwrap();
         assert_eq!(out.unusable_clues, 0);
         out.digest

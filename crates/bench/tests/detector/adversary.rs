@@ -1,7 +1,7 @@
 //! Payloads and clues chosen by strangers for the most noise, in every slot.
 
 use crate::world::{Board, SLOTS, World, tiny};
-use omr_protocol::Clue;
+use omr_protocol::{Clue, Placement, SEED_BYTES, SlotClasses};
 
 const PERTINENT: [u64; 5] = [0, 7, 1023, 1024, 2047];
 
@@ -86,4 +86,46 @@ fn the_zero_clue_reaches_every_recipient() {
     let expected = board.retrieved(&[3, 11]);
     let out = world.digest(&mut board, 0..40, 4, 6).unwrap();
     assert_eq!(world.recipient().decode(&out.digest).unwrap(), expected);
+}
+
+/// The root mean square of the coefficients of all classes, in units of p; `at` says whose value
+/// each slot has.
+fn coefficients_rms(values: &[u32], at: &dyn Fn(u32) -> usize) -> f64 {
+    let p = tiny().p();
+    let classes = SlotClasses::new(tiny());
+    let mut sum = 0.0;
+    for class in 0..classes.classes() {
+        let slots: Vec<u32> = classes
+            .slots(class)
+            .iter()
+            .map(|&z| values[at(z)])
+            .collect();
+        for x in tiny().small_plain.encode(&slots) {
+            sum += (p.to_centered(x.into()) as f64 / p.value() as f64).powi(2);
+        }
+    }
+    (sum / values.len() as f64).sqrt()
+}
+
+/// Symbols whose encoding is +-p/2 everywhere, the largest there is: once placed at random they
+/// encode to uniform coefficients, of root mean square `p / sqrt(12)`.
+#[test]
+fn placement_spoils_aligned_payloads() {
+    let (p, n) = (tiny().p().value(), tiny().small.n());
+    let classes = SlotClasses::new(tiny());
+    let mut values = vec![0; tiny().slots()];
+    for class in 0..classes.classes() {
+        let extreme = (0..n).map(|i| p / 2 + (i * i * 7 / 3 % 2) as u64).collect();
+        let of_class = tiny().small_plain.decode(extreme);
+        for (&z, value) in classes.slots(class).iter().zip(of_class) {
+            values[z as usize] = value;
+        }
+    }
+    let aligned = coefficients_rms(&values, &|z| z as usize);
+    assert!((aligned - 0.5).abs() < 1e-4, "{aligned}");
+    for batch in 0..20 {
+        let placement = Placement::new(&[3; SEED_BYTES], batch, tiny().slots());
+        let placed = coefficients_rms(&values, &|z| placement.messages()[z as usize] as usize);
+        assert!((placed * 12f64.sqrt() - 1.0).abs() < 0.06, "{placed}");
+    }
 }

@@ -4,7 +4,7 @@ use crate::world::{Board, World, tiny};
 use omr_client::DecodeError;
 use omr_detector::{Detector, Quiet};
 use omr_protocol::frame::{FrameHeader, Kind, write_frame_vec};
-use omr_protocol::{DetectionKey, Digest, DigestPlan, Sealing};
+use omr_protocol::{DetectionKey, Digest, DigestPlan, SEED_BYTES, Sealing};
 
 /// Digests a board for the shared recipient with some key.
 fn digest(key: DetectionKey) -> Digest {
@@ -13,7 +13,14 @@ fn digest(key: DetectionKey) -> Digest {
     let plan = DigestPlan::new(tiny(), 0..60, 5, Some(6)).unwrap();
     let detector = Detector::new(tiny().clone(), key);
     detector
-        .digest(&mut board, &plan, [0; 16], Sealing::None, &Quiet)
+        .digest(
+            &mut board,
+            &plan,
+            [0; 16],
+            Sealing::None,
+            [2; SEED_BYTES],
+            &Quiet,
+        )
         .unwrap()
         .digest
 }

@@ -2,7 +2,7 @@
 
 use omr_client::{Keys, Recipient, Retrieved, SecretKey, Sender, keygen};
 use omr_detector::{Detector, DetectorError, MessageSource, Output, Quiet};
-use omr_protocol::{Clue, ClueKey, DetectionKey, DigestPlan, Params, Sealing};
+use omr_protocol::{Clue, ClueKey, DetectionKey, DigestPlan, Params, SEED_BYTES, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use std::error::Error;
@@ -136,8 +136,14 @@ impl World {
         payload_bytes: usize,
     ) -> Result<Output, DetectorError> {
         let plan = DigestPlan::new(tiny(), range, bound, Some(payload_bytes)).unwrap();
-        self.detector
-            .digest(source, &plan, [6; 16], Sealing::HpkeX25519, &Quiet)
+        self.detector.digest(
+            source,
+            &plan,
+            [6; 16],
+            Sealing::HpkeX25519,
+            [7; SEED_BYTES],
+            &Quiet,
+        )
     }
 
     /// Posts `indices`, digests the whole board and expects exactly these messages.

@@ -206,7 +206,8 @@ fn detect(
     let before = yardstick_us();
     let bar = ui.bar();
     let board_id = board.config().board_id;
-    let output = detector.digest(&mut source, &plan, board_id, Sealing::None, &bar);
+    let seed = super::digest::placement_seed();
+    let output = detector.digest(&mut source, &plan, board_id, Sealing::None, seed, &bar);
     drop(bar);
     let output = output?;
     let yardstick_us = before.zip(yardstick_us()).map(|(a, b)| (a + b) / 2.0);

@@ -6,7 +6,8 @@ use crate::progress::Ui;
 use omr_board::Board;
 use omr_detector::{Detector, Output};
 use omr_protocol::frame::Kind;
-use omr_protocol::{DigestPlan, Params};
+use omr_protocol::{DigestPlan, Params, SEED_BYTES};
+use rand_core::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -45,9 +46,18 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     let mut source = BoardSource::new(&board, &params).map_err(CliError::input(&args.board))?;
     let detector = Detector::new(params.clone(), io::read_detection_key(key, &params)?);
     let bar = ui.bar();
-    let output = detector.digest(&mut source, &plan, board.config().board_id, sealing, &bar);
+    let board_id = board.config().board_id;
+    let seed = placement_seed();
+    let output = detector.digest(&mut source, &plan, board_id, sealing, seed, &bar);
     drop(bar);
     deliver(args, ui, &params, output?)
+}
+
+/// Where messages lie is decided now, when they are fixed already.
+pub(super) fn placement_seed() -> [u8; SEED_BYTES] {
+    let mut seed = [0; SEED_BYTES];
+    omr_client::os_rng().fill_bytes(&mut seed);
+    seed
 }
 
 fn range(args: &Digest, board: &Board) -> Result<Range<u64>, InputError> {

@@ -5,7 +5,8 @@ use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
 use omr_protocol::frame::{FrameHeader, Kind, packed_len};
 use omr_protocol::{
-    Clue, ClueKey, DetectionKey, Digest, DigestHeader, DigestPlan, Params, ParamsSpec, Sealing,
+    Clue, ClueKey, DetectionKey, Digest, DigestHeader, DigestPlan, Params, ParamsSpec, SEED_BYTES,
+    Sealing,
 };
 use serde::Serialize;
 
@@ -222,6 +223,7 @@ fn digest_bytes(params: &Params, plan: &DigestPlan) -> Result<u64, CliError> {
         board_id: [0; 16],
         sealing: Sealing::None,
         plan: plan.clone(),
+        seed: [0; SEED_BYTES],
     };
     let empty = Digest {
         header,

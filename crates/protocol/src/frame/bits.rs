@@ -84,6 +84,56 @@ pub fn unpack_bits(bytes: &[u8], bits: u32, out: &mut [u64]) -> Result<(), Frame
     Ok(())
 }
 
+/// Reads residues of at most 32 bits each into `out`, several times as fast as [`unpack_bits`].
+///
+/// Shape:  exactly `ceil(n * bits / 8)` bytes to `n` residues.
+/// Range:  out `[0, 2^bits)`; the caller checks them against its modulus.
+/// Errors: `Width` (outside `1..=32`), `PackedLength`, `Padding`.
+pub fn unpack_bits_u32(bytes: &[u8], bits: u32, out: &mut [u32]) -> Result<(), FrameError> {
+    if !(1..=32).contains(&bits) {
+        return Err(FrameError::Width { found: bits });
+    }
+    let expected = packed_len(out.len(), bits).unwrap_or(usize::MAX);
+    if bytes.len() != expected {
+        return Err(FrameError::PackedLength {
+            expected,
+            found: bytes.len(),
+        });
+    }
+    let width = bits as usize;
+    // Eight residues fill `bits` bytes. Loads reach 8 bytes past a group: the end goes the slow way.
+    let groups = (out.len() / 8).saturating_sub(8usize.div_ceil(width));
+    let (head, tail) = out.split_at_mut(8 * groups);
+    match width {
+        // The width of clues, known to the compiler.
+        20 => unpack_groups(bytes, 20, head),
+        _ => unpack_groups(bytes, width, head),
+    }
+    let mut words = [0; TAIL];
+    let words = &mut words[..tail.len()];
+    unpack_bits(&bytes[groups * width..], bits, words)?;
+    for (out, word) in tail.iter_mut().zip(words) {
+        *out = *word as u32;
+    }
+    Ok(())
+}
+
+/// Most residues that [`unpack_bits_u32`] leaves to the slow way: 8 groups and 7 more.
+const TAIL: usize = 71;
+
+#[inline(always)]
+fn unpack_groups(bytes: &[u8], width: usize, out: &mut [u32]) {
+    let mask = u32::MAX >> (32 - width);
+    for (group, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let bytes = &bytes[group * width..][..width + 8];
+        for (k, out) in out.iter_mut().enumerate() {
+            let (byte, bit) = (k * width / 8, k * width % 8);
+            let word = bytes[byte..byte + 8].try_into().expect("eight bytes");
+            *out = (u64::from_le_bytes(word) >> bit) as u32 & mask;
+        }
+    }
+}
+
 /// Packs values of changing widths.
 #[derive(Debug)]
 pub struct BitWriter<'a> {

@@ -311,6 +311,34 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Right or wrong, the fast way says what the slow one says.
+    #[test]
+    fn both_ways_of_unpacking_agree(
+        bits in 1u32..=32,
+        count in 0usize..300,
+        mut bytes in prop::collection::vec(any::<u8>(), 0..1300),
+        fits in prop::bool::weighted(0.9),
+        zero_end: bool,
+    ) {
+        if fits {
+            bytes.resize(packed_len(count, bits).unwrap(), 0x5a);
+        }
+        if let Some(last) = bytes.last_mut().filter(|_| zero_end) {
+            *last = 0;
+        }
+        let (mut slow, mut fast) = (vec![0u64; count], vec![0u32; count]);
+        let (of_slow, of_fast) = (
+            unpack_bits(&bytes, bits, &mut slow),
+            unpack_bits_u32(&bytes, bits, &mut fast),
+        );
+        prop_assert_eq!(format!("{of_slow:?}"), format!("{of_fast:?}"));
+        if of_slow.is_ok() {
+            prop_assert!(slow.iter().eq(fast.iter().map(|&x| u64::from(x)).collect::<Vec<_>>().iter()));
+        }
+    }
+}
+
 #[test]
 fn packing_is_little_endian() {
     let mut out = Vec::new();
@@ -324,6 +352,10 @@ fn packing_is_little_endian() {
         unpack_bits(&[], 65, &mut []),
         Err(FrameError::Width { found: 65 })
     ));
+    for found in [0, 33] {
+        let wrong = unpack_bits_u32(&[], found, &mut []);
+        assert!(matches!(wrong, Err(FrameError::Width { found: f }) if f == found));
+    }
     let mut reader = BitReader::new(&out);
     assert_eq!(reader.take(12).unwrap(), 0b1_1001_1101);
     assert!(matches!(

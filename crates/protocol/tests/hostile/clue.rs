@@ -1,5 +1,6 @@
 use crate::forge::{noise, set_residue, tiny};
-use omr_protocol::{Clue, ClueError};
+use omr_protocol::frame::BitReader;
+use omr_protocol::{Clue, ClueError, ClueParser};
 use proptest::prelude::*;
 
 fn honest(seed: u64) -> Clue {
@@ -126,7 +127,58 @@ fn short_vectors_are_refused() {
     }
 }
 
+/// The same clue, read one residue after another.
+fn plainly(bytes: &[u8]) -> Result<Vec<u32>, String> {
+    let text = |error: ClueError| format!("{error:?}");
+    if let Some(&found) = bytes.first().filter(|&&kind| kind != 1) {
+        return Err(text(ClueError::Kind { found }));
+    }
+    if bytes.len() >= 5 && bytes[1..5] != tiny().tag() {
+        let (expected, found) = (tiny().name(), bytes[1..5].try_into().unwrap());
+        return Err(text(ClueError::Params { expected, found }));
+    }
+    let (expected, found) = (Clue::bytes(tiny()), bytes.len());
+    if expected != found {
+        return Err(text(ClueError::Length { expected, found }));
+    }
+    let (mut reader, modulus) = (BitReader::new(&bytes[5..]), tiny().p().value());
+    let residues = ClueParser::new(tiny()).residues();
+    let words: Vec<u64> = (0..residues).map(|_| reader.take(20).unwrap()).collect();
+    reader.finish().map_err(|error| text(error.into()))?;
+    match words.iter().find(|&&x| x >= modulus) {
+        Some(&found) => Err(text(ClueError::Coordinate { modulus, found })),
+        None => Ok(words.into_iter().map(|x| x as u32).collect()),
+    }
+}
+
 proptest! {
+    /// Valid, truncated, of another kind or set, out of range: one parser, used again and again.
+    #[test]
+    fn the_parser_agrees_with_a_plain_reader(
+        seed in 0u64..4,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        head in prop::option::weighted(0.2, (0usize..5, any::<u8>())),
+        cut in prop::option::weighted(0.2, any::<prop::sample::Index>()),
+        longer in prop::bool::weighted(0.1),
+    ) {
+        let mut bytes = honest(seed).to_bytes(tiny());
+        for (place, value) in edits {
+            let place = 5 + place.index(bytes.len() - 5);
+            bytes[place] = value;
+        }
+        if let Some((place, value)) = head {
+            bytes[place] = value;
+        }
+        bytes.extend(longer.then_some(0));
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        let parser = ClueParser::new(tiny());
+        let mut row = vec![7; parser.residues()];
+        let parsed = parser.parse_into(&bytes, &mut row);
+        prop_assert_eq!(parsed.map(|()| row).map_err(|error| format!("{error:?}")), plainly(&bytes));
+    }
+
     #[test]
     fn any_bytes(mut bytes in prop::collection::vec(any::<u8>(), 0..400), keep in 0usize..=5) {
         let good = honest(6).to_bytes(tiny());

@@ -3,7 +3,7 @@ use crate::forge::{noise, tiny};
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
 use omr_protocol::frame::{FrameError, Kind};
 use omr_protocol::{
-    Digest, DigestError, DigestHeader, DigestPlan, PackedCiphertext, PlanError, Sealing,
+    Digest, DigestError, DigestHeader, DigestPlan, PackedCiphertext, PlanError, SEED_BYTES, Sealing,
 };
 use proptest::prelude::*;
 
@@ -13,7 +13,8 @@ const END: usize = 25;
 const BOUND: usize = 33;
 const PAYLOAD: usize = 37;
 const SEALING: usize = 41;
-const FIXED: usize = 42;
+const SEED: usize = 42;
+const FIXED: usize = 74;
 
 fn parse(bytes: &[u8]) -> Result<Digest, DigestError> {
     Digest::from_bytes(tiny(), bytes)
@@ -40,6 +41,7 @@ fn of_plan(plan: DigestPlan, seed: u64) -> Digest {
         board_id: [9; 16],
         sealing: Sealing::XWing,
         plan,
+        seed: [8; SEED_BYTES],
     };
     Digest {
         header,
@@ -101,6 +103,14 @@ fn schemes_and_sealings_are_named() {
         matches!(error, DigestError::IndexPayload { found: 1 }),
         "{error}"
     );
+}
+
+#[test]
+fn any_seed_is_a_seed() {
+    for byte in [0, 1, 0xff] {
+        let digest = forged(&[(SEED, &[byte; SEED_BYTES])]).unwrap();
+        assert_eq!(digest.header.seed, [byte; SEED_BYTES]);
+    }
 }
 
 #[test]

@@ -1,0 +1,49 @@
+//! How rows in slot order are cut for the sums of products.
+
+use omr_protocol::Params;
+
+/// Slots of a piece.
+const PIECE: usize = 64;
+
+/// Rows of the small ring in slot order, cut into pieces; piece by piece means by limb, slot row
+/// and part of the row.
+#[derive(Clone, Copy)]
+pub(crate) struct Pieces {
+    half: usize,
+    len: usize,
+    limbs: usize,
+}
+
+impl Pieces {
+    pub(crate) fn new(params: &Params) -> Self {
+        let half = params.small.n() / 2;
+        Self {
+            half,
+            len: PIECE.min(half),
+            limbs: params.small_basis().len(),
+        }
+    }
+
+    /// Slots of one.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.limbs * 2 * self.half / self.len
+    }
+
+    /// Limb, slot row and first column.
+    pub(crate) fn locate(&self, index: usize) -> (usize, usize, usize) {
+        let per_row = self.half / self.len;
+        let (row, part) = (index / per_row, index % per_row);
+        (row / 2, row % 2, part * self.len)
+    }
+
+    /// Limb and first slot.
+    pub(crate) fn slot(&self, index: usize) -> (usize, usize) {
+        let (limb, row, column) = self.locate(index);
+        (limb, row * self.half + column)
+    }
+}
