@@ -33,11 +33,11 @@ import sys
 
 GRID = 240  # cells of |w| below 1; 480 move log2 P by less than 0.001
 SQUARINGS = 20  # of which 18 in the power p - 1, p = 786433
-EMBEDDINGS = 32768  # n / 2, sophomr-v1
+EMBEDDINGS = 32768  # n / 2, sophomr-v2
 DEPTH = 29
 BOUND = 12  # largest |s(zeta)|^2 over its mean that a key may have
 FAILURE = -40 * math.log(2)  # ln, a batch
-RULE = 0.67  # the exponent that sophomr-v1's levels were sized with
+RULE = 0.67  # the exponent that sophomr-v2's levels were sized with
 TABLE_SQUARINGS = 6
 
 

@@ -8,7 +8,7 @@ use omr_ring::Kernels;
 fn default_spec() -> ParamsSpec {
     ParamsSpec::published()
         .into_iter()
-        .find(|spec| spec.name == "sophomr-v1")
+        .find(|spec| spec.name == "sophomr-v2")
         .unwrap()
 }
 
@@ -49,13 +49,13 @@ fn error_rates() {
 
 #[test]
 fn keys_of_published_sets_are_secure() {
-    let params = Params::named("sophomr-v1").unwrap();
+    let params = Params::named("sophomr-v2").unwrap();
     for spec in ParamsSpec::published() {
         assert_eq!(spec.insecure, spec.name.starts_with("insecure-"));
         assert_eq!(spec.insecure, spec.security_bits < 128.0);
     }
     let keys = params.key_moduli();
-    assert_eq!(keys.len(), 4);
+    assert_eq!(keys.len(), 5);
     for (n, weight, found) in keys {
         let limit = largest_log_pq(n, weight);
         assert!(
@@ -169,7 +169,7 @@ fn dimensions_that_do_not_fit() {
 #[test]
 fn published_primes_are_those_of_the_wire_format() {
     let wire = include_str!("../../../docs/wire.md");
-    let params = Params::named("sophomr-v1").unwrap();
+    let params = Params::named("sophomr-v2").unwrap();
     let primes: Vec<u64> = params
         .ring
         .everything()
@@ -177,7 +177,7 @@ fn published_primes_are_those_of_the_wire_format() {
         .iter()
         .map(|&id| params.ring.modulus(id).value())
         .collect();
-    assert_eq!(primes.len(), 24 + 11 + 31);
+    assert_eq!(primes.len(), 24 + 12 + 30);
     for prime in primes {
         assert!(
             wire.contains(&prime.to_string()),

@@ -20,7 +20,7 @@ mod xof;
 pub use automorphism::{Automorphism, SlotOrder};
 pub use basis::Basis;
 pub use convert::{Raise, Switch, centered_f64, centered_mod};
-pub use embedding::{max_embedding_squared, rms_embedding};
+pub use embedding::{max_embedding_squared, rms_embedding, squared_embeddings};
 pub use error::RingError;
 pub use omr_kernels::{AlignedVec, Kernels, Modulus, NttTable};
 pub use poly::{Coeff, Eval, Poly};
