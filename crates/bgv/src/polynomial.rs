@@ -70,10 +70,10 @@ impl RangePolynomial {
     ) -> Result<Ciphertext, EvalError> {
         let y = ev.mul(x, x, key)?;
         let powers = self.powers(ev, y, key)?;
-        let giants = self.giants(ev, &powers[self.block], key)?;
+        let giants = self.giants(ev, &powers[self.block - 1], key)?;
         let scales = self.scales(ev, &giants);
         let block = |b: usize, level| self.block_sum(ev, &powers, b, scales[b], level);
-        let top = powers[self.block].level() + 1;
+        let top = powers[self.block - 1].level() + 1;
         let mut high = match self.blocks() % 2 {
             0 => None,
             _ => Some(block(self.blocks() - 1, top)?),
@@ -90,21 +90,21 @@ impl RangePolynomial {
         Ok(high.expect("at least one block"))
     }
 
-    /// `Y^1` (twice, so that `Y^k` stands at k), `Y^2 .. Y^block`, all at the level of the last.
+    /// `Y^1 .. Y^block`, all at the level of the last.
     fn powers(
         &self,
         ev: &Evaluator,
         y: Ciphertext,
         key: &SwitchingKey,
     ) -> Result<Vec<Ciphertext>, EvalError> {
-        let mut powers = vec![y.clone(), y];
+        let mut powers = vec![y];
         for k in 2..=self.block {
             let half = k.next_power_of_two() / 2;
-            let level = powers[half].level();
-            let other = ev.at_level(&powers[k - half], level)?;
-            powers.push(ev.mul(&powers[half], &other, key)?);
+            let high = &powers[half - 1];
+            let other = ev.at_level(&powers[k - half - 1], high.level())?;
+            powers.push(ev.mul(high, &other, key)?);
         }
-        let level = powers[self.block].level();
+        let level = powers[self.block - 1].level();
         powers
             .iter()
             .map(|power| ev.at_level(power, level))
@@ -164,10 +164,9 @@ impl RangePolynomial {
     ) -> Result<Ciphertext, EvalError> {
         let end = ((b + 1) * self.block).min(self.coefficients.len());
         let block = &self.coefficients[b * self.block..end];
-        let mut terms: Vec<(u64, &Ciphertext)> =
-            block.iter().copied().zip(powers).skip(1).collect();
+        let mut terms: Vec<(u64, &Ciphertext)> = block[1..].iter().copied().zip(powers).collect();
         if terms.is_empty() {
-            terms.push((0, &powers[1]));
+            terms.push((0, &powers[0]));
         }
         let mut sum = ev.linear_combination(&terms, scale)?;
         ev.add_constant_assign(&mut sum, block[0]);

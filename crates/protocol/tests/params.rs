@@ -185,3 +185,13 @@ fn published_primes_are_those_of_the_wire_format() {
         );
     }
 }
+
+/// `g1^2 + g1 g2 + c g2^2` with `g2 != 0` is zero only at a root of `x^2 + x + c`.
+#[test]
+fn the_norm_has_no_zeros_but_one() {
+    let params = Params::named("insecure-tiny-v2").unwrap();
+    let p = params.p();
+    assert_eq!(params.norm_constant(), -1);
+    let c = p.from_i64(params.norm_constant());
+    assert!((0..p.value()).all(|x| p.add(p.add(p.mul(x, x), x), c) != 0));
+}
