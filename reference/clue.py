@@ -19,7 +19,7 @@ from xof import derive_key, residues, stream
 P = 786433
 COORDINATES = 2
 RANGE = 38
-SETS = [("insecure-tiny-v1", 64, 16), ("sophomr-v1", 1024, 84)]
+SETS = [("insecure-tiny-v2", 64, 16), ("sophomr-v2", 1024, 84)]
 RNG = random.Random(0x636C7565)
 
 

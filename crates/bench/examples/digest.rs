@@ -15,11 +15,11 @@ fn main() {
     } else {
         Scheme::Sophomr
     };
-    let params = Params::named("sophomr-v1").expect("params");
+    let params = Params::named("sophomr-v2").expect("params");
     for (n, w, bits) in params.key_moduli() {
         eprintln!("n {n} weight {w:?} log PQ {bits:.1}");
     }
-    for level in [0, 1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 30] {
+    for level in 0..params.chain.len() {
         eprintln!(
             "level {level}: {} limbs {:.1} bits",
             params.chain.basis(level).len(),

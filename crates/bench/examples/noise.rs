@@ -10,7 +10,7 @@ use rand_core::SeedableRng;
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let args: Vec<String> = std::env::args().collect();
-    let params = Params::named(args.get(1).map_or("sophomr-v1", |name| name))?;
+    let params = Params::named(args.get(1).map_or("sophomr-v2", |name| name))?;
     let seed = args.get(2).map_or(Ok(1), |s| s.parse())?;
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let (keys, large) = keygen_with_large_secret(&params, &mut rng);

@@ -10,7 +10,7 @@ fn run(
     bound: usize,
     bytes: usize,
 ) -> DigestFigures {
-    let params = Params::named("insecure-tiny-v1").unwrap();
+    let params = Params::named("insecure-tiny-v2").unwrap();
     let seed = messages + 31 * bound as u64 + bytes as u64;
     let bench = DigestBench {
         scheme,

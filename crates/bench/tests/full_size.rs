@@ -16,7 +16,7 @@ const SEED: u64 = 2026;
 
 #[test]
 fn fifty_of_65536_messages_are_exact() {
-    let params = Params::named("sophomr-v1").unwrap();
+    let params = Params::named("sophomr-v2").unwrap();
     assert!(Clue::bytes(&params) <= 2_600);
     let keys = keygen(&params, &mut ChaCha20Rng::seed_from_u64(SEED));
     let mut detection = Vec::new();

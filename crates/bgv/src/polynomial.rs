@@ -3,14 +3,24 @@ use omr_ring::Modulus;
 use omr_rlwe::SwitchingKey;
 
 /// The even polynomial `prod_{i=0}^{r} (X^2 - i^2)`, zero exactly on `[-r, r]`, evaluated in
-/// `Y = X^2` by baby and giant steps (Paterson, Stockmeyer 1973).
+/// `Y = X^2` by baby and giant steps (Paterson, Stockmeyer 1973), `k` powers a block.
 ///
-/// Levels used: one for Y, `log2(block)` for the powers of Y, one for the scalars, and one for
-/// each doubling of blocks.
+/// Blocks are joined in pairs, the highest first, each time with one relinearisation:
+/// `H_j = B_2j + Y^k B_(2j+1) + Y^2k H_(j+1)`. Every degree is served; each pair of blocks costs a
+/// level.
+///
+/// Levels used: one for Y, `log2(k)` for the powers of Y, one in which `Y^2k` is made while the
+/// blocks drop the noise of their scalars, and one a pair.
 #[derive(Clone, Debug)]
 pub struct RangePolynomial {
     coefficients: Vec<u64>,
     block: usize,
+}
+
+/// `Y^k` and `Y^2k` at the level where one pair of blocks is joined.
+struct Giants {
+    one: Ciphertext,
+    two: Option<Ciphertext>,
 }
 
 impl RangePolynomial {
@@ -41,10 +51,13 @@ impl RangePolynomial {
         self.coefficients.len().div_ceil(self.block)
     }
 
+    fn pairs(&self) -> usize {
+        self.blocks() / 2
+    }
+
     /// Levels from X to the result.
     pub fn depth(&self) -> usize {
-        let combine = self.blocks().next_power_of_two().trailing_zeros() as usize;
-        1 + self.block.trailing_zeros() as usize + 1 + combine
+        1 + self.block.trailing_zeros() as usize + 1 + self.pairs()
     }
 
     /// The value at the slots of `x`; its noise is that of a product.
@@ -57,84 +70,115 @@ impl RangePolynomial {
     ) -> Result<Ciphertext, EvalError> {
         let y = ev.mul(x, x, key)?;
         let powers = self.powers(ev, y, key)?;
-        let level = powers[self.block].level() + 1;
-        let mut giants = vec![ev.at_level(&powers[self.block], level)?];
-        while 1 << giants.len() < self.blocks() {
-            let last = &giants[giants.len() - 1];
-            giants.push(ev.mul(last, last, key)?);
+        let giants = self.giants(ev, &powers[self.block - 1], key)?;
+        let scales = self.scales(ev, &giants);
+        let block = |b: usize, level| self.block_sum(ev, &powers, b, scales[b], level);
+        let top = powers[self.block - 1].level() + 1;
+        let mut high = match self.blocks() % 2 {
+            0 => None,
+            _ => Some(block(self.blocks() - 1, top)?),
+        };
+        for (j, giants) in giants.iter().enumerate().rev() {
+            let level = giants.one.level();
+            let mut sum = ev.tensor(&giants.one, &block(2 * j + 1, level)?)?;
+            if let (Some(two), Some(high)) = (&giants.two, &high) {
+                ev.add_assign(&mut sum, &ev.tensor(two, high)?)?;
+            }
+            add_linear(ev, &mut sum, &block(2 * j, level)?);
+            high = Some(ev.relinearise(&sum, key, level + 1)?);
         }
-        let sums = (0..self.blocks()).map(|b| self.block_sum(ev, &powers, &giants, b));
-        self.combine(ev, sums.collect::<Result<_, _>>()?, &giants, key)
+        Ok(high.expect("at least one block"))
     }
 
-    /// `Y^1` (twice, so that `Y^k` stands at k), `Y^2 .. Y^block`, all at the level of the last.
+    /// `Y^1 .. Y^block`, all at the level of the last.
     fn powers(
         &self,
         ev: &Evaluator,
         y: Ciphertext,
         key: &SwitchingKey,
     ) -> Result<Vec<Ciphertext>, EvalError> {
-        let mut powers = vec![y.clone(), y];
+        let mut powers = vec![y];
         for k in 2..=self.block {
             let half = k.next_power_of_two() / 2;
-            let level = powers[half].level();
-            let other = ev.at_level(&powers[k - half], level)?;
-            powers.push(ev.mul(&powers[half], &other, key)?);
+            let high = &powers[half - 1];
+            let other = ev.at_level(&powers[k - half - 1], high.level())?;
+            powers.push(ev.mul(high, &other, key)?);
         }
-        let level = powers[self.block].level();
+        let level = powers[self.block - 1].level();
         powers
             .iter()
             .map(|power| ev.at_level(power, level))
             .collect()
     }
 
-    /// Block `b`, `sum_k c_(b block + k) Y^k`, at the level of the first giant.
-    ///
-    /// Block b is to be multiplied by the giants of b's binary digits. Its scale is divided by
-    /// theirs, so that the blocks agree when they are added.
+    /// The giants of each pair: the highest pair one level below the powers, then one a level.
+    fn giants(
+        &self,
+        ev: &Evaluator,
+        one: &Ciphertext,
+        key: &SwitchingKey,
+    ) -> Result<Vec<Giants>, EvalError> {
+        let two = match self.blocks() {
+            0..=2 => None,
+            _ => Some(ev.mul(one, one, key)?),
+        };
+        (1..=self.pairs())
+            .rev()
+            .map(|below| {
+                let level = one.level() + below;
+                let two = two.as_ref().map(|two| ev.at_level(two, level));
+                Ok(Giants {
+                    one: ev.at_level(one, level)?,
+                    two: two.transpose()?,
+                })
+            })
+            .collect()
+    }
+
+    /// The scale of each block before it drops its level: that of the sum it enters, divided by
+    /// those of the giants it is multiplied by on the way.
+    fn scales(&self, ev: &Evaluator, giants: &[Giants]) -> Vec<u64> {
+        let p = ev.plain.p();
+        let mut out = Vec::new();
+        let mut scale = 1;
+        for pair in giants {
+            out.extend([scale, p.mul(scale, p.inv(pair.one.scale()))]);
+            scale = pair
+                .two
+                .as_ref()
+                .map_or(scale, |two| p.mul(scale, p.inv(two.scale())));
+        }
+        out.push(scale);
+        out
+    }
+
+    /// Block `b`, `sum_k c_(b block + k) Y^k`, formed at the level of the powers with this scale,
+    /// then at `level`, where the noise of the scalars is gone.
     fn block_sum(
         &self,
         ev: &Evaluator,
         powers: &[Ciphertext],
-        giants: &[Ciphertext],
         b: usize,
+        scale: u64,
+        level: usize,
     ) -> Result<Ciphertext, EvalError> {
-        let p = ev.plain.p();
-        let scale = (0..giants.len())
-            .filter(|i| b >> i & 1 == 1)
-            .fold(1, |scale, i| p.mul(scale, p.inv(giants[i].scale())));
         let end = ((b + 1) * self.block).min(self.coefficients.len());
         let block = &self.coefficients[b * self.block..end];
-        let mut terms: Vec<(u64, &Ciphertext)> =
-            block.iter().copied().zip(powers).skip(1).collect();
+        let mut terms: Vec<(u64, &Ciphertext)> = block[1..].iter().copied().zip(powers).collect();
         if terms.is_empty() {
-            terms.push((0, &powers[1]));
+            terms.push((0, &powers[0]));
         }
         let mut sum = ev.linear_combination(&terms, scale)?;
         ev.add_constant_assign(&mut sum, block[0]);
-        ev.at_level(&sum, giants[0].level())
+        ev.at_level(&sum, level)
     }
+}
 
-    /// `B_0 + B_1 Z`, `B_2 + B_3 Z`, ... then the same with `Z^2`, until one sum is left.
-    fn combine(
-        &self,
-        ev: &Evaluator,
-        mut sums: Vec<Ciphertext>,
-        giants: &[Ciphertext],
-        key: &SwitchingKey,
-    ) -> Result<Ciphertext, EvalError> {
-        for giant in giants {
-            let mut next = Vec::new();
-            for pair in sums.chunks(2) {
-                let mut sum = ev.at_level(&pair[0], giant.level() + 1)?;
-                if let Some(high) = pair.get(1) {
-                    ev.add_assign(&mut sum, &ev.mul(high, giant, key)?)?;
-                }
-                next.push(sum);
-            }
-            sums = next;
-        }
-        Ok(sums.swap_remove(0))
+/// Adds a ciphertext to products of the same level and scale that are not yet relinearised.
+fn add_linear(ev: &Evaluator, products: &mut Ciphertext, other: &Ciphertext) {
+    debug_assert_eq!((products.level, products.scale), (other.level, other.scale));
+    for (sum, part) in products.parts.iter_mut().zip(&other.parts) {
+        ev.ring.add_assign(sum, part);
     }
 }
 

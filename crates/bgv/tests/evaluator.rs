@@ -239,6 +239,40 @@ fn range_polynomial_and_fermat_make_an_indicator() {
 }
 
 #[test]
+fn range_polynomials_of_every_shape() {
+    let mut t = Insecure::new(20, 6);
+    let key = t.relin(2);
+    // One block, one pair, pairs with and without a block above, many pairs.
+    for (r, block) in [
+        (2, 8),
+        (10, 8),
+        (20, 8),
+        (30, 8),
+        (38, 8),
+        (15, 2),
+        (16, 2),
+        (5, 1),
+    ] {
+        let window = RangePolynomial::new(t.plain.p(), r, block);
+        let a = t.slots();
+        let (x, ev) = (t.encrypt(&a), t.ev());
+        let g = window.evaluate(&ev, &x, &key).unwrap();
+        assert_eq!(g.level(), window.depth(), "{r} {block}");
+        let p = t.plain.p();
+        let value = |&x: &u32| {
+            let y = p.mul(u64::from(x), u64::from(x));
+            let terms = window.coefficients().iter().rev();
+            terms.fold(0, |sum, &c| p.add(p.mul(sum, y), c)) as u32
+        };
+        assert_eq!(
+            t.open(&g),
+            a.iter().map(value).collect::<Vec<_>>(),
+            "{r} {block}"
+        );
+    }
+}
+
+#[test]
 fn mismatched_operands_are_told() {
     let mut t = Insecure::new(4, 6);
     let a = t.slots();

@@ -218,7 +218,7 @@ fn params_show_the_sizes_of_real_files() {
     let scene = Scene::new("none", 100);
     let list = scene.run(&["params", "list"]).quietly();
     assert!(
-        list.starts_with("sophomr-v1 ") && list.contains("insecure-tiny-v1"),
+        list.starts_with("sophomr-v2 ") && list.contains("insecure-tiny-v2"),
         "{list}"
     );
     assert_eq!(
@@ -254,12 +254,12 @@ fn params_show_the_sizes_of_real_files() {
         shown["miss_log2"].as_f64().unwrap() <= -30.0
             && shown["false_positive_log2"].as_f64().unwrap() <= -26.0
     );
-    assert_eq!(shown["key_moduli"].as_array().unwrap().len(), 4);
+    assert_eq!(shown["key_moduli"].as_array().unwrap().len(), 5);
     let text = scene.run(&["params", "show", PARAMS]).quietly();
     assert!(text.contains("none: for tests only"), "{text}");
     scene
         .run(&["params", "show", "x"])
-        .refused(1, &["sophomr-v1", "\"x\""]);
+        .refused(1, &["sophomr-v2", "\"x\""]);
 }
 
 #[test]

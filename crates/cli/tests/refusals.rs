@@ -45,17 +45,17 @@ fn parameters_must_agree() {
     let init = ["board", "init", "board", "--params"];
     scene
         .run(&[&init[..], &["sophomr-v0"]].concat())
-        .refused(1, &["sophomr-v1, insecure-tiny-v1", "sophomr-v0"]);
-    scene.run(&[&init[..], &["sophomr-v1"]].concat()).quietly();
+        .refused(1, &["sophomr-v2, insecure-tiny-v2", "sophomr-v0"]);
+    scene.run(&[&init[..], &["sophomr-v2"]].concat()).quietly();
     scene.write("f", b"hello");
     let texts = [
-        "board is of sophomr-v1",
-        "alice/clue.key is of insecure-tiny-v1",
+        "board is of sophomr-v2",
+        "alice/clue.key is of insecure-tiny-v2",
     ];
     scene.post("alice", &["f"]).refused(1, &texts);
     scene
         .digest(3, &[])
-        .refused(1, &["board is of sophomr-v1", "alice/detection.key is of"]);
+        .refused(1, &["board is of sophomr-v2", "alice/detection.key is of"]);
 }
 
 #[test]

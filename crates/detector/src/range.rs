@@ -6,8 +6,9 @@ use omr_protocol::{DetectionKey, Params};
 
 /// The pertinency vector from both coordinates of d.
 ///
-/// With `g` zero exactly on the window, `N = g1^2 - nu g2^2` vanishes only where both do, because
-/// nu is no square; one Fermat power of N then serves both coordinates.
+/// With `g` zero exactly on the window, `N = g1^2 + g1 g2 + c g2^2` vanishes only where both do,
+/// because its discriminant 1 - 4 c is no square; one Fermat power of N then serves both
+/// coordinates.
 pub(crate) fn check(
     ev: &Evaluator,
     params: &Params,
@@ -22,10 +23,12 @@ pub(crate) fn check(
         inside.push(params.window.evaluate(ev, coordinate, &key.product)?);
         progress.advance(1);
     }
-    let mut norm = ev.tensor(&inside[0], &inside[0])?;
+    let mut sum = inside[0].clone();
+    ev.add_assign(&mut sum, &inside[1])?;
+    let mut norm = ev.tensor(&inside[0], &sum)?;
     let mut other = ev.tensor(&inside[1], &inside[1])?;
-    ev.mul_scalar_assign(&mut other, params.non_residue());
-    ev.sub_assign(&mut norm, &other)?;
+    ev.mul_scalar_assign(&mut other, params.p().from_i64(params.norm_constant()));
+    ev.add_assign(&mut norm, &other)?;
     let norm = ev.relinearise(&norm, &key.product, inside[0].level() + 1)?;
     progress.advance(1);
     let mut pertinent = fermat_power(ev, &norm, &key.product, &mut || progress.advance(1))?;

@@ -101,7 +101,8 @@ impl Part {
     /// Its ring and gadget; `None` for the encrypted secret.
     pub fn shape(self, params: &Params) -> (&Ring, Option<&KeyShape>) {
         match self {
-            Part::Step | Part::Giant => (&params.ring, Some(&params.rotation_shape)),
+            Part::Step => (&params.ring, Some(&params.step_shape)),
+            Part::Giant => (&params.ring, Some(&params.giant_shape)),
             Part::Product => (&params.ring, Some(&params.product_shape)),
             Part::Descent => (&params.ring, Some(&params.descent_shape)),
             Part::Secret => (&params.ring, None),

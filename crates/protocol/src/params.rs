@@ -57,7 +57,7 @@ pub enum ParamsError {
 }
 
 /// The set that commands use unless told otherwise.
-pub const DEFAULT: &str = "sophomr-v1";
+pub const DEFAULT: &str = "sophomr-v2";
 
 /// A checked parameter set with its rings, moduli and key shapes.
 pub struct Params {
@@ -79,8 +79,10 @@ pub struct Params {
     pub window: RangePolynomial,
     /// Nodes of the sparse-recovery code.
     pub nodes: Nodes,
-    /// Gadget of the two rotation keys.
-    pub rotation_shape: KeyShape,
+    /// Gadget of the baby step's rotation key.
+    pub step_shape: KeyShape,
+    /// Gadget of the giant step's rotation key.
+    pub giant_shape: KeyShape,
     /// Gadget of the relinearisation key.
     pub product_shape: KeyShape,
     /// Gadget of the ring-switching key.
@@ -120,7 +122,8 @@ impl Params {
         let params = Self {
             window: RangePolynomial::new(plain.p(), spec.clue.range, spec.block),
             nodes: Nodes::new(spec.p as u32, spec.n)?,
-            rotation_shape: primes.rotation_shape(&spec),
+            step_shape: primes.step_shape(&spec),
+            giant_shape: primes.giant_shape(&spec),
             product_shape: primes.product_shape(&spec),
             descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &descent_special),
             small_shape: KeyShape::new(&Basis::new(0..2), 1, &small_special),
@@ -163,7 +166,8 @@ impl Params {
         // The ring-switching key hides a secret of the small ring.
         let descent = self.ring.log2(&self.descent_shape.extended());
         vec![
-            large(&self.rotation_shape),
+            large(&self.step_shape),
+            large(&self.giant_shape),
             large(&self.product_shape),
             (self.spec.small_n, None, descent),
             (
@@ -210,9 +214,9 @@ impl Params {
         self.spec.baby
     }
 
-    /// The norm's constant: the least quadratic non-residue modulo p.
-    pub fn non_residue(&self) -> u64 {
-        chain::non_residue(self.p())
+    /// The c of the norm `g1^2 + g1 g2 + c g2^2`, which is zero only where g1 and g2 are.
+    pub fn norm_constant(&self) -> i64 {
+        chain::norm_constant(self.p())
     }
 
     /// The noise model of the large ring.

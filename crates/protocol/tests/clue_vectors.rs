@@ -133,10 +133,10 @@ fn check_set(text: &str) {
 
 #[test]
 fn tiny_set() {
-    check_set(include_str!("../../../testdata/clue/insecure-tiny-v1.json"));
+    check_set(include_str!("../../../testdata/clue/insecure-tiny-v2.json"));
 }
 
 #[test]
 fn sophomr_v1() {
-    check_set(include_str!("../../../testdata/clue/sophomr-v1.json"));
+    check_set(include_str!("../../../testdata/clue/sophomr-v2.json"));
 }

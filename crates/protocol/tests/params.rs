@@ -8,7 +8,7 @@ use omr_ring::Kernels;
 fn default_spec() -> ParamsSpec {
     ParamsSpec::published()
         .into_iter()
-        .find(|spec| spec.name == "sophomr-v1")
+        .find(|spec| spec.name == "sophomr-v2")
         .unwrap()
 }
 
@@ -20,11 +20,14 @@ fn refused(spec: ParamsSpec) -> ParamsError {
 
 #[test]
 fn unknown_names_are_told_the_known_ones() {
-    let error = Params::named("sophomr-v0").err().unwrap();
-    assert!(matches!(&error, ParamsError::Unknown { found, .. } if found == "sophomr-v0"));
-    let text = error.to_string();
-    for spec in ParamsSpec::published() {
-        assert!(text.contains(spec.name), "{text}");
+    // Sets of version 1 were never released: unknown like any other.
+    for name in ["sophomr-v0", "sophomr-v1", "insecure-tiny-v1"] {
+        let error = Params::named(name).err().unwrap();
+        assert!(matches!(&error, ParamsError::Unknown { found, .. } if found == name));
+        let text = error.to_string();
+        for spec in ParamsSpec::published() {
+            assert!(text.contains(spec.name), "{text}");
+        }
     }
 }
 
@@ -49,13 +52,13 @@ fn error_rates() {
 
 #[test]
 fn keys_of_published_sets_are_secure() {
-    let params = Params::named("sophomr-v1").unwrap();
+    let params = Params::named("sophomr-v2").unwrap();
     for spec in ParamsSpec::published() {
         assert_eq!(spec.insecure, spec.name.starts_with("insecure-"));
         assert_eq!(spec.insecure, spec.security_bits < 128.0);
     }
     let keys = params.key_moduli();
-    assert_eq!(keys.len(), 4);
+    assert_eq!(keys.len(), 5);
     for (n, weight, found) in keys {
         let limit = largest_log_pq(n, weight);
         assert!(
@@ -169,7 +172,7 @@ fn dimensions_that_do_not_fit() {
 #[test]
 fn published_primes_are_those_of_the_wire_format() {
     let wire = include_str!("../../../docs/wire.md");
-    let params = Params::named("sophomr-v1").unwrap();
+    let params = Params::named("sophomr-v2").unwrap();
     let primes: Vec<u64> = params
         .ring
         .everything()
@@ -177,11 +180,21 @@ fn published_primes_are_those_of_the_wire_format() {
         .iter()
         .map(|&id| params.ring.modulus(id).value())
         .collect();
-    assert_eq!(primes.len(), 24 + 11 + 31);
+    assert_eq!(primes.len(), 24 + 12 + 30);
     for prime in primes {
         assert!(
             wire.contains(&prime.to_string()),
             "a published set never changes: {prime} is not in docs/wire.md"
         );
     }
+}
+
+/// `g1^2 + g1 g2 + c g2^2` with `g2 != 0` is zero only at a root of `x^2 + x + c`.
+#[test]
+fn the_norm_has_no_zeros_but_one() {
+    let params = Params::named("insecure-tiny-v2").unwrap();
+    let p = params.p();
+    assert_eq!(params.norm_constant(), -1);
+    let c = p.from_i64(params.norm_constant());
+    assert!((0..p.value()).all(|x| p.add(p.add(p.mul(x, x), x), c) != 0));
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 fn tiny() -> &'static Params {
     static TINY: LazyLock<Arc<Params>> =
-        LazyLock::new(|| Params::named("insecure-tiny-v1").unwrap());
+        LazyLock::new(|| Params::named("insecure-tiny-v2").unwrap());
     &TINY
 }
 

@@ -1,7 +1,7 @@
 use rustfft::{FftPlanner, num_complex::Complex};
 use zeroize::Zeroize;
 
-/// `|a(zeta)|^2` at every complex embedding `zeta = exp(i pi (4 j + 1) / n)` (the other half are
+/// `a(zeta)` at every complex embedding `zeta = exp(i pi (4 j + 1) / n)` (the other half are
 /// their conjugates).
 fn embeddings(coeffs: &[f64]) -> Vec<Complex<f64>> {
     let half = coeffs.len() / 2;
@@ -17,14 +17,23 @@ fn embeddings(coeffs: &[f64]) -> Vec<Complex<f64>> {
     values
 }
 
-/// The largest `|a(zeta)|^2` over all complex embeddings. Wipes what it computed.
-pub fn max_embedding_squared(coeffs: &[f64]) -> f64 {
+/// `|a(zeta)|^2` at the n/2 complex embeddings, one of each conjugate pair. Wipes what it
+/// computed on the way.
+pub fn squared_embeddings(coeffs: &[f64]) -> Vec<f64> {
     let mut values = embeddings(coeffs);
-    let max = values.iter().map(Complex::norm_sqr).fold(0.0, f64::max);
+    let squares = values.iter().map(Complex::norm_sqr).collect();
     values.iter_mut().for_each(|v| {
         v.re.zeroize();
         v.im.zeroize();
     });
+    squares
+}
+
+/// The largest `|a(zeta)|^2` over all complex embeddings. Wipes what it computed.
+pub fn max_embedding_squared(coeffs: &[f64]) -> f64 {
+    let mut squares = squared_embeddings(coeffs);
+    let max = squares.iter().copied().fold(0.0, f64::max);
+    squares.zeroize();
     max
 }
 

@@ -21,7 +21,7 @@ pub use automorphism::{Automorphism, SlotOrder};
 pub use basis::Basis;
 pub use buffer::{Buffer, reserve};
 pub use convert::{Conversion, Switch, centered_f64, centered_mod};
-pub use embedding::{max_embedding_squared, rms_embedding};
+pub use embedding::{max_embedding_squared, rms_embedding, squared_embeddings};
 pub use error::RingError;
 pub use omr_kernels::{AlignedVec, BlockPermutation, Kernels, Modulus, NttTable, SlidingRows};
 pub use poly::{Coeff, Eval, Poly};

@@ -126,7 +126,7 @@ fn address(params: &Params, rng: &mut ChaCha20Rng) -> (Secret, ClueKey) {
 #[test]
 fn noise_and_norms_at_full_parameters() {
     const CLUES: usize = 1000;
-    let params = Params::named("sophomr-v1").unwrap();
+    let params = Params::named("sophomr-v2").unwrap();
     let mut rng = rng(31);
     let (secret, key) = address(&params, &mut rng);
     let squares = measure(&params, &secret, &key, CLUES, &mut rng);

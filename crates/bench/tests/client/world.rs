@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 
 pub(crate) fn tiny() -> &'static Arc<Params> {
     static TINY: LazyLock<Arc<Params>> =
-        LazyLock::new(|| Params::named("insecure-tiny-v1").unwrap());
+        LazyLock::new(|| Params::named("insecure-tiny-v2").unwrap());
     &TINY
 }
 

@@ -14,7 +14,7 @@ pub(crate) const SLOTS: u64 = 2048;
 
 pub(crate) fn tiny() -> &'static Arc<Params> {
     static TINY: LazyLock<Arc<Params>> =
-        LazyLock::new(|| Params::named("insecure-tiny-v1").unwrap());
+        LazyLock::new(|| Params::named("insecure-tiny-v2").unwrap());
     &TINY
 }
 

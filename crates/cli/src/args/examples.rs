@@ -30,7 +30,7 @@ pub(super) const PARAMS: &str = "\
 Examples:
   omr params list
   omr params show
-  omr params show sophomr-v1 --bound 512 --messages 524288 --payload-bytes 1024 --json";
+  omr params show sophomr-v2 --bound 512 --messages 524288 --payload-bytes 1024 --json";
 
 pub(super) const BOARD: &str = "\
 Examples:
@@ -81,7 +81,7 @@ pub(super) const DEMO: &str = "\
 Examples:
   omr demo
   omr demo --messages 131072 --bound 100 --dir demo --json
-  omr demo --params insecure-tiny-v1 --messages 2048
+  omr demo --params insecure-tiny-v2 --messages 2048
 
 Exits with 1 unless every message is retrieved bit for bit, no other is, and neither the board nor
 what the detector has or makes contains the secret key.";

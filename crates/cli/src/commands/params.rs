@@ -48,8 +48,9 @@ struct KeyModulus {
 }
 
 /// The kinds of key in the order of [`Params::key_moduli`].
-const KEYS: [&str; 4] = [
-    "rotation",
+const KEYS: [&str; 5] = [
+    "baby step",
+    "giant step",
     "relinearisation",
     "ring switching",
     "small ring",

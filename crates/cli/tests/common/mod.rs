@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(crate) const PARAMS: &str = "insecure-tiny-v1";
+pub(crate) const PARAMS: &str = "insecure-tiny-v2";
 
 /// What a command did.
 #[derive(Debug)]

@@ -7,8 +7,30 @@ use omr_rlwe::noise::{self, NoiseModel};
 /// Largest size of a prime: one bit below what the kernels take.
 const PRIME_BITS: f64 = 49.9;
 
-/// Size of the special primes: the largest below 2^50.
+/// Size of the special primes but the last: the largest below 2^50.
 const SPECIAL_BITS: f64 = 49.99;
+
+/// Least size of the last special prime: enough for several that are 1 modulo 2n.
+const LAST_SPECIAL_BITS: f64 = 25.0;
+
+/// By how much the special primes of the baby step exceed a digit: its gadget noise is then near
+/// the floor, and log2(PQ) as small as it can be.
+const STEP_EXCESS: f64 = 3.0;
+
+/// By how much a digit of the giant step may exceed its special primes: the products with
+/// diagonals, to which its noise is added, are far above.
+const GIANT_SLACK: f64 = 27.5;
+
+/// By how much the affine transform's noise is to lie below the floor, with clues of honest senders.
+/// Strangers choose clues, but not the order in which slots hold them: an encoded diagonal is then
+/// random, with coefficients of variance at most p^2/4 (1.7 times the amplitude of random slots),
+/// and exponential |.|^2 at an embedding. That raises the probability of an escape by 5 % at most
+/// (`reference/squaring_tail.py`).
+const HONEST_MARGIN: f64 = 3.0;
+
+/// `(level / sigma)^2` at which a chain of 28 squarings at one embedding escapes with probability
+/// 2^-41.6 (`reference/squaring_tail.py`).
+const ESCAPE: f64 = 53.8;
 
 /// Primes of the last level, which the small ring shares.
 const BASE_PRIMES: usize = 2;
@@ -17,59 +39,37 @@ const BASE_PRIMES: usize = 2;
 pub(super) struct Primes {
     /// Level 0: the affine transform.
     top: Vec<u64>,
-    /// Special primes of key switching.
+    /// Special primes of key switching. The last one is smaller and serves the baby step alone.
     special: Vec<u64>,
     /// Levels 1 and below: the base first, then the drops, the last dropped first.
     lower: Vec<u64>,
-    rotation_special: usize,
+    /// Besides the last one.
+    step_special: usize,
+    giant_special: usize,
     product_special: usize,
     descent_special: usize,
     pub(super) affine_noise: f64,
 }
 
 /// Bits that a level must drop above the root mean square floor, so that the squaring chain
-/// explodes at no embedding, ever, but with probability 2^-40 a batch.
+/// explodes at no embedding but with probability 2^-40 a batch.
 ///
-/// At the worst embedding the secret's square is `bound` times the mean. The mask's is exponential;
-/// in units of the level's modulus the chain is `v -> v^2 + x`, which leaves the basin `v < 1`
-/// most cheaply by several moderate kicks: the exponent is about 0.67 of a single kick's. The exact
-/// transition densities (`reference/squaring_tail.py`) give, for the bits returned here at
-/// n = 65,536 and bound 12 (4.77): failure 2^-53 a batch averaged over keys, 2^-47.5 for a key with
-/// four embeddings at the bound.
-pub fn tail_bits(n: usize, depth: usize, bound: f64) -> f64 {
-    let chances = (n / 2 * depth) as f64;
-    let exponent = (40f64.exp2() * chances).ln() / 0.67;
-    (bound.log2() + exponent.log2()) / 2.0
+/// Every key that is accepted escapes no likelier than at one embedding with `bound` times the mean
+/// (`Secret::fixed_weight`): 2^-41.6 for each of two coordinates. Hostile clues add 5 % to that.
+pub fn tail_bits(bound: f64) -> f64 {
+    (bound * ESCAPE).log2() / 2.0
 }
 
 impl Primes {
     pub(super) fn derive(spec: &ParamsSpec) -> Result<Self, ParamsError> {
         let model = spec.noise_model();
-        let depth = RangePolynomial::new(
-            &Modulus::new(spec.p).map_err(omr_ring::RingError::from)?,
-            spec.clue.range,
-            spec.block,
-        )
-        .depth()
-            + 1
-            + fermat_depth(spec.p);
-        let level = model.floor() + tail_bits(spec.n, depth, spec.embedding_bound);
-        let mut drops = Vec::new();
-        let scalar_level = 1 + spec.block.trailing_zeros() as usize;
-        let norm_level = depth - fermat_depth(spec.p) - 1;
-        for step in 0..depth {
-            drops.push(match step {
-                // Scalars modulo p, `block` of them summed.
-                s if s == scalar_level => {
-                    model.times_scalar(0.0) + (spec.block as f64).log2() / 2.0 + 1.0
-                }
-                // The norm g1^2 - nu g2^2, nu small: both its square and its cube pass here.
-                s if s == norm_level + 1 || s == norm_level + 2 => {
-                    level + norm_growth_bits(spec.p) * 2.0
-                }
-                _ => level,
-            });
-        }
+        let p = Modulus::new(spec.p).map_err(omr_ring::RingError::from)?;
+        let window = RangePolynomial::new(&p, spec.clue.range, spec.block).depth();
+        let depth = window + 1 + fermat_depth(spec.p);
+        let level = model.floor() + tail_bits(spec.embedding_bound);
+        let mut drops = vec![level; depth];
+        // Here the norm is scaled back below the larger of the squares it comes from.
+        drops[window] += norm_growth_bits(&p);
         Self::find(spec, &model, &drops)
     }
 
@@ -87,19 +87,32 @@ impl Primes {
         }
         let lower_bits: f64 = base_bits + drops.iter().sum::<f64>();
         let affine_noise = affine_noise(spec, model);
-        let top_bits = lower_bits + affine_noise + adversary_margin(spec) - model.floor();
+        let top_bits = lower_bits + affine_noise + HONEST_MARGIN - model.floor();
         let count = (top_bits / PRIME_BITS).ceil() as usize;
         let top = take(top_bits / count as f64, count)?;
-        let rotation_special = count.div_ceil(spec.rotation_digits);
+        let digit_bits = top_bits / count as f64 * count.div_ceil(spec.rotation_digits) as f64;
+        let step_bits = digit_bits + STEP_EXCESS;
+        let step_special = (step_bits / SPECIAL_BITS) as usize;
+        let giant_special = specials(digit_bits - GIANT_SLACK);
         let product_special = product_special(spec, &lower);
-        let descent_special = ((base_bits + 5.0) / SPECIAL_BITS).ceil() as usize;
-        let specials = rotation_special.max(product_special).max(descent_special);
-        let special = primes_below(50, spec.n, specials, &taken)?;
+        let descent_special = specials(base_bits + 5.0);
+        let most = [
+            step_special,
+            giant_special,
+            product_special,
+            descent_special,
+        ];
+        let count = most.into_iter().max().expect("four counts");
+        let mut special = primes_below(50, spec.n, count, &taken)?;
+        taken.extend(&special);
+        let rest = step_bits - step_special as f64 * SPECIAL_BITS;
+        special.extend(primes_near(rest.max(LAST_SPECIAL_BITS), spec.n, 1, &taken)?);
         Ok(Self {
             top,
             special,
             lower,
-            rotation_special,
+            step_special,
+            giant_special,
             product_special,
             descent_special,
             affine_noise,
@@ -127,12 +140,7 @@ impl Primes {
         let lower = (BASE_PRIMES..=self.lower.len())
             .rev()
             .map(|end| Basis::new(from..from + end));
-        Chain::new(
-            [Basis::new(0..self.top.len())]
-                .into_iter()
-                .chain(lower)
-                .collect(),
-        )
+        Chain::new([self.top_basis()].into_iter().chain(lower).collect())
     }
 
     fn special(&self, count: usize) -> Basis {
@@ -143,13 +151,19 @@ impl Primes {
         self.special(self.descent_special)
     }
 
-    pub(super) fn rotation_shape(&self, spec: &ParamsSpec) -> KeyShape {
-        let top = Basis::new(0..self.top.len());
-        KeyShape::new(
-            &top,
-            spec.rotation_digits,
-            &self.special(self.rotation_special),
-        )
+    pub(super) fn step_shape(&self, spec: &ParamsSpec) -> KeyShape {
+        let last = self.top.len() + self.special.len() - 1;
+        let special = self.special(self.step_special).union(&Basis::new([last]));
+        KeyShape::new(&self.top_basis(), spec.rotation_digits, &special)
+    }
+
+    pub(super) fn giant_shape(&self, spec: &ParamsSpec) -> KeyShape {
+        let special = self.special(self.giant_special);
+        KeyShape::new(&self.top_basis(), spec.rotation_digits, &special)
+    }
+
+    fn top_basis(&self) -> Basis {
+        Basis::new(0..self.top.len())
     }
 
     pub(super) fn product_shape(&self, spec: &ParamsSpec) -> KeyShape {
@@ -164,6 +178,11 @@ impl Primes {
     }
 }
 
+/// How many special primes make up at least this many bits.
+fn specials(bits: f64) -> usize {
+    (bits / SPECIAL_BITS).ceil() as usize
+}
+
 /// Special primes of relinearisation. A product is rescaled at once, so that its own noise hides
 /// that of a gadget larger than P: by 20 bits always, by 32 in the one product that still meets
 /// the whole first digit.
@@ -174,35 +193,32 @@ fn product_special(spec: &ParamsSpec, lower: &[u64]) -> usize {
     for (digit, primes) in lower.rchunks(size).enumerate() {
         needed = needed.max(bits(primes) - if digit == 0 { 32.0 } else { 20.0 });
     }
-    (needed / SPECIAL_BITS).ceil() as usize
+    specials(needed)
 }
 
-/// The least quadratic non-residue modulo p: the norm's constant.
-pub(super) fn non_residue(p: &Modulus) -> u64 {
-    (2..)
-        .find(|&x| p.pow(x, (p.value() - 1) / 2) != 1)
-        .expect("half of all residues are none")
+/// The c of the norm `g1^2 + g1 g2 + c g2^2`: the least in absolute value whose discriminant
+/// `1 - 4 c` is no square modulo p, so that the norm vanishes only where both do.
+pub(super) fn norm_constant(p: &Modulus) -> i64 {
+    let half = (p.value() - 1) / 2;
+    (1..)
+        .flat_map(|c| [c, -c])
+        .find(|c| p.pow(p.from_i64(1 - 4 * c), half) == p.value() - 1)
+        .expect("half of all residues are no squares")
 }
 
-/// Noise of `g1^2 - nu g2^2` over that of one square, in bits.
-fn norm_growth_bits(p: u64) -> f64 {
-    let nu = non_residue(&Modulus::new(p).expect("checked prime")) as f64;
-    (1.0 + nu * nu).log2() / 2.0
+/// The norm over the square of the larger of its two arguments, in bits, at most.
+fn norm_growth_bits(p: &Modulus) -> f64 {
+    (2.0 + norm_constant(p).abs() as f64).log2()
 }
 
 /// Noise after the affine transform, with plaintexts of random slots: each of `clue.n` products
-/// takes a fresh ciphertext turned up to `baby` times.
+/// takes a fresh ciphertext turned up to `baby` times; the giant steps add theirs.
 fn affine_noise(spec: &ParamsSpec, model: &NoiseModel) -> f64 {
-    let turn = model.key_switch(spec.rotation_digits, 0.0, 0.0);
+    let turn = model.key_switch(spec.rotation_digits, 0.0, STEP_EXCESS);
     let baby = noise::add(model.fresh(), noise::sum(turn, spec.baby / 2));
-    noise::sum(model.times_plain(baby), spec.clue.n)
-}
-
-/// Clue bytes are chosen by strangers: an encoded diagonal reaches at most `n p / 2` at an
-/// embedding, against the mean `p sqrt(n / 12)`. The noise it multiplies is unknown to them, so
-/// the products still add as independent ones; 3 bits cover the tail of that sum.
-fn adversary_margin(spec: &ParamsSpec) -> f64 {
-    (3.0 * spec.n as f64).log2() / 2.0 + 3.0
+    let products = noise::sum(model.times_plain(baby), spec.clue.n);
+    let giant = model.gadget(spec.rotation_digits, GIANT_SLACK, 0.0);
+    noise::add(products, noise::sum(giant, spec.clue.n / spec.baby - 1))
 }
 
 /// Modulus of the last level: what compression needs, for the most merged batches.

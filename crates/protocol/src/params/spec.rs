@@ -19,7 +19,7 @@ pub struct ParamsSpec {
     pub small_n: usize,
     /// Non-zero coefficients of the large ring's secret.
     pub weight: usize,
-    /// Bound on `|s(zeta)|^2 / weight` for that secret.
+    /// Bound on `|s(zeta)|^2 / weight` for that secret (`Secret::fixed_weight`).
     pub embedding_bound: f64,
     /// Clues.
     pub clue: ClueSpec,
@@ -48,10 +48,10 @@ pub struct ClueSpec {
     pub range: u64,
 }
 
-const SOPHOMR_V1: ParamsSpec = ParamsSpec {
-    name: "sophomr-v1",
+const SOPHOMR_V2: ParamsSpec = ParamsSpec {
+    name: "sophomr-v2",
     insecure: false,
-    security_bits: 129.3,
+    security_bits: 128.5,
     p: 786_433,
     n: 1 << 16,
     small_n: 1 << 13,
@@ -66,12 +66,12 @@ const SOPHOMR_V1: ParamsSpec = ParamsSpec {
     },
     baby: 64,
     block: 8,
-    rotation_digits: 3,
+    rotation_digits: 2,
     product_digits: 2,
 };
 
-const INSECURE_TINY_V1: ParamsSpec = ParamsSpec {
-    name: "insecure-tiny-v1",
+const INSECURE_TINY_V2: ParamsSpec = ParamsSpec {
+    name: "insecure-tiny-v2",
     insecure: true,
     security_bits: 0.0,
     n: 1 << 11,
@@ -86,13 +86,13 @@ const INSECURE_TINY_V1: ParamsSpec = ParamsSpec {
         range: 38,
     },
     baby: 8,
-    ..SOPHOMR_V1
+    ..SOPHOMR_V2
 };
 
 impl ParamsSpec {
     /// Every published set, the default first.
     pub fn published() -> Vec<ParamsSpec> {
-        vec![SOPHOMR_V1, INSECURE_TINY_V1]
+        vec![SOPHOMR_V2, INSECURE_TINY_V2]
     }
 
     pub(super) fn check(&self) -> Result<(), ParamsError> {

@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_secret_is_found_where_it_lies_open() {
-        let params = Params::named("insecure-tiny-v1").unwrap();
+        let params = Params::named("insecure-tiny-v2").unwrap();
         let keys = omr_client::keygen(&params, &mut omr_client::os_rng());
         let pieces = pieces(&params, &keys.secret).unwrap();
         let file = keys.secret.to_bytes(&params).unwrap();
