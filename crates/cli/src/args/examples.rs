@@ -93,3 +93,22 @@ Examples:
   omr bench post --messages 65536 --json
 
 Exits with 1 if a run misses a message, finds one of others or gets a payload wrong.";
+
+pub(super) const SOAK: &str = "\
+Examples:
+  omr bench soak --scheme sophomr --keys 20 --batches 200 --json > soak.jsonl
+  omr bench soak --keys 20 --batches 200 --from-key 7 --json >> soak.jsonl
+  omr bench soak --params insecure-tiny-v1 --keys 4 --batches 12
+
+Every digest is printed as soon as it is checked: a run that is stopped leaves its lines and goes
+on with --from-key. A clue counts as pertinent if it lies in the window in the clear; each digest
+must hold exactly these messages, bit for bit. Exits with 1 if one does not.";
+
+pub(super) const COMPARE: &str = "\
+Examples:
+  omr bench all --json > new.json
+  omr bench compare old.json new.json
+  omr bench all --quick
+
+Figures of one machine and one parameter set compare; others are refused with exit code 1. Ratios
+are new over old: below 1 is better.";
