@@ -84,6 +84,9 @@ pub(crate) enum ParamsCommand {
     /// Sizes, security, failure rates and moduli of one set
     #[command(after_help = examples::PARAMS)]
     Show(ParamsShow),
+    /// Compare sets by modelled seconds and by sizes, on this machine
+    #[command(after_help = examples::SEARCH)]
+    Search(ParamsSearch),
 }
 
 #[derive(Args)]
@@ -96,6 +99,28 @@ pub(crate) struct ParamsShow {
     pub(crate) bound: u32,
     /// Messages that the digest covers
     #[arg(long, value_name = "N", default_value_t = 65_536)]
+    pub(crate) messages: u64,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ParamsSearch {
+    /// A few sets around the default
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Make a digest of this set and compare its stages with the model
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = DEFAULT)]
+    pub(crate) check: Option<String>,
+    /// Pertinent messages that the digest may carry
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
+    pub(crate) bound: u32,
+    /// Messages that the digest covers
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
     pub(crate) messages: u64,
     /// Bytes of a payload
     #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]

@@ -1,8 +1,8 @@
 //! Published parameter sets keep what they promise; weaker ones are refused.
 
 use omr_protocol::digest::MASK_BITS;
-use omr_protocol::params::largest_log_pq;
-use omr_protocol::{Params, ParamsError, ParamsSpec};
+use omr_protocol::params::{Outline, largest_log_pq};
+use omr_protocol::{DetectionKey, Params, ParamsError, ParamsSpec};
 use omr_ring::Kernels;
 
 fn default_spec() -> ParamsSpec {
@@ -184,4 +184,27 @@ fn published_primes_are_those_of_the_wire_format() {
             "a published set never changes: {prime} is not in docs/wire.md"
         );
     }
+}
+
+#[test]
+fn outlines_are_those_of_whole_sets() {
+    for spec in ParamsSpec::published() {
+        let outline = Outline::new(spec.clone()).unwrap();
+        let params = Params::named(spec.name).unwrap();
+        assert_eq!(outline.chain, params.chain);
+        assert_eq!(outline.rotation_shape, params.rotation_shape);
+        assert_eq!(outline.product_shape, params.product_shape);
+        assert_eq!(outline.descent_shape, params.descent_shape);
+        assert_eq!(outline.small_shape, params.small_shape);
+        assert_eq!(
+            outline.detection_key_bytes(),
+            DetectionKey::body_bytes(&params)
+        );
+    }
+    let weak = ParamsSpec {
+        rotation_digits: 1,
+        ..default_spec()
+    };
+    let error = Outline::new(weak).err();
+    assert!(matches!(error, Some(ParamsError::Insecure { .. })));
 }

@@ -32,6 +32,16 @@ Examples:
   omr params show
   omr params show sophomr-v1 --bound 512 --messages 524288 --payload-bytes 1024 --json";
 
+pub(super) const SEARCH: &str = "\
+Examples:
+  omr params search
+  omr params search --check --json
+  omr params search --quick --bound 512
+
+Derives sets from the default, drops all below 128 bits and lists those that no other beats in
+seconds, key, clue and digest at once. Seconds are counts of row operations times what these take
+here, one thread; --check makes a real digest and shows how far the model is off.";
+
 pub(super) const BOARD: &str = "\
 Examples:
   omr board init board
