@@ -39,7 +39,7 @@ pub struct Candidate {
     pub clue_bytes: u64,
     /// Bytes of a digest's file.
     pub digest_bytes: u64,
-    /// Bytes of the baby steps in memory, most of what a detector holds.
+    /// Bytes of the baby steps in memory, half of what a detector holds.
     pub baby_step_bytes: u64,
 }
 
@@ -141,33 +141,66 @@ fn candidate(outline: Outline, small: &Small) -> Candidate {
 }
 
 impl Candidate {
+    fn costs(&self) -> [f64; 5] {
+        let (key, memory) = (self.key_bytes as f64, self.baby_step_bytes as f64);
+        let (clue, digest) = (self.clue_bytes as f64, self.digest_bytes as f64);
+        [key, self.seconds, memory, digest, clue]
+    }
+
     /// Whether it is as good as `other` in everything and better in something.
     pub fn beats(&self, other: &Self) -> bool {
-        let costs = |c: &Self| {
-            let bytes = [c.key_bytes, c.clue_bytes, c.digest_bytes];
-            [c.seconds]
-                .into_iter()
-                .chain(bytes.map(|bytes| bytes as f64))
-        };
-        let pairs = || costs(self).zip(costs(other));
-        pairs().all(|(a, b)| a <= b) && pairs().any(|(a, b)| a < b)
+        let (own, other) = (self.costs(), other.costs());
+        own != other && own.iter().zip(other).all(|(own, other)| *own <= other)
     }
 }
 
-/// Those that no other beats, the smallest key first.
+/// Those that no other beats, the smallest key first; of equal ones the most secure.
 fn unbeaten(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
-    let key = |c: &Candidate| (c.key_bytes, c.digest_bytes, c.clue_bytes);
-    candidates.sort_by(|a, b| key(a).cmp(&key(b)).then(a.seconds.total_cmp(&b.seconds)));
+    let order = |a: &Candidate, b: &Candidate| {
+        let costs = a.costs().into_iter().zip(b.costs());
+        let mut unequal = costs.map(|(a, b)| a.total_cmp(&b)).filter(|o| o.is_ne());
+        unequal
+            .next()
+            .unwrap_or_else(|| b.security_bits.total_cmp(&a.security_bits))
+    };
+    candidates.sort_by(order);
     let mut best: Vec<Candidate> = Vec::new();
     for candidate in candidates {
-        let same =
-            |other: &Candidate| key(other) == key(&candidate) && other.seconds == candidate.seconds;
-        if !best
-            .iter()
-            .any(|other| other.beats(&candidate) || same(other))
-        {
+        let taken =
+            |other: &Candidate| other.beats(&candidate) || other.costs() == candidate.costs();
+        if !best.iter().any(taken) {
             best.push(candidate);
         }
     }
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unbeaten_sets_are_kept_and_of_equal_ones_the_most_secure() {
+        let candidate = |seconds, key_bytes, security_bits| Candidate {
+            spec: ParamsSpec::published().swap_remove(0),
+            security_bits,
+            seconds,
+            key_bytes,
+            clue_bytes: 1,
+            digest_bytes: 1,
+            baby_step_bytes: 1,
+        };
+        let all = vec![
+            candidate(2.0, 20, 128.0),
+            candidate(1.0, 30, 128.0),
+            candidate(3.0, 10, 128.0),
+            candidate(3.0, 10, 129.0),
+            candidate(3.0, 20, 140.0),
+        ];
+        let kept: Vec<_> = unbeaten(all)
+            .iter()
+            .map(|c| (c.seconds, c.key_bytes, c.security_bits))
+            .collect();
+        assert_eq!(kept, [(3.0, 10, 129.0), (2.0, 20, 128.0), (1.0, 30, 128.0)]);
+    }
 }

@@ -128,7 +128,7 @@ impl Soak {
         let hostile = Hostile::new(&self.params, bytes, seed / 2)?;
         Ok((
             Strain::Hostile,
-            board.with_strangers(Strangers::Hostile(hostile)),
+            board.with_strangers(Strangers::Hostile(Box::new(hostile))),
         ))
     }
 }

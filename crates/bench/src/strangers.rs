@@ -14,7 +14,7 @@ pub enum Strangers {
     /// Uniform clues, random payloads.
     Honest,
     /// Bytes chosen for the most noise.
-    Hostile(Hostile),
+    Hostile(Box<Hostile>),
 }
 
 /// Kinds of hostile clues; a batch has one kind, the next batch the next.

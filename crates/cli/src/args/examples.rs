@@ -39,7 +39,7 @@ Examples:
   omr params search --quick --bound 512
 
 Derives sets from the default, drops all below 128 bits and lists those that no other beats in
-seconds, key, clue and digest at once. Seconds are counts of row operations times what these take
+seconds, key, memory, clue and digest at once. Seconds are counts of row operations times what these take
 here, one thread; --check makes a real digest and shows how far the model is off.";
 
 pub(super) const BOARD: &str = "\
