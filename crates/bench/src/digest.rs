@@ -101,6 +101,21 @@ pub struct DigestFigures {
     pub digest_ntts: Option<f64>,
 }
 
+impl DigestFigures {
+    /// Whether exactly the pertinent messages were found, bit for bit.
+    pub fn is_exact(&self) -> bool {
+        self.exact() == self.pertinent && self.false_positives == 0
+    }
+
+    /// Pertinent messages that came out as they should.
+    pub fn exact(&self) -> usize {
+        match self.scheme {
+            Scheme::Sophomr => self.payloads_exact,
+            Scheme::Sophomd => self.found,
+        }
+    }
+}
+
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -120,6 +135,9 @@ pub enum BenchError {
     /// The address file failed.
     #[error(transparent)]
     Clue(#[from] ClueError),
+    /// The payload size does not suit the code.
+    #[error(transparent)]
+    Codec(#[from] omr_codec::CodecError),
 }
 
 impl DigestBench {
@@ -213,7 +231,7 @@ impl DigestBench {
     }
 }
 
-fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = Instant::now();
     let out = work();
     (out, start.elapsed().as_secs_f64())

@@ -1,11 +1,15 @@
 //! The command line.
 
+mod bench;
 mod examples;
 mod span;
 
+pub(crate) use bench::{
+    BenchAll, BenchCommand, BenchCompare, BenchDigest, BenchPost, BenchSoak, SchemeName,
+};
 pub(crate) use span::Span;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use omr_protocol::Sealing;
 use omr_protocol::params::DEFAULT;
 use omr_protocol::plan::{MAX_BOUND, MAX_PAYLOAD_BYTES};
@@ -80,6 +84,9 @@ pub(crate) enum ParamsCommand {
     /// Sizes, security, failure rates and moduli of one set
     #[command(after_help = examples::PARAMS)]
     Show(ParamsShow),
+    /// Compare sets by modelled seconds and by sizes, on this machine
+    #[command(after_help = examples::SEARCH)]
+    Search(ParamsSearch),
 }
 
 #[derive(Args)]
@@ -92,6 +99,28 @@ pub(crate) struct ParamsShow {
     pub(crate) bound: u32,
     /// Messages that the digest covers
     #[arg(long, value_name = "N", default_value_t = 65_536)]
+    pub(crate) messages: u64,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ParamsSearch {
+    /// A few sets around the default
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Make a digest of this set and compare its stages with the model
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = DEFAULT)]
+    pub(crate) check: Option<String>,
+    /// Pertinent messages that the digest may carry
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
+    pub(crate) bound: u32,
+    /// Messages that the digest covers
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
     pub(crate) messages: u64,
     /// Bytes of a payload
     #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
@@ -242,80 +271,6 @@ pub(crate) struct Demo {
     /// Parameter set
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     pub(crate) params: String,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum BenchCommand {
-    /// Key generation, digest and decoding on synthetic messages
-    #[command(after_help = examples::BENCH)]
-    Digest(BenchDigest),
-    /// Durable posting, 1,000 messages a transaction
-    #[command(after_help = examples::BENCH)]
-    Post(BenchPost),
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum SchemeName {
-    /// Payloads
-    Sophomr,
-    /// Indices only
-    Sophomd,
-}
-
-#[derive(Args)]
-pub(crate) struct BenchDigest {
-    /// Digests of payloads or of indices
-    #[arg(long, value_enum, default_value_t = SchemeName::Sophomr)]
-    pub(crate) scheme: SchemeName,
-    /// Messages on the board
-    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
-    pub(crate) messages: u64,
-    /// Pertinent messages among them
-    #[arg(long, value_name = "P", default_value_t = 50)]
-    pub(crate) pertinent: usize,
-    /// Pertinent messages that the digest may carry
-    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
-    pub(crate) bound: u32,
-    /// Bytes of a payload
-    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
-    pub(crate) payload_bytes: u32,
-    /// Threads to work on; all cores unless given
-    #[arg(long, value_name = "T", value_parser = threads())]
-    pub(crate) threads: Option<u16>,
-    /// Everything random follows from it
-    #[arg(long, value_name = "S", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Parameter set
-    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
-    pub(crate) params: String,
-    /// Runs, each with the next seed
-    #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) runs: u32,
-    /// Do not time the yardstick (only builds with the feature `yardstick` do)
-    #[arg(long)]
-    pub(crate) no_yardstick: bool,
-    /// Print one JSON object a run
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct BenchPost {
-    /// Messages to post
-    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
-    pub(crate) messages: u64,
-    /// Bytes of a payload
-    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
-    pub(crate) payload_bytes: u32,
-    /// Parameter set
-    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
-    pub(crate) params: String,
-    /// Folder on the disk to measure; the system's temporary one unless given
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

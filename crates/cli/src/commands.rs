@@ -20,7 +20,7 @@ use crate::progress::Ui;
 pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
     match &cli.command {
         Command::Keygen(args) => keygen::run(args),
-        Command::Params(command) => params::run(command),
+        Command::Params(command) => params::run(command, ui),
         Command::Board(command) => board::run(command, ui),
         Command::Post(args) => post::run(args, ui),
         Command::Digest(args) => digest::run(args, ui),

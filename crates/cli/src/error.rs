@@ -49,6 +49,9 @@ pub(crate) enum InputError {
     /// A board, or a message of one.
     #[error(transparent)]
     Board(#[from] BoardError),
+    /// Not a document of `omr bench all`.
+    #[error("expected a document of `omr bench all --json`")]
+    Report(#[from] serde_json::Error),
     /// A board with an unknown sealing.
     #[error(transparent)]
     Sealing(#[from] SealingError),
@@ -199,6 +202,25 @@ pub(crate) enum CliError {
         /// Messages of others.
         false_positives: usize,
     },
+    /// Digests of a benchmark held other messages than they should.
+    #[error("{exact} of {digests} digests are exact")]
+    InexactDigests {
+        /// Exact digests.
+        exact: u64,
+        /// All digests.
+        digests: u64,
+    },
+    /// A soak with more pertinent messages than its bound.
+    #[error("expected at most {bound} pertinent messages, the bound, found {found}")]
+    SoakBound {
+        /// The bound.
+        bound: u32,
+        /// Pertinent messages asked for.
+        found: u32,
+    },
+    /// Two documents of benchmarks do not compare.
+    #[error(transparent)]
+    Incomparable(#[from] omr_bench::Incomparable),
     /// More pertinent messages than messages.
     #[error("expected at most {messages} pertinent messages, as many as messages, found {found}")]
     Pertinent {
@@ -243,7 +265,7 @@ impl CliError {
         match self {
             Self::Decode(DecodeError::Overflow { .. })
             | Self::Bench(BenchError::Decode(DecodeError::Overflow { .. })) => OVERFLOW,
-            Self::Pertinent { .. } => 2,
+            Self::Pertinent { .. } | Self::SoakBound { .. } => 2,
             _ => 1,
         }
     }

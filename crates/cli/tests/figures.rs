@@ -263,13 +263,54 @@ fn params_show_the_sizes_of_real_files() {
 }
 
 #[test]
+fn params_search_lists_secure_sets_and_checks_its_model() {
+    let scene = Scene::keys();
+    let args = ["params", "search", "--quick", "--messages", "2048"];
+    let found = scene
+        .run(&[&args[..], &["--check", PARAMS, "--json"]].concat())
+        .json();
+    let sets = found["sets"].as_array().unwrap();
+    assert!(!sets.is_empty());
+    // Of the default's neighbours, those with 2 digits or an embedding bound of 9 are too weak.
+    assert_eq!((&found["tried"], &found["refused"]), (&8.into(), &6.into()));
+    for set in sets {
+        assert!(set["security_bits"].as_f64().unwrap() >= 128.0, "{set}");
+        assert!(set["seconds"].as_f64().unwrap() > 0.0, "{set}");
+    }
+    assert!(sets.iter().filter(|set| set["chosen"] == true).count() <= 1);
+    let published = &found["published"];
+    let shown = scene
+        .run(&["params", "show", "--messages", "2048", "--json"])
+        .json();
+    for size in ["clue_bytes", "digest_bytes"] {
+        assert_eq!(published[size], shown[size], "{size}");
+    }
+    assert_eq!(published["published"], true);
+    let check = &found["check"];
+    assert_eq!(check["params"], PARAMS);
+    let stages = check["stages"].as_array().unwrap();
+    assert_eq!(stages.len(), 8);
+    for stage in stages {
+        for seconds in ["modelled_s", "measured_s"] {
+            assert!(stage[seconds].as_f64().unwrap() > 0.0, "{stage}");
+        }
+    }
+    let table = scene.run(&args).quietly();
+    assert!(table.contains("the default set:"), "{table}");
+    scene
+        .run(&["params", "search", "--quick", "--check", "x"])
+        .refused(1, &["sophomr-v1", "\"x\""]);
+}
+
+#[test]
 fn help_has_examples_and_exit_codes() {
     let scene = Scene::keys();
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 16] = [
         &[],
         &["keygen"],
         &["params"],
         &["params", "show"],
+        &["params", "search"],
         &["board"],
         &["board", "init"],
         &["post"],
@@ -278,6 +319,9 @@ fn help_has_examples_and_exit_codes() {
         &["demo"],
         &["bench"],
         &["bench", "digest"],
+        &["bench", "soak"],
+        &["bench", "all"],
+        &["bench", "compare"],
     ];
     for command in commands {
         let help = scene.run(&[command, &["--help"]].concat()).quietly();

@@ -102,27 +102,27 @@ impl<'a> Recipient<'a> {
     /// How far the worst coefficient of a digest lies from a symbol: 0 is exact, 0.5 is wrong.
     /// For measuring noise.
     pub fn worst_rounding(&self, digest: &Digest) -> f64 {
+        let roundings = self.roundings(digest);
+        roundings.into_iter().map(f64::abs).fold(0.0, f64::max)
+    }
+
+    /// How far each coefficient of a digest lies from the next symbol, in `[-0.5, 0.5]`.
+    /// For measuring noise.
+    pub fn roundings(&self, digest: &Digest) -> Vec<f64> {
         let plan = &digest.header.plan;
         let per_group = plan.rounds() * plan.ciphertexts();
         let p = self.params.p().value() as f64;
         let distance = |value: u64| {
             let symbol = value as f64 * p / f64::from(MASK_BITS).exp2();
-            (symbol - symbol.round()).abs()
+            symbol - symbol.round()
         };
         let of_ciphertext = |(i, ciphertext): (usize, &PackedCiphertext)| {
             let within = i % per_group;
             let kept = plan.kept(within / plan.ciphertexts(), within % plan.ciphertexts());
             self.phase(ciphertext, kept)
-                .into_iter()
-                .map(distance)
-                .fold(0.0, f64::max)
         };
-        digest
-            .ciphertexts
-            .iter()
-            .enumerate()
-            .map(of_ciphertext)
-            .fold(0.0, f64::max)
+        let ciphertexts = digest.ciphertexts.iter().enumerate();
+        ciphertexts.flat_map(of_ciphertext).map(distance).collect()
     }
 
     /// The sums of one group: symbol by symbol, exponent by exponent.

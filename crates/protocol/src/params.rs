@@ -1,10 +1,12 @@
 //! Parameter sets: [`ParamsSpec`] (public, unchecked) and [`Params`] (checked, ready to use).
 
 mod chain;
+mod outline;
 mod security;
 mod spec;
 
 pub use chain::tail_bits;
+pub use outline::Outline;
 pub use security::largest_log_pq;
 pub use spec::{ClueSpec, ParamsSpec};
 

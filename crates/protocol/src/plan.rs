@@ -12,7 +12,7 @@ pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 
 /// Most functionals of the code that one ciphertext holds.
 const MAX_WIDTH: usize = 64;
-const MIN_WIDTH: usize = 16;
+pub(crate) const MIN_WIDTH: usize = 16;
 
 /// Symbols that find the pertinent messages: the sums of `x^e` and of `x^(e+1)`.
 pub const INDEX_SYMBOLS: usize = 2;

@@ -1,8 +1,8 @@
 //! Published parameter sets keep what they promise; weaker ones are refused.
 
 use omr_protocol::digest::MASK_BITS;
-use omr_protocol::params::largest_log_pq;
-use omr_protocol::{Params, ParamsError, ParamsSpec};
+use omr_protocol::params::{Outline, largest_log_pq};
+use omr_protocol::{DetectionKey, Params, ParamsError, ParamsSpec};
 use omr_ring::Kernels;
 
 fn default_spec() -> ParamsSpec {
@@ -197,4 +197,27 @@ fn the_norm_has_no_zeros_but_one() {
     assert_eq!(params.norm_constant(), -1);
     let c = p.from_i64(params.norm_constant());
     assert!((0..p.value()).all(|x| p.add(p.add(p.mul(x, x), x), c) != 0));
+}
+
+#[test]
+fn outlines_are_those_of_whole_sets() {
+    for spec in ParamsSpec::published() {
+        let outline = Outline::new(spec.clone()).unwrap();
+        let params = Params::named(spec.name).unwrap();
+        assert_eq!(outline.chain, params.chain);
+        assert_eq!(outline.rotation_shape, params.rotation_shape);
+        assert_eq!(outline.product_shape, params.product_shape);
+        assert_eq!(outline.descent_shape, params.descent_shape);
+        assert_eq!(outline.small_shape, params.small_shape);
+        assert_eq!(
+            outline.detection_key_bytes(),
+            DetectionKey::body_bytes(&params)
+        );
+    }
+    let weak = ParamsSpec {
+        rotation_digits: 1,
+        ..default_spec()
+    };
+    let error = Outline::new(weak).err();
+    assert!(matches!(error, Some(ParamsError::Insecure { .. })));
 }

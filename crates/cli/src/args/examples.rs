@@ -32,6 +32,16 @@ Examples:
   omr params show
   omr params show sophomr-v2 --bound 512 --messages 524288 --payload-bytes 1024 --json";
 
+pub(super) const SEARCH: &str = "\
+Examples:
+  omr params search
+  omr params search --check --json
+  omr params search --quick --bound 512
+
+Derives sets from the default, drops all below 128 bits and lists those that no other beats in
+seconds, key, memory, clue and digest at once. Seconds are counts of row operations times what these take
+here, one thread; --check makes a real digest and shows how far the model is off.";
+
 pub(super) const BOARD: &str = "\
 Examples:
   omr board init board
@@ -93,3 +103,22 @@ Examples:
   omr bench post --messages 65536 --json
 
 Exits with 1 if a run misses a message, finds one of others or gets a payload wrong.";
+
+pub(super) const SOAK: &str = "\
+Examples:
+  omr bench soak --scheme sophomr --keys 20 --batches 200 --json > soak.jsonl
+  omr bench soak --keys 20 --batches 200 --from-key 7 --json >> soak.jsonl
+  omr bench soak --params insecure-tiny-v1 --keys 4 --batches 12
+
+Every digest is printed as soon as it is checked: a run that is stopped leaves its lines and goes
+on with --from-key. A clue counts as pertinent if it lies in the window in the clear; each digest
+must hold exactly these messages, bit for bit. Exits with 1 if one does not.";
+
+pub(super) const COMPARE: &str = "\
+Examples:
+  omr bench all --json > new.json
+  omr bench compare old.json new.json
+  omr bench all --quick
+
+Figures of one machine and one parameter set compare; others are refused with exit code 1. Ratios
+are new over old: below 1 is better.";

@@ -1,6 +1,9 @@
+mod search;
+
 use crate::args::{ParamsCommand, ParamsShow};
 use crate::error::CliError;
 use crate::io;
+use crate::progress::Ui;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
 use omr_protocol::frame::{FrameHeader, Kind, packed_len};
@@ -56,10 +59,11 @@ const KEYS: [&str; 5] = [
     "small ring",
 ];
 
-pub(super) fn run(command: &ParamsCommand) -> Result<(), CliError> {
+pub(super) fn run(command: &ParamsCommand, ui: &Ui) -> Result<(), CliError> {
     match command {
         ParamsCommand::List { json } => list(*json),
         ParamsCommand::Show(args) => show(args),
+        ParamsCommand::Search(args) => search::run(args, ui),
     }
 }
 

@@ -1,0 +1,152 @@
+use omr_protocol::ParamsSpec;
+use omr_protocol::params::ClueSpec;
+
+/// Least accepted rates, log2: a pertinent message missed, an impertinent one found.
+const MISS_LOG2: f64 = -30.0;
+const FALSE_POSITIVE_LOG2: f64 = -26.0;
+
+/// Bits of a key in dimension 65,536 with a secret of fixed weight 4096 at log2(PQ) = 1724: the
+/// least of usvp 129.9, bdd 129.6, primal_hybrid 130.2, dual_hybrid 130.7 (lattice-estimator at
+/// commit 27a581bb8e9d49f5e9e2db315bd48ac769d5f5f5, MATZOV cost, GSA). Smaller moduli are safer.
+const LARGE_KEY_BITS: f64 = 129.6;
+
+/// Clue secrets: weight, parameter of the errors, estimated bits at n = 1024, q = 786,433 (the
+/// same estimator). 0.5252 has the true deviation 0.5.
+const CLUES: [(usize, f64, f64); 3] = [(84, 0.5, 130.2), (96, 0.5252, 137.3), (80, 0.5252, 128.2)];
+
+/// The sets to be compared: every combination.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    baby: Vec<usize>,
+    block: Vec<usize>,
+    rotation_digits: Vec<usize>,
+    product_digits: Vec<usize>,
+    embedding_bound: Vec<f64>,
+    small_n: Vec<usize>,
+    clues: Vec<(usize, f64, f64)>,
+}
+
+impl Grid {
+    /// All that the code supports and estimates cover.
+    pub fn full() -> Self {
+        Self {
+            baby: vec![16, 32, 64, 128, 256],
+            block: vec![4, 8, 16],
+            rotation_digits: vec![2, 3, 4, 5],
+            product_digits: vec![1, 2, 3],
+            embedding_bound: vec![10.5, 12.0, 14.0],
+            small_n: vec![1 << 12, 1 << 13, 1 << 14],
+            clues: CLUES.to_vec(),
+        }
+    }
+
+    /// A few sets around the default.
+    pub fn quick() -> Self {
+        Self {
+            baby: vec![32, 64],
+            block: vec![8],
+            rotation_digits: vec![2, 3],
+            product_digits: vec![2],
+            embedding_bound: vec![9.0, 12.0],
+            small_n: vec![1 << 13],
+            clues: CLUES[..1].to_vec(),
+        }
+    }
+
+    /// Dimensions of small rings, that of `base` among them.
+    pub(super) fn small_dimensions(&self, base: &ParamsSpec) -> Vec<usize> {
+        let mut dimensions = self.small_n.clone();
+        dimensions.push(base.small_n);
+        dimensions.sort_unstable();
+        dimensions.dedup();
+        dimensions
+    }
+
+    /// Every combination that keeps the error rates, each with its bits of security.
+    pub(super) fn specs(&self, base: &ParamsSpec) -> Vec<ParamsSpec> {
+        let mut specs: Vec<ParamsSpec> = Vec::new();
+        for &clue in &self.clues {
+            specs.extend(with_clue(base, clue));
+        }
+        let specs = vary(specs, &self.baby, |spec, x| spec.baby = x);
+        let specs = vary(specs, &self.block, |spec, x| spec.block = x);
+        let specs = vary(specs, &self.rotation_digits, |s, x| s.rotation_digits = x);
+        let specs = vary(specs, &self.product_digits, |s, x| s.product_digits = x);
+        let specs = vary(specs, &self.small_n, |spec, x| spec.small_n = x);
+        vary(specs, &self.embedding_bound, |spec, x| {
+            spec.embedding_bound = x;
+            let keys = LARGE_KEY_BITS + embedding_pass_log2(spec.n, x);
+            spec.security_bits = spec.security_bits.min(keys);
+        })
+    }
+}
+
+fn vary<T: Copy>(
+    specs: Vec<ParamsSpec>,
+    values: &[T],
+    set: impl Fn(&mut ParamsSpec, T),
+) -> Vec<ParamsSpec> {
+    let varied = |spec: &ParamsSpec| {
+        let with = |&value: &T| {
+            let mut spec = spec.clone();
+            set(&mut spec, value);
+            spec
+        };
+        values.iter().map(with).collect::<Vec<_>>()
+    };
+    specs.iter().flat_map(varied).collect()
+}
+
+/// The base with another clue secret and the least window that misses rarely enough; `None` where
+/// too many impertinent messages pass it.
+fn with_clue(base: &ParamsSpec, (weight, sigma, bits): (usize, f64, f64)) -> Option<ParamsSpec> {
+    let with_range = |range| ParamsSpec {
+        clue: ClueSpec {
+            weight,
+            sigma,
+            range,
+            ..base.clue.clone()
+        },
+        security_bits: bits,
+        ..base.clone()
+    };
+    let spec = (1..=2 * weight as u64)
+        .map(with_range)
+        .find(|spec| spec.miss_log2() <= MISS_LOG2)?;
+    (spec.false_positive_log2() <= FALSE_POSITIVE_LOG2).then_some(spec)
+}
+
+/// log2 of the probability that a random secret in dimension `n` has no embedding over `bound`
+/// times the mean: `n / 2` squared absolute values, each close to exponential. What it takes from
+/// the security of keys.
+pub fn embedding_pass_log2(n: usize, bound: f64) -> f64 {
+    (n / 2) as f64 * (-(-bound).exp()).ln_1p() / std::f64::consts::LN_2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_and_bits_are_those_of_the_published_set() {
+        let base = ParamsSpec::published().swap_remove(0);
+        let same = with_clue(&base, CLUES[0]).expect("it keeps the rates");
+        assert_eq!(same.clue, base.clue);
+        let keys = LARGE_KEY_BITS + embedding_pass_log2(base.n, base.embedding_bound);
+        assert!((keys - base.security_bits).abs() < 0.05, "{keys}");
+        // A bound of 9 takes nearly 6 bits.
+        assert!(LARGE_KEY_BITS + embedding_pass_log2(base.n, 9.0) < 124.0);
+    }
+
+    #[test]
+    fn grids_hold_the_default() {
+        let base = ParamsSpec::published().swap_remove(0);
+        for grid in [Grid::full(), Grid::quick()] {
+            let like = |spec: &ParamsSpec| ParamsSpec {
+                security_bits: base.security_bits,
+                ..spec.clone()
+            };
+            assert!(grid.specs(&base).iter().any(|spec| like(spec) == base));
+        }
+    }
+}

@@ -1,0 +1,171 @@
+use super::SoakLine;
+use omr_protocol::Params;
+use omr_protocol::digest::BODY_BITS;
+use serde::Serialize;
+
+/// Bins of the histogram: each 0.05 wide.
+const BINS: usize = 10;
+
+/// How far coefficients of digests lie from symbols; 0.5 is wrong.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Rounding {
+    /// The farthest.
+    pub worst_rounding: f64,
+    /// Root mean square.
+    pub rms_rounding: f64,
+    /// How many coefficients there are.
+    pub coefficients: u64,
+    /// How many lie from 0 to 0.05, from 0.05 to 0.1, ..., from 0.45 to 0.5.
+    pub histogram: [u64; BINS],
+}
+
+impl Rounding {
+    pub(super) fn new(distances: &[f64]) -> Self {
+        let mut out = Self {
+            coefficients: distances.len() as u64,
+            ..Self::default()
+        };
+        let mut squares = 0.0;
+        for distance in distances.iter().map(|d| d.abs()) {
+            squares += distance * distance;
+            out.worst_rounding = out.worst_rounding.max(distance);
+            let bin = (distance * 2.0 * BINS as f64) as usize;
+            out.histogram[bin.min(BINS - 1)] += 1;
+        }
+        out.rms_rounding = (squares / distances.len().max(1) as f64).sqrt();
+        out
+    }
+
+    fn add(&mut self, other: &Self) {
+        let squares = |r: &Self| r.rms_rounding.powi(2) * r.coefficients as f64;
+        let all = self.coefficients + other.coefficients;
+        self.rms_rounding = ((squares(self) + squares(other)) / all.max(1) as f64).sqrt();
+        self.coefficients = all;
+        self.worst_rounding = self.worst_rounding.max(other.worst_rounding);
+        let bins = self.histogram.iter_mut().zip(other.histogram);
+        bins.for_each(|(sum, count)| *sum += count);
+    }
+}
+
+/// Sums over the digests of a soak.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SoakTally {
+    /// Digests.
+    pub digests: u64,
+    /// Digests with exactly the messages whose clues lie in the window.
+    pub exact: u64,
+    /// Full batches.
+    pub batches: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Pertinent messages posted.
+    pub pertinent: usize,
+    /// Found of these.
+    pub found: usize,
+    /// Not found, though the clue lies in the window.
+    pub missed: usize,
+    /// Found, though the clue lies outside the window.
+    pub false_positives: usize,
+    /// Strangers' clues in the window by chance.
+    pub accidental: usize,
+    /// Pertinent clues outside the window by their own noise.
+    pub outside: usize,
+    /// Payloads that came out wrong.
+    pub inexact: usize,
+    /// Digests that did not decode.
+    pub failed: usize,
+    /// How far the coefficients lie from symbols.
+    #[serde(flatten)]
+    pub rounding: Rounding,
+    /// log2 of the probability that some coefficient of a digest is wrong, from the root mean
+    /// square: see [`failure_log2`].
+    pub digest_failure_log2: Option<f64>,
+    /// The same for each batch.
+    pub batch_failure_log2: Option<f64>,
+    /// All digests.
+    pub digest_s: f64,
+}
+
+impl SoakTally {
+    /// Adds a digest made under `params`.
+    pub fn add(&mut self, params: &Params, line: &SoakLine) {
+        let verdict = &line.verdict;
+        self.digests += 1;
+        self.exact += u64::from(line.is_exact());
+        self.batches += line.batches;
+        self.messages += line.messages;
+        self.pertinent += line.pertinent;
+        self.found += verdict.found;
+        self.missed += verdict.missed;
+        self.false_positives += verdict.false_positives;
+        self.accidental += verdict.accidental;
+        self.outside += verdict.outside;
+        self.inexact += verdict.inexact;
+        self.failed += usize::from(verdict.error.is_some());
+        self.digest_s += line.digest_s;
+        self.rounding.add(&line.rounding);
+        let step = params.p().value() as f64 / f64::from(BODY_BITS).exp2();
+        let one = failure_log2(self.rounding.rms_rounding, step);
+        let coefficients = self.rounding.coefficients as f64;
+        self.digest_failure_log2 = one.map(|one| one + (coefficients / self.digests as f64).log2());
+        self.batch_failure_log2 = one.map(|one| one + (coefficients / self.batches as f64).log2());
+    }
+}
+
+/// log2 of the probability that a coefficient whose distance to its symbol has this root mean
+/// square passes 0.5: a uniform error of width `step` (the rounding of bodies) and, independent of
+/// it, a Gaussian one that makes up the rest. `None` where the rounding alone explains it all.
+pub fn failure_log2(rms: f64, step: f64) -> Option<f64> {
+    const PIECES: usize = 512;
+    let variance = rms * rms - step * step / 12.0;
+    if variance <= 0.0 {
+        return None;
+    }
+    let sd = variance.sqrt();
+    let at = |i: usize| {
+        let uniform = ((i as f64 + 0.5) / PIECES as f64 - 0.5) * step;
+        two_sided_tail_log2((0.5 - uniform.abs()) / sd)
+    };
+    let terms: Vec<f64> = (0..PIECES).map(at).collect();
+    let most = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = terms.iter().map(|t| (t - most).exp2()).sum();
+    Some(most + (sum / PIECES as f64).log2())
+}
+
+/// log2 of the probability that a standard Gaussian lies farther than `x > 0` from 0, within 3 %
+/// for x over 3 (Abramowitz and Stegun 7.1.13, the upper bound).
+fn two_sided_tail_log2(x: f64) -> f64 {
+    let mills = 2.0 / (x + (x * x + 8.0 / std::f64::consts::PI).sqrt());
+    let density = -x * x / 2.0 - (2.0 * std::f64::consts::PI).ln() / 2.0;
+    (density + (2.0 * mills).ln()) / std::f64::consts::LN_2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaussian_tails() {
+        // P(|x| > 3) = 0.0026998, P(|x| > 6) = 1.9732e-9.
+        for (x, probability) in [(3.0, 0.002_699_8_f64), (6.0, 1.9732e-9)] {
+            assert!((two_sided_tail_log2(x) - probability.log2()).abs() < 0.04);
+        }
+        // No uniform part: 0.5 is five deviations.
+        let pure = failure_log2(0.1, 0.0).expect("a Gaussian part");
+        assert!((pure - 5.733e-7_f64.log2()).abs() < 0.02, "{pure}");
+        assert!(failure_log2(0.1, 0.4).is_none());
+    }
+
+    #[test]
+    fn roundings_add_up() {
+        let (a, b) = ([0.1, -0.2, 0.0], [0.5, 0.3]);
+        let mut sum = Rounding::default();
+        for part in [&a[..], &b] {
+            sum.add(&Rounding::new(part));
+        }
+        let all = Rounding::new(&[&a[..], &b].concat());
+        assert_eq!(sum.histogram, all.histogram);
+        assert_eq!((sum.coefficients, sum.worst_rounding), (5, 0.5));
+        assert!((sum.rms_rounding - all.rms_rounding).abs() < 1e-12);
+    }
+}

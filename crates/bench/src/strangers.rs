@@ -1,0 +1,255 @@
+//! What strangers may put on a board to disturb the digests of others.
+
+use omr_client::Sender;
+use omr_codec::{CodecError, Symbols};
+use omr_protocol::{Clue, Params, SlotClasses};
+use omr_ring::uniform_residues;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+/// Who posts the impertinent messages.
+pub enum Strangers {
+    /// Uniform clues, random payloads.
+    Honest,
+    /// Bytes chosen for the most noise.
+    Hostile(Box<Hostile>),
+}
+
+/// Kinds of hostile clues; a batch has one kind, the next batch the next.
+#[derive(Clone, Copy)]
+enum Clues {
+    /// Every encoded diagonal is the polynomial with the largest embedding there is.
+    Aligned,
+    /// One value everywhere: diagonals that are constants.
+    Constant(u32),
+    /// The two residues of largest absolute value in turn.
+    Alternating,
+    /// A single coordinate, as large as possible.
+    Single,
+    /// For the recipient, but just outside the window.
+    Near,
+    /// No clues at all.
+    Garbage,
+}
+
+/// Kinds of hostile payloads.
+#[derive(Clone, Copy)]
+enum Payloads {
+    Fill(u8),
+    /// 0xff and 0x00 in turn.
+    Stripes,
+    /// Symbols of the largest absolute value.
+    Extreme,
+    /// Every encoded symbol is the polynomial with the largest embedding there is.
+    Aligned,
+}
+
+const PAYLOADS: [Payloads; 6] = [
+    Payloads::Aligned,
+    Payloads::Fill(0xff),
+    Payloads::Extreme,
+    Payloads::Fill(0),
+    Payloads::Stripes,
+    Payloads::Fill(0x80),
+];
+
+/// Strangers who know everything but the keys' secrets, for boards that start at message 0.
+pub struct Hostile {
+    params: Arc<Params>,
+    shift: u64,
+    clues: Vec<Clues>,
+    code: Symbols,
+    /// Slots of a polynomial with coefficients +-p/2 that add up at one embedding.
+    large: Vec<u32>,
+    /// The same for the small ring.
+    small: Vec<u32>,
+    classes: SlotClasses,
+}
+
+impl Hostile {
+    /// Strangers with payloads of `payload_bytes`; another `shift` starts with other kinds of
+    /// messages and aims at other embeddings.
+    ///
+    /// Errors: a payload size that the code does not take.
+    pub fn new(params: &Arc<Params>, payload_bytes: usize, shift: u64) -> Result<Self, CodecError> {
+        let p = params.p().value() as u32;
+        let mut rng = ChaCha20Rng::seed_from_u64(shift);
+        let mut aligned = |n: usize| aligned_polynomial(n, p.into(), rng.next_u64() as usize | 1);
+        let large = params.plain.decode(aligned(params.slots()));
+        let small = params.small_plain.decode(aligned(params.small.n()));
+        let constants = [p / 2, p / 2 + 1, 1, p - 1, 0].map(Clues::Constant);
+        let others = [
+            Clues::Alternating,
+            Clues::Near,
+            Clues::Single,
+            Clues::Garbage,
+        ];
+        Ok(Self {
+            params: params.clone(),
+            shift,
+            clues: [&[Clues::Aligned], &others[..2], &constants, &others[2..]].concat(),
+            code: Symbols::new(p, payload_bytes)?,
+            large,
+            small,
+            classes: SlotClasses::new(params),
+        })
+    }
+
+    /// The clue of message `index`, made from `stream`.
+    pub(crate) fn clue(&self, sender: &Sender, stream: &mut ChaCha20Rng, index: u64) -> Vec<u8> {
+        let p = self.params.p().value() as u32;
+        let width = self.params.spec().clue.n;
+        let fixed = vec![p / 2 - 1001, p / 3];
+        let (a, b) = match self.kind(&self.clues, 1, index) {
+            Clues::Aligned => (self.aligned_vector(index), self.uniform(stream)),
+            Clues::Constant(value) => (vec![value; width], fixed),
+            Clues::Alternating => ((0..width as u32).map(|i| p / 2 + i % 2).collect(), fixed),
+            Clues::Single => {
+                let mut a = vec![0; width];
+                a[index as usize % width] = p / 2;
+                (a, fixed)
+            }
+            Clues::Near => self.near(sender, stream),
+            Clues::Garbage => {
+                let mut bytes = vec![0; Clue::bytes(&self.params)];
+                stream.fill_bytes(&mut bytes);
+                return bytes;
+            }
+        };
+        Clue { a, b }.to_bytes(&self.params)
+    }
+
+    /// The payload of message `index`.
+    pub(crate) fn payload(&self, index: u64) -> Vec<u8> {
+        let bytes = self.code.payload_bytes();
+        let half = self.params.p().value() as u32 / 2;
+        match self.kind(&PAYLOADS, 5, index) {
+            Payloads::Fill(byte) => vec![byte; bytes],
+            Payloads::Stripes => (0..bytes).map(|i| [0xff, 0][i % 2]).collect(),
+            Payloads::Extreme => self.payload_of(half),
+            Payloads::Aligned => {
+                let slot = index as usize % self.params.slots();
+                self.payload_of(self.small[self.classes.locate(slot).1])
+            }
+        }
+    }
+
+    fn kind<T: Copy>(&self, kinds: &[T], stride: u64, index: u64) -> T {
+        let batch = index / self.params.slots() as u64;
+        let at = self.shift.wrapping_mul(stride).wrapping_add(batch);
+        kinds[(at % kinds.len() as u64) as usize]
+    }
+
+    /// The vector that puts `large` into every diagonal: diagonal `baby g + j`, turned back by its
+    /// giant step, has at column z what stands at `z + j` in the antiperiodic extension, reversed.
+    fn aligned_vector(&self, index: u64) -> Vec<u32> {
+        let (width, baby) = (self.params.spec().clue.n, self.params.spec().baby);
+        let (p, half) = (self.params.p().value() as u32, self.params.slots() / 2);
+        let slot = index as usize % self.params.slots();
+        let mut a = vec![0; width];
+        for d in 0..width {
+            let column = (slot % half + d / baby * baby) % half;
+            let value = self.large[slot / half * half + column];
+            let back = (2 * width - (column + d % baby) % (2 * width)) % (2 * width);
+            a[back % width] = if back < width { value } else { (p - value) % p };
+        }
+        a
+    }
+
+    fn near(&self, sender: &Sender, stream: &mut ChaCha20Rng) -> (Vec<u32>, Vec<u32>) {
+        let clue = sender.gen_clue(stream);
+        let p = self.params.p();
+        // Past the window by more than the noise.
+        let offset = 2 * self.params.spec().clue.range + 1 + stream.next_u64() % 64;
+        let moved = |&b: &u32| p.add(b.into(), offset) as u32;
+        (clue.a, clue.b.iter().map(moved).collect())
+    }
+
+    fn uniform(&self, stream: &mut ChaCha20Rng) -> Vec<u32> {
+        let mut words = vec![0; self.params.spec().clue.coordinates];
+        uniform_residues(stream, self.params.p(), &mut words);
+        words.into_iter().map(|x| x as u32).collect()
+    }
+
+    /// A payload whose symbols are all `value`, but for the last of each block, which may have to
+    /// be smaller.
+    fn payload_of(&self, value: u32) -> Vec<u8> {
+        let (block_bytes, block_symbols) = self.code.block();
+        let mut symbols = vec![value; self.code.count()];
+        let blocks = symbols.chunks_mut(block_symbols).enumerate();
+        for (block, symbols) in blocks {
+            let bytes = block_bytes.min(self.code.payload_bytes() - block * block_bytes);
+            let below = symbols.len() as f64 - 1.0;
+            let room = 8.0 * bytes as f64 - below * (self.params.p().value() as f64).log2();
+            if let Some(top) = symbols.last_mut() {
+                *top = (*top).min((room.exp2() as u32).saturating_sub(1));
+            }
+        }
+        let payload = self.code.unpack(&symbols);
+        payload.expect("the last symbol of each block leaves room for the others")
+    }
+}
+
+/// Coefficients +-p/2 (modulo p) whose signs follow the root of odd exponent `e`: there the
+/// polynomial reaches `n p / pi`, as far as real coefficients can.
+fn aligned_polynomial(n: usize, p: u64, e: usize) -> Vec<u64> {
+    let angle = |k: usize| PI * (e % (2 * n) * k % (2 * n)) as f64 / n as f64;
+    let sign = |k: usize| {
+        if angle(k).cos() < 0.0 {
+            p - p / 2
+        } else {
+            p / 2
+        }
+    };
+    (0..n).map(sign).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omr_client::keygen;
+
+    fn tiny() -> Arc<Params> {
+        Params::named("insecure-tiny-v1").expect("published")
+    }
+
+    #[test]
+    fn aligned_clues_put_the_extreme_polynomial_into_every_diagonal() {
+        let params = tiny();
+        let hostile = Hostile::new(&params, 60, 3).expect("a payload size");
+        let (n, width) = (params.slots(), params.spec().clue.n);
+        let (half, baby, p) = (n / 2, params.spec().baby, params.p().value() as u32);
+        for d in [0, 1, baby, width - 1] {
+            // By the definition: entry d of row 0 of Neg(a), read along the diagonal.
+            let diagonal = (0..n).map(|slot| {
+                let (row, column) = (slot / half, slot % half);
+                let message = row * half + (column + half - d / baby * baby) % half;
+                let a = hostile.aligned_vector(message as u64);
+                let back = (2 * width - (column + d % baby) % (2 * width)) % (2 * width);
+                let value = a[back % width];
+                if back < width { value } else { (p - value) % p }
+            });
+            let coeffs = params.plain.encode(&diagonal.collect::<Vec<_>>());
+            assert!(coeffs.iter().all(|&c| c == p / 2 || c == p - p / 2));
+        }
+    }
+
+    #[test]
+    fn every_kind_makes_messages_of_the_right_size() {
+        let params = tiny();
+        let keys = keygen(&params, &mut ChaCha20Rng::seed_from_u64(1));
+        let sender = Sender::new(&params, &keys.clue);
+        for bytes in [1, 57, 612] {
+            let hostile = Hostile::new(&params, bytes, 2).expect("a payload size");
+            for batch in 0..hostile.clues.len() as u64 {
+                let index = batch * params.slots() as u64 + 77;
+                let mut stream = ChaCha20Rng::seed_from_u64(index);
+                assert_eq!(hostile.payload(index).len(), bytes);
+                let clue = hostile.clue(&sender, &mut stream, index);
+                assert_eq!(clue.len(), Clue::bytes(&params));
+            }
+        }
+    }
+}

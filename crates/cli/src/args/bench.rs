@@ -1,0 +1,158 @@
+//! Arguments of `omr bench`.
+
+use super::{bound, examples, messages, payload_bytes, threads};
+use clap::{Args, Subcommand, ValueEnum};
+use omr_protocol::params::DEFAULT;
+use std::path::PathBuf;
+
+#[derive(Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Key generation, digest and decoding on synthetic messages
+    #[command(after_help = examples::BENCH)]
+    Digest(BenchDigest),
+    /// Durable posting, 1,000 messages a transaction
+    #[command(after_help = examples::BENCH)]
+    Post(BenchPost),
+    /// Full batches over fresh keys, honest and hostile by turns, every digest checked
+    #[command(after_help = examples::SOAK)]
+    Soak(BenchSoak),
+    /// Every figure of this build in one document, for comparison with another build's
+    #[command(after_help = examples::COMPARE)]
+    All(BenchAll),
+    /// Compare two documents of `omr bench all`
+    #[command(after_help = examples::COMPARE)]
+    Compare(BenchCompare),
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum SchemeName {
+    /// Payloads
+    Sophomr,
+    /// Indices only
+    Sophomd,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchDigest {
+    /// Digests of payloads or of indices
+    #[arg(long, value_enum, default_value_t = SchemeName::Sophomr)]
+    pub(crate) scheme: SchemeName,
+    /// Messages on the board
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
+    pub(crate) messages: u64,
+    /// Pertinent messages among them
+    #[arg(long, value_name = "P", default_value_t = 50)]
+    pub(crate) pertinent: usize,
+    /// Pertinent messages that the digest may carry
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
+    pub(crate) bound: u32,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Threads to work on; all cores unless given
+    #[arg(long, value_name = "T", value_parser = threads())]
+    pub(crate) threads: Option<u16>,
+    /// Everything random follows from it
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
+    /// Runs, each with the next seed
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) runs: u32,
+    /// Do not time the yardstick (only builds with the feature `yardstick` do)
+    #[arg(long)]
+    pub(crate) no_yardstick: bool,
+    /// Print one JSON object a run
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchPost {
+    /// Messages to post
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
+    pub(crate) messages: u64,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
+    /// Folder on the disk to measure; the system's temporary one unless given
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchSoak {
+    /// Digests of payloads or of indices
+    #[arg(long, value_enum, default_value_t = SchemeName::Sophomr)]
+    pub(crate) scheme: SchemeName,
+    /// Fresh keys; every other one meets hostile strangers
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) keys: u32,
+    /// Full batches, spread evenly over the keys; up to 12 of a key merge in one digest
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) batches: u32,
+    /// Pertinent messages of each digest
+    #[arg(long, value_name = "P", default_value_t = 50, value_parser = bound())]
+    pub(crate) pertinent: u32,
+    /// Pertinent messages that a digest may carry; strangers' pass for pertinent now and then
+    #[arg(long, value_name = "K", default_value_t = 54, value_parser = bound())]
+    pub(crate) bound: u32,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Threads to work on; all cores unless given
+    #[arg(long, value_name = "T", value_parser = threads())]
+    pub(crate) threads: Option<u16>,
+    /// Everything random follows from it: key i from seed + i
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Go on with this key, counted from 0, after a run that was stopped
+    #[arg(long, value_name = "KEY", default_value_t = 0)]
+    pub(crate) from_key: u32,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
+    /// Print one JSON object a digest and one for all
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchAll {
+    /// Threads to work on, but for the figures of two threads
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = threads())]
+    pub(crate) threads: u16,
+    /// Everything random follows from it
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// The insecure tiny set and few messages: tells whether the bench works, nothing else
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Folder on the disk to measure posting on; the system's temporary one unless given
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print the JSON document instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchCompare {
+    /// What `omr bench all --json` printed before; - is standard input
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+    /// What it prints now
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}

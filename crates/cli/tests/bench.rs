@@ -1,0 +1,129 @@
+//! Long and whole benchmarks, and their comparison.
+mod common;
+
+use common::{PARAMS, Scene};
+use serde_json::Value;
+
+fn soak(scene: &Scene, more: &[&str]) -> common::Done {
+    let args = ["bench", "soak", "--params", PARAMS, "--payload-bytes", "57"];
+    scene.run(&[&args[..], &["--pertinent", "5"], more].concat())
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    let line = |line| serde_json::from_str(line).unwrap();
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn soak_checks_honest_and_hostile_batches() {
+    let scene = Scene::keys();
+    let args = ["--keys", "2", "--batches", "19", "--seed", "2", "--json"];
+    let text = soak(&scene, &args).quietly();
+    let mut lines = lines(&text);
+    let summary = lines.pop().unwrap();
+    assert_eq!(lines.len(), 2);
+    for (line, (batches, strangers)) in lines.iter().zip([(10, "honest"), (9, "hostile")]) {
+        assert_eq!(line["batches"], batches, "{line}");
+        assert_eq!(line["strangers"], strangers, "{line}");
+        assert_eq!((&line["found"], &line["missed"]), (&5.into(), &0.into()));
+        assert_eq!(
+            (&line["false_positives"], &line["inexact"]),
+            (&0.into(), &0.into())
+        );
+        assert!(line["error"].is_null(), "{line}");
+        let bins = line["histogram"].as_array().unwrap();
+        let counted: u64 = bins.iter().map(|bin| bin.as_u64().unwrap()).sum();
+        assert_eq!(line["coefficients"], counted);
+    }
+    let all = &summary["all"];
+    assert_eq!((&all["digests"], &all["exact"]), (&2.into(), &2.into()));
+    assert_eq!(
+        (&all["batches"], &summary["hostile"]["batches"]),
+        (&19.into(), &9.into())
+    );
+    assert!(all["worst_rounding"].as_f64().unwrap() < 0.5);
+    // Absent where the rounding of bodies explains it all.
+    assert!(
+        all["batch_failure_log2"]
+            .as_f64()
+            .is_none_or(|log2| log2 < -10.0)
+    );
+}
+
+/// A stopped run goes on with the keys that are left, each as it would have been.
+#[test]
+fn soak_goes_on_where_it_stopped() {
+    let scene = Scene::keys();
+    let args = ["--keys", "2", "--batches", "3", "--seed", "7", "--json"];
+    let whole = lines(&soak(&scene, &args).quietly());
+    let rest = lines(&soak(&scene, &[&args[..], &["--from-key", "1"]].concat()).quietly());
+    assert_eq!((whole.len(), rest.len()), (3, 2));
+    for field in [
+        "key",
+        "strangers",
+        "found",
+        "worst_rounding",
+        "histogram",
+        "unusable_clues",
+    ] {
+        assert_eq!(whole[1][field], rest[0][field], "{field}");
+    }
+    let indices = ["--keys", "1", "--batches", "1", "--scheme", "sophomd"];
+    let text = soak(&scene, &indices).quietly();
+    assert!(
+        text.contains("1 batches, found 5 of 5") && text.contains("1 of 1 digests exact"),
+        "{text}"
+    );
+    let args = ["--bound", "4"];
+    soak(&scene, &args).refused(2, &["at most 4", "found 5"]);
+}
+
+#[test]
+fn reports_compare_with_their_like() {
+    let scene = Scene::keys();
+    let text = scene.run(&["bench", "all", "--quick", "--json"]).quietly();
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&report["digests"], &report["exact"]),
+        (&3.into(), &3.into())
+    );
+    for figure in [
+        "digest_omr",
+        "digest_omr.affine",
+        "digest_omd",
+        "digest_omr_doubled_threads",
+        "keygen",
+        "decode",
+        "clue",
+        "post_message",
+    ] {
+        assert!(
+            report["figures"][figure]["seconds"].as_f64().unwrap() > 0.0,
+            "{figure}"
+        );
+    }
+    for size in ["detection_key", "clue", "digest_omr", "digest_omd"] {
+        assert!(report["bytes"][size].as_u64().unwrap() > 0, "{size}");
+    }
+    scene.write("old", text.as_bytes());
+    scene.write("new", text.as_bytes());
+    let compare = ["bench", "compare", "old", "new"];
+    let same = scene.run(&[&compare[..], &["--json"]].concat()).json();
+    let figures = same["figures"].as_array().unwrap();
+    assert!(
+        figures.iter().all(|figure| figure["ratio"] == 1.0),
+        "{same}"
+    );
+    assert!(scene.run(&compare).quietly().contains("digest_omr.affine"));
+    for (pointer, name) in [
+        ("/machine/cpu", "machine differs"),
+        ("/setting/params", "parameter set differs"),
+    ] {
+        let mut other = report.clone();
+        *other.pointer_mut(pointer).unwrap() = "another".into();
+        scene.write("new", other.to_string().as_bytes());
+        scene.run(&compare).refused(1, &[name, "found another"]);
+    }
+    scene.write("new", b"{}");
+    scene.run(&compare).refused(1, &["new", "omr bench all"]);
+}

@@ -1,0 +1,97 @@
+use super::chain::Primes;
+use super::{ParamsError, ParamsSpec, largest_log_pq};
+use crate::plan::MIN_WIDTH;
+use omr_bgv::Chain;
+use omr_ring::Basis;
+use omr_rlwe::KeyShape;
+
+/// The moduli of a parameter set without its tables: derived in milliseconds, so that many sets
+/// can be compared.
+pub struct Outline {
+    spec: ParamsSpec,
+    large: Vec<u64>,
+    small: Vec<u64>,
+    /// Modulus chain of the large ring.
+    pub chain: Chain,
+    /// Gadget of the two rotation keys.
+    pub rotation_shape: KeyShape,
+    /// Gadget of the relinearisation key.
+    pub product_shape: KeyShape,
+    /// Gadget of the ring-switching key.
+    pub descent_shape: KeyShape,
+    /// Gadget of the small ring's keys.
+    pub small_shape: KeyShape,
+}
+
+impl Outline {
+    /// Checks a specification and derives its moduli as [`super::Params::new`] does.
+    ///
+    /// Errors: dimensions that do not fit; a key below 128 bits, unless the set is marked insecure.
+    pub fn new(spec: ParamsSpec) -> Result<Self, ParamsError> {
+        spec.check()?;
+        let primes = Primes::derive(&spec)?;
+        let chain = primes.chain();
+        let special = primes.descent_special();
+        let small_special = Basis::new(2..2 + special.len());
+        let outline = Self {
+            large: primes.universe(),
+            small: primes.small_universe(),
+            rotation_shape: primes.rotation_shape(&spec),
+            product_shape: primes.product_shape(&spec),
+            descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &special),
+            small_shape: KeyShape::new(&Basis::new(0..2), 1, &small_special),
+            chain,
+            spec,
+        };
+        outline.check_security()?;
+        Ok(outline)
+    }
+
+    fn check_security(&self) -> Result<(), ParamsError> {
+        let log2 = |moduli: &[u64], basis: &Basis| -> f64 {
+            let bits = |&id: &usize| (moduli[id] as f64).log2();
+            basis.ids().iter().map(bits).sum()
+        };
+        let (n, small_n) = (self.spec.n, self.spec.small_n);
+        let weight = Some(self.spec.weight);
+        for (n, weight, moduli, shape) in [
+            (n, weight, &self.large, &self.rotation_shape),
+            (n, weight, &self.large, &self.product_shape),
+            // The ring-switching key hides a secret of the small ring.
+            (small_n, None, &self.large, &self.descent_shape),
+            (small_n, None, &self.small, &self.small_shape),
+        ] {
+            let (limit, found) = (largest_log_pq(n, weight), log2(moduli, &shape.extended()));
+            if found > limit && !self.spec.insecure {
+                return Err(ParamsError::Insecure { n, limit, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// The specification.
+    pub fn spec(&self) -> &ParamsSpec {
+        &self.spec
+    }
+
+    /// Bytes of the body of a detection key's file.
+    pub fn detection_key_bytes(&self) -> u64 {
+        let (large, small) = ((self.spec.n, &self.large), (self.spec.small_n, &self.small));
+        let key = |ring, shape: &KeyShape| rows(ring, &shape.extended()) * shape.digits().len();
+        let small_n = self.spec.small_n as u32;
+        let small_keys = 2 + (small_n.trailing_zeros() - MIN_WIDTH.trailing_zeros()) as usize;
+        let bytes = 32
+            + 2 * key(large, &self.rotation_shape)
+            + key(large, &self.product_shape)
+            + key(large, &self.descent_shape)
+            + small_keys * key(small, &self.small_shape)
+            + rows(large, self.chain.basis(0));
+        bytes as u64
+    }
+}
+
+/// Bytes of a polynomial of `n` coefficients over `basis`, each residue at the width of its prime.
+fn rows((n, moduli): (usize, &Vec<u64>), basis: &Basis) -> usize {
+    let bytes = |&id: &usize| (n * (64 - moduli[id].leading_zeros()) as usize).div_ceil(8);
+    basis.ids().iter().map(bytes).sum()
+}
