@@ -205,7 +205,8 @@ fn outlines_are_those_of_whole_sets() {
         let outline = Outline::new(spec.clone()).unwrap();
         let params = Params::named(spec.name).unwrap();
         assert_eq!(outline.chain, params.chain);
-        assert_eq!(outline.rotation_shape, params.rotation_shape);
+        assert_eq!(outline.step_shape, params.step_shape);
+        assert_eq!(outline.giant_shape, params.giant_shape);
         assert_eq!(outline.product_shape, params.product_shape);
         assert_eq!(outline.descent_shape, params.descent_shape);
         assert_eq!(outline.small_shape, params.small_shape);

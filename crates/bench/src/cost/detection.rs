@@ -7,7 +7,7 @@ use omr_rlwe::KeyShape;
 /// `omr-detector/affine.rs`, `BabySteps::new`: one rotation after another.
 pub(super) fn baby_steps(outline: &Outline) -> Work {
     let clue = &outline.spec().clue;
-    rotation(outline) * (outline.spec().baby + clue.coordinates - 2)
+    rotation(outline, &outline.step_shape) * (outline.spec().baby + clue.coordinates - 2)
 }
 
 /// `ClueBatch::new`.
@@ -28,7 +28,7 @@ pub(super) fn affine(outline: &Outline) -> Work {
         + Work::of(Unit::Ntt, 1 + limbs)
         + Work::of(Unit::Lift, limbs)
         + Work::of(Unit::AffineDot, 2 * coordinates * limbs);
-    let turned = rotation(outline) + Work::of(Unit::Pass, 2 * limbs);
+    let turned = rotation(outline, &outline.giant_shape) + Work::of(Unit::Pass, 2 * limbs);
     let lower = outline.chain.basis(1).len();
     let finished = at_level(outline, 0, 1)
         + Work::of(Unit::Ntt, 1 + lower)
@@ -111,9 +111,9 @@ pub(super) fn ring_switch(outline: &Outline) -> Work {
 }
 
 /// `Evaluator::automorphism` at level 0.
-fn rotation(outline: &Outline) -> Work {
+fn rotation(outline: &Outline, shape: &KeyShape) -> Work {
     let basis = outline.chain.basis(0);
-    key_switch(&outline.rotation_shape, basis, basis)
+    key_switch(shape, basis, basis)
         // Copies of both parts, the body added.
         + Work::of(Unit::Pass, 3 * basis.len())
         + Work::of(Unit::Gather, 2 * basis.len())

@@ -13,8 +13,10 @@ pub struct Outline {
     small: Vec<u64>,
     /// Modulus chain of the large ring.
     pub chain: Chain,
-    /// Gadget of the two rotation keys.
-    pub rotation_shape: KeyShape,
+    /// Gadget of the baby step's key.
+    pub step_shape: KeyShape,
+    /// Gadget of the giant step's key.
+    pub giant_shape: KeyShape,
     /// Gadget of the relinearisation key.
     pub product_shape: KeyShape,
     /// Gadget of the ring-switching key.
@@ -36,7 +38,8 @@ impl Outline {
         let outline = Self {
             large: primes.universe(),
             small: primes.small_universe(),
-            rotation_shape: primes.rotation_shape(&spec),
+            step_shape: primes.step_shape(&spec),
+            giant_shape: primes.giant_shape(&spec),
             product_shape: primes.product_shape(&spec),
             descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &special),
             small_shape: KeyShape::new(&Basis::new(0..2), 1, &small_special),
@@ -55,7 +58,8 @@ impl Outline {
         let (n, small_n) = (self.spec.n, self.spec.small_n);
         let weight = Some(self.spec.weight);
         for (n, weight, moduli, shape) in [
-            (n, weight, &self.large, &self.rotation_shape),
+            (n, weight, &self.large, &self.step_shape),
+            (n, weight, &self.large, &self.giant_shape),
             (n, weight, &self.large, &self.product_shape),
             // The ring-switching key hides a secret of the small ring.
             (small_n, None, &self.large, &self.descent_shape),
@@ -81,7 +85,8 @@ impl Outline {
         let small_n = self.spec.small_n as u32;
         let small_keys = 2 + (small_n.trailing_zeros() - MIN_WIDTH.trailing_zeros()) as usize;
         let bytes = 32
-            + 2 * key(large, &self.rotation_shape)
+            + key(large, &self.step_shape)
+            + key(large, &self.giant_shape)
             + key(large, &self.product_shape)
             + key(large, &self.descent_shape)
             + small_keys * key(small, &self.small_shape)
