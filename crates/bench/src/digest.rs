@@ -190,7 +190,7 @@ impl DigestBench {
             missed: self.pertinent - score.found,
             false_positives: score.false_positives,
             payloads_exact: score.exact,
-            worst_rounding: recipient.worst_rounding(&out.digest),
+            worst_rounding: recipient.worst_rounding(&out.digest)?,
             yardstick_us,
             digest_ntts: yardstick_us.map(|us| digest_s * 1e6 / us),
         })
