@@ -1,7 +1,7 @@
 //! Published parameter sets keep what they promise; weaker ones are refused.
 
 use omr_protocol::digest::MASK_BITS;
-use omr_protocol::params::largest_log_pq;
+use omr_protocol::params::{FinalNoise, FinalRingSpec, largest_log_pq};
 use omr_protocol::{Params, ParamsError, ParamsSpec};
 use omr_ring::Kernels;
 
@@ -10,6 +10,17 @@ fn default_spec() -> ParamsSpec {
         .into_iter()
         .find(|spec| spec.name == "sophomr-v1")
         .unwrap()
+}
+
+fn last() -> FinalRingSpec {
+    default_spec().final_ring
+}
+
+fn with_final(final_ring: FinalRingSpec) -> ParamsSpec {
+    ParamsSpec {
+        final_ring,
+        ..default_spec()
+    }
 }
 
 fn refused(spec: ParamsSpec) -> ParamsError {
@@ -55,7 +66,7 @@ fn keys_of_published_sets_are_secure() {
         assert_eq!(spec.insecure, spec.security_bits < 128.0);
     }
     let keys = params.key_moduli();
-    assert_eq!(keys.len(), 4);
+    assert_eq!(keys.len(), 5);
     for (n, weight, found) in keys {
         let limit = largest_log_pq(n, weight);
         assert!(
@@ -70,9 +81,9 @@ fn keys_of_published_sets_are_secure() {
 fn masks_fit_the_decoding_prime() {
     for spec in ParamsSpec::published() {
         let params = Params::named(spec.name).unwrap();
-        let largest = (params.small.n() as u64) << MASK_BITS;
+        let largest = (params.final_ring.n() as u64) << MASK_BITS;
         assert!(
-            params.small.modulus(0).value() > 2 * largest,
+            params.final_ring.modulus(0).value() > 2 * largest,
             "{}",
             spec.name
         );
@@ -94,6 +105,7 @@ fn weakened_sets_are_refused() {
             weight: 4095,
             ..default_spec()
         },
+        with_final(FinalRingSpec { n: 1024, ..last() }),
         ParamsSpec {
             n: 1 << 15,
             ..default_spec()
@@ -144,6 +156,43 @@ fn dimensions_that_do_not_fit() {
             block: 6,
             ..default_spec()
         },
+        with_final(FinalRingSpec {
+            n: 3 << 9,
+            ..last()
+        }),
+        with_final(FinalRingSpec { n: 16, ..last() }),
+        with_final(FinalRingSpec {
+            n: 1 << 14,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            bodies: 0,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            bodies: 6,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            modulus_bits: 40,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            modulus_bits: 51,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            digits: 0,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            digits: usize::MAX,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            digit_bits: 25,
+            ..last()
+        }),
         ParamsSpec {
             clue: omr_protocol::params::ClueSpec {
                 coordinates: 3,
@@ -183,5 +232,16 @@ fn published_primes_are_those_of_the_wire_format() {
             wire.contains(&prime.to_string()),
             "a published set never changes: {prime} is not in docs/wire.md"
         );
+    }
+}
+
+/// What a digest loses in its last steps, with packed ciphertexts at twice the noise that one
+/// batch has.
+#[test]
+fn digests_do_not_fail() {
+    for spec in ParamsSpec::published() {
+        let noise = FinalNoise::new(&Params::named(spec.name).unwrap());
+        assert!(noise.sd(0.0) < 0.02, "{}: {noise:?}", spec.name);
+        assert!(noise.failure_log2(0.028, 12_800) < -40.0, "{noise:?}");
     }
 }

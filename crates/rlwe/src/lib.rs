@@ -15,4 +15,4 @@ pub use cipher::{Rlwe, decrypt_residues, encrypt, mask};
 pub use descend::Descent;
 pub use keyswitch::{KeyShape, SwitchingKey};
 pub use secret::{Secret, SecretPoly};
-pub use shared::{SharedInput, SharedKey, SharedRlwe, SharedShape};
+pub use shared::{SharedInput, SharedKey, SharedRlwe, SharedShape, rounding_noise};

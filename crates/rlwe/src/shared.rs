@@ -1,3 +1,4 @@
+use crate::noise::ERROR_SD;
 use crate::{Secret, SecretPoly, cipher};
 use omr_ring::{Basis, Coeff, Eval, Poly, Ring};
 use rand_core::CryptoRng;
@@ -46,11 +47,30 @@ impl SharedShape {
         self.digits as u32 * self.digit_bits
     }
 
+    /// Noise that the key's errors add to a coefficient in dimension `n` modulo `q`: standard
+    /// deviation, as a fraction of `q`, when all parts are used. Digits are uniform.
+    pub fn key_noise(&self, n: usize, q: u64) -> f64 {
+        let terms = (self.rows() * n) as f64 / 12.0;
+        f64::from(self.digit_bits).exp2() * terms.sqrt() * ERROR_SD / q as f64
+    }
+
+    /// Noise that comes from masks of only `mask_bits` bits, to be multiplied by a uniform ternary
+    /// secret: standard deviation of a coefficient, as a fraction of the modulus.
+    pub fn mask_noise(&self, n: usize) -> f64 {
+        rounding_noise(n * self.components, self.mask_bits())
+    }
+
     /// `round(q / 2^(digit_bits (d + 1)))` for digit d, the most significant first.
     fn gadget(&self, q: u64, digit: usize) -> u64 {
         let bits = self.digit_bits * (digit as u32 + 1);
         (q + (1 << (bits - 1))) >> bits
     }
+}
+
+/// Noise that rounding a mask of `n` coefficients to `bits` bits adds under a uniform ternary
+/// secret: standard deviation of a coefficient, as a fraction of the modulus.
+pub fn rounding_noise(n: usize, bits: u32) -> f64 {
+    (n as f64 / 18.0).sqrt() / f64::from(bits).exp2()
 }
 
 /// A ciphertext of the larger ring, ready to be switched: coefficients.

@@ -103,11 +103,20 @@ fn noise_never_gives_payloads() {
     ] {
         for _ in 0..40 {
             let plan = DigestPlan::new(tiny(), 0..3000, bound, payload).unwrap();
-            let ciphertext = |(round, ct)| PackedCiphertext {
-                mask: residues(tiny().small.n(), MASK_BITS),
-                body: residues(plan.kept_len(round, ct), BODY_BITS),
+            let together = tiny().final_shape.parts;
+            let ciphertext = |first: usize| {
+                let parts = first..(first + together).min(plan.parts());
+                PackedCiphertext {
+                    mask: residues(tiny().final_ring.n(), MASK_BITS),
+                    parts: parts
+                        .map(|part| residues(plan.part_len(part), BODY_BITS))
+                        .collect(),
+                }
             };
-            let ciphertexts = plan.positions().map(ciphertext).collect();
+            let ciphertexts = (0..plan.parts())
+                .step_by(together)
+                .map(ciphertext)
+                .collect();
             let header = DigestHeader {
                 key_id: world.secret.detection_id,
                 board_id: [0; 16],
@@ -129,7 +138,7 @@ fn constant_ciphertexts_decode_to_nothing_or_an_error() {
     let mut board = world.board(50, &[3, 4], 5);
     let good = world.digest(&mut board, 8, true);
     // What rounds to sums of zero is what a detector sends that found nothing.
-    let nothing = [(0, 0), (0, 1), (1, 0), ((1 << 30) - 1, (1 << 21) - 1)];
+    let nothing = [(0, 0), (0, 1), (1, 0), ((1 << 29) - 1, (1 << 21) - 1)];
     for (mask, body) in nothing
         .into_iter()
         .chain([(0, 1 << 20), (0, 3), (1 << 20, 0)])
@@ -137,7 +146,7 @@ fn constant_ciphertexts_decode_to_nothing_or_an_error() {
         let mut digest = good.clone();
         for ct in &mut digest.ciphertexts {
             ct.mask.fill(mask);
-            ct.body.fill(body);
+            ct.parts.iter_mut().for_each(|part| part.fill(body));
         }
         let found = world.recipient().decode(&digest);
         match nothing.contains(&(mask, body)) {
@@ -164,9 +173,13 @@ fn another_shape_is_told() {
     assert_eq!(none, "expected 1 ciphertexts, found 0");
     let twice = decode(&|digest| digest.ciphertexts.push(digest.ciphertexts[0].clone()));
     assert_eq!(twice, "expected 1 ciphertexts, found 2");
-    let mask = decode(&|digest| digest.ciphertexts[0].mask.truncate(100));
-    assert_eq!(mask, "expected 256 mask coefficients, found 100");
-    let body = decode(&|digest| digest.ciphertexts[0].body.push(0));
+    let mask = decode(&|digest| digest.ciphertexts[0].mask.truncate(50));
+    assert_eq!(mask, "expected 64 mask coefficients, found 50");
+    let parts = decode(&|digest| digest.ciphertexts[0].parts.clear());
+    assert_eq!(parts, "expected 1 parts of a ciphertext, found 0");
+    let more = decode(&|digest| digest.ciphertexts[0].parts.push(Vec::new()));
+    assert_eq!(more, "expected 1 parts of a ciphertext, found 2");
+    let body = decode(&|digest| digest.ciphertexts[0].parts[0].push(0));
     assert_eq!(body, "expected 56 body coefficients, found 57");
 }
 

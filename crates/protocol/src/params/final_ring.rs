@@ -1,10 +1,9 @@
 //! The ring of digests: small, with one mask for several ciphertexts.
 
-use super::{ParamsError, ParamsSpec};
+use super::{Params, ParamsError};
 use crate::digest::{BODY_BITS, MASK_BITS};
 use omr_ring::{Kernels, Ring, primes_below};
-use omr_rlwe::SharedShape;
-use omr_rlwe::noise::ERROR_SD;
+use omr_rlwe::{SharedShape, rounding_noise};
 
 /// The ring that packed ciphertexts are switched to before they are rounded.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +71,7 @@ impl FinalRingSpec {
 /// step the symbol is wrong.
 #[derive(Clone, Copy, Debug)]
 pub struct FinalNoise {
-    /// Standard deviation from rounding the small ring's mask for the gadget.
+    /// Standard deviation from rounding the small ring's mask to the key's digits.
     pub decomposed: f64,
     /// Standard deviation from the errors of the switching key.
     pub key: f64,
@@ -83,20 +82,15 @@ pub struct FinalNoise {
 }
 
 impl FinalNoise {
-    /// The noise of a set whose small modulus is exact. Every rounding is uniform and independent;
-    /// secrets are uniform ternary.
-    pub fn new(spec: &ParamsSpec) -> Self {
-        let (p, last) = (spec.p as f64, &spec.final_ring);
-        let power = |bits: u32| f64::from(bits).exp2();
-        // Uniform of width 1 times a secret of n coefficients.
-        let rounded = |n: usize| (n as f64 * (2.0 / 3.0) / 12.0).sqrt();
-        let terms = (last.bodies * last.digits * last.n) as f64;
-        let digit = power(last.digit_bits) / 12f64.sqrt();
+    /// The noise of a set. Roundings are uniform and independent, secrets uniform ternary.
+    pub fn new(params: &Params) -> Self {
+        let (p, n) = (params.p().value() as f64, params.final_ring.n());
+        let shape = &params.final_shape;
         Self {
-            decomposed: p * rounded(spec.small_n) / power(last.digits as u32 * last.digit_bits),
-            key: p * terms.sqrt() * digit * ERROR_SD / power(last.modulus_bits),
-            mask: p * rounded(last.n) / power(MASK_BITS),
-            body: p / 2.0 / power(BODY_BITS),
+            decomposed: p * shape.mask_noise(n),
+            key: p * shape.key_noise(n, params.final_ring.modulus(0).value()),
+            mask: p * rounding_noise(n, MASK_BITS),
+            body: p / f64::from(BODY_BITS + 1).exp2(),
         }
     }
 
