@@ -254,7 +254,7 @@ fn params_show_the_sizes_of_real_files() {
         shown["miss_log2"].as_f64().unwrap() <= -30.0
             && shown["false_positive_log2"].as_f64().unwrap() <= -26.0
     );
-    assert_eq!(shown["key_moduli"].as_array().unwrap().len(), 4);
+    assert_eq!(shown["key_moduli"].as_array().unwrap().len(), 5);
     let text = scene.run(&["params", "show", PARAMS]).quietly();
     assert!(text.contains("none: for tests only"), "{text}");
     scene

@@ -225,3 +225,47 @@ fn the_last_index_there_is() {
     let indices: Vec<u64> = found.iter().map(|message| message.index).collect();
     assert_eq!(indices, [u64::MAX - 50, u64::MAX - 1]);
 }
+
+/// Parts of several groups that share masks: written by hand with masks of zero, so that a body is
+/// its sum under any secret.
+#[test]
+fn groups_share_masks() {
+    let world = World::shared();
+    let p = tiny().p();
+    let group = (tiny().slots() * tiny().nodes.batches()) as u64;
+    for groups in 1..=3 {
+        let range = 10..10 + (groups - 1) * group + 5;
+        let plan = DigestPlan::new(tiny(), range, 3, None).unwrap();
+        assert_eq!(plan.parts() as u64, groups);
+        let part = |part: u64| -> Vec<u64> {
+            let slots = [part as usize, 4];
+            let power = |slot, e| p.pow(tiny().nodes.node(0, slot).into(), e);
+            let sum = |e| p.add(power(slots[0], e), power(slots[1], e));
+            let sums = (0..3).flat_map(|e| [sum(e), sum(e + 1)]);
+            sums.map(|sum| ((sum << BODY_BITS) + p.value() / 2) / p.value())
+                .collect()
+        };
+        let parts: Vec<Vec<u64>> = (0..groups).map(part).collect();
+        let ciphertext = |parts: &[Vec<u64>]| PackedCiphertext {
+            mask: vec![0; tiny().final_ring.n()],
+            parts: parts.to_vec(),
+        };
+        let ciphertexts = parts.chunks(tiny().final_shape.parts).map(ciphertext);
+        let header = DigestHeader {
+            key_id: world.secret.detection_id,
+            board_id: [0; 16],
+            sealing: Sealing::None,
+            plan,
+        };
+        let digest = Digest {
+            header,
+            ciphertexts: ciphertexts.collect(),
+        };
+        let bytes = digest.to_bytes(tiny()).unwrap();
+        let digest = Digest::from_bytes(tiny(), &bytes).unwrap();
+        let found = world.recipient().decode(&digest).unwrap();
+        let indices: Vec<u64> = found.iter().map(|message| message.index).collect();
+        let expected = (0..groups).flat_map(|i| [10 + i * group + i, 10 + i * group + 4]);
+        assert_eq!(indices, expected.collect::<Vec<_>>());
+    }
+}
