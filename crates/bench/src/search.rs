@@ -6,7 +6,7 @@ pub use grid::{Grid, embedding_pass_log2};
 
 use crate::{Units, cost};
 use omr_protocol::params::Outline;
-use omr_protocol::{Clue, DigestPlan, Params, ParamsError, ParamsSpec, PlanError};
+use omr_protocol::{Clue, Digest, DigestPlan, Params, ParamsError, ParamsSpec, PlanError};
 use omr_ring::Kernels;
 use rayon::prelude::*;
 
@@ -64,14 +64,13 @@ struct Small {
     digest_bytes: u64,
 }
 
-/// Searches `grid` for sets derived from `base`. `digest_bytes` gives the size of a digest's file.
+/// Searches `grid` for sets derived from `base`.
 ///
 /// Errors: `base` does not fit, or no digest like `digests` can be made with it.
 pub fn search<E: From<ParamsError> + From<PlanError>>(
     base: &ParamsSpec,
     grid: &Grid,
     digests: Digests,
-    digest_bytes: impl Fn(&Params, &DigestPlan) -> Result<u64, E>,
 ) -> Result<Found, E> {
     let mut smalls = Vec::new();
     for n in grid.small_dimensions(base) {
@@ -80,7 +79,7 @@ pub fn search<E: From<ParamsError> + From<PlanError>>(
             ..base.clone()
         };
         match Params::new(spec, Kernels::detect()) {
-            Ok(params) => smalls.push(Small::new(&params, digests, &digest_bytes)?),
+            Ok(params) => smalls.push(Small::new(&params, digests)?),
             Err(ParamsError::Insecure { .. }) if n != base.small_n => {}
             Err(error) => return Err(error.into()),
         }
@@ -107,18 +106,14 @@ pub fn search<E: From<ParamsError> + From<PlanError>>(
 }
 
 impl Small {
-    fn new<E: From<PlanError>>(
-        params: &Params,
-        digests: Digests,
-        digest_bytes: &impl Fn(&Params, &DigestPlan) -> Result<u64, E>,
-    ) -> Result<Self, E> {
+    fn new(params: &Params, digests: Digests) -> Result<Self, PlanError> {
         let payload = Some(digests.payload_bytes);
         let plan = DigestPlan::new(params, 0..digests.messages, digests.bound, payload)?;
         Ok(Self {
             n: params.small.n(),
             units: Units::measure(params, &plan),
             clue_bytes: Clue::bytes(params) as u64,
-            digest_bytes: digest_bytes(params, &plan)?,
+            digest_bytes: Digest::file_bytes(&plan, params),
             plan,
         })
     }

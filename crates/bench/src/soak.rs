@@ -11,9 +11,9 @@ use crate::{BenchError, Hostile, Scheme, Strangers, Workload, peak_rss_bytes};
 use line::Verdict;
 use omr_client::{Keys, Recipient, keygen};
 use omr_detector::{Detector, Progress};
-use omr_protocol::{DigestPlan, Params, Sealing};
+use omr_protocol::{DigestPlan, Params, SEED_BYTES, Sealing};
 use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
+use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
 /// What to soak.
@@ -81,13 +81,22 @@ impl Soak {
         } = keys;
         let (strain, mut board) = self.board(digest, clue, messages)?;
         let detector = Detector::new(params.clone(), detection);
-        let out = detector.digest(&mut board, &plan, [0; 16], Sealing::None, progress)?;
+        let mut placement = [0; SEED_BYTES];
+        rng.fill_bytes(&mut placement);
+        let out = detector.digest(
+            &mut board,
+            &plan,
+            [0; 16],
+            Sealing::None,
+            placement,
+            progress,
+        )?;
         drop(detector);
         let bytes = out.digest.to_bytes(params)?;
         let made = omr_protocol::Digest::from_bytes(params, &bytes)?;
         let recipient = Recipient::new(params, &secret);
         let (decoded, decode_s) = timed(|| recipient.decode(&made));
-        let roundings = recipient.roundings(&made);
+        let roundings = recipient.roundings(&made)?;
         let verdict = Verdict::new(params, &secret, &board, decoded);
         let stages = out.stages.seconds().iter();
         let digest_s = stages

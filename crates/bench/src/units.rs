@@ -4,7 +4,7 @@ use crate::cost::{Unit, Work};
 use omr_codec::Symbols;
 use omr_detector::ClueBatch;
 use omr_protocol::plan::checksum;
-use omr_protocol::{Clue, DigestPlan, Params};
+use omr_protocol::{Clue, DigestPlan, Params, Placement, SEED_BYTES};
 use omr_ring::{AlignedVec, Ring};
 use std::hint::black_box;
 use std::ops::Range;
@@ -23,8 +23,6 @@ const PIECE: usize = 2048;
 /// Residues of a piece of the sums over baby steps, and of those over codes.
 const AFFINE_PIECE: usize = 512;
 const CODE_PIECE: usize = 64;
-/// Clues parsed: enough that their memory comes fresh from the system.
-const CLUES: usize = 8192;
 
 /// Seconds of each [`Unit`].
 #[derive(Clone, Debug)]
@@ -156,9 +154,17 @@ impl<'a> Bench<'a> {
             b: vec![1; spec.coordinates],
         };
         let bytes = clue.to_bytes(self.params);
-        let count = CLUES.min(self.params.slots());
+        let count = self.params.slots();
+        let placement = Placement::new(&[0; SEED_BYTES], 0, count);
         let all = bytes.repeat(count);
-        let parse = || drop(black_box(ClueBatch::new(self.params, &all, bytes.len())));
+        let parse = || {
+            drop(black_box(ClueBatch::new(
+                self.params,
+                &placement,
+                &all,
+                bytes.len(),
+            )))
+        };
         time(parse) / count as f64
     }
 

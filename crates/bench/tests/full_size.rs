@@ -53,7 +53,7 @@ fn fifty_of_65536_messages_are_exact() {
         .unwrap();
     assert_eq!(out.unusable_clues, 0);
     let digest = out.digest.to_bytes(&params).unwrap();
-    assert!(digest.len() <= 130_000, "{}", digest.len());
+    assert!(digest.len() <= 42_000, "{}", digest.len());
 
     let secret = SecretKey::from_bytes(&params, &secret).unwrap();
     let digest = Digest::from_bytes(&params, &digest).unwrap();

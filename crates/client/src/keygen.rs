@@ -1,10 +1,11 @@
 use crate::SecretKey;
+use crate::digest_secret::DigestSecret;
 use crate::seal::SealSecret;
 use omr_bgv::{GaloisKey, encrypt_symmetric};
 use omr_protocol::detection_key::{Part, merge_levels};
 use omr_protocol::{ClueKey, DetectionKey, Params};
 use omr_ring::{NarrowGaussian, Ring};
-use omr_rlwe::{KeyShape, Secret, SwitchingKey};
+use omr_rlwe::{KeyShape, Secret, SecretPoly, SharedKey, SwitchingKey};
 use rand_core::{CryptoRng, Rng};
 use zeroize::Zeroize;
 
@@ -18,7 +19,8 @@ pub struct Keys {
     pub detection: DetectionKey,
 }
 
-/// Makes a recipient's keys. The large ring's secret is forgotten: nobody needs it again.
+/// Makes a recipient's keys. The secrets of the large and the small ring are forgotten: nobody
+/// needs them again.
 pub fn keygen(params: &Params, rng: &mut impl CryptoRng) -> Keys {
     keygen_with_large_secret(params, rng).0
 }
@@ -31,12 +33,20 @@ pub fn keygen_with_large_secret(params: &Params, rng: &mut impl CryptoRng) -> (K
     let seal = SealSecret::generate(rng);
     let clue = clue_key(params, &clue_secret, &seal, rng);
     let large = Secret::fixed_weight(rng, spec.n, spec.weight, spec.embedding_bound);
-    let detection = detection_key(params, &clue_secret, &large, &small, rng);
+    let digest = DigestSecret::new(random(rng));
+    let secrets = Secrets {
+        clue: &clue_secret,
+        large: &large,
+        small: &small,
+        last: digest.polys(params),
+    };
+    let detection = detection_key(params, &secrets, rng);
+    drop(secrets);
     let secret = SecretKey {
         address_id: clue.id,
         detection_id: detection.id,
         clue: clue_secret,
-        small,
+        digest,
         seal,
     };
     (
@@ -100,10 +110,17 @@ fn packed_secret(params: &Params, secret: &Secret) -> Vec<u32> {
         .collect()
 }
 
-struct Maker<'a, R> {
-    params: &'a Params,
+/// What a detection key hides, ring by ring.
+struct Secrets<'a> {
+    clue: &'a Secret,
     large: &'a Secret,
     small: &'a Secret,
+    last: Vec<SecretPoly>,
+}
+
+struct Maker<'a, R> {
+    params: &'a Params,
+    secrets: &'a Secrets<'a>,
     seed: [u8; 32],
     rng: &'a mut R,
 }
@@ -116,9 +133,9 @@ impl<R: CryptoRng> Maker<'_, R> {
     fn shape(&self, part: Part) -> (&Ring, &KeyShape, &Secret) {
         let (ring, shape) = part.shape(self.params);
         let secret = if std::ptr::eq(ring, &self.params.ring) {
-            self.large
+            self.secrets.large
         } else {
-            self.small
+            self.secrets.small
         };
         (ring, shape.expect("a switching key has a gadget"), secret)
     }
@@ -137,7 +154,7 @@ impl<R: CryptoRng> Maker<'_, R> {
 
     fn product(&mut self) -> SwitchingKey {
         let (ring, shape) = (&self.params.ring, &self.params.product_shape);
-        let s = self.large.poly(ring, &shape.extended());
+        let s = self.secrets.large.poly(ring, &shape.extended());
         let square = s.product(ring, &s);
         let index = Part::Product.index();
         SwitchingKey::generate(
@@ -155,9 +172,9 @@ impl<R: CryptoRng> Maker<'_, R> {
     fn descent(&mut self) -> SwitchingKey {
         let (ring, shape) = (&self.params.ring, &self.params.descent_shape);
         let extended = shape.extended();
-        let from = self.large.poly(ring, &extended);
+        let from = self.secrets.large.poly(ring, &extended);
         let step = ring.n() / self.params.small.n();
-        let to = self.small.spread(step).poly(ring, &extended);
+        let to = self.secrets.small.spread(step).poly(ring, &extended);
         let index = Part::Descent.index();
         SwitchingKey::generate(
             ring,
@@ -170,18 +187,24 @@ impl<R: CryptoRng> Maker<'_, R> {
             self.rng,
         )
     }
+
+    fn last(&mut self) -> SharedKey {
+        let (params, secrets) = (self.params, self.secrets);
+        SharedKey::generate(
+            &params.final_ring,
+            params.final_shape,
+            secrets.small,
+            &secrets.last,
+            (&self.seed, Part::Final.index()),
+            self.rng,
+        )
+    }
 }
 
-fn detection_key(
-    params: &Params,
-    clue: &Secret,
-    large: &Secret,
-    small: &Secret,
-    rng: &mut impl CryptoRng,
-) -> DetectionKey {
+fn detection_key(params: &Params, secrets: &Secrets, rng: &mut impl CryptoRng) -> DetectionKey {
     let (id, seed) = (random(rng), random(rng));
-    let mut slots = packed_secret(params, clue);
-    let s = large.poly(&params.ring, params.chain.basis(0));
+    let mut slots = packed_secret(params, secrets.clue);
+    let s = secrets.large.poly(&params.ring, params.chain.basis(0));
     let at = (&seed, Part::Secret.index());
     let secret = encrypt_symmetric(
         &params.ring,
@@ -197,8 +220,7 @@ fn detection_key(
     drop(s);
     let mut make = Maker {
         params,
-        large,
-        small,
+        secrets,
         seed,
         rng,
     };
@@ -215,5 +237,6 @@ fn detection_key(
             .map(|level| make.galois(Part::Merge(level)))
             .collect(),
         secret,
+        last: make.last(),
     }
 }

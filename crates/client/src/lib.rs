@@ -3,6 +3,7 @@
 //! A [`Sender`] has a recipient's [`omr_protocol::ClueKey`]; a [`Recipient`] has a [`SecretKey`].
 #![forbid(unsafe_code)]
 
+mod digest_secret;
 pub mod fragment;
 mod keygen;
 mod recipient;
@@ -10,6 +11,7 @@ pub mod seal;
 mod secret_key;
 mod sender;
 
+pub use digest_secret::DIGEST_SEED_BYTES;
 pub use keygen::{Keys, keygen, keygen_with_large_secret};
 pub use recipient::{DecodeError, Recipient, Retrieved};
 pub use secret_key::{SecretKey, SecretKeyError};

@@ -2,8 +2,9 @@ use crate::SecretKey;
 use omr_codec::{CodecError, Located, Solver, Symbols, find_support};
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
 use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
-use omr_protocol::{Digest, PackedCiphertext, Params};
-use omr_ring::{Basis, Coeff, Eval, Poly};
+use omr_protocol::{Digest, DigestPlan, PackedCiphertext, Params};
+use omr_ring::{Coeff, Eval, Poly};
+use omr_rlwe::SecretPoly;
 use zeroize::Zeroize;
 
 /// A digest that does not decode.
@@ -62,17 +63,16 @@ pub struct Retrieved {
 pub struct Recipient<'a> {
     params: &'a Params,
     secret: &'a SecretKey,
-    small: omr_rlwe::SecretPoly,
+    digest: Vec<SecretPoly>,
 }
 
 impl<'a> Recipient<'a> {
     /// Prepares a secret key.
     pub fn new(params: &'a Params, secret: &'a SecretKey) -> Self {
-        let small = secret.small.poly(&params.small, &Basis::new([0]));
         Self {
             params,
             secret,
-            small,
+            digest: secret.digest.polys(params),
         }
     }
 
@@ -85,99 +85,104 @@ impl<'a> Recipient<'a> {
             return Err(DecodeError::OtherKey { expected, found });
         }
         let plan = &digest.header.plan;
-        let per_group = plan.rounds() * plan.ciphertexts();
-        expect(
-            "ciphertexts",
-            plan.groups() * per_group,
-            digest.ciphertexts.len(),
-        )?;
+        let parts = self.decrypt(digest)?;
         let mut out = Vec::new();
-        for (group, ciphertexts) in digest.ciphertexts.chunks(per_group).enumerate() {
-            let sums = self.sums(digest, ciphertexts)?;
-            self.group(digest, group, &sums, &mut out)?;
+        for (group, parts) in parts.chunks(plan.parts() / plan.groups()).enumerate() {
+            self.group(digest, group, &sums(plan, parts), &mut out)?;
         }
         Ok(out)
     }
 
-    /// How far the worst coefficient of a digest lies from a symbol: 0 is exact, 0.5 is wrong.
-    /// For measuring noise.
-    pub fn worst_rounding(&self, digest: &Digest) -> f64 {
-        let roundings = self.roundings(digest);
-        roundings.into_iter().map(f64::abs).fold(0.0, f64::max)
-    }
-
-    /// How far each coefficient of a digest lies from the next symbol, in `[-0.5, 0.5]`.
-    /// For measuring noise.
-    pub fn roundings(&self, digest: &Digest) -> Vec<f64> {
-        let plan = &digest.header.plan;
-        let per_group = plan.rounds() * plan.ciphertexts();
+    /// How far each coefficient of a digest lies from a symbol, in steps of a symbol: 0 is exact,
+    /// 0.5 is wrong. For measuring noise.
+    ///
+    /// Errors: `Inconsistent` when the digest has another shape.
+    pub fn roundings(&self, digest: &Digest) -> Result<Vec<f64>, DecodeError> {
         let p = self.params.p().value() as f64;
         let distance = |value: u64| {
             let symbol = value as f64 * p / f64::from(MASK_BITS).exp2();
             symbol - symbol.round()
         };
-        let of_ciphertext = |(i, ciphertext): (usize, &PackedCiphertext)| {
-            let within = i % per_group;
-            let kept = plan.kept(within / plan.ciphertexts(), within % plan.ciphertexts());
-            self.phase(ciphertext, kept)
-        };
-        let ciphertexts = digest.ciphertexts.iter().enumerate();
-        ciphertexts.flat_map(of_ciphertext).map(distance).collect()
+        let phases = self.phases(digest)?;
+        Ok(phases.into_iter().flatten().map(distance).collect())
     }
 
-    /// The sums of one group: symbol by symbol, exponent by exponent.
+    /// The largest of [`Self::roundings`] in absolute value.
     ///
-    /// Errors: `Inconsistent` when a ciphertext has another shape.
-    fn sums(
-        &self,
-        digest: &Digest,
-        ciphertexts: &[PackedCiphertext],
-    ) -> Result<Vec<Vec<u32>>, DecodeError> {
-        let plan = &digest.header.plan;
-        let mut sums = vec![Vec::with_capacity(plan.bound()); plan.symbols()];
-        for ((round, ct), ciphertext) in plan.positions().zip(ciphertexts) {
-            expect(
-                "mask coefficients",
-                self.params.small.n(),
-                ciphertext.mask.len(),
-            )?;
-            expect(
-                "body coefficients",
-                plan.kept_len(round, ct),
-                ciphertext.body.len(),
-            )?;
-            let symbols = plan.symbols_of(ct);
-            let values = self.decrypt(ciphertext, plan.kept(round, ct));
-            for (k, value) in values.into_iter().enumerate() {
-                sums[symbols.start + k % symbols.len()].push(value);
-            }
-        }
-        Ok(sums)
+    /// Errors: the same.
+    pub fn worst_rounding(&self, digest: &Digest) -> Result<f64, DecodeError> {
+        let roundings = self.roundings(digest)?;
+        Ok(roundings.into_iter().map(f64::abs).fold(0.0, f64::max))
     }
 
-    /// The symbols in the kept coefficients of a rounded ciphertext.
-    fn decrypt(&self, ct: &PackedCiphertext, kept: impl Iterator<Item = usize>) -> Vec<u32> {
+    /// The symbols in the kept coefficients, part by part.
+    fn decrypt(&self, digest: &Digest) -> Result<Vec<Vec<u32>>, DecodeError> {
         let p = self.params.p().value();
         let half = 1u64 << (MASK_BITS - 1);
         let symbol = |value| (((value * p + half) >> MASK_BITS) % p) as u32;
-        self.phase(ct, kept).into_iter().map(symbol).collect()
+        let symbols = |values: Vec<u64>| values.into_iter().map(symbol).collect();
+        Ok(self.phases(digest)?.into_iter().map(symbols).collect())
     }
 
-    /// `body + mask * s` modulo 2^30 at the kept coefficients.
-    fn phase(&self, ct: &PackedCiphertext, kept: impl Iterator<Item = usize>) -> Vec<u64> {
-        let ring = &self.params.small;
-        let mask: Poly<Coeff> = Poly::from_rows(ring.n(), &Basis::new([0]), ct.mask.clone());
-        let mut product: Poly<Eval> = ring.forward(mask);
-        ring.mul_assign(&mut product, &self.small);
-        let mut product = ring.inverse(product);
+    /// `body + mask * secret` modulo `2^MASK_BITS` at the kept coefficients, part by part.
+    ///
+    /// Errors: `Inconsistent` when the digest has another shape.
+    fn phases(&self, digest: &Digest) -> Result<Vec<Vec<u64>>, DecodeError> {
+        let (plan, together) = (&digest.header.plan, self.params.final_shape.parts);
+        let expected = plan.parts().div_ceil(together);
+        expect("ciphertexts", expected, digest.ciphertexts.len())?;
+        let mut out = Vec::with_capacity(plan.parts());
+        for ct in &digest.ciphertexts {
+            expect(
+                "mask coefficients",
+                self.params.final_ring.n(),
+                ct.mask.len(),
+            )?;
+            let parts = together.min(plan.parts() - out.len());
+            expect("parts of a ciphertext", parts, ct.parts.len())?;
+            let mask = self.mask(ct);
+            for (i, part) in ct.parts.iter().enumerate() {
+                expect("body coefficients", plan.part_len(out.len()), part.len())?;
+                let (round, set) = plan.position(out.len());
+                out.push(self.phase(&mask, i, part, plan.kept(round, set)));
+            }
+        }
+        Ok(out)
+    }
+
+    fn mask(&self, ct: &PackedCiphertext) -> Poly<Eval> {
+        let ring = &self.params.final_ring;
+        let mask = Poly::<Coeff>::from_rows(ring.n(), &ring.everything(), ct.mask.clone());
+        ring.forward(mask)
+    }
+
+    /// The phases of part `part` of a ciphertext.
+    fn phase(
+        &self,
+        mask: &Poly<Eval>,
+        part: usize,
+        body: &[u64],
+        kept: impl Iterator<Item = usize>,
+    ) -> Vec<u64> {
+        let (ring, components) = (&self.params.final_ring, self.params.final_shape.components);
+        let secrets = &self.digest[part * components..(part + 1) * components];
+        let mut products: Vec<Poly<Coeff>> = secrets
+            .iter()
+            .map(|secret| {
+                let mut product = mask.clone();
+                ring.mul_assign(&mut product, secret);
+                ring.inverse(product)
+            })
+            .collect();
         let m = ring.modulus(0);
-        let value = |(i, &body): (usize, &u64)| {
-            // |mask * s| < n' 2^30: exact modulo the prime, then modulo 2^30.
-            let product = m.to_centered(product.row(0)[i]) as u64;
+        let value = |(at, &body): (usize, &u64)| {
+            // |mask * secret| < n 2^MASK_BITS: exact modulo the prime, then modulo 2^MASK_BITS.
+            let product = products[at % components].row(0)[at / components];
+            let product = m.to_centered(product) as u64;
             product.wrapping_add(body << (MASK_BITS - BODY_BITS)) & ((1 << MASK_BITS) - 1)
         };
-        let out = kept.zip(&ct.body).map(value).collect();
-        product.zeroize();
+        let out = kept.zip(body).map(value).collect();
+        products.iter_mut().for_each(Zeroize::zeroize);
         out
     }
 
@@ -275,6 +280,18 @@ impl<'a> Recipient<'a> {
         messages.sort_unstable();
         Ok(messages)
     }
+}
+
+/// The sums of one group: symbol by symbol, exponent by exponent.
+fn sums(plan: &DigestPlan, parts: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    let mut sums = vec![Vec::with_capacity(plan.bound()); plan.symbols()];
+    for ((_, set), values) in plan.positions().zip(parts) {
+        let symbols = plan.symbols_of(set);
+        for (k, &value) in values.iter().enumerate() {
+            sums[symbols.start + k % symbols.len()].push(value);
+        }
+    }
+    sums
 }
 
 fn expect(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {

@@ -1,3 +1,4 @@
+use crate::digest_secret::{DIGEST_SEED_BYTES, DigestSecret};
 use crate::seal::{SEAL_SECRET_BYTES, SealError, SealSecret};
 use omr_protocol::Params;
 use omr_protocol::frame::{
@@ -37,8 +38,8 @@ pub struct SecretKey {
     pub detection_id: [u8; 16],
     /// The clue secret.
     pub(crate) clue: Secret,
-    /// The small ring's secret, under which digests come.
-    pub(crate) small: Secret,
+    /// The secrets under which digests come.
+    pub(crate) digest: DigestSecret,
     /// The sealing secret.
     pub(crate) seal: SealSecret,
 }
@@ -56,19 +57,18 @@ impl SecretKey {
 
     fn body_bytes(params: &Params) -> usize {
         let ternary = |n| packed_len(n, 2).expect("secrets are small");
-        32 + ternary(params.spec().clue.n) + ternary(params.spec().small_n) + SEAL_SECRET_BYTES
+        32 + ternary(params.spec().clue.n) + DIGEST_SEED_BYTES + SEAL_SECRET_BYTES
     }
 
-    /// The file: names, ternary coefficients in two bits each (plus one), sealing seed.
+    /// The file: names, the clue secret's coefficients in two bits each (plus one), the seeds of
+    /// the digest's secrets and of sealing.
     pub fn to_bytes(&self, params: &Params) -> Result<Zeroizing<Vec<u8>>, SecretKeyError> {
         let mut body = Zeroizing::new(Vec::with_capacity(Self::body_bytes(params)));
         body.extend(self.address_id);
         body.extend(self.detection_id);
-        for secret in [&self.clue, &self.small] {
-            let words: Zeroizing<Vec<u64>> =
-                Zeroizing::new(secret.coeffs().iter().map(|&c| (c + 1) as u64).collect());
-            pack_bits(&words, 2, &mut body);
-        }
+        let words = self.clue.coeffs().iter().map(|&c| (c + 1) as u64);
+        pack_bits(&Zeroizing::new(words.collect::<Vec<_>>()), 2, &mut body);
+        body.extend(self.digest.seed());
         body.extend_from_slice(&*self.seal.to_bytes());
         let header = FrameHeader {
             kind: Kind::SecretKey,
@@ -96,9 +96,9 @@ impl SecretKey {
         let (names, rest) = body.split_at(32);
         let name = |at: usize| names[at..at + 16].try_into().expect("in range");
         header.expect_key(&name(0))?;
-        let (clue_n, small_n) = (params.spec().clue.n, params.spec().small_n);
+        let clue_n = params.spec().clue.n;
         let (clue, rest) = rest.split_at(packed_len(clue_n, 2).expect("checked"));
-        let (small, seal) = rest.split_at(packed_len(small_n, 2).expect("checked"));
+        let (digest, seal) = rest.split_at(DIGEST_SEED_BYTES);
         let clue = ternary(clue, clue_n)?;
         if clue.weight() != params.spec().clue.weight {
             return Err(SecretKeyError::Coefficients);
@@ -107,7 +107,7 @@ impl SecretKey {
             address_id: name(0),
             detection_id: name(16),
             clue,
-            small: ternary(small, small_n)?,
+            digest: DigestSecret::new(digest.try_into().expect("split so")),
             seal: SealSecret::from_bytes(seal)?,
         })
     }

@@ -2,12 +2,12 @@ use crate::affine::{self, BabySteps};
 use crate::clues::ClueBatch;
 use crate::codes::{CodeTables, Codes, Round};
 use crate::compress::{Batch, Sums};
+use crate::finish::{self, Finisher};
 use crate::payload::{MESSAGES_TOGETHER, SymbolWindow};
-use crate::{DetectorError, Progress, Stages, finish, range};
+use crate::{DetectorError, Progress, Stages, range};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::{
-    DetectionKey, Digest, DigestHeader, DigestPlan, PackedCiphertext, Params, Placement,
-    SEED_BYTES, Sealing,
+    DetectionKey, Digest, DigestHeader, DigestPlan, Params, Placement, SEED_BYTES, Sealing,
 };
 use omr_rlwe::{Descent, Rlwe};
 use std::ops::Range;
@@ -112,10 +112,12 @@ impl Detector {
         for batch in 0..plan.batches() {
             pertinent.push(self.pertinency(&mut run, &mut steps, batch)?);
         }
-        let mut ciphertexts = Vec::new();
+        let mut finisher = Finisher::new(&self.params, &self.key, plan);
         for group in 0..plan.groups() {
-            ciphertexts.extend(self.compress(&mut run, group, &pertinent[plan.group(group)])?);
+            let pertinent = &pertinent[plan.group(group)];
+            self.compress(&mut run, group, pertinent, &mut finisher)?;
         }
+        let ciphertexts = run.stages.time("packing", || finisher.finish());
         let header = DigestHeader {
             key_id: self.key.id,
             board_id,
@@ -217,16 +219,16 @@ impl Detector {
         run: &mut Run,
         group: usize,
         pertinent: &[(Vec<Rlwe>, u64)],
-    ) -> Result<Vec<PackedCiphertext>, DetectorError> {
+        finisher: &mut Finisher,
+    ) -> Result<(), DetectorError> {
         let plan = run.plan;
-        let mut out = Vec::new();
         for round in 0..plan.rounds() {
             let codes = self.codes(run, round, pertinent);
             for window in self.windows(plan) {
-                out.extend(self.window(run, group, round, &codes, window)?);
+                self.window(run, group, &codes, window, finisher)?;
             }
         }
-        Ok(out)
+        Ok(())
     }
 
     fn codes(&self, run: &mut Run, round: usize, pertinent: &[(Vec<Rlwe>, u64)]) -> Vec<Codes> {
@@ -264,10 +266,10 @@ impl Detector {
         &self,
         run: &mut Run,
         group: usize,
-        round: usize,
         codes: &[Codes],
         window: Range<usize>,
-    ) -> Result<Vec<PackedCiphertext>, DetectorError> {
+        finisher: &mut Finisher,
+    ) -> Result<(), DetectorError> {
         let (plan, params) = (run.plan, &self.params);
         let symbols = plan.symbols_of(window.start).start..plan.symbols_of(window.end - 1).end;
         let mut sums: Vec<Sums> = window
@@ -294,15 +296,14 @@ impl Detector {
             }
         }
         run.progress.stage("packing", window.len() as u64);
-        let pack = |(ct, sums): (usize, Sums)| {
-            let packed = sums.pack(params, plan, &self.key);
-            run.progress.advance(1);
-            finish::finish(params, &packed, plan.kept(round, ct))
-        };
-        let mut stages = std::mem::take(&mut run.stages);
-        let out = stages.time("packing", || window.zip(sums).map(pack).collect());
-        run.stages = stages;
-        Ok(out)
+        let progress = run.progress;
+        run.stages.time("packing", || {
+            for sums in sums {
+                finisher.push(&sums.pack(params, plan, &self.key));
+                progress.advance(1);
+            }
+        });
+        Ok(())
     }
 
     /// A window of symbols of a batch; payloads are read piece by piece.

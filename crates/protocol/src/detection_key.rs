@@ -6,7 +6,7 @@ use crate::frame::{
 };
 use omr_bgv::{Ciphertext, GaloisKey};
 use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
-use omr_rlwe::{KeyShape, Rlwe, SwitchingKey, mask};
+use omr_rlwe::{KeyShape, Rlwe, SharedKey, SwitchingKey, mask};
 use std::io::{Read, Write};
 
 /// A detection key that cannot be used.
@@ -59,6 +59,8 @@ pub enum Part {
     Merge(u32),
     /// The encrypted clue secret.
     Secret,
+    /// To the ring of digests, with shared masks.
+    Final,
 }
 
 impl Part {
@@ -68,7 +70,7 @@ impl Part {
         let mut parts = vec![Part::Step, Part::Giant, Part::Product, Part::Descent];
         parts.extend([Part::Turn, Part::Swap]);
         parts.extend(merges);
-        parts.push(Part::Secret);
+        parts.extend([Part::Secret, Part::Final]);
         parts
     }
 
@@ -82,6 +84,7 @@ impl Part {
             Part::Turn => 4,
             Part::Swap => 5,
             Part::Secret => 6,
+            Part::Final => 7,
             Part::Merge(level) => 16 + u64::from(level),
         }
     }
@@ -98,7 +101,7 @@ impl Part {
         }
     }
 
-    /// Its ring and gadget; `None` for the encrypted secret.
+    /// Its ring and gadget; `None` where the part is no [`SwitchingKey`].
     pub fn shape(self, params: &Params) -> (&Ring, Option<&KeyShape>) {
         match self {
             Part::Step => (&params.ring, Some(&params.step_shape)),
@@ -106,14 +109,19 @@ impl Part {
             Part::Product => (&params.ring, Some(&params.product_shape)),
             Part::Descent => (&params.ring, Some(&params.descent_shape)),
             Part::Secret => (&params.ring, None),
+            Part::Final => (&params.final_ring, None),
             _ => (&params.small, Some(&params.small_shape)),
         }
     }
 
     fn bodies(self, params: &Params) -> (&Ring, Basis, usize) {
-        match self.shape(params) {
-            (ring, Some(shape)) => (ring, shape.extended(), shape.digits().len()),
-            (ring, None) => (ring, params.chain.basis(0).clone(), 1),
+        match (self, self.shape(params)) {
+            (_, (ring, Some(shape))) => (ring, shape.extended(), shape.digits().len()),
+            (Part::Final, (ring, None)) => {
+                let shape = &params.final_shape;
+                (ring, ring.everything(), shape.rows() * shape.bodies())
+            }
+            (_, (ring, None)) => (ring, params.chain.basis(0).clone(), 1),
         }
     }
 }
@@ -145,6 +153,8 @@ pub struct DetectionKey {
     pub merge: Vec<GaloisKey>,
     /// The clue secret `[s | -s | s | ...]` in both slot rows, at level 0.
     pub secret: Ciphertext,
+    /// To the ring of digests.
+    pub last: SharedKey,
 }
 
 impl DetectionKey {
@@ -186,6 +196,7 @@ impl DetectionKey {
                 key.switching_key().bodies().collect()
             }
             Part::Secret => vec![&self.secret.parts()[0]],
+            Part::Final => self.last.bodies().collect(),
         }
     }
 
@@ -252,6 +263,13 @@ impl DetectionKey {
             &[Part::Secret.index()],
         );
         let secret = Ciphertext::new(Rlwe { c0, c1 }, 0, 1);
+        let last = SharedKey::from_bodies(
+            &params.final_ring,
+            params.final_shape,
+            read(Part::Final)?,
+            &seed,
+            Part::Final.index(),
+        );
         let id = frame.finish()?.key_id;
         Ok(Self {
             id,
@@ -264,6 +282,7 @@ impl DetectionKey {
             swap,
             merge,
             secret,
+            last,
         })
     }
 }

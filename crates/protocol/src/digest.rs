@@ -3,8 +3,9 @@
 use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
 use crate::{DigestPlan, Params, Placement, PlanError, SEED_BYTES, Sealing};
 
-/// Bits of a mask coefficient: rounding it adds `sqrt(n' / 18) 2^-30` of the modulus to the noise.
-pub const MASK_BITS: u32 = 30;
+/// Bits of a mask coefficient: in the dimension 2,048 rounding it adds 0.016 of a symbol's step to
+/// the noise.
+pub const MASK_BITS: u32 = 29;
 
 /// Bits of a body coefficient: rounding it moves a sum by at most 0.19 of a symbol's step.
 pub const BODY_BITS: u32 = 21;
@@ -59,21 +60,23 @@ pub struct DigestHeader {
     pub seed: [u8; SEED_BYTES],
 }
 
-/// A ciphertext rounded to few bits: mask modulo 2^30, body modulo 2^21.
+/// A ciphertext of the final ring rounded to few bits: mask modulo 2^29, bodies modulo 2^21.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedCiphertext {
-    /// `n'` coefficients.
+    /// As many coefficients as the final ring's dimension.
     pub mask: Vec<u64>,
-    /// The body's coefficients that hold sums ([`DigestPlan::kept`]).
-    pub body: Vec<u64>,
+    /// For each part the coefficients that hold sums, in the order of [`DigestPlan::kept`].
+    /// Coefficient i of a part of r components is coefficient `i / r` under secret `i % r` of it.
+    pub parts: Vec<Vec<u64>>,
 }
 
-/// The detector's answer: for each group, round and set of symbols, one ciphertext.
+/// The detector's answer. For each group, round and set of symbols there is one *part*; as many
+/// parts as the final ring has room for share a ciphertext.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Digest {
     /// What it covers.
     pub header: DigestHeader,
-    /// The ciphertexts, group by group, round by round.
+    /// The ciphertexts, their parts group by group, round by round.
     pub ciphertexts: Vec<PackedCiphertext>,
 }
 
@@ -124,17 +127,27 @@ impl Digest {
     /// Bytes of the file's body.
     fn body_bytes(plan: &DigestPlan, params: &Params) -> u64 {
         let packed = |count, bits| packed_len(count, bits).expect("rows fit memory") as u64;
-        let mask = packed(params.small.n(), MASK_BITS);
-        let ciphertext = |round, ct| mask + packed(plan.kept_len(round, ct), BODY_BITS);
+        let mask = packed(params.final_ring.n(), MASK_BITS);
         let of_round = |round| {
             (0..plan.ciphertexts())
-                .map(|ct| ciphertext(round, ct))
+                .map(|ct| packed(plan.kept_len(round, ct), BODY_BITS))
                 .sum::<u64>()
         };
         // Rounds but the last are alike, groups too: no long loop on the word of a header.
         let last = plan.rounds() - 1;
         let group = last as u64 * of_round(0) + of_round(last);
-        FIXED_BYTES as u64 + group * plan.groups() as u64
+        let masks = mask * plan.parts().div_ceil(params.final_shape.parts) as u64;
+        FIXED_BYTES as u64 + masks + group * plan.groups() as u64
+    }
+
+    /// Bytes of the whole file of a digest of this shape.
+    pub fn file_bytes(plan: &DigestPlan, params: &Params) -> u64 {
+        let header = FrameHeader {
+            kind: Kind::Digest,
+            params_id: params.name().to_owned(),
+            key_id: [0; 16],
+        };
+        header.file_len(Self::body_bytes(plan, params))
     }
 
     /// The file.
@@ -142,7 +155,9 @@ impl Digest {
         let mut body = self.header.encode();
         for ct in &self.ciphertexts {
             pack_bits(&ct.mask, MASK_BITS, &mut body);
-            pack_bits(&ct.body, BODY_BITS, &mut body);
+            for part in &ct.parts {
+                pack_bits(part, BODY_BITS, &mut body);
+            }
         }
         let header = FrameHeader {
             kind: Kind::Digest,
@@ -179,13 +194,18 @@ impl Digest {
             unpack_bits(bytes, bits, &mut out)?;
             Ok(out)
         };
-        let mut ciphertexts = Vec::new();
-        for _ in 0..header.plan.groups() {
-            for (round, ct) in header.plan.positions() {
-                let mask = take(params.small.n(), MASK_BITS)?;
-                let body = take(header.plan.kept_len(round, ct), BODY_BITS)?;
-                ciphertexts.push(PackedCiphertext { mask, body });
+        let mut ciphertexts: Vec<PackedCiphertext> = Vec::new();
+        for part in 0..header.plan.parts() {
+            if part % params.final_shape.parts == 0 {
+                let mask = take(params.final_ring.n(), MASK_BITS)?;
+                let parts = Vec::new();
+                ciphertexts.push(PackedCiphertext { mask, parts });
             }
+            let body = take(header.plan.part_len(part), BODY_BITS)?;
+            let last = ciphertexts
+                .last_mut()
+                .expect("pushed before the first part");
+            last.parts.push(body);
         }
         Ok(Self {
             header,

@@ -1,11 +1,13 @@
 //! Parameter sets: [`ParamsSpec`] (public, unchecked) and [`Params`] (checked, ready to use).
 
 mod chain;
+mod final_ring;
 mod outline;
 mod security;
 mod spec;
 
 pub use chain::tail_bits;
+pub use final_ring::{FinalNoise, FinalRingSpec};
 pub use outline::Outline;
 pub use security::largest_log_pq;
 pub use spec::{ClueSpec, ParamsSpec};
@@ -14,8 +16,8 @@ use chain::Primes;
 use omr_bgv::{Chain, Plain, RangePolynomial};
 use omr_codec::Nodes;
 use omr_ring::{Basis, Kernels, Modulus, Ring, RingError};
-use omr_rlwe::KeyShape;
 use omr_rlwe::noise::NoiseModel;
+use omr_rlwe::{KeyShape, SharedShape};
 use std::sync::Arc;
 
 /// What can be wrong with parameters.
@@ -75,6 +77,8 @@ pub struct Params {
     pub small: Ring,
     /// Slots of the small ring.
     pub small_plain: Plain,
+    /// The ring of digests, of one prime.
+    pub final_ring: Ring,
     /// The ring of clues, over the plaintext modulus.
     pub clue_ring: Ring,
     /// `prod (Y - i^2)` for the window of the clue's noise.
@@ -91,6 +95,8 @@ pub struct Params {
     pub descent_shape: KeyShape,
     /// Gadget of the small ring's keys.
     pub small_shape: KeyShape,
+    /// Shape of the key to the ring of digests.
+    pub final_shape: SharedShape,
 }
 
 impl Params {
@@ -130,6 +136,8 @@ impl Params {
             descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &descent_special),
             small_shape: KeyShape::new(&Basis::new(0..2), 1, &small_special),
             small_plain: Plain::new(spec.p, spec.small_n, kernels)?,
+            final_ring: spec.final_ring.ring(kernels)?,
+            final_shape: spec.final_ring.shape(spec.small_n),
             clue_ring: Ring::with_kernels(spec.clue.n, &[spec.p], kernels)?,
             spec,
             primes,
@@ -176,6 +184,11 @@ impl Params {
                 self.spec.small_n,
                 None,
                 self.small.log2(&self.small_shape.extended()),
+            ),
+            (
+                self.spec.final_ring.n,
+                None,
+                self.final_ring.log2(&self.final_ring.everything()),
             ),
         ]
     }

@@ -203,6 +203,23 @@ impl DigestPlan {
         start..(start + self.stride()).min(self.symbols)
     }
 
+    /// Ciphertexts in all: parts of the digest.
+    pub fn parts(&self) -> usize {
+        self.groups() * self.rounds() * self.ciphertexts()
+    }
+
+    /// Round and place in it of part `part`; each group has as many parts.
+    pub fn position(&self, part: usize) -> (usize, usize) {
+        let in_group = part % (self.rounds() * self.ciphertexts());
+        (in_group / self.ciphertexts(), in_group % self.ciphertexts())
+    }
+
+    /// How many coefficients are kept of part `part`.
+    pub fn part_len(&self, part: usize) -> usize {
+        let (round, ct) = self.position(part);
+        self.kept_len(round, ct)
+    }
+
     /// Round and place in it of each ciphertext of a group, in order.
     pub fn positions(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let (rounds, ciphertexts) = (self.rounds(), self.ciphertexts());

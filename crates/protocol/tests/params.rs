@@ -1,7 +1,7 @@
 //! Published parameter sets keep what they promise; weaker ones are refused.
 
 use omr_protocol::digest::MASK_BITS;
-use omr_protocol::params::{Outline, largest_log_pq};
+use omr_protocol::params::{FinalNoise, FinalRingSpec, Outline, largest_log_pq};
 use omr_protocol::{DetectionKey, Params, ParamsError, ParamsSpec};
 use omr_ring::Kernels;
 
@@ -10,6 +10,17 @@ fn default_spec() -> ParamsSpec {
         .into_iter()
         .find(|spec| spec.name == "sophomr-v2")
         .unwrap()
+}
+
+fn last() -> FinalRingSpec {
+    default_spec().final_ring
+}
+
+fn with_final(final_ring: FinalRingSpec) -> ParamsSpec {
+    ParamsSpec {
+        final_ring,
+        ..default_spec()
+    }
 }
 
 fn refused(spec: ParamsSpec) -> ParamsError {
@@ -73,9 +84,9 @@ fn keys_of_published_sets_are_secure() {
 fn masks_fit_the_decoding_prime() {
     for spec in ParamsSpec::published() {
         let params = Params::named(spec.name).unwrap();
-        let largest = (params.small.n() as u64) << MASK_BITS;
+        let largest = (params.final_ring.n() as u64) << MASK_BITS;
         assert!(
-            params.small.modulus(0).value() > 2 * largest,
+            params.final_ring.modulus(0).value() > 2 * largest,
             "{}",
             spec.name
         );
@@ -97,6 +108,7 @@ fn weakened_sets_are_refused() {
             weight: 4095,
             ..default_spec()
         },
+        with_final(FinalRingSpec { n: 1024, ..last() }),
         ParamsSpec {
             n: 1 << 15,
             ..default_spec()
@@ -147,6 +159,43 @@ fn dimensions_that_do_not_fit() {
             block: 6,
             ..default_spec()
         },
+        with_final(FinalRingSpec {
+            n: 3 << 9,
+            ..last()
+        }),
+        with_final(FinalRingSpec { n: 16, ..last() }),
+        with_final(FinalRingSpec {
+            n: 1 << 14,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            bodies: 0,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            bodies: 6,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            modulus_bits: 40,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            modulus_bits: 51,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            digits: 0,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            digits: usize::MAX,
+            ..last()
+        }),
+        with_final(FinalRingSpec {
+            digit_bits: 25,
+            ..last()
+        }),
         ParamsSpec {
             clue: omr_protocol::params::ClueSpec {
                 coordinates: 3,
@@ -181,7 +230,8 @@ fn published_primes_are_those_of_the_wire_format() {
         .map(|&id| params.ring.modulus(id).value())
         .collect();
     assert_eq!(primes.len(), 24 + 12 + 30);
-    for prime in primes {
+    let last = params.final_ring.modulus(0).value();
+    for prime in primes.into_iter().chain([last]) {
         assert!(
             wire.contains(&prime.to_string()),
             "a published set never changes: {prime} is not in docs/wire.md"
@@ -221,4 +271,17 @@ fn outlines_are_those_of_whole_sets() {
     };
     let error = Outline::new(weak).err();
     assert!(matches!(error, Some(ParamsError::Insecure { .. })));
+}
+
+/// Seven merged batches: packed ciphertexts of one have a standard deviation of 0.0116 of a step.
+#[test]
+fn digests_do_not_fail() {
+    for spec in ParamsSpec::published() {
+        let noise = FinalNoise::new(&Params::named(spec.name).unwrap());
+        assert!(noise.sd(0.0) < 0.02, "{}: {noise:?}", spec.name);
+        assert!(
+            noise.failure_log2(0.0116 * 7f64.sqrt(), 12_800) < -40.0,
+            "{noise:?}"
+        );
+    }
 }

@@ -88,5 +88,9 @@ proptest! {
         }
         prop_assert_eq!(sums, bound * plan.symbols());
         prop_assert_eq!(plan.positions().count(), plan.rounds() * plan.ciphertexts());
+        for (part, position) in plan.positions().enumerate() {
+            prop_assert_eq!(plan.position(part), position);
+            prop_assert_eq!(plan.position(part + 3 * plan.parts()), position);
+        }
     }
 }

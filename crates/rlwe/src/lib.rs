@@ -10,9 +10,11 @@ mod hybrid;
 mod keyswitch;
 pub mod noise;
 mod secret;
+mod shared;
 
 pub use cipher::{Rlwe, decrypt_residues, encrypt, mask};
 pub use descend::Descent;
 pub use hybrid::{KeySwitch, SwitchInput};
 pub use keyswitch::{KeyShape, SwitchingKey};
 pub use secret::{Secret, SecretPoly};
+pub use shared::{SharedInput, SharedKey, SharedRlwe, SharedShape, rounding_noise};

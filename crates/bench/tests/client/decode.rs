@@ -103,11 +103,20 @@ fn noise_never_gives_payloads() {
     ] {
         for _ in 0..40 {
             let plan = DigestPlan::new(tiny(), 0..3000, bound, payload).unwrap();
-            let ciphertext = |(round, ct)| PackedCiphertext {
-                mask: residues(tiny().small.n(), MASK_BITS),
-                body: residues(plan.kept_len(round, ct), BODY_BITS),
+            let together = tiny().final_shape.parts;
+            let ciphertext = |first: usize| {
+                let parts = first..(first + together).min(plan.parts());
+                PackedCiphertext {
+                    mask: residues(tiny().final_ring.n(), MASK_BITS),
+                    parts: parts
+                        .map(|part| residues(plan.part_len(part), BODY_BITS))
+                        .collect(),
+                }
             };
-            let ciphertexts = plan.positions().map(ciphertext).collect();
+            let ciphertexts = (0..plan.parts())
+                .step_by(together)
+                .map(ciphertext)
+                .collect();
             let header = DigestHeader {
                 key_id: world.secret.detection_id,
                 board_id: [0; 16],
@@ -130,7 +139,7 @@ fn constant_ciphertexts_decode_to_nothing_or_an_error() {
     let mut board = world.board(50, &[3, 4], 5);
     let good = world.digest(&mut board, 8, true);
     // What rounds to sums of zero is what a detector sends that found nothing.
-    let nothing = [(0, 0), (0, 1), (1, 0), ((1 << 30) - 1, (1 << 21) - 1)];
+    let nothing = [(0, 0), (0, 1), (1, 0), ((1 << 29) - 1, (1 << 21) - 1)];
     for (mask, body) in nothing
         .into_iter()
         .chain([(0, 1 << 20), (0, 3), (1 << 20, 0)])
@@ -138,7 +147,7 @@ fn constant_ciphertexts_decode_to_nothing_or_an_error() {
         let mut digest = good.clone();
         for ct in &mut digest.ciphertexts {
             ct.mask.fill(mask);
-            ct.body.fill(body);
+            ct.parts.iter_mut().for_each(|part| part.fill(body));
         }
         let found = world.recipient().decode(&digest);
         match nothing.contains(&(mask, body)) {
@@ -165,9 +174,13 @@ fn another_shape_is_told() {
     assert_eq!(none, "expected 1 ciphertexts, found 0");
     let twice = decode(&|digest| digest.ciphertexts.push(digest.ciphertexts[0].clone()));
     assert_eq!(twice, "expected 1 ciphertexts, found 2");
-    let mask = decode(&|digest| digest.ciphertexts[0].mask.truncate(100));
-    assert_eq!(mask, "expected 256 mask coefficients, found 100");
-    let body = decode(&|digest| digest.ciphertexts[0].body.push(0));
+    let mask = decode(&|digest| digest.ciphertexts[0].mask.truncate(50));
+    assert_eq!(mask, "expected 64 mask coefficients, found 50");
+    let parts = decode(&|digest| digest.ciphertexts[0].parts.clear());
+    assert_eq!(parts, "expected 1 parts of a ciphertext, found 0");
+    let more = decode(&|digest| digest.ciphertexts[0].parts.push(Vec::new()));
+    assert_eq!(more, "expected 1 parts of a ciphertext, found 2");
+    let body = decode(&|digest| digest.ciphertexts[0].parts[0].push(0));
     assert_eq!(body, "expected 56 body coefficients, found 57");
 }
 
@@ -228,4 +241,49 @@ fn the_last_index_there_is() {
     let found = world.recipient().decode(&digest).unwrap();
     let indices: Vec<u64> = found.iter().map(|message| message.index).collect();
     assert_eq!(indices, [u64::MAX - 50, u64::MAX - 1]);
+}
+
+/// Parts of several groups that share masks: written by hand with masks of zero, so that a body is
+/// its sum under any secret.
+#[test]
+fn groups_share_masks() {
+    let world = World::shared();
+    let p = tiny().p();
+    let group = (tiny().slots() * tiny().nodes.batches()) as u64;
+    for groups in 1..=3 {
+        let range = 10..10 + (groups - 1) * group + 5;
+        let plan = DigestPlan::new(tiny(), range, 3, None).unwrap();
+        assert_eq!(plan.parts() as u64, groups);
+        let part = |part: u64| -> Vec<u64> {
+            let slots = [part as usize, 4];
+            let power = |slot, e| p.pow(tiny().nodes.node(0, slot).into(), e);
+            let sum = |e| p.add(power(slots[0], e), power(slots[1], e));
+            let sums = (0..3).flat_map(|e| [sum(e), sum(e + 1)]);
+            sums.map(|sum| ((sum << BODY_BITS) + p.value() / 2) / p.value())
+                .collect()
+        };
+        let parts: Vec<Vec<u64>> = (0..groups).map(part).collect();
+        let ciphertext = |parts: &[Vec<u64>]| PackedCiphertext {
+            mask: vec![0; tiny().final_ring.n()],
+            parts: parts.to_vec(),
+        };
+        let ciphertexts = parts.chunks(tiny().final_shape.parts).map(ciphertext);
+        let header = DigestHeader {
+            key_id: world.secret.detection_id,
+            board_id: [0; 16],
+            sealing: Sealing::None,
+            seed: [0; omr_protocol::SEED_BYTES],
+            plan,
+        };
+        let digest = Digest {
+            header,
+            ciphertexts: ciphertexts.collect(),
+        };
+        let bytes = digest.to_bytes(tiny()).unwrap();
+        let digest = Digest::from_bytes(tiny(), &bytes).unwrap();
+        let found = world.recipient().decode(&digest).unwrap();
+        let indices: Vec<u64> = found.iter().map(|message| message.index).collect();
+        let expected = (0..groups).flat_map(|i| [10 + i * group + i, 10 + i * group + 4]);
+        assert_eq!(indices, expected.collect::<Vec<_>>());
+    }
 }

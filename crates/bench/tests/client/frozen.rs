@@ -17,7 +17,7 @@ const BOUND: usize = 5;
 const PAYLOAD_BYTES: usize = 12;
 
 fn path(name: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "../../testdata/wire/v1", name]
+    [env!("CARGO_MANIFEST_DIR"), "../../testdata/wire/v2", name]
         .iter()
         .collect()
 }
@@ -100,7 +100,7 @@ fn frozen_files_are_written_again() {
 }
 
 #[test]
-#[ignore = "writes testdata/wire/v1"]
+#[ignore = "writes testdata/wire/v2"]
 fn freeze() {
     fs::create_dir_all(path("")).unwrap();
     for (name, bytes) in written() {

@@ -132,7 +132,7 @@ fn the_two_names_agree() {
 /// Two bits a coefficient: 0, 1, 2 stand for -1, 0, 1; 3 for nothing.
 #[test]
 fn secrets_are_ternary() {
-    let n = tiny().spec().clue.n + tiny().spec().small_n;
+    let n = tiny().spec().clue.n;
     for index in 0..n {
         let mut body = body();
         body[CLUE + index / 4] |= 3 << (index % 4 * 2);

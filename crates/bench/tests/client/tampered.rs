@@ -27,13 +27,13 @@ fn body_changes(digest: &Digest) -> Vec<Digest> {
     let mask = (1 << BODY_BITS) - 1;
     let mut out = Vec::new();
     for (i, ct) in digest.ciphertexts.iter().enumerate() {
-        for k in 0..ct.body.len() {
+        for (part, k) in places(&ct.parts) {
             let mut change = |value: u64| {
                 let mut bad = digest.clone();
-                bad.ciphertexts[i].body[k] = value & mask;
+                bad.ciphertexts[i].parts[part][k] = value & mask;
                 out.push(bad);
             };
-            let old = ct.body[k];
+            let old = ct.parts[part][k];
             [1, 2, 1000, 786_432]
                 .iter()
                 .for_each(|&delta| change(old + step(delta)));
@@ -41,6 +41,12 @@ fn body_changes(digest: &Digest) -> Vec<Digest> {
         }
     }
     out
+}
+
+fn places(parts: &[Vec<u64>]) -> impl Iterator<Item = (usize, usize)> {
+    let lens: Vec<usize> = parts.iter().map(Vec::len).collect();
+    let of_part = |(part, len)| (0..len).map(move |k| (part, k));
+    lens.into_iter().enumerate().flat_map(of_part)
 }
 
 fn mask_changes(digest: &Digest) -> Vec<Digest> {

@@ -61,7 +61,10 @@ fn the_digest_does_not_tell_what_was_found() {
         let mut board = Board::new(100, 20);
         board.post(&world.clue_key, &(0..pertinent).collect::<Vec<_>>());
         let out = world.digest(&mut board, 0..100, 10, 20).unwrap();
-        let parts = |ct: &omr_protocol::PackedCiphertext| (ct.mask.len(), ct.body.len());
+        let parts = |ct: &omr_protocol::PackedCiphertext| {
+            let bodies: Vec<usize> = ct.parts.iter().map(Vec::len).collect();
+            (ct.mask.len(), bodies)
+        };
         let parts: Vec<_> = out.digest.ciphertexts.iter().map(parts).collect();
         (out.digest.to_bytes(tiny()).unwrap().len(), parts)
     };

@@ -5,12 +5,8 @@ use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
-use omr_protocol::digest::{BODY_BITS, MASK_BITS};
-use omr_protocol::frame::{FrameHeader, Kind, packed_len};
-use omr_protocol::{
-    Clue, ClueKey, DetectionKey, Digest, DigestHeader, DigestPlan, Params, ParamsSpec, SEED_BYTES,
-    Sealing,
-};
+use omr_protocol::frame::{FrameHeader, Kind};
+use omr_protocol::{Clue, ClueKey, DetectionKey, Digest, DigestPlan, Params, ParamsSpec};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -51,12 +47,13 @@ struct KeyModulus {
 }
 
 /// The kinds of key in the order of [`Params::key_moduli`].
-const KEYS: [&str; 5] = [
+const KEYS: [&str; 6] = [
     "baby step",
     "giant step",
     "relinearisation",
     "ring switching",
     "small ring",
+    "digest",
 ];
 
 pub(super) fn run(command: &ParamsCommand, ui: &Ui) -> Result<(), CliError> {
@@ -128,8 +125,8 @@ impl Shown {
             messages: args.messages,
             bound: args.bound,
             payload_bytes: args.payload_bytes,
-            digest_bytes: digest_bytes(params, &plan(Some(payload_bytes))?)?,
-            indices_digest_bytes: digest_bytes(params, &plan(None)?)?,
+            digest_bytes: Digest::file_bytes(&plan(Some(payload_bytes))?, params),
+            indices_digest_bytes: Digest::file_bytes(&plan(None)?, params),
             key_moduli: KEYS
                 .into_iter()
                 .zip(params.key_moduli())
@@ -212,29 +209,4 @@ fn detection_key_bytes(params: &Params) -> u64 {
         key_id: [0; 16],
     };
     header.file_len(DetectionKey::body_bytes(params))
-}
-
-/// Bytes of a digest's file: an empty one and its ciphertexts.
-fn digest_bytes(params: &Params, plan: &DigestPlan) -> Result<u64, CliError> {
-    let packed = |count, bits| packed_len(count, bits).map_or(0, |bytes| bytes as u64);
-    let shapes = (0..plan.rounds()).flat_map(|round| {
-        let exponents = plan.exponents(round).len();
-        (0..plan.ciphertexts()).map(move |ct| exponents * plan.symbols_of(ct).len())
-    });
-    let mask = packed(params.small.n(), MASK_BITS);
-    let group: u64 = shapes.map(|body| mask + packed(body, BODY_BITS)).sum();
-    let header = DigestHeader {
-        key_id: [0; 16],
-        board_id: [0; 16],
-        sealing: Sealing::None,
-        plan: plan.clone(),
-        seed: [0; SEED_BYTES],
-    };
-    let empty = Digest {
-        header,
-        ciphertexts: Vec::new(),
-    }
-    .to_bytes(params);
-    let empty = empty.map_err(|error| CliError::write("digest", error))?;
-    Ok(empty.len() as u64 + group * plan.groups() as u64)
 }

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// The format version written and read here.
-pub const FORMAT_VERSION: u16 = 1;
+pub const FORMAT_VERSION: u16 = 2;
 /// Length of a key id.
 pub const KEY_ID_BYTES: usize = 16;
 /// Longest name of a parameter set.

@@ -139,11 +139,13 @@ fn foreign_files_are_named() {
         Err(FrameError::NotOmr { .. })
     ));
 
-    let newer = forged(|bytes| bytes[4] = 2);
-    assert_eq!(
-        read(&newer).unwrap_err().to_string(),
-        "expected file format version 1, found version 2"
-    );
+    for other in [1, 3] {
+        let file = forged(|bytes| bytes[4] = other);
+        assert_eq!(
+            read(&file).unwrap_err().to_string(),
+            format!("expected file format version 2, found version {other}")
+        );
+    }
 
     let clue_key = write_frame_vec(&header(Kind::ClueKey), b"").unwrap();
     let found = read_frame(&clue_key[..], Kind::DetectionKey, 0).unwrap_err();
@@ -239,7 +241,7 @@ fn bodies_end_where_announced() {
 #[test]
 fn layout_is_frozen() {
     let bytes = small();
-    assert_eq!(bytes[..16], *b"OMRF\x01\x00\x04\x00\x07test-v1");
+    assert_eq!(bytes[..16], *b"OMRF\x02\x00\x04\x00\x07test-v1");
     assert_eq!(bytes[16..40], *b"0123456789abcdef\x0c\0\0\0\0\0\0\0");
     assert_eq!(bytes[HEAD..HEAD + 12], *b"a small body");
     let sum = blake3::Hasher::new_derive_key("omr file v1")

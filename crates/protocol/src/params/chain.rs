@@ -19,7 +19,7 @@ const STEP_EXCESS: f64 = 3.0;
 
 /// By how much a digit of the giant step may exceed its special primes: the products with
 /// diagonals, to which its noise is added, are far above.
-const GIANT_SLACK: f64 = 27.5;
+const GIANT_SLACK: f64 = 28.0;
 
 /// By how much the affine transform's noise is to lie below the floor, with clues of honest senders.
 /// Strangers choose clues, but not the order in which slots hold them: an encoded diagonal is then
@@ -95,7 +95,7 @@ impl Primes {
         let step_special = (step_bits / SPECIAL_BITS) as usize;
         let giant_special = specials(digit_bits - GIANT_SLACK);
         let product_special = product_special(spec, &lower);
-        let descent_special = specials(base_bits + 5.0);
+        let descent_special = specials(base_bits + 4.5);
         let most = [
             step_special,
             giant_special,
@@ -244,7 +244,8 @@ fn compression_bits(spec: &ParamsSpec) -> f64 {
         let packing = (spec.small_n / width) as f64;
         noise::sum(small.times_plain(constants) + worst_payload, terms) + packing.log2()
     };
-    let tail = 3.5;
+    // 14 standard deviations for one batch, 10 for the most that add up.
+    let tail = 4.5;
     let sign = 1.0;
     compressed(16).max(compressed(64)) + tail + sign
 }

@@ -78,6 +78,14 @@ impl Outline {
         &self.spec
     }
 
+    fn final_key_bytes(&self) -> usize {
+        let ring = &self.spec.final_ring;
+        let shape = ring.shape(self.spec.small_n);
+        // The prime is the largest of its bits.
+        let body = (ring.n * ring.modulus_bits as usize).div_ceil(8);
+        shape.rows() * shape.bodies() * body
+    }
+
     /// Bytes of the body of a detection key's file.
     pub fn detection_key_bytes(&self) -> u64 {
         let (large, small) = ((self.spec.n, &self.large), (self.spec.small_n, &self.small));
@@ -90,7 +98,8 @@ impl Outline {
             + key(large, &self.product_shape)
             + key(large, &self.descent_shape)
             + small_keys * key(small, &self.small_shape)
-            + rows(large, self.chain.basis(0));
+            + rows(large, self.chain.basis(0))
+            + self.final_key_bytes();
         bytes as u64
     }
 }

@@ -1,4 +1,4 @@
-use super::ParamsError;
+use super::{FinalRingSpec, ParamsError};
 use omr_ring::NarrowGaussian;
 use omr_rlwe::noise::NoiseModel;
 
@@ -17,6 +17,8 @@ pub struct ParamsSpec {
     pub n: usize,
     /// Dimension of the small ring.
     pub small_n: usize,
+    /// The ring of digests.
+    pub final_ring: FinalRingSpec,
     /// Non-zero coefficients of the large ring's secret.
     pub weight: usize,
     /// Bound on `|s(zeta)|^2 / weight` for that secret (`Secret::fixed_weight`).
@@ -55,6 +57,13 @@ const SOPHOMR_V2: ParamsSpec = ParamsSpec {
     p: 786_433,
     n: 1 << 16,
     small_n: 1 << 13,
+    final_ring: FinalRingSpec {
+        n: 1 << 11,
+        bodies: 8,
+        modulus_bits: 50,
+        digits: 2,
+        digit_bits: 16,
+    },
     weight: 4096,
     embedding_bound: 12.0,
     clue: ClueSpec {
@@ -76,6 +85,10 @@ const INSECURE_TINY_V2: ParamsSpec = ParamsSpec {
     security_bits: 0.0,
     n: 1 << 11,
     small_n: 1 << 8,
+    final_ring: FinalRingSpec {
+        n: 1 << 6,
+        ..SOPHOMR_V2.final_ring
+    },
     weight: 128,
     embedding_bound: 12.0,
     clue: ClueSpec {
@@ -126,7 +139,8 @@ impl ParamsSpec {
             "two clue coordinates",
             self.clue.coordinates,
         )?;
-        dimension(power(self.block), "a power of two", self.block)
+        dimension(power(self.block), "a power of two", self.block)?;
+        self.final_ring.check(self.small_n)
     }
 
     /// The noise model of the large ring.

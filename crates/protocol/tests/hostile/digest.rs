@@ -26,16 +26,23 @@ fn of_plan(plan: DigestPlan, seed: u64) -> Digest {
         let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap()) >> (64 - bits);
         noise(seed, 8 * count).chunks(8).map(word).collect()
     };
-    let mut ciphertexts = Vec::new();
-    for group in 0..plan.groups() {
-        for (round, ct) in plan.positions() {
-            let seed = seed ^ ((group << 40 | round << 20 | ct) as u64);
-            ciphertexts.push(PackedCiphertext {
-                mask: words(seed, tiny().small.n(), MASK_BITS),
-                body: words(!seed, plan.kept(round, ct).count(), BODY_BITS),
-            });
+    let together = tiny().final_shape.parts;
+    let ciphertext = |first: usize| {
+        let part = |part| {
+            let (round, ct) = plan.position(part);
+            let count = plan.kept(round, ct).count();
+            words(!seed ^ part as u64, count, BODY_BITS)
+        };
+        let parts = first..(first + together).min(plan.parts());
+        PackedCiphertext {
+            mask: words(seed ^ first as u64, tiny().final_ring.n(), MASK_BITS),
+            parts: parts.map(part).collect(),
         }
-    }
+    };
+    let ciphertexts = (0..plan.parts())
+        .step_by(together)
+        .map(ciphertext)
+        .collect();
     let header = DigestHeader {
         key_id: KEY_ID,
         board_id: [9; 16],
@@ -81,6 +88,28 @@ fn damage() {
         matches!(truncated, FrameError::Truncated { .. }),
         "{truncated}"
     );
+}
+
+/// Two parts share a mask, over rounds, sets and groups; a last one alone brings its own.
+#[test]
+fn lengths_of_files() {
+    let masks = |count: u64| count * (64 * 29_u64).div_ceil(8);
+    let body = |sums: u64| (21 * sums).div_ceil(8);
+    // Width 64 of a dimension of 256: 4 symbols a part.
+    for (messages, bound, payload, expected) in [
+        (100, 64, None, masks(1) + body(128)),
+        (100, 70, None, masks(1) + body(128) + body(12)),
+        (100, 150, None, masks(2) + 2 * body(128) + body(44)),
+        (100, 50, Some(2), masks(1) + body(200) + body(50)),
+        (384 * 2048 + 1, 64, None, masks(1) + 2 * body(128)),
+        (2 * 384 * 2048 + 1, 64, None, masks(2) + 3 * body(128)),
+    ] {
+        let plan = DigestPlan::new(tiny(), 0..messages, bound, payload).unwrap();
+        let announced = Digest::file_bytes(&plan, tiny());
+        let bytes = of_plan(plan, 3).to_bytes(tiny()).unwrap();
+        assert_eq!(bytes.len() as u64, announced);
+        assert_eq!(body_of(&bytes).len() as u64, FIXED as u64 + expected);
+    }
 }
 
 #[test]

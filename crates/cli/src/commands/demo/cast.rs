@@ -7,6 +7,7 @@ use crate::progress::Ui;
 use omr_board::Message;
 use omr_client::{Sender, os_rng};
 use omr_detector::Progress;
+use omr_protocol::params::FinalRingSpec;
 use omr_protocol::{ClueKey, Params, ParamsSpec, Sealing};
 use omr_testkit::RealPayloads;
 use rand_core::Rng;
@@ -144,10 +145,16 @@ impl Cast {
 fn address_params(params: &Params) -> Result<Params, CliError> {
     let spec = params.spec();
     let n = (4 * spec.clue.n).max(2048).min(spec.n);
+    let small_n = spec.small_n.min(n / 4);
     let small = ParamsSpec {
         insecure: true,
         n,
-        small_n: spec.small_n.min(n / 4),
+        small_n,
+        final_ring: FinalRingSpec {
+            n: small_n,
+            bodies: 1,
+            ..spec.final_ring.clone()
+        },
         weight: spec.weight.min(n / 16),
         ..spec.clone()
     };

@@ -208,7 +208,7 @@ impl Report {
         let places: Vec<&str> = self.checks.iter().map(|check| check.place).collect();
         text += &format!(
             "No secret in {}: searched {} bytes for {pieces} pieces of the clue secret, the \
-             small ring's secret and the sealing seed, in {} encodings\n",
+             seed of the digest's secrets and the sealing seed, in {} encodings\n",
             places.join(", "),
             thousands(bytes),
             super::scan::ENCODINGS,

@@ -4,10 +4,10 @@ use crate::commands::keygen::{CLUE_KEY, DETECTION_KEY, SECRET_KEY};
 use crate::error::{CliError, InputError};
 use crate::io::{Framed, read_secret_key};
 use memchr::memmem::Finder;
-use omr_client::SecretKey;
 use omr_client::seal::SEAL_SECRET_BYTES;
+use omr_client::{DIGEST_SEED_BYTES, SecretKey};
 use omr_protocol::Params;
-use omr_protocol::frame::{Kind, pack_bits, packed_len, unpack_bits};
+use omr_protocol::frame::{Kind, pack_bits};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::fs;
@@ -82,41 +82,31 @@ fn leak(pieces: &[Piece], bytes: &[u8]) -> Option<&'static str> {
     pieces.par_iter().find_any(found).map(|piece| piece.secret)
 }
 
-/// Start, middle and end of both ternary secrets in every encoding, and both halves of the seed.
+/// Start, middle and end of the ternary secret in every encoding, and both halves of the seeds.
 fn pieces(params: &Params, secret: &SecretKey) -> Result<Vec<Piece>, InputError> {
     let file = secret.to_bytes(params)?;
-    // The small ring's secret, the seed and the checksum end the file.
+    // The seeds of the digest's secrets and of sealing, then the checksum end the file.
     let end = file.len() - CHECKSUM_BYTES;
-    let seed = end - SEAL_SECRET_BYTES;
-    let mut small = Zeroizing::new(vec![0; params.spec().small_n]);
-    let small_bytes = packed_len(small.len(), 2).unwrap_or(0);
-    unpack_bits(&file[seed - small_bytes..seed], 2, &mut small)?;
-    let small = Zeroizing::new(
-        small
-            .iter()
-            .map(|&word| word as i64 - 1)
-            .collect::<Vec<_>>(),
-    );
+    let sealing = end - SEAL_SECRET_BYTES;
+    let digest = sealing - DIGEST_SEED_BYTES;
+    let coeffs = secret.clue_secret().coeffs();
+    let length = PIECE.min(coeffs.len());
+    let last = coeffs.len() - length;
     let mut pieces = Vec::new();
-    for (name, coeffs) in [
-        ("clue secret", secret.clue_secret().coeffs()),
-        ("small ring's secret", &small),
-    ] {
-        let length = PIECE.min(coeffs.len());
-        let last = coeffs.len() - length;
-        for start in [0, last / 2 / length * length, last] {
-            let encoded = encodings(params, &coeffs[start..start + length]);
-            pieces.extend(encoded.map(|bytes| Piece {
-                secret: name,
-                bytes,
-            }));
-        }
+    let mut add = |secret, bytes| pieces.push(Piece { secret, bytes });
+    for start in [0, last / 2 / length * length, last] {
+        let encoded = encodings(params, &coeffs[start..start + length]);
+        encoded
+            .into_iter()
+            .for_each(|bytes| add("clue secret", bytes));
     }
-    for half in file[seed..end].chunks(SEAL_SECRET_BYTES / 2) {
-        pieces.push(Piece {
-            secret: "sealing seed",
-            bytes: Zeroizing::new(half.to_vec()),
-        });
+    for (name, seed) in [
+        ("digest seed", &file[digest..sealing]),
+        ("sealing seed", &file[sealing..end]),
+    ] {
+        for half in seed.chunks(seed.len() / 2) {
+            add(name, Zeroizing::new(half.to_vec()));
+        }
     }
     Ok(pieces)
 }
@@ -146,7 +136,7 @@ mod tests {
         let keys = omr_client::keygen(&params, &mut omr_client::os_rng());
         let pieces = pieces(&params, &keys.secret).unwrap();
         let file = keys.secret.to_bytes(&params).unwrap();
-        for secret in ["clue secret", "small ring's secret", "sealing seed"] {
+        for secret in ["clue secret", "digest seed", "sealing seed"] {
             let of_it: Vec<_> = pieces
                 .iter()
                 .filter(|piece| piece.secret == secret)

@@ -77,7 +77,7 @@ pub(super) fn run(args: &ParamsSearch, ui: &Ui) -> Result<(), CliError> {
     };
     let base = ParamsSpec::published().swap_remove(0);
     ui.note("measuring units of work and deriving sets");
-    let found = search(&base, &grid, digests, super::digest_bytes)?;
+    let found = search::<CliError>(&base, &grid, digests)?;
     let check = args.check.as_deref();
     let check = check
         .map(|name| check_model(name, digests, ui))
