@@ -11,37 +11,44 @@ use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
 /// Giant steps whose diagonals are held together: the baby steps are read once for all of them.
-const GIANTS_TOGETHER: usize = 4;
+fn giants_together() -> usize { static G: std::sync::OnceLock<usize> = std::sync::OnceLock::new(); *G.get_or_init(|| std::env::var("GT").map_or(4, |x| x.parse().unwrap())) }
 
 /// Coefficients of a piece of the multiply-add: baby steps and diagonals of a piece lie together and
 /// stay in the second-level cache.
-const PIECE: usize = 128;
+fn piece_len() -> usize { static G: std::sync::OnceLock<usize> = std::sync::OnceLock::new(); *G.get_or_init(|| std::env::var("PL").map_or(512, |x| x.parse().unwrap())) }
 
 /// Buffers of one limb of the baby steps: of the size of polynomials, which take their place in
 /// the pool later.
 const SHARES: usize = 4;
 
+/// Words of a cache line.
+const LINE: usize = 8;
+
 /// Words between the rows of a piece: rows a power of two apart would compete for cache lines.
 const PAD: usize = 8;
 
-/// Words of one share of a limb of the baby steps, and of the diagonals of several giant steps.
-fn lengths(params: &Params) -> [usize; 2] {
+/// Words of one share of a limb of the baby steps, of the diagonals of several giant steps, and of
+/// a piece of these.
+fn lengths(params: &Params) -> [usize; 3] {
     let (n, baby) = (params.ring.n(), params.spec().baby);
-    let piece = PIECE.min(n / SHARES);
+    let piece = piece_len().min(n / SHARES);
     let steps = baby + params.spec().clue.coordinates - 1;
-    let words = |rows: usize| n / piece * rows * (piece + PAD);
-    [words(2 * steps) / SHARES, words(GIANTS_TOGETHER * baby)]
+    [
+        n / piece * 2 * steps * (piece + PAD) / SHARES,
+        n * giants_together() * baby,
+        giants_together() * baby * (piece + PAD),
+    ]
 }
 
 /// Takes the memory of the affine transform from the system, once and for all digests.
 pub(crate) fn reserve(params: &Params) {
     let limbs = params.chain.basis(0).len();
-    let [baby, diagonals] = lengths(params);
+    let [baby, diagonals, _] = lengths(params);
     let threads = rayon::current_num_threads();
     let mut lengths = vec![baby; SHARES * limbs];
     lengths.extend(vec![diagonals; threads]);
     // Polynomials: sums of the giant steps, and the rows of a key switch.
-    let poly = limbs * (params.ring.n() + PIECE);
+    let poly = limbs * (params.ring.n() + piece_len());
     lengths.extend(vec![poly; 16]);
     omr_ring::reserve(&lengths);
 }
@@ -65,13 +72,13 @@ impl BabySteps {
     ) -> Result<Self, DetectorError> {
         let steps = params.spec().baby + params.spec().clue.coordinates - 1;
         progress.stage("baby steps", steps as u64);
-        let [words, _] = lengths(params);
+        let [words, _, _] = lengths(params);
         let limbs = params.chain.basis(0).len();
         let mut baby = Self {
             limbs: (0..limbs)
                 .map(|_| (0..SHARES).map(|_| Buffer::any(words)).collect())
                 .collect(),
-            piece: PIECE.min(params.ring.n() / SHARES),
+            piece: piece_len().min(params.ring.n() / SHARES),
             steps,
         };
         let mut step = key.secret.clone();
@@ -125,15 +132,16 @@ pub(crate) fn transform(
     let mut sums: Vec<Ciphertext> = Vec::new();
     let mut high = giants;
     // One buffer a thread, kept over all limbs and giant steps: fresh pages are dear.
-    let [_, words] = lengths(params);
+    let [_, diagonals, tile] = lengths(params);
     let mut buffers: Vec<Buffers> = (0..rayon::current_num_threads())
         .map(|_| Buffers {
             row: Buffer::any(params.ring.n()),
-            diagonals: Buffer::any(words),
+            diagonals: Buffer::any(diagonals),
+            tile: Buffer::any(tile),
         })
         .collect();
     while high > 0 {
-        let low = high.saturating_sub(GIANTS_TOGETHER);
+        let low = high.saturating_sub(giants_together());
         let products = giant_products(params, steps, clues, low..high, &mut buffers);
         // Horner: the highest giant step is turned most often.
         for mut of_giant in products.into_iter().rev() {
@@ -207,8 +215,10 @@ fn next<T>(queue: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
 /// What one thread works in.
 struct Buffers {
     row: Buffer,
-    /// One limb of the diagonals of all giant steps, piece by piece.
+    /// One limb of the diagonals of all giant steps, piece by piece, their transforms half done.
     diagonals: Buffer,
+    /// A piece of them, done.
+    tile: Buffer,
 }
 
 /// One limb of all giant steps: transforms the diagonals, then multiplies and adds piece by piece.
@@ -225,24 +235,37 @@ fn limb_products(
     let (ring, p) = (&params.ring, params.p().value() as u32);
     let id = basis.ids()[limb];
     let (piece, stride) = (steps.piece, steps.piece + PAD);
-    let tile = encoded.len() * params.spec().baby * stride;
-    let Buffers { row, diagonals } = buffers;
+    let Buffers {
+        row,
+        diagonals,
+        tile,
+    } = buffers;
+    let (k, blocks) = (ring.kernels(), ring.n() / piece);
+    let every = encoded.len() * params.spec().baby * piece;
     for (i, coeffs) in encoded.iter().flatten().enumerate() {
-        ring.kernels()
-            .lift_centered(ring.modulus(id), row, coeffs, p);
-        ring.kernels().ntt_forward(ring.table(id), row);
-        ring.kernels()
-            .spread(&mut diagonals[i * stride..], tile, row, piece);
+        k.lift_centered(ring.modulus(id), row, coeffs, p);
+        k.ntt_forward_head(ring.table(id), row, blocks);
+        k.spread(&mut diagonals[i * piece..], every, row, piece);
     }
     let mut outputs: Vec<_> = outputs
         .into_iter()
         .map(|row| row.chunks_mut(piece))
         .collect();
-    for (index, tile) in diagonals.chunks(tile).enumerate().take(ring.n() / piece) {
+    for (index, heads) in diagonals.chunks(every).enumerate().take(blocks) {
+        // All transforms end in one block at a time: its twiddles and results stay in cache. Memory
+        // is read in long runs, which the CPU foresees.
+        for (part, head) in tile.chunks_mut(stride).zip(heads.chunks(piece)) {
+            part[..piece].copy_from_slice(head);
+        }
+        for part in tile.chunks_mut(stride) {
+            k.ntt_forward_tail(ring.table(id), index, &mut part[..piece]);
+        }
+        let window = steps.tile(limb, index);
+        std::hint::black_box(window.iter().step_by(LINE).fold(0, |acc, x| acc ^ x));
         let mut out: Vec<&mut [u64]> = outputs.iter_mut().filter_map(Iterator::next).collect();
         let rows = SlidingRows {
             a: tile,
-            b: steps.tile(limb, index),
+            b: window,
             stride,
             len: piece,
             terms: params.spec().baby,
@@ -250,7 +273,6 @@ fn limb_products(
             shifts: params.spec().clue.coordinates,
             parts: 2,
         };
-        ring.kernels()
-            .sliding_dots(ring.modulus(id), &mut out, &rows);
+        k.sliding_dots(ring.modulus(id), &mut out, &rows);
     }
 }
