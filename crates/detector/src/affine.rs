@@ -11,34 +11,7 @@ use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
 /// Giant steps whose diagonals are held together: the baby steps are read once for all of them.
-fn giants_together() -> usize { static G: std::sync::OnceLock<usize> = std::sync::OnceLock::new(); *G.get_or_init(|| std::env::var("GT").map_or(4, |x| x.parse().unwrap())) }
-
-/// Coefficients of a piece of the multiply-add: baby steps and diagonals of a piece lie together and
-/// stay in the second-level cache.
-fn piece_len() -> usize { static G: std::sync::OnceLock<usize> = std::sync::OnceLock::new(); *G.get_or_init(|| std::env::var("PL").map_or(512, |x| x.parse().unwrap())) }
-
-/// Buffers of one limb of the baby steps: of the size of polynomials, which take their place in
-/// the pool later.
-const SHARES: usize = 4;
-
-/// Words of a cache line.
-const LINE: usize = 8;
-
-/// Words between the rows of a piece: rows a power of two apart would compete for cache lines.
-const PAD: usize = 8;
-
-/// Words of one share of a limb of the baby steps, of the diagonals of several giant steps, and of
-/// a piece of these.
-fn lengths(params: &Params) -> [usize; 3] {
-    let (n, baby) = (params.ring.n(), params.spec().baby);
-    let piece = piece_len().min(n / SHARES);
-    let steps = baby + params.spec().clue.coordinates - 1;
-    [
-        n / piece * 2 * steps * (piece + PAD) / SHARES,
-        n * giants_together() * baby,
-        giants_together() * baby * (piece + PAD),
-    ]
-}
+const GIANTS_TOGETHER: usize = 4;
 
 /// Takes the memory of the affine transform from the system, once and for all digests.
 pub(crate) fn reserve(params: &Params) {
@@ -48,7 +21,7 @@ pub(crate) fn reserve(params: &Params) {
     let mut lengths = vec![baby; SHARES * limbs];
     lengths.extend(vec![diagonals; threads]);
     // Polynomials: sums of the giant steps, and the rows of a key switch.
-    let poly = limbs * (params.ring.n() + piece_len());
+    let poly = limbs * (params.ring.n() + PIECE);
     lengths.extend(vec![poly; 16]);
     omr_ring::reserve(&lengths);
 }
@@ -78,7 +51,7 @@ impl BabySteps {
             limbs: (0..limbs)
                 .map(|_| (0..SHARES).map(|_| Buffer::any(words)).collect())
                 .collect(),
-            piece: piece_len().min(params.ring.n() / SHARES),
+            piece: PIECE.min(params.ring.n() / SHARES),
             steps,
         };
         let mut step = key.secret.clone();
@@ -141,7 +114,7 @@ pub(crate) fn transform(
         })
         .collect();
     while high > 0 {
-        let low = high.saturating_sub(giants_together());
+        let low = high.saturating_sub(GIANTS_TOGETHER);
         let products = giant_products(params, steps, clues, low..high, &mut buffers);
         // Horner: the highest giant step is turned most often.
         for mut of_giant in products.into_iter().rev() {
