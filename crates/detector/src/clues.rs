@@ -23,6 +23,8 @@ pub struct ClueBatch {
 impl ClueBatch {
     /// Checks up to `slots` clues laid one after another and gives each its slot; those that do
     /// not parse count as impertinent.
+    ///
+    /// Panics: when clues have 0 bytes.
     pub fn new(params: &Params, placement: &Placement, bytes: Vec<u8>, clue_bytes: usize) -> Self {
         let parser = ClueParser::new(params);
         let spec = &params.spec().clue;
