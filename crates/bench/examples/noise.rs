@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let clues = ClueBatch::new(
         &params,
         &placement,
-        &board.clues(0..n)?,
+        board.clues(0..n)?,
         Clue::bytes(&params),
     );
     let detector = Detector::new(params.clone(), keys.detection);

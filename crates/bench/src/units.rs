@@ -161,7 +161,7 @@ impl<'a> Bench<'a> {
             drop(black_box(ClueBatch::new(
                 self.params,
                 &placement,
-                &all,
+                all.clone(),
                 bytes.len(),
             )))
         };

@@ -13,6 +13,33 @@ use std::sync::{Mutex, PoisonError};
 /// Giant steps whose diagonals are held together: the baby steps are read once for all of them.
 const GIANTS_TOGETHER: usize = 4;
 
+/// Coefficients of a piece of the multiply-add: baby steps and diagonals of a piece lie together and
+/// stay in the second-level cache.
+const PIECE: usize = 512;
+
+/// Buffers of one limb of the baby steps: of the size of polynomials, which take their place in
+/// the pool later.
+const SHARES: usize = 4;
+
+/// Words of a cache line.
+const LINE: usize = 8;
+
+/// Words between the rows of a piece: rows a power of two apart would compete for cache lines.
+const PAD: usize = 8;
+
+/// Words of one share of a limb of the baby steps, of the diagonals of several giant steps, and of
+/// a piece of these.
+fn lengths(params: &Params) -> [usize; 3] {
+    let (n, baby) = (params.ring.n(), params.spec().baby);
+    let piece = PIECE.min(n / SHARES);
+    let steps = baby + params.spec().clue.coordinates - 1;
+    [
+        n / piece * 2 * steps * (piece + PAD) / SHARES,
+        n * GIANTS_TOGETHER * baby,
+        GIANTS_TOGETHER * baby * (piece + PAD),
+    ]
+}
+
 /// Takes the memory of the affine transform from the system, once and for all digests.
 pub(crate) fn reserve(params: &Params) {
     let limbs = params.chain.basis(0).len();

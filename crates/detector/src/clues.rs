@@ -1,53 +1,55 @@
 //! The clues of one batch, by slot, and the diagonals of their matrix.
 
 use omr_protocol::{ClueParser, Params, Placement};
-use omr_ring::Buffer;
+use omr_ring::{Buffer, SlotOrder};
 use rayon::prelude::*;
 
-/// Sides of the squares in which diagonals are cut out of clues: whole cache lines on both.
-const TILE: usize = 16;
+/// Slots that are turned from rows to diagonals at a time: one cache line of a diagonal.
+const LINE: usize = 16;
 
-/// The clues of one batch. A slot without a usable clue holds `a = 0, b = p/2`: impertinent.
+/// Slots of one task.
+const TASK: usize = 1024;
+
+/// The clues of one batch, packed as they were posted: fresh memory is dear. A slot without a
+/// usable clue holds `a = 0, b = p/2`: impertinent.
 pub struct ClueBatch {
-    width: usize,
-    /// For each slot: `Neg^0(a)`, and the first `TILE` of what follows it antiperiodically.
-    rows: Buffer,
+    bytes: Vec<u8>,
+    clue_bytes: usize,
+    /// For each slot: which clue.
+    clue: Vec<Option<u32>>,
     b: Vec<Vec<u32>>,
     unusable: usize,
 }
 
 impl ClueBatch {
-    /// Parses up to `slots` clues laid one after another and puts each into its slot; those that
-    /// do not parse count as impertinent.
-    pub fn new(params: &Params, placement: &Placement, bytes: &[u8], clue_bytes: usize) -> Self {
+    /// Checks up to `slots` clues laid one after another and gives each its slot; those that do
+    /// not parse count as impertinent.
+    ///
+    /// Panics: when clues have 0 bytes.
+    pub fn new(params: &Params, placement: &Placement, bytes: Vec<u8>, clue_bytes: usize) -> Self {
         let parser = ClueParser::new(params);
-        let (width, p) = (params.spec().clue.n, params.p().value() as u32);
-        let mut rows = Buffer::zeroed(params.slots() * (width + TILE) / 2);
+        let spec = &params.spec().clue;
+        let far = (params.p().value() / 2) as u32;
         let scratch = || vec![0; parser.residues()];
-        let parsed: Vec<(bool, Vec<u32>)> = rows
-            .halves_mut()
-            .par_chunks_mut(width + TILE)
-            .zip(placement.messages())
-            .map_init(scratch, |clue, (row, &message)| {
-                let start = (message as usize).saturating_mul(clue_bytes);
-                let there = start < bytes.len();
-                let end = start.saturating_add(clue_bytes).min(bytes.len());
-                if there && parser.parse_into(&bytes[start..end], clue).is_ok() {
-                    extend(p, &clue[..width], row);
-                    (false, clue[width..].to_vec())
-                } else {
-                    (there, vec![p / 2; clue.len() - width])
-                }
+        let parsed: Vec<Option<Vec<u32>>> = bytes
+            .par_chunks(clue_bytes)
+            .map_init(scratch, |row, clue| {
+                let b = parser.parse_into(clue, row).ok();
+                b.map(|()| row[spec.n..].to_vec())
             })
             .collect();
-        let coordinate = |i: usize| parsed.iter().map(|(_, b)| b[i]).collect();
+        let of_slot = |&message: &u32| parsed.get(message as usize)?.as_ref();
+        let coordinate = |i: usize| {
+            let b = |message| of_slot(message).map_or(far, |b| b[i]);
+            placement.messages().iter().map(b).collect()
+        };
+        let clue = |message| of_slot(message).map(|_| *message);
         Self {
-            width,
-            rows,
-            b: (0..params.spec().clue.coordinates)
-                .map(coordinate)
-                .collect(),
-            unusable: parsed.iter().filter(|(unusable, _)| *unusable).count(),
+            b: (0..spec.coordinates).map(coordinate).collect(),
+            clue: placement.messages().iter().map(clue).collect(),
+            unusable: parsed.iter().filter(|b| b.is_none()).count(),
+            bytes,
+            clue_bytes,
         }
     }
 
@@ -65,63 +67,166 @@ impl ClueBatch {
     /// p: at column z of the clue in slot w (its column z - giant * baby) stands `Neg^0(a_w)[z + j]`.
     pub(crate) fn diagonals(&self, params: &Params, giant: usize) -> Vec<Vec<u32>> {
         let (n, baby) = (params.slots(), params.spec().baby);
-        let back = giant * baby % (n / 2);
         let mut out = vec![vec![0u32; n]; baby];
-        out.par_chunks_mut(TILE).enumerate().for_each(|(i, rows)| {
-            let mut scratch = Buffer::any(n);
-            // By evaluation point: clues are read anywhere, diagonals are written in order.
-            for start in (0..n).step_by(TILE) {
-                let tile = self.tile(params, back, i * TILE, start);
-                for (row, values) in rows.iter_mut().zip(&tile) {
-                    row[start..start + TILE].copy_from_slice(values);
-                }
-            }
-            for row in rows {
-                params.plain.interpolate(row, &mut scratch);
-            }
+        let mut rows: Vec<_> = out.iter_mut().map(|row| row.chunks_mut(TASK)).collect();
+        let tasks: Vec<Vec<&mut [u32]>> = (0..n.div_ceil(TASK))
+            .map(|_| rows.iter_mut().filter_map(Iterator::next).collect())
+            .collect();
+        let reader = || Reader::new(params, self);
+        tasks
+            .into_par_iter()
+            .enumerate()
+            .for_each_init(reader, |reader, (task, mut rows)| {
+                reader.diagonals(giant * baby, task * TASK, &mut rows)
+            });
+        let scratch = || Buffer::any(n);
+        out.par_iter_mut().for_each_init(scratch, |scratch, row| {
+            params.plain.interpolate(row, scratch);
         });
         out
     }
-
-    /// Diagonals from `first` on, at the evaluation points from `start` on.
-    fn tile(
-        &self,
-        params: &Params,
-        back: usize,
-        first: usize,
-        start: usize,
-    ) -> [[u32; TILE]; TILE] {
-        let (half, p) = (params.slots() / 2, params.p().value() as u32);
-        let (stride, rows) = (self.width + TILE, self.rows.halves());
-        let order = params.plain.order();
-        let mut lines = [[0; TILE]; TILE];
-        for (s, line) in lines.iter_mut().enumerate() {
-            let slot = order.slot(start + s);
-            let (row, column) = (slot / half, slot % half);
-            let from = row * half + (column + half - back) % half;
-            let (turns, place) = ((column + first) / self.width, (column + first) % self.width);
-            line.copy_from_slice(&rows[from * stride + place..][..TILE]);
-            if turns % 2 == 1 {
-                line.iter_mut().for_each(|x| *x = negated(p, *x));
-            }
-        }
-        std::array::from_fn(|j| std::array::from_fn(|s| lines[s][j]))
-    }
 }
 
-/// `Neg^0(a)`, which is `a` read backwards, `a_0, -a_(n-1), .., -a_1`, and goes on antiperiodically.
-fn extend(p: u32, a: &[u32], row: &mut [u32]) {
-    let (once, again) = row.split_at_mut(a.len());
-    once[0] = a[0];
-    for (x, &value) in once[1..].iter_mut().zip(a[1..].iter().rev()) {
-        *x = negated(p, value);
+/// Reads runs of `Neg^0(a)`, which is `a` backwards, `a_0, -a_(n-1), .., -a_1`, and goes on
+/// antiperiodically.
+struct Reader<'a> {
+    clues: &'a ClueBatch,
+    order: &'a SlotOrder,
+    parser: ClueParser<'a>,
+    half: usize,
+    width: usize,
+    p: u32,
+    /// A whole clue.
+    row: Vec<u32>,
+    /// A run for each slot of a line.
+    runs: Vec<u32>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(params: &'a Params, clues: &'a ClueBatch) -> Self {
+        let parser = ClueParser::new(params);
+        Self {
+            clues,
+            order: params.plain.order(),
+            half: params.slots() / 2,
+            width: params.spec().clue.n,
+            p: params.p().value() as u32,
+            row: vec![0; parser.residues()],
+            runs: vec![0; LINE * params.spec().baby],
+            parser,
+        }
     }
-    for (x, &value) in again.iter_mut().zip(&*once) {
-        *x = negated(p, value);
+
+    /// The evaluation points from `start` on of all diagonals `rows`, turned back by `back`: clues
+    /// are read anywhere, diagonals are written in order.
+    fn diagonals(&mut self, back: usize, start: usize, rows: &mut [&mut [u32]]) {
+        let baby = rows.len();
+        let mut runs = std::mem::take(&mut self.runs);
+        for line in (0..rows[0].len()).step_by(LINE) {
+            for (s, run) in runs.chunks_mut(baby).enumerate() {
+                let slot = self.order.slot(start + line + s);
+                let (row, column) = (slot / self.half, slot % self.half);
+                let from = row * self.half + (column + self.half - back % self.half) % self.half;
+                self.run(from, column, run);
+            }
+            for (j, row) in rows.iter_mut().enumerate() {
+                let values = runs[j..].iter().step_by(baby);
+                for (out, &value) in row[line..].iter_mut().zip(values) {
+                    *out = value;
+                }
+            }
+        }
+        self.runs = runs;
+    }
+
+    /// `Neg^0(a)` of the clue in `slot`, from `column` on.
+    fn run(&mut self, slot: usize, column: usize, out: &mut [u32]) {
+        let Some(clue) = self.clues.clue[slot] else {
+            return out.fill(0);
+        };
+        let start = clue as usize * self.clues.clue_bytes;
+        let bytes = &self.clues.bytes[start..start + self.clues.clue_bytes];
+        let (turns, place) = (column / self.width, column % self.width);
+        if place == 0 || place + out.len() > self.width {
+            return self.run_over_the_end(bytes, column, out);
+        }
+        // Backwards and negated, but for the sign of the turn.
+        let first = self.width - place + 1 - out.len();
+        self.parser.residues_from(bytes, first, out);
+        out.reverse();
+        if turns % 2 == 0 {
+            out.iter_mut().for_each(|x| *x = negated(self.p, *x));
+        }
+    }
+
+    fn run_over_the_end(&mut self, bytes: &[u8], column: usize, out: &mut [u32]) {
+        self.parser.residues_from(bytes, 0, &mut self.row);
+        let mask = 2 * self.width - 1;
+        for (j, out) in out.iter_mut().enumerate() {
+            let back = (2 * self.width - ((column + j) & mask)) & mask;
+            let value = self.row[back & (self.width - 1)];
+            *out = match back >= self.width {
+                true => negated(self.p, value),
+                false => value,
+            };
+        }
     }
 }
 
 /// `-x` modulo p.
 fn negated(p: u32, x: u32) -> u32 {
     if x == 0 { 0 } else { p - x }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omr_protocol::Clue;
+
+    /// Every diagonal of a batch that is not full, against its definition.
+    #[test]
+    fn diagonals_are_those_of_the_matrix() {
+        let params = Params::named("insecure-tiny-v2").unwrap();
+        let (n, spec) = (params.slots(), params.spec());
+        let p = params.p().value();
+        let clue = |w: usize| Clue {
+            a: (0..spec.clue.n)
+                .map(|i| ((w * 7919 + i * i * 104_729) as u64 % p * u64::from(i % 9 > 0)) as u32)
+                .collect(),
+            b: vec![w as u32, 2 * w as u32],
+        };
+        let clues: Vec<Clue> = (0..n - 5).map(clue).collect();
+        let mut bytes: Vec<Vec<u8>> = clues.iter().map(|c| c.to_bytes(&params)).collect();
+        bytes[3][0] = 9;
+        let placement = Placement::new(&[4; 32], 0, n);
+        let batch = ClueBatch::new(&params, &placement, bytes.concat(), bytes[0].len());
+        assert_eq!(batch.unusable(), 1);
+        let usable = |slot: usize| clues.get(placement.messages()[slot] as usize);
+        let usable = |slot| usable(slot).filter(|clue| clue.b[0] != 3);
+        for slot in 0..n {
+            let expected = usable(slot).map_or([p as u32 / 2; 2], |clue| [clue.b[0], clue.b[1]]);
+            assert_eq!([batch.b[0][slot], batch.b[1][slot]], expected);
+        }
+        for giant in [0, 1, spec.clue.n / spec.baby - 1] {
+            for (j, diagonal) in batch.diagonals(&params, giant).iter().enumerate() {
+                let coeffs = diagonal.iter().map(|&x| x.into()).collect();
+                for (slot, found) in params.plain.decode(coeffs).into_iter().enumerate() {
+                    let (row, column) = (slot / (n / 2), slot % (n / 2));
+                    let from = row * n / 2 + (column + n / 2 - giant * spec.baby) % (n / 2);
+                    let k = (column + j) % (2 * spec.clue.n);
+                    let expected = usable(from).map_or(0, |clue| {
+                        // Neg^0(a)[k] = -a_(n-k), with a_(i+n) = -a_i.
+                        let at = (2 * spec.clue.n - k) % (2 * spec.clue.n);
+                        let value = u64::from(clue.a[at % spec.clue.n]);
+                        if at >= spec.clue.n {
+                            (p - value) % p
+                        } else {
+                            value
+                        }
+                    });
+                    assert_eq!(u64::from(found), expected, "diagonal {j}, slot {slot}");
+                }
+            }
+        }
+    }
 }

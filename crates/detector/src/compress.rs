@@ -11,12 +11,12 @@ use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Products added at a time: the codes of a piece, both parts, stay in the first-level cache while
-/// all symbols pass.
-const TERMS: usize = 32;
+/// Products added at a time: their codes stay in the second-level cache while all symbols pass, and
+/// reductions are few.
+const TERMS: usize = 64;
 
-/// Symbols encoded at a time: what a piece reads of them stays in the second-level cache.
-const SYMBOLS: usize = 64;
+/// Symbols encoded at a time: what a piece reads of them stays in the second-level cache too.
+const SYMBOLS: usize = 32;
 
 /// The sums of one ciphertext's symbols, in slot order.
 ///

@@ -185,9 +185,8 @@ impl Detector {
         let seed = &run.seed;
         let batch = run.stages.time("clues", || {
             let placement = Placement::new(seed, batch, params.slots());
-            ClueBatch::new(params, &placement, &clues, clue_bytes)
+            ClueBatch::new(params, &placement, clues, clue_bytes)
         });
-        drop(clues);
         run.unusable += batch.unusable();
         let progress = run.progress;
         let d = run.stages.time("affine", || match steps {

@@ -3,7 +3,7 @@
 use omr_protocol::Params;
 
 /// Slots of a piece.
-const PIECE: usize = 64;
+const PIECE: usize = 256;
 
 /// Rows of the small ring in slot order, cut into pieces; piece by piece means by limb, slot row
 /// and part of the row.

@@ -1,7 +1,9 @@
 //! Clues and clue keys (private signaling; SophOMR, section 3.1).
 
 use crate::Params;
-use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits_u32};
+use crate::frame::{
+    self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits_u32, unpack_run_u32,
+};
 use omr_ring::{Xof, uniform_residues};
 
 /// Kinds of clue; the number stands first on the wire.
@@ -201,6 +203,13 @@ impl<'a> ClueParser<'a> {
             });
         }
         read_residues(self.params, &bytes[5..], out)
+    }
+
+    /// Unpacks residues `first`, `first + 1`, ... of a clue that [`ClueParser::parse_into`] took.
+    ///
+    /// Panics: past the end of the clue.
+    pub fn residues_from(&self, bytes: &[u8], first: usize, out: &mut [u32]) {
+        unpack_run_u32(&bytes[5..], residue_bits(self.params), first, out);
     }
 }
 

@@ -27,7 +27,9 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use bits::{BitReader, BitWriter, pack_bits, packed_len, unpack_bits, unpack_bits_u32};
+pub use bits::{
+    BitReader, BitWriter, pack_bits, packed_len, unpack_bits, unpack_bits_u32, unpack_run_u32,
+};
 pub use error::{FrameError, FramePart};
 pub use header::{FORMAT_VERSION, FrameHeader, KEY_ID_BYTES, Kind, MAX_PARAMS_ID_BYTES};
 pub use read::{FrameReader, read_frame};

@@ -121,6 +121,37 @@ pub fn unpack_bits_u32(bytes: &[u8], bits: u32, out: &mut [u32]) -> Result<(), F
 /// Most residues that [`unpack_bits_u32`] leaves to the slow way: 8 groups and 7 more.
 const TAIL: usize = 71;
 
+/// Reads residues `first`, `first + 1`, ... of at most 32 bits each, that were checked before.
+///
+/// Panics: when `bits` is outside `1..=32`; past the end of `bytes`.
+pub fn unpack_run_u32(bytes: &[u8], bits: u32, first: usize, out: &mut [u32]) {
+    assert!((1..=32).contains(&bits), "width of 1 to 32 bits");
+    let width = bits as usize;
+    let end = packed_len(first + out.len(), bits).expect("fits memory");
+    let mut rest = &bytes[first / 8 * width..end];
+    let mut skip = first % 8;
+    let mut out = out.iter_mut();
+    while out.len() > 0 {
+        // Whole groups begin at bytes; a copy gives loads their 8 bytes past the end.
+        let mut window = [0; RUN_GROUPS * 32 + 8];
+        let (now, later) = rest.split_at(rest.len().min(RUN_GROUPS * width));
+        window[..now.len()].copy_from_slice(now);
+        rest = later;
+        let mut residues = [0; 8 * RUN_GROUPS];
+        match width {
+            20 => unpack_groups(&window, 20, &mut residues),
+            _ => unpack_groups(&window, width, &mut residues),
+        }
+        for (&residue, out) in residues[skip..].iter().zip(out.by_ref()) {
+            *out = residue;
+        }
+        skip = 0;
+    }
+}
+
+/// Groups of eight residues that [`unpack_run_u32`] reads at a time.
+const RUN_GROUPS: usize = 9;
+
 #[inline(always)]
 fn unpack_groups(bytes: &[u8], width: usize, out: &mut [u32]) {
     let mask = u32::MAX >> (32 - width);
