@@ -185,7 +185,7 @@ mod tests {
     /// The table of docs/performance.md.
     #[test]
     fn transforms_of_the_default_set() {
-        let params = Params::named("sophomr-v1").expect("published");
+        let params = Params::named("sophomr-v2").expect("published");
         let outline = Outline::new(params.spec().clone()).expect("published");
         let plan = DigestPlan::new(&params, 0..65_536, 50, Some(612)).expect("a plan");
         let stages = stages(&outline, &plan);

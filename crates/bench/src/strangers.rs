@@ -212,7 +212,7 @@ mod tests {
     use omr_client::keygen;
 
     fn tiny() -> Arc<Params> {
-        Params::named("insecure-tiny-v1").expect("published")
+        Params::named("insecure-tiny-v2").expect("published")
     }
 
     #[test]

@@ -299,7 +299,7 @@ fn params_search_lists_secure_sets_and_checks_its_model() {
     assert!(table.contains("the default set:"), "{table}");
     scene
         .run(&["params", "search", "--quick", "--check", "x"])
-        .refused(1, &["sophomr-v1", "\"x\""]);
+        .refused(1, &["sophomr-v2", "\"x\""]);
 }
 
 #[test]

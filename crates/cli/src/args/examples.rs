@@ -108,7 +108,7 @@ pub(super) const SOAK: &str = "\
 Examples:
   omr bench soak --scheme sophomr --keys 20 --batches 200 --json > soak.jsonl
   omr bench soak --keys 20 --batches 200 --from-key 7 --json >> soak.jsonl
-  omr bench soak --params insecure-tiny-v1 --keys 4 --batches 12
+  omr bench soak --params insecure-tiny-v2 --keys 4 --batches 12
 
 Every digest is printed as soon as it is checked: a run that is stopped leaves its lines and goes
 on with --from-key. A clue counts as pertinent if it lies in the window in the clear; each digest

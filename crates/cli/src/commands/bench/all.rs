@@ -8,7 +8,7 @@ use omr_protocol::params::DEFAULT;
 use rayon::ThreadPoolBuilder;
 
 /// Set, messages, payload bytes and messages posted of a quick run.
-const QUICK: (&str, u64, usize, u64) = ("insecure-tiny-v1", 2_048, 100, 2_000);
+const QUICK: (&str, u64, usize, u64) = ("insecure-tiny-v2", 2_048, 100, 2_000);
 const FULL: (&str, u64, usize, u64) = (DEFAULT, 65_536, 612, 65_536);
 
 /// Pertinent messages, also the bound.
