@@ -11,63 +11,78 @@ use omr_protocol::DigestPlan;
 use omr_protocol::params::Outline;
 use std::ops::{Add, AddAssign, Mul};
 
-/// A unit of work.
+/// A unit of work. Rows are of the large ring where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A transform of the large ring, either way, rows from memory.
+    /// A transform of the large ring, either way: row and, for every other one, twiddles from memory.
     Ntt,
     /// One source row into one target row of a basis conversion.
     Convert,
-    /// One product of rows in the sums of a key switch.
+    /// Writing a target row of a basis conversion.
+    ConvertRow,
+    /// One product of rows in the sums of a key switch, the row of the key from memory.
     KeyDot,
-    /// Reading a row and writing one: copies, scalings, additions.
+    /// The same with a piece of the key that an input before it has brought into cache.
+    Dot,
+    /// Reading a row from memory and changing another: copies, scalings, additions.
     Pass,
-    /// Permuting a row.
-    Gather,
-    /// Plaintext coefficients reduced into a row.
-    Lift,
-    /// Slots of one diagonal collected from the clues.
+    /// The image of a row under an automorphism.
+    Permute,
+    /// Slots of one diagonal cut from the clues, and interpolated modulo p.
     Diagonal,
-    /// One product of rows in the sums over baby steps.
+    /// A diagonal modulo one prime, its transform half done, written for later.
+    Head,
+    /// The other half of that transform, read piece by piece.
+    Tail,
+    /// One product of rows in the sums over baby steps, rows in cache.
     AffineDot,
-    /// Parsing a clue.
+    /// Reading a row from memory.
+    Stream,
+    /// First touch of a row of memory that the system has just given.
+    Fresh,
+    /// Checking a clue.
     Clue,
     /// A transform of the small ring.
     SmallNtt,
     /// As `Convert`, in the small ring.
     SmallConvert,
-    /// As `KeyDot`, in the small ring.
-    SmallKeyDot,
-    /// As `Pass`, in the small ring.
+    /// As `Dot`, in the small ring.
+    SmallDot,
+    /// As `Pass`, in the small ring, rows in cache.
     SmallPass,
-    /// As `Gather`, in the small ring.
+    /// Permuting a row of the small ring.
     SmallGather,
-    /// A row of the small ring of products modulo p, one by one.
-    SmallScalar,
+    /// A row of the small ring of inverses modulo p, looked up.
+    SmallLookup,
     /// One product of rows of the small ring in the sums over codes.
     CodeDot,
-    /// Packing a payload into symbols, with its checksum.
+    /// Packing a payload into symbols, with its checksum, and placing these.
     Payload,
 }
 
 impl Unit {
     /// All units.
-    pub const ALL: [Unit; 17] = [
+    pub const ALL: [Unit; 22] = [
         Unit::Ntt,
         Unit::Convert,
+        Unit::ConvertRow,
         Unit::KeyDot,
+        Unit::Dot,
         Unit::Pass,
-        Unit::Gather,
-        Unit::Lift,
+        Unit::Permute,
         Unit::Diagonal,
+        Unit::Head,
+        Unit::Tail,
         Unit::AffineDot,
+        Unit::Stream,
+        Unit::Fresh,
         Unit::Clue,
         Unit::SmallNtt,
         Unit::SmallConvert,
-        Unit::SmallKeyDot,
+        Unit::SmallDot,
         Unit::SmallPass,
         Unit::SmallGather,
-        Unit::SmallScalar,
+        Unit::SmallLookup,
         Unit::CodeDot,
         Unit::Payload,
     ];
@@ -140,7 +155,7 @@ pub fn stages(outline: &Outline, plan: &DigestPlan) -> [(&'static str, Work); 8]
     ]
 }
 
-/// What a hybrid key switch does to rows: `Raise` for each digit, the sums, then `Switch`.
+/// What a hybrid key switch does to rows (`omr-rlwe/hybrid.rs`).
 struct SwitchShape<'a> {
     /// Primes of the ciphertext.
     limbs: usize,
@@ -151,10 +166,11 @@ struct SwitchShape<'a> {
     kept: usize,
 }
 
-/// Counts of one key switch, apart from additions of the parts that are not switched.
+/// Counts for one input. Additions of parts that are not switched count as passes.
 struct SwitchCounts {
     transforms: usize,
     conversions: usize,
+    converted_rows: usize,
     products: usize,
     passes: usize,
 }
@@ -165,14 +181,16 @@ impl SwitchShape<'_> {
         let raise =
             |f: &dyn Fn(usize) -> usize| self.digits.iter().map(|&own| f(own)).sum::<usize>();
         let dropped = all - self.kept;
+        let raised = raise(&|own| all - own);
         SwitchCounts {
-            transforms: self.limbs + raise(&|own| all - own) + 2 * (dropped + self.kept),
+            transforms: self.limbs + raised + 2 * (dropped + self.kept),
             // The last source of each is the quotient, which reads every other source once more.
             conversions: raise(&|own| (own + 1) * (all - own) + own)
                 + 2 * ((dropped + 1) * self.kept + dropped),
+            converted_rows: raised + 2 * self.kept,
             products: 2 * self.digits.len() * all,
-            // Copies before the inverse transforms, weights, the last subtraction.
-            passes: 3 * self.limbs + 4 * dropped + 4 * self.kept,
+            // The body added to primes that go, the division by them.
+            passes: 2 * (self.limbs - self.kept) + 2 * self.kept,
         }
     }
 }

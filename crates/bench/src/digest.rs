@@ -1,3 +1,4 @@
+use crate::cpu::process_seconds;
 use crate::{Workload, peak_rss_bytes, yardstick_us};
 use omr_client::{DecodeError, Recipient, Retrieved, keygen};
 use omr_detector::{Detector, DetectorError, MessageSource, Progress};
@@ -69,6 +70,8 @@ pub struct DigestFigures {
     pub keygen_s: f64,
     /// From clues and payloads in memory to the digest, without making the synthetic messages.
     pub digest_s: f64,
+    /// Processor seconds a second of that time: less than the threads when other work disturbed it.
+    pub cpu_share: f64,
     /// The parts of `digest_s`.
     pub stages: BTreeMap<&'static str, f64>,
     /// From the digest's bytes to payloads.
@@ -169,7 +172,9 @@ impl DigestBench {
         let source: &mut dyn MessageSource = &mut board;
         let mut placement = [0; SEED_BYTES];
         rng.fill_bytes(&mut placement);
+        let cpu = process_seconds();
         let out = detector.digest(source, &plan, [0; 16], Sealing::None, placement, progress)?;
+        let cpu_share = (process_seconds() - cpu) / out.stages.total();
         let after = self.yardstick.then(yardstick_us).flatten();
         let bytes = out.digest.to_bytes(params)?;
         let recipient = Recipient::new(params, &secret);
@@ -202,6 +207,7 @@ impl DigestBench {
             seed: self.seed,
             keygen_s,
             digest_s,
+            cpu_share,
             stages,
             decode_ms: decode_s * 1e3,
             clue_ms,

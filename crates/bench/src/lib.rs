@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cost;
+mod cpu;
 mod digest;
 mod memory;
 mod report;

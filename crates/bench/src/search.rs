@@ -8,6 +8,7 @@ use crate::{Units, cost};
 use omr_protocol::params::Outline;
 use omr_protocol::{Clue, Digest, DigestPlan, Params, ParamsError, ParamsSpec, PlanError};
 use omr_ring::Kernels;
+use rayon::ThreadPoolBuildError;
 use rayon::prelude::*;
 
 /// Bits of security below which no set is listed.
@@ -66,8 +67,9 @@ struct Small {
 
 /// Searches `grid` for sets derived from `base`.
 ///
-/// Errors: `base` does not fit, or no digest like `digests` can be made with it.
-pub fn search<E: From<ParamsError> + From<PlanError>>(
+/// Errors: `base` does not fit, no digest like `digests` can be made with it, or no thread could be
+/// started.
+pub fn search<E: From<ParamsError> + From<PlanError> + From<ThreadPoolBuildError>>(
     base: &ParamsSpec,
     grid: &Grid,
     digests: Digests,
@@ -79,7 +81,7 @@ pub fn search<E: From<ParamsError> + From<PlanError>>(
             ..base.clone()
         };
         match Params::new(spec, Kernels::detect()) {
-            Ok(params) => smalls.push(Small::new(&params, digests)?),
+            Ok(params) => smalls.push(Small::new::<E>(&params, digests)?),
             Err(ParamsError::Insecure { .. }) if n != base.small_n => {}
             Err(error) => return Err(error.into()),
         }
@@ -106,12 +108,15 @@ pub fn search<E: From<ParamsError> + From<PlanError>>(
 }
 
 impl Small {
-    fn new(params: &Params, digests: Digests) -> Result<Self, PlanError> {
+    fn new<E>(params: &Params, digests: Digests) -> Result<Self, E>
+    where
+        E: From<PlanError> + From<ThreadPoolBuildError>,
+    {
         let payload = Some(digests.payload_bytes);
         let plan = DigestPlan::new(params, 0..digests.messages, digests.bound, payload)?;
         Ok(Self {
             n: params.small.n(),
-            units: Units::measure(params, &plan),
+            units: Units::measure(params, &plan)?,
             clue_bytes: Clue::bytes(params) as u64,
             digest_bytes: Digest::file_bytes(&plan, params),
             plan,

@@ -65,7 +65,7 @@ impl ClueBatch {
 
     /// Diagonals `giant * baby + j` for all j, turned back by the giant step, as coefficients modulo
     /// p: at column z of the clue in slot w (its column z - giant * baby) stands `Neg^0(a_w)[z + j]`.
-    pub(crate) fn diagonals(&self, params: &Params, giant: usize) -> Vec<Vec<u32>> {
+    pub fn diagonals(&self, params: &Params, giant: usize) -> Vec<Vec<u32>> {
         let (n, baby) = (params.slots(), params.spec().baby);
         let mut out = vec![vec![0u32; n]; baby];
         let mut rows: Vec<_> = out.iter_mut().map(|row| row.chunks_mut(TASK)).collect();

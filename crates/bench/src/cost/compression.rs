@@ -5,18 +5,26 @@ use omr_protocol::params::Outline;
 /// Primes of the small ring's ciphertexts.
 const LIMBS: usize = 2;
 
+/// Symbols that `omr-detector/compress.rs` encodes at a time.
+const SYMBOLS_TOGETHER: usize = 32;
+
 /// `omr-detector/codes.rs`, one batch and round: images under all automorphisms, then for each
 /// of them and each class a constant for every class.
 pub(super) fn codes(outline: &Outline, plan: &DigestPlan) -> Work {
     let classes = outline.spec().n / outline.spec().small_n;
     let (width, terms) = (plan.width(), plan.width() * classes);
     let switches = (width - 1) * classes;
-    // The geometric sum takes three products a slot, each further constant one.
-    let scalars = Work::of(Unit::SmallScalar, 3 + classes - 1);
-    let constant = Work::of(Unit::SmallNtt, 1 + LIMBS) + Work::of(Unit::SmallPass, 2 + LIMBS);
-    let sums =
-        Work::of(Unit::SmallKeyDot, 2 * LIMBS * classes) + Work::of(Unit::SmallGather, 2 * LIMBS);
-    turn(outline) * switches + (scalars + constant * classes + sums) * terms
+    // The geometric sum: images of three rows, products, one division.
+    let sums = Work::of(Unit::SmallGather, 3)
+        + Work::of(Unit::SmallPass, 4)
+        + Work::of(Unit::SmallLookup, 1);
+    let constant = Work::of(Unit::SmallNtt, 1 + LIMBS) + Work::of(Unit::SmallPass, 3 + LIMBS);
+    let products = Work::of(Unit::SmallDot, 2 * LIMBS * classes)
+        + Work::of(Unit::SmallGather, 2 * LIMBS)
+        + Work::of(Unit::SmallPass, 2 * LIMBS);
+    turn(outline) * switches
+        + (sums + constant * classes + products) * terms
+        + fresh(outline, 2 * LIMBS * terms)
 }
 
 /// `payload.rs` and `Sums::add_batch`, one batch and round: symbols packed, encoded for each class
@@ -25,12 +33,20 @@ pub(super) fn payloads(outline: &Outline, plan: &DigestPlan) -> Work {
     let spec = outline.spec();
     let classes = spec.n / spec.small_n;
     let packed = plan.payload_bytes().map_or(0, |_| spec.n);
-    let encoded = Work::of(Unit::SmallGather, 2 + LIMBS)
+    let encoded = Work::of(Unit::SmallGather, 1 + LIMBS)
         + Work::of(Unit::SmallNtt, 1 + LIMBS)
-        + Work::of(Unit::SmallPass, 1 + 2 * LIMBS);
-    let sums = Work::of(Unit::CodeDot, plan.width() * classes * 2 * LIMBS)
-        + Work::of(Unit::SmallPass, 2 * LIMBS);
-    Work::of(Unit::Payload, packed) + (encoded * classes + sums) * plan.symbols()
+        + Work::of(Unit::SmallPass, 1 + LIMBS);
+    let sums = Work::of(Unit::CodeDot, plan.width() * classes * 2 * LIMBS);
+    let plaintexts = plan.symbols().min(SYMBOLS_TOGETHER) * classes * LIMBS;
+    Work::of(Unit::Payload, packed)
+        + (encoded * classes + sums) * plan.symbols()
+        + fresh(outline, 2 * LIMBS * plan.symbols() + plaintexts)
+}
+
+/// Fresh memory of as many rows of the small ring.
+fn fresh(outline: &Outline, small_rows: usize) -> Work {
+    let spec = outline.spec();
+    Work::of(Unit::Fresh, (small_rows * spec.small_n).div_ceil(spec.n))
 }
 
 /// `Sums::pack` and `finish.rs`, one group and round: merges, the last switch, rounding.
@@ -41,7 +57,8 @@ pub(super) fn packing(outline: &Outline, plan: &DigestPlan) -> Work {
             + Work::of(Unit::SmallNtt, LIMBS)
             + Work::of(Unit::SmallPass, 2 * LIMBS * 5);
         let gathered = Work::of(Unit::SmallGather, 2 * LIMBS * symbols);
-        let finished = Work::of(Unit::SmallNtt, 6) + Work::of(Unit::SmallScalar, 4);
+        // Down to one prime, then coefficients; what is left is work in dimension 2,048.
+        let finished = Work::of(Unit::SmallNtt, 6) + Work::of(Unit::SmallPass, 8);
         merge * merges(plan.stride(), symbols) + gathered + finished
     };
     (0..plan.ciphertexts()).map(of_ciphertext).sum()
@@ -66,7 +83,7 @@ fn turn(outline: &Outline) -> Work {
     let counts = switch.counts();
     Work::of(Unit::SmallNtt, counts.transforms)
         + Work::of(Unit::SmallConvert, counts.conversions)
-        + Work::of(Unit::SmallKeyDot, counts.products)
+        + Work::of(Unit::SmallDot, counts.products)
         + Work::of(Unit::SmallPass, counts.passes + LIMBS)
         + Work::of(Unit::SmallGather, 2 * LIMBS)
 }

@@ -4,10 +4,20 @@ use omr_protocol::params::Outline;
 use omr_ring::Basis;
 use omr_rlwe::KeyShape;
 
-/// `omr-detector/affine.rs`, `BabySteps::new`: one rotation after another.
+/// Giant steps whose diagonals `omr-detector/affine.rs` holds together.
+const GIANTS_TOGETHER: usize = 4;
+
+/// `BabySteps::new`: one rotation after another, each cut into pieces.
 pub(super) fn baby_steps(outline: &Outline) -> Work {
-    let clue = &outline.spec().clue;
-    rotation(outline, &outline.step_shape) * (outline.spec().baby + clue.coordinates - 2)
+    let stored = Work::of(Unit::Pass, 2 * limbs(outline, 0));
+    let first = stored;
+    let turned = rotation(outline, &outline.step_shape, 1) + stored;
+    first + turned * (steps(outline) - 1)
+}
+
+/// Baby steps, the one that is not turned included.
+fn steps(outline: &Outline) -> usize {
+    outline.spec().baby + outline.spec().clue.coordinates - 1
 }
 
 /// `ClueBatch::new`.
@@ -15,71 +25,95 @@ pub(super) fn clues(outline: &Outline) -> Work {
     Work::of(Unit::Clue, outline.spec().n)
 }
 
-/// `affine::transform`: every diagonal collected, encoded once and transformed for each limb;
-/// products with the baby steps; giant steps; down to level 1; the encoded b added.
+/// `affine::transform`: every diagonal cut, encoded once and transformed for each limb; products
+/// with the baby steps; giant steps; down to level 1; the encoded b added.
 pub(super) fn affine(outline: &Outline) -> Work {
     let spec = outline.spec();
     let (diagonals, coordinates) = (spec.clue.n, spec.clue.coordinates);
-    let limbs = outline.chain.basis(0).len();
+    let limbs = limbs(outline, 0);
     let giants = diagonals / spec.baby;
     let encoded = Work::of(Unit::Diagonal, 1)
-        // The scatter into transform order.
-        + Work::of(Unit::Gather, 1)
-        + Work::of(Unit::Ntt, 1 + limbs)
-        + Work::of(Unit::Lift, limbs)
+        + Work::of(Unit::Head, limbs)
+        + Work::of(Unit::Tail, limbs)
         + Work::of(Unit::AffineDot, 2 * coordinates * limbs);
-    let turned = rotation(outline, &outline.giant_shape) + Work::of(Unit::Pass, 2 * limbs);
-    let lower = outline.chain.basis(1).len();
-    let finished = at_level(outline, 0, 1)
-        + Work::of(Unit::Ntt, 1 + lower)
-        + Work::of(Unit::Lift, lower)
-        + Work::of(Unit::Pass, 3 * lower);
-    encoded * diagonals + turned * ((giants - 1) * coordinates) + finished * coordinates
+    let windows = giants.div_ceil(GIANTS_TOGETHER) * 2 * steps(outline) * limbs;
+    let sums = Work::of(Unit::Pass, giants * coordinates * 2 * limbs);
+    // Turned sums are added to the next.
+    let turned = rotation(outline, &outline.giant_shape, coordinates)
+        + Work::of(Unit::Pass, coordinates * 2 * limbs);
+    encoded * diagonals
+        + Work::of(Unit::Stream, windows)
+        + sums
+        + turned * (giants - 1)
+        + lowered(outline) * coordinates
+}
+
+/// The end of `affine::transform`, for one coordinate.
+fn lowered(outline: &Outline) -> Work {
+    let lower = limbs(outline, 1);
+    at_level(outline, 0, 1) + Work::of(Unit::Ntt, 1 + lower) + Work::of(Unit::Pass, 4 * lower)
 }
 
 /// `omr-detector/range.rs`: the window polynomial of each coordinate, the norm, the Fermat power.
 pub(super) fn range_check(outline: &Outline) -> Work {
     let coordinates = outline.spec().clue.coordinates;
     let (window, level) = window(outline);
-    let norm = tensor(outline, level) * coordinates
-        + Work::of(Unit::Pass, 6 * limbs(outline, level))
-        + relinearise(outline, level);
+    let rows = limbs(outline, level);
+    // Copies and sums beside the products.
+    let norm =
+        tensor(outline, level) * 2 + Work::of(Unit::Pass, 10 * rows) + relinearise(outline, level);
     window * coordinates + norm + power(outline, level + 1)
 }
 
 /// `RangePolynomial::evaluate` and the level of its result.
 fn window(outline: &Outline) -> (Work, usize) {
     let spec = outline.spec();
-    let blocks = (spec.clue.range as usize + 2).div_ceil(spec.block);
+    let coefficients = spec.clue.range as usize + 2;
+    let blocks = coefficients.div_ceil(spec.block);
+    let pairs = blocks / 2;
+    let (powers, top) = powers(outline);
+    let mut work = powers + giants(outline, top, blocks);
+    // Blocks: sums at the level of the powers, then down to that of their pair.
+    let terms = coefficients - blocks;
+    work += Work::of(Unit::Pass, 2 * limbs(outline, top) * (terms + blocks));
+    work += at_level(outline, top, top + 1) * (blocks % 2);
+    for pair in 0..pairs {
+        let level = top + 1 + pair;
+        let products = if pair > 0 || blocks % 2 == 1 { 2 } else { 1 };
+        let added = Work::of(Unit::Pass, (3 * (products - 1) + 2) * limbs(outline, level));
+        work += at_level(outline, top, level) * 2
+            + tensor(outline, level) * products
+            + added
+            + relinearise(outline, level);
+    }
+    (work, top + 1 + pairs)
+}
+
+/// `RangePolynomial::powers` with the square before, and the level of the powers.
+fn powers(outline: &Outline) -> (Work, usize) {
+    let block = outline.spec().block;
     let mut work = product(outline, 1);
     let mut levels = vec![2; 2];
-    for k in 2..=spec.block {
+    for k in 2..=block {
         let half = k.next_power_of_two() / 2;
         work += at_level(outline, levels[k - half], levels[half]) + product(outline, levels[half]);
         levels.push(levels[half] + 1);
     }
-    let top = levels[spec.block];
-    work += levels
-        .iter()
-        .map(|&level| at_level(outline, level, top))
-        .sum();
-    let (first, giants) = (
-        top + 1,
-        blocks.next_power_of_two().trailing_zeros() as usize,
-    );
-    work += at_level(outline, top, first);
-    work += (1..giants).map(|i| product(outline, first + i - 1)).sum();
-    let terms = spec.clue.range as usize + 2 - blocks;
-    work += Work::of(Unit::Pass, 2 * limbs(outline, top) * terms);
-    work += at_level(outline, top, first) * blocks;
-    let mut sums = blocks;
-    for level in first..first + giants {
-        work += at_level(outline, level, level + 1) * sums.div_ceil(2);
-        let added = Work::of(Unit::Pass, 2 * limbs(outline, level + 1));
-        work += (product(outline, level) + added) * (sums / 2);
-        sums = sums.div_ceil(2);
+    let top = levels[block];
+    let level = |&level: &usize| at_level(outline, level, top);
+    work += levels[1..].iter().map(level).sum();
+    (work, top)
+}
+
+/// `RangePolynomial::giants`.
+fn giants(outline: &Outline, top: usize, blocks: usize) -> Work {
+    let second = blocks > 2;
+    let mut work = product(outline, top) * usize::from(second);
+    for below in 1..=blocks / 2 {
+        work += at_level(outline, top, top + below);
+        work += at_level(outline, top + 1, top + below) * usize::from(second);
     }
-    (work, first + giants)
+    work
 }
 
 /// `fermat_power` of a ciphertext at `level`.
@@ -104,19 +138,16 @@ fn power(outline: &Outline, level: usize) -> Work {
 pub(super) fn ring_switch(outline: &Outline) -> Work {
     let basis = outline.chain.basis(outline.chain.len() - 1);
     let pieces = outline.spec().n / outline.spec().small_n;
-    key_switch(&outline.descent_shape, basis, basis)
+    key_switch(&outline.descent_shape, basis, basis, 1)
         + Work::of(Unit::Ntt, 2 * basis.len())
         + Work::of(Unit::Pass, 3 * basis.len())
         + Work::of(Unit::SmallNtt, 2 * pieces * basis.len())
 }
 
-/// `Evaluator::automorphism` at level 0.
-fn rotation(outline: &Outline, shape: &KeyShape) -> Work {
+/// `Evaluator::automorphism_all` of `inputs` ciphertexts at level 0.
+fn rotation(outline: &Outline, shape: &KeyShape, inputs: usize) -> Work {
     let basis = outline.chain.basis(0);
-    key_switch(shape, basis, basis)
-        // Copies of both parts, the body added.
-        + Work::of(Unit::Pass, 3 * basis.len())
-        + Work::of(Unit::Gather, 2 * basis.len())
+    key_switch(shape, basis, basis, inputs) + Work::of(Unit::Permute, 2 * basis.len() * inputs)
 }
 
 /// `Evaluator::mul` at `level`.
@@ -132,11 +163,11 @@ fn tensor(outline: &Outline, level: usize) -> Work {
 /// `Evaluator::relinearise` to the next level.
 fn relinearise(outline: &Outline, level: usize) -> Work {
     let (from, to) = (outline.chain.basis(level), outline.chain.basis(level + 1));
-    key_switch(&outline.product_shape, from, to) + Work::of(Unit::Pass, 2 * from.len())
+    key_switch(&outline.product_shape, from, to, 1)
 }
 
-/// `SwitchingKey::raise` and `Switch::apply` on both parts.
-fn key_switch(shape: &KeyShape, from: &Basis, to: &Basis) -> Work {
+/// `KeySwitch::apply`: the first input brings the key from memory.
+fn key_switch(shape: &KeyShape, from: &Basis, to: &Basis, inputs: usize) -> Work {
     let own = shape
         .digits()
         .iter()
@@ -149,24 +180,26 @@ fn key_switch(shape: &KeyShape, from: &Basis, to: &Basis) -> Work {
         kept: to.len(),
     };
     let counts = switch.counts();
-    Work::of(Unit::Ntt, counts.transforms)
+    let each = Work::of(Unit::Ntt, counts.transforms)
         + Work::of(Unit::Convert, counts.conversions)
+        + Work::of(Unit::ConvertRow, counts.converted_rows)
+        + Work::of(Unit::Pass, counts.passes);
+    each * inputs
         + Work::of(Unit::KeyDot, counts.products)
-        + Work::of(Unit::Pass, counts.passes)
+        + Work::of(Unit::Dot, counts.products * (inputs - 1))
 }
 
-/// `Evaluator::at_level`: copies, and a modulus switch unless the levels are the same.
+/// `Evaluator::at_level`: a modulus switch, or a copy where the levels are the same.
 fn at_level(outline: &Outline, level: usize, to: usize) -> Work {
     let (from, kept) = (outline.chain.basis(level), outline.chain.basis(to));
-    let copies = Work::of(Unit::Pass, 2 * from.len());
     if level == to {
-        return copies;
+        return Work::of(Unit::Pass, 2 * from.len());
     }
     let (dropped, kept) = (from.minus(kept).len(), kept.len());
-    copies
-        + Work::of(Unit::Ntt, 2 * (dropped + kept))
+    Work::of(Unit::Ntt, 2 * (dropped + kept))
         + Work::of(Unit::Convert, 2 * ((dropped + 1) * kept + dropped))
-        + Work::of(Unit::Pass, 4 * dropped + 4 * kept)
+        + Work::of(Unit::ConvertRow, 2 * kept)
+        + Work::of(Unit::Pass, 2 * dropped + 4 * kept)
 }
 
 fn limbs(outline: &Outline, level: usize) -> usize {
