@@ -15,41 +15,34 @@ const GIANTS_TOGETHER: usize = 4;
 
 /// Coefficients of a piece of the multiply-add: baby steps and diagonals of a piece lie together and
 /// stay in the second-level cache.
-const PIECE: usize = 512;
+const PIECE: usize = 128;
 
 /// Buffers of one limb of the baby steps: of the size of polynomials, which take their place in
 /// the pool later.
 const SHARES: usize = 4;
 
-/// Words of a cache line.
-const LINE: usize = 8;
-
 /// Words between the rows of a piece: rows a power of two apart would compete for cache lines.
 const PAD: usize = 8;
 
-/// Words of one share of a limb of the baby steps, of the diagonals of several giant steps, and of
-/// a piece of these.
-fn lengths(params: &Params) -> [usize; 3] {
+/// Words of one share of a limb of the baby steps, and of the diagonals of several giant steps.
+fn lengths(params: &Params) -> [usize; 2] {
     let (n, baby) = (params.ring.n(), params.spec().baby);
     let piece = PIECE.min(n / SHARES);
     let steps = baby + params.spec().clue.coordinates - 1;
-    [
-        n / piece * 2 * steps * (piece + PAD) / SHARES,
-        n * GIANTS_TOGETHER * baby,
-        GIANTS_TOGETHER * baby * (piece + PAD),
-    ]
+    let words = |rows: usize| n / piece * rows * (piece + PAD);
+    [words(2 * steps) / SHARES, words(GIANTS_TOGETHER * baby)]
 }
 
 /// Takes the memory of the affine transform from the system, once and for all digests.
 pub(crate) fn reserve(params: &Params) {
     let limbs = params.chain.basis(0).len();
-    let [baby, diagonals, _] = lengths(params);
+    let [baby, diagonals] = lengths(params);
     let threads = rayon::current_num_threads();
     let mut lengths = vec![baby; SHARES * limbs];
     lengths.extend(vec![diagonals; threads]);
     // Polynomials: sums of the giant steps, and the rows of a key switch.
     let poly = limbs * (params.ring.n() + PIECE);
-    lengths.extend(vec![poly; 16]);
+    lengths.extend(vec![poly; 20]);
     omr_ring::reserve(&lengths);
 }
 
@@ -72,7 +65,7 @@ impl BabySteps {
     ) -> Result<Self, DetectorError> {
         let steps = params.spec().baby + params.spec().clue.coordinates - 1;
         progress.stage("baby steps", steps as u64);
-        let [words, _, _] = lengths(params);
+        let [words, _] = lengths(params);
         let limbs = params.chain.basis(0).len();
         let mut baby = Self {
             limbs: (0..limbs)
@@ -132,12 +125,11 @@ pub(crate) fn transform(
     let mut sums: Vec<Ciphertext> = Vec::new();
     let mut high = giants;
     // One buffer a thread, kept over all limbs and giant steps: fresh pages are dear.
-    let [_, diagonals, tile] = lengths(params);
+    let [_, diagonals] = lengths(params);
     let mut buffers: Vec<Buffers> = (0..rayon::current_num_threads())
         .map(|_| Buffers {
             row: Buffer::any(params.ring.n()),
             diagonals: Buffer::any(diagonals),
-            tile: Buffer::any(tile),
         })
         .collect();
     while high > 0 {
@@ -215,10 +207,8 @@ fn next<T>(queue: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
 /// What one thread works in.
 struct Buffers {
     row: Buffer,
-    /// One limb of the diagonals of all giant steps, piece by piece, their transforms half done.
+    /// One limb of the diagonals of all giant steps, piece by piece.
     diagonals: Buffer,
-    /// A piece of them, done.
-    tile: Buffer,
 }
 
 /// One limb of all giant steps: transforms the diagonals, then multiplies and adds piece by piece.
@@ -235,37 +225,22 @@ fn limb_products(
     let (ring, p) = (&params.ring, params.p().value() as u32);
     let id = basis.ids()[limb];
     let (piece, stride) = (steps.piece, steps.piece + PAD);
-    let Buffers {
-        row,
-        diagonals,
-        tile,
-    } = buffers;
-    let (k, blocks) = (ring.kernels(), ring.n() / piece);
-    let every = encoded.len() * params.spec().baby * piece;
+    let Buffers { row, diagonals } = buffers;
+    let (k, tile) = (ring.kernels(), encoded.len() * params.spec().baby * stride);
     for (i, coeffs) in encoded.iter().flatten().enumerate() {
         k.lift_centered(ring.modulus(id), row, coeffs, p);
-        k.ntt_forward_head(ring.table(id), row, blocks);
-        k.spread(&mut diagonals[i * piece..], every, row, piece);
+        k.ntt_forward(ring.table(id), row);
+        k.spread(&mut diagonals[i * stride..], tile, row, piece);
     }
     let mut outputs: Vec<_> = outputs
         .into_iter()
         .map(|row| row.chunks_mut(piece))
         .collect();
-    for (index, heads) in diagonals.chunks(every).enumerate().take(blocks) {
-        // All transforms end in one block at a time: its twiddles and results stay in cache. Memory
-        // is read in long runs, which the CPU foresees.
-        for (part, head) in tile.chunks_mut(stride).zip(heads.chunks(piece)) {
-            part[..piece].copy_from_slice(head);
-        }
-        for part in tile.chunks_mut(stride) {
-            k.ntt_forward_tail(ring.table(id), index, &mut part[..piece]);
-        }
-        let window = steps.tile(limb, index);
-        std::hint::black_box(window.iter().step_by(LINE).fold(0, |acc, x| acc ^ x));
+    for (index, tile) in diagonals.chunks(tile).enumerate().take(ring.n() / piece) {
         let mut out: Vec<&mut [u64]> = outputs.iter_mut().filter_map(Iterator::next).collect();
         let rows = SlidingRows {
             a: tile,
-            b: window,
+            b: steps.tile(limb, index),
             stride,
             len: piece,
             terms: params.spec().baby,

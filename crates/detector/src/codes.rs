@@ -14,7 +14,7 @@
 
 use crate::pieces::Pieces;
 use omr_protocol::{DetectionKey, DigestPlan, Params, SlotClasses};
-use omr_ring::{AlignedVec, Modulus, Ring};
+use omr_ring::{AlignedVec, Buffer, Modulus, Ring};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -26,13 +26,13 @@ use std::ops::Range;
 pub(crate) struct Codes {
     terms: usize,
     cut: Pieces,
-    words: AlignedVec,
+    words: Buffer,
 }
 
 impl Codes {
     fn new(params: &Params, terms: usize) -> Self {
         let cut = Pieces::new(params);
-        let words = AlignedVec::zeroed(cut.count() * 2 * terms * cut.len());
+        let words = Buffer::zeroed(cut.count() * 2 * terms * cut.len());
         Self { terms, cut, words }
     }
 

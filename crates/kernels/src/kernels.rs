@@ -10,8 +10,6 @@ pub const MAX_DOT_TERMS: usize = 4096;
 pub const MAX_CONVERT_TERMS: usize = 256;
 
 pub(crate) type Transform = unsafe fn(&NttTable, &mut [u64]);
-pub(crate) type Head = unsafe fn(&NttTable, &mut [u64], usize);
-pub(crate) type Tail = unsafe fn(&NttTable, usize, &mut [u64]);
 pub(crate) type Inverse = unsafe fn(&NttTable, &mut [u64], [Factor; 2]);
 pub(crate) type Unary = unsafe fn(&Modulus, &mut [u64]);
 pub(crate) type Binary = unsafe fn(&Modulus, &mut [u64], &[u64]);
@@ -36,8 +34,6 @@ pub(crate) type Permute = unsafe fn(&mut [u64], &[u64], &BlockPermutation);
 pub struct Kernels {
     pub(crate) name: &'static str,
     pub(crate) ntt_forward: Transform,
-    pub(crate) ntt_forward_head: Head,
-    pub(crate) ntt_forward_tail: Tail,
     pub(crate) ntt_inverse: Inverse,
     pub(crate) add: Binary,
     pub(crate) sub: Binary,
@@ -129,37 +125,6 @@ impl Kernels {
         assert_eq!(row.len(), t.n(), "row length and transform size differ");
         // SAFETY: the CPU has the features of this back end.
         unsafe { (self.ntt_forward)(t, row) }
-    }
-
-    /// The first levels of [`Kernels::ntt_forward`], after which the row is `blocks` independent
-    /// blocks. What they hold is for [`Kernels::ntt_forward_tail`] of the same back end alone.
-    ///
-    /// Panics: when `row.len() != t.n()`; when `blocks` is no power of two up to `t.n()`.
-    pub fn ntt_forward_head(&self, t: &NttTable, row: &mut [u64], blocks: usize) {
-        assert_eq!(row.len(), t.n(), "row length and transform size differ");
-        assert!(
-            blocks.is_power_of_two() && blocks <= t.n(),
-            "{blocks} blocks of a row of {}",
-            t.n()
-        );
-        // SAFETY: the CPU has the features of this back end.
-        unsafe { (self.ntt_forward_head)(t, row, blocks) }
-    }
-
-    /// The other levels, for block `index` of `t.n() / block.len()`: the same part of the transform.
-    ///
-    /// Panics: when the length of a block is no power of two, or there is no such block.
-    pub fn ntt_forward_tail(&self, t: &NttTable, index: usize, block: &mut [u64]) {
-        let len = block.len();
-        assert!(
-            len.is_power_of_two() && len <= t.n(),
-            "a block of {len} of a row of {}",
-            t.n()
-        );
-        let blocks = t.n() / len;
-        assert!(index < blocks, "block {index} of {blocks}");
-        // SAFETY: the CPU has the features of this back end.
-        unsafe { (self.ntt_forward_tail)(t, blocks + index, block) }
     }
 
     /// Exact inverse of [`Kernels::ntt_forward`], the factor `1 / n` included.

@@ -10,8 +10,6 @@ use crate::{Kernels, scalar};
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx2",
     ntt_forward: ntt::forward,
-    ntt_forward_head: ntt::forward_head,
-    ntt_forward_tail: ntt::forward_tail,
     ntt_inverse: ntt::inverse,
     add: mul::add,
     sub: mul::sub,

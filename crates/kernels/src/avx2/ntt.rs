@@ -23,76 +23,26 @@ pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
         return scalar::ntt::forward(t, row);
     }
     let (blocks, _) = row.as_chunks_mut();
-    floats(blocks);
-    descend(&Field::new(t.modulus()), t.forward(), 1, blocks);
-}
-
-/// The levels that make `count` blocks; leaves doubles.
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn forward_head(t: &NttTable, row: &mut [u64], count: usize) {
-    if row.len() / count < LEAF {
-        return scalar::ntt::forward_head(t, row, count);
-    }
-    let (blocks, _) = row.as_chunks_mut();
-    floats(blocks);
-    let left = count.trailing_zeros();
-    split(&Field::new(t.modulus()), t.forward(), 1, blocks, left);
-}
-
-/// The levels below heap slot `slot`, from doubles.
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn forward_tail(t: &NttTable, slot: usize, block: &mut [u64]) {
-    if block.len() < LEAF {
-        return scalar::ntt::forward_tail(t, slot, block);
-    }
-    let (blocks, _) = block.as_chunks_mut();
-    descend(&Field::new(t.modulus()), t.forward(), slot, blocks);
-}
-
-#[target_feature(enable = "avx2,fma")]
-fn floats(blocks: &mut [Block]) {
-    for x in blocks {
+    for x in blocks.iter_mut() {
         let v = to_float(load(x));
         store_float(x, v);
     }
+    descend(&Field::new(t.modulus()), t.forward(), 1, blocks);
 }
 
 /// Transforms the block at heap slot `slot` down to the leaves.
 #[target_feature(enable = "avx2,fma")]
 fn descend(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
-    let left = (4 * block.len() / LEAF).trailing_zeros();
-    if left == 0 {
-        return forward_leaf(f, tw, slot, block);
+    let levels = pass_levels((4 * block.len() / LEAF).trailing_zeros());
+    match levels {
+        0 => return forward_leaf(f, tw, slot, block),
+        1 => forward_pass_2(f, tw, slot, block),
+        _ => forward_pass_4(f, tw, slot, block),
     }
-    let levels = one_pass(f, tw, slot, block, left);
     let child_len = block.len() >> levels;
     for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
         descend(f, tw, (slot << levels) + i, child);
     }
-}
-
-/// `left` levels below heap slot `slot`.
-#[target_feature(enable = "avx2,fma")]
-fn split(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block], left: u32) {
-    if left == 0 {
-        return;
-    }
-    let levels = one_pass(f, tw, slot, block, left);
-    let child_len = block.len() >> levels;
-    for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
-        split(f, tw, (slot << levels) + i, child, left - levels);
-    }
-}
-
-/// One pass where `left` levels are left; how many levels it took.
-#[target_feature(enable = "avx2,fma")]
-fn one_pass(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block], left: u32) -> u32 {
-    let levels = pass_levels(left);
-    match levels {
-        1 => forward_pass_2(f, tw, slot, block),
-        _ => forward_pass_4(f, tw, slot, block),
-    }
-    levels
 }
 
 /// Levels of the pass that is `left` levels above the leaves.

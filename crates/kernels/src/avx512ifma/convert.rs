@@ -56,6 +56,7 @@ pub(super) fn convert_many(
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn convert_targets(moduli: &[&Modulus], out: &mut [&mut [u64]], src: &[&[u64]], coef: &[&[u64]]) {
     let wide: [Wide; TARGETS] = std::array::from_fn(|t| Wide::new(moduli[t]));
+    let coef: &[&[u64]; TARGETS] = coef.try_into().expect("as many coefficient rows");
     let short = src.len() <= SHORT_TERMS;
     let len = out[0].len();
     let pairs = len / 16;
@@ -67,7 +68,8 @@ fn convert_targets(moduli: &[&Modulus], out: &mut [&mut [u64]], src: &[&[u64]], 
             // SAFETY: all rows have the length of the outputs, at least 16 (x + 1).
             let v = unsafe { [load_at(row, 2 * x), load_at(row, 2 * x + 1)] };
             for t in 0..TARGETS {
-                let c = splat(coef[t][i]);
+                // SAFETY: every row of coefficients has one for each source.
+                let c = splat(unsafe { *coef[t].get_unchecked(i) });
                 for k in 0..2 {
                     low[t][k] = _mm512_madd52lo_epu64(low[t][k], v[k], c);
                     high[t][k] = _mm512_madd52hi_epu64(high[t][k], v[k], c);

@@ -12,8 +12,6 @@ use crate::Kernels;
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx512ifma",
     ntt_forward: ntt::forward,
-    ntt_forward_head: ntt::forward_head,
-    ntt_forward_tail: ntt::forward_tail,
     ntt_inverse: ntt_inverse::inverse,
     add: mul::add,
     sub: mul::sub,

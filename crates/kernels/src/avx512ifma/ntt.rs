@@ -27,37 +27,15 @@ const NEVER: u32 = 46;
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
-    forward_tail(t, 1, row);
-}
-
-/// The levels below heap slot `slot`.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn forward_tail(t: &NttTable, slot: usize, block: &mut [u64]) {
-    if block.len() < LEAF {
-        return scalar::ntt::forward_tail(t, slot, block);
+    if row.len() < LEAF {
+        return scalar::ntt::forward(t, row);
     }
     let f = Field::new(t.modulus());
-    let (blocks, _) = block.as_chunks_mut();
-    match t.modulus().bits() {
-        ..=NEVER => descend::<NEVER>(&f, t.forward(), slot, blocks),
-        ..=EACH_PASS => descend::<EACH_PASS>(&f, t.forward(), slot, blocks),
-        _ => descend::<ALWAYS>(&f, t.forward(), slot, blocks),
-    }
-}
-
-/// The levels that make `count` blocks. Their lanes are not canonical.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn forward_head(t: &NttTable, row: &mut [u64], count: usize) {
-    if row.len() / count < LEAF {
-        return scalar::ntt::forward_head(t, row, count);
-    }
-    let f = Field::new(t.modulus());
-    let left = count.trailing_zeros();
     let (blocks, _) = row.as_chunks_mut();
     match t.modulus().bits() {
-        ..=NEVER => split::<NEVER>(&f, t.forward(), 1, blocks, left),
-        ..=EACH_PASS => split::<EACH_PASS>(&f, t.forward(), 1, blocks, left),
-        _ => split::<ALWAYS>(&f, t.forward(), 1, blocks, left),
+        ..=NEVER => descend::<NEVER>(&f, t.forward(), 1, blocks),
+        ..=EACH_PASS => descend::<EACH_PASS>(&f, t.forward(), 1, blocks),
+        _ => descend::<ALWAYS>(&f, t.forward(), 1, blocks),
     }
 }
 
@@ -73,52 +51,17 @@ pub(super) fn pass_levels(left: u32) -> u32 {
 /// Transforms the block at heap slot `slot` down to the leaves.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn descend<const BITS: u32>(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
-    let left = (block.len() * 8 / LEAF).trailing_zeros();
-    if left == 0 {
-        return leaf::<BITS>(f, tw, slot, block);
-    }
-    let levels = one_pass::<BITS>(f, tw, slot, block, left);
-    let child_len = block.len() >> levels;
-    for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
-        descend::<BITS>(f, tw, (slot << levels) + i, child);
-    }
-}
-
-/// `left` levels below heap slot `slot`.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn split<const BITS: u32>(
-    f: &Field,
-    tw: Twiddles<'_>,
-    slot: usize,
-    block: &mut [Block],
-    left: u32,
-) {
-    if left == 0 {
-        return;
-    }
-    let levels = one_pass::<BITS>(f, tw, slot, block, left);
-    let child_len = block.len() >> levels;
-    for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
-        split::<BITS>(f, tw, (slot << levels) + i, child, left - levels);
-    }
-}
-
-/// One pass where `left` levels are left; how many levels it took.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn one_pass<const BITS: u32>(
-    f: &Field,
-    tw: Twiddles<'_>,
-    slot: usize,
-    block: &mut [Block],
-    left: u32,
-) -> u32 {
-    let levels = pass_levels(left);
+    let levels = pass_levels((block.len() * 8 / LEAF).trailing_zeros());
     match levels {
+        0 => return leaf::<BITS>(f, tw, slot, block),
         1 => pass::<2, BITS>(f, tw, slot, block),
         2 => pass::<4, BITS>(f, tw, slot, block),
         _ => pass::<8, BITS>(f, tw, slot, block),
     }
-    levels
+    let child_len = block.len() >> levels;
+    for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
+        descend::<BITS>(f, tw, (slot << levels) + i, child);
+    }
 }
 
 /// The butterflies of a pass, in registers: one line a block, named by its twiddle. Macros because

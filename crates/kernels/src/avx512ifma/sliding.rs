@@ -23,12 +23,21 @@ pub(super) fn sliding_dots(m: &Modulus, out: &mut [&mut [u64]], rows: &SlidingRo
     }
 }
 
+/// Asks for the block `i` after the start of `row`, if there is one.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn prefetch(row: &[Block], i: usize) {
+    _mm_prefetch::<_MM_HINT_T1>(row.as_ptr().wrapping_add(i).cast());
+}
+
 /// The outputs of `G` groups from `group` on.
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn sums<const G: usize>(wide: &Wide, out: &mut [&mut [u64]], rows: &SlidingRows<'_>, group: usize) {
     let (a, b): (&[Block], &[Block]) = (rows.a.as_chunks().0, rows.b.as_chunks().0);
     let (stride, terms) = (rows.stride / 8, rows.terms);
+    // Tiles lie one behind the other: the next one is on its way while this one is used.
+    let (ahead_a, ahead_b) = (a.len(), b.len());
     for x in 0..rows.len / 8 {
         let mut low = [[splat(0); 4]; G];
         let mut high = [[splat(0); 4]; G];
@@ -36,6 +45,11 @@ fn sums<const G: usize>(wide: &Wide, out: &mut [&mut [u64]], rows: &SlidingRows<
         // `2 (terms + 1)` rows, `stride` apart, and `x` lies inside a row.
         let mut b0 = unsafe { [load_at(b, x), load_at(b, stride + x)] };
         for j in 0..terms {
+            prefetch(b, 2 * j * stride + x + ahead_b);
+            prefetch(b, (2 * j + 1) * stride + x + ahead_b);
+            for g in 0..G {
+                prefetch(a, ((group + g) * terms + j) * stride + x + ahead_a);
+            }
             // SAFETY: as above.
             let b1 = unsafe {
                 [

@@ -9,8 +9,6 @@ use crate::Kernels;
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "scalar",
     ntt_forward: ntt::forward,
-    ntt_forward_head: ntt::forward_head,
-    ntt_forward_tail: ntt::forward_tail,
     ntt_inverse: ntt::inverse,
     add: mul::add,
     sub: mul::sub,

@@ -4,30 +4,12 @@ use crate::{modulus::Factor, table::NttTable};
 
 /// Natural order in, bit-reversed out (Cooley-Tukey).
 pub(crate) fn forward(t: &NttTable, row: &mut [u64]) {
-    levels(t, 1, row, 1);
-    canonical(t, row);
-}
-
-/// The first levels of [`forward`], which make `blocks` blocks.
-pub(crate) fn forward_head(t: &NttTable, row: &mut [u64], blocks: usize) {
-    let smallest = row.len() / blocks;
-    levels(t, 1, row, smallest);
-}
-
-/// The other levels of block `slot - blocks`.
-pub(crate) fn forward_tail(t: &NttTable, slot: usize, block: &mut [u64]) {
-    levels(t, slot, block, 1);
-    canonical(t, block);
-}
-
-/// Levels below heap slot `slot`, down to blocks of `smallest`.
-fn levels(t: &NttTable, slot: usize, row: &mut [u64], smallest: usize) {
     let q = t.modulus().value();
     let mut half = row.len() / 2;
-    while half >= smallest.max(1) && half > 0 {
+    while half > 0 {
         let blocks = row.len() / (2 * half);
         for (i, block) in row.chunks_exact_mut(2 * half).enumerate() {
-            let factor = t.forward().at(slot * blocks + i);
+            let factor = t.forward().at(blocks + i);
             let (low, high) = block.split_at_mut(half);
             for (x, y) in low.iter_mut().zip(high) {
                 (*x, *y) = forward_butterfly(q, *x, *y, factor);
@@ -35,10 +17,6 @@ fn levels(t: &NttTable, slot: usize, row: &mut [u64], smallest: usize) {
         }
         half /= 2;
     }
-}
-
-fn canonical(t: &NttTable, row: &mut [u64]) {
-    let q = t.modulus().value();
     for x in row {
         *x = fold(fold(*x, 2 * q), q);
     }
