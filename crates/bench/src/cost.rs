@@ -30,11 +30,9 @@ pub enum Unit {
     Permute,
     /// Slots of one diagonal cut from the clues, and interpolated modulo p.
     Diagonal,
-    /// A diagonal modulo one prime, its transform half done, written for later.
-    Head,
-    /// The other half of that transform, read piece by piece.
-    Tail,
-    /// One product of rows in the sums over baby steps, rows in cache.
+    /// A diagonal modulo one prime, transformed in cache and written past it.
+    Encode,
+    /// One product of rows in the sums over baby steps; these and the diagonals from memory.
     AffineDot,
     /// Reading a row from memory.
     Stream,
@@ -52,6 +50,8 @@ pub enum Unit {
     SmallPass,
     /// Permuting a row of the small ring.
     SmallGather,
+    /// Moving the numbers of a row of the small ring one by one.
+    SmallScatter,
     /// A row of the small ring of inverses modulo p, looked up.
     SmallLookup,
     /// One product of rows of the small ring in the sums over codes.
@@ -71,8 +71,7 @@ impl Unit {
         Unit::Pass,
         Unit::Permute,
         Unit::Diagonal,
-        Unit::Head,
-        Unit::Tail,
+        Unit::Encode,
         Unit::AffineDot,
         Unit::Stream,
         Unit::Fresh,
@@ -82,6 +81,7 @@ impl Unit {
         Unit::SmallDot,
         Unit::SmallPass,
         Unit::SmallGather,
+        Unit::SmallScatter,
         Unit::SmallLookup,
         Unit::CodeDot,
         Unit::Payload,
@@ -208,10 +208,11 @@ mod tests {
         let plan = DigestPlan::new(&params, 0..65_536, 50, Some(612)).expect("a plan");
         let stages = stages(&outline, &plan);
         let large = stages.map(|(_, work)| work.count(Unit::Ntt));
-        let window_norm_power = 6_488 + 136 + 1_664;
+        let giants_and_level_1 = 15 * 2 * 140 + 278;
+        let window_norm_power = 2 * 2_484 + 136 + 1_664;
         assert_eq!(
             large[..5],
-            [10_240, 0, 25_600 + 4_800 + 284, window_norm_power, 16].map(f64::from)
+            [64 * 144, 0, giants_and_level_1, window_norm_power, 16].map(f64::from)
         );
         let small = stages.map(|(_, work)| work.count(Unit::SmallNtt));
         assert_eq!(
@@ -219,8 +220,9 @@ mod tests {
             [32, 6_048 + 4_096 + 8_192, 2_048 + 4_096, 3_568].map(f64::from)
         );
         let count = |stage: usize, unit| stages[stage].1.count(unit);
+        assert_eq!(count(2, Unit::Encode), 24_576.0);
         assert_eq!(count(2, Unit::AffineDot), 98_304.0);
-        assert_eq!(count(5, Unit::SmallKeyDot) + count(6, Unit::CodeDot), {
+        assert_eq!(count(5, Unit::SmallDot) + count(6, Unit::CodeDot), {
             let key_switches = 504.0 * 2.0 * 4.0;
             16_384.0 + 524_288.0 + key_switches
         });

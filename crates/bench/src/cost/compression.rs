@@ -15,16 +15,16 @@ pub(super) fn codes(outline: &Outline, plan: &DigestPlan) -> Work {
     let (width, terms) = (plan.width(), plan.width() * classes);
     let switches = (width - 1) * classes;
     // The geometric sum: images of three rows, products, one division.
-    let sums = Work::of(Unit::SmallGather, 3)
+    let sums = Work::of(Unit::SmallScatter, 3)
         + Work::of(Unit::SmallPass, 4)
         + Work::of(Unit::SmallLookup, 1);
     let constant = Work::of(Unit::SmallNtt, 1 + LIMBS) + Work::of(Unit::SmallPass, 3 + LIMBS);
-    let products = Work::of(Unit::SmallDot, 2 * LIMBS * classes)
-        + Work::of(Unit::SmallGather, 2 * LIMBS)
-        + Work::of(Unit::SmallPass, 2 * LIMBS);
+    let products =
+        Work::of(Unit::SmallDot, 2 * LIMBS * classes) + Work::of(Unit::SmallGather, 2 * LIMBS);
     turn(outline) * switches
         + (sums + constant * classes + products) * terms
-        + fresh(outline, 2 * LIMBS * terms)
+        // Cleared, then written piece by piece.
+        + large(outline, Unit::Pass, 2 * 2 * LIMBS * terms)
 }
 
 /// `payload.rs` and `Sums::add_batch`, one batch and round: symbols packed, encoded for each class
@@ -36,17 +36,22 @@ pub(super) fn payloads(outline: &Outline, plan: &DigestPlan) -> Work {
     let encoded = Work::of(Unit::SmallGather, 1 + LIMBS)
         + Work::of(Unit::SmallNtt, 1 + LIMBS)
         + Work::of(Unit::SmallPass, 1 + LIMBS);
-    let sums = Work::of(Unit::CodeDot, plan.width() * classes * 2 * LIMBS);
-    let plaintexts = plan.symbols().min(SYMBOLS_TOGETHER) * classes * LIMBS;
+    let terms = plan.width() * classes;
+    let sums = Work::of(Unit::CodeDot, terms * 2 * LIMBS);
+    let plaintext = classes * LIMBS;
+    let windows = plan.symbols().div_ceil(SYMBOLS_TOGETHER);
+    let fresh = 2 * LIMBS * plan.symbols() + plan.symbols().min(SYMBOLS_TOGETHER) * plaintext;
     Work::of(Unit::Payload, packed)
         + (encoded * classes + sums) * plan.symbols()
-        + fresh(outline, 2 * LIMBS * plan.symbols() + plaintexts)
+        + large(outline, Unit::Pass, plaintext * plan.symbols())
+        + large(outline, Unit::Stream, windows * 2 * LIMBS * terms)
+        + large(outline, Unit::Fresh, fresh)
 }
 
-/// Fresh memory of as many rows of the small ring.
-fn fresh(outline: &Outline, small_rows: usize) -> Work {
+/// A unit of the large ring for as many rows of the small one.
+fn large(outline: &Outline, unit: Unit, small_rows: usize) -> Work {
     let spec = outline.spec();
-    Work::of(Unit::Fresh, (small_rows * spec.small_n).div_ceil(spec.n))
+    Work::of(unit, (small_rows * spec.small_n).div_ceil(spec.n))
 }
 
 /// `Sums::pack` and `finish.rs`, one group and round: merges, the last switch, rounding.
@@ -56,7 +61,8 @@ pub(super) fn packing(outline: &Outline, plan: &DigestPlan) -> Work {
         let merge = turn(outline)
             + Work::of(Unit::SmallNtt, LIMBS)
             + Work::of(Unit::SmallPass, 2 * LIMBS * 5);
-        let gathered = Work::of(Unit::SmallGather, 2 * LIMBS * symbols);
+        let gathered = Work::of(Unit::SmallScatter, 2 * LIMBS * symbols)
+            + large(outline, Unit::Fresh, 2 * LIMBS * symbols);
         // Down to one prime, then coefficients; what is left is work in dimension 2,048.
         let finished = Work::of(Unit::SmallNtt, 6) + Work::of(Unit::SmallPass, 8);
         merge * merges(plan.stride(), symbols) + gathered + finished

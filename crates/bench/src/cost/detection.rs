@@ -4,9 +4,6 @@ use omr_protocol::params::Outline;
 use omr_ring::Basis;
 use omr_rlwe::KeyShape;
 
-/// Giant steps whose diagonals `omr-detector/affine.rs` holds together.
-const GIANTS_TOGETHER: usize = 4;
-
 /// `BabySteps::new`: one rotation after another, each cut into pieces.
 pub(super) fn baby_steps(outline: &Outline) -> Work {
     let stored = Work::of(Unit::Pass, 2 * limbs(outline, 0));
@@ -33,19 +30,13 @@ pub(super) fn affine(outline: &Outline) -> Work {
     let limbs = limbs(outline, 0);
     let giants = diagonals / spec.baby;
     let encoded = Work::of(Unit::Diagonal, 1)
-        + Work::of(Unit::Head, limbs)
-        + Work::of(Unit::Tail, limbs)
+        + Work::of(Unit::Encode, limbs)
         + Work::of(Unit::AffineDot, 2 * coordinates * limbs);
-    let windows = giants.div_ceil(GIANTS_TOGETHER) * 2 * steps(outline) * limbs;
     let sums = Work::of(Unit::Pass, giants * coordinates * 2 * limbs);
     // Turned sums are added to the next.
     let turned = rotation(outline, &outline.giant_shape, coordinates)
         + Work::of(Unit::Pass, coordinates * 2 * limbs);
-    encoded * diagonals
-        + Work::of(Unit::Stream, windows)
-        + sums
-        + turned * (giants - 1)
-        + lowered(outline) * coordinates
+    encoded * diagonals + sums + turned * (giants - 1) + lowered(outline) * coordinates
 }
 
 /// The end of `affine::transform`, for one coordinate.

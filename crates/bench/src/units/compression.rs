@@ -34,6 +34,7 @@ impl Compression<'_> {
             (Unit::SmallGather, self.gather(&mut rows)),
             (Unit::SmallPass, self.pass(&mut rows)),
             (Unit::SmallNtt, self.transform(&mut rows)),
+            (Unit::SmallScatter, self.scatter(&mut rows)),
             (Unit::SmallLookup, self.lookup()),
             (Unit::CodeDot, self.code_dot()),
             (Unit::Payload, self.payload()),
@@ -91,6 +92,16 @@ impl Compression<'_> {
         let (from, to) = rows.split_at_mut(ROWS / 2);
         each(to, |i, row| {
             ring.kernels().gather(row, &from[i], turned.indices())
+        })
+    }
+
+    fn scatter(&self, rows: &mut [AlignedVec]) -> f64 {
+        let positions = self.params.small_plain.order().positions();
+        let (from, to) = rows.split_at_mut(ROWS / 2);
+        each(to, |i, row| {
+            for (&position, &value) in positions.iter().zip(&*from[i]) {
+                row[position as usize] = value;
+            }
         })
     }
 
