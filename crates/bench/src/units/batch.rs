@@ -32,16 +32,19 @@ impl<'a> Batch<'a> {
             GIANTS_TOGETHER * spec.baby,
             2 * (spec.baby + spec.clue.coordinates - 1),
         );
-        let rows = |count: usize| AlignedVec::zeroed(n / piece * count * (piece + PAD));
-        let mut baby = rows(steps);
-        baby.fill(1);
+        // Touched beforehand: a detector keeps this memory.
+        let rows = |count: usize| {
+            let mut rows = AlignedVec::zeroed(n / piece * count * (piece + PAD));
+            rows.fill(1);
+            rows
+        };
         Self {
             params,
             piece,
             held,
             steps,
             diagonals: rows(held),
-            baby,
+            baby: rows(steps),
         }
     }
 
