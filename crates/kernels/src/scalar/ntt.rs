@@ -20,11 +20,11 @@ pub(crate) fn forward_tail(t: &NttTable, slot: usize, block: &mut [u64]) {
     canonical(t, block);
 }
 
-/// Levels below heap slot `slot`, down to blocks of `smallest`.
+/// Levels below heap slot `slot`, down to blocks of `smallest >= 1`.
 fn levels(t: &NttTable, slot: usize, row: &mut [u64], smallest: usize) {
     let q = t.modulus().value();
     let mut half = row.len() / 2;
-    while half >= smallest.max(1) && half > 0 {
+    while half >= smallest {
         let blocks = row.len() / (2 * half);
         for (i, block) in row.chunks_exact_mut(2 * half).enumerate() {
             let factor = t.forward().at(slot * blocks + i);
