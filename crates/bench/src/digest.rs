@@ -1,7 +1,7 @@
 use crate::cpu::process_seconds;
 use crate::{Workload, peak_rss_bytes, yardstick_us};
 use omr_client::{DecodeError, Recipient, Retrieved, keygen};
-use omr_detector::{Detector, DetectorError, MessageSource, Progress};
+use omr_detector::{Detector, DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::{
     Clue, ClueError, DigestError, DigestPlan, Params, PlanError, SEED_BYTES, Sealing,
 };
@@ -183,15 +183,8 @@ impl DigestBench {
             Ok(recipient.decode(&digest)?)
         });
         let decoded = decoded?;
-        let score = Score::new(&board, &decoded);
-        // The synthetic messages are made while they are read: no part of the detector's work.
-        let stages: BTreeMap<_, _> = out
-            .stages
-            .seconds()
-            .iter()
-            .copied()
-            .filter(|(name, _)| *name != "read")
-            .collect();
+        let score = Score::new(&board, 0, &decoded);
+        let stages = stages_without_reading(&out.stages);
         let digest_s = stages.values().sum();
         let yardstick_us = before.zip(after).map(|(a, b)| (a + b) / 2.0);
         Ok(DigestFigures {
@@ -245,27 +238,36 @@ fn root_mean_square(values: &[f64]) -> f64 {
     (squares / values.len() as f64).sqrt()
 }
 
+/// The synthetic messages are made while they are read: no part of the detector's work.
+pub(crate) fn stages_without_reading(stages: &Stages) -> BTreeMap<&'static str, f64> {
+    let seconds = stages.seconds().iter().copied();
+    seconds.filter(|(name, _)| *name != "read").collect()
+}
+
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = Instant::now();
     let out = work();
     (out, start.elapsed().as_secs_f64())
 }
 
-struct Score {
-    found: usize,
-    false_positives: usize,
-    exact: usize,
+/// What became of the messages of one recipient.
+pub(crate) struct Score {
+    pub(crate) found: usize,
+    pub(crate) false_positives: usize,
+    /// Payloads that came out bit for bit.
+    pub(crate) exact: usize,
 }
 
 impl Score {
-    fn new(board: &Workload, decoded: &[Retrieved]) -> Self {
+    pub(crate) fn new(board: &Workload, recipient: usize, decoded: &[Retrieved]) -> Self {
         let mut score = Self {
             found: 0,
             false_positives: 0,
             exact: 0,
         };
+        let pertinent = board.pertinent_to(recipient);
         for message in decoded {
-            if board.pertinent().binary_search(&message.index).is_err() {
+            if pertinent.binary_search(&message.index).is_err() {
                 score.false_positives += 1;
                 continue;
             }

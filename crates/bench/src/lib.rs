@@ -5,6 +5,7 @@ pub mod cost;
 mod cpu;
 mod digest;
 mod memory;
+mod recipients;
 mod report;
 pub mod search;
 mod soak;
@@ -15,6 +16,7 @@ mod yardstick;
 
 pub use digest::{BenchError, DigestBench, DigestFigures, Scheme};
 pub use memory::peak_rss_bytes;
+pub use recipients::{RecipientsBench, RecipientsFigures, RecipientsTimes};
 pub use report::{Compared, Figure, Incomparable, Machine, Report, Setting};
 pub use soak::{Soak, SoakDigest, SoakLine, SoakTally, Strain, failure_log2};
 pub use strangers::{Hostile, Strangers};

@@ -1,6 +1,6 @@
 //! Every figure of one build on one machine, as one document that compares with another.
 
-use crate::DigestFigures;
+use crate::{DigestFigures, RecipientsFigures};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -144,6 +144,25 @@ impl Report {
         }
         self.digests += 1;
         self.exact += u64::from(run.is_exact());
+    }
+
+    /// Adds the mean times of digests for several recipients as `name`.
+    pub fn recipients(&mut self, name: &str, run: &RecipientsFigures) {
+        if let Some(times) = run.times() {
+            for (which, seconds) in [
+                ("alone", Some(times.alone_s)),
+                ("first", Some(times.first_s)),
+                ("further", times.further_mean_s),
+            ] {
+                if let Some(seconds) = seconds {
+                    self.time(&format!("{name}.{which}"), seconds, run.yardstick_us);
+                }
+            }
+        }
+        self.bytes
+            .insert(format!("{name}.cache"), run.cache_bytes as u64);
+        self.digests += run.recipients as u64;
+        self.exact += run.exact as u64;
     }
 
     /// Every figure beside its old value. Other builds compare, other machines or settings do not.

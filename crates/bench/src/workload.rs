@@ -6,6 +6,7 @@ use omr_ring::{Xof, uniform_residues};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,10 +14,14 @@ use std::sync::Arc;
 /// with random payloads at random places, the rest strangers'. Honest ones look uniform.
 pub struct Workload {
     params: Arc<Params>,
-    key: ClueKey,
+    /// One for each recipient.
+    keys: Vec<ClueKey>,
     seed: [u8; 32],
     payload_bytes: usize,
-    pertinent: Vec<u64>,
+    /// For each recipient, in order.
+    pertinent: Vec<Vec<u64>>,
+    /// For each pertinent message: whose it is.
+    owners: BTreeMap<u64, usize>,
     strangers: Strangers,
 }
 
@@ -31,23 +36,43 @@ impl Workload {
         payload_bytes: usize,
         seed: u64,
     ) -> Self {
+        Self::for_recipients(params, vec![key], messages, pertinent, payload_bytes, seed)
+    }
+
+    /// The same for the owners of several keys, `pertinent` messages for each of them.
+    /// Panics: when more are pertinent than there are.
+    pub fn for_recipients(
+        params: Arc<Params>,
+        keys: Vec<ClueKey>,
+        messages: u64,
+        pertinent: usize,
+        payload_bytes: usize,
+        seed: u64,
+    ) -> Self {
+        let all = pertinent * keys.len();
         assert!(
-            pertinent as u64 <= messages,
+            all as u64 <= messages,
             "no more pertinent messages than messages"
         );
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let mut chosen = std::collections::BTreeSet::new();
-        while chosen.len() < pertinent {
-            chosen.insert(rng.next_u64() % messages);
+        let mut owners = BTreeMap::new();
+        while owners.len() < all {
+            let owner = owners.len() / pertinent;
+            owners.entry(rng.next_u64() % messages).or_insert(owner);
         }
+        let of = |who: usize| {
+            let own = owners.iter().filter(move |(_, owner)| **owner == who);
+            own.map(|(index, _)| *index).collect()
+        };
         let mut bytes = [0; 32];
         rng.fill_bytes(&mut bytes);
         Self {
             params,
-            key,
+            pertinent: (0..keys.len()).map(of).collect(),
+            keys,
             seed: bytes,
             payload_bytes,
-            pertinent: chosen.into_iter().collect(),
+            owners,
             strangers: Strangers::Honest,
         }
     }
@@ -57,14 +82,22 @@ impl Workload {
         Self { strangers, ..self }
     }
 
-    /// The places of the pertinent messages.
+    /// The places of the pertinent messages, of the first recipient's where there are several.
     pub fn pertinent(&self) -> &[u64] {
-        &self.pertinent
+        self.pertinent_to(0)
+    }
+
+    /// The places of a recipient's messages.
+    /// Panics: when there is no such recipient.
+    pub fn pertinent_to(&self, recipient: usize) -> &[u64] {
+        &self.pertinent[recipient]
     }
 
     /// The payload of a message.
     pub fn payload(&self, index: u64) -> Vec<u8> {
-        if let (Strangers::Hostile(hostile), false) = (&self.strangers, self.is_pertinent(index)) {
+        if let (Strangers::Hostile(hostile), false) =
+            (&self.strangers, self.owners.contains_key(&index))
+        {
             return hostile.payload(index);
         }
         let mut bytes = vec![0; self.payload_bytes];
@@ -72,23 +105,20 @@ impl Workload {
         bytes
     }
 
-    /// Someone who posts to the board's recipient.
-    pub fn sender(&self) -> Sender<'_> {
-        Sender::new(&self.params, &self.key)
+    /// For each recipient: someone who posts to her.
+    pub(crate) fn senders(&self) -> Vec<Sender<'_>> {
+        let sender = |key| Sender::new(&self.params, key);
+        self.keys.iter().map(sender).collect()
     }
 
     /// The clue of a message, as it stands on the board.
-    pub fn clue(&self, sender: &Sender, index: u64) -> Vec<u8> {
+    pub(crate) fn clue(&self, senders: &[Sender], index: u64) -> Vec<u8> {
         let mut stream = Xof::stream("omr bench clue v1", &self.seed, &[index]);
-        match (&self.strangers, self.is_pertinent(index)) {
-            (_, true) => sender.gen_clue(&mut stream).to_bytes(&self.params),
-            (Strangers::Hostile(hostile), _) => hostile.clue(sender, &mut stream, index),
+        match (&self.strangers, self.owners.get(&index)) {
+            (_, Some(&who)) => senders[who].gen_clue(&mut stream).to_bytes(&self.params),
+            (Strangers::Hostile(hostile), _) => hostile.clue(&senders[0], &mut stream, index),
             (Strangers::Honest, _) => uniform_clue(&self.params, &mut stream),
         }
-    }
-
-    fn is_pertinent(&self, index: u64) -> bool {
-        self.pertinent.binary_search(&index).is_ok()
     }
 
     /// What `message` writes for every message of a range, one after another.
@@ -119,8 +149,8 @@ impl MessageSource for Workload {
         &mut self,
         range: Range<u64>,
     ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
-        let sender = self.sender();
-        let clue = |index| self.clue(&sender, index);
+        let senders = self.senders();
+        let clue = |index| self.clue(&senders, index);
         Ok(Self::fill(range, self.clue_bytes(), clue))
     }
 

@@ -5,7 +5,8 @@ mod examples;
 mod span;
 
 pub(crate) use bench::{
-    BenchAll, BenchCommand, BenchCompare, BenchDigest, BenchPost, BenchSoak, SchemeName,
+    BenchAll, BenchCommand, BenchCompare, BenchDigest, BenchPost, BenchSoak, CACHE_BYTES,
+    SchemeName,
 };
 pub(crate) use span::Span;
 

@@ -85,13 +85,16 @@ fn reports_compare_with_their_like() {
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
         (&report["digests"], &report["exact"]),
-        (&3.into(), &3.into())
+        (&9.into(), &9.into())
     );
     for figure in [
         "digest_omr",
         "digest_omr.affine",
         "digest_omd",
         "digest_omr_doubled_threads",
+        "digest_omr_3_recipients.alone",
+        "digest_omr_3_recipients.first",
+        "digest_omr_3_recipients_kept_baby_steps.further",
         "keygen",
         "decode",
         "clue",
@@ -126,4 +129,37 @@ fn reports_compare_with_their_like() {
     }
     scene.write("new", b"{}");
     scene.run(&compare).refused(1, &["new", "omr bench all"]);
+}
+
+#[test]
+fn recipients_of_one_board_share_a_cache() {
+    let scene = Scene::keys();
+    let digest = ["bench", "digest", "--params", PARAMS, "--messages", "3000"];
+    let board = ["--pertinent", "7", "--bound", "9", "--payload-bytes", "57"];
+    let run = |more: &[&str]| {
+        let recipients = ["--recipients", "3"];
+        scene.run(&[&digest[..], &board, &recipients, more].concat())
+    };
+    let figures = run(&["--json"]).json();
+    assert_eq!(figures["exact"], 3, "{figures}");
+    assert!(figures["cache_bytes"].as_u64().unwrap() > 1 << 20);
+    let times = &figures["digests"];
+    assert_eq!(times["further_s"].as_array().unwrap().len(), 2);
+    assert!(times["further_over_first"].as_f64().unwrap() > 0.0);
+    assert!(times["last_stages"]["clues"].is_null(), "{figures}");
+    assert!(figures["digests_with_kept_baby_steps"].is_null());
+    let limit = ["--cache-bytes", "9000000", "--keep-baby-steps", "--json"];
+    let figures = run(&limit).json();
+    assert_eq!(figures["exact"], 3, "{figures}");
+    let bytes = figures["cache_bytes"].as_u64().unwrap();
+    assert!((1..=9_000_000).contains(&bytes), "{bytes}");
+    assert!(figures["digests"].is_null());
+    assert!(figures["digests_with_kept_baby_steps"]["first_s"].is_f64());
+    let text = run(&["--cache-bytes", "0"]).quietly();
+    assert!(text.contains("further/first"), "{text}");
+    let crowd = ["--pertinent", "1001", "--recipients", "3"];
+    let args = [&digest[..], &crowd].concat();
+    scene.run(&args).refused(2, &["3000", "3003"]);
+    let alone = [&digest[..], &["--keep-baby-steps"]].concat();
+    assert_eq!(scene.run(&alone).code, 2);
 }

@@ -3,6 +3,7 @@
 use omr_protocol::{ClueParser, Params, Placement};
 use omr_ring::{Buffer, SlotOrder};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Slots that are turned from rows to diagonals at a time: one cache line of a diagonal.
 const LINE: usize = 16;
@@ -17,8 +18,21 @@ pub struct ClueBatch {
     clue_bytes: usize,
     /// For each slot: which clue.
     clue: Vec<Option<u32>>,
-    b: Vec<Vec<u32>>,
-    unusable: usize,
+    coordinates: Arc<Coordinates>,
+}
+
+/// What is left of clues when their diagonals are encoded.
+pub(crate) struct Coordinates {
+    /// For each coordinate: b, by slot.
+    pub(crate) b: Vec<Vec<u32>>,
+    /// Clues that did not parse.
+    pub(crate) unusable: usize,
+}
+
+impl Coordinates {
+    pub(crate) fn bytes(&self) -> usize {
+        self.b.iter().map(|b| b.len() * size_of::<u32>()).sum()
+    }
 }
 
 impl ClueBatch {
@@ -44,10 +58,13 @@ impl ClueBatch {
             placement.messages().iter().map(b).collect()
         };
         let clue = |message| of_slot(message).map(|_| *message);
-        Self {
+        let coordinates = Coordinates {
             b: (0..spec.coordinates).map(coordinate).collect(),
-            clue: placement.messages().iter().map(clue).collect(),
             unusable: parsed.iter().filter(|b| b.is_none()).count(),
+        };
+        Self {
+            coordinates: Arc::new(coordinates),
+            clue: placement.messages().iter().map(clue).collect(),
             bytes,
             clue_bytes,
         }
@@ -55,12 +72,11 @@ impl ClueBatch {
 
     /// Clues that did not parse.
     pub fn unusable(&self) -> usize {
-        self.unusable
+        self.coordinates.unusable
     }
 
-    /// For each coordinate: b, by slot.
-    pub(crate) fn b(&self) -> &[Vec<u32>] {
-        &self.b
+    pub(crate) fn coordinates(&self) -> &Arc<Coordinates> {
+        &self.coordinates
     }
 
     /// Diagonals `giant * baby + j` for all j, turned back by the giant step, as coefficients modulo
@@ -205,7 +221,8 @@ mod tests {
         let usable = |slot| usable(slot).filter(|clue| clue.b[0] != 3);
         for slot in 0..n {
             let expected = usable(slot).map_or([p as u32 / 2; 2], |clue| [clue.b[0], clue.b[1]]);
-            assert_eq!([batch.b[0][slot], batch.b[1][slot]], expected);
+            let b = &batch.coordinates.b;
+            assert_eq!([b[0][slot], b[1][slot]], expected);
         }
         for giant in [0, 1, spec.clue.n / spec.baby - 1] {
             for (j, diagonal) in batch.diagonals(&params, giant).iter().enumerate() {

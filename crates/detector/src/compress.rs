@@ -1,7 +1,8 @@
 //! Compression: products of payload plaintexts with the codes, summed over batches, then packed.
 
 use crate::codes::{Codes, turn};
-use crate::payload::{Plaintexts, SymbolWindow};
+use crate::encoder::Encoder;
+use crate::payload::Plaintexts;
 use crate::pieces::Pieces;
 use omr_bgv::GaloisKey;
 use omr_protocol::detection_key::merge_levels;
@@ -9,14 +10,10 @@ use omr_protocol::{DetectionKey, DigestPlan, Params, SlotClasses};
 use omr_ring::{AlignedVec, Coeff, Eval, Poly, Ring};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
-use std::ops::Range;
 
 /// Products added at a time: their codes stay in the second-level cache while all symbols pass, and
 /// reductions are few.
 const TERMS: usize = 64;
-
-/// Symbols encoded at a time: what a piece reads of them stays in the second-level cache too.
-const SYMBOLS: usize = 32;
 
 /// The sums of one ciphertext's symbols, in slot order.
 ///
@@ -33,7 +30,6 @@ pub(crate) struct Batch<'a> {
     pub(crate) params: &'a Params,
     pub(crate) classes: &'a SlotClasses,
     pub(crate) codes: &'a Codes,
-    pub(crate) window: &'a SymbolWindow,
 }
 
 impl Sums {
@@ -46,38 +42,22 @@ impl Sums {
         }
     }
 
-    /// Room for the plaintexts of [`Sums::add_batch`].
-    pub(crate) fn plaintexts(
-        params: &Params,
-        classes: &SlotClasses,
-        plan: &DigestPlan,
-    ) -> Plaintexts {
-        let together = SYMBOLS.min(plan.stride()).min(plan.symbols());
-        Plaintexts::new(params, classes, together, plan.width() / 2)
-    }
-
-    /// Adds `sum_(g,u) sigma_g(L_u) V(g, u)` of one batch for each symbol of `range`.
-    pub(crate) fn add_batch(
-        &mut self,
-        batch: Batch,
-        plaintexts: &mut Plaintexts,
-        range: Range<usize>,
-    ) {
-        let size = 2 * self.cut.len();
-        let together = plaintexts.room();
-        for start in range.clone().step_by(together) {
-            let some = start..(start + together).min(range.end);
-            plaintexts.encode(batch.params, batch.window, some.clone());
-            let plaintexts = &*plaintexts;
-            let cut = self.cut;
-            let (from, to) = (some.start - range.start, some.end - range.start);
-            self.pieces
-                .par_iter_mut()
-                .enumerate()
-                .for_each(|(index, sums)| {
-                    let sums = &mut sums[from * size..to * size];
-                    add_piece(batch, plaintexts, cut, index, sums);
-                });
+    /// Adds `sum_(g,u) sigma_g(L_u) V(g, u)` of one batch for each symbol of a ciphertext.
+    pub(crate) fn add_batch(&mut self, batch: Batch, encoder: &mut Encoder, ciphertext: usize) {
+        let (cut, size) = (self.cut, 2 * self.cut.len());
+        let mut from = 0;
+        for run in encoder.shape.runs(ciphertext) {
+            let to = from + run.len();
+            encoder.with(run, |plaintexts| {
+                self.pieces
+                    .par_iter_mut()
+                    .enumerate()
+                    .for_each(|(index, sums)| {
+                        let sums = &mut sums[from * size..to * size];
+                        add_piece(batch, plaintexts, cut, index, sums);
+                    });
+            });
+            from = to;
         }
     }
 

@@ -1,9 +1,11 @@
-use crate::affine::{self, BabySteps};
+use crate::affine::{self, BabySteps, Kept, Matrix};
 use crate::clues::ClueBatch;
 use crate::codes::{CodeTables, Codes, Round};
 use crate::compress::{Batch, Sums};
+use crate::encoder::{Encoder, KeptSymbols, Shape};
 use crate::finish::{self, Finisher};
 use crate::payload::{MESSAGES_TOGETHER, SymbolWindow};
+use crate::shared::{BatchKey, BoardCache, Part, PartKey, SharedBatch};
 use crate::{DetectorError, Progress, Stages, range};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::{
@@ -11,7 +13,7 @@ use omr_protocol::{
 };
 use omr_rlwe::{Descent, Rlwe};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of symbols held at a time; larger payloads are read in several passes.
 const WINDOW_BYTES: usize = 1 << 30;
@@ -39,6 +41,9 @@ pub struct Detector {
     params: Arc<Params>,
     key: DetectionKey,
     tables: CodeTables,
+    cache: Option<Arc<BoardCache>>,
+    /// None: baby steps are not kept.
+    baby_steps: Option<Mutex<Option<Arc<BabySteps>>>>,
 }
 
 /// A digest and how it came about.
@@ -54,6 +59,7 @@ pub struct Output {
 struct Run<'a> {
     source: &'a mut dyn MessageSource,
     plan: &'a DigestPlan,
+    board_id: [u8; 16],
     seed: [u8; SEED_BYTES],
     progress: &'a dyn Progress,
     stages: Stages,
@@ -71,7 +77,46 @@ impl Detector {
             params,
             key,
             tables,
+            cache: None,
+            baby_steps: None,
         }
+    }
+
+    /// Shares the work on a board's batches with other recipients' detectors. Digests share it if
+    /// they are of the same range and seed: see [`BoardCache::seed`].
+    pub fn with_cache(self, cache: Arc<BoardCache>) -> Self {
+        let cache = Some(cache);
+        Self { cache, ..self }
+    }
+
+    /// Keeps the turned secret from one digest to the next, 1.6 GB at full size, or makes it anew.
+    pub fn keep_baby_steps(self, keep: bool) -> Self {
+        let baby_steps = keep.then(Mutex::default);
+        Self { baby_steps, ..self }
+    }
+
+    /// Makes what digests keep between them, unless it is there.
+    ///
+    /// Errors: parameters that do not fit the circuit.
+    pub fn prepare(&self, progress: &dyn Progress) -> Result<(), DetectorError> {
+        if self.baby_steps.is_some() {
+            self.kept_or_new_steps(progress)?;
+        }
+        Ok(())
+    }
+
+    fn kept_or_new_steps(&self, progress: &dyn Progress) -> Result<Arc<BabySteps>, DetectorError> {
+        let place = self.baby_steps.as_ref();
+        let lock = || place.map(|place| place.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(steps) = lock().and_then(|kept| kept.clone()) {
+            return Ok(steps);
+        }
+        // Not under the lock: digests that wait for it would hold up the threads that do the work.
+        let steps = Arc::new(self.baby_steps(progress)?);
+        if let Some(mut kept) = lock() {
+            *kept = Some(steps.clone());
+        }
+        Ok(steps)
     }
 
     fn ev(&self) -> Evaluator<'_> {
@@ -99,6 +144,7 @@ impl Detector {
         let mut run = Run {
             source,
             plan,
+            board_id,
             seed,
             progress,
             stages: Stages::default(),
@@ -106,7 +152,7 @@ impl Detector {
         };
         let steps = run
             .stages
-            .time("baby_steps", || self.baby_steps(progress))?;
+            .time("baby_steps", || self.kept_or_new_steps(progress))?;
         let mut steps = Some(steps);
         let mut pertinent = Vec::new();
         for batch in 0..plan.batches() {
@@ -143,7 +189,13 @@ impl Detector {
         clues: &ClueBatch,
         progress: &dyn Progress,
     ) -> Result<Vec<Ciphertext>, DetectorError> {
-        affine::transform(&self.ev(), &self.params, &self.key, steps, clues, progress)
+        let matrix = Matrix {
+            coordinates: clues.coordinates(),
+            clues: Some(clues),
+            kept: &Kept::default(),
+            shared: None,
+        };
+        self.transform(steps, &matrix, progress)
     }
 
     /// The pertinency vector, at the last level, from what [`Detector::affine`] gives.
@@ -165,39 +217,40 @@ impl Detector {
         &self.params
     }
 
+    fn transform(
+        &self,
+        steps: &BabySteps,
+        matrix: &Matrix,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Ciphertext>, DetectorError> {
+        affine::transform(&self.ev(), &self.params, &self.key, steps, matrix, progress)
+    }
+
+    /// A batch in the cache, if there is one.
+    fn shared(&self, run: &Run, batch: usize) -> Option<SharedBatch<'_>> {
+        self.cache.as_ref()?.batch(BatchKey {
+            params: self.params.name(),
+            board_id: run.board_id,
+            seed: run.seed,
+            number: batch,
+            messages: run.plan.batch(batch),
+        })
+    }
+
     fn pertinency(
         &self,
         run: &mut Run,
-        steps: &mut Option<BabySteps>,
+        steps: &mut Option<Arc<BabySteps>>,
         batch: usize,
     ) -> Result<(Vec<Rlwe>, u64), DetectorError> {
         let params = &self.params;
         let last = batch + 1 == run.plan.batches();
-        let range = run.plan.batch(batch);
-        let clues = run.stages.time("read", || run.source.clues(range.clone()));
-        let clues = clues.map_err(DetectorError::Source)?;
-        let clue_bytes = run.source.clue_bytes().max(1);
-        expect(
-            "clues",
-            clue_bytes * (range.end - range.start) as usize,
-            clues.len(),
-        )?;
-        let seed = &run.seed;
-        let batch = run.stages.time("clues", || {
-            let placement = Placement::new(seed, batch, params.slots());
-            ClueBatch::new(params, &placement, clues, clue_bytes)
-        });
-        run.unusable += batch.unusable();
-        let progress = run.progress;
-        let d = run.stages.time("affine", || match steps {
-            Some(steps) => self.affine(steps, &batch, progress),
-            None => unreachable!("the last batch comes last"),
-        })?;
-        drop(batch);
+        let d = self.batch_affine(run, steps, batch)?;
         if last {
             // Their memory serves the range check.
             *steps = None;
         }
+        let progress = run.progress;
         let pertinent = run
             .stages
             .time("range_check", || self.range_check(&d, progress))?;
@@ -211,6 +264,65 @@ impl Detector {
             descent.apply(&pertinent.into_pair(), &params.small_basis(), params.p())
         });
         Ok((small, scale))
+    }
+
+    /// [`Detector::affine`] of a batch, with what the cache has of it.
+    fn batch_affine(
+        &self,
+        run: &mut Run,
+        steps: &Option<Arc<BabySteps>>,
+        batch: usize,
+    ) -> Result<Vec<Ciphertext>, DetectorError> {
+        let shared = self.shared(run, batch);
+        let kept = shared
+            .as_ref()
+            .map(|shared| Kept::new(&self.params, shared));
+        let kept = kept.unwrap_or_default();
+        let (coordinates, clues) = match kept.instead_of_clues() {
+            Some(coordinates) => (coordinates, None),
+            None => {
+                let clues = self.clues(run, batch)?;
+                (clues.coordinates().clone(), Some(clues))
+            }
+        };
+        let bytes = coordinates.bytes();
+        let room = shared
+            .as_ref()
+            .and_then(|shared| shared.room(PartKey::Coordinates, bytes));
+        if let Some(room) = room {
+            room.fill(Part::Coordinates(coordinates.clone()));
+        }
+        run.unusable += coordinates.unusable;
+        let matrix = Matrix {
+            coordinates: &coordinates,
+            clues: clues.as_ref(),
+            kept: &kept,
+            shared: shared.as_ref(),
+        };
+        let progress = run.progress;
+        run.stages.time("affine", || match steps {
+            Some(steps) => self.transform(steps, &matrix, progress),
+            None => unreachable!("the last batch comes last"),
+        })
+    }
+
+    /// Reads the clues of a batch.
+    fn clues(&self, run: &mut Run, batch: usize) -> Result<ClueBatch, DetectorError> {
+        let params = &self.params;
+        let range = run.plan.batch(batch);
+        let clues = run.stages.time("read", || run.source.clues(range.clone()));
+        let clues = clues.map_err(DetectorError::Source)?;
+        let clue_bytes = run.source.clue_bytes().max(1);
+        expect(
+            "clues",
+            clue_bytes * (range.end - range.start) as usize,
+            clues.len(),
+        )?;
+        let seed = &run.seed;
+        Ok(run.stages.time("clues", || {
+            let placement = Placement::new(seed, batch, params.slots());
+            ClueBatch::new(params, &placement, clues, clue_bytes)
+        }))
     }
 
     fn compress(
@@ -278,19 +390,30 @@ impl Detector {
         run.progress
             .stage("payloads", (codes.len() * window.len()) as u64);
         let classes = self.tables.classes();
-        let mut plaintexts = Sums::plaintexts(params, classes, plan);
+        let shape = Shape::new(params, classes, plan);
+        let mut scratch = None;
         for (i, (batch, codes)) in plan.group(group).zip(codes).enumerate() {
-            let values = self.symbols(run, batch, i, symbols.clone())?;
+            let shared = self.shared(run, batch);
+            let kept = KeptSymbols::new(shape, window.clone(), shared.as_ref());
+            let values = match kept.is_complete() {
+                true => None,
+                false => Some(self.symbols(run, batch, i, symbols.clone())?),
+            };
+            let mut encoder = Encoder {
+                shape,
+                kept: &kept,
+                window: values.as_ref(),
+                shared: shared.as_ref(),
+                scratch: &mut scratch,
+            };
             let batch = Batch {
                 params,
                 classes,
                 codes,
-                window: &values,
             };
             for (ct, sums) in window.clone().zip(&mut sums) {
-                run.stages.time("payloads", || {
-                    sums.add_batch(batch, &mut plaintexts, plan.symbols_of(ct));
-                });
+                run.stages
+                    .time("payloads", || sums.add_batch(batch, &mut encoder, ct));
                 run.progress.advance(1);
             }
         }

@@ -9,15 +9,18 @@ mod clues;
 mod codes;
 mod compress;
 mod detector;
+mod encoder;
 mod error;
 mod finish;
 mod payload;
 mod pieces;
 mod progress;
 mod range;
+mod shared;
 
 pub use affine::BabySteps;
 pub use clues::ClueBatch;
 pub use detector::{Detector, MessageSource, Output};
 pub use error::DetectorError;
 pub use progress::{Progress, Quiet, Stages};
+pub use shared::BoardCache;

@@ -4,7 +4,7 @@ use crate::DetectorError;
 use omr_codec::Symbols;
 use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
 use omr_protocol::{Params, Placement, SlotClasses};
-use omr_ring::AlignedVec;
+use omr_ring::{AlignedVec, Buffer};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -170,7 +170,7 @@ impl Coder {
 /// fresh pages are dear.
 pub(crate) struct Plaintexts {
     /// For each symbol: by class, limb and slot row.
-    symbols: Vec<AlignedVec>,
+    symbols: Vec<Buffer>,
     limbs: usize,
     half: usize,
     pad: usize,
@@ -180,18 +180,19 @@ impl Plaintexts {
     /// Room for `count` symbols.
     pub(crate) fn new(params: &Params, classes: &SlotClasses, count: usize, pad: usize) -> Self {
         let (half, limbs) = (params.small.n() / 2, params.small_basis().len());
-        let words = classes.classes() * limbs * 2 * (half + pad);
+        let words = Self::words(params, classes, pad);
         Self {
-            symbols: vec![AlignedVec::zeroed(words); count],
+            symbols: (0..count).map(|_| Buffer::any(words)).collect(),
             limbs,
             half,
             pad,
         }
     }
 
-    /// How many symbols there is room for.
-    pub(crate) fn room(&self) -> usize {
-        self.symbols.len()
+    /// Words of one symbol.
+    pub(crate) fn words(params: &Params, classes: &SlotClasses, pad: usize) -> usize {
+        let (half, limbs) = (params.small.n() / 2, params.small_basis().len());
+        classes.classes() * limbs * 2 * (half + pad)
     }
 
     /// Encodes the symbols of `range`, as many as there is room for or fewer.

@@ -330,11 +330,13 @@ impl Kernels {
             }
             return;
         };
+        let Some(n) = out.first().map(|row| row.len()) else {
+            return;
+        };
         assert!(
             src.len() <= MAX_CONVERT_TERMS,
             "more than {MAX_CONVERT_TERMS} sources"
         );
-        let n = out.first().map_or(0, |row| row.len());
         assert!(
             out.iter().all(|row| row.len() == n) && src.iter().all(|row| row.len() == n),
             "row lengths differ"
@@ -404,10 +406,7 @@ impl Kernels {
         );
         let pieces = src.len().div_ceil(piece);
         let last = src.len() - piece * pieces.saturating_sub(1);
-        assert!(
-            pieces == 0 || out.len() >= (pieces - 1) * every + last,
-            "the pieces do not fit"
-        );
+        assert!(holds(out, pieces, every, last), "the pieces do not fit");
         // SAFETY: the CPU has the features of this back end.
         unsafe { (self.spread)(out, every, src, piece) }
     }
@@ -459,20 +458,40 @@ impl SlidingRows<'_> {
             "more than {MAX_DOT_TERMS} products"
         );
         assert_eq!(
-            out.len(),
-            self.groups * self.shifts * self.parts,
+            Some(out.len()),
+            product([self.groups, self.shifts, self.parts]),
             "number of outputs"
         );
         assert!(
             out.iter().all(|row| row.len() == self.len),
             "row lengths differ"
         );
-        let holds = |words: &[u64], rows: usize| {
-            rows == 0 || words.len() >= (rows - 1) * self.stride + self.len
-        };
         assert!(self.stride >= self.len, "rows overlap");
-        assert!(holds(self.a, self.groups * self.terms), "too few rows in a");
-        let window = (self.terms + self.shifts).saturating_sub(1) * self.parts;
-        assert!(holds(self.b, window), "too few rows in b");
+        let holds = |words, rows| holds(words, rows, self.stride, self.len);
+        let window = (self.terms + self.shifts).saturating_sub(1);
+        assert!(
+            product([self.groups, self.terms]).is_some_and(|rows| holds(self.a, rows)),
+            "too few rows in a"
+        );
+        assert!(
+            product([window, self.parts]).is_some_and(|rows| holds(self.b, rows)),
+            "too few rows in b"
+        );
     }
+}
+
+/// Whether `rows` rows, `stride` words apart and the last one `len` long, lie in `words`.
+fn holds(words: &[u64], rows: usize, stride: usize, len: usize) -> bool {
+    let Some(before) = rows.checked_sub(1) else {
+        return true;
+    };
+    let start = before.checked_mul(stride);
+    let end = start.and_then(|start| start.checked_add(len));
+    end.is_some_and(|end| end <= words.len())
+}
+
+/// The product, unless it is too large: unsafe code relies on it.
+fn product<const N: usize>(factors: [usize; N]) -> Option<usize> {
+    let mut factors = factors.into_iter();
+    factors.try_fold(1, usize::checked_mul)
 }

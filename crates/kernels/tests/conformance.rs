@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::{Rng, backends, moduli, tables};
-use omr_kernels::{Kernels, Modulus};
+use common::{Rng, SHAPES, backends, moduli, random_blocks, sliding_rows, tables};
+use omr_kernels::{AlignedVec, BlockPermutation, Kernels, MAX_DOT_TERMS, Modulus, NttTable};
 
 /// Lengths with and without whole vectors and tiles.
 const LENGTHS: [usize; 9] = [0, 1, 4, 7, 8, 63, 64, 200, 1031];
@@ -43,21 +43,29 @@ fn required_backends_are_present() {
     }
 }
 
+/// Tables on both sides of every size of modulus at which a back end reduces more often.
+fn all_tables(n: usize) -> Vec<NttTable> {
+    let bits = [20, 36, 45, 46, 47, 48, 49, 50];
+    let tables: Vec<_> = bits.iter().flat_map(|&b| tables(b, n)).collect();
+    assert!(tables.len() > 8, "too few primes for n = {n}");
+    tables
+}
+
 #[test]
 fn transforms() {
     let mut rng = Rng::new(1);
     for log_n in 1..=17 {
         let n = 1 << log_n;
-        let tables: Vec<_> = [20, 36, 45, 46, 47, 50]
-            .iter()
-            .flat_map(|&b| tables(b, n))
-            .collect();
-        assert!(tables.len() > 4, "too few primes for n = {n}");
-        for t in tables {
+        for t in all_tables(n) {
+            let q = t.modulus().value();
+            let c = rng.below(q);
             for row in rows(t.modulus(), n, &mut rng) {
                 for k in backends() {
                     same(k, &row, "forward", |k, r| k.ntt_forward(&t, r));
                     same(k, &row, "inverse", |k, r| k.ntt_inverse(&t, r));
+                    for c in [0, 1, c, q - 1] {
+                        same(k, &row, "scaled", |k, r| k.ntt_inverse_scaled(&t, r, c));
+                    }
                 }
             }
         }
@@ -105,6 +113,14 @@ fn constant_factors() {
                         same(k, start, "sub_scale", |k, a| {
                             k.sub_scale_assign(&m, a, &b, c)
                         });
+                        for e in [0, m.value() - 1, rng.below(m.value())] {
+                            let d = rng.row(n, m.value());
+                            for d in [&d, &b] {
+                                same(k, start, "sub_scale_add", |k, a| {
+                                    k.sub_scale_add_assign(&m, a, (&b, c), (d, e))
+                                });
+                            }
+                        }
                     }
                 }
             }
@@ -149,6 +165,109 @@ fn conversions() {
                 }
             }
         }
+    }
+}
+
+/// Numbers of sources around the longest sum that needs one reduction less.
+const SOURCES: [usize; 12] = [0, 1, 2, 12, 13, 14, 15, 16, 17, 18, 28, 256];
+
+#[test]
+fn conversions_to_several_primes() {
+    let mut rng = Rng::new(15);
+    let (limit, all) = (1 << 50, moduli());
+    for terms in SOURCES {
+        for n in [0, 1, 8, 15, 16, 17, 40, 67] {
+            let src: Vec<_> = (0..terms).map(|_| rng.row(n, limit)).collect();
+            let top = vec![vec![limit - 1; n]; terms];
+            for targets in 0..=9 {
+                let moduli: Vec<_> = (0..targets)
+                    .map(|_| &all[rng.below(all.len() as u64) as usize])
+                    .collect();
+                for (src, worst) in [(&src, false), (&top, true)] {
+                    let coef: Vec<Vec<u64>> = moduli
+                        .iter()
+                        .map(|m| match worst {
+                            true => vec![m.value() - 1; terms],
+                            false => rng.row(terms, m.value()),
+                        })
+                        .collect();
+                    for k in backends() {
+                        same(k, &vec![1; n * targets], "convert_many", |k, out| {
+                            let mut out: Vec<_> = out.chunks_mut(n.max(1)).collect();
+                            out.resize_with(targets, Default::default);
+                            k.convert_many(&moduli, &mut out, &slices(src), &slices(&coef));
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sums of the largest products, by every method, modulo the largest primes.
+#[test]
+fn worst_sums() {
+    let large = moduli().into_iter().filter(|m| m.bits() >= 49);
+    for m in large.collect::<Vec<_>>() {
+        let (top, n) = (m.value() - 1, 32);
+        for terms in (0..=20).chain([255, 256]) {
+            let row = vec![top; n];
+            let src = vec![&row[..]; terms];
+            let coef = vec![top; terms];
+            let square = u128::from(top).pow(2) * terms as u128;
+            let expected = vec![(square % u128::from(m.value())) as u64; n];
+            for k in Kernels::available() {
+                let mut out = vec![vec![1; n]; 4];
+                let mut targets: Vec<_> = out.iter_mut().map(Vec::as_mut_slice).collect();
+                k.convert_many(&[&m; 4], &mut targets, &src, &[&coef[..]; 4]);
+                k.convert(&m, &mut out[0], &src, &coef);
+                assert!(out.iter().all(|out| *out == expected), "{}", k.name());
+                k.dot(&m, &mut out[0], &src, &src);
+                assert_eq!(out[0], expected, "{}", k.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn sliding_sums() {
+    let mut rng = Rng::new(16);
+    for m in moduli() {
+        let q = m.value();
+        for (groups, shifts, parts) in SHAPES {
+            for terms in [0, 1, 2, 13, 14, 15, 16, 37] {
+                for (len, stride) in [(0, 0), (1, 1), (8, 8), (24, 40), (16, 17), (13, 16)] {
+                    let mut words = |rows: usize| rng.row(rows * stride, q);
+                    let a = words(groups * terms);
+                    let b = words((terms + shifts - 1) * parts);
+                    let rows =
+                        sliding_rows((&a, &b), (len, stride), terms, (groups, shifts, parts));
+                    let outputs = groups * shifts * parts;
+                    for k in backends() {
+                        same(k, &vec![1; len * outputs], "sliding_dots", |k, out| {
+                            let mut out: Vec<_> = out.chunks_mut(len.max(1)).collect();
+                            out.resize_with(outputs, Default::default);
+                            k.sliding_dots(&m, &mut out, &rows);
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn longest_sliding_sums() {
+    let m = moduli().pop().expect("a modulus");
+    let (terms, len) = (MAX_DOT_TERMS, 8);
+    let a = vec![m.value() - 1; 3 * terms * len];
+    let b = vec![m.value() - 1; 2 * (terms + 1) * len];
+    let rows = sliding_rows((&a, &b), (len, len), terms, (3, 2, 2));
+    for k in backends() {
+        same(k, &vec![1; 12 * len], "sliding_dots", |k, out| {
+            let mut out: Vec<_> = out.chunks_mut(len).collect();
+            k.sliding_dots(&m, &mut out, &rows);
+        });
     }
 }
 
@@ -199,6 +318,48 @@ fn gathers() {
         let idx: Vec<_> = (0..n).map(|_| rng.below(777) as u32).collect();
         for k in backends() {
             same(k, &vec![1; n], "gather", |k, out| k.gather(out, &src, &idx));
+        }
+    }
+}
+
+#[test]
+fn block_permutations() {
+    let mut rng = Rng::new(17);
+    for blocks in [0, 1, 2, 5, 64, 1000] {
+        for patterns in 1..=8 {
+            let index = random_blocks(&mut rng, blocks, patterns);
+            let permutation = BlockPermutation::new(&index).expect("blocks stay together");
+            let src = rng.row(8 * blocks, u64::MAX);
+            let mut expected = vec![0; src.len()];
+            Kernels::scalar().gather(&mut expected, &src, &index);
+            for k in Kernels::available() {
+                let mut found = vec![1; src.len()];
+                k.permute(&mut found, &src, &permutation);
+                assert!(expected == found, "{}: {blocks} blocks", k.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn spreads() {
+    let mut rng = Rng::new(18);
+    for (piece, every) in [(1, 1), (8, 8), (8, 16), (5, 8), (13, 24), (64, 200), (7, 9)] {
+        for len in LENGTHS {
+            let src = rng.row(len, u64::MAX);
+            let words = len.div_ceil(piece) * every;
+            for (start, spare) in [(0, 0), (0, 5), (1, 0), (4, 3)] {
+                for k in backends() {
+                    let spread = |k: &Kernels| {
+                        let mut out = AlignedVec::zeroed(start + words + spare);
+                        out.fill(1);
+                        k.spread(&mut out[start..], every, &src, piece);
+                        out
+                    };
+                    let same = spread(k) == spread(Kernels::scalar());
+                    assert!(same, "{}: {len} words by {piece}, {every} apart", k.name());
+                }
+            }
         }
     }
 }

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Rng, moduli, prime_below, tables};
-use omr_kernels::{KernelError, Kernels, Modulus, NttTable, is_prime};
+use common::{Rng, SHAPES, moduli, prime_below, sliding_rows, tables};
+use omr_kernels::{BlockPermutation, KernelError, Kernels, Modulus, NttTable, is_prime};
 use proptest::prelude::*;
 
 fn wide_mul(a: u64, b: u64, q: u64) -> u64 {
@@ -59,6 +59,107 @@ fn pointwise_product_is_the_negacyclic_product() {
         k.ntt_inverse(&t, &mut a);
         assert_eq!(a, expected);
     }
+}
+
+#[test]
+fn scaled_inverse_is_the_inverse_times_the_constant() {
+    let (k, mut rng) = (Kernels::scalar(), Rng::new(14));
+    for t in [20, 47, 50].into_iter().flat_map(|bits| tables(bits, 64)) {
+        let q = t.modulus().value();
+        for c in [0, 1, q - 1, rng.below(q)] {
+            let a = rng.row(64, q);
+            let (mut plain, mut scaled) = (a.clone(), a);
+            k.ntt_inverse(&t, &mut plain);
+            k.ntt_inverse_scaled(&t, &mut scaled, c);
+            plain.iter_mut().for_each(|x| *x = wide_mul(*x, c, q));
+            assert_eq!(scaled, plain);
+        }
+    }
+}
+
+#[test]
+fn rescaling_with_a_term_added() {
+    let (n, mut rng) = (40, Rng::new(15));
+    for m in moduli() {
+        let q = m.value();
+        for top in [false, true] {
+            let mut row = || if top { vec![q - 1; n] } else { rng.row(n, q) };
+            let (a, b, d, constants) = (row(), row(), row(), row());
+            let (c, e) = (constants[0], constants[1]);
+            let mut out = a.clone();
+            Kernels::scalar().sub_scale_add_assign(&m, &mut out, (&b, c), (&d, e));
+            for x in 0..n {
+                let difference = wide_mul(a[x] + q - b[x], c, q);
+                assert_eq!(out[x], (difference + wide_mul(d[x], e, q)) % q);
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_that_slide() {
+    let (len, stride, mut rng) = (11, 14, Rng::new(16));
+    for m in moduli() {
+        for (groups, shifts, parts) in SHAPES {
+            for terms in [0, 1, 5, 16] {
+                let q = m.value();
+                let a = rng.row(groups * terms * stride, q);
+                let b = rng.row((terms + shifts - 1) * parts * stride, q);
+                let rows = sliding_rows((&a, &b), (len, stride), terms, (groups, shifts, parts));
+                let mut out = vec![vec![1; len]; groups * shifts * parts];
+                let mut targets: Vec<_> = out.iter_mut().map(Vec::as_mut_slice).collect();
+                Kernels::scalar().sliding_dots(&m, &mut targets, &rows);
+                for (i, x) in (0..out.len()).flat_map(|i| (0..len).map(move |x| (i, x))) {
+                    let (g, s, r) = (i / (shifts * parts), i / parts % shifts, i % parts);
+                    let terms = (0..terms).map(|j| {
+                        let left = a[(g * terms + j) * stride + x];
+                        let right = b[((j + s) * parts + r) * stride + x];
+                        u128::from(left) * u128::from(right)
+                    });
+                    assert_eq!(u128::from(out[i][x]), terms.sum::<u128>() % u128::from(q));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn conversion_to_several_primes_is_one_by_one() {
+    let (n, mut rng) = (19, Rng::new(17));
+    let all = moduli();
+    let src: Vec<_> = (0..13).map(|_| rng.row(n, 1 << 50)).collect();
+    let src: Vec<_> = src.iter().map(Vec::as_slice).collect();
+    let coef: Vec<_> = all.iter().map(|m| rng.row(13, m.value())).collect();
+    let coef: Vec<_> = coef.iter().map(Vec::as_slice).collect();
+    let mut out = vec![vec![1; n]; all.len()];
+    let mut targets: Vec<_> = out.iter_mut().map(Vec::as_mut_slice).collect();
+    let moduli: Vec<_> = all.iter().collect();
+    Kernels::scalar().convert_many(&moduli, &mut targets, &src, &coef);
+    for ((out, coef), m) in out.iter().zip(coef).zip(moduli) {
+        for x in 0..n {
+            let terms = src.iter().zip(coef);
+            let sum: u128 = terms.map(|(r, &c)| u128::from(r[x]) * u128::from(c)).sum();
+            assert_eq!(u128::from(out[x]), sum % u128::from(m.value()));
+        }
+    }
+}
+
+#[test]
+fn permutations_and_spreads_by_hand() {
+    let k = Kernels::scalar();
+    let src: Vec<u64> = (100..124).collect();
+    // Third block backwards, first as it is, second with neighbours swapped.
+    let index = [
+        23, 22, 21, 20, 19, 18, 17, 16, 0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 13, 12, 15, 14,
+    ];
+    let permutation = BlockPermutation::new(&index).expect("blocks stay together");
+    assert_eq!(permutation.len(), 24);
+    let mut out = vec![0; 24];
+    k.permute(&mut out, &src, &permutation);
+    assert_eq!(out, index.map(|i| 100 + u64::from(i)));
+    let mut out = [0; 9];
+    k.spread(&mut out, 3, &[1, 2, 3, 4, 5], 2);
+    assert_eq!(out, [1, 2, 0, 3, 4, 0, 5, 0, 0]);
 }
 
 #[test]
@@ -172,7 +273,7 @@ fn primes_are_told_from_pseudoprimes() {
 
 proptest! {
     #[test]
-    fn modulus_arithmetic(which in 0usize..15, a: u64, b: u64, wide: u128, signed: i64, e: u16) {
+    fn modulus_arithmetic(which in 0usize..21, a: u64, b: u64, wide: u128, signed: i64, e: u16) {
         let all = moduli();
         let m = all[which % all.len()];
         let q = m.value();

@@ -5,7 +5,7 @@ use omr_protocol::params::Outline;
 /// Primes of the small ring's ciphertexts.
 const LIMBS: usize = 2;
 
-/// Symbols that `omr-detector/compress.rs` encodes at a time.
+/// Symbols that `omr-detector/encoder.rs` encodes at a time.
 const SYMBOLS_TOGETHER: usize = 32;
 
 /// `omr-detector/codes.rs`, one batch and round: images under all automorphisms, then for each
@@ -27,7 +27,7 @@ pub(super) fn codes(outline: &Outline, plan: &DigestPlan) -> Work {
         + large(outline, Unit::Pass, 2 * 2 * LIMBS * terms)
 }
 
-/// `payload.rs` and `Sums::add_batch`, one batch and round: symbols packed, encoded for each class
+/// `payload.rs`, `encoder.rs` and `Sums::add_batch`, one batch and round: symbols packed, encoded for each class
 /// and multiplied with the codes.
 pub(super) fn payloads(outline: &Outline, plan: &DigestPlan) -> Work {
     let spec = outline.spec();

@@ -90,9 +90,9 @@ impl Verdict {
             verdict.error = Some(error.to_string());
             Vec::new()
         });
-        let sender = board.sender();
+        let senders = board.senders();
         let pertinent =
-            |index| in_window(params, secret.clue_secret(), &board.clue(&sender, index));
+            |index| in_window(params, secret.clue_secret(), &board.clue(&senders, index));
         for message in &found {
             match board.pertinent().binary_search(&message.index) {
                 Ok(_) => verdict.found += 1,

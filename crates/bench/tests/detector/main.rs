@@ -2,5 +2,6 @@
 
 mod adversary;
 mod keys;
+mod recipients;
 mod source;
 mod world;

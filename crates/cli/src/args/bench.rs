@@ -24,6 +24,13 @@ pub(crate) enum BenchCommand {
     Compare(BenchCompare),
 }
 
+/// Enough for one batch at full size.
+pub(crate) const CACHE_BYTES: usize = 14 << 30;
+
+fn recipients() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(1..=1000)
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum SchemeName {
     /// Payloads
@@ -61,6 +68,16 @@ pub(crate) struct BenchDigest {
     /// Runs, each with the next seed
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
+    /// Recipients of one board, each with pertinent messages of her own, digested for one after
+    /// another with a shared cache
+    #[arg(long, value_name = "R", conflicts_with = "runs", value_parser = recipients())]
+    pub(crate) recipients: Option<u16>,
+    /// Bytes that the shared cache may hold: at full size a batch takes 13.4 GB; 0 turns it off
+    #[arg(long, value_name = "B", default_value_t = CACHE_BYTES, requires = "recipients")]
+    pub(crate) cache_bytes: usize,
+    /// Make the baby steps before the clock starts, as if kept from earlier batches
+    #[arg(long, requires = "recipients")]
+    pub(crate) keep_baby_steps: bool,
     /// Do not time the yardstick (only builds with the feature `yardstick` do)
     #[arg(long)]
     pub(crate) no_yardstick: bool,
@@ -133,6 +150,10 @@ pub(crate) struct BenchAll {
     /// Everything random follows from it
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Also digests for so many recipients of one batch, with a shared cache and without and with
+    /// kept baby steps: minutes and 17 GB at full size; 3 in a quick run
+    #[arg(long, value_name = "R", value_parser = recipients())]
+    pub(crate) recipients: Option<u16>,
     /// The insecure tiny set and few messages: tells whether the bench works, nothing else
     #[arg(long)]
     pub(crate) quick: bool,

@@ -1,6 +1,7 @@
 mod all;
 mod compare;
 mod post;
+mod recipients;
 mod soak;
 
 use crate::args::{BenchCommand, BenchDigest, SchemeName};
@@ -21,25 +22,28 @@ pub(super) fn run(command: &BenchCommand, ui: &Ui) -> Result<(), CliError> {
 }
 
 fn digest(args: &BenchDigest, ui: &Ui) -> Result<(), CliError> {
-    if args.pertinent as u64 > args.messages {
-        return Err(CliError::Pertinent {
-            messages: args.messages,
-            found: args.pertinent,
-        });
-    }
+    let pertinent = args.pertinent * usize::from(args.recipients.unwrap_or(1));
+    enough_messages(args.messages, pertinent)?;
     super::start_threads(args.threads)?;
     let params = Params::named(&args.params)?;
+    let first = DigestBench {
+        scheme: args.scheme.into(),
+        params,
+        messages: args.messages,
+        pertinent: args.pertinent,
+        bound: args.bound as usize,
+        payload_bytes: args.payload_bytes as usize,
+        seed: args.seed,
+        yardstick: !args.no_yardstick,
+    };
+    if let Some(count) = args.recipients {
+        return recipients::run(args, first, count.into(), ui);
+    }
     let mut verdict = Ok(());
     for run in 0..args.runs {
         let bench = DigestBench {
-            scheme: args.scheme.into(),
-            params: params.clone(),
-            messages: args.messages,
-            pertinent: args.pertinent,
-            bound: args.bound as usize,
-            payload_bytes: args.payload_bytes as usize,
             seed: args.seed.wrapping_add(run.into()),
-            yardstick: !args.no_yardstick,
+            ..first.clone()
         };
         let bar = ui.bar();
         let figures = bench.run(&bar);
@@ -52,6 +56,16 @@ fn digest(args: &BenchDigest, ui: &Ui) -> Result<(), CliError> {
         verdict = verdict.and(judge(&figures));
     }
     verdict
+}
+
+fn enough_messages(messages: u64, pertinent: usize) -> Result<(), CliError> {
+    match pertinent as u64 <= messages {
+        true => Ok(()),
+        false => Err(CliError::Pertinent {
+            messages,
+            found: pertinent,
+        }),
+    }
 }
 
 impl From<SchemeName> for Scheme {

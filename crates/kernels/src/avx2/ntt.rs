@@ -77,7 +77,7 @@ fn forward_pass_4(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block])
     }
 }
 
-/// Two levels of four vectors within 0.51: within 2.14 after them.
+/// Two levels of four vectors within 0.51: within 2.16 after them.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn forward_4(f: &Field, w: &PassFactors, [a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {

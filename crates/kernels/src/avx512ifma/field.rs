@@ -149,8 +149,9 @@ impl Factors {
     }
 }
 
-/// Sums of at most this many products below `2^100` have a high half below `2^52`.
-pub(super) const SHORT_TERMS: usize = 14;
+/// Sums of at most this many products below `2^100` are below `2^104`: the high half stays below
+/// `2^52` with the carry of the low one.
+pub(super) const SHORT_TERMS: usize = 16;
 
 /// Reduces sums of products kept as low and high 52-bit halves.
 pub(super) struct Wide {

@@ -1,7 +1,7 @@
 //! Moduli, tables and rows for the tests.
 #![allow(dead_code)] // each test binary takes its share
 
-use omr_kernels::{Kernels, Modulus, NttTable, is_prime};
+use omr_kernels::{Kernels, Modulus, NttTable, SlidingRows, is_prime};
 
 /// SplitMix64: enough randomness for test rows.
 pub(crate) struct Rng(u64);
@@ -67,6 +67,61 @@ pub(crate) fn tables(bits: u32, n: usize) -> impl Iterator<Item = NttTable> {
 pub(crate) fn moduli() -> Vec<Modulus> {
     let ends = |bits| [prime_above(bits, 2), prime_below(bits, 2)];
     let tiny = [3, 5, 17, 257, 65537].map(|q| Modulus::new(q).ok());
-    let large = [20, 36, 45, 49, 50].into_iter().flat_map(ends);
+    let large = [20, 36, 45, 46, 47, 48, 49, 50].into_iter().flat_map(ends);
     tiny.into_iter().chain(large).flatten().collect()
+}
+
+/// Groups, shifts and parts of sliding sums.
+pub(crate) const SHAPES: [(usize, usize, usize); 13] = [
+    (0, 2, 2),
+    (1, 2, 2),
+    (2, 2, 2),
+    (3, 2, 2),
+    (4, 2, 2),
+    (5, 2, 2),
+    (1, 1, 1),
+    (2, 1, 2),
+    (3, 2, 1),
+    (2, 3, 2),
+    (2, 2, 3),
+    (1, 4, 4),
+    (2, 4, 1),
+];
+
+/// Rows of `len` words, `stride` apart.
+pub(crate) fn sliding_rows<'a>(
+    (a, b): (&'a [u64], &'a [u64]),
+    (len, stride): (usize, usize),
+    terms: usize,
+    (groups, shifts, parts): (usize, usize, usize),
+) -> SlidingRows<'a> {
+    SlidingRows {
+        a,
+        b,
+        stride,
+        len,
+        terms,
+        groups,
+        shifts,
+        parts,
+    }
+}
+
+/// Source indices that move `blocks` blocks of 8 and shuffle them by some of `patterns` patterns.
+pub(crate) fn random_blocks(rng: &mut Rng, blocks: usize, patterns: usize) -> Vec<u32> {
+    let patterns: Vec<_> = (0..patterns).map(|_| shuffled(rng, 8)).collect();
+    let mut index = Vec::with_capacity(8 * blocks);
+    for from in shuffled(rng, blocks) {
+        let pattern = &patterns[rng.below(patterns.len() as u64) as usize];
+        index.extend(pattern.iter().map(|lane| 8 * from + lane));
+    }
+    index
+}
+
+fn shuffled(rng: &mut Rng, n: usize) -> Vec<u32> {
+    let mut all: Vec<u32> = (0..n as u32).collect();
+    for i in (1..n).rev() {
+        all.swap(i, rng.below(i as u64 + 1) as usize);
+    }
+    all
 }

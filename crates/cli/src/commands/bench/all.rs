@@ -1,8 +1,10 @@
-use crate::args::{BenchAll, BenchPost};
+use crate::args::{BenchAll, BenchPost, CACHE_BYTES};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::{DigestBench, DigestFigures, Figure, Machine, Report, Scheme, Setting};
+use omr_bench::{
+    DigestBench, DigestFigures, Figure, Machine, RecipientsBench, Report, Scheme, Setting,
+};
 use omr_protocol::Params;
 use omr_protocol::params::DEFAULT;
 use rayon::ThreadPoolBuilder;
@@ -10,6 +12,9 @@ use rayon::ThreadPoolBuilder;
 /// Set, messages, payload bytes and messages posted of a quick run.
 const QUICK: (&str, u64, usize, u64) = ("insecure-tiny-v2", 2_048, 100, 2_000);
 const FULL: (&str, u64, usize, u64) = (DEFAULT, 65_536, 612, 65_536);
+
+/// Recipients of a quick run.
+const QUICK_RECIPIENTS: u16 = 3;
 
 /// Pertinent messages, also the bound.
 const PERTINENT: usize = 50;
@@ -39,6 +44,10 @@ pub(super) fn run(args: &BenchAll, ui: &Ui) -> Result<(), CliError> {
     let machine = Machine::here(params.ring.kernels().name());
     let mut report = Report::new(machine, setting);
     digests(&mut report, &bench, args.threads.into(), ui)?;
+    let quick = args.quick.then_some(QUICK_RECIPIENTS);
+    if let Some(count) = args.recipients.or(quick) {
+        recipients(&mut report, &bench, count.into(), args.threads.into(), ui)?;
+    }
     let post = BenchPost {
         messages: posted,
         payload_bytes: payload_bytes as u32,
@@ -80,6 +89,34 @@ fn digests(
     let measured = [&omr, &omd, &doubled].map(|run| run.yardstick_us);
     let sum: Option<f64> = measured.into_iter().sum();
     report.yardstick_us = sum.map(|sum| sum / measured.len() as f64);
+    Ok(())
+}
+
+/// Digests for several recipients of one board, without and with kept baby steps.
+fn recipients(
+    report: &mut Report,
+    bench: &DigestBench,
+    recipients: usize,
+    threads: usize,
+    ui: &Ui,
+) -> Result<(), CliError> {
+    super::enough_messages(bench.messages, bench.pertinent * recipients)?;
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    for (keep_baby_steps, name) in [(false, ""), (true, "_kept_baby_steps")] {
+        let bench = RecipientsBench {
+            digest: bench.clone(),
+            recipients,
+            cache_bytes: CACHE_BYTES,
+            keep_baby_steps,
+        };
+        let bar = ui.bar();
+        let figures = pool.install(|| bench.run(&bar))?;
+        drop(bar);
+        report.recipients(
+            &format!("digest_omr_{recipients}_recipients{name}"),
+            &figures,
+        );
+    }
     Ok(())
 }
 

@@ -1,0 +1,101 @@
+use super::{GIANTS_TOGETHER, groups, tile_words};
+use crate::ClueBatch;
+use crate::clues::Coordinates;
+use crate::shared::{PartKey, Room, SharedBatch};
+use omr_protocol::Params;
+use omr_ring::Buffer;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a cache has of a batch's clues. It stays there while this lives.
+#[derive(Default)]
+pub(crate) struct Kept {
+    coordinates: Option<Arc<Coordinates>>,
+    /// By first giant step and limb.
+    diagonals: HashMap<(usize, usize), Arc<Buffer>>,
+    complete: bool,
+}
+
+impl Kept {
+    pub(crate) fn new(params: &Params, shared: &SharedBatch) -> Self {
+        let limbs = params.chain.basis(0).len();
+        let places = groups(params).flat_map(|giants| (0..limbs).map(move |i| (giants.start, i)));
+        let known = |(giant, limb)| Some(((giant, limb), shared.diagonals(giant, limb)?));
+        let diagonals: HashMap<_, _> = places.clone().filter_map(known).collect();
+        Self {
+            coordinates: shared.coordinates(),
+            complete: diagonals.len() == places.count(),
+            diagonals,
+        }
+    }
+
+    /// The coordinates, if the clues themselves are of no use any more.
+    pub(crate) fn instead_of_clues(&self) -> Option<Arc<Coordinates>> {
+        self.coordinates.clone().filter(|_| self.complete)
+    }
+}
+
+/// The clues of a batch as the transform takes them.
+pub(crate) struct Matrix<'a> {
+    pub(crate) coordinates: &'a Coordinates,
+    /// None: all diagonals are kept.
+    pub(crate) clues: Option<&'a ClueBatch>,
+    pub(crate) kept: &'a Kept,
+    /// Where to keep diagonals.
+    pub(crate) shared: Option<&'a SharedBatch<'a>>,
+}
+
+/// The diagonals of some giant steps.
+pub(super) struct Diagonals<'a> {
+    matrix: &'a Matrix<'a>,
+    giant: usize,
+    /// Those of each giant step, as coefficients modulo p; none if all limbs are kept.
+    coefficients: Vec<Vec<Vec<u32>>>,
+}
+
+/// One limb of them.
+pub(super) enum Limb<'a> {
+    /// Encoded, tile by tile.
+    Kept(&'a Buffer),
+    /// To be encoded, and kept if there is room.
+    Coefficients(&'a [Vec<Vec<u32>>], Option<Room<'a>>),
+}
+
+impl<'a> Diagonals<'a> {
+    pub(super) fn new(params: &Params, matrix: &'a Matrix, giants: Range<usize>) -> Self {
+        let limbs = params.chain.basis(0).len();
+        let kept = |limb| matrix.kept.diagonals.contains_key(&(giants.start, limb));
+        let clues = matrix.clues.filter(|_| !(0..limbs).all(kept));
+        let giant = giants.start;
+        let coefficients = |clues: &ClueBatch| {
+            let of_giant = giants.map(|giant| clues.diagonals(params, giant));
+            of_giant.collect()
+        };
+        Self {
+            matrix,
+            giant,
+            coefficients: clues.map_or_else(Vec::new, coefficients),
+        }
+    }
+
+    pub(super) fn limb(&self, params: &Params, limb: usize) -> Limb<'_> {
+        let giant = self.giant;
+        if let Some(kept) = self.matrix.kept.diagonals.get(&(giant, limb)) {
+            return Limb::Kept(kept);
+        }
+        let bytes = kept_words(params, self.coefficients.len()) * size_of::<u64>();
+        let key = PartKey::Diagonals { giant, limb };
+        let room = self
+            .matrix
+            .shared
+            .and_then(|shared| shared.room(key, bytes));
+        Limb::Coefficients(&self.coefficients, room)
+    }
+}
+
+/// Words of one limb of the encoded diagonals of some giant steps.
+pub(super) fn kept_words(params: &Params, giants: usize) -> usize {
+    debug_assert!(giants <= GIANTS_TOGETHER);
+    params.ring.n() / super::piece(params) * tile_words(params, giants)
+}
