@@ -69,7 +69,7 @@ fn keys_of_published_sets_are_secure() {
         assert_eq!(spec.insecure, spec.security_bits < 128.0);
     }
     let keys = params.key_moduli();
-    assert_eq!(keys.len(), 5);
+    assert_eq!(keys.len(), 6);
     for (n, weight, found) in keys {
         let limit = largest_log_pq(n, weight);
         assert!(

@@ -255,7 +255,11 @@ fn groups_share_masks() {
         let plan = DigestPlan::new(tiny(), range, 3, None).unwrap();
         assert_eq!(plan.parts() as u64, groups);
         let part = |part: u64| -> Vec<u64> {
-            let slots = [part as usize, 4];
+            // All in the first batch of the group: messages `part` and 4.
+            let batch = plan.group(part as usize).start;
+            let seed = [0; omr_protocol::SEED_BYTES];
+            let placement = omr_protocol::Placement::new(&seed, batch, tiny().slots());
+            let slots = [part as usize, 4].map(|i| placement.slots()[i] as usize);
             let power = |slot, e| p.pow(tiny().nodes.node(0, slot).into(), e);
             let sum = |e| p.add(power(slots[0], e), power(slots[1], e));
             let sums = (0..3).flat_map(|e| [sum(e), sum(e + 1)]);

@@ -53,7 +53,7 @@ pub struct ClueSpec {
 const SOPHOMR_V2: ParamsSpec = ParamsSpec {
     name: "sophomr-v2",
     insecure: false,
-    security_bits: 128.5,
+    security_bits: 128.4,
     p: 786_433,
     n: 1 << 16,
     small_n: 1 << 13,
