@@ -97,7 +97,7 @@ impl LimbWork<'_> {
         };
         let words = tile_words(self.params, self.giants);
         match diagonals {
-            Limb::Kept(kept) => sums.add_all(&kept, words),
+            Limb::Kept(kept) => sums.add_all(kept, words),
             Limb::Coefficients(coefficients, room) => {
                 let buffers = buffers.get_or_insert_with(|| Buffers::new(self.params));
                 let Some(room) = room else {

@@ -32,10 +32,13 @@ pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
     }
     let f = Field::new(t.modulus());
     let (blocks, _) = row.as_chunks_mut();
-    match t.modulus().bits() {
-        ..=NEVER => descend::<NEVER>(&f, t.forward(), 1, blocks),
-        ..=EACH_PASS => descend::<EACH_PASS>(&f, t.forward(), 1, blocks),
-        _ => descend::<ALWAYS>(&f, t.forward(), 1, blocks),
+    let bits = t.modulus().bits();
+    if bits <= NEVER {
+        descend::<NEVER>(&f, t.forward(), 1, blocks);
+    } else if bits <= EACH_PASS {
+        descend::<EACH_PASS>(&f, t.forward(), 1, blocks);
+    } else {
+        descend::<ALWAYS>(&f, t.forward(), 1, blocks);
     }
 }
 
@@ -213,7 +216,7 @@ impl<'a> LeafFactors<'a> {
     /// Of the leaf at heap slot `slot`.
     #[inline(always)]
     pub(super) fn new(tw: Twiddles<'a>, slot: usize) -> Self {
-        let rows = [&tw.w[..], &tw.quotient[..]];
+        let rows = [tw.w, tw.quotient];
         Self {
             pairs: rows.map(|row| &row.as_chunks().0.as_chunks().0[slot]),
             quads: rows.map(|row| &row.as_chunks().0.as_chunks().0[slot]),
