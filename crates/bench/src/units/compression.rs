@@ -27,7 +27,7 @@ pub(super) struct Compression<'a> {
 
 impl Compression<'_> {
     pub(super) fn measure(&self) -> Measured {
-        let mut rows = rows(self.ring(), ROWS);
+        let mut rows = rows(self.small(), ROWS);
         vec![
             (Unit::SmallConvert, self.convert(&rows)),
             (Unit::SmallDot, self.dot(&rows)),
@@ -41,12 +41,12 @@ impl Compression<'_> {
         ]
     }
 
-    fn ring(&self) -> &Ring {
+    fn small(&self) -> &Ring {
         &self.params.small
     }
 
     fn transform(&self, rows: &mut [AlignedVec]) -> f64 {
-        let ring = self.ring();
+        let ring = self.small();
         each(rows, |i, row| match i % 2 {
             0 => ring.kernels().ntt_forward(ring.table(0), row),
             _ => ring.kernels().ntt_inverse(ring.table(0), row),
@@ -55,7 +55,7 @@ impl Compression<'_> {
 
     /// From the two primes of a ciphertext to the special ones.
     fn convert(&self, rows: &[AlignedVec]) -> f64 {
-        let ring = self.ring();
+        let ring = self.small();
         let own = self.params.small_basis();
         let to: Basis = ring.everything().minus(&own);
         let conversion = Conversion::raise(ring, &own, &to);
@@ -65,7 +65,7 @@ impl Compression<'_> {
     }
 
     fn dot(&self, rows: &[AlignedVec]) -> f64 {
-        let ring = self.ring();
+        let ring = self.small();
         let mut out = AlignedVec::zeroed(ring.n());
         let seconds = time(|| {
             for rows in rows.chunks_exact(2 * TERMS) {
@@ -78,7 +78,7 @@ impl Compression<'_> {
     }
 
     fn pass(&self, rows: &mut [AlignedVec]) -> f64 {
-        let ring = self.ring();
+        let ring = self.small();
         let (from, to) = rows.split_at_mut(ROWS / 2);
         each(to, |i, row| {
             ring.kernels()
@@ -87,7 +87,7 @@ impl Compression<'_> {
     }
 
     fn gather(&self, rows: &mut [AlignedVec]) -> f64 {
-        let ring = self.ring();
+        let ring = self.small();
         let turned = Automorphism::new(ring.n(), Automorphism::rotation(ring.n(), 1));
         let (from, to) = rows.split_at_mut(ROWS / 2);
         each(to, |i, row| {
@@ -107,7 +107,7 @@ impl Compression<'_> {
 
     /// Anywhere in a table of p words.
     fn lookup(&self) -> f64 {
-        let (ring, p) = (self.ring(), self.params.p().value());
+        let (ring, p) = (self.small(), self.params.p().value());
         let table = row(p as usize, p, 0);
         let places = row(ring.n(), p, 1);
         let places: Vec<u32> = places.iter().map(|&x| x as u32).collect();
@@ -118,7 +118,7 @@ impl Compression<'_> {
     /// One piece: some codes meet all symbols that are encoded together, each read a slot further
     /// on for every automorphism.
     fn code_dot(&self) -> f64 {
-        let ring = self.ring();
+        let ring = self.small();
         let classes = self.params.slots() / ring.n();
         let (piece, q) = (CODE_PIECE.min(ring.n() / 2), ring.modulus(0).value());
         let codes = row(CODE_TERMS * piece, q, 0);
