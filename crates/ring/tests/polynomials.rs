@@ -85,7 +85,7 @@ fn automorphisms_move_blocks() {
     let n = 1 << 16;
     let ring = ring(n, 1);
     for _ in 0..8 {
-        check_image(&ring, rng.next_u64() as usize % (2 * n) | 1, &mut rng);
+        check_image(&ring, (rng.next_u64() as usize % (2 * n)) | 1, &mut rng);
     }
     check_image(&ring, Automorphism::row_swap(n), &mut rng);
 }
