@@ -80,11 +80,12 @@ impl ClueBatch {
     }
 
     /// Diagonals `giant * baby + j` for all j, turned back by the giant step, as coefficients modulo
-    /// p: at column z of the clue in slot w (its column z - giant * baby) stands `Neg^0(a_w)[z + j]`.
-    pub fn diagonals(&self, params: &Params, giant: usize) -> Vec<Vec<u32>> {
+    /// p, one after another into `out`: at column z of the clue in slot w (its column z - giant * baby)
+    /// stands `Neg^0(a_w)[z + j]`. Panics: on a wrong length.
+    pub fn diagonals(&self, params: &Params, giant: usize, out: &mut [u32]) {
         let (n, baby) = (params.slots(), params.spec().baby);
-        let mut out = vec![vec![0u32; n]; baby];
-        let mut rows: Vec<_> = out.iter_mut().map(|row| row.chunks_mut(TASK)).collect();
+        assert_eq!(out.len(), n * baby, "a row for each diagonal");
+        let mut rows: Vec<_> = out.chunks_mut(n).map(|row| row.chunks_mut(TASK)).collect();
         let tasks: Vec<Vec<&mut [u32]>> = (0..n.div_ceil(TASK))
             .map(|_| rows.iter_mut().filter_map(Iterator::next).collect())
             .collect();
@@ -96,10 +97,10 @@ impl ClueBatch {
                 reader.diagonals(giant * baby, task * TASK, &mut rows)
             });
         let scratch = || Buffer::any(n);
-        out.par_iter_mut().for_each_init(scratch, |scratch, row| {
-            params.plain.interpolate(row, scratch);
-        });
-        out
+        out.par_chunks_mut(n)
+            .for_each_init(scratch, |scratch, row| {
+                params.plain.interpolate(row, scratch);
+            });
     }
 }
 
@@ -225,7 +226,9 @@ mod tests {
             assert_eq!([b[0][slot], b[1][slot]], expected);
         }
         for giant in [0, 1, spec.clue.n / spec.baby - 1] {
-            for (j, diagonal) in batch.diagonals(&params, giant).iter().enumerate() {
+            let mut diagonals = vec![0; n * spec.baby];
+            batch.diagonals(&params, giant, &mut diagonals);
+            for (j, diagonal) in diagonals.chunks(n).enumerate() {
                 let coeffs = diagonal.iter().map(|&x| x.into()).collect();
                 for (slot, found) in params.plain.decode(coeffs).into_iter().enumerate() {
                     let (row, column) = (slot / (n / 2), slot % (n / 2));

@@ -10,6 +10,7 @@ pub const MAX_DOT_TERMS: usize = 4096;
 pub const MAX_CONVERT_TERMS: usize = 256;
 
 pub(crate) type Transform = unsafe fn(&NttTable, &mut [u64]);
+pub(crate) type Encode = unsafe fn(&NttTable, &mut [u64], Encoding<'_>) -> bool;
 pub(crate) type Inverse = unsafe fn(&NttTable, &mut [u64], [Factor; 2]);
 pub(crate) type Unary = unsafe fn(&Modulus, &mut [u64]);
 pub(crate) type Binary = unsafe fn(&Modulus, &mut [u64], &[u64]);
@@ -34,6 +35,9 @@ pub(crate) type Permute = unsafe fn(&mut [u64], &[u64], &BlockPermutation);
 pub struct Kernels {
     pub(crate) name: &'static str,
     pub(crate) ntt_forward: Transform,
+    pub(crate) ntt_factors: Transform,
+    /// None, or false as the answer: by the operations that it unites.
+    pub(crate) encode: Option<Encode>,
     pub(crate) ntt_inverse: Inverse,
     pub(crate) add: Binary,
     pub(crate) sub: Binary,
@@ -125,6 +129,41 @@ impl Kernels {
         assert_eq!(row.len(), t.n(), "row length and transform size differ");
         // SAFETY: the CPU has the features of this back end.
         unsafe { (self.ntt_forward)(t, row) }
+    }
+
+    /// [`Kernels::ntt_forward`] to *factors*: words that stand for the same residues in a form of the
+    /// back end's own. Only these operations take them: [`Kernels::dot`] and
+    /// [`Kernels::sliding_dots`] as `a`, [`Kernels::sub_scale_assign`] and
+    /// [`Kernels::sub_scale_add_assign`] as `b`.
+    ///
+    /// Panics: when `row.len() != t.n()`.
+    pub fn ntt_factors(&self, t: &NttTable, row: &mut [u64]) {
+        assert_eq!(row.len(), t.n(), "row length and transform size differ");
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { (self.ntt_factors)(t, row) }
+    }
+
+    /// [`Kernels::lift_centered`], [`Kernels::ntt_factors`] and [`Kernels::spread`] of one row.
+    /// `row` is worked in: its content does not matter.
+    ///
+    /// Panics: when `row` or the coefficients are not as long as the transform; as `spread` does.
+    pub fn encode(&self, t: &NttTable, row: &mut [u64], e: Encoding<'_>) {
+        assert_eq!(row.len(), t.n(), "row length and transform size differ");
+        assert_eq!(row.len(), e.coeffs.len(), "row lengths differ");
+        check_spread(e.out, e.every, row.len(), e.piece);
+        if let Some(encode) = self.encode {
+            let again = Encoding {
+                out: &mut *e.out,
+                ..e
+            };
+            // SAFETY: the CPU has the features of this back end.
+            if unsafe { encode(t, row, again) } {
+                return;
+            }
+        }
+        self.lift_centered(t.modulus(), row, e.coeffs, e.p);
+        self.ntt_factors(t, row);
+        self.spread(e.out, e.every, row, e.piece);
     }
 
     /// Exact inverse of [`Kernels::ntt_forward`], the factor `1 / n` included.
@@ -400,13 +439,7 @@ impl Kernels {
     ///
     /// Panics: when a piece is empty or does not fit.
     pub fn spread(&self, out: &mut [u64], every: usize, src: &[u64], piece: usize) {
-        assert!(
-            0 < piece && piece <= every,
-            "a piece does not fit its place"
-        );
-        let pieces = src.len().div_ceil(piece);
-        let last = src.len() - piece * pieces.saturating_sub(1);
-        assert!(holds(out, pieces, every, last), "the pieces do not fit");
+        check_spread(out, every, src.len(), piece);
         // SAFETY: the CPU has the features of this back end.
         unsafe { (self.spread)(out, every, src, piece) }
     }
@@ -420,6 +453,21 @@ impl Kernels {
         // SAFETY: the CPU has the features of this back end.
         unsafe { (self.permute)(out, src, permutation) }
     }
+}
+
+/// What [`Kernels::encode`] transforms and where it goes.
+#[derive(Debug)]
+pub struct Encoding<'a> {
+    /// Residues modulo `p`, in `[0, p)`.
+    pub coeffs: &'a [u32],
+    /// Their modulus.
+    pub p: u32,
+    /// Where the pieces of the result go.
+    pub out: &'a mut [u64],
+    /// Words from one piece to the next.
+    pub every: usize,
+    /// Words of a piece.
+    pub piece: usize,
 }
 
 /// The factors of [`Kernels::sliding_dots`]: rows of `len` residues, `stride` words apart.
@@ -478,6 +526,17 @@ impl SlidingRows<'_> {
             "too few rows in b"
         );
     }
+}
+
+/// Panics when the pieces of a row of `len` words do not fit.
+fn check_spread(out: &[u64], every: usize, len: usize, piece: usize) {
+    assert!(
+        0 < piece && piece <= every,
+        "a piece does not fit its place"
+    );
+    let pieces = len.div_ceil(piece);
+    let last = len - piece * pieces.saturating_sub(1);
+    assert!(holds(out, pieces, every, last), "the pieces do not fit");
 }
 
 /// Whether `rows` rows, `stride` words apart and the last one `len` long, lie in `words`.

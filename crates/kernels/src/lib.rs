@@ -22,7 +22,7 @@ mod table;
 
 pub use aligned::AlignedVec;
 pub use error::KernelError;
-pub use kernels::{Kernels, MAX_CONVERT_TERMS, MAX_DOT_TERMS, SlidingRows};
+pub use kernels::{Encoding, Kernels, MAX_CONVERT_TERMS, MAX_DOT_TERMS, SlidingRows};
 pub use modulus::{MAX_MODULUS_BITS, Modulus, is_prime};
 pub use permutation::BlockPermutation;
 pub use table::{MAX_LOG_N, NttTable};

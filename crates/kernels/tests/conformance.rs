@@ -4,8 +4,10 @@
 
 mod common;
 
-use common::{Rng, SHAPES, backends, moduli, random_blocks, sliding_rows, tables};
-use omr_kernels::{AlignedVec, BlockPermutation, Kernels, MAX_DOT_TERMS, Modulus, NttTable};
+use common::{Rng, SHAPES, backends, moduli, prime_up_to, random_blocks, sliding_rows, tables};
+use omr_kernels::{
+    AlignedVec, BlockPermutation, Encoding, Kernels, MAX_DOT_TERMS, Modulus, NttTable,
+};
 
 /// Lengths with and without whole vectors and tiles.
 const LENGTHS: [usize; 9] = [0, 1, 4, 7, 8, 63, 64, 200, 1031];
@@ -46,7 +48,12 @@ fn required_backends_are_present() {
 /// Tables on both sides of every size of modulus at which a back end reduces more often.
 fn all_tables(n: usize) -> Vec<NttTable> {
     let bits = [20, 36, 45, 46, 47, 48, 49, 50];
-    let tables: Vec<_> = bits.iter().flat_map(|&b| tables(b, n)).collect();
+    let mut tables: Vec<_> = bits.iter().flat_map(|&b| tables(b, n)).collect();
+    // As many times q fits the 52 bits of a lane.
+    for times in [8, 12, 35] {
+        let largest = prime_up_to((1 << 52) / times, 2 * n as u64);
+        tables.extend(largest.and_then(|m| NttTable::new(m, n).ok()));
+    }
     assert!(tables.len() > 8, "too few primes for n = {n}");
     tables
 }
@@ -384,4 +391,83 @@ fn gather_refuses_an_index_out_of_range() {
 
 fn slices(rows: &[Vec<u64>]) -> Vec<&[u64]> {
     rows.iter().map(Vec::as_slice).collect()
+}
+
+/// Factors have no meaning of their own: what comes out of the operations that take them counts.
+#[test]
+fn factors_serve_as_the_residues_do() {
+    let mut rng = Rng::new(21);
+    for n in [2, 64, 128, 256, 1024, 2048, 4096, 1 << 13, 1 << 16, 1 << 17] {
+        for t in all_tables(n) {
+            let m = t.modulus();
+            let (x, y, c) = (
+                rng.row(n, m.value()),
+                rng.row(n, m.value()),
+                rng.below(m.value()),
+            );
+            for row in rows(m, n, &mut rng) {
+                let mut residues = row.clone();
+                Kernels::scalar().ntt_forward(&t, &mut residues);
+                for k in backends() {
+                    let mut factors = row.clone();
+                    k.ntt_factors(&t, &mut factors);
+                    let found = serve(k, m, &factors, [&x, &y], c);
+                    let expected = serve(Kernels::scalar(), m, &residues, [&x, &y], c);
+                    assert!(found == expected, "{}: {n} modulo {}", k.name(), m.value());
+                }
+            }
+        }
+    }
+}
+
+/// What the operations that take factors make of `row`.
+fn serve(k: &Kernels, m: &Modulus, row: &[u64], [x, y]: [&[u64]; 2], c: u64) -> [Vec<u64>; 3] {
+    let mut dot = vec![0; row.len()];
+    k.dot(m, &mut dot, &[row; 3], &[x, y, x]);
+    let [mut sub_scale, mut sub_scale_add] = [(); 2].map(|()| x.to_vec());
+    k.sub_scale_assign(m, &mut sub_scale, row, c);
+    k.sub_scale_add_assign(m, &mut sub_scale_add, (row, c), (y, c));
+    [dot, sub_scale, sub_scale_add]
+}
+
+#[test]
+fn encodings() {
+    let mut rng = Rng::new(22);
+    for n in [64, 1024, 2048, 4096, 1 << 13, 1 << 16] {
+        for t in all_tables(n) {
+            let m = *t.modulus();
+            for (p, piece, every) in [
+                (65537, 128, 136),
+                (786433, 8, 16),
+                (257, 64, 64),
+                (97, 24, 29),
+            ] {
+                let coeffs: Vec<u32> = (0..n).map(|_| rng.below(p) as u32).collect();
+                let factor = rng.row(n, m.value());
+                let encode = |k: &Kernels, shift: usize| {
+                    let mut out = AlignedVec::zeroed(shift + n.div_ceil(piece) * every);
+                    let encoding = Encoding {
+                        coeffs: &coeffs,
+                        p: p as u32,
+                        out: &mut out[shift..],
+                        every,
+                        piece,
+                    };
+                    k.encode(&t, &mut vec![1; n], encoding);
+                    let pieces = out[shift..].chunks(every).flat_map(|place| &place[..piece]);
+                    let row: Vec<u64> = pieces.copied().take(n).collect();
+                    let mut product = vec![0; n];
+                    k.dot(&m, &mut product, &[&row], &[&factor]);
+                    product
+                };
+                let expected = encode(Kernels::scalar(), 0);
+                for k in backends() {
+                    for shift in [0, 3] {
+                        let same = encode(k, shift) == expected;
+                        assert!(same, "{}: {n} by {piece}, modulo {}", k.name(), m.value());
+                    }
+                }
+            }
+        }
+    }
 }

@@ -10,6 +10,9 @@ const POOLED_FROM: usize = 1 << 16;
 /// longest go.
 const POOL_WORDS: usize = 48 << 20;
 
+/// A buffer of the pool serves down to this fraction of its length.
+const WASTE: usize = 4;
+
 /// Words of a page.
 const PAGE: usize = 512;
 
@@ -96,8 +99,8 @@ fn take(len: usize) -> Option<AlignedVec> {
         return None;
     }
     let mut pool = POOL.lock().ok()?;
-    // The tightest fit, wasting at most a half.
-    let fits = |words: &AlignedVec| words.len() >= len && words.len() <= len + len / 2;
+    // The tightest fit, within limits: the longest are to be there when they are needed.
+    let fits = |words: &AlignedVec| (len..=WASTE * len).contains(&words.len());
     let best = (0..pool.buffers.len())
         .filter(|&i| fits(&pool.buffers[i]))
         .min_by_key(|&i| pool.buffers[i].len())?;

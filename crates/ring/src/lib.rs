@@ -23,7 +23,9 @@ pub use buffer::{Buffer, reserve};
 pub use convert::{Conversion, Switch, centered_f64, centered_mod};
 pub use embedding::{max_embedding_squared, rms_embedding, squared_embeddings};
 pub use error::RingError;
-pub use omr_kernels::{AlignedVec, BlockPermutation, Kernels, Modulus, NttTable, SlidingRows};
+pub use omr_kernels::{
+    AlignedVec, BlockPermutation, Encoding, Kernels, Modulus, NttTable, SlidingRows,
+};
 pub use poly::{Coeff, Eval, Poly};
 pub use primes::{primes_below, primes_near};
 pub use ring::Ring;

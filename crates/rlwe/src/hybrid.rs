@@ -163,7 +163,7 @@ impl Run<'_> {
         for (raised, input) in target.raised.into_iter().zip(self.inputs) {
             let digits = raised.into_iter().map(|row| match row {
                 Some(row) => {
-                    ring.kernels().ntt_forward(ring.table(id), row);
+                    ring.kernels().ntt_factors(ring.table(id), row);
                     &*row
                 }
                 None => input.c.row_of(id),
@@ -217,7 +217,7 @@ impl Run<'_> {
         let unit = m.inv(ring.product_mod(&self.dropped, m));
         let factor = m.mul(unit, self.switch.key.special_mod(ring, m));
         for (i, (row, delta)) in out.into_iter().zip(delta).enumerate() {
-            k.ntt_forward(ring.table(id), delta);
+            k.ntt_factors(ring.table(id), delta);
             match self.inputs[i / 2].add[i % 2] {
                 Some(add) => {
                     k.sub_scale_add_assign(m, row, (delta, unit), (add.row_of(id), factor));

@@ -5,7 +5,7 @@ use crate::cost::Unit;
 use crate::cpu::thread_seconds;
 use omr_detector::ClueBatch;
 use omr_protocol::{Clue, Params, Placement, SEED_BYTES};
-use omr_ring::{AlignedVec, Ring, SlidingRows};
+use omr_ring::{AlignedVec, Encoding, Ring, SlidingRows};
 use std::hint::black_box;
 
 /// Giant steps held together, and coefficients of a piece; words between rows.
@@ -77,7 +77,8 @@ impl<'a> Batch<'a> {
         let start = thread_seconds();
         let batch = ClueBatch::new(self.params, &placement, all, bytes.len());
         let seconds = thread_seconds() - start;
-        let diagonals = time(|| drop(black_box(batch.diagonals(self.params, 1))));
+        let mut out = vec![0; count * self.params.spec().baby];
+        let diagonals = time(|| batch.diagonals(self.params, 1, black_box(&mut out)));
         (
             seconds / count as f64,
             diagonals / self.params.spec().baby as f64,
@@ -89,14 +90,19 @@ impl<'a> Batch<'a> {
         let (n, piece, stride) = (ring.n(), self.piece, self.piece + PAD);
         let diagonal = |i: u32| -> Vec<u32> { (0..n as u32).map(|x| (x * 7 + i) % p).collect() };
         let coeffs: Vec<Vec<u32>> = (0..self.held as u32).map(diagonal).collect();
-        let (k, m, table) = (ring.kernels(), ring.modulus(0), ring.table(0));
+        let (k, table) = (ring.kernels(), ring.table(0));
         let mut row = AlignedVec::zeroed(n);
         let (tile, diagonals) = (self.held * stride, &mut self.diagonals);
         let seconds = time(|| {
             for (i, coeffs) in coeffs.iter().enumerate() {
-                k.lift_centered(m, &mut row, coeffs, p);
-                k.ntt_forward(table, &mut row);
-                k.spread(&mut diagonals[i * stride..], tile, &row, piece);
+                let encoding = Encoding {
+                    coeffs,
+                    p,
+                    out: &mut diagonals[i * stride..],
+                    every: tile,
+                    piece,
+                };
+                k.encode(table, &mut row, encoding);
             }
         });
         seconds / self.held as f64

@@ -49,9 +49,9 @@ pub(crate) struct Matrix<'a> {
 /// The diagonals of some giant steps.
 pub(super) struct Diagonals<'a> {
     matrix: &'a Matrix<'a>,
-    giant: usize,
-    /// Those of each giant step, as coefficients modulo p; none if all limbs are kept.
-    coefficients: Vec<Vec<Vec<u32>>>,
+    giants: Range<usize>,
+    /// As coefficients modulo p, in halves of words; none if all limbs are kept.
+    coefficients: Option<Buffer>,
 }
 
 /// One limb of them.
@@ -59,7 +59,7 @@ pub(super) enum Limb<'a> {
     /// Encoded, tile by tile.
     Kept(&'a Buffer),
     /// To be encoded, and kept if there is room.
-    Coefficients(&'a [Vec<Vec<u32>>], Option<Room<'a>>),
+    Coefficients(&'a [u32], Option<Room<'a>>),
 }
 
 impl<'a> Diagonals<'a> {
@@ -67,31 +67,42 @@ impl<'a> Diagonals<'a> {
         let limbs = params.chain.basis(0).len();
         let kept = |limb| matrix.kept.diagonals.contains_key(&(giants.start, limb));
         let clues = matrix.clues.filter(|_| !(0..limbs).all(kept));
-        let giant = giants.start;
         let coefficients = |clues: &ClueBatch| {
-            let of_giant = giants.map(|giant| clues.diagonals(params, giant));
-            of_giant.collect()
+            let mut rows = Buffer::any(coefficient_words(params, giants.len()));
+            let of_giant = rows
+                .halves_mut()
+                .chunks_mut(params.slots() * params.spec().baby);
+            for (giant, rows) in giants.clone().zip(of_giant) {
+                clues.diagonals(params, giant, rows);
+            }
+            rows
         };
         Self {
             matrix,
-            giant,
-            coefficients: clues.map_or_else(Vec::new, coefficients),
+            coefficients: clues.map(coefficients),
+            giants,
         }
     }
 
     pub(super) fn limb(&self, params: &Params, limb: usize) -> Limb<'_> {
-        let giant = self.giant;
+        let giant = self.giants.start;
         if let Some(kept) = self.matrix.kept.diagonals.get(&(giant, limb)) {
             return Limb::Kept(kept);
         }
-        let bytes = kept_words(params, self.coefficients.len()) * size_of::<u64>();
+        let bytes = kept_words(params, self.giants.len()) * size_of::<u64>();
         let key = PartKey::Diagonals { giant, limb };
         let room = self
             .matrix
             .shared
             .and_then(|shared| shared.room(key, bytes));
-        Limb::Coefficients(&self.coefficients, room)
+        let coefficients = self.coefficients.as_ref().map_or(&[][..], Buffer::halves);
+        Limb::Coefficients(coefficients, room)
     }
+}
+
+/// Words of the coefficients of the diagonals of some giant steps.
+pub(super) fn coefficient_words(params: &Params, giants: usize) -> usize {
+    giants * params.spec().baby * params.slots() / 2
 }
 
 /// Words of one limb of the encoded diagonals of some giant steps.

@@ -3,7 +3,7 @@ use super::{BabySteps, PAD, tile_words};
 use crate::shared::Part;
 use omr_bgv::Ciphertext;
 use omr_protocol::Params;
-use omr_ring::{Buffer, SlidingRows};
+use omr_ring::{Buffer, Encoding, SlidingRows};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -117,15 +117,19 @@ impl LimbWork<'_> {
     }
 
     /// The transforms of the diagonals, piece by piece.
-    fn encode(&self, coefficients: &[Vec<Vec<u32>>], row: &mut Buffer, tiles: &mut [u64]) {
+    fn encode(&self, coefficients: &[u32], row: &mut Buffer, tiles: &mut [u64]) {
         let (ring, p) = (&self.params.ring, self.params.p().value() as u32);
         let id = self.params.chain.basis(0).ids()[self.limb];
-        let (k, piece) = (ring.kernels(), self.steps.piece);
-        let words = tile_words(self.params, self.giants);
-        for (i, coeffs) in coefficients.iter().flatten().enumerate() {
-            k.lift_centered(ring.modulus(id), row, coeffs, p);
-            k.ntt_forward(ring.table(id), row);
-            k.spread(&mut tiles[i * (piece + PAD)..], words, row, piece);
+        let piece = self.steps.piece;
+        for (i, coeffs) in coefficients.chunks(row.len()).enumerate() {
+            let encoding = Encoding {
+                coeffs,
+                p,
+                out: &mut tiles[i * (piece + PAD)..],
+                every: tile_words(self.params, self.giants),
+                piece,
+            };
+            ring.kernels().encode(ring.table(id), row, encoding);
         }
     }
 }

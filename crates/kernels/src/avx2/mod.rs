@@ -10,6 +10,8 @@ use crate::{Kernels, scalar};
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx2",
     ntt_forward: ntt::forward,
+    ntt_factors: ntt::forward,
+    encode: None,
     ntt_inverse: ntt::inverse,
     add: mul::add,
     sub: mul::sub,

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::field::{Block, Field, SHORT_TERMS, Wide, load, load_at, splat, store};
+use super::field::{Block, Field, SHORT_TERMS, Wide, load, load_at, load_u32, splat, store};
 use crate::{BlockPermutation, Modulus, scalar::convert as scalar};
 
 /// Vectors whose sums stay in registers.
@@ -171,14 +171,6 @@ pub(super) fn lift_centered(m: &Modulus, out: &mut [u64], src: &[u32], p: u32) {
         store(out, f.fold(sum));
     }
     scalar::lift_centered(m, out_tail, src_tail, p);
-}
-
-#[allow(unsafe_code)]
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn load_u32(x: &[u32; 8]) -> __m512i {
-    // SAFETY: reads the 32 bytes of `x`.
-    _mm512_cvtepu32_epi64(unsafe { _mm256_loadu_si256(x.as_ptr().cast()) })
 }
 
 #[allow(unsafe_code)]

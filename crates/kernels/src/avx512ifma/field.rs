@@ -19,9 +19,8 @@ pub(super) struct Field {
     pub(super) neg_q: __m512i,
     /// `floor(2^52 / q)`.
     ratio: __m512i,
-    /// Kept in registers: copying one is free, making one is an instruction.
+    /// Kept in a register: copying it is free, making it is an instruction.
     pub(super) minus_one: __m512i,
-    pub(super) one: __m512i,
 }
 
 /// One [`Factor`] in each lane.
@@ -42,7 +41,6 @@ impl Field {
             neg_q: splat(q.wrapping_neg()),
             ratio: splat((1 << 52) / q),
             minus_one: splat(u64::MAX),
-            one: splat(1),
         }
     }
 
@@ -99,6 +97,13 @@ impl Field {
         self.fold(_mm512_sub_epi64(_mm512_add_epi64(x, self.q), y))
     }
 
+    /// `x - y + 2q`, below `3q`, for canonical `x` and any `y` with rubbish.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn sub_factor(&self, x: __m512i, y: __m512i) -> __m512i {
+        _mm512_sub_epi64(_mm512_add_epi64(x, self.two_q), self.reduce(y))
+    }
+
     /// Clean `[0, 2q)` to canonical.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
@@ -115,6 +120,16 @@ impl Factors {
         Self {
             w: splat(f.w),
             quotient: splat(f.quotient),
+        }
+    }
+
+    /// The factor `w` with its quotient in every lane, straight from memory.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn splat_at(w: &u64, quotient: &u64) -> Self {
+        Self {
+            w: load_word(w),
+            quotient: load_word(quotient),
         }
     }
 
@@ -194,6 +209,23 @@ impl Wide {
         let top = _mm512_srli_epi64::<52>(high);
         f.canonical_4q(f.mul_acc(f.reduce(sum), top, self.r104))
     }
+}
+
+/// Eight halves, one in each lane.
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn load_u32(x: &[u32; 8]) -> __m512i {
+    // SAFETY: reads the 32 bytes of `x`.
+    _mm512_cvtepu32_epi64(unsafe { _mm256_loadu_si256(x.as_ptr().cast()) })
+}
+
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn load_word(x: &u64) -> __m512i {
+    // SAFETY: reads the 8 bytes of `x`.
+    _mm512_broadcastq_epi64(unsafe { _mm_loadl_epi64(std::ptr::from_ref(x).cast()) })
 }
 
 #[allow(unsafe_code)]

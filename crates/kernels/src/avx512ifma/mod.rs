@@ -12,6 +12,8 @@ use crate::Kernels;
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx512ifma",
     ntt_forward: ntt::forward,
+    ntt_factors: ntt::forward_factors,
+    encode: Some(ntt::encode),
     ntt_inverse: ntt_inverse::inverse,
     add: mul::add,
     sub: mul::sub,

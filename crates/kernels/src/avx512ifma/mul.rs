@@ -86,7 +86,7 @@ pub(super) fn sub_scale(m: &Modulus, a: &mut [u64], b: &[u64], c: u64) {
     let (f, factor) = (Field::new(m), Factors::splat(m.factor(c)));
     let ((a, a_tail), (b, b_tail)) = (a.as_chunks_mut(), b.as_chunks());
     for (a, b) in a.iter_mut().zip(b) {
-        let difference = _mm512_sub_epi64(_mm512_add_epi64(load(a), f.q), load(b));
+        let difference = f.sub_factor(load(a), load(b));
         store(a, f.canonical(f.mul(difference, factor)));
     }
     scalar::sub_scale(m, a_tail, b_tail, c);
@@ -99,7 +99,7 @@ pub(super) fn sub_scale_add(m: &Modulus, a: &mut [u64], b: &[u64], c: u64, d: &[
     let ((a, a_tail), (b, b_tail)) = (a.as_chunks_mut(), b.as_chunks());
     let (d, d_tail) = d.as_chunks();
     for ((a, b), d) in a.iter_mut().zip(b).zip(d) {
-        let difference = _mm512_sub_epi64(_mm512_add_epi64(load(a), f.q), load(b));
+        let difference = f.sub_factor(load(a), load(b));
         let scaled = f.mul(difference, c_factor);
         store(a, f.canonical_4q(f.mul_acc(scaled, load(d), e_factor)));
     }

@@ -4,41 +4,177 @@
 //! and `2s + 1`, and its butterflies take twiddle `s`. A pass takes a block through 1 to 3 levels in
 //! registers; the last 6 levels of each 64 residues are one pass.
 //!
-//! Lanes carry rubbish (see [`super::field`]) and grow by `2q` a level. How often they are reduced to
-//! `[0, 2q)` depends on the modulus ([`ALWAYS`], [`EACH_PASS`], [`NEVER`]).
+//! Lanes carry rubbish (see [`super::field`]) and grow by `2q` a level, up to `2^52`. They are
+//! reduced in the last level and in every so many before it (see [`Reductions`]).
 
 use std::arch::x86_64::*;
 
-use super::field::{Block, Factors, Field, load, load_at, store, store_at};
+use super::field::{Block, Factors, Field, load, load_at, load_u32, splat, store, store_at};
 use crate::{
-    scalar,
+    Encoding, Modulus, scalar,
     table::{NttTable, Twiddles},
 };
 
 /// Residues of the last pass.
 pub(super) const LEAF: usize = 64;
+const LEAF_BLOCKS: usize = LEAF / 8;
+/// Results go to tiles so many at a time, from the first-level cache: streaming stores that come
+/// one by one between others hold these up.
+const SPREAD_BLOCKS: usize = SPREAD / 8;
+const SPREAD: usize = 1024;
+pub(super) type Leaf = [Block; LEAF_BLOCKS];
 
-/// Every butterfly reduces: lanes stay in `[0, 4q)`.
-const ALWAYS: u32 = 50;
-/// The first level of every three reduces: lanes stay in `[0, 8q)`.
-const EACH_PASS: u32 = 49;
-/// No butterfly reduces: lanes stay below `35 q` after 17 levels.
-const NEVER: u32 = 46;
+/// Which levels reduce, counted from the last level, number 0: one of so many.
+///
+/// A level that reduces takes lanes to `[0, 4q)`, every other adds `2q`. So lanes stay below
+/// `2 (period + 1) q`; where at most the last level reduces, below `35 q` after 17 levels.
+const fn period(m: &Modulus) -> u32 {
+    match (1 << 52) / m.value() {
+        35.. => ONCE,
+        12.. => 5,
+        8.. => 3,
+        _ => 1,
+    }
+}
+
+/// At most the last level reduces.
+const ONCE: u32 = 32;
+
+/// Results in `[0, q)`: the last level reduces.
+const CANONICAL: u32 = 0;
+/// Results of any size, with rubbish: the level before the first does (where lanes allow it).
+const FACTORS: u32 = 1;
+/// The same, from coefficients to tiles.
+const ENCODED: u32 = 2;
+
+/// Bit i: whether level `first - i` reduces, for the `levels` of a pass.
+const fn reductions(period: u32, results: u32, first: u32, levels: u32) -> u32 {
+    let (mut mask, mut i) = (0, 0);
+    let shift = (results != CANONICAL) as u32;
+    while i < levels {
+        mask |= ((first - i + shift).is_multiple_of(period) as u32) << i;
+        i += 1;
+    }
+    mask
+}
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
     if row.len() < LEAF {
         return scalar::ntt::forward(t, row);
     }
-    let f = Field::new(t.modulus());
-    let (blocks, _) = row.as_chunks_mut();
-    let bits = t.modulus().bits();
-    if bits <= NEVER {
-        descend::<NEVER>(&f, t.forward(), 1, blocks);
-    } else if bits <= EACH_PASS {
-        descend::<EACH_PASS>(&f, t.forward(), 1, blocks);
-    } else {
-        descend::<ALWAYS>(&f, t.forward(), 1, blocks);
+    Work::new(t).run::<CANONICAL>(row);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn forward_factors(t: &NttTable, row: &mut [u64]) {
+    if row.len() < LEAF {
+        return scalar::ntt::forward(t, row);
+    }
+    Work::new(t).run::<FACTORS>(row);
+}
+
+/// Lift, transform and spread in two passes over memory less. False, and nothing done: for shapes
+/// that it does not know.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn encode(t: &NttTable, row: &mut [u64], e: Encoding) -> bool {
+    let (q, p) = (t.modulus().value(), u64::from(e.p));
+    let whole_pieces = e.piece.is_power_of_two() && e.piece >= 8 && e.every.is_multiple_of(8);
+    let aligned = e.out.as_ptr().addr().is_multiple_of(64);
+    let by_eight = row.len() > SPREAD && pass_levels((row.len() / LEAF).trailing_zeros()) == 3;
+    if !(whole_pieces && aligned && by_eight && p <= q) {
+        return false;
+    }
+    let mut work = Work::new(t);
+    work.lift = Lift {
+        coeffs: e.coeffs.as_chunks().0,
+        half: splat(p / 2),
+        down: splat(q - p),
+    };
+    work.tiles = Tiles {
+        words: e.out,
+        every: e.every,
+        piece: e.piece,
+    };
+    work.run::<ENCODED>(row);
+    // Streaming stores are ordered with later ones only behind a fence.
+    _mm_sfence();
+    true
+}
+
+/// One transform.
+struct Work<'a> {
+    f: Field,
+    twiddles: Twiddles<'a>,
+    period: u32,
+    lift: Lift<'a>,
+    tiles: Tiles<'a>,
+}
+
+/// Where [`ENCODED`] transforms start: coefficients modulo `p`, to be centred.
+struct Lift<'a> {
+    coeffs: &'a [[u32; 8]],
+    half: __m512i,
+    /// What those above `half` are moved by.
+    down: __m512i,
+}
+
+/// Where they go.
+struct Tiles<'a> {
+    words: &'a mut [u64],
+    every: usize,
+    piece: usize,
+}
+
+impl Tiles<'_> {
+    /// Takes the results from block `start` of the row on.
+    #[allow(unsafe_code)]
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn take(&mut self, start: usize, blocks: &[Block]) {
+        // Whole pieces, or a part of one.
+        for (i, piece) in blocks.chunks(self.piece / 8).enumerate() {
+            let word = 8 * start + i * self.piece;
+            let at = word / self.piece * self.every + word % self.piece;
+            let out: &mut [Block] = self.words[at..][..8 * piece.len()].as_chunks_mut().0;
+            for (out, x) in out.iter_mut().zip(piece) {
+                // SAFETY: writes the 64 bytes of `out`, which start on a cache line: `encode` has
+                // checked where tiles start.
+                unsafe { _mm512_stream_si512(out.as_mut_ptr().cast(), load(x)) };
+            }
+        }
+    }
+}
+
+impl<'a> Work<'a> {
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn new(t: &'a NttTable) -> Self {
+        Self {
+            f: Field::new(t.modulus()),
+            twiddles: t.forward(),
+            period: period(t.modulus()),
+            lift: Lift {
+                coeffs: &[],
+                half: splat(0),
+                down: splat(0),
+            },
+            tiles: Tiles {
+                words: &mut [],
+                every: LEAF,
+                piece: LEAF,
+            },
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn run<const RESULTS: u32>(&mut self, row: &mut [u64]) {
+        let blocks = row.as_chunks_mut().0;
+        match self.period {
+            ONCE => descend::<ONCE, RESULTS>(self, 1, blocks),
+            5 => descend::<5, RESULTS>(self, 1, blocks),
+            3 => descend::<3, RESULTS>(self, 1, blocks),
+            _ => descend::<1, RESULTS>(self, 1, blocks),
+        }
     }
 }
 
@@ -53,66 +189,117 @@ pub(super) fn pass_levels(left: u32) -> u32 {
 
 /// Transforms the block at heap slot `slot` down to the leaves.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn descend<const BITS: u32>(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
-    let levels = pass_levels((block.len() * 8 / LEAF).trailing_zeros());
-    match levels {
-        0 => return leaf::<BITS>(f, tw, slot, block),
-        1 => pass::<2, BITS>(f, tw, slot, block),
-        2 => pass::<4, BITS>(f, tw, slot, block),
-        _ => pass::<8, BITS>(f, tw, slot, block),
+fn descend<const PERIOD: u32, const RESULTS: u32>(
+    work: &mut Work,
+    slot: usize,
+    block: &mut [Block],
+) {
+    let left = (block.len() * 8 / LEAF).trailing_zeros();
+    let levels = pass_levels(left);
+    let mut reduces = reductions(PERIOD, RESULTS, left + 5, levels);
+    if slot == 1 {
+        // Canonical still.
+        reduces &= !1;
     }
-    let child_len = block.len() >> levels;
-    for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
-        descend::<BITS>(f, tw, (slot << levels) + i, child);
+    let lifts = slot == 1 && RESULTS == ENCODED;
+    match (levels, reduces) {
+        (0, _) => {}
+        (1, 0) => pass::<2, 0, false>(work, slot, block),
+        (1, _) => pass::<2, 1, false>(work, slot, block),
+        (2, 0) => pass::<4, 0, false>(work, slot, block),
+        (2, 1) => pass::<4, 1, false>(work, slot, block),
+        (2, 2) => pass::<4, 2, false>(work, slot, block),
+        (2, _) => pass::<4, 3, false>(work, slot, block),
+        (_, 0) if lifts => pass::<8, 0, true>(work, slot, block),
+        (_, 2) if lifts => pass::<8, 2, true>(work, slot, block),
+        (_, 4) if lifts => pass::<8, 4, true>(work, slot, block),
+        (_, _) if lifts => pass::<8, 7, true>(work, slot, block),
+        (_, 0) => pass::<8, 0, false>(work, slot, block),
+        (_, 1) => pass::<8, 1, false>(work, slot, block),
+        (_, 2) => pass::<8, 2, false>(work, slot, block),
+        (_, 4) => pass::<8, 4, false>(work, slot, block),
+        (_, _) => pass::<8, 7, false>(work, slot, block),
+    }
+    let (slot, block_len) = (slot << levels, block.len());
+    let child_len = block_len >> levels;
+    if child_len == LEAF_BLOCKS {
+        leaves::<PERIOD, RESULTS>(work, slot, block.as_chunks_mut().0);
+    } else {
+        for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
+            descend::<PERIOD, RESULTS>(work, slot + i, child);
+            if RESULTS == ENCODED && child_len <= SPREAD_BLOCKS && block_len > SPREAD_BLOCKS {
+                let start = (slot + i) * child_len - work.lift.coeffs.len();
+                work.tiles.take(start, child);
+            }
+        }
+    }
+}
+
+/// The leaves from heap slot `slot` on.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn leaves<const PERIOD: u32, const RESULTS: u32>(work: &Work, slot: usize, leaves: &mut [Leaf]) {
+    for (i, x) in leaves.iter_mut().enumerate() {
+        match const { reductions(PERIOD, RESULTS, 5, 6) } {
+            0 => leaf::<0, RESULTS>(work, slot + i, x),
+            0b000010 => leaf::<0b000010, RESULTS>(work, slot + i, x),
+            0b001000 => leaf::<0b001000, RESULTS>(work, slot + i, x),
+            0b100000 => leaf::<0b100000, RESULTS>(work, slot + i, x),
+            0b100001 => leaf::<0b100001, RESULTS>(work, slot + i, x),
+            0b100100 => leaf::<0b100100, RESULTS>(work, slot + i, x),
+            _ => leaf::<0b111111, RESULTS>(work, slot + i, x),
+        }
     }
 }
 
 /// The butterflies of a pass, in registers: one line a block, named by its twiddle. Macros because
-/// the body must be unrolled and is too large for the compiler to inline it twice.
+/// the body must be unrolled and is too large for the compiler to inline it twice. `MASK` says which
+/// of its levels reduce.
 macro_rules! butterflies {
     ($f:expr, $w:expr, $x:ident, 2) => {
-        butterflies!($f, $x, first $w[1]; 0 1);
+        butterflies!($f, $x, 1, $w.splat(0); 0 1);
     };
     ($f:expr, $w:expr, $x:ident, 4) => {
-        butterflies!($f, $x, first $w[1]; 0 2, 1 3);
-        butterflies!($f, $x, later $w[2]; 0 1);
-        butterflies!($f, $x, later $w[3]; 2 3);
+        butterflies!($f, $x, 1, $w.splat(0); 0 2, 1 3);
+        butterflies!($f, $x, 2, $w.splat(1); 0 1);
+        butterflies!($f, $x, 2, $w.splat(2); 2 3);
     };
     ($f:expr, $w:expr, $x:ident, 8) => {
-        butterflies!($f, $x, first $w[1]; 0 4, 1 5, 2 6, 3 7);
-        butterflies!($f, $x, later $w[2]; 0 2, 1 3);
-        butterflies!($f, $x, later $w[3]; 4 6, 5 7);
-        butterflies!($f, $x, later $w[4]; 0 1);
-        butterflies!($f, $x, later $w[5]; 2 3);
-        butterflies!($f, $x, later $w[6]; 4 5);
-        butterflies!($f, $x, later $w[7]; 6 7);
+        butterflies!($f, $x, 1, $w.splat(0); 0 4, 1 5, 2 6, 3 7);
+        butterflies!($f, $x, 2, $w.splat(1); 0 2, 1 3);
+        butterflies!($f, $x, 2, $w.splat(2); 4 6, 5 7);
+        butterflies!($f, $x, 4, $w.splat(3); 0 1);
+        butterflies!($f, $x, 4, $w.splat(4); 2 3);
+        butterflies!($f, $x, 4, $w.splat(5); 4 5);
+        butterflies!($f, $x, 4, $w.splat(6); 6 7);
     };
-    ($f:expr, $x:ident, first $w:expr; $($i:literal $j:literal),*) => {
-        let w = Factors::splat($w);
-        $(($x[$i], $x[$j]) = butterfly::<BITS, true>($f, $x[$i], $x[$j], w);)*
-    };
-    ($f:expr, $x:ident, later $w:expr; $($i:literal $j:literal),*) => {
-        let w = Factors::splat($w);
-        $(($x[$i], $x[$j]) = butterfly::<BITS, false>($f, $x[$i], $x[$j], w);)*
+    ($f:expr, $x:ident, $level:literal, $w:expr; $($i:literal $j:literal),*) => {
+        let w = $w;
+        $(($x[$i], $x[$j]) = butterfly($f, MASK & $level != 0, $x[$i], $x[$j], w);)*
     };
 }
 
 /// `log2(R)` levels over a block of `R` equal parts; `R` is 2, 4 or 8.
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn pass<const R: usize, const BITS: u32>(
-    f: &Field,
-    tw: Twiddles<'_>,
+fn pass<const R: usize, const MASK: u32, const LIFT: bool>(
+    work: &Work,
     slot: usize,
     block: &mut [Block],
 ) {
     let stride = block.len() / R;
-    let w = tw.heap(slot);
+    let (f, w) = (&work.f, HeapFactors::new(work.twiddles, slot));
+    assert!(!LIFT || work.lift.coeffs.len() == block.len());
     for j in 0..stride {
         let mut x = [_mm512_setzero_si512(); 8];
         for (k, x) in x.iter_mut().enumerate().take(R) {
-            // SAFETY: j < stride and k < R, so j + k stride < R stride <= block.len().
-            *x = unsafe { load_at(block, j + k * stride) };
+            let i = j + k * stride;
+            // SAFETY: j < stride and k < R, so i < R stride <= block.len(), which is the number of
+            // coefficients where they are lifted.
+            *x = match LIFT {
+                true => unsafe { work.lift.load_at(i) },
+                false => unsafe { load_at(block, i) },
+            };
         }
         match R {
             2 => {
@@ -132,17 +319,28 @@ fn pass<const R: usize, const BITS: u32>(
     }
 }
 
+impl Lift<'_> {
+    /// Block `i`, in `[0, q)`.
+    ///
+    /// # Safety
+    /// `i < self.coeffs.len()`.
+    #[allow(unsafe_code)]
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    unsafe fn load_at(&self, i: usize) -> __m512i {
+        debug_assert!(i < self.coeffs.len());
+        // SAFETY: in range by contract.
+        let v = load_u32(unsafe { self.coeffs.get_unchecked(i) });
+        let negative = _mm512_cmpgt_epu64_mask(v, self.half);
+        _mm512_mask_add_epi64(v, negative, v, self.down)
+    }
+}
+
 /// `(x + w y, x - w y)`. Both sums start from a multiple of `q` that keeps them positive:
 /// `x + q` and `w y - q`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn butterfly<const BITS: u32, const FIRST: bool>(
-    f: &Field,
-    x: __m512i,
-    y: __m512i,
-    w: Factors,
-) -> (__m512i, __m512i) {
-    let reduces = BITS == ALWAYS || (BITS == EACH_PASS && FIRST);
+fn butterfly(f: &Field, reduces: bool, x: __m512i, y: __m512i, w: Factors) -> (__m512i, __m512i) {
     let x = if reduces {
         f.reduce_from(f.minus_one, x)
     } else {
@@ -152,45 +350,35 @@ fn butterfly<const BITS: u32, const FIRST: bool>(
     (_mm512_add_epi64(x, t), _mm512_sub_epi64(x, t))
 }
 
-/// The last six levels of 64 residues, then the canonical range.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn leaf<const BITS: u32>(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
-    let Some((block, _)) = block.split_first_chunk_mut::<8>() else {
-        return;
-    };
-    let w = tw.heap(slot);
-    let mut x = [_mm512_setzero_si512(); 8];
-    for i in 0..8 {
-        x[i] = load(&block[i]);
-    }
-    butterflies!(f, w, x, 8);
-    let lane_factors = LeafFactors::new(tw, slot);
-    for (i, pair) in block.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-        let (a, b) = lanes::<BITS>(f, lane_factors.of(i), x[2 * i], x[2 * i + 1]);
-        store(&mut pair[0], f.canonical(f.reduce(a)));
-        store(&mut pair[1], f.canonical(f.reduce(b)));
-    }
-}
-
-/// The levels of distance 4, 2 and 1 of 16 residues, with the twiddles `w` in this order.
-///
-/// A riffle before each level brings partners to the same lane of two vectors, and the blocks to
-/// the order in which their twiddles lie.
+/// The last six levels of 64 residues.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn lanes<const BITS: u32>(
-    f: &Field,
-    w: [Factors; 3],
-    a: __m512i,
-    b: __m512i,
-) -> (__m512i, __m512i) {
-    let (x, y) = riffle(a, b);
-    let (x, y) = butterfly::<BITS, true>(f, x, y, w[0]);
-    let (x, y) = riffle(x, y);
-    let (x, y) = butterfly::<BITS, false>(f, x, y, w[1]);
-    let (x, y) = riffle(x, y);
-    let (x, y) = butterfly::<BITS, false>(f, x, y, w[2]);
-    riffle(x, y)
+fn leaf<const MASK: u32, const RESULTS: u32>(work: &Work, slot: usize, leaf: &mut Leaf) {
+    let (f, w) = (&work.f, HeapFactors::new(work.twiddles, slot));
+    let mut x = [_mm512_setzero_si512(); 8];
+    for (x, block) in x.iter_mut().zip(leaf.iter()) {
+        *x = load(block);
+    }
+    butterflies!(f, w, x, 8);
+    // The levels of distance 4, 2 and 1. A riffle before each level brings partners to the same lane
+    // of two vectors, and the blocks to the order in which their twiddles lie.
+    let w = LeafFactors::new(work.twiddles, slot);
+    for level in 0..3 {
+        let reduces = MASK >> (level + 3) & 1 != 0;
+        for i in 0..4 {
+            let (a, b) = riffle(x[2 * i], x[2 * i + 1]);
+            (x[2 * i], x[2 * i + 1]) = butterfly(f, reduces, a, b, w.of(level, i));
+        }
+    }
+    for (i, pair) in leaf.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+        let (a, b) = riffle(x[2 * i], x[2 * i + 1]);
+        let finish = |x| match RESULTS {
+            CANONICAL => f.canonical_4q(x),
+            _ => x,
+        };
+        store(&mut pair[0], finish(a));
+        store(&mut pair[1], finish(b));
+    }
 }
 
 /// Interleaves: `a0 b0 a1 b1 ...`.
@@ -224,14 +412,45 @@ impl<'a> LeafFactors<'a> {
         }
     }
 
-    /// Of group `i < 4`, at distance 4, 2 and 1.
+    /// Of group `i < 4`, at distance 4, 2 and 1 for level 0, 1 and 2.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    pub(super) fn of(&self, i: usize) -> [Factors; 3] {
-        [
-            Factors::pair(&self.pairs[0][i], &self.pairs[1][i]),
-            Factors::quad(&self.quads[0][i], &self.quads[1][i]),
-            Factors::octet(&self.octets[0][i], &self.octets[1][i]),
-        ]
+    pub(super) fn of(&self, level: usize, i: usize) -> Factors {
+        match level {
+            0 => Factors::pair(&self.pairs[0][i], &self.pairs[1][i]),
+            1 => Factors::quad(&self.quads[0][i], &self.quads[1][i]),
+            _ => Factors::octet(&self.octets[0][i], &self.octets[1][i]),
+        }
     }
+}
+
+/// The first seven entries of the tree below a slot, where the children of entry `s` are `2s` and
+/// `2s + 1`.
+pub(super) struct HeapFactors<'a> {
+    w: [&'a u64; 7],
+    quotient: [&'a u64; 7],
+}
+
+impl<'a> HeapFactors<'a> {
+    #[inline(always)]
+    pub(super) fn new(tw: Twiddles<'a>, slot: usize) -> Self {
+        Self {
+            w: heap(tw.w, slot),
+            quotient: heap(tw.quotient, slot),
+        }
+    }
+
+    /// Entry `i`, in every lane.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn splat(&self, i: usize) -> Factors {
+        Factors::splat_at(self.w[i], self.quotient[i])
+    }
+}
+
+#[inline(always)]
+fn heap(words: &[u64], slot: usize) -> [&u64; 7] {
+    let (twos, fours) = (words.as_chunks().0, words.as_chunks().0);
+    let (s1, [s2, s3], [s4, s5, s6, s7]) = (&words[slot], &twos[slot], &fours[slot]);
+    [s1, s2, s3, s4, s5, s6, s7]
 }

@@ -1,15 +1,19 @@
 //! Inverse transform: Gentleman-Sande, the forward transform's passes in the opposite order.
 //!
-//! Lanes are `[0, 2q)` plus a bias, with rubbish (see [`super::field`]): the first partner of the
-//! next butterfly carries `+q`, the second `-q`. Their difference is then positive and their sum
-//! unbiased, and the bias costs nothing to add (see [`Bias`]). The root pass also multiplies by
-//! a constant, `1 / n` times a scale, and makes the residues canonical.
+//! Products come out in `[0, 2q)`, sums twice as large as what went in: every second level reduces
+//! them, where `8q` fits 52 bits, else every level. The others are *light*.
+//!
+//! A difference must not be negative. So lanes carry a bias, `+` in first partners, `-` in second
+//! ones, next to rubbish (see [`super::field`]); it costs nothing to add to a product or to a sum that
+//! is reduced. A sum that is not must come out with a bias as well: there the two partners' biases
+//! differ (see [`multiple`]). The root pass also multiplies by a constant, `1 / n` times a scale, and
+//! makes the residues canonical.
 
 use std::arch::x86_64::*;
 
 use super::{
-    field::{Block, Factors, Field, load, load_at, store, store_at},
-    ntt::{LEAF, LeafFactors, pass_levels},
+    field::{Block, Factors, Field, load, load_at, splat, store, store_at},
+    ntt::{HeapFactors, LEAF, Leaf, LeafFactors, pass_levels},
 };
 use crate::{
     modulus::Factor,
@@ -23,12 +27,18 @@ pub(super) fn inverse(t: &NttTable, row: &mut [u64], last: [Factor; 2]) {
         return scalar::ntt::inverse(t, row, last);
     }
     let (blocks, _) = row.as_chunks_mut();
+    let (f, lazy) = (Field::new(t.modulus()), t.modulus().value() <= 1 << 49);
     let plan = Plan {
-        f: Field::new(t.modulus()),
         twiddles: t.inverse(),
-        last,
+        last: last.map(|factor| Factors::splat(factor)),
+        biases: std::array::from_fn(|i| Bias::new(&f, |_| i as i64 - 3)),
+        lanes: LaneBiases::new(&f, !lazy),
+        f,
     };
-    ascend::<true>(&plan, 1, blocks);
+    match lazy {
+        true => ascend::<true, true>(&plan, 1, blocks),
+        false => ascend::<true, false>(&plan, 1, blocks),
+    }
 }
 
 /// What every pass needs.
@@ -36,24 +46,62 @@ struct Plan<'a> {
     f: Field,
     twiddles: Twiddles<'a>,
     /// The constant factor of the whole, alone and times the root's twiddle.
-    last: [Factor; 2],
+    last: [Factors; 2],
+    /// `-3 q` to `3 q`.
+    biases: [Bias; 7],
+    lanes: LaneBiases,
 }
 
 /// Transforms the block at heap slot `slot` up from the leaves.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn ascend<const ROOT: bool>(plan: &Plan<'_>, slot: usize, block: &mut [Block]) {
-    let levels = pass_levels((block.len() * 8 / LEAF).trailing_zeros());
+fn ascend<const ROOT: bool, const LAZY: bool>(plan: &Plan, slot: usize, block: &mut [Block]) {
+    let left = (block.len() * 8 / LEAF).trailing_zeros();
+    let levels = pass_levels(left);
     if levels == 0 {
-        return leaf::<ROOT>(plan, slot, block);
+        let leaves: &mut [Leaf] = block.as_chunks_mut().0;
+        return leaf::<ROOT, LAZY>(plan, slot, &mut leaves[0]);
     }
     let child_len = block.len() >> levels;
     for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
-        ascend::<false>(plan, (slot << levels) + i, child);
+        ascend::<false, LAZY>(plan, (slot << levels) + i, child);
     }
-    match levels {
-        1 => pass::<2, ROOT>(plan, slot, block),
-        2 => pass::<4, ROOT>(plan, slot, block),
-        _ => pass::<8, ROOT>(plan, slot, block),
+    // The first level of the pass is the seventh or a later one.
+    let heavy_first = (left - levels).is_multiple_of(2);
+    match (levels, LAZY, heavy_first) {
+        (1, false, _) => pass::<2, ROOT, ALL>(plan, slot, block),
+        (1, _, true) => pass::<2, ROOT, HEAVY_FIRST>(plan, slot, block),
+        (1, _, false) => pass::<2, ROOT, LIGHT_FIRST>(plan, slot, block),
+        (2, false, _) => pass::<4, ROOT, ALL>(plan, slot, block),
+        (2, _, true) => pass::<4, ROOT, HEAVY_FIRST>(plan, slot, block),
+        (2, _, false) => pass::<4, ROOT, LIGHT_FIRST>(plan, slot, block),
+        (_, false, _) => pass::<8, ROOT, ALL>(plan, slot, block),
+        (_, _, true) => pass::<8, ROOT, HEAVY_FIRST>(plan, slot, block),
+        (_, _, false) => pass::<8, ROOT, LIGHT_FIRST>(plan, slot, block),
+    }
+}
+
+/// Every level of a pass reduces its sums.
+const ALL: u32 = 0b1111;
+/// Levels 0, 2, .. of a pass reduce their sums.
+const HEAVY_FIRST: u32 = 0b0101;
+/// Levels 1, 3, .. of a pass do.
+const LIGHT_FIRST: u32 = 0b1010;
+
+/// Multiples of `q` that the results of the block at `slot` carry, for a next level that takes
+/// partners below `4q` (`LIGHT`: below `2q`).
+///
+/// A light level adds 4 in all to a difference; its sums get 2 if the block that they belong to is
+/// even, else -2.
+const fn multiple(all: bool, next_is_light: bool, slot: usize) -> i64 {
+    match (all, next_is_light, slot % 4) {
+        (true, _, 0 | 2) => 1,
+        (true, _, _) => -1,
+        (_, true, 0) => 3,
+        (_, true, 1) => -1,
+        (_, true, 2) => 1,
+        (_, true, _) => -3,
+        (_, false, 0 | 2) => 2,
+        (_, false, _) => -2,
     }
 }
 
@@ -67,114 +115,95 @@ struct Bias {
 }
 
 impl Bias {
-    /// For the results of block `slot`, which go to a first (`+q`) or second (`-q`) partner.
+    /// Lane i carries `multiple(i)` times `q`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn of_block(f: &Field, slot: usize) -> Self {
-        let (quotient, product) = if slot.is_multiple_of(2) {
-            (f.minus_one, f.q)
-        } else {
-            (f.one, f.neg_q)
-        };
-        Self { quotient, product }
-    }
-
-    /// For lanes of alternate blocks.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn alternating(f: &Field) -> Self {
-        const ODD: u8 = 0b1010_1010;
+    fn new(f: &Field, multiple: impl Fn(usize) -> i64) -> Self {
+        let multiples: Block = std::array::from_fn(|i| multiple(i) as u64);
+        let k = load(&multiples);
         Self {
-            quotient: _mm512_mask_mov_epi64(f.minus_one, ODD, f.one),
-            product: _mm512_mask_mov_epi64(f.q, ODD, f.neg_q),
+            quotient: _mm512_sub_epi64(splat(0), k),
+            product: _mm512_mullo_epi64(k, f.q),
         }
     }
 }
 
-/// The butterflies of a pass, in registers: one line a block, named by its twiddle. Macros because
-/// the body must be unrolled and is too large for the compiler to inline it twice.
+/// The butterflies of a pass, in registers: one line a block, named by its place in the heap below
+/// the pass. Macros because the body must be unrolled and is too large for the compiler to inline it
+/// twice.
 macro_rules! butterflies {
     ($c:expr, $x:ident, 2) => {
-        butterflies!($c, $x, root 1; 0 1);
+        butterflies!($c, $x, 0, last; 0 1);
     };
     ($c:expr, $x:ident, 4) => {
-        butterflies!($c, $x, even 2; 0 1);
-        butterflies!($c, $x, odd 3; 2 3);
-        butterflies!($c, $x, root 1; 0 2, 1 3);
+        butterflies!($c, $x, 0, 2; 0 1);
+        butterflies!($c, $x, 0, 3; 2 3);
+        butterflies!($c, $x, 1, last; 0 2, 1 3);
     };
     ($c:expr, $x:ident, 8) => {
-        butterflies!($c, $x, even 4; 0 1);
-        butterflies!($c, $x, odd 5; 2 3);
-        butterflies!($c, $x, even 6; 4 5);
-        butterflies!($c, $x, odd 7; 6 7);
-        butterflies!($c, $x, even 2; 0 2, 1 3);
-        butterflies!($c, $x, odd 3; 4 6, 5 7);
-        butterflies!($c, $x, root 1; 0 4, 1 5, 2 6, 3 7);
+        butterflies!($c, $x, 0, 4; 0 1);
+        butterflies!($c, $x, 0, 5; 2 3);
+        butterflies!($c, $x, 0, 6; 4 5);
+        butterflies!($c, $x, 0, 7; 6 7);
+        butterflies!($c, $x, 1, 2; 0 2, 1 3);
+        butterflies!($c, $x, 1, 3; 4 6, 5 7);
+        butterflies!($c, $x, 2, last; 0 4, 1 5, 2 6, 3 7);
     };
-    ($c:expr, $x:ident, root $w:literal; $($i:literal $j:literal),*) => {
+    ($c:expr, $x:ident, $level:literal, last; $($i:literal $j:literal),*) => {
         if ROOT {
-            let (n_inv, w) = (Factors::splat($c.w[0]), Factors::splat($c.w[1]));
-            $(($x[$i], $x[$j]) = root_butterfly($c.f, $x[$i], $x[$j], n_inv, w);)*
+            let [n_inv, w] = $c.plan.last;
+            $(($x[$i], $x[$j]) = root_butterfly(&$c.plan.f, $x[$i], $x[$j], n_inv, w);)*
         } else {
-            butterflies!($c, $x, own $w; $($i $j),*);
+            butterflies!($c, $x, $level, 1; $($i $j),*);
         }
     };
-    ($c:expr, $x:ident, $bias:ident $w:literal; $($i:literal $j:literal),*) => {
-        let w = Factors::splat($c.w[$w]);
-        $(($x[$i], $x[$j]) = butterfly($c.f, $x[$i], $x[$j], w, $c.$bias());)*
+    ($c:expr, $x:ident, $level:literal, $place:literal; $($i:literal $j:literal),*) => {
+        let w = $c.w.splat($place - 1);
+        let bias = $c.biases[$place - 1];
+        $(($x[$i], $x[$j]) =
+            butterfly(&$c.plan.f, HEAVY >> $level & 1 != 0, $x[$i], $x[$j], w, bias);)*
     };
 }
 
 /// What the butterflies of a pass need.
 struct Constants<'a> {
-    f: &'a Field,
-    /// Twiddles. At the root, entry 1 includes the constant and entry 0 is the constant alone.
-    w: [Factor; 8],
-    /// For the results of the pass.
-    own: Bias,
+    plan: &'a Plan<'a>,
+    /// By place in the heap below the block, from 1 on.
+    w: HeapFactors<'a>,
+    biases: [&'a Bias; 7],
 }
 
 impl<'a> Constants<'a> {
+    /// For a pass of `levels`, of which those of `heavy` reduce.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn new<const ROOT: bool>(plan: &'a Plan<'_>, slot: usize) -> Self {
-        let f = &plan.f;
-        let mut w = plan.twiddles.heap(slot);
-        if ROOT {
-            (w[0], w[1]) = plan.last.into();
-        }
+    fn new<const ROOT: bool>(plan: &'a Plan<'a>, slot: usize, levels: u32, heavy: u32) -> Self {
+        let bias = |place: usize| {
+            let depth = place.ilog2();
+            let level = levels.saturating_sub(1 + depth);
+            // The root takes both kinds.
+            let next_is_light = heavy >> (level + 1) & 1 == 0 && !(ROOT && depth == 1);
+            let slot = (slot << depth) + place - (1 << depth);
+            &plan.biases[(multiple(heavy == ALL, next_is_light, slot) + 3) as usize]
+        };
         Self {
-            f,
-            w,
-            own: Bias::of_block(f, slot),
+            plan,
+            w: HeapFactors::new(plan.twiddles, slot),
+            biases: std::array::from_fn(|i| bias(i + 1)),
         }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn even(&self) -> Bias {
-        Bias::of_block(self.f, 0)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn odd(&self) -> Bias {
-        Bias::of_block(self.f, 1)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn own(&self) -> Bias {
-        self.own
     }
 }
 
 /// `log2(R)` levels over a block of `R` equal parts; `R` is 2, 4 or 8.
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn pass<const R: usize, const ROOT: bool>(plan: &Plan<'_>, slot: usize, block: &mut [Block]) {
+fn pass<const R: usize, const ROOT: bool, const HEAVY: u32>(
+    plan: &Plan,
+    slot: usize,
+    block: &mut [Block],
+) {
     let stride = block.len() / R;
-    let c = Constants::new::<ROOT>(plan, slot);
+    let c = Constants::new::<ROOT>(plan, slot, R.ilog2(), HEAVY);
     for j in 0..stride {
         let mut x = [_mm512_setzero_si512(); 8];
         for (k, x) in x.iter_mut().enumerate().take(R) {
@@ -199,18 +228,27 @@ fn pass<const R: usize, const ROOT: bool>(plan: &Plan<'_>, slot: usize, block: &
     }
 }
 
-/// `(x + y, w (x - y))` plus `bias`, where `x + q` and `y - q` are given.
+/// `(x + y, w (x - y))` plus `bias`, where the difference is positive. A sum that is not reduced
+/// keeps the bias of its partners.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn butterfly(f: &Field, x: __m512i, y: __m512i, w: Factors, bias: Bias) -> (__m512i, __m512i) {
+fn butterfly(
+    f: &Field,
+    reduces: bool,
+    x: __m512i,
+    y: __m512i,
+    w: Factors,
+    bias: &Bias,
+) -> (__m512i, __m512i) {
     let (sum, difference) = (_mm512_add_epi64(x, y), _mm512_sub_epi64(x, y));
-    (
-        f.reduce_from(bias.quotient, sum),
-        f.mul_acc(bias.product, difference, w),
-    )
+    let sum = match reduces {
+        true => f.reduce_from(bias.quotient, sum),
+        false => sum,
+    };
+    (sum, f.mul_acc(bias.product, difference, w))
 }
 
-/// `(n_inv (x + y), w (x - y))`, canonical, where `x + q` and `y - q` are given.
+/// `(n_inv (x + y), w (x - y))`, canonical.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn root_butterfly(
@@ -227,39 +265,81 @@ fn root_butterfly(
     )
 }
 
-/// The first six levels of 64 residues.
+/// The first six levels of 64 canonical residues: light, light, heavy, light, heavy, light, or all
+/// heavy.
+#[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn leaf<const ROOT: bool>(plan: &Plan<'_>, slot: usize, block: &mut [Block]) {
-    let Some((block, _)) = block.split_first_chunk_mut::<8>() else {
-        return;
-    };
-    let lane_factors = LeafFactors::new(plan.twiddles, slot);
-    let c = Constants::new::<ROOT>(plan, slot);
-    let mut x = [_mm512_setzero_si512(); 8];
-    for i in 0..4 {
-        let (a, b) = (load(&block[2 * i]), load(&block[2 * i + 1]));
-        (x[2 * i], x[2 * i + 1]) = lanes(&plan.f, lane_factors.of(i), a, b);
-    }
-    butterflies!(c, x, 8);
-    for i in 0..8 {
-        store(&mut block[i], x[i]);
+fn leaf<const ROOT: bool, const LAZY: bool>(plan: &Plan, slot: usize, leaf: &mut Leaf) {
+    match LAZY {
+        true => leaf_of::<ROOT, LIGHT_FIRST>(plan, slot, leaf),
+        false => leaf_of::<ROOT, ALL>(plan, slot, leaf),
     }
 }
 
-/// The levels of distance 1, 2 and 4 of 16 canonical residues, with the twiddles `w` in the
-/// opposite order. Undoes the riffles of the forward transform, one before each level.
+/// `HEAVY`: the last three levels that reduce their sums.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn lanes(f: &Field, w: [Factors; 3], a: __m512i, b: __m512i) -> (__m512i, __m512i) {
-    let bias = Bias::alternating(f);
-    let (x, y) = unriffle(a, b);
-    let (x, y) = (_mm512_add_epi64(x, f.q), _mm512_sub_epi64(y, f.q));
-    let (x, y) = butterfly(f, x, y, w[2], bias);
-    let (x, y) = unriffle(x, y);
-    let (x, y) = butterfly(f, x, y, w[1], bias);
-    let (x, y) = unriffle(x, y);
-    let (x, y) = butterfly(f, x, y, w[0], bias);
-    unriffle(x, y)
+fn leaf_of<const ROOT: bool, const HEAVY: u32>(plan: &Plan, slot: usize, leaf: &mut Leaf) {
+    let f = &plan.f;
+    let mut x = [_mm512_setzero_si512(); 8];
+    for (x, block) in x.iter_mut().zip(leaf.iter()) {
+        *x = load(block);
+    }
+    // Undoes the riffles of the forward transform, one before each level.
+    let biases = &plan.lanes;
+    for i in 0..4 {
+        let (a, b) = unriffle(x[2 * i], x[2 * i + 1]);
+        x[2 * i] = _mm512_add_epi64(a, biases.plus);
+        x[2 * i + 1] = _mm512_sub_epi64(b, biases.minus);
+    }
+    let w = LeafFactors::new(plan.twiddles, slot);
+    for level in 0..3 {
+        let reduces = HEAVY == ALL || level == 2;
+        for i in 0..4 {
+            let (a, b) = (x[2 * i], x[2 * i + 1]);
+            let bias = &biases.levels[level][i % 2];
+            let (a, b) = butterfly(f, reduces, a, b, w.of(2 - level, i), bias);
+            (x[2 * i], x[2 * i + 1]) = unriffle(a, b);
+        }
+    }
+    let c = Constants::new::<ROOT>(plan, slot, 3, HEAVY);
+    butterflies!(c, x, 8);
+    for (block, x) in leaf.iter_mut().zip(x) {
+        store(block, x);
+    }
+}
+
+/// Biases of the first three levels of a leaf, whose blocks are lanes.
+struct LaneBiases {
+    /// What the first level adds to first and subtracts from second partners, which are canonical.
+    plus: __m512i,
+    minus: __m512i,
+    /// For the results of each level, in even and odd pairs of vectors.
+    levels: [[Bias; 2]; 3],
+}
+
+impl LaneBiases {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn new(f: &Field, all: bool) -> Self {
+        // The first sums keep the bias of their partners.
+        let [plus, minus] = [1, -1].map(|sign| {
+            let own = |lane| sign * multiple(false, true, lane);
+            let half = |lane| if all { 1 } else { (5 + own(lane)) / 2 };
+            Bias::new(f, half).product
+        });
+        let of = |level: usize, pair: usize| {
+            let blocks = 8 >> level;
+            Bias::new(f, |lane| {
+                multiple(all, level != 1, pair * blocks + lane % blocks)
+            })
+        };
+        Self {
+            plus,
+            minus,
+            levels: std::array::from_fn(|level| [of(level, 0), of(level, 1)]),
+        }
+    }
 }
 
 /// Even lanes of `a` and `b`, then odd lanes.

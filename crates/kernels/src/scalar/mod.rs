@@ -9,6 +9,8 @@ use crate::Kernels;
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "scalar",
     ntt_forward: ntt::forward,
+    ntt_factors: ntt::forward,
+    encode: None,
     ntt_inverse: ntt::inverse,
     add: mul::add,
     sub: mul::sub,

@@ -37,11 +37,15 @@ pub(crate) fn backends() -> impl Iterator<Item = &'static Kernels> {
 
 /// Largest prime of at most `bits` bits that is 1 modulo `order`.
 pub(crate) fn prime_below(bits: u32, order: u64) -> Option<Modulus> {
-    let top = ((1 << bits) - 1) / order;
-    let q = (1..=top)
+    prime_up_to((1 << bits) - 1, order)
+}
+
+/// Largest prime up to `limit` that is 1 modulo `order`.
+pub(crate) fn prime_up_to(limit: u64, order: u64) -> Option<Modulus> {
+    let q = (1..=limit / order)
         .rev()
         .map(|k| k * order + 1)
-        .find(|&q| q < 1 << bits && is_prime(q))?;
+        .find(|&q| q <= limit && is_prime(q))?;
     Modulus::new(q).ok()
 }
 
