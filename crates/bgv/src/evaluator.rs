@@ -157,15 +157,8 @@ impl Evaluator<'_> {
             expected: 2,
             found: 0,
         })?;
-        let basis = first.parts[0].basis();
-        let mut out = Ciphertext {
-            parts: vec![],
-            level: first.level,
-            scale: self.p().reduce(scale),
-        };
-        for _ in 0..2 {
-            out.parts.push(Poly::zero(self.ring, basis));
-        }
+        let (p, scale) = (self.p(), self.p().reduce(scale));
+        let mut scaled = Vec::with_capacity(terms.len());
         for (c, term) in terms {
             Self::expect_parts(term, 2)?;
             if term.level != first.level {
@@ -174,15 +167,18 @@ impl Evaluator<'_> {
                     found: term.level,
                 });
             }
-            let p = self.p();
-            let factor = p.mul(p.reduce(*c), p.mul(out.scale, p.inv(term.scale)));
-            let centered = p.to_centered(factor);
-            for (acc, part) in out.parts.iter_mut().zip(&term.parts) {
-                self.ring
-                    .scale_add_assign(acc, part, |m| m.from_i64(centered));
-            }
+            let factor = p.mul(p.reduce(*c), p.mul(scale, p.inv(term.scale)));
+            scaled.push((p.to_centered(factor), term));
         }
-        Ok(out)
+        let part = |i: usize| {
+            let terms: Vec<_> = scaled.iter().map(|(c, ct)| (*c, &ct.parts[i])).collect();
+            self.ring.linear_combination(&terms)
+        };
+        Ok(Ciphertext {
+            parts: vec![part(0), part(1)],
+            level: first.level,
+            scale,
+        })
     }
 
     /// The product in three parts, not yet relinearised. Errors: levels differ.
@@ -195,18 +191,11 @@ impl Evaluator<'_> {
                 found: b.level,
             });
         }
-        let product = |x: &Poly<Eval>, y: &Poly<Eval>| {
-            let mut out = x.clone();
-            self.ring.mul_assign(&mut out, y);
-            out
-        };
-        let mut middle = product(&a.parts[0], &b.parts[1]);
-        self.ring
-            .mul_add_assign(&mut middle, &a.parts[1], &b.parts[0]);
+        let ([a0, a1], [b0, b1]) = ([0, 1].map(|i| &a.parts[i]), [0, 1].map(|i| &b.parts[i]));
         let parts = vec![
-            product(&a.parts[0], &b.parts[0]),
-            middle,
-            product(&a.parts[1], &b.parts[1]),
+            self.ring.sum_of_products(&[(a0, b0)]),
+            self.ring.sum_of_products(&[(a0, b1), (a1, b0)]),
+            self.ring.sum_of_products(&[(a1, b1)]),
         ];
         Ok(Ciphertext {
             parts,

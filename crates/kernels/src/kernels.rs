@@ -19,6 +19,8 @@ pub(crate) type Scale = unsafe fn(&Modulus, &mut [u64], u64);
 pub(crate) type BinaryScale = unsafe fn(&Modulus, &mut [u64], &[u64], u64);
 pub(crate) type SubScaleAdd = unsafe fn(&Modulus, &mut [u64], &[u64], u64, &[u64], u64);
 pub(crate) type Dot = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[&[u64]]);
+pub(crate) type DotPair =
+    unsafe fn(&Modulus, [&mut [u64]; 2], &[&[u64]], [&[&[u64]]; 2]);
 pub(crate) type Convert = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[u64]);
 pub(crate) type ConvertMany = unsafe fn(&[&Modulus], &mut [&mut [u64]], &[&[u64]], &[&[u64]]);
 pub(crate) type SlidingDots = unsafe fn(&Modulus, &mut [&mut [u64]], &SlidingRows<'_>);
@@ -49,6 +51,8 @@ pub struct Kernels {
     pub(crate) sub_scale: BinaryScale,
     pub(crate) sub_scale_add: SubScaleAdd,
     pub(crate) dot: Dot,
+    /// None: by [`Kernels::dot`].
+    pub(crate) dot_pair: Option<DotPair>,
     /// None: by [`Kernels::dot`].
     pub(crate) sliding_dots: Option<SlidingDots>,
     pub(crate) convert: Convert,
@@ -284,6 +288,34 @@ impl Kernels {
         );
         // SAFETY: the CPU has the features of this back end.
         unsafe { (self.dot)(m, out, a, b) }
+    }
+
+    /// [`Kernels::dot`] of the same rows with two lists of others: `out[k] = sum_i a[i] b[k][i]`.
+    /// Every row of `a` is read once.
+    ///
+    /// Panics: as there.
+    pub fn dot_pair(&self, m: &Modulus, out: [&mut [u64]; 2], a: &[&[u64]], b: [&[&[u64]]; 2]) {
+        let Some(pair) = self.dot_pair else {
+            for (out, b) in out.into_iter().zip(b) {
+                self.dot(m, out, a, b);
+            }
+            return;
+        };
+        assert!(
+            a.len() <= MAX_DOT_TERMS,
+            "more than {MAX_DOT_TERMS} products"
+        );
+        let n = out[0].len();
+        assert_eq!(out[1].len(), n, "row lengths differ");
+        for b in b {
+            assert_eq!(a.len(), b.len(), "numbers of rows differ");
+            assert!(
+                a.iter().chain(b).all(|row| row.len() == n),
+                "row lengths differ"
+            );
+        }
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { pair(m, out, a, b) }
     }
 
     /// `out = sum_i src[i] coef[i]`: one output row of a basis conversion.

@@ -395,6 +395,32 @@ fn slices(rows: &[Vec<u64>]) -> Vec<&[u64]> {
 
 /// Factors have no meaning of their own: what comes out of the operations that take them counts.
 #[test]
+fn pairs_of_dots() {
+    let mut rng = Rng::new(23);
+    for m in moduli() {
+        for n in LENGTHS {
+            for terms in [0, 1, 2, 16, 17, 100] {
+                let mut some = || -> Vec<Vec<u64>> {
+                    let largest = [vec![m.value() - 1; n]].into_iter();
+                    let random = (1..terms).map(|_| rng.row(n, m.value()));
+                    largest.chain(random).take(terms).collect()
+                };
+                let [a, b, c] = [(); 3].map(|()| some());
+                let mut expected = [vec![0; n], vec![0; n]];
+                Kernels::scalar().dot(&m, &mut expected[0], &slices(&a), &slices(&b));
+                Kernels::scalar().dot(&m, &mut expected[1], &slices(&a), &slices(&c));
+                for k in Kernels::available() {
+                    let mut found = [vec![1; n], vec![2; n]];
+                    let out = found.each_mut().map(Vec::as_mut_slice);
+                    k.dot_pair(&m, out, &slices(&a), [&slices(&b), &slices(&c)]);
+                    assert!(found == expected, "{}: {terms} terms of {n}", k.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn factors_serve_as_the_residues_do() {
     let mut rng = Rng::new(21);
     for n in [2, 64, 128, 256, 1024, 2048, 4096, 1 << 13, 1 << 16, 1 << 17] {

@@ -145,6 +145,33 @@ impl Ring {
         });
     }
 
+    /// `sum_i a_i b_i`, pointwise. Panics: without a product.
+    pub fn sum_of_products(&self, products: &[(&Poly<Eval>, &Poly<Eval>)]) -> Poly<Eval> {
+        let mut out = Poly::scratch(self, products[0].0.basis());
+        self.each_row(&mut out, |id, row| {
+            let (a, b): (Vec<&[u64]>, Vec<&[u64]>) = products
+                .iter()
+                .map(|(a, b)| (a.row_of(id), b.row_of(id)))
+                .unzip();
+            self.kernels.dot(self.modulus(id), row, &a, &b);
+        });
+        out
+    }
+
+    /// `sum_i c_i a_i`, `c_i` small signed integers. Panics: without a term.
+    pub fn linear_combination<D: Sync>(&self, terms: &[(i64, &Poly<D>)]) -> Poly<D> {
+        let mut out = Poly::scratch(self, terms[0].1.basis());
+        self.each_row(&mut out, |id, row| {
+            let m = self.modulus(id);
+            let (c, a): (Vec<u64>, Vec<&[u64]>) = terms
+                .iter()
+                .map(|&(c, a)| (m.from_i64(c), a.row_of(id)))
+                .unzip();
+            self.kernels.convert(m, row, &a, &c);
+        });
+        out
+    }
+
     /// `a *= c`, `c` an integer given by its residue modulo each prime.
     pub fn scale_assign<D>(&self, a: &mut Poly<D>, c: impl Fn(&Modulus) -> u64 + Send + Sync) {
         self.each_row(a, |id, row| {

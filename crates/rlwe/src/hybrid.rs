@@ -181,12 +181,12 @@ impl Run<'_> {
         };
         for start in (0..ring.n()).step_by(piece) {
             let range = start..(start + piece).min(ring.n());
-            for (i, row) in out.iter_mut().enumerate() {
-                let digits = pieces(&factors[i / 2], &range);
-                let key = pieces(&keys[i % 2], &range);
+            let keys = keys.each_ref().map(|key| pieces(key, &range));
+            for (digits, out) in factors.iter().zip(out.as_chunks_mut().0) {
+                let digits = pieces(digits, &range);
+                let out: [&mut [u64]; 2] = out.each_mut().map(|row| &mut row[range.clone()]);
                 let m = ring.modulus(id);
-                ring.kernels()
-                    .dot(m, &mut row[range.clone()], &digits, &key);
+                ring.kernels().dot_pair(m, out, &digits, keys.each_ref().map(Vec::as_slice));
             }
         }
     }

@@ -23,6 +23,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     sub_scale: mul::sub_scale,
     sub_scale_add: mul::sub_scale_add,
     dot: convert::dot,
+    dot_pair: None,
     sliding_dots: None,
     convert: convert::convert,
     convert_many: None,

@@ -25,6 +25,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     sub_scale: mul::sub_scale,
     sub_scale_add: mul::sub_scale_add,
     dot: mul::dot,
+    dot_pair: Some(mul::dot_pair),
     sliding_dots: Some(sliding::sliding_dots),
     convert: convert::convert,
     convert_many: Some(convert::convert_many),

@@ -4,7 +4,7 @@
 
 use std::arch::x86_64::*;
 
-use super::field::{Block, Factors, Field, Wide, load, splat, store};
+use super::field::{Block, Factors, Field, SHORT_TERMS, Wide, load, load_at, splat, store};
 use crate::{Modulus, scalar::mul as scalar};
 
 /// Vectors whose sums stay in registers.
@@ -183,5 +183,48 @@ fn dot_tile<const T: usize>(
     }
     for (i, out) in out.iter_mut().enumerate() {
         store(out, wide.reduce(low[i], high[i]));
+    }
+}
+
+/// Vectors of each output of [`dot_pair`] whose sums stay in registers.
+const PAIR_TILE: usize = 4;
+
+#[allow(unsafe_code)]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn dot_pair(m: &Modulus, out: [&mut [u64]; 2], a: &[&[u64]], b: [&[&[u64]]; 2]) {
+    let wide = Wide::new(m);
+    let short = a.len() <= SHORT_TERMS;
+    let [first, second] = out;
+    let tiles = first.len() / (8 * PAIR_TILE);
+    for tile in 0..tiles {
+        let range = 8 * PAIR_TILE * tile..8 * PAIR_TILE * (tile + 1);
+        let mut low = [[splat(0); PAIR_TILE]; 2];
+        let mut high = [[splat(0); PAIR_TILE]; 2];
+        for (i, a) in a.iter().enumerate() {
+            let (a, b): (&[Block], [&[Block]; 2]) = (a.as_chunks().0, b.map(|b| b[i].as_chunks().0));
+            for x in 0..PAIR_TILE {
+                let at = PAIR_TILE * tile + x;
+                // SAFETY: all rows have the length of the outputs, at least `8 (at + 1)`.
+                let (v, w) = unsafe { (load_at(a, at), b.map(|b| load_at(b, at))) };
+                for k in 0..2 {
+                    low[k][x] = _mm512_madd52lo_epu64(low[k][x], v, w[k]);
+                    high[k][x] = _mm512_madd52hi_epu64(high[k][x], v, w[k]);
+                }
+            }
+        }
+        let outs = [&mut first[range.clone()], &mut second[range]];
+        for (k, out) in outs.into_iter().enumerate() {
+            for (x, block) in out.as_chunks_mut().0.iter_mut().enumerate() {
+                let sum = match short {
+                    true => wide.reduce_short(low[k][x], high[k][x]),
+                    false => wide.reduce(low[k][x], high[k][x]),
+                };
+                store(block, sum);
+            }
+        }
+    }
+    let done = 8 * PAIR_TILE * tiles;
+    for (out, b) in [first, second].into_iter().zip(b) {
+        scalar::dot_from(m, out, a, b, done);
     }
 }

@@ -132,15 +132,21 @@ pub fn unpack_run_u32(bytes: &[u8], bits: u32, first: usize, out: &mut [u32]) {
     let mut skip = first % 8;
     let mut out = out.iter_mut();
     while out.len() > 0 {
-        // Whole groups begin at bytes; a copy gives loads their 8 bytes past the end.
-        let mut window = [0; RUN_GROUPS * 32 + 8];
+        // Whole groups begin at bytes. Loads take 8 bytes past the end: there, a copy has them.
+        let mut copy = [0; RUN_GROUPS * 32 + 8];
         let (now, later) = rest.split_at(rest.len().min(RUN_GROUPS * width));
-        window[..now.len()].copy_from_slice(now);
+        let window = match rest.get(..RUN_GROUPS * width + 8) {
+            Some(window) => window,
+            None => {
+                copy[..now.len()].copy_from_slice(now);
+                &copy
+            }
+        };
         rest = later;
         let mut residues = [0; 8 * RUN_GROUPS];
         match width {
-            20 => unpack_groups(&window, 20, &mut residues),
-            _ => unpack_groups(&window, width, &mut residues),
+            20 => unpack_groups(window, 20, &mut residues),
+            _ => unpack_groups(window, width, &mut residues),
         }
         for (&residue, out) in residues[skip..].iter().zip(out.by_ref()) {
             *out = residue;
