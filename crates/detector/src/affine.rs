@@ -57,10 +57,11 @@ pub(crate) fn reserve(params: &Params) {
     let threads = rayon::current_num_threads();
     let mut lengths = vec![baby; SHARES * limbs];
     lengths.extend(vec![diagonals; threads]);
-    lengths.push(matrix::coefficient_words(params, GIANTS_TOGETHER));
+    // Coefficients of diagonals; rows of a key switch when these have been used.
+    lengths.extend(vec![matrix::coefficient_words(params); GIANTS_TOGETHER]);
     // Polynomials: sums of the giant steps, and the rows of a key switch.
     let poly = limbs * (params.ring.n() + PIECE);
-    lengths.extend(vec![poly; 34]);
+    lengths.extend(vec![poly; 24]);
     omr_ring::reserve(&lengths);
 }
 

@@ -15,8 +15,12 @@ pub(crate) struct SymbolWindow {
     slots: usize,
     /// For each class, in the order of the small evaluation domain: the message that lies there.
     order: Vec<u32>,
-    values: Vec<u32>,
+    /// [`TOGETHER`] columns each, in halves of words.
+    values: Vec<Buffer>,
 }
+
+/// Columns of a buffer: as long as others that the pool has.
+const TOGETHER: usize = 64;
 
 /// Messages whose symbols are made together.
 pub(crate) const MESSAGES_TOGETHER: usize = 256;
@@ -34,9 +38,13 @@ impl SymbolWindow {
         symbols: Range<usize>,
     ) -> Self {
         let slots = params.slots();
-        let mut values = vec![0u32; symbols.len() * slots];
+        let buffers = symbols.len().div_ceil(TOGETHER);
+        let mut values: Vec<Buffer> = (0..buffers)
+            .map(|_| Buffer::zeroed((TOGETHER * slots).div_ceil(2)))
+            .collect();
         for (row, symbol) in values
-            .chunks_mut(slots)
+            .iter_mut()
+            .flat_map(|values| values.halves_mut().chunks_mut(slots))
             .zip(symbols.clone())
             .take(INDEX_SYMBOLS)
         {
@@ -79,9 +87,12 @@ impl SymbolWindow {
             return Ok(());
         }
         let skip = low - INDEX_SYMBOLS;
-        let body = (low - self.symbols.start) * self.slots;
-        let mut columns: Vec<_> = self.values[body..]
-            .chunks_mut(self.slots)
+        let body = low - self.symbols.start;
+        let mut columns: Vec<_> = self
+            .values
+            .iter_mut()
+            .flat_map(|values| values.halves_mut().chunks_mut(self.slots))
+            .skip(body)
             .take(high - low)
             .map(|column| column[first..].chunks_mut(MESSAGES_TOGETHER))
             .collect();
@@ -103,7 +114,7 @@ impl SymbolWindow {
 
     fn column(&self, symbol: usize) -> &[u32] {
         let i = symbol - self.symbols.start;
-        &self.values[i * self.slots..(i + 1) * self.slots]
+        &self.values[i / TOGETHER].halves()[i % TOGETHER * self.slots..][..self.slots]
     }
 }
 

@@ -19,8 +19,7 @@ pub(crate) type Scale = unsafe fn(&Modulus, &mut [u64], u64);
 pub(crate) type BinaryScale = unsafe fn(&Modulus, &mut [u64], &[u64], u64);
 pub(crate) type SubScaleAdd = unsafe fn(&Modulus, &mut [u64], &[u64], u64, &[u64], u64);
 pub(crate) type Dot = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[&[u64]]);
-pub(crate) type DotPair =
-    unsafe fn(&Modulus, [&mut [u64]; 2], &[&[u64]], [&[&[u64]]; 2]);
+pub(crate) type DotPair = unsafe fn(&Modulus, [&mut [u64]; 2], &[&[u64]], [&[&[u64]]; 2]);
 pub(crate) type Convert = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[u64]);
 pub(crate) type ConvertMany = unsafe fn(&[&Modulus], &mut [&mut [u64]], &[&[u64]], &[&[u64]]);
 pub(crate) type SlidingDots = unsafe fn(&Modulus, &mut [&mut [u64]], &SlidingRows<'_>);

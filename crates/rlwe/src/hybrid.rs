@@ -186,7 +186,8 @@ impl Run<'_> {
                 let digits = pieces(digits, &range);
                 let out: [&mut [u64]; 2] = out.each_mut().map(|row| &mut row[range.clone()]);
                 let m = ring.modulus(id);
-                ring.kernels().dot_pair(m, out, &digits, keys.each_ref().map(Vec::as_slice));
+                ring.kernels()
+                    .dot_pair(m, out, &digits, keys.each_ref().map(Vec::as_slice));
             }
         }
     }

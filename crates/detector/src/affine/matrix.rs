@@ -50,8 +50,9 @@ pub(crate) struct Matrix<'a> {
 pub(super) struct Diagonals<'a> {
     matrix: &'a Matrix<'a>,
     giants: Range<usize>,
-    /// As coefficients modulo p, in halves of words; none if all limbs are kept.
-    coefficients: Option<Buffer>,
+    /// Those of each giant step, as coefficients modulo p in halves of words; none if all limbs are
+    /// kept.
+    coefficients: Vec<Buffer>,
 }
 
 /// One limb of them.
@@ -59,7 +60,7 @@ pub(super) enum Limb<'a> {
     /// Encoded, tile by tile.
     Kept(&'a Buffer),
     /// To be encoded, and kept if there is room.
-    Coefficients(&'a [u32], Option<Room<'a>>),
+    Coefficients(&'a [Buffer], Option<Room<'a>>),
 }
 
 impl<'a> Diagonals<'a> {
@@ -67,19 +68,17 @@ impl<'a> Diagonals<'a> {
         let limbs = params.chain.basis(0).len();
         let kept = |limb| matrix.kept.diagonals.contains_key(&(giants.start, limb));
         let clues = matrix.clues.filter(|_| !(0..limbs).all(kept));
-        let coefficients = |clues: &ClueBatch| {
-            let mut rows = Buffer::any(coefficient_words(params, giants.len()));
-            let of_giant = rows
-                .halves_mut()
-                .chunks_mut(params.slots() * params.spec().baby);
-            for (giant, rows) in giants.clone().zip(of_giant) {
-                clues.diagonals(params, giant, rows);
+        let of_giant = |giant| {
+            let mut rows = Buffer::any(coefficient_words(params));
+            if let Some(clues) = clues {
+                clues.diagonals(params, giant, rows.halves_mut());
             }
             rows
         };
+        let needed = giants.clone().filter(|_| clues.is_some());
         Self {
             matrix,
-            coefficients: clues.map(coefficients),
+            coefficients: needed.map(of_giant).collect(),
             giants,
         }
     }
@@ -95,14 +94,13 @@ impl<'a> Diagonals<'a> {
             .matrix
             .shared
             .and_then(|shared| shared.room(key, bytes));
-        let coefficients = self.coefficients.as_ref().map_or(&[][..], Buffer::halves);
-        Limb::Coefficients(coefficients, room)
+        Limb::Coefficients(&self.coefficients, room)
     }
 }
 
-/// Words of the coefficients of the diagonals of some giant steps.
-pub(super) fn coefficient_words(params: &Params, giants: usize) -> usize {
-    giants * params.spec().baby * params.slots() / 2
+/// Words of the coefficients of the diagonals of a giant step.
+pub(super) fn coefficient_words(params: &Params) -> usize {
+    params.spec().baby * params.slots() / 2
 }
 
 /// Words of one limb of the encoded diagonals of some giant steps.

@@ -117,11 +117,14 @@ impl LimbWork<'_> {
     }
 
     /// The transforms of the diagonals, piece by piece.
-    fn encode(&self, coefficients: &[u32], row: &mut Buffer, tiles: &mut [u64]) {
+    fn encode(&self, coefficients: &[Buffer], row: &mut Buffer, tiles: &mut [u64]) {
         let (ring, p) = (&self.params.ring, self.params.p().value() as u32);
         let id = self.params.chain.basis(0).ids()[self.limb];
         let piece = self.steps.piece;
-        for (i, coeffs) in coefficients.chunks(row.len()).enumerate() {
+        let rows = coefficients
+            .iter()
+            .flat_map(|rows| rows.halves().chunks(ring.n()));
+        for (i, coeffs) in rows.enumerate() {
             let encoding = Encoding {
                 coeffs,
                 p,

@@ -201,7 +201,8 @@ pub(super) fn dot_pair(m: &Modulus, out: [&mut [u64]; 2], a: &[&[u64]], b: [&[&[
         let mut low = [[splat(0); PAIR_TILE]; 2];
         let mut high = [[splat(0); PAIR_TILE]; 2];
         for (i, a) in a.iter().enumerate() {
-            let (a, b): (&[Block], [&[Block]; 2]) = (a.as_chunks().0, b.map(|b| b[i].as_chunks().0));
+            let (a, b): (&[Block], [&[Block]; 2]) =
+                (a.as_chunks().0, b.map(|b| b[i].as_chunks().0));
             for x in 0..PAIR_TILE {
                 let at = PAIR_TILE * tile + x;
                 // SAFETY: all rows have the length of the outputs, at least `8 (at + 1)`.
