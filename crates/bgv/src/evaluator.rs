@@ -302,6 +302,14 @@ impl Evaluator<'_> {
         })
     }
 
+    /// The same without the copy.
+    pub fn into_level(&self, ct: Ciphertext, level: usize) -> Result<Ciphertext, EvalError> {
+        match ct.parts.len() == 2 && ct.level == level {
+            true => Ok(ct),
+            false => self.at_level(&ct, level),
+        }
+    }
+
     /// The image under the key's automorphism: a rotation, the swap of rows, or any other.
     /// Errors: not two parts.
     pub fn automorphism(&self, ct: &Ciphertext, key: &GaloisKey) -> Result<Ciphertext, EvalError> {

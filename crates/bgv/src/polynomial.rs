@@ -101,13 +101,17 @@ impl RangePolynomial {
         for k in 2..=self.block {
             let half = k.next_power_of_two() / 2;
             let high = &powers[half - 1];
-            let other = ev.at_level(&powers[k - half - 1], high.level())?;
-            powers.push(ev.mul(high, &other, key)?);
+            let other = &powers[k - half - 1];
+            let power = match other.level() == high.level() {
+                true => ev.mul(high, other, key)?,
+                false => ev.mul(high, &ev.at_level(other, high.level())?, key)?,
+            };
+            powers.push(power);
         }
         let level = powers[self.block - 1].level();
         powers
-            .iter()
-            .map(|power| ev.at_level(power, level))
+            .into_iter()
+            .map(|power| ev.into_level(power, level))
             .collect()
     }
 
@@ -170,7 +174,7 @@ impl RangePolynomial {
         }
         let mut sum = ev.linear_combination(&terms, scale)?;
         ev.add_constant_assign(&mut sum, block[0]);
-        ev.at_level(&sum, level)
+        ev.into_level(sum, level)
     }
 }
 

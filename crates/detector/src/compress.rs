@@ -7,9 +7,12 @@ use crate::pieces::Pieces;
 use omr_bgv::GaloisKey;
 use omr_protocol::detection_key::merge_levels;
 use omr_protocol::{DetectionKey, DigestPlan, Params, SlotClasses};
-use omr_ring::{AlignedVec, Coeff, Eval, Poly, Ring};
+use omr_ring::{AlignedVec, Buffer, Coeff, Eval, Poly, Ring};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
+
+/// Pieces of sums in a buffer: about as long as others that the pool has.
+const PIECES: usize = 16;
 
 /// Products added at a time: their codes stay in the second-level cache while all symbols pass, and
 /// reductions are few.
@@ -19,7 +22,8 @@ const TERMS: usize = 64;
 ///
 /// Piece by piece, then symbol, then body and mask.
 pub(crate) struct Sums {
-    pieces: Vec<AlignedVec>,
+    /// [`PIECES`] each.
+    pieces: Vec<Buffer>,
     cut: Pieces,
     symbols: usize,
 }
@@ -35,8 +39,12 @@ pub(crate) struct Batch<'a> {
 impl Sums {
     pub(crate) fn new(params: &Params, symbols: usize) -> Self {
         let cut = Pieces::new(params);
+        let words = symbols * 2 * cut.len();
+        let buffers = cut.count().div_ceil(PIECES);
         Self {
-            pieces: vec![AlignedVec::zeroed(symbols * 2 * cut.len()); cut.count()],
+            pieces: (0..buffers)
+                .map(|_| Buffer::zeroed(PIECES * words))
+                .collect(),
             cut,
             symbols,
         }
@@ -45,12 +53,19 @@ impl Sums {
     /// Adds `sum_(g,u) sigma_g(L_u) V(g, u)` of one batch for each symbol of a ciphertext.
     pub(crate) fn add_batch(&mut self, batch: Batch, encoder: &mut Encoder, ciphertext: usize) {
         let (cut, size) = (self.cut, 2 * self.cut.len());
+        let words = self.symbols * size;
         let mut from = 0;
         for run in encoder.shape.runs(ciphertext) {
             let to = from + run.len();
             encoder.with(run, |plaintexts| {
-                self.pieces
-                    .par_iter_mut()
+                let pieces: Vec<&mut [u64]> = self
+                    .pieces
+                    .iter_mut()
+                    .flat_map(|buffer| buffer.chunks_mut(words))
+                    .take(cut.count())
+                    .collect();
+                pieces
+                    .into_par_iter()
                     .enumerate()
                     .for_each(|(index, sums)| {
                         let sums = &mut sums[from * size..to * size];
@@ -66,12 +81,14 @@ impl Sums {
         let basis = params.small_basis();
         let positions = params.small_plain.order().positions();
         let len = self.cut.len();
+        let words = self.symbols * 2 * len;
         (0..self.symbols)
             .into_par_iter()
             .map(|symbol| {
                 let part = |part: usize| -> Poly<Eval> {
                     let mut poly = Poly::zero(&params.small, &basis);
-                    for (index, piece) in self.pieces.iter().enumerate() {
+                    let pieces = self.pieces.iter().flat_map(|buffer| buffer.chunks(words));
+                    for (index, piece) in pieces.take(self.cut.count()).enumerate() {
                         let (limb, start) = self.cut.slot(index);
                         let from = (2 * symbol + part) * len;
                         let row = poly.row_mut(limb);
@@ -110,22 +127,34 @@ fn add_piece(batch: Batch, plaintexts: &Plaintexts, cut: Pieces, index: usize, s
     let (kernels, m) = (ring.kernels(), ring.modulus(limb));
     let codes = batch.codes;
     let per_sign = codes.terms() / 2;
-    let mut product = AlignedVec::zeroed(len);
-    let mut plain: Vec<&[u64]> = Vec::with_capacity(TERMS);
+    let mut products = AlignedVec::zeroed(4 * len);
     for first in (0..codes.terms()).step_by(TERMS) {
         let terms = first..(first + TERMS).min(codes.terms());
         let rows = [0, 1].map(|part| codes.rows(index, part, terms.clone()).collect::<Vec<_>>());
-        for (symbol, sums) in sums.chunks_mut(2 * len).enumerate() {
-            plain.clear();
-            plain.extend(terms.clone().map(|term| {
+        let rows = rows.each_ref().map(Vec::as_slice);
+        let plain = |symbol: usize| -> Vec<&[u64]> {
+            let row_of = |term: usize| {
                 let (sign, i) = (term / per_sign, term % per_sign / classes);
                 let place = (term % classes, limb, row ^ sign);
                 plaintexts.read(symbol, place, start + i, len)
-            }));
-            for (rows, sum) in rows.iter().zip(sums.chunks_mut(len)) {
-                kernels.dot(m, &mut product, &plain, rows);
-                kernels.add_assign(m, sum, &product);
+            };
+            terms.clone().map(row_of).collect()
+        };
+        // Two symbols at a time: codes come from the second-level cache.
+        for (pair, sums) in sums.chunks_mut(4 * len).enumerate() {
+            let products = &mut products[..sums.len()];
+            let mut parts = products.chunks_mut(len);
+            let mut two = || Some([parts.next()?, parts.next()?]);
+            match (two(), two()) {
+                (Some([a, b]), Some([c, d])) => {
+                    let plain = [plain(2 * pair), plain(2 * pair + 1)];
+                    let plain = plain.each_ref().map(Vec::as_slice);
+                    kernels.dot_square(m, [a, b, c, d], plain, rows);
+                }
+                (Some(last), _) => kernels.dot_pair(m, last, &plain(2 * pair), rows),
+                _ => {}
             }
+            kernels.add_assign(m, sums, products);
         }
     }
 }

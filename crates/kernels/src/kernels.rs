@@ -12,6 +12,7 @@ pub const MAX_CONVERT_TERMS: usize = 256;
 pub(crate) type Transform = unsafe fn(&NttTable, &mut [u64]);
 pub(crate) type Encode = unsafe fn(&NttTable, &mut [u64], Encoding<'_>) -> bool;
 pub(crate) type Inverse = unsafe fn(&NttTable, &mut [u64], [Factor; 2]);
+pub(crate) type InverseFrom = unsafe fn(&NttTable, &mut [u64], &[u64], [Factor; 2]);
 pub(crate) type Unary = unsafe fn(&Modulus, &mut [u64]);
 pub(crate) type Binary = unsafe fn(&Modulus, &mut [u64], &[u64]);
 pub(crate) type Ternary = unsafe fn(&Modulus, &mut [u64], &[u64], &[u64]);
@@ -20,6 +21,7 @@ pub(crate) type BinaryScale = unsafe fn(&Modulus, &mut [u64], &[u64], u64);
 pub(crate) type SubScaleAdd = unsafe fn(&Modulus, &mut [u64], &[u64], u64, &[u64], u64);
 pub(crate) type Dot = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[&[u64]]);
 pub(crate) type DotPair = unsafe fn(&Modulus, [&mut [u64]; 2], &[&[u64]], [&[&[u64]]; 2]);
+pub(crate) type DotSquare = unsafe fn(&Modulus, [&mut [u64]; 4], [&[&[u64]]; 2], [&[&[u64]]; 2]);
 pub(crate) type Convert = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[u64]);
 pub(crate) type ConvertMany = unsafe fn(&[&Modulus], &mut [&mut [u64]], &[&[u64]], &[&[u64]]);
 pub(crate) type SlidingDots = unsafe fn(&Modulus, &mut [&mut [u64]], &SlidingRows<'_>);
@@ -40,6 +42,8 @@ pub struct Kernels {
     /// None, or false as the answer: by the operations that it unites.
     pub(crate) encode: Option<Encode>,
     pub(crate) ntt_inverse: Inverse,
+    /// None: a copy, in place.
+    pub(crate) ntt_inverse_from: Option<InverseFrom>,
     pub(crate) add: Binary,
     pub(crate) sub: Binary,
     pub(crate) neg: Unary,
@@ -52,6 +56,8 @@ pub struct Kernels {
     pub(crate) dot: Dot,
     /// None: by [`Kernels::dot`].
     pub(crate) dot_pair: Option<DotPair>,
+    /// None: by [`Kernels::dot_pair`].
+    pub(crate) dot_square: Option<DotSquare>,
     /// None: by [`Kernels::dot`].
     pub(crate) sliding_dots: Option<SlidingDots>,
     pub(crate) convert: Convert,
@@ -183,12 +189,24 @@ impl Kernels {
     /// Panics: when `row.len() != t.n()`; when `c >= q`.
     pub fn ntt_inverse_scaled(&self, t: &NttTable, row: &mut [u64], c: u64) {
         assert_eq!(row.len(), t.n(), "row length and transform size differ");
-        assert!(
-            c < t.modulus().value(),
-            "constant {c} is not below the modulus"
-        );
+        let last = scaled_last_factors(t, c);
         // SAFETY: the CPU has the features of this back end.
-        unsafe { (self.ntt_inverse)(t, row, t.scaled_last_factors(c)) }
+        unsafe { (self.ntt_inverse)(t, row, last) }
+    }
+
+    /// [`Kernels::ntt_inverse_scaled`] of `src`, out of place.
+    ///
+    /// Panics: as there.
+    pub fn ntt_inverse_scaled_from(&self, t: &NttTable, out: &mut [u64], src: &[u64], c: u64) {
+        let Some(inverse) = self.ntt_inverse_from else {
+            out.copy_from_slice(src);
+            return self.ntt_inverse_scaled(t, out, c);
+        };
+        assert_eq!(out.len(), t.n(), "row length and transform size differ");
+        assert_eq!(src.len(), t.n(), "row length and transform size differ");
+        let last = scaled_last_factors(t, c);
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { inverse(t, out, src, last) }
     }
 
     /// `a += b`. Panics: on length mismatch.
@@ -300,21 +318,31 @@ impl Kernels {
             }
             return;
         };
-        assert!(
-            a.len() <= MAX_DOT_TERMS,
-            "more than {MAX_DOT_TERMS} products"
-        );
-        let n = out[0].len();
-        assert_eq!(out[1].len(), n, "row lengths differ");
-        for b in b {
-            assert_eq!(a.len(), b.len(), "numbers of rows differ");
-            assert!(
-                a.iter().chain(b).all(|row| row.len() == n),
-                "row lengths differ"
-            );
-        }
+        check_dots(&out, [a], b);
         // SAFETY: the CPU has the features of this back end.
         unsafe { pair(m, out, a, b) }
+    }
+
+    /// [`Kernels::dot`] of two lists of rows with two others: `out[2 k + l] = sum_i a[k][i] b[l][i]`.
+    /// Every row is read once.
+    ///
+    /// Panics: as there.
+    pub fn dot_square(
+        &self,
+        m: &Modulus,
+        out: [&mut [u64]; 4],
+        a: [&[&[u64]]; 2],
+        b: [&[&[u64]]; 2],
+    ) {
+        let Some(square) = self.dot_square else {
+            let [ac, ad, bc, bd] = out;
+            self.dot_pair(m, [ac, ad], a[0], b);
+            self.dot_pair(m, [bc, bd], a[1], b);
+            return;
+        };
+        check_dots(&out, a, b);
+        // SAFETY: the CPU has the features of this back end.
+        unsafe { square(m, out, a, b) }
     }
 
     /// `out = sum_i src[i] coef[i]`: one output row of a basis conversion.
@@ -556,6 +584,26 @@ impl SlidingRows<'_> {
             product([window, self.parts]).is_some_and(|rows| holds(self.b, rows)),
             "too few rows in b"
         );
+    }
+}
+
+/// What an inverse transform times `c` ends with. Panics: when `c >= q`.
+fn scaled_last_factors(t: &NttTable, c: u64) -> [Factor; 2] {
+    assert!(
+        c < t.modulus().value(),
+        "constant {c} is not below the modulus"
+    );
+    t.scaled_last_factors(c)
+}
+
+/// Panics when lists of rows do not fit each other or the outputs.
+fn check_dots<const A: usize>(out: &[&mut [u64]], a: [&[&[u64]]; A], b: [&[&[u64]]; 2]) {
+    let (n, terms) = (out[0].len(), a[0].len());
+    assert!(terms <= MAX_DOT_TERMS, "more than {MAX_DOT_TERMS} products");
+    assert!(out.iter().all(|row| row.len() == n), "row lengths differ");
+    for list in a.iter().chain(&b) {
+        assert_eq!(list.len(), terms, "numbers of rows differ");
+        assert!(list.iter().all(|row| row.len() == n), "row lengths differ");
     }
 }
 

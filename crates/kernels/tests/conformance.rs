@@ -72,6 +72,11 @@ fn transforms() {
                     same(k, &row, "inverse", |k, r| k.ntt_inverse(&t, r));
                     for c in [0, 1, c, q - 1] {
                         same(k, &row, "scaled", |k, r| k.ntt_inverse_scaled(&t, r, c));
+                        same(k, &row, "out of place", |k, r| {
+                            let src = r.to_vec();
+                            r.fill(7);
+                            k.ntt_inverse_scaled_from(&t, r, &src, c);
+                        });
                     }
                 }
             }
@@ -405,15 +410,23 @@ fn pairs_of_dots() {
                     let random = (1..terms).map(|_| rng.row(n, m.value()));
                     largest.chain(random).take(terms).collect()
                 };
-                let [a, b, c] = [(); 3].map(|()| some());
-                let mut expected = [vec![0; n], vec![0; n]];
-                Kernels::scalar().dot(&m, &mut expected[0], &slices(&a), &slices(&b));
-                Kernels::scalar().dot(&m, &mut expected[1], &slices(&a), &slices(&c));
+                let [a, b, c, d] = [(); 4].map(|()| some());
+                let of = |a: &[Vec<u64>], b: &[Vec<u64>]| {
+                    let mut out = vec![0; n];
+                    Kernels::scalar().dot(&m, &mut out, &slices(a), &slices(b));
+                    out
+                };
+                let expected = [of(&a, &c), of(&a, &d), of(&b, &c), of(&b, &d)];
+                let (a, b, c, d) = (slices(&a), slices(&b), slices(&c), slices(&d));
                 for k in Kernels::available() {
-                    let mut found = [vec![1; n], vec![2; n]];
+                    let mut found = [1, 2, 3, 4].map(|x| vec![x; n]);
                     let out = found.each_mut().map(Vec::as_mut_slice);
-                    k.dot_pair(&m, out, &slices(&a), [&slices(&b), &slices(&c)]);
+                    k.dot_square(&m, out, [&a, &b], [&c, &d]);
                     assert!(found == expected, "{}: {terms} terms of {n}", k.name());
+                    let mut pair = [1, 2].map(|x| vec![x; n]);
+                    let out = pair.each_mut().map(Vec::as_mut_slice);
+                    k.dot_pair(&m, out, &a, [&c, &d]);
+                    assert!(pair == expected[..2], "{}: {terms} terms of {n}", k.name());
                 }
             }
         }

@@ -36,6 +36,39 @@ fn scaled_transforms() {
     refused("a row", |k| {
         k.ntt_inverse_scaled(&t, &mut [0; 128], 1);
     });
+    for (out, src) in [(256, 128), (128, 256), (128, 128)] {
+        refused("a row out of place", |k| {
+            k.ntt_inverse_scaled_from(&t, &mut vec![0; out], &vec![0; src], 1);
+        });
+    }
+    refused("a scale out of place", |k| {
+        k.ntt_inverse_scaled_from(&t, &mut [0; 256], &[0; 256], q);
+    });
+}
+
+#[test]
+fn pairs_of_dots() {
+    let m = modulus();
+    // Outputs, rows, numbers of rows of both sides.
+    for (outs, rows, a, b) in [
+        ([8, 9], 8, 2, 2),
+        ([8, 8], 9, 2, 2),
+        ([8, 8], 8, 2, 3),
+        ([8, 8], 8, MAX_DOT_TERMS + 1, MAX_DOT_TERMS + 1),
+    ] {
+        let row = vec![0; rows];
+        let (a, b) = (vec![&row[..]; a], vec![&row[..]; b]);
+        refused("a pair", |k| {
+            let [mut x, mut y] = outs.map(|len| vec![0; len]);
+            k.dot_pair(&m, [&mut x, &mut y], &a, [&b, &b]);
+        });
+        refused("a square", |k| {
+            let [mut w, mut x] = outs.map(|len| vec![0; len]);
+            let [mut y, mut z] = outs.map(|len| vec![0; len]);
+            let out = [&mut w[..], &mut x[..], &mut y[..], &mut z[..]];
+            k.dot_square(&m, out, [&a, &a], [&b, &b]);
+        });
+    }
 }
 
 #[test]

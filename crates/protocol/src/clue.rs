@@ -2,7 +2,8 @@
 
 use crate::Params;
 use crate::frame::{
-    self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits_u32, unpack_run_u32,
+    self, FrameError, FrameHeader, Kind, copy_window, pack_bits, packed_len, unpack_bits_u32,
+    unpack_window_u32, window_bytes,
 };
 use omr_ring::{Xof, uniform_residues};
 
@@ -205,11 +206,24 @@ impl<'a> ClueParser<'a> {
         read_residues(self.params, &bytes[5..], out)
     }
 
-    /// Unpacks residues `first`, `first + 1`, ... of a clue that [`ClueParser::parse_into`] took.
+    /// Bytes of a window of `groups` groups of eight residues.
+    pub fn window_bytes(&self, groups: usize) -> usize {
+        window_bytes(residue_bits(self.params), groups)
+    }
+
+    /// Copies the bytes of residue `first`'s group of eight, and of those after it, of a clue that
+    /// [`ClueParser::parse_into`] took.
     ///
     /// Panics: past the end of the clue.
-    pub fn residues_from(&self, bytes: &[u8], first: usize, out: &mut [u32]) {
-        unpack_run_u32(&bytes[5..], residue_bits(self.params), first, out);
+    pub fn copy_window(&self, bytes: &[u8], first: usize, window: &mut [u8]) {
+        copy_window(&bytes[5..], residue_bits(self.params), first, window);
+    }
+
+    /// Unpacks a window, whole groups of eight.
+    ///
+    /// Panics: when the window is shorter than [`ClueParser::window_bytes`].
+    pub fn unpack_window(&self, window: &[u8], out: &mut [u32]) {
+        unpack_window_u32(window, residue_bits(self.params), out);
     }
 }
 

@@ -28,7 +28,8 @@ mod write;
 mod tests;
 
 pub use bits::{
-    BitReader, BitWriter, pack_bits, packed_len, unpack_bits, unpack_bits_u32, unpack_run_u32,
+    BitReader, BitWriter, copy_window, pack_bits, packed_len, unpack_bits, unpack_bits_u32,
+    unpack_window_u32, window_bytes,
 };
 pub use error::{FrameError, FramePart};
 pub use header::{FORMAT_VERSION, FrameHeader, KEY_ID_BYTES, Kind, MAX_PARAMS_ID_BYTES};

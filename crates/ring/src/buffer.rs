@@ -11,7 +11,7 @@ const POOLED_FROM: usize = 1 << 16;
 const POOL_WORDS: usize = 48 << 20;
 
 /// A buffer of the pool serves down to this fraction of its length.
-const WASTE: usize = 4;
+const WASTE: usize = 18;
 
 /// Words of a page.
 const PAGE: usize = 512;

@@ -172,11 +172,11 @@ impl Switch {
         if self.dropped.is_empty() {
             return self.extend(ring, a);
         }
-        let mut rest = a.restrict(&self.dropped);
+        let mut rest = Poly::<Coeff>::scratch(ring, &self.dropped);
         ring.each_row(&mut rest, |id, row| {
-            let weight = self.conversion.weight(id);
+            let (weight, a) = (self.conversion.weight(id), a.row_of(id));
             ring.kernels()
-                .ntt_inverse_scaled(ring.table(id), row, weight);
+                .ntt_inverse_scaled_from(ring.table(id), row, a, weight);
         });
         let sources: Vec<&[u64]> = rest.rows().collect();
         let mut out = ring.forward(self.conversion.apply(ring, &sources));
@@ -184,10 +184,16 @@ impl Switch {
         ring.each_row(&mut out, |id, row| {
             let m = ring.modulus(id);
             let unit = m.inv(ring.product_mod(&self.dropped, m));
-            ring.kernels().scale_assign(m, row, m.neg(unit));
-            if let Some(i) = a.basis().position(id) {
-                let factor = m.mul(unit, ring.product_mod(&self.added, m));
-                ring.kernels().scale_add_assign(m, row, a.row(i), factor);
+            let part = a.basis().position(id).map(|i| a.row(i));
+            match part.filter(|_| self.added.is_empty()) {
+                Some(a) => ring.kernels().sub_scale_assign(m, row, a, m.neg(unit)),
+                None => {
+                    ring.kernels().scale_assign(m, row, m.neg(unit));
+                    if let Some(a) = part {
+                        let factor = m.mul(unit, ring.product_mod(&self.added, m));
+                        ring.kernels().scale_add_assign(m, row, a, factor);
+                    }
+                }
             }
         });
         out

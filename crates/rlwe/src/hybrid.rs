@@ -144,9 +144,9 @@ impl Run<'_> {
                 .expect("every prime has a digit")
                 .conversion
                 .weight(id);
-            row.copy_from_slice(input.c.row_of(id));
+            let c = input.c.row_of(id);
             ring.kernels()
-                .ntt_inverse_scaled(ring.table(id), row, weight);
+                .ntt_inverse_scaled_from(ring.table(id), row, c, weight);
         });
         let raise = |digit: &Digit| {
             let own = digit.own.ids().iter();

@@ -3,7 +3,7 @@ use super::{BabySteps, PAD, tile_words};
 use crate::shared::Part;
 use omr_bgv::Ciphertext;
 use omr_protocol::Params;
-use omr_ring::{Buffer, Encoding, SlidingRows};
+use omr_ring::{Buffer, Encoding, Poly, SlidingRows};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -20,10 +20,14 @@ pub(super) fn of_giants(
     let basis = params.chain.basis(0);
     let diagonals = Diagonals::new(params, matrix, giants.clone());
     let coordinates = params.spec().clue.coordinates;
-    let zero = || Rlwe::zero(&params.ring, basis);
+    let row = || Poly::scratch(&params.ring, basis);
+    let empty = || Rlwe {
+        c0: row(),
+        c1: row(),
+    };
     let mut out: Vec<Vec<Rlwe>> = giants
         .clone()
-        .map(|_| (0..coordinates).map(|_| zero()).collect())
+        .map(|_| (0..coordinates).map(|_| empty()).collect())
         .collect();
     // Limb by limb: every output polynomial lends one row to each limb's task.
     let mut rows: Vec<Vec<&mut [u64]>> = (0..basis.len()).map(|_| Vec::new()).collect();

@@ -186,46 +186,141 @@ fn dot_tile<const T: usize>(
     }
 }
 
-/// Vectors of each output of [`dot_pair`] whose sums stay in registers.
+/// Vectors of each output whose sums stay in registers, in [`dot_pair`] and [`dot_square`].
 const PAIR_TILE: usize = 4;
+const SQUARE_TILE: usize = 2;
 
-#[allow(unsafe_code)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn dot_pair(m: &Modulus, out: [&mut [u64]; 2], a: &[&[u64]], b: [&[&[u64]]; 2]) {
     let wide = Wide::new(m);
-    let short = a.len() <= SHORT_TERMS;
     let [first, second] = out;
-    let tiles = first.len() / (8 * PAIR_TILE);
-    for tile in 0..tiles {
-        let range = 8 * PAIR_TILE * tile..8 * PAIR_TILE * (tile + 1);
-        let mut low = [[splat(0); PAIR_TILE]; 2];
-        let mut high = [[splat(0); PAIR_TILE]; 2];
-        for (i, a) in a.iter().enumerate() {
-            let (a, b): (&[Block], [&[Block]; 2]) =
-                (a.as_chunks().0, b.map(|b| b[i].as_chunks().0));
-            for x in 0..PAIR_TILE {
-                let at = PAIR_TILE * tile + x;
-                // SAFETY: all rows have the length of the outputs, at least `8 (at + 1)`.
-                let (v, w) = unsafe { (load_at(a, at), b.map(|b| load_at(b, at))) };
-                for k in 0..2 {
-                    low[k][x] = _mm512_madd52lo_epu64(low[k][x], v, w[k]);
-                    high[k][x] = _mm512_madd52hi_epu64(high[k][x], v, w[k]);
-                }
-            }
+    let [tiles, others] = [&mut *first, &mut *second].map(tiles::<PAIR_TILE>);
+    let mut done = 0;
+    for (first, second) in tiles.iter_mut().zip(others) {
+        pair_tile(&wide, [first, second], a, b, done);
+        done += PAIR_TILE;
+    }
+    for (out, b) in [first, second].into_iter().zip(b) {
+        scalar::dot_from(m, out, a, b, 8 * done);
+    }
+}
+
+/// Whole tiles of `T` vectors.
+fn tiles<const T: usize>(row: &mut [u64]) -> &mut [[Block; T]] {
+    row.as_chunks_mut().0.as_chunks_mut().0
+}
+
+/// Sums of products, `T` vectors, as low and high words.
+#[derive(Clone, Copy)]
+struct Products<const T: usize> {
+    low: [__m512i; T],
+    high: [__m512i; T],
+}
+
+impl<const T: usize> Products<T> {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn zero() -> Self {
+        let zero = [splat(0); T];
+        Self {
+            low: zero,
+            high: zero,
         }
-        let outs = [&mut first[range.clone()], &mut second[range]];
-        for (k, out) in outs.into_iter().enumerate() {
-            for (x, block) in out.as_chunks_mut().0.iter_mut().enumerate() {
-                let sum = match short {
-                    true => wide.reduce_short(low[k][x], high[k][x]),
-                    false => wide.reduce(low[k][x], high[k][x]),
-                };
-                store(block, sum);
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn add(&mut self, x: usize, a: __m512i, b: __m512i) {
+        self.low[x] = _mm512_madd52lo_epu64(self.low[x], a, b);
+        self.high[x] = _mm512_madd52hi_epu64(self.high[x], a, b);
+    }
+
+    /// The sums of so many products.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn store(&self, wide: &Wide, terms: usize, out: &mut [Block; T]) {
+        for ((out, &low), &high) in out.iter_mut().zip(&self.low).zip(&self.high) {
+            match terms <= SHORT_TERMS {
+                true => store(out, wide.reduce_short(low, high)),
+                false => store(out, wide.reduce(low, high)),
             }
         }
     }
-    let done = 8 * PAIR_TILE * tiles;
-    for (out, b) in [first, second].into_iter().zip(b) {
-        scalar::dot_from(m, out, a, b, done);
+}
+
+/// [`PAIR_TILE`] vectors of each output, from vector `from` on. The caller has checked that all rows
+/// have the length of the outputs.
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn pair_tile(
+    wide: &Wide,
+    [first, second]: [&mut [Block; PAIR_TILE]; 2],
+    a: &[&[u64]],
+    [b, c]: [&[&[u64]]; 2],
+    from: usize,
+) {
+    let (mut ab, mut ac) = (Products::zero(), Products::zero());
+    for ((a, b), c) in a.iter().zip(b).zip(c) {
+        let (a, b, c) = (a.as_chunks().0, b.as_chunks().0, c.as_chunks().0);
+        for x in 0..PAIR_TILE {
+            let at = from + x;
+            // SAFETY: `at` lies inside the outputs, which are as long as the rows.
+            let [a, b, c] = unsafe { [load_at(a, at), load_at(b, at), load_at(c, at)] };
+            ab.add(x, a, b);
+            ac.add(x, a, c);
+        }
+    }
+    ab.store(wide, a.len(), first);
+    ac.store(wide, a.len(), second);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn dot_square(m: &Modulus, out: [&mut [u64]; 4], a: [&[&[u64]]; 2], b: [&[&[u64]]; 2]) {
+    let wide = Wide::new(m);
+    let [ac, ad, bc, bd] = out;
+    let [one, two, three, four] =
+        [&mut *ac, &mut *ad, &mut *bc, &mut *bd].map(tiles::<SQUARE_TILE>);
+    let mut done = 0;
+    for (((one, two), three), four) in one.iter_mut().zip(two).zip(three).zip(four) {
+        square_tile(&wide, [one, two, three, four], a, b, done);
+        done += SQUARE_TILE;
+    }
+    for (i, out) in [ac, ad, bc, bd].into_iter().enumerate() {
+        scalar::dot_from(m, out, a[i / 2], b[i % 2], 8 * done);
+    }
+}
+
+/// [`SQUARE_TILE`] vectors of each output, from vector `from` on. The caller has checked that all
+/// rows have the length of the outputs.
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn square_tile(
+    wide: &Wide,
+    out: [&mut [Block; SQUARE_TILE]; 4],
+    [a, b]: [&[&[u64]]; 2],
+    [c, d]: [&[&[u64]]; 2],
+    from: usize,
+) {
+    let (mut ac, mut ad) = (Products::zero(), Products::zero());
+    let (mut bc, mut bd) = (Products::zero(), Products::zero());
+    for ((a, b), (c, d)) in a.iter().zip(b).zip(c.iter().zip(d)) {
+        let (a, b): (&[Block], &[Block]) = (a.as_chunks().0, b.as_chunks().0);
+        let (c, d): (&[Block], &[Block]) = (c.as_chunks().0, d.as_chunks().0);
+        for x in 0..SQUARE_TILE {
+            let at = from + x;
+            // SAFETY: `at` lies inside the outputs, which are as long as the rows.
+            let [a, b] = unsafe { [load_at(a, at), load_at(b, at)] };
+            // SAFETY: as above.
+            let [c, d] = unsafe { [load_at(c, at), load_at(d, at)] };
+            ac.add(x, a, c);
+            ad.add(x, a, d);
+            bc.add(x, b, c);
+            bd.add(x, b, d);
+        }
+    }
+    for (sums, out) in [ac, ad, bc, bd].iter().zip(out) {
+        sums.store(wide, a.len(), out);
     }
 }

@@ -4,12 +4,17 @@
 //! and `2s + 1`, and its butterflies take twiddle `s`. A pass takes a block through 1 to 3 levels in
 //! registers; the last 6 levels of each 64 residues are one pass.
 //!
-//! Lanes carry rubbish (see [`super::field`]) and grow by `2q` a level, up to `2^52`. They are
-//! reduced in the last level and in every so many before it (see [`Reductions`]).
+//! Lanes carry rubbish (see [`super::field`]) and grow up to `2^52`: they are reduced in every so
+//! many levels (see [`period`]). A difference must not be negative: a level that reduces adds as many
+//! `q`, at no cost, as the levels up to the next one can take away; the first level of all adds its
+//! own.
 
 use std::arch::x86_64::*;
 
-use super::field::{Block, Factors, Field, load, load_at, load_u32, splat, store, store_at};
+use super::field::{
+    Block, Factors, Field, every_second_pair, halves, interleave, load, load_at, load_u32, splat,
+    store, store_at,
+};
 use crate::{
     Encoding, Modulus, scalar,
     table::{NttTable, Twiddles},
@@ -26,8 +31,9 @@ pub(super) type Leaf = [Block; LEAF_BLOCKS];
 
 /// Which levels reduce, counted from the last level, number 0: one of so many.
 ///
-/// A level that reduces takes lanes to `[0, 4q)`, every other adds `2q`. So lanes stay below
-/// `2 (period + 1) q`; where at most the last level reduces, below `35 q` after 17 levels.
+/// A level that reduces takes first partners to `[0, 2q)` plus `period q`; every level adds to lanes,
+/// or takes away, less than `q`. So they stay below `2 (period + 1) q`; where at most the last level
+/// reduces, below `35 q` after 17 levels.
 const fn period(m: &Modulus) -> u32 {
     match (1 << 52) / m.value() {
         35.. => ONCE,
@@ -47,6 +53,15 @@ const FACTORS: u32 = 1;
 /// The same, from coefficients to tiles.
 const ENCODED: u32 = 2;
 
+/// In the mask of a pass: its first level takes canonical lanes, and adds what later ones take away.
+const STARTS: u32 = 8;
+
+/// Levels from `first` on before the next one that reduces, `first` not counted as one.
+fn until_reduction(period: u32, results: u32, first: u32) -> u32 {
+    let reduces = |&left: &u32| reductions(period, results, first - left, 1) != 0;
+    (1..=first).find(reduces).unwrap_or(first + 1)
+}
+
 /// Bit i: whether level `first - i` reduces, for the `levels` of a pass.
 const fn reductions(period: u32, results: u32, first: u32, levels: u32) -> u32 {
     let (mut mask, mut i) = (0, 0);
@@ -60,7 +75,7 @@ const fn reductions(period: u32, results: u32, first: u32, levels: u32) -> u32 {
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
-    if row.len() < LEAF {
+    if row.len() <= LEAF {
         return scalar::ntt::forward(t, row);
     }
     Work::new(t).run::<CANONICAL>(row);
@@ -68,7 +83,7 @@ pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward_factors(t: &NttTable, row: &mut [u64]) {
-    if row.len() < LEAF {
+    if row.len() <= LEAF {
         return scalar::ntt::forward(t, row);
     }
     Work::new(t).run::<FACTORS>(row);
@@ -107,6 +122,10 @@ struct Work<'a> {
     f: Field,
     twiddles: Twiddles<'a>,
     period: u32,
+    /// `-period`: what a level that reduces starts its quotients from.
+    slack: __m512i,
+    /// What the first level adds.
+    bias: __m512i,
     lift: Lift<'a>,
     tiles: Tiles<'a>,
 }
@@ -149,10 +168,13 @@ impl Tiles<'_> {
 impl<'a> Work<'a> {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn new(t: &'a NttTable) -> Self {
+        let period = period(t.modulus());
         Self {
             f: Field::new(t.modulus()),
             twiddles: t.forward(),
-            period: period(t.modulus()),
+            period,
+            slack: splat(u64::from(period).wrapping_neg()),
+            bias: splat(0),
             lift: Lift {
                 coeffs: &[],
                 half: splat(0),
@@ -168,6 +190,9 @@ impl<'a> Work<'a> {
 
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn run<const RESULTS: u32>(&mut self, row: &mut [u64]) {
+        let first = row.len().trailing_zeros() - 1;
+        let levels = until_reduction(self.period, RESULTS, first);
+        self.bias = _mm512_mullo_epi64(splat(levels.into()), self.f.q);
         let blocks = row.as_chunks_mut().0;
         match self.period {
             ONCE => descend::<ONCE, RESULTS>(self, 1, blocks),
@@ -198,22 +223,28 @@ fn descend<const PERIOD: u32, const RESULTS: u32>(
     let levels = pass_levels(left);
     let mut reduces = reductions(PERIOD, RESULTS, left + 5, levels);
     if slot == 1 {
-        // Canonical still.
-        reduces &= !1;
+        reduces = reduces & !1 | STARTS;
     }
     let lifts = slot == 1 && RESULTS == ENCODED;
     match (levels, reduces) {
         (0, _) => {}
+        (1, STARTS) => pass::<2, STARTS, false>(work, slot, block),
         (1, 0) => pass::<2, 0, false>(work, slot, block),
         (1, _) => pass::<2, 1, false>(work, slot, block),
+        (2, STARTS) => pass::<4, STARTS, false>(work, slot, block),
+        (2, 10) => pass::<4, 10, false>(work, slot, block),
         (2, 0) => pass::<4, 0, false>(work, slot, block),
         (2, 1) => pass::<4, 1, false>(work, slot, block),
         (2, 2) => pass::<4, 2, false>(work, slot, block),
         (2, _) => pass::<4, 3, false>(work, slot, block),
-        (_, 0) if lifts => pass::<8, 0, true>(work, slot, block),
-        (_, 2) if lifts => pass::<8, 2, true>(work, slot, block),
-        (_, 4) if lifts => pass::<8, 4, true>(work, slot, block),
-        (_, _) if lifts => pass::<8, 7, true>(work, slot, block),
+        (_, STARTS) if lifts => pass::<8, STARTS, true>(work, slot, block),
+        (_, 10) if lifts => pass::<8, 10, true>(work, slot, block),
+        (_, 12) if lifts => pass::<8, 12, true>(work, slot, block),
+        (_, _) if lifts => pass::<8, 14, true>(work, slot, block),
+        (_, STARTS) => pass::<8, STARTS, false>(work, slot, block),
+        (_, 10) => pass::<8, 10, false>(work, slot, block),
+        (_, 12) => pass::<8, 12, false>(work, slot, block),
+        (_, 14) => pass::<8, 14, false>(work, slot, block),
         (_, 0) => pass::<8, 0, false>(work, slot, block),
         (_, 1) => pass::<8, 1, false>(work, slot, block),
         (_, 2) => pass::<8, 2, false>(work, slot, block),
@@ -256,26 +287,27 @@ fn leaves<const PERIOD: u32, const RESULTS: u32>(work: &Work, slot: usize, leave
 /// the body must be unrolled and is too large for the compiler to inline it twice. `MASK` says which
 /// of its levels reduce.
 macro_rules! butterflies {
-    ($f:expr, $w:expr, $x:ident, 2) => {
-        butterflies!($f, $x, 1, $w.splat(0); 0 1);
+    ($work:expr, $w:expr, $x:ident, 2) => {
+        butterflies!($work, $x, 1, $w.splat(0); 0 1);
     };
-    ($f:expr, $w:expr, $x:ident, 4) => {
-        butterflies!($f, $x, 1, $w.splat(0); 0 2, 1 3);
-        butterflies!($f, $x, 2, $w.splat(1); 0 1);
-        butterflies!($f, $x, 2, $w.splat(2); 2 3);
+    ($work:expr, $w:expr, $x:ident, 4) => {
+        butterflies!($work, $x, 1, $w.splat(0); 0 2, 1 3);
+        butterflies!($work, $x, 2, $w.splat(1); 0 1);
+        butterflies!($work, $x, 2, $w.splat(2); 2 3);
     };
-    ($f:expr, $w:expr, $x:ident, 8) => {
-        butterflies!($f, $x, 1, $w.splat(0); 0 4, 1 5, 2 6, 3 7);
-        butterflies!($f, $x, 2, $w.splat(1); 0 2, 1 3);
-        butterflies!($f, $x, 2, $w.splat(2); 4 6, 5 7);
-        butterflies!($f, $x, 4, $w.splat(3); 0 1);
-        butterflies!($f, $x, 4, $w.splat(4); 2 3);
-        butterflies!($f, $x, 4, $w.splat(5); 4 5);
-        butterflies!($f, $x, 4, $w.splat(6); 6 7);
+    ($work:expr, $w:expr, $x:ident, 8) => {
+        butterflies!($work, $x, 1, $w.splat(0); 0 4, 1 5, 2 6, 3 7);
+        butterflies!($work, $x, 2, $w.splat(1); 0 2, 1 3);
+        butterflies!($work, $x, 2, $w.splat(2); 4 6, 5 7);
+        butterflies!($work, $x, 4, $w.splat(3); 0 1);
+        butterflies!($work, $x, 4, $w.splat(4); 2 3);
+        butterflies!($work, $x, 4, $w.splat(5); 4 5);
+        butterflies!($work, $x, 4, $w.splat(6); 6 7);
     };
-    ($f:expr, $x:ident, $level:literal, $w:expr; $($i:literal $j:literal),*) => {
+    ($work:expr, $x:ident, $level:literal, $w:expr; $($i:literal $j:literal),*) => {
         let w = $w;
-        $(($x[$i], $x[$j]) = butterfly($f, MASK & $level != 0, $x[$i], $x[$j], w);)*
+        let kind = kind(MASK, $level);
+        $(($x[$i], $x[$j]) = butterfly($work, kind, $x[$i], $x[$j], w);)*
     };
 }
 
@@ -288,7 +320,7 @@ fn pass<const R: usize, const MASK: u32, const LIFT: bool>(
     block: &mut [Block],
 ) {
     let stride = block.len() / R;
-    let (f, w) = (&work.f, HeapFactors::new(work.twiddles, slot));
+    let w = HeapFactors::new(work.twiddles, slot);
     assert!(!LIFT || work.lift.coeffs.len() == block.len());
     for j in 0..stride {
         let mut x = [_mm512_setzero_si512(); 8];
@@ -303,13 +335,13 @@ fn pass<const R: usize, const MASK: u32, const LIFT: bool>(
         }
         match R {
             2 => {
-                butterflies!(f, w, x, 2);
+                butterflies!(work, w, x, 2);
             }
             4 => {
-                butterflies!(f, w, x, 4);
+                butterflies!(work, w, x, 4);
             }
             _ => {
-                butterflies!(f, w, x, 8);
+                butterflies!(work, w, x, 8);
             }
         }
         for (k, &x) in x.iter().enumerate().take(R) {
@@ -336,15 +368,36 @@ impl Lift<'_> {
     }
 }
 
-/// `(x + w y, x - w y)`. Both sums start from a multiple of `q` that keeps them positive:
-/// `x + q` and `w y - q`.
+/// How a level treats first partners.
+#[derive(Clone, Copy)]
+enum Kind {
+    Plain,
+    Reduces,
+    /// To results that can be made canonical.
+    ReducesLast,
+    Starts,
+}
+
+/// That of the level of bit `level` in a pass.
+const fn kind(mask: u32, level: u32) -> Kind {
+    match (mask & level != 0, level == 1 && mask & STARTS != 0) {
+        (true, _) => Kind::Reduces,
+        (_, true) => Kind::Starts,
+        _ => Kind::Plain,
+    }
+}
+
+/// `(x + w y, x - w y)`, for an `x` with so much slack that the difference is not negative, or
+/// that gets it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn butterfly(f: &Field, reduces: bool, x: __m512i, y: __m512i, w: Factors) -> (__m512i, __m512i) {
-    let x = if reduces {
-        f.reduce_from(f.minus_one, x)
-    } else {
-        _mm512_add_epi64(x, f.q)
+fn butterfly(work: &Work, kind: Kind, x: __m512i, y: __m512i, w: Factors) -> (__m512i, __m512i) {
+    let f = &work.f;
+    let x = match kind {
+        Kind::Plain => x,
+        Kind::Reduces => f.reduce_from(work.slack, x),
+        Kind::ReducesLast => f.reduce_from(f.minus_one, x),
+        Kind::Starts => _mm512_add_epi64(x, work.bias),
     };
     let t = f.mul_acc(f.neg_q, y, w);
     (_mm512_add_epi64(x, t), _mm512_sub_epi64(x, t))
@@ -359,19 +412,27 @@ fn leaf<const MASK: u32, const RESULTS: u32>(work: &Work, slot: usize, leaf: &mu
     for (x, block) in x.iter_mut().zip(leaf.iter()) {
         *x = load(block);
     }
-    butterflies!(f, w, x, 8);
-    // The levels of distance 4, 2 and 1. A riffle before each level brings partners to the same lane
-    // of two vectors, and the blocks to the order in which their twiddles lie.
+    butterflies!(work, w, x, 8);
+    // The levels of distance 4, 2 and 1, two vectors at a time: movements before each level bring
+    // partners to the same lane.
     let w = LeafFactors::new(work.twiddles, slot);
     for level in 0..3 {
-        let reduces = MASK >> (level + 3) & 1 != 0;
+        let kind = match (MASK >> (level + 3) & 1 != 0, level) {
+            (true, 2) if RESULTS == CANONICAL => Kind::ReducesLast,
+            (true, _) => Kind::Reduces,
+            _ => Kind::Plain,
+        };
         for i in 0..4 {
-            let (a, b) = riffle(x[2 * i], x[2 * i + 1]);
-            (x[2 * i], x[2 * i + 1]) = butterfly(f, reduces, a, b, w.of(level, i));
+            let (a, b) = (x[2 * i], x[2 * i + 1]);
+            let (a, b) = match level {
+                1 => regroup(a, b),
+                _ => halves(a, b),
+            };
+            (x[2 * i], x[2 * i + 1]) = butterfly(work, kind, a, b, w.after_movements(level, i));
         }
     }
     for (i, pair) in leaf.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-        let (a, b) = riffle(x[2 * i], x[2 * i + 1]);
+        let (a, b) = regroup(x[2 * i], x[2 * i + 1]);
         let finish = |x| match RESULTS {
             CANONICAL => f.canonical_4q(x),
             _ => x,
@@ -381,19 +442,15 @@ fn leaf<const MASK: u32, const RESULTS: u32>(work: &Work, slot: usize, leaf: &mu
     }
 }
 
-/// Interleaves: `a0 b0 a1 b1 ...`.
+/// `a0 b0 a4 b4 a1 b1 a5 b5` from `a0 a1 ..` and `b0 b1 ..`, then what is left.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn riffle(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
-    let low = load(&[0, 8, 1, 9, 2, 10, 3, 11]);
-    let high = load(&[4, 12, 5, 13, 6, 14, 7, 15]);
-    (
-        _mm512_permutex2var_epi64(a, low, b),
-        _mm512_permutex2var_epi64(a, high, b),
-    )
+fn regroup(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+    let (a, b) = interleave(a, b);
+    every_second_pair(a, b)
 }
 
-/// Twiddles of the last three levels of a leaf, as they lie: four groups of 16 residues each.
+/// Twiddles of the last three levels of a leaf: four groups of 16 residues each.
 pub(super) struct LeafFactors<'a> {
     pairs: [&'a [[u64; 2]; 4]; 2],
     quads: [&'a [[u64; 4]; 4]; 2],
@@ -409,6 +466,18 @@ impl<'a> LeafFactors<'a> {
             pairs: rows.map(|row| &row.as_chunks().0.as_chunks().0[slot]),
             quads: rows.map(|row| &row.as_chunks().0.as_chunks().0[slot]),
             octets: rows.map(|row| &row.as_chunks().0.as_chunks().0[slot]),
+        }
+    }
+
+    /// Of group `i < 4`, at distance 4, 2 and 1 for level 0, 1 and 2, in the lanes where the forward
+    /// transform's movements bring them.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn after_movements(&self, level: usize, i: usize) -> Factors {
+        match level {
+            0 => Factors::halves(&self.pairs[0][i], &self.pairs[1][i]),
+            1 => self.of(level, i),
+            _ => Factors::octet_by_parity(&self.octets[0][i], &self.octets[1][i]),
         }
     }
 

@@ -12,7 +12,9 @@
 use std::arch::x86_64::*;
 
 use super::{
-    field::{Block, Factors, Field, load, load_at, splat, store, store_at},
+    field::{
+        Block, Factors, Field, every_second_pair, interleave, load, load_at, splat, store, store_at,
+    },
     ntt::{HeapFactors, LEAF, Leaf, LeafFactors, pass_levels},
 };
 use crate::{
@@ -26,10 +28,26 @@ pub(super) fn inverse(t: &NttTable, row: &mut [u64], last: [Factor; 2]) {
     if row.len() < LEAF {
         return scalar::ntt::inverse(t, row, last);
     }
+    run(t, row, &[], last);
+}
+
+/// The inverse of `src`, out of place.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn inverse_from(t: &NttTable, out: &mut [u64], src: &[u64], last: [Factor; 2]) {
+    if out.len() < LEAF {
+        out.copy_from_slice(src);
+        return scalar::ntt::inverse(t, out, last);
+    }
+    run(t, out, src.as_chunks().0.as_chunks().0, last);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn run(t: &NttTable, row: &mut [u64], source: &[Leaf], last: [Factor; 2]) {
     let (blocks, _) = row.as_chunks_mut();
     let (f, lazy) = (Field::new(t.modulus()), t.modulus().value() <= 1 << 49);
     let plan = Plan {
         twiddles: t.inverse(),
+        source,
         last: last.map(|factor| Factors::splat(factor)),
         biases: std::array::from_fn(|i| Bias::new(&f, |_| i as i64 - 3)),
         lanes: LaneBiases::new(&f, !lazy),
@@ -45,6 +63,8 @@ pub(super) fn inverse(t: &NttTable, row: &mut [u64], last: [Factor; 2]) {
 struct Plan<'a> {
     f: Field,
     twiddles: Twiddles<'a>,
+    /// Where the residues come from; nothing: in place.
+    source: &'a [Leaf],
     /// The constant factor of the whole, alone and times the root's twiddle.
     last: [Factors; 2],
     /// `-3 q` to `3 q`.
@@ -282,7 +302,10 @@ fn leaf<const ROOT: bool, const LAZY: bool>(plan: &Plan, slot: usize, leaf: &mut
 fn leaf_of<const ROOT: bool, const HEAVY: u32>(plan: &Plan, slot: usize, leaf: &mut Leaf) {
     let f = &plan.f;
     let mut x = [_mm512_setzero_si512(); 8];
-    for (x, block) in x.iter_mut().zip(leaf.iter()) {
+    // The first leaf has as many slots before it as there are leaves.
+    let source = slot.checked_sub(plan.source.len());
+    let source = source.and_then(|i| plan.source.get(i)).unwrap_or(leaf);
+    for (x, block) in x.iter_mut().zip(source) {
         *x = load(block);
     }
     // Undoes the riffles of the forward transform, one before each level.
@@ -346,10 +369,6 @@ impl LaneBiases {
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn unriffle(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
-    let even = load(&[0, 2, 4, 6, 8, 10, 12, 14]);
-    let odd = load(&[1, 3, 5, 7, 9, 11, 13, 15]);
-    (
-        _mm512_permutex2var_epi64(a, even, b),
-        _mm512_permutex2var_epi64(a, odd, b),
-    )
+    let (a, b) = every_second_pair(a, b);
+    interleave(a, b)
 }

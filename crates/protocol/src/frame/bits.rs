@@ -121,42 +121,30 @@ pub fn unpack_bits_u32(bytes: &[u8], bits: u32, out: &mut [u32]) -> Result<(), F
 /// Most residues that [`unpack_bits_u32`] leaves to the slow way: 8 groups and 7 more.
 const TAIL: usize = 71;
 
-/// Reads residues `first`, `first + 1`, ... of at most 32 bits each, that were checked before.
-///
-/// Panics: when `bits` is outside `1..=32`; past the end of `bytes`.
-pub fn unpack_run_u32(bytes: &[u8], bits: u32, first: usize, out: &mut [u32]) {
-    assert!((1..=32).contains(&bits), "width of 1 to 32 bits");
-    let width = bits as usize;
-    let end = packed_len(first + out.len(), bits).expect("fits memory");
-    let mut rest = &bytes[first / 8 * width..end];
-    let mut skip = first % 8;
-    let mut out = out.iter_mut();
-    while out.len() > 0 {
-        // Whole groups begin at bytes. Loads take 8 bytes past the end: there, a copy has them.
-        let mut copy = [0; RUN_GROUPS * 32 + 8];
-        let (now, later) = rest.split_at(rest.len().min(RUN_GROUPS * width));
-        let window = match rest.get(..RUN_GROUPS * width + 8) {
-            Some(window) => window,
-            None => {
-                copy[..now.len()].copy_from_slice(now);
-                &copy
-            }
-        };
-        rest = later;
-        let mut residues = [0; 8 * RUN_GROUPS];
-        match width {
-            20 => unpack_groups(window, 20, &mut residues),
-            _ => unpack_groups(window, width, &mut residues),
-        }
-        for (&residue, out) in residues[skip..].iter().zip(out.by_ref()) {
-            *out = residue;
-        }
-        skip = 0;
-    }
+/// Bytes from the group of eight of residue `first` on, as many as `window` takes and there are:
+/// [`unpack_window_u32`] reads them. Panics: past the end of `bytes`.
+pub fn copy_window(bytes: &[u8], bits: u32, first: usize, window: &mut [u8]) {
+    let from = &bytes[first / 8 * bits as usize..];
+    let len = from.len().min(window.len());
+    window[..len].copy_from_slice(&from[..len]);
 }
 
-/// Groups of eight residues that [`unpack_run_u32`] reads at a time.
-const RUN_GROUPS: usize = 9;
+/// Bytes of a window of `groups` groups of eight residues: loads take 8 more.
+pub fn window_bytes(bits: u32, groups: usize) -> usize {
+    groups * bits as usize + 8
+}
+
+/// Unpacks residues of at most 32 bits, that were checked before, from a window.
+///
+/// Shape: `window` has the [`window_bytes`] of `out`, whole groups of eight.
+/// Panics: when `bits` is outside `1..=32`; on a short window.
+pub fn unpack_window_u32(window: &[u8], bits: u32, out: &mut [u32]) {
+    assert!((1..=32).contains(&bits), "width of 1 to 32 bits");
+    match bits {
+        20 => unpack_groups(window, 20, out),
+        _ => unpack_groups(window, bits as usize, out),
+    }
+}
 
 #[inline(always)]
 fn unpack_groups(bytes: &[u8], width: usize, out: &mut [u32]) {

@@ -336,9 +336,11 @@ proptest! {
         );
         prop_assert_eq!(format!("{of_slow:?}"), format!("{of_fast:?}"));
         if of_slow.is_ok() {
-            for first in (0..count).step_by(1 + count / 7) {
-                let mut run = vec![0u32; (count - first).min(1 + first)];
-                unpack_run_u32(&bytes, bits, first, &mut run);
+            for first in (0..count).step_by(8 * (1 + count / 56)) {
+                let groups = (1 + first / 8).min((count - first) / 8);
+                let (mut window, mut run) = (vec![0; window_bytes(bits, groups)], vec![0; 8 * groups]);
+                copy_window(&bytes, bits, first, &mut window);
+                unpack_window_u32(&window, bits, &mut run);
                 prop_assert_eq!(&run[..], &fast[first..first + run.len()]);
             }
             prop_assert!(slow.iter().eq(fast.iter().map(|&x| u64::from(x)).collect::<Vec<_>>().iter()));
