@@ -53,7 +53,7 @@ pub struct RecipientsFigures {
     /// The digests' times, baby steps included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digests: Option<RecipientsTimes>,
-    /// The digests' times without baby steps, which were made before.
+    /// The digests' times, all but the one alone without baby steps, which were made before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digests_with_kept_baby_steps: Option<RecipientsTimes>,
     /// The most memory the process held.
@@ -67,7 +67,7 @@ pub struct RecipientsFigures {
 /// Seconds from clues and payloads in memory to the digest.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecipientsTimes {
-    /// The first recipient's digest without a cache.
+    /// The first recipient's digest without a cache, and with baby steps of its own.
     pub alone_s: f64,
     /// The same with the cache, which it fills.
     pub first_s: f64,
@@ -140,10 +140,11 @@ impl RecipientsBench {
         let before = of.yardstick.then(yardstick_us).flatten();
         let mut shared = self.shared(progress)?;
         let cache = shared.cache.clone();
-        let (alone, _) = self.one(&mut shared, 0, Arc::new(BoardCache::new(0)))?;
+        let (alone, _) = self.one(&mut shared, 0, Arc::new(BoardCache::new(0)), false)?;
         let (mut runs, mut exact) = (vec![alone], 0);
         for recipient in 0..self.recipients {
-            let (stages, is_exact) = self.one(&mut shared, recipient, cache.clone())?;
+            let keep = self.keep_baby_steps;
+            let (stages, is_exact) = self.one(&mut shared, recipient, cache.clone(), keep)?;
             runs.push(stages);
             exact += usize::from(is_exact);
         }
@@ -202,6 +203,7 @@ impl RecipientsBench {
         shared: &mut Shared,
         recipient: usize,
         cache: Arc<BoardCache>,
+        keep_baby_steps: bool,
     ) -> Result<(BTreeMap<&'static str, f64>, bool), BenchError> {
         let (params, board_id) = (&self.digest.params, [0; 16]);
         let Keys {
@@ -213,7 +215,7 @@ impl RecipientsBench {
         let seed = cache.seed(board_id, shared.plan.range(), || seed);
         let detector = Detector::new(params.clone(), detection)
             .with_cache(cache)
-            .keep_baby_steps(self.keep_baby_steps);
+            .keep_baby_steps(keep_baby_steps);
         let progress = shared.progress;
         detector.prepare(progress)?;
         let (board, plan) = (&mut shared.board, &shared.plan);

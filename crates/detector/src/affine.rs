@@ -18,6 +18,10 @@ use std::ops::Range;
 /// Giant steps whose diagonals are held together: the baby steps are read once for all of them.
 const GIANTS_TOGETHER: usize = 4;
 
+/// Times [`GIANTS_TOGETHER`] whose products are made in one reading of the baby steps when all
+/// diagonals are kept: their memory is in use anyway.
+const KEPT_TOGETHER: usize = 2;
+
 /// Coefficients of a piece of the multiply-add: baby steps and diagonals of a piece lie together and
 /// stay in the second-level cache.
 const PIECE: usize = 128;
@@ -50,18 +54,36 @@ fn lengths(params: &Params) -> [usize; 2] {
     ]
 }
 
-/// Takes the memory of the affine transform from the system, once and for all digests.
-pub(crate) fn reserve(params: &Params) {
+/// Polynomials that sums of the giant steps and the rows of a key switch take.
+const POLYS: usize = 24;
+
+/// Polynomials that the range check takes beside them, unless it has the place of baby steps.
+const RANGE_POLYS: usize = 48;
+
+/// What a detector keeps between digests.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Keeps {
+    pub(crate) diagonals: bool,
+    pub(crate) baby_steps: bool,
+}
+
+/// Takes the memory that digests work in from the system, once for all of them.
+pub(crate) fn reserve(params: &Params, keeps: Keeps) {
+    let spec = params.spec();
     let limbs = params.chain.basis(0).len();
     let [baby, diagonals] = lengths(params);
     let threads = rayon::current_num_threads();
-    let mut lengths = vec![baby; SHARES * limbs];
+    let range = if keeps.baby_steps { RANGE_POLYS } else { 0 };
+    let mut lengths = vec![baby; SHARES * limbs + range];
     lengths.extend(vec![diagonals; threads]);
     // Coefficients of diagonals; rows of a key switch when these have been used.
     lengths.extend(vec![matrix::coefficient_words(params); GIANTS_TOGETHER]);
-    // Polynomials: sums of the giant steps, and the rows of a key switch.
+    let more = match keeps.diagonals {
+        true => 2 * spec.clue.coordinates * GIANTS_TOGETHER * (KEPT_TOGETHER - 1),
+        false => 0,
+    };
     let poly = limbs * (params.ring.n() + PIECE);
-    lengths.extend(vec![poly; 24]);
+    lengths.extend(vec![poly; POLYS + more]);
     omr_ring::reserve(&lengths);
 }
 
@@ -88,9 +110,15 @@ pub(crate) fn transform(
     // One buffer a thread, kept over all limbs and giant steps: fresh pages are dear.
     let threads = 0..rayon::current_num_threads();
     let mut buffers: Vec<Option<Buffers>> = threads.map(|_| None).collect();
-    for giants in groups(params) {
-        let products = products::of_giants(params, steps, matrix, giants, &mut buffers);
-        for mut of_giant in products.into_iter().rev() {
+    let groups: Vec<Range<usize>> = groups(params).collect();
+    let together = if matrix.kept.is_complete() {
+        KEPT_TOGETHER
+    } else {
+        1
+    };
+    for groups in groups.chunks(together) {
+        let products = products::of_groups(params, steps, matrix, groups, &mut buffers);
+        for mut of_giant in products {
             if !sums.is_empty() {
                 let turned = ev.automorphism_all(&sums.iter().collect::<Vec<_>>(), &key.giant)?;
                 for (product, sum) in of_giant.iter_mut().zip(&turned) {

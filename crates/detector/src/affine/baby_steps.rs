@@ -35,11 +35,17 @@ impl BabySteps {
         };
         let mut step = key.secret.clone();
         for i in 0..steps {
-            if i > 0 {
-                step = ev.automorphism(&step, &key.step)?;
-            }
-            baby.store(params.ring.kernels(), i, step.parts());
+            // Both read the step: together, they leave no thread idle between tasks.
+            let next = || match i + 1 < steps {
+                true => ev.automorphism(&step, &key.step).map(Some),
+                false => Ok(None),
+            };
+            let store = || baby.store(params.ring.kernels(), i, step.parts());
+            let ((), next) = rayon::join(store, next);
             progress.advance(1);
+            if let Some(next) = next? {
+                step = next;
+            }
         }
         Ok(baby)
     }

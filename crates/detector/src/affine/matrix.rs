@@ -30,6 +30,11 @@ impl Kept {
         }
     }
 
+    /// Whether all diagonals are kept.
+    pub(super) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
     /// The coordinates, if the clues themselves are of no use any more.
     pub(crate) fn instead_of_clues(&self) -> Option<Arc<Coordinates>> {
         self.coordinates.clone().filter(|_| self.complete)

@@ -1,6 +1,6 @@
 use super::matrix::{Diagonals, Limb, Matrix, kept_words};
 use super::{BabySteps, PAD, tile_words};
-use crate::shared::Part;
+use crate::shared::{Part, Room};
 use omr_bgv::Ciphertext;
 use omr_protocol::Params;
 use omr_ring::{Buffer, Encoding, Poly, SlidingRows};
@@ -9,54 +9,61 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// For each giant step and coordinate: `sum_j diagonal_j * baby_(j + coordinate)`.
-pub(super) fn of_giants(
+/// For each giant step of all groups, the highest first, and each coordinate:
+/// `sum_j diagonal_j * baby_(j + coordinate)`.
+pub(super) fn of_groups(
     params: &Params,
     steps: &BabySteps,
     matrix: &Matrix,
-    giants: Range<usize>,
+    groups: &[Range<usize>],
     buffers: &mut [Option<Buffers>],
 ) -> Vec<Vec<Ciphertext>> {
     let basis = params.chain.basis(0);
-    let diagonals = Diagonals::new(params, matrix, giants.clone());
-    let coordinates = params.spec().clue.coordinates;
-    let row = || Poly::scratch(&params.ring, basis);
-    let empty = || Rlwe {
-        c0: row(),
-        c1: row(),
-    };
-    let mut out: Vec<Vec<Rlwe>> = giants
-        .clone()
-        .map(|_| (0..coordinates).map(|_| empty()).collect())
-        .collect();
+    let of_group = |giants: &Range<usize>| Diagonals::new(params, matrix, giants.clone());
+    let diagonals: Vec<Diagonals> = groups.iter().map(of_group).collect();
+    let mut out: Vec<Vec<Vec<Rlwe>>> = groups.iter().map(|g| empty(params, g.len())).collect();
     // Limb by limb: every output polynomial lends one row to each limb's task.
-    let mut rows: Vec<Vec<&mut [u64]>> = (0..basis.len()).map(|_| Vec::new()).collect();
-    for pair in out.iter_mut().flatten() {
-        for poly in [&mut pair.c0, &mut pair.c1] {
-            for (limb, row) in poly.rows_mut().enumerate() {
-                rows[limb].push(row);
+    let mut rows: Vec<Vec<Vec<&mut [u64]>>> = (0..basis.len())
+        .map(|_| groups.iter().map(|_| Vec::new()).collect())
+        .collect();
+    for (group, of_group) in out.iter_mut().enumerate() {
+        for pair in of_group.iter_mut().flatten() {
+            for poly in [&mut pair.c0, &mut pair.c1] {
+                for (limb, row) in poly.rows_mut().enumerate() {
+                    rows[limb][group].push(row);
+                }
             }
         }
     }
     let limbs = Mutex::new(rows.into_iter().enumerate());
     buffers.par_iter_mut().with_max_len(1).for_each(|buffers| {
         while let Some((limb, rows)) = next(&limbs) {
+            let of_limb = diagonals.iter().map(|of_group| of_group.limb(params, limb));
             let work = LimbWork {
                 params,
                 steps,
                 limb,
-                giants: giants.len(),
             };
-            work.run(diagonals.limb(params, limb), rows, buffers);
+            work.run(of_limb.zip(rows).collect(), buffers);
         }
     });
+    let cipher = |pair| Ciphertext::new(pair, 0, 1);
     out.into_iter()
-        .map(|of_giant| {
-            of_giant
-                .into_iter()
-                .map(|pair| Ciphertext::new(pair, 0, 1))
-                .collect()
-        })
+        .flat_map(|of_group| of_group.into_iter().rev())
+        .map(|of_giant| of_giant.into_iter().map(cipher).collect())
+        .collect()
+}
+
+/// Room for the sums of some giant steps.
+fn empty(params: &Params, giants: usize) -> Vec<Vec<Rlwe>> {
+    let row = || Poly::scratch(&params.ring, params.chain.basis(0));
+    let pair = |_| Rlwe {
+        c0: row(),
+        c1: row(),
+    };
+    let coordinates = params.spec().clue.coordinates;
+    (0..giants)
+        .map(|_| (0..coordinates).map(pair).collect())
         .collect()
 }
 
@@ -85,33 +92,26 @@ struct LimbWork<'a> {
     params: &'a Params,
     steps: &'a BabySteps,
     limb: usize,
-    giants: usize,
 }
 
 impl LimbWork<'_> {
-    /// Multiplies and adds piece by piece, after encoding what is not kept. `outputs`: for each
-    /// giant step and coordinate, the rows of body and mask.
-    fn run(&self, diagonals: Limb, outputs: Vec<&mut [u64]>, buffers: &mut Option<Buffers>) {
-        let mut sums = Sums {
-            work: self,
-            outputs: outputs
-                .into_iter()
-                .map(|row| row.chunks_mut(self.steps.piece))
-                .collect(),
-        };
-        let words = tile_words(self.params, self.giants);
-        match diagonals {
-            Limb::Kept(kept) => sums.add_all(kept, words),
-            Limb::Coefficients(coefficients, room) => {
-                let buffers = buffers.get_or_insert_with(|| Buffers::new(self.params));
-                let Some(room) = room else {
-                    self.encode(coefficients, &mut buffers.row, &mut buffers.tiles);
-                    return sums.add_all(&buffers.tiles, words);
-                };
-                let mut kept = Buffer::any(kept_words(self.params, self.giants));
-                self.encode(coefficients, &mut buffers.row, &mut kept);
-                sums.add_all(&kept, words);
-                room.fill(Part::Diagonals(Arc::new(kept)));
+    /// Multiplies and adds, after encoding what is not kept. With the diagonals of each group come,
+    /// for each giant step and coordinate, the rows of body and mask.
+    fn run(&self, groups: Vec<(Limb, Vec<&mut [u64]>)>, buffers: &mut Option<Buffers>) {
+        let mut kept = Vec::new();
+        for (diagonals, outputs) in groups {
+            let mut group = Group::new(self, outputs);
+            match diagonals {
+                Limb::Kept(tiles) => kept.push((tiles, group)),
+                Limb::Coefficients(coefficients, room) => {
+                    let buffers = buffers.get_or_insert_with(|| Buffers::new(self.params));
+                    group.add_new(coefficients, room, buffers);
+                }
+            }
+        }
+        for index in 0..self.pieces() {
+            for (tiles, group) in &mut kept {
+                group.add(index, tiles);
             }
         }
     }
@@ -119,12 +119,54 @@ impl LimbWork<'_> {
     fn pieces(&self) -> usize {
         self.params.ring.n() / self.steps.piece
     }
+}
+
+/// One limb of giant steps that are held together, with outputs of which each piece is written once.
+struct Group<'a> {
+    work: &'a LimbWork<'a>,
+    giants: usize,
+    outputs: Vec<std::slice::ChunksMut<'a, u64>>,
+}
+
+impl<'a> Group<'a> {
+    fn new(work: &'a LimbWork<'a>, outputs: Vec<&'a mut [u64]>) -> Self {
+        let piece = work.steps.piece;
+        Self {
+            work,
+            giants: outputs.len() / (2 * work.params.spec().clue.coordinates),
+            outputs: outputs
+                .into_iter()
+                .map(|row| row.chunks_mut(piece))
+                .collect(),
+        }
+    }
+
+    /// Encodes the diagonals, multiplies and adds them, and keeps them if there is room.
+    fn add_new(&mut self, coefficients: &[Buffer], room: Option<Room>, buffers: &mut Buffers) {
+        let Buffers { row, tiles } = buffers;
+        match room {
+            None => self.encode_and_add(coefficients, row, tiles),
+            Some(room) => {
+                let mut kept = Buffer::any(kept_words(self.work.params, self.giants));
+                self.encode_and_add(coefficients, row, &mut kept);
+                room.fill(Part::Diagonals(Arc::new(kept)));
+            }
+        }
+    }
+
+    fn encode_and_add(&mut self, coefficients: &[Buffer], row: &mut Buffer, tiles: &mut [u64]) {
+        self.encode(coefficients, row, tiles);
+        for index in 0..self.work.pieces() {
+            self.add(index, tiles);
+        }
+    }
 
     /// The transforms of the diagonals, piece by piece.
     fn encode(&self, coefficients: &[Buffer], row: &mut Buffer, tiles: &mut [u64]) {
-        let (ring, p) = (&self.params.ring, self.params.p().value() as u32);
-        let id = self.params.chain.basis(0).ids()[self.limb];
-        let piece = self.steps.piece;
+        let params = self.work.params;
+        let (ring, p) = (&params.ring, params.p().value() as u32);
+        let id = params.chain.basis(0).ids()[self.work.limb];
+        let piece = self.work.steps.piece;
         let rows = coefficients
             .iter()
             .flat_map(|rows| rows.halves().chunks(ring.n()));
@@ -133,51 +175,38 @@ impl LimbWork<'_> {
                 coeffs,
                 p,
                 out: &mut tiles[i * (piece + PAD)..],
-                every: tile_words(self.params, self.giants),
+                every: self.words(),
                 piece,
             };
             ring.kernels().encode(ring.table(id), row, encoding);
         }
     }
-}
 
-/// The outputs of one limb, of which each piece is written once.
-struct Sums<'a> {
-    work: &'a LimbWork<'a>,
-    outputs: Vec<std::slice::ChunksMut<'a, u64>>,
-}
-
-impl Sums<'_> {
-    /// All pieces, from tiles of `words` words.
-    fn add_all(&mut self, tiles: &[u64], words: usize) {
-        let pieces = self.work.pieces();
-        for (index, tile) in tiles.chunks(words).take(pieces).enumerate() {
-            self.add(index, tile);
-        }
+    /// Words of a tile.
+    fn words(&self) -> usize {
+        tile_words(self.work.params, self.giants)
     }
 
-    /// The next piece, number `index`, from a tile of diagonals.
-    fn add(&mut self, index: usize, tile: &[u64]) {
+    /// The next piece, number `index`, of the sums.
+    fn add(&mut self, index: usize, tiles: &[u64]) {
         let LimbWork {
             params,
             steps,
             limb,
-            giants,
         } = *self.work;
-        let ring = &params.ring;
-        let window = steps.tile(limb, index);
+        let words = self.words();
         let mut out: Vec<&mut [u64]> = self.outputs.iter_mut().filter_map(Iterator::next).collect();
         let rows = SlidingRows {
-            a: tile,
-            b: window,
+            a: &tiles[index * words..][..words],
+            b: steps.tile(limb, index),
             stride: steps.piece + PAD,
             len: steps.piece,
             terms: params.spec().baby,
-            groups: giants,
+            groups: self.giants,
             shifts: params.spec().clue.coordinates,
             parts: 2,
         };
-        let id = params.chain.basis(0).ids()[limb];
+        let (ring, id) = (&params.ring, params.chain.basis(0).ids()[limb]);
         ring.kernels()
             .sliding_dots(ring.modulus(id), &mut out, &rows);
     }
