@@ -58,7 +58,7 @@ fn lengths(params: &Params) -> [usize; 2] {
 const POLYS: usize = 24;
 
 /// Polynomials that the range check takes beside them, unless it has the place of baby steps.
-const RANGE_POLYS: usize = 48;
+const RANGE_POLYS: usize = 28;
 
 /// What a detector keeps between digests.
 #[derive(Clone, Copy, Default)]

@@ -26,13 +26,21 @@ use std::ops::Range;
 pub(crate) struct Codes {
     terms: usize,
     cut: Pieces,
-    words: Buffer,
+    /// Some [`TOGETHER`] pieces each.
+    words: Vec<Buffer>,
 }
+
+/// Pieces of a buffer, which so takes the place of baby steps in the pool.
+const TOGETHER: usize = 8;
 
 impl Codes {
     fn new(params: &Params, terms: usize) -> Self {
         let cut = Pieces::new(params);
-        let words = Buffer::zeroed(cut.count() * 2 * terms * cut.len());
+        let words = (0..cut.count())
+            .step_by(TOGETHER)
+            .map(|from| TOGETHER.min(cut.count() - from))
+            .map(|pieces| Buffer::any(pieces * 2 * terms * cut.len()))
+            .collect();
         Self { terms, cut, words }
     }
 
@@ -48,8 +56,9 @@ impl Codes {
         part: usize,
         terms: Range<usize>,
     ) -> impl Iterator<Item = &[u64]> {
-        let (start, len) = ((2 * piece + part) * self.terms, self.cut.len());
-        self.words[(start + terms.start) * len..(start + terms.end) * len].chunks(len)
+        let start = (2 * (piece % TOGETHER) + part) * self.terms;
+        let (words, len) = (&self.words[piece / TOGETHER], self.cut.len());
+        words[(start + terms.start) * len..(start + terms.end) * len].chunks(len)
     }
 
     /// Cuts terms into pieces: for each its number and its rows by part and limb.
@@ -57,8 +66,13 @@ impl Codes {
         let (cut, terms) = (self.cut, self.terms);
         let len = cut.len();
         let limbs = made[0].1.len() / 2;
-        self.words
-            .par_chunks_mut(2 * terms * len)
+        let pieces: Vec<&mut [u64]> = self
+            .words
+            .iter_mut()
+            .flat_map(|words| words.chunks_mut(2 * terms * len))
+            .collect();
+        pieces
+            .into_par_iter()
             .enumerate()
             .for_each(|(index, piece)| {
                 let (limb, from) = cut.slot(index);

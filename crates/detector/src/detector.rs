@@ -83,12 +83,17 @@ impl Detector {
     }
 
     fn reserved(self) -> Self {
+        self.reserve(1);
+        self
+    }
+
+    /// Takes memory for digests of so many batches.
+    fn reserve(&self, batches: usize) {
         let keeps = Keeps {
             diagonals: self.cache.as_ref().is_some_and(|cache| cache.limit() > 0),
-            baby_steps: self.baby_steps.is_some(),
+            baby_steps: self.baby_steps.is_some() || batches > 1,
         };
         affine::reserve(&self.params, keeps);
-        self
     }
 
     /// Shares the work on a board's batches with other recipients' detectors. Digests share it if
@@ -160,6 +165,9 @@ impl Detector {
             stages: Stages::default(),
             unusable: 0,
         };
+        if plan.batches() > 1 {
+            run.stages.time("memory", || self.reserve(plan.batches()));
+        }
         let steps = run
             .stages
             .time("baby_steps", || self.kept_or_new_steps(progress))?;
