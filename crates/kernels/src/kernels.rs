@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use crate::{BlockPermutation, Modulus, NttTable, modulus::Factor, scalar};
+use crate::block::{BlockRows, Cut, Gadget};
+use crate::{BlockPermutation, Modulus, Monomials, NttTable, modulus::Factor, scalar};
 
 /// [`Kernels::dot`] adds at most this many products.
 pub const MAX_DOT_TERMS: usize = 4096;
@@ -29,6 +30,8 @@ pub(crate) type Quotient = unsafe fn(&mut [u64], &[&[u64]], &[f64]);
 pub(crate) type LiftCentered = unsafe fn(&Modulus, &mut [u64], &[u32], u32);
 pub(crate) type Gather = unsafe fn(&mut [u64], &[u64], &[u32]);
 pub(crate) type Spread = unsafe fn(&mut [u64], usize, &[u64], usize);
+pub(crate) type Decompose = unsafe fn(&Modulus, Gadget, &Cut, &mut [&mut [u64]], &[u64]);
+pub(crate) type BlockProduct = unsafe fn(&Monomials, [&mut [u64]; 2], &BlockRows<'_>);
 pub(crate) type Permute = unsafe fn(&mut [u64], &[u64], &BlockPermutation);
 
 /// The row operations of one instruction set.
@@ -68,6 +71,8 @@ pub struct Kernels {
     pub(crate) gather: Gather,
     pub(crate) permute: Permute,
     pub(crate) spread: Spread,
+    pub(crate) decompose: Decompose,
+    pub(crate) block_product: BlockProduct,
 }
 
 impl std::fmt::Debug for Kernels {

@@ -13,16 +13,20 @@ mod aligned;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512ifma;
+mod block;
 mod error;
 mod kernels;
 mod modulus;
+mod monomials;
 mod permutation;
 mod scalar;
 mod table;
 
 pub use aligned::AlignedVec;
+pub use block::{BlockRows, Gadget, KEY_ROWS, MAX_BLOCK};
 pub use error::KernelError;
 pub use kernels::{Encoding, Kernels, MAX_CONVERT_TERMS, MAX_DOT_TERMS, SlidingRows};
 pub use modulus::{MAX_MODULUS_BITS, Modulus, is_prime};
+pub use monomials::Monomials;
 pub use permutation::BlockPermutation;
 pub use table::{MAX_LOG_N, NttTable};

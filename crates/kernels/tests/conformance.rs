@@ -6,7 +6,8 @@ mod common;
 
 use common::{Rng, SHAPES, backends, moduli, prime_up_to, random_blocks, sliding_rows, tables};
 use omr_kernels::{
-    AlignedVec, BlockPermutation, Encoding, Kernels, MAX_DOT_TERMS, Modulus, NttTable,
+    AlignedVec, BlockPermutation, BlockRows, Encoding, Gadget, KEY_ROWS, Kernels, MAX_BLOCK,
+    MAX_DOT_TERMS, Modulus, Monomials, NttTable,
 };
 
 /// Lengths with and without whole vectors and tiles.
@@ -505,6 +506,70 @@ fn encodings() {
                         let same = encode(k, shift) == expected;
                         assert!(same, "{}: {n} by {piece}, modulo {}", k.name(), m.value());
                     }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn digits() {
+    let mut rng = Rng::new(31);
+    for m in moduli() {
+        for (bits, digits) in [(1, 1), (7, 2), (16, 1), (4, 4), (16, 2), (7, 6)] {
+            if bits * digits + 1 >= m.bits() {
+                continue;
+            }
+            let (gadget, count) = (Gadget { bits, digits }, digits as usize);
+            for n in LENGTHS {
+                for row in rows(&m, n, &mut rng) {
+                    for k in backends() {
+                        same(k, &vec![0; n * count], "decompose", |k, out| {
+                            let mut out: Vec<&mut [u64]> = out.chunks_mut(n.max(1)).collect();
+                            out.resize_with(count, Default::default);
+                            k.decompose(&m, gadget, &mut out, &row);
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn block_products() {
+    let mut rng = Rng::new(32);
+    for (log_n, bits) in [(3, 20), (4, 49), (6, 50), (11, 50)] {
+        let n = 1 << log_n;
+        for t in tables(bits, n) {
+            let (m, q) = (Monomials::new(&t), t.modulus().value());
+            for (levels, keys) in [(1, 1), (1, 8), (2, 8), (2, 3), (3, 5), (2, MAX_BLOCK)] {
+                let row = |rng: &mut Rng, len| match rng.below(4) {
+                    0 => vec![q - 1; len],
+                    _ => rng.row(len, q),
+                };
+                let digits: Vec<[Vec<u64>; 2]> = (0..levels)
+                    .map(|_| [row(&mut rng, n), row(&mut rng, n)])
+                    .collect();
+                let key: Vec<Vec<u64>> = (0..levels)
+                    .map(|_| row(&mut rng, n * KEY_ROWS * keys))
+                    .collect();
+                let exponents = (0..keys).map(|_| rng.below(2 * n as u64) as u32);
+                let exponents: Vec<u32> = exponents.collect();
+                let digits: Vec<[&[u64]; 2]> = digits
+                    .iter()
+                    .map(|d| d.each_ref().map(|r| &r[..]))
+                    .collect();
+                let key: Vec<&[u64]> = key.iter().map(|key| &key[..]).collect();
+                let rows = BlockRows {
+                    digits: &digits,
+                    key: &key,
+                    exponents: &exponents,
+                };
+                for k in backends() {
+                    same(k, &vec![7; 2 * n], "block_product", |k, out| {
+                        k.block_product(&m, out.split_at_mut(n).into(), &rows);
+                    });
                 }
             }
         }

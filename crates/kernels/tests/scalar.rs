@@ -3,7 +3,10 @@
 mod common;
 
 use common::{Rng, SHAPES, moduli, prime_below, sliding_rows, tables};
-use omr_kernels::{BlockPermutation, KernelError, Kernels, Modulus, NttTable, is_prime};
+use omr_kernels::{
+    BlockPermutation, BlockRows, Gadget, KEY_ROWS, KernelError, Kernels, Modulus, Monomials,
+    NttTable, is_prime,
+};
 use proptest::prelude::*;
 
 fn wide_mul(a: u64, b: u64, q: u64) -> u64 {
@@ -291,5 +294,63 @@ proptest! {
         }
         prop_assert_eq!(m.from_i64(m.to_centered(a)), a);
         prop_assert!(m.to_centered(a).unsigned_abs() <= q / 2);
+    }
+}
+
+#[test]
+fn monomials_are_transforms() {
+    for n in [8, 16, 256] {
+        for t in tables(50, n) {
+            let (k, m) = (Kernels::scalar(), Monomials::new(&t));
+            let q = t.modulus();
+            for a in [0, 1, 2, 7, n - 1, n, n + 3, 2 * n - 1] {
+                // X^a - 1, where X^n = -1.
+                let mut expected = vec![0; n];
+                expected[a % n] = if a < n { 1 } else { q.neg(1) };
+                expected[0] = q.sub(expected[0], 1);
+                k.ntt_forward(&t, &mut expected);
+                // One digit, 1 in the body, and a key that is 1 there.
+                let (one, zero) = (vec![1; n], vec![0; n]);
+                let word = |i: usize| u64::from((i / 8).is_multiple_of(KEY_ROWS));
+                let key: Vec<u64> = (0..n * KEY_ROWS).map(word).collect();
+                let rows = BlockRows {
+                    digits: &[[&one, &zero]],
+                    key: &[&key],
+                    exponents: &[a as u32],
+                };
+                let (mut body, mut mask) = (vec![7; n], vec![7; n]);
+                k.block_product(&m, [&mut body, &mut mask], &rows);
+                assert_eq!((body, mask), (expected, zero), "n = {n}, a = {a}");
+            }
+        }
+    }
+}
+
+#[test]
+fn digits_make_up_the_residue() {
+    let mut rng = Rng::new(3);
+    for (bits, digits) in [(7, 2), (16, 1), (16, 2), (7, 6)] {
+        let (gadget, count) = (Gadget { bits, digits }, digits as usize);
+        for m in moduli()
+            .into_iter()
+            .filter(|m| m.bits() > bits * digits + 2)
+        {
+            let row = [rng.row(100, m.value()), vec![0, m.value() - 1]].concat();
+            let mut out = vec![vec![0; row.len()]; count];
+            let mut out_rows: Vec<&mut [u64]> = out.iter_mut().map(Vec::as_mut_slice).collect();
+            Kernels::scalar().decompose(&m, gadget, &mut out_rows, &row);
+            for (i, &x) in row.iter().enumerate() {
+                let value = (0..digits).map(|d| {
+                    let digit = m.to_centered(out[d as usize][i]) as f64;
+                    assert!(
+                        -digit <= f64::from(1 << (bits - 1)) && digit < f64::from(1 << (bits - 1))
+                    );
+                    digit / f64::from(bits * (d + 1)).exp2()
+                });
+                let off = value.sum::<f64>() - x as f64 / m.value() as f64;
+                let bound = 0.5 * (-f64::from(bits * digits)).exp2() + 4.0 / m.value() as f64;
+                assert!((off - off.round()).abs() <= bound, "{x} of {}", m.value());
+            }
+        }
     }
 }

@@ -146,6 +146,13 @@ impl NarrowGaussian {
         &self.probabilities
     }
 
+    /// The standard deviation.
+    pub fn sd(&self) -> f64 {
+        let squares = self.probabilities.iter().enumerate();
+        let half: f64 = squares.map(|(x, p)| (x * x) as f64 * p).sum();
+        (2.0 * half).sqrt()
+    }
+
     /// `n` coefficients.
     pub fn sample(&self, rng: &mut impl CryptoRng, n: usize) -> Vec<i64> {
         (0..n)

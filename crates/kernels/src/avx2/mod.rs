@@ -34,6 +34,8 @@ pub(crate) static KERNELS: Kernels = Kernels {
     gather: convert::gather,
     permute: scalar::convert::permute,
     spread: scalar::convert::spread,
+    decompose: scalar::block::decompose,
+    block_product: scalar::block::block_product,
 };
 
 /// Whether this CPU runs the back end.

@@ -1,5 +1,6 @@
 //! AVX-512 back end on 52-bit multiply-accumulate (IFMA), eight residues a vector.
 
+mod block;
 mod convert;
 mod field;
 mod mul;
@@ -36,6 +37,8 @@ pub(crate) static KERNELS: Kernels = Kernels {
     gather: convert::gather,
     permute: convert::permute,
     spread: convert::spread,
+    decompose: block::decompose,
+    block_product: block::block_product,
 };
 
 /// Whether this CPU runs the back end.

@@ -1,5 +1,6 @@
 //! The portable back end: it defines what the others compute.
 
+pub(crate) mod block;
 pub(crate) mod convert;
 pub(crate) mod mul;
 pub(crate) mod ntt;
@@ -33,4 +34,6 @@ pub(crate) static KERNELS: Kernels = Kernels {
     gather: convert::gather,
     permute: convert::permute,
     spread: convert::spread,
+    decompose: block::decompose,
+    block_product: block::block_product,
 };

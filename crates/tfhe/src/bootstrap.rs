@@ -1,0 +1,149 @@
+use crate::{BlockSecret, RotationRing, cipher};
+use omr_ring::{AlignedVec, Eval, Gadget, KEY_ROWS, NarrowGaussian, Poly};
+use omr_rlwe::{SecretPoly, mask};
+use rand_core::CryptoRng;
+use zeroize::Zeroize;
+
+/// Residues of a vector: see [`omr_ring::BlockRows`].
+const LANES: usize = 8;
+
+/// What a bootstrapping key is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BootstrapShape {
+    /// Coordinates of the LWE secret.
+    pub n: usize,
+    /// Coordinates of a block.
+    pub block: usize,
+    /// How accumulators are cut.
+    pub gadget: Gadget,
+}
+
+impl BootstrapShape {
+    /// Ring encryptions in the key, each with a body and a seeded mask: for each coordinate, digit
+    /// and part of the accumulator.
+    pub fn rows(&self) -> usize {
+        self.n * self.gadget.digits as usize * 2
+    }
+}
+
+/// Encryptions of the bits of a block secret under a ring secret z, for blind rotations: row
+/// `(i, digit, part)` encrypts `s_i unit_digit` for part 0, `s_i unit_digit z` for part 1
+/// (Chillotti, Gama, Georgieva, Izabachène 2020).
+pub struct BootstrapKey {
+    shape: BootstrapShape,
+    /// For each digit all blocks in the order of [`omr_ring::BlockRows`].
+    levels: Vec<AlignedVec>,
+}
+
+impl BootstrapKey {
+    /// The key for the bits of `from` under `to`. The mask of row r comes from (`seed`, [`index`, r]).
+    pub fn generate(
+        ring: &RotationRing,
+        gadget: Gadget,
+        from: &BlockSecret,
+        to: &SecretPoly,
+        (seed, index): (&[u8; 32], u64),
+        noise: &NarrowGaussian,
+        rng: &mut impl CryptoRng,
+    ) -> Self {
+        let shape = BootstrapShape {
+            n: from.bits().len(),
+            block: from.block(),
+            gadget,
+        };
+        let mut key = Self::empty(ring, shape);
+        let (basis, m) = (ring.everything(), ring.modulus(0));
+        let mut message = vec![0; ring.n()];
+        for row in 0..shape.rows() {
+            let (i, digit, part) = key.place(row);
+            let factor = from.bits()[i] * gadget.unit(m, digit as u32);
+            match part {
+                0 => message.fill(factor),
+                _ => {
+                    message.copy_from_slice(to.row(0));
+                    ring.kernels().scale_assign(m, &mut message, factor);
+                }
+            }
+            let c1 = mask(ring, &basis, seed, &[index, row as u64]);
+            let c0 = cipher::body(ring, to, &message, &c1, noise, rng);
+            key.set(row, c0.row(0), c1.row(0));
+        }
+        message.zeroize();
+        key
+    }
+
+    /// Rebuilds a key from its bodies, in the order of rows; the masks are drawn again.
+    /// Panics: when their number is not that of the shape.
+    pub fn from_bodies<'a>(
+        ring: &RotationRing,
+        shape: BootstrapShape,
+        bodies: impl ExactSizeIterator<Item = &'a [u64]>,
+        (seed, index): (&[u8; 32], u64),
+    ) -> Self {
+        assert_eq!(bodies.len(), shape.rows(), "number of bodies");
+        let mut key = Self::empty(ring, shape);
+        let basis = ring.everything();
+        for (row, body) in bodies.enumerate() {
+            let c1: Poly<Eval> = mask(ring, &basis, seed, &[index, row as u64]);
+            key.set(row, body, c1.row(0));
+        }
+        key
+    }
+
+    fn empty(ring: &RotationRing, shape: BootstrapShape) -> Self {
+        assert!(shape.n.is_multiple_of(shape.block), "whole blocks");
+        let level = |_| AlignedVec::zeroed(shape.n * KEY_ROWS * ring.n());
+        Self {
+            shape,
+            levels: (0..shape.gadget.digits).map(level).collect(),
+        }
+    }
+
+    /// Coordinate, digit and part of a row.
+    fn place(&self, row: usize) -> (usize, usize, usize) {
+        let digits = self.shape.gadget.digits as usize;
+        (row / (2 * digits), row / 2 % digits, row % 2)
+    }
+
+    fn set(&mut self, row: usize, body: &[u64], mask: &[u64]) {
+        let (i, digit, part) = self.place(row);
+        let block = self.shape.block;
+        let words = &mut self.levels[digit];
+        let from = words.len() / self.shape.n * (i - i % block);
+        for (column, residues) in [body, mask].into_iter().enumerate() {
+            for (v, lanes) in residues.chunks(LANES).enumerate() {
+                let at = (v * block + i % block) * KEY_ROWS + 2 * part + column;
+                words[from + at * LANES..][..LANES].copy_from_slice(lanes);
+            }
+        }
+    }
+
+    /// The body of a row, to be written out.
+    pub fn body(&self, row: usize) -> Vec<u64> {
+        let (i, digit, part) = self.place(row);
+        let block = self.shape.block;
+        let words = &self.levels[digit];
+        let per_key = words.len() / self.shape.n;
+        let vectors = per_key / KEY_ROWS / LANES;
+        let from = per_key * (i - i % block);
+        let place = |v: usize| ((v * block + i % block) * KEY_ROWS + 2 * part) * LANES;
+        (0..vectors)
+            .flat_map(|v| &words[from + place(v)..][..LANES])
+            .copied()
+            .collect()
+    }
+
+    /// What it is made of.
+    pub fn shape(&self) -> &BootstrapShape {
+        &self.shape
+    }
+
+    /// The rows of a block for each of the first `digits` digits.
+    pub(crate) fn block(&self, block: usize, digits: usize) -> Vec<&[u64]> {
+        let of = |words: &'_ AlignedVec| words.len() / self.shape.n * self.shape.block;
+        let levels = self.levels[..digits].iter();
+        levels
+            .map(|words| &words[block * of(words)..][..of(words)])
+            .collect()
+    }
+}

@@ -1,0 +1,100 @@
+use crate::{RotationRing, cipher};
+use omr_ring::{AlignedVec, Eval, Gadget, NarrowGaussian, Poly};
+use omr_rlwe::{Rlwe, SecretPoly, mask};
+use rand_core::CryptoRng;
+use zeroize::Zeroize;
+
+/// Encryptions of a secret times each unit of a gadget, under another secret.
+pub struct GadgetKey {
+    gadget: Gadget,
+    rows: Vec<Rlwe>,
+}
+
+impl GadgetKey {
+    /// The key from `from`, in the evaluation domain, to `to`. The mask of row i comes from (`seed`,
+    /// [`index`, i]).
+    pub fn generate(
+        ring: &RotationRing,
+        gadget: Gadget,
+        from: &[u64],
+        to: &SecretPoly,
+        (seed, index): (&[u8; 32], u64),
+        noise: &NarrowGaussian,
+        rng: &mut impl CryptoRng,
+    ) -> Self {
+        let basis = ring.everything();
+        let row = |i: u32| {
+            let c1 = mask(ring, &basis, seed, &[index, i.into()]);
+            let mut message = from.to_vec();
+            let unit = gadget.unit(ring.modulus(0), i);
+            ring.kernels()
+                .scale_assign(ring.modulus(0), &mut message, unit);
+            let c0 = cipher::body(ring, to, &message, &c1, noise, rng);
+            message.zeroize();
+            Rlwe { c0, c1 }
+        };
+        Self {
+            gadget,
+            rows: (0..gadget.digits).map(row).collect(),
+        }
+    }
+
+    /// Rebuilds a key from its bodies; the masks are drawn again.
+    /// Panics: when there is not one body a digit.
+    pub fn from_bodies(
+        ring: &RotationRing,
+        gadget: Gadget,
+        bodies: Vec<Poly<Eval>>,
+        (seed, index): (&[u8; 32], u64),
+    ) -> Self {
+        assert_eq!(bodies.len(), gadget.digits as usize, "one body a digit");
+        let basis = ring.everything();
+        let with_mask = |(i, c0)| {
+            let c1 = mask(ring, &basis, seed, &[index, i as u64]);
+            Rlwe { c0, c1 }
+        };
+        Self {
+            gadget,
+            rows: bodies.into_iter().enumerate().map(with_mask).collect(),
+        }
+    }
+
+    /// The bodies, one a digit, to be written out.
+    pub fn bodies(&self) -> impl Iterator<Item = &Poly<Eval>> {
+        self.rows.iter().map(|row| &row.c0)
+    }
+
+    /// The digits of `c`, in the evaluation domain.
+    fn digits(&self, ring: &RotationRing, c: &[u64]) -> Vec<AlignedVec> {
+        let row = || AlignedVec::zeroed(c.len());
+        let mut digits: Vec<AlignedVec> = (0..self.gadget.digits).map(|_| row()).collect();
+        let mut rows: Vec<&mut [u64]> = digits.iter_mut().map(|row| &mut row[..]).collect();
+        let k = ring.kernels();
+        k.decompose(ring.modulus(0), self.gadget, &mut rows, c);
+        for row in rows {
+            k.ntt_factors(ring.table(0), row);
+        }
+        digits
+    }
+}
+
+/// `sum_i c_i s_i` under the target secret, as body and mask, for coefficients `c_i` and the key of
+/// each `s_i`.
+pub(crate) fn switched(ring: &RotationRing, terms: &[(&GadgetKey, &[u64])]) -> [AlignedVec; 2] {
+    let digits: Vec<AlignedVec> = terms
+        .iter()
+        .flat_map(|(key, c)| key.digits(ring, c))
+        .collect();
+    let digits: Vec<&[u64]> = digits.iter().map(|row| &row[..]).collect();
+    let rows = || terms.iter().flat_map(|(key, _)| &key.rows);
+    let bodies: Vec<&[u64]> = rows().map(|row| row.c0.row(0)).collect();
+    let masks: Vec<&[u64]> = rows().map(|row| row.c1.row(0)).collect();
+    let (mut body, mut mask) = (AlignedVec::zeroed(ring.n()), AlignedVec::zeroed(ring.n()));
+    let k = ring.kernels();
+    let out = [&mut body[..], &mut mask[..]];
+    k.dot_pair(ring.modulus(0), out, &digits, [&bodies, &masks]);
+    for row in [&mut body, &mut mask] {
+        k.ntt_inverse(ring.table(0), row);
+    }
+    [body, mask]
+}

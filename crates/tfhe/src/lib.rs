@@ -1,0 +1,28 @@
+//! One message at a time: LWE ciphertexts, blind rotation with a block-structured secret, key
+//! switching, homomorphic trace (Chillotti, Gama, Georgieva, Izabachène 2020; blocks: Lee, Min, Seo,
+//! Song 2023).
+//!
+//! Messages lie in the high part: `body + <mask, s> = message + noise` modulo q, the message a
+//! fraction of q. A [`RotationRing`] has one prime. Nothing here knows of clues or digests.
+#![forbid(unsafe_code)]
+
+mod bootstrap;
+mod cipher;
+mod gadget_key;
+mod lwe;
+mod lwe_switch;
+pub mod noise;
+mod ring;
+mod rotation;
+mod secret;
+mod trace;
+
+pub use bootstrap::{BootstrapKey, BootstrapShape};
+pub use cipher::{RingCipher, phase};
+pub use gadget_key::GadgetKey;
+pub use lwe::Lwe;
+pub use lwe_switch::LweSwitchKey;
+pub use ring::RotationRing;
+pub use rotation::{Rotation, Window};
+pub use secret::BlockSecret;
+pub use trace::TraceKey;

@@ -1,0 +1,57 @@
+//! The variance of the noise that each operation adds, as a fraction of the modulus, in closed form.
+//!
+//! After InstantOMR, section 5.4, with these differences: blocks (one decomposition for all keys of a
+//! block), the rounding of cut accumulators under a ternary secret (`1 + 2N/3`, not `1 + N/2`), and
+//! after the trace the noise of the constant coefficient stays, whatever the other ones were.
+//! The tests hold each formula to the measured noise.
+
+use crate::BootstrapShape;
+use omr_ring::Gadget;
+
+/// Mean square of a uniform ternary coefficient.
+const TERNARY: f64 = 2.0 / 3.0;
+
+/// Mean square of a digit, and of what the last digit rounds off.
+fn cut(gadget: Gadget) -> (f64, f64) {
+    let digit = (2.0 * f64::from(gadget.bits)).exp2() / 12.0;
+    let rest = (-2.0 * f64::from(gadget.bits * gadget.digits)).exp2() / 12.0;
+    (digit, rest)
+}
+
+/// A blind rotation in dimension `ring_n` with a secret of `weight` ones: keys' errors of variance
+/// `key`, and what accumulators lose when they are cut into the digits of the shape.
+pub fn rotation(shape: &BootstrapShape, ring_n: usize, weight: f64, key: f64) -> f64 {
+    let (digit, rest) = cut(shape.gadget);
+    let n = ring_n as f64;
+    // A factor X^a - 1 doubles a variance.
+    let keys = shape.n as f64 * 2.0 * f64::from(shape.gadget.digits) * n * digit * 2.0 * key;
+    keys + weight * 2.0 * (1.0 + n * TERNARY) * rest
+}
+
+/// A key switch of an LWE ciphertext of dimension `from` under a uniform ternary secret.
+pub fn lwe_switch(gadget: Gadget, from: usize, key: f64) -> f64 {
+    let (digit, rest) = cut(gadget);
+    let n = from as f64;
+    n * f64::from(gadget.digits) * digit * key + n * TERNARY * rest
+}
+
+/// Rounding an LWE ciphertext to the modulus `to`: every coordinate is off by a uniform fraction of
+/// a unit. `mean_square`: the sum of the squares of the secret's coordinates.
+pub fn modulus_switch(to: u64, mean_square: f64) -> f64 {
+    (1.0 + mean_square) / 12.0 / (to as f64).powi(2)
+}
+
+/// The constant coefficient after the trace, beside what it had before: each step's key switch is
+/// multiplied by the number of the automorphisms of all later steps.
+pub fn trace(gadget: Gadget, n: usize, key: f64) -> f64 {
+    let steps = n.trailing_zeros() as i32;
+    (0..steps).map(|i| 4f64.powi(i)).sum::<f64>() * lwe_switch(gadget, n, key)
+}
+
+/// The mean over the other coefficients after the trace. Those whose number has v factors 2 are
+/// cleared in step v; what comes then and later spreads over others like them.
+pub fn trace_others(gadget: Gadget, n: usize, key: f64) -> f64 {
+    let steps = n.trailing_zeros() as i32;
+    let of = |v: i32| (2f64.powi(steps - v) - 1.0) / 2f64.powi(v + 1);
+    (0..steps).map(of).sum::<f64>() * lwe_switch(gadget, n, key)
+}

@@ -1,0 +1,135 @@
+use crate::{BootstrapKey, Lwe, RingCipher, RotationRing};
+use omr_ring::{AlignedVec, BlockRows, Gadget};
+use rayon::prelude::*;
+
+/// A function on phases modulo `2n`: `value` where the phase lies within `half` of `centre`, `-value`
+/// half a turn away, and 0 elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The middle, modulo `2n`.
+    pub centre: u32,
+    /// Phases on each side that belong to it.
+    pub half: u32,
+    /// A residue.
+    pub value: u64,
+}
+
+/// A blind rotation under way.
+pub struct Rotation {
+    accumulator: RingCipher,
+    /// Of each coordinate of the secret.
+    exponents: Vec<u32>,
+}
+
+/// Rows that one rotation's products are made in.
+struct Scratch {
+    digits: Vec<AlignedVec>,
+    product: [AlignedVec; 2],
+}
+
+impl Rotation {
+    /// Turns `window` by the phase of `ct`, a ciphertext modulo `2n`: the constant coefficient will be
+    /// the value of the window there.
+    ///
+    /// Panics: when the window is wider than half a turn.
+    pub fn new(ring: &RotationRing, ct: &Lwe, window: Window) -> Self {
+        let (n, m) = (ring.n() as u64, ring.modulus(0));
+        assert!(
+            2 * u64::from(window.half) < n,
+            "a window within half a turn"
+        );
+        let mut table = vec![0; ring.n()];
+        // The window, turned by the body.
+        let start = u64::from(window.centre) + 4 * n - u64::from(window.half) - ct.body % (2 * n);
+        for at in start..=start + 2 * u64::from(window.half) {
+            let negative = at / n % 2 == 1;
+            table[(at % n) as usize] = if negative {
+                m.neg(window.value)
+            } else {
+                window.value
+            };
+        }
+        let turn = |&a: &u64| (2 * n - a % (2 * n)) as u32;
+        Self {
+            accumulator: RingCipher::trivial(&table),
+            exponents: ct.mask.iter().map(turn).collect(),
+        }
+    }
+
+    fn step(&mut self, ring: &RotationRing, key: &BlockKey, scratch: &mut Scratch) {
+        let (k, m, table) = (ring.kernels(), ring.modulus(0), ring.table(0));
+        let Scratch { digits, product } = scratch;
+        let count = key.gadget.digits as usize;
+        let parts = [&self.accumulator.body, &self.accumulator.mask];
+        for (part, rows) in parts.into_iter().zip(digits.chunks_mut(count)) {
+            let mut rows: Vec<&mut [u64]> = rows.iter_mut().map(|row| &mut row[..]).collect();
+            k.decompose(m, key.gadget, &mut rows, part);
+            for row in rows {
+                k.ntt_forward(table, row);
+            }
+        }
+        let digits: Vec<[&[u64]; 2]> = (0..count)
+            .map(|i| [&digits[i][..], &digits[count + i][..]])
+            .collect();
+        let rows = BlockRows {
+            digits: &digits,
+            key: &key.rows,
+            exponents: &self.exponents[key.coordinates.clone()],
+        };
+        let [body, mask] = product;
+        k.block_product(ring.monomials(), [body, mask], &rows);
+        let parts = [&mut self.accumulator.body, &mut self.accumulator.mask];
+        for (part, product) in parts.into_iter().zip(product) {
+            k.ntt_inverse(table, product);
+            k.add_assign(m, part, product);
+        }
+    }
+}
+
+/// One block of a key.
+struct BlockKey<'a> {
+    gadget: Gadget,
+    rows: Vec<&'a [u64]>,
+    coordinates: std::ops::Range<usize>,
+}
+
+impl BootstrapKey {
+    /// Carries out rotations, block by block for all of them together: the key is read once. Only
+    /// the first `digits` digits of accumulators are used: fewer are faster and less exact.
+    ///
+    /// Panics: when a ciphertext's dimension is not the key's, or the key has fewer digits.
+    pub fn rotate(
+        &self,
+        ring: &RotationRing,
+        digits: u32,
+        mut rotations: Vec<Rotation>,
+    ) -> Vec<RingCipher> {
+        let shape = self.shape();
+        assert!(digits <= shape.gadget.digits, "digits of the key");
+        let fits = |rotation: &Rotation| rotation.exponents.len() == shape.n;
+        assert!(rotations.iter().all(fits), "dimension of the key");
+        let threads = rayon::current_num_threads();
+        let share = rotations.len().div_ceil(threads).max(1);
+        rotations.par_chunks_mut(share).for_each(|rotations| {
+            let row = || AlignedVec::zeroed(ring.n());
+            let mut scratch = Scratch {
+                digits: (0..2 * digits).map(|_| row()).collect(),
+                product: [row(), row()],
+            };
+            for block in 0..shape.n / shape.block {
+                let key = BlockKey {
+                    gadget: Gadget {
+                        digits,
+                        ..shape.gadget
+                    },
+                    rows: self.block(block, digits as usize),
+                    coordinates: block * shape.block..(block + 1) * shape.block,
+                };
+                for rotation in rotations.iter_mut() {
+                    rotation.step(ring, &key, &mut scratch);
+                }
+            }
+        });
+        rotations.into_iter().map(|r| r.accumulator).collect()
+    }
+}

@@ -1,0 +1,97 @@
+//! Full-size rings, secrets and keys.
+#![allow(dead_code)] // each test binary takes its share
+
+use omr_ring::{Gadget, NarrowGaussian, Ring, primes_below};
+use omr_rlwe::{Secret, SecretPoly};
+use omr_tfhe::*;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
+pub(crate) const SEED: [u8; 32] = [9; 32];
+
+/// The accumulators' gadget; first layers use its first digit alone.
+pub(crate) const CUT: Gadget = Gadget {
+    bits: 16,
+    digits: 2,
+};
+pub(crate) const SWITCH: Gadget = Gadget { bits: 5, digits: 4 };
+pub(crate) const TRACE: Gadget = Gadget { bits: 7, digits: 6 };
+
+pub(crate) fn ring(n: usize, bits: u32) -> RotationRing {
+    let primes = primes_below(bits, n, 1, &[]).unwrap();
+    RotationRing::new(Ring::new(n, &primes).unwrap())
+}
+
+pub(crate) struct World {
+    pub(crate) ring: RotationRing,
+    pub(crate) small: RotationRing,
+    pub(crate) secret: BlockSecret,
+    pub(crate) ternary: Secret,
+    pub(crate) z: SecretPoly,
+    pub(crate) noise: NarrowGaussian,
+    pub(crate) switch_noise: NarrowGaussian,
+    pub(crate) rng: ChaCha20Rng,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let (ring, small) = (ring(2048, 50), ring(1024, 24));
+        let ternary = Secret::uniform_ternary(&mut rng, ring.n());
+        Self {
+            z: ternary.poly(&ring, &ring.everything()),
+            secret: BlockSecret::new(&mut rng, 128, 8, 106..=112),
+            ternary,
+            ring,
+            small,
+            noise: NarrowGaussian::new(0.62),
+            switch_noise: NarrowGaussian::new(9.9),
+            rng,
+        }
+    }
+
+    pub(crate) fn bootstrap_key(&mut self) -> BootstrapKey {
+        let at = (&SEED, 0);
+        BootstrapKey::generate(
+            &self.ring,
+            CUT,
+            &self.secret,
+            &self.z,
+            at,
+            &self.noise,
+            &mut self.rng,
+        )
+    }
+
+    /// A ciphertext modulo `q` whose phase is exactly `phase`.
+    pub(crate) fn lwe(&mut self, q: u64, phase: u64) -> Lwe {
+        let n = self.secret.bits().len();
+        let mut ct = Lwe {
+            body: 0,
+            mask: (0..n).map(|_| self.rng.next_u64() % q).collect(),
+        };
+        ct.body = (phase + q - ct.phase(&self.secret, q)) % q;
+        ct
+    }
+}
+
+/// The variance of values around 0, as a fraction of `q`.
+pub(crate) fn variance(values: impl Iterator<Item = i64>, q: u64) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for x in values {
+        sum += (x as f64 / q as f64).powi(2);
+        count += 1.0;
+    }
+    sum / count
+}
+
+/// Panics when the standard deviations differ by more than `bits`.
+#[track_caller]
+pub(crate) fn check(name: &str, predicted: f64, measured: f64, bits: f64) {
+    let [p, m] = [predicted, measured].map(|v| v.log2() / 2.0);
+    println!("{name:30} {p:8.3} {m:8.3} {:+.3}", m - p);
+    assert!(
+        (m - p).abs() <= bits,
+        "{name}: 2^{p} predicted, 2^{m} measured"
+    );
+}
