@@ -3,7 +3,7 @@
 use crate::{Kernels, Modulus, Monomials};
 
 /// [`Kernels::block_product`] takes at most this many keys together.
-pub const MAX_BLOCK: usize = 16;
+pub const MAX_BLOCK: usize = 8;
 
 /// Rows of an encryption of a key bit: body and mask digits, with a body and a mask each.
 pub const KEY_ROWS: usize = 4;
@@ -61,7 +61,7 @@ impl Gadget {
 /// One block of a blind rotation for one accumulator.
 #[derive(Clone, Copy)]
 pub struct BlockRows<'a> {
-    /// For each digit the rows of body and mask, in the evaluation domain.
+    /// For each digit the rows of body and mask, in the evaluation domain: factors.
     pub digits: &'a [[&'a [u64]; 2]],
     /// For each digit the key rows, by vectors of 8 residues: residue `8 v + l` of row `r` of key `j`
     /// is word `((v J + j) 4 + r) 8 + l`. Rows: body digit in body, in mask, mask digit in body, in

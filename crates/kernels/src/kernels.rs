@@ -147,8 +147,8 @@ impl Kernels {
 
     /// [`Kernels::ntt_forward`] to *factors*: words that stand for the same residues in a form of the
     /// back end's own. Only these operations take them: [`Kernels::dot`], [`Kernels::dot_pair`],
-    /// [`Kernels::dot_square`] and [`Kernels::sliding_dots`] as `a`, [`Kernels::sub_scale_assign`] and
-    /// [`Kernels::sub_scale_add_assign`] as `b`.
+    /// [`Kernels::dot_square`] and [`Kernels::sliding_dots`] as `a`, [`Kernels::block_product`] as
+    /// digits, [`Kernels::sub_scale_assign`] and [`Kernels::sub_scale_add_assign`] as `b`.
     ///
     /// Panics: when `row.len() != t.n()`.
     pub fn ntt_factors(&self, t: &NttTable, row: &mut [u64]) {

@@ -460,6 +460,36 @@ fn factors_serve_as_the_residues_do() {
     }
 }
 
+#[test]
+fn factors_serve_as_digits() {
+    let mut rng = Rng::new(33);
+    for n in [8, 2048] {
+        for t in all_tables(n) {
+            let (monomials, q) = (Monomials::new(&t), t.modulus().value());
+            for row in rows(t.modulus(), n, &mut rng) {
+                let key = [(); 2].map(|()| rng.row(n * KEY_ROWS * MAX_BLOCK, q));
+                let exponents = [3, 0, 5, 7, 2, 1, 4, 11];
+                let with = |k: &Kernels| {
+                    let mut digits = row.clone();
+                    k.ntt_factors(&t, &mut digits);
+                    let rows = BlockRows {
+                        digits: &[[&digits; 2]; 2],
+                        key: &[&key[0], &key[1]],
+                        exponents: &exponents,
+                    };
+                    let (mut body, mut mask) = (vec![0; n], vec![0; n]);
+                    k.block_product(&monomials, [&mut body, &mut mask], &rows);
+                    (body, mask)
+                };
+                let expected = with(Kernels::scalar());
+                for k in backends() {
+                    assert!(with(k) == expected, "{}: {n} modulo {q}", k.name());
+                }
+            }
+        }
+    }
+}
+
 /// What the operations that take factors make of `row`.
 fn serve(k: &Kernels, m: &Modulus, row: &[u64], [x, y]: [&[u64]; 2], c: u64) -> [Vec<u64>; 3] {
     let mut dot = vec![0; row.len()];

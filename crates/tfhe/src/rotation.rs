@@ -65,7 +65,7 @@ impl Rotation {
             let mut rows: Vec<&mut [u64]> = rows.iter_mut().map(|row| &mut row[..]).collect();
             k.decompose(m, key.gadget, &mut rows, part);
             for row in rows {
-                k.ntt_forward(table, row);
+                k.ntt_factors(table, row);
             }
         }
         let digits: Vec<[&[u64]; 2]> = (0..count)

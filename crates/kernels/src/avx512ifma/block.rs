@@ -55,13 +55,13 @@ fn product<const D: usize>(
     let key: [&[Block]; D] = key.map(|key| key.as_chunks().0);
     let (body, mask): (&mut [Block], &mut [Block]) =
         (body.as_chunks_mut().0, mask.as_chunks_mut().0);
-    // `X^a - 1` starts from -1.
-    let start = splat(m.modulus().value() - 1);
     for v in 0..m.n() / 8 {
         let mut low = [[splat(0); KEY_ROWS]; D];
         let mut high = low;
         for (j, (&a, pattern)) in exponents.iter().zip(&patterns).enumerate() {
-            let factor = f.canonical_4q(f.mul_acc(start, splat(m.base(v, a)), *pattern));
+            // A value in (0, 2q) less 1: a power of psi is never 0. Eight products with residues
+            // stay below 2^104.
+            let factor = f.mul_acc(f.minus_one, splat(m.base(v, a)), *pattern);
             for d in 0..D {
                 for r in 0..KEY_ROWS {
                     // SAFETY: the caller has checked that a key has 4 rows of each exponent.
@@ -74,7 +74,7 @@ fn product<const D: usize>(
         let mut sums = [[splat(0); 2]; 2];
         for d in 0..D {
             for r in 0..KEY_ROWS {
-                let key = wide.reduce_short(low[d][r], high[d][r]);
+                let key = wide.reduce_lazy(low[d][r], high[d][r]);
                 // SAFETY: the caller has checked that rows have `n` residues.
                 let x = unsafe { load_at(digits[d][r / 2], v) };
                 let [low, high] = &mut sums[r % 2];
@@ -84,8 +84,8 @@ fn product<const D: usize>(
         }
         // SAFETY: as above.
         unsafe {
-            store_at(body, v, wide.reduce_short(sums[0][0], sums[0][1]));
-            store_at(mask, v, wide.reduce_short(sums[1][0], sums[1][1]));
+            store_at(body, v, wide.reduce(sums[0][0], sums[0][1]));
+            store_at(mask, v, wide.reduce(sums[1][0], sums[1][1]));
         }
     }
 }

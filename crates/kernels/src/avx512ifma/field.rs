@@ -255,9 +255,16 @@ impl Wide {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn reduce_short(&self, low: __m512i, high: __m512i) -> __m512i {
+        self.f.canonical_4q(self.reduce_lazy(low, high))
+    }
+
+    /// `low + 2^52 high` to `[0, 4q)` with rubbish, for sums below `2^104`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn reduce_lazy(&self, low: __m512i, high: __m512i) -> __m512i {
         let f = &self.f;
         let high = _mm512_add_epi64(high, _mm512_srli_epi64::<52>(low));
-        f.canonical_4q(f.mul_acc(f.reduce(low), high, self.r52))
+        f.mul_acc(f.reduce(low), high, self.r52)
     }
 
     /// `low + 2^52 high` to canonical; `high` is below `2^63`.
