@@ -473,7 +473,7 @@ fn factors_serve_as_digits() {
                     let mut digits = row.clone();
                     k.ntt_factors(&t, &mut digits);
                     let rows = BlockRows {
-                        digits: &[[&digits; 2]; 2],
+                        digits: &[[&digits[..]; 2]; 2],
                         key: &[&key[0], &key[1]],
                         exponents: &exponents,
                     };
