@@ -1,5 +1,5 @@
-"""Seeded streams of uniform residues, from the published definitions: BLAKE3 key derivation (one
-block is enough for every use here) and ChaCha20 with a 64-bit counter. Checked on import.
+"""Seeded streams of uniform residues, from the published definitions: BLAKE3 (one block of input is
+enough for every use here) and ChaCha20 with a 64-bit counter. Checked on import.
 """
 
 import struct
@@ -10,7 +10,7 @@ IV = [
 ]  # fmt: skip
 PERMUTATION = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]
 WHOLE_MESSAGE = 1 | 2 | 8  # first and last block of the first and only chunk, root
-DERIVE_CONTEXT, DERIVE_MATERIAL = 32, 64
+KEYED, DERIVE_CONTEXT, DERIVE_MATERIAL = 16, 32, 64
 QUARTERS = [
     (0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15),
     (0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14),
@@ -21,11 +21,12 @@ def rotate_left(x, count):
     return (x << count | x >> (32 - count)) & 0xFFFFFFFF
 
 
-def blake3_block(key, message, flags):
-    """The first 32 bytes of BLAKE3's output for a message of at most 64 bytes."""
+def blake3_words(key, message, flags, counter):
+    """The words of one 64-byte block of BLAKE3's output for a message of at most 64 bytes."""
     assert len(message) <= 64
     m = list(struct.unpack("<16I", message.ljust(64, b"\0")))
-    v = list(key) + IV[:4] + [0, 0, len(message), WHOLE_MESSAGE | flags]
+    tail = [counter & 0xFFFFFFFF, counter >> 32, len(message), WHOLE_MESSAGE | flags]
+    v = list(key) + IV[:4] + tail
     for _ in range(7):
         for i, (a, b, c, d) in enumerate(QUARTERS):
             for word, (first, second) in ((m[2 * i], (16, 20)), (m[2 * i + 1], (24, 25))):
@@ -34,12 +35,36 @@ def blake3_block(key, message, flags):
                 v[c] = (v[c] + v[d]) & 0xFFFFFFFF
                 v[b] = rotate_left(v[b] ^ v[c], second)
         m = [m[i] for i in PERMUTATION]
-    return [v[i] ^ v[i + 8] for i in range(8)]
+    return [v[i] ^ v[i + 8] for i in range(8)] + [v[i + 8] ^ key[i] for i in range(8)]
+
+
+def blake3_block(key, message, flags):
+    """The first 32 bytes of BLAKE3's output for a message of at most 64 bytes."""
+    return blake3_words(key, message, flags, 0)[:8]
+
+
+def blake3_stream(key, message, flags):
+    """The bytes of BLAKE3's endless output."""
+    counter = 0
+    while True:
+        yield from struct.pack("<16I", *blake3_words(key, message, flags, counter))
+        counter += 1
+
+
+def derive_stream(context, material):
+    """The endless output of key derivation."""
+    key = blake3_block(IV, context.encode(), DERIVE_CONTEXT)
+    return blake3_stream(key, material, DERIVE_MATERIAL)
+
+
+def keyed_stream(key, message):
+    """The endless output of the keyed hash."""
+    return blake3_stream(struct.unpack("<8I", key), message, KEYED)
 
 
 def derive_key(context, material):
-    key = blake3_block(IV, context.encode(), DERIVE_CONTEXT)
-    return struct.pack("<8I", *blake3_block(key, material, DERIVE_MATERIAL))
+    source = derive_stream(context, material)
+    return bytes(next(source) for _ in range(32))
 
 
 def chacha20(key):
@@ -77,5 +102,9 @@ def residues(source, modulus, count):
 # BLAKE3's own test vector for the empty message, and ChaCha20's for the zero key (RFC 8439, A.1).
 _empty = struct.pack("<8I", *blake3_block(IV, b"", 0)).hex()
 assert _empty.startswith("af1349b9f5f9a1a6a0404dea36dcc949")
+_output = blake3_stream(IV, b"", 0)
+_output = bytes(next(_output) for _ in range(80)).hex()
+assert _output.startswith(_empty + "e00f03e7b69af26b7faaf09fcd333050338ddfe085b8cc869ca98b206c08243a")
+assert _output.endswith("26f5487789e8f660afe6c99ef9e0c52b")
 _zero = chacha20(bytes(32))
 assert bytes(next(_zero) for _ in range(8)).hex() == "76b8e0ada0f13d90"

@@ -34,14 +34,22 @@ pub enum CodecError {
         /// The rejected batch count.
         found: usize,
     },
-    /// A node given to a solver is zero, repeated or not below `p`.
+    /// The bound of a cubic code is zero or too large for Newton's identities.
+    #[error("bound: expected 1 to {limit}, found {found}")]
+    Bound {
+        /// The largest bound accepted.
+        limit: usize,
+        /// The rejected bound.
+        found: usize,
+    },
+    /// A node given to a solver is zero, repeated or no element of the field.
     #[error("node {index}: expected a new value in 1..{modulus}, found {found}")]
     Node {
         /// Its place in the list of nodes.
         index: usize,
-        /// The modulus `p`.
+        /// The modulus `p`, or the cubic field's size.
         modulus: u32,
-        /// The rejected value.
+        /// The rejected value; of a cubic element `c0 + 97 c1 + 97^2 c2`.
         found: u32,
     },
     /// The payload length of a packing is zero or too large.
@@ -88,6 +96,12 @@ pub enum CodecError {
         /// The bits the symbols' value needs.
         found_bits: u32,
     },
+    /// A coefficient after the last digit of a payload is not zero.
+    #[error("padding of the last symbol: expected zeros, found {found}")]
+    Padding {
+        /// The first coefficient that is not zero.
+        found: u32,
+    },
 }
 
 /// An error of decoding sums.
@@ -95,9 +109,12 @@ pub enum CodecError {
 #[non_exhaustive]
 pub enum DecodeError {
     /// More pertinent messages than the digest was dimensioned for.
-    #[error("overflow: {count} pertinent messages, expected at most {bound}")]
+    #[error(
+        "overflow: {count} pertinent messages, expected at most {bound}; ask for a larger bound or \
+         for sums over fewer messages"
+    )]
     Overflow {
-        /// The number of pertinent messages the sums claim.
+        /// The number of pertinent messages the sums claim; of a cubic code modulo 97.
         count: usize,
         /// The bound given.
         bound: usize,
@@ -106,6 +123,14 @@ pub enum DecodeError {
     #[error("sums: expected at least {expected}, found {found}")]
     TooFewSums {
         /// The least number that determines the unknowns.
+        expected: usize,
+        /// The number given.
+        found: usize,
+    },
+    /// The sums are not as many as the code has.
+    #[error("sums: expected {expected} coefficients, found {found}")]
+    SumCount {
+        /// The number of the code.
         expected: usize,
         /// The number given.
         found: usize,
@@ -152,9 +177,9 @@ pub enum Inconsistency {
     Sum {
         /// The exponent `e` of the sum.
         exponent: usize,
-        /// The value the other sums determine.
+        /// The value the other sums determine; a cubic element stands as `c0 + 97 c1 + 97^2 c2`.
         expected: u32,
-        /// The value given.
+        /// The value given, in the same form.
         found: u32,
     },
 }

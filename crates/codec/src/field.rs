@@ -1,6 +1,7 @@
 //! Arithmetic in a prime field given at run time.
 
 use crate::error::CodecError;
+use crate::finite::FiniteField;
 
 /// A number below `2^31` has at most 9 distinct prime factors (the product of ten exceeds it).
 const MAX_FACTORS: usize = 9;
@@ -90,22 +91,13 @@ impl Field {
     }
 
     /// `a^e`, with `0^0 = 1`. Range: any operand, result in `[0, p)`.
-    pub fn pow(&self, a: u32, mut e: u64) -> u32 {
-        let (mut base, mut result) = (a, 1);
-        while e > 0 {
-            if e & 1 == 1 {
-                result = self.mul(result, base);
-            }
-            base = self.mul(base, base);
-            e >>= 1;
-        }
-        result
+    pub fn pow(&self, a: u32, e: u64) -> u32 {
+        FiniteField::pow(self, a, e)
     }
 
     /// `1 / a`, or `None` where `a` is zero modulo `p`.
     pub fn inv(&self, a: u32) -> Option<u32> {
-        let inverse = self.pow(a, u64::from(self.modulus) - 2);
-        (inverse != 0).then_some(inverse)
+        FiniteField::inv(self, a)
     }
 
     /// `x mod p`. Range: any `x`.
@@ -128,28 +120,6 @@ impl Field {
         }
     }
 
-    /// How many products of two elements fit a `u64` sum.
-    pub(crate) fn lazy_terms(&self) -> usize {
-        self.lazy_terms
-    }
-
-    /// The inner product of two rows of elements (the shorter length counts).
-    pub(crate) fn dot(&self, a: &[u32], b: &[u32]) -> u32 {
-        let chunk = self.lazy_terms - 1; // one term is the carry
-        let mut carry = 0;
-        for (a, b) in a.chunks(chunk).zip(b.chunks(chunk)) {
-            let terms = a.iter().zip(b).map(|(&x, &y)| u64::from(x) * u64::from(y));
-            carry = u64::from(self.reduce(carry + terms.sum::<u64>()));
-        }
-        carry as u32
-    }
-
-    /// The first value of `row` that is not below `p`, with its place.
-    pub(crate) fn first_out_of_range(&self, row: &[u32]) -> Option<(usize, u32)> {
-        let index = row.iter().position(|&x| x >= self.modulus)?;
-        Some((index, row[index]))
-    }
-
     fn smallest_generator(&self) -> u32 {
         let order = u64::from(self.modulus - 1);
         let generates = |g: &u32| {
@@ -158,6 +128,80 @@ impl Field {
         };
         // A prime field always has a generator.
         (2..self.modulus).find(generates).unwrap_or(1)
+    }
+}
+
+impl FiniteField for Field {
+    type Element = u32;
+    type Sum = u64;
+
+    fn characteristic(&self) -> u32 {
+        self.modulus
+    }
+
+    fn size(&self) -> u32 {
+        self.modulus
+    }
+
+    fn order_factors(&self) -> &[(u32, u32)] {
+        self.order_factors()
+    }
+
+    fn generator(&self) -> u32 {
+        self.generator
+    }
+
+    fn scalar(&self, n: u32) -> u32 {
+        n
+    }
+
+    #[inline]
+    fn number(&self, a: u32) -> u32 {
+        a
+    }
+
+    fn element(&self, index: u32) -> u32 {
+        index
+    }
+
+    #[inline]
+    fn add(&self, a: u32, b: u32) -> u32 {
+        self.add(a, b)
+    }
+
+    #[inline]
+    fn neg(&self, a: u32) -> u32 {
+        self.neg(a)
+    }
+
+    #[inline]
+    fn twice_lazy(&self, a: u32) -> u32 {
+        2 * a // below 2^32
+    }
+
+    #[inline]
+    fn mul_lazy(&self, a: u32, b: u32) -> u64 {
+        u64::from(a) * u64::from(b)
+    }
+
+    #[inline]
+    fn lazy_terms(&self) -> usize {
+        self.lazy_terms
+    }
+
+    #[inline]
+    fn widen(&self, a: u32) -> u64 {
+        u64::from(a)
+    }
+
+    #[inline]
+    fn narrow(&self, sum: u64) -> u32 {
+        sum as u32
+    }
+
+    #[inline]
+    fn reduce(&self, sum: u64) -> u32 {
+        self.reduce(sum)
     }
 }
 
@@ -279,6 +323,7 @@ mod tests {
             let field = Field::new(p).unwrap();
             let row = vec![p - 1; 1000]; // (-1)^2 a thousand times
             assert_eq!(field.dot(&row, &row), 1000 % p);
+            assert_eq!(field.sum(&row), field.neg(1000 % p));
         }
     }
 }

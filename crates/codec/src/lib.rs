@@ -9,22 +9,32 @@
 //! * [`Symbols`]: payload bytes to base-`p` symbols and back.
 //! * [`Nodes`]: the node of every (batch, slot), and the way back.
 //!
+//! [`CubicCode`] does the same in one piece over the field [`Cubic`] of `97^3` elements, for
+//! digests whose sums are small integers.
+//!
 //! Sums, nodes and payloads come over a wire: no function panics on their values. Everything runs
 //! in variable time: it serves the board, which is public, and the recipient's own machine.
 
 #![forbid(unsafe_code)]
 
+mod cubic;
 mod error;
 mod field;
+mod finite;
 mod logarithm;
 mod nodes;
 mod poly;
+mod powers;
 mod radix;
 mod roots;
 mod solver;
 mod support;
 mod symbols;
 
+pub use cubic::{
+    CUBIC_BOUND, CUBIC_MESSAGES, Cubic, CubicCode, CubicElement, CubicLocated, CubicNodes,
+    CubicSolver, CubicSymbols,
+};
 pub use error::{CodecError, DecodeError, Inconsistency};
 pub use field::Field;
 pub use nodes::{Located, Nodes};

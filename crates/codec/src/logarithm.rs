@@ -1,36 +1,36 @@
 //! Discrete logarithms in a smooth multiplicative group.
 
 use crate::error::CodecError;
-use crate::field::Field;
+use crate::finite::FiniteField;
 
-/// The largest prime factor of `p - 1` accepted: each needs a table of its size.
+/// The largest prime factor of the group's order accepted: each needs a table of its size.
 const SMOOTH_LIMIT: u32 = 1 << 16;
 
 /// Logarithms to the field's generator, by Pohlig and Hellman's method.
 #[derive(Debug, Clone)]
-pub(crate) struct Logarithm {
-    field: Field,
-    parts: Vec<Part>,
+pub(crate) struct Logarithm<F: FiniteField> {
+    field: F,
+    parts: Vec<Part<F>>,
 }
 
 /// The subgroup of prime-power order `q^k`.
 #[derive(Debug, Clone)]
-struct Part {
+struct Part<F: FiniteField> {
     q: u32,
     k: u32,
-    /// `(p - 1) / q^k`.
+    /// The group's order divided by `q^k`.
     cofactor: u64,
     /// The inverse of the subgroup's generator `g^cofactor`.
-    inverse: u32,
+    inverse: F::Element,
     /// The powers of the generator of order `q` with their exponents, sorted.
-    digits: Vec<(u32, u32)>,
+    digits: Vec<(F::Element, u32)>,
     /// One modulo `q^k` and zero modulo the other parts' orders.
     unit: u64,
 }
 
-impl Logarithm {
-    /// Errors: [`CodecError::NotSmooth`] where `p - 1` has a prime factor above `2^16`.
-    pub(crate) fn new(field: Field) -> Result<Self, CodecError> {
+impl<F: FiniteField> Logarithm<F> {
+    /// Errors: [`CodecError::NotSmooth`] where the group's order has a prime factor above `2^16`.
+    pub(crate) fn new(field: F) -> Result<Self, CodecError> {
         let factors = field.order_factors();
         if let Some(&(found, _)) = factors.last().filter(|(q, _)| *q > SMOOTH_LIMIT) {
             return Err(CodecError::NotSmooth {
@@ -38,21 +38,24 @@ impl Logarithm {
                 found,
             });
         }
-        let parts = factors
-            .iter()
-            .map(|&(q, k)| Part::new(&field, q, k))
-            .collect();
-        Ok(Self { field, parts })
+        Ok(Self::of_smooth(field))
     }
 
-    /// The `e` in `0..p - 1` with `g^e = x`, or `None` where `x` is not in `1..p`.
+    /// As [`Logarithm::new`], for a field whose group's order has small prime factors only.
+    pub(crate) fn of_smooth(field: F) -> Self {
+        let part = |&(q, k): &(u32, u32)| Part::new(&field, q, k);
+        let parts = field.order_factors().iter().map(part).collect();
+        Self { field, parts }
+    }
+
+    /// The `e` below the group's order with `g^e = x`, or `None` where `x` is zero or no element.
     ///
     /// Time: vartime, for each `q^k`: `k^2 log q` products and `k` searches among `q`.
-    pub(crate) fn of(&self, x: u32) -> Option<u32> {
-        if x == 0 || x >= self.field.modulus() {
+    pub(crate) fn of(&self, x: F::Element) -> Option<u32> {
+        if x == F::Element::default() || !self.field.contains(x) {
             return None;
         }
-        let order = u64::from(self.field.modulus() - 1);
+        let order = u64::from(self.field.size() - 1);
         let mut exponent = 0;
         for part in &self.parts {
             let residue = part.logarithm(&self.field, x)?;
@@ -62,15 +65,15 @@ impl Logarithm {
     }
 }
 
-impl Part {
-    fn new(field: &Field, q: u32, k: u32) -> Self {
-        let order = u64::from(field.modulus() - 1);
+impl<F: FiniteField> Part<F> {
+    fn new(field: &F, q: u32, k: u32) -> Self {
+        let order = u64::from(field.size() - 1);
         let size = u64::from(q).pow(k);
         let cofactor = order / size;
         // g^(order - cofactor) = 1 / g^cofactor
         let inverse = field.pow(field.generator(), order - cofactor);
         let root = field.pow(field.generator(), order / u64::from(q));
-        let mut power = 1;
+        let mut power = field.scalar(1);
         let mut digits = Vec::with_capacity(q as usize);
         for digit in 0..q {
             digits.push((power, digit));
@@ -90,7 +93,7 @@ impl Part {
     }
 
     /// The logarithm modulo `q^k`.
-    fn logarithm(&self, field: &Field, x: u32) -> Option<u64> {
+    fn logarithm(&self, field: &F, x: F::Element) -> Option<u64> {
         let q = u64::from(self.q);
         let mut rest = field.pow(x, self.cofactor); // in the subgroup of order q^k
         let mut strip = self.inverse; // removes one unit of the current digit
@@ -127,6 +130,7 @@ fn power_modulo(base: u64, mut e: u64, modulus: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::field::Field;
 
     #[test]
     fn inverts_every_power_of_small_fields() {

@@ -3,21 +3,19 @@
 use crate::error::CodecError;
 use crate::field::Field;
 use crate::logarithm::Logarithm;
+use crate::powers::Powers;
 
 /// The node of slot `s` of batch `b` is `g^(B*s + b)`, with `g` the smallest generator of `F_p^*`
 /// and `B = (p - 1) / slots`. All nodes are distinct and none is zero.
 #[derive(Debug, Clone)]
 pub struct Nodes {
     field: Field,
-    logarithm: Logarithm,
+    logarithm: Logarithm<Field>,
     slots: usize,
     /// `B`.
     stride: usize,
     batches: usize,
-    /// `g^i` and `g^(i * 2^low_bits)`, so that a node is one product.
-    low: Vec<u32>,
-    high: Vec<u32>,
-    low_bits: u32,
+    powers: Powers<Field>,
 }
 
 /// A pertinent message found: its place and its node. Ordered by (batch, slot).
@@ -46,10 +44,6 @@ impl Nodes {
                 found: slots,
             });
         }
-        let low_bits = (32 - order.leading_zeros()).div_ceil(2);
-        let low = powers(&field, field.generator(), 1 << low_bits);
-        let step = field.pow(field.generator(), 1 << low_bits);
-        let high = powers(&field, step, (order as usize >> low_bits) + 1);
         let stride = order as usize / slots;
         Ok(Self {
             field,
@@ -57,9 +51,7 @@ impl Nodes {
             slots,
             stride,
             batches: stride,
-            low,
-            high,
-            low_bits,
+            powers: Powers::new(field),
         })
     }
 
@@ -99,9 +91,7 @@ impl Nodes {
     pub fn node(&self, batch: usize, slot: usize) -> u32 {
         assert!(batch < self.batches, "batch {batch} of {}", self.batches);
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);
-        let exponent = self.stride * slot + batch;
-        let low = self.low[exponent & ((1 << self.low_bits) - 1)];
-        self.field.mul(low, self.high[exponent >> self.low_bits])
+        self.powers.power(self.stride * slot + batch)
     }
 
     /// The (batch, slot) whose node is `x`, or `None` where no batch in use has it.
@@ -115,12 +105,6 @@ impl Nodes {
         let exponent = self.logarithm.of(x)? as usize;
         Some((exponent % self.stride, exponent / self.stride))
     }
-}
-
-fn powers(field: &Field, base: u32, count: usize) -> Vec<u32> {
-    std::iter::successors(Some(1), |&power| Some(field.mul(power, base)))
-        .take(count)
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! Polynomials over a prime field, coefficients from the constant term up.
+//! Polynomials over a finite field, coefficients from the constant term up.
 
-use crate::field::Field;
+use crate::finite::FiniteField;
 
 /// Schoolbook arithmetic with its scratch row.
 ///
-/// Products are added unreduced into `u64` sums, as many as fit.
-pub(crate) struct Arithmetic {
-    field: Field,
-    row: Vec<u64>,
+/// Products are added unreduced into sums, as many as fit.
+pub(crate) struct Arithmetic<F: FiniteField> {
+    field: F,
+    row: Vec<F::Sum>,
 }
 
-impl Arithmetic {
-    pub(crate) fn new(field: Field) -> Self {
+impl<F: FiniteField> Arithmetic<F> {
+    pub(crate) fn new(field: F) -> Self {
         Self {
             field,
             row: Vec::new(),
@@ -21,9 +21,14 @@ impl Arithmetic {
     /// `(x + shift)^e mod f`, `deg f` coefficients.
     ///
     /// Shape: `f` monic of degree at least 2; `e >= 1`.
-    pub(crate) fn linear_power(&mut self, shift: u32, e: u32, f: &[u32]) -> Vec<u32> {
-        let mut power = vec![0; f.len() - 1];
-        (power[0], power[1]) = (shift, 1);
+    pub(crate) fn linear_power(
+        &mut self,
+        shift: F::Element,
+        e: u32,
+        f: &[F::Element],
+    ) -> Vec<F::Element> {
+        let mut power = vec![F::Element::default(); f.len() - 1];
+        (power[0], power[1]) = (shift, self.field.scalar(1));
         for bit in (0..e.ilog2()).rev() {
             self.square(&mut power, f);
             if e >> bit & 1 == 1 {
@@ -34,9 +39,9 @@ impl Arithmetic {
     }
 
     /// `a = a^2 mod f`. Shape: `f` monic, `deg f` coefficients in `a`.
-    pub(crate) fn square(&mut self, a: &mut [u32], f: &[u32]) {
+    pub(crate) fn square(&mut self, a: &mut [F::Element], f: &[F::Element]) {
         self.row.clear();
-        self.row.resize(2 * a.len(), 0);
+        self.row.resize(2 * a.len(), F::Sum::default());
         let limit = self.field.lazy_terms();
         let mut terms = 0;
         for (i, &coefficient) in a.iter().enumerate() {
@@ -45,9 +50,10 @@ impl Arithmetic {
                 self.reduce_row(i..i + a.len());
                 terms = 3; // a reduced value counts as one
             }
-            let double = 2 * coefficient; // below 2^32
-            self.row[2 * i] += u64::from(coefficient) * u64::from(coefficient);
-            add_multiple(&mut self.row[2 * i + 1..], double, &a[i + 1..]);
+            let double = self.field.twice_lazy(coefficient);
+            self.row[2 * i] += self.field.mul_lazy(coefficient, coefficient);
+            let above = &mut self.row[2 * i + 1..];
+            add_multiple(&self.field, above, double, &a[i + 1..]);
         }
         self.reduce_row(0..2 * a.len());
         self.divide(f);
@@ -55,24 +61,25 @@ impl Arithmetic {
     }
 
     /// The remainder of `a` modulo `f`, without leading zeros. Shape: `f` monic.
-    fn remainder(&mut self, a: &[u32], f: &[u32]) -> Vec<u32> {
+    fn remainder(&mut self, a: &[F::Element], f: &[F::Element]) -> Vec<F::Element> {
         self.load(a);
         self.divide(f);
-        let mut rest = vec![0; a.len().min(f.len() - 1)];
+        let mut rest = vec![F::Element::default(); a.len().min(f.len() - 1)];
         self.store(&mut rest);
         trim(&mut rest);
         rest
     }
 
     /// The quotient `a / f`. Shape: `f` monic, `deg a >= deg f`.
-    pub(crate) fn quotient(&mut self, a: &[u32], f: &[u32]) -> Vec<u32> {
+    pub(crate) fn quotient(&mut self, a: &[F::Element], f: &[F::Element]) -> Vec<F::Element> {
         self.load(a);
         self.divide(f);
-        self.row[f.len() - 1..].iter().map(|&c| c as u32).collect()
+        let quotient = self.row[f.len() - 1..].iter();
+        quotient.map(|&c| self.field.narrow(c)).collect()
     }
 
     /// The monic greatest common divisor of a monic `f` and any `h`.
-    pub(crate) fn gcd(&mut self, f: &[u32], h: &[u32]) -> Vec<u32> {
+    pub(crate) fn gcd(&mut self, f: &[F::Element], h: &[F::Element]) -> Vec<F::Element> {
         let (mut a, mut b) = (f.to_vec(), h.to_vec());
         trim(&mut b);
         while let Some(inverse) = b.last().and_then(|&lead| self.field.inv(lead)) {
@@ -86,33 +93,33 @@ impl Arithmetic {
     }
 
     /// `a = (x + shift) a mod f`. Shape: as in [`Arithmetic::square`].
-    fn multiply_linear(&self, a: &mut [u32], shift: u32, f: &[u32]) {
+    fn multiply_linear(&self, a: &mut [F::Element], shift: F::Element, f: &[F::Element]) {
         let minus_top = self.field.neg(a[a.len() - 1]);
-        let mut below = 0;
+        let mut below = F::Element::default();
         for (coefficient, &modulus) in a.iter_mut().zip(f) {
-            let products = u64::from(*coefficient) * u64::from(shift)
-                + u64::from(minus_top) * u64::from(modulus);
-            let next = self.field.reduce(products + u64::from(below)); // three terms fit
-            below = std::mem::replace(coefficient, next);
+            let mut sum = self.field.mul_lazy(*coefficient, shift);
+            sum += self.field.mul_lazy(minus_top, modulus);
+            sum += self.field.widen(below); // three terms fit
+            below = std::mem::replace(coefficient, self.field.reduce(sum));
         }
     }
 
     /// Divides the reduced scratch row by a monic `f`: the remainder's `deg f` coefficients come
     /// first, the quotient's follow, all reduced.
-    fn divide(&mut self, f: &[u32]) {
+    fn divide(&mut self, f: &[F::Element]) {
         let degree = f.len() - 1;
         let limit = self.field.lazy_terms();
         let mut terms = 1; // a reduced value counts as one
         for top in (degree..self.row.len()).rev() {
             let lead = self.field.reduce(self.row[top]);
-            self.row[top] = u64::from(lead);
+            self.row[top] = self.field.widen(lead);
             terms += 1;
             if terms > limit {
                 self.reduce_row(top - degree..top);
                 terms = 2;
             }
             let window = &mut self.row[top - degree..top];
-            add_multiple(window, self.field.neg(lead), &f[..degree]);
+            add_multiple(&self.field, window, self.field.neg(lead), &f[..degree]);
         }
         let remainder = degree.min(self.row.len());
         self.reduce_row(0..remainder);
@@ -120,32 +127,38 @@ impl Arithmetic {
 
     fn reduce_row(&mut self, range: std::ops::Range<usize>) {
         for value in &mut self.row[range] {
-            *value = u64::from(self.field.reduce(*value));
+            *value = self.field.widen(self.field.reduce(*value));
         }
     }
 
-    fn load(&mut self, a: &[u32]) {
+    fn load(&mut self, a: &[F::Element]) {
         self.row.clear();
-        self.row.extend(a.iter().map(|&c| u64::from(c)));
+        let field = self.field;
+        self.row.extend(a.iter().map(|&c| field.widen(c)));
     }
 
-    fn store(&self, a: &mut [u32]) {
+    fn store(&self, a: &mut [F::Element]) {
         for (coefficient, &value) in a.iter_mut().zip(&self.row) {
-            *coefficient = value as u32;
+            *coefficient = self.field.narrow(value);
         }
     }
 }
 
 /// `row += factor * a`, unreduced, over the length of `a`.
 #[inline]
-fn add_multiple(row: &mut [u64], factor: u32, a: &[u32]) {
+fn add_multiple<F: FiniteField>(
+    field: &F,
+    row: &mut [F::Sum],
+    factor: F::Element,
+    a: &[F::Element],
+) {
     for (sum, &coefficient) in row.iter_mut().zip(a) {
-        *sum += u64::from(factor) * u64::from(coefficient);
+        *sum += field.mul_lazy(factor, coefficient);
     }
 }
 
-fn trim(a: &mut Vec<u32>) {
-    while a.last() == Some(&0) {
+fn trim<E: Default + PartialEq>(a: &mut Vec<E>) {
+    while a.last() == Some(&E::default()) {
         a.pop();
     }
 }
@@ -153,6 +166,7 @@ fn trim(a: &mut Vec<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::field::Field;
 
     const PRIMES: [u32; 5] = [3, 257, 786_433, 1_073_741_827, 2_147_483_647];
 

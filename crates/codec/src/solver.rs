@@ -2,25 +2,26 @@
 
 use crate::error::{CodecError, DecodeError, Inconsistency};
 use crate::field::Field;
+use crate::finite::FiniteField;
 
 /// The inverse of the Vandermonde matrix of `t` known nodes.
 #[derive(Debug, Clone)]
-pub struct Solver {
-    field: Field,
+pub struct Solver<F: FiniteField = Field> {
+    field: F,
     count: usize,
     /// Row `j`: the coefficients of the polynomial that is 1 at node `j` and 0 at the others.
-    inverse: Vec<u32>,
+    inverse: Vec<F::Element>,
     /// The negated coefficients, constant term first and the leading 1 left out, of the
     /// polynomial whose roots are the nodes: they give the next sum from the last `t`.
-    recurrence: Vec<u32>,
+    recurrence: Vec<F::Element>,
 }
 
-impl Solver {
+impl<F: FiniteField> Solver<F> {
     /// Inverts the Vandermonde matrix of `nodes`.
     ///
-    /// Range:  nodes distinct, in `1..p`.   Time: `O(t^2)`.
+    /// Range:  nodes distinct and not zero.   Time: `O(t^2)`.
     /// Errors: [`CodecError::Node`] names the first node out of range or seen before.
-    pub fn new(field: &Field, nodes: &[u32]) -> Result<Self, CodecError> {
+    pub fn new(field: &F, nodes: &[F::Element]) -> Result<Self, CodecError> {
         check_nodes(field, nodes)?;
         let master = master(field, nodes);
         let mut inverse = Vec::with_capacity(nodes.len() * nodes.len());
@@ -47,11 +48,11 @@ impl Solver {
     /// The symbols `v_j`, in the order of the nodes, such that `rhs[e]` is the sum of
     /// `x_j^e * v_j`. Sums from the `t`-th on are redundant and are checked.
     ///
-    /// Shape:  at least `t` sums to `t` symbols.   Range: in and out `[0, p)`.
+    /// Shape:  at least `t` sums to `t` symbols.   Range: in and out elements.
     /// Time:   vartime; `O(t * rhs)`.
     /// Errors: [`DecodeError::TooFewSums`]; [`DecodeError::SumRange`];
     /// [`DecodeError::Inconsistent`] names the first redundant sum that the others contradict.
-    pub fn solve(&self, rhs: &[u32]) -> Result<Vec<u32>, DecodeError> {
+    pub fn solve(&self, rhs: &[F::Element]) -> Result<Vec<F::Element>, DecodeError> {
         let field = &self.field;
         if rhs.len() < self.count {
             return Err(DecodeError::TooFewSums {
@@ -62,7 +63,7 @@ impl Solver {
         if let Some((exponent, found)) = field.first_out_of_range(rhs) {
             return Err(DecodeError::SumRange {
                 exponent,
-                modulus: field.modulus(),
+                modulus: field.size(),
                 found,
             });
         }
@@ -72,8 +73,8 @@ impl Solver {
             if expected != found {
                 return Err(Inconsistency::Sum {
                     exponent,
-                    expected,
-                    found,
+                    expected: field.number(expected),
+                    found: field.number(found),
                 }
                 .into());
             }
@@ -84,15 +85,15 @@ impl Solver {
     }
 }
 
-fn check_nodes(field: &Field, nodes: &[u32]) -> Result<(), CodecError> {
-    let modulus = field.modulus();
+fn check_nodes<F: FiniteField>(field: &F, nodes: &[F::Element]) -> Result<(), CodecError> {
     let mut seen = std::collections::HashSet::with_capacity(nodes.len());
     for (index, &found) in nodes.iter().enumerate() {
-        if found == 0 || found >= modulus || !seen.insert(found) {
+        let element = found != F::Element::default() && field.contains(found);
+        if !element || !seen.insert(found) {
             return Err(CodecError::Node {
                 index,
-                modulus,
-                found,
+                modulus: field.size(),
+                found: field.number(found),
             });
         }
     }
@@ -100,12 +101,12 @@ fn check_nodes(field: &Field, nodes: &[u32]) -> Result<(), CodecError> {
 }
 
 /// The monic polynomial whose roots are `nodes`, constant term first.
-fn master(field: &Field, nodes: &[u32]) -> Vec<u32> {
+fn master<F: FiniteField>(field: &F, nodes: &[F::Element]) -> Vec<F::Element> {
     let mut master = Vec::with_capacity(nodes.len() + 1);
-    master.push(1);
+    master.push(field.scalar(1));
     for &node in nodes {
         // times (x - node): from the constant term up, each needs the old one below it
-        let mut below = 0;
+        let mut below = F::Element::default();
         for coefficient in &mut master {
             let next = field.sub(below, field.mul(*coefficient, node));
             below = std::mem::replace(coefficient, next);
@@ -116,17 +117,18 @@ fn master(field: &Field, nodes: &[u32]) -> Vec<u32> {
 }
 
 /// The coefficients of `m / ((x - node) m'(node))`, the master polynomial `m` given.
-fn lagrange(field: &Field, master: &[u32], node: u32) -> Vec<u32> {
+fn lagrange<F: FiniteField>(field: &F, master: &[F::Element], node: F::Element) -> Vec<F::Element> {
+    let zero = F::Element::default();
     let degree = master.len() - 1;
-    let mut row = vec![0; degree];
-    let (mut quotient, mut value) = (0, 0);
+    let mut row = vec![zero; degree];
+    let (mut quotient, mut value) = (zero, zero);
     for i in (0..degree).rev() {
         quotient = field.add(master[i + 1], field.mul(quotient, node));
         row[i] = quotient;
         value = field.add(quotient, field.mul(value, node));
     }
     // m / (x - node) at the node is m'(node), not zero as the nodes are distinct.
-    let scale = field.inv(value).unwrap_or(0);
+    let scale = field.inv(value).unwrap_or(zero);
     for coefficient in &mut row {
         *coefficient = field.mul(*coefficient, scale);
     }

@@ -1,19 +1,18 @@
 //! From power sums to the set of nodes they add up.
 
 use crate::error::{DecodeError, Inconsistency};
-use crate::field::Field;
+use crate::finite::FiniteField;
 use crate::nodes::{Located, Nodes};
 use crate::roots::distinct_roots;
 
 /// The sums of `x^e` over `nodes`, for `e` in `0..m`.
 ///
-/// Range: nodes any, sums `[0, p)`.
-pub fn power_sums(field: &Field, nodes: &[u32], m: usize) -> Vec<u32> {
-    let mut powers = vec![1; nodes.len()];
+/// Range: nodes and sums elements of the field.
+pub fn power_sums<F: FiniteField>(field: &F, nodes: &[F::Element], m: usize) -> Vec<F::Element> {
+    let mut powers = vec![field.scalar(1); nodes.len()];
     let mut sums = Vec::with_capacity(m);
     for _ in 0..m {
-        let sum = powers.iter().map(|&power| u64::from(power)).sum();
-        sums.push(field.reduce(sum));
+        sums.push(field.sum(&powers));
         for (power, &node) in powers.iter_mut().zip(nodes) {
             *power = field.mul(*power, node);
         }
@@ -37,11 +36,25 @@ pub fn find_support(
     sums: &[u32],
     bound: usize,
 ) -> Result<Vec<Located>, DecodeError> {
-    let field = nodes.field();
+    let roots = find_nodes(nodes.field(), sums, bound)?;
+    let mut support = locate_all(nodes, &roots)?;
+    support.sort_unstable();
+    Ok(support)
+}
+
+/// Finds the distinct non-zero elements whose power sums are given, in no order.
+///
+/// Shape, time and errors: as of [`find_support`], with the size of the set read from the first
+/// sum. Range: `bound` below the field's characteristic, so that it is not wrapped.
+pub(crate) fn find_nodes<F: FiniteField>(
+    field: &F,
+    sums: &[F::Element],
+    bound: usize,
+) -> Result<Vec<F::Element>, DecodeError> {
     if let Some((exponent, found)) = field.first_out_of_range(sums) {
         return Err(DecodeError::SumRange {
             exponent,
-            modulus: field.modulus(),
+            modulus: field.size(),
             found,
         });
     }
@@ -52,7 +65,7 @@ pub fn find_support(
             found: sums.len(),
         });
     }
-    let count = sums[0] as usize; // a set has fewer than p nodes: nothing wraps
+    let count = field.number(sums[0]) as usize;
     if count > bound {
         return Err(DecodeError::Overflow { count, bound });
     }
@@ -63,21 +76,20 @@ pub fn find_support(
         }
     })?;
     check_sums(field, &roots, sums)?;
-    let mut support = locate_all(nodes, &roots)?;
-    support.sort_unstable();
-    Ok(support)
+    Ok(roots)
 }
 
 /// The monic polynomial whose roots have the given power sums, by Newton's identities.
 ///
-/// Shape: `t + 1` sums to `t + 1` coefficients, constant term first; needs `t < p`.
-fn locator(field: &Field, sums: &[u32]) -> Vec<u32> {
+/// Shape: `t + 1` sums to `t + 1` coefficients, constant term first; needs `t` below the
+/// characteristic.
+fn locator<F: FiniteField>(field: &F, sums: &[F::Element]) -> Vec<F::Element> {
     let count = sums.len() - 1;
     let inverses = small_inverses(field, count);
-    let mut down = vec![1]; // coefficients from x^t down: c_0 = 1, c_1, ...
+    let mut down = vec![field.scalar(1)]; // coefficients from x^t down: c_0 = 1, c_1, ...
     for k in 1..=count {
         // k c_k = -(c_0 s_k + c_1 s_(k-1) + ... + c_(k-1) s_1)
-        let mut newest_first: Vec<u32> = sums[1..=k].to_vec();
+        let mut newest_first = sums[1..=k].to_vec();
         newest_first.reverse();
         let sum = field.dot(&down, &newest_first);
         down.push(field.mul(field.neg(sum), inverses[k]));
@@ -86,29 +98,30 @@ fn locator(field: &Field, sums: &[u32]) -> Vec<u32> {
     down
 }
 
-/// `1 / k` for `k` in `1..=count`, at index `k`. Shape: `count < p`.
-fn small_inverses(field: &Field, count: usize) -> Vec<u32> {
-    let mut inverses = vec![0, 1];
-    let p = field.modulus();
+/// `1 / k` for `k` in `1..=count`, at index `k`. Shape: `count` below the characteristic.
+fn small_inverses<F: FiniteField>(field: &F, count: usize) -> Vec<F::Element> {
+    let mut inverses = vec![F::Element::default(), field.scalar(1)];
+    let p = field.characteristic();
     for k in 2..=count as u32 {
         // p = (p / k) k + p % k, so 1/k = -(p / k) / (p % k)
-        let inverse = field.mul(field.neg(p / k), inverses[(p % k) as usize]);
-        inverses.push(inverse);
+        let minus = field.neg(field.scalar(p / k));
+        inverses.push(field.mul(minus, inverses[(p % k) as usize]));
     }
     inverses
 }
 
-fn check_sums(field: &Field, roots: &[u32], sums: &[u32]) -> Result<(), Inconsistency> {
+fn check_sums<F: FiniteField>(
+    field: &F,
+    roots: &[F::Element],
+    sums: &[F::Element],
+) -> Result<(), Inconsistency> {
     let expected = power_sums(field, roots, sums.len());
     match expected.iter().zip(sums).position(|(e, f)| e != f) {
-        Some(exponent) => {
-            let (expected, found) = (expected[exponent], sums[exponent]);
-            Err(Inconsistency::Sum {
-                exponent,
-                expected,
-                found,
-            })
-        }
+        Some(exponent) => Err(Inconsistency::Sum {
+            exponent,
+            expected: field.number(expected[exponent]),
+            found: field.number(sums[exponent]),
+        }),
         None => Ok(()),
     }
 }

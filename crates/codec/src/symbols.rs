@@ -9,6 +9,7 @@
 
 use crate::error::CodecError;
 use crate::field::Field;
+use crate::finite::FiniteField;
 use crate::radix::{BLOCK_LIMBS, Radix, bit_length, digits_by_bytes};
 
 /// The longest payload a packing can be built for, in bytes.

@@ -1,0 +1,118 @@
+//! A keyed permutation of a small range.
+
+/// Pairs of numbers below it hold every number of the range.
+const SIDE: usize = 956;
+/// As many rounds as the format-preserving cipher FF1 has.
+const ROUNDS: usize = 10;
+const DOMAIN: &str = "omr cubic permutation v1";
+
+/// A permutation of `0..limit`: ten rounds of a balanced Feistel network on two digits in base
+/// 956, with random round functions, repeated until the number is back in the range.
+///
+/// Source: Black and Rogaway, *Ciphers with arbitrary finite domains*, cycle walking on a
+/// generalised Feistel network.
+#[derive(Debug, Clone)]
+pub(super) struct Permutation {
+    limit: usize,
+    /// Row `r`: the values of round function `r`.
+    rounds: Vec<[u16; SIDE]>,
+}
+
+impl Permutation {
+    /// Range: `limit` at most `956^2`, and near it for speed.
+    pub(super) fn new(seed: &[u8; 32], limit: usize) -> Self {
+        debug_assert!(limit <= SIDE * SIDE);
+        let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
+        let mut stream = hasher.update(seed).finalize_xof();
+        let mut value = || {
+            let mut word = [0; 8];
+            stream.fill(&mut word);
+            below(u64::from_le_bytes(word), SIDE as u64) as u16
+        };
+        let rounds = (0..ROUNDS)
+            .map(|_| std::array::from_fn(|_| value()))
+            .collect();
+        Self { limit, rounds }
+    }
+
+    /// Range: `i` below the limit, in and out.
+    pub(super) fn forward(&self, i: usize) -> usize {
+        self.walk(i, |x| self.forward_once(x))
+    }
+
+    /// The inverse of [`Permutation::forward`].
+    pub(super) fn backward(&self, i: usize) -> usize {
+        self.walk(i, |x| self.backward_once(x))
+    }
+
+    /// Ends: a permutation leads back to `i` itself.
+    fn walk(&self, i: usize, step: impl Fn(usize) -> usize) -> usize {
+        debug_assert!(i < self.limit);
+        let mut x = step(i);
+        while x >= self.limit {
+            x = step(x);
+        }
+        x
+    }
+
+    fn forward_once(&self, x: usize) -> usize {
+        let (mut left, mut right) = (x / SIDE, x % SIDE);
+        for round in &self.rounds {
+            (left, right) = (right, wrap(left + usize::from(round[right])));
+        }
+        left * SIDE + right
+    }
+
+    fn backward_once(&self, x: usize) -> usize {
+        let (mut left, mut right) = (x / SIDE, x % SIDE);
+        for round in self.rounds.iter().rev() {
+            (left, right) = (wrap(right + SIDE - usize::from(round[left])), left);
+        }
+        left * SIDE + right
+    }
+}
+
+/// A uniform word to a number below `limit`; the bias is `limit / 2^64`.
+#[inline]
+pub(super) fn below(word: u64, limit: u64) -> u64 {
+    ((u128::from(word) * u128::from(limit)) >> 64) as u64
+}
+
+/// Range: in below `2 * 956`, out below `956`.
+#[inline]
+fn wrap(x: usize) -> usize {
+    if x >= SIDE { x - SIDE } else { x }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_one_image_and_comes_back() {
+        for limit in [SIDE * SIDE - 1264, 3] {
+            let permutation = Permutation::new(&[7; 32], limit);
+            let mut seen = vec![false; limit];
+            for i in 0..limit {
+                let image = permutation.forward(i);
+                assert!(!std::mem::replace(&mut seen[image], true));
+                assert_eq!(permutation.backward(image), i);
+            }
+        }
+    }
+
+    #[test]
+    fn seeds_give_unrelated_permutations() {
+        let limit = SIDE * SIDE - 1264;
+        let one = Permutation::new(&[1; 32], limit);
+        let other = Permutation::new(&[2; 32], limit);
+        let same = |i: &usize| one.forward(*i) == other.forward(*i);
+        assert!((0..10_000).filter(same).count() < 10);
+    }
+
+    #[test]
+    fn words_spread_over_the_range() {
+        assert_eq!((below(0, 956), below(u64::MAX, 956)), (0, 955));
+        assert_eq!(below(1 << 63, 956), 478);
+    }
+}

@@ -1,0 +1,111 @@
+//! Payload bytes to elements of the cubic field and back.
+
+use super::element::{CubicElement, P};
+use crate::error::CodecError;
+use crate::symbols::Symbols;
+
+/// The packing of payloads of one length: base-97 digits as of [`Symbols`], three to an element,
+/// lowest coefficient first. A last element that is not full is filled with zeros.
+///
+/// 56 bytes are a block of 68 digits; 612 bytes are 744 digits, 248 elements.
+#[derive(Debug, Clone)]
+pub struct CubicSymbols {
+    digits: Symbols,
+}
+
+impl CubicSymbols {
+    /// Builds the packing of payloads of `payload_bytes` bytes.
+    ///
+    /// Errors: [`CodecError::PayloadBytes`] outside `1..=MAX_PAYLOAD_BYTES`.
+    pub fn new(payload_bytes: usize) -> Result<Self, CodecError> {
+        let digits = Symbols::new(P, payload_bytes)?;
+        Ok(Self { digits })
+    }
+
+    /// The symbols of one payload.
+    pub fn count(&self) -> usize {
+        self.digits.count().div_ceil(3)
+    }
+
+    /// The bytes of one payload.
+    pub fn payload_bytes(&self) -> usize {
+        self.digits.payload_bytes()
+    }
+
+    /// The symbols of `payload`.
+    ///
+    /// Shape:  `payload_bytes` bytes to `count` symbols.
+    /// Errors: [`CodecError::PayloadLength`].
+    pub fn pack(&self, payload: &[u8]) -> Result<Vec<CubicElement>, CodecError> {
+        let mut digits = vec![0; 3 * self.count()];
+        self.digits
+            .pack(payload, &mut digits[..self.digits.count()])?;
+        let (triples, _) = digits.as_chunks::<3>();
+        Ok(triples
+            .iter()
+            .map(|&c| CubicElement::from_reduced(c))
+            .collect())
+    }
+
+    /// The payload whose symbols are given; accepts exactly what [`CubicSymbols::pack`] returns.
+    ///
+    /// Errors: [`CodecError::SymbolCount`]; [`CodecError::NotCanonical`] for a block that holds
+    /// more than its bytes can; [`CodecError::Padding`] for a last element not filled with zeros.
+    pub fn unpack(&self, symbols: &[CubicElement]) -> Result<Vec<u8>, CodecError> {
+        if symbols.len() != self.count() {
+            let (expected, found) = (self.count(), symbols.len());
+            return Err(CodecError::SymbolCount { expected, found });
+        }
+        let digits: Vec<u32> = symbols.iter().flat_map(|symbol| symbol.lanes()).collect();
+        let (digits, padding) = digits.split_at(self.digits.count());
+        match padding.iter().find(|&&digit| digit != 0) {
+            Some(&found) => Err(CodecError::Padding { found }),
+            None => self.digits.unpack(digits),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_of_612_bytes_is_248_symbols() {
+        let symbols = CubicSymbols::new(612).unwrap();
+        assert_eq!((symbols.count(), symbols.payload_bytes()), (248, 612));
+        assert_eq!(symbols.digits.block(), (56, 68));
+    }
+
+    #[test]
+    fn extreme_payloads_of_many_lengths_round_trip() {
+        for bytes in (1..=130).chain([611, 612, 613]) {
+            let symbols = CubicSymbols::new(bytes).unwrap();
+            for fill in [0x00, 0x01, 0x80, 0xff] {
+                let packed = symbols.pack(&vec![fill; bytes]).unwrap();
+                assert_eq!(packed.len(), symbols.count());
+                assert_eq!(symbols.unpack(&packed).unwrap(), vec![fill; bytes]);
+            }
+        }
+    }
+
+    #[test]
+    fn shapes_and_padding_are_checked() {
+        let symbols = CubicSymbols::new(1).unwrap(); // two digits
+        let (expected, found) = (1, 2);
+        let error = CodecError::PayloadLength { expected, found };
+        assert_eq!(symbols.pack(&[0, 0]), Err(error));
+        let zero = CubicElement::default();
+        let error = CodecError::SymbolCount { expected, found };
+        assert_eq!(symbols.unpack(&[zero, zero]), Err(error));
+        let padded = CubicElement::from_reduced([1, 0, 5]);
+        assert_eq!(
+            symbols.unpack(&[padded]),
+            Err(CodecError::Padding { found: 5 })
+        );
+        let large = CubicElement::from_reduced([96, 96, 0]);
+        assert!(matches!(
+            symbols.unpack(&[large]),
+            Err(CodecError::NotCanonical { .. })
+        ));
+    }
+}

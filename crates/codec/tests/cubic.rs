@@ -1,0 +1,284 @@
+//! The cubic code: round trips, splits of a board, overflow, and sums that are wrong or hostile.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use omr_codec::{
+    CUBIC_BOUND, CUBIC_MESSAGES, CubicCode, CubicElement, CubicLocated, CubicSymbols, DecodeError,
+};
+use proptest::collection::{btree_set, vec};
+use proptest::prelude::*;
+
+const SEED: [u8; 32] = [11; 32];
+const PAYLOAD_BYTES: usize = 16;
+static PACKING: LazyLock<CubicSymbols> =
+    LazyLock::new(|| CubicSymbols::new(PAYLOAD_BYTES).unwrap());
+static SMALL: LazyLock<CubicCode> = LazyLock::new(|| CubicCode::new(&SEED, 12).unwrap());
+static LARGE: LazyLock<CubicCode> = LazyLock::new(|| CubicCode::new(&SEED, CUBIC_BOUND).unwrap());
+
+/// The sums of a digest.
+#[derive(Debug, Clone, PartialEq)]
+struct Sums {
+    index: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl Sums {
+    fn zero(code: &CubicCode) -> Self {
+        Self {
+            index: vec![0; code.index_weights()],
+            payload: vec![0; code.payload_weights(PACKING.count())],
+        }
+    }
+
+    fn of(code: &CubicCode, messages: impl IntoIterator<Item = u64>) -> Self {
+        let mut sums = Self::zero(code);
+        let mut weights = sums.clone();
+        for index in messages {
+            let node = code.nodes().node(index);
+            let mut symbols = PACKING.pack(&payload(index)).unwrap();
+            code.blind(index, &mut symbols);
+            code.index_weights_into(node, &mut weights.index);
+            code.payload_weights_into(node, &symbols, &mut weights.payload);
+            sums.add(&weights);
+        }
+        sums
+    }
+
+    fn add(&mut self, other: &Self) {
+        add(&mut self.index, &other.index);
+        add(&mut self.payload, &other.payload);
+    }
+
+    fn decode(&self, code: &CubicCode) -> Result<Vec<(u64, Vec<u8>)>, DecodeError> {
+        let support = code.find_support(&self.index)?;
+        let rows = code
+            .solver(&support)
+            .unwrap()
+            .solve(PACKING.count(), &self.payload)?;
+        let decoded = |(place, row): (&CubicLocated, &Vec<CubicElement>)| {
+            (place.index, PACKING.unpack(row).unwrap())
+        };
+        Ok(support.iter().zip(&rows).map(decoded).collect())
+    }
+}
+
+fn add(sums: &mut [u8], more: &[u8]) {
+    for (sum, &value) in sums.iter_mut().zip(more) {
+        *sum = (*sum + value) % 97;
+    }
+}
+
+fn payload(index: u64) -> Vec<u8> {
+    let word = |i: u64| ((index + 1) * (i + 77) * 2_654_435_761) >> 11;
+    (0..PAYLOAD_BYTES as u64).map(|i| word(i) as u8).collect()
+}
+
+fn expected(messages: &BTreeSet<u64>) -> Vec<(u64, Vec<u8>)> {
+    messages
+        .iter()
+        .map(|&index| (index, payload(index)))
+        .collect()
+}
+
+fn index_sums(code: &CubicCode, support: &[CubicLocated]) -> Vec<u8> {
+    let (mut sums, mut weights) = (vec![0; code.index_weights()], vec![0; code.index_weights()]);
+    for place in support {
+        code.index_weights_into(place.node, &mut weights);
+        add(&mut sums, &weights);
+    }
+    sums
+}
+
+fn messages(sizes: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = BTreeSet<u64>> {
+    btree_set(prop_oneof![0..CUBIC_MESSAGES, 0..300u64], sizes)
+}
+
+/// The messages whose nodes are `x`, `x^97` and `x^(97^2)`, with `x` the node of `index`: no shift
+/// by a scalar tells such nodes apart.
+fn conjugates(index: u64) -> [u64; 3] {
+    let nodes = LARGE.nodes();
+    let first = nodes.node(index);
+    let second = power_of_97(first);
+    [first, second, power_of_97(second)].map(|node| nodes.locate(node).unwrap())
+}
+
+/// `x^97` as the product of `x` and `x^96`.
+fn power_of_97(x: CubicElement) -> CubicElement {
+    let mut powers = vec![0; LARGE.index_weights()];
+    LARGE.index_weights_into(x, &mut powers);
+    let element = |row: &[u8]| CubicElement::from_coefficients(row.try_into().unwrap()).unwrap();
+    let last = element(&powers[powers.len() - 3..]);
+    let mut products = vec![0; LARGE.payload_weights(1)];
+    LARGE.payload_weights_into(x, &[last], &mut products);
+    element(&products[..3])
+}
+
+#[test]
+fn every_number_of_messages_round_trips() {
+    for count in 0..=CUBIC_BOUND as u64 {
+        let messages: BTreeSet<u64> = (0..count).map(|i| i * 9_491 + count).collect();
+        let sums = Sums::of(&LARGE, messages.clone());
+        assert_eq!(sums.decode(&LARGE), Ok(expected(&messages)));
+    }
+}
+
+#[test]
+fn conjugate_nodes_are_told_apart() {
+    let messages: BTreeSet<u64> = (0..32).flat_map(|i| conjugates(1_000 * i)).collect();
+    assert_eq!(messages.len(), CUBIC_BOUND);
+    let sums = Sums::of(&LARGE, messages.clone());
+    assert_eq!(sums.decode(&LARGE), Ok(expected(&messages)));
+}
+
+#[test]
+fn numbers_beyond_the_counter_never_give_wrong_messages() {
+    for count in [97, 98, 100, 108] {
+        let sums = Sums::of(&SMALL, (0..count).map(|i| i * 31));
+        assert!(
+            matches!(sums.decode(&SMALL), Err(DecodeError::Inconsistent(_))),
+            "{count}"
+        );
+    }
+    let sums = Sums::of(&SMALL, 0..97 + 13);
+    let overflow = DecodeError::Overflow {
+        count: 13,
+        bound: 12,
+    };
+    assert_eq!(sums.decode(&SMALL), Err(overflow));
+}
+
+#[test]
+fn a_repeated_message_is_inconsistent() {
+    for repeated in [vec![5, 5], vec![5, 5, 9], vec![1, 2, 3, 3, 3]] {
+        let sums = Sums::of(&SMALL, repeated);
+        assert!(matches!(
+            sums.decode(&SMALL),
+            Err(DecodeError::Inconsistent(_))
+        ));
+    }
+}
+
+#[test]
+fn overflow_says_what_to_do() {
+    let sums = Sums::of(&SMALL, 0..13);
+    let error = sums.decode(&SMALL).unwrap_err();
+    assert_eq!(
+        error,
+        DecodeError::Overflow {
+            count: 13,
+            bound: 12
+        }
+    );
+    assert!(error.to_string().contains("ask for a larger bound"));
+}
+
+#[test]
+fn another_seed_finds_other_messages() {
+    let other = CubicCode::new(&[12; 32], 12).unwrap();
+    let sums = Sums::of(&SMALL, [1, 2, 3]);
+    // The nodes are the same, their messages are not.
+    let support = other.find_support(&sums.index).unwrap();
+    assert_eq!(support.len(), 3);
+    assert!(support.iter().all(|place| place.index > 3));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn messages_round_trip(messages in messages(0..=12)) {
+        let sums = Sums::of(&SMALL, messages.clone());
+        prop_assert_eq!(sums.decode(&SMALL), Ok(expected(&messages)));
+    }
+
+    #[test]
+    fn parts_of_a_board_add_up(messages in messages(0..=12), cut in 0..CUBIC_MESSAGES) {
+        let (low, high): (Vec<u64>, Vec<u64>) = messages.iter().partition(|&&i| i < cut);
+        let mut sums = Sums::of(&SMALL, high);
+        sums.add(&Sums::of(&SMALL, low));
+        prop_assert_eq!(&sums, &Sums::of(&SMALL, messages.clone()));
+        prop_assert_eq!(sums.decode(&SMALL), Ok(expected(&messages)));
+    }
+
+    #[test]
+    fn more_than_the_bound_overflows(messages in messages(13..=96)) {
+        let sums = Sums::of(&SMALL, messages.clone());
+        let overflow = DecodeError::Overflow { count: messages.len(), bound: 12 };
+        prop_assert_eq!(sums.decode(&SMALL), Err(overflow));
+    }
+
+    #[test]
+    fn a_wrong_index_sum_is_caught_or_explained(
+        messages in messages(0..=12),
+        at in any::<prop::sample::Index>(),
+        delta in 1..97u8,
+    ) {
+        let mut sums = Sums::of(&SMALL, messages.clone());
+        let at = at.index(sums.index.len());
+        sums.index[at] = (sums.index[at] + delta) % 97;
+        match SMALL.find_support(&sums.index) {
+            // Without redundancy another set may explain the sums, and does.
+            Ok(support) => {
+                prop_assert!(messages.len() >= 11);
+                prop_assert_eq!(index_sums(&SMALL, &support), sums.index);
+            }
+            Err(DecodeError::Overflow { count, .. }) => {
+                prop_assert!(at == 0 && count == usize::from(sums.index[0]));
+            }
+            Err(DecodeError::Inconsistent(_)) => {}
+            Err(error) => prop_assert!(false, "{}", error),
+        }
+    }
+
+    #[test]
+    fn a_wrong_payload_sum_is_caught_where_one_is_redundant(
+        messages in messages(0..=11),
+        at in any::<prop::sample::Index>(),
+        delta in 1..97u8,
+    ) {
+        let mut sums = Sums::of(&SMALL, messages);
+        let at = at.index(sums.payload.len());
+        sums.payload[at] = (sums.payload[at] + delta) % 97;
+        prop_assert!(matches!(sums.decode(&SMALL), Err(DecodeError::Inconsistent(_))));
+    }
+
+    #[test]
+    fn arbitrary_sums_never_panic(
+        bound in 1..=CUBIC_BOUND,
+        count in 0..97u8,
+        mut index in vec(any::<u8>(), 0..40),
+        payload in vec(any::<u8>(), 0..40),
+        (shaped, reduced) in any::<(bool, bool)>(),
+    ) {
+        let code = CubicCode::new(&SEED, bound).unwrap();
+        if shaped {
+            index.resize(code.index_weights(), 3);
+            index[0] = count;
+        }
+        if reduced {
+            index.iter_mut().for_each(|sum| *sum %= 97);
+        }
+        if let Ok(support) = code.find_support(&index) {
+            prop_assert_eq!(index_sums(&code, &support), index);
+        }
+        let nodes = [3, 5].map(|index| CubicLocated { index, node: code.nodes().node(index) });
+        let solver = code.solver(&nodes).unwrap();
+        for symbols in [0, 1, 2, payload.len(), usize::MAX] {
+            let _ = solver.solve(symbols, &payload);
+        }
+    }
+
+    #[test]
+    fn few_arbitrary_sums_are_explained_or_refused(
+        count in 0..5u8,
+        coefficients in vec(0..97u8, 12),
+    ) {
+        let code = CubicCode::new(&SEED, 4).unwrap();
+        let sums = [&[count], &coefficients[..]].concat();
+        if let Ok(support) = code.find_support(&sums) {
+            prop_assert_eq!(support.len(), usize::from(count));
+            prop_assert_eq!(index_sums(&code, &support), sums);
+        }
+    }
+}
