@@ -3,6 +3,7 @@
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator, fermat_depth, fermat_power};
 use omr_protocol::{DetectionKey, Params};
+use rayon::prelude::*;
 
 /// The pertinency vector from both coordinates of d.
 ///
@@ -18,11 +19,16 @@ pub(crate) fn check(
 ) -> Result<Ciphertext, DetectorError> {
     let powers = fermat_depth(params.p().value()) as u64;
     progress.stage("range check", 3 + powers);
-    let mut inside = Vec::new();
-    for coordinate in d {
-        inside.push(params.window.evaluate(ev, coordinate, &key.product)?);
-        progress.advance(1);
-    }
+    // Side by side: one coordinate's threads need not wait at the other's steps.
+    let inside: Vec<Ciphertext> = d
+        .par_iter()
+        .with_max_len(1)
+        .map(|coordinate| {
+            let inside = params.window.evaluate(ev, coordinate, &key.product);
+            progress.advance(1);
+            inside
+        })
+        .collect::<Result<_, _>>()?;
     let mut sum = inside[0].clone();
     ev.add_assign(&mut sum, &inside[1])?;
     let mut norm = ev.tensor(&inside[0], &sum)?;
