@@ -59,6 +59,17 @@ impl GadgetKey {
         }
     }
 
+    /// Rebuilds several keys; key i takes `index + i`.
+    pub(crate) fn several(
+        ring: &RotationRing,
+        gadget: Gadget,
+        bodies: Vec<Vec<Poly<Eval>>>,
+        (seed, index): (&[u8; 32], u64),
+    ) -> Vec<Self> {
+        let key = |(i, bodies)| Self::from_bodies(ring, gadget, bodies, (seed, index + i as u64));
+        bodies.into_iter().enumerate().map(key).collect()
+    }
+
     /// The bodies, one a digit, to be written out.
     pub fn bodies(&self) -> impl Iterator<Item = &Poly<Eval>> {
         self.rows.iter().map(|row| &row.c0)

@@ -52,12 +52,10 @@ impl LweSwitchKey {
         ring: &RotationRing,
         gadget: Gadget,
         bodies: Vec<Vec<Poly<Eval>>>,
-        (seed, index): (&[u8; 32], u64),
+        at: (&[u8; 32], u64),
     ) -> Self {
-        let part =
-            |(i, bodies)| GadgetKey::from_bodies(ring, gadget, bodies, (seed, index + i as u64));
         Self {
-            parts: bodies.into_iter().enumerate().map(part).collect(),
+            parts: GadgetKey::several(ring, gadget, bodies, at),
         }
     }
 

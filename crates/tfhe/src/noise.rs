@@ -55,3 +55,60 @@ pub fn trace_others(gadget: Gadget, n: usize, key: f64) -> f64 {
     let of = |v: i32| (2f64.powi(steps - v) - 1.0) / 2f64.powi(v + 1);
     (0..steps).map(of).sum::<f64>() * lwe_switch(gadget, n, key)
 }
+
+/// log2 of the probability that a phase, rounded from a finer modulus to units of a turn, lies more
+/// than `half` units from its message: each of the `weight` ones of a binary secret brings a
+/// rounding error, uniform over a unit; `sd` units is the Gaussian noise before rounding.
+///
+/// The body's own error makes the phase whole, so that it is `weight` errors and the noise, rounded.
+/// By convolution on a grid.
+pub fn window_miss_log2(weight: usize, half: u32, sd: f64) -> f64 {
+    let mut sums = vec![1.0];
+    for _ in 0..weight {
+        sums = box_filtered(&sums);
+    }
+    let sums = convolved(&sums, &gaussian(sd));
+    // The middle of the grid is 0.
+    let middle = (sums.len() - 1) as f64 / 2.0;
+    let limit = (f64::from(half) + 0.5) * CELLS as f64;
+    let outside = |i: &usize| middle - *i as f64 > limit;
+    // Summed from the outside in: no cancellation.
+    let tail: f64 = (0..sums.len()).take_while(outside).map(|i| sums[i]).sum();
+    (2.0 * tail).log2()
+}
+
+/// Grid points a unit.
+const CELLS: usize = 64;
+
+/// The convolution with a uniform distribution over a unit.
+fn box_filtered(sums: &[f64]) -> Vec<f64> {
+    let mut out = vec![0.0; sums.len() + CELLS - 1];
+    for (i, x) in sums.iter().enumerate() {
+        for y in &mut out[i..i + CELLS] {
+            *y += x / CELLS as f64;
+        }
+    }
+    out
+}
+
+/// A Gaussian on the grid, out to eight standard deviations.
+fn gaussian(sd: f64) -> Vec<f64> {
+    let reach = (8.0 * sd * CELLS as f64).ceil() as i64;
+    let weight = |i: i64| match reach {
+        0 => 1.0,
+        _ => (-0.5 * (i as f64 / (sd * CELLS as f64)).powi(2)).exp(),
+    };
+    let weights: Vec<f64> = (-reach..=reach).map(weight).collect();
+    let total: f64 = weights.iter().sum();
+    weights.into_iter().map(|w| w / total).collect()
+}
+
+fn convolved(a: &[f64], b: &[f64]) -> Vec<f64> {
+    let mut out = vec![0.0; a.len() + b.len() - 1];
+    for (i, x) in a.iter().enumerate() {
+        for (j, y) in b.iter().enumerate() {
+            out[i + j] += x * y;
+        }
+    }
+    out
+}

@@ -44,12 +44,10 @@ impl TraceKey {
         ring: &RotationRing,
         gadget: Gadget,
         bodies: Vec<Vec<Poly<Eval>>>,
-        (seed, index): (&[u8; 32], u64),
+        at: (&[u8; 32], u64),
     ) -> Self {
-        let step =
-            |(i, bodies)| GadgetKey::from_bodies(ring, gadget, bodies, (seed, index + i as u64));
         Self {
-            steps: bodies.into_iter().enumerate().map(step).collect(),
+            steps: GadgetKey::several(ring, gadget, bodies, at),
         }
     }
 

@@ -95,3 +95,72 @@ pub(crate) fn check(name: &str, predicted: f64, measured: f64, bits: f64) {
         "{name}: 2^{p} predicted, 2^{m} measured"
     );
 }
+
+/// LWE ciphertexts of a clue.
+pub(crate) const COORDINATES: usize = 3;
+
+pub(crate) struct Keys {
+    pub(crate) bootstrap: BootstrapKey,
+    pub(crate) switch: LweSwitchKey,
+    pub(crate) trace: TraceKey,
+}
+
+impl Keys {
+    pub(crate) fn new(w: &mut World) -> Self {
+        let bootstrap = w.bootstrap_key();
+        let (from, to) = (&w.ternary, &w.secret);
+        let (at, noise) = ((&SEED, 40), &w.switch_noise);
+        let switch = LweSwitchKey::generate(&w.small, SWITCH, from, to, at, noise, &mut w.rng);
+        let at = (&SEED, 60);
+        let trace = TraceKey::generate(&w.ring, TRACE, &w.z, at, &w.noise, &mut w.rng);
+        Self {
+            bootstrap,
+            switch,
+            trace,
+        }
+    }
+}
+
+/// Plaintext modulus.
+pub(crate) const P: u64 = 97;
+
+/// What the rotations look for: a coordinate near 0; all coordinates hit.
+pub(crate) fn windows(q: u64) -> [Window; 2] {
+    let first = Window {
+        centre: 0,
+        half: 19,
+        value: q / 14,
+    };
+    let second = Window {
+        centre: 877,
+        half: 146,
+        value: q / P,
+    };
+    [first, second]
+}
+
+/// Sums of the coordinates' hits, modulo `2n` under the block secret.
+pub(crate) fn first_layer(w: &World, keys: &Keys, clues: &[Vec<Lwe>]) -> Vec<Lwe> {
+    let [window, _] = windows(w.ring.q());
+    let start = clues.iter().flatten();
+    let start = start.map(|ct| Rotation::new(&w.ring, ct, window)).collect();
+    let m = w.ring.modulus(0);
+    let turned = keys.bootstrap.rotate(&w.ring, 1, start);
+    let of_message = |turned: &[RingCipher]| {
+        let mut sum = Lwe::extract(m, &turned[0]);
+        for ct in &turned[1..] {
+            sum.add_assign(m, &Lwe::extract(m, ct));
+        }
+        let narrow = sum.switch(m.value(), w.small.q());
+        let switched = keys.switch.switch(&w.small, &narrow);
+        switched.switch(w.small.q(), 2 * w.ring.n() as u64)
+    };
+    turned.chunks(COORDINATES).map(of_message).collect()
+}
+
+/// Whether all coordinates hit: in the constant coefficients.
+pub(crate) fn second_layer(w: &World, keys: &Keys, cts: &[Lwe]) -> Vec<RingCipher> {
+    let [_, window] = windows(w.ring.q());
+    let start = cts.iter().map(|ct| Rotation::new(&w.ring, ct, window));
+    keys.bootstrap.rotate(&w.ring, 2, start.collect())
+}
