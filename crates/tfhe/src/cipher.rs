@@ -1,5 +1,6 @@
-use crate::RotationRing;
-use omr_ring::{AlignedVec, Eval, NarrowGaussian, Poly};
+use crate::lwe::transposed;
+use crate::{Lwe, RotationRing};
+use omr_ring::{AlignedVec, Eval, Modulus, NarrowGaussian, Poly};
 use omr_rlwe::SecretPoly;
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
@@ -22,6 +23,16 @@ impl RingCipher {
             body,
             mask: AlignedVec::zeroed(message.len()),
         }
+    }
+
+    /// The ring ciphertext of which `ct` is coefficient 0; the other coefficients hold anything, which
+    /// a trace clears. Undoes [`Lwe::extract`].
+    pub fn embed(m: &Modulus, ct: &Lwe) -> Self {
+        let n = ct.mask.len();
+        let mut out = Self::trivial(&vec![0; n]);
+        out.body[0] = ct.body;
+        out.mask.copy_from_slice(&transposed(m, &ct.mask));
+        out
     }
 }
 

@@ -15,6 +15,7 @@ pub mod noise;
 mod ring;
 mod rotation;
 mod secret;
+mod sums;
 mod trace;
 
 pub use bootstrap::{BootstrapKey, BootstrapShape};
@@ -25,4 +26,5 @@ pub use lwe_switch::LweSwitchKey;
 pub use ring::RotationRing;
 pub use rotation::{Rotation, Window};
 pub use secret::BlockSecret;
+pub use sums::{PlainScratch, PlainSums};
 pub use trace::TraceKey;

@@ -56,6 +56,13 @@ pub fn trace_others(gadget: Gadget, n: usize, key: f64) -> f64 {
     (0..steps).map(of).sum::<f64>() * lwe_switch(gadget, n, key)
 }
 
+/// A coefficient of the sum of `count` ciphertexts after the trace, each times a plaintext of `n`
+/// uniform coefficients modulo `p`: the noise of the constant coefficient and of the `n - 1` others.
+pub fn plain_sum(count: u64, p: u32, n: usize, constant: f64, others: f64) -> f64 {
+    let square = f64::from(p).powi(2) / 12.0;
+    count as f64 * square * (constant + (n - 1) as f64 * others)
+}
+
 /// log2 of the probability that a phase, rounded from a finer modulus to units of a turn, lies more
 /// than `half` units from its message: each of the `weight` ones of a binary secret brings a
 /// rounding error, uniform over a unit; `sd` units is the Gaussian noise before rounding.

@@ -1,0 +1,94 @@
+//! Sums of products with plaintexts: values, noise, splits; LWE ciphertexts back into the ring.
+mod common;
+
+use common::*;
+use omr_ring::uniform_residues;
+use omr_tfhe::*;
+use rand_core::Rng;
+
+/// Encrypts the constant `bit q / P`, with Gaussian noise of this many units.
+fn bit(w: &mut World, bit: u64, sd: f64) -> RingCipher {
+    let (m, q) = (*w.ring.modulus(0), w.ring.q());
+    let mut ct = RingCipher::trivial(&vec![0; w.ring.n()]);
+    uniform_residues(&mut w.rng, &m, &mut ct.mask);
+    let covered = phase(&w.ring, &ct, &w.z);
+    for (i, (x, &c)) in ct.body.iter_mut().zip(&covered).enumerate() {
+        let message = if i == 0 { bit * (q / P) } else { 0 };
+        let uniform: f64 = (0..12)
+            .map(|_| w.rng.next_u64() as f64 / 2f64.powi(64))
+            .sum();
+        *x = m.from_i64(message as i64 + ((uniform - 6.0) * sd) as i64 - c);
+    }
+    ct
+}
+
+#[test]
+fn sums_of_pertinent_values() {
+    let mut w = World::new(51);
+    let (n, q, p) = (w.ring.n(), w.ring.q(), P as u32);
+    // The last plaintext is cut short.
+    let (count, len) = (3, 2 * n + 700);
+    let sd = 30_000.0;
+    let messages = 60;
+    let mut parts = [
+        PlainSums::new(&w.ring, count),
+        PlainSums::new(&w.ring, count),
+    ];
+    let mut scratch = PlainScratch::new(&w.ring);
+    let mut expected = vec![0u64; len];
+    for i in 0..messages {
+        let pertinent = u64::from(i % 3 == 0);
+        let values: Vec<u32> = (0..len).map(|_| w.rng.next_u32() % p).collect();
+        for (sum, &value) in expected.iter_mut().zip(&values) {
+            *sum += pertinent * u64::from(value);
+        }
+        let ct = bit(&mut w, pertinent, sd);
+        parts[i % 2].add(&w.ring, &ct, (&values, p), &mut scratch);
+    }
+    let [mut sums, other] = parts;
+    sums.merge(&w.ring, &other);
+    let mut errors = Vec::new();
+    for (j, ct) in sums.ciphers(&w.ring).iter().enumerate() {
+        for (i, &x) in phase(&w.ring, ct, &w.z).iter().enumerate() {
+            let Some(&expected) = expected.get(j * n + i) else {
+                continue;
+            };
+            let value = (x as f64 / q as f64 * P as f64).round() as i64;
+            assert_eq!(
+                value.rem_euclid(P as i64) as u64,
+                expected % P,
+                "value {j} {i}"
+            );
+            // q / P is not whole: what that brings is far below the noise.
+            let exact = value as f64 * q as f64 / P as f64;
+            errors.push((x as f64 - exact) as i64);
+        }
+    }
+    let one = (sd / q as f64).powi(2);
+    let predicted = noise::plain_sum(messages as u64, p, n, one, one);
+    // The noise of a product grows with the coefficients of its plaintext.
+    let (full, cut) = ((2 * n) as f64, (len - 2 * n) as f64);
+    let share = (full + cut * cut / n as f64) / len as f64;
+    let measured = variance(errors.into_iter(), q);
+    check(
+        "sum of products",
+        predicted * share.max(0.75),
+        measured,
+        0.2,
+    );
+}
+
+#[test]
+fn lwe_ciphertexts_go_back_into_the_ring() {
+    let mut w = World::new(52);
+    let at = (&SEED, 60);
+    let key = TraceKey::generate(&w.ring, TRACE, &w.z, at, &w.noise, &mut w.rng);
+    let ct = bit(&mut w, 1, 1000.0);
+    let lwe = Lwe::extract(w.ring.modulus(0), &ct);
+    let embedded = RingCipher::embed(w.ring.modulus(0), &lwe);
+    assert_eq!(Lwe::extract(w.ring.modulus(0), &embedded), lwe);
+    let found = phase(&w.ring, &key.apply(&w.ring, embedded), &w.z);
+    let unit = (w.ring.q() / P) as i64;
+    assert!((found[0] - unit).abs() < unit / 1000);
+    assert!(found[1..].iter().all(|x| x.abs() < unit / 1000));
+}
