@@ -14,6 +14,9 @@ pub struct Window {
     pub value: u64,
 }
 
+/// Most rotations of a thread that go through the key side by side: their accumulators stay in cache.
+const TOGETHER: usize = 24;
+
 /// A blind rotation under way.
 pub struct Rotation {
     accumulator: RingCipher,
@@ -94,7 +97,7 @@ struct BlockKey<'a> {
 }
 
 impl BootstrapKey {
-    /// Carries out rotations, block by block for all of them together: the key is read once. Only
+    /// Carries out rotations, block by block for many of them together, which read the key once. Only
     /// the first `digits` digits of accumulators are used: fewer are faster and less exact.
     ///
     /// Panics: when a ciphertext's dimension is not the key's, or the key has fewer digits.
@@ -109,7 +112,9 @@ impl BootstrapKey {
         let fits = |rotation: &Rotation| rotation.exponents.len() == shape.n;
         assert!(rotations.iter().all(fits), "dimension of the key");
         let threads = rayon::current_num_threads();
-        let share = rotations.len().div_ceil(threads).max(1);
+        // As many shares for each thread, all alike.
+        let shares = rotations.len().div_ceil(threads * TOGETHER) * threads;
+        let share = rotations.len().div_ceil(shares.max(1)).max(1);
         rotations.par_chunks_mut(share).for_each(|rotations| {
             let row = || AlignedVec::zeroed(ring.n());
             let mut scratch = Scratch {
