@@ -60,10 +60,10 @@ const POLYS: usize = 24;
 /// Polynomials that the range check takes beside them, unless it has the place of baby steps.
 const RANGE_POLYS: usize = 28;
 
-/// What a detector keeps between digests.
-#[derive(Clone, Copy, Default)]
+/// What stays in memory while digests work.
 pub(crate) struct Keeps {
     pub(crate) diagonals: bool,
+    /// Beside the range check.
     pub(crate) baby_steps: bool,
 }
 

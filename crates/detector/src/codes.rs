@@ -12,7 +12,7 @@
 //! `theta^stride` run through all primitive 2 width-th roots, and the inverse transform that reads
 //! a coefficient cancels against the sum over t.
 
-use crate::pieces::Pieces;
+use crate::pieces::{PieceWords, Pieces};
 use omr_protocol::{DetectionKey, DigestPlan, Params, SlotClasses};
 use omr_ring::{AlignedVec, Buffer, Modulus, Ring};
 use omr_rlwe::Rlwe;
@@ -26,8 +26,7 @@ use std::ops::Range;
 pub(crate) struct Codes {
     terms: usize,
     cut: Pieces,
-    /// Some [`TOGETHER`] pieces each.
-    words: Vec<Buffer>,
+    words: PieceWords,
 }
 
 /// Pieces of a buffer, which so takes the place of baby steps in the pool.
@@ -36,11 +35,7 @@ const TOGETHER: usize = 8;
 impl Codes {
     fn new(params: &Params, terms: usize) -> Self {
         let cut = Pieces::new(params);
-        let words = (0..cut.count())
-            .step_by(TOGETHER)
-            .map(|from| TOGETHER.min(cut.count() - from))
-            .map(|pieces| Buffer::any(pieces * 2 * terms * cut.len()))
-            .collect();
+        let words = PieceWords::new(&cut, 2 * terms * cut.len(), TOGETHER, Buffer::any);
         Self { terms, cut, words }
     }
 
@@ -56,8 +51,8 @@ impl Codes {
         part: usize,
         terms: Range<usize>,
     ) -> impl Iterator<Item = &[u64]> {
-        let start = (2 * (piece % TOGETHER) + part) * self.terms;
-        let (words, len) = (&self.words[piece / TOGETHER], self.cut.len());
+        let (words, len) = (self.words.piece(piece), self.cut.len());
+        let start = part * self.terms;
         words[(start + terms.start) * len..(start + terms.end) * len].chunks(len)
     }
 
@@ -66,11 +61,7 @@ impl Codes {
         let (cut, terms) = (self.cut, self.terms);
         let len = cut.len();
         let limbs = made[0].1.len() / 2;
-        let pieces: Vec<&mut [u64]> = self
-            .words
-            .iter_mut()
-            .flat_map(|words| words.chunks_mut(2 * terms * len))
-            .collect();
+        let pieces: Vec<&mut [u64]> = self.words.iter_mut().collect();
         pieces
             .into_par_iter()
             .enumerate()

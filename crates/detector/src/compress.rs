@@ -3,7 +3,7 @@
 use crate::codes::{Codes, turn};
 use crate::encoder::Encoder;
 use crate::payload::Plaintexts;
-use crate::pieces::Pieces;
+use crate::pieces::{PieceWords, Pieces};
 use omr_bgv::GaloisKey;
 use omr_protocol::detection_key::merge_levels;
 use omr_protocol::{DetectionKey, DigestPlan, Params, SlotClasses};
@@ -22,8 +22,7 @@ const TERMS: usize = 64;
 ///
 /// Piece by piece, then symbol, then body and mask.
 pub(crate) struct Sums {
-    /// [`PIECES`] each.
-    pieces: Vec<Buffer>,
+    pieces: PieceWords,
     cut: Pieces,
     symbols: usize,
 }
@@ -40,11 +39,8 @@ impl Sums {
     pub(crate) fn new(params: &Params, symbols: usize) -> Self {
         let cut = Pieces::new(params);
         let words = symbols * 2 * cut.len();
-        let buffers = cut.count().div_ceil(PIECES);
         Self {
-            pieces: (0..buffers)
-                .map(|_| Buffer::zeroed(PIECES * words))
-                .collect(),
+            pieces: PieceWords::new(&cut, words, PIECES, Buffer::zeroed),
             cut,
             symbols,
         }
@@ -53,17 +49,11 @@ impl Sums {
     /// Adds `sum_(g,u) sigma_g(L_u) V(g, u)` of one batch for each symbol of a ciphertext.
     pub(crate) fn add_batch(&mut self, batch: Batch, encoder: &mut Encoder, ciphertext: usize) {
         let (cut, size) = (self.cut, 2 * self.cut.len());
-        let words = self.symbols * size;
         let mut from = 0;
         for run in encoder.shape.runs(ciphertext) {
             let to = from + run.len();
             encoder.with(run, |plaintexts| {
-                let pieces: Vec<&mut [u64]> = self
-                    .pieces
-                    .iter_mut()
-                    .flat_map(|buffer| buffer.chunks_mut(words))
-                    .take(cut.count())
-                    .collect();
+                let pieces: Vec<&mut [u64]> = self.pieces.iter_mut().collect();
                 pieces
                     .into_par_iter()
                     .enumerate()
@@ -81,14 +71,12 @@ impl Sums {
         let basis = params.small_basis();
         let positions = params.small_plain.order().positions();
         let len = self.cut.len();
-        let words = self.symbols * 2 * len;
         (0..self.symbols)
             .into_par_iter()
             .map(|symbol| {
                 let part = |part: usize| -> Poly<Eval> {
                     let mut poly = Poly::zero(&params.small, &basis);
-                    let pieces = self.pieces.iter().flat_map(|buffer| buffer.chunks(words));
-                    for (index, piece) in pieces.take(self.cut.count()).enumerate() {
+                    for (index, piece) in self.pieces.iter().enumerate() {
                         let (limb, start) = self.cut.slot(index);
                         let from = (2 * symbol + part) * len;
                         let row = poly.row_mut(limb);

@@ -78,13 +78,15 @@ impl Buffer {
         bytemuck::cast_slice_mut(self)
     }
 
-    /// Words whose pages have been written to.
+    /// Words whose pages have been written to, as those of the pool have.
     fn touched(len: usize) -> Self {
-        let mut buffer = Self::any(len);
-        for page in buffer.chunks_mut(PAGE) {
-            page[0] = 0;
-        }
-        buffer
+        let fresh = || {
+            let mut words = AlignedVec::zeroed(len);
+            words.chunks_mut(PAGE).for_each(|page| page[0] = 0);
+            words
+        };
+        let words = take(len).unwrap_or_else(fresh);
+        Self { words, len }
     }
 
     pub(crate) fn from_slice(words: &[u64]) -> Self {

@@ -42,15 +42,27 @@ pub fn encrypt(
     mask: &Poly<Eval>,
     rng: &mut impl CryptoRng,
 ) -> Poly<Eval> {
-    let basis = message.basis();
-    let mut noise = centered_binomial(rng, ring.n());
-    let mut body = ring.forward(ring.lift_signed(&noise, basis));
+    let noise = centered_binomial(rng, ring.n());
+    encrypt_with(ring, secret, message, p, mask, noise)
+}
+
+/// [`encrypt`] with noise from elsewhere, one coefficient for each power of X.
+pub fn encrypt_with(
+    ring: &Ring,
+    secret: &SecretPoly,
+    message: &Poly<Eval>,
+    p: u64,
+    mask: &Poly<Eval>,
+    mut noise: Vec<i64>,
+) -> Poly<Eval> {
+    let mut body = ring.forward(ring.lift_signed(&noise, message.basis()));
     noise.zeroize();
     ring.scale_assign(&mut body, |m| m.reduce(p));
     ring.add_assign(&mut body, message);
     let mut product = mask.clone();
     ring.mul_assign(&mut product, secret);
     ring.sub_assign(&mut body, &product);
+    product.zeroize();
     body
 }
 

@@ -12,7 +12,7 @@ pub mod noise;
 mod secret;
 mod shared;
 
-pub use cipher::{Rlwe, decrypt_residues, encrypt, mask};
+pub use cipher::{Rlwe, decrypt_residues, encrypt, encrypt_with, mask};
 pub use descend::Descent;
 pub use hybrid::{KeySwitch, SwitchInput};
 pub use keyswitch::{KeyShape, SwitchingKey};

@@ -100,6 +100,17 @@ impl NoiseModel {
     }
 }
 
+/// The distribution of a sum of two independent values.
+pub fn convolve(a: &[f64], b: &[f64]) -> Vec<f64> {
+    let mut out = vec![0.0; a.len() + b.len() - 1];
+    for (i, x) in a.iter().enumerate() {
+        for (j, y) in b.iter().enumerate() {
+            out[i + j] += x * y;
+        }
+    }
+    out
+}
+
 /// The sum of independent noises: log2 of `sqrt(2^2a + 2^2b)`.
 pub fn add(a: f64, b: f64) -> f64 {
     let (high, low) = if a > b { (a, b) } else { (b, a) };

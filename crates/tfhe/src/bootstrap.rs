@@ -1,6 +1,6 @@
-use crate::{BlockSecret, RotationRing, cipher};
+use crate::{BlockSecret, RotationRing};
 use omr_ring::{AlignedVec, Eval, Gadget, KEY_ROWS, NarrowGaussian, Poly};
-use omr_rlwe::{SecretPoly, mask};
+use omr_rlwe::{SecretPoly, encrypt_with, mask};
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
@@ -53,19 +53,19 @@ impl BootstrapKey {
         };
         let mut key = Self::empty(ring, shape);
         let (basis, m) = (ring.everything(), ring.modulus(0));
-        let mut message = vec![0; ring.n()];
+        let mut message = Poly::<Eval>::zero(ring, &basis);
         for row in 0..shape.rows() {
             let (i, digit, part) = key.place(row);
             let factor = from.bits()[i] * gadget.unit(m, digit as u32);
             match part {
-                0 => message.fill(factor),
+                0 => message.row_mut(0).fill(factor),
                 _ => {
-                    message.copy_from_slice(to.row(0));
-                    ring.kernels().scale_assign(m, &mut message, factor);
+                    message.row_mut(0).copy_from_slice(to.row(0));
+                    ring.scale_assign(&mut message, |_| factor);
                 }
             }
             let c1 = mask(ring, &basis, seed, &[index, row as u64]);
-            let c0 = cipher::body(ring, to, &message, &c1, noise, rng);
+            let c0 = encrypt_with(ring, to, &message, 1, &c1, noise.sample(rng, ring.n()));
             key.set(row, c0.row(0), c1.row(0));
         }
         message.zeroize();

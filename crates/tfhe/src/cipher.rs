@@ -1,9 +1,7 @@
 use crate::lwe::transposed;
 use crate::{Lwe, RotationRing};
-use omr_ring::{AlignedVec, Eval, Modulus, NarrowGaussian, Poly};
+use omr_ring::{AlignedVec, Modulus};
 use omr_rlwe::SecretPoly;
-use rand_core::CryptoRng;
-use zeroize::Zeroize;
 
 /// A ciphertext of a [`RotationRing`]: `body + mask z` is message plus noise. Coefficients.
 #[derive(Clone, Debug)]
@@ -45,26 +43,4 @@ pub fn phase(ring: &RotationRing, ct: &RingCipher, secret: &SecretPoly) -> Vec<i
     k.ntt_inverse(ring.table(0), &mut sum);
     k.add_assign(m, &mut sum, &ct.body);
     sum.iter().map(|&x| m.to_centered(x)).collect()
-}
-
-/// The body of an encryption of `message` under the given mask: `message + noise - mask z`.
-pub(crate) fn body(
-    ring: &RotationRing,
-    secret: &SecretPoly,
-    message: &[u64],
-    mask: &Poly<Eval>,
-    noise: &NarrowGaussian,
-    rng: &mut impl CryptoRng,
-) -> Poly<Eval> {
-    let basis = ring.everything();
-    let mut error = noise.sample(rng, ring.n());
-    let mut body = ring.forward(ring.lift_signed(&error, &basis));
-    error.zeroize();
-    let mut product = mask.clone();
-    ring.mul_assign(&mut product, secret);
-    ring.sub_assign(&mut body, &product);
-    product.zeroize();
-    ring.kernels()
-        .add_assign(ring.modulus(0), body.row_mut(0), message);
-    body
 }

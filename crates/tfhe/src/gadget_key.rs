@@ -1,6 +1,6 @@
-use crate::{RotationRing, cipher};
+use crate::RotationRing;
 use omr_ring::{AlignedVec, Eval, Gadget, NarrowGaussian, Poly};
-use omr_rlwe::{Rlwe, SecretPoly, mask};
+use omr_rlwe::{Rlwe, SecretPoly, encrypt_with, mask};
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
@@ -11,12 +11,12 @@ pub struct GadgetKey {
 }
 
 impl GadgetKey {
-    /// The key from `from`, in the evaluation domain, to `to`. The mask of row i comes from (`seed`,
+    /// The key from `from` to `to`. The mask of row i comes from (`seed`,
     /// [`index`, i]).
     pub fn generate(
         ring: &RotationRing,
         gadget: Gadget,
-        from: &[u64],
+        from: &Poly<Eval>,
         to: &SecretPoly,
         (seed, index): (&[u8; 32], u64),
         noise: &NarrowGaussian,
@@ -25,11 +25,9 @@ impl GadgetKey {
         let basis = ring.everything();
         let row = |i: u32| {
             let c1 = mask(ring, &basis, seed, &[index, i.into()]);
-            let mut message = from.to_vec();
-            let unit = gadget.unit(ring.modulus(0), i);
-            ring.kernels()
-                .scale_assign(ring.modulus(0), &mut message, unit);
-            let c0 = cipher::body(ring, to, &message, &c1, noise, rng);
+            let mut message = from.clone();
+            ring.scale_assign(&mut message, |m| gadget.unit(m, i));
+            let c0 = encrypt_with(ring, to, &message, 1, &c1, noise.sample(rng, ring.n()));
             message.zeroize();
             Rlwe { c0, c1 }
         };

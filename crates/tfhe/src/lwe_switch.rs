@@ -36,7 +36,7 @@ impl LweSwitchKey {
         let part = |(i, coeffs): (usize, &[i64])| {
             let mut part = ring.forward(ring.lift_signed(coeffs, &basis));
             let at = (seed, index + i as u64);
-            let key = GadgetKey::generate(ring, gadget, part.row(0), &to, at, noise, rng);
+            let key = GadgetKey::generate(ring, gadget, &part, &to, at, noise, rng);
             part.zeroize();
             key
         };

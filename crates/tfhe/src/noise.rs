@@ -7,6 +7,7 @@
 
 use crate::BootstrapShape;
 use omr_ring::Gadget;
+use omr_rlwe::noise::convolve;
 
 /// Mean square of a uniform ternary coefficient.
 const TERNARY: f64 = 2.0 / 3.0;
@@ -70,11 +71,8 @@ pub fn plain_sum(count: u64, p: u32, n: usize, constant: f64, others: f64) -> f6
 /// The body's own error makes the phase whole, so that it is `weight` errors and the noise, rounded.
 /// By convolution on a grid.
 pub fn window_miss_log2(weight: usize, half: u32, sd: f64) -> f64 {
-    let mut sums = vec![1.0];
-    for _ in 0..weight {
-        sums = box_filtered(&sums);
-    }
-    let sums = convolved(&sums, &gaussian(sd));
+    let unit = [1.0 / CELLS as f64; CELLS];
+    let sums = (0..weight).fold(gaussian(sd), |sums, _| convolve(&sums, &unit));
     // The middle of the grid is 0.
     let middle = (sums.len() - 1) as f64 / 2.0;
     let limit = (f64::from(half) + 0.5) * CELLS as f64;
@@ -87,17 +85,6 @@ pub fn window_miss_log2(weight: usize, half: u32, sd: f64) -> f64 {
 /// Grid points a unit.
 const CELLS: usize = 64;
 
-/// The convolution with a uniform distribution over a unit.
-fn box_filtered(sums: &[f64]) -> Vec<f64> {
-    let mut out = vec![0.0; sums.len() + CELLS - 1];
-    for (i, x) in sums.iter().enumerate() {
-        for y in &mut out[i..i + CELLS] {
-            *y += x / CELLS as f64;
-        }
-    }
-    out
-}
-
 /// A Gaussian on the grid, out to eight standard deviations.
 fn gaussian(sd: f64) -> Vec<f64> {
     let reach = (8.0 * sd * CELLS as f64).ceil() as i64;
@@ -108,14 +95,4 @@ fn gaussian(sd: f64) -> Vec<f64> {
     let weights: Vec<f64> = (-reach..=reach).map(weight).collect();
     let total: f64 = weights.iter().sum();
     weights.into_iter().map(|w| w / total).collect()
-}
-
-fn convolved(a: &[f64], b: &[f64]) -> Vec<f64> {
-    let mut out = vec![0.0; a.len() + b.len() - 1];
-    for (i, x) in a.iter().enumerate() {
-        for (j, y) in b.iter().enumerate() {
-            out[i + j] += x * y;
-        }
-    }
-    out
 }

@@ -31,7 +31,7 @@ impl TraceKey {
         let step = |(i, g): (usize, usize)| {
             let image = secret.image(ring, &Automorphism::new(ring.n(), g));
             let at = (seed, index + i as u64);
-            GadgetKey::generate(ring, gadget, image.row(0), secret, at, noise, rng)
+            GadgetKey::generate(ring, gadget, &image, secret, at, noise, rng)
         };
         Self {
             steps: exponents(ring.n()).enumerate().map(step).collect(),

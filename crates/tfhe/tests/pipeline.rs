@@ -17,14 +17,6 @@ fn clue(w: &mut World, phases: [i64; COORDINATES]) -> Vec<Lwe> {
     phases.map(|x| w.lwe(Q, x).switch(Q, turn)).into()
 }
 
-/// A sum of uniform values with the standard deviation [`NOISE`].
-fn noise(w: &mut World) -> i64 {
-    let sum: f64 = (0..12)
-        .map(|_| w.rng.next_u64() as f64 / 2f64.powi(64))
-        .sum();
-    ((sum - 6.0) * NOISE).round() as i64
-}
-
 /// The messages' plaintexts after the trace, and how far the noise is from it in units of `q / P`.
 fn detect(w: &World, keys: &Keys, clues: &[Vec<Lwe>]) -> Vec<(i64, f64)> {
     let middle = first_layer(w, keys, clues);
@@ -52,7 +44,7 @@ fn pertinent_messages_and_no_others() {
     let mut clues = Vec::new();
     let mut expected = Vec::new();
     for i in 0..60 {
-        let [a, b, c] = [(); 3].map(|()| noise(&mut w));
+        let [a, b, c] = [(); 3].map(|()| w.gaussian(NOISE).round() as i64);
         let (phases, bit) = match i % 6 {
             0 | 1 => ([a, b, c], 1),
             2 => ([a, b, far + c], 0),

@@ -2,40 +2,18 @@
 mod common;
 
 use common::*;
-use omr_ring::AlignedVec;
-use omr_ring::uniform_residues;
 use omr_tfhe::*;
-
-/// A ring ciphertext of `message` without noise.
-fn exact(w: &mut World, message: &[i64]) -> RingCipher {
-    let m = *w.ring.modulus(0);
-    let mut ct = RingCipher::trivial(&vec![0; w.ring.n()]);
-    uniform_residues(&mut w.rng, &m, &mut ct.mask);
-    let covered = phase(&w.ring, &ct, &w.z);
-    for ((x, &c), &wanted) in ct.body.iter_mut().zip(&covered).zip(message) {
-        *x = m.from_i64(wanted - c);
-    }
-    ct
-}
 
 #[test]
 fn lwe_switches() {
     let mut w = World::new(11);
     let (q, small) = (w.ring.q(), w.small.q());
-    let key = LweSwitchKey::generate(
-        &w.small,
-        SWITCH,
-        &w.ternary,
-        &w.secret,
-        (&SEED, 40),
-        &w.switch_noise,
-        &mut w.rng,
-    );
+    let key = w.switch_key(40);
     let (mut rounded, mut switched, mut last) = (vec![], vec![], vec![]);
     for i in 0..400 {
         let mut message = vec![1 << 40; w.ring.n()];
         message[0] = (i - 200) * (q as i64 / 500);
-        let ct = exact(&mut w, &message);
+        let ct = w.exact(&message);
         let wide = Lwe::extract(w.ring.modulus(0), &ct).switch(q, small);
         let ternary: i128 = wide
             .mask
@@ -84,15 +62,14 @@ fn lwe_switches() {
 fn traces() {
     let mut w = World::new(12);
     let q = w.ring.q();
-    let at = (&SEED, 60);
-    let key = TraceKey::generate(&w.ring, TRACE, &w.z, at, &w.noise, &mut w.rng);
+    let key = w.trace_key();
     let (mut constant, mut others) = (vec![], vec![]);
     for i in 0..40 {
         let mut message: Vec<i64> = (0..w.ring.n() as i64)
             .map(|j| (j * 7919 + i) % (1 << 48))
             .collect();
         message[0] = (i - 20) * (q as i64 / 50);
-        let ct = exact(&mut w, &message);
+        let ct = w.exact(&message);
         let found = phase(&w.ring, &key.apply(&w.ring, ct), &w.z);
         constant.push(found[0] - message[0]);
         others.extend(&found[1..]);
@@ -118,19 +95,18 @@ fn traces() {
 fn keys_from_bodies_are_the_same() {
     let mut w = World::new(13);
     let at = (&SEED, 60);
-    let trace = TraceKey::generate(&w.ring, TRACE, &w.z, at, &w.noise, &mut w.rng);
+    let trace = w.trace_key();
     let bodies: Vec<_> = trace.bodies().cloned().collect();
     let steps = bodies.chunks(TRACE.digits as usize).map(<[_]>::to_vec);
     let again = TraceKey::from_bodies(&w.ring, TRACE, steps.collect(), at);
     let message = vec![1 << 40; w.ring.n()];
-    let ct = exact(&mut w, &message);
+    let ct = w.exact(&message);
     let words = |ct: RingCipher| (ct.body.to_vec(), ct.mask.to_vec());
     let outs = [&trace, &again].map(|key| words(key.apply(&w.ring, ct.clone())));
     assert_eq!(outs[0], outs[1]);
 
     let at = (&SEED, 80);
-    let (from, to) = (&w.ternary, &w.secret);
-    let key = LweSwitchKey::generate(&w.small, SWITCH, from, to, at, &w.switch_noise, &mut w.rng);
+    let key = w.switch_key(80);
     let bodies: Vec<_> = key.bodies().cloned().collect();
     let parts = bodies.chunks(SWITCH.digits as usize).map(<[_]>::to_vec);
     let again = LweSwitchKey::from_bodies(&w.small, SWITCH, parts.collect(), at);
@@ -139,5 +115,4 @@ fn keys_from_bodies_are_the_same() {
         mask: (0..w.ring.n() as u64).collect(),
     };
     assert_eq!(key.switch(&w.small, &lwe), again.switch(&w.small, &lwe));
-    let _: AlignedVec = ct.body;
 }

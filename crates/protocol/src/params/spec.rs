@@ -1,6 +1,6 @@
 use super::{FinalRingSpec, ParamsError};
 use omr_ring::NarrowGaussian;
-use omr_rlwe::noise::NoiseModel;
+use omr_rlwe::noise::{NoiseModel, convolve};
 
 /// A parameter set as it is published, unchecked.
 #[derive(Clone, Debug, PartialEq)]
@@ -176,14 +176,4 @@ impl ParamsSpec {
             .sum();
         (self.clue.coordinates as f64 * tail).log2()
     }
-}
-
-fn convolve(a: &[f64], b: &[f64]) -> Vec<f64> {
-    let mut out = vec![0.0; a.len() + b.len() - 1];
-    for (i, x) in a.iter().enumerate() {
-        for (j, y) in b.iter().enumerate() {
-            out[i + j] += x * y;
-        }
-    }
-    out
 }

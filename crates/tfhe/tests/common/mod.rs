@@ -1,7 +1,7 @@
 //! Full-size rings, secrets and keys.
 #![allow(dead_code)] // each test binary takes its share
 
-use omr_ring::{Gadget, NarrowGaussian, Ring, primes_below};
+use omr_ring::{Gadget, NarrowGaussian, Ring, primes_below, uniform_residues};
 use omr_rlwe::{Secret, SecretPoly};
 use omr_tfhe::*;
 use rand_chacha::ChaCha20Rng;
@@ -63,6 +63,35 @@ impl World {
         )
     }
 
+    pub(crate) fn switch_key(&mut self, index: u64) -> LweSwitchKey {
+        let (from, to, noise) = (&self.ternary, &self.secret, &self.switch_noise);
+        let at = (&SEED, index);
+        LweSwitchKey::generate(&self.small, SWITCH, from, to, at, noise, &mut self.rng)
+    }
+
+    pub(crate) fn trace_key(&mut self) -> TraceKey {
+        let at = (&SEED, 60);
+        TraceKey::generate(&self.ring, TRACE, &self.z, at, &self.noise, &mut self.rng)
+    }
+
+    /// A ring ciphertext of `message` without noise.
+    pub(crate) fn exact(&mut self, message: &[i64]) -> RingCipher {
+        let m = *self.ring.modulus(0);
+        let mut ct = RingCipher::trivial(&vec![0; self.ring.n()]);
+        uniform_residues(&mut self.rng, &m, &mut ct.mask);
+        let covered = phase(&self.ring, &ct, &self.z);
+        for ((x, &c), &wanted) in ct.body.iter_mut().zip(&covered).zip(message) {
+            *x = m.from_i64(wanted - c);
+        }
+        ct
+    }
+
+    /// A value close to Gaussian with this standard deviation: a sum of uniform ones.
+    pub(crate) fn gaussian(&mut self, sd: f64) -> f64 {
+        let uniform = (0..12).map(|_| self.rng.next_u64() as f64 / 2f64.powi(64));
+        (uniform.sum::<f64>() - 6.0) * sd
+    }
+
     /// A ciphertext modulo `q` whose phase is exactly `phase`.
     pub(crate) fn lwe(&mut self, q: u64, phase: u64) -> Lwe {
         let n = self.secret.bits().len();
@@ -107,16 +136,10 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(crate) fn new(w: &mut World) -> Self {
-        let bootstrap = w.bootstrap_key();
-        let (from, to) = (&w.ternary, &w.secret);
-        let (at, noise) = ((&SEED, 40), &w.switch_noise);
-        let switch = LweSwitchKey::generate(&w.small, SWITCH, from, to, at, noise, &mut w.rng);
-        let at = (&SEED, 60);
-        let trace = TraceKey::generate(&w.ring, TRACE, &w.z, at, &w.noise, &mut w.rng);
         Self {
-            bootstrap,
-            switch,
-            trace,
+            bootstrap: w.bootstrap_key(),
+            switch: w.switch_key(40),
+            trace: w.trace_key(),
         }
     }
 }
