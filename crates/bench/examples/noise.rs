@@ -15,13 +15,13 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let (keys, large) = keygen_with_large_secret(&params, &mut rng);
     let n = params.slots() as u64;
-    let mut board = Workload::new(params.clone(), keys.clue.clone(), n, 50, 1, seed);
+    let mut board = Workload::new(params.clue.clone(), keys.clue.clone(), n, 50, 1, seed);
     let placement = Placement::new(&[1; SEED_BYTES], 0, params.slots());
     let clues = ClueBatch::new(
         &params,
         &placement,
         board.clues(0..n)?,
-        Clue::bytes(&params),
+        Clue::bytes(&params.clue),
     );
     let detector = Detector::new(params.clone(), keys.detection);
     let decryptor = Decryptor {

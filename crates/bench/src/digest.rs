@@ -155,11 +155,11 @@ impl DigestBench {
         let plan = DigestPlan::new(params, 0..self.messages, self.bound, payload)?;
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         let (keys, keygen_s) = timed(|| keygen(params, &mut rng));
-        let clue_key_bytes = keys.clue.to_bytes(params)?.len();
+        let clue_key_bytes = keys.clue.to_bytes(&params.clue)?.len();
         let detection_key_bytes = keys.detection.file_bytes(params);
         let clue_ms = self.clue_ms(&keys.clue);
         let mut board = Workload::new(
-            params.clone(),
+            params.clue.clone(),
             keys.clue.clone(),
             self.messages,
             self.pertinent,
@@ -206,7 +206,7 @@ impl DigestBench {
             clue_ms,
             detection_key_bytes,
             clue_key_bytes,
-            clue_bytes: Clue::bytes(params),
+            clue_bytes: Clue::bytes(&params.clue),
             digest_bytes: bytes.len(),
             peak_rss_bytes: peak_rss_bytes(),
             found: score.found,
@@ -222,7 +222,7 @@ impl DigestBench {
 
     fn clue_ms(&self, key: &omr_protocol::ClueKey) -> f64 {
         const CLUES: usize = 200;
-        let sender = omr_client::Sender::new(&self.params, key);
+        let sender = omr_client::Sender::new(&self.params.clue, key);
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         let make = || {
             (0..CLUES)

@@ -177,7 +177,7 @@ impl RecipientsBench {
         let payload = (of.scheme == Scheme::Sophomr).then_some(of.payload_bytes);
         let plan = DigestPlan::new(&of.params, 0..of.messages, of.bound, payload)?;
         let board = Workload::for_recipients(
-            of.params.clone(),
+            of.params.clue.clone(),
             (0..self.recipients).map(|i| self.keys(i).clue).collect(),
             of.messages,
             of.pertinent,

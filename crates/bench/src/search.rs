@@ -117,7 +117,7 @@ impl Small {
         Ok(Self {
             n: params.small.n(),
             units: Units::measure(params, &plan)?,
-            clue_bytes: Clue::bytes(params) as u64,
+            clue_bytes: Clue::bytes(&params.clue) as u64,
             digest_bytes: Digest::file_bytes(&plan, params),
             plan,
         })
@@ -127,7 +127,7 @@ impl Small {
 fn candidate(outline: Outline, small: &Small) -> Candidate {
     let spec = outline.spec().clone();
     let stages = cost::stages(&outline, &small.plan);
-    let steps = spec.baby + spec.clue.coordinates - 1;
+    let steps = spec.baby + ParamsSpec::COORDINATES - 1;
     let limbs = outline.chain.basis(0).len();
     Candidate {
         security_bits: spec.security_bits,

@@ -130,7 +130,7 @@ impl Soak {
         let seed = self.seed.wrapping_add(digest.key) ^ digest.nth << 48;
         let params = self.params.clone();
         let (pertinent, bytes) = (self.pertinent, self.payload_bytes);
-        let board = Workload::new(params, key, messages, pertinent, bytes, seed);
+        let board = Workload::new(params.clue.clone(), key, messages, pertinent, bytes, seed);
         if digest.key.is_multiple_of(2) {
             return Ok((Strain::Honest, board));
         }

@@ -101,7 +101,8 @@ impl Hostile {
     pub(crate) fn clue(&self, sender: &Sender, stream: &mut ChaCha20Rng, index: u64) -> Vec<u8> {
         let p = self.params.p().value() as u32;
         let width = self.params.spec().clue.n;
-        let fixed = vec![p / 2 - 1001, p / 3];
+        let mut fixed = vec![p / 2 - 1001, p / 3];
+        fixed.resize(self.params.spec().clue.coordinates, p / 4);
         let (a, b) = match self.kind(&self.clues, 1, index) {
             Clues::Aligned => (self.aligned_vector(index), self.uniform(stream)),
             Clues::Constant(value) => (vec![value; width], fixed),
@@ -113,12 +114,12 @@ impl Hostile {
             }
             Clues::Near => self.near(sender, stream),
             Clues::Garbage => {
-                let mut bytes = vec![0; Clue::bytes(&self.params)];
+                let mut bytes = vec![0; Clue::bytes(&self.params.clue)];
                 stream.fill_bytes(&mut bytes);
                 return bytes;
             }
         };
-        Clue { a, b }.to_bytes(&self.params)
+        Clue { a, b }.to_bytes(&self.params.clue)
     }
 
     /// The payload of message `index`.
@@ -162,7 +163,7 @@ impl Hostile {
         let clue = sender.gen_clue(stream);
         let p = self.params.p();
         // Past the window by more than the noise.
-        let offset = 2 * self.params.spec().clue.range + 1 + stream.next_u64() % 64;
+        let offset = 2 * self.params.spec().range + 1 + stream.next_u64() % 64;
         let moved = |&b: &u32| p.add(b.into(), offset) as u32;
         (clue.a, clue.b.iter().map(moved).collect())
     }
@@ -240,7 +241,7 @@ mod tests {
     fn every_kind_makes_messages_of_the_right_size() {
         let params = tiny();
         let keys = keygen(&params, &mut ChaCha20Rng::seed_from_u64(1));
-        let sender = Sender::new(&params, &keys.clue);
+        let sender = Sender::new(&params.clue, &keys.clue);
         for bytes in [1, 57, 612] {
             let hostile = Hostile::new(&params, bytes, 2).expect("a payload size");
             for batch in 0..hostile.clues.len() as u64 {
@@ -248,7 +249,7 @@ mod tests {
                 let mut stream = ChaCha20Rng::seed_from_u64(index);
                 assert_eq!(hostile.payload(index).len(), bytes);
                 let clue = hostile.clue(&sender, &mut stream, index);
-                assert_eq!(clue.len(), Clue::bytes(&params));
+                assert_eq!(clue.len(), Clue::bytes(&params.clue));
             }
         }
     }

@@ -1,7 +1,7 @@
 use crate::Strangers;
 use omr_client::Sender;
 use omr_detector::MessageSource;
-use omr_protocol::{Clue, ClueKey, Params};
+use omr_protocol::{Clue, ClueKey, ClueParams};
 use omr_ring::{Xof, uniform_residues};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A synthetic board, made message by message from a seed, never held whole: pertinent messages
 /// with random payloads at random places, the rest strangers'. Honest ones look uniform.
 pub struct Workload {
-    params: Arc<Params>,
+    params: Arc<ClueParams>,
     /// One for each recipient.
     keys: Vec<ClueKey>,
     seed: [u8; 32],
@@ -29,7 +29,7 @@ impl Workload {
     /// `messages` messages, `pertinent` of them for the owner of `key`.
     /// Panics: when more are pertinent than there are.
     pub fn new(
-        params: Arc<Params>,
+        params: Arc<ClueParams>,
         key: ClueKey,
         messages: u64,
         pertinent: usize,
@@ -42,7 +42,7 @@ impl Workload {
     /// The same for the owners of several keys, `pertinent` messages for each of them.
     /// Panics: when more are pertinent than there are.
     pub fn for_recipients(
-        params: Arc<Params>,
+        params: Arc<ClueParams>,
         keys: Vec<ClueKey>,
         messages: u64,
         pertinent: usize,
@@ -131,11 +131,12 @@ impl Workload {
 }
 
 /// As a clue for somebody else looks.
-fn uniform_clue(params: &Params, stream: &mut impl Rng) -> Vec<u8> {
-    let spec = &params.spec().clue;
+fn uniform_clue(params: &ClueParams, stream: &mut impl Rng) -> Vec<u8> {
+    let spec = params.spec();
     let mut words = vec![0; spec.n + spec.coordinates];
-    uniform_residues(stream, params.p(), &mut words);
-    let mut a: Vec<u32> = words.into_iter().map(|x| x as u32).collect();
+    uniform_residues(stream, params.q(), &mut words);
+    let posted = |x: u64| (x * spec.rounded / spec.q) as u32;
+    let mut a: Vec<u32> = words.into_iter().map(posted).collect();
     let b = a.split_off(spec.n);
     Clue { a, b }.to_bytes(params)
 }

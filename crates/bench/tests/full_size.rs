@@ -17,7 +17,7 @@ const SEED: u64 = 2026;
 #[test]
 fn fifty_of_65536_messages_are_exact() {
     let params = Params::named("sophomr-v2").unwrap();
-    assert!(Clue::bytes(&params) <= 2_600);
+    assert!(Clue::bytes(&params.clue) <= 2_600);
     let keys = keygen(&params, &mut ChaCha20Rng::seed_from_u64(SEED));
     let mut detection = Vec::new();
     keys.detection.write(&params, &mut detection).unwrap();
@@ -26,9 +26,9 @@ fn fifty_of_65536_messages_are_exact() {
     let address = keys.clue.to_bytes(&params).unwrap();
     let secret = keys.secret.to_bytes(&params).unwrap();
 
-    let address = ClueKey::from_bytes(&params, &address).unwrap();
+    let address = ClueKey::from_bytes(&params.clue, &address).unwrap();
     let mut board = Workload::new(
-        params.clone(),
+        params.clue.clone(),
         address,
         MESSAGES,
         PERTINENT,
@@ -55,7 +55,7 @@ fn fifty_of_65536_messages_are_exact() {
     let digest = out.digest.to_bytes(&params).unwrap();
     assert!(digest.len() <= 42_000, "{}", digest.len());
 
-    let secret = SecretKey::from_bytes(&params, &secret).unwrap();
+    let secret = SecretKey::from_bytes(&params.clue, &secret).unwrap();
     let digest = Digest::from_bytes(&params, &digest).unwrap();
     let found = Recipient::new(&params, &secret).decode(&digest).unwrap();
     let indices: Vec<u64> = found.iter().map(|message| message.index).collect();

@@ -9,6 +9,9 @@ use omr_rlwe::SwitchingKey;
 /// `H_j = B_2j + Y^k B_(2j+1) + Y^2k H_(j+1)`. Every degree is served; each pair of blocks costs a
 /// level.
 ///
+/// Where the highest block stands alone it reaches to `Y^(k+1)`: `Y^k` is one of the powers, and
+/// `Y^(k+1)`, the polynomial's first term, enters without a scalar, beside `Y^2k`.
+///
 /// Levels used: one for Y, `log2(k)` for the powers of Y, one in which `Y^2k` is made while the
 /// blocks drop the noise of their scalars, and one a pair.
 #[derive(Clone, Debug)]
@@ -47,8 +50,22 @@ impl RangePolynomial {
         &self.coefficients
     }
 
-    fn blocks(&self) -> usize {
-        self.coefficients.len().div_ceil(self.block)
+    fn degree(&self) -> usize {
+        self.coefficients.len() - 1
+    }
+
+    /// Blocks of powers.
+    pub fn blocks(&self) -> usize {
+        match self.has_first_term() {
+            true => self.degree() / self.block,
+            false => self.degree().div_ceil(self.block),
+        }
+    }
+
+    /// Whether the first term is added to the highest block as a product of its own.
+    pub fn has_first_term(&self) -> bool {
+        let whole = self.degree() / self.block;
+        self.block > 1 && self.degree() % self.block == 1 && whole % 2 == 1
     }
 
     fn pairs(&self) -> usize {
@@ -71,13 +88,18 @@ impl RangePolynomial {
         let y = ev.mul(x, x, key)?;
         let powers = self.powers(ev, y, key)?;
         let giants = self.giants(ev, &powers[self.block - 1], key)?;
-        let scales = self.scales(ev, &giants);
-        let block = |b: usize, level| self.block_sum(ev, &powers, b, scales[b], level);
+        let mut scales = self.scales(ev, &giants);
+        let last = self.blocks() - 1;
         let top = powers[self.block - 1].level() + 1;
-        let mut high = match self.blocks() % 2 {
-            0 => None,
-            _ => Some(block(self.blocks() - 1, top)?),
+        let mut high = match (self.blocks() % 2, self.has_first_term()) {
+            (0, _) => None,
+            (_, false) => Some(self.block_sum(ev, &powers, last, scales[last], top)?),
+            (_, true) => {
+                let first = ev.mul(&powers[self.block - 1], &powers[0], key)?;
+                Some(self.with_first_term(ev, &powers, &mut scales, first)?)
+            }
         };
+        let block = |b: usize, level| self.block_sum(ev, &powers, b, scales[b], level);
         for (j, giants) in giants.iter().enumerate().rev() {
             let level = giants.one.level();
             let mut sum = ev.tensor(&giants.one, &block(2 * j + 1, level)?)?;
@@ -156,6 +178,26 @@ impl RangePolynomial {
         out
     }
 
+    /// The highest block and the first term, whose scale no scalar may change: the scales of all blocks
+    /// follow it.
+    fn with_first_term(
+        &self,
+        ev: &Evaluator,
+        powers: &[Ciphertext],
+        scales: &mut [u64],
+        first: Ciphertext,
+    ) -> Result<Ciphertext, EvalError> {
+        let (p, last) = (ev.plain.p(), self.blocks() - 1);
+        let scale = |scale| self.block_sum(ev, powers, last, scale, first.level());
+        let unit = p.mul(first.scale(), p.inv(scale(scales[last])?.scale()));
+        for scale in scales.iter_mut() {
+            *scale = p.mul(*scale, unit);
+        }
+        let mut sum = scale(scales[last])?;
+        ev.add_assign(&mut sum, &first)?;
+        Ok(sum)
+    }
+
     /// Block `b`, `sum_k c_(b block + k) Y^k`, formed at the level of the powers with this scale,
     /// then at `level`, where the noise of the scalars is gone.
     fn block_sum(
@@ -166,7 +208,12 @@ impl RangePolynomial {
         scale: u64,
         level: usize,
     ) -> Result<Ciphertext, EvalError> {
-        let end = ((b + 1) * self.block).min(self.coefficients.len());
+        // The highest block has Y^k too; the first term is no matter of scalars.
+        let most = self.coefficients.len() - usize::from(self.has_first_term());
+        let end = match b + 1 == self.blocks() {
+            true => most,
+            false => (b + 1) * self.block,
+        };
         let block = &self.coefficients[b * self.block..end];
         let mut terms: Vec<(u64, &Ciphertext)> = block[1..].iter().copied().zip(powers).collect();
         if terms.is_empty() {

@@ -249,6 +249,10 @@ fn range_polynomials_of_every_shape() {
         (20, 8),
         (30, 8),
         (38, 8),
+        // The highest block takes one power more, then the first term as well.
+        (39, 8),
+        (40, 8),
+        (8, 8),
         (15, 2),
         (16, 2),
         (5, 1),

@@ -11,9 +11,9 @@ pub(crate) use bench::{
 pub(crate) use span::Span;
 
 use clap::{Args, Parser, Subcommand};
-use omr_protocol::Sealing;
 use omr_protocol::params::DEFAULT;
 use omr_protocol::plan::{MAX_BOUND, MAX_PAYLOAD_BYTES};
+use omr_protocol::{Scheme, Sealing};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -62,9 +62,13 @@ pub(crate) struct Keygen {
     /// Folder for the three files, created where absent
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Parameter set
-    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
-    pub(crate) params: String,
+    /// Make detection keys for these schemes alone: sophomr (detection.key), instantomr (instant.key) or
+    /// hybrid (both)
+    #[arg(long, value_name = "SCHEME")]
+    pub(crate) scheme: Option<Scheme>,
+    /// Parameter set; sophomr-v2 unless the scheme needs another
+    #[arg(long, value_name = "NAME")]
+    pub(crate) params: Option<String>,
     /// Replace keys; what was posted to the old ones is lost
     #[arg(long)]
     pub(crate) force: bool,
@@ -195,9 +199,16 @@ pub(crate) struct Digest {
     /// The board's folder
     #[arg(long, value_name = "DIR")]
     pub(crate) board: PathBuf,
-    /// The recipient's detection.key
-    #[arg(long, value_name = "KEY")]
-    pub(crate) detection_key: PathBuf,
+    /// The recipient's detection.key or instant.key; given twice, both
+    #[arg(long, value_name = "KEY", required = true, num_args = 1)]
+    pub(crate) detection_key: Vec<PathBuf>,
+    /// sophomr, instantomr, hybrid, or the forms for indices alone, sophomd and instantomd; what the
+    /// keys serve unless given
+    #[arg(long, value_name = "SCHEME")]
+    pub(crate) scheme: Option<Scheme>,
+    /// What `omr bench crossover --json` printed: where a hybrid digest changes the engine
+    #[arg(long, value_name = "FILE")]
+    pub(crate) costs: Option<PathBuf>,
     /// Pertinent messages that the digest may carry
     #[arg(long, value_name = "K", value_parser = bound())]
     pub(crate) bound: u32,
@@ -269,9 +280,12 @@ pub(crate) struct Demo {
     /// Keep all files in this new folder; a temporary one unless given
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Parameter set
-    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
-    pub(crate) params: String,
+    /// sophomr, instantomr or hybrid
+    #[arg(long, value_name = "SCHEME", default_value_t = Scheme::Sophomr)]
+    pub(crate) scheme: Scheme,
+    /// Parameter set; sophomr-v2 unless the scheme needs another
+    #[arg(long, value_name = "NAME")]
+    pub(crate) params: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

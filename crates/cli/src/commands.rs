@@ -5,6 +5,7 @@ mod board;
 mod decode;
 mod demo;
 mod digest;
+mod engines;
 mod keygen;
 mod params;
 mod post;

@@ -52,6 +52,12 @@ pub(crate) enum InputError {
     /// Not a document of `omr bench all`.
     #[error("expected a document of `omr bench all --json`")]
     Report(#[from] serde_json::Error),
+    /// Not what `omr bench crossover --json` prints.
+    #[error("expected the object that `omr bench crossover --json` prints")]
+    Costs(#[source] serde_json::Error),
+    /// Costs that no machine has.
+    #[error("expected costs above 0 seconds, found others")]
+    CostsRange,
     /// A board with an unknown sealing.
     #[error(transparent)]
     Sealing(#[from] SealingError),
@@ -153,6 +159,15 @@ pub(crate) enum CliError {
         second: PathBuf,
         /// Its parameter set.
         found: String,
+    },
+    /// No detection key given.
+    #[error("expected a detection key, found none")]
+    NoKey,
+    /// Two detection keys for one engine.
+    #[error("expected one detection.key and one instant.key, found a second one of a kind: {}", path.display())]
+    TwoKeys {
+        /// The second.
+        path: PathBuf,
     },
     /// Standard output failed.
     #[error("standard output")]

@@ -2,13 +2,13 @@
 
 use crate::error::{CliError, InputError};
 use omr_client::SecretKey;
-use omr_protocol::frame::{FrameHeader, FrameReader, Kind};
-use omr_protocol::{ClueKey, DetectionKey, Params};
+use omr_protocol::frame::{FrameError, FrameHeader, FrameReader, Kind};
+use omr_protocol::instantomr::InstantKey;
+use omr_protocol::{ClueKey, ClueParams, DetectionKey, InstantParams, ParamSet, Params};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
@@ -45,17 +45,28 @@ impl Framed {
     ///
     /// Errors: `Input`.
     pub(crate) fn open(path: &Path, kind: Kind) -> Result<Self, CliError> {
-        Self::open_inner(path, kind).map_err(CliError::input(path))
+        Self::open_inner(path, kind, None).map_err(CliError::input(path))
     }
 
-    fn open_inner(path: &Path, kind: Kind) -> Result<Self, InputError> {
+    /// The same for a file of either kind.
+    ///
+    /// Errors: `Input`.
+    pub(crate) fn open_either(path: &Path, kinds: [Kind; 2]) -> Result<Self, CliError> {
+        Self::open_inner(path, kinds[0], Some(kinds[1])).map_err(CliError::input(path))
+    }
+
+    fn open_inner(path: &Path, kind: Kind, other: Option<Kind>) -> Result<Self, InputError> {
         let mut reader: Box<dyn Read> = match is_standard(path) {
             true => Box::new(io::stdin()),
             false => Box::new(File::open(path)?),
         };
         let mut start = Vec::new();
         reader.by_ref().take(HEADER_BYTES).read_to_end(&mut start)?;
-        let frame = FrameReader::read_header(&start[..], kind, u64::MAX)?;
+        let read = |kind| FrameReader::read_header(&start[..], kind, u64::MAX);
+        let frame = match (read(kind), other) {
+            (Err(FrameError::Kind { found, .. }), Some(other)) if found == other => read(other),
+            (read, _) => read,
+        }?;
         Ok(Self {
             header: frame.header().clone(),
             path: path.to_owned(),
@@ -67,9 +78,9 @@ impl Framed {
     /// The parameter set that the header names.
     ///
     /// Errors: `Input`.
-    pub(crate) fn params(&self) -> Result<Arc<Params>, CliError> {
-        let params = Params::named(&self.header.params_id).map_err(InputError::from);
-        params.map_err(CliError::input(&self.path))
+    pub(crate) fn set(&self) -> Result<ParamSet, CliError> {
+        let set = ParamSet::named(&self.header.params_id).map_err(InputError::from);
+        set.map_err(CliError::input(&self.path))
     }
 
     /// The whole file; of a longer one just enough to tell that it is.
@@ -89,7 +100,7 @@ impl Framed {
 /// Reads an address.
 ///
 /// Errors: `Input`.
-pub(crate) fn read_clue_key(file: Framed, params: &Params) -> Result<ClueKey, CliError> {
+pub(crate) fn read_clue_key(file: Framed, params: &ClueParams) -> Result<ClueKey, CliError> {
     let path = file.path.clone();
     let key = ClueKey::from_bytes(params, &file.bytes()?).map_err(InputError::from);
     key.map_err(CliError::input(path))
@@ -98,7 +109,7 @@ pub(crate) fn read_clue_key(file: Framed, params: &Params) -> Result<ClueKey, Cl
 /// Reads a secret key.
 ///
 /// Errors: `Input`.
-pub(crate) fn read_secret_key(file: Framed, params: &Params) -> Result<SecretKey, CliError> {
+pub(crate) fn read_secret_key(file: Framed, params: &ClueParams) -> Result<SecretKey, CliError> {
     let path = file.path.clone();
     let key = SecretKey::from_bytes(params, &file.bytes()?).map_err(InputError::from);
     key.map_err(CliError::input(path))
@@ -109,6 +120,17 @@ pub(crate) fn read_secret_key(file: Framed, params: &Params) -> Result<SecretKey
 /// Errors: `Input`.
 pub(crate) fn read_detection_key(file: Framed, params: &Params) -> Result<DetectionKey, CliError> {
     let key = DetectionKey::read(params, file.reader).map_err(InputError::from);
+    key.map_err(CliError::input(file.path))
+}
+
+/// Reads a detection key for InstantOMR without holding its file in memory.
+///
+/// Errors: `Input`.
+pub(crate) fn read_instant_key(
+    file: Framed,
+    params: &InstantParams,
+) -> Result<InstantKey, CliError> {
+    let key = InstantKey::read(params, file.reader).map_err(InputError::from);
     key.map_err(CliError::input(file.path))
 }
 

@@ -1,6 +1,6 @@
-use omr_protocol::Params;
-use omr_ring::Xof;
+use omr_ring::{Ring, Xof};
 use omr_rlwe::{Secret, SecretPoly};
+use rand_core::Rng;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// Bytes of the seed of a digest's secrets in a secret key file.
@@ -19,14 +19,29 @@ impl DigestSecret {
         &self.0
     }
 
-    /// One uniform ternary secret of the final ring for each body that shares a mask.
-    pub(crate) fn polys(&self, params: &Params) -> Vec<SecretPoly> {
-        let ring = &params.final_ring;
+    /// One uniform ternary secret of the ring of digests for each body that shares a mask.
+    pub(crate) fn polys(&self, ring: &Ring, bodies: usize) -> Vec<SecretPoly> {
+        self.draw("omr digest secret v1", ring, bodies)
+    }
+
+    /// The same for InstantOMR's digests.
+    pub(crate) fn instant_polys(&self, ring: &Ring, bodies: usize) -> Vec<SecretPoly> {
+        self.draw("omr instant digest secret v1", ring, bodies)
+    }
+
+    fn draw(&self, domain: &'static str, ring: &Ring, bodies: usize) -> Vec<SecretPoly> {
         let secret = |i| {
-            let mut stream = Xof::stream("omr digest secret v1", &self.0, &[i as u64]);
+            let mut stream = Xof::stream(domain, &self.0, &[i as u64]);
             let secret = Secret::uniform_ternary(&mut stream, ring.n());
             secret.poly(ring, &ring.everything())
         };
-        (0..params.final_shape.bodies()).map(secret).collect()
+        (0..bodies).map(secret).collect()
+    }
+
+    /// The name of the detector's key for InstantOMR.
+    pub(crate) fn instant_id(&self) -> [u8; 16] {
+        let mut id = [0; 16];
+        Xof::stream("omr instant key id v1", &self.0, &[]).fill_bytes(&mut id);
+        id
     }
 }

@@ -3,9 +3,11 @@ use crate::digest_secret::DigestSecret;
 use crate::seal::SealSecret;
 use omr_bgv::{GaloisKey, encrypt_symmetric};
 use omr_protocol::detection_key::{Part, merge_levels};
-use omr_protocol::{ClueKey, DetectionKey, Params};
+use omr_protocol::params::SecretSpec;
+use omr_protocol::{ClueKey, ClueParams, DetectionKey, Params};
 use omr_ring::{NarrowGaussian, Ring};
 use omr_rlwe::{KeyShape, Secret, SecretPoly, SharedKey, SwitchingKey};
+use omr_tfhe::BlockSecret;
 use rand_core::{CryptoRng, Rng};
 use zeroize::Zeroize;
 
@@ -19,59 +21,93 @@ pub struct Keys {
     pub detection: DetectionKey,
 }
 
-/// Makes a recipient's keys. The secrets of the large and the small ring are forgotten: nobody
-/// needs them again.
+/// Makes a recipient's keys for SophOMR.
 pub fn keygen(params: &Params, rng: &mut impl CryptoRng) -> Keys {
     keygen_with_large_secret(params, rng).0
 }
 
 /// The same, and the large ring's secret, for measuring noise.
 pub fn keygen_with_large_secret(params: &Params, rng: &mut impl CryptoRng) -> (Keys, Secret) {
-    let spec = params.spec();
-    let clue_secret = Secret::fixed_weight(rng, spec.clue.n, spec.clue.weight, f64::INFINITY);
-    let small = Secret::uniform_ternary(rng, spec.small_n);
-    let seal = SealSecret::generate(rng);
-    let clue = clue_key(params, &clue_secret, &seal, rng);
-    let large = Secret::fixed_weight(rng, spec.n, spec.weight, spec.embedding_bound);
-    let digest = DigestSecret::new(random(rng));
-    let secrets = Secrets {
-        clue: &clue_secret,
-        large: &large,
-        small: &small,
-        last: digest.polys(params),
+    let (secret, clue) = identity(&params.clue, rng);
+    let (detection, large) = detection_key_and_secret(params, &secret, rng);
+    let keys = Keys {
+        secret,
+        clue,
+        detection,
     };
-    let detection = detection_key(params, &secrets, rng);
-    drop(secrets);
-    let secret = SecretKey {
-        address_id: clue.id,
-        detection_id: detection.id,
-        clue: clue_secret,
-        digest,
-        seal,
-    };
-    (
-        Keys {
-            secret,
-            clue,
-            detection,
-        },
-        large,
-    )
+    (keys, large)
 }
 
-fn random<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
+/// A recipient's secret and her address; keys for detectors are made from the secret.
+pub fn identity(params: &ClueParams, rng: &mut impl CryptoRng) -> (SecretKey, ClueKey) {
+    let secret = clue_secret(params, rng);
+    let seal = SealSecret::generate(rng);
+    let clue = clue_key(params, &secret, &seal, rng);
+    let secret = SecretKey {
+        address_id: clue.id,
+        detection_id: random(rng),
+        clue: secret,
+        digest: DigestSecret::new(random(rng)),
+        seal,
+    };
+    (secret, clue)
+}
+
+/// The SophOMR detector's key for a secret. The secrets of the large and the small ring are
+/// forgotten: nobody needs them again.
+pub fn detection_key(
+    params: &Params,
+    secret: &SecretKey,
+    rng: &mut impl CryptoRng,
+) -> DetectionKey {
+    detection_key_and_secret(params, secret, rng).0
+}
+
+fn detection_key_and_secret(
+    params: &Params,
+    secret: &SecretKey,
+    rng: &mut impl CryptoRng,
+) -> (DetectionKey, Secret) {
+    let spec = params.spec();
+    let small = Secret::uniform_ternary(rng, spec.small_n);
+    let large = Secret::fixed_weight(rng, spec.n, spec.weight, spec.embedding_bound);
+    let bodies = params.final_shape.bodies();
+    let secrets = Secrets {
+        clue: &secret.clue,
+        large: &large,
+        small: &small,
+        last: secret.digest.polys(&params.final_ring, bodies),
+    };
+    let key = make(params, secret.detection_id, &secrets, rng);
+    drop(secrets);
+    (key, large)
+}
+
+fn clue_secret(params: &ClueParams, rng: &mut impl CryptoRng) -> Secret {
+    let spec = params.spec();
+    match &spec.secret {
+        SecretSpec::Ternary { weight } => Secret::fixed_weight(rng, spec.n, *weight, f64::INFINITY),
+        SecretSpec::Blocks { block, weight } => {
+            let secret = BlockSecret::new(rng, spec.n / block, *block, weight.clone());
+            let bits = secret.bits().iter().map(|&bit| bit as i64).collect();
+            Secret::from_coeffs(bits).expect("bits are ternary")
+        }
+    }
+}
+
+pub(crate) fn random<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
     let mut bytes = [0; N];
     rng.fill_bytes(&mut bytes);
     bytes
 }
 
 fn clue_key(
-    params: &Params,
+    params: &ClueParams,
     secret: &Secret,
     seal: &SealSecret,
     rng: &mut impl CryptoRng,
 ) -> ClueKey {
-    let ring = &params.clue_ring;
+    let ring = &params.ring;
     let basis = ring.everything();
     let seal = seal
         .public()
@@ -88,7 +124,7 @@ fn clue_key(
     let mut beta = ring.forward(alpha);
     ring.mul_assign(&mut beta, &secret.poly(ring, &basis));
     let mut beta = ring.inverse(beta);
-    let mut error = NarrowGaussian::new(params.spec().clue.sigma).sample(rng, ring.n());
+    let mut error = NarrowGaussian::new(params.spec().sigma).sample(rng, ring.n());
     ring.add_assign(&mut beta, &ring.lift_signed(&error, &basis));
     error.zeroize();
     key.beta = beta.row(0).iter().map(|&x| x as u32).collect();
@@ -201,8 +237,13 @@ impl<R: CryptoRng> Maker<'_, R> {
     }
 }
 
-fn detection_key(params: &Params, secrets: &Secrets, rng: &mut impl CryptoRng) -> DetectionKey {
-    let (id, seed) = (random(rng), random(rng));
+fn make(
+    params: &Params,
+    id: [u8; 16],
+    secrets: &Secrets,
+    rng: &mut impl CryptoRng,
+) -> DetectionKey {
+    let seed = random(rng);
     let mut slots = packed_secret(params, secrets.clue);
     let s = secrets.large.poly(&params.ring, params.chain.basis(0));
     let at = (&seed, Part::Secret.index());

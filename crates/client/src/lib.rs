@@ -5,6 +5,7 @@
 
 mod digest_secret;
 pub mod fragment;
+pub mod instantomr;
 mod keygen;
 mod recipient;
 pub mod seal;
@@ -12,8 +13,8 @@ mod secret_key;
 mod sender;
 
 pub use digest_secret::DIGEST_SEED_BYTES;
-pub use keygen::{Keys, keygen, keygen_with_large_secret};
-pub use recipient::{DecodeError, Recipient, Retrieved};
+pub use keygen::{Keys, detection_key, identity, keygen, keygen_with_large_secret};
+pub use recipient::{DecodeError, Recipient, Retrieved, decode};
 pub use secret_key::{SecretKey, SecretKeyError};
 pub use sender::Sender;
 

@@ -1,8 +1,9 @@
 use crate::SecretKey;
+use crate::instantomr::InstantRecipient;
 use omr_codec::{CodecError, Located, Solver, Symbols, find_support};
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
 use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
-use omr_protocol::{Digest, DigestPlan, PackedCiphertext, Params};
+use omr_protocol::{Digest, DigestPlan, PackedCiphertext, ParamSet, Params, ParamsError, Response};
 use omr_ring::{Coeff, Eval, Poly};
 use omr_rlwe::SecretPoly;
 use zeroize::Zeroize;
@@ -37,6 +38,22 @@ pub enum DecodeError {
     /// The sums contradict each other: damage, or a faulty detector.
     #[error("the digest contradicts itself ({0}): it is damaged or its detector is faulty")]
     Inconsistent(String),
+    /// The same in a digest of InstantOMR, whose counter wraps.
+    #[error(
+        "the sums of messages {start}..{end} contradict each other ({cause}): they hold more than 96 \
+         pertinent messages, or the digest is damaged or its detector faulty; ask for smaller ranges"
+    )]
+    InstantInconsistent {
+        /// First message of the group.
+        start: u64,
+        /// One past its last.
+        end: u64,
+        /// What contradicts what.
+        cause: String,
+    },
+    /// The digest needs an engine that its set lacks.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
     /// A payload does not match its checksum.
     #[error(
         "the payload of message {index} does not match its checksum: the digest is damaged or its detector is faulty"
@@ -59,7 +76,29 @@ pub struct Retrieved {
     pub payload: Option<Vec<u8>>,
 }
 
-/// A recipient: her secret, ready to decode.
+/// Her pertinent messages in the range of a digest of any scheme, in the order of the board.
+///
+/// Errors: those of [`Recipient::decode`] and [`InstantRecipient::decode`]; `Params` when the set lacks
+/// the digest's engine.
+pub fn decode(
+    set: &ParamSet,
+    secret: &SecretKey,
+    response: &Response,
+) -> Result<Vec<Retrieved>, DecodeError> {
+    let bulk = |digest: &Digest| Recipient::new(set.bulk()?, secret).decode(digest);
+    let instant = |digest| InstantRecipient::new(set.instant()?, secret).decode(digest);
+    match response {
+        Response::Bulk(digest) => bulk(digest),
+        Response::Instant(digest) => instant(digest),
+        Response::Hybrid(first, rest) => {
+            let mut found = bulk(first)?;
+            found.extend(instant(rest)?);
+            Ok(found)
+        }
+    }
+}
+
+/// A recipient: her secret, ready to decode SophOMR's digests.
 pub struct Recipient<'a> {
     params: &'a Params,
     secret: &'a SecretKey,
@@ -72,7 +111,9 @@ impl<'a> Recipient<'a> {
         Self {
             params,
             secret,
-            digest: secret.digest.polys(params),
+            digest: secret
+                .digest
+                .polys(&params.final_ring, params.final_shape.bodies()),
         }
     }
 
@@ -294,7 +335,7 @@ fn sums(plan: &DigestPlan, parts: &[Vec<u32>]) -> Vec<Vec<u32>> {
     sums
 }
 
-fn expect(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {
+pub(crate) fn expect(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {
     match expected == found {
         true => Ok(()),
         false => Err(DecodeError::Inconsistent(format!(

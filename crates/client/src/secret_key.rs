@@ -1,10 +1,12 @@
 use crate::digest_secret::{DIGEST_SEED_BYTES, DigestSecret};
 use crate::seal::{SEAL_SECRET_BYTES, SealError, SealSecret};
-use omr_protocol::Params;
+use omr_protocol::ClueParams;
 use omr_protocol::frame::{
     self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits,
 };
+use omr_protocol::params::SecretSpec;
 use omr_rlwe::Secret;
+use omr_tfhe::BlockSecret;
 use zeroize::Zeroizing;
 
 /// A secret key that cannot be used.
@@ -19,8 +21,10 @@ pub enum SecretKeyError {
         /// Bytes there are.
         found: usize,
     },
-    /// A coefficient is not ternary, or their number is wrong.
-    #[error("expected ternary coefficients of the set's weight, found others: the file is forged")]
+    /// Coefficients that no secret of the set has.
+    #[error(
+        "expected coefficients of the set's shape and weight, found others: the file is forged"
+    )]
     Coefficients,
     /// The sealing key.
     #[error(transparent)]
@@ -55,14 +59,19 @@ impl SecretKey {
         &self.seal
     }
 
-    fn body_bytes(params: &Params) -> usize {
+    /// The name of her detection key for InstantOMR.
+    pub fn instant_id(&self) -> [u8; 16] {
+        self.digest.instant_id()
+    }
+
+    fn body_bytes(params: &ClueParams) -> usize {
         let ternary = |n| packed_len(n, 2).expect("secrets are small");
-        32 + ternary(params.spec().clue.n) + DIGEST_SEED_BYTES + SEAL_SECRET_BYTES
+        32 + ternary(params.spec().n) + DIGEST_SEED_BYTES + SEAL_SECRET_BYTES
     }
 
     /// The file: names, the clue secret's coefficients in two bits each (plus one), the seeds of
     /// the digest's secrets and of sealing.
-    pub fn to_bytes(&self, params: &Params) -> Result<Zeroizing<Vec<u8>>, SecretKeyError> {
+    pub fn to_bytes(&self, params: &ClueParams) -> Result<Zeroizing<Vec<u8>>, SecretKeyError> {
         let mut body = Zeroizing::new(Vec::with_capacity(Self::body_bytes(params)));
         body.extend(self.address_id);
         body.extend(self.detection_id);
@@ -82,7 +91,7 @@ impl SecretKey {
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters, two names), `Length`,
     /// `Coefficients`.
-    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, SecretKeyError> {
+    pub fn from_bytes(params: &ClueParams, bytes: &[u8]) -> Result<Self, SecretKeyError> {
         let (header, body) = frame::read_frame(&mut &bytes[..], Kind::SecretKey, 1 << 20)?;
         let body = Zeroizing::new(body);
         header.expect_params(params.name())?;
@@ -96,11 +105,11 @@ impl SecretKey {
         let (names, rest) = body.split_at(32);
         let name = |at: usize| names[at..at + 16].try_into().expect("in range");
         header.expect_key(&name(0))?;
-        let clue_n = params.spec().clue.n;
+        let clue_n = params.spec().n;
         let (clue, rest) = rest.split_at(packed_len(clue_n, 2).expect("checked"));
         let (digest, seal) = rest.split_at(DIGEST_SEED_BYTES);
         let clue = ternary(clue, clue_n)?;
-        if clue.weight() != params.spec().clue.weight {
+        if !is_of(&params.spec().secret, &clue) {
             return Err(SecretKeyError::Coefficients);
         }
         Ok(Self {
@@ -111,6 +120,22 @@ impl SecretKey {
             seal: SealSecret::from_bytes(seal)?,
         })
     }
+}
+
+/// Whether a set has such a secret.
+fn is_of(spec: &SecretSpec, secret: &Secret) -> bool {
+    match spec {
+        SecretSpec::Ternary { weight } => secret.weight() == *weight,
+        SecretSpec::Blocks { block, weight } => {
+            weight.contains(&secret.weight()) && block_secret(secret, *block).is_some()
+        }
+    }
+}
+
+/// The secret as one in blocks; `None` where it is none.
+pub(crate) fn block_secret(secret: &Secret, block: usize) -> Option<BlockSecret> {
+    let bits = secret.coeffs().iter().map(|&c| c as u64).collect();
+    BlockSecret::from_bits(bits, block)
 }
 
 fn ternary(bytes: &[u8], n: usize) -> Result<Secret, SecretKeyError> {

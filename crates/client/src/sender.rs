@@ -1,11 +1,12 @@
-use omr_protocol::{Clue, ClueKey, Params};
+use omr_protocol::params::ClueSpec;
+use omr_protocol::{Clue, ClueKey, ClueParams};
 use omr_ring::{Eval, NarrowGaussian, Poly};
 use omr_rlwe::Secret;
 use rand_core::CryptoRng;
 
 /// A sender to one recipient, with her address prepared for many clues.
 pub struct Sender<'a> {
-    params: &'a Params,
+    params: &'a ClueParams,
     alpha: Poly<Eval>,
     beta: Poly<Eval>,
     errors: NarrowGaussian,
@@ -13,21 +14,22 @@ pub struct Sender<'a> {
 
 impl<'a> Sender<'a> {
     /// Prepares an address.
-    pub fn new(params: &'a Params, key: &ClueKey) -> Self {
-        let ring = &params.clue_ring;
+    pub fn new(params: &'a ClueParams, key: &ClueKey) -> Self {
+        let ring = &params.ring;
         let basis = ring.everything();
         let transform = |rows: Vec<u64>| ring.forward(Poly::from_rows(ring.n(), &basis, rows));
         Self {
             params,
             alpha: transform(key.alpha(params)),
             beta: transform(key.beta.iter().map(|&x| u64::from(x)).collect()),
-            errors: NarrowGaussian::new(params.spec().clue.sigma),
+            errors: NarrowGaussian::new(params.spec().sigma),
         }
     }
 
-    /// A fresh clue: `a = alpha x + e1`, `b` the first coordinates of `beta x + e2`.
+    /// A fresh clue: `a = alpha x + e1`, `b` the first coordinates of `beta x + e2`, rounded to the
+    /// set's modulus of clues.
     pub fn gen_clue(&self, rng: &mut impl CryptoRng) -> Clue {
-        let (ring, spec) = (&self.params.clue_ring, &self.params.spec().clue);
+        let (ring, spec) = (&self.params.ring, self.params.spec());
         let x = Secret::fixed_weight(rng, spec.n, spec.weight, f64::INFINITY);
         let x = x.poly(ring, &ring.everything());
         let mut sample = |key: &Poly<Eval>, count: usize| -> Vec<u32> {
@@ -35,12 +37,18 @@ impl<'a> Sender<'a> {
             ring.mul_assign(&mut product, &x);
             let product = ring.inverse(product);
             let errors = self.errors.sample(rng, count);
-            let p = self.params.p();
-            let with_error = |(&value, error): (&u64, i64)| p.add(value, p.from_i64(error)) as u32;
-            product.row(0).iter().zip(errors).map(with_error).collect()
+            let q = self.params.q();
+            let with_error = |(&value, error): (&u64, i64)| q.add(value, q.from_i64(error));
+            let exact = product.row(0).iter().zip(errors).map(with_error);
+            exact.map(|x| rounded(x, spec)).collect()
         };
         let a = sample(&self.alpha, spec.n);
         let b = sample(&self.beta, spec.coordinates);
         Clue { a, b }
     }
+}
+
+/// A residue as it is posted.
+fn rounded(x: u64, spec: &ClueSpec) -> u32 {
+    ((x * spec.rounded + spec.q / 2) / spec.q % spec.rounded) as u32
 }

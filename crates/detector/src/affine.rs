@@ -11,7 +11,7 @@ pub(crate) use matrix::{Kept, Matrix};
 
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator};
-use omr_protocol::{DetectionKey, Params};
+use omr_protocol::{DetectionKey, Params, ParamsSpec};
 use products::Buffers;
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ fn tile_words(params: &Params, giants: usize) -> usize {
 /// Words of one share of a limb of the baby steps, and of the diagonals of several giant steps.
 fn lengths(params: &Params) -> [usize; 2] {
     let (n, baby) = (params.ring.n(), params.spec().baby);
-    let steps = baby + params.spec().clue.coordinates - 1;
+    let steps = baby + ParamsSpec::COORDINATES - 1;
     let piece = piece(params);
     [
         n / piece * 2 * steps * (piece + PAD) / SHARES,
@@ -69,7 +69,6 @@ pub(crate) struct Keeps {
 
 /// Takes the memory that digests work in from the system, once for all of them.
 pub(crate) fn reserve(params: &Params, keeps: Keeps) {
-    let spec = params.spec();
     let limbs = params.chain.basis(0).len();
     let [baby, diagonals] = lengths(params);
     let threads = rayon::current_num_threads();
@@ -79,7 +78,7 @@ pub(crate) fn reserve(params: &Params, keeps: Keeps) {
     // Coefficients of diagonals; rows of a key switch when these have been used.
     lengths.extend(vec![matrix::coefficient_words(params); GIANTS_TOGETHER]);
     let more = match keeps.diagonals {
-        true => 2 * spec.clue.coordinates * GIANTS_TOGETHER * (KEPT_TOGETHER - 1),
+        true => 2 * ParamsSpec::COORDINATES * GIANTS_TOGETHER * (KEPT_TOGETHER - 1),
         false => 0,
     };
     let poly = limbs * (params.ring.n() + PIECE);

@@ -1,6 +1,6 @@
 //! The clues of one batch, by slot, and the diagonals of their matrix.
 
-use omr_protocol::{ClueParser, Params, Placement};
+use omr_protocol::{ClueParser, Params, ParamsSpec, Placement};
 use omr_ring::{Buffer, SlotOrder};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl ClueBatch {
     ///
     /// Panics: when clues have 0 bytes.
     pub fn new(params: &Params, placement: &Placement, bytes: Vec<u8>, clue_bytes: usize) -> Self {
-        let parser = ClueParser::new(params);
+        let parser = ClueParser::new(&params.clue);
         let spec = &params.spec().clue;
         let far = (params.p().value() / 2) as u32;
         let scratch = || vec![0; parser.residues()];
@@ -59,7 +59,7 @@ impl ClueBatch {
         };
         let clue = |message| of_slot(message).map(|_| *message);
         let coordinates = Coordinates {
-            b: (0..spec.coordinates).map(coordinate).collect(),
+            b: (0..ParamsSpec::COORDINATES).map(coordinate).collect(),
             unusable: parsed.iter().filter(|b| b.is_none()).count(),
         };
         Self {
@@ -128,7 +128,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(params: &'a Params, clues: &'a ClueBatch) -> Self {
-        let (parser, baby) = (ClueParser::new(params), params.spec().baby);
+        let (parser, baby) = (ClueParser::new(&params.clue), params.spec().baby);
         let groups = baby.div_ceil(8) + 1;
         Self {
             clues,
@@ -267,7 +267,7 @@ mod tests {
             b: vec![w as u32, 2 * w as u32],
         };
         let clues: Vec<Clue> = (0..n - 5).map(clue).collect();
-        let mut bytes: Vec<Vec<u8>> = clues.iter().map(|c| c.to_bytes(&params)).collect();
+        let mut bytes: Vec<Vec<u8>> = clues.iter().map(|c| c.to_bytes(&params.clue)).collect();
         bytes[3][0] = 9;
         let placement = Placement::new(&[4; 32], 0, n);
         let batch = ClueBatch::new(&params, &placement, bytes.concat(), bytes[0].len());

@@ -17,6 +17,15 @@ pub enum DetectorError {
         /// Bytes read.
         found: usize,
     },
+    /// A scheme whose detection key is missing.
+    #[error("expected a detection key for {expected}, found none")]
+    NoKey {
+        /// The engine.
+        expected: &'static str,
+    },
+    /// A digest that cannot be made.
+    #[error(transparent)]
+    Plan(#[from] omr_protocol::PlanError),
     /// A step of the evaluation was refused: the parameters do not fit the circuit.
     #[error(transparent)]
     Eval(#[from] EvalError),

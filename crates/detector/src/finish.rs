@@ -102,7 +102,7 @@ fn high(params: &Params, packed: &Rlwe) -> SharedInput {
 }
 
 /// `round(x to / from)` modulo `to`.
-fn scale(x: u64, from: u64, to: u64) -> u64 {
+pub(crate) fn scale(x: u64, from: u64, to: u64) -> u64 {
     let scaled = (u128::from(x) * u128::from(to) + u128::from(from / 2)) / u128::from(from);
     // x / from is below 1: it can only round up to 1 itself.
     if scaled == u128::from(to) {

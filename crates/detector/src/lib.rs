@@ -12,6 +12,8 @@ mod detector;
 mod encoder;
 mod error;
 mod finish;
+pub mod hybrid;
+pub mod instantomr;
 mod payload;
 mod pieces;
 mod progress;

@@ -31,14 +31,24 @@ impl Stages {
         self.0.iter().map(|(_, s)| s).sum()
     }
 
+    /// Adds the seconds of another run.
+    pub fn add(&mut self, other: &Self) {
+        for &(name, seconds) in &other.0 {
+            self.count(name, seconds);
+        }
+    }
+
     pub(crate) fn time<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let out = work();
-        let seconds = start.elapsed().as_secs_f64();
+        self.count(name, start.elapsed().as_secs_f64());
+        out
+    }
+
+    fn count(&mut self, name: &'static str, seconds: f64) {
         match self.0.iter_mut().find(|(n, _)| *n == name) {
             Some((_, total)) => *total += seconds,
             None => self.0.push((name, seconds)),
         }
-        out
     }
 }

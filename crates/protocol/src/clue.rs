@@ -1,6 +1,6 @@
 //! Clues and clue keys (private signaling; SophOMR, section 3.1).
 
-use crate::Params;
+use crate::ClueParams;
 use crate::frame::{
     self, FrameError, FrameHeader, Kind, copy_window, pack_bits, packed_len, unpack_bits_u32,
     unpack_window_u32, window_bytes,
@@ -74,25 +74,21 @@ fn hint(kind: u8) -> &'static str {
     }
 }
 
-/// A clue: ring LWE sample `(a, b)` modulo p, b cut to the first coordinates.
+/// A clue: ring LWE sample `(a, b)`, b cut to the first coordinates, rounded to the set's modulus of
+/// clues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clue {
-    /// `clue.n` residues.
+    /// `n` residues.
     pub a: Vec<u32>,
-    /// `clue.coordinates` residues.
+    /// `coordinates` residues.
     pub b: Vec<u32>,
 }
 
-fn residue_bits(params: &Params) -> u32 {
-    params.p().bits()
-}
-
-/// Unpacks residues modulo p.
+/// Unpacks residues modulo `modulus`, `bits` each.
 ///
 /// Errors: `Frame` (length, padding), `Coordinate`.
-fn read_residues(params: &Params, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
-    unpack_bits_u32(bytes, residue_bits(params), out)?;
-    let modulus = params.p().value();
+fn read_residues(modulus: u64, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
+    unpack_bits_u32(bytes, residue_bits(modulus), out)?;
     // The search for the first offender leaves early and so is slow: only when there is one.
     let largest = out.iter().copied().fold(0, u32::max);
     if u64::from(largest) < modulus {
@@ -105,34 +101,44 @@ fn read_residues(params: &Params, bytes: &[u8], out: &mut [u32]) -> Result<(), C
     })
 }
 
-fn write_residues<'a>(params: &Params, residues: impl Iterator<Item = &'a u32>, out: &mut Vec<u8>) {
+fn write_residues<'a>(modulus: u64, residues: impl Iterator<Item = &'a u32>, out: &mut Vec<u8>) {
     let words: Vec<u64> = residues.map(|&x| u64::from(x)).collect();
-    pack_bits(&words, residue_bits(params), out);
+    pack_bits(&words, residue_bits(modulus), out);
+}
+
+/// Bits of a residue.
+fn residue_bits(modulus: u64) -> u32 {
+    u64::BITS - (modulus - 1).leading_zeros()
 }
 
 impl Clue {
     /// Bytes of a plain clue: kind, parameter tag, packed residues.
-    pub fn bytes(params: &Params) -> usize {
-        let clue = &params.spec().clue;
-        5 + packed_len(clue.n + clue.coordinates, residue_bits(params)).expect("clues are small")
+    pub fn bytes(params: &ClueParams) -> usize {
+        let clue = params.spec();
+        let bits = residue_bits(clue.rounded);
+        5 + packed_len(clue.n + clue.coordinates, bits).expect("clues are small")
     }
 
     /// Writes it.
-    pub fn to_bytes(&self, params: &Params) -> Vec<u8> {
+    pub fn to_bytes(&self, params: &ClueParams) -> Vec<u8> {
         let mut out = vec![PLAIN];
         out.extend(params.tag());
-        write_residues(params, self.a.iter().chain(&self.b), &mut out);
+        write_residues(
+            params.spec().rounded,
+            self.a.iter().chain(&self.b),
+            &mut out,
+        );
         out
     }
 
     /// Reads it.
     ///
     /// Errors: `Length`, `Kind`, `Params`, `Coordinate`.
-    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, ClueError> {
+    pub fn from_bytes(params: &ClueParams, bytes: &[u8]) -> Result<Self, ClueError> {
         let parser = ClueParser::new(params);
         let mut a = vec![0; parser.residues()];
         parser.parse_into(bytes, &mut a)?;
-        let b = a.split_off(params.spec().clue.n);
+        let b = a.split_off(params.spec().n);
         Ok(Self { a, b })
     }
 
@@ -140,14 +146,11 @@ impl Clue {
     /// clues are refused with probability below 2^-126 at n = 1024 and 2^-47 at n = 64.
     ///
     /// Errors: `Short`.
-    pub fn check_norm(&self, params: &Params) -> Result<(), ClueError> {
-        let p = params.p();
-        let norm: f64 = self
-            .a
-            .iter()
-            .map(|&x| (p.to_centered(x.into()) as f64).powi(2))
-            .sum();
-        let q = p.value() as f64;
+    pub fn check_norm(&self, params: &ClueParams) -> Result<(), ClueError> {
+        let q = params.spec().rounded as f64;
+        let centered = |x: f64| if x > q / 2.0 { x - q } else { x };
+        let square = |&x: &u32| centered(x.into()).powi(2);
+        let norm: f64 = self.a.iter().map(square).sum();
         // Norms of fewer coordinates scatter more.
         let share = if self.a.len() >= 1024 { 0.65 } else { 0.25 };
         let least = share * self.a.len() as f64 * q * q / 12.0;
@@ -160,14 +163,14 @@ impl Clue {
 
 /// Reads clues of one parameter set, without allocation.
 pub struct ClueParser<'a> {
-    params: &'a Params,
+    params: &'a ClueParams,
     tag: [u8; 4],
     bytes: usize,
 }
 
 impl<'a> ClueParser<'a> {
     /// A parser of plain clues of this set.
-    pub fn new(params: &'a Params) -> Self {
+    pub fn new(params: &'a ClueParams) -> Self {
         Self {
             params,
             tag: params.tag(),
@@ -177,12 +180,12 @@ impl<'a> ClueParser<'a> {
 
     /// Residues of a clue: a, then b.
     pub fn residues(&self) -> usize {
-        self.params.spec().clue.n + self.params.spec().clue.coordinates
+        self.params.spec().n + self.params.spec().coordinates
     }
 
     /// Checks a clue and unpacks a, then b, into `out`, whose content is undefined after an error.
     ///
-    /// Shape:  [`ClueParser::residues`] words.   Range: out `[0, p)`.
+    /// Shape:  [`ClueParser::residues`] words.   Range: out below the modulus of clues.
     /// Errors: `Length`, `Kind`, `Params`, `Coordinate`.   Panics: on a wrong length of `out`.
     pub fn parse_into(&self, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
         assert_eq!(out.len(), self.residues(), "one word a residue");
@@ -203,12 +206,12 @@ impl<'a> ClueParser<'a> {
                 found: bytes.len(),
             });
         }
-        read_residues(self.params, &bytes[5..], out)
+        read_residues(self.params.spec().rounded, &bytes[5..], out)
     }
 
     /// Bytes of a window of `groups` groups of eight residues.
     pub fn window_bytes(&self, groups: usize) -> usize {
-        window_bytes(residue_bits(self.params), groups)
+        window_bytes(residue_bits(self.params.spec().rounded), groups)
     }
 
     /// Copies the bytes of residue `first`'s group of eight, and of those after it, of a clue that
@@ -216,14 +219,15 @@ impl<'a> ClueParser<'a> {
     ///
     /// Panics: past the end of the clue.
     pub fn copy_window(&self, bytes: &[u8], first: usize, window: &mut [u8]) {
-        copy_window(&bytes[5..], residue_bits(self.params), first, window);
+        let bits = residue_bits(self.params.spec().rounded);
+        copy_window(&bytes[5..], bits, first, window);
     }
 
     /// Unpacks a window, whole groups of eight.
     ///
     /// Panics: when the window is shorter than [`ClueParser::window_bytes`].
     pub fn unpack_window(&self, window: &[u8], out: &mut [u32]) {
-        unpack_window_u32(window, residue_bits(self.params), out);
+        unpack_window_u32(window, residue_bits(self.params.spec().rounded), out);
     }
 }
 
@@ -234,7 +238,7 @@ pub struct ClueKey {
     pub id: [u8; 16],
     /// The seed of alpha.
     pub seed: [u8; 32],
-    /// `beta = alpha s + e`, `clue.n` residues.
+    /// `beta = alpha s + e`, `n` residues modulo q.
     pub beta: Vec<u32>,
     /// Public sealing keys.
     pub seal: [u8; SEAL_PUBLIC_BYTES],
@@ -242,23 +246,24 @@ pub struct ClueKey {
 
 impl ClueKey {
     /// `alpha`, uniform, from the recipient's own seed.
-    pub fn alpha(&self, params: &Params) -> Vec<u64> {
-        let mut alpha = vec![0; params.spec().clue.n];
+    pub fn alpha(&self, params: &ClueParams) -> Vec<u64> {
+        let mut alpha = vec![0; params.spec().n];
         let mut stream = Xof::stream("omr clue key alpha v1", &self.seed, &[]);
-        uniform_residues(&mut stream, params.p(), &mut alpha);
+        uniform_residues(&mut stream, params.q(), &mut alpha);
         alpha
     }
 
-    fn body_bytes(params: &Params) -> usize {
-        let beta = packed_len(params.spec().clue.n, residue_bits(params)).expect("keys are small");
+    fn body_bytes(params: &ClueParams) -> usize {
+        let clue = params.spec();
+        let beta = packed_len(clue.n, residue_bits(clue.q)).expect("keys are small");
         1 + 32 + beta + SEAL_PUBLIC_BYTES
     }
 
     /// The file: kind of clue, seed, beta, sealing keys, framed.
-    pub fn to_bytes(&self, params: &Params) -> Result<Vec<u8>, ClueError> {
+    pub fn to_bytes(&self, params: &ClueParams) -> Result<Vec<u8>, ClueError> {
         let mut body = vec![PLAIN];
         body.extend(self.seed);
-        write_residues(params, self.beta.iter(), &mut body);
+        write_residues(params.spec().q, self.beta.iter(), &mut body);
         body.extend(self.seal);
         let header = FrameHeader {
             kind: Kind::ClueKey,
@@ -271,7 +276,7 @@ impl ClueKey {
     /// Reads the file.
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Kind`, `Coordinate`.
-    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, ClueError> {
+    pub fn from_bytes(params: &ClueParams, bytes: &[u8]) -> Result<Self, ClueError> {
         let expected = Self::body_bytes(params);
         let (header, body) = frame::read_frame(&mut &bytes[..], Kind::ClueKey, 1 << 20)?;
         header.expect_params(params.name())?;
@@ -285,8 +290,8 @@ impl ClueKey {
             return Err(ClueError::Kind { found: body[0] });
         }
         let end = expected - SEAL_PUBLIC_BYTES;
-        let mut beta = vec![0; params.spec().clue.n];
-        read_residues(params, &body[33..end], &mut beta)?;
+        let mut beta = vec![0; params.spec().n];
+        read_residues(params.spec().q, &body[33..end], &mut beta)?;
         Ok(Self {
             id: header.key_id,
             seed: body[1..33].try_into().expect("32 bytes"),

@@ -291,7 +291,11 @@ fn row_bytes(ring: &Ring, id: usize) -> usize {
     packed_len(ring.n(), ring.modulus(id).bits()).expect("rows fit memory")
 }
 
-fn write_poly(ring: &Ring, poly: &Poly<Eval>, out: &mut impl Write) -> std::io::Result<()> {
+pub(crate) fn write_poly(
+    ring: &Ring,
+    poly: &Poly<Eval>,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     let mut bytes = Vec::new();
     for (i, &id) in poly.basis().ids().iter().enumerate() {
         bytes.clear();
@@ -301,7 +305,7 @@ fn write_poly(ring: &Ring, poly: &Poly<Eval>, out: &mut impl Write) -> std::io::
     Ok(())
 }
 
-fn read_poly(
+pub(crate) fn read_poly(
     ring: &Ring,
     basis: &Basis,
     from: &mut impl Read,

@@ -1,7 +1,8 @@
 //! The digest and its file.
 
 use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
-use crate::{DigestPlan, Params, Placement, PlanError, SEED_BYTES, Sealing};
+use crate::plan::Request;
+use crate::{DigestPlan, Params, Placement, PlanError, SEED_BYTES, Scheme, Sealing};
 
 /// Bits of a mask coefficient: in the dimension 2,048 rounding it adds 0.016 of a symbol's step to
 /// the noise.
@@ -21,17 +22,31 @@ pub enum DigestError {
     #[error(transparent)]
     Sealing(#[from] crate::sealing::SealingError),
     /// A scheme that this version does not know.
-    #[error("expected scheme 1 (sophomr) or 2 (sophomd), found {found}")]
-    Scheme {
+    #[error("expected a scheme's number, 1 to 5, found {found}")]
+    UnknownScheme {
         /// The number.
         found: u8,
     },
+    /// A digest of another scheme.
+    #[error("expected a digest of {expected}, found one of {found}")]
+    Scheme {
+        /// What can be read.
+        expected: &'static str,
+        /// The digest's.
+        found: Scheme,
+    },
+    /// The engines of the parameter set.
+    #[error(transparent)]
+    Params(#[from] crate::ParamsError),
     /// A digest of indices that announces payloads.
     #[error("expected payloads of 0 bytes in a digest of indices, found {found}")]
     IndexPayload {
         /// Bytes of a payload.
         found: u32,
     },
+    /// Two digests that are not of one request.
+    #[error("expected two digests of one board, the second where the first one ends, found others")]
+    Parts,
     /// The file's length does not fit what its header announces.
     #[error("expected a digest of {expected} bytes, found {found}")]
     Length {
@@ -47,7 +62,7 @@ pub enum DigestError {
 
 /// What a digest says of itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DigestHeader {
+pub struct DigestHeader<P = DigestPlan> {
     /// The detection key it was made with.
     pub key_id: [u8; 16],
     /// The board it was made of.
@@ -55,22 +70,23 @@ pub struct DigestHeader {
     /// How the board's payloads are sealed.
     pub sealing: Sealing,
     /// Range, bound, payload size.
-    pub plan: DigestPlan,
-    /// Where messages lie ([`crate::Placement`]). Random, drawn after the messages were posted.
+    pub plan: P,
+    /// Where messages lie ([`crate::Placement`]), or which nodes they have. Random; for SophOMR drawn
+    /// after the messages were posted.
     pub seed: [u8; SEED_BYTES],
 }
 
-/// A ciphertext of the final ring rounded to few bits: mask modulo 2^29, bodies modulo 2^21.
+/// A ciphertext of a digest, rounded to few bits: several bodies on one mask, under as many secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedCiphertext {
-    /// As many coefficients as the final ring's dimension.
+    /// As many coefficients as the ring's dimension.
     pub mask: Vec<u64>,
-    /// For each part the coefficients that hold sums, in the order of [`DigestPlan::kept`].
-    /// Coefficient i of a part of r components is coefficient `i / r` under secret `i % r` of it.
+    /// For each part the coefficients that hold sums, in the order of the plan. SophOMR: coefficient
+    /// i of a part of r components is coefficient `i / r` under secret `i % r` of it.
     pub parts: Vec<Vec<u64>>,
 }
 
-/// The detector's answer. For each group, round and set of symbols there is one *part*; as many
+/// SophOMR's answer. For each group, round and set of symbols there is one *part*; as many
 /// parts as the final ring has room for share a ciphertext.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Digest {
@@ -80,64 +96,176 @@ pub struct Digest {
     pub ciphertexts: Vec<PackedCiphertext>,
 }
 
-const FIXED_BYTES: usize = 1 + 16 + 8 + 8 + 4 + 4 + 1 + SEED_BYTES;
-const SOPHOMR: u8 = 1;
-const SOPHOMD: u8 = 2;
+/// Bytes in front of the ciphertexts.
+pub(crate) const FIXED_BYTES: usize = 1 + 16 + 8 + 8 + 4 + 4 + 1 + SEED_BYTES;
 
-impl DigestHeader {
+impl<P> DigestHeader<P> {
     /// The bytes in front of the ciphertexts.
-    fn encode(&self) -> Vec<u8> {
-        let payload = self.plan.payload_bytes();
-        let mut out = vec![if payload.is_some() { SOPHOMR } else { SOPHOMD }];
+    pub(crate) fn encode(&self, scheme: Scheme, request: &Request) -> Vec<u8> {
+        let mut out = vec![scheme.tag()];
         out.extend(self.board_id);
-        out.extend(self.plan.range().start.to_le_bytes());
-        out.extend(self.plan.range().end.to_le_bytes());
-        out.extend((self.plan.bound() as u32).to_le_bytes());
-        out.extend((payload.unwrap_or(0) as u32).to_le_bytes());
+        out.extend(request.range.start.to_le_bytes());
+        out.extend(request.range.end.to_le_bytes());
+        out.extend((request.bound as u32).to_le_bytes());
+        out.extend((request.payload_bytes.unwrap_or(0) as u32).to_le_bytes());
         out.push(self.sealing.tag());
         out.extend(self.seed);
         out
     }
 
-    fn decode(params: &Params, key_id: [u8; 16], body: &[u8]) -> Result<Self, DigestError> {
+    /// The same with another plan.
+    pub(crate) fn with_plan<Q>(self, plan: Q) -> DigestHeader<Q> {
+        DigestHeader {
+            key_id: self.key_id,
+            board_id: self.board_id,
+            sealing: self.sealing,
+            plan,
+            seed: self.seed,
+        }
+    }
+
+    /// The frame around it.
+    pub(crate) fn frame(&self, params: &str) -> FrameHeader {
+        FrameHeader {
+            kind: Kind::Digest,
+            params_id: params.to_owned(),
+            key_id: self.key_id,
+        }
+    }
+}
+
+impl DigestHeader<Request> {
+    /// Reads the bytes in front of the ciphertexts.
+    ///
+    /// Errors: `Length`, `UnknownScheme`, `IndexPayload`, `Sealing`.
+    pub(crate) fn decode(key_id: [u8; 16], body: &[u8]) -> Result<(Scheme, Self), DigestError> {
+        let found = *body.first().unwrap_or(&0);
+        let scheme = Scheme::from_tag(found).ok_or(DigestError::UnknownScheme { found })?;
+        if body.len() < FIXED_BYTES {
+            return Err(DigestError::Length {
+                expected: FIXED_BYTES as u64,
+                found: body.len() as u64,
+            });
+        }
         let word = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("in range"));
         let half = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().expect("in range"));
-        let payload = match (body[0], half(37)) {
-            (SOPHOMR, bytes) => Some(bytes as usize),
-            (SOPHOMD, 0) => None,
-            (SOPHOMD, found) => return Err(DigestError::IndexPayload { found }),
-            (found, _) => return Err(DigestError::Scheme { found }),
+        let payload_bytes = match (scheme, half(37)) {
+            (Scheme::Sophomd | Scheme::Instantomd, 0) => None,
+            (Scheme::Sophomd | Scheme::Instantomd, found) => {
+                return Err(DigestError::IndexPayload { found });
+            }
+            (_, bytes) => Some(bytes as usize),
         };
-        Ok(Self {
+        let request = Request {
+            range: word(17)..word(25),
+            bound: half(33) as usize,
+            payload_bytes,
+        };
+        let header = Self {
             key_id,
             board_id: body[1..17].try_into().expect("in range"),
             sealing: Sealing::try_from(body[41])?,
-            plan: DigestPlan::new(params, word(17)..word(25), half(33) as usize, payload)?,
+            plan: request,
             seed: body[42..FIXED_BYTES].try_into().expect("in range"),
-        })
+        };
+        Ok((scheme, header))
+    }
+}
+
+/// How ciphertexts stand in a file: masks, and as many parts behind each as share it.
+pub(crate) struct Packing {
+    /// Coefficients of a mask.
+    pub(crate) n: usize,
+    /// Parts that share a mask.
+    pub(crate) together: usize,
+    /// Bits of a mask coefficient.
+    pub(crate) mask_bits: u32,
+    /// Bits of a body coefficient.
+    pub(crate) body_bits: u32,
+}
+
+impl Packing {
+    /// Bytes of a part.
+    pub(crate) fn part_bytes(&self, len: usize) -> u64 {
+        packed_len(len, self.body_bits).expect("rows fit memory") as u64
     }
 
+    /// Bytes of the masks of so many parts.
+    pub(crate) fn mask_bytes(&self, parts: usize) -> u64 {
+        let mask = packed_len(self.n, self.mask_bits).expect("rows fit memory") as u64;
+        mask * parts.div_ceil(self.together) as u64
+    }
+
+    pub(crate) fn write(&self, ciphertexts: &[PackedCiphertext], out: &mut Vec<u8>) {
+        for ct in ciphertexts {
+            pack_bits(&ct.mask, self.mask_bits, out);
+            for part in &ct.parts {
+                pack_bits(part, self.body_bits, out);
+            }
+        }
+    }
+
+    /// Reads parts of these lengths. Panics: when bytes are missing.
+    ///
+    /// Errors: `Frame` (padding).
+    pub(crate) fn read(
+        &self,
+        parts: impl Iterator<Item = usize>,
+        mut rest: &[u8],
+    ) -> Result<Vec<PackedCiphertext>, DigestError> {
+        let mut take = |count: usize, bits: u32| -> Result<Vec<u64>, DigestError> {
+            let (bytes, after) = rest.split_at(packed_len(count, bits).expect("checked"));
+            rest = after;
+            let mut out = vec![0; count];
+            unpack_bits(bytes, bits, &mut out)?;
+            Ok(out)
+        };
+        let mut ciphertexts: Vec<PackedCiphertext> = Vec::new();
+        for (i, len) in parts.enumerate() {
+            if i % self.together == 0 {
+                let mask = take(self.n, self.mask_bits)?;
+                let parts = Vec::new();
+                ciphertexts.push(PackedCiphertext { mask, parts });
+            }
+            let body = take(len, self.body_bits)?;
+            let last = ciphertexts
+                .last_mut()
+                .expect("pushed before the first part");
+            last.parts.push(body);
+        }
+        Ok(ciphertexts)
+    }
+}
+
+impl DigestHeader {
     /// Where the messages of a batch lie.
     pub fn placement(&self, params: &Params, batch: usize) -> Placement {
         Placement::new(&self.seed, batch, params.slots())
     }
 }
 
+fn packing(params: &Params) -> Packing {
+    Packing {
+        n: params.final_ring.n(),
+        together: params.final_shape.parts,
+        mask_bits: MASK_BITS,
+        body_bits: BODY_BITS,
+    }
+}
+
 impl Digest {
     /// Bytes of the file's body.
     fn body_bytes(plan: &DigestPlan, params: &Params) -> u64 {
-        let packed = |count, bits| packed_len(count, bits).expect("rows fit memory") as u64;
-        let mask = packed(params.final_ring.n(), MASK_BITS);
+        let packing = packing(params);
         let of_round = |round| {
             (0..plan.ciphertexts())
-                .map(|ct| packed(plan.kept_len(round, ct), BODY_BITS))
+                .map(|ct| packing.part_bytes(plan.kept_len(round, ct)))
                 .sum::<u64>()
         };
         // Rounds but the last are alike, groups too: no long loop on the word of a header.
         let last = plan.rounds() - 1;
         let group = last as u64 * of_round(0) + of_round(last);
-        let masks = mask * plan.parts().div_ceil(params.final_shape.parts) as u64;
-        FIXED_BYTES as u64 + masks + group * plan.groups() as u64
+        FIXED_BYTES as u64 + packing.mask_bytes(plan.parts()) + group * plan.groups() as u64
     }
 
     /// Bytes of the whole file of a digest of this shape.
@@ -152,61 +280,51 @@ impl Digest {
 
     /// The file.
     pub fn to_bytes(&self, params: &Params) -> Result<Vec<u8>, DigestError> {
-        let mut body = self.header.encode();
-        for ct in &self.ciphertexts {
-            pack_bits(&ct.mask, MASK_BITS, &mut body);
-            for part in &ct.parts {
-                pack_bits(part, BODY_BITS, &mut body);
-            }
-        }
-        let header = FrameHeader {
-            kind: Kind::Digest,
-            params_id: params.name().to_owned(),
-            key_id: self.header.key_id,
-        };
-        Ok(frame::write_frame_vec(&header, &body)?)
+        let request = self.header.plan.request();
+        let scheme = Scheme::bulk(request.payload_bytes.is_some());
+        let mut body = self.header.encode(scheme, request);
+        packing(params).write(&self.ciphertexts, &mut body);
+        Ok(frame::write_frame_vec(
+            &self.header.frame(params.name()),
+            &body,
+        )?)
     }
 
     /// Reads the file.
     ///
-    /// Errors: `Frame` (damage, another kind of file, other parameters), `Scheme`, `IndexPayload`,
-    /// `Sealing`, `Plan`, `Length`.
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `UnknownScheme`, `Scheme`,
+    /// `IndexPayload`, `Sealing`, `Plan`, `Length`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, DigestError> {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Digest, 1 << 33)?;
         file.expect_params(params.name())?;
-        let found = body.len() as u64;
-        if body.len() < FIXED_BYTES {
-            return Err(DigestError::Length {
-                expected: FIXED_BYTES as u64,
-                found,
-            });
-        }
-        let header = DigestHeader::decode(params, file.key_id, &body)?;
-        let expected = Self::body_bytes(&header.plan, params);
+        Self::from_body(params, file.key_id, &body)
+    }
+
+    pub(crate) fn from_body(
+        params: &Params,
+        key_id: [u8; 16],
+        body: &[u8],
+    ) -> Result<Self, DigestError> {
+        let (scheme, header) = DigestHeader::decode(key_id, body)?;
+        let Request {
+            range,
+            bound,
+            payload_bytes,
+        } = match scheme {
+            Scheme::Sophomr | Scheme::Sophomd => header.plan.clone(),
+            found => {
+                let expected = "sophomr or sophomd";
+                return Err(DigestError::Scheme { expected, found });
+            }
+        };
+        let header = header.with_plan(DigestPlan::new(params, range, bound, payload_bytes)?);
+        let plan = &header.plan;
+        let (expected, found) = (Self::body_bytes(plan, params), body.len() as u64);
         if expected != found {
             return Err(DigestError::Length { expected, found });
         }
-        let mut rest = &body[FIXED_BYTES..];
-        let mut take = |count: usize, bits: u32| -> Result<Vec<u64>, DigestError> {
-            let (bytes, after) = rest.split_at(packed_len(count, bits).expect("checked"));
-            rest = after;
-            let mut out = vec![0; count];
-            unpack_bits(bytes, bits, &mut out)?;
-            Ok(out)
-        };
-        let mut ciphertexts: Vec<PackedCiphertext> = Vec::new();
-        for part in 0..header.plan.parts() {
-            if part % params.final_shape.parts == 0 {
-                let mask = take(params.final_ring.n(), MASK_BITS)?;
-                let parts = Vec::new();
-                ciphertexts.push(PackedCiphertext { mask, parts });
-            }
-            let body = take(header.plan.part_len(part), BODY_BITS)?;
-            let last = ciphertexts
-                .last_mut()
-                .expect("pushed before the first part");
-            last.parts.push(body);
-        }
+        let lengths = (0..plan.parts()).map(|part| plan.part_len(part));
+        let ciphertexts = packing(params).read(lengths, &body[FIXED_BYTES..])?;
         Ok(Self {
             header,
             ciphertexts,

@@ -1,16 +1,22 @@
 //! Parameter sets: [`ParamsSpec`] (public, unchecked) and [`Params`] (checked, ready to use).
 
 mod chain;
+mod clue;
 mod final_ring;
+mod instant;
 mod outline;
 mod security;
+mod set;
 mod spec;
 
 pub use chain::tail_bits;
+pub use clue::{ClueParams, ClueSpec, SecretSpec};
 pub use final_ring::{FinalNoise, FinalRingSpec};
+pub use instant::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantParams, InstantSpec, SUMS_MODULUS};
 pub use outline::Outline;
 pub use security::largest_log_pq;
-pub use spec::{ClueSpec, ParamsSpec};
+pub use set::{ParamSet, SetSpec};
+pub use spec::ParamsSpec;
 
 use chain::Primes;
 use omr_bgv::{Chain, Plain, RangePolynomial};
@@ -31,6 +37,14 @@ pub enum ParamsError {
         known: String,
         /// The name asked for.
         found: String,
+    },
+    /// The set lacks an engine.
+    #[error("expected a parameter set with {expected}, found {name}, which has none")]
+    NoEngine {
+        /// The set.
+        name: String,
+        /// The engine.
+        expected: &'static str,
     },
     /// A key would fall below 128 bits of security.
     #[error(
@@ -63,6 +77,9 @@ pub enum ParamsError {
 /// The set that commands use unless told otherwise.
 pub const DEFAULT: &str = "sophomr-v2";
 
+/// The set whose clues serve both engines.
+pub const HYBRID: &str = "hybrid-v1";
+
 /// A checked parameter set with its rings, moduli and key shapes.
 pub struct Params {
     spec: ParamsSpec,
@@ -79,8 +96,8 @@ pub struct Params {
     pub small_plain: Plain,
     /// The ring of digests, of one prime.
     pub final_ring: Ring,
-    /// The ring of clues, over the plaintext modulus.
-    pub clue_ring: Ring,
+    /// Clues.
+    pub clue: Arc<ClueParams>,
     /// `prod (Y - i^2)` for the window of the clue's noise.
     pub window: RangePolynomial,
     /// Nodes of the sparse-recovery code.
@@ -100,19 +117,16 @@ pub struct Params {
 }
 
 impl Params {
-    /// The published set of this name, on the best kernels of this CPU.
+    /// SophOMR's part of the published set of this name, on the best kernels of this CPU.
     ///
-    /// Errors: `Unknown`.
+    /// Errors: `Unknown`; `NoEngine` where the set has no SophOMR.
     pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
-        let specs = ParamsSpec::published();
-        let Some(spec) = specs.iter().find(|spec| spec.name == name) else {
-            let known: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
-            return Err(ParamsError::Unknown {
-                known: known.join(", "),
-                found: name.to_owned(),
-            });
-        };
-        Ok(Arc::new(Self::new(spec.clone(), Kernels::detect())?))
+        let set = SetSpec::named(name)?;
+        let spec = set.bulk.ok_or_else(|| ParamsError::NoEngine {
+            name: name.to_owned(),
+            expected: "SophOMR",
+        })?;
+        Ok(Arc::new(Self::new(spec, Kernels::detect())?))
     }
 
     /// Checks a specification and derives its modulus chain from the noise model.
@@ -128,7 +142,7 @@ impl Params {
         let descent_special = primes.descent_special();
         let small_special = Basis::new(2..2 + descent_special.len());
         let params = Self {
-            window: RangePolynomial::new(plain.p(), spec.clue.range, spec.block),
+            window: RangePolynomial::new(plain.p(), spec.range, spec.block),
             nodes: Nodes::new(spec.p as u32, spec.n)?,
             step_shape: primes.step_shape(&spec),
             giant_shape: primes.giant_shape(&spec),
@@ -138,7 +152,7 @@ impl Params {
             small_plain: Plain::new(spec.p, spec.small_n, kernels)?,
             final_ring: spec.final_ring.ring(kernels)?,
             final_shape: spec.final_ring.shape(spec.small_n),
-            clue_ring: Ring::with_kernels(spec.clue.n, &[spec.p], kernels)?,
+            clue: Arc::new(ClueParams::new(spec.name, spec.clue.clone(), kernels)?),
             spec,
             primes,
             ring,
@@ -201,12 +215,6 @@ impl Params {
     /// The set's versioned name.
     pub fn name(&self) -> &'static str {
         self.spec.name
-    }
-
-    /// Four bytes that stand for the set in clues.
-    pub fn tag(&self) -> [u8; 4] {
-        let hash = blake3::derive_key("omr params tag v1", self.spec.name.as_bytes());
-        [hash[0], hash[1], hash[2], hash[3]]
     }
 
     /// The plaintext modulus, also that of clues.

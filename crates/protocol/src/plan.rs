@@ -30,6 +30,17 @@ pub enum PlanError {
         /// The bound.
         found: usize,
     },
+    /// The bound is 0 or too large for InstantOMR.
+    #[error(
+        "expected a bound of 1 to {limit} pertinent messages for InstantOMR, found {found}: ask for \
+         smaller ranges, or SophOMR"
+    )]
+    InstantBound {
+        /// The limit.
+        limit: usize,
+        /// The bound.
+        found: usize,
+    },
     /// The payload size is 0 or too large.
     #[error("expected payloads of 1 to {MAX_PAYLOAD_BYTES} bytes, found {found}")]
     Payload {
@@ -54,7 +65,29 @@ pub enum PlanError {
     },
 }
 
-/// The shape of a digest: which sums it holds and how they are packed.
+/// What a digest is asked to cover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The messages.
+    pub range: Range<u64>,
+    /// The bound on pertinent messages, for each group.
+    pub bound: usize,
+    /// Bytes of a payload, or `None` for indices only.
+    pub payload_bytes: Option<usize>,
+}
+
+impl Request {
+    /// Errors: `LongRange`.
+    pub(crate) fn check_length(&self) -> Result<(), PlanError> {
+        let (limit, found) = (1 << 32, self.range.end - self.range.start);
+        match found > limit {
+            true => Err(PlanError::LongRange { limit, found }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The shape of a SophOMR digest: which sums it holds and how they are packed.
 ///
 /// Up to 12 batches add into one *group*. A group has, for each of its *symbols* (two for the
 /// index, then those of the payload and its checksum), the sums of `x^e * symbol` over the
@@ -62,9 +95,7 @@ pub enum PlanError {
 /// `n' / width` symbols.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DigestPlan {
-    range: Range<u64>,
-    bound: usize,
-    payload_bytes: Option<usize>,
+    request: Request,
     slots: usize,
     batches_in_group: usize,
     small_n: usize,
@@ -89,13 +120,12 @@ impl DigestPlan {
                 end: range.end,
             });
         }
-        let limit = 1 << 32;
-        if range.end - range.start > limit {
-            return Err(PlanError::LongRange {
-                limit,
-                found: range.end - range.start,
-            });
-        }
+        let request = Request {
+            range,
+            bound,
+            payload_bytes,
+        };
+        request.check_length()?;
         if !(1..=MAX_BOUND).contains(&bound) {
             return Err(PlanError::Bound { found: bound });
         }
@@ -110,9 +140,7 @@ impl DigestPlan {
             }
         };
         Ok(Self {
-            range,
-            bound,
-            payload_bytes,
+            request,
             slots: params.slots(),
             batches_in_group: params.nodes.batches(),
             small_n: params.small.n(),
@@ -121,19 +149,24 @@ impl DigestPlan {
         })
     }
 
+    /// What it was made for.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
     /// The messages.
     pub fn range(&self) -> Range<u64> {
-        self.range.clone()
+        self.request.range.clone()
     }
 
     /// The bound on pertinent messages, for each group.
     pub fn bound(&self) -> usize {
-        self.bound
+        self.request.bound
     }
 
     /// Bytes of a payload, or `None` for indices only.
     pub fn payload_bytes(&self) -> Option<usize> {
-        self.payload_bytes
+        self.request.payload_bytes
     }
 
     /// Exponents in one ciphertext.
@@ -153,7 +186,7 @@ impl DigestPlan {
 
     /// Batches in all.
     pub fn batches(&self) -> usize {
-        (self.range.end - self.range.start).div_ceil(self.slots as u64) as usize
+        (self.request.range.end - self.request.range.start).div_ceil(self.slots as u64) as usize
     }
 
     /// Groups of batches; each has its own sums.
@@ -170,26 +203,27 @@ impl DigestPlan {
     /// The messages of a batch.
     pub fn batch(&self, batch: usize) -> Range<u64> {
         let slots = self.slots as u64;
-        let start = self.range.start + batch as u64 * slots;
+        let start = self.request.range.start + batch as u64 * slots;
         // A range may end at the last index there is.
-        start..start.saturating_add(slots).min(self.range.end)
+        start..start.saturating_add(slots).min(self.request.range.end)
     }
 
     /// The index of message `number` of a batch of a group; `None` past the end of the range.
     pub fn message(&self, group: usize, batch: usize, number: usize) -> Option<u64> {
         let batch = (group * self.batches_in_group + batch) as u64;
         let offset = batch * self.slots as u64 + number as u64;
-        (offset < self.range.end - self.range.start).then(|| self.range.start + offset)
+        (offset < self.request.range.end - self.request.range.start)
+            .then(|| self.request.range.start + offset)
     }
 
     /// Rounds: sets of `width` exponents.
     pub fn rounds(&self) -> usize {
-        self.bound.div_ceil(self.width)
+        self.request.bound.div_ceil(self.width)
     }
 
     /// The exponents of a round.
     pub fn exponents(&self, round: usize) -> Range<usize> {
-        round * self.width..((round + 1) * self.width).min(self.bound)
+        round * self.width..((round + 1) * self.width).min(self.request.bound)
     }
 
     /// Ciphertexts of one round.
@@ -245,10 +279,14 @@ impl DigestPlan {
 /// They find decoding errors, wrong indices among them; they are no signature, the detector could
 /// forge them.
 pub fn checksum(index: u64, payload: &[u8], p: u64) -> [u32; CHECKSUM_SYMBOLS] {
+    let word = checksum_word(index, payload);
+    [(word % p) as u32, (word / p % p) as u32]
+}
+
+pub(crate) fn checksum_word(index: u64, payload: &[u8]) -> u64 {
     let mut hasher = blake3::Hasher::new_derive_key("omr payload checksum v1");
     hasher.update(&index.to_le_bytes());
     hasher.update(payload);
     let hash = hasher.finalize();
-    let word = u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("eight bytes"));
-    [(word % p) as u32, (word / p % p) as u32]
+    u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("eight bytes"))
 }

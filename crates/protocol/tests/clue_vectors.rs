@@ -31,13 +31,13 @@ struct Arithmetic<'a>(&'a Params);
 
 impl Arithmetic<'_> {
     fn small(&self, coeffs: &[i64]) -> Poly<Eval> {
-        let ring = &self.0.clue_ring;
+        let ring = &self.0.clue.ring;
         ring.forward(ring.lift_signed(coeffs, &ring.everything()))
     }
 
     /// The first coefficients of `key * small + error`.
     fn sample(&self, key: &[u32], small: &[i64], error: &[i64]) -> Vec<u32> {
-        let (ring, p) = (&self.0.clue_ring, self.0.p());
+        let (ring, p) = (&self.0.clue.ring, self.0.p());
         let key = key.iter().map(|&x| u64::from(x)).collect();
         let mut product = ring.forward(Poly::from_rows(ring.n(), &ring.everything(), key));
         ring.mul_assign(&mut product, &self.small(small));
@@ -72,7 +72,11 @@ fn key(params: &Params, case: &Value) -> ClueKey {
         beta: residues(&case["beta"]),
         seal: [0; omr_protocol::clue::SEAL_PUBLIC_BYTES],
     };
-    let alpha: Vec<u32> = key.alpha(params).into_iter().map(|x| x as u32).collect();
+    let alpha: Vec<u32> = key
+        .alpha(&params.clue)
+        .into_iter()
+        .map(|x| x as u32)
+        .collect();
     assert_eq!(alpha, residues(&case["alpha"]));
     let arithmetic = Arithmetic(params);
     assert_eq!(
@@ -85,7 +89,11 @@ fn key(params: &Params, case: &Value) -> ClueKey {
 fn check_clue(params: &Params, own: &Value, source: &ClueKey, case: &Value) {
     let arithmetic = Arithmetic(params);
     let (p, x) = (params.p(), signed(&case["x"]));
-    let alpha: Vec<u32> = source.alpha(params).into_iter().map(|x| x as u32).collect();
+    let alpha: Vec<u32> = source
+        .alpha(&params.clue)
+        .into_iter()
+        .map(|x| x as u32)
+        .collect();
     let a = arithmetic.sample(&alpha, &x, &signed(&case["e1"]));
     let exact = arithmetic.sample(&source.beta, &x, &signed(&case["e2"]));
     let shift = signed(&case["shift"]);
@@ -98,9 +106,9 @@ fn check_clue(params: &Params, own: &Value, source: &ClueKey, case: &Value) {
     );
 
     let wire = bytes(&case["bytes"]);
-    assert_eq!(wire.len(), Clue::bytes(params));
-    assert_eq!(clue.to_bytes(params), wire);
-    assert_eq!(Clue::from_bytes(params, &wire).unwrap(), clue);
+    assert_eq!(wire.len(), Clue::bytes(&params.clue));
+    assert_eq!(clue.to_bytes(&params.clue), wire);
+    assert_eq!(Clue::from_bytes(&params.clue, &wire).unwrap(), clue);
 
     let masked = arithmetic.sample(&clue.a, &signed(&own["s"]), &vec![0; clue.b.len()]);
     let d: Vec<i64> = clue
@@ -119,7 +127,7 @@ fn check_clue(params: &Params, own: &Value, source: &ClueKey, case: &Value) {
 fn check_set(text: &str) {
     let file: Value = serde_json::from_str(text).unwrap();
     let params = Params::named(file["key"]["params"].as_str().unwrap()).unwrap();
-    assert_eq!(params.spec().clue.range, file["range"].as_u64().unwrap());
+    assert_eq!(params.spec().range, file["range"].as_u64().unwrap());
     let (own, other) = (key(&params, &file["key"]), key(&params, &file["other"]));
     for case in list(&file["clues"]) {
         let source = if case.get("foreign").is_some() {

@@ -54,7 +54,7 @@ fn error_rates() {
     // A much narrower window breaks the one, a much wider one the other.
     let with_range = |range| {
         let mut spec = default_spec();
-        spec.clue.range = range;
+        spec.range = range;
         spec
     };
     assert!(with_range(10).miss_log2() > -30.0);

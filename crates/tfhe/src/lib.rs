@@ -26,5 +26,5 @@ pub use lwe_switch::LweSwitchKey;
 pub use ring::RotationRing;
 pub use rotation::{Rotation, Window};
 pub use secret::BlockSecret;
-pub use sums::{PlainScratch, PlainSums};
+pub use sums::PlainSums;
 pub use trace::TraceKey;

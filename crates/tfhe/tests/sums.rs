@@ -15,7 +15,7 @@ fn bit(w: &mut World, bit: u64, sd: f64) -> RingCipher {
 #[test]
 fn sums_of_pertinent_values() {
     let mut w = World::new(51);
-    let (n, q, p) = (w.ring.n(), w.ring.q(), P as u32);
+    let (n, q, p) = (w.ring.n(), w.ring.q(), P as u8);
     // The last plaintext is cut short.
     let (count, len) = (3, 2 * n + 700);
     let sd = 30_000.0;
@@ -24,16 +24,17 @@ fn sums_of_pertinent_values() {
         PlainSums::new(&w.ring, count),
         PlainSums::new(&w.ring, count),
     ];
-    let mut scratch = PlainScratch::new(&w.ring);
     let mut expected = vec![0u64; len];
     for i in 0..messages {
         let pertinent = u64::from(i % 3 == 0);
-        let values: Vec<u32> = (0..len).map(|_| w.rng.next_u32() % p).collect();
+        let values: Vec<u8> = (0..len)
+            .map(|_| (w.rng.next_u32() % P as u32) as u8)
+            .collect();
         for (sum, &value) in expected.iter_mut().zip(&values) {
             *sum += pertinent * u64::from(value);
         }
         let ct = bit(&mut w, pertinent, sd);
-        parts[i % 2].add(&w.ring, &ct, (&values, p), &mut scratch);
+        parts[i % 2].add(&w.ring, &[(&ct, &values)], p);
     }
     let [mut sums, other] = parts;
     sums.merge(&w.ring, &other);
@@ -55,7 +56,7 @@ fn sums_of_pertinent_values() {
         }
     }
     let one = (sd / q as f64).powi(2);
-    let predicted = noise::plain_sum(messages as u64, p, n, one, one);
+    let predicted = noise::plain_sum(messages as u64, P as u32, n, one, one);
     // The noise of a product grows with the coefficients of its plaintext.
     let (full, cut) = ((2 * n) as f64, (len - 2 * n) as f64);
     let share = (full + cut * cut / n as f64) / len as f64;

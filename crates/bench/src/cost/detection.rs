@@ -1,5 +1,6 @@
 use super::{SwitchShape, Unit, Work};
 use omr_bgv::fermat_depth;
+use omr_protocol::ParamsSpec;
 use omr_protocol::params::Outline;
 use omr_ring::Basis;
 use omr_rlwe::KeyShape;
@@ -14,7 +15,7 @@ pub(super) fn baby_steps(outline: &Outline) -> Work {
 
 /// Baby steps, the one that is not turned included.
 fn steps(outline: &Outline) -> usize {
-    outline.spec().baby + outline.spec().clue.coordinates - 1
+    outline.spec().baby + ParamsSpec::COORDINATES - 1
 }
 
 /// `ClueBatch::new`.
@@ -26,7 +27,7 @@ pub(super) fn clues(outline: &Outline) -> Work {
 /// with the baby steps; giant steps; down to level 1; the encoded b added.
 pub(super) fn affine(outline: &Outline) -> Work {
     let spec = outline.spec();
-    let (diagonals, coordinates) = (spec.clue.n, spec.clue.coordinates);
+    let (diagonals, coordinates) = (spec.clue.n, ParamsSpec::COORDINATES);
     let limbs = limbs(outline, 0);
     let giants = diagonals / spec.baby;
     let encoded = Work::of(Unit::Diagonal, 1)
@@ -58,9 +59,8 @@ pub(super) fn range_check(outline: &Outline) -> Work {
 
 /// `RangePolynomial::evaluate` and the level of its result.
 fn window(outline: &Outline) -> (Work, usize) {
-    let spec = outline.spec();
-    let coefficients = spec.clue.range as usize + 2;
-    let blocks = coefficients.div_ceil(spec.block);
+    let polynomial = &outline.window;
+    let (coefficients, blocks) = (polynomial.coefficients().len(), polynomial.blocks());
     let pairs = blocks / 2;
     let (powers, top) = powers(outline);
     let mut work = powers + giants(outline, top, blocks);
@@ -68,6 +68,10 @@ fn window(outline: &Outline) -> (Work, usize) {
     let terms = coefficients - blocks;
     work += Work::of(Unit::Pass, 2 * limbs(outline, top) * (terms + blocks));
     work += at_level(outline, top, top + 1) * (blocks % 2);
+    if polynomial.has_first_term() {
+        let rows = 2 * limbs(outline, top + 1);
+        work += product(outline, top) + Work::of(Unit::Pass, rows);
+    }
     for pair in 0..pairs {
         let level = top + 1 + pair;
         let products = if pair > 0 || blocks % 2 == 1 { 2 } else { 1 };

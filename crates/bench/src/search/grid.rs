@@ -1,5 +1,5 @@
 use omr_protocol::ParamsSpec;
-use omr_protocol::params::ClueSpec;
+use omr_protocol::params::{ClueSpec, SecretSpec};
 
 /// Least accepted rates, log2: a pertinent message missed, an impertinent one found.
 const MISS_LOG2: f64 = -30.0;
@@ -101,11 +101,12 @@ fn vary<T: Copy>(
 fn with_clue(base: &ParamsSpec, (weight, sigma, bits): (usize, f64, f64)) -> Option<ParamsSpec> {
     let with_range = |range| ParamsSpec {
         clue: ClueSpec {
+            secret: SecretSpec::Ternary { weight },
             weight,
             sigma,
-            range,
             ..base.clue.clone()
         },
+        range,
         security_bits: bits,
         ..base.clone()
     };

@@ -1,7 +1,7 @@
 use super::tally::Rounding;
 use crate::Workload;
 use omr_client::{DecodeError, Retrieved, SecretKey};
-use omr_protocol::{Clue, Params};
+use omr_protocol::{Clue, Params, ParamsSpec};
 use omr_rlwe::Secret;
 use serde::Serialize;
 
@@ -117,17 +117,17 @@ impl Verdict {
 
 /// Whether a clue is pertinent, in the clear: every coordinate of `b - a s` in the window.
 fn in_window(params: &Params, secret: &Secret, clue: &[u8]) -> bool {
-    let (Ok(clue), spec) = (Clue::from_bytes(params, clue), &params.spec().clue) else {
+    let (Ok(clue), range) = (Clue::from_bytes(&params.clue, clue), params.spec().range) else {
         return false;
     };
-    let ring = &params.clue_ring;
+    let ring = &params.clue.ring;
     let basis = ring.everything();
     let a = clue.a.iter().map(|&x| x.into()).collect();
     let mut product = ring.forward(omr_ring::Poly::from_rows(ring.n(), &basis, a));
     ring.mul_assign(&mut product, &secret.poly(ring, &basis));
     let product = ring.inverse(product);
     let p = params.p();
-    let inside =
-        |(&b, &x): (&u32, &u64)| p.to_centered(p.sub(b.into(), x)).unsigned_abs() <= spec.range;
-    clue.b.iter().zip(product.row(0)).all(inside)
+    let inside = |(&b, &x): (&u32, &u64)| p.to_centered(p.sub(b.into(), x)).unsigned_abs() <= range;
+    let looked_at = clue.b.iter().take(ParamsSpec::COORDINATES);
+    looked_at.zip(product.row(0)).all(inside)
 }

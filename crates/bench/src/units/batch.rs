@@ -4,7 +4,7 @@ use super::{Measured, time};
 use crate::cost::Unit;
 use crate::cpu::thread_seconds;
 use omr_detector::ClueBatch;
-use omr_protocol::{Clue, Params, Placement, SEED_BYTES};
+use omr_protocol::{Clue, Params, ParamsSpec, Placement, SEED_BYTES};
 use omr_ring::{AlignedVec, Encoding, Ring, SlidingRows};
 use std::hint::black_box;
 
@@ -30,7 +30,7 @@ impl<'a> Batch<'a> {
         let piece = PIECE.min(n);
         let (held, steps) = (
             GIANTS_TOGETHER * spec.baby,
-            2 * (spec.baby + spec.clue.coordinates - 1),
+            2 * (spec.baby + ParamsSpec::COORDINATES - 1),
         );
         // Touched beforehand: a detector keeps this memory.
         let rows = |count: usize| {
@@ -69,7 +69,7 @@ impl<'a> Batch<'a> {
             a: (0..spec.n as u32).collect(),
             b: vec![1; spec.coordinates],
         };
-        let bytes = clue.to_bytes(self.params);
+        let bytes = clue.to_bytes(&self.params.clue);
         let count = self.params.slots();
         let placement = Placement::new(&[0; SEED_BYTES], 0, count);
         let all = bytes.repeat(count);
@@ -112,7 +112,7 @@ impl<'a> Batch<'a> {
     fn dot(&self) -> f64 {
         let (ring, spec) = (self.ring(), self.params.spec());
         let stride = self.piece + PAD;
-        let sums = GIANTS_TOGETHER * spec.clue.coordinates * 2;
+        let sums = GIANTS_TOGETHER * ParamsSpec::COORDINATES * 2;
         let mut out = AlignedVec::zeroed(sums * self.piece);
         let seconds = time(|| {
             let tiles = self.diagonals.chunks(self.held * stride);
@@ -124,7 +124,7 @@ impl<'a> Batch<'a> {
                     len: self.piece,
                     terms: spec.baby,
                     groups: GIANTS_TOGETHER,
-                    shifts: spec.clue.coordinates,
+                    shifts: ParamsSpec::COORDINATES,
                     parts: 2,
                 };
                 let mut out: Vec<&mut [u64]> = out.chunks_mut(self.piece).collect();

@@ -17,7 +17,7 @@ pub(crate) fn noise(params: &Params, secret: &Secret, clue: &Clue) -> Vec<i64> {
 }
 
 fn times_secret(params: &Params, secret: &Secret, a: Vec<u64>) -> Vec<u64> {
-    let (ring, basis) = (&params.clue_ring, params.clue_ring.everything());
+    let (ring, basis) = (&params.clue.ring, params.clue.ring.everything());
     let mut a = ring.forward(Poly::from_rows(ring.n(), &basis, a));
     ring.mul_assign(&mut a, &secret.poly(ring, &basis));
     ring.inverse(a).row(0).to_vec()
@@ -36,7 +36,7 @@ fn error_variance(params: &Params) -> f64 {
 /// `weight` of its coefficients; `e1 s` and `e2` are fresh.
 fn predicted(params: &Params, secret: &Secret, key: &ClueKey) -> f64 {
     let p = params.p();
-    let product = times_secret(params, secret, key.alpha(params));
+    let product = times_secret(params, secret, key.alpha(&params.clue));
     let error = |(&beta, &product): (&u32, &u64)| p.to_centered(p.sub(beta.into(), product));
     let squares: Vec<f64> = key
         .beta
@@ -61,8 +61,8 @@ fn measure(
     count: usize,
     rng: &mut ChaCha20Rng,
 ) -> f64 {
-    let sender = Sender::new(params, key);
-    let range = params.spec().clue.range;
+    let sender = Sender::new(&params.clue, key);
+    let range = params.spec().range;
     let mut sum = 0.0;
     for _ in 0..count {
         let clue = sender.gen_clue(rng);
@@ -112,7 +112,7 @@ fn address(params: &Params, rng: &mut ChaCha20Rng) -> (Secret, ClueKey) {
         beta: Vec::new(),
         seal,
     };
-    let product = times_secret(params, &secret, key.alpha(params));
+    let product = times_secret(params, &secret, key.alpha(&params.clue));
     let errors = NarrowGaussian::new(spec.sigma).sample(rng, spec.n);
     let p = params.p();
     key.beta = product
@@ -133,9 +133,9 @@ fn noise_and_norms_at_full_parameters() {
     let found = squares / (CLUES * params.spec().clue.coordinates) as f64;
     // 2,000 samples: the deviation of their variance is 3 %.
     assert_close(found, predicted(&params, &secret, &key), 0.1);
-    let sender = Sender::new(&params, &key);
+    let sender = Sender::new(&params.clue, &key);
     for _ in 0..CLUES {
-        sender.gen_clue(&mut rng).check_norm(&params).unwrap();
+        sender.gen_clue(&mut rng).check_norm(&params.clue).unwrap();
     }
     let n = params.spec().clue.n;
     let p = params.p().value() as u32;
@@ -143,7 +143,7 @@ fn noise_and_norms_at_full_parameters() {
     let small = (0..n as u32).map(|i| i * 613 % (p / 3)).collect();
     for a in [vec![0; n], vec![1; n], vec![p - 1; n], ternary, small] {
         let clue = Clue { a, b: vec![0; 2] };
-        let error = clue.check_norm(&params).unwrap_err();
+        let error = clue.check_norm(&params.clue).unwrap_err();
         assert!(
             matches!(error, ClueError::Short { norm, least } if norm < least),
             "{error}"
@@ -157,8 +157,8 @@ fn impertinent_clues_do_not_pass() {
     let mut rng = rng(32);
     let (mine, _) = address(params, &mut rng);
     let (_, other) = address(params, &mut rng);
-    let sender = Sender::new(params, &other);
-    let range = params.spec().clue.range;
+    let sender = Sender::new(&params.clue, &other);
+    let range = params.spec().range;
     for i in 0..10_000 {
         let clue = if i % 2 == 0 {
             sender.gen_clue(&mut rng)
@@ -175,7 +175,7 @@ fn impertinent_clues_do_not_pass() {
 #[test]
 fn clues_are_fresh() {
     let (_, key) = address(tiny(), &mut rng(33));
-    let sender = Sender::new(tiny(), &key);
+    let sender = Sender::new(&tiny().clue, &key);
     let mut rng = rng(34);
     assert_ne!(sender.gen_clue(&mut rng), sender.gen_clue(&mut rng));
 }

@@ -52,7 +52,7 @@ fn listed(messages: &[Retrieved]) -> String {
 fn written() -> Vec<(&'static str, Vec<u8>)> {
     let mut rng = rng(SEED);
     let keys = keygen(tiny(), &mut rng);
-    let clue = Sender::new(tiny(), &keys.clue).gen_clue(&mut rng);
+    let clue = Sender::new(&tiny().clue, &keys.clue).gen_clue(&mut rng);
     let mut detection = Vec::new();
     keys.detection.write(tiny(), &mut detection).unwrap();
     let detection = format!("{} {}\n", blake3::hash(&detection), detection.len());
@@ -65,9 +65,12 @@ fn written() -> Vec<(&'static str, Vec<u8>)> {
     };
     let messages: Vec<Retrieved> = PERTINENT.iter().map(retrieved).collect();
     vec![
-        ("secret.key", keys.secret.to_bytes(tiny()).unwrap().to_vec()),
-        ("clue.key", keys.clue.to_bytes(tiny()).unwrap()),
-        ("clue.bin", clue.to_bytes(tiny())),
+        (
+            "secret.key",
+            keys.secret.to_bytes(&tiny().clue).unwrap().to_vec(),
+        ),
+        ("clue.key", keys.clue.to_bytes(&tiny().clue).unwrap()),
+        ("clue.bin", clue.to_bytes(&tiny().clue)),
         ("digest.bin", digest.to_bytes(tiny()).unwrap()),
         ("messages.txt", listed(&messages).into_bytes()),
         ("detection.key.b3", detection.into_bytes()),
@@ -76,11 +79,11 @@ fn written() -> Vec<(&'static str, Vec<u8>)> {
 
 #[test]
 fn frozen_files_are_read() {
-    let secret = SecretKey::from_bytes(tiny(), &stored("secret.key")).unwrap();
-    let key = ClueKey::from_bytes(tiny(), &stored("clue.key")).unwrap();
+    let secret = SecretKey::from_bytes(&tiny().clue, &stored("secret.key")).unwrap();
+    let key = ClueKey::from_bytes(&tiny().clue, &stored("clue.key")).unwrap();
     assert_eq!(key.id, secret.address_id);
-    let clue = Clue::from_bytes(tiny(), &stored("clue.bin")).unwrap();
-    let range = tiny().spec().clue.range;
+    let clue = Clue::from_bytes(&tiny().clue, &stored("clue.bin")).unwrap();
+    let range = tiny().spec().range;
     let noise = noise(tiny(), secret.clue_secret(), &clue);
     assert!(noise.iter().all(|d| d.unsigned_abs() <= range), "{noise:?}");
     let digest = Digest::from_bytes(tiny(), &stored("digest.bin")).unwrap();

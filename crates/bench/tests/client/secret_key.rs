@@ -9,7 +9,11 @@ use proptest::prelude::*;
 const CLUE: usize = 32;
 
 fn good() -> Vec<u8> {
-    World::shared().secret.to_bytes(tiny()).unwrap().to_vec()
+    World::shared()
+        .secret
+        .to_bytes(&tiny().clue)
+        .unwrap()
+        .to_vec()
 }
 
 fn header() -> FrameHeader {
@@ -31,7 +35,7 @@ fn forged(body: &[u8]) -> Vec<u8> {
 }
 
 fn parse(bytes: &[u8]) -> Result<SecretKey, SecretKeyError> {
-    SecretKey::from_bytes(tiny(), bytes)
+    SecretKey::from_bytes(&tiny().clue, bytes)
 }
 
 #[track_caller]
@@ -43,7 +47,7 @@ fn refused(bytes: &[u8]) -> SecretKeyError {
 fn keys_round_trip() {
     assert_eq!(forged(&body()), good());
     let key = parse(&good()).unwrap();
-    assert_eq!(*key.to_bytes(tiny()).unwrap(), good());
+    assert_eq!(*key.to_bytes(&tiny().clue).unwrap(), good());
     assert_eq!(key.detection_id, World::shared().secret.detection_id);
 }
 

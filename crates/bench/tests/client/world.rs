@@ -31,7 +31,7 @@ pub(crate) struct Board {
 
 impl MessageSource for Board {
     fn clue_bytes(&self) -> usize {
-        Clue::bytes(tiny())
+        Clue::bytes(&tiny().clue)
     }
 
     fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
@@ -52,7 +52,7 @@ impl Board {
         payload_bytes: usize,
         rng: &mut ChaCha20Rng,
     ) -> Self {
-        let sender = Sender::new(tiny(), key);
+        let sender = Sender::new(&tiny().clue, key);
         let mut board = Self {
             clues: Vec::new(),
             payloads: Vec::new(),
@@ -62,7 +62,7 @@ impl Board {
                 true => sender.gen_clue(rng),
                 false => stranger(tiny(), rng),
             };
-            board.clues.push(clue.to_bytes(tiny()));
+            board.clues.push(clue.to_bytes(&tiny().clue));
             let mut payload = vec![0; payload_bytes];
             rng.fill_bytes(&mut payload);
             board.payloads.push(payload);

@@ -44,7 +44,7 @@ fn constant_clue_vectors() {
             a: vec![value; spec.n],
             b: vec![p / 2 - 1001, p / 3],
         };
-        board.clues.fill(clue.to_bytes(tiny()));
+        board.clues.fill(clue.to_bytes(&tiny().clue));
         world.finds_exactly(board, &PERTINENT);
     }
 }
@@ -65,7 +65,7 @@ fn alternating_and_single_clue_vectors() {
             a,
             b: vec![p / 5, p / 3],
         };
-        board.clues.fill(clue.to_bytes(tiny()));
+        board.clues.fill(clue.to_bytes(&tiny().clue));
         world.finds_exactly(board, &PERTINENT);
     }
 }
@@ -79,10 +79,10 @@ fn the_zero_clue_reaches_every_recipient() {
         a: vec![0; spec.n],
         b: vec![0; spec.coordinates],
     };
-    assert!(zero.check_norm(tiny()).is_err());
+    assert!(zero.check_norm(&tiny().clue).is_err());
     let mut board = Board::new(40, 6);
     board.post(&world.clue_key, &[3]);
-    board.clues[11] = zero.to_bytes(tiny());
+    board.clues[11] = zero.to_bytes(&tiny().clue);
     let expected = board.retrieved(&[3, 11]);
     let out = world.digest(&mut board, 0..40, 4, 6).unwrap();
     assert_eq!(world.recipient().decode(&out.digest).unwrap(), expected);

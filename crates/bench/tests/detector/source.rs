@@ -125,7 +125,7 @@ fn clues_of_another_length() {
         }
     }
     let world = World::shared();
-    for clue_bytes in [1, Clue::bytes(tiny()) - 1, 2570] {
+    for clue_bytes in [1, Clue::bytes(&tiny().clue) - 1, 2570] {
         let mut board = Other(Board::new(30, 3), clue_bytes);
         let out = world.digest(&mut board, 0..30, 4, 3).unwrap();
         assert_eq!(out.unusable_clues, 30);
@@ -193,7 +193,7 @@ fn outcome(from: u64, fault: Fault) -> DetectorError {
 
 #[test]
 fn sources_that_give_other_sizes() {
-    let clue = Clue::bytes(tiny());
+    let clue = Clue::bytes(&tiny().clue);
     for by in [-1, 1, -(clue as isize), isize::MIN] {
         for (from, messages) in [(0, SLOTS as usize), (SLOTS, 3)] {
             for (fault, what, each) in [

@@ -36,7 +36,7 @@ impl Board {
         };
         Self {
             clues: (0..messages)
-                .map(|_| stranger(&mut rng).to_bytes(tiny()))
+                .map(|_| stranger(&mut rng).to_bytes(&tiny().clue))
                 .collect(),
             payloads: (0..messages).map(|_| payload(&mut rng)).collect(),
         }
@@ -45,9 +45,9 @@ impl Board {
     /// Makes some messages pertinent.
     pub(crate) fn post(&mut self, key: &ClueKey, indices: &[u64]) {
         let mut rng = ChaCha20Rng::seed_from_u64(99);
-        let sender = Sender::new(tiny(), key);
+        let sender = Sender::new(&tiny().clue, key);
         for &index in indices {
-            self.clues[index as usize] = sender.gen_clue(&mut rng).to_bytes(tiny());
+            self.clues[index as usize] = sender.gen_clue(&mut rng).to_bytes(&tiny().clue);
         }
     }
 
@@ -78,7 +78,7 @@ fn stranger(rng: &mut ChaCha20Rng) -> Clue {
 
 impl MessageSource for Board {
     fn clue_bytes(&self) -> usize {
-        Clue::bytes(tiny())
+        Clue::bytes(&tiny().clue)
     }
 
     fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {

@@ -5,7 +5,7 @@ use crate::progress::Ui;
 use omr_board::{Board, BoardConfig, BoardError, Stat, Structure};
 use omr_detector::Progress;
 use omr_protocol::plan::MAX_PAYLOAD_BYTES;
-use omr_protocol::{Clue, DigestPlan, Params, Sealing};
+use omr_protocol::{Clue, ClueParams, ParamSet, PlanError, Sealing};
 use rand_core::Rng;
 use serde::Serialize;
 use std::path::Path;
@@ -32,10 +32,10 @@ pub(super) fn run(command: &BoardCommand, ui: &Ui) -> Result<(), CliError> {
 }
 
 fn init(args: &BoardInit) -> Result<(), CliError> {
-    let params = Params::named(&args.params)?;
+    let set = ParamSet::named(&args.params)?;
     create(
         &args.dir,
-        &params,
+        set.clue(),
         args.sealing,
         args.payload_bytes as usize,
     )?;
@@ -47,11 +47,14 @@ fn init(args: &BoardInit) -> Result<(), CliError> {
 /// Errors: `PayloadBytes`, `Plan`, `Input`.
 pub(super) fn create(
     dir: &Path,
-    params: &Params,
+    params: &ClueParams,
     sealing: Sealing,
     payload_bytes: usize,
 ) -> Result<Board, CliError> {
-    DigestPlan::new(params, 0..1, 1, Some(payload_bytes))?;
+    if !(1..=MAX_PAYLOAD_BYTES).contains(&payload_bytes) {
+        let found = payload_bytes;
+        return Err(PlanError::Payload { found }.into());
+    }
     let least = sealing.overhead() + 1;
     if payload_bytes < least {
         return Err(CliError::PayloadBytes {

@@ -4,9 +4,9 @@ use crate::args::Decode;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access, Framed, STANDARD};
 use crate::progress::Ui;
-use omr_client::{Recipient, Retrieved};
+use omr_client::{Retrieved, decode};
 use omr_protocol::frame::Kind;
-use omr_protocol::{Digest, Params, Sealing};
+use omr_protocol::{ParamSet, Response, Sealing};
 use open::{LeftOut, Message, Opened, open};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ const INDICES: &str = "indices.txt";
 #[derive(Serialize)]
 struct Report {
     params: &'static str,
+    scheme: &'static str,
     start: u64,
     end: u64,
     sealing: &'static str,
@@ -44,12 +45,12 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
             found: digest.header.params_id,
         });
     }
-    let params = secret.params()?;
-    let secret = io::read_secret_key(secret, &params)?;
-    let digest = Digest::from_bytes(&params, &digest.bytes()?).map_err(InputError::from);
+    let set = secret.set()?;
+    let secret = io::read_secret_key(secret, set.clue())?;
+    let digest = Response::from_bytes(&set, &digest.bytes()?).map_err(InputError::from);
     let digest = digest.map_err(CliError::input(&args.digest))?;
-    check_sealing(args, digest.header.sealing)?;
-    let retrieved = Recipient::new(&params, &secret).decode(&digest)?;
+    check_sealing(args, digest.sealing())?;
+    let retrieved = decode(&set, &secret, &digest)?;
     let indices: Vec<u64> = retrieved.iter().map(|message| message.index).collect();
     if is_unvouched(args, &digest) && !indices.is_empty() {
         ui.warn(
@@ -57,25 +58,27 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
              pass --sealing to say what you expect",
         );
     }
-    let opened = match (digest.header.plan.payload_bytes(), args.raw) {
+    let request = digest.request();
+    let opened = match (request.payload_bytes, args.raw) {
         (None, _) => list(&indices),
         (Some(_), true) => raw(retrieved),
-        (Some(_), false) => open(&params, &secret, &digest.header, retrieved),
+        (Some(_), false) => open(&set, &secret, &digest, retrieved),
     };
     for left_out in &opened.left_out {
         ui.warn(&left_out.to_string());
     }
     let report = Report {
-        params: params.name(),
-        start: digest.header.plan.range().start,
-        end: digest.header.plan.range().end,
-        sealing: digest.header.sealing.name(),
+        params: set.name(),
+        scheme: digest.scheme().name(),
+        start: request.range.start,
+        end: request.range.end,
+        sealing: digest.sealing().name(),
         pertinent: indices.len(),
         indices,
         files: deliver(args, opened.messages)?,
         left_out: opened.left_out,
     };
-    tell(args, ui, &params, &report)?;
+    tell(args, ui, &set, &report)?;
     verdict(args, &report)
 }
 
@@ -91,9 +94,9 @@ fn check_sealing(args: &Decode, found: Sealing) -> Result<(), CliError> {
 
 /// Whether files come from payloads that nothing but the detector's word vouches for, and the
 /// caller did not say that this is expected.
-fn is_unvouched(args: &Decode, digest: &Digest) -> bool {
-    let payloads = digest.header.plan.payload_bytes().is_some();
-    let unsealed = digest.header.sealing == Sealing::None;
+fn is_unvouched(args: &Decode, digest: &Response) -> bool {
+    let payloads = digest.request().payload_bytes.is_some();
+    let unsealed = digest.sealing() == Sealing::None;
     payloads && unsealed && args.sealing.is_none() && !args.raw
 }
 
@@ -156,7 +159,7 @@ fn deliver(args: &Decode, messages: Vec<Message>) -> Result<Vec<Written>, CliErr
     Ok(written)
 }
 
-fn tell(args: &Decode, ui: &Ui, params: &Params, report: &Report) -> Result<(), CliError> {
+fn tell(args: &Decode, ui: &Ui, set: &ParamSet, report: &Report) -> Result<(), CliError> {
     match (args.json, io::is_standard(&args.out)) {
         (true, false) => io::print_json(report),
         (true, true) => {
@@ -169,7 +172,7 @@ fn tell(args: &Decode, ui: &Ui, params: &Params, report: &Report) -> Result<(), 
                 report.pertinent,
                 report.start,
                 report.end,
-                params.name()
+                set.name()
             ));
             let line = |file: &Written| format!("{}\n", file.path.display());
             io::print(&report.files.iter().map(line).collect::<String>())

@@ -4,22 +4,22 @@ mod scan;
 
 use crate::args::Demo;
 use crate::commands::source::BoardSource;
-use crate::commands::{board, keygen};
+use crate::commands::{board, engines, keygen};
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
 use crate::progress::Ui;
 use cast::{Cast, Posting};
 use omr_bench::{peak_rss_bytes, yardstick_us};
-use omr_client::{Recipient, Retrieved};
-use omr_detector::{Detector, Stages};
+use omr_client::{Retrieved, decode};
+use omr_detector::Stages;
+use omr_detector::hybrid::{Costs, Job};
 use omr_protocol::frame::Kind;
-use omr_protocol::{Clue, Digest, DigestPlan, Params, Sealing};
+use omr_protocol::{Clue, ParamSet, Request, Response, Sealing};
 use omr_testkit::{RealPayloads, real_payloads};
 use report::{Outcome, Report};
 use scan::Check;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// A Zcash output's ephemeral key and ciphertext.
@@ -52,16 +52,17 @@ pub(super) fn run(args: &Demo, ui: &Ui) -> Result<(), CliError> {
         });
     }
     super::start_threads(args.threads)?;
-    let params = Params::named(&args.params)?;
+    let name = keygen::default_set(Some(args.scheme));
+    let set = ParamSet::named(args.params.as_deref().unwrap_or(name))?;
     let payloads = real_payloads(PAYLOAD_BYTES)?;
     let stage = Stage::new(args.dir.as_deref())?;
     ui.note("recipient: making keys");
-    let cast = Cast::new(&params, args, &stage.recipient)?;
-    let posting = cast.post(&params, &payloads, &stage.board, ui)?;
-    let detection = detect(args, ui, &params, &stage)?;
-    let (retrieved, decode_s) = decode(&params, &stage)?;
+    let cast = Cast::new(&set, args, &stage.recipient)?;
+    let posting = cast.post(set.clue(), &payloads, &stage.board, ui)?;
+    let detection = detect(args, ui, &stage)?;
+    let (retrieved, decode_s) = retrieve(&stage)?;
     ui.note("checking payloads, and the detector's files for the secret key");
-    let checks = scan::check(&params, &stage.recipient, &stage.board, &stage.digest)?;
+    let checks = scan::check(set.clue(), &stage.recipient, &stage.board, &stage.digest)?;
     let outcome = Outcome::new(&cast, &payloads, &retrieved);
     let facts = Facts {
         cast,
@@ -71,7 +72,7 @@ pub(super) fn run(args: &Demo, ui: &Ui) -> Result<(), CliError> {
         outcome,
         checks,
     };
-    tell(args, &report(args, &params, &payloads, &stage, facts)?)
+    tell(args, &report(args, &set, &payloads, &stage, facts)?)
 }
 
 /// What the parts of the demonstration gave.
@@ -86,12 +87,12 @@ struct Facts {
 
 fn report(
     args: &Demo,
-    params: &Params,
+    set: &ParamSet,
     payloads: &RealPayloads,
     stage: &Stage,
     facts: Facts,
 ) -> Result<Report, CliError> {
-    let spec = params.spec();
+    let (miss_log2, false_positive_log2) = rates(set)?;
     let Facts {
         cast,
         posting,
@@ -99,25 +100,30 @@ fn report(
         ..
     } = facts;
     Ok(Report {
-        params: params.name(),
-        security_bits: spec.security_bits,
-        miss_log2: spec.miss_log2(),
-        false_positive_log2: spec.false_positive_log2(),
+        scheme: args.scheme.name(),
+        params: set.name(),
+        security_bits: set.spec().security_bits,
+        miss_log2,
+        false_positive_log2,
         messages: args.messages,
         recipients: args.recipients,
         pertinent: cast.pertinent.len(),
         bound: args.bound as usize,
         payload_bytes: PAYLOAD_BYTES,
         threads: rayon::current_num_threads(),
-        kernels: params.ring.kernels().name(),
+        kernels: set.clue().ring.kernels().name(),
         sources: report::sources(payloads),
         records: payloads.cycle(),
         keygen_s: cast.keygen_s,
         addresses_s: cast.addresses_s,
         secret_key_bytes: size(&stage.recipient.join(keygen::SECRET_KEY))?,
         clue_key_bytes: size(&stage.recipient.join(keygen::CLUE_KEY))?,
-        detection_key_bytes: size(&stage.recipient.join(keygen::DETECTION_KEY))?,
-        clue_bytes: Clue::bytes(params),
+        detection_key_bytes: stage
+            .detection_keys()
+            .iter()
+            .map(|key| size(key))
+            .sum::<Result<_, _>>()?,
+        clue_bytes: Clue::bytes(set.clue()),
         clues_s: posting.clues_s,
         append_s: posting.append_s,
         board_bytes: posting.board_bytes,
@@ -177,6 +183,31 @@ impl Stage {
             _temporary: temporary,
         })
     }
+
+    /// The detection keys that were made.
+    fn detection_keys(&self) -> Vec<PathBuf> {
+        [keygen::DETECTION_KEY, keygen::INSTANT_KEY]
+            .map(|name| self.recipient.join(name))
+            .into_iter()
+            .filter(|path| path.exists())
+            .collect()
+    }
+}
+
+/// Missed messages and false positives of a set, the larger of its engines' rates.
+fn rates(set: &ParamSet) -> Result<(f64, f64), CliError> {
+    let bulk = set.spec().bulk.as_ref();
+    let bulk = bulk.map(|spec| (spec.miss_log2(), spec.false_positive_log2()));
+    let instant = match set.spec().instant {
+        Some(_) => {
+            let params = set.instant()?;
+            Some((params.miss_log2(), params.false_positive_log2()))
+        }
+        None => None,
+    };
+    let least = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+    let larger = |(a, b): (f64, f64), (c, d): (f64, f64)| (a.max(c), b.max(d));
+    Ok(bulk.into_iter().chain(instant).fold(least, larger))
 }
 
 fn size(path: &Path) -> Result<u64, CliError> {
@@ -184,52 +215,55 @@ fn size(path: &Path) -> Result<u64, CliError> {
     Ok(metadata.map_err(CliError::input(path))?.len())
 }
 
-/// The detector's part: it opens only the board and the detection key.
-fn detect(
-    args: &Demo,
-    ui: &Ui,
-    params: &Arc<Params>,
-    stage: &Stage,
-) -> Result<Detection, CliError> {
+/// The detector's part: it opens only the board and the detection keys.
+fn detect(args: &Demo, ui: &Ui, stage: &Stage) -> Result<Detection, CliError> {
     ui.note("detector: scanning the board under encryption");
     let start = Instant::now();
-    let key = Framed::open(
-        &stage.recipient.join(keygen::DETECTION_KEY),
-        Kind::DetectionKey,
-    )?;
-    let detector = Detector::new(params.clone(), io::read_detection_key(key, params)?);
+    let (set, engines) = engines::read(&stage.detection_keys())?;
     let load_s = start.elapsed().as_secs_f64();
     let board = board::open(&stage.board, ui)?;
-    let mut source = BoardSource::new(&board, params).map_err(CliError::input(&stage.board))?;
-    let bound = args.bound as usize;
-    let plan = DigestPlan::new(params, 0..args.messages, bound, Some(PAYLOAD_BYTES))?;
+    let source = BoardSource::new(&board, set.clue());
+    let mut source = source.map_err(CliError::input(&stage.board))?;
+    let job = Job {
+        source: &mut source,
+        request: Request {
+            range: 0..args.messages,
+            bound: args.bound as usize,
+            payload_bytes: Some(PAYLOAD_BYTES),
+        },
+        board_id: board.config().board_id,
+        sealing: Sealing::None,
+        seeds: [(); 2].map(|()| super::digest::placement_seed()),
+        costs: Costs::default(),
+    };
     let before = yardstick_us();
     let bar = ui.bar();
-    let board_id = board.config().board_id;
-    let seed = super::digest::placement_seed();
-    let output = detector.digest(&mut source, &plan, board_id, Sealing::None, seed, &bar);
+    let answer = engines.respond(args.scheme, job, &bar);
     drop(bar);
-    let output = output?;
+    let answer = answer?;
     let yardstick_us = before.zip(yardstick_us()).map(|(a, b)| (a + b) / 2.0);
-    let bytes = output.digest.to_bytes(params);
+    let bytes = answer.response.to_bytes(&set);
     let bytes = bytes.map_err(|error| CliError::write(&stage.digest, error))?;
     io::write_result(&stage.digest, &bytes)?;
     Ok(Detection {
         load_s,
-        stages: output.stages,
+        stages: answer.stages,
         yardstick_us,
         peak_rss_bytes: peak_rss_bytes(),
     })
 }
 
 /// The recipient's part: it opens only her secret key and the digest.
-fn decode(params: &Params, stage: &Stage) -> Result<(Vec<Retrieved>, f64), CliError> {
+fn retrieve(stage: &Stage) -> Result<(Vec<Retrieved>, f64), CliError> {
     let secret = Framed::open(&stage.recipient.join(keygen::SECRET_KEY), Kind::SecretKey)?;
-    let secret = io::read_secret_key(secret, params)?;
+    let set = secret.set()?;
+    let secret = io::read_secret_key(secret, set.clue())?;
     let bytes = Framed::open(&stage.digest, Kind::Digest)?.bytes()?;
-    let recipient = Recipient::new(params, &secret);
+    // Tables are not part of decoding.
+    let read = || Response::from_bytes(&set, &bytes).map_err(InputError::from);
+    read().map_err(CliError::input(&stage.digest))?;
     let start = Instant::now();
-    let digest = Digest::from_bytes(params, &bytes).map_err(InputError::from);
-    let retrieved = recipient.decode(&digest.map_err(CliError::input(&stage.digest))?)?;
+    let digest = read().map_err(CliError::input(&stage.digest))?;
+    let retrieved = decode(&set, &secret, &digest)?;
     Ok((retrieved, start.elapsed().as_secs_f64()))
 }

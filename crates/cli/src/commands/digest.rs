@@ -1,12 +1,12 @@
+use super::engines;
 use super::source::{BoardSource, sealing};
 use crate::args::Digest;
 use crate::error::{CliError, InputError};
-use crate::io::{self, Framed};
+use crate::io;
 use crate::progress::Ui;
 use omr_board::Board;
-use omr_detector::{Detector, Output};
-use omr_protocol::frame::Kind;
-use omr_protocol::{DigestPlan, Params, SEED_BYTES};
+use omr_detector::hybrid::{Answer, Job};
+use omr_protocol::{ParamSet, Request, SEED_BYTES, Scheme};
 use rand_core::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ use std::ops::Range;
 #[derive(Serialize)]
 struct Report {
     params: &'static str,
+    scheme: &'static str,
     start: u64,
     end: u64,
     bound: usize,
@@ -28,29 +29,41 @@ struct Report {
 pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     super::start_threads(args.threads)?;
     let board = super::board::open(&args.board, ui)?;
-    let key = Framed::open(&args.detection_key, Kind::DetectionKey)?;
-    if board.config().params_id != key.header.params_id {
-        return Err(CliError::OtherParams {
-            first: args.board.clone(),
-            expected: board.config().params_id.clone(),
-            second: args.detection_key.clone(),
-            found: key.header.params_id,
-        });
-    }
+    let costs = engines::costs(args.costs.as_deref())?;
     let on_board = CliError::input(&args.board);
     let checked = range(args, &board).and_then(|range| Ok((range, sealing(&board)?)));
     let (range, sealing) = checked.map_err(on_board)?;
-    let params = key.params()?;
-    let payload = (!args.indices_only).then_some(board.config().payload_bytes as usize);
-    let plan = DigestPlan::new(&params, range, args.bound as usize, payload)?;
-    let mut source = BoardSource::new(&board, &params).map_err(CliError::input(&args.board))?;
-    let detector = Detector::new(params.clone(), io::read_detection_key(key, &params)?);
+    let (set, engines) = engines::read(&args.detection_key)?;
+    engines::check_board(&args.board, &board, &args.detection_key[0], &set)?;
+    let payload = payload(args, board.config().payload_bytes as usize);
+    let source = BoardSource::new(&board, set.clue());
+    let mut source = source.map_err(CliError::input(&args.board))?;
+    let job = Job {
+        source: &mut source,
+        request: Request {
+            range,
+            bound: args.bound as usize,
+            payload_bytes: payload,
+        },
+        board_id: board.config().board_id,
+        sealing,
+        seeds: [(); 2].map(|()| placement_seed()),
+        costs,
+    };
+    let scheme = args.scheme.unwrap_or(engines.scheme(payload.is_some()));
     let bar = ui.bar();
-    let board_id = board.config().board_id;
-    let seed = placement_seed();
-    let output = detector.digest(&mut source, &plan, board_id, sealing, seed, &bar);
+    let answer = engines.respond(scheme, job, &bar);
     drop(bar);
-    deliver(args, ui, &params, output?)
+    deliver(args, ui, &set, answer?)
+}
+
+/// Bytes of a payload, unless indices alone are asked for.
+fn payload(args: &Digest, bytes: usize) -> Option<usize> {
+    let indices = match args.scheme {
+        Some(Scheme::Sophomd | Scheme::Instantomd) => true,
+        _ => args.indices_only,
+    };
+    (!indices).then_some(bytes)
 }
 
 /// Where messages lie is decided now, when they are fixed already.
@@ -76,30 +89,31 @@ fn range(args: &Digest, board: &Board) -> Result<Range<u64>, InputError> {
     }
 }
 
-fn deliver(args: &Digest, ui: &Ui, params: &Params, output: Output) -> Result<(), CliError> {
-    let bytes = output.digest.to_bytes(params);
+fn deliver(args: &Digest, ui: &Ui, set: &ParamSet, answer: Answer) -> Result<(), CliError> {
+    let bytes = answer.response.to_bytes(set);
     let bytes = bytes.map_err(|error| CliError::write(&args.out, error))?;
     io::write_result(&args.out, &bytes)?;
-    if output.unusable_clues > 0 {
+    if answer.unusable_clues > 0 {
         ui.warn(&format!(
             "{} unusable clues counted as impertinent",
-            output.unusable_clues
+            answer.unusable_clues
         ));
     }
-    let plan = &output.digest.header.plan;
+    let request = answer.response.request();
     let report = Report {
-        params: params.name(),
-        start: plan.range().start,
-        end: plan.range().end,
-        bound: plan.bound(),
-        payload_bytes: plan.payload_bytes(),
+        params: set.name(),
+        scheme: answer.response.scheme().name(),
+        start: request.range.start,
+        end: request.range.end,
+        bound: request.bound,
+        payload_bytes: request.payload_bytes,
         digest_bytes: bytes.len(),
-        digest_s: output.stages.total(),
-        stages: output.stages.seconds().iter().copied().collect(),
-        unusable_clues: output.unusable_clues,
+        digest_s: answer.stages.total(),
+        stages: answer.stages.seconds().iter().copied().collect(),
+        unusable_clues: answer.unusable_clues,
     };
     if args.verbose {
-        for (stage, seconds) in output.stages.seconds() {
+        for (stage, seconds) in answer.stages.seconds() {
             ui.line(&format!("{stage:<14} {seconds:9.3} s"));
         }
     }

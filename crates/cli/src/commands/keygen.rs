@@ -1,8 +1,11 @@
 use crate::args::Keygen;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access, Staged};
-use omr_client::Keys;
-use omr_protocol::{ClueKey, DetectionKey, Params};
+use omr_client::{SecretKey, SecretKeyError, detection_key, identity, instantomr};
+use omr_protocol::instantomr::InstantKey;
+use omr_protocol::params::{DEFAULT, HYBRID};
+use omr_protocol::{ClueKey, DetectionKey, DetectionKeyError, ParamSet, Scheme};
+use rand_core::CryptoRng;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +14,62 @@ use std::path::{Path, PathBuf};
 pub(super) const SECRET_KEY: &str = "secret.key";
 /// Name of her address.
 pub(super) const CLUE_KEY: &str = "clue.key";
-/// Name of the detector's key.
+/// Name of the detector's key for SophOMR.
 pub(super) const DETECTION_KEY: &str = "detection.key";
+/// Name of the detector's key for InstantOMR.
+pub(super) const INSTANT_KEY: &str = "instant.key";
+
+/// Set of a scheme unless told otherwise.
+pub(super) fn default_set(scheme: Option<Scheme>) -> &'static str {
+    match scheme {
+        None | Some(Scheme::Sophomr | Scheme::Sophomd) => DEFAULT,
+        Some(Scheme::Instantomr | Scheme::Instantomd | Scheme::Hybrid) => HYBRID,
+    }
+}
+
+/// A recipient's keys, those for detectors as far as they are wanted.
+pub(super) struct Made {
+    pub(super) secret: SecretKey,
+    pub(super) clue: ClueKey,
+    pub(super) detection: Option<DetectionKey>,
+    pub(super) instant: Option<InstantKey>,
+}
+
+impl Made {
+    /// Keys for the engines of a scheme; for all that the set has unless given.
+    ///
+    /// Errors: `Params` where the set lacks one.
+    pub(super) fn new(
+        set: &ParamSet,
+        scheme: Option<Scheme>,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Self, CliError> {
+        let spec = set.spec();
+        let [bulk, instant] = match scheme {
+            None => [spec.bulk.is_some(), spec.instant.is_some()],
+            Some(Scheme::Sophomr | Scheme::Sophomd) => [true, false],
+            Some(Scheme::Instantomr | Scheme::Instantomd) => [false, true],
+            Some(Scheme::Hybrid) => [true; 2],
+        };
+        let (secret, clue) = identity(set.clue(), rng);
+        let mut made = Self {
+            secret,
+            clue,
+            detection: None,
+            instant: None,
+        };
+        if bulk {
+            made.detection = Some(detection_key(set.bulk()?, &made.secret, rng));
+        }
+        if instant {
+            let key = instantomr::detection_key(set.instant()?, &made.secret, rng);
+            made.instant = Some(key.map_err(|error: SecretKeyError| {
+                CliError::write("instant.key", InputError::from(error))
+            })?);
+        }
+        Ok(made)
+    }
+}
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -28,16 +85,17 @@ pub(super) struct Written {
 }
 
 pub(super) fn run(args: &Keygen) -> Result<(), CliError> {
-    let params = Params::named(&args.params)?;
+    let name = args.params.as_deref();
+    let set = ParamSet::named(name.unwrap_or(default_set(args.scheme)))?;
     create_folder(&args.out)?;
     if !args.force {
         refuse_existing(&args.out)?;
     }
-    let keys = omr_client::keygen(&params, &mut omr_client::os_rng());
-    let files = write(&args.out, &params, &keys, args.force)?;
+    let keys = Made::new(&set, args.scheme, &mut omr_client::os_rng())?;
+    let files = write(&args.out, &set, &keys, args.force)?;
     if args.json {
         return io::print_json(&Report {
-            params: params.name(),
+            params: set.name(),
             files,
         });
     }
@@ -57,7 +115,7 @@ pub(super) fn create_folder(path: &Path) -> Result<(), CliError> {
 
 /// Before the work; committing the files decides.
 fn refuse_existing(dir: &Path) -> Result<(), CliError> {
-    for name in [SECRET_KEY, CLUE_KEY, DETECTION_KEY] {
+    for name in [SECRET_KEY, CLUE_KEY, DETECTION_KEY, INSTANT_KEY] {
         let path = dir.join(name);
         if path.symlink_metadata().is_ok() {
             return Err(CliError::Exists { path });
@@ -66,25 +124,36 @@ fn refuse_existing(dir: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes the three files; none takes its name before all are on the disk.
+/// Writes the files; none takes its name before all are on the disk.
 ///
 /// Errors: `Write`, `Exists`.
 pub(super) fn write(
     dir: &Path,
-    params: &Params,
-    keys: &Keys,
+    set: &ParamSet,
+    keys: &Made,
     force: bool,
 ) -> Result<Vec<Written>, CliError> {
     let secret = dir.join(SECRET_KEY);
     let bytes = keys
         .secret
-        .to_bytes(params)
+        .to_bytes(set.clue())
         .map_err(|error| CliError::write(&secret, error))?;
-    let staged = [
+    let mut staged = vec![
         io::stage_bytes(&secret, Access::Private, &bytes)?,
-        stage_clue_key(&dir.join(CLUE_KEY), params, &keys.clue)?,
-        stage_detection_key(&dir.join(DETECTION_KEY), params, &keys.detection)?,
+        stage_clue_key(&dir.join(CLUE_KEY), set, &keys.clue)?,
     ];
+    if let Some(key) = &keys.detection {
+        let params = set.bulk()?;
+        staged.push(stage(&dir.join(DETECTION_KEY), |file| {
+            key.write(params, file)
+        })?);
+    }
+    if let Some(key) = &keys.instant {
+        let params = set.instant()?;
+        staged.push(stage(&dir.join(INSTANT_KEY), |file| {
+            key.write(params, file)
+        })?);
+    }
     let mut written = Vec::new();
     for file in staged {
         let path = file.path().to_owned();
@@ -98,19 +167,16 @@ pub(super) fn write(
     Ok(written)
 }
 
-fn stage_clue_key(path: &Path, params: &Params, key: &ClueKey) -> Result<Staged, CliError> {
+fn stage_clue_key(path: &Path, set: &ParamSet, key: &ClueKey) -> Result<Staged, CliError> {
     let bytes = key
-        .to_bytes(params)
+        .to_bytes(set.clue())
         .map_err(|error| CliError::write(path, error))?;
     io::stage_bytes(path, Access::Public, &bytes)
 }
 
-fn stage_detection_key(
+fn stage(
     path: &Path,
-    params: &Params,
-    key: &DetectionKey,
+    write: impl FnOnce(&mut fs::File) -> Result<(), DetectionKeyError>,
 ) -> Result<Staged, CliError> {
-    Staged::write(path, Access::Public, |file| {
-        key.write(params, file).map_err(InputError::from)
-    })
+    Staged::write(path, Access::Public, |file| Ok(write(file)?))
 }

@@ -1,33 +1,50 @@
+mod instant;
 mod search;
 
 use crate::args::{ParamsCommand, ParamsShow};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
+use instant::Instant;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::frame::{FrameHeader, Kind};
-use omr_protocol::{Clue, ClueKey, DetectionKey, Digest, DigestPlan, Params, ParamsSpec};
+use omr_protocol::params::SetSpec;
+use omr_protocol::{Clue, ClueKey, ClueParams, DetectionKey, Digest, DigestPlan, ParamSet, Params};
 use serde::Serialize;
 
 #[derive(Serialize)]
 struct Listed {
     name: &'static str,
     security_bits: f64,
-    batch: usize,
+    /// Messages of a SophOMR batch.
+    batch: Option<usize>,
+    schemes: Vec<&'static str>,
     insecure: bool,
 }
 
 #[derive(Serialize)]
 struct Shown {
+    #[serde(flatten)]
+    set: Set,
+    sophomr: Option<Bulk>,
+    instantomr: Option<Instant>,
+}
+
+#[derive(Serialize)]
+struct Set {
     name: &'static str,
     insecure: bool,
     security_bits: f64,
+    clue_bytes: usize,
+    clue_key_bytes: usize,
+}
+
+#[derive(Serialize)]
+struct Bulk {
     batch: usize,
     plaintext_modulus: u64,
     miss_log2: f64,
     false_positive_log2: f64,
-    clue_bytes: usize,
-    clue_key_bytes: usize,
     detection_key_bytes: u64,
     messages: u64,
     bound: u32,
@@ -65,13 +82,14 @@ pub(super) fn run(command: &ParamsCommand, ui: &Ui) -> Result<(), CliError> {
 }
 
 fn list(json: bool) -> Result<(), CliError> {
-    let listed = |spec: ParamsSpec| Listed {
-        name: spec.name,
-        security_bits: spec.security_bits,
-        batch: spec.n,
-        insecure: spec.insecure,
+    let listed = |set: SetSpec| Listed {
+        name: set.name,
+        security_bits: set.security_bits,
+        batch: set.bulk.as_ref().map(|bulk| bulk.n),
+        schemes: schemes(&set),
+        insecure: set.insecure,
     };
-    let sets: Vec<Listed> = ParamsSpec::published().into_iter().map(listed).collect();
+    let sets: Vec<Listed> = SetSpec::published().into_iter().map(listed).collect();
     if json {
         return io::print_json(&sets);
     }
@@ -81,17 +99,34 @@ fn list(json: bool) -> Result<(), CliError> {
             false => format!("{:.1} bits of security", set.security_bits),
         };
         format!(
-            "{:<18} {} messages a batch, {security}\n",
+            "{:<24} {:<21} {security}\n",
             set.name,
-            super::thousands(set.batch as u64)
+            set.schemes.join(", ")
         )
     };
     io::print(&sets.iter().map(line).collect::<String>())
 }
 
+/// The engines of a set.
+fn schemes(set: &SetSpec) -> Vec<&'static str> {
+    let bulk = set.bulk.iter().map(|_| "sophomr");
+    let instant = set.instant.iter().map(|_| "instantomr");
+    bulk.chain(instant).collect()
+}
+
 fn show(args: &ParamsShow) -> Result<(), CliError> {
-    let params = Params::named(&args.name)?;
-    let shown = Shown::new(&params, args)?;
+    let set = ParamSet::named(&args.name)?;
+    let shown = Shown {
+        set: Set::new(&set)?,
+        sophomr: match set.spec().bulk {
+            Some(_) => Some(Bulk::new(set.bulk()?, args)?),
+            None => None,
+        },
+        instantomr: match set.spec().instant {
+            Some(_) => Some(Instant::new(set.instant()?, args)?),
+            None => None,
+        },
+    };
     match args.json {
         true => io::print_json(&shown),
         false => io::print(&shown.text()),
@@ -99,6 +134,45 @@ fn show(args: &ParamsShow) -> Result<(), CliError> {
 }
 
 impl Shown {
+    fn text(&self) -> String {
+        let mut text = self.set.text();
+        if let Some(bulk) = &self.sophomr {
+            text += &bulk.text();
+        }
+        if let Some(instant) = &self.instantomr {
+            text += &instant.text();
+        }
+        text
+    }
+}
+
+impl Set {
+    fn new(set: &ParamSet) -> Result<Self, CliError> {
+        Ok(Self {
+            name: set.name(),
+            insecure: set.spec().insecure,
+            security_bits: set.spec().security_bits,
+            clue_bytes: Clue::bytes(set.clue()),
+            clue_key_bytes: clue_key_bytes(set.clue())?,
+        })
+    }
+
+    fn text(&self) -> String {
+        let security = match self.insecure {
+            true => "none: for tests only".to_owned(),
+            false => format!("{:.1} bits", self.security_bits),
+        };
+        format!(
+            "name                  {}\nsecurity              {security}\n\
+             clue                  {} bytes\nclue key              {} bytes\n",
+            self.name,
+            super::thousands(self.clue_bytes as u64),
+            super::thousands(self.clue_key_bytes as u64),
+        )
+    }
+}
+
+impl Bulk {
     fn new(params: &Params, args: &ParamsShow) -> Result<Self, CliError> {
         let spec = params.spec();
         let plan =
@@ -112,15 +186,10 @@ impl Shown {
         };
         let chain = &params.chain;
         Ok(Self {
-            name: params.name(),
-            insecure: spec.insecure,
-            security_bits: spec.security_bits,
             batch: params.slots(),
             plaintext_modulus: params.p().value(),
             miss_log2: spec.miss_log2(),
             false_positive_log2: spec.false_positive_log2(),
-            clue_bytes: Clue::bytes(params),
-            clue_key_bytes: clue_key_bytes(params)?,
             detection_key_bytes: detection_key_bytes(params),
             messages: args.messages,
             bound: args.bound,
@@ -140,25 +209,18 @@ impl Shown {
 
     fn text(&self) -> String {
         let number = super::thousands;
-        let security = match self.insecure {
-            true => "none: for tests only".to_owned(),
-            false => format!("{:.1} bits", self.security_bits),
-        };
         let mut text = format!(
-            "name                  {}\nsecurity              {security}\n\
+            "\nsophomr\n\
              messages a batch      {}\nplaintext modulus     {}\n\
              missed                2^{:.1} of pertinent messages\n\
-             false positives       2^{:.1} of others\nclue                  {} bytes\n\
-             clue key              {} bytes\ndetection key         {} bytes\n\
+             false positives       2^{:.1} of others\n\
+             detection key         {} bytes\n\
              digest                {} bytes ({} messages, bound {}, payloads of {} bytes)\n\
              digest of indices     {} bytes\n",
-            self.name,
             number(self.batch as u64),
             number(self.plaintext_modulus),
             self.miss_log2,
             self.false_positive_log2,
-            number(self.clue_bytes as u64),
-            number(self.clue_key_bytes as u64),
             number(self.detection_key_bytes),
             number(self.digest_bytes),
             number(self.messages),
@@ -188,8 +250,8 @@ impl Shown {
     }
 }
 
-fn clue_key_bytes(params: &Params) -> Result<usize, CliError> {
-    let beta = vec![0; params.spec().clue.n];
+fn clue_key_bytes(params: &ClueParams) -> Result<usize, CliError> {
+    let beta = vec![0; params.spec().n];
     let key = ClueKey {
         id: [0; 16],
         seed: [0; 32],

@@ -9,7 +9,7 @@ use omr_client::seal::{SealPublic, seal};
 use omr_client::{Sender, os_rng};
 use omr_detector::Progress;
 use omr_protocol::frame::Kind;
-use omr_protocol::{Params, Sealing};
+use omr_protocol::{ClueParams, Sealing};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ struct Posted<'a> {
 
 /// What turns files into messages for one recipient on one board.
 struct Writer<'a> {
-    params: &'a Params,
+    params: &'a ClueParams,
     sender: Sender<'a>,
     seal: SealPublic,
     sealing: Sealing,
@@ -68,12 +68,13 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     if args.raw && sealing != Sealing::None {
         return Err(on_board()(InputError::RawSealed { found: sealing }));
     }
-    let params = key.params()?;
-    let key = io::read_clue_key(key, &params)?;
+    let set = key.set()?;
+    let params = set.clue();
+    let key = io::read_clue_key(key, params)?;
     let seal = SealPublic::from_bytes(&key.seal).map_err(InputError::from);
     let writer = Writer {
-        params: &params,
-        sender: Sender::new(&params, &key),
+        params,
+        sender: Sender::new(params, &key),
         seal: seal.map_err(CliError::input(&args.to))?,
         sealing,
         context: super::seal_context(&board.config().board_id, params.name()),

@@ -1,10 +1,11 @@
 use crate::error::{InputError, chain};
 use omr_board::{Board, Snapshot};
 use omr_detector::MessageSource;
-use omr_protocol::{Clue, Params, Sealing};
+use omr_protocol::{Clue, ClueParams, Sealing};
 use std::ops::{ControlFlow, Range};
 
 /// A board as the detector reads it.
+#[derive(Debug)]
 pub(super) struct BoardSource {
     snapshot: Snapshot,
     clue_bytes: usize,
@@ -20,7 +21,7 @@ impl BoardSource {
     /// The messages that are on the board now.
     ///
     /// Errors: `ClueSize`, `Board`.
-    pub(super) fn new(board: &Board, params: &Params) -> Result<Self, InputError> {
+    pub(super) fn new(board: &Board, params: &ClueParams) -> Result<Self, InputError> {
         let (clue_bytes, expected) = (board.config().clue_bytes as usize, Clue::bytes(params));
         if clue_bytes != expected {
             return Err(InputError::ClueSize {

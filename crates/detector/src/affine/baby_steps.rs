@@ -1,7 +1,7 @@
 use super::{PAD, SHARES, lengths, piece};
 use crate::{DetectorError, Progress};
 use omr_bgv::Evaluator;
-use omr_protocol::{DetectionKey, Params};
+use omr_protocol::{DetectionKey, Params, ParamsSpec};
 use omr_ring::{Buffer, Eval, Kernels, Poly};
 use rayon::prelude::*;
 
@@ -22,7 +22,7 @@ impl BabySteps {
         key: &DetectionKey,
         progress: &dyn Progress,
     ) -> Result<Self, DetectorError> {
-        let steps = params.spec().baby + params.spec().clue.coordinates - 1;
+        let steps = params.spec().baby + ParamsSpec::COORDINATES - 1;
         progress.stage("baby steps", steps as u64);
         let [words, _] = lengths(params);
         let limbs = params.chain.basis(0).len();

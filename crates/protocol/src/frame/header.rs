@@ -30,15 +30,21 @@ pub enum Kind {
     Digest = 4,
     /// One clue.
     Clue = 5,
+    /// The public key that the detector uses for InstantOMR.
+    InstantKey = 6,
+    /// A detector's session for one recipient.
+    Session = 7,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 7] = [
         Self::SecretKey,
         Self::ClueKey,
         Self::DetectionKey,
         Self::Digest,
         Self::Clue,
+        Self::InstantKey,
+        Self::Session,
     ];
 
     fn from_tag(tag: u16) -> Option<Self> {
@@ -54,6 +60,8 @@ impl fmt::Display for Kind {
             Self::DetectionKey => "a detection key",
             Self::Digest => "a digest",
             Self::Clue => "a clue",
+            Self::InstantKey => "an InstantOMR detection key",
+            Self::Session => "a session",
         })
     }
 }

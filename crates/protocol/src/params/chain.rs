@@ -64,7 +64,7 @@ impl Primes {
     pub(super) fn derive(spec: &ParamsSpec) -> Result<Self, ParamsError> {
         let model = spec.noise_model();
         let p = Modulus::new(spec.p).map_err(omr_ring::RingError::from)?;
-        let window = RangePolynomial::new(&p, spec.clue.range, spec.block).depth();
+        let window = RangePolynomial::new(&p, spec.range, spec.block).depth();
         let depth = window + 1 + fermat_depth(spec.p);
         let level = model.floor() + tail_bits(spec.embedding_bound);
         let mut drops = vec![level; depth];

@@ -1,8 +1,8 @@
 use super::chain::Primes;
 use super::{ParamsError, ParamsSpec, largest_log_pq};
 use crate::plan::MIN_WIDTH;
-use omr_bgv::Chain;
-use omr_ring::Basis;
+use omr_bgv::{Chain, RangePolynomial};
+use omr_ring::{Basis, Modulus};
 use omr_rlwe::KeyShape;
 
 /// The moduli of a parameter set without its tables: derived in milliseconds, so that many sets
@@ -11,6 +11,8 @@ pub struct Outline {
     spec: ParamsSpec,
     large: Vec<u64>,
     small: Vec<u64>,
+    /// `prod (Y - i^2)` for the window of the clue's noise.
+    pub window: RangePolynomial,
     /// Modulus chain of the large ring.
     pub chain: Chain,
     /// Gadget of the baby step's key.
@@ -33,6 +35,7 @@ impl Outline {
         spec.check()?;
         let primes = Primes::derive(&spec)?;
         let chain = primes.chain();
+        let p = Modulus::new(spec.p).map_err(omr_ring::RingError::from)?;
         let special = primes.descent_special();
         let small_special = Basis::new(2..2 + special.len());
         let outline = Self {
@@ -43,6 +46,7 @@ impl Outline {
             product_shape: primes.product_shape(&spec),
             descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &special),
             small_shape: KeyShape::new(&Basis::new(0..2), 1, &small_special),
+            window: RangePolynomial::new(&p, spec.range, spec.block),
             chain,
             spec,
         };

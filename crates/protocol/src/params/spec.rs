@@ -1,6 +1,5 @@
-use super::{FinalRingSpec, ParamsError};
-use omr_ring::NarrowGaussian;
-use omr_rlwe::noise::{NoiseModel, convolve};
+use super::{ClueSpec, FinalRingSpec, ParamsError, SetSpec};
+use omr_rlwe::noise::NoiseModel;
 
 /// A parameter set as it is published, unchecked.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +24,8 @@ pub struct ParamsSpec {
     pub embedding_bound: f64,
     /// Clues.
     pub clue: ClueSpec,
+    /// The window: pertinent when both coordinates of d that are looked at lie in `[-range, range]`.
+    pub range: u64,
     /// Baby steps of the affine transform.
     pub baby: usize,
     /// Powers of Y in one block of the window polynomial.
@@ -35,77 +36,14 @@ pub struct ParamsSpec {
     pub product_digits: usize,
 }
 
-/// Private signaling (SophOMR, section 3.1): ring LWE over `Z_p[X]/(X^n + 1)`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ClueSpec {
-    /// Ring dimension.
-    pub n: usize,
-    /// Weight of the ternary secret and of the sender's randomness.
-    pub weight: usize,
-    /// Parameter of the discrete Gaussian errors (0.5: true standard deviation 0.4637).
-    pub sigma: f64,
-    /// Coordinates of b.
-    pub coordinates: usize,
-    /// The window: pertinent when every coordinate of d lies in `[-range, range]`.
-    pub range: u64,
-}
-
-const SOPHOMR_V2: ParamsSpec = ParamsSpec {
-    name: "sophomr-v2",
-    insecure: false,
-    security_bits: 128.4,
-    p: 786_433,
-    n: 1 << 16,
-    small_n: 1 << 13,
-    final_ring: FinalRingSpec {
-        n: 1 << 11,
-        bodies: 8,
-        modulus_bits: 50,
-        digits: 2,
-        digit_bits: 16,
-    },
-    weight: 4096,
-    embedding_bound: 12.0,
-    clue: ClueSpec {
-        n: 1024,
-        weight: 84,
-        sigma: 0.5,
-        coordinates: 2,
-        range: 38,
-    },
-    baby: 64,
-    block: 8,
-    rotation_digits: 2,
-    product_digits: 2,
-};
-
-const INSECURE_TINY_V2: ParamsSpec = ParamsSpec {
-    name: "insecure-tiny-v2",
-    insecure: true,
-    security_bits: 0.0,
-    n: 1 << 11,
-    small_n: 1 << 8,
-    final_ring: FinalRingSpec {
-        n: 1 << 6,
-        ..SOPHOMR_V2.final_ring
-    },
-    weight: 128,
-    embedding_bound: 12.0,
-    clue: ClueSpec {
-        n: 64,
-        weight: 16,
-        sigma: 0.5,
-        coordinates: 2,
-        range: 38,
-    },
-    baby: 8,
-    ..SOPHOMR_V2
-};
-
 impl ParamsSpec {
-    /// Every published set, the default first.
+    /// Coordinates of a clue that are looked at.
+    pub const COORDINATES: usize = 2;
+
+    /// SophOMR's part of every published set that has one, the default first.
     pub fn published() -> Vec<ParamsSpec> {
-        vec![SOPHOMR_V2, INSECURE_TINY_V2]
+        let sets = SetSpec::published().into_iter();
+        sets.filter_map(|set| set.bulk).collect()
     }
 
     pub(super) fn check(&self) -> Result<(), ParamsError> {
@@ -135,9 +73,14 @@ impl ParamsSpec {
             self.baby,
         )?;
         dimension(
-            self.clue.coordinates == 2,
-            "two clue coordinates",
+            self.clue.coordinates >= Self::COORDINATES,
+            "two clue coordinates or more",
             self.clue.coordinates,
+        )?;
+        dimension(
+            [self.clue.q, self.clue.rounded] == [self.p; 2],
+            "clues modulo the plaintext modulus",
+            self.clue.q as usize,
         )?;
         dimension(power(self.block), "a power of two", self.block)?;
         self.final_ring.check(self.small_n)
@@ -154,26 +97,16 @@ impl ParamsSpec {
 
     /// log2 of the probability that an impertinent message passes the window.
     pub fn false_positive_log2(&self) -> f64 {
-        let window = (2 * self.clue.range + 1) as f64;
-        self.clue.coordinates as f64 * (window / self.p as f64).log2()
+        let window = (2 * self.range + 1) as f64;
+        Self::COORDINATES as f64 * (window / self.p as f64).log2()
     }
 
-    /// log2 of the probability that a pertinent message is missed: the noise of a coordinate is a
-    /// sum of `2 weight + 1` independent errors (exact convolution, union bound).
+    /// log2 of the probability that a pertinent message is missed (exact convolution, union bound).
     pub fn miss_log2(&self) -> f64 {
-        let gaussian = NarrowGaussian::new(self.clue.sigma);
-        let half = gaussian.probabilities();
-        let error: Vec<f64> = half.iter().skip(1).rev().chain(half).copied().collect();
-        let mut sum = vec![1.0];
-        for _ in 0..2 * self.clue.weight + 1 {
-            sum = convolve(&sum, &error);
-        }
-        let center = sum.len() / 2;
-        let range = self.clue.range as usize;
+        let noise = self.clue.noise();
+        let beyond = (noise.len() / 2).saturating_sub(self.range as usize);
         // Summed from the outside in: no cancellation near 2^-30.
-        let tail: f64 = (0..center.saturating_sub(range))
-            .map(|i| 2.0 * sum[i])
-            .sum();
-        (self.clue.coordinates as f64 * tail).log2()
+        let tail: f64 = noise[..beyond].iter().map(|p| 2.0 * p).sum();
+        (Self::COORDINATES as f64 * tail).log2()
     }
 }

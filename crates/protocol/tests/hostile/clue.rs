@@ -14,22 +14,22 @@ fn honest(seed: u64) -> Clue {
 }
 
 fn parse(bytes: &[u8]) -> Result<Clue, ClueError> {
-    Clue::from_bytes(tiny(), bytes)
+    Clue::from_bytes(&tiny().clue, bytes)
 }
 
 #[test]
 fn honest_clues_round_trip() {
     for seed in 0..50 {
         let clue = honest(seed);
-        let bytes = clue.to_bytes(tiny());
-        assert_eq!(bytes.len(), Clue::bytes(tiny()));
+        let bytes = clue.to_bytes(&tiny().clue);
+        assert_eq!(bytes.len(), Clue::bytes(&tiny().clue));
         assert_eq!(parse(&bytes).unwrap(), clue);
     }
 }
 
 #[test]
 fn other_lengths_are_told() {
-    let bytes = honest(1).to_bytes(tiny());
+    let bytes = honest(1).to_bytes(&tiny().clue);
     let wrong = |found: &[u8]| match parse(found) {
         Err(ClueError::Length { expected, found: f }) => {
             assert_eq!((expected, f), (bytes.len(), found.len()));
@@ -50,14 +50,14 @@ fn other_lengths_are_told() {
 #[test]
 fn a_flipped_bit_is_an_error_or_seen() {
     let clue = honest(2);
-    let good = clue.to_bytes(tiny());
+    let good = clue.to_bytes(&tiny().clue);
     for bit in 0..8 * good.len() {
         let mut bad = good.clone();
         bad[bit / 8] ^= 1 << (bit % 8);
         match parse(&bad) {
             Ok(other) => {
                 assert!(bit >= 40 && other != clue);
-                assert_eq!(other.to_bytes(tiny()), bad);
+                assert_eq!(other.to_bytes(&tiny().clue), bad);
             }
             Err(ClueError::Kind { found }) => assert_eq!((bit / 8, found), (0, bad[0])),
             Err(ClueError::Params { found, .. }) => {
@@ -77,7 +77,7 @@ fn every_coordinate_is_reduced() {
     let spec = &tiny().spec().clue;
     for index in 0..spec.n + spec.coordinates {
         for value in [786_433, 786_434, (1 << 20) - 1] {
-            let mut bytes = honest(3).to_bytes(tiny());
+            let mut bytes = honest(3).to_bytes(&tiny().clue);
             set_residue(&mut bytes[5..], index, 20, value);
             match parse(&bytes) {
                 Err(ClueError::Coordinate {
@@ -92,7 +92,7 @@ fn every_coordinate_is_reduced() {
 
 #[test]
 fn kinds_and_parameters_are_named() {
-    let good = honest(4).to_bytes(tiny());
+    let good = honest(4).to_bytes(&tiny().clue);
     for kind in (0..=255).filter(|&kind| kind != 1) {
         let mut bad = good.clone();
         bad[0] = kind;
@@ -117,13 +117,13 @@ fn short_vectors_are_refused() {
     let n = tiny().spec().clue.n;
     let ternary = (0..n).map(|i| [0, 1, p - 1][i % 3]).collect();
     for a in [vec![0; n], vec![1; n], vec![p - 1; n], ternary] {
-        match with(a).check_norm(tiny()) {
+        match with(a).check_norm(&tiny().clue) {
             Err(ClueError::Short { norm, least }) => assert!(norm <= n as f64 && norm < least),
             other => panic!("{other:?}"),
         }
     }
     for seed in 0..20_000 {
-        honest(seed).check_norm(tiny()).unwrap();
+        honest(seed).check_norm(&tiny().clue).unwrap();
     }
 }
 
@@ -133,16 +133,16 @@ fn plainly(bytes: &[u8]) -> Result<Vec<u32>, String> {
     if let Some(&found) = bytes.first().filter(|&&kind| kind != 1) {
         return Err(text(ClueError::Kind { found }));
     }
-    if bytes.len() >= 5 && bytes[1..5] != tiny().tag() {
+    if bytes.len() >= 5 && bytes[1..5] != tiny().clue.tag() {
         let (expected, found) = (tiny().name(), bytes[1..5].try_into().unwrap());
         return Err(text(ClueError::Params { expected, found }));
     }
-    let (expected, found) = (Clue::bytes(tiny()), bytes.len());
+    let (expected, found) = (Clue::bytes(&tiny().clue), bytes.len());
     if expected != found {
         return Err(text(ClueError::Length { expected, found }));
     }
     let (mut reader, modulus) = (BitReader::new(&bytes[5..]), tiny().p().value());
-    let residues = ClueParser::new(tiny()).residues();
+    let residues = ClueParser::new(&tiny().clue).residues();
     let words: Vec<u64> = (0..residues).map(|_| reader.take(20).unwrap()).collect();
     reader.finish().map_err(|error| text(error.into()))?;
     match words.iter().find(|&&x| x >= modulus) {
@@ -161,7 +161,7 @@ proptest! {
         cut in prop::option::weighted(0.2, any::<prop::sample::Index>()),
         longer in prop::bool::weighted(0.1),
     ) {
-        let mut bytes = honest(seed).to_bytes(tiny());
+        let mut bytes = honest(seed).to_bytes(&tiny().clue);
         for (place, value) in edits {
             let place = 5 + place.index(bytes.len() - 5);
             bytes[place] = value;
@@ -173,7 +173,7 @@ proptest! {
         if let Some(cut) = cut {
             bytes.truncate(cut.index(bytes.len()));
         }
-        let parser = ClueParser::new(tiny());
+        let parser = ClueParser::new(&tiny().clue);
         let mut row = vec![7; parser.residues()];
         let parsed = parser.parse_into(&bytes, &mut row);
         prop_assert_eq!(parsed.map(|()| row).map_err(|error| format!("{error:?}")), plainly(&bytes));
@@ -181,21 +181,21 @@ proptest! {
 
     #[test]
     fn any_bytes(mut bytes in prop::collection::vec(any::<u8>(), 0..400), keep in 0usize..=5) {
-        let good = honest(6).to_bytes(tiny());
+        let good = honest(6).to_bytes(&tiny().clue);
         let keep = keep.min(bytes.len());
         bytes[..keep].copy_from_slice(&good[..keep]);
         if let Ok(clue) = parse(&bytes) {
-            prop_assert_eq!(clue.to_bytes(tiny()), bytes);
+            prop_assert_eq!(clue.to_bytes(&tiny().clue), bytes);
         }
     }
 
     #[test]
     fn any_bytes_of_the_right_length(seed: u64) {
-        let mut bytes = honest(7).to_bytes(tiny());
+        let mut bytes = honest(7).to_bytes(&tiny().clue);
         let noise = noise(seed, bytes.len() - 5);
         bytes[5..].copy_from_slice(&noise);
         match parse(&bytes) {
-            Ok(clue) => prop_assert_eq!(clue.to_bytes(tiny()), bytes),
+            Ok(clue) => prop_assert_eq!(clue.to_bytes(&tiny().clue), bytes),
             Err(error) => assert!(matches!(error, ClueError::Coordinate { .. }), "{error}"),
         }
     }

@@ -6,7 +6,7 @@ use omr_protocol::{ClueError, ClueKey};
 use proptest::prelude::*;
 
 fn parse(bytes: &[u8]) -> Result<ClueKey, ClueError> {
-    ClueKey::from_bytes(tiny(), bytes)
+    ClueKey::from_bytes(&tiny().clue, bytes)
 }
 
 fn honest() -> ClueKey {
@@ -32,7 +32,7 @@ fn frame_error(bytes: &[u8]) -> FrameError {
 
 #[test]
 fn damage() {
-    let good = honest().to_bytes(tiny()).unwrap();
+    let good = honest().to_bytes(&tiny().clue).unwrap();
     assert_eq!(parse(&good).unwrap(), honest());
     damage_is_refused(&good, frame_error);
     headers_are_checked(&good, 1 << 20, frame_error);
@@ -40,7 +40,7 @@ fn damage() {
 
 #[test]
 fn lengths_that_do_not_fit() {
-    let good = honest().to_bytes(tiny()).unwrap();
+    let good = honest().to_bytes(&tiny().clue).unwrap();
     let body = body_of(&good);
     for cut in 0..body.len() {
         match parse(&file(Kind::ClueKey, &body[..cut])) {
@@ -65,7 +65,7 @@ fn lengths_that_do_not_fit() {
 
 #[test]
 fn forged_bodies() {
-    let good = honest().to_bytes(tiny()).unwrap();
+    let good = honest().to_bytes(&tiny().clue).unwrap();
     for kind in [0, 2, 255] {
         let mut body = body_of(&good).to_vec();
         body[0] = kind;
@@ -90,12 +90,12 @@ proptest! {
 
     #[test]
     fn any_body_of_the_right_length(seed: u64) {
-        let len = body_of(&honest().to_bytes(tiny()).unwrap()).len();
+        let len = body_of(&honest().to_bytes(&tiny().clue).unwrap()).len();
         let mut body = noise(seed, len);
         body[0] = 1;
         let bytes = file(Kind::ClueKey, &body);
         match parse(&bytes) {
-            Ok(key) => prop_assert_eq!(key.to_bytes(tiny()).unwrap(), bytes),
+            Ok(key) => prop_assert_eq!(key.to_bytes(&tiny().clue).unwrap(), bytes),
             Err(error) => assert!(matches!(error, ClueError::Coordinate { .. }), "{error}"),
         }
     }

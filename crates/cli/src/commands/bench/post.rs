@@ -59,8 +59,9 @@ fn measure_in(
     dir: &Path,
     ui: &Ui,
 ) -> Result<PostFigures, CliError> {
-    let (clue_bytes, payload_bytes) = (Clue::bytes(params), args.payload_bytes as usize);
-    let mut board = crate::commands::board::create(dir, params, Sealing::None, payload_bytes)?;
+    let (clue_bytes, payload_bytes) = (Clue::bytes(&params.clue), args.payload_bytes as usize);
+    let mut board =
+        crate::commands::board::create(dir, &params.clue, Sealing::None, payload_bytes)?;
     let mut rng = omr_client::os_rng();
     let mut random = |count: usize| {
         let mut bytes = vec![0; count];

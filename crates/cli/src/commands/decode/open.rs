@@ -3,7 +3,7 @@
 use crate::error::chain;
 use omr_client::fragment::{FragmentError, MessageId, Reassembler};
 use omr_client::{Retrieved, SecretKey, seal};
-use omr_protocol::{DigestHeader, Params, Sealing};
+use omr_protocol::{ParamSet, Response, Sealing};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
@@ -57,22 +57,23 @@ impl fmt::Display for LeftOut {
 
 /// Opens every payload and puts files together.
 pub(super) fn open(
-    params: &Params,
+    set: &ParamSet,
     secret: &SecretKey,
-    header: &DigestHeader,
+    digest: &Response,
     retrieved: Vec<Retrieved>,
 ) -> Opened {
-    let context = crate::commands::seal_context(&header.board_id, params.name());
+    let context = crate::commands::seal_context(&digest.board_id(), set.name());
+    let sealing = digest.sealing();
     let mut opened = Opened::default();
     let mut files: Vec<Pending> = Vec::new();
     let mut by_id: HashMap<MessageId, usize> = HashMap::new();
     for Retrieved { index, payload } in retrieved {
         let Some(payload) = payload else { continue };
-        let part = seal::open(secret.seal_secret(), header.sealing, &context, &payload);
+        let part = seal::open(secret.seal_secret(), sealing, &context, &payload);
         let parsed = part.map_err(|error| chain(&error)).and_then(|part| {
             parse(&part)
                 .map(|parsed| (parsed, part))
-                .map_err(|error| hint(header.sealing, &error))
+                .map_err(|error| hint(sealing, &error))
         });
         match parsed {
             Err(reason) => opened.left_out.push(LeftOut {

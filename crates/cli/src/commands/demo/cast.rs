@@ -1,14 +1,14 @@
 //! Recipients and senders, and what they post.
 
 use crate::args::Demo;
+use crate::commands::keygen::Made;
 use crate::commands::{board, keygen};
 use crate::error::{CliError, InputError};
 use crate::progress::Ui;
 use omr_board::Message;
 use omr_client::{Sender, os_rng};
 use omr_detector::Progress;
-use omr_protocol::params::FinalRingSpec;
-use omr_protocol::{ClueKey, Params, ParamsSpec, Sealing};
+use omr_protocol::{ClueKey, ClueParams, ParamSet, Sealing};
 use omr_testkit::RealPayloads;
 use rand_core::Rng;
 use rayon::prelude::*;
@@ -41,18 +41,17 @@ impl Cast {
     /// Makes all keys, writes hers into `dir` and draws the messages that will be for her.
     ///
     /// Errors: `Params`, `Write`, `Exists`.
-    pub(super) fn new(params: &Params, args: &Demo, dir: &Path) -> Result<Self, CliError> {
+    pub(super) fn new(set: &ParamSet, args: &Demo, dir: &Path) -> Result<Self, CliError> {
         let start = Instant::now();
-        let keys = omr_client::keygen(params, &mut os_rng());
+        let keys = Made::new(set, Some(args.scheme), &mut os_rng())?;
         let keygen_s = start.elapsed().as_secs_f64();
-        keygen::write(dir, params, &keys, false)?;
+        keygen::write(dir, set, &keys, false)?;
         let start = Instant::now();
-        let small = address_params(params)?;
         let mut addresses = vec![keys.clue];
         addresses.par_extend(
             (1..args.recipients)
                 .into_par_iter()
-                .map_init(os_rng, |rng, _| omr_client::keygen(&small, rng).clue),
+                .map_init(os_rng, |rng, _| omr_client::identity(set.clue(), rng).1),
         );
         let addresses_s = start.elapsed().as_secs_f64();
         let mut pertinent = BTreeSet::new();
@@ -73,7 +72,7 @@ impl Cast {
     /// Errors: those of the board.
     pub(super) fn post(
         &self,
-        params: &Params,
+        params: &ClueParams,
         payloads: &RealPayloads,
         dir: &Path,
         ui: &Ui,
@@ -113,7 +112,7 @@ impl Cast {
 
     fn messages(
         &self,
-        params: &Params,
+        params: &ClueParams,
         payloads: &RealPayloads,
         senders: &[Sender],
         range: Range<u64>,
@@ -136,27 +135,4 @@ impl Cast {
             false => 1 + (message % (self.addresses.len() as u64 - 1)) as usize,
         }
     }
-}
-
-/// The set with a large ring just big enough to hold its clues.
-///
-/// An address depends on the clue parameters alone, and those who never ask for a digest need no
-/// detection key: the small one made here beside each address is thrown away.
-fn address_params(params: &Params) -> Result<Params, CliError> {
-    let spec = params.spec();
-    let n = (4 * spec.clue.n).max(2048).min(spec.n);
-    let small_n = spec.small_n.min(n / 4);
-    let small = ParamsSpec {
-        insecure: true,
-        n,
-        small_n,
-        final_ring: FinalRingSpec {
-            n: small_n,
-            bodies: 1,
-            ..spec.final_ring.clone()
-        },
-        weight: spec.weight.min(n / 16),
-        ..spec.clone()
-    };
-    Ok(Params::new(small, params.ring.kernels())?)
 }

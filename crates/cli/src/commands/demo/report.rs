@@ -26,6 +26,7 @@ pub(super) struct Outcome {
 
 #[derive(Serialize)]
 pub(super) struct Report {
+    pub(super) scheme: &'static str,
     pub(super) params: &'static str,
     pub(super) security_bits: f64,
     pub(super) miss_log2: f64,
@@ -214,9 +215,9 @@ impl Report {
             super::scan::ENCODINGS,
         );
         text += &format!(
-            "Parameters {}: {:.1} bits of security; misses 2^{:.1}, false positives 2^{:.1} a \
+            "Scheme {}, parameters {}: {:.1} bits of security; misses 2^{:.1}, false positives 2^{:.1} a \
              message\n",
-            self.params, self.security_bits, self.miss_log2, self.false_positive_log2,
+            self.scheme, self.params, self.security_bits, self.miss_log2, self.false_positive_log2,
         );
         text += &format!(
             "{} threads, {} kernels; peak memory of all parties together {} bytes\n",

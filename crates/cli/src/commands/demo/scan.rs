@@ -1,12 +1,12 @@
 //! Looks for the secret key where it must not be.
 
-use crate::commands::keygen::{CLUE_KEY, DETECTION_KEY, SECRET_KEY};
+use crate::commands::keygen::{CLUE_KEY, DETECTION_KEY, INSTANT_KEY, SECRET_KEY};
 use crate::error::{CliError, InputError};
 use crate::io::{Framed, read_secret_key};
 use memchr::memmem::Finder;
 use omr_client::seal::SEAL_SECRET_BYTES;
 use omr_client::{DIGEST_SEED_BYTES, SecretKey};
-use omr_protocol::Params;
+use omr_protocol::ClueParams;
 use omr_protocol::frame::{Kind, pack_bits};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -42,7 +42,7 @@ struct Piece {
 ///
 /// Errors: `Leak`, `Input`.
 pub(super) fn check(
-    params: &Params,
+    params: &ClueParams,
     recipient: &Path,
     board: &Path,
     digest: &Path,
@@ -55,10 +55,12 @@ pub(super) fn check(
         ("the board", board.as_path()),
         ("clue.key", &recipient.join(CLUE_KEY)),
         ("detection.key", &recipient.join(DETECTION_KEY)),
+        ("instant.key", &recipient.join(INSTANT_KEY)),
         ("the digest", digest),
     ];
     places
         .into_iter()
+        .filter(|(_, path)| path.exists())
         .map(|(place, path)| search(&pieces, place, path))
         .collect()
 }
@@ -83,7 +85,7 @@ fn leak(pieces: &[Piece], bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// Start, middle and end of the ternary secret in every encoding, and both halves of the seeds.
-fn pieces(params: &Params, secret: &SecretKey) -> Result<Vec<Piece>, InputError> {
+fn pieces(params: &ClueParams, secret: &SecretKey) -> Result<Vec<Piece>, InputError> {
     let file = secret.to_bytes(params)?;
     // The seeds of the digest's secrets and of sealing, then the checksum end the file.
     let end = file.len() - CHECKSUM_BYTES;
@@ -111,13 +113,13 @@ fn pieces(params: &Params, secret: &SecretKey) -> Result<Vec<Piece>, InputError>
     Ok(pieces)
 }
 
-fn encodings(params: &Params, coeffs: &[i64]) -> [Zeroizing<Vec<u8>>; ENCODINGS] {
+fn encodings(params: &ClueParams, coeffs: &[i64]) -> [Zeroizing<Vec<u8>>; ENCODINGS] {
     let packed = |words: Vec<u64>, bits| {
         let (words, mut out) = (Zeroizing::new(words), Zeroizing::new(Vec::new()));
         pack_bits(&words, bits, &mut out);
         out
     };
-    let p = params.p();
+    let p = params.q();
     [
         packed(coeffs.iter().map(|&c| (c + 1) as u64).collect(), 2),
         packed(coeffs.iter().map(|&c| p.from_i64(c)).collect(), p.bits()),
@@ -132,10 +134,10 @@ mod tests {
 
     #[test]
     fn every_secret_is_found_where_it_lies_open() {
-        let params = Params::named("insecure-tiny-v2").unwrap();
-        let keys = omr_client::keygen(&params, &mut omr_client::os_rng());
-        let pieces = pieces(&params, &keys.secret).unwrap();
-        let file = keys.secret.to_bytes(&params).unwrap();
+        let params = ClueParams::named("insecure-tiny-v2").unwrap();
+        let (secret, clue) = omr_client::identity(&params, &mut omr_client::os_rng());
+        let pieces = pieces(&params, &secret).unwrap();
+        let file = secret.to_bytes(&params).unwrap();
         for secret in ["clue secret", "digest seed", "sealing seed"] {
             let of_it: Vec<_> = pieces
                 .iter()
@@ -150,7 +152,7 @@ mod tests {
                 assert_eq!(leak(&pieces, &around), Some(secret));
             }
         }
-        let clean = keys.clue.to_bytes(&params).unwrap();
+        let clean = clue.to_bytes(&params).unwrap();
         assert_eq!(leak(&pieces, &clean), None);
     }
 }

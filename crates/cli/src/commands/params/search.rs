@@ -166,7 +166,7 @@ impl Row {
             embedding_bound: spec.embedding_bound,
             small_n: spec.small_n,
             clue_weight: spec.clue.weight,
-            clue_range: spec.clue.range,
+            clue_range: spec.range,
             published: unnamed(spec) == unnamed(published),
             chosen: chosen.is_some_and(|chosen| unnamed(spec) == unnamed(chosen)),
         }

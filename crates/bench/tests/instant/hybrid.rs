@@ -1,0 +1,113 @@
+//! One request for both engines.
+
+use crate::world::{BOUND, PAYLOAD_BYTES, World, expected, tiny};
+use omr_client::{decode, detection_key};
+use omr_detector::hybrid::{Costs, Engines, Job};
+use omr_detector::{Detector, DetectorError, Quiet};
+use omr_protocol::{DigestError, ParamSet, Request, Response, Scheme, Sealing};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use std::ops::Range;
+
+fn engines(world: &World) -> Engines {
+    let mut rng = ChaCha20Rng::seed_from_u64(41);
+    let params = tiny().bulk().unwrap();
+    let key = detection_key(params, &world.secret, &mut rng);
+    Engines {
+        bulk: Some(Detector::new(params.clone(), key)),
+        instant: Some(world.detector.clone()),
+    }
+}
+
+fn respond(
+    world: &World,
+    engines: &Engines,
+    scheme: Scheme,
+    range: Range<u64>,
+    payload_bytes: Option<usize>,
+) -> Result<Response, DetectorError> {
+    let job = Job {
+        source: &mut world.board(3000, BOUND),
+        request: Request {
+            range,
+            bound: BOUND,
+            payload_bytes,
+        },
+        board_id: [3; 16],
+        sealing: Sealing::None,
+        seeds: [[1; 32], [2; 32]],
+        costs: Costs {
+            batch_s: 1.0,
+            message_s: 1e-3,
+        },
+    };
+    let answer = engines.respond(scheme, job, &Quiet)?;
+    assert_eq!(answer.unusable_clues, 0);
+    let bytes = answer.response.to_bytes(tiny()).unwrap();
+    let read = Response::from_bytes(tiny(), &bytes).unwrap();
+    assert_eq!(read, answer.response);
+    Ok(read)
+}
+
+#[test]
+fn one_decode_opens_every_response() {
+    let world = World::new(31);
+    let engines = engines(&world);
+    let board = world.board(3000, BOUND);
+    for (asked, range, made) in [
+        (Scheme::Hybrid, 0..3000, Scheme::Hybrid),
+        (Scheme::Hybrid, 100..2148, Scheme::Sophomr),
+        (Scheme::Hybrid, 2500..3000, Scheme::Instantomr),
+        (Scheme::Sophomr, 2500..3000, Scheme::Sophomr),
+        (Scheme::Instantomr, 0..300, Scheme::Instantomr),
+    ] {
+        let payload = Some(PAYLOAD_BYTES);
+        let response = respond(&world, &engines, asked, range.clone(), payload).unwrap();
+        assert_eq!(response.scheme(), made);
+        assert_eq!(response.request().range, range);
+        let found = decode(tiny(), &world.secret, &response).unwrap();
+        assert_eq!(found, expected(&board, range));
+    }
+    let response = respond(&world, &engines, Scheme::Hybrid, 0..2100, None).unwrap();
+    let found = decode(tiny(), &world.secret, &response).unwrap();
+    let indices: Vec<u64> = found.iter().map(|message| message.index).collect();
+    let mine = expected(&board, 0..2100);
+    assert_eq!(indices, mine.iter().map(|m| m.index).collect::<Vec<_>>());
+}
+
+#[test]
+fn missing_engines_are_told() {
+    let world = World::new(32);
+    let both = engines(&world);
+    let alone = Engines {
+        bulk: None,
+        instant: both.instant.clone(),
+    };
+    assert_eq!(both.scheme(true), Scheme::Hybrid);
+    assert_eq!(alone.scheme(false), Scheme::Instantomd);
+    for scheme in [Scheme::Hybrid, Scheme::Sophomr] {
+        let error = respond(&world, &alone, scheme, 0..10, None).unwrap_err();
+        assert!(matches!(error, DetectorError::NoKey { .. }), "{error}");
+    }
+    let set = ParamSet::named("insecure-tiny-v2").unwrap();
+    assert!(set.instant().is_err());
+    let response = respond(&world, &alone, Scheme::Instantomd, 0..10, None).unwrap();
+    let bytes = response.to_bytes(tiny()).unwrap();
+    assert!(Response::from_bytes(&set, &bytes).is_err());
+}
+
+#[test]
+fn two_digests_must_follow_one_another() {
+    let world = World::new(33);
+    let engines = engines(&world);
+    let payload = Some(PAYLOAD_BYTES);
+    let of = |scheme, range| respond(&world, &engines, scheme, range, payload).unwrap();
+    let (Response::Bulk(bulk), Response::Instant(late)) =
+        (of(Scheme::Sophomr, 0..50), of(Scheme::Instantomr, 60..70))
+    else {
+        panic!("other schemes");
+    };
+    let bytes = Response::Hybrid(bulk, late).to_bytes(tiny()).unwrap();
+    let error = Response::from_bytes(tiny(), &bytes).unwrap_err();
+    assert!(matches!(error, DigestError::Parts), "{error}");
+}

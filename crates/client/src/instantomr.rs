@@ -1,0 +1,234 @@
+//! InstantOMR: the detector's key, and decoding.
+
+use crate::keygen::random;
+use crate::recipient::{DecodeError, Retrieved, expect};
+use crate::secret_key::block_secret;
+use crate::{SecretKey, SecretKeyError};
+use omr_codec::{CodecError, CubicCode, CubicElement, CubicLocated, CubicSymbols};
+use omr_protocol::instantomr::{InstantDigest, InstantKey, InstantPlan, Part, checksum, code};
+use omr_protocol::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, SUMS_MODULUS};
+use omr_protocol::{InstantParams, PackedCiphertext};
+use omr_ring::{Coeff, Eval, Poly};
+use omr_rlwe::{Secret, SecretPoly, SharedKey};
+use omr_tfhe::{BootstrapKey, LweSwitchKey, TraceKey};
+use rand_core::CryptoRng;
+use zeroize::Zeroize;
+
+/// The InstantOMR detector's key for a secret. The ring's secret is forgotten: nobody needs it again.
+///
+/// Errors: `Coefficients` when the secret is of a set without InstantOMR.
+pub fn detection_key(
+    params: &InstantParams,
+    secret: &SecretKey,
+    rng: &mut impl CryptoRng,
+) -> Result<InstantKey, SecretKeyError> {
+    let (block, _) = params.blocks();
+    let clue = block_secret(&secret.clue, block).ok_or(SecretKeyError::Coefficients)?;
+    let (ring, spec) = (&params.ring, params.spec());
+    let ternary = Secret::uniform_ternary(rng, ring.n());
+    let z = ternary.poly(ring, &ring.everything());
+    let last = secret.digest.instant_polys(ring, spec.bodies);
+    let seed = random(rng);
+    let at = |part: Part| (&seed, part.index());
+    let (noise, gadget) = (&params.noise, params.bootstrap().gadget);
+    let bootstrap = at(Part::Bootstrap);
+    let switch = at(Part::Switch);
+    let errors = &params.switch_noise;
+    Ok(InstantKey {
+        id: secret.instant_id(),
+        bootstrap: BootstrapKey::generate(ring, gadget, &clue, &z, bootstrap, noise, rng),
+        switch: LweSwitchKey::generate(
+            &params.small,
+            spec.switch,
+            &ternary,
+            &clue,
+            switch,
+            errors,
+            rng,
+        ),
+        trace: TraceKey::generate(ring, spec.trace, &z, at(Part::Trace), noise, rng),
+        last: SharedKey::generate(ring, params.shared(), &ternary, &last, at(Part::Last), rng),
+        seed,
+    })
+}
+
+/// A recipient: her secret, ready to decode InstantOMR's digests.
+pub struct InstantRecipient<'a> {
+    params: &'a InstantParams,
+    key_id: [u8; 16],
+    digest: Vec<SecretPoly>,
+}
+
+impl<'a> InstantRecipient<'a> {
+    /// Prepares a secret key.
+    pub fn new(params: &'a InstantParams, secret: &SecretKey) -> Self {
+        let bodies = params.spec().bodies;
+        Self {
+            params,
+            key_id: secret.instant_id(),
+            digest: secret.digest.instant_polys(&params.ring, bodies),
+        }
+    }
+
+    /// Her pertinent messages in the digest's range, in the order of the board.
+    ///
+    /// Errors: `OtherKey`; `Overflow`; `Inconsistent`, also where a group holds more than 96 pertinent
+    /// messages; `Checksum`.
+    pub fn decode(&self, digest: &InstantDigest) -> Result<Vec<Retrieved>, DecodeError> {
+        let (expected, found) = (self.key_id, digest.header.key_id);
+        if expected != found {
+            return Err(DecodeError::OtherKey { expected, found });
+        }
+        let plan = &digest.header.plan;
+        let symbol = |phase: f64| phase.round().rem_euclid(f64::from(SUMS_MODULUS)) as u8;
+        let parts: Vec<Vec<u8>> = self
+            .sums(digest)?
+            .into_iter()
+            .map(|part| part.into_iter().map(symbol).collect())
+            .collect();
+        let mut out = Vec::new();
+        for (group, parts) in parts.chunks(plan.parts_of_group()).enumerate() {
+            self.group(digest, group, &parts.concat(), &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// How far each sum lies from a whole number: 0 is exact, 0.5 is wrong. For measuring noise.
+    ///
+    /// Errors: `Inconsistent` when the digest has another shape.
+    pub fn roundings(&self, digest: &InstantDigest) -> Result<Vec<f64>, DecodeError> {
+        let distance = |x: f64| x - x.round();
+        Ok(self
+            .sums(digest)?
+            .into_iter()
+            .flatten()
+            .map(distance)
+            .collect())
+    }
+
+    /// The sums with their noise, part by part.
+    ///
+    /// Errors: `Inconsistent` when the digest has another shape.
+    fn sums(&self, digest: &InstantDigest) -> Result<Vec<Vec<f64>>, DecodeError> {
+        let (plan, together) = (&digest.header.plan, self.params.spec().bodies);
+        let expected = plan.parts().div_ceil(together);
+        expect("ciphertexts", expected, digest.ciphertexts.len())?;
+        let mut out = Vec::with_capacity(plan.parts());
+        for ct in &digest.ciphertexts {
+            expect("mask coefficients", self.params.ring.n(), ct.mask.len())?;
+            let parts = together.min(plan.parts() - out.len());
+            expect("parts of a ciphertext", parts, ct.parts.len())?;
+            let mask = self.mask(ct);
+            for (secret, body) in self.digest.iter().zip(&ct.parts) {
+                expect("body coefficients", plan.part_len(out.len()), body.len())?;
+                out.push(self.part(&mask, secret, body));
+            }
+        }
+        Ok(out)
+    }
+
+    fn mask(&self, ct: &PackedCiphertext) -> Poly<Eval> {
+        let ring = &self.params.ring;
+        let mask = Poly::<Coeff>::from_rows(ring.n(), &ring.everything(), ct.mask.clone());
+        ring.forward(mask)
+    }
+
+    /// `body + mask * secret` in units of the sums.
+    fn part(&self, mask: &Poly<Eval>, secret: &SecretPoly, body: &[u64]) -> Vec<f64> {
+        let ring = &self.params.ring;
+        let m = ring.modulus(0);
+        let mut product = mask.clone();
+        ring.mul_assign(&mut product, secret);
+        let mut product = ring.inverse(product);
+        let value = |(&x, &body): (&u64, &u64)| {
+            // |mask * secret| < n 2^15: exact modulo the prime.
+            let phase =
+                m.to_centered(x) + ((body << (INSTANT_MASK_BITS - INSTANT_BODY_BITS)) as i64);
+            let turn = 1i64 << INSTANT_MASK_BITS;
+            phase.rem_euclid(turn) as f64 * f64::from(SUMS_MODULUS) / turn as f64
+        };
+        let out = product.row(0).iter().zip(body).map(value).collect();
+        product.zeroize();
+        out
+    }
+
+    fn group(
+        &self,
+        digest: &InstantDigest,
+        group: usize,
+        sums: &[u8],
+        out: &mut Vec<Retrieved>,
+    ) -> Result<(), DecodeError> {
+        let plan = &digest.header.plan;
+        let messages = plan.group(group);
+        let failed = |error: omr_codec::DecodeError| match error {
+            omr_codec::DecodeError::Overflow { count, bound } => DecodeError::Overflow {
+                start: messages.start,
+                end: messages.end,
+                count,
+                bound,
+            },
+            other => DecodeError::InstantInconsistent {
+                start: messages.start,
+                end: messages.end,
+                cause: other.to_string(),
+            },
+        };
+        let code = code(plan, &digest.header.seed, group);
+        let (index_sums, payload_sums) = sums.split_at(plan.index_sums());
+        let located = code.find_support(index_sums).map_err(failed)?;
+        let count = messages.end - messages.start;
+        if let Some(place) = located.iter().find(|place| place.index >= count) {
+            return Err(DecodeError::Inconsistent(format!(
+                "a message past the end of {}..{}: {}",
+                messages.start,
+                messages.end,
+                messages.start.saturating_add(place.index)
+            )));
+        }
+        if plan.payload_bytes().is_none() {
+            let found = located.iter().map(|place| Retrieved {
+                index: messages.start + place.index,
+                payload: None,
+            });
+            out.extend(found);
+            return Ok(());
+        }
+        let symbols = solve(&code, &located, plan, payload_sums, failed)?;
+        for (place, symbols) in located.iter().zip(symbols) {
+            out.push(message(plan, messages.start + place.index, &symbols)?);
+        }
+        Ok(())
+    }
+}
+
+fn solve(
+    code: &CubicCode,
+    located: &[CubicLocated],
+    plan: &InstantPlan,
+    sums: &[u8],
+    failed: impl Fn(omr_codec::DecodeError) -> DecodeError,
+) -> Result<Vec<Vec<CubicElement>>, DecodeError> {
+    let solver = code.solver(located)?;
+    solver.solve(plan.symbols(), sums).map_err(failed)
+}
+
+/// A message whose checksum is right.
+fn message(
+    plan: &InstantPlan,
+    index: u64,
+    symbols: &[CubicElement],
+) -> Result<Retrieved, DecodeError> {
+    let bytes = plan.payload_bytes().unwrap_or(0);
+    let packing = CubicSymbols::new(bytes)?;
+    let (body, sum) = symbols.split_at(packing.count());
+    let payload = packing.unpack(body);
+    let payload = payload.map_err(|_: CodecError| DecodeError::Checksum { index })?;
+    if checksum(index, &payload) != *sum {
+        return Err(DecodeError::Checksum { index });
+    }
+    Ok(Retrieved {
+        index,
+        payload: Some(payload),
+    })
+}

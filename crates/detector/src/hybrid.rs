@@ -1,0 +1,225 @@
+//! One request for both engines: full batches go to SophOMR, the rest to InstantOMR where that costs
+//! less.
+
+use crate::instantomr::{InstantDetector, Session};
+use crate::{Detector, DetectorError, MessageSource, Progress, Stages};
+use omr_protocol::instantomr::{InstantDigest, InstantPlan};
+use omr_protocol::{
+    Digest, DigestHeader, DigestPlan, Request, Response, SEED_BYTES, Scheme, Sealing,
+};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What the engines cost on a machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// Seconds of a batch by SophOMR.
+    pub batch_s: f64,
+    /// Seconds of a message by InstantOMR, several in flight.
+    pub message_s: f64,
+}
+
+impl Default for Costs {
+    /// In the proportion measured with AVX-512: 71,700 transforms a batch, 98 a message, see
+    /// docs/performance.md.
+    fn default() -> Self {
+        Self {
+            batch_s: 10.8,
+            message_s: 0.0148,
+        }
+    }
+}
+
+impl Costs {
+    /// Messages from which on a batch is the cheaper way.
+    pub fn crossover(&self) -> u64 {
+        (self.batch_s / self.message_s).ceil() as u64
+    }
+
+    /// The first message of `range` that goes to InstantOMR: full batches of `slots` messages never
+    /// do, what is left does if it costs less than a batch more. Depends on the range alone.
+    ///
+    /// Panics: when `slots` is 0.
+    pub fn split(&self, range: &Range<u64>, slots: u64) -> u64 {
+        let rest = (range.end - range.start) % slots;
+        if rest < self.crossover() {
+            range.end - rest
+        } else {
+            range.end
+        }
+    }
+}
+
+/// The engines that a recipient gave keys for.
+#[derive(Default)]
+pub struct Engines {
+    /// SophOMR.
+    pub bulk: Option<Detector>,
+    /// InstantOMR.
+    pub instant: Option<Arc<InstantDetector>>,
+}
+
+/// A board and what a recipient asks of it.
+pub struct Job<'a> {
+    /// Where messages are read.
+    pub source: &'a mut dyn MessageSource,
+    /// Which ones, and how many may be pertinent.
+    pub request: Request,
+    /// The board.
+    pub board_id: [u8; 16],
+    /// How its payloads are sealed.
+    pub sealing: Sealing,
+    /// Random, drawn after the messages were posted; one for each engine.
+    pub seeds: [[u8; SEED_BYTES]; 2],
+    /// What decides where a range is split.
+    pub costs: Costs,
+}
+
+/// A response and how it came about.
+pub struct Answer {
+    /// The response.
+    pub response: Response,
+    /// Seconds by stage.
+    pub stages: Stages,
+    /// Clues that did not parse and counted as impertinent.
+    pub unusable_clues: usize,
+}
+
+impl Engines {
+    /// What the keys serve: both, or the one there is.
+    pub fn scheme(&self, payloads: bool) -> Scheme {
+        match (&self.bulk, &self.instant) {
+            (Some(_), Some(_)) => Scheme::Hybrid,
+            (None, Some(_)) => Scheme::instant(payloads),
+            _ => Scheme::bulk(payloads),
+        }
+    }
+
+    /// Answers a request by a scheme; whether there are payloads the request says. `Hybrid` makes one
+    /// digest where one engine does it all.
+    ///
+    /// Errors: `NoKey`, `Plan`, those of the engines.
+    pub fn respond(
+        &self,
+        scheme: Scheme,
+        mut job: Job,
+        progress: &dyn Progress,
+    ) -> Result<Answer, DetectorError> {
+        let range = job.request.range.clone();
+        let first = match scheme {
+            Scheme::Sophomr | Scheme::Sophomd => range.end,
+            Scheme::Instantomr | Scheme::Instantomd => range.start,
+            Scheme::Hybrid => job
+                .costs
+                .split(&range, self.bulk()?.params().slots() as u64),
+        };
+        let mut stages = Stages::default();
+        let mut unusable_clues = 0;
+        let mut bulk = None;
+        if first > range.start || range.is_empty() {
+            let (digest, unusable) =
+                self.batches(&mut job, range.start..first, &mut stages, progress)?;
+            unusable_clues += unusable;
+            bulk = Some(digest);
+        }
+        let mut rest = None;
+        if first < range.end {
+            let (digest, unusable) =
+                self.singles(&mut job, first..range.end, &mut stages, progress)?;
+            unusable_clues += unusable;
+            rest = Some(digest);
+        }
+        let response = match (bulk, rest) {
+            (Some(bulk), Some(rest)) => Response::Hybrid(bulk, rest),
+            (Some(bulk), None) => Response::Bulk(bulk),
+            (None, Some(rest)) => Response::Instant(rest),
+            (None, None) => unreachable!("an empty range goes to the batches, which refuse it"),
+        };
+        Ok(Answer {
+            response,
+            stages,
+            unusable_clues,
+        })
+    }
+
+    fn bulk(&self) -> Result<&Detector, DetectorError> {
+        let expected = "SophOMR";
+        self.bulk.as_ref().ok_or(DetectorError::NoKey { expected })
+    }
+
+    fn instant(&self) -> Result<&Arc<InstantDetector>, DetectorError> {
+        let expected = "InstantOMR";
+        self.instant
+            .as_ref()
+            .ok_or(DetectorError::NoKey { expected })
+    }
+
+    fn batches(
+        &self,
+        job: &mut Job,
+        range: Range<u64>,
+        stages: &mut Stages,
+        progress: &dyn Progress,
+    ) -> Result<(Digest, usize), DetectorError> {
+        let (detector, request) = (self.bulk()?, &job.request);
+        let (bound, payload) = (request.bound, request.payload_bytes);
+        let plan = DigestPlan::new(detector.params(), range, bound, payload)?;
+        let (board, sealing, seed) = (job.board_id, job.sealing, job.seeds[0]);
+        let output = detector.digest(job.source, &plan, board, sealing, seed, progress)?;
+        stages.add(&output.stages);
+        Ok((output.digest, output.unusable_clues))
+    }
+
+    fn singles(
+        &self,
+        job: &mut Job,
+        range: Range<u64>,
+        stages: &mut Stages,
+        progress: &dyn Progress,
+    ) -> Result<(InstantDigest, usize), DetectorError> {
+        let detector = self.instant()?;
+        let request = Request {
+            range: range.clone(),
+            ..job.request.clone()
+        };
+        let header = DigestHeader {
+            key_id: detector.key_id(),
+            board_id: job.board_id,
+            sealing: job.sealing,
+            plan: InstantPlan::new(detector.params(), request)?,
+            seed: job.seeds[1],
+        };
+        let mut session = Session::new(detector.clone(), header);
+        let nothing = |_: &Session| Ok::<(), DetectorError>(());
+        session.advance(job.source, range.end, progress, nothing)?;
+        let mut spent = std::mem::take(&mut session.stages);
+        let digest = spent.time("packing", || session.digest());
+        stages.add(&spent);
+        Ok((digest, session.unusable_clues))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_goes_where_it_costs_less() {
+        let costs = Costs {
+            batch_s: 10.0,
+            message_s: 0.1,
+        };
+        assert_eq!(costs.crossover(), 100);
+        for (range, first) in [
+            (0..1000, 1000),
+            (0..1099, 1000),
+            (0..1100, 1100),
+            (7..1007, 1007),
+            (7..1050, 1007),
+            (7..20, 7),
+            (7..300, 300),
+        ] {
+            assert_eq!(costs.split(&range, 1000), first, "{range:?}");
+        }
+    }
+}

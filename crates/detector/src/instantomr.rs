@@ -1,0 +1,99 @@
+//! InstantOMR: each message gets its verdict when it comes, and sums that a digest can be made of at
+//! any time.
+
+mod clue;
+mod session;
+
+pub use session::{CutError, Session};
+
+use crate::Stages;
+use clue::Clues;
+use omr_protocol::InstantParams;
+use omr_protocol::instantomr::InstantKey;
+use omr_tfhe::{Lwe, RingCipher, Rotation};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// A detection key ready to look at messages. `Send + Sync`.
+pub struct InstantDetector {
+    params: Arc<InstantParams>,
+    key: InstantKey,
+}
+
+/// Verdicts on messages, in their order.
+pub struct Verdicts {
+    /// A ciphertext each: its message is a constant, a step of the sums where all coordinates hit, else
+    /// 0.
+    pub verdicts: Vec<RingCipher>,
+    /// Clues that did not parse and counted as impertinent.
+    pub unusable: usize,
+}
+
+impl InstantDetector {
+    /// A detector for one recipient's key.
+    pub fn new(params: Arc<InstantParams>, key: InstantKey) -> Self {
+        Self { params, key }
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Arc<InstantParams> {
+        &self.params
+    }
+
+    /// The name of the key.
+    pub fn key_id(&self) -> [u8; 16] {
+        self.key.id
+    }
+
+    /// The verdicts on clues of `clue_bytes` laid one after another. Several at a time read the key
+    /// once; all threads take part.
+    ///
+    /// Panics: when clues have 0 bytes.
+    pub fn verdicts(&self, clues: &[u8], clue_bytes: usize, stages: &mut Stages) -> Verdicts {
+        let clues = stages.time("clues", || Clues::new(&self.params, clues, clue_bytes));
+        let hits = stages.time("first_layer", || self.hits(&clues.coordinates));
+        let sums = stages.time("switch", || self.sums_of_hits(&hits));
+        let all = stages.time("second_layer", || self.all_hit(&sums));
+        let (ring, trace) = (&self.params.ring, &self.key.trace);
+        let verdicts = stages.time("trace", || {
+            let traced = all.into_par_iter().map(|ct| trace.apply(ring, ct));
+            traced.collect()
+        });
+        Verdicts {
+            verdicts,
+            unusable: clues.unusable,
+        }
+    }
+
+    /// For each coordinate: whether it lies in the window.
+    fn hits(&self, coordinates: &[Lwe]) -> Vec<RingCipher> {
+        let (ring, [window, _]) = (&self.params.ring, self.params.windows());
+        let start = coordinates.iter();
+        let start = start.map(|ct| Rotation::new(ring, ct, window)).collect();
+        self.key.bootstrap.rotate(ring, 1, start)
+    }
+
+    /// For each message: how many of its coordinates hit, ready for the second layer.
+    fn sums_of_hits(&self, hits: &[RingCipher]) -> Vec<Lwe> {
+        let (ring, small) = (&self.params.ring, &self.params.small);
+        let (m, turn) = (ring.modulus(0), 2 * ring.n() as u64);
+        let of_message = |hits: &[RingCipher]| {
+            let mut sum = Lwe::extract(m, &hits[0]);
+            for hit in &hits[1..] {
+                sum.add_assign(m, &Lwe::extract(m, hit));
+            }
+            let narrow = sum.switch(ring.q(), small.q());
+            let switched = self.key.switch.switch(small, &narrow);
+            switched.switch(small.q(), turn)
+        };
+        let coordinates = self.params.clue.spec().coordinates;
+        hits.par_chunks(coordinates).map(of_message).collect()
+    }
+
+    /// For each message: whether all coordinates hit.
+    fn all_hit(&self, sums: &[Lwe]) -> Vec<RingCipher> {
+        let (ring, [_, window]) = (&self.params.ring, self.params.windows());
+        let start = sums.iter().map(|ct| Rotation::new(ring, ct, window));
+        self.key.bootstrap.rotate(ring, 2, start.collect())
+    }
+}

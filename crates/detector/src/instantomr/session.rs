@@ -1,0 +1,383 @@
+use super::InstantDetector;
+use crate::finish::scale;
+use crate::{DetectorError, MessageSource, Progress, Stages};
+use omr_codec::{CubicCode, CubicSymbols};
+use omr_protocol::instantomr::{
+    InstantDigest, InstantPlan, SessionError, SessionFile, checksum, code,
+};
+use omr_protocol::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, SUMS_MODULUS};
+use omr_protocol::{DigestHeader, PackedCiphertext, SEED_BYTES};
+use omr_rlwe::SharedInput;
+use omr_tfhe::{PlainSums, RingCipher};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Messages looked at together when there are many.
+const TOGETHER: u64 = 64;
+
+/// Why no digest was cut off.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CutError {
+    /// Neither the next digest nor the last one again.
+    #[error("expected digest number {next}, or {next} - 1 again, found {found}")]
+    Number {
+        /// The next number.
+        next: u64,
+        /// The number asked for.
+        found: u64,
+    },
+    /// The digest's file.
+    #[error(transparent)]
+    Digest(#[from] omr_protocol::DigestError),
+}
+
+/// What a detector has added up for one recipient: takes messages as they come and gives a digest of
+/// them at any time. What it does depends on how many messages came, never on what they are.
+pub struct Session {
+    detector: Arc<InstantDetector>,
+    header: DigestHeader<InstantPlan>,
+    codes: Vec<CubicCode>,
+    sums: Vec<PlainSums>,
+    cuts: u64,
+    last_cut: Option<Vec<u8>>,
+    /// Where the time went.
+    pub stages: Stages,
+    /// Clues that did not parse and counted as impertinent.
+    pub unusable_clues: usize,
+}
+
+impl Session {
+    /// A session that begins where the header's range starts and has seen nothing. Its seed must be
+    /// random; sessions with one seed can be merged.
+    pub fn new(detector: Arc<InstantDetector>, mut header: DigestHeader<InstantPlan>) -> Self {
+        header.plan = header.plan.until(header.plan.range().start);
+        header.key_id = detector.key_id();
+        let mut session = Self {
+            detector,
+            header,
+            codes: Vec::new(),
+            sums: Vec::new(),
+            cuts: 0,
+            last_cut: None,
+            stages: Stages::default(),
+            unusable_clues: 0,
+        };
+        session.open_groups();
+        session
+    }
+
+    /// Goes on where a file stopped.
+    ///
+    /// Errors: `Frame` when it is another key's.
+    pub fn resume(detector: Arc<InstantDetector>, file: SessionFile) -> Result<Self, SessionError> {
+        let frame = omr_protocol::frame::FrameHeader {
+            kind: omr_protocol::frame::Kind::Session,
+            params_id: detector.params().name().to_owned(),
+            key_id: file.header.key_id,
+        };
+        frame.expect_key(&detector.key_id())?;
+        let mut session = Self::new(detector, file.header.clone());
+        session.header = file.header;
+        session.sums = file.sums;
+        session.cuts = file.cuts;
+        session.last_cut = file.last_cut;
+        session.open_groups();
+        Ok(session)
+    }
+
+    /// What the session is made of, to be written out.
+    pub fn to_file(&self) -> SessionFile {
+        SessionFile {
+            header: self.header.clone(),
+            cuts: self.cuts,
+            last_cut: self.last_cut.clone(),
+            sums: self.sums.clone(),
+        }
+    }
+
+    /// What it covers so far.
+    pub fn header(&self) -> &DigestHeader<InstantPlan> {
+        &self.header
+    }
+
+    /// The next message it waits for.
+    pub fn next(&self) -> u64 {
+        self.header.plan.range().end
+    }
+
+    /// Digests cut off so far.
+    pub fn cuts(&self) -> u64 {
+        self.cuts
+    }
+
+    /// Takes the messages up to `end` from a source, some at a time; after each lot `saved` is called.
+    ///
+    /// Errors: the source's; those of `saved`. What was taken before stays taken.
+    pub fn advance<E: From<DetectorError>>(
+        &mut self,
+        source: &mut dyn MessageSource,
+        end: u64,
+        progress: &dyn Progress,
+        mut saved: impl FnMut(&Self) -> Result<(), E>,
+    ) -> Result<(), E> {
+        progress.stage("messages", end.saturating_sub(self.next()));
+        while self.next() < end {
+            let lot = self.next()..end.min(self.next() + TOGETHER);
+            let count = lot.end - lot.start;
+            self.take(source, lot)?;
+            progress.advance(count);
+            saved(self)?;
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        source: &mut dyn MessageSource,
+        lot: Range<u64>,
+    ) -> Result<(), DetectorError> {
+        let stages = &mut self.stages;
+        let clue_bytes = source.clue_bytes().max(1);
+        let clues = stages.time("read", || source.clues(lot.clone()));
+        let clues = clues.map_err(DetectorError::Source)?;
+        let payloads = match self.header.plan.payload_bytes() {
+            None => Vec::new(),
+            Some(_) => stages
+                .time("read", || source.payloads(lot.clone()))
+                .map_err(DetectorError::Source)?,
+        };
+        let count = (lot.end - lot.start) as usize;
+        check("clues", count * clue_bytes, clues.len())?;
+        self.push(&clues, clue_bytes, &payloads)
+    }
+
+    /// Takes the next messages: clues of `clue_bytes` and payloads, one after another. Payloads of a
+    /// session of indices are not looked at.
+    ///
+    /// Errors: `SourceLength`; then nothing was taken.
+    pub fn push(
+        &mut self,
+        clues: &[u8],
+        clue_bytes: usize,
+        payloads: &[u8],
+    ) -> Result<(), DetectorError> {
+        let count = clues.len() / clue_bytes.max(1);
+        check("clues", count * clue_bytes, clues.len())?;
+        if let Some(bytes) = self.header.plan.payload_bytes() {
+            check("payloads", count * bytes, payloads.len())?;
+        }
+        let first = self.next();
+        let detector = self.detector.clone();
+        let found = detector.verdicts(clues, clue_bytes, &mut self.stages);
+        self.header.plan = self.header.plan.until(first + count as u64);
+        self.unusable_clues += found.unusable;
+        self.open_groups();
+        let mut stages = std::mem::take(&mut self.stages);
+        stages.time("sums", || self.add(first, &found.verdicts, payloads));
+        self.stages = stages;
+        Ok(())
+    }
+
+    /// Sums and codes for all groups there are messages of.
+    fn open_groups(&mut self) {
+        let plan = &self.header.plan;
+        let ring = &self.detector.params.ring;
+        while self.codes.len() < plan.groups() {
+            let group = self.codes.len();
+            self.codes.push(code(plan, &self.header.seed, group));
+        }
+        while self.sums.len() < plan.groups() {
+            let sums = PlainSums::new(ring, plan.parts_of_group());
+            self.sums.push(sums);
+        }
+    }
+
+    fn add(&mut self, first: u64, verdicts: &[RingCipher], payloads: &[u8]) {
+        let plan = &self.header.plan;
+        let weights = |(i, _): (usize, &RingCipher)| {
+            let bytes = plan.payload_bytes().unwrap_or(0);
+            let payload = &payloads[i * bytes..(i + 1) * bytes];
+            weights(plan, &self.codes, first + i as u64, payload)
+        };
+        let weights: Vec<Vec<u8>> = verdicts.par_iter().enumerate().map(weights).collect();
+        let (ring, p) = (&self.detector.params.ring, SUMS_MODULUS as u8);
+        let mut at = 0;
+        while at < verdicts.len() {
+            let (group, number) = plan.place(first + at as u64);
+            let left = self.detector.params.spec().group - number;
+            let end = verdicts.len().min(at + left as usize);
+            let terms: Vec<(&RingCipher, &[u8])> = verdicts[at..end]
+                .iter()
+                .zip(weights[at..end].iter().map(Vec::as_slice))
+                .collect();
+            self.sums[group].add(ring, &terms, p);
+            at = end;
+        }
+    }
+
+    /// Adds a session over the messages that follow, made elsewhere with the same seed and plan but
+    /// for its own messages: see [`Session::share`].
+    ///
+    /// Panics: when it does not follow, or is of another seed, plan or key.
+    pub fn merge(&mut self, next: &Share) {
+        assert_eq!(next.messages.start, self.next(), "messages that follow");
+        assert_eq!(next.session.header.seed, self.header.seed, "one seed");
+        assert_eq!(next.session.header.key_id, self.header.key_id, "one key");
+        self.header.plan = self.header.plan.until(next.messages.end);
+        assert_eq!(next.session.header.plan, self.header.plan, "one plan");
+        self.unusable_clues += next.session.unusable_clues;
+        self.open_groups();
+        let ring = &self.detector.params.ring;
+        for (sums, other) in self.sums.iter_mut().zip(&next.session.sums) {
+            sums.merge(ring, other);
+        }
+    }
+
+    /// An empty session with the seed and the plan of this one that begins at a later message: another
+    /// machine's share of the work.
+    ///
+    /// Panics: when the message lies before the plan's start.
+    pub fn share(&self, first: u64) -> Share {
+        let mut session = Self::new(self.detector.clone(), self.header.clone());
+        session.header.plan = session.header.plan.until(first);
+        session.open_groups();
+        Share {
+            session,
+            messages: first..first,
+        }
+    }
+
+    /// The digest of all messages taken so far, in milliseconds.
+    pub fn digest(&self) -> InstantDigest {
+        let params = &self.detector.params;
+        let inputs: Vec<SharedInput> = self
+            .sums
+            .par_iter()
+            .flat_map(|sums| sums.ciphers(&params.ring))
+            .map(|ct| self.input(&ct))
+            .collect();
+        let together = params.spec().bodies;
+        let share = |(i, inputs): (usize, &[SharedInput])| self.packed(i * together, inputs);
+        let shared = inputs.par_chunks(together).enumerate().map(share);
+        InstantDigest {
+            ciphertexts: shared.collect(),
+            header: self.header.clone(),
+        }
+    }
+
+    fn input(&self, ct: &RingCipher) -> SharedInput {
+        let params = &self.detector.params;
+        let bits = params.shared().mask_bits();
+        let scaled = |&x: &u64| scale(x, params.ring.q(), 1 << bits);
+        SharedInput {
+            body: ct.body.to_vec(),
+            mask: ct.mask.iter().map(scaled).collect(),
+        }
+    }
+
+    /// Parts from `first` on under one mask, rounded.
+    fn packed(&self, first: usize, inputs: &[SharedInput]) -> PackedCiphertext {
+        let (ring, plan) = (&self.detector.params.ring, &self.header.plan);
+        let shared = self.detector.key.last.switch(ring, inputs);
+        let rounded = |row: &[u64], len: usize, bits: u32| -> Vec<u64> {
+            let row = row[..len].iter();
+            row.map(|&x| scale(x, ring.q(), 1 << bits)).collect()
+        };
+        let part = |(i, body): (usize, &omr_ring::Poly<_>)| {
+            rounded(body.row(0), plan.part_len(first + i), INSTANT_BODY_BITS)
+        };
+        PackedCiphertext {
+            mask: rounded(shared.mask.row(0), ring.n(), INSTANT_MASK_BITS),
+            parts: shared.bodies.iter().enumerate().map(part).collect(),
+        }
+    }
+
+    /// Cuts off digest `number` (counted from 0): the file of a digest of all messages so far, and the
+    /// session goes on empty behind them with a new seed. The last one may be asked for again, so that
+    /// a lost answer loses no message and doubles none.
+    ///
+    /// Errors: `Number`.
+    pub fn cut(&mut self, number: u64, seed: [u8; SEED_BYTES]) -> Result<Vec<u8>, CutError> {
+        if let Some(last) = self.last_cut.as_ref()
+            && number + 1 == self.cuts
+        {
+            return Ok(last.clone());
+        }
+        if number != self.cuts {
+            return Err(CutError::Number {
+                next: self.cuts,
+                found: number,
+            });
+        }
+        let bytes = self.digest().to_bytes(&self.detector.params)?;
+        let mut header = self.header.clone();
+        let mut request = header.plan.request().clone();
+        request.range.start = request.range.end;
+        header.plan = InstantPlan::new(&self.detector.params, request)
+            .map_err(omr_protocol::DigestError::from)?;
+        header.seed = seed;
+        let next = Self::new(self.detector.clone(), header);
+        *self = Self {
+            cuts: self.cuts + 1,
+            last_cut: Some(bytes.clone()),
+            stages: std::mem::take(&mut self.stages),
+            unusable_clues: self.unusable_clues,
+            ..next
+        };
+        Ok(bytes)
+    }
+}
+
+/// A share of a session's messages, looked at elsewhere.
+pub struct Share {
+    session: Session,
+    messages: Range<u64>,
+}
+
+impl Share {
+    /// Takes the messages up to `end` from a source.
+    ///
+    /// Errors: the source's.
+    pub fn advance(
+        &mut self,
+        source: &mut dyn MessageSource,
+        end: u64,
+        progress: &dyn Progress,
+    ) -> Result<(), DetectorError> {
+        self.session
+            .advance(source, end, progress, |_| Ok::<(), DetectorError>(()))?;
+        self.messages.end = self.session.next();
+        Ok(())
+    }
+}
+
+/// What a message adds, where it is pertinent.
+fn weights(plan: &InstantPlan, codes: &[CubicCode], index: u64, payload: &[u8]) -> Vec<u8> {
+    let (group, number) = plan.place(index);
+    let code = &codes[group];
+    let node = code.nodes().node(number);
+    let mut out = vec![0; plan.sums()];
+    let (of_index, of_payload) = out.split_at_mut(plan.index_sums());
+    code.index_weights_into(node, of_index);
+    if plan.payload_bytes().is_some() {
+        let packing = CubicSymbols::new(payload.len()).expect("the plan's payload size");
+        let mut symbols = packing.pack(payload).expect("a payload of that size");
+        symbols.extend(checksum(index, payload));
+        code.blind(number, &mut symbols);
+        code.payload_weights_into(node, &symbols, of_payload);
+    }
+    out
+}
+
+fn check(what: &'static str, expected: usize, found: usize) -> Result<(), DetectorError> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(DetectorError::SourceLength {
+            what,
+            expected,
+            found,
+        }),
+    }
+}

@@ -1,0 +1,88 @@
+use super::InstantPlan;
+use crate::digest::{FIXED_BYTES, Packing};
+use crate::frame::{self, Kind};
+use crate::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS};
+use crate::{DigestError, DigestHeader, InstantParams, PackedCiphertext, Scheme};
+
+/// InstantOMR's answer: the parts of all groups, as many on a mask as the set has bodies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InstantDigest {
+    /// What it covers.
+    pub header: DigestHeader<InstantPlan>,
+    /// The ciphertexts, their parts group by group.
+    pub ciphertexts: Vec<PackedCiphertext>,
+}
+
+fn packing(params: &InstantParams) -> Packing {
+    Packing {
+        n: params.ring.n(),
+        together: params.spec().bodies,
+        mask_bits: INSTANT_MASK_BITS,
+        body_bits: INSTANT_BODY_BITS,
+    }
+}
+
+impl InstantDigest {
+    /// Bytes of the file's body.
+    fn body_bytes(plan: &InstantPlan, params: &InstantParams) -> u64 {
+        let packing = packing(params);
+        let parts = (0..plan.parts_of_group()).map(|part| packing.part_bytes(plan.part_len(part)));
+        let group: u64 = parts.sum();
+        FIXED_BYTES as u64 + packing.mask_bytes(plan.parts()) + group * plan.groups() as u64
+    }
+
+    /// Bytes of the whole file of a digest of this shape.
+    pub fn file_bytes(plan: &InstantPlan, params: &InstantParams) -> u64 {
+        let header = frame::FrameHeader {
+            kind: Kind::Digest,
+            params_id: params.name().to_owned(),
+            key_id: [0; 16],
+        };
+        header.file_len(Self::body_bytes(plan, params))
+    }
+
+    /// The file.
+    pub fn to_bytes(&self, params: &InstantParams) -> Result<Vec<u8>, DigestError> {
+        let request = self.header.plan.request();
+        let scheme = Scheme::instant(request.payload_bytes.is_some());
+        let mut body = self.header.encode(scheme, request);
+        packing(params).write(&self.ciphertexts, &mut body);
+        let header = self.header.frame(params.name());
+        Ok(frame::write_frame_vec(&header, &body)?)
+    }
+
+    /// Reads the file.
+    ///
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `UnknownScheme`, `Scheme`,
+    /// `IndexPayload`, `Sealing`, `Plan`, `Length`.
+    pub fn from_bytes(params: &InstantParams, bytes: &[u8]) -> Result<Self, DigestError> {
+        let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Digest, 1 << 33)?;
+        file.expect_params(params.name())?;
+        Self::from_body(params, file.key_id, &body)
+    }
+
+    pub(crate) fn from_body(
+        params: &InstantParams,
+        key_id: [u8; 16],
+        body: &[u8],
+    ) -> Result<Self, DigestError> {
+        let (scheme, header) = DigestHeader::decode(key_id, body)?;
+        if !matches!(scheme, Scheme::Instantomr | Scheme::Instantomd) {
+            return Err(DigestError::Scheme {
+                expected: "instantomr or instantomd",
+                found: scheme,
+            });
+        }
+        let plan = InstantPlan::new(params, header.plan.clone())?;
+        let (expected, found) = (Self::body_bytes(&plan, params), body.len() as u64);
+        if expected != found {
+            return Err(DigestError::Length { expected, found });
+        }
+        let lengths = (0..plan.parts()).map(|part| plan.part_len(part));
+        let ciphertexts = packing(params).read(lengths, &body[FIXED_BYTES..])?;
+        Ok(Self {
+            header: header.with_plan(plan),
+            ciphertexts,
+        })
+    }
+}

@@ -1,0 +1,176 @@
+//! The detector's key for InstantOMR and its file.
+
+use crate::InstantParams;
+use crate::detection_key::{DetectionKeyError, read_poly, write_poly};
+use crate::frame::{FrameHeader, FrameReader, FrameWriter, Kind, packed_len};
+use omr_ring::{Eval, Gadget, Poly};
+use omr_rlwe::SharedKey;
+use omr_tfhe::{BootstrapKey, LweSwitchKey, RotationRing, TraceKey};
+use std::io::{Read, Write};
+
+/// A key that cannot be used.
+pub type InstantKeyError = DetectionKeyError;
+
+/// The parts of a key in the order of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The clue secret's bits under the ring's secret.
+    Bootstrap,
+    /// From the ring's secret to the clue secret.
+    Switch,
+    /// The trace.
+    Trace,
+    /// To the digests' secrets.
+    Last,
+}
+
+impl Part {
+    const ALL: [Self; 4] = [Self::Bootstrap, Self::Switch, Self::Trace, Self::Last];
+
+    /// The first index of its masks.
+    pub fn index(self) -> u64 {
+        match self {
+            Self::Bootstrap => 0,
+            Self::Switch => 64,
+            Self::Trace => 128,
+            Self::Last => 192,
+        }
+    }
+
+    /// Its ring and the number of bodies.
+    fn bodies(self, params: &InstantParams) -> (&RotationRing, usize) {
+        let (ring, spec) = (&params.ring, params.spec());
+        let digits = |gadget: Gadget| gadget.digits as usize;
+        match self {
+            Self::Bootstrap => (ring, params.bootstrap().rows()),
+            Self::Switch => {
+                let parts = ring.n() / params.small.n();
+                (&params.small, parts * digits(spec.switch))
+            }
+            Self::Trace => (ring, ring.n().ilog2() as usize * digits(spec.trace)),
+            Self::Last => {
+                let shape = params.shared();
+                (ring, shape.rows() * shape.bodies())
+            }
+        }
+    }
+}
+
+/// What the detector needs for InstantOMR. Holds no secret.
+pub struct InstantKey {
+    /// Names the key; unrelated to the names of the address and of SophOMR's key.
+    pub id: [u8; 16],
+    /// The seed of all masks.
+    pub seed: [u8; 32],
+    /// Blind rotation.
+    pub bootstrap: BootstrapKey,
+    /// From one layer to the next.
+    pub switch: LweSwitchKey,
+    /// The trace.
+    pub trace: TraceKey,
+    /// To the digests' secrets, with a shared mask.
+    pub last: SharedKey,
+}
+
+impl InstantKey {
+    fn body_bytes(params: &InstantParams) -> u64 {
+        let of = |part: Part| {
+            let (ring, count) = part.bodies(params);
+            let body = packed_len(ring.n(), ring.modulus(0).bits()).expect("rows fit memory");
+            (count * body) as u64
+        };
+        32 + Part::ALL.into_iter().map(of).sum::<u64>()
+    }
+
+    fn header(params: &InstantParams, id: [u8; 16]) -> FrameHeader {
+        FrameHeader {
+            kind: Kind::InstantKey,
+            params_id: params.name().to_owned(),
+            key_id: id,
+        }
+    }
+
+    /// Bytes of the file.
+    pub fn file_bytes(params: &InstantParams) -> u64 {
+        Self::header(params, [0; 16]).file_len(Self::body_bytes(params))
+    }
+
+    /// Writes the file: the seed, then the bodies at their exact width.
+    ///
+    /// Errors: those of the writer.
+    pub fn write(&self, params: &InstantParams, out: impl Write) -> Result<(), InstantKeyError> {
+        let header = Self::header(params, self.id);
+        let mut frame = FrameWriter::new(out, &header, Self::body_bytes(params))?;
+        frame.write_all(&self.seed)?;
+        let basis = params.ring.everything();
+        for row in 0..params.bootstrap().rows() {
+            let body = self.bootstrap.body(row);
+            let body = Poly::<Eval>::from_rows(params.ring.n(), &basis, body);
+            write_poly(&params.ring, &body, &mut frame)?;
+        }
+        for body in self.switch.bodies() {
+            write_poly(&params.small, body, &mut frame)?;
+        }
+        for body in self.trace.bodies().chain(self.last.bodies()) {
+            write_poly(&params.ring, body, &mut frame)?;
+        }
+        frame.finish()?;
+        Ok(())
+    }
+
+    /// Reads the file and draws the masks again.
+    ///
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
+    pub fn read(params: &InstantParams, from: impl Read) -> Result<Self, InstantKeyError> {
+        let expected = Self::body_bytes(params);
+        let mut frame = FrameReader::read_header(from, Kind::InstantKey, 1 << 33)?;
+        frame.header().expect_params(params.name())?;
+        if frame.body_len() != expected {
+            return Err(InstantKeyError::Length {
+                expected,
+                found: frame.body_len(),
+            });
+        }
+        let mut seed = [0; 32];
+        frame.read_exact(&mut seed)?;
+        let mut read = |part: Part| -> Result<Vec<Poly<Eval>>, InstantKeyError> {
+            let (ring, count) = part.bodies(params);
+            let basis = ring.everything();
+            (0..count)
+                .map(|_| read_poly(ring, &basis, &mut frame))
+                .collect()
+        };
+        let at = |part: Part| (&seed, part.index());
+        let rows = read(Part::Bootstrap)?;
+        let rows = rows.iter().map(|row| row.row(0));
+        let bootstrap =
+            BootstrapKey::from_bodies(&params.ring, params.bootstrap(), rows, at(Part::Bootstrap));
+        let spec = params.spec();
+        let bodies = grouped(read(Part::Switch)?, spec.switch);
+        let switch =
+            LweSwitchKey::from_bodies(&params.small, spec.switch, bodies, at(Part::Switch));
+        let bodies = grouped(read(Part::Trace)?, spec.trace);
+        let trace = TraceKey::from_bodies(&params.ring, spec.trace, bodies, at(Part::Trace));
+        let last = read(Part::Last)?;
+        let index = Part::Last.index();
+        let last = SharedKey::from_bodies(&params.ring, params.shared(), last, &seed, index);
+        Ok(Self {
+            id: frame.finish()?.key_id,
+            seed,
+            bootstrap,
+            switch,
+            trace,
+            last,
+        })
+    }
+}
+
+/// The bodies of each key of a list.
+fn grouped(bodies: Vec<Poly<Eval>>, gadget: Gadget) -> Vec<Vec<Poly<Eval>>> {
+    let digits = gadget.digits as usize;
+    let mut bodies = bodies.into_iter();
+    let keys = bodies.len() / digits;
+    (0..keys)
+        .map(|_| bodies.by_ref().take(digits).collect())
+        .collect()
+}

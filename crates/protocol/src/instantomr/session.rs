@@ -1,0 +1,129 @@
+//! The file of a session: what a detector has added up for one recipient so far.
+
+use super::InstantPlan;
+use crate::digest::FIXED_BYTES;
+use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
+use crate::{DigestError, DigestHeader, InstantParams, Scheme};
+use omr_tfhe::PlainSums;
+
+/// Largest digest that a session keeps.
+const MAX_SEALED_BYTES: u64 = 1 << 32;
+
+/// A session that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The header.
+    #[error(transparent)]
+    Digest(#[from] DigestError),
+    /// The file's length does not fit what its header announces.
+    #[error("expected a session of {expected} bytes, found {found}")]
+    Length {
+        /// Bytes of the body.
+        expected: u64,
+        /// Bytes there are.
+        found: u64,
+    },
+    /// A residue is not below the modulus.
+    #[error("expected residues below {modulus}, found {found}")]
+    Residue {
+        /// The modulus.
+        modulus: u64,
+        /// The residue.
+        found: u64,
+    },
+    /// The file around it.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+}
+
+/// A session as it stands in a file.
+pub struct SessionFile {
+    /// What it covers so far.
+    pub header: DigestHeader<InstantPlan>,
+    /// How many digests were cut off before.
+    pub cuts: u64,
+    /// The last of them, so that whoever lost it can have it again.
+    pub last_cut: Option<Vec<u8>>,
+    /// The sums of each group, in the evaluation domain.
+    pub sums: Vec<PlainSums>,
+}
+
+impl SessionFile {
+    /// The file: header, number and bytes of the last digest cut off, sums at their exact width.
+    pub fn to_bytes(&self, params: &InstantParams) -> Result<Vec<u8>, SessionError> {
+        let request = self.header.plan.request();
+        let scheme = Scheme::instant(request.payload_bytes.is_some());
+        let mut body = self.header.encode(scheme, request);
+        let last = self.last_cut.as_deref().unwrap_or_default();
+        body.extend(self.cuts.to_le_bytes());
+        body.extend((last.len() as u64).to_le_bytes());
+        body.extend(last);
+        let bits = params.ring.modulus(0).bits();
+        for row in self.sums.iter().flat_map(PlainSums::rows) {
+            pack_bits(row, bits, &mut body);
+        }
+        let header = FrameHeader {
+            kind: Kind::Session,
+            params_id: params.name().to_owned(),
+            key_id: self.header.key_id,
+        };
+        Ok(frame::write_frame_vec(&header, &body)?)
+    }
+
+    /// Reads the file.
+    ///
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `Digest` (its header),
+    /// `Length`, `Residue`.
+    pub fn from_bytes(params: &InstantParams, bytes: &[u8]) -> Result<Self, SessionError> {
+        let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Session, 1 << 36)?;
+        file.expect_params(params.name())?;
+        let (scheme, header) = DigestHeader::decode(file.key_id, &body)?;
+        if !matches!(scheme, Scheme::Instantomr | Scheme::Instantomd) {
+            let expected = "instantomr or instantomd";
+            let found = scheme;
+            return Err(DigestError::Scheme { expected, found }.into());
+        }
+        let plan = InstantPlan::new(params, header.plan.clone()).map_err(DigestError::from)?;
+        let found = body.len() as u64;
+        let fixed = (FIXED_BYTES + 16) as u64;
+        let length = |expected| SessionError::Length { expected, found };
+        if found < fixed {
+            return Err(length(fixed));
+        }
+        let word = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("in range"));
+        let (cuts, last) = (word(FIXED_BYTES), word(FIXED_BYTES + 8));
+        let row = packed_len(params.ring.n(), params.ring.modulus(0).bits());
+        let row = row.expect("rows fit memory");
+        let rows = 2 * plan.parts();
+        let expected = fixed + last.min(MAX_SEALED_BYTES) + (rows * row) as u64;
+        if expected != found || last > MAX_SEALED_BYTES {
+            return Err(length(expected));
+        }
+        let (last, rest) = body[fixed as usize..].split_at(last as usize);
+        let rows: Vec<Vec<u64>> = rest
+            .chunks_exact(row)
+            .map(|bytes| read_row(params, bytes))
+            .collect::<Result<_, _>>()?;
+        let sums = rows
+            .chunks(2 * plan.parts_of_group())
+            .map(PlainSums::from_rows);
+        Ok(Self {
+            sums: sums.collect(),
+            header: header.with_plan(plan),
+            cuts,
+            last_cut: (!last.is_empty()).then(|| last.to_vec()),
+        })
+    }
+}
+
+fn read_row(params: &InstantParams, bytes: &[u8]) -> Result<Vec<u64>, SessionError> {
+    let m = params.ring.modulus(0);
+    let mut row = vec![0; params.ring.n()];
+    unpack_bits(bytes, m.bits(), &mut row)?;
+    let modulus = m.value();
+    match row.iter().find(|&&x| x >= modulus) {
+        Some(&found) => Err(SessionError::Residue { modulus, found }),
+        None => Ok(row),
+    }
+}

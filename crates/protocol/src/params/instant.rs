@@ -1,0 +1,303 @@
+//! InstantOMR's part of a parameter set: [`InstantSpec`] (unchecked) and [`InstantParams`] (ready).
+
+use super::{ClueParams, ParamsError, SecretSpec, SetSpec, largest_log_pq};
+use omr_ring::{Gadget, Kernels, NarrowGaussian, Ring, primes_below};
+use omr_rlwe::{SharedShape, rounding_noise};
+use omr_tfhe::noise::{self, window_miss_log2};
+use omr_tfhe::{BootstrapShape, RotationRing, Window};
+use std::sync::Arc;
+
+/// What the engine for single messages is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InstantSpec {
+    /// Dimension of the ring of rotations and digests.
+    pub n: usize,
+    /// Its modulus is the largest prime below 2 to this.
+    pub modulus_bits: u32,
+    /// Parameter of its errors' discrete Gaussian.
+    pub sigma: f64,
+    /// Bits of a digit of an accumulator: first layers use one, second layers two.
+    pub digit_bits: u32,
+    /// The window: pertinent when every coordinate of d, in units of `1 / 2n`, lies in `[-half, half]`.
+    pub half: u32,
+    /// The key switch between the layers: its modulus is the largest prime below 2 to this.
+    pub switch_bits: u32,
+    /// Parameter of its errors.
+    pub switch_sigma: f64,
+    /// Its digits.
+    pub switch: Gadget,
+    /// The trace's digits.
+    pub trace: Gadget,
+    /// Secrets, and so bodies, that share a mask of a digest.
+    pub bodies: usize,
+    /// Most messages of a group, whose sums are one set of ciphertexts.
+    pub group: u64,
+}
+
+/// Modulus of a digest's sums.
+pub const SUMS_MODULUS: u32 = 97;
+
+/// Bits of a mask coefficient of a digest.
+pub const INSTANT_MASK_BITS: u32 = 15;
+
+/// Bits of a body coefficient of a digest.
+pub const INSTANT_BODY_BITS: u32 = 10;
+
+/// Digits of a mask in the key to the digests' secrets.
+const SHARED_DIGITS: usize = 2;
+const SHARED_DIGIT_BITS: u32 = 16;
+
+/// InstantOMR's part of a checked parameter set, with its rings.
+pub struct InstantParams {
+    name: &'static str,
+    spec: InstantSpec,
+    /// Clues.
+    pub clue: Arc<ClueParams>,
+    /// The ring of rotations and digests.
+    pub ring: RotationRing,
+    /// The ring of the key switch.
+    pub small: RotationRing,
+    /// Errors of the ring's keys.
+    pub noise: NarrowGaussian,
+    /// Errors of the key switch.
+    pub switch_noise: NarrowGaussian,
+}
+
+fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), ParamsError> {
+    match ok {
+        true => Ok(()),
+        false => Err(ParamsError::Dimension { expected, found }),
+    }
+}
+
+impl InstantParams {
+    /// InstantOMR's part of the published set of this name, on the best kernels of this CPU.
+    ///
+    /// Errors: `Unknown`; `NoEngine` where the set has no InstantOMR.
+    pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
+        Ok(Arc::new(Self::new(
+            SetSpec::named(name)?,
+            Kernels::detect(),
+        )?))
+    }
+
+    /// Checks a set and makes its rings.
+    ///
+    /// Errors: `NoEngine`; dimensions that do not fit; a key below 128 bits, unless the set is marked
+    /// insecure.
+    pub fn new(set: SetSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
+        let missing = || ParamsError::NoEngine {
+            name: set.name.to_owned(),
+            expected: "InstantOMR",
+        };
+        let spec = set.instant.clone().ok_or_else(missing)?;
+        spec.check(&set)?;
+        let ring = |n, bits| -> Result<RotationRing, ParamsError> {
+            let primes = primes_below(bits, n, 1, &[])?;
+            Ok(RotationRing::new(Ring::with_kernels(n, &primes, kernels)?))
+        };
+        Ok(Self {
+            ring: ring(spec.n, spec.modulus_bits)?,
+            small: ring(set.clue.n, spec.switch_bits)?,
+            noise: NarrowGaussian::new(spec.sigma),
+            switch_noise: NarrowGaussian::new(spec.switch_sigma),
+            clue: Arc::new(ClueParams::new(set.name, set.clue, kernels)?),
+            name: set.name,
+            spec,
+        })
+    }
+
+    /// The set's versioned name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The specification.
+    pub fn spec(&self) -> &InstantSpec {
+        &self.spec
+    }
+
+    /// Shape of the bootstrapping key.
+    pub fn bootstrap(&self) -> BootstrapShape {
+        let (block, _) = self.blocks();
+        BootstrapShape {
+            n: self.clue.spec().n,
+            block,
+            gadget: Gadget {
+                bits: self.spec.digit_bits,
+                digits: 2,
+            },
+        }
+    }
+
+    /// Coefficients of a block of the clue secret, and its largest weight.
+    pub fn blocks(&self) -> (usize, usize) {
+        match &self.clue.spec().secret {
+            SecretSpec::Blocks { block, weight } => (*block, *weight.end()),
+            SecretSpec::Ternary { .. } => unreachable!("checked when made"),
+        }
+    }
+
+    /// Shape of the key to the digests' secrets.
+    pub fn shared(&self) -> SharedShape {
+        SharedShape {
+            components: 1,
+            parts: self.spec.bodies,
+            digits: SHARED_DIGITS,
+            digit_bits: SHARED_DIGIT_BITS,
+        }
+    }
+
+    /// What the two layers look for: a coordinate near 0; the sum of all coordinates' hits. One hit
+    /// is a step of the second: what no number of hits and misses comes near lies opposite.
+    pub fn windows(&self) -> [Window; 2] {
+        let (turn, q) = (2 * self.ring.n() as u64, self.ring.q());
+        let hits = self.clue.spec().coordinates as u64;
+        let steps = 2 * (2 * hits + 1);
+        let first = Window {
+            centre: 0,
+            half: self.spec.half,
+            value: q / steps,
+        };
+        let second = Window {
+            centre: (hits * turn / steps) as u32,
+            half: (turn / (2 * steps)) as u32,
+            value: (q + u64::from(SUMS_MODULUS) / 2) / u64::from(SUMS_MODULUS),
+        };
+        [first, second]
+    }
+
+    /// log2 of the probability that an impertinent message passes the first windows.
+    pub fn false_positive_log2(&self) -> f64 {
+        let (grid, half) = self.grid();
+        let share = f64::from(2 * half + 1) / grid as f64;
+        self.clue.spec().coordinates as f64 * share.log2()
+    }
+
+    /// log2 of the probability that a pertinent message is missed in either layer (convolution,
+    /// Gaussian tail, union bound).
+    pub fn miss_log2(&self) -> f64 {
+        let (grid, half) = self.grid();
+        let sd = self.clue.spec().noise_sd() * grid as f64;
+        let (_, weight) = self.blocks();
+        let first = window_miss_log2(weight, half, sd).exp2();
+        let [_, window] = self.windows();
+        let room = f64::from(window.half) / (2.0 * self.ring.n() as f64);
+        let second = (tail_log2(room / self.middle_variance().sqrt())).exp2();
+        (self.clue.spec().coordinates as f64 * first + second).log2()
+    }
+
+    /// What phases of clues are rounded to, a turn of so many units, and the window in them.
+    fn grid(&self) -> (u64, u32) {
+        let turn = 2 * self.ring.n() as u64;
+        let grid = turn.min(self.clue.spec().rounded);
+        (grid, self.spec.half / (turn / grid) as u32)
+    }
+
+    /// Variance of the sum of hits where the second layer reads it, as a fraction of the modulus.
+    pub fn middle_variance(&self) -> f64 {
+        let (_, weight) = self.blocks();
+        let n = self.ring.n();
+        let mut one_digit = self.bootstrap();
+        one_digit.gadget.digits = 1;
+        let rotation = noise::rotation(
+            &one_digit,
+            n,
+            weight as f64,
+            variance(&self.noise, &self.ring),
+        );
+        let down = noise::modulus_switch(self.small.q(), 2.0 / 3.0 * n as f64);
+        let switch = variance(&self.switch_noise, &self.small);
+        let switch = noise::lwe_switch(self.spec.switch, n, switch);
+        let turn = noise::modulus_switch(2 * n as u64, weight as f64);
+        self.clue.spec().coordinates as f64 * rotation + down + switch + turn
+    }
+
+    /// Variance of the constant coefficient of a message's verdict, and the mean over the others.
+    pub fn verdict_variances(&self) -> [f64; 2] {
+        let (_, weight) = self.blocks();
+        let (n, key) = (self.ring.n(), variance(&self.noise, &self.ring));
+        let rotation = noise::rotation(&self.bootstrap(), n, weight as f64, key);
+        [
+            rotation + noise::trace(self.spec.trace, n, key),
+            noise::trace_others(self.spec.trace, n, key),
+        ]
+    }
+
+    /// The standard deviation of a coefficient of a digest over `messages` messages, in units of the
+    /// sums: at one half a sum is wrong. Without the rounding of bodies, which is at most
+    /// [`Self::body_rounding`].
+    pub fn coefficient_sd(&self, messages: u64) -> f64 {
+        let [constant, others] = self.verdict_variances();
+        let n = self.ring.n();
+        let sums = noise::plain_sum(messages, SUMS_MODULUS, n, constant, others);
+        let shared = self.shared();
+        let parts = [
+            shared.mask_noise(n),
+            shared.key_noise(n, self.ring.q()),
+            rounding_noise(n, INSTANT_MASK_BITS),
+        ];
+        let rounding: f64 = parts.iter().map(|sd| sd * sd).sum();
+        f64::from(SUMS_MODULUS) * (sums + rounding).sqrt()
+    }
+
+    /// The most that rounding a body moves a sum.
+    pub fn body_rounding() -> f64 {
+        f64::from(SUMS_MODULUS) / f64::from(INSTANT_BODY_BITS + 1).exp2()
+    }
+
+    /// log2 of a bound on the probability that any of `coefficients` coefficients of a full group is
+    /// wrong.
+    pub fn failure_log2(&self, coefficients: usize) -> f64 {
+        let sd = self.coefficient_sd(self.spec.group);
+        (coefficients as f64).log2() + tail_log2((0.5 - Self::body_rounding()) / sd)
+    }
+}
+
+impl InstantSpec {
+    fn check(&self, set: &SetSpec) -> Result<(), ParamsError> {
+        let SecretSpec::Blocks { block, .. } = set.clue.secret else {
+            return Err(ParamsError::Dimension {
+                expected: "a clue secret in blocks",
+                found: set.clue.n,
+            });
+        };
+        dimension(
+            block > 0 && block <= omr_ring::MAX_BLOCK && set.clue.n.is_multiple_of(block),
+            "whole blocks of at most 8",
+            block,
+        )?;
+        let fits = self.n.is_power_of_two() && self.n >= set.clue.n && self.n <= 1 << 16;
+        dimension(fits, "a power of two from the clue's dimension up", self.n)?;
+        // Every sum of hits and misses has a step of its own, and room beside it.
+        let most = 2 * self.n / (4 * (2 * set.clue.coordinates + 1));
+        let half = self.half as usize;
+        dimension(
+            half < self.n / 2 && most > 0,
+            "a window within half a turn",
+            half,
+        )?;
+        dimension(
+            self.group > 0 && self.group <= omr_codec::CUBIC_MESSAGES,
+            "a group of at most 912,672 messages",
+            self.group as usize,
+        )?;
+        dimension(self.bodies > 0, "bodies", self.bodies)?;
+        let (limit, found) = (largest_log_pq(self.n, None), f64::from(self.modulus_bits));
+        if found > limit && !set.insecure {
+            let n = self.n;
+            return Err(ParamsError::Insecure { n, limit, found });
+        }
+        Ok(())
+    }
+}
+
+/// The variance of errors as a fraction of a ring's modulus.
+fn variance(errors: &NarrowGaussian, ring: &RotationRing) -> f64 {
+    (errors.sd() / ring.q() as f64).powi(2)
+}
+
+/// log2 of a bound on the probability that a Gaussian lies `deviations` away from its mean.
+fn tail_log2(deviations: f64) -> f64 {
+    1.0 - deviations * deviations / 2.0 * std::f64::consts::LOG2_E
+}

@@ -1,0 +1,124 @@
+//! A digest of any scheme, as one file.
+
+use crate::frame::{self, FrameHeader, Kind};
+use crate::instantomr::InstantDigest;
+use crate::{Digest, DigestError, ParamSet, Request, Scheme, Sealing};
+
+/// What a detector answers, whatever the scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Response {
+    /// SophOMR or SophOMD.
+    Bulk(Digest),
+    /// InstantOMR or InstantOMD.
+    Instant(InstantDigest),
+    /// Full batches, then the rest.
+    Hybrid(Digest, InstantDigest),
+}
+
+impl Response {
+    /// How it was made.
+    pub fn scheme(&self) -> Scheme {
+        match self {
+            Self::Bulk(digest) => Scheme::bulk(digest.header.plan.payload_bytes().is_some()),
+            Self::Instant(digest) => Scheme::instant(digest.header.plan.payload_bytes().is_some()),
+            Self::Hybrid(..) => Scheme::Hybrid,
+        }
+    }
+
+    /// Messages, bound and payload size, of both digests together.
+    pub fn request(&self) -> Request {
+        match self {
+            Self::Bulk(digest) => digest.header.plan.request().clone(),
+            Self::Instant(digest) => digest.header.plan.request().clone(),
+            Self::Hybrid(bulk, rest) => {
+                let mut request = bulk.header.plan.request().clone();
+                request.range.end = rest.header.plan.range().end;
+                request
+            }
+        }
+    }
+
+    /// The board it was made of.
+    pub fn board_id(&self) -> [u8; 16] {
+        match self {
+            Self::Bulk(digest) | Self::Hybrid(digest, _) => digest.header.board_id,
+            Self::Instant(digest) => digest.header.board_id,
+        }
+    }
+
+    /// How the board's payloads are sealed.
+    pub fn sealing(&self) -> Sealing {
+        match self {
+            Self::Bulk(digest) | Self::Hybrid(digest, _) => digest.header.sealing,
+            Self::Instant(digest) => digest.header.sealing,
+        }
+    }
+
+    /// The file: that of the digest, or for two of them a scheme's number, the length of the first
+    /// and both files, framed.
+    pub fn to_bytes(&self, set: &ParamSet) -> Result<Vec<u8>, DigestError> {
+        let (bulk, rest) = match self {
+            Self::Bulk(digest) => return digest.to_bytes(set.bulk()?),
+            Self::Instant(digest) => return digest.to_bytes(set.instant()?),
+            Self::Hybrid(bulk, rest) => (bulk, rest),
+        };
+        let first = bulk.to_bytes(set.bulk()?)?;
+        let mut body = vec![Scheme::Hybrid.tag()];
+        body.extend((first.len() as u64).to_le_bytes());
+        body.extend(first);
+        body.extend(rest.to_bytes(set.instant()?)?);
+        let header = FrameHeader {
+            kind: Kind::Digest,
+            params_id: set.name().to_owned(),
+            key_id: bulk.header.key_id,
+        };
+        Ok(frame::write_frame_vec(&header, &body)?)
+    }
+
+    /// Reads the file.
+    ///
+    /// Errors: those of the digests; `Params` where the set has no such engine; `Parts` where two
+    /// digests do not follow one another.
+    pub fn from_bytes(set: &ParamSet, bytes: &[u8]) -> Result<Self, DigestError> {
+        let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Digest, 1 << 33)?;
+        file.expect_params(set.name())?;
+        let found = *body.first().unwrap_or(&0);
+        match Scheme::from_tag(found).ok_or(DigestError::UnknownScheme { found })? {
+            Scheme::Sophomr | Scheme::Sophomd => {
+                let digest = Digest::from_body(set.bulk()?, file.key_id, &body)?;
+                Ok(Self::Bulk(digest))
+            }
+            Scheme::Instantomr | Scheme::Instantomd => {
+                let digest = InstantDigest::from_body(set.instant()?, file.key_id, &body)?;
+                Ok(Self::Instant(digest))
+            }
+            Scheme::Hybrid => Self::both(set, &body[1..]),
+        }
+    }
+
+    fn both(set: &ParamSet, body: &[u8]) -> Result<Self, DigestError> {
+        let short = || DigestError::Length {
+            expected: 8,
+            found: body.len() as u64,
+        };
+        let (length, rest) = body.split_first_chunk::<8>().ok_or_else(short)?;
+        let length = u64::from_le_bytes(*length);
+        let split = usize::try_from(length)
+            .ok()
+            .and_then(|at| rest.split_at_checked(at));
+        let (first, second) = split.ok_or(DigestError::Length {
+            expected: length,
+            found: rest.len() as u64,
+        })?;
+        let bulk = Digest::from_bytes(set.bulk()?, first)?;
+        let rest = InstantDigest::from_bytes(set.instant()?, second)?;
+        let follows = bulk.header.plan.range().end == rest.header.plan.range().start
+            && bulk.header.board_id == rest.header.board_id
+            && bulk.header.sealing == rest.header.sealing
+            && bulk.header.plan.payload_bytes() == rest.header.plan.payload_bytes();
+        match follows {
+            true => Ok(Self::Hybrid(bulk, rest)),
+            false => Err(DigestError::Parts),
+        }
+    }
+}
