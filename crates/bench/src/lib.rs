@@ -4,6 +4,7 @@
 pub mod cost;
 mod cpu;
 mod digest;
+mod instant_units;
 mod memory;
 mod recipients;
 mod report;
@@ -15,6 +16,7 @@ mod workload;
 mod yardstick;
 
 pub use digest::{BenchError, DigestBench, DigestFigures, Scheme};
+pub use instant_units::InstantUnits;
 pub use memory::peak_rss_bytes;
 pub use recipients::{RecipientsBench, RecipientsFigures, RecipientsTimes};
 pub use report::{Compared, Figure, Incomparable, Machine, Report, Setting};
