@@ -88,7 +88,7 @@ fn clue_secret(params: &ClueParams, rng: &mut impl CryptoRng) -> Secret {
     match &spec.secret {
         SecretSpec::Ternary { weight } => Secret::fixed_weight(rng, spec.n, *weight, f64::INFINITY),
         SecretSpec::Blocks { block, weight } => {
-            let secret = BlockSecret::new(rng, spec.n / block, *block, weight.clone());
+            let secret = BlockSecret::new(rng, spec.n, *block, weight.clone());
             let bits = secret.bits().iter().map(|&bit| bit as i64).collect();
             Secret::from_coeffs(bits).expect("bits are ternary")
         }

@@ -77,6 +77,7 @@ impl InstantDetector {
     fn sums_of_hits(&self, hits: &[RingCipher]) -> Vec<Lwe> {
         let (ring, small) = (&self.params.ring, &self.params.small);
         let (m, turn) = (ring.modulus(0), 2 * ring.n() as u64);
+        let (block, _) = self.params.blocks();
         let of_message = |hits: &[RingCipher]| {
             let mut sum = Lwe::extract(m, &hits[0]);
             for hit in &hits[1..] {
@@ -84,7 +85,7 @@ impl InstantDetector {
             }
             let narrow = sum.switch(ring.q(), small.q());
             let switched = self.key.switch.switch(small, &narrow);
-            switched.switch(small.q(), turn)
+            switched.switch_blocks(small.q(), turn, block)
         };
         let coordinates = self.params.clue.spec().coordinates;
         hits.par_chunks(coordinates).map(of_message).collect()

@@ -12,7 +12,7 @@ const LANES: usize = 8;
 pub struct BootstrapShape {
     /// Coordinates of the LWE secret.
     pub n: usize,
-    /// Coordinates of a block.
+    /// Coordinates of a block; what is left of n beyond whole blocks has no keys, its bits are 0.
     pub block: usize,
     /// How accumulators are cut.
     pub gadget: Gadget,
@@ -22,7 +22,12 @@ impl BootstrapShape {
     /// Ring encryptions in the key, each with a body and a seeded mask: for each coordinate, digit
     /// and part of the accumulator.
     pub fn rows(&self) -> usize {
-        self.n * self.gadget.digits as usize * 2
+        self.keys() * self.gadget.digits as usize * 2
+    }
+
+    /// Coordinates in blocks.
+    pub fn keys(&self) -> usize {
+        self.n - self.n % self.block
     }
 }
 
@@ -91,8 +96,7 @@ impl BootstrapKey {
     }
 
     fn empty(ring: &RotationRing, shape: BootstrapShape) -> Self {
-        assert!(shape.n.is_multiple_of(shape.block), "whole blocks");
-        let level = |_| AlignedVec::zeroed(shape.n * KEY_ROWS * ring.n());
+        let level = |_| AlignedVec::zeroed(shape.keys() * KEY_ROWS * ring.n());
         Self {
             shape,
             levels: (0..shape.gadget.digits).map(level).collect(),
@@ -109,7 +113,7 @@ impl BootstrapKey {
         let (i, digit, part) = self.place(row);
         let block = self.shape.block;
         let words = &mut self.levels[digit];
-        let from = words.len() / self.shape.n * (i - i % block);
+        let from = words.len() / self.shape.keys() * (i - i % block);
         for (column, residues) in [body, mask].into_iter().enumerate() {
             for (v, lanes) in residues.chunks(LANES).enumerate() {
                 let at = (v * block + i % block) * KEY_ROWS + 2 * part + column;
@@ -123,7 +127,7 @@ impl BootstrapKey {
         let (i, digit, part) = self.place(row);
         let block = self.shape.block;
         let words = &self.levels[digit];
-        let per_key = words.len() / self.shape.n;
+        let per_key = words.len() / self.shape.keys();
         let vectors = per_key / KEY_ROWS / LANES;
         let from = per_key * (i - i % block);
         let place = |v: usize| ((v * block + i % block) * KEY_ROWS + 2 * part) * LANES;
@@ -140,7 +144,7 @@ impl BootstrapKey {
 
     /// The rows of a block for each of the first `digits` digits.
     pub(crate) fn block(&self, block: usize, digits: usize) -> Vec<&[u64]> {
-        let of = |words: &'_ AlignedVec| words.len() / self.shape.n * self.shape.block;
+        let of = |words: &'_ AlignedVec| words.len() / self.shape.keys() * self.shape.block;
         let levels = self.levels[..digits].iter();
         levels
             .map(|words| &words[block * of(words)..][..of(words)])

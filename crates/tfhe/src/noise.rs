@@ -6,8 +6,10 @@
 //! The tests hold each formula to the measured noise.
 
 use crate::BootstrapShape;
-use omr_ring::Gadget;
+use crate::lwe::round_block;
+use omr_ring::{Gadget, Xof};
 use omr_rlwe::noise::convolve;
+use rand_core::Rng;
 
 /// Mean square of a uniform ternary coefficient.
 const TERNARY: f64 = 2.0 / 3.0;
@@ -25,7 +27,7 @@ pub fn rotation(shape: &BootstrapShape, ring_n: usize, weight: f64, key: f64) ->
     let (digit, rest) = cut(shape.gadget);
     let n = ring_n as f64;
     // A factor X^a - 1 doubles a variance.
-    let keys = shape.n as f64 * 2.0 * f64::from(shape.gadget.digits) * n * digit * 2.0 * key;
+    let keys = shape.keys() as f64 * 2.0 * f64::from(shape.gadget.digits) * n * digit * 2.0 * key;
     keys + weight * 2.0 * (1.0 + n * TERNARY) * rest
 }
 
@@ -64,22 +66,89 @@ pub fn plain_sum(count: u64, p: u32, n: usize, constant: f64, others: f64) -> f6
     count as f64 * square * (constant + (n - 1) as f64 * others)
 }
 
-/// log2 of the probability that a phase, rounded from a finer modulus to units of a turn, lies more
-/// than `half` units from its message: each of the `weight` ones of a binary secret brings a
-/// rounding error, uniform over a unit; `sd` units is the Gaussian noise before rounding.
-///
-/// The body's own error makes the phase whole, so that it is `weight` errors and the noise, rounded.
-/// By convolution on a grid.
-pub fn window_miss_log2(weight: usize, half: u32, sd: f64) -> f64 {
-    let unit = [1.0 / CELLS as f64; CELLS];
-    let sums = (0..weight).fold(gaussian(sd), |sums, _| convolve(&sums, &unit));
-    // The middle of the grid is 0.
-    let middle = (sums.len() - 1) as f64 / 2.0;
-    let limit = (f64::from(half) + 0.5) * CELLS as f64;
-    let outside = |i: &usize| middle - *i as f64 > limit;
-    // Summed from the outside in: no cancellation.
-    let tail: f64 = (0..sums.len()).take_while(outside).map(|i| sums[i]).sum();
-    (2.0 * tail).log2()
+/// How a phase is off, in units of a turn, after its coordinates were rounded from a finer modulus: a
+/// distribution on a grid, its middle at 0.
+#[derive(Clone, Debug)]
+pub struct PhaseError(Vec<f64>);
+
+impl PhaseError {
+    /// Each of the `weight` ones of a binary secret brings a rounding error, uniform over a unit.
+    pub fn uniform(weight: usize) -> Self {
+        let unit = vec![1.0 / CELLS as f64; CELLS];
+        Self(power(&unit, weight))
+    }
+
+    /// [`crate::Lwe::switch_blocks`] under a secret of `blocks` blocks of `block`, of which `weight` have
+    /// a 1. The error of one block is simulated with a fixed seed.
+    pub fn blockwise(blocks: usize, block: usize, weight: usize) -> Self {
+        let [full, empty] = block_errors(block);
+        Self(convolve(
+            &power(&full, weight),
+            &power(&empty, blocks - weight),
+        ))
+    }
+
+    /// Its variance, in squared units.
+    pub fn variance(&self) -> f64 {
+        let middle = (self.0.len() - 1) as f64 / 2.0;
+        let square = |(i, p): (usize, &f64)| ((i as f64 - middle) / CELLS as f64).powi(2) * p;
+        self.0.iter().enumerate().map(square).sum()
+    }
+
+    /// log2 of the probability that a phase lies more than `half` units from its message; `sd` units is
+    /// the Gaussian noise before rounding. The body's own error makes the phase whole, so that it is
+    /// these errors and the noise, rounded.
+    pub fn miss_log2(&self, half: u32, sd: f64) -> f64 {
+        let sums = convolve(&self.0, &gaussian(sd));
+        // The middle of the grid is 0.
+        let middle = (sums.len() - 1) as f64 / 2.0;
+        let limit = (f64::from(half) + 0.5) * CELLS as f64;
+        let outside = |&i: &usize| (i as f64 - middle).abs() > limit;
+        // Summed from the outside in: no cancellation.
+        let tail: f64 = (0..sums.len()).take_while(outside).map(|i| sums[i]).sum();
+        (2.0 * tail).log2()
+    }
+}
+
+/// Simulated blocks.
+const BLOCKS: usize = 1 << 18;
+
+/// The distribution of what a block's rounding is off by, where it has a 1 and where it has none.
+fn block_errors(block: usize) -> [Vec<f64>; 2] {
+    let mut stream = Xof::stream("omr block rounding v1", &[0; 32], &[]);
+    // Errors lie within a unit, their mean too.
+    let cells = 4 * CELLS + 1;
+    let mut out = [vec![0.0; cells], vec![0.0; cells]];
+    let mut exact = vec![0.0; block];
+    let mut add = |which: usize, error: f64, share: f64| {
+        let cell = (error * CELLS as f64).round() as i64 + 2 * CELLS as i64;
+        out[which][cell as usize] += share;
+    };
+    for _ in 0..BLOCKS {
+        exact.fill_with(|| (stream.next_u32() as f64 + 0.5) / 2f64.powi(32));
+        let (rounded, expected) = round_block(&exact);
+        for (&r, &x) in rounded.iter().zip(&exact) {
+            add(0, r as f64 - x - expected, 1.0 / (BLOCKS * block) as f64);
+        }
+        add(1, -expected, 1.0 / BLOCKS as f64);
+    }
+    out
+}
+
+/// The sum of `count` independent values.
+fn power(distribution: &[f64], count: usize) -> Vec<f64> {
+    (0..count).fold(vec![1.0], |sums, _| {
+        let sums = convolve(&sums, distribution);
+        trimmed(sums)
+    })
+}
+
+/// Without ends that no figure here depends on.
+fn trimmed(sums: Vec<f64>) -> Vec<f64> {
+    let reach = sums.iter().position(|&p| p > 1e-30).unwrap_or(0);
+    let other = sums.iter().rev().position(|&p| p > 1e-30).unwrap_or(0);
+    let cut = reach.min(other);
+    sums[cut..sums.len() - cut].to_vec()
 }
 
 /// Grid points a unit.

@@ -121,7 +121,7 @@ impl BootstrapKey {
                 digits: (0..2 * digits).map(|_| row()).collect(),
                 product: [row(), row()],
             };
-            for block in 0..shape.n / shape.block {
+            for block in 0..shape.keys() / shape.block {
                 let key = BlockKey {
                     gadget: Gadget {
                         digits,

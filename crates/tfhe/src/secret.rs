@@ -2,7 +2,8 @@ use rand_core::CryptoRng;
 use std::ops::RangeInclusive;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// A binary secret in blocks, each with at most one 1. Wiped when dropped.
+/// A binary secret in blocks, each with at most one 1; coordinates beyond the last whole block are 0.
+/// Wiped when dropped.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct BlockSecret {
     bits: Vec<u64>,
@@ -11,44 +12,45 @@ pub struct BlockSecret {
 }
 
 impl BlockSecret {
-    /// `blocks` blocks of `block` positions: each one is empty or has its 1 at any of them, all
+    /// `n` coordinates in blocks of `block`: each block is empty or has its 1 at any position, all
     /// `block + 1` ways equally likely. Drawn again until the weight lies in `weight`.
     ///
     /// Time: constant for each draw; the number of draws tells nothing about the last one.
     pub fn new(
         rng: &mut impl CryptoRng,
-        blocks: usize,
+        n: usize,
         block: usize,
         weight: RangeInclusive<usize>,
     ) -> Self {
         loop {
-            let secret = Self::any(rng, blocks, block);
+            let secret = Self::any(rng, n, block);
             if weight.contains(&secret.weight()) {
                 return secret;
             }
         }
     }
 
-    fn any(rng: &mut impl CryptoRng, blocks: usize, block: usize) -> Self {
-        let mut bits = Vec::with_capacity(blocks * block);
-        for _ in 0..blocks {
+    fn any(rng: &mut impl CryptoRng, n: usize, block: usize) -> Self {
+        let mut bits = Vec::with_capacity(n);
+        for _ in 0..n / block {
             // The bias is below 2^-59.
             let mut choice = ((u128::from(rng.next_u64()) * (block as u128 + 1)) >> 64) as u64;
             bits.extend((0..block as u64).map(|i| u64::from(is_zero(choice ^ i))));
             choice.zeroize();
         }
+        bits.resize(n, 0);
         Self { bits, block }
     }
 
     /// The secret with these bits in blocks of `block`; `None` if one is neither 0 nor 1, a block has
-    /// two or the last one is short.
+    /// two or a bit beyond the last whole block is not 0.
     pub fn from_bits(bits: Vec<u64>, block: usize) -> Option<Self> {
         let secret = Self { bits, block };
         let binary = secret.bits.iter().fold(true, |ok, &b| ok & (b < 2));
-        let whole = block > 0 && secret.bits.len().is_multiple_of(block);
-        let valid = binary && whole && {
-            let blocks = secret.bits.chunks(block);
-            blocks.fold(true, |ok, bits| ok & (bits.iter().sum::<u64>() < 2))
+        let valid = binary && block > 0 && {
+            let blocks = secret.bits.chunks_exact(block);
+            let beyond: u64 = blocks.remainder().iter().sum();
+            blocks.fold(beyond == 0, |ok, bits| ok & (bits.iter().sum::<u64>() < 2))
         };
         valid.then_some(secret)
     }

@@ -7,14 +7,14 @@ use rand_core::Rng;
 
 /// Modulus of clues.
 const Q: u64 = 786_433;
-/// Standard deviation of a clue's noise: 2 weights of 112 and one more error of 0.4637.
-const NOISE: f64 = 6.96;
+/// Standard deviation of a clue's noise: weights of 96 and 149 and one more error of 0.4637.
+const NOISE: f64 = 7.27;
 
 /// The LWE ciphertexts of a clue whose coordinates have these phases modulo [`Q`].
 fn clue(w: &mut World, phases: [i64; COORDINATES]) -> Vec<Lwe> {
     let turn = 2 * w.ring.n() as u64;
     let phases = phases.map(|x| x.rem_euclid(Q as i64) as u64);
-    phases.map(|x| w.lwe(Q, x).switch(Q, turn)).into()
+    phases.map(|x| w.lwe(Q, x).switch_blocks(Q, turn, BLOCK)).into()
 }
 
 /// The messages' plaintexts after the trace, and how far the noise is from it in units of `q / P`.

@@ -79,20 +79,21 @@ fn a_key_from_bodies_is_the_same() {
 fn secrets_have_their_form() {
     let mut w = World::new(3);
     for _ in 0..20 {
-        let s = BlockSecret::new(&mut w.rng, 128, 8, 106..=112);
-        assert!((106..=112).contains(&s.weight()));
-        let again = BlockSecret::from_bits(s.bits().to_vec(), 8);
+        let s = BlockSecret::new(&mut w.rng, 1024, 6, 141..=149);
+        assert!((141..=149).contains(&s.weight()));
+        assert_eq!(s.bits()[1020..], [0; 4]);
+        let again = BlockSecret::from_bits(s.bits().to_vec(), 6);
         assert_eq!(again.map(|s| s.weight()), Some(s.weight()));
     }
     let mut two = vec![0; 16];
     (two[8], two[12]) = (1, 1);
-    for (bits, block) in [(two, 8), (vec![2; 8], 8), (vec![0; 12], 8), (vec![0], 0)] {
+    for (bits, block) in [(two, 8), (vec![2; 8], 8), (vec![0, 0, 0, 1], 3), (vec![0], 0)] {
         assert!(BlockSecret::from_bits(bits, block).is_none());
     }
     // Every position and the empty block come equally often: 9 options, 12,800 blocks.
     let mut counts = [0u32; 9];
     for _ in 0..100 {
-        let s = BlockSecret::new(&mut w.rng, 128, 8, 0..=128);
+        let s = BlockSecret::new(&mut w.rng, 1024, 8, 0..=128);
         for block in s.bits().chunks(8) {
             counts[block.iter().position(|&b| b == 1).unwrap_or(8)] += 1;
         }

@@ -16,7 +16,6 @@ impl Clues {
     pub(super) fn new(params: &InstantParams, bytes: &[u8], clue_bytes: usize) -> Self {
         let clue = &params.clue;
         let parser = ClueParser::new(clue);
-        let turn = 2 * params.ring.n() as u64;
         let scratch = || vec![0; parser.residues()];
         let read = bytes
             .par_chunks(clue_bytes)
@@ -25,7 +24,7 @@ impl Clues {
                 if !usable {
                     far(clue, words);
                 }
-                (coordinates(clue, words, turn), usable)
+                (coordinates(params, words), usable)
             });
         let read: Vec<(Vec<Lwe>, bool)> = read.collect();
         Self {
@@ -43,9 +42,10 @@ fn far(clue: &ClueParams, words: &mut [u32]) {
 }
 
 /// `d_j = b_j - (a s)_j` for every coordinate.
-fn coordinates(clue: &ClueParams, words: &[u32], turn: u64) -> Vec<Lwe> {
-    let q = clue.spec().rounded;
-    let (a, b) = words.split_at(clue.spec().n);
+fn coordinates(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
+    let (clue, turn) = (params.clue.spec(), 2 * params.ring.n() as u64);
+    let (q, (block, _)) = (clue.rounded, params.blocks());
+    let (a, b) = words.split_at(clue.n);
     let coordinate = |(j, &body): (usize, &u32)| {
         // (a s)_j has a_(j - i) s_i, past the start with the other sign.
         let near = a[..=j].iter().rev().map(|&x| (q - u64::from(x)) % q);
@@ -54,7 +54,10 @@ fn coordinates(clue: &ClueParams, words: &[u32], turn: u64) -> Vec<Lwe> {
             body: body.into(),
             mask: near.chain(past).collect(),
         };
-        exact.switch(q, turn)
+        match params.rounds_blocks() {
+            true => exact.switch_blocks(q, turn, block),
+            false => exact.switch(q, turn),
+        }
     };
     b.iter().enumerate().map(coordinate).collect()
 }

@@ -3,7 +3,7 @@
 use super::{ClueParams, ParamsError, SecretSpec, SetSpec, largest_log_pq};
 use omr_ring::{Gadget, Kernels, NarrowGaussian, Ring, primes_below};
 use omr_rlwe::{SharedShape, rounding_noise};
-use omr_tfhe::noise::{self, window_miss_log2};
+use omr_tfhe::noise::{self, PhaseError};
 use omr_tfhe::{BootstrapShape, RotationRing, Window};
 use std::sync::Arc;
 
@@ -179,12 +179,21 @@ impl InstantParams {
     pub fn miss_log2(&self) -> f64 {
         let (grid, half) = self.grid();
         let sd = self.clue.spec().noise_sd() * grid as f64;
-        let (_, weight) = self.blocks();
-        let first = window_miss_log2(weight, half, sd).exp2();
+        let (block, weight) = self.blocks();
+        let errors = match self.rounds_blocks() {
+            true => PhaseError::blockwise(self.clue.spec().n / block, block, weight),
+            false => PhaseError::uniform(weight),
+        };
+        let first = errors.miss_log2(half, sd).exp2();
         let [_, window] = self.windows();
         let room = f64::from(window.half) / (2.0 * self.ring.n() as f64);
         let second = (tail_log2(room / self.middle_variance().sqrt())).exp2();
         (self.clue.spec().coordinates as f64 * first + second).log2()
+    }
+
+    /// Whether the detector rounds clues, by blocks; else their senders did.
+    pub fn rounds_blocks(&self) -> bool {
+        self.clue.spec().rounded > 2 * self.ring.n() as u64
     }
 
     /// What phases of clues are rounded to, a turn of so many units, and the window in them.
@@ -209,7 +218,9 @@ impl InstantParams {
         let down = noise::modulus_switch(self.small.q(), 2.0 / 3.0 * n as f64);
         let switch = variance(&self.switch_noise, &self.small);
         let switch = noise::lwe_switch(self.spec.switch, n, switch);
-        let turn = noise::modulus_switch(2 * n as u64, weight as f64);
+        let (block, _) = self.blocks();
+        let turn = PhaseError::blockwise(self.clue.spec().n / block, block, weight);
+        let turn = turn.variance() / (2.0 * n as f64).powi(2);
         self.clue.spec().coordinates as f64 * rotation + down + switch + turn
     }
 
@@ -263,8 +274,8 @@ impl InstantSpec {
             });
         };
         dimension(
-            block > 0 && block <= omr_ring::MAX_BLOCK && set.clue.n.is_multiple_of(block),
-            "whole blocks of at most 8",
+            block > 0 && block <= omr_ring::MAX_BLOCK && block <= set.clue.n,
+            "blocks of 1 to 8",
             block,
         )?;
         let fits = self.n.is_power_of_two() && self.n >= set.clue.n && self.n <= 1 << 16;

@@ -78,9 +78,10 @@ const INSECURE_TINY_V2: ParamsSpec = ParamsSpec {
 /// One clue for both engines: a secret in blocks, three coordinates.
 const HYBRID_CLUE: ClueSpec = ClueSpec {
     secret: SecretSpec::Blocks {
-        block: 8,
-        weight: 106..=107,
+        block: 6,
+        weight: 141..=149,
     },
+    weight: 96,
     coordinates: 3,
     ..SOPHOMR_V2.clue
 };
@@ -88,7 +89,8 @@ const HYBRID_CLUE: ClueSpec = ClueSpec {
 const HYBRID_V1: ParamsSpec = ParamsSpec {
     name: "hybrid-v1",
     clue: HYBRID_CLUE,
-    range: 40,
+    range: 46,
+    block: 16,
     ..SOPHOMR_V2
 };
 
@@ -97,7 +99,7 @@ const HYBRID_V1_INSTANT: InstantSpec = InstantSpec {
     modulus_bits: 50,
     sigma: 0.62,
     digit_bits: 16,
-    half: 19,
+    half: 18,
     switch_bits: 24,
     switch_sigma: 9.9,
     switch: Gadget { bits: 5, digits: 4 },
@@ -119,7 +121,7 @@ const INSTANTOMR_V1: SetSpec = SetSpec {
     bulk: None,
     instant: Some(InstantSpec {
         digit_bits: 17,
-        half: 4 * 19,
+        half: 4 * 22,
         group: 1 << 15,
         ..HYBRID_V1_INSTANT
     }),
@@ -129,8 +131,8 @@ const INSECURE_TINY_HYBRID_V1: ParamsSpec = ParamsSpec {
     name: "insecure-tiny-hybrid-v1",
     clue: ClueSpec {
         secret: SecretSpec::Blocks {
-            block: 8,
-            weight: 6..=8,
+            block: 6,
+            weight: 7..=10,
         },
         coordinates: 3,
         ..INSECURE_TINY_V2.clue

@@ -7,6 +7,9 @@ use omr_tfhe::*;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
+/// Coordinates of a block of the secret.
+pub(crate) const BLOCK: usize = 6;
+
 pub(crate) const SEED: [u8; 32] = [9; 32];
 
 /// The accumulators' gadget; first layers use its first digit alone.
@@ -40,7 +43,7 @@ impl World {
         let ternary = Secret::uniform_ternary(&mut rng, ring.n());
         Self {
             z: ternary.poly(&ring, &ring.everything()),
-            secret: BlockSecret::new(&mut rng, 128, 8, 106..=112),
+            secret: BlockSecret::new(&mut rng, 1024, BLOCK, 141..=149),
             ternary,
             ring,
             small,
@@ -151,7 +154,7 @@ pub(crate) const P: u64 = 97;
 pub(crate) fn windows(q: u64) -> [Window; 2] {
     let first = Window {
         centre: 0,
-        half: 19,
+        half: 18,
         value: q / 14,
     };
     let second = Window {
@@ -176,7 +179,7 @@ pub(crate) fn first_layer(w: &World, keys: &Keys, clues: &[Vec<Lwe>]) -> Vec<Lwe
         }
         let narrow = sum.switch(m.value(), w.small.q());
         let switched = keys.switch.switch(&w.small, &narrow);
-        switched.switch(w.small.q(), 2 * w.ring.n() as u64)
+        switched.switch_blocks(w.small.q(), 2 * w.ring.n() as u64, BLOCK)
     };
     turned.chunks(COORDINATES).map(of_message).collect()
 }
