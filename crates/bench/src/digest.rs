@@ -20,6 +20,10 @@ pub enum Scheme {
     Sophomr,
     /// Indices only.
     Sophomd,
+    /// Payloads, message by message.
+    Instantomr,
+    /// Indices only, message by message.
+    Instantomd,
 }
 
 /// One run of keygen, digest and decode on synthetic messages.
@@ -115,8 +119,8 @@ impl DigestFigures {
     /// Pertinent messages that came out as they should.
     pub fn exact(&self) -> usize {
         match self.scheme {
-            Scheme::Sophomr => self.payloads_exact,
-            Scheme::Sophomd => self.found,
+            Scheme::Sophomr | Scheme::Instantomr => self.payloads_exact,
+            Scheme::Sophomd | Scheme::Instantomd => self.found,
         }
     }
 }
@@ -143,6 +147,18 @@ pub enum BenchError {
     /// The payload size does not suit the code.
     #[error(transparent)]
     Codec(#[from] omr_codec::CodecError),
+    /// The secret does not suit InstantOMR.
+    #[error(transparent)]
+    SecretKey(#[from] omr_client::SecretKeyError),
+    /// The set lacks an engine.
+    #[error(transparent)]
+    Params(#[from] omr_protocol::ParamsError),
+    /// The session's file.
+    #[error(transparent)]
+    Session(#[from] omr_protocol::instantomr::SessionError),
+    /// The disk.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
 }
 
 impl DigestBench {
@@ -233,7 +249,7 @@ impl DigestBench {
     }
 }
 
-fn root_mean_square(values: &[f64]) -> f64 {
+pub(crate) fn root_mean_square(values: &[f64]) -> f64 {
     let squares = values.iter().map(|x| x * x).sum::<f64>();
     (squares / values.len() as f64).sqrt()
 }

@@ -3,25 +3,31 @@
 
 pub mod cost;
 mod cpu;
+mod crossover;
 mod digest;
-mod instant_units;
+mod instant;
 mod memory;
 mod recipients;
 mod report;
 pub mod search;
 mod soak;
 mod strangers;
+mod stream;
 mod units;
+mod windows;
 mod workload;
 mod yardstick;
 
+pub use crossover::{Crossover, Point};
 pub use digest::{BenchError, DigestBench, DigestFigures, Scheme};
-pub use instant_units::InstantUnits;
+pub use instant::{InstantBench, InstantUnits};
 pub use memory::peak_rss_bytes;
 pub use recipients::{RecipientsBench, RecipientsFigures, RecipientsTimes};
 pub use report::{Compared, Figure, Incomparable, Machine, Report, Setting};
 pub use soak::{Soak, SoakDigest, SoakLine, SoakTally, Strain, failure_log2};
 pub use strangers::{Hostile, Strangers};
+pub use stream::{Quantiles, StreamBench, StreamFigures};
 pub use units::Units;
+pub use windows::{Line, WindowFigures, windows};
 pub use workload::Workload;
 pub use yardstick::yardstick_us;

@@ -3,12 +3,14 @@
 mod bench;
 mod examples;
 mod span;
+mod stream;
 
 pub(crate) use bench::{
-    BenchAll, BenchCommand, BenchCompare, BenchDigest, BenchPost, BenchSoak, CACHE_BYTES,
-    SchemeName,
+    BenchAll, BenchCommand, BenchCompare, BenchCrossover, BenchDigest, BenchPost, BenchSoak,
+    BenchStream, BenchWindows, CACHE_BYTES, SchemeName,
 };
 pub(crate) use span::Span;
+pub(crate) use stream::{Stream, StreamCut, StreamRun};
 
 use clap::{Args, Parser, Subcommand};
 use omr_protocol::params::DEFAULT;
@@ -46,6 +48,9 @@ pub(crate) enum Command {
     /// Scan a board with a detection key
     #[command(after_help = examples::DIGEST)]
     Digest(Digest),
+    /// Look at messages one by one as they come, and cut digests off at any time
+    #[command(subcommand, after_help = examples::STREAM)]
+    Stream(Stream),
     /// Decode a digest into messages
     #[command(after_help = examples::DECODE)]
     Decode(Decode),

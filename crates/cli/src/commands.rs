@@ -10,6 +10,7 @@ mod keygen;
 mod params;
 mod post;
 mod source;
+mod stream;
 
 use crate::args::{Cli, Command};
 use crate::error::CliError;
@@ -25,6 +26,7 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Board(command) => board::run(command, ui),
         Command::Post(args) => post::run(args, ui),
         Command::Digest(args) => digest::run(args, ui),
+        Command::Stream(command) => stream::run(command, ui),
         Command::Decode(args) => decode::run(args, ui),
         Command::Demo(args) => demo::run(args, ui),
         Command::Bench(command) => bench::run(command, ui),

@@ -6,7 +6,9 @@ use omr_client::fragment::FragmentError;
 use omr_client::seal::SealError;
 use omr_client::{DecodeError, SecretKeyError};
 use omr_detector::DetectorError;
+use omr_detector::instantomr::CutError;
 use omr_protocol::frame::FrameError;
+use omr_protocol::instantomr::SessionError;
 use omr_protocol::sealing::SealingError;
 use omr_protocol::{ClueError, DetectionKeyError, DigestError, ParamsError, PlanError, Sealing};
 use std::io;
@@ -52,6 +54,30 @@ pub(crate) enum InputError {
     /// Not a document of `omr bench all`.
     #[error("expected a document of `omr bench all --json`")]
     Report(#[from] serde_json::Error),
+    /// Not a session.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// No digest was cut off.
+    #[error(transparent)]
+    Cut(#[from] CutError),
+    /// A key for another engine.
+    #[error("expected an instant.key, found a key for SophOMR")]
+    NoInstant,
+    /// No session in the file's place.
+    #[error("expected a session, found no file: begin one with `omr stream run`")]
+    NoSession,
+    /// A session that was begun otherwise.
+    #[error(
+        "expected the session's board, its bound {bound} and {}, found others: begin a new session \
+         in another file",
+        if *indices { "indices only" } else { "payloads" }
+    )]
+    OtherSession {
+        /// The session's bound.
+        bound: usize,
+        /// Whether it has indices alone.
+        indices: bool,
+    },
     /// Not what `omr bench crossover --json` prints.
     #[error("expected the object that `omr bench crossover --json` prints")]
     Costs(#[source] serde_json::Error),
@@ -225,6 +251,14 @@ pub(crate) enum CliError {
         /// All digests.
         digests: u64,
     },
+    /// A shared cache for a scheme that has none.
+    #[error(
+        "--recipients is for sophomr and sophomd: InstantOMR shares no work between recipients"
+    )]
+    Recipients,
+    /// A replay of no or too many messages.
+    #[error("expected --rate and --seconds above 0, and at most 100 million messages")]
+    Rate,
     /// A soak with more pertinent messages than its bound.
     #[error("expected at most {bound} pertinent messages, the bound, found {found}")]
     SoakBound {

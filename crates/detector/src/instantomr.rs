@@ -4,7 +4,8 @@
 mod clue;
 mod session;
 
-pub use session::{CutError, Session};
+pub use clue::coordinates;
+pub use session::{CutError, Session, Share};
 
 use crate::Stages;
 use clue::Clues;

@@ -1,5 +1,5 @@
 use crate::{BlockSecret, RingCipher};
-use omr_ring::Modulus;
+use omr_ring::{MAX_BLOCK, Modulus};
 
 /// `body + <mask, s>` is message plus noise, modulo q.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,14 +44,19 @@ impl Lwe {
     /// hardly matters which position of a block holds its 1: all errors of a block are made alike, and
     /// what is expected of them, every state of a block equally likely, is taken off the body.
     /// Coordinates beyond the last whole block are dropped.
+    ///
+    /// Panics: when a block is longer than [`MAX_BLOCK`].
     pub fn switch_blocks(&self, from: u64, to: u64, block: usize) -> Self {
         let unit = to as f64 / from as f64;
         let mut mask = Vec::with_capacity(self.mask.len());
         let mut body = self.body as f64 * unit;
         for coordinates in self.mask.chunks_exact(block) {
-            let exact: Vec<f64> = coordinates.iter().map(|&x| x as f64 * unit).collect();
-            let (rounded, expected) = round_block(&exact);
-            mask.extend(rounded.into_iter().map(|x| x % to));
+            let mut exact = [0.0; MAX_BLOCK];
+            for (exact, &x) in exact.iter_mut().zip(coordinates) {
+                *exact = x as f64 * unit;
+            }
+            let (rounded, expected) = round_block(&exact[..block]);
+            mask.extend(rounded[..block].iter().map(|&x| x % to));
             body -= expected;
         }
         mask.resize(self.mask.len(), 0);
@@ -79,23 +84,33 @@ pub(crate) fn transposed(m: &Modulus, a: &[u64]) -> Vec<u64> {
 ///
 /// Rounding up those with the largest fractions puts all errors in one interval of length 1, which may
 /// begin at any of them: the one with the least variance is taken.
-pub(crate) fn round_block(exact: &[f64]) -> (Vec<u64>, f64) {
-    let mut order: Vec<usize> = (0..exact.len()).collect();
-    order.sort_by(|&i, &j| exact[j].fract().total_cmp(&exact[i].fract()));
-    let states = (exact.len() + 1) as f64;
-    let moments = |up: usize| {
-        let errors = order.iter().enumerate();
-        let error = |(k, &i): (usize, &usize)| f64::from(u8::from(k < up)) - exact[i].fract();
-        let (sum, squares) = errors.map(error).fold((0.0, 0.0), |(sum, squares), e| {
-            (sum + e, squares + e * e)
+///
+/// Panics: on more than [`MAX_BLOCK`] coordinates.
+pub(crate) fn round_block(exact: &[f64]) -> ([u64; MAX_BLOCK], f64) {
+    let count = exact.len();
+    let (mut rounded, mut fractions) = ([0; MAX_BLOCK], [(0.0, 0); MAX_BLOCK]);
+    for (i, &x) in exact.iter().enumerate() {
+        rounded[i] = x as u64;
+        fractions[i] = (x.fract(), i);
+    }
+    fractions[..count].sort_unstable_by(|(x, _), (y, _)| y.total_cmp(x));
+    let states = (count + 1) as f64;
+    let (mut sum, mut squares) = fractions[..count]
+        .iter()
+        .fold((0.0, 0.0), |(sum, squares), (x, _)| {
+            (sum - x, squares + x * x)
         });
-        (squares / states - (sum / states).powi(2), sum / states)
-    };
-    let cuts = (0..=exact.len()).map(|up| (up, moments(up)));
-    let least = cuts.min_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b));
-    let (up, (_, expected)) = least.expect("at least one cut");
-    let mut rounded: Vec<u64> = exact.iter().map(|&x| x as u64).collect();
-    for &i in &order[..up] {
+    let variance = |sum: f64, squares: f64| squares / states - (sum / states).powi(2);
+    let (mut up, mut least, mut expected) = (0, variance(sum, squares), sum / states);
+    for (k, (x, _)) in fractions[..count].iter().enumerate() {
+        // Rounded up, -x becomes 1 - x.
+        sum += 1.0;
+        squares += 1.0 - 2.0 * x;
+        if variance(sum, squares) < least {
+            (up, least, expected) = (k + 1, variance(sum, squares), sum / states);
+        }
+    }
+    for &(_, i) in &fractions[..up] {
         rounded[i] += 1;
     }
     (rounded, expected)

@@ -14,7 +14,9 @@ const NOISE: f64 = 7.27;
 fn clue(w: &mut World, phases: [i64; COORDINATES]) -> Vec<Lwe> {
     let turn = 2 * w.ring.n() as u64;
     let phases = phases.map(|x| x.rem_euclid(Q as i64) as u64);
-    phases.map(|x| w.lwe(Q, x).switch_blocks(Q, turn, BLOCK)).into()
+    phases
+        .map(|x| w.lwe(Q, x).switch_blocks(Q, turn, BLOCK))
+        .into()
 }
 
 /// The messages' plaintexts after the trace, and how far the noise is from it in units of `q / P`.

@@ -87,7 +87,12 @@ fn secrets_have_their_form() {
     }
     let mut two = vec![0; 16];
     (two[8], two[12]) = (1, 1);
-    for (bits, block) in [(two, 8), (vec![2; 8], 8), (vec![0, 0, 0, 1], 3), (vec![0], 0)] {
+    for (bits, block) in [
+        (two, 8),
+        (vec![2; 8], 8),
+        (vec![0, 0, 0, 1], 3),
+        (vec![0], 0),
+    ] {
         assert!(BlockSecret::from_bits(bits, block).is_none());
     }
     // Every position and the empty block come equally often: 9 options, 12,800 blocks.

@@ -7,7 +7,9 @@
 
 mod peer;
 
-use omr_bench::{Figure, InstantUnits, Machine, yardstick_us};
+use omr_bench::{BenchError, Figure, InstantUnits, Machine, yardstick_us};
+use omr_protocol::InstantParams;
+use omr_protocol::params::HYBRID;
 use peer::{Bootstrap, Shape, Switch};
 use serde::Serialize;
 use std::time::Instant;
@@ -93,12 +95,12 @@ struct Units {
 }
 
 impl Units {
-    fn new() -> Result<Self, omr_ring::RingError> {
+    fn new() -> Result<Self, BenchError> {
         Ok(Self {
             first: Bootstrap::new(&FIRST),
             others: [&SECOND, &OWN, &OWN_SIX].map(Bootstrap::new),
             switch: Switch::new(),
-            ours: InstantUnits::new(21)?,
+            ours: InstantUnits::new(&InstantParams::named(HYBRID)?, 8, 21)?,
         })
     }
 
@@ -109,9 +111,8 @@ impl Units {
         let first = seconds(|| self.first.run());
         let [second, own, own_six] = self.others.each_mut().map(|unit| seconds(|| unit.run()));
         let switch = seconds(|| self.switch.run());
-        let clues: Vec<_> = (0..8).map(|i| self.ours.clue(i % 2 == 0)).collect();
-        let one = seconds(|| self.ours.detect(&clues[..1]));
-        let eight = seconds(|| self.ours.detect(&clues)) / clues.len() as f64;
+        let one = seconds(|| self.ours.push(1));
+        let eight = seconds(|| self.ours.push(8)) / 8.0;
         let yardstick = (before + yardstick()?) / 2e6;
         let estimate = COORDINATES * first + switch + second;
         Ok([

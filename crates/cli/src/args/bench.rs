@@ -2,7 +2,8 @@
 
 use super::{bound, examples, messages, payload_bytes, threads};
 use clap::{Args, Subcommand, ValueEnum};
-use omr_protocol::params::DEFAULT;
+use omr_protocol::instantomr::MAX_BOUND;
+use omr_protocol::params::{DEFAULT, HYBRID};
 use std::path::PathBuf;
 
 #[derive(Subcommand)]
@@ -10,6 +11,15 @@ pub(crate) enum BenchCommand {
     /// Key generation, digest and decoding on synthetic messages
     #[command(after_help = examples::BENCH)]
     Digest(BenchDigest),
+    /// A recipient's wait when messages are looked at as they come
+    #[command(after_help = examples::BENCH_STREAM)]
+    Stream(BenchStream),
+    /// From how many messages on SophOMR costs less than InstantOMR
+    #[command(after_help = examples::BENCH_STREAM)]
+    Crossover(BenchCrossover),
+    /// How often the windows miss and let strangers pass, in the clear
+    #[command(after_help = examples::BENCH_STREAM)]
+    Windows(BenchWindows),
     /// Durable posting, 1,000 messages a transaction
     #[command(after_help = examples::BENCH)]
     Post(BenchPost),
@@ -37,6 +47,76 @@ pub(crate) enum SchemeName {
     Sophomr,
     /// Indices only
     Sophomd,
+    /// Payloads, message by message
+    Instantomr,
+    /// Indices only, message by message
+    Instantomd,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchStream {
+    /// Messages a second: Bitcoin 7, Zcash 0.2362 (20,408 a day) to 0.8545 (73,826 a day)
+    #[arg(long, value_name = "M", default_value_t = 0.2362)]
+    pub(crate) rate: f64,
+    /// Length of the replay; idle time is skipped
+    #[arg(long, value_name = "S", default_value_t = 600.0)]
+    pub(crate) seconds: f64,
+    /// Pertinent messages that a digest may carry
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=MAX_BOUND as i64))]
+    pub(crate) bound: u32,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Threads to work on; all cores unless given
+    #[arg(long, value_name = "T", value_parser = threads())]
+    pub(crate) threads: Option<u16>,
+    /// Everything random follows from it
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = HYBRID)]
+    pub(crate) params: String,
+    /// Folder for the session's file; the system's temporary one unless given
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchCrossover {
+    /// Threads to work on; all cores unless given
+    #[arg(long, value_name = "T", value_parser = threads())]
+    pub(crate) threads: Option<u16>,
+    /// Everything random follows from it
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Parameter set, with both engines
+    #[arg(long, value_name = "NAME", default_value = HYBRID)]
+    pub(crate) params: String,
+    /// Draw a picture into this file
+    #[arg(long, value_name = "SVG")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print one JSON object, which `omr digest --costs` takes
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchWindows {
+    /// Clues of each kind
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) clues: u64,
+    /// Everything random follows from it
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = HYBRID)]
+    pub(crate) params: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -62,9 +142,9 @@ pub(crate) struct BenchDigest {
     /// Everything random follows from it
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Parameter set
-    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
-    pub(crate) params: String,
+    /// Parameter set; sophomr-v2 unless the scheme needs another
+    #[arg(long, value_name = "NAME")]
+    pub(crate) params: Option<String>,
     /// Runs, each with the next seed
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,

@@ -7,6 +7,7 @@ Examples:
   omr post --board board --to alice/clue.key letter.txt
   omr digest --board board --detection-key alice/detection.key --bound 50 --out digest
   omr decode --secret-key alice/secret.key --digest digest --out letters
+  omr stream run --board board --detection-key alice/instant.key --state s --bound 50
   omr demo                                  all of it, on 65,536 real transactions
 
 Exit codes:
@@ -22,9 +23,10 @@ pub(super) const KEYGEN: &str = "\
 Examples:
   omr keygen --out alice
   omr keygen --out alice --json
+  omr keygen --scheme hybrid --out alice     detection.key and instant.key
 
-Give clue.key to everybody who writes to you, detection.key to the detector you hire, and
-secret.key to nobody. An existing key is replaced only with --force.";
+Give clue.key to everybody who writes to you, detection.key and instant.key to the detector you hire,
+and secret.key to nobody. An existing key is replaced only with --force.";
 
 pub(super) const PARAMS: &str = "\
 Examples:
@@ -67,9 +69,24 @@ Examples:
   omr digest --board board --detection-key alice/detection.key --bound 50 --out digest
   omr digest --board board --detection-key alice/detection.key --bound 50 --range 65536.. --out -
   omr digest --board board --detection-key alice/detection.key --bound 50 --indices-only --out d
+  omr digest --board board --detection-key alice/detection.key --detection-key alice/instant.key \\
+    --bound 50 --out digest
 
 The digest's size depends on the range, the bound and the payload size, never on what is found.
-The bound holds for each group of up to 12 batches of messages.";
+The bound holds for each group of up to 12 batches of messages, with InstantOMR of 65,536 messages.
+With both keys, full batches go to SophOMR and the rest to InstantOMR, where that costs less.";
+
+pub(super) const STREAM: &str = "\
+Examples:
+  omr keygen --scheme instantomr --out alice
+  omr stream run --board board --detection-key alice/instant.key --state alice.session --bound 50
+  omr stream run --board board --detection-key alice/instant.key --state alice.session --bound 50 --follow
+  omr stream cut --detection-key alice/instant.key --state alice.session --number 0 --out digest
+  omr decode --secret-key alice/secret.key --digest digest --out letters
+
+The session's file is replaced whole after each lot of messages, so that a killed run goes on where
+it was. A cut digest is kept until the next one: asked for again by its number, it is the same, and
+no message is lost or comes twice. Cut on a fixed schedule, whatever the last digest held.";
 
 pub(super) const DECODE: &str = "\
 Examples:
@@ -92,6 +109,8 @@ Examples:
   omr demo
   omr demo --messages 131072 --bound 100 --dir demo --json
   omr demo --params insecure-tiny-v2 --messages 2048
+  omr demo --scheme instantomr --messages 1000
+  omr demo --scheme hybrid --messages 66000
 
 Exits with 1 unless every message is retrieved bit for bit, no other is, and neither the board nor
 what the detector has or makes contains the secret key.";
@@ -104,6 +123,15 @@ Examples:
   omr bench post --messages 65536 --json
 
 Exits with 1 if a run misses a message, finds one of others or gets a payload wrong.";
+
+pub(super) const BENCH_STREAM: &str = "\
+Examples:
+  omr bench digest --scheme instantomr --messages 1000 --threads 1 --json
+  omr bench stream --rate 7 --seconds 60 --threads 1
+  omr bench stream --rate 0.2362 --seconds 1000
+  omr bench crossover --threads 1 --svg crossover.svg
+  omr bench crossover --json > costs.json && omr digest --costs costs.json ...
+  omr bench windows --clues 10000000";
 
 pub(super) const SOAK: &str = "\
 Examples:

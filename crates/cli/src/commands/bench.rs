@@ -1,19 +1,26 @@
 mod all;
 mod compare;
+mod crossover;
 mod post;
 mod recipients;
 mod soak;
+mod stream;
+mod windows;
 
 use crate::args::{BenchCommand, BenchDigest, SchemeName};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::{DigestBench, DigestFigures, Scheme};
-use omr_protocol::Params;
+use omr_bench::{DigestBench, DigestFigures, InstantBench, Scheme};
+use omr_protocol::params::{DEFAULT, HYBRID};
+use omr_protocol::{ParamSet, Params};
 
 pub(super) fn run(command: &BenchCommand, ui: &Ui) -> Result<(), CliError> {
     match command {
         BenchCommand::Digest(args) => digest(args, ui),
+        BenchCommand::Stream(args) => stream::run(args, ui),
+        BenchCommand::Crossover(args) => crossover::run(args, ui),
+        BenchCommand::Windows(args) => windows::run(args),
         BenchCommand::Post(args) => post::run(args, ui),
         BenchCommand::Soak(args) => soak::run(args, ui),
         BenchCommand::All(args) => all::run(args, ui),
@@ -25,9 +32,13 @@ fn digest(args: &BenchDigest, ui: &Ui) -> Result<(), CliError> {
     let pertinent = args.pertinent * usize::from(args.recipients.unwrap_or(1));
     enough_messages(args.messages, pertinent)?;
     super::start_threads(args.threads)?;
-    let params = Params::named(&args.params)?;
+    let scheme: Scheme = args.scheme.into();
+    if matches!(scheme, Scheme::Instantomr | Scheme::Instantomd) {
+        return instant(args, scheme, ui);
+    }
+    let params = Params::named(args.params.as_deref().unwrap_or(DEFAULT))?;
     let first = DigestBench {
-        scheme: args.scheme.into(),
+        scheme,
         params,
         messages: args.messages,
         pertinent: args.pertinent,
@@ -48,14 +59,45 @@ fn digest(args: &BenchDigest, ui: &Ui) -> Result<(), CliError> {
         let bar = ui.bar();
         let figures = bench.run(&bar);
         drop(bar);
-        let figures = figures?;
-        match args.json {
-            true => io::print_json(&figures)?,
-            false => io::print(&table(&figures))?,
-        }
-        verdict = verdict.and(judge(&figures));
+        verdict = verdict.and(show(args, &figures?)?);
     }
     verdict
+}
+
+/// The same for InstantOMR.
+fn instant(args: &BenchDigest, scheme: Scheme, ui: &Ui) -> Result<(), CliError> {
+    if args.recipients.is_some() {
+        return Err(CliError::Recipients);
+    }
+    let set = ParamSet::named(args.params.as_deref().unwrap_or(HYBRID))?;
+    let mut verdict = Ok(());
+    for run in 0..args.runs {
+        let bench = InstantBench {
+            payloads: scheme == Scheme::Instantomr,
+            params: set.instant()?.clone(),
+            security_bits: set.spec().security_bits,
+            messages: args.messages,
+            pertinent: args.pertinent,
+            bound: args.bound as usize,
+            payload_bytes: args.payload_bytes as usize,
+            seed: args.seed.wrapping_add(run.into()),
+            yardstick: !args.no_yardstick,
+        };
+        let bar = ui.bar();
+        let figures = bench.run(&bar);
+        drop(bar);
+        verdict = verdict.and(show(args, &figures?)?);
+    }
+    verdict
+}
+
+/// Prints a run; the inner result tells whether it was exact.
+fn show(args: &BenchDigest, figures: &DigestFigures) -> Result<Result<(), CliError>, CliError> {
+    match args.json {
+        true => io::print_json(figures)?,
+        false => io::print(&table(figures))?,
+    }
+    Ok(judge(figures))
 }
 
 fn enough_messages(messages: u64, pertinent: usize) -> Result<(), CliError> {
@@ -73,6 +115,8 @@ impl From<SchemeName> for Scheme {
         match name {
             SchemeName::Sophomr => Self::Sophomr,
             SchemeName::Sophomd => Self::Sophomd,
+            SchemeName::Instantomr => Self::Instantomr,
+            SchemeName::Instantomd => Self::Instantomd,
         }
     }
 }
@@ -114,6 +158,8 @@ fn table(figures: &DigestFigures) -> String {
     let mut row = |name: &str, value: String| text += &format!("  {name:<16} {value:>16}\n");
     row("keygen", format!("{:.3} s", figures.keygen_s));
     row("digest", format!("{:.3} s", figures.digest_s));
+    let message_s = figures.digest_s / figures.messages as f64;
+    row("  a message", format!("{:.3} ms", message_s * 1e3));
     for (stage, seconds) in &figures.stages {
         row(&format!("  {stage}"), format!("{seconds:.3} s"));
     }

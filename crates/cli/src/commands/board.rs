@@ -9,6 +9,7 @@ use omr_protocol::{Clue, ClueParams, ParamSet, PlanError, Sealing};
 use rand_core::Rng;
 use serde::Serialize;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 #[derive(Serialize)]
 struct Report {
@@ -78,12 +79,30 @@ pub(super) fn create(
         .map_err(CliError::input(dir))
 }
 
+/// How long a board in use is waited for: posts and reads hold it for milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Tries again while somebody else has the board open.
+///
+/// Errors: those of `open`.
+pub(super) fn patiently(open: impl Fn() -> Result<Board, BoardError>) -> Result<Board, BoardError> {
+    let start = Instant::now();
+    loop {
+        match open() {
+            Err(BoardError::Locked { .. }) if start.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(3));
+            }
+            opened => return opened,
+        }
+    }
+}
+
 /// Opens a board for reading; where a writer crashed, recovers it first.
 ///
 /// Errors: `Input`.
 pub(super) fn open(dir: &Path, ui: &Ui) -> Result<Board, CliError> {
-    let opened = match Board::open_read_only(dir) {
-        Err(BoardError::NeedsRecovery { .. }) => Board::open(dir).and_then(|board| {
+    let opened = match patiently(|| Board::open_read_only(dir)) {
+        Err(BoardError::NeedsRecovery { .. }) => patiently(|| Board::open(dir)).and_then(|board| {
             drop(board);
             ui.warn(&format!(
                 "{}: recovered from a post that did not end",

@@ -52,7 +52,7 @@ struct Queue<'a> {
 
 pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     let on_board = || CliError::input(&args.board);
-    let board = Board::open(&args.board)
+    let board = super::board::patiently(|| Board::open(&args.board))
         .map_err(InputError::from)
         .map_err(on_board())?;
     let key = Framed::open(&args.to, Kind::ClueKey)?;

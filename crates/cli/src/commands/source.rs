@@ -1,6 +1,6 @@
 use crate::error::{InputError, chain};
 use omr_board::{Board, Snapshot};
-use omr_detector::MessageSource;
+use omr_detector::{DetectorError, MessageSource};
 use omr_protocol::{Clue, ClueParams, Sealing};
 use std::ops::{ControlFlow, Range};
 
@@ -70,6 +70,57 @@ impl MessageSource for BoardSource {
         range: Range<u64>,
     ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
         self.collect(range, self.payload_bytes, |_, payload| payload)
+    }
+}
+
+/// Messages of a board in memory, so that the board is free for others.
+pub(super) struct Buffered {
+    pub(super) range: Range<u64>,
+    clue_bytes: usize,
+    clues: Vec<u8>,
+    payload_bytes: usize,
+    payloads: Vec<u8>,
+}
+
+impl Buffered {
+    /// Reads messages.
+    ///
+    /// Errors: the board's.
+    pub(super) fn read(source: &mut BoardSource, range: Range<u64>) -> Result<Self, DetectorError> {
+        Ok(Self {
+            clue_bytes: source.clue_bytes,
+            clues: source.clues(range.clone()).map_err(DetectorError::Source)?,
+            payload_bytes: source.payload_bytes,
+            payloads: source
+                .payloads(range.clone())
+                .map_err(DetectorError::Source)?,
+            range,
+        })
+    }
+
+    fn part(&self, range: Range<u64>, bytes: usize, of: &[u8]) -> Vec<u8> {
+        let at = |index: u64| (index - self.range.start) as usize * bytes;
+        of[at(range.start)..at(range.end)].to_vec()
+    }
+}
+
+impl MessageSource for Buffered {
+    fn clue_bytes(&self) -> usize {
+        self.clue_bytes
+    }
+
+    fn clues(
+        &mut self,
+        range: Range<u64>,
+    ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.part(range, self.clue_bytes, &self.clues))
+    }
+
+    fn payloads(
+        &mut self,
+        range: Range<u64>,
+    ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.part(range, self.payload_bytes, &self.payloads))
     }
 }
 

@@ -41,8 +41,9 @@ fn far(clue: &ClueParams, words: &mut [u32]) {
     b.fill((clue.spec().rounded / 2) as u32);
 }
 
-/// `d_j = b_j - (a s)_j` for every coordinate.
-fn coordinates(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
+/// The coordinates of a clue, `d_j = b_j - (a s)_j`, as LWE ciphertexts modulo a turn: a, then b in
+/// `words`.
+pub fn coordinates(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
     let (clue, turn) = (params.clue.spec(), 2 * params.ring.n() as u64);
     let (q, (block, _)) = (clue.rounded, params.blocks());
     let (a, b) = words.split_at(clue.n);

@@ -177,18 +177,27 @@ impl InstantParams {
     /// log2 of the probability that a pertinent message is missed in either layer (convolution,
     /// Gaussian tail, union bound).
     pub fn miss_log2(&self) -> f64 {
-        let (grid, half) = self.grid();
-        let sd = self.clue.spec().noise_sd() * grid as f64;
-        let (block, weight) = self.blocks();
-        let errors = match self.rounds_blocks() {
-            true => PhaseError::blockwise(self.clue.spec().n / block, block, weight),
-            false => PhaseError::uniform(weight),
-        };
-        let first = errors.miss_log2(half, sd).exp2();
+        let (_, weight) = self.blocks();
+        let first = self.phase_error(weight).rate(self.spec.half);
         let [_, window] = self.windows();
         let room = f64::from(window.half) / (2.0 * self.ring.n() as f64);
         let second = (tail_log2(room / self.middle_variance().sqrt())).exp2();
         (self.clue.spec().coordinates as f64 * first + second).log2()
+    }
+
+    /// How far coordinates of clues for a secret of `weight` lie from 0.
+    pub fn phase_error(&self, weight: usize) -> ClueError {
+        let (grid, _) = self.grid();
+        let (block, _) = self.blocks();
+        let rounding = match self.rounds_blocks() {
+            true => PhaseError::blockwise(self.clue.spec().n / block, block, weight),
+            false => PhaseError::uniform(weight),
+        };
+        ClueError {
+            rounding,
+            sd: self.clue.spec().noise_sd() * grid as f64,
+            units: (2 * self.ring.n() as u64 / grid) as u32,
+        }
     }
 
     /// Whether the detector rounds clues, by blocks; else their senders did.
@@ -262,6 +271,22 @@ impl InstantParams {
     pub fn failure_log2(&self, coefficients: usize) -> f64 {
         let sd = self.coefficient_sd(self.spec.group);
         (coefficients as f64).log2() + tail_log2((0.5 - Self::body_rounding()) / sd)
+    }
+}
+
+/// How far a coordinate of a clue lies from 0 where the first layer reads it: rounding, and the clue's
+/// own noise.
+pub struct ClueError {
+    rounding: PhaseError,
+    sd: f64,
+    /// Units of a turn in one of what it was rounded to.
+    units: u32,
+}
+
+impl ClueError {
+    /// The probability of more than `half` units of a turn.
+    pub fn rate(&self, half: u32) -> f64 {
+        self.rounding.miss_log2(half / self.units, self.sd).exp2()
     }
 }
 

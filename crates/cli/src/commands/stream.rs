@@ -1,0 +1,228 @@
+//! Sessions: a recipient's messages are looked at as they reach the board.
+
+mod state;
+
+use super::engines;
+use super::source::{BoardSource, Buffered, sealing};
+use crate::args::{Stream, StreamCut, StreamRun};
+use crate::error::{CliError, InputError};
+use crate::io;
+use crate::progress::Ui;
+use omr_board::Board;
+use omr_detector::instantomr::{InstantDetector, Session};
+use omr_protocol::instantomr::InstantPlan;
+use omr_protocol::{DigestHeader, ParamSet, Request};
+use serde::Serialize;
+use state::State;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(Serialize)]
+struct Report {
+    params: &'static str,
+    scheme: &'static str,
+    start: u64,
+    next: u64,
+    cuts: u64,
+    unusable_clues: usize,
+}
+
+#[derive(Serialize)]
+struct CutReport {
+    params: &'static str,
+    cut: u64,
+    digest_bytes: usize,
+}
+
+pub(super) fn run(command: &Stream, ui: &Ui) -> Result<(), CliError> {
+    match command {
+        Stream::Run(args) => advance(args, ui),
+        Stream::Cut(args) => cut(args, ui),
+    }
+}
+
+/// Reads the one key of a session.
+fn detector(key: &Path) -> Result<(ParamSet, Arc<InstantDetector>), CliError> {
+    let (set, engines) = engines::read(&[PathBuf::from(key)])?;
+    let missing = || CliError::input(key)(InputError::NoInstant);
+    Ok((set, engines.instant.ok_or_else(missing)?))
+}
+
+fn advance(args: &StreamRun, ui: &Ui) -> Result<(), CliError> {
+    super::start_threads(args.threads)?;
+    let (set, detector) = detector(&args.detection_key)?;
+    let state = State::new(&args.state, set.instant()?, &detector);
+    {
+        let board = super::board::open(&args.board, ui)?;
+        engines::check_board(&args.board, &board, &args.detection_key, &set)?;
+        let lock = state.lock()?;
+        let session = match state.read(&lock)? {
+            Some(session) => session,
+            None => open(args, &board, &detector)?,
+        };
+        check(args, &board, &session)?;
+        state.write(&lock, &session)?;
+    }
+    loop {
+        let taken = catch_up(args, ui, &state)?;
+        if !args.follow {
+            return tell(args, &set, &state);
+        }
+        if taken == 0 {
+            std::thread::sleep(Duration::from_millis(args.poll_ms.into()));
+        }
+    }
+}
+
+/// A new session from the message asked for.
+fn open(
+    args: &StreamRun,
+    board: &Board,
+    detector: &Arc<InstantDetector>,
+) -> Result<Session, CliError> {
+    let messages = board.len();
+    let start = args.from.unwrap_or(0);
+    if start > messages {
+        return Err(CliError::input(&args.board)(InputError::Range {
+            messages,
+            start,
+            end: start,
+        }));
+    }
+    let payload = board.config().payload_bytes as usize;
+    let request = Request {
+        range: start..start,
+        bound: args.bound as usize,
+        payload_bytes: (!args.indices_only).then_some(payload),
+    };
+    let header = DigestHeader {
+        key_id: detector.key_id(),
+        board_id: board.config().board_id,
+        sealing: sealing(board).map_err(CliError::input(&args.board))?,
+        plan: InstantPlan::new(detector.params(), request)?,
+        seed: super::digest::placement_seed(),
+    };
+    Ok(Session::new(detector.clone(), header))
+}
+
+/// Checks that a session goes on as asked.
+///
+/// Errors: `Input`.
+fn check(args: &StreamRun, board: &Board, session: &Session) -> Result<(), CliError> {
+    let header = session.header();
+    let request = header.plan.request();
+    let same = header.board_id == board.config().board_id
+        && request.bound == args.bound as usize
+        && request.payload_bytes.is_none() == args.indices_only;
+    match same {
+        true => Ok(()),
+        false => Err(CliError::input(&args.state)(InputError::OtherSession {
+            bound: request.bound,
+            indices: request.payload_bytes.is_none(),
+        })),
+    }
+}
+
+/// Messages read at a time: the board is closed again before they are looked at, so that others can
+/// post meanwhile.
+const READ_TOGETHER: u64 = 1024;
+
+/// Takes all messages that are on the board now; after each lot the state is on the disk and others may
+/// cut a digest off.
+fn catch_up(args: &StreamRun, ui: &Ui, state: &State) -> Result<u64, CliError> {
+    let bar = ui.bar();
+    let mut kept = None;
+    let mut taken = 0;
+    loop {
+        let next = state.newest(&state.lock()?, kept.take())?.next();
+        let Some(mut messages) = read(args, ui, state, next)? else {
+            return Ok(taken);
+        };
+        let end = messages.range.end;
+        loop {
+            let lock = state.lock()?;
+            let mut session = state.newest(&lock, kept.take())?;
+            if session.next() >= end {
+                break;
+            }
+            let lot = end.min(session.next() + args.lot);
+            taken += lot - session.next();
+            session.advance(&mut messages, lot, &bar, |_| Ok::<(), CliError>(()))?;
+            state.write(&lock, &session)?;
+            kept = Some(session);
+        }
+    }
+}
+
+/// The messages from `next` on that are on the board, if any.
+fn read(args: &StreamRun, ui: &Ui, state: &State, next: u64) -> Result<Option<Buffered>, CliError> {
+    let board = super::board::open(&args.board, ui)?;
+    let end = board.len().min(next.saturating_add(READ_TOGETHER));
+    if next >= end {
+        return Ok(None);
+    }
+    let source = BoardSource::new(&board, &state.params().clue);
+    let mut source = source.map_err(CliError::input(&args.board))?;
+    Ok(Some(Buffered::read(&mut source, next..end)?))
+}
+
+fn tell(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), CliError> {
+    let lock = state.lock()?;
+    let session = state.newest(&lock, None)?;
+    let request = session.header().plan.request().clone();
+    let report = Report {
+        params: set.name(),
+        scheme: omr_protocol::Scheme::instant(request.payload_bytes.is_some()).name(),
+        start: request.range.start,
+        next: session.next(),
+        cuts: session.cuts(),
+        unusable_clues: session.unusable_clues,
+    };
+    match args.json {
+        true => io::print_json(&report),
+        false => io::print(&format!("{}..{}\n", report.start, report.next)),
+    }
+}
+
+fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
+    let (set, detector) = detector(&args.detection_key)?;
+    let state = State::new(&args.state, set.instant()?, &detector);
+    let lock = state.lock()?;
+    let missing = || CliError::input(&args.state)(InputError::NoSession);
+    let mut session = state.read(&lock)?.ok_or_else(missing)?;
+    let number = args.number.unwrap_or(session.cuts());
+    let bytes = match args.peek {
+        true => session
+            .digest()
+            .to_bytes(set.instant()?)
+            .map_err(|error| CliError::write(&args.out, error))?,
+        false => {
+            let cut = session.cut(number, super::digest::placement_seed());
+            let bytes = cut.map_err(InputError::from);
+            let bytes = bytes.map_err(CliError::input(&args.state))?;
+            // Kept before it is handed out: who asks again gets the same.
+            state.write(&lock, &session)?;
+            bytes
+        }
+    };
+    drop(lock);
+    io::write_result(&args.out, &bytes)?;
+    let report = CutReport {
+        params: set.name(),
+        cut: number,
+        digest_bytes: bytes.len(),
+    };
+    match (args.json, io::is_standard(&args.out)) {
+        (true, false) => io::print_json(&report),
+        (true, true) => {
+            ui.line(io::json_line(&report)?.trim_end());
+            Ok(())
+        }
+        (false, _) => {
+            let size = super::thousands(bytes.len() as u64);
+            ui.note(&format!("digest {number} of {size} bytes"));
+            Ok(())
+        }
+    }
+}
