@@ -23,8 +23,8 @@ fn fifty_of_65536_messages_are_exact() {
     keys.detection.write(&params, &mut detection).unwrap();
     drop(keys.detection);
     assert!(detection.len() <= 130_000_000, "{}", detection.len());
-    let address = keys.clue.to_bytes(&params).unwrap();
-    let secret = keys.secret.to_bytes(&params).unwrap();
+    let address = keys.clue.to_bytes(&params.clue).unwrap();
+    let secret = keys.secret.to_bytes(&params.clue).unwrap();
 
     let address = ClueKey::from_bytes(&params.clue, &address).unwrap();
     let mut board = Workload::new(

@@ -21,7 +21,7 @@ const TOGETHER: u64 = 64;
 #[non_exhaustive]
 pub enum CutError {
     /// Neither the next digest nor the last one again.
-    #[error("expected digest number {next}, or {next} - 1 again, found {found}")]
+    #[error("expected digest number {next}, or the one before again, found {found}")]
     Number {
         /// The next number.
         next: u64,

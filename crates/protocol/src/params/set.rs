@@ -88,6 +88,7 @@ const HYBRID_CLUE: ClueSpec = ClueSpec {
 
 const HYBRID_V1: ParamsSpec = ParamsSpec {
     name: "hybrid-v1",
+    security_bits: 128.2,
     clue: HYBRID_CLUE,
     range: 46,
     block: 16,
@@ -112,7 +113,7 @@ const HYBRID_V1_INSTANT: InstantSpec = InstantSpec {
 const INSTANTOMR_V1: SetSpec = SetSpec {
     name: "instantomr-v1",
     insecure: false,
-    security_bits: 128.4,
+    security_bits: 128.2,
     clue: ClueSpec {
         coordinates: 5,
         rounded: 1 << 10,
