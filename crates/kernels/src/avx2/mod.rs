@@ -1,5 +1,6 @@
 //! AVX2 back end on fused double-precision arithmetic, four residues a vector.
 
+mod block;
 mod convert;
 mod float;
 mod mul;
@@ -35,7 +36,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     permute: scalar::convert::permute,
     spread: scalar::convert::spread,
     decompose: scalar::block::decompose,
-    block_product: scalar::block::block_product,
+    block_product: block::block_product,
 };
 
 /// Whether this CPU runs the back end.
