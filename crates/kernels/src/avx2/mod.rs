@@ -36,6 +36,9 @@ pub(crate) static KERNELS: Kernels = Kernels {
     spread: scalar::convert::spread,
     decompose: scalar::block::decompose,
     block_product: scalar::block::block_product,
+    fourier_digits: scalar::fourier::digits,
+    fourier_add: scalar::fourier::add,
+    fourier_product: scalar::fourier::product,
 };
 
 /// Whether this CPU runs the back end.
