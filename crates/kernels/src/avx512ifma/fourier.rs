@@ -332,7 +332,7 @@ impl Complex {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn add(self, y: Self) -> Self {
+    pub(super) fn add(self, y: Self) -> Self {
         Self {
             re: _mm512_add_pd(self.re, y.re),
             im: _mm512_add_pd(self.im, y.im),
@@ -439,6 +439,10 @@ fn store_all(to: [&mut Block; 4], x: [Complex; 4]) {
     for (to, x) in to.into_iter().zip(x) {
         x.store(to);
     }
+}
+
+pub(super) fn blocks(row: &[f64]) -> &[Block] {
+    row.as_chunks().0.as_chunks().0
 }
 
 pub(super) fn blocks_mut(row: &mut [f64]) -> &mut [Block] {
