@@ -167,29 +167,30 @@ fn root(e: usize, turn: usize) -> Complex {
 /// How one digit is cut from a fraction of `2^64`.
 #[derive(Clone, Copy)]
 pub(crate) struct FractionCut {
-    /// Rounds, and makes all later digits positive.
+    /// Rounds, and makes this and all later digits positive.
     pub(crate) offset: u64,
-    /// Up, to drop the digits before.
-    pub(crate) left: u32,
-    /// Down, with the sign.
-    pub(crate) right: u32,
+    /// The digit's bits.
+    pub(crate) mask: u64,
+    /// What makes it signed again.
+    pub(crate) half: u64,
 }
 
 impl FractionCut {
     pub(crate) fn new(gadget: Gadget, digit: usize) -> Self {
         let half = |i: u32| 1u64 << (63 - gadget.bits * i);
-        let left = gadget.bits * digit as u32;
-        let all: u64 = (0..=gadget.digits).fold(0, |sum, i| sum.wrapping_add(half(i)));
+        let place = gadget.bits * digit as u32;
         Self {
-            offset: all.wrapping_sub(1 << (63 - left)),
-            left,
-            right: 64 - gadget.bits,
+            // Half of the last digit's unit rounds.
+            offset: (0..=gadget.digits).fold(0, |sum, i| sum.wrapping_add(half(i))),
+            mask: (u64::MAX >> place) & (u64::MAX << (64 - gadget.bits - place)),
+            half: half(digit as u32),
         }
     }
 
+    /// The digit in its place.
     #[inline]
     pub(crate) fn digit(self, x: u64) -> i64 {
-        (x.wrapping_add(self.offset) << self.left) as i64 >> self.right
+        (x.wrapping_add(self.offset) & self.mask).wrapping_sub(self.half) as i64
     }
 }
 
@@ -203,7 +204,8 @@ pub struct FourierRows<'a> {
 
 /// Blind rotation in double precision. Back ends differ in rounding errors.
 impl Kernels {
-    /// The digits of every fraction of `2^64`, signed, transformed: `out[i]` holds digit `i`.
+    /// The digits of every fraction of `2^64`, signed and in their places, transformed: `out[i]` holds
+    /// digit `i` times `2^(64 - bits (i + 1))`.
     ///
     /// Panics: on length mismatch, and on digits of more than 63 bits together.
     pub fn fourier_digits(

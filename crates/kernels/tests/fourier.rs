@@ -42,6 +42,11 @@ fn point(p: usize, n: usize) -> usize {
     place.reverse_bits() >> (usize::BITS - (n / 2).ilog2())
 }
 
+/// log2 of what digit `i` counts.
+fn place(gadget: Gadget, i: usize) -> i32 {
+    64 - gadget.bits as i32 * (i as i32 + 1)
+}
+
 /// Digits of fractions of `2^64`, by division.
 fn digits(gadget: Gadget, x: u64) -> Vec<i64> {
     let total = gadget.bits * gadget.digits;
@@ -80,7 +85,8 @@ fn transforms_of_digits() {
                 let expected = plain(&cut.iter().map(|cut| cut[i]).collect::<Vec<_>>());
                 let size = (n as f64).sqrt() * f64::from(1u32 << bits);
                 for p in 0..n / 2 {
-                    let (found, expected) = (value(row, p), expected[point(p, n)]);
+                    let found = value(row, p).map(|x| x * 2f64.powi(-place(gadget, i)));
+                    let expected = expected[point(p, n)];
                     let off = (found[0] - expected[0]).hypot(found[1] - expected[1]);
                     let name = k.name();
                     assert!(
@@ -122,8 +128,8 @@ fn turn_add(acc: &mut [u64], x: &[u64], a: u32) {
     }
 }
 
-/// A block of keys as fractions of `2^64`, by row and key, and transformed.
-fn keys(t: &FourierTable, rng: &mut Rng, count: usize) -> (Vec<Vec<u64>>, AlignedVec) {
+/// A block of keys as fractions of `2^64`, by row and key, and transformed, for digits in this place.
+fn keys(t: &FourierTable, rng: &mut Rng, count: usize, place: i32) -> (Vec<Vec<u64>>, AlignedVec) {
     let n = t.n();
     let mut words = AlignedVec::zeroed(n * KEY_ROWS * count);
     let rows: Vec<Vec<u64>> = (0..KEY_ROWS * count)
@@ -131,7 +137,7 @@ fn keys(t: &FourierTable, rng: &mut Rng, count: usize) -> (Vec<Vec<u64>>, Aligne
         .collect();
     let mut out = vec![0.0; n];
     for (at, row) in rows.iter().enumerate() {
-        let unit = 2f64.powi(-(KEY_BITS as i32)) * 2.0 / n as f64;
+        let unit = 2f64.powi(-(KEY_BITS as i32) - place) * 2.0 / n as f64;
         let centred = |x: u64| (x << (64 - KEY_BITS)) as i64 >> (64 - KEY_BITS);
         let coeffs: Vec<f64> = row.iter().map(|&x| centred(x) as f64 * unit).collect();
         t.transform(&mut out, &coeffs);
@@ -216,7 +222,7 @@ fn steps_of_a_rotation() {
                 digits: count,
             },
         );
-        let levels = (0..count).map(|_| keys(&t, &mut rng, keys_count));
+        let levels = (0..count as usize).map(|i| keys(&t, &mut rng, keys_count, place(gadget, i)));
         let (exact, words): (Vec<_>, Vec<_>) = levels.unzip();
         let words: Vec<&[f64]> = words.iter().map(|words| words.floats()).collect();
         let start: Vec<[Vec<u64>; 2]> = (0..together)

@@ -1,5 +1,5 @@
 use crate::{BootstrapKey, BootstrapShape, RingCipher, Rotation, RotationRing, rotation::shared};
-use omr_ring::{AlignedVec, FourierRows, FourierTable, Gadget, KEY_ROWS, Kernels, Modulus};
+use omr_ring::{AlignedVec, FourierRows, FourierTable, KEY_ROWS, Kernels, Modulus};
 use rayon::prelude::*;
 
 /// Words of a vector of complex values.
@@ -17,9 +17,6 @@ pub struct FourierKey {
     levels: Vec<AlignedVec>,
 }
 
-/// Rows that products of [`SIDE_BY_SIDE`] rotations are made in: for each digit and part.
-struct Scratch(Vec<AlignedVec>);
-
 impl FourierKey {
     /// The first `digits` digits of a key.
     ///
@@ -27,24 +24,10 @@ impl FourierKey {
     pub fn new(ring: &RotationRing, key: &BootstrapKey, digits: u32) -> Self {
         let shape = key.shape().first_digits(digits);
         let table = FourierTable::new(ring.n());
-        let level = |digit| {
-            let mut words = AlignedVec::zeroed(shape.n * KEY_ROWS * ring.n());
-            let per_block = shape.block * KEY_ROWS * ring.n();
-            let blocks = words.floats_mut().par_chunks_mut(per_block);
-            blocks.enumerate().for_each(|(block, words)| {
-                for at in 0..shape.block * KEY_ROWS {
-                    let i = block * shape.block + at / KEY_ROWS;
-                    let row = key.residues(i, digit, at % KEY_ROWS);
-                    for (v, values) in transformed(ring, &table, row).chunks(BLOCK).enumerate() {
-                        let to = (v * shape.block * KEY_ROWS + at) * BLOCK;
-                        words[to..][..BLOCK].copy_from_slice(values);
-                    }
-                }
-            });
-            words
-        };
         Self {
-            levels: (0..digits as usize).map(level).collect(),
+            levels: (0..digits as usize)
+                .map(|digit| level(ring, &table, key, digit))
+                .collect(),
             shape,
             table,
         }
@@ -54,59 +37,51 @@ impl FourierKey {
     ///
     /// Panics: when a ciphertext's dimension is not the key's.
     pub fn rotate(&self, ring: &RotationRing, rotations: Vec<Rotation>) -> Vec<RingCipher> {
-        let m = ring.modulus(0);
+        let turns = Turns::new(ring.modulus(0));
         shared(&self.shape, rotations, |rotations| {
-            let digits = self.shape.gadget.digits as usize;
-            let mut scratch = Scratch::new(ring, digits);
-            let turns = Turns::new(m);
-            rotations
-                .iter_mut()
-                .flat_map(Rotation::parts)
-                .for_each(|x| turns.fractions(x));
+            let rows = SIDE_BY_SIDE * 2 * self.levels.len();
+            let mut scratch: Vec<AlignedVec> =
+                (0..rows).map(|_| AlignedVec::zeroed(ring.n())).collect();
+            for row in rotations.iter_mut().flat_map(Rotation::parts) {
+                turns.fractions(row);
+            }
             for block in 0..self.shape.blocks() {
-                for rotations in rotations.chunks_mut(SIDE_BY_SIDE) {
-                    self.step(ring.kernels(), block, rotations, &mut scratch);
+                for few in rotations.chunks_mut(SIDE_BY_SIDE) {
+                    self.step(ring.kernels(), block, few, &mut scratch);
                 }
             }
-            rotations
-                .iter_mut()
-                .flat_map(Rotation::parts)
-                .for_each(|x| turns.residues(x));
+            for row in rotations.iter_mut().flat_map(Rotation::parts) {
+                turns.residues(row);
+            }
         })
     }
 
-    fn step(&self, k: &Kernels, block: usize, rotations: &mut [Rotation], scratch: &mut Scratch) {
-        let (t, Gadget { digits, .. }) = (&self.table, self.shape.gadget);
-        let rows = 2 * digits as usize;
-        for (rotation, rows) in rotations.iter_mut().zip(scratch.0.chunks_mut(rows)) {
-            for (part, rows) in rotation
-                .parts()
-                .into_iter()
-                .zip(rows.chunks_mut(rows.len() / 2))
-            {
+    /// `scratch`: of each rotation a row for each part and digit.
+    fn step(
+        &self,
+        k: &Kernels,
+        block: usize,
+        rotations: &mut [Rotation],
+        scratch: &mut [AlignedVec],
+    ) {
+        let (t, digits) = (&self.table, self.levels.len());
+        for (rotation, rows) in rotations.iter_mut().zip(scratch.chunks_mut(2 * digits)) {
+            for (part, rows) in rotation.parts().into_iter().zip(rows.chunks_mut(digits)) {
                 let mut rows: Vec<&mut [f64]> =
                     rows.iter_mut().map(AlignedVec::floats_mut).collect();
                 k.fourier_digits(t, self.shape.gadget, &mut rows, part);
             }
         }
         let coordinates = block * self.shape.block..(block + 1) * self.shape.block;
-        let shares = rotations.iter().zip(scratch.0.chunks_mut(rows));
-        let mut shares: Vec<FourierRows> = shares
-            .map(|(rotation, rows)| {
-                let (body, mask) = rows.split_at_mut(rows.len() / 2);
-                let digits = body.iter_mut().zip(mask);
-                FourierRows {
-                    digits: digits
-                        .map(|(b, m)| [b.floats_mut(), m.floats_mut()])
-                        .collect(),
-                    exponents: &rotation.exponents()[coordinates.clone()],
-                }
-            })
+        let mut shares: Vec<FourierRows> = rotations
+            .iter()
+            .zip(scratch.chunks_mut(2 * digits))
+            .map(|(rotation, rows)| share(rows, &rotation.exponents()[coordinates.clone()]))
             .collect();
         k.fourier_product(t, &mut shares, &self.block(block));
-        for (rotation, rows) in rotations.iter_mut().zip(scratch.0.chunks_mut(rows)) {
+        for (rotation, rows) in rotations.iter_mut().zip(scratch.chunks_mut(2 * digits)) {
             // Products lie in the first digit's rows.
-            let products = rows.iter_mut().step_by(digits as usize);
+            let products = rows.iter_mut().step_by(digits);
             for (part, product) in rotation.parts().into_iter().zip(products) {
                 k.fourier_add(t, part, product.floats_mut());
             }
@@ -114,33 +89,62 @@ impl FourierKey {
     }
 
     fn block(&self, block: usize) -> Vec<&[f64]> {
-        let len = |words: &AlignedVec| words.len() / self.shape.blocks();
-        let of = |words: &'_ AlignedVec| block * len(words)..(block + 1) * len(words);
-        self.levels
-            .iter()
-            .map(|words| &words.floats()[of(words)])
+        let words = self.shape.block * KEY_ROWS * self.table.n();
+
+        let levels = self.levels.iter();
+        levels
+            .map(|level| &level.floats()[block * words..][..words])
             .collect()
     }
 }
 
-impl Scratch {
-    fn new(ring: &RotationRing, digits: usize) -> Self {
-        let rows = 0..SIDE_BY_SIDE * 2 * digits;
-        Self(rows.map(|_| AlignedVec::zeroed(ring.n())).collect())
+/// The rows of a rotation: those of the body's digits, then those of the mask's.
+fn share<'a>(rows: &'a mut [AlignedVec], exponents: &'a [u32]) -> FourierRows<'a> {
+    let (body, mask) = rows.split_at_mut(rows.len() / 2);
+    let pairs = body.iter_mut().zip(mask);
+    FourierRows {
+        digits: pairs
+            .map(|(b, m)| [b.floats_mut(), m.floats_mut()])
+            .collect(),
+        exponents,
     }
 }
 
-/// A row of a key, in turns, transformed; inverse transforms multiply by n/2.
-fn transformed(ring: &RotationRing, table: &FourierTable, row: Vec<u64>) -> Vec<f64> {
-    let (m, mut row) = (ring.modulus(0), row);
+/// One digit of a key.
+fn level(
+    ring: &RotationRing,
+    table: &FourierTable,
+    key: &BootstrapKey,
+    digit: usize,
+) -> AlignedVec {
+    let shape = key.shape();
+    let rows = shape.block * KEY_ROWS;
+    let mut words = AlignedVec::zeroed(shape.blocks() * rows * ring.n());
+    // Digits are in their places: divided by these, key rows are fractions of a turn. Transforms back
+    // multiply by n/2.
+    let place = 2f64.powi(64 - (shape.gadget.bits * (digit as u32 + 1)) as i32);
+    let unit = 2.0 / (ring.n() as f64 * ring.q() as f64 * place);
+    let blocks = words.floats_mut().par_chunks_mut(rows * ring.n());
+    blocks.enumerate().for_each(|(block, words)| {
+        for at in 0..rows {
+            let i = block * shape.block + at / KEY_ROWS;
+            let residues = key.residues(i, digit, at % KEY_ROWS);
+            let values = transformed(ring, table, residues, unit);
+            for (v, values) in values.chunks(BLOCK).enumerate() {
+                words[(v * rows + at) * BLOCK..][..BLOCK].copy_from_slice(values);
+            }
+        }
+    });
+    words
+}
+
+/// A row, taken around 0 and times `unit`.
+fn transformed(ring: &RotationRing, t: &FourierTable, mut row: Vec<u64>, unit: f64) -> Vec<f64> {
+    let m = ring.modulus(0);
     ring.kernels().ntt_inverse(ring.table(0), &mut row);
-    let unit = 2.0 / (ring.n() as f64 * m.value() as f64);
-    let coeffs: Vec<f64> = row
-        .iter()
-        .map(|&x| m.to_centered(x) as f64 * unit)
-        .collect();
-    let mut out = vec![0.0; ring.n()];
-    table.transform(&mut out, &coeffs);
+    let centred = row.iter().map(|&x| m.to_centered(x) as f64 * unit);
+    let mut out = vec![0.0; row.len()];
+    t.transform(&mut out, &centred.collect::<Vec<_>>());
     out
 }
 

@@ -37,11 +37,10 @@ pub(super) fn digits(t: &FourierTable, gadget: Gadget, out: &mut [&mut [f64]], s
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn start(t: &FourierTable, cut: FractionCut, blocks: &mut [Block], src: &[[u64; 8]]) {
     let (low, high) = src.split_at(src.len() / 2);
-    let offset = splat(cut.offset);
-    let [left, right] = [cut.left, cut.right].map(|by| _mm_cvtsi64_si128(by.into()));
+    let [offset, mask, half] = [cut.offset, cut.mask, cut.half].map(|x| splat(x));
     let digit = |x: &[u64; 8]| {
-        let x = _mm512_sll_epi64(_mm512_add_epi64(load(x), offset), left);
-        _mm512_cvtepi64_pd(_mm512_sra_epi64(x, right))
+        let digit = _mm512_and_si512(_mm512_add_epi64(load(x), offset), mask);
+        _mm512_cvtepi64_pd(_mm512_sub_epi64(digit, half))
     };
     let w = [t.twiddle(1), t.twiddle(2)].map(|w| Complex::splat(w));
     for ([a, b, c, d], (low, high)) in quarters(blocks).zip(quarters_of(low).zip(quarters_of(high)))

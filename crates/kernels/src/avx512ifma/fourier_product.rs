@@ -62,9 +62,8 @@ fn multiply<const R: usize>(
 ) {
     let mut sums = [[Complex::splat([0.0; 2]); KEY_ROWS]; R];
     for (j, rows) in key.iter().enumerate().take(MAX_BLOCK) {
-        let factor: [Complex; R] = std::array::from_fn(|r| {
-            factor(&factors[r][j], turn(at, accumulators[r].exponents[j]))
-        });
+        let factor: [Complex; R] =
+            std::array::from_fn(|r| factor(&factors[r][j], turn(at, accumulators[r].exponents[j])));
         for i in 0..KEY_ROWS {
             let x = Complex::load(&rows[i]);
             for r in 0..R {
