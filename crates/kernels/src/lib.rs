@@ -2,7 +2,8 @@
 //!
 //! A *row* is a `&[u64]` of residues modulo one odd prime `q < 2^50`. Every row is canonical, that
 //! is in `[0, q)`, at each public boundary; lazy ranges stay inside a kernel. [`Kernels`] is a plain
-//! struct of row operations; all back ends give the same bits as [`Kernels::scalar`].
+//! struct of row operations; all back ends give the same bits as [`Kernels::scalar`], but for the
+//! products in double precision ([`FourierTable`]), which differ in rounding errors.
 //!
 //! A row that breaks its stated range gives an unspecified row, never undefined behaviour.
 #![deny(unsafe_code)]

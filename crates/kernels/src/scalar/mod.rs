@@ -1,4 +1,4 @@
-//! The portable back end: it defines what the others compute.
+//! The portable back end: it defines what the others compute, in double precision up to rounding.
 
 pub(crate) mod block;
 pub(crate) mod convert;
