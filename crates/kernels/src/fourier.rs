@@ -128,6 +128,9 @@ impl FourierTable {
     }
 }
 
+/// What `turn` by 0 to 3 and by 4 to 7 eighths does to the sign of values of 0 to 3 eighths.
+pub(crate) const SIGNS: [f64; 2] = [0.0, -0.0];
+
 /// By how many eighths of a turn the values of `X^a` at vector `v` of a group differ from those at
 /// its first one.
 #[inline]

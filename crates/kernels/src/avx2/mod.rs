@@ -2,6 +2,8 @@
 
 mod convert;
 mod float;
+mod fourier;
+mod fourier_product;
 mod mul;
 mod ntt;
 
@@ -36,9 +38,9 @@ pub(crate) static KERNELS: Kernels = Kernels {
     spread: scalar::convert::spread,
     decompose: scalar::block::decompose,
     block_product: scalar::block::block_product,
-    fourier_digits: scalar::fourier::digits,
-    fourier_add: scalar::fourier::add,
-    fourier_product: scalar::fourier::product,
+    fourier_digits: fourier::digits,
+    fourier_add: fourier::add,
+    fourier_product: fourier_product::product,
 };
 
 /// Whether this CPU runs the back end.

@@ -4,15 +4,12 @@ use std::arch::x86_64::*;
 use std::f64::consts::FRAC_1_SQRT_2;
 
 use super::fourier::{Block, Complex, blocks, blocks_mut};
-use crate::fourier::{FourierRows, FourierTable, GROUP, LANES, turn};
+use crate::fourier::{FourierRows, FourierTable, GROUP, LANES, SIGNS, turn};
 use crate::{KEY_ROWS, MAX_BLOCK};
 
 /// The real parts of the values of a monomial at a group's first vector, turned by 0 to 3 eighths:
 /// all that the group's other vectors need, but for signs.
 type Turned = [__m512d; LANES / 2];
-
-/// The sign of the real part after 0 to 3 and 4 to 7 eighths.
-const SIGNS: [f64; 2] = [0.0, -0.0];
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn product(t: &FourierTable, accumulators: &mut [FourierRows<'_>], key: &[&[f64]]) {

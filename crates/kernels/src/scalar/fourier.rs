@@ -55,7 +55,8 @@ pub(crate) fn add(t: &FourierTable, acc: &mut [u64], row: &mut [f64]) {
 }
 
 /// Turns, without whole ones, as a fraction of `2^64`.
-fn fraction(x: f64) -> u64 {
+#[inline]
+pub(crate) fn fraction(x: f64) -> u64 {
     ((x - x.round_ties_even()) * TURN) as i64 as u64
 }
 
