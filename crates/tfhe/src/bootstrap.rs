@@ -30,9 +30,12 @@ impl BootstrapShape {
         self.n / self.block
     }
 
-    /// The same with the first `digits` digits alone. Panics: when there are fewer.
+    /// The same with the first `digits` digits alone. Panics: when there are fewer, and on none.
     pub(crate) fn first_digits(self, digits: u32) -> Self {
-        assert!(digits <= self.gadget.digits, "digits of the key");
+        assert!(
+            (1..=self.gadget.digits).contains(&digits),
+            "digits of the key"
+        );
         let gadget = Gadget {
             digits,
             ..self.gadget

@@ -20,7 +20,7 @@ pub struct FourierKey {
 impl FourierKey {
     /// The first `digits` digits of a key.
     ///
-    /// Panics: when it has fewer; in dimensions below 512.
+    /// Panics: when it has fewer, on none, and in dimensions below 512.
     pub fn new(ring: &RotationRing, key: &BootstrapKey, digits: u32) -> Self {
         let shape = key.shape().first_digits(digits);
         let table = FourierTable::new(ring.n());
@@ -90,7 +90,6 @@ impl FourierKey {
 
     fn block(&self, block: usize) -> Vec<&[f64]> {
         let words = self.shape.block * KEY_ROWS * self.table.n();
-
         let levels = self.levels.iter();
         levels
             .map(|level| &level.floats()[block * words..][..words])
