@@ -11,7 +11,7 @@ use crate::Stages;
 use clue::Clues;
 use omr_protocol::InstantParams;
 use omr_protocol::instantomr::InstantKey;
-use omr_tfhe::{Lwe, RingCipher, Rotation};
+use omr_tfhe::{FourierKey, Lwe, RingCipher, Rotation};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ use std::sync::Arc;
 pub struct InstantDetector {
     params: Arc<InstantParams>,
     key: InstantKey,
+    /// The bootstrapping key's first digit.
+    first: FourierKey,
 }
 
 /// Verdicts on messages, in their order.
@@ -31,9 +33,13 @@ pub struct Verdicts {
 }
 
 impl InstantDetector {
-    /// A detector for one recipient's key.
+    /// A detector for one recipient's key. Takes 67 MB beside the key's 134 at full size.
     pub fn new(params: Arc<InstantParams>, key: InstantKey) -> Self {
-        Self { params, key }
+        Self {
+            first: FourierKey::new(&params.ring, &key.bootstrap, 1),
+            params,
+            key,
+        }
     }
 
     /// The parameters.
@@ -71,7 +77,7 @@ impl InstantDetector {
         let (ring, [window, _]) = (&self.params.ring, self.params.windows());
         let start = coordinates.iter();
         let start = start.map(|ct| Rotation::new(ring, ct, window)).collect();
-        self.key.bootstrap.rotate(ring, 1, start)
+        self.first.rotate(ring, start)
     }
 
     /// For each message: how many of its coordinates hit, ready for the second layer.

@@ -3,7 +3,10 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use omr_kernels::{AlignedVec, Kernels, Modulus, NttTable, is_prime};
+use omr_kernels::{
+    AlignedVec, BlockRows, FourierRows, FourierTable, Gadget, KEY_ROWS, Kernels, MAX_BLOCK,
+    Modulus, Monomials, NttTable, is_prime,
+};
 
 /// Largest 50-bit prime that suits every size.
 fn modulus() -> Modulus {
@@ -77,5 +80,53 @@ fn pointwise(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, transforms, sums, pointwise);
+/// What a step of a blind rotation with one digit takes: exact, and in double precision.
+fn steps(c: &mut Criterion) {
+    let (m, n) = (modulus(), 1 << 11);
+    let (exact, floats) = (NttTable::new(m, n).expect("fits"), FourierTable::new(n));
+    let monomials = Monomials::new(&exact);
+    let gadget = Gadget {
+        bits: 16,
+        digits: 1,
+    };
+    let exponents: Vec<u32> = (0..MAX_BLOCK as u32).map(|i| 517 * i + 3).collect();
+    let key = row(n * KEY_ROWS * MAX_BLOCK, m.value(), 1);
+    let (mut float_key, src) = (key.clone(), row(n, m.value(), 2));
+    float_key.floats_mut().fill(1e-4);
+    let (mut a, mut b) = (src.clone(), src.clone());
+    for k in Kernels::available() {
+        c.bench_function(&format!("ntt_factors/{n}/{}", k.name()), |bench| {
+            bench.iter(|| k.ntt_factors(&exact, black_box(&mut a)));
+        });
+        c.bench_function(&format!("block_product/{n}/{}", k.name()), |bench| {
+            let rows = BlockRows {
+                digits: &[[&src, &src]],
+                key: &[&key],
+                exponents: &exponents,
+            };
+            bench.iter(|| k.block_product(&monomials, [&mut a, &mut b], black_box(&rows)));
+        });
+        c.bench_function(&format!("fourier_digits/{n}/{}", k.name()), |bench| {
+            bench
+                .iter(|| k.fourier_digits(&floats, gadget, &mut [a.floats_mut()], black_box(&src)));
+        });
+        c.bench_function(&format!("fourier_add/{n}/{}", k.name()), |bench| {
+            bench.iter(|| k.fourier_add(&floats, &mut b, black_box(a.floats_mut())));
+        });
+        let mut rows = [(); 2].map(|()| [src.clone(), src.clone()]);
+        c.bench_function(&format!("fourier_product, two/{n}/{}", k.name()), |bench| {
+            bench.iter(|| {
+                let mut shares = rows.each_mut().map(|[body, mask]| FourierRows {
+                    digits: vec![[body.floats_mut(), mask.floats_mut()]],
+                    exponents: &exponents,
+                });
+                k.fourier_product(&floats, &mut shares, black_box(&[float_key.floats()]));
+            });
+        });
+        // Products in place grow or shrink to nothing.
+        (a, b) = (src.clone(), src.clone());
+    }
+}
+
+criterion_group!(benches, transforms, sums, pointwise, steps);
 criterion_main!(benches);

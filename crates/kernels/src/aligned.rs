@@ -47,6 +47,18 @@ fn map(len: usize) -> Option<Words> {
     Some(Words::Mapped { map, len })
 }
 
+impl AlignedVec {
+    /// The same words as floats: zeros are zeros.
+    pub fn floats(&self) -> &[f64] {
+        bytemuck::cast_slice(self)
+    }
+
+    /// The same words as floats, to be written.
+    pub fn floats_mut(&mut self) -> &mut [f64] {
+        bytemuck::cast_slice_mut(self)
+    }
+}
+
 impl Default for AlignedVec {
     fn default() -> Self {
         Self(heap(0))

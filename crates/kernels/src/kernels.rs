@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::block::{BlockRows, Cut, Gadget};
-use crate::{BlockPermutation, Modulus, Monomials, NttTable, modulus::Factor, scalar};
+use crate::{BlockPermutation, Modulus, Monomials, NttTable, fourier, modulus::Factor, scalar};
 
 /// [`Kernels::dot`] adds at most this many products.
 pub const MAX_DOT_TERMS: usize = 4096;
@@ -73,6 +73,9 @@ pub struct Kernels {
     pub(crate) spread: Spread,
     pub(crate) decompose: Decompose,
     pub(crate) block_product: BlockProduct,
+    pub(crate) fourier_digits: fourier::Digits,
+    pub(crate) fourier_add: fourier::Add,
+    pub(crate) fourier_product: fourier::Product,
 }
 
 impl std::fmt::Debug for Kernels {

@@ -2,7 +2,8 @@
 //!
 //! A *row* is a `&[u64]` of residues modulo one odd prime `q < 2^50`. Every row is canonical, that
 //! is in `[0, q)`, at each public boundary; lazy ranges stay inside a kernel. [`Kernels`] is a plain
-//! struct of row operations; all back ends give the same bits as [`Kernels::scalar`].
+//! struct of row operations; all back ends give the same bits as [`Kernels::scalar`], but for the
+//! products in double precision ([`FourierTable`]), which differ in rounding errors.
 //!
 //! A row that breaks its stated range gives an unspecified row, never undefined behaviour.
 #![deny(unsafe_code)]
@@ -15,6 +16,7 @@ mod avx2;
 mod avx512ifma;
 mod block;
 mod error;
+mod fourier;
 mod kernels;
 mod modulus;
 mod monomials;
@@ -25,6 +27,7 @@ mod table;
 pub use aligned::AlignedVec;
 pub use block::{BlockRows, Gadget, KEY_ROWS, MAX_BLOCK};
 pub use error::KernelError;
+pub use fourier::{FourierRows, FourierTable};
 pub use kernels::{Encoding, Kernels, MAX_CONVERT_TERMS, MAX_DOT_TERMS, SlidingRows};
 pub use modulus::{MAX_MODULUS_BITS, Modulus, is_prime};
 pub use monomials::Monomials;

@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use common::{Rng, prime_below, random_blocks, sliding_rows, tables};
 use omr_kernels::{
-    BlockPermutation, Kernels, MAX_CONVERT_TERMS, MAX_DOT_TERMS, Modulus, NttTable, SlidingRows,
+    BlockPermutation, FourierRows, FourierTable, Gadget, KEY_ROWS, Kernels, MAX_CONVERT_TERMS,
+    MAX_DOT_TERMS, Modulus, NttTable, SlidingRows,
 };
 
 /// Whether every back end panics.
@@ -227,4 +228,56 @@ fn block_permutations() {
     assert!(fits(
         &[&turned[..], &[64, 65, 66, 67, 68, 69, 70, 71]].concat()
     ));
+}
+
+#[test]
+fn products_in_double_precision() {
+    for n in [0, 1, 256, 1000] {
+        refused("a dimension", |_| drop(FourierTable::new(n)));
+    }
+    let (t, n) = (FourierTable::new(512), 512);
+    let one = Gadget {
+        bits: 16,
+        digits: 1,
+    };
+    for (gadget, outs, out, src) in [
+        (one, 1, n, 256),
+        (one, 1, 256, n),
+        (one, 2, n, n),
+        (Gadget { digits: 4, ..one }, 4, n, n),
+        (Gadget { bits: 0, ..one }, 1, n, n),
+    ] {
+        refused("digits", |k| {
+            let mut rows = vec![vec![0.0; out]; outs];
+            let mut rows: Vec<&mut [f64]> = rows.iter_mut().map(|row| &mut row[..]).collect();
+            k.fourier_digits(&t, gadget, &mut rows, &vec![0; src]);
+        });
+    }
+    for (acc, row) in [(n, 256), (256, n)] {
+        refused("a row", |k| {
+            k.fourier_add(&t, &mut vec![0; acc], &mut vec![0.0; row]);
+        });
+    }
+    let per_key = n * KEY_ROWS;
+    for (digits, row, keys, key) in [
+        (1, n, 0, 0),
+        (1, n, 9, 9 * per_key),
+        (2, n, 1, per_key),
+        (0, n, 1, per_key),
+        (1, 256, 1, per_key),
+        (1, n, 2, per_key),
+    ] {
+        refused("a block of keys", |k| {
+            let mut rows = vec![[vec![0.0; row], vec![0.0; row]]; digits];
+            let exponents = vec![1; keys];
+            let share = FourierRows {
+                digits: rows
+                    .iter_mut()
+                    .map(|pair| pair.each_mut().map(|row| &mut row[..]))
+                    .collect(),
+                exponents: &exponents,
+            };
+            k.fourier_product(&t, &mut [share], &[&vec![0.0; key]]);
+        });
+    }
 }

@@ -24,8 +24,8 @@ pub use convert::{Conversion, Switch, centered_f64, centered_mod};
 pub use embedding::{max_embedding_squared, rms_embedding, squared_embeddings};
 pub use error::RingError;
 pub use omr_kernels::{
-    AlignedVec, BlockPermutation, BlockRows, Encoding, Gadget, KEY_ROWS, Kernels, MAX_BLOCK,
-    Modulus, Monomials, NttTable, SlidingRows,
+    AlignedVec, BlockPermutation, BlockRows, Encoding, FourierRows, FourierTable, Gadget, KEY_ROWS,
+    Kernels, MAX_BLOCK, Modulus, Monomials, NttTable, SlidingRows,
 };
 pub use poly::{Coeff, Eval, Poly};
 pub use primes::{primes_below, primes_near};

@@ -4,7 +4,7 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use common::{COORDINATES, Keys, World, first_layer, second_layer};
+use common::{Arithmetic, COORDINATES, Keys, World, first_layer, second_layer};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use omr_tfhe::*;
 
@@ -19,12 +19,17 @@ fn messages(c: &mut Criterion) {
         let clues: Vec<Vec<Lwe>> = (0..count)
             .map(|i| (0..COORDINATES).map(|_| w.lwe(turn, i % 2 * 100)).collect())
             .collect();
-        let middle = first_layer(&w, &keys, &clues);
+        let middle = first_layer(&w, &keys, &clues, Arithmetic::Exact);
         let last = second_layer(&w, &keys, &middle);
         let id = |name| BenchmarkId::new(name, count);
-        group.bench_function(id("first layer"), |b| {
-            b.iter(|| first_layer(&w, &keys, &clues));
-        });
+        for (name, arithmetic) in [
+            ("first layer, exact", Arithmetic::Exact),
+            ("first layer, floats", Arithmetic::Floats),
+        ] {
+            group.bench_function(id(name), |b| {
+                b.iter(|| first_layer(&w, &keys, &clues, arithmetic));
+            });
+        }
         group.bench_function(id("second layer"), |b| {
             b.iter(|| second_layer(&w, &keys, &middle));
         });

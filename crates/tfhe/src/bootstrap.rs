@@ -27,7 +27,25 @@ impl BootstrapShape {
 
     /// Coordinates in blocks.
     pub fn keys(&self) -> usize {
-        self.n - self.n % self.block
+        self.blocks() * self.block
+    }
+
+    /// Blocks of the secret.
+    pub fn blocks(&self) -> usize {
+        self.n / self.block
+    }
+
+    /// The same with the first `digits` digits alone. Panics: when there are fewer, and on none.
+    pub(crate) fn first_digits(self, digits: u32) -> Self {
+        assert!(
+            (1..=self.gadget.digits).contains(&digits),
+            "digits of the key"
+        );
+        let gadget = Gadget {
+            digits,
+            ..self.gadget
+        };
+        Self { gadget, ..self }
     }
 }
 
@@ -125,12 +143,17 @@ impl BootstrapKey {
     /// The body of a row, to be written out.
     pub fn body(&self, row: usize) -> Vec<u64> {
         let (i, digit, part) = self.place(row);
+        self.residues(i, digit, 2 * part)
+    }
+
+    /// Row `row` of [`KEY_ROWS`] of a coordinate and digit.
+    pub(crate) fn residues(&self, i: usize, digit: usize, row: usize) -> Vec<u64> {
         let block = self.shape.block;
         let words = &self.levels[digit];
         let per_key = words.len() / self.shape.keys();
         let vectors = per_key / KEY_ROWS / LANES;
         let from = per_key * (i - i % block);
-        let place = |v: usize| ((v * block + i % block) * KEY_ROWS + 2 * part) * LANES;
+        let place = |v: usize| ((v * block + i % block) * KEY_ROWS + row) * LANES;
         (0..vectors)
             .flat_map(|v| &words[from + place(v)..][..LANES])
             .copied()

@@ -8,6 +8,7 @@
 
 mod bootstrap;
 mod cipher;
+mod fourier;
 mod gadget_key;
 mod lwe;
 mod lwe_switch;
@@ -20,6 +21,7 @@ mod trace;
 
 pub use bootstrap::{BootstrapKey, BootstrapShape};
 pub use cipher::{RingCipher, phase};
+pub use fourier::FourierKey;
 pub use gadget_key::GadgetKey;
 pub use lwe::Lwe;
 pub use lwe_switch::LweSwitchKey;

@@ -31,6 +31,24 @@ pub fn rotation(shape: &BootstrapShape, ring_n: usize, weight: f64, key: f64) ->
     keys + weight * 2.0 * (1.0 + n * TERNARY) * rest
 }
 
+/// What rounding adds to a rotation in double precision ([`crate::FourierKey`]), in dimension `ring_n`.
+///
+/// Errors are in proportion to sums before they wrap around; those of masks meet the ring secret.
+pub fn rounding(shape: &BootstrapShape, ring_n: usize) -> f64 {
+    let (digit, _) = cut(shape.gadget);
+    let n = ring_n as f64;
+    // Keys are uniform fractions of a turn, each times a digit and X^a - 1.
+    let products = shape.block as f64 * 2.0 * f64::from(shape.gadget.digits) * n;
+    let sums = products * 2.0 * digit / 12.0;
+    // Digits, key and products go through transforms; combining the keys is like five levels more.
+    let levels = 3.0 * (n / 2.0).log2() + 5.0;
+    shape.blocks() as f64 * sums * levels * LEVEL * (1.0 + n * TERNARY)
+}
+
+/// Mean square error of a level of a transform, relative to its values, as measured; a count of
+/// roundings, with mantissas as they fall, gives `0.09 2^-104`.
+const LEVEL: f64 = 0.115 / (1u128 << 104) as f64;
+
 /// A key switch of an LWE ciphertext of dimension `from` under a uniform ternary secret.
 pub fn lwe_switch(gadget: Gadget, from: usize, key: f64) -> f64 {
     let (digit, rest) = cut(gadget);

@@ -1,4 +1,4 @@
-use crate::{BootstrapKey, Lwe, RingCipher, RotationRing};
+use crate::{BootstrapKey, BootstrapShape, Lwe, RingCipher, RotationRing};
 use omr_ring::{AlignedVec, BlockRows, Gadget};
 use rayon::prelude::*;
 
@@ -59,6 +59,16 @@ impl Rotation {
         }
     }
 
+    /// Body and mask.
+    pub(crate) fn parts(&mut self) -> [&mut [u64]; 2] {
+        let RingCipher { body, mask } = &mut self.accumulator;
+        [body, mask]
+    }
+
+    pub(crate) fn exponents(&self) -> &[u32] {
+        &self.exponents
+    }
+
     fn step(&mut self, ring: &RotationRing, key: &BlockKey, scratch: &mut Scratch) {
         let (k, m, table) = (ring.kernels(), ring.modulus(0), ring.table(0));
         let Scratch { digits, product } = scratch;
@@ -105,28 +115,18 @@ impl BootstrapKey {
         &self,
         ring: &RotationRing,
         digits: u32,
-        mut rotations: Vec<Rotation>,
+        rotations: Vec<Rotation>,
     ) -> Vec<RingCipher> {
-        let shape = self.shape();
-        assert!(digits <= shape.gadget.digits, "digits of the key");
-        let fits = |rotation: &Rotation| rotation.exponents.len() == shape.n;
-        assert!(rotations.iter().all(fits), "dimension of the key");
-        let threads = rayon::current_num_threads();
-        // As many shares for each thread, all alike.
-        let shares = rotations.len().div_ceil(threads * TOGETHER) * threads;
-        let share = rotations.len().div_ceil(shares.max(1)).max(1);
-        rotations.par_chunks_mut(share).for_each(|rotations| {
+        let shape = self.shape().first_digits(digits);
+        shared(&shape, rotations, |rotations| {
             let row = || AlignedVec::zeroed(ring.n());
             let mut scratch = Scratch {
                 digits: (0..2 * digits).map(|_| row()).collect(),
                 product: [row(), row()],
             };
-            for block in 0..shape.keys() / shape.block {
+            for block in 0..shape.blocks() {
                 let key = BlockKey {
-                    gadget: Gadget {
-                        digits,
-                        ..shape.gadget
-                    },
+                    gadget: shape.gadget,
                     rows: self.block(block, digits as usize),
                     coordinates: block * shape.block..(block + 1) * shape.block,
                 };
@@ -134,7 +134,24 @@ impl BootstrapKey {
                     rotation.step(ring, &key, &mut scratch);
                 }
             }
-        });
-        rotations.into_iter().map(|r| r.accumulator).collect()
+        })
     }
+}
+
+/// Carries out rotations in shares of at most [`TOGETHER`], over the threads.
+///
+/// Panics: when a ciphertext's dimension is not that of the shape.
+pub(crate) fn shared(
+    shape: &BootstrapShape,
+    mut rotations: Vec<Rotation>,
+    rotate: impl Fn(&mut [Rotation]) + Send + Sync,
+) -> Vec<RingCipher> {
+    let fits = |rotation: &Rotation| rotation.exponents.len() == shape.n;
+    assert!(rotations.iter().all(fits), "dimension of the key");
+    let threads = rayon::current_num_threads();
+    // As many shares for each thread, all alike.
+    let shares = rotations.len().div_ceil(threads * TOGETHER) * threads;
+    let share = rotations.len().div_ceil(shares.max(1)).max(1);
+    rotations.par_chunks_mut(share).for_each(rotate);
+    rotations.into_iter().map(|r| r.accumulator).collect()
 }

@@ -3,6 +3,8 @@
 mod block;
 mod convert;
 mod float;
+mod fourier;
+mod fourier_product;
 mod mul;
 mod ntt;
 
@@ -37,6 +39,9 @@ pub(crate) static KERNELS: Kernels = Kernels {
     spread: scalar::convert::spread,
     decompose: scalar::block::decompose,
     block_product: block::block_product,
+    fourier_digits: fourier::digits,
+    fourier_add: fourier::add,
+    fourier_product: fourier_product::product,
 };
 
 /// Whether this CPU runs the back end.

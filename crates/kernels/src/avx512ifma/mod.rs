@@ -3,6 +3,8 @@
 mod block;
 mod convert;
 mod field;
+mod fourier;
+mod fourier_product;
 mod mul;
 mod ntt;
 mod ntt_inverse;
@@ -39,6 +41,9 @@ pub(crate) static KERNELS: Kernels = Kernels {
     spread: convert::spread,
     decompose: block::decompose,
     block_product: block::block_product,
+    fourier_digits: fourier::digits,
+    fourier_add: fourier::add,
+    fourier_product: fourier_product::product,
 };
 
 /// Whether this CPU runs the back end.

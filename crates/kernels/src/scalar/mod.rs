@@ -1,7 +1,8 @@
-//! The portable back end: it defines what the others compute.
+//! The portable back end: it defines what the others compute, in double precision up to rounding.
 
 pub(crate) mod block;
 pub(crate) mod convert;
+pub(crate) mod fourier;
 pub(crate) mod mul;
 pub(crate) mod ntt;
 
@@ -36,4 +37,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     spread: convert::spread,
     decompose: block::decompose,
     block_product: block::block_product,
+    fourier_digits: fourier::digits,
+    fourier_add: fourier::add,
+    fourier_product: fourier::product,
 };

@@ -303,8 +303,13 @@ impl InstantSpec {
             "blocks of 1 to 8",
             block,
         )?;
-        let fits = self.n.is_power_of_two() && self.n >= set.clue.n && self.n <= 1 << 16;
-        dimension(fits, "a power of two from the clue's dimension up", self.n)?;
+        let least = set.clue.n.max(512);
+        let fits = self.n.is_power_of_two() && self.n >= least && self.n <= 1 << 16;
+        dimension(
+            fits,
+            "a power of two from 512 and the clue's dimension up",
+            self.n,
+        )?;
         // Every sum of hits and misses has a step of its own, and room beside it.
         let most = 2 * self.n / (4 * (2 * set.clue.coordinates + 1));
         let half = self.half as usize;

@@ -142,8 +142,8 @@ const INSECURE_TINY_HYBRID_V1: ParamsSpec = ParamsSpec {
 };
 
 const INSECURE_TINY_INSTANT_V1: InstantSpec = InstantSpec {
-    n: 256,
-    half: 5,
+    n: 512,
+    half: 7,
     group: 1 << 12,
     ..HYBRID_V1_INSTANT
 };

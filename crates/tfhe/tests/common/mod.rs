@@ -133,14 +133,18 @@ pub(crate) const COORDINATES: usize = 3;
 
 pub(crate) struct Keys {
     pub(crate) bootstrap: BootstrapKey,
+    /// Its first digit.
+    pub(crate) fourier: FourierKey,
     pub(crate) switch: LweSwitchKey,
     pub(crate) trace: TraceKey,
 }
 
 impl Keys {
     pub(crate) fn new(w: &mut World) -> Self {
+        let bootstrap = w.bootstrap_key();
         Self {
-            bootstrap: w.bootstrap_key(),
+            fourier: FourierKey::new(&w.ring, &bootstrap, 1),
+            bootstrap,
             switch: w.switch_key(40),
             trace: w.trace_key(),
         }
@@ -165,13 +169,28 @@ pub(crate) fn windows(q: u64) -> [Window; 2] {
     [first, second]
 }
 
+/// How the first layer's rotations are computed.
+#[derive(Clone, Copy)]
+pub(crate) enum Arithmetic {
+    Exact,
+    Floats,
+}
+
 /// Sums of the coordinates' hits, modulo `2n` under the block secret.
-pub(crate) fn first_layer(w: &World, keys: &Keys, clues: &[Vec<Lwe>]) -> Vec<Lwe> {
+pub(crate) fn first_layer(
+    w: &World,
+    keys: &Keys,
+    clues: &[Vec<Lwe>],
+    arithmetic: Arithmetic,
+) -> Vec<Lwe> {
     let [window, _] = windows(w.ring.q());
     let start = clues.iter().flatten();
     let start = start.map(|ct| Rotation::new(&w.ring, ct, window)).collect();
     let m = w.ring.modulus(0);
-    let turned = keys.bootstrap.rotate(&w.ring, 1, start);
+    let turned = match arithmetic {
+        Arithmetic::Exact => keys.bootstrap.rotate(&w.ring, 1, start),
+        Arithmetic::Floats => keys.fourier.rotate(&w.ring, start),
+    };
     let of_message = |turned: &[RingCipher]| {
         let mut sum = Lwe::extract(m, &turned[0]);
         for ct in &turned[1..] {
