@@ -24,6 +24,10 @@ pub enum Scheme {
     Instantomr,
     /// Indices only, message by message.
     Instantomd,
+    /// Payloads, in random combinations.
+    InstantomrBuckets,
+    /// Indices only, in buckets.
+    InstantomdBuckets,
 }
 
 /// One run of keygen, digest and decode on synthetic messages.
@@ -119,8 +123,8 @@ impl DigestFigures {
     /// Pertinent messages that came out as they should.
     pub fn exact(&self) -> usize {
         match self.scheme {
-            Scheme::Sophomr | Scheme::Instantomr => self.payloads_exact,
-            Scheme::Sophomd | Scheme::Instantomd => self.found,
+            Scheme::Sophomr | Scheme::Instantomr | Scheme::InstantomrBuckets => self.payloads_exact,
+            Scheme::Sophomd | Scheme::Instantomd | Scheme::InstantomdBuckets => self.found,
         }
     }
 }

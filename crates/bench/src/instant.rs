@@ -7,7 +7,7 @@ use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{SecretKey, Sender, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Progress};
-use omr_protocol::instantomr::{InstantDigest, InstantKey, InstantPlan};
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
 use omr_protocol::{Clue, ClueKey, DigestHeader, InstantParams, Request, SEED_BYTES, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub struct InstantBench {
     /// Payloads, or indices only.
     pub payloads: bool,
+    /// How they stand in the sums.
+    pub encoding: Encoding,
     /// The parameter set.
     pub params: Arc<InstantParams>,
     /// Bits of security of the set.
@@ -86,7 +88,7 @@ impl InstantBench {
             key_id: bed.detector.key_id(),
             board_id: [0; 16],
             sealing: Sealing::None,
-            plan: InstantPlan::new(&self.params, request)?,
+            plan: InstantPlan::new(&self.params, self.encoding, request)?,
             seed,
         };
         Ok(Session::new(bed.detector.clone(), header))
@@ -120,9 +122,11 @@ impl InstantBench {
         let yardstick_us = before.zip(after).map(|(a, b)| (a + b) / 2.0);
         let roundings = recipient.roundings(&digest)?;
         Ok(DigestFigures {
-            scheme: match self.payloads {
-                true => Scheme::Instantomr,
-                false => Scheme::Instantomd,
+            scheme: match (self.encoding, self.payloads) {
+                (Encoding::Powers, true) => Scheme::Instantomr,
+                (Encoding::Powers, false) => Scheme::Instantomd,
+                (Encoding::Buckets, true) => Scheme::InstantomrBuckets,
+                (Encoding::Buckets, false) => Scheme::InstantomdBuckets,
             },
             params: params.name(),
             security_bits: self.security_bits,
@@ -182,6 +186,7 @@ impl InstantUnits {
     pub fn new(params: &Arc<InstantParams>, messages: u64, seed: u64) -> Result<Self, BenchError> {
         let bench = InstantBench {
             payloads: true,
+            encoding: Encoding::Powers,
             params: params.clone(),
             security_bits: 0.0,
             messages,

@@ -7,7 +7,7 @@ use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{Retrieved, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Quiet};
-use omr_protocol::instantomr::{InstantDigest, InstantKey, InstantPlan};
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
 use omr_protocol::{Clue, DigestHeader, ParamSet, Request, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -43,7 +43,7 @@ fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_
         key_id: detector.key_id(),
         board_id: [1; 16],
         sealing: Sealing::None,
-        plan: InstantPlan::new(params, request).unwrap(),
+        plan: InstantPlan::new(params, Encoding::Powers, request).unwrap(),
         seed: [2; 32],
     };
     let mut session = Session::new(detector, header);
@@ -88,6 +88,7 @@ fn a_bench_is_exact() {
     let set = ParamSet::named("hybrid-v1").unwrap();
     let bench = InstantBench {
         payloads: false,
+        encoding: Encoding::Powers,
         params: set.instant().unwrap().clone(),
         security_bits: set.spec().security_bits,
         messages: 70,

@@ -14,7 +14,10 @@ mod stream;
 
 use crate::args::{Cli, Command};
 use crate::error::CliError;
+use crate::io;
 use crate::progress::Ui;
+use serde::Serialize;
+use std::path::Path;
 
 /// Runs the command asked for.
 ///
@@ -39,6 +42,25 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
 fn start_threads(threads: Option<u16>) -> Result<(), CliError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into());
     Ok(pool.build_global()?)
+}
+
+/// Reports on a result that went to `out`: as JSON where that is not standard output too, else as a
+/// note for people.
+///
+/// Errors: `Output`.
+fn tell_beside(
+    ui: &Ui,
+    out: &Path,
+    json: bool,
+    report: &impl Serialize,
+    note: &str,
+) -> Result<(), CliError> {
+    match (json, io::is_standard(out)) {
+        (true, false) => return io::print_json(report),
+        (true, true) => ui.line(io::json_line(report)?.trim_end()),
+        (false, _) => ui.note(note),
+    }
+    Ok(())
 }
 
 /// The additional data of a sealed payload: it opens on this board and nowhere else.

@@ -10,7 +10,9 @@ use omr_detector::instantomr::CutError;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::SessionError;
 use omr_protocol::sealing::SealingError;
-use omr_protocol::{ClueError, DetectionKeyError, DigestError, ParamsError, PlanError, Sealing};
+use omr_protocol::{
+    ClueError, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme, Sealing,
+};
 use std::io;
 use std::path::PathBuf;
 
@@ -256,6 +258,12 @@ pub(crate) enum CliError {
         "--recipients is for sophomr and sophomd: InstantOMR shares no work between recipients"
     )]
     Recipients,
+    /// A session of a scheme that takes whole batches.
+    #[error("expected a scheme of InstantOMR for a session, found {found}")]
+    StreamScheme {
+        /// The scheme.
+        found: Scheme,
+    },
     /// A replay of no or too many messages.
     #[error("expected --rate and --seconds above 0, and at most 100 million messages")]
     Rate,

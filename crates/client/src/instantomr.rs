@@ -4,8 +4,7 @@ use crate::keygen::random;
 use crate::recipient::{DecodeError, Retrieved, expect};
 use crate::secret_key::block_secret;
 use crate::{SecretKey, SecretKeyError};
-use omr_codec::{CodecError, CubicCode, CubicElement, CubicLocated, CubicSymbols};
-use omr_protocol::instantomr::{InstantDigest, InstantKey, InstantPlan, Part, checksum, code};
+use omr_protocol::instantomr::{Code, InstantDigest, InstantKey, Part, PayloadsError};
 use omr_protocol::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, SUMS_MODULUS};
 use omr_protocol::{InstantParams, PackedCiphertext};
 use omr_ring::{Coeff, Eval, Poly};
@@ -174,61 +173,34 @@ impl<'a> InstantRecipient<'a> {
                 cause: other.to_string(),
             },
         };
-        let code = code(plan, &digest.header.seed, group);
+        let code = Code::new(plan, &digest.header.seed, group);
         let (index_sums, payload_sums) = sums.split_at(plan.index_sums());
-        let located = code.find_support(index_sums).map_err(failed)?;
+        let found = code.find(index_sums).map_err(failed)?;
         let count = messages.end - messages.start;
-        if let Some(place) = located.iter().find(|place| place.index >= count) {
+        if let Some(number) = found.iter().find(|&&number| number >= count) {
             return Err(DecodeError::Inconsistent(format!(
                 "a message past the end of {}..{}: {}",
                 messages.start,
                 messages.end,
-                messages.start.saturating_add(place.index)
+                messages.start.saturating_add(*number)
             )));
         }
         if plan.payload_bytes().is_none() {
-            let found = located.iter().map(|place| Retrieved {
-                index: messages.start + place.index,
+            out.extend(found.iter().map(|number| Retrieved {
+                index: messages.start + number,
                 payload: None,
-            });
-            out.extend(found);
+            }));
             return Ok(());
         }
-        let symbols = solve(&code, &located, plan, payload_sums, failed)?;
-        for (place, symbols) in located.iter().zip(symbols) {
-            out.push(message(plan, messages.start + place.index, &symbols)?);
+        let payloads = code.payloads(plan, messages.start, &found, payload_sums);
+        for (index, payload) in payloads.map_err(|error| match error {
+            PayloadsError::Decode(error) => failed(error),
+            PayloadsError::Codec(error) => error.into(),
+            other => DecodeError::Inconsistent(other.to_string()),
+        })? {
+            let payload = Some(payload.ok_or(DecodeError::Checksum { index })?);
+            out.push(Retrieved { index, payload });
         }
         Ok(())
     }
-}
-
-fn solve(
-    code: &CubicCode,
-    located: &[CubicLocated],
-    plan: &InstantPlan,
-    sums: &[u8],
-    failed: impl Fn(omr_codec::DecodeError) -> DecodeError,
-) -> Result<Vec<Vec<CubicElement>>, DecodeError> {
-    let solver = code.solver(located)?;
-    solver.solve(plan.symbols(), sums).map_err(failed)
-}
-
-/// A message whose checksum is right.
-fn message(
-    plan: &InstantPlan,
-    index: u64,
-    symbols: &[CubicElement],
-) -> Result<Retrieved, DecodeError> {
-    let bytes = plan.payload_bytes().unwrap_or(0);
-    let packing = CubicSymbols::new(bytes)?;
-    let (body, sum) = symbols.split_at(packing.count());
-    let payload = packing.unpack(body);
-    let payload = payload.map_err(|_: CodecError| DecodeError::Checksum { index })?;
-    if checksum(index, &payload) != *sum {
-        return Err(DecodeError::Checksum { index });
-    }
-    Ok(Retrieved {
-        index,
-        payload: Some(payload),
-    })
 }

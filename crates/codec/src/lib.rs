@@ -10,13 +10,14 @@
 //! * [`Nodes`]: the node of every (batch, slot), and the way back.
 //!
 //! [`CubicCode`] does the same in one piece over the field [`Cubic`] of `97^3` elements, for
-//! digests whose sums are small integers.
+//! digests whose sums are small integers; [`BucketCode`] is the one that InstantOMR's paper has.
 //!
 //! Sums, nodes and payloads come over a wire: no function panics on their values. Everything runs
 //! in variable time: it serves the board, which is public, and the recipient's own machine.
 
 #![forbid(unsafe_code)]
 
+mod buckets;
 mod cubic;
 mod error;
 mod field;
@@ -31,6 +32,7 @@ mod solver;
 mod support;
 mod symbols;
 
+pub use buckets::BucketCode;
 pub use cubic::{
     CUBIC_BOUND, CUBIC_MESSAGES, Cubic, CubicCode, CubicElement, CubicLocated, CubicNodes,
     CubicSolver, CubicSymbols,

@@ -490,7 +490,11 @@ impl Detector {
     }
 }
 
-fn expect(what: &'static str, expected: usize, found: usize) -> Result<(), DetectorError> {
+pub(crate) fn expect(
+    what: &'static str,
+    expected: usize,
+    found: usize,
+) -> Result<(), DetectorError> {
     match expected == found {
         true => Ok(()),
         false => Err(DetectorError::SourceLength {

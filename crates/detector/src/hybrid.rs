@@ -3,7 +3,7 @@
 
 use crate::instantomr::{InstantDetector, Session};
 use crate::{Detector, DetectorError, MessageSource, Progress, Stages};
-use omr_protocol::instantomr::{InstantDigest, InstantPlan};
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantPlan};
 use omr_protocol::{
     Digest, DigestHeader, DigestPlan, Request, Response, SEED_BYTES, Scheme, Sealing,
 };
@@ -90,7 +90,7 @@ impl Engines {
     pub fn scheme(&self, payloads: bool) -> Scheme {
         match (&self.bulk, &self.instant) {
             (Some(_), Some(_)) => Scheme::Hybrid,
-            (None, Some(_)) => Scheme::instant(payloads),
+            (None, Some(_)) => Scheme::instant(Encoding::Powers, payloads),
             _ => Scheme::bulk(payloads),
         }
     }
@@ -108,7 +108,10 @@ impl Engines {
         let range = job.request.range.clone();
         let first = match scheme {
             Scheme::Sophomr | Scheme::Sophomd => range.end,
-            Scheme::Instantomr | Scheme::Instantomd => range.start,
+            Scheme::Instantomr
+            | Scheme::Instantomd
+            | Scheme::InstantomrBuckets
+            | Scheme::InstantomdBuckets => range.start,
             Scheme::Hybrid => job
                 .costs
                 .split(&range, self.bulk()?.params().slots() as u64),
@@ -125,7 +128,7 @@ impl Engines {
         let mut rest = None;
         if first < range.end {
             let (digest, unusable) =
-                self.singles(&mut job, first..range.end, &mut stages, progress)?;
+                self.singles(&mut job, (scheme, first..range.end), &mut stages, progress)?;
             unusable_clues += unusable;
             rest = Some(digest);
         }
@@ -173,11 +176,12 @@ impl Engines {
     fn singles(
         &self,
         job: &mut Job,
-        range: Range<u64>,
+        (scheme, range): (Scheme, Range<u64>),
         stages: &mut Stages,
         progress: &dyn Progress,
     ) -> Result<(InstantDigest, usize), DetectorError> {
         let detector = self.instant()?;
+        let encoding = scheme.encoding().unwrap_or(Encoding::Powers);
         let request = Request {
             range: range.clone(),
             ..job.request.clone()
@@ -186,7 +190,7 @@ impl Engines {
             key_id: detector.key_id(),
             board_id: job.board_id,
             sealing: job.sealing,
-            plan: InstantPlan::new(detector.params(), request)?,
+            plan: InstantPlan::new(detector.params(), encoding, request)?,
             seed: job.seeds[1],
         };
         let mut session = Session::new(detector.clone(), header);

@@ -22,7 +22,7 @@ pub enum DigestError {
     #[error(transparent)]
     Sealing(#[from] crate::sealing::SealingError),
     /// A scheme that this version does not know.
-    #[error("expected a scheme's number, 1 to 5, found {found}")]
+    #[error("expected a scheme's number, 1 to 7, found {found}")]
     UnknownScheme {
         /// The number.
         found: u8,
@@ -149,12 +149,10 @@ impl DigestHeader<Request> {
         }
         let word = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("in range"));
         let half = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().expect("in range"));
-        let payload_bytes = match (scheme, half(37)) {
-            (Scheme::Sophomd | Scheme::Instantomd, 0) => None,
-            (Scheme::Sophomd | Scheme::Instantomd, found) => {
-                return Err(DigestError::IndexPayload { found });
-            }
-            (_, bytes) => Some(bytes as usize),
+        let payload_bytes = match (scheme.is_for_indices(), half(37)) {
+            (true, 0) => None,
+            (true, found) => return Err(DigestError::IndexPayload { found }),
+            (false, bytes) => Some(bytes as usize),
         };
         let request = Request {
             range: word(17)..word(25),

@@ -1,12 +1,14 @@
 //! InstantOMR: one message at a time (the plan of a digest, the detector's key, the digest's file,
 //! the file of a session).
 
+mod code;
 mod digest;
 mod key;
 mod plan;
 mod session;
 
+pub use code::{Code, Decoded, Encoding, PayloadsError};
 pub use digest::InstantDigest;
 pub use key::{InstantKey, InstantKeyError, Part};
-pub use plan::{InstantPlan, MAX_BOUND, checksum, code};
+pub use plan::{InstantPlan, MAX_BOUND};
 pub use session::{SessionError, SessionFile};

@@ -20,7 +20,7 @@ impl Response {
     pub fn scheme(&self) -> Scheme {
         match self {
             Self::Bulk(digest) => Scheme::bulk(digest.header.plan.payload_bytes().is_some()),
-            Self::Instant(digest) => Scheme::instant(digest.header.plan.payload_bytes().is_some()),
+            Self::Instant(digest) => digest.header.plan.scheme(),
             Self::Hybrid(..) => Scheme::Hybrid,
         }
     }
@@ -88,11 +88,11 @@ impl Response {
                 let digest = Digest::from_body(set.bulk()?, file.key_id, &body)?;
                 Ok(Self::Bulk(digest))
             }
-            Scheme::Instantomr | Scheme::Instantomd => {
+            Scheme::Hybrid => Self::both(set, &body[1..]),
+            _ => {
                 let digest = InstantDigest::from_body(set.instant()?, file.key_id, &body)?;
                 Ok(Self::Instant(digest))
             }
-            Scheme::Hybrid => Self::both(set, &body[1..]),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The schemes behind a digest.
 
+use crate::DigestError;
+use crate::instantomr::Encoding;
 use std::fmt;
 use std::str::FromStr;
 
@@ -17,11 +19,18 @@ pub enum Scheme {
     Instantomd = 4,
     /// Full batches by SophOMR, the rest by InstantOMR: two digests in one file.
     Hybrid = 5,
+    /// InstantOMR with buckets and random combinations, as in its paper: a larger digest.
+    InstantomrBuckets = 6,
+    /// The same for indices.
+    InstantomdBuckets = 7,
 }
 
 /// No scheme has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected scheme sophomr, sophomd, instantomr, instantomd or hybrid, found {found:?}")]
+#[error(
+    "expected scheme sophomr, sophomd, instantomr, instantomd, hybrid, instantomr-buckets or \
+     instantomd-buckets, found {found:?}"
+)]
 pub struct SchemeError {
     /// The name.
     pub found: String,
@@ -29,12 +38,14 @@ pub struct SchemeError {
 
 impl Scheme {
     /// Every scheme.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Sophomr,
         Self::Sophomd,
         Self::Instantomr,
         Self::Instantomd,
         Self::Hybrid,
+        Self::InstantomrBuckets,
+        Self::InstantomdBuckets,
     ];
 
     /// The number that stands for it in files.
@@ -58,6 +69,8 @@ impl Scheme {
             Self::Instantomr => "instantomr",
             Self::Instantomd => "instantomd",
             Self::Hybrid => "hybrid",
+            Self::InstantomrBuckets => "instantomr-buckets",
+            Self::InstantomdBuckets => "instantomd-buckets",
         }
     }
 
@@ -73,11 +86,45 @@ impl Scheme {
 
     /// InstantOMR with or without payloads.
     #[must_use]
-    pub fn instant(payloads: bool) -> Self {
-        if payloads {
-            Self::Instantomr
-        } else {
-            Self::Instantomd
+    pub fn instant(encoding: Encoding, payloads: bool) -> Self {
+        match (encoding, payloads) {
+            (Encoding::Powers, true) => Self::Instantomr,
+            (Encoding::Powers, false) => Self::Instantomd,
+            (Encoding::Buckets, true) => Self::InstantomrBuckets,
+            (Encoding::Buckets, false) => Self::InstantomdBuckets,
+        }
+    }
+
+    /// How InstantOMR's sums are made; `None` where it has no part.
+    #[must_use]
+    pub fn encoding(self) -> Option<Encoding> {
+        match self {
+            Self::Sophomr | Self::Sophomd => None,
+            Self::Instantomr | Self::Instantomd | Self::Hybrid => Some(Encoding::Powers),
+            Self::InstantomrBuckets | Self::InstantomdBuckets => Some(Encoding::Buckets),
+        }
+    }
+
+    /// Whether digests hold indices alone.
+    #[must_use]
+    pub fn is_for_indices(self) -> bool {
+        matches!(
+            self,
+            Self::Sophomd | Self::Instantomd | Self::InstantomdBuckets
+        )
+    }
+
+    /// The encoding of an InstantOMR digest or session.
+    ///
+    /// Errors: `Scheme`.
+    pub(crate) fn expect_instant(self) -> Result<Encoding, DigestError> {
+        let expected = "instantomr or instantomd";
+        let found = self;
+        match self {
+            Self::Hybrid => Err(DigestError::Scheme { expected, found }),
+            _ => self
+                .encoding()
+                .ok_or(DigestError::Scheme { expected, found }),
         }
     }
 }

@@ -5,7 +5,7 @@ use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{DecodeError, Retrieved, SecretKey, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Quiet};
-use omr_protocol::instantomr::{InstantDigest, InstantPlan};
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantPlan};
 use omr_protocol::{ClueKey, DigestHeader, InstantParams, ParamSet, Request, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -49,7 +49,12 @@ impl World {
         Workload::new(clue, key, messages, pertinent, PAYLOAD_BYTES, 5)
     }
 
-    pub(crate) fn header(&self, start: u64, payloads: bool) -> DigestHeader<InstantPlan> {
+    pub(crate) fn header(
+        &self,
+        start: u64,
+        payloads: bool,
+        encoding: Encoding,
+    ) -> DigestHeader<InstantPlan> {
         let request = Request {
             range: start..start,
             bound: BOUND,
@@ -59,13 +64,18 @@ impl World {
             key_id: self.detector.key_id(),
             board_id: [3; 16],
             sealing: Sealing::None,
-            plan: InstantPlan::new(params(), request).unwrap(),
+            plan: InstantPlan::new(params(), encoding, request).unwrap(),
             seed: [8; 32],
         }
     }
 
     pub(crate) fn session(&self, start: u64, payloads: bool) -> Session {
-        Session::new(self.detector.clone(), self.header(start, payloads))
+        self.session_of(Encoding::Powers, start, payloads)
+    }
+
+    pub(crate) fn session_of(&self, encoding: Encoding, start: u64, payloads: bool) -> Session {
+        let header = self.header(start, payloads, encoding);
+        Session::new(self.detector.clone(), header)
     }
 
     /// The digest after its file was written and read.

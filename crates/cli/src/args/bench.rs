@@ -51,6 +51,10 @@ pub(crate) enum SchemeName {
     Instantomr,
     /// Indices only, message by message
     Instantomd,
+    /// Payloads, message by message, in random combinations
+    InstantomrBuckets,
+    /// Indices only, message by message, in buckets
+    InstantomdBuckets,
 }
 
 #[derive(Args)]

@@ -2,6 +2,7 @@
 
 use super::{examples, threads};
 use clap::{Args, Subcommand};
+use omr_protocol::Scheme;
 use omr_protocol::instantomr::MAX_BOUND;
 use std::path::PathBuf;
 
@@ -35,6 +36,9 @@ pub(crate) struct StreamRun {
     /// Indices without payloads
     #[arg(long)]
     pub(crate) indices_only: bool,
+    /// instantomr or instantomr-buckets, or the forms for indices alone
+    #[arg(long, value_name = "SCHEME", default_value_t = Scheme::Instantomr)]
+    pub(crate) scheme: Scheme,
     /// Go on with messages as they reach the board, until killed
     #[arg(long)]
     pub(crate) follow: bool,

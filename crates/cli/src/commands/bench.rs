@@ -12,6 +12,7 @@ use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
 use omr_bench::{DigestBench, DigestFigures, InstantBench, Scheme};
+use omr_protocol::instantomr::Encoding;
 use omr_protocol::params::{DEFAULT, HYBRID};
 use omr_protocol::{ParamSet, Params};
 
@@ -33,7 +34,7 @@ fn digest(args: &BenchDigest, ui: &Ui) -> Result<(), CliError> {
     enough_messages(args.messages, pertinent)?;
     super::start_threads(args.threads)?;
     let scheme: Scheme = args.scheme.into();
-    if matches!(scheme, Scheme::Instantomr | Scheme::Instantomd) {
+    if !matches!(scheme, Scheme::Sophomr | Scheme::Sophomd) {
         return instant(args, scheme, ui);
     }
     let params = Params::named(args.params.as_deref().unwrap_or(DEFAULT))?;
@@ -73,7 +74,11 @@ fn instant(args: &BenchDigest, scheme: Scheme, ui: &Ui) -> Result<(), CliError> 
     let mut verdict = Ok(());
     for run in 0..args.runs {
         let bench = InstantBench {
-            payloads: scheme == Scheme::Instantomr,
+            payloads: matches!(scheme, Scheme::Instantomr | Scheme::InstantomrBuckets),
+            encoding: match scheme {
+                Scheme::InstantomrBuckets | Scheme::InstantomdBuckets => Encoding::Buckets,
+                _ => Encoding::Powers,
+            },
             params: set.instant()?.clone(),
             security_bits: set.spec().security_bits,
             messages: args.messages,
@@ -117,6 +122,8 @@ impl From<SchemeName> for Scheme {
             SchemeName::Sophomd => Self::Sophomd,
             SchemeName::Instantomr => Self::Instantomr,
             SchemeName::Instantomd => Self::Instantomd,
+            SchemeName::InstantomrBuckets => Self::InstantomrBuckets,
+            SchemeName::InstantomdBuckets => Self::InstantomdBuckets,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::io;
 use crate::progress::Ui;
 use omr_board::Board;
 use omr_detector::hybrid::{Answer, Job};
-use omr_protocol::{ParamSet, Request, SEED_BYTES, Scheme};
+use omr_protocol::{ParamSet, Request, SEED_BYTES};
 use rand_core::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
 /// Bytes of a payload, unless indices alone are asked for.
 fn payload(args: &Digest, bytes: usize) -> Option<usize> {
     let indices = match args.scheme {
-        Some(Scheme::Sophomd | Scheme::Instantomd) => true,
+        Some(scheme) if scheme.is_for_indices() => true,
         _ => args.indices_only,
     };
     (!indices).then_some(bytes)
@@ -117,19 +117,7 @@ fn deliver(args: &Digest, ui: &Ui, set: &ParamSet, answer: Answer) -> Result<(),
             ui.line(&format!("{stage:<14} {seconds:9.3} s"));
         }
     }
-    match (args.json, io::is_standard(&args.out)) {
-        (true, false) => io::print_json(&report),
-        (true, true) => {
-            ui.line(io::json_line(&report)?.trim_end());
-            Ok(())
-        }
-        (false, _) => {
-            let size = super::thousands(bytes.len() as u64);
-            ui.note(&format!(
-                "digest of {size} bytes in {:.1} s",
-                report.digest_s
-            ));
-            Ok(())
-        }
-    }
+    let size = super::thousands(bytes.len() as u64);
+    let note = format!("digest of {size} bytes in {:.1} s", report.digest_s);
+    super::tell_beside(ui, &args.out, args.json, &report, &note)
 }

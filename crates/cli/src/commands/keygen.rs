@@ -23,7 +23,7 @@ pub(super) const INSTANT_KEY: &str = "instant.key";
 pub(super) fn default_set(scheme: Option<Scheme>) -> &'static str {
     match scheme {
         None | Some(Scheme::Sophomr | Scheme::Sophomd) => DEFAULT,
-        Some(Scheme::Instantomr | Scheme::Instantomd | Scheme::Hybrid) => HYBRID,
+        Some(_) => HYBRID,
     }
 }
 
@@ -48,8 +48,8 @@ impl Made {
         let [bulk, instant] = match scheme {
             None => [spec.bulk.is_some(), spec.instant.is_some()],
             Some(Scheme::Sophomr | Scheme::Sophomd) => [true, false],
-            Some(Scheme::Instantomr | Scheme::Instantomd) => [false, true],
             Some(Scheme::Hybrid) => [true; 2],
+            Some(_) => [false, true],
         };
         let (secret, clue) = identity(set.clue(), rng);
         let mut made = Self {

@@ -10,8 +10,8 @@ use crate::io;
 use crate::progress::Ui;
 use omr_board::Board;
 use omr_detector::instantomr::{InstantDetector, Session};
-use omr_protocol::instantomr::InstantPlan;
-use omr_protocol::{DigestHeader, ParamSet, Request};
+use omr_protocol::instantomr::{Encoding, InstantPlan};
+use omr_protocol::{DigestHeader, ParamSet, Request, Scheme};
 use serde::Serialize;
 use state::State;
 use std::path::{Path, PathBuf};
@@ -94,16 +94,29 @@ fn open(
     let request = Request {
         range: start..start,
         bound: args.bound as usize,
-        payload_bytes: (!args.indices_only).then_some(payload),
+        payload_bytes: (!indices(args)).then_some(payload),
     };
     let header = DigestHeader {
         key_id: detector.key_id(),
         board_id: board.config().board_id,
         sealing: sealing(board).map_err(CliError::input(&args.board))?,
-        plan: InstantPlan::new(detector.params(), request)?,
+        plan: InstantPlan::new(detector.params(), encoding(args)?, request)?,
         seed: super::digest::placement_seed(),
     };
     Ok(Session::new(detector.clone(), header))
+}
+
+/// The encoding of the scheme asked for.
+///
+/// Errors: `StreamScheme`.
+fn encoding(args: &StreamRun) -> Result<Encoding, CliError> {
+    let found = args.scheme;
+    let encoding = found.encoding().filter(|_| found != Scheme::Hybrid);
+    encoding.ok_or(CliError::StreamScheme { found })
+}
+
+fn indices(args: &StreamRun) -> bool {
+    args.indices_only || args.scheme.is_for_indices()
 }
 
 /// Checks that a session goes on as asked.
@@ -114,7 +127,8 @@ fn check(args: &StreamRun, board: &Board, session: &Session) -> Result<(), CliEr
     let request = header.plan.request();
     let same = header.board_id == board.config().board_id
         && request.bound == args.bound as usize
-        && request.payload_bytes.is_none() == args.indices_only;
+        && request.payload_bytes.is_none() == indices(args)
+        && header.plan.encoding() == encoding(args)?;
     match same {
         true => Ok(()),
         false => Err(CliError::input(&args.state)(InputError::OtherSession {
@@ -173,7 +187,7 @@ fn tell(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), CliError>
     let request = session.header().plan.request().clone();
     let report = Report {
         params: set.name(),
-        scheme: omr_protocol::Scheme::instant(request.payload_bytes.is_some()).name(),
+        scheme: session.header().plan.scheme().name(),
         start: request.range.start,
         next: session.next(),
         cuts: session.cuts(),
@@ -213,16 +227,7 @@ fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
         cut: number,
         digest_bytes: bytes.len(),
     };
-    match (args.json, io::is_standard(&args.out)) {
-        (true, false) => io::print_json(&report),
-        (true, true) => {
-            ui.line(io::json_line(&report)?.trim_end());
-            Ok(())
-        }
-        (false, _) => {
-            let size = super::thousands(bytes.len() as u64);
-            ui.note(&format!("digest {number} of {size} bytes"));
-            Ok(())
-        }
-    }
+    let size = super::thousands(bytes.len() as u64);
+    let note = format!("digest {number} of {size} bytes");
+    super::tell_beside(ui, &args.out, args.json, &report, &note)
 }

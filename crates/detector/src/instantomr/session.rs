@@ -1,10 +1,8 @@
 use super::InstantDetector;
+use crate::detector::expect;
 use crate::finish::scale;
 use crate::{DetectorError, MessageSource, Progress, Stages};
-use omr_codec::{CubicCode, CubicSymbols};
-use omr_protocol::instantomr::{
-    InstantDigest, InstantPlan, SessionError, SessionFile, checksum, code,
-};
+use omr_protocol::instantomr::{Code, InstantDigest, InstantPlan, SessionError, SessionFile};
 use omr_protocol::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, SUMS_MODULUS};
 use omr_protocol::{DigestHeader, PackedCiphertext, SEED_BYTES};
 use omr_rlwe::SharedInput;
@@ -38,7 +36,7 @@ pub enum CutError {
 pub struct Session {
     detector: Arc<InstantDetector>,
     header: DigestHeader<InstantPlan>,
-    codes: Vec<CubicCode>,
+    codes: Vec<Code>,
     sums: Vec<PlainSums>,
     cuts: u64,
     last_cut: Option<Vec<u8>>,
@@ -149,7 +147,7 @@ impl Session {
                 .map_err(DetectorError::Source)?,
         };
         let count = (lot.end - lot.start) as usize;
-        check("clues", count * clue_bytes, clues.len())?;
+        expect("clues", count * clue_bytes, clues.len())?;
         self.push(&clues, clue_bytes, &payloads)
     }
 
@@ -164,9 +162,9 @@ impl Session {
         payloads: &[u8],
     ) -> Result<(), DetectorError> {
         let count = clues.len() / clue_bytes.max(1);
-        check("clues", count * clue_bytes, clues.len())?;
+        expect("clues", count * clue_bytes, clues.len())?;
         if let Some(bytes) = self.header.plan.payload_bytes() {
-            check("payloads", count * bytes, payloads.len())?;
+            expect("payloads", count * bytes, payloads.len())?;
         }
         let first = self.next();
         let detector = self.detector.clone();
@@ -186,7 +184,7 @@ impl Session {
         let ring = &self.detector.params.ring;
         while self.codes.len() < plan.groups() {
             let group = self.codes.len();
-            self.codes.push(code(plan, &self.header.seed, group));
+            self.codes.push(Code::new(plan, &self.header.seed, group));
         }
         while self.sums.len() < plan.groups() {
             let sums = PlainSums::new(ring, plan.parts_of_group());
@@ -199,7 +197,9 @@ impl Session {
         let weights = |(i, _): (usize, &RingCipher)| {
             let bytes = plan.payload_bytes().unwrap_or(0);
             let payload = &payloads[i * bytes..(i + 1) * bytes];
-            weights(plan, &self.codes, first + i as u64, payload)
+            let index = first + i as u64;
+            let (group, number) = plan.place(index);
+            self.codes[group].weights(plan, (index, number), payload)
         };
         let weights: Vec<Vec<u8>> = verdicts.par_iter().enumerate().map(weights).collect();
         let (ring, p) = (&self.detector.params.ring, SUMS_MODULUS as u8);
@@ -315,7 +315,7 @@ impl Session {
         let mut header = self.header.clone();
         let mut request = header.plan.request().clone();
         request.range.start = request.range.end;
-        header.plan = InstantPlan::new(&self.detector.params, request)
+        header.plan = InstantPlan::new(&self.detector.params, header.plan.encoding(), request)
             .map_err(omr_protocol::DigestError::from)?;
         header.seed = seed;
         let next = Self::new(self.detector.clone(), header);
@@ -350,34 +350,5 @@ impl Share {
             .advance(source, end, progress, |_| Ok::<(), DetectorError>(()))?;
         self.messages.end = self.session.next();
         Ok(())
-    }
-}
-
-/// What a message adds, where it is pertinent.
-fn weights(plan: &InstantPlan, codes: &[CubicCode], index: u64, payload: &[u8]) -> Vec<u8> {
-    let (group, number) = plan.place(index);
-    let code = &codes[group];
-    let node = code.nodes().node(number);
-    let mut out = vec![0; plan.sums()];
-    let (of_index, of_payload) = out.split_at_mut(plan.index_sums());
-    code.index_weights_into(node, of_index);
-    if plan.payload_bytes().is_some() {
-        let packing = CubicSymbols::new(payload.len()).expect("the plan's payload size");
-        let mut symbols = packing.pack(payload).expect("a payload of that size");
-        symbols.extend(checksum(index, payload));
-        code.blind(number, &mut symbols);
-        code.payload_weights_into(node, &symbols, of_payload);
-    }
-    out
-}
-
-fn check(what: &'static str, expected: usize, found: usize) -> Result<(), DetectorError> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(DetectorError::SourceLength {
-            what,
-            expected,
-            found,
-        }),
     }
 }

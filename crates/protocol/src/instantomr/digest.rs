@@ -2,7 +2,7 @@ use super::InstantPlan;
 use crate::digest::{FIXED_BYTES, Packing};
 use crate::frame::{self, Kind};
 use crate::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS};
-use crate::{DigestError, DigestHeader, InstantParams, PackedCiphertext, Scheme};
+use crate::{DigestError, DigestHeader, InstantParams, PackedCiphertext};
 
 /// InstantOMR's answer: the parts of all groups, as many on a mask as the set has bodies.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ impl InstantDigest {
     /// The file.
     pub fn to_bytes(&self, params: &InstantParams) -> Result<Vec<u8>, DigestError> {
         let request = self.header.plan.request();
-        let scheme = Scheme::instant(request.payload_bytes.is_some());
+        let scheme = self.header.plan.scheme();
         let mut body = self.header.encode(scheme, request);
         packing(params).write(&self.ciphertexts, &mut body);
         let header = self.header.frame(params.name());
@@ -67,13 +67,7 @@ impl InstantDigest {
         body: &[u8],
     ) -> Result<Self, DigestError> {
         let (scheme, header) = DigestHeader::decode(key_id, body)?;
-        if !matches!(scheme, Scheme::Instantomr | Scheme::Instantomd) {
-            return Err(DigestError::Scheme {
-                expected: "instantomr or instantomd",
-                found: scheme,
-            });
-        }
-        let plan = InstantPlan::new(params, header.plan.clone())?;
+        let plan = InstantPlan::new(params, scheme.expect_instant()?, header.plan.clone())?;
         let (expected, found) = (Self::body_bytes(&plan, params), body.len() as u64);
         if expected != found {
             return Err(DigestError::Length { expected, found });

@@ -1,15 +1,11 @@
-use crate::plan::{MAX_PAYLOAD_BYTES, Request, checksum_word};
-use crate::{InstantParams, PlanError, SEED_BYTES};
-use omr_codec::{CUBIC_BOUND, CubicCode, CubicElement, CubicSymbols};
-use omr_ring::Xof;
-use rand_core::Rng;
+use super::Encoding;
+use crate::plan::{MAX_PAYLOAD_BYTES, Request};
+use crate::{InstantParams, PlanError, Scheme};
+use omr_codec::CUBIC_BOUND;
 use std::ops::Range;
 
 /// Largest number of pertinent messages that a group may hold.
 pub const MAX_BOUND: usize = CUBIC_BOUND;
-
-/// Elements of the code's field that check a payload.
-const CHECKSUM_ELEMENTS: usize = 2;
 
 /// The shape of an InstantOMR digest: for each group of messages one set of sums modulo 97, those of
 /// the index first, in the coefficients of as many *parts* as it takes.
@@ -18,7 +14,9 @@ pub struct InstantPlan {
     request: Request,
     n: usize,
     group: u64,
-    symbols: usize,
+    encoding: Encoding,
+    /// Sums of the index, and of the payload.
+    sums: [usize; 2],
 }
 
 impl InstantPlan {
@@ -26,7 +24,11 @@ impl InstantPlan {
     /// group, with payloads of `payload_bytes` (`None`: indices only).
     ///
     /// Errors: `EmptyRange` when it ends before it starts, `LongRange`, `InstantBound`, `Payload`.
-    pub fn new(params: &InstantParams, request: Request) -> Result<Self, PlanError> {
+    pub fn new(
+        params: &InstantParams,
+        encoding: Encoding,
+        request: Request,
+    ) -> Result<Self, PlanError> {
         let Range { start, end } = request.range;
         if start > end {
             return Err(PlanError::EmptyRange { start, end });
@@ -36,18 +38,18 @@ impl InstantPlan {
         if !(1..=limit).contains(&found) {
             return Err(PlanError::InstantBound { limit, found });
         }
-        let of_payload = |found: usize| {
-            let fits = (1..=MAX_PAYLOAD_BYTES).contains(&found);
-            let symbols = CubicSymbols::new(found).ok().filter(|_| fits);
-            let symbols = symbols.ok_or(PlanError::Payload { found })?;
-            Ok(symbols.count() + CHECKSUM_ELEMENTS)
-        };
-        let symbols = request.payload_bytes.map(of_payload).transpose()?;
+        let found = request.payload_bytes.unwrap_or(1);
+        let refused = PlanError::Payload { found };
+        if !(1..=MAX_PAYLOAD_BYTES).contains(&found) {
+            return Err(refused);
+        }
+        let sums = encoding.sums(request.bound, request.payload_bytes);
         Ok(Self {
             request,
             n: params.ring.n(),
             group: params.spec().group,
-            symbols: symbols.unwrap_or(0),
+            encoding,
+            sums: sums.map_err(|_| refused)?,
         })
     }
 
@@ -98,19 +100,24 @@ impl InstantPlan {
         ((offset / self.group) as usize, offset % self.group)
     }
 
-    /// Sums of the index: a counter, and three for each power.
-    pub fn index_sums(&self) -> usize {
-        3 * self.request.bound + 1
+    /// The scheme of its digests.
+    pub fn scheme(&self) -> Scheme {
+        Scheme::instant(self.encoding, self.request.payload_bytes.is_some())
     }
 
-    /// Symbols of a payload with its checksum; 0 without payloads.
-    pub fn symbols(&self) -> usize {
-        self.symbols
+    /// How indices and payloads stand in the sums.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Sums of a group for the index; those for the payload follow.
+    pub fn index_sums(&self) -> usize {
+        self.sums[0]
     }
 
     /// Sums of a group.
     pub fn sums(&self) -> usize {
-        self.index_sums() + 3 * self.request.bound * self.symbols
+        self.sums[0] + self.sums[1]
     }
 
     /// Parts of a group.
@@ -128,26 +135,4 @@ impl InstantPlan {
         let before = part % self.parts_of_group() * self.n;
         (self.sums() - before).min(self.n)
     }
-}
-
-/// The checksum elements of message `index` with its payload: 39 bits of BLAKE3.
-pub fn checksum(index: u64, payload: &[u8]) -> [CubicElement; CHECKSUM_ELEMENTS] {
-    let mut word = checksum_word(index, payload);
-    let mut digit = || {
-        let digit = (word % 97) as u8;
-        word /= 97;
-        digit
-    };
-    let mut element = || {
-        let digits = [digit(), digit(), digit()];
-        CubicElement::from_coefficients(digits).expect("digits below 97")
-    };
-    [element(), element()]
-}
-
-/// The code of a group: which nodes its messages have.
-pub fn code(plan: &InstantPlan, seed: &[u8; SEED_BYTES], group: usize) -> CubicCode {
-    let mut of_group = [0; 32];
-    Xof::stream("omr instant code v1", seed, &[group as u64]).fill_bytes(&mut of_group);
-    CubicCode::new(&of_group, plan.bound()).expect("the plan's bound")
 }

@@ -3,7 +3,7 @@
 use super::InstantPlan;
 use crate::digest::FIXED_BYTES;
 use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
-use crate::{DigestError, DigestHeader, InstantParams, Scheme};
+use crate::{DigestError, DigestHeader, InstantParams};
 use omr_tfhe::PlainSums;
 
 /// Largest digest that a session keeps.
@@ -53,7 +53,7 @@ impl SessionFile {
     /// The file: header, number and bytes of the last digest cut off, sums at their exact width.
     pub fn to_bytes(&self, params: &InstantParams) -> Result<Vec<u8>, SessionError> {
         let request = self.header.plan.request();
-        let scheme = Scheme::instant(request.payload_bytes.is_some());
+        let scheme = self.header.plan.scheme();
         let mut body = self.header.encode(scheme, request);
         let last = self.last_cut.as_deref().unwrap_or_default();
         body.extend(self.cuts.to_le_bytes());
@@ -79,12 +79,9 @@ impl SessionFile {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Session, 1 << 36)?;
         file.expect_params(params.name())?;
         let (scheme, header) = DigestHeader::decode(file.key_id, &body)?;
-        if !matches!(scheme, Scheme::Instantomr | Scheme::Instantomd) {
-            let expected = "instantomr or instantomd";
-            let found = scheme;
-            return Err(DigestError::Scheme { expected, found }.into());
-        }
-        let plan = InstantPlan::new(params, header.plan.clone()).map_err(DigestError::from)?;
+        let encoding = scheme.expect_instant()?;
+        let plan = InstantPlan::new(params, encoding, header.plan.clone());
+        let plan = plan.map_err(DigestError::from)?;
         let found = body.len() as u64;
         let fixed = (FIXED_BYTES + 16) as u64;
         let length = |expected| SessionError::Length { expected, found };

@@ -218,12 +218,9 @@ impl InstantParams {
         let n = self.ring.n();
         let mut one_digit = self.bootstrap();
         one_digit.gadget.digits = 1;
-        let rotation = noise::rotation(
-            &one_digit,
-            n,
-            weight as f64,
-            variance(&self.noise, &self.ring),
-        );
+        let key = variance(&self.noise, &self.ring);
+        let rotation =
+            noise::rotation(&one_digit, n, weight as f64, key) + noise::rounding(&one_digit, n);
         let down = noise::modulus_switch(self.small.q(), 2.0 / 3.0 * n as f64);
         let switch = variance(&self.switch_noise, &self.small);
         let switch = noise::lwe_switch(self.spec.switch, n, switch);

@@ -86,12 +86,13 @@ fn picture(measured: &Crossover) -> Result<String, Box<dyn Error>> {
             .x_desc("messages")
             .y_desc("seconds")
             .draw()?;
-        let lines: [(&str, RGBColor, u32, fn(&Point) -> f64); 3] = [
-            ("hybrid", RGBColor(200, 200, 200), 8, |p| p.hybrid_s),
-            ("SophOMR", RGBColor(30, 90, 180), 2, |p| p.sophomr_s),
-            ("InstantOMR", RGBColor(200, 80, 20), 2, |p| p.instantomr_s),
+        let lines = [
+            ("hybrid", RGBColor(200, 200, 200), 8),
+            ("SophOMR", RGBColor(30, 90, 180), 2),
+            ("InstantOMR", RGBColor(200, 80, 20), 2),
         ];
-        for (name, colour, width, seconds) in lines {
+        let seconds: [fn(&Point) -> f64; 3] = [|p| p.hybrid_s, |p| p.sophomr_s, |p| p.instantomr_s];
+        for ((name, colour, width), seconds) in lines.into_iter().zip(seconds) {
             let points = measured.points.iter();
             let points = points.map(|p| (p.messages as f64, seconds(p)));
             let style = colour.stroke_width(width);

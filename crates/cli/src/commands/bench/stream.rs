@@ -5,6 +5,7 @@ use crate::io;
 use crate::progress::Ui;
 use omr_bench::{InstantBench, Quantiles, StreamBench, StreamFigures};
 use omr_protocol::ParamSet;
+use omr_protocol::instantomr::Encoding;
 
 pub(super) fn run(args: &BenchStream, ui: &Ui) -> Result<(), CliError> {
     let steady = |x: f64| x.is_finite() && x > 0.0;
@@ -16,6 +17,7 @@ pub(super) fn run(args: &BenchStream, ui: &Ui) -> Result<(), CliError> {
     let bench = StreamBench {
         digest: InstantBench {
             payloads: true,
+            encoding: Encoding::Powers,
             params: set.instant()?.clone(),
             security_bits: set.spec().security_bits,
             messages: 0,

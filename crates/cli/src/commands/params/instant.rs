@@ -3,7 +3,7 @@
 use crate::args::ParamsShow;
 use crate::commands::thousands;
 use crate::error::CliError;
-use omr_protocol::instantomr::{InstantDigest, InstantKey, InstantPlan};
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
 use omr_protocol::{InstantParams, Request};
 use serde::Serialize;
 
@@ -22,22 +22,24 @@ pub(super) struct Instant {
     payload_bytes: u32,
     digest_bytes: u64,
     indices_digest_bytes: u64,
+    /// With buckets and random combinations.
+    buckets_digest_bytes: u64,
 }
 
 impl Instant {
     pub(super) fn new(params: &InstantParams, args: &ParamsShow) -> Result<Self, CliError> {
         // A set with both engines takes larger bounds for the other one.
         let bound = (args.bound as usize).min(omr_protocol::instantomr::MAX_BOUND);
-        let plan = |payload_bytes| {
+        let plan = |encoding, payload_bytes| {
             let range = 0..args.messages;
             let request = Request {
                 range,
                 bound,
                 payload_bytes,
             };
-            InstantPlan::new(params, request)
+            InstantPlan::new(params, encoding, request)
         };
-        let with_payloads = plan(Some(args.payload_bytes as usize))?;
+        let with_payloads = plan(Encoding::Powers, Some(args.payload_bytes as usize))?;
         Ok(Self {
             coordinates: params.clue.spec().coordinates,
             sums_modulus: omr_protocol::params::SUMS_MODULUS,
@@ -50,7 +52,11 @@ impl Instant {
             bound: bound as u32,
             payload_bytes: args.payload_bytes,
             digest_bytes: InstantDigest::file_bytes(&with_payloads, params),
-            indices_digest_bytes: InstantDigest::file_bytes(&plan(None)?, params),
+            indices_digest_bytes: InstantDigest::file_bytes(&plan(Encoding::Powers, None)?, params),
+            buckets_digest_bytes: InstantDigest::file_bytes(
+                &plan(Encoding::Buckets, Some(args.payload_bytes as usize))?,
+                params,
+            ),
         })
     }
 
@@ -64,7 +70,8 @@ impl Instant {
              wrong digests         2^{:.1}, of {} messages\n\
              detection key         {} bytes\n\
              digest                {} bytes ({} messages, bound {}, payloads of {} bytes)\n\
-             digest of indices     {} bytes\n",
+             digest of indices     {} bytes\n\
+             digest with buckets   {} bytes\n",
             self.coordinates,
             self.miss_log2,
             self.false_positive_log2,
@@ -76,6 +83,7 @@ impl Instant {
             self.bound,
             number(self.payload_bytes.into()),
             number(self.indices_digest_bytes),
+            number(self.buckets_digest_bytes),
         )
     }
 }
