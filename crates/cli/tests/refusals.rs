@@ -43,9 +43,10 @@ fn another_recipients_digest() {
 fn parameters_must_agree() {
     let scene = Scene::keys();
     let init = ["board", "init", "board", "--params"];
-    scene
-        .run(&[&init[..], &["sophomr-v0"]].concat())
-        .refused(1, &["sophomr-v2, insecure-tiny-v2", "sophomr-v0"]);
+    scene.run(&[&init[..], &["sophomr-v0"]].concat()).refused(
+        1,
+        &["sophomr-v2, hybrid-v1", "insecure-tiny-v2", "sophomr-v0"],
+    );
     scene.run(&[&init[..], &["sophomr-v2"]].concat()).quietly();
     scene.write("f", b"hello");
     let texts = [

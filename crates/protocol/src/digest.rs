@@ -139,14 +139,14 @@ impl DigestHeader<Request> {
     ///
     /// Errors: `Length`, `UnknownScheme`, `IndexPayload`, `Sealing`.
     pub(crate) fn decode(key_id: [u8; 16], body: &[u8]) -> Result<(Scheme, Self), DigestError> {
-        let found = *body.first().unwrap_or(&0);
-        let scheme = Scheme::from_tag(found).ok_or(DigestError::UnknownScheme { found })?;
         if body.len() < FIXED_BYTES {
             return Err(DigestError::Length {
                 expected: FIXED_BYTES as u64,
                 found: body.len() as u64,
             });
         }
+        let found = body[0];
+        let scheme = Scheme::from_tag(found).ok_or(DigestError::UnknownScheme { found })?;
         let word = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("in range"));
         let half = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().expect("in range"));
         let payload_bytes = match (scheme.is_for_indices(), half(37)) {

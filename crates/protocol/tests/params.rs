@@ -1,8 +1,10 @@
 //! Published parameter sets keep what they promise; weaker ones are refused.
 
 use omr_protocol::digest::MASK_BITS;
-use omr_protocol::params::{FinalNoise, FinalRingSpec, Outline, largest_log_pq};
-use omr_protocol::{DetectionKey, Params, ParamsError, ParamsSpec};
+use omr_protocol::params::{
+    FinalNoise, FinalRingSpec, InstantSpec, Outline, SetSpec, largest_log_pq,
+};
+use omr_protocol::{DetectionKey, InstantParams, Params, ParamsError, ParamsSpec};
 use omr_ring::Kernels;
 
 fn default_spec() -> ParamsSpec {
@@ -198,7 +200,14 @@ fn dimensions_that_do_not_fit() {
         }),
         ParamsSpec {
             clue: omr_protocol::params::ClueSpec {
-                coordinates: 3,
+                coordinates: 1,
+                ..clue.clone()
+            },
+            ..default_spec()
+        },
+        ParamsSpec {
+            clue: omr_protocol::params::ClueSpec {
+                rounded: 1 << 10,
                 ..clue.clone()
             },
             ..default_spec()
@@ -221,21 +230,90 @@ fn dimensions_that_do_not_fit() {
 #[test]
 fn published_primes_are_those_of_the_wire_format() {
     let wire = include_str!("../../../docs/wire.md");
-    let params = Params::named("sophomr-v2").unwrap();
-    let primes: Vec<u64> = params
-        .ring
-        .everything()
-        .ids()
-        .iter()
-        .map(|&id| params.ring.modulus(id).value())
-        .collect();
-    assert_eq!(primes.len(), 24 + 12 + 30);
-    let last = params.final_ring.modulus(0).value();
-    for prime in primes.into_iter().chain([last]) {
-        assert!(
-            wire.contains(&prime.to_string()),
-            "a published set never changes: {prime} is not in docs/wire.md"
-        );
+    for name in ["sophomr-v2", "hybrid-v1"] {
+        let params = Params::named(name).unwrap();
+        let primes: Vec<u64> = params
+            .ring
+            .everything()
+            .ids()
+            .iter()
+            .map(|&id| params.ring.modulus(id).value())
+            .collect();
+        assert_eq!(primes.len(), 24 + 12 + 30);
+        let last = params.final_ring.modulus(0).value();
+        for prime in primes.into_iter().chain([last]) {
+            assert!(
+                wire.contains(&prime.to_string()),
+                "a published set never changes: {prime} of {name} is not in docs/wire.md"
+            );
+        }
+    }
+    let instant = InstantParams::named("hybrid-v1").unwrap();
+    for prime in [instant.ring.q(), instant.small.q()] {
+        assert!(wire.contains(&prime.to_string()), "{prime}");
+    }
+}
+
+/// Missed messages, false positives, and wrong coefficients of a full group's digest.
+#[test]
+fn rates_of_sets_with_instantomr() {
+    for name in ["hybrid-v1", "instantomr-v1"] {
+        let params = InstantParams::named(name).unwrap();
+        let rates = (params.miss_log2(), params.false_positive_log2());
+        assert!(rates.0 <= -30.0 && rates.1 <= -20.0, "{name}: {rates:?}");
+        let failure = params.failure_log2(38_000);
+        assert!(failure <= -30.0, "{name}: 2^{failure}");
+        // A full group of twice as many messages would fail too often.
+        let double = InstantSpec {
+            group: 2 * params.spec().group,
+            ..params.spec().clone()
+        };
+        let set = SetSpec {
+            instant: Some(double),
+            ..SetSpec::named(name).unwrap()
+        };
+        let double = InstantParams::new(set, Kernels::detect()).unwrap();
+        assert!(double.failure_log2(38_000) > -30.0, "{name}");
+    }
+    let bulk = ParamsSpec::published();
+    let bulk = bulk.iter().find(|spec| spec.name == "hybrid-v1").unwrap();
+    let rates = (bulk.miss_log2(), bulk.false_positive_log2());
+    assert!(rates.0 <= -30.0 && rates.1 <= -26.0, "{rates:?}");
+}
+
+#[test]
+fn instant_sets_that_do_not_fit_are_refused() {
+    let set = || SetSpec::named("hybrid-v1").unwrap();
+    let with = |change: &dyn Fn(&mut InstantSpec)| {
+        let mut set = set();
+        set.instant.as_mut().map(change).unwrap();
+        set
+    };
+    let ternary = SetSpec {
+        clue: SetSpec::named("sophomr-v2").unwrap().clue,
+        ..set()
+    };
+    let wrong = [
+        ternary,
+        with(&|spec| spec.n = 3 << 9),
+        with(&|spec| spec.n = 512),
+        with(&|spec| spec.half = 1024),
+        with(&|spec| spec.group = 912_673),
+        with(&|spec| spec.bodies = 0),
+    ];
+    for set in wrong {
+        let error = InstantParams::new(set, Kernels::detect()).err().unwrap();
+        assert!(matches!(error, ParamsError::Dimension { .. }), "{error}");
+    }
+    let weak = with(&|spec| spec.n = 1024);
+    let error = InstantParams::new(weak, Kernels::detect()).err().unwrap();
+    assert!(matches!(error, ParamsError::Insecure { .. }), "{error}");
+    for (name, bulk) in [("instantomr-v1", true), ("sophomr-v2", false)] {
+        let missing = match bulk {
+            true => Params::named(name).err(),
+            false => InstantParams::named(name).err(),
+        };
+        assert!(matches!(missing, Some(ParamsError::NoEngine { .. })));
     }
 }
 

@@ -29,12 +29,13 @@ struct Report {
 pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     super::start_threads(args.threads)?;
     let board = super::board::open(&args.board, ui)?;
+    let keys = engines::open(&args.detection_key)?;
+    engines::check_board(&args.board, &board, &args.detection_key[0], &keys.set)?;
     let costs = engines::costs(args.costs.as_deref())?;
     let on_board = CliError::input(&args.board);
     let checked = range(args, &board).and_then(|range| Ok((range, sealing(&board)?)));
     let (range, sealing) = checked.map_err(on_board)?;
-    let (set, engines) = engines::read(&args.detection_key)?;
-    engines::check_board(&args.board, &board, &args.detection_key[0], &set)?;
+    let (set, engines) = keys.load()?;
     let payload = payload(args, board.config().payload_bytes as usize);
     let source = BoardSource::new(&board, set.clue());
     let mut source = source.map_err(CliError::input(&args.board))?;

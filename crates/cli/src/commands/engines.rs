@@ -20,10 +20,16 @@ struct Measured {
     message_s: f64,
 }
 
-/// Reads keys of one set.
+/// Keys of one set whose headers were read.
+pub(super) struct Keys<'a> {
+    pub(super) set: ParamSet,
+    files: Vec<(&'a PathBuf, Framed)>,
+}
+
+/// Reads the headers of keys of one set.
 ///
-/// Errors: `Input`; `OtherParams`; `TwoKeys` for two of a kind.
-pub(super) fn read(paths: &[PathBuf]) -> Result<(ParamSet, Engines), CliError> {
+/// Errors: `Input`; `OtherParams`; `NoKey`.
+pub(super) fn open(paths: &[PathBuf]) -> Result<Keys<'_>, CliError> {
     let kinds = [Kind::DetectionKey, Kind::InstantKey];
     let mut files = Vec::new();
     for path in paths {
@@ -41,27 +47,37 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<(ParamSet, Engines), CliError> {
             });
         }
     }
-    let mut engines = Engines::default();
-    for (path, file) in files {
-        let twice = match file.header.kind {
-            Kind::InstantKey => {
-                let params = set.instant()?;
-                let key = io::read_instant_key(file, params)?;
-                let detector = InstantDetector::new(params.clone(), key);
-                engines.instant.replace(Arc::new(detector)).is_some()
+    Ok(Keys { set, files })
+}
+
+impl Keys<'_> {
+    /// Reads the keys.
+    ///
+    /// Errors: `Input`; `TwoKeys` for two of a kind.
+    pub(super) fn load(self) -> Result<(ParamSet, Engines), CliError> {
+        let Self { set, files } = self;
+        let mut engines = Engines::default();
+        for (path, file) in files {
+            let twice = match file.header.kind {
+                Kind::InstantKey => {
+                    let params = set.instant()?;
+                    let key = io::read_instant_key(file, params)?;
+                    let detector = InstantDetector::new(params.clone(), key);
+                    engines.instant.replace(Arc::new(detector)).is_some()
+                }
+                _ => {
+                    let params = set.bulk()?;
+                    let key = io::read_detection_key(file, params)?;
+                    let detector = Detector::new(params.clone(), key);
+                    engines.bulk.replace(detector).is_some()
+                }
+            };
+            if twice {
+                return Err(CliError::TwoKeys { path: path.clone() });
             }
-            _ => {
-                let params = set.bulk()?;
-                let key = io::read_detection_key(file, params)?;
-                let detector = Detector::new(params.clone(), key);
-                engines.bulk.replace(detector).is_some()
-            }
-        };
-        if twice {
-            return Err(CliError::TwoKeys { path: path.clone() });
         }
+        Ok((set, engines))
     }
-    Ok((set, engines))
 }
 
 /// Checks that a board's clues are of the keys' set.

@@ -44,7 +44,7 @@ pub(super) fn run(command: &Stream, ui: &Ui) -> Result<(), CliError> {
 
 /// Reads the one key of a session.
 fn detector(key: &Path) -> Result<(ParamSet, Arc<InstantDetector>), CliError> {
-    let (set, engines) = engines::read(&[PathBuf::from(key)])?;
+    let (set, engines) = engines::open(&[PathBuf::from(key)])?.load()?;
     let missing = || CliError::input(key)(InputError::NoInstant);
     Ok((set, engines.instant.ok_or_else(missing)?))
 }
