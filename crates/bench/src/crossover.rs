@@ -97,14 +97,17 @@ fn median(units: &mut InstantUnits, count: usize) -> Result<f64, BenchError> {
     Ok(seconds[RUNS / 2])
 }
 
-/// Powers of two, and the crossover, up to four batches.
+/// Powers of two, the crossover, and both sides of full batches, up to four of them.
 fn points(costs: Costs, batch: u64, latency_s: f64) -> Vec<Point> {
     let mut messages: Vec<u64> = (0..)
         .map(|k| 1 << k)
         .take_while(|&n| n <= 4 * batch)
         .collect();
-    messages.extend([costs.crossover(), batch + costs.crossover() / 2]);
+    messages.extend([costs.crossover(), batch + costs.crossover()]);
+    messages.extend((1..4).map(|batches| batches * batch + 1));
+    messages.push(3 * batch);
     messages.sort_unstable();
+    messages.dedup();
     let point = |&messages: &u64| {
         let single = |n: u64| {
             if n == 0 {
