@@ -171,6 +171,7 @@ fn clue_ms(params: &InstantParams, key: &ClueKey, seed: u64) -> f64 {
 
 /// Messages through a whole session: verdicts and sums.
 pub struct InstantUnits {
+    kernels: &'static str,
     session: Session,
     clue_bytes: usize,
     payload_bytes: usize,
@@ -199,12 +200,18 @@ impl InstantUnits {
         let mut bed = bench.bed()?;
         let read = |error| BenchError::Detector(DetectorError::Source(error));
         Ok(Self {
+            kernels: params.ring.kernels().name(),
             session: bench.session(&bed)?,
             clue_bytes: bed.board.clue_bytes(),
             payload_bytes: bench.payload_bytes,
             clues: bed.board.clues(0..messages).map_err(read)?,
             payloads: bed.board.payloads(0..messages).map_err(read)?,
         })
+    }
+
+    /// The row operations in use.
+    pub fn kernels(&self) -> &'static str {
+        self.kernels
     }
 
     /// Detects and encodes the first `count` messages together.
