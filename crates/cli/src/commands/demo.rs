@@ -123,6 +123,7 @@ fn report(
             .iter()
             .map(|key| size(key))
             .sum::<Result<_, _>>()?,
+        detection_keys: stage.detection_keys().iter().map(name).collect(),
         clue_bytes: Clue::bytes(set.clue()),
         clues_s: posting.clues_s,
         append_s: posting.append_s,
@@ -208,6 +209,11 @@ fn rates(set: &ParamSet) -> Result<(f64, f64), CliError> {
     let least = (f64::NEG_INFINITY, f64::NEG_INFINITY);
     let larger = |(a, b): (f64, f64), (c, d): (f64, f64)| (a.max(c), b.max(d));
     Ok(bulk.into_iter().chain(instant).fold(least, larger))
+}
+
+fn name(path: impl AsRef<Path>) -> String {
+    let name = path.as_ref().file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 fn size(path: &Path) -> Result<u64, CliError> {

@@ -44,6 +44,8 @@ pub(super) struct Report {
     pub(super) addresses_s: f64,
     pub(super) secret_key_bytes: u64,
     pub(super) clue_key_bytes: u64,
+    /// Names of the files.
+    pub(super) detection_keys: Vec<String>,
     pub(super) detection_key_bytes: u64,
     pub(super) clue_bytes: usize,
     pub(super) clues_s: f64,
@@ -168,7 +170,7 @@ impl Report {
         table.row(
             "Detector",
             "sees",
-            "detection.key, once",
+            &format!("{}, once", self.detection_keys.join(", ")),
             self.detection_key_bytes,
             load_s,
         );
@@ -184,7 +186,7 @@ impl Report {
         table.row(
             "",
             "sends",
-            "both other keys, once",
+            "the other keys, once",
             keys_bytes,
             Some(self.keygen_s),
         );
