@@ -1,8 +1,10 @@
 //! Parameter sets compared by what they cost: modelled seconds, bytes of keys, clues and digests.
 
 mod grid;
+mod instant;
 
 pub use grid::{Grid, embedding_pass_log2};
+pub use instant::{InstantCandidate, InstantFound, search_instant};
 
 use crate::{Units, cost};
 use omr_protocol::params::Outline;

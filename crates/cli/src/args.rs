@@ -120,6 +120,9 @@ pub(crate) struct ParamsShow {
 
 #[derive(Args)]
 pub(crate) struct ParamsSearch {
+    /// sophomr or instantomr
+    #[arg(long, value_name = "SCHEME", default_value_t = Scheme::Sophomr)]
+    pub(crate) scheme: Scheme,
     /// A few sets around the default
     #[arg(long)]
     pub(crate) quick: bool,

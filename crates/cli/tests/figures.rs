@@ -260,6 +260,26 @@ fn params_show_the_sizes_of_real_files() {
         .refused(1, &["sophomr-v2", "\"x\""]);
 }
 
+/// The published sets are among those that no other beats.
+#[test]
+fn params_search_finds_the_sets_with_instantomr() {
+    let scene = Scene::keys();
+    let args = ["params", "search", "--scheme", "instantomr", "--quick"];
+    let found = scene.run(&[&args[..], &["--json"]].concat()).json();
+    let sets = found["sets"].as_array().unwrap();
+    let names: Vec<_> = sets.iter().map(|set| &set["published"]).collect();
+    assert_eq!(names, ["hybrid-v1", "instantomr-v1"]);
+    for set in sets {
+        assert!(set["miss_log2"].as_f64().unwrap() <= -30.0, "{set}");
+        assert!(
+            set["false_positive_log2"].as_f64().unwrap() <= -20.0,
+            "{set}"
+        );
+    }
+    let table = scene.run(&args).quietly();
+    assert!(table.contains("hybrid-v1"), "{table}");
+}
+
 #[test]
 fn params_search_lists_secure_sets_and_checks_its_model() {
     let scene = Scene::keys();

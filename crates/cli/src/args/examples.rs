@@ -39,10 +39,12 @@ Examples:
   omr params search
   omr params search --check --json
   omr params search --quick --bound 512
+  omr params search --scheme instantomr
 
 Derives sets from the default, drops all below 128 bits and lists those that no other beats in
 seconds, key, memory, clue and digest at once. Seconds are counts of row operations times what these take
-here, one thread; --check makes a real digest and shows how far the model is off.";
+here, one thread; --check makes a real digest and shows how far the model is off. For InstantOMR rotations
+are measured, windows and groups of messages are chosen for the rates that sets promise.";
 
 pub(super) const BOARD: &str = "\
 Examples:

@@ -1,5 +1,6 @@
 mod instant;
 mod search;
+mod search_instant;
 
 use crate::args::{ParamsCommand, ParamsShow};
 use crate::error::CliError;
@@ -77,6 +78,9 @@ pub(super) fn run(command: &ParamsCommand, ui: &Ui) -> Result<(), CliError> {
     match command {
         ParamsCommand::List { json } => list(*json),
         ParamsCommand::Show(args) => show(args),
+        ParamsCommand::Search(args) if args.scheme.encoding().is_some() => {
+            search_instant::run(args, ui)
+        }
         ParamsCommand::Search(args) => search::run(args, ui),
     }
 }

@@ -179,10 +179,26 @@ impl InstantParams {
     pub fn miss_log2(&self) -> f64 {
         let (_, weight) = self.blocks();
         let first = self.phase_error(weight).rate(self.spec.half);
+        (self.clue.spec().coordinates as f64 * first + self.missed_later()).log2()
+    }
+
+    /// The least half window with which at most 2 to `limit` of pertinent messages are missed; `None`
+    /// where the second layer alone misses more.
+    pub fn least_window(&self, limit: f64) -> Option<u32> {
+        let (_, weight) = self.blocks();
+        let left = limit.exp2() - self.missed_later();
+        let error = self.phase_error(weight);
+        let most = left / self.clue.spec().coordinates as f64;
+        // Far out rates are 0 in floating point, but the second layer's is not.
+        let fits = |half: &u32| left > 0.0 && error.rate(*half) <= most;
+        (1..self.ring.n() as u32 / 8).find(fits)
+    }
+
+    /// The rate of messages that the second layer misses.
+    fn missed_later(&self) -> f64 {
         let [_, window] = self.windows();
         let room = f64::from(window.half) / (2.0 * self.ring.n() as f64);
-        let second = (tail_log2(room / self.middle_variance().sqrt())).exp2();
-        (self.clue.spec().coordinates as f64 * first + second).log2()
+        tail_log2(room / self.middle_variance().sqrt()).exp2()
     }
 
     /// How far coordinates of clues for a secret of `weight` lie from 0.

@@ -1,0 +1,216 @@
+//! InstantOMR's parameter sets compared: blocks of the secret, coordinates of clues, what clues are rounded
+//! to, digits of accumulators.
+
+use omr_protocol::instantomr::InstantKey;
+use omr_protocol::params::{ClueSpec, InstantSpec, SecretSpec, SetSpec};
+use omr_protocol::{Clue, InstantParams, ParamsError};
+use omr_ring::Kernels;
+use omr_rlwe::Secret;
+use omr_tfhe::{BlockSecret, BootstrapKey, FourierKey, Lwe, Rotation};
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use std::ops::RangeInclusive;
+use std::time::Instant;
+
+/// Blocks, weights, and bits of security by `reference/security.py`: the lesser of primal and dual.
+const SECRETS: [(usize, RangeInclusive<usize>, f64); 5] = [
+    (8, 106..=112, 125.0),
+    (7, 120..=128, 126.9),
+    (6, 141..=149, 128.8),
+    (5, 161..=169, 130.9),
+    (4, 195..=203, 133.6),
+];
+const LEAST_BITS: f64 = 128.0;
+/// log2 of the most that may be missed, or pass.
+const MISS: f64 = -30.0;
+const PASS: f64 = -20.0;
+/// log2 of the most digests that may be wrong, and coefficients of one.
+const WRONG: f64 = -35.0;
+const COEFFICIENTS: usize = 38_000;
+/// Rotations timed together.
+const TOGETHER: usize = 24;
+
+/// A set that keeps all rates.
+#[derive(Clone, Debug)]
+pub struct InstantCandidate {
+    /// Clues and engine.
+    pub set: SetSpec,
+    /// Coefficients of a block.
+    pub block: usize,
+    /// log2 of the rate of missed messages.
+    pub miss_log2: f64,
+    /// log2 of the rate of false positives.
+    pub false_positive_log2: f64,
+    /// Bytes of a clue.
+    pub clue_bytes: usize,
+    /// Bytes of the detection key.
+    pub key_bytes: u64,
+    /// Seconds of a message's rotations, measured one by one with several in flight.
+    pub seconds: f64,
+}
+
+/// What the search went through.
+pub struct InstantFound {
+    /// Sets that no other beats in time, clue and group at once, the fastest first.
+    pub best: Vec<InstantCandidate>,
+    /// Sets tried.
+    pub tried: usize,
+    /// Of these, sets below 128 bits.
+    pub insecure: usize,
+}
+
+/// Coordinates, moduli of clues as posted, bits of digits.
+fn shapes(base: &SetSpec, quick: bool) -> Vec<(usize, u64, u32)> {
+    let (most, roundings, digits) = match quick {
+        true => (5, vec![base.clue.q, 1 << 10], 16..=17),
+        false => (6, vec![base.clue.q, 1 << 11, 1 << 10], 15..=18),
+    };
+    let pairs = (3..=most).flat_map(|l| roundings.iter().map(move |&rounded| (l, rounded)));
+    pairs
+        .flat_map(|(l, rounded)| digits.clone().map(move |bits| (l, rounded, bits)))
+        .collect()
+}
+
+/// Searches sets around `base`, which has InstantOMR; `quick`: those next to it, with its secret.
+///
+/// Errors: dimensions that do not fit.
+pub fn search_instant(base: &SetSpec, quick: bool) -> Result<InstantFound, ParamsError> {
+    let mut found = InstantFound {
+        best: Vec::new(),
+        tried: 0,
+        insecure: 0,
+    };
+    let mut all = Vec::new();
+    for (block, weight, bits) in SECRETS {
+        let secret = SecretSpec::Blocks {
+            block,
+            weight: weight.clone(),
+        };
+        if quick && secret != base.clue.secret {
+            continue;
+        }
+        let shapes = shapes(base, quick);
+        found.tried += shapes.len();
+        if bits < LEAST_BITS {
+            found.insecure += shapes.len();
+            continue;
+        }
+        let costs = rotations(base, &secret)?;
+        for shape in shapes {
+            all.extend(candidate(base, &secret, block, shape, costs)?);
+        }
+    }
+    let beaten = |a: &InstantCandidate| all.iter().any(|b| beats(b, a));
+    found.best = all.iter().filter(|a| !beaten(a)).cloned().collect();
+    found.best.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    Ok(found)
+}
+
+fn group(candidate: &InstantCandidate) -> u64 {
+    candidate.set.instant.as_ref().map_or(0, |spec| spec.group)
+}
+
+fn beats(a: &InstantCandidate, b: &InstantCandidate) -> bool {
+    let no_worse = a.seconds <= b.seconds && a.clue_bytes <= b.clue_bytes && group(a) >= group(b);
+    let better = a.seconds < b.seconds || a.clue_bytes < b.clue_bytes || group(a) > group(b);
+    no_worse && better
+}
+
+/// The set with the least window that misses rarely enough and the largest group whose digests are
+/// right; `None` where too many strangers pass, or no group is.
+fn candidate(
+    base: &SetSpec,
+    secret: &SecretSpec,
+    block: usize,
+    (coordinates, rounded, digit_bits): (usize, u64, u32),
+    [first, second]: [f64; 2],
+) -> Result<Option<InstantCandidate>, ParamsError> {
+    let with = |half: u32, group: u64| SetSpec {
+        clue: ClueSpec {
+            secret: secret.clone(),
+            coordinates,
+            rounded,
+            ..base.clue.clone()
+        },
+        instant: base.instant.as_ref().map(|spec| InstantSpec {
+            digit_bits,
+            half,
+            group,
+            ..spec.clone()
+        }),
+        bulk: None,
+        ..base.clone()
+    };
+    let made = |half, group| InstantParams::new(with(half, group), Kernels::detect());
+    let Some(half) = made(1, 1)?.least_window(MISS) else {
+        return Ok(None);
+    };
+    let params = made(half, 1)?;
+    if params.false_positive_log2() > PASS {
+        return Ok(None);
+    }
+    for group in (10..=19).rev().map(|k| 1 << k) {
+        let params = made(half, group)?;
+        if params.failure_log2(COEFFICIENTS) > WRONG {
+            continue;
+        }
+        return Ok(Some(InstantCandidate {
+            set: with(half, group),
+            block,
+            miss_log2: params.miss_log2(),
+            false_positive_log2: params.false_positive_log2(),
+            clue_bytes: Clue::bytes(&params.clue),
+            key_bytes: InstantKey::file_bytes(&params),
+            seconds: coordinates as f64 * first + second,
+        }));
+    }
+    Ok(None)
+}
+
+/// Seconds of a rotation of the first layer and of the second, several in flight, one thread's share.
+fn rotations(base: &SetSpec, secret: &SecretSpec) -> Result<[f64; 2], ParamsError> {
+    let set = SetSpec {
+        clue: ClueSpec {
+            secret: secret.clone(),
+            ..base.clue.clone()
+        },
+        bulk: None,
+        ..base.clone()
+    };
+    let params = InstantParams::new(set, Kernels::detect())?;
+    let (ring, mut rng) = (&params.ring, ChaCha20Rng::seed_from_u64(1));
+    let SecretSpec::Blocks { block, weight } = secret else {
+        unreachable!("the search's own secrets");
+    };
+    let bits = BlockSecret::new(&mut rng, params.clue.spec().n, *block, weight.clone());
+    let z = Secret::uniform_ternary(&mut rng, ring.n()).poly(ring, &ring.everything());
+    let (gadget, at) = (params.bootstrap().gadget, (&[1; 32], 0));
+    let key = BootstrapKey::generate(ring, gadget, &bits, &z, at, &params.noise, &mut rng);
+    let floats = FourierKey::new(ring, &key, 1);
+    let turn = 2 * ring.n() as u64;
+    let mut start = || -> Vec<Rotation> {
+        let [window, _] = params.windows();
+        let random =
+            |_| Rotation::new(ring, &random_lwe(&mut rng, bits.bits().len(), turn), window);
+        (0..TOGETHER).map(random).collect()
+    };
+    let mut timed = |turn: &dyn Fn(Vec<Rotation>) -> usize| {
+        let rotations = start();
+        let clock = Instant::now();
+        turn(rotations);
+        clock.elapsed().as_secs_f64() / TOGETHER as f64
+    };
+    let mut least = |turn: &dyn Fn(Vec<Rotation>) -> usize| {
+        (0..3).map(|_| timed(turn)).fold(f64::INFINITY, f64::min)
+    };
+    let first = least(&|rotations| floats.rotate(ring, rotations).len());
+    let second = least(&|rotations| key.rotate(ring, 2, rotations).len());
+    Ok([first, second])
+}
+
+fn random_lwe(rng: &mut impl Rng, n: usize, turn: u64) -> Lwe {
+    Lwe {
+        body: rng.next_u64() % turn,
+        mask: (0..n).map(|_| rng.next_u64() % turn).collect(),
+    }
+}
