@@ -7,7 +7,7 @@ mod stream;
 
 pub(crate) use bench::{
     BenchAll, BenchCommand, BenchCompare, BenchCrossover, BenchDigest, BenchPost, BenchSoak,
-    BenchStream, BenchWindows, CACHE_BYTES, SchemeName,
+    BenchStream, BenchWindows, BulkName, CACHE_BYTES, SchemeName,
 };
 pub(crate) use span::Span;
 pub(crate) use stream::{Stream, StreamCut, StreamRun};

@@ -1,6 +1,7 @@
 //! InstantOMR from clue to payload, at the insecure tiny parameters.
 
 mod decode;
+mod frozen;
 mod hybrid;
 mod session;
 mod world;

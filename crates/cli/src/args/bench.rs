@@ -57,6 +57,15 @@ pub(crate) enum SchemeName {
     InstantomdBuckets,
 }
 
+/// Schemes that take batches.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum BulkName {
+    /// Payloads
+    Sophomr,
+    /// Indices only
+    Sophomd,
+}
+
 #[derive(Args)]
 pub(crate) struct BenchStream {
     /// Messages a second: Bitcoin 7, Zcash 0.2362 (20,408 a day) to 0.8545 (73,826 a day)
@@ -192,8 +201,8 @@ pub(crate) struct BenchPost {
 #[derive(Args)]
 pub(crate) struct BenchSoak {
     /// Digests of payloads or of indices
-    #[arg(long, value_enum, default_value_t = SchemeName::Sophomr)]
-    pub(crate) scheme: SchemeName,
+    #[arg(long, value_enum, default_value_t = BulkName::Sophomr)]
+    pub(crate) scheme: BulkName,
     /// Fresh keys; every other one meets hostile strangers
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) keys: u32,

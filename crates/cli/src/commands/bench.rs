@@ -7,7 +7,7 @@ mod soak;
 mod stream;
 mod windows;
 
-use crate::args::{BenchCommand, BenchDigest, SchemeName};
+use crate::args::{BenchCommand, BenchDigest, BulkName, SchemeName};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
@@ -112,6 +112,15 @@ fn enough_messages(messages: u64, pertinent: usize) -> Result<(), CliError> {
             messages,
             found: pertinent,
         }),
+    }
+}
+
+impl From<BulkName> for Scheme {
+    fn from(name: BulkName) -> Self {
+        match name {
+            BulkName::Sophomr => Self::Sophomr,
+            BulkName::Sophomd => Self::Sophomd,
+        }
     }
 }
 

@@ -3,15 +3,21 @@ use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
 use omr_bench::{
-    DigestBench, DigestFigures, Figure, Machine, RecipientsBench, Report, Scheme, Setting,
+    DigestBench, DigestFigures, Figure, InstantBench, Machine, RecipientsBench, Report, Scheme,
+    Setting,
 };
-use omr_protocol::Params;
-use omr_protocol::params::DEFAULT;
+use omr_protocol::instantomr::Encoding;
+use omr_protocol::params::{DEFAULT, HYBRID};
+use omr_protocol::{ParamSet, Params};
 use rayon::ThreadPoolBuilder;
 
 /// Set, messages, payload bytes and messages posted of a quick run.
 const QUICK: (&str, u64, usize, u64) = ("insecure-tiny-v2", 2_048, 100, 2_000);
 const FULL: (&str, u64, usize, u64) = (DEFAULT, 65_536, 612, 65_536);
+
+/// Sets with InstantOMR, and messages looked at.
+const QUICK_INSTANT: &str = "insecure-tiny-hybrid-v1";
+const INSTANT_MESSAGES: u64 = 128;
 
 /// Recipients of a quick run.
 const QUICK_RECIPIENTS: u16 = 3;
@@ -44,6 +50,8 @@ pub(super) fn run(args: &BenchAll, ui: &Ui) -> Result<(), CliError> {
     let machine = Machine::here(params.ring.kernels().name());
     let mut report = Report::new(machine, setting);
     digests(&mut report, &bench, args.threads.into(), ui)?;
+    let set = if args.quick { QUICK_INSTANT } else { HYBRID };
+    instant(&mut report, set, &bench, args.threads.into(), ui)?;
     let quick = args.quick.then_some(QUICK_RECIPIENTS);
     if let Some(count) = args.recipients.or(quick) {
         recipients(&mut report, &bench, count.into(), args.threads.into(), ui)?;
@@ -89,6 +97,47 @@ fn digests(
     let measured = [&omr, &omd, &doubled].map(|run| run.yardstick_us);
     let sum: Option<f64> = measured.into_iter().sum();
     report.yardstick_us = sum.map(|sum| sum / measured.len() as f64);
+    Ok(())
+}
+
+/// Messages one by one, on the threads asked for and on twice as many.
+fn instant(
+    report: &mut Report,
+    set: &str,
+    bench: &DigestBench,
+    threads: usize,
+    ui: &Ui,
+) -> Result<(), CliError> {
+    let set = ParamSet::named(set)?;
+    let bench = InstantBench {
+        payloads: true,
+        encoding: Encoding::Powers,
+        params: set.instant()?.clone(),
+        security_bits: set.spec().security_bits,
+        messages: INSTANT_MESSAGES,
+        pertinent: PERTINENT,
+        bound: PERTINENT,
+        payload_bytes: bench.payload_bytes,
+        seed: bench.seed,
+        yardstick: true,
+    };
+    for (name, threads) in [("", threads), ("_doubled_threads", 2 * threads)] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let bar = ui.bar();
+        let run = pool.install(|| bench.run(&bar))?;
+        drop(bar);
+        report.digest(
+            &format!("instantomr_{INSTANT_MESSAGES}_messages{name}"),
+            &run,
+        );
+        for (name, bytes) in [
+            ("instant_key", run.detection_key_bytes),
+            ("clue_of_both_engines", run.clue_bytes as u64),
+            ("digest_instantomr", run.digest_bytes as u64),
+        ] {
+            report.bytes.insert(name.to_owned(), bytes);
+        }
+    }
     Ok(())
 }
 
