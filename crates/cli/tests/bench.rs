@@ -85,13 +85,15 @@ fn reports_compare_with_their_like() {
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
         (&report["digests"], &report["exact"]),
-        (&9.into(), &9.into())
+        (&11.into(), &11.into())
     );
     for figure in [
         "digest_omr",
         "digest_omr.affine",
         "digest_omd",
         "digest_omr_doubled_threads",
+        "instantomr_128_messages.first_layer",
+        "instantomr_128_messages_doubled_threads",
         "digest_omr_3_recipients.alone",
         "digest_omr_3_recipients.first",
         "digest_omr_3_recipients_kept_baby_steps.further",
@@ -105,7 +107,14 @@ fn reports_compare_with_their_like() {
             "{figure}"
         );
     }
-    for size in ["detection_key", "clue", "digest_omr", "digest_omd"] {
+    for size in [
+        "detection_key",
+        "clue",
+        "digest_omr",
+        "digest_omd",
+        "instant_key",
+        "digest_instantomr",
+    ] {
         assert!(report["bytes"][size].as_u64().unwrap() > 0, "{size}");
     }
     scene.write("old", text.as_bytes());
@@ -162,4 +171,51 @@ fn recipients_of_one_board_share_a_cache() {
     scene.run(&args).refused(2, &["3000", "3003"]);
     let alone = [&digest[..], &["--keep-baby-steps"]].concat();
     assert_eq!(scene.run(&alone).code, 2);
+}
+
+#[test]
+fn instantomr_is_measured() {
+    let scene = Scene::keys();
+    let set = ["--params", "insecure-tiny-hybrid-v1"];
+    let small = ["--payload-bytes", "40", "--pertinent", "9", "--bound", "9"];
+    for scheme in ["instantomr", "instantomd", "instantomr-buckets"] {
+        let args = ["bench", "digest", "--messages", "90", "--scheme", scheme];
+        let figures = scene
+            .run(&[&args[..], &set, &small, &["--json"]].concat())
+            .json();
+        assert_eq!(figures["found"], 9, "{scheme}");
+        assert!(figures["stages"]["second_layer"].as_f64().unwrap() > 0.0);
+    }
+    let args = ["bench", "digest", "--scheme", "instantomr", "--recipients"];
+    scene
+        .run(&[&args[..], &["2"]].concat())
+        .refused(1, &["--recipients"]);
+
+    let args = ["bench", "stream", "--rate", "50", "--seconds", "4"];
+    let stream = [&args[..], &set, &["--payload-bytes", "40"]].concat();
+    let figures = scene.run(&[&stream[..], &["--json"]].concat()).json();
+    assert!(figures["messages"].as_u64().unwrap() > 100);
+    assert_eq!(figures["exact"], figures["pertinent"]);
+    let wait = &figures["wait_ms"];
+    assert!(wait["p50"].as_f64().unwrap() <= wait["max"].as_f64().unwrap());
+    let table = scene.run(&stream).quietly();
+    assert!(table.contains("a recipient's wait"), "{table}");
+    let none = ["bench", "stream", "--rate", "0"];
+    scene.run(&none).refused(1, &["--rate"]);
+
+    let args = ["bench", "crossover", "--svg", "picture.svg", "--json"];
+    let measured = scene.run(&[&args[..], &set].concat());
+    scene.write("costs", &measured.stdout);
+    let measured: Value = serde_json::from_slice(&measured.stdout).unwrap();
+    assert_eq!(measured["batch"], 2048);
+    assert!(measured["crossover"].as_u64().unwrap() > 0);
+    let picture = String::from_utf8(scene.read("picture.svg")).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains("InstantOMR"));
+
+    let args = ["bench", "windows", "--clues", "2000"];
+    let windows = scene.run(&[&args[..], &set, &["--json"]].concat()).json();
+    let first = &windows["missed"][0];
+    let (found, expected) = (first["found"].as_f64(), first["expected"].as_f64());
+    let (found, expected) = (found.unwrap(), expected.unwrap());
+    assert!((found - expected).abs() < 6.0 * expected.sqrt(), "{first}");
 }
