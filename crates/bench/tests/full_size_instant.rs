@@ -79,6 +79,11 @@ fn messages_of_the_hybrid_set_are_exact() {
 }
 
 #[test]
+fn messages_of_the_fallback_are_exact() {
+    half_of("hybrid-strong-v1", 20, 2_573, 60_000_000, 55_000);
+}
+
+#[test]
 fn messages_with_short_clues_are_exact() {
     half_of("instantomr-v1", 40, 1_300, 60_000_000, 55_000);
 }

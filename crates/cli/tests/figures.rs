@@ -222,7 +222,7 @@ fn params_show_the_sizes_of_real_files() {
         "{list}"
     );
     assert_eq!(
-        scene.run(&["params", "list", "--json"]).json()[3]["insecure"],
+        scene.run(&["params", "list", "--json"]).json()[4]["insecure"],
         true
     );
     scene.write("f", &common::bytes(1, 100));

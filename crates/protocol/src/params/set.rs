@@ -109,7 +109,26 @@ const HYBRID_V1_INSTANT: InstantSpec = InstantSpec {
     group: 1 << 16,
 };
 
-/// Clues of 1,288 bytes: rounded to 10 bits, which takes two coordinates more.
+/// The fallback, should blocks of 6 turn out weak: blocks of 5, a quarter more time a message.
+const HYBRID_STRONG_V1: ParamsSpec = ParamsSpec {
+    name: "hybrid-strong-v1",
+    clue: ClueSpec {
+        secret: SecretSpec::Blocks {
+            block: 5,
+            weight: 161..=169,
+        },
+        ..HYBRID_CLUE
+    },
+    range: 48,
+    ..HYBRID_V1
+};
+
+const HYBRID_STRONG_V1_INSTANT: InstantSpec = InstantSpec {
+    half: 19,
+    ..HYBRID_V1_INSTANT
+};
+
+/// Clues of 1,292 bytes: rounded to 10 bits, which takes two coordinates more.
 const INSTANTOMR_V1: SetSpec = SetSpec {
     name: "instantomr-v1",
     insecure: false,
@@ -165,6 +184,7 @@ impl SetSpec {
         vec![
             Self::of(SOPHOMR_V2, None),
             Self::of(HYBRID_V1, Some(HYBRID_V1_INSTANT)),
+            Self::of(HYBRID_STRONG_V1, Some(HYBRID_STRONG_V1_INSTANT)),
             INSTANTOMR_V1,
             Self::of(INSECURE_TINY_V2, None),
             Self::of(INSECURE_TINY_HYBRID_V1, Some(INSECURE_TINY_INSTANT_V1)),
