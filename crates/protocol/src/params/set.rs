@@ -115,11 +115,11 @@ const HYBRID_STRONG_V1: ParamsSpec = ParamsSpec {
     clue: ClueSpec {
         secret: SecretSpec::Blocks {
             block: 5,
-            weight: 161..=169,
+            weight: 161..=167,
         },
         ..HYBRID_CLUE
     },
-    range: 48,
+    range: 47,
     ..HYBRID_V1
 };
 
