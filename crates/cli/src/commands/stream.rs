@@ -64,8 +64,9 @@ fn advance(args: &StreamRun, ui: &Ui) -> Result<(), CliError> {
         check(args, &board, &session)?;
         state.write(&lock, &session)?;
     }
+    let mut kept = None;
     loop {
-        let taken = catch_up(args, ui, &state)?;
+        let taken = catch_up(args, ui, &state, &mut kept)?;
         if !args.follow {
             return tell(args, &set, &state);
         }
@@ -144,12 +145,19 @@ const READ_TOGETHER: u64 = 1024;
 
 /// Takes all messages that are on the board now; after each lot the state is on the disk and others may
 /// cut a digest off.
-fn catch_up(args: &StreamRun, ui: &Ui, state: &State) -> Result<u64, CliError> {
+///
+/// `kept`: the session as it was left, from one call to the next.
+fn catch_up(
+    args: &StreamRun,
+    ui: &Ui,
+    state: &State,
+    kept: &mut Option<Session>,
+) -> Result<u64, CliError> {
     let bar = ui.bar();
-    let mut kept = None;
     let mut taken = 0;
     loop {
-        let next = state.newest(&state.lock()?, kept.take())?.next();
+        let session = state.newest(&state.lock()?, kept.take())?;
+        let next = kept.insert(session).next();
         let Some(mut messages) = read(args, ui, state, next)? else {
             return Ok(taken);
         };
@@ -158,13 +166,14 @@ fn catch_up(args: &StreamRun, ui: &Ui, state: &State) -> Result<u64, CliError> {
             let lock = state.lock()?;
             let mut session = state.newest(&lock, kept.take())?;
             if session.next() >= end {
+                *kept = Some(session);
                 break;
             }
             let lot = end.min(session.next() + args.lot);
             taken += lot - session.next();
             session.advance(&mut messages, lot, &bar, |_| Ok::<(), CliError>(()))?;
             state.write(&lock, &session)?;
-            kept = Some(session);
+            *kept = Some(session);
         }
     }
 }
