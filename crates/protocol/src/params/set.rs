@@ -109,7 +109,7 @@ const HYBRID_V1_INSTANT: InstantSpec = InstantSpec {
     group: 1 << 16,
 };
 
-/// The fallback, should blocks of 6 turn out weak: blocks of 5, a quarter more time a message.
+/// The fallback, should blocks of 6 turn out weak: blocks of 5, a twelfth more time a message.
 const HYBRID_STRONG_V1: ParamsSpec = ParamsSpec {
     name: "hybrid-strong-v1",
     clue: ClueSpec {
