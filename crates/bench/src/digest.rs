@@ -1,9 +1,10 @@
 use crate::cpu::process_seconds;
 use crate::{Workload, peak_rss_bytes, yardstick_us};
-use omr_client::{DecodeError, Recipient, Retrieved, keygen};
+use omr_client::{DecodeError, Recipient, Retrieved, Sender, keygen};
 use omr_detector::{Detector, DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::{
-    Clue, ClueError, DigestError, DigestPlan, Params, PlanError, SEED_BYTES, Sealing,
+    Clue, ClueError, ClueKey, ClueParams, DigestError, DigestPlan, Params, PlanError, SEED_BYTES,
+    Sealing,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -177,7 +178,7 @@ impl DigestBench {
         let (keys, keygen_s) = timed(|| keygen(params, &mut rng));
         let clue_key_bytes = keys.clue.to_bytes(&params.clue)?.len();
         let detection_key_bytes = keys.detection.file_bytes(params);
-        let clue_ms = self.clue_ms(&keys.clue);
+        let clue_ms = clue_ms(&params.clue, &keys.clue, self.seed);
         let mut board = Workload::new(
             params.clue.clone(),
             keys.clue.clone(),
@@ -239,18 +240,19 @@ impl DigestBench {
             digest_ntts: yardstick_us.map(|us| digest_s * 1e6 / us),
         })
     }
+}
 
-    fn clue_ms(&self, key: &omr_protocol::ClueKey) -> f64 {
-        const CLUES: usize = 200;
-        let sender = omr_client::Sender::new(&self.params.clue, key);
-        let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
-        let make = || {
-            (0..CLUES)
-                .map(|_| sender.gen_clue(&mut rng).a.len())
-                .sum::<usize>()
-        };
-        timed(make).1 * 1e3 / CLUES as f64
-    }
+/// Milliseconds of a clue, the mean of many.
+pub(crate) fn clue_ms(params: &ClueParams, key: &ClueKey, seed: u64) -> f64 {
+    const CLUES: usize = 200;
+    let sender = Sender::new(params, key);
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let make = || {
+        (0..CLUES)
+            .map(|_| sender.gen_clue(&mut rng).a.len())
+            .sum::<usize>()
+    };
+    timed(make).1 * 1e3 / CLUES as f64
 }
 
 pub(crate) fn root_mean_square(values: &[f64]) -> f64 {

@@ -1,10 +1,10 @@
 //! InstantOMR on synthetic messages: a digest of a range, and one message alone or several in flight.
 
 use crate::cpu::process_seconds;
-use crate::digest::{Score, root_mean_square, stages_without_reading, timed};
+use crate::digest::{Score, clue_ms, root_mean_square, stages_without_reading, timed};
 use crate::{BenchError, DigestFigures, Scheme, Workload, peak_rss_bytes, yardstick_us};
 use omr_client::instantomr::{InstantRecipient, detection_key};
-use omr_client::{SecretKey, Sender, identity};
+use omr_client::{SecretKey, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Progress};
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
@@ -100,7 +100,7 @@ impl InstantBench {
     pub fn run(&self, progress: &dyn Progress) -> Result<DigestFigures, BenchError> {
         let params = &self.params;
         let mut bed = self.bed()?;
-        let clue_ms = clue_ms(params, &bed.clue, self.seed);
+        let clue_ms = clue_ms(&params.clue, &bed.clue, self.seed);
         let mut session = self.session(&bed)?;
         let before = self.yardstick.then(yardstick_us).flatten();
         let cpu = process_seconds();
@@ -158,15 +158,6 @@ impl InstantBench {
             digest_ntts: yardstick_us.map(|us| digest_s * 1e6 / us),
         })
     }
-}
-
-fn clue_ms(params: &InstantParams, key: &ClueKey, seed: u64) -> f64 {
-    const CLUES: usize = 200;
-    let sender = Sender::new(&params.clue, key);
-    let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let mut make = || sender.gen_clue(&mut rng).a.len();
-    let work = || (0..CLUES).map(|_| make()).sum::<usize>();
-    timed(work).1 * 1e3 / CLUES as f64
 }
 
 /// Messages through a whole session: verdicts and sums.

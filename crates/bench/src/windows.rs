@@ -2,13 +2,13 @@
 //! rounded as the detector rounds them, decided in the clear with the secret.
 
 use crate::BenchError;
+use crate::workload::uniform_clue;
 use omr_client::{Sender, identity};
 use omr_detector::instantomr::coordinates;
 use omr_protocol::{Clue, InstantParams};
-use omr_ring::uniform_residues;
 use omr_tfhe::BlockSecret;
 use rand_chacha::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -100,7 +100,7 @@ impl Counts {
         for distance in distances(params, secret, &sender.gen_clue(rng)) {
             self.distance[(distance as usize).min(DISTANCES - 1)] += 1;
         }
-        let strangers = distances(params, secret, &uniform(params, rng));
+        let strangers = distances(params, secret, &uniform_clue(&params.clue, rng));
         let half = u64::from(params.spec().half);
         let hits = strangers.iter().filter(|&&distance| distance <= half);
         self.hits[hits.count()] += 1;
@@ -149,17 +149,6 @@ fn distances(params: &InstantParams, secret: &BlockSecret, clue: &Clue) -> Vec<u
     let phases = coordinates(params, &words).into_iter();
     let phases = phases.map(|ct| ct.phase(secret, turn));
     phases.map(|phase| phase.min(turn - phase)).collect()
-}
-
-/// As a clue for somebody else looks.
-fn uniform(params: &InstantParams, rng: &mut impl Rng) -> Clue {
-    let spec = params.clue.spec();
-    let mut words = vec![0; spec.n + spec.coordinates];
-    uniform_residues(rng, params.clue.q(), &mut words);
-    let posted = |x: u64| (x * spec.rounded / spec.q) as u32;
-    let mut a: Vec<u32> = words.into_iter().map(posted).collect();
-    let b = a.split_off(spec.n);
-    Clue { a, b }
 }
 
 /// That at least `least` of `count` independent events of probability `p` happen.

@@ -117,7 +117,9 @@ impl Workload {
         match (&self.strangers, self.owners.get(&index)) {
             (_, Some(&who)) => senders[who].gen_clue(&mut stream).to_bytes(&self.params),
             (Strangers::Hostile(hostile), _) => hostile.clue(&senders[0], &mut stream, index),
-            (Strangers::Honest, _) => uniform_clue(&self.params, &mut stream),
+            (Strangers::Honest, _) => {
+                uniform_clue(&self.params, &mut stream).to_bytes(&self.params)
+            }
         }
     }
 
@@ -131,14 +133,14 @@ impl Workload {
 }
 
 /// As a clue for somebody else looks.
-fn uniform_clue(params: &ClueParams, stream: &mut impl Rng) -> Vec<u8> {
+pub(crate) fn uniform_clue(params: &ClueParams, stream: &mut impl Rng) -> Clue {
     let spec = params.spec();
     let mut words = vec![0; spec.n + spec.coordinates];
     uniform_residues(stream, params.q(), &mut words);
     let posted = |x: u64| (x * spec.rounded / spec.q) as u32;
     let mut a: Vec<u32> = words.into_iter().map(posted).collect();
     let b = a.split_off(spec.n);
-    Clue { a, b }.to_bytes(params)
+    Clue { a, b }
 }
 
 impl MessageSource for Workload {

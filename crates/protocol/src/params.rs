@@ -74,6 +74,14 @@ pub enum ParamsError {
     Codec(#[from] omr_codec::CodecError),
 }
 
+/// Errors: `Dimension` unless `ok`.
+fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), ParamsError> {
+    match ok {
+        true => Ok(()),
+        false => Err(ParamsError::Dimension { expected, found }),
+    }
+}
+
 /// The set that commands use unless told otherwise.
 pub const DEFAULT: &str = "sophomr-v2";
 

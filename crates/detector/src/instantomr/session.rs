@@ -2,6 +2,7 @@ use super::InstantDetector;
 use crate::detector::expect;
 use crate::finish::scale;
 use crate::{DetectorError, MessageSource, Progress, Stages};
+use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{Code, InstantDigest, InstantPlan, SessionError, SessionFile};
 use omr_protocol::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, SUMS_MODULUS};
 use omr_protocol::{DigestHeader, PackedCiphertext, SEED_BYTES};
@@ -70,17 +71,20 @@ impl Session {
     ///
     /// Errors: `Frame` when it is another key's.
     pub fn resume(detector: Arc<InstantDetector>, file: SessionFile) -> Result<Self, SessionError> {
-        let frame = omr_protocol::frame::FrameHeader {
-            kind: omr_protocol::frame::Kind::Session,
-            params_id: detector.params().name().to_owned(),
-            key_id: file.header.key_id,
+        let (expected, found) = (detector.key_id(), file.header.key_id);
+        if expected != found {
+            return Err(FrameError::KeyId { expected, found }.into());
+        }
+        let mut session = Self {
+            detector,
+            header: file.header,
+            codes: Vec::new(),
+            sums: file.sums,
+            cuts: file.cuts,
+            last_cut: file.last_cut,
+            stages: Stages::default(),
+            unusable_clues: 0,
         };
-        frame.expect_key(&detector.key_id())?;
-        let mut session = Self::new(detector, file.header.clone());
-        session.header = file.header;
-        session.sums = file.sums;
-        session.cuts = file.cuts;
-        session.last_cut = file.last_cut;
         session.open_groups();
         Ok(session)
     }

@@ -1,6 +1,6 @@
 //! The ring of digests: small, with one mask for several ciphertexts.
 
-use super::{Params, ParamsError};
+use super::{Params, ParamsError, dimension};
 use crate::digest::{BODY_BITS, MASK_BITS};
 use omr_ring::{Kernels, Ring, primes_below};
 use omr_rlwe::{SharedShape, rounding_noise};
@@ -22,10 +22,6 @@ pub struct FinalRingSpec {
 
 impl FinalRingSpec {
     pub(super) fn check(&self, small_n: usize) -> Result<(), ParamsError> {
-        let dimension = |ok: bool, expected, found| match ok {
-            true => Ok(()),
-            false => Err(ParamsError::Dimension { expected, found }),
-        };
         dimension(
             self.n.is_power_of_two() && (32..=small_n).contains(&self.n),
             "a final dimension that is a power of two from 32 up to the small dimension",

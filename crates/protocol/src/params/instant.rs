@@ -1,6 +1,6 @@
 //! InstantOMR's part of a parameter set: [`InstantSpec`] (unchecked) and [`InstantParams`] (ready).
 
-use super::{ClueParams, ParamsError, SecretSpec, SetSpec, largest_log_pq};
+use super::{ClueParams, ParamsError, SecretSpec, SetSpec, dimension, largest_log_pq};
 use omr_ring::{Gadget, Kernels, NarrowGaussian, Ring, primes_below};
 use omr_rlwe::{SharedShape, rounding_noise};
 use omr_tfhe::noise::{self, PhaseError};
@@ -61,13 +61,6 @@ pub struct InstantParams {
     pub noise: NarrowGaussian,
     /// Errors of the key switch.
     pub switch_noise: NarrowGaussian,
-}
-
-fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), ParamsError> {
-    match ok {
-        true => Ok(()),
-        false => Err(ParamsError::Dimension { expected, found }),
-    }
 }
 
 impl InstantParams {

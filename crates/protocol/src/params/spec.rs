@@ -1,4 +1,4 @@
-use super::{ClueSpec, FinalRingSpec, ParamsError, SetSpec};
+use super::{ClueSpec, FinalRingSpec, ParamsError, SetSpec, dimension};
 use omr_rlwe::noise::NoiseModel;
 
 /// A parameter set as it is published, unchecked.
@@ -47,10 +47,6 @@ impl ParamsSpec {
     }
 
     pub(super) fn check(&self) -> Result<(), ParamsError> {
-        let dimension = |ok: bool, expected, found| match ok {
-            true => Ok(()),
-            false => Err(ParamsError::Dimension { expected, found }),
-        };
         let power = usize::is_power_of_two;
         dimension(
             power(self.n) && self.n <= 1 << 16,
