@@ -1,0 +1,17 @@
+//! The service's protocol: messages, clients and servers generated from `proto/omr/v1`.
+//!
+//! The protocol files say what every call does and what every field means.
+#![forbid(unsafe_code)]
+
+/// Version 1 of the protocol.
+pub mod v1 {
+    tonic::include_proto!("omr.v1");
+}
+
+/// Descriptors of all protocol files, for reflection.
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+
+/// Bytes of a chunk of a key, a digest or a backup.
+pub const CHUNK_BYTES: usize = 1 << 20;
+/// Largest message of the protocol that either side takes.
+pub const MESSAGE_BYTES: usize = 8 << 20;

@@ -1,0 +1,2 @@
+//! Oblivious mail: identities, addresses, an inbox, canaries.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! A board and a detector behind a network.
+#![forbid(unsafe_code)]

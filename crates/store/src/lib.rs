@@ -1,0 +1,2 @@
+//! What a service keeps: the board's log, detection keys, and durable records.
+#![forbid(unsafe_code)]
