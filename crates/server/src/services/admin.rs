@@ -36,9 +36,9 @@ impl AdminService for Admin {
                 let mut left = false;
                 let done = store.backup(&have, &mut |piece| {
                     let answer = v1::BackupResponse {
-                        name: piece.name,
+                        name: piece.name.to_owned(),
                         offset: piece.offset,
-                        data: piece.data.into(),
+                        data: bytes::Bytes::copy_from_slice(piece.data),
                         last: piece.last,
                     };
                     to.blocking_send(Ok(answer)).map_err(|_| {
