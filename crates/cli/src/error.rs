@@ -310,7 +310,9 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
     /// What a server keeps is damaged.
-    #[error("expected no damage, found {faults} faults: repair them from a backup (omr data repair)")]
+    #[error(
+        "expected no damage, found {faults} faults: repair them from a backup (omr data repair)"
+    )]
     Faults {
         /// How many.
         faults: u64,

@@ -120,7 +120,11 @@ fn backup(args: &DataBackup, ui: &Ui) -> Result<(), CliError> {
             done?;
         }
     }
-    ui.note(&format!("{} files, {} bytes new", folder.files, super::thousands(folder.bytes)));
+    ui.note(&format!(
+        "{} files, {} bytes new",
+        folder.files,
+        super::thousands(folder.bytes)
+    ));
     Ok(())
 }
 
@@ -179,7 +183,9 @@ impl Folder {
 
     fn write(&mut self, name: &str, offset: u64, data: &[u8], last: bool) -> std::io::Result<()> {
         // A server must not choose where files go.
-        let inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+        let inside = Path::new(name)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
         if !inside || name.is_empty() {
             return Err(std::io::Error::other("expected a path inside the backup"));
         }
@@ -215,7 +221,10 @@ fn names(root: &Path, folder: &Path, out: &mut HashSet<String>) -> std::io::Resu
         } else if let Ok(name) = path.strip_prefix(root)
             && name != Path::new(PARTIAL)
         {
-            out.insert(name.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"));
+            out.insert(
+                name.to_string_lossy()
+                    .replace(std::path::MAIN_SEPARATOR, "/"),
+            );
         }
     }
     Ok(())
@@ -225,7 +234,10 @@ fn restore(args: &DataRestore, ui: &Ui) -> Result<(), CliError> {
     let bar = ui.bar();
     let restored = Store::restore(&place(&args.of)?, &args.from, &mut steps(&bar, "files"))?;
     drop(bar);
-    ui.note(&format!("{} messages, {} keys restored", restored.messages, restored.keys));
+    ui.note(&format!(
+        "{} messages, {} keys restored",
+        restored.messages, restored.keys
+    ));
     Ok(())
 }
 
