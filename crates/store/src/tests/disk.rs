@@ -107,6 +107,11 @@ impl Disk {
         state.full_kind = kind;
     }
 
+    /// Fails everything that follows the next object, which arrives.
+    pub(crate) fn fail_after_object(&self, next: u64) {
+        self.fill(next + 1, None);
+    }
+
     pub(crate) fn free(&self) {
         self.state().full_from = None;
     }

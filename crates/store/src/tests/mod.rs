@@ -1,7 +1,11 @@
 //! Tests over a simulated disk, over real files and over a bucket.
 
 pub(crate) mod disk;
+
+mod crash;
 mod files;
+mod full;
+mod model;
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
