@@ -3,6 +3,7 @@
 mod bench;
 mod examples;
 mod mail;
+mod serve;
 mod span;
 mod stream;
 
@@ -13,6 +14,10 @@ pub(crate) use bench::{
 pub(crate) use mail::{
     AddressArgs, Contact, HomeArg, Id, IdNew, IdRegister, Inbox, InboxAct, InboxRead, Send,
     ServerArgs, Watch,
+};
+pub(crate) use serve::{
+    DataBackup, DataCommand, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd,
+    TokenCommand, TokenList,
 };
 pub(crate) use span::Span;
 pub(crate) use stream::{Stream, StreamCut, StreamRun};
@@ -80,6 +85,18 @@ pub(crate) enum Command {
     /// Play every part on real transactions and check the outcome
     #[command(after_help = examples::DEMO)]
     Demo(Demo),
+    /// Serve a board and its detector over the network
+    #[command(after_help = examples::SERVE)]
+    Serve(Serve),
+    /// Who may use a server
+    #[command(subcommand, after_help = examples::TOKEN)]
+    Token(TokenCommand),
+    /// Check, back up and restore what a server keeps
+    #[command(subcommand, after_help = examples::DATA)]
+    Data(DataCommand),
+    /// Ask a server whether it serves
+    #[command(after_help = examples::SERVE)]
+    Health(Health),
     /// Measure
     #[command(subcommand, after_help = examples::BENCH)]
     Bench(BenchCommand),

@@ -2,16 +2,20 @@
 
 mod bench;
 mod board;
+mod data;
 mod decode;
 mod demo;
 mod digest;
 mod engines;
+mod health;
 mod keygen;
 mod mail;
 mod params;
 mod post;
+mod serve;
 mod source;
 mod stream;
+mod token;
 
 use crate::args::{Cli, Command};
 use crate::error::CliError;
@@ -39,6 +43,10 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Inbox(args) => mail::inbox(args, ui),
         Command::Watch(args) => mail::watch(args, ui),
         Command::Demo(args) => demo::run(args, ui),
+        Command::Serve(args) => serve::run(args, ui),
+        Command::Token(command) => token::run(command, ui),
+        Command::Data(command) => data::run(command, ui),
+        Command::Health(args) => health::run(args),
         Command::Bench(command) => bench::run(command, ui),
     }
 }

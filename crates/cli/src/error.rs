@@ -336,6 +336,35 @@ pub(crate) enum CliError {
         /// The message.
         number: u64,
     },
+    /// The server.
+    #[error(transparent)]
+    Server(#[from] omr_server::ServerError),
+    /// Logs or traces.
+    #[error(transparent)]
+    Ops(#[from] omr_ops::OpsError),
+    /// What a server keeps.
+    #[error(transparent)]
+    Store(#[from] omr_store::StoreError),
+    /// A server did not answer as hoped.
+    #[error(transparent)]
+    Remote(#[from] omr_remote::RemoteError),
+    /// What a server keeps is damaged.
+    #[error(
+        "expected no damage, found {faults} faults: repair them from a backup (omr data repair)"
+    )]
+    Faults {
+        /// How many.
+        faults: u64,
+    },
+    /// A server that answers but does not serve.
+    #[error("{url} does not serve")]
+    NotServing {
+        /// The server.
+        url: String,
+    },
+    /// No runtime for the network.
+    #[error("starting the network: {0}")]
+    Runtime(#[source] io::Error),
     /// The threads could not be started.
     #[error(transparent)]
     Threads(#[from] rayon::ThreadPoolBuildError),

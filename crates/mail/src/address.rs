@@ -142,7 +142,7 @@ mod tests {
 
     fn address() -> Address {
         Address {
-            server: Some("https://mail.example.org:7443".into()),
+            server: Some("https://mail.example.org:7600".into()),
             clue_key: (0..3900u32).map(|i| (i * 7 % 251) as u8).collect(),
         }
     }

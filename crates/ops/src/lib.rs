@@ -1,2 +1,23 @@
 //! Watching a service: metrics, traces, logs and the status page.
+//!
+//! Nothing here knows of detection or storage: the service counts into [`Metrics`] and fills a
+//! [`Status`]. Names in labels are known when the program is compiled, so that no recipient, key,
+//! token, address or job can become one.
 #![forbid(unsafe_code)]
+
+mod error;
+mod metrics;
+mod page;
+mod process;
+mod router;
+mod status;
+mod telemetry;
+
+pub use error::OpsError;
+pub use metrics::{BoardSize, Held, Metrics, grpc_code_name};
+pub use page::status_page;
+pub use router::{Pages, metrics_router, router};
+pub use status::{
+    Check, Cost, DiskUse, FinishedDigest, Growth, Health, RunningJob, SessionFigures, Status,
+};
+pub use telemetry::{Telemetry, TelemetryConfig, init};

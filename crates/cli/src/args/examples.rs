@@ -21,6 +21,32 @@ Exit codes:
 Results go to standard output, warnings and errors to standard error as lines that start with
 `omr: `. Bars and notes appear only if standard error is a terminal.";
 
+pub(super) const SERVE: &str = "\
+Examples:
+  omr serve                                  board, detector and status page at http://127.0.0.1:7600
+  omr serve --config /etc/omr/omr.toml
+  omr serve --listen 127.0.0.1:0 --data board-data --params sophomr-v2
+  omr health http://127.0.0.1:7600           exit code 0: it serves
+
+The first start makes the board; everything that is kept lies in one folder. At a loopback address
+anybody may post and ask for digests; elsewhere clients need tokens (omr token). docs/operating.md
+explains every key of the configuration.";
+
+pub(super) const TOKEN: &str = "\
+Examples:
+  omr token add --file omr-data/tokens.toml --name wallet --may post --may detect
+  omr token add --file omr-data/tokens.toml --name backups --may admin
+  omr token list --file omr-data/tokens.toml
+  omr token remove --file omr-data/tokens.toml --name wallet";
+
+pub(super) const DATA: &str = "\
+Examples:
+  omr data backup --server http://127.0.0.1:7600 --token TOKEN --to /backups/omr
+  omr data backup --data omr-data --to /backups/omr       the server is stopped
+  omr data verify --data omr-data
+  omr data repair --data omr-data --from /backups/omr
+  omr data restore --data new-data --from /backups/omr";
+
 pub(super) const KEYGEN: &str = "\
 Examples:
   omr keygen --out alice
@@ -110,8 +136,8 @@ expect that, --sealing hpke-x25519 refuses it.";
 
 pub(super) const ID: &str = "\
 Examples:
-  omr id new --server https://mail.example.org:7443 --token TOKEN
-  omr id new --server http://127.0.0.1:7443 --bound 100 --scheme instantomr
+  omr id new --server https://mail.example.org:7600 --token TOKEN
+  omr id new --server http://127.0.0.1:7600 --bound 100 --scheme instantomr
   omr id register                           goes on where an upload broke off
   omr id show --json
   omr id revoke
@@ -138,7 +164,7 @@ Examples:
   omr send --to bob letter.txt photo.jpg
   omr send --to alice.txt letter.txt
   echo hello | omr send --to bob -
-  omr send --to alice/clue.key --server http://127.0.0.1:7443 letter.txt
+  omr send --to alice/clue.key --server http://127.0.0.1:7600 letter.txt
 
 --to takes a contact's name, a file with an address or a clue.key, or - for an address on standard
 input. Letters go to the address's server; the identity's token only to the identity's own. Prints

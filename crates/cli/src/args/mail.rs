@@ -21,8 +21,8 @@ pub(crate) struct ServerArgs {
     /// Certificate of the CA that signed the server's, as PEM; the system's CAs unless given
     #[arg(long, value_name = "FILE", requires = "server")]
     pub(crate) ca: Option<PathBuf>,
-    /// Token of the server's operator
-    #[arg(long, value_name = "T", requires = "server")]
+    /// Token of the server's operator, for --server; OMR_TOKEN unless given
+    #[arg(long, value_name = "T", env = "OMR_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
 }
 

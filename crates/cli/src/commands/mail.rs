@@ -47,9 +47,7 @@ fn certificate(path: &Path) -> Result<String, CliError> {
 
 /// Runs what waits for a network.
 fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(2).enable_all().build();
-    runtime.map_err(CliError::Output)?.block_on(work)
+    super::serve::runtime()?.block_on(work)
 }
 
 /// How far the server is, for people.

@@ -2,12 +2,13 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 mod detection;
+mod keys;
 
 use futures::stream::BoxStream;
 use omr_remote::v1::board_service_server::{BoardService, BoardServiceServer};
 use omr_remote::v1::capability_service_server::{CapabilityService, CapabilityServiceServer};
 use omr_remote::v1::detection_service_server::DetectionServiceServer;
-use omr_remote::v1::key_service_server::{KeyService, KeyServiceServer};
+use omr_remote::v1::key_service_server::KeyServiceServer;
 use omr_remote::v1::*;
 use omr_remote::{Client, Endpoint, Retry};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -340,74 +341,5 @@ impl BoardService for Fake {
         };
         // Ends where the board does: the client must come back for more.
         fate.stream(self.messages(start..end).into_iter().map(answer).collect())
-    }
-}
-
-#[tonic::async_trait]
-impl KeyService for Fake {
-    async fn begin_upload(
-        &self,
-        request: Request<BeginUploadRequest>,
-    ) -> Result<Response<BeginUploadResponse>, Status> {
-        let begin = request.into_inner();
-        let fate = self.enter("BeginUpload", begin.total_bytes)?;
-        fate.answer(self.with(|state| {
-            let fresh = (Vec::new(), begin.total_bytes);
-            let upload = state
-                .uploads
-                .entry(begin.key_hash.to_vec())
-                .or_insert(fresh);
-            BeginUploadResponse {
-                next_offset: upload.0.len() as u64,
-                complete: upload.0.len() as u64 == upload.1,
-            }
-        }))
-    }
-
-    async fn upload_chunks(
-        &self,
-        request: Request<Streaming<UploadChunksRequest>>,
-    ) -> Result<Response<UploadChunksResponse>, Status> {
-        let fate = self.enter("UploadChunks", "")?;
-        let mut chunks = request.into_inner();
-        let (mut taken, mut answer) = (0, UploadChunksResponse::default());
-        while let Some(chunk) = chunks.message().await? {
-            if fate.breaks == Some(taken) {
-                return Err(Status::unavailable("broken"));
-            }
-            taken += 1;
-            answer = self.with(|state| {
-                let (file, total) = state.uploads.get_mut(&chunk.key_hash[..]).unwrap();
-                assert_eq!(chunk.offset, file.len() as u64, "chunks follow one another");
-                assert_eq!(chunk.crc32c, crc32c::crc32c(&chunk.data));
-                file.extend_from_slice(&chunk.data);
-                state.chunk_bytes_seen += chunk.data.len() as u64;
-                UploadChunksResponse {
-                    next_offset: file.len() as u64,
-                    complete: file.len() as u64 == *total,
-                }
-            });
-        }
-        fate.answer(answer)
-    }
-
-    async fn register_key(
-        &self,
-        request: Request<RegisterKeyRequest>,
-    ) -> Result<Response<RegisterKeyResponse>, Status> {
-        let fate = self.enter("RegisterKey", "")?;
-        let hash = request.into_inner().key_hash.to_vec();
-        self.with(|state| state.registered.insert(hash));
-        fate.answer(RegisterKeyResponse::default())
-    }
-
-    async fn revoke_key(
-        &self,
-        request: Request<RevokeKeyRequest>,
-    ) -> Result<Response<RevokeKeyResponse>, Status> {
-        let fate = self.enter("RevokeKey", "")?;
-        let hash = request.into_inner().key_hash.to_vec();
-        self.with(|state| state.registered.remove(&hash));
-        fate.answer(RevokeKeyResponse {})
     }
 }

@@ -1,0 +1,31 @@
+/// Why a service cannot be watched.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpsError {
+    /// The filter of log lines is no list of directives such as `info,omr_server=debug`.
+    #[error(
+        "log filter: expected directives such as `info,omr_server=debug`, found `{found}`: {source}"
+    )]
+    Filter {
+        /// What was given.
+        found: String,
+        /// What is wrong with it.
+        source: tracing_subscriber::filter::ParseError,
+    },
+    /// The address for traces is no endpoint of OTLP over gRPC.
+    #[error(
+        "traces: expected an endpoint such as `http://127.0.0.1:4317`, found `{found}`: {source}"
+    )]
+    Endpoint {
+        /// What was given.
+        found: String,
+        /// What is wrong with it.
+        source: opentelemetry_otlp::ExporterBuildError,
+    },
+    /// Logs are set up already: once a process is all there is.
+    #[error("logs: expected a process without a subscriber, found one")]
+    AlreadySetUp,
+    /// Spans that were left could not be sent.
+    #[error("traces: {0}")]
+    Flush(#[from] opentelemetry_sdk::error::OTelSdkError),
+}

@@ -1,0 +1,232 @@
+mod families;
+mod labels;
+
+use std::sync::Arc;
+
+use prometheus_client::encoding::text;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use crate::process::ProcessCollector;
+use families::{BoardFamilies, DetectionFamilies, TrafficFamilies};
+use labels::{
+    KindLabel, OutcomeLabel, ReasonLabel, RequestLabel, SchemeLabel, StageLabel, StateLabel,
+};
+
+pub use labels::grpc_code_name;
+
+/// Figures of a running service, for Prometheus. Clones count into the same figures.
+///
+/// Every label is a name known when the program is compiled.
+#[derive(Clone, Debug)]
+pub struct Metrics(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    registry: Registry,
+    traffic: TrafficFamilies,
+    board: BoardFamilies,
+    detection: DetectionFamilies,
+}
+
+/// How much is on the board.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BoardSize {
+    /// Messages in all.
+    pub messages: u64,
+    /// Messages that are not in a segment yet.
+    pub tail_messages: u64,
+    /// Segments.
+    pub segments: u64,
+}
+
+/// One more of something for as long as it lives: a connection, a subscriber.
+#[derive(Debug)]
+pub struct Held(Gauge);
+
+impl Held {
+    fn new(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+impl Metrics {
+    /// Figures of a service of this version and parameter set, all zero.
+    pub fn new(version: &str, params_id: &str) -> Self {
+        let mut registry = Registry::with_prefix("omr");
+        families::register_build(&mut registry, version, params_id);
+        let traffic = TrafficFamilies::register(&mut registry);
+        let board = BoardFamilies::register(&mut registry);
+        let detection = DetectionFamilies::register(&mut registry);
+        registry.register_collector(Box::new(ProcessCollector::new()));
+        Self(Arc::new(Inner {
+            registry,
+            traffic,
+            board,
+            detection,
+        }))
+    }
+
+    /// All figures as OpenMetrics text.
+    pub fn encode(&self) -> String {
+        let mut out = String::new();
+        // Writing to a `String` cannot fail; collectors here return no errors of their own.
+        let _ = text::encode(&mut out, &self.0.registry);
+        out
+    }
+
+    /// Counts a post of so many messages, acknowledged after so many seconds.
+    pub fn post(&self, messages: u64, seconds: f64) {
+        let board = &self.0.board;
+        board.posts.inc();
+        board.posted.inc_by(messages);
+        board.post_seconds.observe(seconds);
+    }
+
+    /// Counts a post that was refused.
+    pub fn post_refused(&self, reason: &'static str) {
+        let label = ReasonLabel { reason };
+        self.0.board.refused.get_or_create(&label).inc();
+    }
+
+    /// Counts a commit of so many messages to the disk.
+    pub fn commit(&self, messages: u64, seconds: f64) {
+        let board = &self.0.board;
+        board.commit_seconds.observe(seconds);
+        board.commit_messages.observe(messages as f64);
+    }
+
+    /// Counts an answered request: its method, the number of its gRPC code, its seconds.
+    pub fn request(&self, method: &'static str, code: i32, seconds: f64) {
+        let traffic = &self.0.traffic;
+        let code = grpc_code_name(code);
+        traffic
+            .requests
+            .get_or_create(&RequestLabel { method, code })
+            .inc();
+        traffic
+            .request_seconds
+            .get_or_create(&labels::MethodLabel { method })
+            .observe(seconds);
+    }
+
+    /// Counts bytes that came in.
+    pub fn received(&self, bytes: u64) {
+        self.0.traffic.received.inc_by(bytes);
+    }
+
+    /// Counts bytes that went out.
+    pub fn sent(&self, bytes: u64) {
+        self.0.traffic.sent.inc_by(bytes);
+    }
+
+    /// One connection more, until the value is dropped.
+    pub fn connection(&self) -> Held {
+        Held::new(&self.0.traffic.connections)
+    }
+
+    /// One subscriber more, until the value is dropped.
+    pub fn subscriber(&self) -> Held {
+        Held::new(&self.0.traffic.subscribers)
+    }
+
+    /// Says how much is on the board.
+    pub fn board(&self, size: BoardSize) {
+        let board = &self.0.board;
+        set(&board.messages, size.messages);
+        set(&board.tail_messages, size.tail_messages);
+        set(&board.segments, size.segments);
+    }
+
+    /// Says how many bytes a kind of files takes.
+    pub fn disk(&self, kind: &'static str, bytes: u64) {
+        set(&self.0.board.disk.get_or_create(&KindLabel { kind }), bytes);
+    }
+
+    /// Counts damaged objects of a kind that a check found.
+    pub fn damaged(&self, kind: &'static str, objects: u64) {
+        let label = KindLabel { kind };
+        self.0.board.damaged.get_or_create(&label).inc_by(objects);
+    }
+
+    /// Counts a key that arrived whole.
+    pub fn upload(&self) {
+        self.0.detection.uploads.inc();
+    }
+
+    /// Says how many keys are registered.
+    pub fn keys(&self, registered: u64) {
+        set(&self.0.detection.keys, registered);
+    }
+
+    /// Says how many jobs wait and how many run.
+    pub fn jobs(&self, queued: u64, running: u64) {
+        for (state, jobs) in [("queued", queued), ("running", running)] {
+            let label = StateLabel { state };
+            set(&self.0.detection.jobs.get_or_create(&label), jobs);
+        }
+    }
+
+    /// Counts a job that ended.
+    pub fn job_finished(&self, outcome: &'static str) {
+        let label = OutcomeLabel { outcome };
+        self.0.detection.finished.get_or_create(&label).inc();
+    }
+
+    /// Counts the seconds for which a job waited before it ran.
+    pub fn queue_wait(&self, seconds: f64) {
+        self.0.detection.wait_seconds.observe(seconds);
+    }
+
+    /// Counts a digest and its seconds.
+    pub fn digest(&self, scheme: &'static str, seconds: f64) {
+        let label = SchemeLabel { scheme };
+        self.0
+            .detection
+            .digest_seconds
+            .get_or_create(&label)
+            .observe(seconds);
+    }
+
+    /// Counts seconds of a stage of a digest; negative or not finite ones are left out.
+    pub fn stage(&self, stage: &'static str, seconds: f64) {
+        if seconds.is_finite() && seconds >= 0.0 {
+            let label = StageLabel { stage };
+            let counter = self.0.detection.stage_seconds.get_or_create(&label);
+            counter.inc_by(seconds);
+        }
+    }
+
+    /// Counts number-theoretic transforms done.
+    pub fn ntts(&self, scheme: &'static str, transforms: u64) {
+        let label = SchemeLabel { scheme };
+        self.0
+            .detection
+            .ntts
+            .get_or_create(&label)
+            .inc_by(transforms);
+    }
+
+    /// Says how many sessions are open and by how many messages the slowest is behind the board.
+    pub fn sessions(&self, open: u64, lag_messages: u64) {
+        set(&self.0.detection.sessions, open);
+        set(&self.0.detection.session_lag, lag_messages);
+    }
+
+    /// Counts messages that sessions looked at.
+    pub fn session_messages(&self, messages: u64) {
+        self.0.detection.session_messages.inc_by(messages);
+    }
+}
+
+/// Gauges are signed; no count here reaches their end.
+fn set(gauge: &Gauge, value: u64) {
+    gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+}

@@ -1,0 +1,111 @@
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Unit;
+
+/// Memory and file descriptors of this process, read when they are asked for.
+///
+/// On systems without `/proc` only the time of the start is told.
+#[derive(Debug)]
+pub(crate) struct ProcessCollector {
+    started: f64,
+}
+
+impl ProcessCollector {
+    /// Takes now as the process's start.
+    pub(crate) fn new() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            started: since.map_or(0.0, |since| since.as_secs_f64()),
+        }
+    }
+}
+
+impl Collector for ProcessCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let started = (
+            "process_start_time",
+            "Start of the process",
+            Some(Unit::Seconds),
+        );
+        gauge(&mut encoder, started, self.started)?;
+        if let Some(bytes) = resident_bytes() {
+            let name = (
+                "process_resident_memory",
+                "Resident memory",
+                Some(Unit::Bytes),
+            );
+            gauge(&mut encoder, name, bytes as f64)?;
+        }
+        if let Some(open) = open_files() {
+            gauge(
+                &mut encoder,
+                ("process_open_fds", "Open file descriptors", None),
+                open as f64,
+            )?;
+        }
+        if let Some(most) = most_files() {
+            let name = ("process_max_fds", "Most file descriptors", None);
+            gauge(&mut encoder, name, most as f64)?;
+        }
+        Ok(())
+    }
+}
+
+fn gauge(
+    encoder: &mut DescriptorEncoder<'_>,
+    (name, help, unit): (&str, &str, Option<Unit>),
+    value: f64,
+) -> Result<(), std::fmt::Error> {
+    let gauge = ConstGauge::new(value);
+    let encoder = encoder.encode_descriptor(name, help, unit.as_ref(), gauge.metric_type())?;
+    gauge.encode(encoder)
+}
+
+/// `VmRSS` of `/proc/self/status`, which counts in units of 1,024 bytes whatever the page size.
+fn resident_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+fn open_files() -> Option<u64> {
+    let entries = fs::read_dir(Path::new("/proc/self/fd")).ok()?;
+    // The directory itself is open while it is read.
+    u64::try_from(entries.count().saturating_sub(1)).ok()
+}
+
+/// The soft limit, which is what `open` meets.
+fn most_files() -> Option<u64> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_and_files_are_those_of_this_process() {
+        let bytes = resident_bytes().expect("linux has VmRSS");
+        assert!((1 << 18..1 << 36).contains(&bytes), "{bytes}");
+        let before = open_files().expect("linux has /proc/self/fd");
+        let held: Vec<_> = (0..50)
+            .map(|_| fs::File::open("/proc/self/status").expect("readable"))
+            .collect();
+        // Other tests open files at the same time, a few at most.
+        assert!(open_files().expect("as before") + 20 > before + held.len() as u64);
+        assert!(most_files().expect("linux has limits") >= before);
+    }
+}

@@ -1,0 +1,76 @@
+use axum::Router;
+use axum::extract::Query;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use std::collections::HashMap;
+
+use crate::metrics::Metrics;
+use crate::page::{content_security_policy, status_page};
+use crate::status::Status;
+
+const HTML: &str = "text/html; charset=utf-8";
+const JSON: &str = "application/json";
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Which pages a router has beside the status.
+#[derive(Clone, Debug)]
+pub enum Pages {
+    /// `/` and `/status.json` alone: metrics go out at another address, or not at all.
+    Status,
+    /// `/metrics` as well.
+    StatusAndMetrics(Metrics),
+}
+
+/// `/`, `/status.json` and, where wanted, `/metrics`. `status` is asked at every request and must not block.
+pub fn router<S>(status: S, pages: Pages) -> Router
+where
+    S: Fn() -> Status + Clone + Send + Sync + 'static,
+{
+    let page = status.clone();
+    let router = Router::new()
+        .route(
+            "/",
+            get(
+                move |Query(query): Query<HashMap<String, String>>| async move {
+                    let refresh = query.get("refresh").is_some_and(|value| value == "on");
+                    answer(HTML, status_page(&page(), refresh))
+                },
+            ),
+        )
+        .route("/status.json", get(move || async move { json(&status()) }));
+    match pages {
+        Pages::Status => router,
+        Pages::StatusAndMetrics(metrics) => router.merge(metrics_router(metrics)),
+    }
+}
+
+/// `/metrics` alone, for an address of its own.
+pub fn metrics_router(metrics: Metrics) -> Router {
+    Router::new().route(
+        "/metrics",
+        get(move || async move { answer(OPENMETRICS, metrics.encode()) }),
+    )
+}
+
+fn json(status: &Status) -> Response {
+    match serde_json::to_string_pretty(status) {
+        Ok(text) => answer(JSON, text),
+        Err(_) => axum::http::StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Figures are of the moment: nobody keeps them, nobody guesses their type, nothing is loaded for them.
+fn answer(content_type: &'static str, body: String) -> Response {
+    let headers: [(HeaderName, String); 5] = [
+        (CONTENT_TYPE, content_type.to_owned()),
+        (CACHE_CONTROL, "no-store".to_owned()),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
+        (REFERRER_POLICY, "no-referrer".to_owned()),
+        (CONTENT_SECURITY_POLICY, content_security_policy()),
+    ];
+    (headers, body).into_response()
+}

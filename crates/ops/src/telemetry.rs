@@ -1,0 +1,115 @@
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{SpanExporter, WithExportConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, fmt};
+
+use crate::error::OpsError;
+
+/// How long spans may take to the collector before they are given up.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What is logged, how, and where traces go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TelemetryConfig {
+    /// Directives such as `info` or `info,omr_server=debug`.
+    pub filter: String,
+    /// One JSON object a line instead of text.
+    pub json: bool,
+    /// Address of a collector that takes OTLP over gRPC, such as `http://127.0.0.1:4317`.
+    pub otlp_endpoint: Option<String>,
+    /// Name under which traces are filed.
+    pub service_name: String,
+}
+
+impl Default for TelemetryConfig {
+    fn default() -> Self {
+        Self {
+            filter: "info".to_owned(),
+            json: false,
+            otlp_endpoint: None,
+            service_name: "omr".to_owned(),
+        }
+    }
+}
+
+/// Keeps traces going; sends what is left when it is shut down or dropped.
+#[derive(Debug)]
+pub struct Telemetry {
+    provider: Option<SdkTracerProvider>,
+}
+
+impl Telemetry {
+    /// Sends the spans that are left, waiting at most some seconds. Blocks: not for a thread of the runtime.
+    pub fn shutdown(mut self) -> Result<(), OpsError> {
+        match self.provider.take() {
+            Some(provider) => Ok(provider.shutdown()?),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Telemetry {
+    fn drop(&mut self) {
+        if let Some(provider) = self.provider.take() {
+            // Nobody is left to be told that the collector did not answer.
+            let _ = provider.shutdown();
+        }
+    }
+}
+
+/// Sets up logs to the standard error output and, where there is an endpoint, traces.
+///
+/// Once a process. With an endpoint it must be called within a Tokio runtime of several threads.
+pub fn init(config: &TelemetryConfig) -> Result<Telemetry, OpsError> {
+    let filter = EnvFilter::try_new(&config.filter).map_err(|source| OpsError::Filter {
+        found: config.filter.clone(),
+        source,
+    })?;
+    let provider = match &config.otlp_endpoint {
+        Some(endpoint) => Some(provider(endpoint, &config.service_name)?),
+        None => None,
+    };
+    let traces = provider.as_ref().map(|provider| {
+        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("omr"));
+        // The exporter's own requests would be traced, and their traces exported.
+        layer.with_filter(EnvFilter::new("info,h2=off,hyper=off,tonic=off,tower=off"))
+    });
+    let lines = match config.json {
+        true => fmt::layer().json().with_writer(std::io::stderr).boxed(),
+        false => fmt::layer()
+            .with_ansi(std::io::stderr().is_terminal())
+            .with_writer(std::io::stderr)
+            .boxed(),
+    };
+    tracing_subscriber::registry()
+        .with(lines.with_filter(filter))
+        .with(traces)
+        .try_init()
+        .map_err(|_| OpsError::AlreadySetUp)?;
+    Ok(Telemetry { provider })
+}
+
+fn provider(endpoint: &str, service_name: &str) -> Result<SdkTracerProvider, OpsError> {
+    let exporter = SpanExporter::builder()
+        .with_tonic()
+        .with_endpoint(endpoint)
+        .with_timeout(EXPORT_TIMEOUT)
+        .build()
+        .map_err(|source| OpsError::Endpoint {
+            found: endpoint.to_owned(),
+            source,
+        })?;
+    let resource = Resource::builder()
+        .with_service_name(service_name.to_owned())
+        .build();
+    Ok(SdkTracerProvider::builder()
+        .with_batch_exporter(exporter)
+        .with_resource(resource)
+        .build())
+}

@@ -1,0 +1,185 @@
+//! What is counted comes out as OpenMetrics text under documented names.
+
+use std::collections::BTreeSet;
+
+use omr_ops::{BoardSize, Held, Metrics, grpc_code_name};
+
+/// Figures with every metric counted at least once.
+fn all_counted() -> (Metrics, [Held; 2]) {
+    let metrics = Metrics::new("0.1.0", "hybrid-v1");
+    metrics.post(3, 0.002);
+    metrics.post(4, 0.004);
+    metrics.post_refused("rate");
+    metrics.commit(7, 0.001);
+    metrics.request("PostMessages", 0, 0.003);
+    metrics.request("PostMessages", 8, 0.001);
+    metrics.received(1_000);
+    metrics.sent(200);
+    metrics.board(BoardSize {
+        messages: 70_000,
+        tail_messages: 4_464,
+        segments: 1,
+    });
+    metrics.disk("segments", 1 << 30);
+    metrics.damaged("segment", 2);
+    metrics.upload();
+    metrics.keys(5);
+    metrics.jobs(6, 1);
+    metrics.job_finished("done");
+    metrics.queue_wait(12.5);
+    metrics.digest("sophomr", 11.4);
+    metrics.stage("affine", 5.25);
+    metrics.stage("affine", f64::NAN);
+    metrics.stage("affine", -1.0);
+    metrics.ntts("sophomr", 46_062);
+    metrics.sessions(8, 9);
+    metrics.session_messages(10);
+    let held = [metrics.connection(), metrics.subscriber()];
+    (metrics, held)
+}
+
+fn has(text: &str, line: &str) {
+    assert!(
+        text.lines().any(|found| found == line),
+        "no `{line}` in\n{text}"
+    );
+}
+
+#[test]
+fn figures_come_out_as_counted() {
+    let (metrics, held) = all_counted();
+    // Clones count into the same figures.
+    let text = metrics.clone().encode();
+    for line in [
+        "omr_build_info{version=\"0.1.0\",params=\"hybrid-v1\"} 1",
+        "omr_posts_total 2",
+        "omr_posted_messages_total 7",
+        "omr_posts_refused_total{reason=\"rate\"} 1",
+        "omr_post_seconds_count 2",
+        "omr_commit_messages_sum 7.0",
+        "omr_requests_total{method=\"PostMessages\",code=\"ok\"} 1",
+        "omr_requests_total{method=\"PostMessages\",code=\"resource_exhausted\"} 1",
+        "omr_request_seconds_count{method=\"PostMessages\"} 2",
+        "omr_received_bytes_total 1000",
+        "omr_sent_bytes_total 200",
+        "omr_board_messages 70000",
+        "omr_board_tail_messages 4464",
+        "omr_disk_bytes{kind=\"segments\"} 1073741824",
+        "omr_damaged_objects_total{kind=\"segment\"} 2",
+        "omr_keys_registered 5",
+        "omr_jobs{state=\"queued\"} 6",
+        "omr_jobs{state=\"running\"} 1",
+        "omr_jobs_finished_total{outcome=\"done\"} 1",
+        "omr_digest_seconds_count{scheme=\"sophomr\"} 1",
+        "omr_stage_seconds_total{stage=\"affine\"} 5.25",
+        "omr_ntts_total{scheme=\"sophomr\"} 46062",
+        "omr_sessions_open 8",
+        "omr_session_lag_messages 9",
+        "omr_session_messages_total 10",
+        "omr_connections 1",
+        "omr_subscribers 1",
+    ] {
+        has(&text, line);
+    }
+    drop(held);
+    let text = metrics.encode();
+    has(&text, "omr_connections 0");
+    has(&text, "omr_subscribers 0");
+}
+
+#[test]
+fn the_text_is_openmetrics() {
+    let (metrics, _held) = all_counted();
+    let text = metrics.encode();
+    assert!(text.ends_with("\n# EOF\n"));
+    let mut families = BTreeSet::new();
+    let mut family = "";
+    for line in text.lines().filter(|line| *line != "# EOF") {
+        if let Some(described) = line.strip_prefix("# ") {
+            let (_, described) = described.split_once(' ').expect("a keyword and more");
+            let name = described.split(' ').next().expect("a name");
+            // Lines of a family stand together.
+            assert!(name == family || families.insert(name), "{line}");
+            family = name;
+        } else {
+            sample(line, family);
+        }
+    }
+    assert!(families.len() > 30, "{}", families.len());
+    for name in families {
+        assert!(name.starts_with("omr_"), "{name}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_process_is_measured() {
+    let text = Metrics::new("0.1.0", "hybrid-v1").encode();
+    for name in [
+        "omr_process_resident_memory_bytes ",
+        "omr_process_open_fds ",
+        "omr_process_max_fds ",
+        "omr_process_start_time_seconds ",
+    ] {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        let value: f64 = line.expect(name).parse().expect("a number");
+        assert!(value > 0.0, "{name}{value}");
+    }
+}
+
+#[test]
+fn every_metric_is_in_the_operators_guide_and_no_other() {
+    let (metrics, _held) = all_counted();
+    let guide = include_str!("../../../docs/operating.md");
+    let table = guide
+        .split_once("<!-- metrics -->")
+        .and_then(|(_, rest)| rest.split_once("<!-- /metrics -->"))
+        .expect("the guide has a table of metrics")
+        .0;
+    let documented: BTreeSet<_> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    assert_eq!(documented, sampled(&metrics.encode()));
+}
+
+#[test]
+fn codes_of_grpc_have_their_names() {
+    assert_eq!(grpc_code_name(0), "ok");
+    assert_eq!(grpc_code_name(16), "unauthenticated");
+    assert_eq!(grpc_code_name(17), "unknown");
+    assert_eq!(grpc_code_name(-1), "unknown");
+}
+
+/// Checks a line such as `name_total{label="value"} 1.5` of a family.
+fn sample(line: &str, family: &str) {
+    let (name, value) = line.rsplit_once(' ').expect(line);
+    let value: f64 = value.parse().expect(line);
+    assert!(value.is_finite() && value >= 0.0, "{line}");
+    let (name, labels) = name.split_once('{').unwrap_or((name, "}"));
+    let ending = name.strip_prefix(family).expect(line);
+    let endings = ["", "_total", "_info", "_bucket", "_count", "_sum"];
+    assert!(endings.contains(&ending), "{line}");
+    let labels = labels.strip_suffix('}').expect(line);
+    for label in labels.split(',').filter(|label| !label.is_empty()) {
+        let (_, value) = label.split_once('=').expect(line);
+        assert!(
+            value.len() > 2 && value.starts_with('"') && value.ends_with('"'),
+            "{line}"
+        );
+    }
+}
+
+/// Names as a query needs them: counters and information with their endings, histograms without.
+fn sampled(text: &str) -> BTreeSet<String> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix("# TYPE "))
+        .filter_map(|line| line.split_once(' '))
+        .map(|(name, kind)| match kind {
+            "counter" => format!("{name}_total"),
+            "info" => format!("{name}_info"),
+            _ => name.to_owned(),
+        })
+        .collect()
+}
