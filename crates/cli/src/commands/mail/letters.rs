@@ -60,10 +60,12 @@ fn read(path: &Path) -> Result<Address, CliError> {
     Ok(Address::from_file(io::read_file(path, MAX_TEXT_BYTES)?)?)
 }
 
-/// A file if there is one of this name, else a contact.
+/// A file if there is one of this name, else a contact: a folder, such as somebody's home, is no address.
 fn recipient(home: &Home, to: &Path) -> Result<Address, CliError> {
     match to.to_str() {
-        Some(name) if !io::is_standard(to) && !to.exists() => Ok(home.contact(name)?),
+        Some(name) if !io::is_standard(to) && (to.is_dir() || !to.exists()) => {
+            Ok(home.contact(name)?)
+        }
         _ => read(to),
     }
 }
@@ -93,14 +95,17 @@ fn destination(home: &Home, args: &Send, to: &Address) -> Result<Server, CliErro
 pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     let home = home(&args.home)?;
     let to = recipient(&home, &args.to)?;
-    let client = destination(&home, args, &to)?.client()?;
+    let server = destination(&home, args, &to)?;
     let mut files = Vec::new();
     for path in &args.files {
         files.push(io::read_file(path, MAX_FILE_BYTES)?);
     }
     let bar = ui.bar();
     bar.at("sending".into(), 0, files.len() as u64);
-    let sent = block_on(async { Ok(omr_mail::send(&client, &to, &files).await?) })?;
+    let sent = block_on(async {
+        let client = server.client()?;
+        Ok(omr_mail::send(&client, &to, &files).await?)
+    })?;
     drop(bar);
     for (file, sent) in args.files.iter().zip(&sent) {
         tell(args.json, file, sent)?;
