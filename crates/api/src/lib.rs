@@ -3,6 +3,10 @@
 //! The protocol files say what every call does and what every field means.
 #![forbid(unsafe_code)]
 
+mod work;
+
+pub use work::{WORK_BITS_MAX, check_posting_work, posting_work};
+
 /// Version 1 of the protocol.
 pub mod v1 {
     tonic::include_proto!("omr.v1");

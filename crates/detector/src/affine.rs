@@ -9,6 +9,7 @@ mod products;
 pub use baby_steps::BabySteps;
 pub(crate) use matrix::{Kept, Matrix};
 
+use crate::progress::go_on;
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::{DetectionKey, Params, ParamsSpec};
@@ -126,6 +127,7 @@ pub(crate) fn transform(
             }
             sums = of_giant;
             progress.advance(1);
+            go_on(progress)?;
         }
     }
     sums.into_iter()

@@ -5,6 +5,7 @@ use crate::compress::{Batch, Sums};
 use crate::encoder::{Encoder, KeptSymbols, Shape};
 use crate::finish::{self, Finisher};
 use crate::payload::{MESSAGES_TOGETHER, SymbolWindow};
+use crate::progress::go_on;
 use crate::shared::{BatchKey, BoardCache, Part, PartKey, SharedBatch};
 use crate::{DetectorError, Progress, Stages, range};
 use omr_bgv::{Ciphertext, Evaluator};
@@ -434,6 +435,7 @@ impl Detector {
                 run.stages
                     .time("payloads", || sums.add_batch(batch, &mut encoder, ct));
                 run.progress.advance(1);
+                go_on(run.progress)?;
             }
         }
         run.progress.stage("packing", window.len() as u64);

@@ -23,6 +23,9 @@ pub enum DetectorError {
         /// The engine.
         expected: &'static str,
     },
+    /// Whoever watches the progress wanted no more.
+    #[error("stopped before the digest was made")]
+    Stopped,
     /// A digest that cannot be made.
     #[error(transparent)]
     Plan(#[from] omr_protocol::PlanError),

@@ -54,7 +54,7 @@ impl Costs {
 #[derive(Default)]
 pub struct Engines {
     /// SophOMR.
-    pub bulk: Option<Detector>,
+    pub bulk: Option<Arc<Detector>>,
     /// InstantOMR.
     pub instant: Option<Arc<InstantDetector>>,
 }
@@ -145,7 +145,7 @@ impl Engines {
         })
     }
 
-    fn bulk(&self) -> Result<&Detector, DetectorError> {
+    fn bulk(&self) -> Result<&Arc<Detector>, DetectorError> {
         let expected = "SophOMR";
         self.bulk.as_ref().ok_or(DetectorError::NoKey { expected })
     }

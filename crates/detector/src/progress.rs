@@ -1,11 +1,25 @@
+use crate::DetectorError;
 use std::time::Instant;
 
-/// Told of the detector's progress.
+/// Told of the detector's progress, and asked whether to go on.
 pub trait Progress: Sync {
     /// A stage begins; it will advance by `total` steps.
     fn stage(&self, name: &'static str, total: u64);
     /// Steps done.
     fn advance(&self, steps: u64);
+    /// Whether the work is to stop with [`DetectorError::Stopped`]; asked every few tenths of a second.
+    /// One that waits before it answers holds the work up, for more urgent work meanwhile.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Errors: `Stopped`.
+pub(crate) fn go_on(progress: &dyn Progress) -> Result<(), DetectorError> {
+    match progress.is_stopped() {
+        true => Err(DetectorError::Stopped),
+        false => Ok(()),
+    }
 }
 
 /// Says nothing.

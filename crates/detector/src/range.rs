@@ -1,5 +1,6 @@
 //! The range check: 1 where every coordinate lies in the window, else 0.
 
+use crate::progress::go_on;
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator, fermat_depth, fermat_power};
 use omr_protocol::{DetectionKey, Params};
@@ -37,6 +38,7 @@ pub(crate) fn check(
     ev.add_assign(&mut norm, &other)?;
     let norm = ev.relinearise(&norm, &key.product, inside[0].level() + 1)?;
     progress.advance(1);
+    go_on(progress)?;
     let mut pertinent = fermat_power(ev, &norm, &key.product, &mut || progress.advance(1))?;
     ev.neg_assign(&mut pertinent);
     ev.add_constant_assign(&mut pertinent, 1);

@@ -1,2 +1,25 @@
-//! A board and a detector behind a network.
+//! A board and a detector behind a network: the service of `proto/omr/v1`.
+//!
+//! It knows ciphertexts, clues and detection keys; it cannot name a secret key.
 #![forbid(unsafe_code)]
+
+mod caller;
+pub mod config;
+mod connections;
+mod error;
+mod gate;
+mod jobs;
+mod keyfile;
+mod posting;
+mod refuse;
+mod registrations;
+mod serve;
+mod services;
+mod sessions;
+mod shared;
+mod status;
+pub mod tokens;
+
+pub use config::Config;
+pub use error::ServerError;
+pub use serve::{Server, store_config};

@@ -8,13 +8,14 @@ use omr_protocol::{DigestError, ParamSet, Request, Response, Scheme, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::ops::Range;
+use std::sync::Arc;
 
 fn engines(world: &World) -> Engines {
     let mut rng = ChaCha20Rng::seed_from_u64(41);
     let params = tiny().bulk().unwrap();
     let key = detection_key(params, &world.secret, &mut rng);
     Engines {
-        bulk: Some(Detector::new(params.clone(), key)),
+        bulk: Some(Arc::new(Detector::new(params.clone(), key))),
         instant: Some(world.detector.clone()),
     }
 }

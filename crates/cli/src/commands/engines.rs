@@ -69,7 +69,7 @@ impl Keys<'_> {
                     let params = set.bulk()?;
                     let key = io::read_detection_key(file, params)?;
                     let detector = Detector::new(params.clone(), key);
-                    engines.bulk.replace(detector).is_some()
+                    engines.bulk.replace(Arc::new(detector)).is_some()
                 }
             };
             if twice {

@@ -1,4 +1,5 @@
 use super::{PAD, SHARES, lengths, piece};
+use crate::progress::go_on;
 use crate::{DetectorError, Progress};
 use omr_bgv::Evaluator;
 use omr_protocol::{DetectionKey, Params, ParamsSpec};
@@ -43,6 +44,7 @@ impl BabySteps {
             let store = || baby.store(params.ring.kernels(), i, step.parts());
             let ((), next) = rayon::join(store, next);
             progress.advance(1);
+            go_on(progress)?;
             if let Some(next) = next? {
                 step = next;
             }

@@ -1,6 +1,7 @@
 use super::InstantDetector;
 use crate::detector::expect;
 use crate::finish::scale;
+use crate::progress::go_on;
 use crate::{DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{Code, InstantDigest, InstantPlan, SessionError, SessionFile};
@@ -116,7 +117,7 @@ impl Session {
 
     /// Takes the messages up to `end` from a source, some at a time; after each lot `saved` is called.
     ///
-    /// Errors: the source's; those of `saved`. What was taken before stays taken.
+    /// Errors: the source's; `Stopped`; those of `saved`. What was taken before stays taken.
     pub fn advance<E: From<DetectorError>>(
         &mut self,
         source: &mut dyn MessageSource,
@@ -130,6 +131,7 @@ impl Session {
             let count = lot.end - lot.start;
             self.take(source, lot)?;
             progress.advance(count);
+            go_on(progress)?;
             saved(self)?;
         }
         Ok(())

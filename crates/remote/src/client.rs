@@ -1,0 +1,125 @@
+use crate::endpoint::Bearer;
+use crate::retry::Patience;
+use crate::{Endpoint, RemoteError, Retry};
+use omr_api::MESSAGE_BYTES;
+use omr_api::v1::board_service_client::BoardServiceClient;
+use omr_api::v1::capability_service_client::CapabilityServiceClient;
+use omr_api::v1::detection_service_client::DetectionServiceClient;
+use omr_api::v1::key_service_client::KeyServiceClient;
+use omr_api::v1::{
+    Board, GetBoardRequest, GetCapabilitiesRequest, GetCapabilitiesResponse, Limits,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::OnceCell;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Channel;
+use tonic::{Response, Status};
+
+pub(crate) type Service = InterceptedService<Channel, Bearer>;
+
+/// A connection to a server; clones share it.
+#[derive(Clone)]
+pub struct Client {
+    service: Service,
+    pub(crate) retry: Retry,
+    timeout: Duration,
+    pub(crate) has_token: bool,
+    known: Arc<OnceCell<GetCapabilitiesResponse>>,
+}
+
+impl Client {
+    /// Checks the settings; connects with the first call and again whenever the connection broke.
+    ///
+    /// Errors: `Url`, `Plaintext`, `Token`, `Setup`.
+    pub fn connect(endpoint: &Endpoint) -> Result<Self, RemoteError> {
+        let service = InterceptedService::new(endpoint.channel()?, endpoint.bearer()?);
+        Ok(Self {
+            service,
+            retry: endpoint.retry.clone(),
+            timeout: endpoint.timeouts.call,
+            has_token: endpoint.token.is_some(),
+            known: Arc::default(),
+        })
+    }
+
+    /// What the server can do.
+    ///
+    /// Errors: the server's; `Answer` without a board or limits.
+    pub async fn capabilities(&self) -> Result<GetCapabilitiesResponse, RemoteError> {
+        let call = "GetCapabilities";
+        let answer = self.unary(call, || async {
+            let mut client = CapabilityServiceClient::new(self.service.clone());
+            client.get_capabilities(GetCapabilitiesRequest {}).await
+        });
+        let answer = answer.await?;
+        match (&answer.board, &answer.limits) {
+            (Some(_), Some(_)) => Ok(answer),
+            _ => Err(RemoteError::answer(call, "a board and limits", "none")),
+        }
+    }
+
+    /// The first [`Self::capabilities`] of this client.
+    pub(crate) async fn known(&self) -> Result<&GetCapabilitiesResponse, RemoteError> {
+        self.known.get_or_try_init(|| self.capabilities()).await
+    }
+
+    /// The server's limits, asked for once.
+    ///
+    /// Errors: those of [`Self::capabilities`].
+    pub async fn limits(&self) -> Result<Limits, RemoteError> {
+        Ok(self.known().await?.limits.unwrap_or_default())
+    }
+
+    /// The board, as long as it is now.
+    ///
+    /// Errors: the server's; `Answer`.
+    pub async fn board(&self) -> Result<Board, RemoteError> {
+        let call = "GetBoard";
+        let answer = self.unary(call, || async {
+            self.boards().get_board(GetBoardRequest {}).await
+        });
+        let missing = || RemoteError::answer(call, "a board", "none");
+        answer.await?.board.ok_or_else(missing)
+    }
+
+    pub(crate) fn boards(&self) -> BoardServiceClient<Service> {
+        BoardServiceClient::new(self.service.clone())
+            .max_decoding_message_size(MESSAGE_BYTES)
+            .max_encoding_message_size(MESSAGE_BYTES)
+    }
+
+    pub(crate) fn keys(&self) -> KeyServiceClient<Service> {
+        KeyServiceClient::new(self.service.clone())
+            .max_decoding_message_size(MESSAGE_BYTES)
+            .max_encoding_message_size(MESSAGE_BYTES)
+    }
+
+    pub(crate) fn detection(&self) -> DetectionServiceClient<Service> {
+        DetectionServiceClient::new(self.service.clone())
+            .max_decoding_message_size(MESSAGE_BYTES)
+            .max_encoding_message_size(MESSAGE_BYTES)
+    }
+
+    /// A call with one answer, made again as long as that may help.
+    pub(crate) async fn unary<T, F>(
+        &self,
+        call: &'static str,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, RemoteError>
+    where
+        F: Future<Output = Result<Response<T>, Status>>,
+    {
+        let mut patience = Patience::new(&self.retry, call);
+        loop {
+            match tokio::time::timeout(self.timeout, attempt()).await {
+                Ok(Ok(response)) => return Ok(response.into_inner()),
+                Ok(Err(status)) => patience.pause(&status).await?,
+                Err(_) => {
+                    let late = Status::deadline_exceeded("no answer in time");
+                    patience.pause(&late).await?;
+                }
+            }
+        }
+    }
+}

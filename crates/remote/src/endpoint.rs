@@ -1,0 +1,158 @@
+//! Where a server is and how it is spoken to.
+
+use crate::{RemoteError, Retry};
+use std::time::Duration;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Uri};
+use tonic::{Request, Status};
+
+/// How long things may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// A connection.
+    pub connect: Duration,
+    /// A call with one answer, one attempt.
+    pub call: Duration,
+    /// A connection without a sign of life.
+    pub silence: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            call: Duration::from_secs(30),
+            silence: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A server as a client sees it.
+#[derive(Clone, Default)]
+pub struct Endpoint {
+    /// `https://host:port`, or `http://` on this machine.
+    pub url: String,
+    /// The CA that signed the server's certificate, as PEM; those of the system unless given.
+    pub ca_certificate: Option<Vec<u8>>,
+    /// The caller's token.
+    pub token: Option<String>,
+    /// How long things may take.
+    pub timeouts: Timeouts,
+    /// How patient the client is.
+    pub retry: Retry,
+}
+
+/// Without the token.
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// A server with the usual timeouts, without a token.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A channel that connects when it is first used, and again whenever it broke.
+    ///
+    /// Errors: `Url`, `Plaintext`, `Setup`.
+    pub(crate) fn channel(&self) -> Result<Channel, RemoteError> {
+        let bad = || RemoteError::Url {
+            found: self.url.clone(),
+        };
+        let uri: Uri = self.url.parse().map_err(|_| bad())?;
+        let host = uri.host().ok_or_else(bad)?.to_owned();
+        let timeouts = &self.timeouts;
+        let plain = Channel::builder(uri.clone())
+            .connect_timeout(timeouts.connect)
+            .http2_keep_alive_interval(timeouts.silence / 2)
+            .keep_alive_timeout(timeouts.silence / 2)
+            .keep_alive_while_idle(true)
+            .tcp_nodelay(true);
+        let secured = match uri.scheme_str() {
+            Some("https") => plain.tls_config(self.tls()).map_err(RemoteError::Setup)?,
+            Some("http") if is_loopback(&host) => plain,
+            Some("http") => return Err(RemoteError::Plaintext { host }),
+            _ => return Err(bad()),
+        };
+        Ok(secured.connect_lazy())
+    }
+
+    fn tls(&self) -> ClientTlsConfig {
+        match &self.ca_certificate {
+            Some(pem) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem)),
+            None => ClientTlsConfig::new().with_enabled_roots(),
+        }
+    }
+
+    /// What puts the token in front of every call.
+    ///
+    /// Errors: `Token`.
+    pub(crate) fn bearer(&self) -> Result<Bearer, RemoteError> {
+        let Some(token) = &self.token else {
+            return Ok(Bearer(None));
+        };
+        let value = format!("Bearer {token}").parse();
+        let mut value: MetadataValue<Ascii> = value.map_err(|_| RemoteError::Token)?;
+        value.set_sensitive(true);
+        Ok(Bearer(Some(value)))
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let address: Result<std::net::IpAddr, _> = bare.parse();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// Adds the caller's token.
+#[derive(Clone)]
+pub(crate) struct Bearer(Option<MetadataValue<Ascii>>);
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(value) = &self.0 {
+            request
+                .metadata_mut()
+                .insert("authorization", value.clone());
+        }
+        Ok(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn tokens_do_not_leave_the_machine_in_the_clear() {
+        for url in [
+            "http://127.0.0.1:1",
+            "http://[::1]:1",
+            "http://localhost:1",
+            "https://example.org",
+        ] {
+            assert!(Endpoint::new(url).channel().is_ok(), "{url}");
+        }
+        let plain = Endpoint::new("http://example.org").channel();
+        assert!(matches!(plain, Err(RemoteError::Plaintext { .. })));
+        for url in ["", "example", "ftp://127.0.0.1", "/path"] {
+            let bad = Endpoint::new(url).channel();
+            assert!(matches!(bad, Err(RemoteError::Url { .. })), "{url}");
+        }
+        let odd = Endpoint {
+            token: Some("a\nb".into()),
+            ..Endpoint::new("http://127.0.0.1:1")
+        };
+        assert!(matches!(odd.bearer(), Err(RemoteError::Token)));
+    }
+}

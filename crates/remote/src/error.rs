@@ -1,0 +1,170 @@
+use std::path::PathBuf;
+use std::time::Duration;
+use tonic::{Code, Status};
+
+/// Why a call failed, and what can be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoteError {
+    /// Not an address of a server.
+    #[error("expected a URL such as https://host:port, found {found:?}")]
+    Url {
+        /// What was given.
+        found: String,
+    },
+    /// Plain HTTP to another machine.
+    #[error(
+        "{host} is another machine: expected https:// (http:// sends tokens and keys in the clear and is for \
+         this machine alone)"
+    )]
+    Plaintext {
+        /// The host.
+        host: String,
+    },
+    /// A token that cannot stand in a header.
+    #[error("expected a token of visible ASCII characters")]
+    Token,
+    /// The connection's settings, such as a certificate.
+    #[error("setting up the connection: check the URL and the CA's certificate")]
+    Setup(#[source] tonic::transport::Error),
+    /// Tried until patience ended.
+    #[error(
+        "{call}: no success in {} s, the last answer was {last:?}: check the network and the server's URL, \
+         and try again; nothing is lost",
+        .waited.as_secs()
+    )]
+    Unreachable {
+        /// The call.
+        call: &'static str,
+        /// How long it was tried.
+        waited: Duration,
+        /// What the last attempt said.
+        last: String,
+    },
+    /// The server is busy, or a limit of its is reached.
+    #[error("{call}: the server has no room ({message}): try again later")]
+    Exhausted {
+        /// The call.
+        call: &'static str,
+        /// The server's words.
+        message: String,
+    },
+    /// No token, or an unknown one.
+    #[error("{call}: the server does not know this token ({message}): ask its operator for one")]
+    Unauthenticated {
+        /// The call.
+        call: &'static str,
+        /// The server's words.
+        message: String,
+    },
+    /// A token without this right.
+    #[error("{call}: the token does not allow this ({message}): ask the server's operator")]
+    Denied {
+        /// The call.
+        call: &'static str,
+        /// The server's words.
+        message: String,
+    },
+    /// The server has no such thing, or no more.
+    #[error("{call}: the server has no such thing ({message})")]
+    NotFound {
+        /// The call.
+        call: &'static str,
+        /// The server's words.
+        message: String,
+    },
+    /// Another refusal: the request will not do as it is.
+    #[error("{call}: refused as {code:?}: {message}")]
+    Refused {
+        /// The call.
+        call: &'static str,
+        /// The code.
+        code: Code,
+        /// The server's words.
+        message: String,
+    },
+    /// An answer that breaks the protocol.
+    #[error(
+        "{call}: expected {expected}, found {found}: the server breaks the protocol or is of another version"
+    )]
+    Answer {
+        /// The call.
+        call: &'static str,
+        /// What should have come.
+        expected: String,
+        /// What came.
+        found: String,
+    },
+    /// A job that the server gave up.
+    #[error("the server could not make the digest: {message}")]
+    JobFailed {
+        /// The server's words.
+        message: String,
+    },
+    /// A job that was cancelled.
+    #[error("the job was cancelled")]
+    JobCancelled,
+    /// More work than is sensible.
+    #[error("the server asks for a proof of work of {found} bits, at most {most} are done")]
+    Work {
+        /// Bits that are done at most.
+        most: u32,
+        /// Bits asked for.
+        found: u32,
+    },
+    /// A message that no post can carry.
+    #[error("expected messages of at most {most} bytes, found one of {found}")]
+    MessageSize {
+        /// The limit.
+        most: usize,
+        /// Bytes of clue and payload.
+        found: usize,
+    },
+    /// A file could not be read.
+    #[error("{}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A thread of ours broke off.
+    #[error("a background task ended early")]
+    Task,
+}
+
+impl RemoteError {
+    /// A refusal of the server in our words.
+    pub(crate) fn refusal(call: &'static str, status: &Status) -> Self {
+        let message = status.message().to_owned();
+        match status.code() {
+            Code::Unauthenticated => Self::Unauthenticated { call, message },
+            Code::PermissionDenied => Self::Denied { call, message },
+            Code::NotFound => Self::NotFound { call, message },
+            Code::ResourceExhausted => Self::Exhausted { call, message },
+            code => Self::Refused {
+                call,
+                code,
+                message,
+            },
+        }
+    }
+
+    pub(crate) fn answer(
+        call: &'static str,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self::Answer {
+            call,
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+
+    /// Whether the same call may do later, without changing anything.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Exhausted { .. })
+    }
+}

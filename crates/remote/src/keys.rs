@@ -1,0 +1,200 @@
+//! Detection keys: hashed, sent in chunks, resumed where an upload broke off.
+
+use crate::retry::Patience;
+use crate::{Client, RemoteError};
+use bytes::Bytes;
+use omr_api::v1::{
+    BeginUploadRequest, BeginUploadResponse, RegisterKeyRequest, RegisterKeyResponse,
+    RevokeKeyRequest, UploadChunksRequest,
+};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
+
+/// Chunks read ahead of the network.
+const AHEAD: usize = 4;
+
+const UPLOAD: &str = "UploadChunks";
+
+/// A key's file by its content.
+#[derive(Clone)]
+struct Upload {
+    path: PathBuf,
+    hash: Bytes,
+    bytes: u64,
+    chunk: usize,
+}
+
+impl Client {
+    /// Sends a key's file and gives its BLAKE3 hash. What the server has already is not sent again.
+    /// `progress` is told the bytes that are sent and their total, now and then.
+    ///
+    /// Errors: the server's; `File`.
+    pub async fn upload_key(
+        &self,
+        path: &Path,
+        progress: impl Fn(u64, u64),
+    ) -> Result<[u8; 32], RemoteError> {
+        let chunk = (self.limits().await?.chunk_bytes as usize).clamp(1, omr_api::CHUNK_BYTES);
+        let (hash, bytes) = hashed(path).await?;
+        let upload = Upload {
+            path: path.to_owned(),
+            hash: hash.to_vec().into(),
+            bytes,
+            chunk,
+        };
+        let mut patience = Patience::new(&self.retry, UPLOAD);
+        let mut reached = 0;
+        loop {
+            let begun = self.begin(&upload).await?;
+            progress(begun.next_offset, bytes);
+            if begun.complete {
+                return Ok(hash);
+            }
+            if begun.next_offset > reached {
+                reached = begun.next_offset;
+                patience.progress();
+            }
+            match self.chunks(&upload, begun.next_offset, &progress).await? {
+                Ok(true) => return Ok(hash),
+                Ok(false) => patience.pause(&Status::unavailable("not complete")).await?,
+                Err(status) => patience.pause(&status).await?,
+            }
+        }
+    }
+
+    /// The hash under which a key's file is uploaded.
+    ///
+    /// Errors: `File`.
+    pub async fn key_hash(path: &Path) -> Result<[u8; 32], RemoteError> {
+        Ok(hashed(path).await?.0)
+    }
+
+    /// Registers an uploaded key under the caller's token.
+    ///
+    /// Errors: the server's.
+    pub async fn register_key(&self, hash: [u8; 32]) -> Result<RegisterKeyResponse, RemoteError> {
+        let key_hash: Bytes = hash.to_vec().into();
+        let register = || async {
+            let key_hash = key_hash.clone();
+            self.keys()
+                .register_key(RegisterKeyRequest { key_hash })
+                .await
+        };
+        self.unary("RegisterKey", register).await
+    }
+
+    /// Ends the caller's registration of a key; her jobs with it end.
+    ///
+    /// Errors: the server's.
+    pub async fn revoke_key(&self, hash: [u8; 32]) -> Result<(), RemoteError> {
+        let key_hash: Bytes = hash.to_vec().into();
+        let revoke = || async {
+            let key_hash = key_hash.clone();
+            self.keys().revoke_key(RevokeKeyRequest { key_hash }).await
+        };
+        self.unary("RevokeKey", revoke).await.map(drop)
+    }
+
+    async fn begin(&self, upload: &Upload) -> Result<BeginUploadResponse, RemoteError> {
+        let begin = || async {
+            let request = BeginUploadRequest {
+                key_hash: upload.hash.clone(),
+                total_bytes: upload.bytes,
+            };
+            self.keys().begin_upload(request).await
+        };
+        let begun = self.unary("BeginUpload", begin).await?;
+        match begun.next_offset <= upload.bytes {
+            true => Ok(begun),
+            false => Err(RemoteError::answer(
+                "BeginUpload",
+                format!("an offset of at most {}", upload.bytes),
+                begun.next_offset.to_string(),
+            )),
+        }
+    }
+
+    /// Sends chunks from `offset` on; tells whether the server then had all.
+    async fn chunks(
+        &self,
+        upload: &Upload,
+        offset: u64,
+        progress: &impl Fn(u64, u64),
+    ) -> Result<Result<bool, Status>, RemoteError> {
+        let (chunks, outgoing) = mpsc::channel(AHEAD);
+        let sent = Arc::new(AtomicU64::new(offset));
+        let (reader, counter) = (upload.clone(), sent.clone());
+        let reading =
+            tokio::task::spawn_blocking(move || reader.read(offset, &chunks, &counter));
+        let mut keys = self.keys();
+        let call = keys.upload_chunks(ReceiverStream::new(outgoing));
+        let mut tick = tokio::time::interval(std::time::Duration::from_millis(200));
+        tokio::pin!(call);
+        let answer = loop {
+            tokio::select! {
+                answer = &mut call => break answer,
+                _ = tick.tick() => progress(sent.load(Ordering::Relaxed), upload.bytes),
+            }
+        };
+        // The receiver is gone with the call, so the reader has ended or will at its next chunk.
+        let read = reading.await.map_err(|_| RemoteError::Task)?;
+        read.map_err(|source| file_error(&upload.path, source))?;
+        Ok(answer.map(|answer| answer.into_inner().complete))
+    }
+}
+
+impl Upload {
+    fn read(
+        &self,
+        offset: u64,
+        chunks: &mpsc::Sender<UploadChunksRequest>,
+        sent: &AtomicU64,
+    ) -> io::Result<()> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        let mut offset = offset;
+        while offset < self.bytes {
+            let len = (self.bytes - offset).min(self.chunk as u64) as usize;
+            let mut data = vec![0; len];
+            file.read_exact(&mut data)?;
+            let request = UploadChunksRequest {
+                key_hash: self.hash.clone(),
+                offset,
+                crc32c: crc32c::crc32c(&data),
+                data: data.into(),
+            };
+            if chunks.blocking_send(request).is_err() {
+                return Ok(());
+            }
+            offset += len as u64;
+            sent.store(offset, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// Hash and length of a file.
+async fn hashed(path: &Path) -> Result<([u8; 32], u64), RemoteError> {
+    let owned = path.to_owned();
+    let hash = move || -> io::Result<([u8; 32], u64)> {
+        let mut hasher = blake3::Hasher::new();
+        let bytes = io::copy(&mut File::open(&owned)?, &mut hasher)?;
+        Ok((*hasher.finalize().as_bytes(), bytes))
+    };
+    let hashed = tokio::task::spawn_blocking(hash).await;
+    let hashed = hashed.map_err(|_| RemoteError::Task)?;
+    hashed.map_err(|source| file_error(path, source))
+}
+
+fn file_error(path: &Path, source: io::Error) -> RemoteError {
+    RemoteError::File {
+        path: path.to_owned(),
+        source,
+    }
+}

@@ -1,0 +1,239 @@
+//! Posting: every post has an id of its own, the same at every attempt, so that none is made twice.
+
+use crate::retry::Patience;
+use crate::{Client, RemoteError, random_id};
+use futures::{Stream, StreamExt};
+use omr_api::v1::{
+    Message, PostMessagesRequest, PostMessagesResponse, StreamPostsRequest, StreamPostsResponse,
+};
+use omr_api::{MESSAGE_BYTES, WORK_BITS_MAX, posting_work};
+use std::collections::VecDeque;
+use std::ops::Range;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Status, Streaming};
+
+/// Room for the fields around the messages of a post, and around each.
+const FRAME_BYTES: usize = 64;
+const FIELD_BYTES: usize = 16;
+
+/// Posts of a stream that wait for their answers at most.
+const UNANSWERED: usize = 8;
+
+type Answer = Result<Range<u64>, RemoteError>;
+
+impl Client {
+    /// Posts messages in order; gives the ranges of indices, one for each post that it took. Each post is
+    /// made as a whole or not at all, and never twice.
+    ///
+    /// Errors: the server's; `Work`; `MessageSize`. Posts before the one that failed stand.
+    pub async fn post(&self, messages: Vec<Message>) -> Result<Vec<Range<u64>>, RemoteError> {
+        let mut ranges = Vec::new();
+        for part in self.parts(messages).await? {
+            ranges.push(self.post_as(random_id(), part).await?);
+        }
+        Ok(ranges)
+    }
+
+    /// One post under an id of the caller's, who may repeat it after a crash. At most
+    /// `Limits.post_messages` messages.
+    ///
+    /// Errors: the server's; `Work`; `Answer`.
+    pub async fn post_as(&self, post_id: [u8; 16], messages: Vec<Message>) -> Answer {
+        let request = self.request(post_id, messages).await?;
+        let answer = self.unary("PostMessages", || async {
+            self.boards().post_messages(request.clone()).await
+        });
+        indices("PostMessages", &request, &answer.await?)
+    }
+
+    /// Posts what a stream gives, one item after another, several on their way at a time; gives the ranges of
+    /// indices in the same order. Ends after the first error.
+    pub fn post_stream(
+        &self,
+        posts: impl Stream<Item = Vec<Message>> + Send + 'static,
+    ) -> impl Stream<Item = Answer> + Send + 'static {
+        let (answers, received) = mpsc::channel(UNANSWERED);
+        let client = self.clone();
+        tokio::spawn(async move {
+            let mut poster = Poster {
+                client: &client,
+                waiting: VecDeque::new(),
+                answers: &answers,
+            };
+            if let Err(error) = poster.run(Box::pin(posts)).await {
+                // A caller that went away wants no error.
+                let _ = answers.send(Err(error)).await;
+            }
+        });
+        ReceiverStream::new(received)
+    }
+
+    /// A request with its proof of work.
+    async fn request(
+        &self,
+        post_id: [u8; 16],
+        messages: Vec<Message>,
+    ) -> Result<PostMessagesRequest, RemoteError> {
+        let bits = match self.has_token {
+            true => 0,
+            false => self.known().await?.posting_work_bits,
+        };
+        let work = match bits {
+            0 => 0,
+            _ => self.work(post_id, messages.clone(), bits).await?,
+        };
+        Ok(PostMessagesRequest {
+            post_id: post_id.to_vec().into(),
+            messages,
+            work,
+        })
+    }
+
+    async fn work(
+        &self,
+        post_id: [u8; 16],
+        messages: Vec<Message>,
+        found: u32,
+    ) -> Result<u64, RemoteError> {
+        let board = self.known().await?.board.clone().unwrap_or_default();
+        let search = move || posting_work(&board.board_id, &post_id, &messages, found);
+        let work = tokio::task::spawn_blocking(search).await;
+        let most = WORK_BITS_MAX;
+        work.map_err(|_| RemoteError::Task)?
+            .ok_or(RemoteError::Work { most, found })
+    }
+
+    /// Messages in posts within the server's limits.
+    async fn parts(&self, messages: Vec<Message>) -> Result<Vec<Vec<Message>>, RemoteError> {
+        let together = self.limits().await?.post_messages.max(1) as usize;
+        let most = MESSAGE_BYTES - FRAME_BYTES;
+        let (mut parts, mut last, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for message in messages {
+            let found = message.clue.len() + message.payload.len() + FIELD_BYTES;
+            if found > most {
+                return Err(RemoteError::MessageSize { most, found });
+            }
+            if last.len() == together || bytes + found > most {
+                parts.push(std::mem::take(&mut last));
+                bytes = 0;
+            }
+            bytes += found;
+            last.push(message);
+        }
+        parts.extend((!last.is_empty()).then_some(last));
+        Ok(parts)
+    }
+}
+
+/// The indices that an answer gives to a post.
+fn indices(
+    call: &'static str,
+    request: &PostMessagesRequest,
+    answer: &PostMessagesResponse,
+) -> Answer {
+    let (first, count) = (answer.first_index, u64::from(answer.count));
+    let expected = request.messages.len() as u64;
+    match first.checked_add(count) {
+        Some(end) if count == expected => Ok(first..end),
+        _ => Err(RemoteError::answer(
+            call,
+            format!("{expected} messages"),
+            format!("{count} from {first} on"),
+        )),
+    }
+}
+
+/// Posts on their way.
+struct Poster<'a> {
+    client: &'a Client,
+    waiting: VecDeque<PostMessagesRequest>,
+    answers: &'a mpsc::Sender<Answer>,
+}
+
+const STREAM: &str = "StreamPosts";
+
+impl Poster<'_> {
+    async fn run(
+        &mut self,
+        mut posts: impl Stream<Item = Vec<Message>> + Unpin,
+    ) -> Result<(), RemoteError> {
+        let policy = self.client.retry.clone();
+        let mut patience = Patience::new(&policy, STREAM);
+        let mut ended = false;
+        while !(ended && self.waiting.is_empty()) && !self.answers.is_closed() {
+            let connected = self.connection(&mut posts, &mut ended, &mut patience);
+            if let Err(status) = connected.await? {
+                patience.pause(&status).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Posts until all are answered or the connection breaks.
+    async fn connection(
+        &mut self,
+        posts: &mut (impl Stream<Item = Vec<Message>> + Unpin),
+        ended: &mut bool,
+        patience: &mut Patience<'_>,
+    ) -> Result<Result<(), Status>, RemoteError> {
+        let (out, outgoing) = mpsc::channel(UNANSWERED);
+        for post in &self.waiting {
+            // There is room for all that can wait.
+            let _ = out.try_send(stream_request(post));
+        }
+        let stream = ReceiverStream::new(outgoing);
+        let mut incoming = match self.client.boards().stream_posts(stream).await {
+            Ok(response) => response.into_inner(),
+            Err(status) => return Ok(Err(status)),
+        };
+        while !(*ended && self.waiting.is_empty()) {
+            let room = self.waiting.len() < UNANSWERED && !*ended;
+            tokio::select! {
+                next = posts.next(), if room => match next {
+                    Some(messages) => {
+                        let post = self.client.request(random_id(), messages).await?;
+                        let _ = out.send(stream_request(&post)).await;
+                        self.waiting.push_back(post);
+                    }
+                    None => *ended = true,
+                },
+                answer = next_answer(&mut incoming), if !self.waiting.is_empty() => {
+                    match answer {
+                        Ok(answer) => self.answered(&answer).await?,
+                        Err(status) => return Ok(Err(status)),
+                    }
+                    patience.progress();
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    async fn answered(&mut self, answer: &StreamPostsResponse) -> Result<(), RemoteError> {
+        let wrong = || RemoteError::answer(STREAM, "an answer to the oldest post", "another");
+        let oldest = self.waiting.pop_front().ok_or_else(wrong)?;
+        let posted = answer.posted.as_ref().ok_or_else(wrong)?;
+        if answer.post_id != oldest.post_id {
+            return Err(wrong());
+        }
+        let range = indices(STREAM, &oldest, posted)?;
+        // A caller that went away is noticed by the loop.
+        let _ = self.answers.send(Ok(range)).await;
+        Ok(())
+    }
+}
+
+fn stream_request(post: &PostMessagesRequest) -> StreamPostsRequest {
+    StreamPostsRequest {
+        post: Some(post.clone()),
+    }
+}
+
+/// An end before all is answered is a break too.
+async fn next_answer(
+    incoming: &mut Streaming<StreamPostsResponse>,
+) -> Result<StreamPostsResponse, Status> {
+    let ended = || Status::unavailable("the stream ended early");
+    incoming.message().await?.ok_or_else(ended)
+}

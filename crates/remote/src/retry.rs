@@ -1,0 +1,188 @@
+//! When a call is made again, and after how long.
+
+use crate::RemoteError;
+use std::error::Error;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+use tonic::{Code, Status};
+
+/// How patient a client is. Pauses are drawn from 0 to a limit that doubles ("full jitter"), so that
+/// clients which lost the same server do not return together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// Limit of the first pause.
+    pub first: Duration,
+    /// Largest limit.
+    pub most: Duration,
+    /// Time without any success after which a call fails.
+    pub total: Duration,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(100),
+            most: Duration::from_secs(10),
+            total: Duration::from_secs(120),
+        }
+    }
+}
+
+/// The failures of one call since it last got on.
+pub(crate) struct Patience<'a> {
+    policy: &'a Retry,
+    call: &'static str,
+    since: Instant,
+    failures: u32,
+}
+
+impl<'a> Patience<'a> {
+    pub(crate) fn new(policy: &'a Retry, call: &'static str) -> Self {
+        Self {
+            policy,
+            call,
+            since: Instant::now(),
+            failures: 0,
+        }
+    }
+
+    /// Something arrived: failures are counted anew.
+    pub(crate) fn progress(&mut self) {
+        self.since = Instant::now();
+        self.failures = 0;
+    }
+
+    /// Waits before the next attempt.
+    ///
+    /// Errors: a refusal at once; `Unreachable`, `Exhausted` when time is up.
+    pub(crate) async fn pause(&mut self, status: &Status) -> Result<(), RemoteError> {
+        if !is_passing(status) {
+            return Err(RemoteError::refusal(self.call, status));
+        }
+        let pause = retry_after(status).unwrap_or_else(|| self.jittered());
+        self.failures += 1;
+        let waited = self.since.elapsed();
+        if waited + pause > self.policy.total {
+            return Err(self.ended(waited, status));
+        }
+        tracing::debug!(call = self.call, ?pause, %status, "calling again");
+        sleep(pause).await;
+        Ok(())
+    }
+
+    fn ended(&self, waited: Duration, status: &Status) -> RemoteError {
+        match status.code() {
+            Code::ResourceExhausted => RemoteError::refusal(self.call, status),
+            _ => RemoteError::Unreachable {
+                call: self.call,
+                waited,
+                last: described(status),
+            },
+        }
+    }
+
+    fn jittered(&self) -> Duration {
+        let doubled = self.policy.first.saturating_mul(1 << self.failures.min(20));
+        let limit = doubled.min(self.policy.most);
+        let mut random = [0; 4];
+        // Without randomness the pause is the longest: patient, never wrong.
+        match getrandom::fill(&mut random) {
+            Ok(()) => limit.mul_f64(f64::from(u32::from_le_bytes(random)) / f64::from(u32::MAX)),
+            Err(_) => limit,
+        }
+    }
+}
+
+/// Whether another attempt may do. Statuses with a source were made here, by a connection that broke; a
+/// server's have none.
+fn is_passing(status: &Status) -> bool {
+    match status.code() {
+        Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted => true,
+        Code::Unknown | Code::Internal | Code::Cancelled => status.source().is_some(),
+        _ => false,
+    }
+}
+
+/// The pause that the server asks for.
+fn retry_after(status: &Status) -> Option<Duration> {
+    let text = status.metadata().get("retry-after-ms")?.to_str().ok()?;
+    Some(Duration::from_millis(text.parse().ok()?))
+}
+
+/// The innermost cause says most: "connection refused" rather than "transport error".
+fn described(status: &Status) -> String {
+    let mut text = status.message().to_owned();
+    let mut cause = status.source();
+    while let Some(error) = cause {
+        text = error.to_string();
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn only_what_may_pass_is_tried_again() {
+        for code in [
+            Code::Unavailable,
+            Code::DeadlineExceeded,
+            Code::ResourceExhausted,
+        ] {
+            assert!(is_passing(&Status::new(code, "")));
+        }
+        for code in [
+            Code::InvalidArgument,
+            Code::NotFound,
+            Code::PermissionDenied,
+            Code::Unauthenticated,
+            Code::FailedPrecondition,
+            Code::Internal,
+            Code::Unknown,
+            Code::Cancelled,
+            Code::DataLoss,
+            Code::Aborted,
+        ] {
+            assert!(!is_passing(&Status::new(code, "")), "{code:?}");
+        }
+        let mut broken = Status::unknown("transport error");
+        broken.set_source(Arc::new(std::io::Error::other("reset")));
+        assert!(is_passing(&broken));
+    }
+
+    #[test]
+    fn pauses_stay_below_a_doubling_limit() {
+        let policy = Retry::default();
+        let mut patience = Patience::new(&policy, "call");
+        for failures in 0..40 {
+            patience.failures = failures;
+            let limit = policy.first.saturating_mul(1 << failures.min(20));
+            assert!(patience.jittered() <= limit.min(policy.most));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_servers_pause_is_kept_and_time_is_bounded() {
+        let policy = Retry::default();
+        let mut patience = Patience::new(&policy, "call");
+        let mut status = Status::resource_exhausted("busy");
+        status
+            .metadata_mut()
+            .insert("retry-after-ms", "7000".parse().unwrap());
+        let began = Instant::now();
+        patience.pause(&status).await.unwrap();
+        assert_eq!(began.elapsed(), Duration::from_secs(7));
+        let mut last = Ok(());
+        for _ in 0..1000 {
+            last = patience.pause(&status).await;
+            if last.is_err() {
+                break;
+            }
+        }
+        assert!(matches!(last, Err(RemoteError::Exhausted { .. })));
+        assert!(began.elapsed() <= policy.total);
+    }
+}

@@ -1,0 +1,166 @@
+//! Who calls: a token's owner, or somebody without one.
+
+use crate::config::Config;
+use crate::refuse;
+use crate::tokens::{Right, Token, Tokens};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tonic::{Request, Status};
+
+/// The account of all who come without a token.
+pub(crate) const ANONYMOUS: &str = "";
+
+/// A client and what it may use.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// Whose keys, jobs and sessions it sees.
+    pub(crate) account: String,
+    /// Who waits in line with whom: an account, or an address without a token.
+    pub(crate) client: u64,
+    pub(crate) rights: [bool; 3],
+    pub(crate) messages_per_second: u32,
+    pub(crate) jobs: u32,
+    pub(crate) sessions: u32,
+    pub(crate) keys: u32,
+}
+
+impl Caller {
+    /// Whether it came without a token.
+    pub(crate) fn is_anonymous(&self) -> bool {
+        self.account == ANONYMOUS
+    }
+
+    pub(crate) fn may(&self, right: Right) -> bool {
+        self.rights[right as usize]
+    }
+}
+
+/// Knows callers and how much each has used.
+pub(crate) struct Callers {
+    config: Arc<Config>,
+    tokens: Tokens,
+    /// Addresses are known by a hash that lasts as long as the process.
+    salt: [u8; 32],
+    rates: Mutex<HashMap<u32, Arc<DefaultKeyedRateLimiter<u64>>>>,
+}
+
+impl Callers {
+    pub(crate) fn new(config: Arc<Config>, tokens: Tokens, salt: [u8; 32]) -> Self {
+        Self {
+            config,
+            tokens,
+            salt,
+            rates: Mutex::default(),
+        }
+    }
+
+    /// The caller of a request.
+    ///
+    /// Errors: UNAUTHENTICATED for a token that is not known.
+    pub(crate) fn of<T>(&self, request: &Request<T>) -> Result<Caller, Status> {
+        let Some(header) = request.metadata().get("authorization") else {
+            return Ok(self.anonymous(request));
+        };
+        let text = header.to_str().unwrap_or_default();
+        let token = text.strip_prefix("Bearer ").and_then(|token| self.tokens.find(token.trim()));
+        match token {
+            Some(token) => Ok(self.known(&token)),
+            None => Err(Status::unauthenticated(
+                "expected a token of this server as `authorization: Bearer TOKEN`, found another",
+            )),
+        }
+    }
+
+    /// The caller, who must have a right.
+    ///
+    /// Errors: those of [`Callers::of`]; PERMISSION_DENIED.
+    pub(crate) fn with_right<T>(&self, request: &Request<T>, right: Right) -> Result<Caller, Status> {
+        let caller = self.of(request)?;
+        match caller.may(right) {
+            true => Ok(caller),
+            false if caller.is_anonymous() => Err(Status::unauthenticated(format!(
+                "expected a token with the right {right:?}, found none"
+            ))),
+            false => Err(Status::permission_denied(format!(
+                "expected a token with the right {right:?}, found one without"
+            ))),
+        }
+    }
+
+    fn known(&self, token: &Token) -> Caller {
+        let limits = &self.config.limits;
+        let has = |right| token.rights.contains(&right);
+        Caller {
+            account: token.name.clone(),
+            client: self.key(token.name.as_bytes()),
+            rights: [has(Right::Post), has(Right::Detect), has(Right::Admin)],
+            messages_per_second: token.messages_per_second.unwrap_or(limits.messages_per_second),
+            jobs: token.jobs.unwrap_or(limits.jobs),
+            sessions: token.sessions.unwrap_or(limits.sessions),
+            keys: token.keys.unwrap_or(limits.keys),
+        }
+    }
+
+    fn anonymous<T>(&self, request: &Request<T>) -> Caller {
+        let limits = &self.config.limits;
+        let [post, detect] = self.config.anonymous();
+        let address = request.remote_addr().map(|address| address.ip().to_string());
+        Caller {
+            account: ANONYMOUS.into(),
+            client: self.key(address.unwrap_or_default().as_bytes()),
+            rights: [post, detect, false],
+            messages_per_second: limits.messages_per_second,
+            // They share one account, so that it has no limit but that of all.
+            jobs: limits.all_jobs,
+            sessions: limits.all_sessions,
+            keys: limits.all_keys,
+        }
+    }
+
+    fn key(&self, name: &[u8]) -> u64 {
+        let hash = blake3::keyed_hash(&self.salt, name);
+        u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("32 bytes"))
+    }
+
+    /// Counts messages against a caller's rate.
+    ///
+    /// Errors: RESOURCE_EXHAUSTED, with when to try again.
+    pub(crate) fn take(&self, caller: &Caller, messages: u32) -> Result<(), Status> {
+        let Some(count) = NonZeroU32::new(messages) else {
+            return Ok(());
+        };
+        let rate = caller.messages_per_second;
+        let limiter = self.limiter(rate);
+        let after = match limiter.check_key_n(&caller.client, count) {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(until)) => {
+                use governor::clock::{Clock, DefaultClock};
+                until.wait_time_from(DefaultClock::default().now())
+            }
+            Err(_) => Duration::from_secs(60),
+        };
+        let what = format!("expected at most {rate} messages a second, found more: try again later");
+        Err(refuse::busy(what, after))
+    }
+
+    fn limiter(&self, rate: u32) -> Arc<DefaultKeyedRateLimiter<u64>> {
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let post = self.config.limits.post_messages;
+        let make = || {
+            let each = NonZeroU32::new(rate).unwrap_or(NonZeroU32::MIN);
+            // A whole post must fit.
+            let burst = NonZeroU32::new(rate.max(post)).unwrap_or(NonZeroU32::MIN);
+            Arc::new(RateLimiter::keyed(Quota::per_second(each).allow_burst(burst)))
+        };
+        rates.entry(rate).or_insert_with(make).clone()
+    }
+
+    /// Forgets who has not posted lately.
+    pub(crate) fn tidy(&self) {
+        let rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        rates.values().for_each(|limiter| limiter.retain_recent());
+    }
+}

@@ -1,0 +1,356 @@
+//! The configuration of a server: a TOML file, every key of which has a default.
+
+use crate::error::ServerError;
+use omr_protocol::Sealing;
+use omr_protocol::params::HYBRID;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+/// A server's configuration; docs/operating.md explains every key.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Address and port for gRPC, gRPC-Web and the status page.
+    pub listen: SocketAddr,
+    /// Folder of everything that the server keeps.
+    pub data: PathBuf,
+    /// The board that the first start makes.
+    pub board: Board,
+    /// Certificate and key; without them connections are in the clear.
+    pub tls: Option<Tls>,
+    /// Where segments and keys lie.
+    pub objects: Objects,
+    /// Who may do what without a token, and where tokens are.
+    pub access: Access,
+    /// What one client may use, and all together.
+    pub limits: Limits,
+    /// How digests are made.
+    pub detector: Detector,
+    /// Logs, traces, metrics.
+    pub watch: Watch,
+}
+
+/// The board that the first start makes; later starts check that it is this one.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Board {
+    /// Parameter set of its clues.
+    pub params: String,
+    /// Bytes of a payload.
+    pub payload_bytes: u32,
+    /// `none`, `hpke-x25519` or `x-wing`.
+    pub sealing: String,
+}
+
+/// Files in PEM.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// Certificate, its chain after it.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+/// Where segments and keys lie.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Objects {
+    /// A bucket such as `s3://name/prefix`; the data folder if absent.
+    pub url: Option<String>,
+    /// Options of the bucket: `endpoint`, `region`, `access_key_id`, `secret_access_key`, ...
+    pub options: BTreeMap<String, String>,
+    /// Messages of a segment.
+    pub segment_messages: Option<u64>,
+}
+
+/// Who may do what.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Access {
+    /// File of tokens, relative to the data folder.
+    pub tokens: PathBuf,
+    /// Whether posts need no token; only at loopback addresses unless set.
+    pub anonymous_post: Option<bool>,
+    /// Whether keys, digests and sessions need no token; only at loopback addresses unless set.
+    pub anonymous_detect: Option<bool>,
+    /// Leading zero bits of a proof of work with every post without a token.
+    pub posting_work_bits: u32,
+}
+
+/// What one client may use, and all together.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Most messages of one post.
+    pub post_messages: u32,
+    /// Messages a second that a client may post, where her token says nothing else.
+    pub messages_per_second: u32,
+    /// Bytes of posts that wait for the disk, of all clients.
+    pub posting_bytes: usize,
+    /// Unfinished jobs of a client.
+    pub jobs: u32,
+    /// Unfinished jobs of all clients.
+    pub all_jobs: u32,
+    /// Sessions of a client.
+    pub sessions: u32,
+    /// Sessions of all clients.
+    pub all_sessions: u32,
+    /// Keys that a client may register.
+    pub keys: u32,
+    /// Keys of all clients.
+    pub all_keys: u32,
+    /// Most messages of one digest.
+    pub digest_messages: u64,
+    /// Largest bound.
+    pub bound: u32,
+    /// How long a finished digest is kept, in hours.
+    pub digest_hours: u64,
+    /// Bytes of unfinished uploads.
+    pub upload_bytes: u64,
+    /// How long an upload may rest, in hours.
+    pub upload_hours: u64,
+    /// Connections at a time.
+    pub connections: usize,
+    /// Subscriptions and watched jobs at a time.
+    pub streams: usize,
+    /// Seconds that a client may leave a stream without its next message.
+    pub idle_seconds: u64,
+    /// How long the id of a post is remembered, in hours.
+    pub post_id_hours: u64,
+}
+
+/// How digests are made.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Detector {
+    /// Threads for digests; all cores for 0.
+    pub threads: usize,
+    /// Threads for sessions; half of the cores for 0.
+    pub session_threads: usize,
+    /// Bytes that encodings of the board may take, shared by recipients.
+    pub cache_bytes: usize,
+    /// SophOMR keys kept in memory, 0.3 GB each at full size.
+    pub keys_in_memory: usize,
+    /// InstantOMR keys kept in memory, 0.2 GB each at full size.
+    pub session_keys_in_memory: usize,
+    /// Seconds of a batch by SophOMR on this machine, as `omr bench crossover` measures.
+    pub batch_seconds: f64,
+    /// Seconds of a message by InstantOMR.
+    pub message_seconds: f64,
+}
+
+/// Logs, traces, metrics.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Watch {
+    /// What is logged, in the form of `RUST_LOG`.
+    pub log: String,
+    /// Logs as lines of JSON.
+    pub json: bool,
+    /// Where spans go by OTLP over gRPC, such as `http://localhost:4317`.
+    pub otlp: Option<String>,
+    /// A separate address for metrics; with the status page if absent.
+    pub metrics: Option<SocketAddr>,
+    /// Whether there is a status page.
+    pub status: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7600),
+            data: "omr-data".into(),
+            board: Board::default(),
+            tls: None,
+            objects: Objects::default(),
+            access: Access::default(),
+            limits: Limits::default(),
+            detector: Detector::default(),
+            watch: Watch::default(),
+        }
+    }
+}
+
+impl Default for Board {
+    fn default() -> Self {
+        Self {
+            params: HYBRID.into(),
+            payload_bytes: 612,
+            sealing: Sealing::HpkeX25519.name().into(),
+        }
+    }
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self {
+            tokens: "tokens.toml".into(),
+            anonymous_post: None,
+            anonymous_detect: None,
+            posting_work_bits: 0,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            post_messages: 1000,
+            messages_per_second: 1000,
+            posting_bytes: 64 << 20,
+            jobs: 4,
+            all_jobs: 1000,
+            sessions: 2,
+            all_sessions: 1000,
+            keys: 4,
+            all_keys: 1000,
+            digest_messages: 1 << 20,
+            bound: 1000,
+            digest_hours: 7 * 24,
+            upload_bytes: 4 << 30,
+            upload_hours: 24,
+            connections: 12_000,
+            streams: 2000,
+            idle_seconds: 60,
+            post_id_hours: 7 * 24,
+        }
+    }
+}
+
+impl Default for Detector {
+    fn default() -> Self {
+        Self {
+            threads: 0,
+            session_threads: 0,
+            cache_bytes: 2 << 30,
+            keys_in_memory: 2,
+            session_keys_in_memory: 8,
+            batch_seconds: 12.0,
+            message_seconds: 0.0122,
+        }
+    }
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self {
+            log: "info".into(),
+            json: false,
+            otlp: None,
+            metrics: None,
+            status: true,
+        }
+    }
+}
+
+impl Config {
+    /// Reads a configuration.
+    ///
+    /// Errors: `Read`, `Config`.
+    pub fn read(path: &Path) -> Result<Self, ServerError> {
+        let text = std::fs::read_to_string(path).map_err(ServerError::read(path))?;
+        let config: Self = toml::from_str(&text).map_err(|source| ServerError::Config {
+            path: path.to_owned(),
+            source,
+        })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Errors: `Setting`.
+    pub fn check(&self) -> Result<(), ServerError> {
+        let limits = &self.limits;
+        let at_least_1 = [
+            ("limits.post_messages", u64::from(limits.post_messages)),
+            ("limits.messages_per_second", u64::from(limits.messages_per_second)),
+            ("limits.posting_bytes", limits.posting_bytes as u64),
+            ("limits.digest_messages", limits.digest_messages),
+            ("limits.bound", u64::from(limits.bound)),
+            ("limits.connections", limits.connections as u64),
+            ("limits.streams", limits.streams as u64),
+            ("limits.idle_seconds", limits.idle_seconds),
+            ("detector.keys_in_memory", self.detector.keys_in_memory as u64),
+            (
+                "detector.session_keys_in_memory",
+                self.detector.session_keys_in_memory as u64,
+            ),
+        ];
+        let setting = |key, expected: &str, found: String| ServerError::Setting {
+            key,
+            expected: expected.to_owned(),
+            found,
+        };
+        if let Some((key, found)) = at_least_1.into_iter().find(|(_, value)| *value == 0) {
+            return Err(setting(key, "at least 1", found.to_string()));
+        }
+        if self.access.posting_work_bits > MOST_WORK_BITS {
+            let found = self.access.posting_work_bits.to_string();
+            return Err(setting("access.posting_work_bits", "at most 32", found));
+        }
+        for (key, found) in [
+            ("detector.batch_seconds", self.detector.batch_seconds),
+            ("detector.message_seconds", self.detector.message_seconds),
+        ] {
+            if !(found.is_finite() && found > 0.0) {
+                return Err(setting(key, "a number above 0", found.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether somebody without a token may post, and ask for digests.
+    pub fn anonymous(&self) -> [bool; 2] {
+        let local = self.listen.ip().is_loopback();
+        [
+            self.access.anonymous_post.unwrap_or(local),
+            self.access.anonymous_detect.unwrap_or(local),
+        ]
+    }
+
+    /// The file of tokens.
+    pub fn tokens(&self) -> PathBuf {
+        self.data.join(&self.access.tokens)
+    }
+}
+
+/// More would take a client hours.
+const MOST_WORK_BITS: u32 = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_the_default() {
+        let config: Config = toml::from_str("").unwrap();
+        assert_eq!(config, Config::default());
+        config.check().unwrap();
+        assert_eq!(config.anonymous(), [true, true]);
+    }
+
+    #[test]
+    fn strangers_need_a_token_beyond_loopback() {
+        let mut config: Config = toml::from_str("listen = \"0.0.0.0:7600\"").unwrap();
+        assert_eq!(config.anonymous(), [false, false]);
+        config.access.anonymous_post = Some(true);
+        assert_eq!(config.anonymous(), [true, false]);
+    }
+
+    #[test]
+    fn unknown_keys_and_wrong_values_are_refused() {
+        let error = toml::from_str::<Config>("[limits]\npost_message = 1").unwrap_err();
+        assert!(error.to_string().contains("post_message"), "{error}");
+        for (text, key) in [
+            ("[limits]\nbound = 0", "limits.bound"),
+            ("[access]\nposting_work_bits = 33", "access.posting_work_bits"),
+            ("[detector]\nbatch_seconds = nan", "detector.batch_seconds"),
+        ] {
+            let config: Config = toml::from_str(text).unwrap();
+            let error = config.check().unwrap_err().to_string();
+            assert!(error.contains(key), "{error}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Why a server did not start or go on.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of starting, configuring or running a server.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// A file could not be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file could not be written.
+    #[error("writing {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file is no configuration.
+    #[error("{}: {source}", path.display())]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: toml::de::Error,
+    },
+    /// A value of the configuration is out of range.
+    #[error("configuration, {key}: expected {expected}, found {found}")]
+    Setting {
+        /// The key.
+        key: &'static str,
+        /// What it takes.
+        expected: String,
+        /// What it has.
+        found: String,
+    },
+    /// The data folder holds another board than the configuration asks for.
+    #[error("{}: expected a board of {expected}, found one of {found}", path.display())]
+    OtherBoard {
+        /// The data folder.
+        path: PathBuf,
+        /// What the configuration says.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// A second token of a name.
+    #[error("expected a new name, found the token {found:?} already")]
+    TokenName {
+        /// The name.
+        found: String,
+    },
+    /// No such token.
+    #[error("expected the name of a token, found {found:?}")]
+    NoToken {
+        /// The name.
+        found: String,
+    },
+    /// Tokens that TOML cannot hold.
+    #[error("the tokens cannot be written as TOML")]
+    TokenText,
+    /// The operating system has no randomness.
+    #[error("the operating system gave no randomness")]
+    NoRandomness,
+    /// The parameter set of the board.
+    #[error(transparent)]
+    Params(#[from] omr_protocol::ParamsError),
+    /// The sealing of the board.
+    #[error(transparent)]
+    Sealing(#[from] omr_protocol::sealing::SealingError),
+    /// What the server keeps.
+    #[error(transparent)]
+    Store(#[from] omr_store::StoreError),
+    /// Nothing could listen.
+    #[error("listening on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The network.
+    #[error("serving: {0}")]
+    Transport(#[from] tonic::transport::Error),
+    /// Threads could not be started.
+    #[error(transparent)]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// A record of the server's own that it cannot read.
+    #[error("{table} record: {source}")]
+    Record {
+        /// Its table.
+        table: &'static str,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+impl ServerError {
+    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        |source| Self::Read { path, source }
+    }
+
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        |source| Self::Write { path, source }
+    }
+}

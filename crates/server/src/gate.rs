@@ -1,0 +1,46 @@
+//! Lets sessions, which wait for a message each, go before digests, which take seconds.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Longest that a digest waits at a time: sessions that never end must not stop it for ever.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Counts those at urgent work.
+#[derive(Default)]
+pub(crate) struct Gate {
+    urgent: Mutex<usize>,
+    free: Condvar,
+}
+
+/// Urgent work while it lasts.
+pub(crate) struct Urgent<'a>(&'a Gate);
+
+impl Gate {
+    /// Begins urgent work.
+    pub(crate) fn urgent(&self) -> Urgent<'_> {
+        *self.urgent.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Urgent(self)
+    }
+
+    /// Waits while there is urgent work, for a second at most.
+    pub(crate) fn let_urgent_work_go_first(&self) {
+        let until = Instant::now() + PATIENCE;
+        let mut urgent = self.urgent.lock().unwrap_or_else(PoisonError::into_inner);
+        while *urgent > 0 {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.free.wait_timeout(urgent, left);
+            urgent = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Drop for Urgent<'_> {
+    fn drop(&mut self) {
+        *self.0.urgent.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.free.notify_all();
+    }
+}

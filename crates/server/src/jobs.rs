@@ -1,0 +1,384 @@
+//! Jobs: digests that clients asked for.
+
+mod queue;
+mod record;
+mod worker;
+
+pub(crate) use record::{DIGESTS, Id, JobRecord, State};
+
+use crate::error::ServerError;
+use crate::refuse;
+use omr_detector::hybrid::Costs;
+use omr_ops::Metrics;
+use omr_store::{Change, Store};
+use queue::{Item, Queue};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tonic::Status;
+pub(crate) use worker::Worker;
+
+/// Finished jobs that one account may have; the oldest go first.
+const FINISHED: usize = 256;
+
+/// What clients see of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct View {
+    pub(crate) state: State,
+    pub(crate) stage: &'static str,
+    pub(crate) done: u64,
+    pub(crate) total: u64,
+    pub(crate) digest_bytes: u64,
+    pub(crate) error: String,
+}
+
+struct Entry {
+    record: JobRecord,
+    view: watch::Sender<View>,
+    cancelled: Arc<AtomicBool>,
+    queued: Instant,
+    /// By the monotonic clock, so that a clock that jumps forgets nothing; a restart counts anew.
+    finished: Option<Instant>,
+}
+
+#[derive(Default)]
+struct Inner {
+    entries: HashMap<Id, Entry>,
+    queue: Queue,
+    next_number: u64,
+}
+
+/// All jobs. Records are on the disk before anybody hears of them.
+pub(crate) struct Jobs {
+    store: Store,
+    inner: Mutex<Inner>,
+    more: Condvar,
+    stopping: AtomicBool,
+    costs: Costs,
+    slots: u64,
+    limit: usize,
+    keep: Duration,
+    metrics: Metrics,
+}
+
+/// What a worker needs to know of a job.
+pub(crate) struct Work {
+    pub(crate) id: Id,
+    pub(crate) record: JobRecord,
+    pub(crate) view: watch::Sender<View>,
+    pub(crate) cancelled: Arc<AtomicBool>,
+}
+
+/// Bounds of all jobs together.
+pub(crate) struct Bounds {
+    pub(crate) unfinished: usize,
+    pub(crate) keep: Duration,
+    pub(crate) costs: Costs,
+    /// Messages of a batch.
+    pub(crate) slots: u64,
+}
+
+impl Jobs {
+    /// The jobs on the disk; unfinished ones are queued again.
+    ///
+    /// Errors: `Store`, `Record`.
+    pub(crate) fn open(store: Store, bounds: Bounds, metrics: Metrics) -> Result<Self, ServerError> {
+        let mut found = record::load(&store)?;
+        found.sort_by_key(|(_, record)| record.number);
+        let jobs = Self {
+            store,
+            inner: Mutex::default(),
+            more: Condvar::new(),
+            stopping: AtomicBool::new(false),
+            costs: bounds.costs,
+            slots: bounds.slots,
+            limit: bounds.unfinished,
+            keep: bounds.keep,
+            metrics,
+        };
+        let mut inner = jobs.lock();
+        for (id, mut record) in found {
+            inner.next_number = inner.next_number.max(record.number + 1);
+            if record.state == State::Running {
+                record.state = State::Queued;
+            }
+            jobs.insert(&mut inner, id, record);
+        }
+        drop(inner);
+        Ok(jobs)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn insert(&self, inner: &mut Inner, id: Id, record: JobRecord) {
+        if record.state == State::Queued {
+            let cost = self.cost(&record);
+            let range = record.range.clone();
+            inner.queue.push(record.client, Item { id, range, cost });
+        }
+        let view = View {
+            state: record.state,
+            stage: "",
+            done: 0,
+            total: 0,
+            digest_bytes: record.digest_bytes,
+            error: record.error.clone(),
+        };
+        let entry = Entry {
+            finished: record.state.is_final().then(Instant::now),
+            record,
+            view: watch::Sender::new(view),
+            cancelled: Arc::default(),
+            queued: Instant::now(),
+        };
+        inner.entries.insert(id, entry);
+        self.more.notify_all();
+        self.count(inner);
+    }
+
+    fn count(&self, inner: &Inner) {
+        let running = inner.entries.values().filter(|e| e.record.state == State::Running);
+        self.metrics.jobs(inner.queue.len() as u64, running.count() as u64);
+    }
+
+    /// Seconds that a job takes, by its shape alone.
+    fn cost(&self, record: &JobRecord) -> f64 {
+        let messages = record.range.end - record.range.start;
+        let batches = |messages: u64| messages.div_ceil(self.slots) as f64 * self.costs.batch_s;
+        let singles = |messages: u64| messages as f64 * self.costs.message_s;
+        match record.scheme().map(|scheme| scheme.encoding()) {
+            Some(None) => batches(messages),
+            Some(Some(_)) if record.keys.len() == 1 => singles(messages),
+            _ => {
+                let first = self.costs.split(&record.range, self.slots);
+                batches(first - record.range.start) + singles(record.range.end - first)
+            }
+        }
+    }
+
+    /// Queues a job, or finds it if it was asked for before.
+    ///
+    /// Errors: ALREADY_EXISTS for another request under this id; FAILED_PRECONDITION and
+    /// RESOURCE_EXHAUSTED for too many; those of the store.
+    pub(crate) fn create(&self, id: Id, mut record: JobRecord, quota: u32) -> Result<(), Status> {
+        let mut inner = self.lock();
+        if let Some(known) = inner.entries.get(&id) {
+            return match known.record.is_same_request(&record) {
+                true => Ok(()),
+                false => Err(Status::already_exists(
+                    "expected a new request id, found that of another job",
+                )),
+            };
+        }
+        let unfinished = inner.entries.values().filter(|e| !e.record.state.is_final());
+        let (all, own) = unfinished.fold((0, 0), |(all, own), entry| {
+            (all + 1, own + u32::from(entry.record.account == record.account))
+        });
+        if own >= quota {
+            return Err(refuse::over_quota("unfinished jobs", quota));
+        }
+        if all >= self.limit {
+            let after = Duration::from_secs_f64(self.costs.batch_s.clamp(1.0, 600.0));
+            return Err(refuse::busy("the queue is full: try again later", after));
+        }
+        record.number = inner.next_number;
+        inner.next_number += 1;
+        let mut changes = vec![record.change(&id)];
+        let old = oldest_finished(&inner, &record.account);
+        changes.extend(old.iter().flat_map(record::forget));
+        self.store.write(&changes).map_err(|error| refuse::store(&error))?;
+        for id in old {
+            inner.entries.remove(&id);
+        }
+        self.insert(&mut inner, id, record);
+        Ok(())
+    }
+
+    /// A job of an account, and the jobs ahead of it.
+    ///
+    /// Errors: NOT_FOUND.
+    pub(crate) fn find(&self, account: &str, id: &Id) -> Result<(watch::Receiver<View>, u64), Status> {
+        let inner = self.lock();
+        let entry = entry_of(&inner, account, id)?;
+        let ahead = match entry.record.state {
+            State::Queued => inner.queue.ahead(id).unwrap_or(0),
+            _ => 0,
+        };
+        Ok((entry.view.subscribe(), ahead))
+    }
+
+    /// The digest of a finished job.
+    ///
+    /// Errors: NOT_FOUND, FAILED_PRECONDITION while there is none, those of the store.
+    pub(crate) fn digest(&self, account: &str, id: &Id) -> Result<Vec<u8>, Status> {
+        let state = entry_of(&self.lock(), account, id)?.record.state;
+        if state != State::Done {
+            return Err(Status::failed_precondition(format!(
+                "expected a finished job, found one that is {state:?}"
+            )));
+        }
+        let bytes = self.store.get(DIGESTS, id).map_err(|error| refuse::store(&error))?;
+        bytes.ok_or_else(|| Status::not_found("the digest is not kept any more: ask for it anew"))
+    }
+
+    /// Ends an unfinished job and forgets it.
+    ///
+    /// Errors: NOT_FOUND, those of the store.
+    pub(crate) fn cancel(&self, account: &str, id: &Id) -> Result<(), Status> {
+        let mut inner = self.lock();
+        entry_of(&inner, account, id)?;
+        self.store.write(&record::forget(id)).map_err(|error| refuse::store(&error))?;
+        inner.queue.remove(id);
+        if let Some(entry) = inner.entries.remove(id) {
+            entry.cancelled.store(true, Ordering::Relaxed);
+            entry.view.send_modify(|view| {
+                if !view.state.is_final() {
+                    view.state = State::Cancelled;
+                }
+            });
+        }
+        self.count(&inner);
+        Ok(())
+    }
+
+    /// Cancels an account's unfinished jobs with a key.
+    ///
+    /// Errors: those of the store.
+    pub(crate) fn revoke(&self, account: &str, key: &[u8; 32]) -> Result<(), Status> {
+        let with_key = |entry: &Entry| {
+            let record = &entry.record;
+            record.account == account && record.keys.contains(key) && !record.state.is_final()
+        };
+        let ids: Vec<Id> = {
+            let inner = self.lock();
+            let of_key = inner.entries.iter().filter(|(_, entry)| with_key(entry));
+            of_key.map(|(id, _)| *id).collect()
+        };
+        ids.iter().try_for_each(|id| self.cancel(account, id))
+    }
+
+    /// Waits for the next job; `None` when the server stops.
+    pub(crate) fn next(&self) -> Option<Work> {
+        let mut inner = self.lock();
+        loop {
+            if self.stopping.load(Ordering::Relaxed) {
+                return None;
+            }
+            if let Some(item) = inner.queue.pop()
+                && let Some(entry) = inner.entries.get_mut(&item.id)
+            {
+                entry.record.state = State::Running;
+                entry.view.send_modify(|view| view.state = State::Running);
+                self.metrics.queue_wait(entry.queued.elapsed());
+                let work = Work {
+                    id: item.id,
+                    record: entry.record.clone(),
+                    view: entry.view.clone(),
+                    cancelled: entry.cancelled.clone(),
+                };
+                self.count(&inner);
+                return Some(work);
+            }
+            inner = self.more.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Keeps what became of a job. A job that was cancelled meanwhile stays forgotten.
+    pub(crate) fn finish(&self, work: &Work, outcome: Result<Vec<u8>, String>) {
+        let mut inner = self.lock();
+        let Some(entry) = inner.entries.get_mut(&work.id) else {
+            return;
+        };
+        let mut record = entry.record.clone();
+        let mut changes = Vec::new();
+        match outcome {
+            Ok(digest) => {
+                record.state = State::Done;
+                record.digest_bytes = digest.len() as u64;
+                changes.push(Change::Put {
+                    table: DIGESTS.into(),
+                    key: work.id.to_vec(),
+                    value: digest,
+                });
+            }
+            Err(error) => {
+                record.state = State::Failed;
+                record.error = error;
+            }
+        }
+        changes.push(record.change(&work.id));
+        if let Err(error) = self.store.write(&changes) {
+            // Kept nowhere: the job fails now and begins anew after a restart.
+            record.state = State::Failed;
+            record.error = refuse::store(&error).message().to_owned();
+            record.digest_bytes = 0;
+        }
+        entry.finished = Some(Instant::now());
+        entry.record = record.clone();
+        entry.view.send_modify(|view| {
+            view.state = record.state;
+            view.digest_bytes = record.digest_bytes;
+            view.error = record.error;
+        });
+        self.count(&inner);
+    }
+
+    /// Puts a job that was stopped with the server back; its record says that it is queued.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.more.notify_all();
+    }
+
+    /// Whether the server stops.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Forgets digests that were kept long enough.
+    pub(crate) fn tidy(&self) {
+        let mut inner = self.lock();
+        let old = |entry: &Entry| entry.finished.is_some_and(|at| at.elapsed() > self.keep);
+        let ids: Vec<Id> = inner.entries.iter().filter(|(_, e)| old(e)).map(|(id, _)| *id).collect();
+        let changes: Vec<Change> = ids.iter().flat_map(record::forget).collect();
+        if changes.is_empty() {
+            return;
+        }
+        match self.store.write(&changes) {
+            Ok(()) => ids.iter().for_each(|id| drop(inner.entries.remove(id))),
+            Err(error) => drop(refuse::store(&error)),
+        }
+    }
+
+    /// Jobs in line, and what those that run are at.
+    pub(crate) fn overview(&self) -> (usize, Vec<View>) {
+        let inner = self.lock();
+        let running = inner.entries.values().filter(|e| e.record.state == State::Running);
+        (inner.queue.len(), running.map(|e| e.view.borrow().clone()).collect())
+    }
+}
+
+fn entry_of<'a>(inner: &'a Inner, account: &str, id: &Id) -> Result<&'a Entry, Status> {
+    let entry = inner.entries.get(id).filter(|entry| entry.record.account == account);
+    entry.ok_or_else(|| Status::not_found("expected one of the caller's jobs, found none of this id"))
+}
+
+fn oldest_finished(inner: &Inner, account: &str) -> Vec<Id> {
+    let of_account = |entry: &&Entry| entry.record.account == account && entry.finished.is_some();
+    let finished = || inner.entries.values().filter(of_account);
+    let count = finished().count();
+    if count < FINISHED {
+        return Vec::new();
+    }
+    let mut by_age: Vec<(u64, Id)> = inner
+        .entries
+        .iter()
+        .filter(|(_, entry)| of_account(entry))
+        .map(|(id, entry)| (entry.record.number, *id))
+        .collect();
+    by_age.sort_unstable();
+    by_age.into_iter().take(count + 1 - FINISHED).map(|(_, id)| id).collect()
+}

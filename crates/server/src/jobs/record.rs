@@ -1,0 +1,100 @@
+//! A job as it is kept on the disk.
+
+use crate::error::ServerError;
+use omr_protocol::Scheme;
+use omr_store::{Change, Store};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Table of jobs.
+pub(crate) const JOBS: &str = "jobs";
+/// Table of the digests of finished jobs.
+pub(crate) const DIGESTS: &str = "digests";
+
+pub(crate) type Id = [u8; 16];
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub(crate) enum State {
+    /// Also one that was running when the server stopped: it begins anew.
+    Queued,
+    Running,
+    Done,
+    Failed,
+    Cancelled,
+}
+
+impl State {
+    pub(crate) fn is_final(self) -> bool {
+        matches!(self, Self::Done | Self::Failed | Self::Cancelled)
+    }
+}
+
+/// What a client asked for, and what became of it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JobRecord {
+    pub(crate) account: String,
+    pub(crate) client: u64,
+    pub(crate) keys: Vec<[u8; 32]>,
+    pub(crate) range: Range<u64>,
+    pub(crate) bound: u32,
+    pub(crate) indices_only: bool,
+    /// The scheme's tag; 0: what the keys serve.
+    pub(crate) scheme: u8,
+    /// Order of creation.
+    pub(crate) number: u64,
+    pub(crate) state: State,
+    pub(crate) digest_bytes: u64,
+    pub(crate) error: String,
+}
+
+impl JobRecord {
+    pub(crate) fn scheme(&self) -> Option<Scheme> {
+        Scheme::from_tag(self.scheme)
+    }
+
+    /// Whether another record asks for the same.
+    pub(crate) fn is_same_request(&self, other: &Self) -> bool {
+        let asked = |of: &Self| {
+            (
+                of.account.clone(),
+                of.keys.clone(),
+                of.range.clone(),
+                (of.bound, of.indices_only, of.scheme),
+            )
+        };
+        asked(self) == asked(other)
+    }
+
+    pub(crate) fn change(&self, id: &Id) -> Change {
+        Change::Put {
+            table: JOBS.into(),
+            key: id.to_vec(),
+            value: serde_json::to_vec(self).unwrap_or_default(),
+        }
+    }
+}
+
+/// Takes a job and its digest out.
+pub(crate) fn forget(id: &Id) -> [Change; 2] {
+    [JOBS, DIGESTS].map(|table| Change::Delete {
+        table: table.into(),
+        key: id.to_vec(),
+    })
+}
+
+/// All jobs that are kept.
+///
+/// Errors: `Store`, `Record`.
+pub(crate) fn load(store: &Store) -> Result<Vec<(Id, JobRecord)>, ServerError> {
+    let mut jobs = Vec::new();
+    for (key, value) in store.scan(JOBS)? {
+        let record: JobRecord = serde_json::from_slice(&value)
+            .map_err(|source| ServerError::Record { table: JOBS, source })?;
+        if let Ok(id) = Id::try_from(&key[..]) {
+            jobs.push((id, record));
+        }
+    }
+    Ok(jobs)
+}

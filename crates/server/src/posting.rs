@@ -1,0 +1,103 @@
+//! Posts on their way to the disk: many share one transaction.
+
+use crate::refuse;
+use omr_ops::Metrics;
+use omr_store::{Appended, Post, Store};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tonic::Status;
+
+/// Bytes of one transaction.
+const TRANSACTION_BYTES: usize = 8 << 20;
+/// How long a post waits for room.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Bytes that one permit stands for.
+const UNIT: usize = 1024;
+
+struct Pending {
+    post: Post,
+    bytes: usize,
+    _room: OwnedSemaphorePermit,
+    answer: oneshot::Sender<Result<Appended, Status>>,
+}
+
+/// Takes posts; one thread writes them.
+pub(crate) struct Posting {
+    queue: mpsc::UnboundedSender<Pending>,
+    room: Arc<Semaphore>,
+}
+
+impl Posting {
+    /// Starts the thread; it ends when this is dropped and all is written.
+    pub(crate) fn start(store: Store, bytes: usize, metrics: Metrics) -> (Self, std::thread::JoinHandle<()>) {
+        // Bounded by the room, so that the channel need not be.
+        let (queue, pending) = mpsc::unbounded_channel();
+        let thread = std::thread::spawn(move || write_all(&store, pending, &metrics));
+        let room = Arc::new(Semaphore::new((bytes / UNIT).max(1)));
+        (Self { queue, room }, thread)
+    }
+
+    /// Posts; answers when it is on the disk.
+    ///
+    /// Errors: RESOURCE_EXHAUSTED where others' posts fill the queue, those of the store.
+    pub(crate) async fn post(&self, post: Post) -> Result<Appended, Status> {
+        let bytes = post.messages.iter().map(|m| m.clue.len() + m.payload.len()).sum();
+        let units = bytes.div_ceil(UNIT).max(1) as u32;
+        let room = tokio::time::timeout(PATIENCE, self.room.clone().acquire_many_owned(units)).await;
+        let Ok(Ok(room)) = room else {
+            return Err(refuse::busy("the disk takes no more posts: try again later", PATIENCE));
+        };
+        let (answer, answered) = oneshot::channel();
+        let pending = Pending {
+            post,
+            bytes,
+            _room: room,
+            answer,
+        };
+        let stopping = || Status::unavailable("the server stops");
+        self.queue.send(pending).map_err(|_| stopping())?;
+        answered.await.map_err(|_| stopping())?
+    }
+}
+
+fn write_all(store: &Store, mut pending: mpsc::UnboundedReceiver<Pending>, metrics: &Metrics) {
+    while let Some(first) = pending.blocking_recv() {
+        let mut bytes = first.bytes;
+        let mut lot = vec![first];
+        while bytes < TRANSACTION_BYTES
+            && let Ok(next) = pending.try_recv()
+        {
+            bytes += next.bytes;
+            lot.push(next);
+        }
+        write(store, lot, metrics);
+    }
+}
+
+fn write(store: &Store, lot: Vec<Pending>, metrics: &Metrics) {
+    let start = Instant::now();
+    let mut posts = Vec::with_capacity(lot.len());
+    let mut answers = Vec::with_capacity(lot.len());
+    for pending in lot {
+        posts.push(pending.post);
+        answers.push((pending.answer, pending._room));
+    }
+    let appended = store.append(&posts);
+    let messages = posts.iter().map(|post| post.messages.len()).sum();
+    metrics.commit(start.elapsed(), messages);
+    match appended {
+        Ok(appended) => {
+            for ((answer, _), appended) in answers.into_iter().zip(appended) {
+                // A client that left finds its post by its id.
+                let _ = answer.send(Ok(appended));
+            }
+        }
+        Err(error) => {
+            let status = refuse::store(&error);
+            for (answer, _) in answers {
+                let _ = answer.send(Err(status.clone()));
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The calls of `proto/omr/v1`.
+
+mod admin;
+mod board;
+mod capability;
+mod detection;
+mod key;
+
+pub(crate) use admin::Admin;
+pub(crate) use board::Board;
+pub(crate) use capability::Capability;
+pub(crate) use detection::Detection;
+pub(crate) use key::Keys;
+
+use futures::Stream;
+use std::pin::Pin;
+use tonic::Status;
+
+/// What a method streams.
+pub(crate) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+/// Answers kept ready for a client: a slow one holds up its own stream alone.
+const READY: usize = 2;
+
+/// A stream of bytes in chunks, from an offset on.
+///
+/// Errors: OUT_OF_RANGE where the offset lies past the end.
+fn chunks<T: Send + 'static>(
+    bytes: Vec<u8>,
+    offset: u64,
+    chunk: impl Fn(u64, bytes::Bytes, u64) -> T + Send + 'static,
+) -> Result<Answers<T>, Status> {
+    let total = bytes.len() as u64;
+    if offset > total {
+        let text = format!("offset: expected at most {total}, found {offset}");
+        return Err(Status::out_of_range(text));
+    }
+    let bytes = bytes::Bytes::from(bytes).slice(offset as usize..);
+    let starts = (0..bytes.len().max(1)).step_by(omr_api::CHUNK_BYTES);
+    let parts = starts.map(move |start| {
+        let end = bytes.len().min(start + omr_api::CHUNK_BYTES);
+        Ok(chunk(offset + start as u64, bytes.slice(start..end), total))
+    });
+    Ok(Box::pin(futures::stream::iter(parts)))
+}

@@ -1,0 +1,59 @@
+use super::{Answers, READY};
+use crate::refuse;
+use crate::shared::Shared;
+use crate::tokens::Right;
+use omr_api::v1;
+use omr_api::v1::admin_service_server::AdminService;
+use omr_store::StoreError;
+use std::collections::HashSet;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+
+pub(crate) struct Admin(pub(crate) Arc<Shared>);
+
+/// Names of files that a caller may say she has: ten years of a busy board.
+const MOST_NAMES: usize = 1 << 20;
+
+#[tonic::async_trait]
+impl AdminService for Admin {
+    type BackupStream = Answers<v1::BackupResponse>;
+
+    async fn backup(&self, request: Request<v1::BackupRequest>) -> Result<Response<Self::BackupStream>, Status> {
+        let answer = async {
+            self.0.caller(&request, Right::Admin)?;
+            let room = self.0.stream()?;
+            let have = request.into_inner().have;
+            if have.len() > MOST_NAMES {
+                return Err(refuse::invalid("have", format_args!("at most {MOST_NAMES} names"), have.len()));
+            }
+            let (to, answers) = mpsc::channel(READY);
+            let store = self.0.store.clone();
+            tokio::task::spawn_blocking(move || {
+                let _room = room;
+                let have: HashSet<String> = have.into_iter().collect();
+                let mut left = false;
+                let done = store.backup(&have, &mut |piece| {
+                    let answer = v1::BackupResponse {
+                        name: piece.name,
+                        offset: piece.offset,
+                        data: piece.data.into(),
+                        last: piece.last,
+                    };
+                    to.blocking_send(Ok(answer)).map_err(|_| {
+                        left = true;
+                        StoreError::Stopped
+                    })
+                });
+                if let Err(error) = done
+                    && !left
+                {
+                    let _ = to.blocking_send(Err(refuse::store(&error)));
+                }
+            });
+            Ok(Response::new(Box::pin(ReceiverStream::new(answers)) as Self::BackupStream))
+        };
+        self.0.observe("Backup", answer).await
+    }
+}

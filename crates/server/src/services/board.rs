@@ -1,0 +1,276 @@
+use super::{Answers, READY};
+use crate::caller::Caller;
+use crate::refuse::{self, blocking};
+use crate::shared::Shared;
+use crate::tokens::Right;
+use bytes::Bytes;
+use omr_api::v1::board_service_server::BoardService;
+use omr_api::v1::{self, PostMessagesRequest, PostMessagesResponse};
+use omr_api::work;
+use omr_protocol::Clue;
+use omr_store::{Post, Store};
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+
+/// Messages of one answer.
+const TOGETHER: u64 = 256;
+
+pub(crate) struct Board(pub(crate) Arc<Shared>);
+
+impl Board {
+    async fn post(&self, caller: &Caller, request: PostMessagesRequest) -> Result<PostMessagesResponse, Status> {
+        let start = Instant::now();
+        let done = self.try_post(caller, request).await;
+        match &done {
+            Ok(posted) => self.0.metrics.post(start.elapsed(), u64::from(posted.count)),
+            Err(status) => self.0.metrics.post_refused(status.code()),
+        }
+        done
+    }
+
+    async fn try_post(&self, caller: &Caller, request: PostMessagesRequest) -> Result<PostMessagesResponse, Status> {
+        let post = self.checked(caller, request)?;
+        let count = post.messages.len() as u32;
+        self.0.callers.take(caller, count)?;
+        let appended = self.0.posting.post(post).await?;
+        Ok(PostMessagesResponse {
+            first_index: appended.range.start,
+            count,
+        })
+    }
+
+    /// Errors: INVALID_ARGUMENT that says what is wrong.
+    fn checked(&self, caller: &Caller, request: PostMessagesRequest) -> Result<Post, Status> {
+        let shared = &self.0;
+        let id = refuse::id("post_id", &request.post_id)?;
+        let (limit, found) = (shared.config.limits.post_messages, request.messages.len());
+        if !(1..=limit as usize).contains(&found) {
+            return Err(refuse::invalid("messages", format_args!("1 to {limit}"), found));
+        }
+        let board = shared.store.board();
+        for message in &request.messages {
+            for (what, expected, found) in [
+                ("clue", board.clue_bytes, message.clue.len()),
+                ("payload", board.payload_bytes, message.payload.len()),
+            ] {
+                if expected as usize != found {
+                    let expected = format!("{expected} bytes");
+                    return Err(refuse::invalid(what, expected, found));
+                }
+            }
+            let clue = Clue::from_bytes(shared.set.clue(), &message.clue);
+            let checked = clue.and_then(|clue| clue.check_norm(shared.set.clue()));
+            checked.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        }
+        self.check_work(caller, &request)?;
+        let message = |m: v1::Message| omr_board::Message {
+            clue: m.clue.into(),
+            payload: m.payload.into(),
+        };
+        Ok(Post {
+            id,
+            messages: request.messages.into_iter().map(message).collect(),
+        })
+    }
+
+    /// What a stranger's post must cost her.
+    fn check_work(&self, caller: &Caller, request: &PostMessagesRequest) -> Result<(), Status> {
+        let bits = self.0.config.access.posting_work_bits;
+        let board_id = &self.0.store.board().board_id;
+        if !caller.is_anonymous() || work::check_posting_work(board_id, request, bits) {
+            return Ok(());
+        }
+        Err(Status::invalid_argument(format!(
+            "work: expected a proof of work of {bits} bits or a token, found neither"
+        )))
+    }
+}
+
+fn messages(store: &Store, range: Range<u64>, part: v1::Part) -> Result<Vec<v1::Message>, Status> {
+    let mut out = Vec::with_capacity((range.end - range.start) as usize);
+    let take = |wanted: bool, bytes: &[u8]| match wanted {
+        true => Bytes::copy_from_slice(bytes),
+        false => Bytes::new(),
+    };
+    let read = store.read(range, &mut |_, clue, payload| {
+        out.push(v1::Message {
+            clue: take(part != v1::Part::Payloads, clue),
+            payload: take(part != v1::Part::Clues, payload),
+        });
+        ControlFlow::Continue(())
+    });
+    read.map_err(|error| refuse::store(&error))?;
+    Ok(out)
+}
+
+fn part(number: i32) -> Result<v1::Part, Status> {
+    v1::Part::try_from(number).map_err(|_| refuse::invalid("part", "0, 1 or 2", number))
+}
+
+/// Sends messages of a range piece by piece; false: the client left, or an error was sent.
+async fn send<T>(
+    store: &Store,
+    range: Range<u64>,
+    part: v1::Part,
+    to: &mpsc::Sender<Result<T, Status>>,
+    answer: impl Fn(u64, Vec<v1::Message>) -> T,
+) -> bool {
+    let mut start = range.start;
+    while start < range.end {
+        let piece = start..range.end.min(start + TOGETHER);
+        start = piece.end;
+        let (store, first) = (store.clone(), piece.start);
+        let read = blocking(move || messages(&store, piece, part)).await;
+        let failed = read.is_err();
+        let answer = read.map(|messages| answer(first, messages));
+        if to.send(answer).await.is_err() || failed {
+            return false;
+        }
+    }
+    true
+}
+
+#[tonic::async_trait]
+impl BoardService for Board {
+    async fn get_board(&self, _: Request<v1::GetBoardRequest>) -> Result<Response<v1::GetBoardResponse>, Status> {
+        let answer = async {
+            let board = Some(super::capability::board(&self.0.store));
+            Ok(Response::new(v1::GetBoardResponse { board }))
+        };
+        self.0.observe("GetBoard", answer).await
+    }
+
+    async fn post_messages(&self, request: Request<PostMessagesRequest>) -> Result<Response<PostMessagesResponse>, Status> {
+        let answer = async {
+            let caller = self.0.caller(&request, Right::Post)?;
+            Ok(Response::new(self.post(&caller, request.into_inner()).await?))
+        };
+        self.0.observe("PostMessages", answer).await
+    }
+
+    type StreamPostsStream = Answers<v1::StreamPostsResponse>;
+
+    async fn stream_posts(
+        &self,
+        request: Request<Streaming<v1::StreamPostsRequest>>,
+    ) -> Result<Response<Self::StreamPostsStream>, Status> {
+        let answer = async {
+            let caller = self.0.caller(&request, Right::Post)?;
+            let room = self.0.stream()?;
+            let (to, answers) = mpsc::channel(READY);
+            let (board, mut posts) = (Self(self.0.clone()), request.into_inner());
+            tokio::spawn(async move {
+                let _room = room;
+                loop {
+                    let answer = match board.0.next(&mut posts).await {
+                        Ok(None) => return,
+                        Ok(Some(request)) => board.streamed(&caller, request).await,
+                        Err(status) => Err(status),
+                    };
+                    let failed = answer.is_err();
+                    if to.send(answer).await.is_err() || failed {
+                        return;
+                    }
+                }
+            });
+            Ok(Response::new(Box::pin(ReceiverStream::new(answers)) as Self::StreamPostsStream))
+        };
+        self.0.observe("StreamPosts", answer).await
+    }
+
+    type ReadMessagesStream = Answers<v1::ReadMessagesResponse>;
+
+    async fn read_messages(
+        &self,
+        request: Request<v1::ReadMessagesRequest>,
+    ) -> Result<Response<Self::ReadMessagesStream>, Status> {
+        let answer = async {
+            let room = self.0.stream()?;
+            let request = request.into_inner();
+            let (part, len) = (part(request.part)?, self.0.store.len());
+            let range = request.start..request.end;
+            if range.start > range.end || range.end > len {
+                let text = format!("expected a range in 0..{len}, found {}..{}", range.start, range.end);
+                return Err(Status::out_of_range(text));
+            }
+            let (to, answers) = mpsc::channel(READY);
+            let store = self.0.store.clone();
+            tokio::spawn(async move {
+                let _room = room;
+                let answer = |first_index, messages| v1::ReadMessagesResponse { first_index, messages };
+                send(&store, range, part, &to, answer).await;
+            });
+            Ok(Response::new(Box::pin(ReceiverStream::new(answers)) as Self::ReadMessagesStream))
+        };
+        self.0.observe("ReadMessages", answer).await
+    }
+
+    type SubscribeStream = Answers<v1::SubscribeResponse>;
+
+    async fn subscribe(
+        &self,
+        request: Request<v1::SubscribeRequest>,
+    ) -> Result<Response<Self::SubscribeStream>, Status> {
+        let answer = async {
+            let room = self.0.stream()?;
+            let request = request.into_inner();
+            let (part, len) = (part(request.part)?, self.0.store.len());
+            if request.start > len {
+                let text = format!("start: expected at most {len}, found {}", request.start);
+                return Err(Status::out_of_range(text));
+            }
+            let (to, answers) = mpsc::channel(READY);
+            let shared = self.0.clone();
+            tokio::spawn(async move {
+                let _room = room;
+                shared.metrics.subscribers(1);
+                follow(&shared, request.start, part, &to).await;
+                shared.metrics.subscribers(-1);
+            });
+            Ok(Response::new(Box::pin(ReceiverStream::new(answers)) as Self::SubscribeStream))
+        };
+        self.0.observe("Subscribe", answer).await
+    }
+}
+
+impl Board {
+    async fn streamed(&self, caller: &Caller, request: v1::StreamPostsRequest) -> Result<v1::StreamPostsResponse, Status> {
+        let Some(post) = request.post else {
+            return Err(refuse::invalid("post", "a post", "none"));
+        };
+        let post_id = post.post_id.clone();
+        let posted = Some(self.post(caller, post).await?);
+        Ok(v1::StreamPostsResponse { post_id, posted })
+    }
+}
+
+/// Sends messages as they come until the client leaves or the server stops.
+async fn follow(
+    shared: &Shared,
+    start: u64,
+    part: v1::Part,
+    to: &mpsc::Sender<Result<v1::SubscribeResponse, Status>>,
+) {
+    let (mut lengths, mut stopping) = (shared.store.lengths(), shared.stopping.clone());
+    let mut next = start;
+    loop {
+        let len = *lengths.borrow_and_update();
+        let answer = |first_index, messages| v1::SubscribeResponse { first_index, messages };
+        if next < len && !send(&shared.store, next..len, part, to, answer).await {
+            return;
+        }
+        next = next.max(len);
+        tokio::select! {
+            () = to.closed() => return,
+            changed = lengths.changed() => if changed.is_err() { return },
+            _ = stopping.changed() => {
+                let _ = to.send(Err(Status::unavailable("the server stops"))).await;
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+use crate::shared::Shared;
+use crate::tokens::Right;
+use omr_api::v1;
+use omr_api::v1::capability_service_server::CapabilityService;
+use omr_detector::hybrid::Costs;
+use omr_store::Store;
+use std::sync::Arc;
+use tonic::{Request, Response, Status};
+
+pub(crate) struct Capability(pub(crate) Arc<Shared>);
+
+/// What the board is made of.
+pub(super) fn board(store: &Store) -> v1::Board {
+    let config = store.board();
+    v1::Board {
+        board_id: config.board_id.to_vec().into(),
+        params_id: config.params_id.clone(),
+        sealing: config.sealing.clone(),
+        clue_bytes: config.clue_bytes,
+        payload_bytes: config.payload_bytes,
+        messages: store.len(),
+    }
+}
+
+#[tonic::async_trait]
+impl CapabilityService for Capability {
+    async fn get_capabilities(
+        &self,
+        request: Request<v1::GetCapabilitiesRequest>,
+    ) -> Result<Response<v1::GetCapabilitiesResponse>, Status> {
+        let answer = async {
+            let (shared, config) = (&self.0, &self.0.config);
+            let caller = shared.callers.of(&request)?;
+            let limits = &config.limits;
+            let costs = Costs {
+                batch_s: config.detector.batch_seconds,
+                message_s: config.detector.message_seconds,
+            };
+            let work = match caller.is_anonymous() {
+                true => config.access.posting_work_bits,
+                false => 0,
+            };
+            let schemes = shared.schemes();
+            Ok(Response::new(v1::GetCapabilitiesResponse {
+                version: env!("CARGO_PKG_VERSION").into(),
+                board: Some(board(&shared.store)),
+                schemes: schemes.into_iter().map(|scheme| i32::from(scheme.tag())).collect(),
+                limits: Some(v1::Limits {
+                    post_messages: limits.post_messages,
+                    chunk_bytes: omr_api::CHUNK_BYTES as u32,
+                    key_bytes: super::key::LONGEST_KEY,
+                    digest_messages: limits.digest_messages,
+                    bound: limits.bound,
+                    digest_seconds: limits.digest_hours * 3600,
+                    post_id_memory_seconds: limits.post_id_hours * 3600,
+                    jobs: caller.jobs,
+                    sessions: caller.sessions,
+                }),
+                rights: Some(v1::Rights {
+                    post: caller.may(Right::Post),
+                    detect: caller.may(Right::Detect),
+                    admin: caller.may(Right::Admin),
+                }),
+                posting_work_bits: work,
+                crossover: costs.crossover(),
+            }))
+        };
+        self.0.observe("GetCapabilities", answer).await
+    }
+}

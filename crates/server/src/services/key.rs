@@ -1,0 +1,173 @@
+use crate::keyfile::{self, KeyError};
+use crate::refuse::{self, blocking};
+use crate::shared::Shared;
+use crate::tokens::Right;
+use omr_api::v1;
+use omr_api::v1::key_service_server::KeyService;
+use omr_protocol::frame::Kind;
+use omr_store::Upload;
+use std::sync::Arc;
+use tonic::{Request, Response, Status, Streaming};
+
+/// Bytes of the longest key taken; the longest published one has 0.1 GB.
+pub(super) const LONGEST_KEY: u64 = 256 << 20;
+
+pub(crate) struct Keys(pub(crate) Arc<Shared>);
+
+impl Keys {
+    async fn take_chunks(&self, mut chunks: Streaming<v1::UploadChunksRequest>) -> Result<Upload, Status> {
+        let mut last = None;
+        while let Some(chunk) = self.0.next(&mut chunks).await? {
+            last = Some(self.take(chunk).await?);
+        }
+        last.ok_or_else(|| refuse::invalid("chunks", "at least one", 0))
+    }
+
+    async fn take(&self, chunk: v1::UploadChunksRequest) -> Result<Upload, Status> {
+        let hash = refuse::hash("key_hash", &chunk.key_hash)?;
+        let found = chunk.data.len();
+        if !(1..=omr_api::CHUNK_BYTES).contains(&found) {
+            let expected = format!("1 to {} bytes", omr_api::CHUNK_BYTES);
+            return Err(refuse::invalid("data", expected, found));
+        }
+        let found = crc32c::crc32c(&chunk.data);
+        if found != chunk.crc32c {
+            return Err(Status::data_loss(format!(
+                "chunk at {}: expected CRC-32C {:08x}, found {found:08x}: send it again",
+                chunk.offset, chunk.crc32c
+            )));
+        }
+        self.0.metrics.upload_bytes(chunk.data.len() as u64);
+        let store = self.0.store.clone();
+        blocking(move || {
+            let taken = store.upload_chunk(hash, chunk.offset, &chunk.data);
+            taken.map_err(|error| refuse::store(&error))
+        })
+        .await
+    }
+
+    async fn register(&self, request: Request<v1::RegisterKeyRequest>) -> Result<v1::RegisterKeyResponse, Status> {
+        let shared = &self.0;
+        let caller = shared.caller(&request, Right::Detect)?;
+        let hash = refuse::hash("key_hash", &request.get_ref().key_hash)?;
+        shared.registrations.room(&caller.account, &hash, caller.keys)?;
+        let kind = match shared.registrations.has(&hash) {
+            Some(kind) => kind,
+            None => self.check(hash).await?,
+        };
+        let own = self.0.clone();
+        blocking(move || own.registrations.add(&caller.account, &hash, kind)).await?;
+        shared.metrics.keys(shared.registrations.len() as u64);
+        let kind = match kind {
+            Kind::DetectionKey => v1::KeyKind::Bulk,
+            _ => v1::KeyKind::Instant,
+        };
+        Ok(v1::RegisterKeyResponse {
+            params_id: shared.set.name().to_owned(),
+            kind: kind.into(),
+        })
+    }
+
+    /// Reads a key whole; one that is none is thrown away.
+    async fn check(&self, hash: [u8; 32]) -> Result<Kind, Status> {
+        let permit = self.0.checks.acquire().await;
+        let _permit = permit.map_err(|_| Status::unavailable("the server stops"))?;
+        let shared = self.0.clone();
+        blocking(move || {
+            let store = &shared.store;
+            let known = store.key_bytes(hash).map_err(|error| refuse::store(&error))?;
+            if known.is_none() {
+                return Err(Status::not_found("expected an uploaded key, found none of this hash: upload it first"));
+            }
+            match keyfile::check(store, hash, &shared.set) {
+                Ok(kind) => Ok(kind),
+                Err(KeyError::Store(error)) => Err(refuse::store(&error)),
+                Err(KeyError::Read(error)) => Err(Status::data_loss(error.to_string())),
+                Err(error) => {
+                    if let Err(error) = store.delete_key(hash) {
+                        tracing::warn!(%error, "a file that is no key stays");
+                    }
+                    Err(Status::invalid_argument(error.to_string()))
+                }
+            }
+        })
+        .await
+    }
+}
+
+#[tonic::async_trait]
+impl KeyService for Keys {
+    async fn begin_upload(
+        &self,
+        request: Request<v1::BeginUploadRequest>,
+    ) -> Result<Response<v1::BeginUploadResponse>, Status> {
+        let answer = async {
+            let caller = self.0.caller(&request, Right::Detect)?;
+            let request = request.into_inner();
+            let hash = refuse::hash("key_hash", &request.key_hash)?;
+            self.0.registrations.room(&caller.account, &hash, caller.keys)?;
+            let total = request.total_bytes;
+            if !(1..=LONGEST_KEY).contains(&total) {
+                let expected = format!("1 to {LONGEST_KEY}");
+                return Err(refuse::invalid("total_bytes", expected, total));
+            }
+            let store = self.0.store.clone();
+            let upload = blocking(move || {
+                let upload = store.upload(hash, total);
+                upload.map_err(|error| refuse::store(&error))
+            })
+            .await?;
+            Ok(Response::new(v1::BeginUploadResponse {
+                next_offset: upload.next_offset,
+                complete: upload.complete,
+            }))
+        };
+        self.0.observe("BeginUpload", answer).await
+    }
+
+    async fn upload_chunks(
+        &self,
+        request: Request<Streaming<v1::UploadChunksRequest>>,
+    ) -> Result<Response<v1::UploadChunksResponse>, Status> {
+        let answer = async {
+            self.0.caller(&request, Right::Detect)?;
+            let _room = self.0.stream()?;
+            let upload = self.take_chunks(request.into_inner()).await?;
+            Ok(Response::new(v1::UploadChunksResponse {
+                next_offset: upload.next_offset,
+                complete: upload.complete,
+            }))
+        };
+        self.0.observe("UploadChunks", answer).await
+    }
+
+    async fn register_key(
+        &self,
+        request: Request<v1::RegisterKeyRequest>,
+    ) -> Result<Response<v1::RegisterKeyResponse>, Status> {
+        let answer = async { Ok(Response::new(self.register(request).await?)) };
+        self.0.observe("RegisterKey", answer).await
+    }
+
+    async fn revoke_key(
+        &self,
+        request: Request<v1::RevokeKeyRequest>,
+    ) -> Result<Response<v1::RevokeKeyResponse>, Status> {
+        let answer = async {
+            let caller = self.0.caller(&request, Right::Detect)?;
+            let hash = refuse::hash("key_hash", &request.get_ref().key_hash)?;
+            let shared = self.0.clone();
+            blocking(move || {
+                shared.registrations.kind(&caller.account, &hash)?;
+                shared.jobs.revoke(&caller.account, &hash)?;
+                if let Some(sessions) = &shared.sessions {
+                    sessions.revoke(&caller.account, &hash)?;
+                }
+                shared.registrations.remove(&caller.account, &hash)
+            })
+            .await?;
+            Ok(Response::new(v1::RevokeKeyResponse {}))
+        };
+        self.0.observe("RevokeKey", answer).await
+    }
+}

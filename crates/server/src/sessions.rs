@@ -1,0 +1,232 @@
+//! Sessions: InstantOMR looks at every message as it comes.
+
+mod live;
+mod record;
+mod runner;
+
+pub(crate) use record::SessionRecord;
+
+use crate::error::ServerError;
+use crate::gate::Gate;
+use crate::jobs::Id;
+use crate::refuse;
+use live::Live;
+use omr_ops::Metrics;
+use omr_protocol::{ParamSet, Sealing};
+use omr_store::Store;
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use tonic::Status;
+
+/// What all sessions work with.
+pub(crate) struct Tools {
+    pub(crate) store: Store,
+    pub(crate) set: Arc<ParamSet>,
+    pub(crate) sealing: Sealing,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) metrics: Metrics,
+    /// Sessions whose keys are in memory.
+    pub(crate) in_memory: usize,
+    pub(crate) limit: usize,
+    /// Threads of sessions' own, so that digests do not take theirs.
+    pub(crate) pool: rayon::ThreadPool,
+}
+
+/// One session.
+pub(crate) struct Slot {
+    id: Id,
+    record: SessionRecord,
+    live: Mutex<Option<Live>>,
+    next: AtomicU64,
+    cuts: AtomicU64,
+    closed: AtomicBool,
+    error: Mutex<String>,
+}
+
+/// What clients see of a session.
+pub(crate) struct View {
+    pub(crate) next: u64,
+    pub(crate) cuts: u64,
+    pub(crate) error: String,
+}
+
+/// All sessions.
+pub(crate) struct Sessions {
+    tools: Tools,
+    slots: Mutex<HashMap<Id, Arc<Slot>>>,
+    /// Those in memory, the latest used last.
+    order: Mutex<VecDeque<Id>>,
+    stopping: AtomicBool,
+    changed: Condvar,
+    waiting: Mutex<()>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Slot {
+    fn new(id: Id, record: SessionRecord, next: u64, cuts: u64) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            record,
+            live: Mutex::new(None),
+            next: AtomicU64::new(next),
+            cuts: AtomicU64::new(cuts),
+            closed: AtomicBool::new(false),
+            error: Mutex::default(),
+        })
+    }
+
+    fn view(&self) -> View {
+        View {
+            next: self.next.load(Ordering::Relaxed),
+            cuts: self.cuts.load(Ordering::Relaxed),
+            error: lock(&self.error).clone(),
+        }
+    }
+
+    fn fail(&self, error: &str) {
+        tracing::warn!(error, "a session does not go on");
+        *lock(&self.error) = error.to_owned();
+    }
+}
+
+impl Sessions {
+    /// The sessions on the disk.
+    ///
+    /// Errors: `Store`, `Record`.
+    pub(crate) fn open(tools: Tools) -> Result<Self, ServerError> {
+        let mut slots = HashMap::new();
+        for (id, record) in record::load(&tools.store)? {
+            // Where it stands the file says; it is read when the key is.
+            let (next, cuts) = live::position(&tools, &id).unwrap_or((record.start, 0));
+            slots.insert(id, Slot::new(id, record, next, cuts));
+        }
+        tools.metrics.sessions(slots.len() as u64);
+        Ok(Self {
+            tools,
+            slots: Mutex::new(slots),
+            order: Mutex::default(),
+            stopping: AtomicBool::new(false),
+            changed: Condvar::new(),
+            waiting: Mutex::new(()),
+        })
+    }
+
+    /// Opens a session, or finds it if it was opened before.
+    ///
+    /// Errors: ALREADY_EXISTS, FAILED_PRECONDITION, RESOURCE_EXHAUSTED, those of the store.
+    pub(crate) fn create(&self, id: Id, record: SessionRecord, quota: u32) -> Result<View, Status> {
+        let mut slots = lock(&self.slots);
+        if let Some(known) = slots.get(&id) {
+            return match known.record == record {
+                true => Ok(known.view()),
+                false => Err(Status::already_exists(
+                    "expected a new request id, found that of another session",
+                )),
+            };
+        }
+        let own = slots.values().filter(|slot| slot.record.account == record.account);
+        if own.count() >= quota as usize {
+            return Err(refuse::over_quota("sessions", quota));
+        }
+        if slots.len() >= self.tools.limit {
+            return Err(refuse::over_quota("sessions of all clients", self.tools.limit));
+        }
+        let written = self.tools.store.write(&[record.change(&id)]);
+        written.map_err(|error| refuse::store(&error))?;
+        let slot = Slot::new(id, record.clone(), record.start, 0);
+        let view = slot.view();
+        slots.insert(id, slot);
+        self.tools.metrics.sessions(slots.len() as u64);
+        drop(slots);
+        self.wake();
+        Ok(view)
+    }
+
+    fn of(&self, account: &str, id: &Id) -> Result<Arc<Slot>, Status> {
+        let slots = lock(&self.slots);
+        let slot = slots.get(id).filter(|slot| slot.record.account == account);
+        slot.cloned().ok_or_else(|| {
+            Status::not_found("expected one of the caller's sessions, found none of this id")
+        })
+    }
+
+    /// Where a session stands.
+    ///
+    /// Errors: NOT_FOUND.
+    pub(crate) fn view(&self, account: &str, id: &Id) -> Result<View, Status> {
+        Ok(self.of(account, id)?.view())
+    }
+
+    /// Cuts a digest off.
+    ///
+    /// Errors: NOT_FOUND; FAILED_PRECONDITION for a wrong number or a session that cannot go on; those
+    /// of the store.
+    pub(crate) fn cut(&self, account: &str, id: &Id, number: u64) -> Result<Vec<u8>, Status> {
+        let slot = self.of(account, id)?;
+        let _urgent = self.tools.gate.urgent();
+        let mut live = lock(&slot.live);
+        self.ensure_live(&slot, &mut live).map_err(|error| {
+            slot.fail(&error);
+            Status::failed_precondition(error)
+        })?;
+        let Some(session) = live.as_mut() else {
+            return Err(Status::internal("a session left memory; please report it"));
+        };
+        let cut = self.tools.pool.install(|| session.cut(&self.tools, &slot, number));
+        if cut.is_err() {
+            // What is in memory may be ahead of the disk.
+            *live = None;
+        }
+        cut
+    }
+
+    /// Ends a session.
+    ///
+    /// Errors: NOT_FOUND, those of the store.
+    pub(crate) fn close(&self, account: &str, id: &Id) -> Result<(), Status> {
+        let slot = self.of(account, id)?;
+        // Whoever works with it must not write it again.
+        let mut live = lock(&slot.live);
+        let forgotten = self.tools.store.write(&record::forget(id));
+        forgotten.map_err(|error| refuse::store(&error))?;
+        slot.closed.store(true, Ordering::Relaxed);
+        *live = None;
+        let mut slots = lock(&self.slots);
+        slots.remove(id);
+        self.tools.metrics.sessions(slots.len() as u64);
+        Ok(())
+    }
+
+    /// Closes an account's sessions with a key.
+    ///
+    /// Errors: those of the store.
+    pub(crate) fn revoke(&self, account: &str, key: &[u8; 32]) -> Result<(), Status> {
+        let with_key = |slot: &&Arc<Slot>| slot.record.account == account && slot.record.key == *key;
+        let ids: Vec<Id> = lock(&self.slots).values().filter(with_key).map(|slot| slot.id).collect();
+        ids.iter().try_for_each(|id| self.close(account, id))
+    }
+
+    /// Tells the runner that there is something to do.
+    pub(crate) fn wake(&self) {
+        let _waiting = lock(&self.waiting);
+        self.changed.notify_all();
+    }
+
+    /// Ends the runner once it has saved everything.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.wake();
+    }
+
+    /// How many there are, and how far the last of them is behind the board.
+    pub(crate) fn overview(&self) -> (usize, u64) {
+        let slots = lock(&self.slots);
+        let len = self.tools.store.len();
+        let behind = |slot: &Arc<Slot>| len.saturating_sub(slot.next.load(Ordering::Relaxed));
+        (slots.len(), slots.values().map(behind).max().unwrap_or(0))
+    }
+}

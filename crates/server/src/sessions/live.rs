@@ -1,0 +1,187 @@
+//! A session in memory.
+
+use super::{Sessions, Slot, Tools, lock, record};
+use crate::jobs::Id;
+use crate::keyfile;
+use crate::refuse;
+use crate::source::StoreSource;
+use omr_detector::instantomr::{InstantDetector, Session};
+use omr_detector::{DetectorError, Quiet};
+use omr_protocol::instantomr::{Encoding, InstantPlan, SessionFile};
+use omr_protocol::{DigestHeader, Request, SEED_BYTES};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tonic::Status;
+
+/// Messages after which a session is saved at the latest: that many are looked at again after a crash.
+const SAVE_MESSAGES: u64 = 1024;
+/// Time after which it is saved at the latest.
+const SAVE_AFTER: Duration = Duration::from_secs(10);
+
+pub(super) struct Live {
+    session: Session,
+    saved: u64,
+    saved_at: Instant,
+}
+
+fn random() -> [u8; SEED_BYTES] {
+    let mut seed = [0; SEED_BYTES];
+    getrandom::fill(&mut seed).expect("the operating system gives randomness");
+    seed
+}
+
+/// Where a session's file stands: the next message, and the digests cut off.
+pub(super) fn position(tools: &Tools, id: &Id) -> Option<(u64, u64)> {
+    let params = tools.set.instant().ok()?;
+    let bytes = record::file(&tools.store, id).ok()??;
+    let file = SessionFile::from_bytes(params, &bytes).ok()?;
+    Some((file.header.plan.range().end, file.cuts))
+}
+
+impl Live {
+    /// Errors: what keeps the session from going on.
+    fn open(tools: &Tools, slot: &Slot) -> Result<Self, String> {
+        let text = |error: &dyn std::error::Error| error.to_string();
+        let detector = keyfile::load_instant(&tools.store, slot.record.key, &tools.set);
+        let detector = detector.map_err(|e| text(&e))?;
+        let file = record::file(&tools.store, &slot.id).map_err(|e| text(&e))?;
+        let session = match file {
+            None => new(tools, slot, detector).map_err(|e| text(&e))?,
+            Some(bytes) => {
+                let params = tools.set.instant().map_err(|e| text(&e))?;
+                let file = SessionFile::from_bytes(params, &bytes).map_err(|e| text(&e))?;
+                Session::resume(detector, file).map_err(|e| text(&e))?
+            }
+        };
+        let saved = session.next();
+        Ok(Self {
+            session,
+            saved,
+            saved_at: Instant::now(),
+        })
+    }
+
+    /// Takes messages up to `end`.
+    ///
+    /// Errors: what keeps it from going on.
+    pub(super) fn advance(&mut self, tools: &Tools, slot: &Slot, end: u64) -> Result<(), String> {
+        let mut source = StoreSource(&tools.store);
+        let nothing = |_: &Session| Ok::<(), DetectorError>(());
+        let before = self.session.next();
+        let advanced = self.session.advance(&mut source, end, &Quiet, nothing);
+        slot.next.store(self.session.next(), Ordering::Relaxed);
+        tools.metrics.session_messages(self.session.next() - before);
+        for &(stage, seconds) in std::mem::take(&mut self.session.stages).seconds() {
+            tools.metrics.stage(stage, seconds);
+        }
+        advanced.map_err(|error| error.to_string())?;
+        if self.session.next() - self.saved >= SAVE_MESSAGES {
+            self.save(tools, slot)?;
+        }
+        Ok(())
+    }
+
+    /// Saves it if it has changed a while ago.
+    pub(super) fn save_if_due(&mut self, tools: &Tools, slot: &Slot) -> Result<(), String> {
+        match self.session.next() > self.saved && self.saved_at.elapsed() >= SAVE_AFTER {
+            true => self.save(tools, slot),
+            false => Ok(()),
+        }
+    }
+
+    /// Saves it if it has changed.
+    pub(super) fn save_if_changed(&mut self, tools: &Tools, slot: &Slot) -> Result<(), String> {
+        match self.session.next() > self.saved {
+            true => self.save(tools, slot),
+            false => Ok(()),
+        }
+    }
+
+    fn save(&mut self, tools: &Tools, slot: &Slot) -> Result<(), String> {
+        let params = tools.set.instant().map_err(|error| error.to_string())?;
+        let bytes = self.session.to_file().to_bytes(params).map_err(|error| error.to_string())?;
+        let written = tools.store.write(&[record::save(&slot.id, bytes)]);
+        written.map_err(|error| error.to_string())?;
+        self.saved = self.session.next();
+        self.saved_at = Instant::now();
+        Ok(())
+    }
+
+    /// Cuts a digest off and saves what is left before anybody has it.
+    pub(super) fn cut(&mut self, tools: &Tools, slot: &Slot, number: u64) -> Result<Vec<u8>, Status> {
+        let before = self.session.cuts();
+        let digest = self.session.cut(number, random());
+        let digest = digest.map_err(|error| Status::failed_precondition(error.to_string()))?;
+        if self.session.cuts() > before {
+            self.save(tools, slot).map_err(|error| {
+                tracing::warn!(error, "a cut digest could not be kept");
+                refuse::busy("the digest could not be kept: try again later", SAVE_AFTER)
+            })?;
+            slot.cuts.store(self.session.cuts(), Ordering::Relaxed);
+        }
+        Ok(digest)
+    }
+}
+
+fn new(tools: &Tools, slot: &Slot, detector: Arc<InstantDetector>) -> Result<Session, omr_protocol::PlanError> {
+    let (record, board) = (&slot.record, tools.store.board());
+    let request = Request {
+        range: record.start..record.start,
+        bound: record.bound as usize,
+        payload_bytes: (!record.indices_only).then_some(board.payload_bytes as usize),
+    };
+    let header = DigestHeader {
+        key_id: detector.key_id(),
+        board_id: board.board_id,
+        sealing: tools.sealing,
+        plan: InstantPlan::new(detector.params(), Encoding::Powers, request)?,
+        seed: random(),
+    };
+    Ok(Session::new(detector, header))
+}
+
+impl Sessions {
+    /// Reads a session and its key into memory unless they are there; others leave it.
+    pub(super) fn ensure_live(&self, slot: &Arc<Slot>, live: &mut Option<Live>) -> Result<(), String> {
+        {
+            let mut order = lock(&self.order);
+            order.retain(|id| *id != slot.id);
+            order.push_back(slot.id);
+        }
+        if live.is_some() {
+            return Ok(());
+        }
+        self.make_room(&slot.id);
+        *live = Some(Live::open(&self.tools, slot)?);
+        lock(&slot.error).clear();
+        Ok(())
+    }
+
+    fn make_room(&self, keep: &Id) {
+        let old: Vec<Id> = {
+            let order = lock(&self.order);
+            let excess = order.len().saturating_sub(self.tools.in_memory);
+            order.iter().filter(|id| *id != keep).take(excess).copied().collect()
+        };
+        for id in old {
+            let slot = lock(&self.slots).get(&id).cloned();
+            // One that is at work stays for now.
+            if let Some(slot) = &slot
+                && let Ok(mut live) = slot.live.try_lock()
+            {
+                let saved = live.as_mut().map_or(Ok(()), |l| l.save_if_changed(&self.tools, slot));
+                if let Err(error) = saved {
+                    slot.fail(&error);
+                }
+                *live = None;
+                slot.next.store(self.position_on_disk(slot), Ordering::Relaxed);
+            }
+            lock(&self.order).retain(|known| *known != id);
+        }
+    }
+
+    fn position_on_disk(&self, slot: &Slot) -> u64 {
+        position(&self.tools, &slot.id).map_or(slot.record.start, |(next, _)| next)
+    }
+}

@@ -1,0 +1,88 @@
+//! What all services of a server share.
+
+use crate::caller::{Caller, Callers};
+use crate::config::Config;
+use crate::jobs::Jobs;
+use crate::posting::Posting;
+use crate::refuse;
+use crate::registrations::Registrations;
+use crate::sessions::Sessions;
+use crate::tokens::Right;
+use omr_ops::Metrics;
+use omr_protocol::{ParamSet, Scheme};
+use omr_store::Store;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tonic::{Request, Status, Streaming};
+
+pub(crate) struct Shared {
+    pub(crate) config: Arc<Config>,
+    pub(crate) store: Store,
+    pub(crate) set: Arc<ParamSet>,
+    pub(crate) callers: Callers,
+    pub(crate) posting: Posting,
+    pub(crate) jobs: Arc<Jobs>,
+    /// None: the board's set has no InstantOMR.
+    pub(crate) sessions: Option<Arc<Sessions>>,
+    pub(crate) registrations: Registrations,
+    pub(crate) metrics: Metrics,
+    /// Streams that stay open.
+    pub(crate) streams: Arc<Semaphore>,
+    /// Keys that are checked at a time: each takes a core and memory.
+    pub(crate) checks: Semaphore,
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+impl Shared {
+    /// Runs a method and counts it.
+    pub(crate) async fn observe<T>(
+        &self,
+        method: &'static str,
+        work: impl Future<Output = Result<T, Status>>,
+    ) -> Result<T, Status> {
+        let start = Instant::now();
+        let done = work.await;
+        let code = done.as_ref().err().map_or(tonic::Code::Ok, Status::code);
+        self.metrics.request(method, code, start.elapsed());
+        done
+    }
+
+    pub(crate) fn caller<T>(&self, request: &Request<T>, right: Right) -> Result<Caller, Status> {
+        self.callers.with_right(request, right)
+    }
+
+    /// Room for a stream that stays open.
+    ///
+    /// Errors: RESOURCE_EXHAUSTED.
+    pub(crate) fn stream(&self) -> Result<OwnedSemaphorePermit, Status> {
+        let room = self.streams.clone().try_acquire_owned();
+        room.map_err(|_| refuse::busy("too many open streams: try again later", Duration::from_secs(10)))
+    }
+
+    /// The next message of a client's stream; a client that is silent for long is let go.
+    ///
+    /// Errors: DEADLINE_EXCEEDED, the stream's.
+    pub(crate) async fn next<T>(&self, stream: &mut Streaming<T>) -> Result<Option<T>, Status> {
+        let idle = self.config.limits.idle_seconds;
+        let next = tokio::time::timeout(Duration::from_secs(idle), stream.message()).await;
+        next.unwrap_or_else(|_| {
+            Err(Status::deadline_exceeded(format!(
+                "expected the next message of the stream within {idle} s, found none"
+            )))
+        })
+    }
+
+    /// Schemes that the board's set serves.
+    pub(crate) fn schemes(&self) -> Vec<Scheme> {
+        let spec = self.set.spec();
+        let (bulk, instant) = (spec.bulk.is_some(), spec.instant.is_some());
+        let serves = |scheme: &Scheme| match scheme {
+            Scheme::Sophomr | Scheme::Sophomd => bulk,
+            Scheme::Hybrid => bulk && instant,
+            _ => instant,
+        };
+        Scheme::ALL.into_iter().filter(serves).collect()
+    }
+}

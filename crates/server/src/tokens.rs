@@ -1,0 +1,228 @@
+//! Tokens: who may do what, and how much. The file holds hashes; a token is shown once, when made.
+
+use crate::error::ServerError;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
+
+/// What a token starts with, so that a leaked one is recognised.
+const PREFIX: &str = "omr_";
+/// Random bytes of a token.
+const SECRET_BYTES: usize = 24;
+/// How often the file is looked at.
+const LOOK_SECONDS: u64 = 2;
+
+/// What a token allows.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Right {
+    /// To post.
+    Post,
+    /// To register keys, ask for digests, open sessions.
+    Detect,
+    /// To make backups.
+    Admin,
+}
+
+/// One client of the server.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Token {
+    /// The operator's name for it; told to nobody else.
+    pub name: String,
+    /// BLAKE3 of the token, in hexadecimal.
+    pub hash: String,
+    /// What it allows.
+    pub rights: Vec<Right>,
+    /// Messages a second that it may post; the configuration's limit unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages_per_second: Option<u32>,
+    /// Its unfinished jobs, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u32>,
+    /// Its sessions, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<u32>,
+    /// Its keys, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keys: Option<u32>,
+}
+
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    token: Vec<Token>,
+}
+
+/// The tokens of a file, read again when it changes.
+pub(crate) struct Tokens {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    looked: Instant,
+    changed: Option<SystemTime>,
+    by_hash: HashMap<String, Arc<Token>>,
+}
+
+impl Tokens {
+    /// Errors: `Read`, `Tokens`.
+    pub(crate) fn open(path: PathBuf) -> Result<Self, ServerError> {
+        let changed = modified(&path);
+        let by_hash = by_hash(read(&path)?);
+        let state = State {
+            looked: Instant::now(),
+            changed,
+            by_hash,
+        };
+        Ok(Self {
+            path,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// The client that a token stands for.
+    pub(crate) fn find(&self, token: &str) -> Option<Arc<Token>> {
+        // A look-up by hash leaks nothing of the token through its time.
+        let hash = hash(token);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.looked.elapsed().as_secs() >= LOOK_SECONDS {
+            self.refresh(&mut state);
+        }
+        state.by_hash.get(&hash).cloned()
+    }
+
+    fn refresh(&self, state: &mut State) {
+        state.looked = Instant::now();
+        let changed = modified(&self.path);
+        if changed == state.changed {
+            return;
+        }
+        match read(&self.path) {
+            Ok(file) => {
+                state.by_hash = by_hash(file);
+                state.changed = changed;
+                tracing::info!(tokens = state.by_hash.len(), "read the tokens again");
+            }
+            // The ones known stay valid: a half-edited file must lock nobody out.
+            Err(error) => tracing::warn!(%error, "tokens not read again"),
+        }
+    }
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|found| found.modified()).ok()
+}
+
+fn hash(token: &str) -> String {
+    blake3::hash(token.as_bytes()).to_hex().to_string()
+}
+
+fn by_hash(file: File) -> HashMap<String, Arc<Token>> {
+    let entry = |token: Token| (token.hash.to_lowercase(), Arc::new(token));
+    file.token.into_iter().map(entry).collect()
+}
+
+fn read(path: &Path) -> Result<File, ServerError> {
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
+        read => read.map_err(ServerError::read(path))?,
+    };
+    toml::from_str(&text).map_err(|source| ServerError::Config {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Makes a token of these rights, adds its hash to the file and gives it. `token`'s hash is ignored.
+///
+/// Errors: `Read`, `Config`, `TokenName` where there is one of that name, `Write`.
+pub fn add(path: &Path, mut token: Token) -> Result<String, ServerError> {
+    let mut file = read(path)?;
+    if file.token.iter().any(|known| known.name == token.name) {
+        return Err(ServerError::TokenName { found: token.name });
+    }
+    let mut random = [0; SECRET_BYTES];
+    getrandom::fill(&mut random).map_err(|_| ServerError::NoRandomness)?;
+    let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let secret = format!("{PREFIX}{digits}");
+    token.hash = hash(&secret);
+    file.token.push(token);
+    write(path, &file)?;
+    Ok(secret)
+}
+
+/// The tokens of a file.
+///
+/// Errors: `Read`, `Config`.
+pub fn list(path: &Path) -> Result<Vec<Token>, ServerError> {
+    Ok(read(path)?.token)
+}
+
+/// Takes a token out of the file.
+///
+/// Errors: `Read`, `Config`, `NoToken`, `Write`.
+pub fn remove(path: &Path, name: &str) -> Result<(), ServerError> {
+    let mut file = read(path)?;
+    let before = file.token.len();
+    file.token.retain(|token| token.name != name);
+    if file.token.len() == before {
+        let found = name.to_owned();
+        return Err(ServerError::NoToken { found });
+    }
+    write(path, &file)
+}
+
+fn write(path: &Path, file: &File) -> Result<(), ServerError> {
+    let text = toml::to_string(file).map_err(|_| ServerError::TokenText)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let written = || -> std::io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let mut new = tempfile::Builder::new().prefix(".tokens-").tempfile_in(folder)?;
+        new.write_all(text.as_bytes())?;
+        new.as_file().sync_all()?;
+        new.persist(path)?;
+        Ok(())
+    };
+    written().map_err(ServerError::write(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(name: &str) -> Token {
+        Token {
+            name: name.into(),
+            hash: String::new(),
+            rights: vec![Right::Post],
+            messages_per_second: Some(7),
+            jobs: None,
+            sessions: None,
+            keys: None,
+        }
+    }
+
+    #[test]
+    fn a_token_is_found_until_it_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tokens.toml");
+        let secret = add(&path, token("wallet")).unwrap();
+        assert!(add(&path, token("wallet")).is_err());
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(!text.contains(&secret), "the file holds no token");
+        let tokens = Tokens::open(path.clone()).unwrap();
+        let found = tokens.find(&secret).unwrap();
+        assert_eq!((&*found.name, found.messages_per_second), ("wallet", Some(7)));
+        assert_eq!(tokens.find("omr_other"), None);
+        remove(&path, "wallet").unwrap();
+        assert!(remove(&path, "wallet").is_err());
+        assert_eq!(Tokens::open(path).unwrap().find(&secret), None);
+    }
+}
