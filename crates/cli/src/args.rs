@@ -2,6 +2,7 @@
 
 mod bench;
 mod examples;
+mod sizing;
 mod span;
 mod stream;
 
@@ -9,6 +10,7 @@ pub(crate) use bench::{
     BenchAll, BenchCommand, BenchCompare, BenchCrossover, BenchDigest, BenchPost, BenchSoak,
     BenchStream, BenchWindows, BulkName, CACHE_BYTES, SchemeName,
 };
+pub(crate) use sizing::BenchSizing;
 pub(crate) use span::Span;
 pub(crate) use stream::{Stream, StreamCut, StreamRun};
 
