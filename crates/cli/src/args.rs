@@ -2,6 +2,7 @@
 
 mod bench;
 mod examples;
+mod serve;
 mod sizing;
 mod span;
 mod stream;
@@ -9,6 +10,9 @@ mod stream;
 pub(crate) use bench::{
     BenchAll, BenchCommand, BenchCompare, BenchCrossover, BenchDigest, BenchPost, BenchSoak,
     BenchStream, BenchWindows, BulkName, CACHE_BYTES, SchemeName,
+};
+pub(crate) use serve::{
+    DataBackup, DataCommand, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd, TokenCommand, TokenList,
 };
 pub(crate) use sizing::BenchSizing;
 pub(crate) use span::Span;
@@ -59,6 +63,18 @@ pub(crate) enum Command {
     /// Play every part on real transactions and check the outcome
     #[command(after_help = examples::DEMO)]
     Demo(Demo),
+    /// Serve a board and its detector over the network
+    #[command(after_help = examples::SERVE)]
+    Serve(Serve),
+    /// Who may use a server
+    #[command(subcommand, after_help = examples::TOKEN)]
+    Token(TokenCommand),
+    /// Check, back up and restore what a server keeps
+    #[command(subcommand, after_help = examples::DATA)]
+    Data(DataCommand),
+    /// Ask a server whether it serves
+    #[command(after_help = examples::SERVE)]
+    Health(Health),
     /// Measure
     #[command(subcommand, after_help = examples::BENCH)]
     Bench(BenchCommand),

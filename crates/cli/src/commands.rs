@@ -2,13 +2,17 @@
 
 mod bench;
 mod board;
+mod data;
 mod decode;
 mod demo;
 mod digest;
 mod engines;
 mod keygen;
 mod params;
+mod health;
 mod post;
+mod serve;
+mod token;
 mod source;
 mod stream;
 
@@ -32,6 +36,10 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Stream(command) => stream::run(command, ui),
         Command::Decode(args) => decode::run(args, ui),
         Command::Demo(args) => demo::run(args, ui),
+        Command::Serve(args) => serve::run(args, ui),
+        Command::Token(command) => token::run(command, ui),
+        Command::Data(command) => data::run(command, ui),
+        Command::Health(args) => health::run(args),
         Command::Bench(command) => bench::run(command, ui),
     }
 }

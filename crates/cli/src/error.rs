@@ -311,6 +311,35 @@ pub(crate) enum CliError {
     /// The payloads of the demonstration are damaged.
     #[error(transparent)]
     Testkit(#[from] omr_testkit::TestkitError),
+    /// The server.
+    #[error(transparent)]
+    Server(#[from] omr_server::ServerError),
+    /// Logs or traces.
+    #[error(transparent)]
+    Ops(#[from] omr_ops::OpsError),
+    /// What a server keeps.
+    #[error(transparent)]
+    Store(#[from] omr_store::StoreError),
+    /// A server did not answer as hoped.
+    #[error(transparent)]
+    Remote(#[from] omr_remote::RemoteError),
+    /// Objects of a server are damaged.
+    #[error("{damaged} of {objects} objects are damaged or missing: repair them from a backup")]
+    Damaged {
+        /// How many.
+        damaged: u64,
+        /// Of how many.
+        objects: u64,
+    },
+    /// A server that answers but does not serve.
+    #[error("{url} does not serve")]
+    NotServing {
+        /// The server.
+        url: String,
+    },
+    /// No runtime for the network.
+    #[error("starting the network: {0}")]
+    Runtime(#[source] io::Error),
     /// The threads could not be started.
     #[error(transparent)]
     Threads(#[from] rayon::ThreadPoolBuildError),

@@ -21,7 +21,7 @@ pub(crate) type Service = InterceptedService<Channel, Bearer>;
 /// A connection to a server; clones share it.
 #[derive(Clone)]
 pub struct Client {
-    service: Service,
+    pub(crate) service: Service,
     pub(crate) retry: Retry,
     timeout: Duration,
     pub(crate) has_token: bool,

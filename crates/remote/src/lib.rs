@@ -10,6 +10,7 @@ mod endpoint;
 mod error;
 mod jobs;
 mod keys;
+mod operator;
 mod posts;
 mod read;
 mod retry;

@@ -1,6 +1,6 @@
 //! Connections, as many as are allowed at a time.
 
-use omr_ops::Metrics;
+use omr_ops::{Held, Metrics};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -20,13 +20,8 @@ const REST: Duration = Duration::from_millis(50);
 pub(crate) struct Connection {
     stream: TcpStream,
     metrics: Metrics,
+    _counted: Held,
     _place: OwnedSemaphorePermit,
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.metrics.connections(-1);
-    }
 }
 
 impl Connected for Connection {
@@ -97,10 +92,10 @@ fn connection(stream: TcpStream, place: OwnedSemaphorePermit, metrics: &Metrics)
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "no delay");
     }
-    metrics.connections(1);
     Connection {
         stream,
         metrics: metrics.clone(),
+        _counted: metrics.connection(),
         _place: place,
     }
 }

@@ -92,6 +92,12 @@ pub enum ServerError {
     /// Threads could not be started.
     #[error(transparent)]
     Threads(#[from] rayon::ThreadPoolBuildError),
+    /// What the server keeps could not be opened: a bug.
+    #[error("opening the store died; please report it")]
+    Opening,
+    /// The protocol's descriptors do not fit together: a bug.
+    #[error("the protocol's descriptors cannot be served; please report it")]
+    Reflection,
     /// A record of the server's own that it cannot read.
     #[error("{table} record: {source}")]
     Record {

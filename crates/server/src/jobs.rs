@@ -9,10 +9,10 @@ pub(crate) use record::{DIGESTS, Id, JobRecord, State};
 use crate::error::ServerError;
 use crate::refuse;
 use omr_detector::hybrid::Costs;
-use omr_ops::Metrics;
+use omr_ops::{FinishedDigest, Metrics};
 use omr_store::{Change, Store};
 use queue::{Item, Queue};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,10 +23,16 @@ pub(crate) use worker::Worker;
 /// Finished jobs that one account may have; the oldest go first.
 const FINISHED: usize = 256;
 
+/// Digests that the status page shows.
+const SHOWN: usize = 10;
+
 /// What clients see of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct View {
     pub(crate) state: State,
+    pub(crate) scheme: &'static str,
+    /// When it began to run.
+    pub(crate) started: Option<Instant>,
     pub(crate) stage: &'static str,
     pub(crate) done: u64,
     pub(crate) total: u64,
@@ -48,6 +54,8 @@ struct Inner {
     entries: HashMap<Id, Entry>,
     queue: Queue,
     next_number: u64,
+    /// The newest first.
+    last: VecDeque<FinishedDigest>,
 }
 
 /// All jobs. Records are on the disk before anybody hears of them.
@@ -122,6 +130,8 @@ impl Jobs {
         }
         let view = View {
             state: record.state,
+            scheme: record.scheme_name(),
+            started: None,
             stage: "",
             done: 0,
             total: 0,
@@ -272,8 +282,10 @@ impl Jobs {
                 && let Some(entry) = inner.entries.get_mut(&item.id)
             {
                 entry.record.state = State::Running;
-                entry.view.send_modify(|view| view.state = State::Running);
-                self.metrics.queue_wait(entry.queued.elapsed());
+                entry.view.send_modify(|view| {
+                    (view.state, view.started) = (State::Running, Some(Instant::now()));
+                });
+                self.metrics.queue_wait(entry.queued.elapsed().as_secs_f64());
                 let work = Work {
                     id: item.id,
                     record: entry.record.clone(),
@@ -351,6 +363,18 @@ impl Jobs {
             Ok(()) => ids.iter().for_each(|id| drop(inner.entries.remove(id))),
             Err(error) => drop(refuse::store(&error)),
         }
+    }
+
+    /// Keeps the figures of a digest for the status page.
+    pub(crate) fn remember(&self, digest: FinishedDigest) {
+        let mut inner = self.lock();
+        inner.last.push_front(digest);
+        inner.last.truncate(SHOWN);
+    }
+
+    /// The last digests, newest first.
+    pub(crate) fn last_digests(&self) -> Vec<FinishedDigest> {
+        self.lock().last.iter().cloned().collect()
     }
 
     /// Jobs in line, and what those that run are at.

@@ -3,7 +3,7 @@
 use omr_detector::Detector;
 use omr_detector::instantomr::InstantDetector;
 use omr_protocol::frame::{FrameError, FrameReader, Kind};
-use omr_protocol::instantomr::{InstantKey, InstantKeyError};
+use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{DetectionKey, DetectionKeyError, ParamSet, ParamsError};
 use omr_store::{Store, StoreError};
 use std::io::{Cursor, Read};
@@ -23,9 +23,7 @@ pub(crate) enum KeyError {
     #[error(transparent)]
     Frame(#[from] FrameError),
     #[error(transparent)]
-    Bulk(#[from] DetectionKeyError),
-    #[error(transparent)]
-    Instant(#[from] InstantKeyError),
+    Key(#[from] DetectionKeyError),
     #[error(transparent)]
     Params(#[from] ParamsError),
 }

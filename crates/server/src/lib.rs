@@ -6,6 +6,7 @@
 mod caller;
 pub mod config;
 mod connections;
+mod damage;
 mod error;
 mod gate;
 mod jobs;
@@ -17,6 +18,7 @@ mod serve;
 mod services;
 mod sessions;
 mod shared;
+mod source;
 mod status;
 pub mod tokens;
 

@@ -42,7 +42,7 @@ impl Posting {
     ///
     /// Errors: RESOURCE_EXHAUSTED where others' posts fill the queue, those of the store.
     pub(crate) async fn post(&self, post: Post) -> Result<Appended, Status> {
-        let bytes = post.messages.iter().map(|m| m.clue.len() + m.payload.len()).sum();
+        let bytes: usize = post.messages.iter().map(|m| m.clue.len() + m.payload.len()).sum();
         let units = bytes.div_ceil(UNIT).max(1) as u32;
         let room = tokio::time::timeout(PATIENCE, self.room.clone().acquire_many_owned(units)).await;
         let Ok(Ok(room)) = room else {
@@ -84,8 +84,8 @@ fn write(store: &Store, lot: Vec<Pending>, metrics: &Metrics) {
         answers.push((pending.answer, pending._room));
     }
     let appended = store.append(&posts);
-    let messages = posts.iter().map(|post| post.messages.len()).sum();
-    metrics.commit(start.elapsed(), messages);
+    let messages = posts.iter().map(|post| post.messages.len() as u64).sum();
+    metrics.commit(messages, start.elapsed().as_secs_f64());
     match appended {
         Ok(appended) => {
             for ((answer, _), appended) in answers.into_iter().zip(appended) {

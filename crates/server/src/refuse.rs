@@ -70,3 +70,20 @@ pub(crate) async fn blocking<T: Send + 'static>(
         }
     }
 }
+
+/// The code of an error of the store.
+fn code_of(error: &StoreError) -> Code {
+    match error {
+        StoreError::Damaged { .. } | StoreError::Row { .. } => Code::DataLoss,
+        StoreError::DiskFull { .. } | StoreError::Suspended | StoreError::UploadSpace { .. } => {
+            Code::ResourceExhausted
+        }
+        StoreError::OutOfRange { .. } | StoreError::UploadOffset { .. } => Code::OutOfRange,
+        StoreError::Size { .. }
+        | StoreError::PostLength { .. }
+        | StoreError::UploadSize { .. }
+        | StoreError::UploadHash { .. } => Code::InvalidArgument,
+        StoreError::NoKey { .. } | StoreError::NoUpload { .. } => Code::NotFound,
+        _ => Code::Internal,
+    }
+}

@@ -6,6 +6,7 @@ mod runner;
 
 pub(crate) use record::SessionRecord;
 
+use crate::damage::Damage;
 use crate::error::ServerError;
 use crate::gate::Gate;
 use crate::jobs::Id;
@@ -26,6 +27,9 @@ pub(crate) struct Tools {
     pub(crate) sealing: Sealing,
     pub(crate) gate: Arc<Gate>,
     pub(crate) metrics: Metrics,
+    pub(crate) damage: Arc<Damage>,
+    /// Messages that sessions looked at since the start.
+    pub(crate) messages: AtomicU64,
     /// Sessions whose keys are in memory.
     pub(crate) in_memory: usize,
     pub(crate) limit: usize,
@@ -104,7 +108,6 @@ impl Sessions {
             let (next, cuts) = live::position(&tools, &id).unwrap_or((record.start, 0));
             slots.insert(id, Slot::new(id, record, next, cuts));
         }
-        tools.metrics.sessions(slots.len() as u64);
         Ok(Self {
             tools,
             slots: Mutex::new(slots),
@@ -140,7 +143,6 @@ impl Sessions {
         let slot = Slot::new(id, record.clone(), record.start, 0);
         let view = slot.view();
         slots.insert(id, slot);
-        self.tools.metrics.sessions(slots.len() as u64);
         drop(slots);
         self.wake();
         Ok(view)
@@ -197,7 +199,6 @@ impl Sessions {
         *live = None;
         let mut slots = lock(&self.slots);
         slots.remove(id);
-        self.tools.metrics.sessions(slots.len() as u64);
         Ok(())
     }
 
@@ -220,6 +221,11 @@ impl Sessions {
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
         self.wake();
+    }
+
+    /// Messages looked at since the start.
+    pub(crate) fn messages(&self) -> u64 {
+        self.tools.messages.load(Ordering::Relaxed)
     }
 
     /// How many there are, and how far the last of them is behind the board.

@@ -2,6 +2,7 @@
 
 use crate::caller::{Caller, Callers};
 use crate::config::Config;
+use crate::damage::Damage;
 use crate::jobs::Jobs;
 use crate::posting::Posting;
 use crate::refuse;
@@ -28,6 +29,7 @@ pub(crate) struct Shared {
     pub(crate) sessions: Option<Arc<Sessions>>,
     pub(crate) registrations: Registrations,
     pub(crate) metrics: Metrics,
+    pub(crate) damage: Arc<Damage>,
     /// Streams that stay open.
     pub(crate) streams: Arc<Semaphore>,
     /// Keys that are checked at a time: each takes a core and memory.
@@ -45,7 +47,7 @@ impl Shared {
         let start = Instant::now();
         let done = work.await;
         let code = done.as_ref().err().map_or(tonic::Code::Ok, Status::code);
-        self.metrics.request(method, code, start.elapsed());
+        self.metrics.request(method, code.into(), start.elapsed().as_secs_f64());
         done
     }
 

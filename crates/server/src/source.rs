@@ -1,5 +1,6 @@
 //! The board as the detector reads it.
 
+use crate::damage::Damage;
 use omr_detector::MessageSource;
 use omr_store::Store;
 use std::ops::{ControlFlow, Range};
@@ -7,7 +8,10 @@ use std::ops::{ControlFlow, Range};
 type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Messages of a store.
-pub(crate) struct StoreSource<'a>(pub(crate) &'a Store);
+pub(crate) struct StoreSource<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) damage: &'a Damage,
+}
 
 impl StoreSource<'_> {
     fn collect(
@@ -17,24 +21,25 @@ impl StoreSource<'_> {
         part: impl for<'b> Fn(&'b [u8], &'b [u8]) -> &'b [u8],
     ) -> Result<Vec<u8>, SourceError> {
         let mut out = Vec::with_capacity((range.end - range.start) as usize * bytes as usize);
-        self.0.read(range, &mut |_, clue, payload| {
+        let read = self.store.read(range, &mut |_, clue, payload| {
             out.extend_from_slice(part(clue, payload));
             ControlFlow::Continue(())
-        })?;
+        });
+        read.inspect_err(|error| self.damage.note(error))?;
         Ok(out)
     }
 }
 
 impl MessageSource for StoreSource<'_> {
     fn clue_bytes(&self) -> usize {
-        self.0.board().clue_bytes as usize
+        self.store.board().clue_bytes as usize
     }
 
     fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
-        self.collect(range, self.0.board().clue_bytes, |clue, _| clue)
+        self.collect(range, self.store.board().clue_bytes, |clue, _| clue)
     }
 
     fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
-        self.collect(range, self.0.board().payload_bytes, |_, payload| payload)
+        self.collect(range, self.store.board().payload_bytes, |_, payload| payload)
     }
 }

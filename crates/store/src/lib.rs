@@ -1,2 +1,35 @@
 //! What a service keeps: the board's log, detection keys, and durable records.
+//!
+//! A [`Store`] is the durable state of one server, in a folder of its own and, where wanted, a
+//! bucket. An acknowledged [`Store::append`] survives a crash; an unfinished one is never read in
+//! part. Everything carries a checksum or a hash that is tested when it is read. Bytes and the
+//! argument for durability are in `docs/storage.md`.
+//!
+//! The crate knows nothing of cryptography but hashes: clues, payloads, keys and records are
+//! opaque.
 #![forbid(unsafe_code)]
+
+mod database;
+mod error;
+mod format;
+mod keys;
+mod log;
+mod meta;
+mod objects;
+mod posts;
+mod records;
+mod segment;
+mod store;
+mod uploads;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{Evidence, StoreError};
+pub use format::{META_FILE, META_VERSION, OBJECTS_DIR, UPLOADS_DIR};
+pub use log::{Appended, Post, Visit};
+pub use objects::Objects;
+pub use records::Change;
+pub use segment::{SEGMENT_VERSION, Segment};
+pub use store::{Store, StoreConfig, Usage};
+pub use uploads::Upload;

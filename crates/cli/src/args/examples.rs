@@ -19,6 +19,32 @@ Exit codes:
 Results go to standard output, warnings and errors to standard error as lines that start with
 `omr: `. Bars and notes appear only if standard error is a terminal.";
 
+pub(super) const SERVE: &str = "\
+Examples:
+  omr serve                                  board, detector and status page at http://127.0.0.1:7600
+  omr serve --config /etc/omr/omr.toml
+  omr serve --listen 127.0.0.1:0 --data board-data --params sophomr-v2
+  omr health http://127.0.0.1:7600           exit code 0: it serves
+
+The first start makes the board; everything that is kept lies in one folder. At a loopback address
+anybody may post and ask for digests; elsewhere clients need tokens (omr token). docs/operating.md
+explains every key of the configuration.";
+
+pub(super) const TOKEN: &str = "\
+Examples:
+  omr token add --file omr-data/tokens.toml --name wallet --may post --may detect
+  omr token add --file omr-data/tokens.toml --name backups --may admin
+  omr token list --file omr-data/tokens.toml
+  omr token remove --file omr-data/tokens.toml --name wallet";
+
+pub(super) const DATA: &str = "\
+Examples:
+  omr data backup --server http://127.0.0.1:7600 --token TOKEN --to /backups/omr
+  omr data backup --data omr-data --to /backups/omr       the server is stopped
+  omr data verify --data omr-data
+  omr data repair --data omr-data --from /backups/omr
+  omr data restore --data new-data --from /backups/omr";
+
 pub(super) const KEYGEN: &str = "\
 Examples:
   omr keygen --out alice

@@ -40,7 +40,7 @@ pub(crate) struct JobRecord {
     pub(crate) range: Range<u64>,
     pub(crate) bound: u32,
     pub(crate) indices_only: bool,
-    /// The scheme's tag; 0: what the keys serve.
+    /// The scheme's tag.
     pub(crate) scheme: u8,
     /// Order of creation.
     pub(crate) number: u64,
@@ -52,6 +52,11 @@ pub(crate) struct JobRecord {
 impl JobRecord {
     pub(crate) fn scheme(&self) -> Option<Scheme> {
         Scheme::from_tag(self.scheme)
+    }
+
+    /// The scheme's name, for figures.
+    pub(crate) fn scheme_name(&self) -> &'static str {
+        self.scheme().map_or("unknown", Scheme::name)
     }
 
     /// Whether another record asks for the same.

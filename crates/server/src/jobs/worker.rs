@@ -1,12 +1,13 @@
 //! The thread that makes digests, one after another, on all cores.
 
 use super::{Jobs, View, Work};
+use crate::damage::Damage;
 use crate::gate::Gate;
 use crate::keyfile::{self, Loaded};
 use crate::source::StoreSource;
 use omr_detector::hybrid::{Answer, Costs, Engines, Job};
 use omr_detector::{BoardCache, Detector, DetectorError, Progress};
-use omr_ops::Metrics;
+use omr_ops::{FinishedDigest, Metrics};
 use omr_protocol::{ParamSet, Request, SEED_BYTES, Sealing};
 use omr_store::Store;
 use std::collections::VecDeque;
@@ -25,6 +26,7 @@ pub(crate) struct Worker {
     pub(crate) costs: Costs,
     pub(crate) gate: Arc<Gate>,
     pub(crate) metrics: Metrics,
+    pub(crate) damage: Arc<Damage>,
     /// Keys kept in memory, of each kind.
     pub(crate) keys: usize,
 }
@@ -79,8 +81,14 @@ impl Worker {
             gate: &self.gate,
         };
         let start = Instant::now();
-        let (scheme, answer) = self.answer(work, &engines, &progress)?;
-        self.metrics.digest(scheme, start.elapsed());
+        let answer = self.answer(work, &engines, &progress)?;
+        let (scheme, seconds) = (work.record.scheme_name(), start.elapsed().as_secs_f64());
+        self.metrics.digest(scheme, seconds);
+        self.jobs.remember(FinishedDigest {
+            scheme: scheme.into(),
+            messages: work.record.range.end - work.record.range.start,
+            seconds,
+        });
         for &(stage, seconds) in answer.stages.seconds() {
             self.metrics.stage(stage, seconds);
         }
@@ -92,7 +100,7 @@ impl Worker {
         work: &Work,
         engines: &Engines,
         progress: &JobProgress,
-    ) -> Result<(&'static str, Answer), Failure> {
+    ) -> Result<Answer, Failure> {
         let record = &work.record;
         let board = self.store.board();
         let payloads = !record.indices_only;
@@ -102,7 +110,10 @@ impl Worker {
             self.random(),
         ];
         let job = Job {
-            source: &mut StoreSource(&self.store),
+            source: &mut StoreSource {
+                store: &self.store,
+                damage: &self.damage,
+            },
             request: Request {
                 range: record.range.clone(),
                 bound: record.bound as usize,
@@ -115,7 +126,7 @@ impl Worker {
         };
         let scheme = record.scheme().unwrap_or(engines.scheme(payloads));
         match engines.respond(scheme, job, progress) {
-            Ok(answer) => Ok((scheme.name(), answer)),
+            Ok(answer) => Ok(answer),
             Err(DetectorError::Stopped) => Err(Failure::Stopped),
             Err(error) => Err(Failure::told(error)),
         }

@@ -6,9 +6,8 @@ use crate::tokens::Right;
 use bytes::Bytes;
 use omr_api::v1::board_service_server::BoardService;
 use omr_api::v1::{self, PostMessagesRequest, PostMessagesResponse};
-use omr_api::work;
 use omr_protocol::Clue;
-use omr_store::{Post, Store};
+use omr_store::Post;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,8 +25,8 @@ impl Board {
         let start = Instant::now();
         let done = self.try_post(caller, request).await;
         match &done {
-            Ok(posted) => self.0.metrics.post(start.elapsed(), u64::from(posted.count)),
-            Err(status) => self.0.metrics.post_refused(status.code()),
+            Ok(posted) => self.0.metrics.post(u64::from(posted.count), start.elapsed().as_secs_f64()),
+            Err(status) => self.0.metrics.post_refused(omr_ops::grpc_code_name(status.code().into())),
         }
         done
     }
@@ -81,7 +80,7 @@ impl Board {
     fn check_work(&self, caller: &Caller, request: &PostMessagesRequest) -> Result<(), Status> {
         let bits = self.0.config.access.posting_work_bits;
         let board_id = &self.0.store.board().board_id;
-        if !caller.is_anonymous() || work::check_posting_work(board_id, request, bits) {
+        if !caller.is_anonymous() || omr_api::check_posting_work(board_id, &request.post_id, &request.messages, request.work, bits) {
             return Ok(());
         }
         Err(Status::invalid_argument(format!(
@@ -90,20 +89,23 @@ impl Board {
     }
 }
 
-fn messages(store: &Store, range: Range<u64>, part: v1::Part) -> Result<Vec<v1::Message>, Status> {
+fn messages(shared: &Shared, range: Range<u64>, part: v1::Part) -> Result<Vec<v1::Message>, Status> {
     let mut out = Vec::with_capacity((range.end - range.start) as usize);
     let take = |wanted: bool, bytes: &[u8]| match wanted {
         true => Bytes::copy_from_slice(bytes),
         false => Bytes::new(),
     };
-    let read = store.read(range, &mut |_, clue, payload| {
+    let read = shared.store.read(range, &mut |_, clue, payload| {
         out.push(v1::Message {
             clue: take(part != v1::Part::Payloads, clue),
             payload: take(part != v1::Part::Clues, payload),
         });
         ControlFlow::Continue(())
     });
-    read.map_err(|error| refuse::store(&error))?;
+    read.map_err(|error| {
+        shared.damage.note(&error);
+        refuse::store(&error)
+    })?;
     Ok(out)
 }
 
@@ -113,7 +115,7 @@ fn part(number: i32) -> Result<v1::Part, Status> {
 
 /// Sends messages of a range piece by piece; false: the client left, or an error was sent.
 async fn send<T>(
-    store: &Store,
+    shared: &Arc<Shared>,
     range: Range<u64>,
     part: v1::Part,
     to: &mpsc::Sender<Result<T, Status>>,
@@ -123,8 +125,8 @@ async fn send<T>(
     while start < range.end {
         let piece = start..range.end.min(start + TOGETHER);
         start = piece.end;
-        let (store, first) = (store.clone(), piece.start);
-        let read = blocking(move || messages(&store, piece, part)).await;
+        let (shared, first) = (shared.clone(), piece.start);
+        let read = blocking(move || messages(&shared, piece, part)).await;
         let failed = read.is_err();
         let answer = read.map(|messages| answer(first, messages));
         if to.send(answer).await.is_err() || failed {
@@ -198,11 +200,11 @@ impl BoardService for Board {
                 return Err(Status::out_of_range(text));
             }
             let (to, answers) = mpsc::channel(READY);
-            let store = self.0.store.clone();
+            let shared = self.0.clone();
             tokio::spawn(async move {
                 let _room = room;
                 let answer = |first_index, messages| v1::ReadMessagesResponse { first_index, messages };
-                send(&store, range, part, &to, answer).await;
+                send(&shared, range, part, &to, answer).await;
             });
             Ok(Response::new(Box::pin(ReceiverStream::new(answers)) as Self::ReadMessagesStream))
         };
@@ -227,9 +229,8 @@ impl BoardService for Board {
             let shared = self.0.clone();
             tokio::spawn(async move {
                 let _room = room;
-                shared.metrics.subscribers(1);
+                let _counted = shared.metrics.subscriber();
                 follow(&shared, request.start, part, &to).await;
-                shared.metrics.subscribers(-1);
             });
             Ok(Response::new(Box::pin(ReceiverStream::new(answers)) as Self::SubscribeStream))
         };
@@ -250,7 +251,7 @@ impl Board {
 
 /// Sends messages as they come until the client leaves or the server stops.
 async fn follow(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     start: u64,
     part: v1::Part,
     to: &mpsc::Sender<Result<v1::SubscribeResponse, Status>>,
@@ -260,7 +261,7 @@ async fn follow(
     loop {
         let len = *lengths.borrow_and_update();
         let answer = |first_index, messages| v1::SubscribeResponse { first_index, messages };
-        if next < len && !send(&shared.store, next..len, part, to, answer).await {
+        if next < len && !send(shared, next..len, part, to, answer).await {
             return;
         }
         next = next.max(len);

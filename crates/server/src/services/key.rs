@@ -37,7 +37,6 @@ impl Keys {
                 chunk.offset, chunk.crc32c
             )));
         }
-        self.0.metrics.upload_bytes(chunk.data.len() as u64);
         let store = self.0.store.clone();
         blocking(move || {
             let taken = store.upload_chunk(hash, chunk.offset, &chunk.data);
@@ -57,6 +56,7 @@ impl Keys {
         };
         let own = self.0.clone();
         blocking(move || own.registrations.add(&caller.account, &hash, kind)).await?;
+        shared.metrics.upload();
         shared.metrics.keys(shared.registrations.len() as u64);
         let kind = match kind {
             Kind::DetectionKey => v1::KeyKind::Bulk,

@@ -66,12 +66,17 @@ impl Live {
     ///
     /// Errors: what keeps it from going on.
     pub(super) fn advance(&mut self, tools: &Tools, slot: &Slot, end: u64) -> Result<(), String> {
-        let mut source = StoreSource(&tools.store);
+        let mut source = StoreSource {
+            store: &tools.store,
+            damage: &tools.damage,
+        };
         let nothing = |_: &Session| Ok::<(), DetectorError>(());
         let before = self.session.next();
         let advanced = self.session.advance(&mut source, end, &Quiet, nothing);
         slot.next.store(self.session.next(), Ordering::Relaxed);
-        tools.metrics.session_messages(self.session.next() - before);
+        let count = self.session.next() - before;
+        tools.metrics.session_messages(count);
+        tools.messages.fetch_add(count, Ordering::Relaxed);
         for &(stage, seconds) in std::mem::take(&mut self.session.stages).seconds() {
             tools.metrics.stage(stage, seconds);
         }

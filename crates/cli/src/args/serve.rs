@@ -1,0 +1,163 @@
+//! Arguments of `omr serve`, `omr token`, `omr data` and `omr health`.
+
+use super::examples;
+use clap::{Args, Subcommand};
+use omr_server::tokens::Right;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub(crate) struct Serve {
+    /// Configuration in TOML; without it everything has its default
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Address and port, over the configuration's; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Folder of everything that the server keeps, over the configuration's
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Parameter set of the board that the first start makes, over the configuration's
+    #[arg(long, value_name = "NAME")]
+    pub(crate) params: Option<String>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token and print it; the file keeps its hash alone
+    #[command(after_help = examples::TOKEN)]
+    Add(TokenAdd),
+    /// The names and rights of all tokens
+    #[command(after_help = examples::TOKEN)]
+    List(TokenList),
+    /// Take a token back; a running server notices within seconds
+    #[command(after_help = examples::TOKEN)]
+    Remove(TokenRemove),
+}
+
+#[derive(Args)]
+pub(crate) struct TokenAdd {
+    /// The server's file of tokens, `tokens.toml` in its data folder
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Your name for the client
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: String,
+    /// What it may do: post, detect or admin; may be given several times
+    #[arg(long = "may", value_name = "RIGHT", required = true, value_parser = right)]
+    pub(crate) rights: Vec<Right>,
+    /// Messages a second that it may post
+    #[arg(long, value_name = "N")]
+    pub(crate) messages_per_second: Option<u32>,
+    /// Its unfinished jobs
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<u32>,
+    /// Its sessions
+    #[arg(long, value_name = "N")]
+    pub(crate) sessions: Option<u32>,
+    /// Its keys
+    #[arg(long, value_name = "N")]
+    pub(crate) keys: Option<u32>,
+}
+
+#[derive(Args)]
+pub(crate) struct TokenList {
+    /// The server's file of tokens
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print one JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct TokenRemove {
+    /// The server's file of tokens
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The client's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: String,
+}
+
+fn right(text: &str) -> Result<Right, String> {
+    match text {
+        "post" => Ok(Right::Post),
+        "detect" => Ok(Right::Detect),
+        "admin" => Ok(Right::Admin),
+        found => Err(format!("expected post, detect or admin, found {found:?}")),
+    }
+}
+
+#[derive(Subcommand)]
+pub(crate) enum DataCommand {
+    /// Read everything that a stopped server keeps and check it
+    #[command(after_help = examples::DATA)]
+    Verify(DataVerify),
+    /// Copy everything that a server keeps into a folder; what the folder has already is not sent again
+    #[command(after_help = examples::DATA)]
+    Backup(DataBackup),
+    /// Make a server's data of a backup
+    #[command(after_help = examples::DATA)]
+    Restore(DataRestore),
+    /// Replace damaged or missing objects of a stopped server by those of a backup
+    #[command(after_help = examples::DATA)]
+    Repair(DataRestore),
+}
+
+/// Which server's data.
+#[derive(Args)]
+pub(crate) struct DataOf {
+    /// The server's configuration
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Its data folder, over the configuration's
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct DataVerify {
+    #[command(flatten)]
+    pub(crate) of: DataOf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct DataBackup {
+    /// A running server; the data folder of a stopped one if not given
+    #[arg(long, value_name = "URL", conflicts_with_all = ["config", "data"])]
+    pub(crate) server: Option<String>,
+    /// A token with the right admin; OMR_TOKEN unless given
+    #[arg(long, value_name = "TOKEN", env = "OMR_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+    /// Certificate of the server's authority, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) of: DataOf,
+    /// Folder of the backup, created where absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct DataRestore {
+    /// Folder of the backup
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from: PathBuf,
+    #[command(flatten)]
+    pub(crate) of: DataOf,
+}
+
+#[derive(Args)]
+pub(crate) struct Health {
+    /// The server
+    #[arg(value_name = "URL", default_value = "http://127.0.0.1:7600")]
+    pub(crate) url: String,
+    /// Certificate of the server's authority, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+}

@@ -1,0 +1,84 @@
+//! `omr serve`: a board and a detector behind a network.
+
+use crate::args::Serve;
+use crate::error::CliError;
+use crate::io;
+use crate::progress::Ui;
+use omr_ops::TelemetryConfig;
+use omr_server::{Config, Server};
+use tokio::signal::unix::{SignalKind, signal};
+
+pub(super) fn run(args: &Serve, ui: &Ui) -> Result<(), CliError> {
+    let config = config(args)?;
+    let runtime = runtime()?;
+    let telemetry = runtime.block_on(async { omr_ops::init(&telemetry(&config)) })?;
+    let served = runtime.block_on(serve(config, ui));
+    drop(telemetry);
+    runtime.shutdown_background();
+    served
+}
+
+/// A runtime for commands that use the network.
+///
+/// Errors: `Runtime`.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.enable_all().build().map_err(CliError::Runtime)
+}
+
+fn config(args: &Serve) -> Result<Config, CliError> {
+    let mut config = match &args.config {
+        Some(path) => Config::read(path)?,
+        None => Config::default(),
+    };
+    config.listen = args.listen.unwrap_or(config.listen);
+    config.data = args.data.clone().unwrap_or(config.data);
+    config.board.params = args.params.clone().unwrap_or(config.board.params);
+    Ok(config)
+}
+
+fn telemetry(config: &Config) -> TelemetryConfig {
+    TelemetryConfig {
+        filter: config.watch.log.clone(),
+        json: config.watch.json,
+        otlp_endpoint: config.watch.otlp.clone(),
+        service_name: "omr".into(),
+    }
+}
+
+async fn serve(config: Config, ui: &Ui) -> Result<(), CliError> {
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let [post, detect] = config.anonymous();
+    if !config.listen.ip().is_loopback() && (post || detect) {
+        ui.warn("strangers may use this server without a token: see docs/operating.md");
+    }
+    let stop = stopped().map_err(CliError::Runtime)?;
+    let server = Server::start(config).await?;
+    // Programs that start a server read this line.
+    io::print(&format!("listening on {scheme}://{}\n", server.address()?))?;
+    notify(&[sd_notify::NotifyState::Ready]);
+    let stop = async move {
+        stop.await;
+        notify(&[sd_notify::NotifyState::Stopping]);
+    };
+    Ok(server.run(stop).await?)
+}
+
+/// Tells systemd, where that started the server.
+fn notify(states: &[sd_notify::NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::warn!(%error, "systemd was not told");
+    }
+}
+
+/// Ready when the process is asked to stop.
+fn stopped() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}

@@ -1,0 +1,49 @@
+//! An operator's calls.
+
+use crate::{Client, RemoteError};
+use futures::Stream;
+use futures::stream::try_unfold;
+use omr_api::MESSAGE_BYTES;
+use omr_api::v1::admin_service_client::AdminServiceClient;
+use omr_api::v1::{BackupRequest, BackupResponse};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+
+/// Most bytes of the names that go with a request for a backup.
+const NAMES_BYTES: usize = 64 << 20;
+
+impl Client {
+    /// Whether the server serves.
+    ///
+    /// Errors: those of the network.
+    pub async fn is_serving(&self) -> Result<bool, RemoteError> {
+        let answer = self.unary("Check", || async {
+            let mut client = HealthClient::new(self.service.clone());
+            client.check(HealthCheckRequest::default()).await
+        });
+        Ok(answer.await?.status() == ServingStatus::Serving)
+    }
+
+    /// Everything that the server keeps but for the immutable files that the caller has. A broken stream
+    /// is an error: begin again with the files that are complete by then.
+    ///
+    /// Errors: the server's.
+    pub async fn backup(
+        &self,
+        have: Vec<String>,
+    ) -> Result<impl Stream<Item = Result<BackupResponse, RemoteError>> + Send + 'static, RemoteError>
+    {
+        let opened = self.unary("Backup", || async {
+            let mut client = AdminServiceClient::new(self.service.clone())
+                .max_decoding_message_size(MESSAGE_BYTES)
+                .max_encoding_message_size(NAMES_BYTES);
+            client.backup(BackupRequest { have: have.clone() }).await
+        });
+        Ok(try_unfold(opened.await?, |mut stream| async move {
+            let next = stream.message().await;
+            let next = next.map_err(|status| RemoteError::refusal("Backup", &status))?;
+            Ok(next.map(|piece| (piece, stream)))
+        }))
+    }
+}

@@ -1,0 +1,357 @@
+//! What can go wrong with a store.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use omr_board::{BoardError, Part};
+
+/// An error of a store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The configuration of the board is out of range.
+    #[error("configuration of the board")]
+    Board {
+        /// The field at fault.
+        source: BoardError,
+    },
+    /// A field of the store's configuration is out of range.
+    #[error("store configuration, {field}: expected at least {least}, found {found}")]
+    Config {
+        /// The field.
+        field: &'static str,
+        /// The least value accepted.
+        least: u64,
+        /// The value given.
+        found: u64,
+    },
+    /// The address of a bucket is not understood.
+    #[error("expected a bucket as s3://NAME/PREFIX, found {found}")]
+    BucketUrl {
+        /// The address given.
+        found: String,
+    },
+    /// An option of a bucket is not known.
+    #[error("unknown option of a bucket: {found}")]
+    BucketOption {
+        /// The option given.
+        found: String,
+    },
+    /// The folder holds a store already.
+    #[error("{} exists: open it, or choose another folder", path.display())]
+    Exists {
+        /// The file in the way.
+        path: PathBuf,
+    },
+    /// The place of the objects holds some already, and they are not this board's.
+    #[error("the place of the objects is not empty, {found} is there: choose another")]
+    ObjectsExist {
+        /// One of them.
+        found: String,
+    },
+    /// The folder holds no store.
+    #[error("no store at {}: create one, or check the folder", path.display())]
+    Missing {
+        /// The file looked for.
+        path: PathBuf,
+    },
+    /// The file is something else than the store's.
+    #[error("{} is not the file of a store", path.display())]
+    NotAStore {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The store, a segment or a backup has a version that this build does not know.
+    #[error("version of {what}: expected {expected}, found {found}")]
+    Version {
+        /// What was read.
+        what: &'static str,
+        /// The version this build reads and writes.
+        expected: u32,
+        /// The version found.
+        found: u32,
+    },
+    /// Another handle, in this process or another, has the store open.
+    #[error("{} is held by another process or handle: close that one first", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The objects belong to another board than the folder.
+    #[error(
+        "the objects belong to board {}, expected {}",
+        hex(found),
+        hex(expected)
+    )]
+    OtherBoard {
+        /// Board of the folder.
+        expected: [u8; 16],
+        /// Board of the objects.
+        found: [u8; 16],
+    },
+    /// A message to append has a part of the wrong size. Nothing was appended.
+    #[error("post {post}, message {position}, {part}: expected {expected} bytes, found {found}")]
+    Size {
+        /// Place of the post among those given, from 0.
+        post: usize,
+        /// Place of the message in the post, from 0.
+        position: usize,
+        /// The part at fault.
+        part: Part,
+        /// Bytes the board takes.
+        expected: usize,
+        /// Bytes given.
+        found: usize,
+    },
+    /// A post has no message, or more than 2^32 - 1. Nothing was appended.
+    #[error("post {post}: expected 1 to 4294967295 messages, found {found}")]
+    PostLength {
+        /// Place of the post among those given, from 0.
+        post: usize,
+        /// Messages given.
+        found: usize,
+    },
+    /// A range to read ends beyond the board, or before it starts.
+    #[error("range {start}..{end}: expected a range within 0..{expected}")]
+    OutOfRange {
+        /// First index.
+        start: u64,
+        /// One past the last index.
+        end: u64,
+        /// The messages on the board.
+        expected: u64,
+    },
+    /// An object, or the part of the meta file that holds messages, differs from what was written.
+    #[error("{object} is damaged, messages {first}..{end}: expected {expected}, found {found}")]
+    Damaged {
+        /// Name of the object; `tail` for the messages in the meta file.
+        object: String,
+        /// First message affected; 0 for a key.
+        first: u64,
+        /// One past the last message affected; 0 for a key.
+        end: u64,
+        /// What an intact one has.
+        expected: Evidence,
+        /// What was found.
+        found: Evidence,
+    },
+    /// A row of the meta file differs from what was written.
+    #[error("row {key} of table {table} is damaged: expected {expected}, found {found}")]
+    Row {
+        /// The table.
+        table: String,
+        /// The key, hexadecimal.
+        key: String,
+        /// What an intact one has.
+        expected: Evidence,
+        /// What was found.
+        found: Evidence,
+    },
+    /// The database under the store is damaged.
+    #[error("the meta file is damaged: restore the store from a backup")]
+    Database {
+        /// What the database found.
+        source: Box<redb::Error>,
+    },
+    /// The database under the store stopped on damage that it did not expect.
+    #[error("the meta file is damaged beyond reading: restore the store from a backup")]
+    Panicked,
+    /// The disk is full. What was acknowledged is intact.
+    #[error("disk full: free some space, then try again")]
+    DiskFull {
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The database was closed by an earlier error; the next call opens it again.
+    #[error("the store is suspended by an earlier error: try again")]
+    Suspended,
+    /// An error of the operating system.
+    #[error("store file")]
+    Io {
+        /// The error of the operating system.
+        #[from]
+        source: io::Error,
+    },
+    /// The place of the objects refused.
+    #[error("object {object}")]
+    Objects {
+        /// The object.
+        object: String,
+        /// The error of the file system or of the bucket.
+        source: Box<object_store::Error>,
+    },
+    /// There is no such key.
+    #[error("no key {}", hex(hash))]
+    NoKey {
+        /// The hash asked for.
+        hash: [u8; 32],
+    },
+    /// No upload of this key is under way.
+    #[error("no upload of {} is under way: begin it", hex(hash))]
+    NoUpload {
+        /// The hash given.
+        hash: [u8; 32],
+    },
+    /// A chunk does not continue an upload.
+    #[error("chunk at {found}: expected the one at {expected}")]
+    UploadOffset {
+        /// Bytes received so far.
+        expected: u64,
+        /// The offset given.
+        found: u64,
+    },
+    /// The size of an upload is 0, differs from what was announced, or is exceeded by a chunk.
+    #[error("size of the key: expected {expected} bytes, found {found}")]
+    UploadSize {
+        /// Bytes announced.
+        expected: u64,
+        /// Bytes given.
+        found: u64,
+    },
+    /// An uploaded file has another hash than announced; it was dropped.
+    #[error("hash of the key: expected {}, found {}", hex(expected), hex(found))]
+    UploadHash {
+        /// The hash announced.
+        expected: [u8; 32],
+        /// The hash of what came.
+        found: [u8; 32],
+    },
+    /// There is no space for another upload.
+    #[error("uploads: expected at most {limit} bytes together, found {found}")]
+    UploadSpace {
+        /// The limit.
+        limit: u64,
+        /// Bytes with this upload.
+        found: u64,
+    },
+    /// The name of a table of records has no byte or more than 255.
+    #[error("name of a table: expected 1 to 255 bytes, found {found}")]
+    TableName {
+        /// Bytes of the name.
+        found: usize,
+    },
+    /// A folder holds no backup.
+    #[error("no file meta-*.bak in {}", path.display())]
+    NoBackup {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file of a backup is not what was written.
+    #[error("{} is damaged at byte {offset}: expected {expected}, found {found}", path.display())]
+    Backup {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        offset: u64,
+        /// What an intact one has.
+        expected: Evidence,
+        /// What was found.
+        found: Evidence,
+    },
+    /// A callback asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// What tells an intact object from a damaged one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// Its presence.
+    Present,
+    /// Its absence.
+    Missing,
+    /// Its length in bytes.
+    Bytes(u64),
+    /// Its CRC-32C.
+    Checksum(u32),
+    /// Its BLAKE3 hash.
+    Hash([u8; 32]),
+    /// The board it belongs to.
+    Board([u8; 16]),
+    /// Its first message, or the number of its rows.
+    Number(u64),
+    /// Its first eight bytes.
+    Magic([u8; 8]),
+    /// A form that cannot be understood.
+    Malformed,
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Present => f.write_str("it to be there"),
+            Self::Missing => f.write_str("none"),
+            Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
+            Self::Checksum(crc) => write!(f, "checksum {crc:08x}"),
+            Self::Hash(hash) => write!(f, "hash {}", hex(hash)),
+            Self::Board(id) => write!(f, "board {}", hex(id)),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Magic(bytes) => write!(f, "first bytes {}", hex(bytes)),
+            Self::Malformed => f.write_str("what cannot be understood"),
+        }
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+impl StoreError {
+    /// Whether the database may refuse all work after this error.
+    pub(crate) fn poisons(&self) -> bool {
+        matches!(
+            self,
+            Self::Database { .. }
+                | Self::Panicked
+                | Self::DiskFull { .. }
+                | Self::Suspended
+                | Self::Io { .. }
+        )
+    }
+
+    /// An error of a file, a full disk told apart.
+    pub(crate) fn file(source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { source },
+            _ => Self::Io { source },
+        }
+    }
+
+    pub(crate) fn key(hash: &[u8; 32], expected: Evidence, found: Evidence) -> Self {
+        Self::Damaged {
+            object: crate::objects::key_name(hash),
+            first: 0,
+            end: 0,
+            expected,
+            found,
+        }
+    }
+}
+
+/// An error of any redb operation, on its way to a [`StoreError`].
+pub(crate) struct Redb<E>(pub(crate) E);
+
+impl<E: Into<redb::Error>> From<Redb<E>> for StoreError {
+    fn from(error: Redb<E>) -> Self {
+        match error.0.into() {
+            // A page beyond the end of the file: cut short, not out of service.
+            redb::Error::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
+                Self::Database {
+                    source: Box::new(redb::Error::Io(source)),
+                }
+            }
+            redb::Error::Io(source) => Self::file(source),
+            redb::Error::PreviousIo | redb::Error::DatabaseClosed => Self::Suspended,
+            other => Self::Database {
+                source: Box::new(other),
+            },
+        }
+    }
+}

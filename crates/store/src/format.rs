@@ -1,0 +1,305 @@
+//! Records, rows and tables as bytes; `docs/storage.md` has them all.
+
+use omr_board::format::{MAX_PARAMS_ID_BYTES, MAX_PART_BYTES, MAX_SEALING_BYTES};
+use omr_board::{BoardConfig, BoardError, ConfigField};
+use redb::TableDefinition;
+
+use crate::error::{Evidence, StoreError, hex};
+
+/// The version of the meta file that this build reads and writes.
+pub const META_VERSION: u32 = 1;
+/// The name of the meta file.
+pub const META_FILE: &str = "meta.redb";
+/// The folder of objects, where they are local.
+pub const OBJECTS_DIR: &str = "objects";
+/// The folder of unfinished uploads.
+pub const UPLOADS_DIR: &str = "uploads";
+
+/// A table of the meta file: bytes to bytes.
+pub(crate) type Rows = TableDefinition<'static, &'static [u8], &'static [u8]>;
+
+pub(crate) const META: Rows = TableDefinition::new("omr.store.meta");
+pub(crate) const TAIL: Rows = TableDefinition::new("omr.store.tail");
+pub(crate) const SEGMENTS: Rows = TableDefinition::new("omr.store.segments");
+pub(crate) const POSTS: Rows = TableDefinition::new("omr.store.posts");
+pub(crate) const ORDER: Rows = TableDefinition::new("omr.store.order");
+pub(crate) const KEYS: Rows = TableDefinition::new("omr.store.keys");
+pub(crate) const UPLOADS: Rows = TableDefinition::new("omr.store.uploads");
+pub(crate) const RECORDS: Rows = TableDefinition::new("omr.store.records");
+/// All tables, with the names that go into checksums and errors.
+pub(crate) const TABLES: [(Rows, &str); 8] = [
+    (META, "meta"),
+    (TAIL, "tail"),
+    (SEGMENTS, "segments"),
+    (POSTS, "posts"),
+    (ORDER, "order"),
+    (KEYS, "keys"),
+    (UPLOADS, "uploads"),
+    (RECORDS, "records"),
+];
+
+pub(crate) const KEY_VERSION: &[u8] = b"version";
+pub(crate) const KEY_CONFIG: &[u8] = b"config";
+pub(crate) const KEY_STATE: &[u8] = b"state";
+
+const CRC_BYTES: usize = 4;
+
+/// Where the bytes of a message lie, and the seed of every checksum: the CRC of the board id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) clue_bytes: usize,
+    pub(crate) payload_bytes: usize,
+    pub(crate) seed: u32,
+}
+
+impl Layout {
+    pub(crate) fn new(config: &BoardConfig) -> Self {
+        Self {
+            clue_bytes: config.clue_bytes as usize,
+            payload_bytes: config.payload_bytes as usize,
+            seed: crc32c::crc32c(&config.board_id),
+        }
+    }
+
+    pub(crate) fn record_bytes(&self) -> usize {
+        self.clue_bytes + self.payload_bytes + CRC_BYTES
+    }
+
+    /// Appends the record of message `index`, as on a board; the sizes are checked.
+    pub(crate) fn push_record(&self, index: u64, clue: &[u8], payload: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(clue);
+        out.extend_from_slice(payload);
+        let crc = self.record_crc(index, &out[start..]);
+        out.extend_from_slice(&crc.to_le_bytes());
+    }
+
+    /// Clue and payload of a record of `record_bytes()` bytes.
+    ///
+    /// Errors: the checksum of the bytes, and the one in the record, where they differ.
+    pub(crate) fn open_record<'a>(
+        &self,
+        index: u64,
+        record: &'a [u8],
+    ) -> Result<(&'a [u8], &'a [u8]), (Evidence, Evidence)> {
+        let (body, crc) = record.split_at(self.clue_bytes + self.payload_bytes);
+        let found = u32_at(crc, 0).unwrap_or_default();
+        let expected = self.record_crc(index, body);
+        if expected != found {
+            return Err((Evidence::Checksum(expected), Evidence::Checksum(found)));
+        }
+        Ok(body.split_at(self.clue_bytes))
+    }
+
+    fn record_crc(&self, index: u64, body: &[u8]) -> u32 {
+        crc32c::crc32c_append(crc32c::crc32c_append(self.seed, &index.to_le_bytes()), body)
+    }
+}
+
+fn row_crc(seed: u32, table: &str, key: &[u8], value: &[u8]) -> u32 {
+    // Lengths first, so that no two rows have the same bytes under the checksum.
+    let mut crc = crc32c::crc32c_append(seed, &(table.len() as u32).to_le_bytes());
+    crc = crc32c::crc32c_append(crc, table.as_bytes());
+    crc = crc32c::crc32c_append(crc, &(key.len() as u32).to_le_bytes());
+    crc = crc32c::crc32c_append(crc, key);
+    crc32c::crc32c_append(crc, value)
+}
+
+/// `value` with its checksum.
+pub(crate) fn seal_row(seed: u32, table: &str, key: &[u8], value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len() + CRC_BYTES);
+    out.extend_from_slice(value);
+    out.extend_from_slice(&row_crc(seed, table, key, value).to_le_bytes());
+    out
+}
+
+/// The value in `row`, once its checksum agrees.
+///
+/// Errors: [`StoreError::Row`].
+pub(crate) fn open_row<'a>(
+    seed: u32,
+    table: &str,
+    key: &[u8],
+    row: &'a [u8],
+) -> Result<&'a [u8], StoreError> {
+    let (value, crc) = row
+        .split_last_chunk::<CRC_BYTES>()
+        .ok_or_else(|| bad_row(table, key, Evidence::Bytes(4), row.len()))?;
+    let (expected, found) = (row_crc(seed, table, key, value), u32::from_le_bytes(*crc));
+    if expected != found {
+        return Err(StoreError::Row {
+            table: table.to_owned(),
+            key: hex(key),
+            expected: Evidence::Checksum(expected),
+            found: Evidence::Checksum(found),
+        });
+    }
+    Ok(value)
+}
+
+/// The error of a row of an unexpected length.
+pub(crate) fn bad_row(table: &str, key: &[u8], expected: Evidence, found: usize) -> StoreError {
+    StoreError::Row {
+        table: table.to_owned(),
+        key: hex(key),
+        expected,
+        found: Evidence::Bytes(found as u64),
+    }
+}
+
+/// A value of `N` numbers of 8 bytes.
+pub(crate) fn numbers<const N: usize>(
+    table: &str,
+    key: &[u8],
+    value: &[u8],
+) -> Result<[u64; N], StoreError> {
+    if value.len() != 8 * N {
+        let expected = Evidence::Bytes(8 * N as u64);
+        return Err(bad_row(table, key, expected, value.len()));
+    }
+    let mut out = [0; N];
+    for (out, bytes) in out.iter_mut().zip(value.as_chunks::<8>().0) {
+        *out = u64::from_le_bytes(*bytes);
+    }
+    Ok(out)
+}
+
+/// `values` one after another, 8 bytes each.
+pub(crate) fn pack<const N: usize>(values: [u64; N]) -> Vec<u8> {
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
+}
+
+/// A key of 8 bytes that sorts as its number does.
+pub(crate) fn index_key(index: u64) -> [u8; 8] {
+    index.to_be_bytes()
+}
+
+/// The number in a key.
+pub(crate) fn index_of(table: &str, key: &[u8]) -> Result<u64, StoreError> {
+    let bytes = key
+        .try_into()
+        .map_err(|_| bad_row(table, key, Evidence::Bytes(8), key.len()))?;
+    Ok(u64::from_be_bytes(bytes))
+}
+
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
+}
+
+pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
+}
+
+/// What changes with every transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct State {
+    /// Transactions so far.
+    pub(crate) sequence: u64,
+    /// Messages.
+    pub(crate) len: u64,
+    /// Messages in segments; the tail begins here.
+    pub(crate) sealed: u64,
+    /// Milliseconds that the store has been open in its life.
+    pub(crate) clock: u64,
+}
+
+impl State {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        pack([self.sequence, self.len, self.sealed, self.clock])
+    }
+
+    pub(crate) fn decode(value: &[u8]) -> Result<Self, StoreError> {
+        let [sequence, len, sealed, clock] = numbers("meta", KEY_STATE, value)?;
+        if sealed > len {
+            return Err(StoreError::Row {
+                table: "meta".into(),
+                key: hex(KEY_STATE),
+                expected: Evidence::Number(len),
+                found: Evidence::Number(sealed),
+            });
+        }
+        Ok(Self {
+            sequence,
+            len,
+            sealed,
+            clock,
+        })
+    }
+}
+
+/// The configuration with its checksum.
+pub(crate) fn encode_config(config: &BoardConfig) -> Vec<u8> {
+    let mut out = config.board_id.to_vec();
+    out.extend_from_slice(&config.clue_bytes.to_le_bytes());
+    out.extend_from_slice(&config.payload_bytes.to_le_bytes());
+    for text in [&config.params_id, &config.sealing] {
+        out.push(text.len() as u8);
+        out.extend_from_slice(text.as_bytes());
+    }
+    let crc = crc32c::crc32c(&out);
+    out.extend_from_slice(&crc.to_le_bytes());
+    out
+}
+
+/// The configuration in `bytes`: none where they are damaged.
+pub(crate) fn decode_config(bytes: &[u8]) -> Option<BoardConfig> {
+    let (body, crc) = bytes.split_last_chunk::<CRC_BYTES>()?;
+    if crc32c::crc32c(body) != u32::from_le_bytes(*crc) {
+        return None;
+    }
+    let (params_id, rest) = read_text(body.get(24..)?)?;
+    let (sealing, rest) = read_text(rest)?;
+    let config = BoardConfig {
+        board_id: *body.first_chunk()?,
+        params_id,
+        sealing,
+        clue_bytes: u32_at(body, 16)?,
+        payload_bytes: u32_at(body, 20)?,
+    };
+    (rest.is_empty() && check_config(&config).is_ok()).then_some(config)
+}
+
+fn read_text(bytes: &[u8]) -> Option<(String, &[u8])> {
+    let (&len, rest) = bytes.split_first()?;
+    let (text, rest) = rest.split_at_checked(usize::from(len))?;
+    Some((str::from_utf8(text).ok()?.to_owned(), rest))
+}
+
+/// Tests the fields against the ranges of a board.
+///
+/// Errors: [`StoreError::Board`].
+pub(crate) fn check_config(config: &BoardConfig) -> Result<(), StoreError> {
+    let part = u64::from(MAX_PART_BYTES);
+    let (params, sealing) = (config.params_id.len(), config.sealing.len());
+    let (params_most, sealing_most) = (MAX_PARAMS_ID_BYTES as u64, MAX_SEALING_BYTES as u64);
+    for (field, found, least, most) in [
+        (ConfigField::ParamsId, params as u64, 0, params_most),
+        (ConfigField::Sealing, sealing as u64, 0, sealing_most),
+        (
+            ConfigField::ClueBytes,
+            u64::from(config.clue_bytes),
+            1,
+            part,
+        ),
+        (
+            ConfigField::PayloadBytes,
+            u64::from(config.payload_bytes),
+            0,
+            part,
+        ),
+    ] {
+        if !(least..=most).contains(&found) {
+            let source = BoardError::Config {
+                field,
+                least,
+                most,
+                found,
+            };
+            return Err(StoreError::Board { source });
+        }
+    }
+    Ok(())
+}

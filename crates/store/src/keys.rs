@@ -1,0 +1,152 @@
+//! Detection keys: objects named by the hash of their content.
+
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+use std::sync::TryLockError;
+
+use bytes::{Buf, Bytes};
+
+use crate::error::{Evidence, StoreError};
+use crate::format::{KEYS, bad_row, numbers};
+use crate::meta::{Outcome, View, lock};
+use crate::objects::{Reader, key_name};
+use crate::store::Store;
+
+/// Hash and bytes of every key.
+pub(crate) fn list(view: &View) -> Result<Vec<([u8; 32], u64)>, StoreError> {
+    let mut out = Vec::new();
+    view.each(KEYS, &[], |key, row| {
+        let [bytes] = numbers("keys", key, view.open(KEYS, key, row)?)?;
+        out.push((hash_of("keys", key)?, bytes));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(out)
+}
+
+pub(crate) fn hash_of(table: &str, key: &[u8]) -> Result<[u8; 32], StoreError> {
+    key.try_into()
+        .map_err(|_| bad_row(table, key, Evidence::Bytes(32), key.len()))
+}
+
+impl Store {
+    /// Bytes of a complete key; none where there is no such key.
+    ///
+    /// Errors: those of the database.
+    pub fn key_bytes(&self, hash: [u8; 32]) -> Result<Option<u64>, StoreError> {
+        self.inner().meta.view(|view| {
+            let Some(value) = view.get(KEYS, &hash)? else {
+                return Ok(None);
+            };
+            let [bytes] = numbers("keys", &hash, &value)?;
+            Ok(Some(bytes))
+        })
+    }
+
+    /// A reader of a key. Where its content is not what the hash names, the last read fails with
+    /// [`StoreError::Damaged`] in an [`io::Error`]: what came before it must not be used then.
+    ///
+    /// Errors: [`StoreError::NoKey`], [`StoreError::Damaged`] where the object is missing, and
+    /// those of the database and of the objects.
+    pub fn open_key(&self, hash: [u8; 32]) -> Result<Box<dyn Read + Send>, StoreError> {
+        let expected = self.key_bytes(hash)?.ok_or(StoreError::NoKey { hash })?;
+        Ok(Box::new(self.key_reader(hash, expected)?))
+    }
+
+    pub(crate) fn key_reader(
+        &self,
+        hash: [u8; 32],
+        expected: u64,
+    ) -> Result<KeyReader, StoreError> {
+        let reader = self.inner().place.reader(&key_name(&hash))?;
+        let missing = || StoreError::key(&hash, Evidence::Present, Evidence::Missing);
+        Ok(KeyReader {
+            reader: reader.ok_or_else(missing)?,
+            hasher: blake3::Hasher::new(),
+            hash,
+            expected,
+            seen: 0,
+            bytes: Bytes::new(),
+        })
+    }
+
+    /// Removes a key; one that is not there is no error. Readers that have it open may fail.
+    ///
+    /// Errors: those of the database and of the objects.
+    pub fn delete_key(&self, hash: [u8; 32]) -> Result<(), StoreError> {
+        let inner = self.inner();
+        let Some(bytes) = self.key_bytes(hash)? else {
+            return Ok(());
+        };
+        let removed = inner.meta.transact(|writing, _| {
+            let removed = writing.remove(KEYS, &hash)?;
+            Ok(if removed {
+                Outcome::Commit(true)
+            } else {
+                Outcome::Nothing(false)
+            })
+        })?;
+        if removed {
+            let mut totals = lock(&inner.totals);
+            totals.keys -= 1;
+            totals.key_bytes -= bytes;
+        }
+        let _gate = match inner.gate.try_write() {
+            Ok(gate) => gate,
+            Err(TryLockError::Poisoned(gate)) => gate.into_inner(),
+            // A backup may want the object, or the same key is coming again: left to a sweep.
+            Err(TryLockError::WouldBlock) => return Ok(()),
+        };
+        if self.key_bytes(hash)?.is_none() {
+            inner.place.delete(&key_name(&hash))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a key and tests it at the end.
+pub(crate) struct KeyReader {
+    reader: Reader,
+    hasher: blake3::Hasher,
+    hash: [u8; 32],
+    expected: u64,
+    seen: u64,
+    bytes: Bytes,
+}
+
+impl KeyReader {
+    /// The next bytes; empty at the end, once all agrees.
+    ///
+    /// Errors: [`StoreError::Damaged`], and those of the objects.
+    pub(crate) fn next(&mut self) -> Result<Bytes, StoreError> {
+        let bytes = self.reader.next()?;
+        self.hasher.update(&bytes);
+        self.seen += bytes.len() as u64;
+        if !bytes.is_empty() {
+            return Ok(bytes);
+        }
+        let found = *self.hasher.finalize().as_bytes();
+        for (expected, found) in [
+            (Evidence::Bytes(self.expected), Evidence::Bytes(self.seen)),
+            (Evidence::Hash(self.hash), Evidence::Hash(found)),
+        ] {
+            if expected != found {
+                return Err(StoreError::key(&self.hash, expected, found));
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+impl Read for KeyReader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        if self.bytes.is_empty() {
+            self.bytes = self.next().map_err(io::Error::other)?;
+        }
+        let count = self.bytes.len().min(out.len());
+        self.bytes.copy_to_slice(&mut out[..count]);
+        Ok(count)
+    }
+}

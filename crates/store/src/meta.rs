@@ -1,0 +1,445 @@
+//! The meta file: views, transactions, and opening anew after an error.
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Instant;
+
+use omr_board::BoardConfig;
+use redb::{
+    Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, Table,
+    TableError, TableHandle, WriteTransaction,
+};
+use tokio::sync::watch;
+
+use crate::database::{Guarded, Source, guarded};
+use crate::error::{Evidence, Redb, StoreError};
+use crate::format::{
+    KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, META_VERSION, Rows, State, TABLES, bad_row,
+    decode_config, encode_config, open_row, seal_row,
+};
+
+/// The open meta file.
+#[derive(Debug)]
+pub(crate) struct Meta {
+    source: Source,
+    pub(crate) config: BoardConfig,
+    pub(crate) layout: Layout,
+    /// One transaction at a time, and none during opening.
+    writer: Mutex<()>,
+    slot: RwLock<Slot>,
+    len: watch::Sender<u64>,
+    opened: Instant,
+    /// The store's clock when this process opened it.
+    clock_start: u64,
+}
+
+#[derive(Debug)]
+struct Slot {
+    /// Absent after an error, until opening succeeds again.
+    database: Option<Guarded<Database>>,
+    /// Times opened.
+    epoch: u64,
+}
+
+/// Whether a transaction has something to commit.
+pub(crate) enum Outcome<T> {
+    Commit(T),
+    Nothing(T),
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What the locks protect is valid between any two statements.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes the rows of an empty store.
+pub(crate) fn initialise(
+    database: &Database,
+    config: &BoardConfig,
+    state: &State,
+) -> Result<(), StoreError> {
+    let mut transaction = database.begin_write().map_err(Redb)?;
+    transaction.set_quick_repair(true);
+    for (table, _) in TABLES {
+        transaction.open_table(table).map_err(Redb)?;
+    }
+    {
+        let mut meta = transaction.open_table(META).map_err(Redb)?;
+        let version = META_VERSION.to_le_bytes();
+        meta.insert(KEY_VERSION, version.as_slice()).map_err(Redb)?;
+        let bytes = encode_config(config);
+        meta.insert(KEY_CONFIG, bytes.as_slice()).map_err(Redb)?;
+    }
+    let seed = Layout::new(config).seed;
+    Writing::new(&transaction, seed).put(META, KEY_STATE, &state.encode())?;
+    Ok(transaction.commit().map_err(Redb)?)
+}
+
+impl Meta {
+    /// Errors: see [`crate::Store::open`].
+    pub(crate) fn open(source: Source) -> Result<Self, StoreError> {
+        let database = source.open()?;
+        let (config, state) = guarded(|| read_meta(&source, database.get()?))?;
+        Ok(Self {
+            source,
+            layout: Layout::new(&config),
+            config,
+            writer: Mutex::new(()),
+            slot: RwLock::new(Slot {
+                database: Some(database),
+                epoch: 0,
+            }),
+            len: watch::Sender::new(state.len),
+            opened: Instant::now(),
+            clock_start: state.clock,
+        })
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        *self.len.borrow()
+    }
+
+    pub(crate) fn lengths(&self) -> watch::Receiver<u64> {
+        self.len.subscribe()
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.source.bytes()
+    }
+
+    /// Milliseconds that the store has been open in its life; a wall clock has no part in it.
+    pub(crate) fn clock(&self) -> u64 {
+        let elapsed = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.clock_start.saturating_add(elapsed)
+    }
+
+    /// Runs `f` on the store of one moment. `f` must not call back into code of others.
+    ///
+    /// Errors: those of `f` and of the database, which is then opened anew for the next call.
+    pub(crate) fn view<T>(
+        &self,
+        f: impl FnOnce(&View) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let view = self.begin_view()?;
+        let epoch = view.epoch;
+        let result = guarded(|| {
+            let view = view;
+            f(&view)
+        });
+        if result.as_ref().is_err_and(StoreError::poisons) {
+            let _ = self.recover(epoch);
+        }
+        result
+    }
+
+    /// A view that the caller keeps, within [`guarded`].
+    pub(crate) fn begin_view(&self) -> Result<View, StoreError> {
+        let epoch = match self.try_view() {
+            Err((error, epoch)) if error.poisons() => epoch,
+            other => return other.map_err(|(error, _)| error),
+        };
+        self.recover(epoch)?;
+        self.try_view().map_err(|(error, _)| error)
+    }
+
+    fn try_view(&self) -> Result<View, (StoreError, u64)> {
+        let slot = self.slot.read().unwrap_or_else(PoisonError::into_inner);
+        guarded(|| {
+            let database = slot.database.as_ref().ok_or(StoreError::Suspended)?.get()?;
+            Ok(View {
+                transaction: database.begin_read().map_err(Redb)?,
+                seed: self.layout.seed,
+                epoch: slot.epoch,
+            })
+        })
+        .map_err(|error| (error, slot.epoch))
+    }
+
+    /// Runs `f` in one durable transaction, all or nothing. `f` must not call back into code of
+    /// others.
+    ///
+    /// After an error of the disk the database is opened anew. Where the transaction is found to
+    /// have landed, that is no error: opening has synced what names it.
+    ///
+    /// Errors: those of `f` and of the database; nothing was changed, or, where the database could
+    /// not be opened at once, it may turn out to be later.
+    pub(crate) fn transact<T>(
+        &self,
+        f: impl FnOnce(&Writing<'_>, &mut State) -> Result<Outcome<T>, StoreError>,
+    ) -> Result<T, StoreError> {
+        let _writer = lock(&self.writer);
+        if self.slot().database.is_none() {
+            self.reopen()?;
+        }
+        let mut attempt = None;
+        let result = guarded(|| self.commit(f, &mut attempt));
+        match (result, attempt) {
+            (Ok(Some(value)), _) => Ok(value),
+            (Ok(None), Some((state, value))) => {
+                self.publish(state.len);
+                Ok(value)
+            }
+            (Ok(None), None) => Err(StoreError::Suspended),
+            (Err(error), attempt) if error.poisons() => match (self.reopen(), attempt) {
+                (Ok(found), Some((state, value))) if found.sequence == state.sequence => Ok(value),
+                _ => Err(error),
+            },
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// The value where nothing was to commit; otherwise it is in `attempt`, with the state.
+    fn commit<T>(
+        &self,
+        f: impl FnOnce(&Writing<'_>, &mut State) -> Result<Outcome<T>, StoreError>,
+        attempt: &mut Option<(State, T)>,
+    ) -> Result<Option<T>, StoreError> {
+        let mut transaction = {
+            let slot = self.slot();
+            let database = slot.database.as_ref().ok_or(StoreError::Suspended)?;
+            database.get()?.begin_write().map_err(Redb)?
+        };
+        // Two syncs, and a fast recovery: the checksums of redb alone are no match for content
+        // chosen by strangers.
+        transaction.set_quick_repair(true);
+        let writing = Writing::new(&transaction, self.layout.seed);
+        let mut state = writing.state()?;
+        match f(&writing, &mut state)? {
+            Outcome::Nothing(value) => {
+                transaction.abort().map_err(Redb)?;
+                Ok(Some(value))
+            }
+            Outcome::Commit(value) => {
+                state.sequence += 1;
+                state.clock = state.clock.max(self.clock());
+                writing.put(META, KEY_STATE, &state.encode())?;
+                *attempt = Some((state, value));
+                transaction.commit().map_err(Redb)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn slot(&self) -> std::sync::RwLockReadGuard<'_, Slot> {
+        self.slot.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn publish(&self, len: u64) {
+        self.len.send_if_modified(|known| {
+            let changed = *known != len;
+            *known = len;
+            changed
+        });
+    }
+
+    /// Opens the database anew unless that has happened since `epoch`.
+    fn recover(&self, epoch: u64) -> Result<(), StoreError> {
+        let _writer = lock(&self.writer);
+        let slot = self.slot();
+        let done = slot.epoch != epoch && slot.database.is_some();
+        drop(slot);
+        if !done {
+            self.reopen()?;
+        }
+        Ok(())
+    }
+
+    /// Opens the database anew, since redb refuses all work after an error of the disk. The caller
+    /// holds the writer's lock.
+    fn reopen(&self) -> Result<State, StoreError> {
+        let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
+        // Closed first: it holds the lock.
+        slot.database = None;
+        slot.epoch += 1;
+        let database = self.source.open()?;
+        let (config, state) = guarded(|| read_meta(&self.source, database.get()?))?;
+        if config != self.config {
+            return Err(StoreError::OtherBoard {
+                expected: self.config.board_id,
+                found: config.board_id,
+            });
+        }
+        slot.database = Some(database);
+        drop(slot);
+        self.publish(state.len);
+        Ok(state)
+    }
+}
+
+/// Reads and checks the rows of the meta table.
+fn read_meta(source: &Source, database: &Database) -> Result<(BoardConfig, State), StoreError> {
+    let mut view = View {
+        transaction: database.begin_read().map_err(Redb)?,
+        seed: 0,
+        epoch: 0,
+    };
+    let not_a_store = || StoreError::NotAStore {
+        path: source.path(),
+    };
+    match view.transaction.open_table(META) {
+        Err(TableError::TableDoesNotExist(_) | TableError::TableTypeMismatch { .. }) => {
+            return Err(not_a_store());
+        }
+        other => drop(other.map_err(Redb)?),
+    }
+    let version = view.raw(META, KEY_VERSION)?.ok_or_else(not_a_store)?;
+    let version = version
+        .as_slice()
+        .try_into()
+        .map(u32::from_le_bytes)
+        .map_err(|_| bad_row("meta", KEY_VERSION, Evidence::Bytes(4), version.len()))?;
+    if version != META_VERSION {
+        return Err(StoreError::Version {
+            what: "the store",
+            expected: META_VERSION,
+            found: version,
+        });
+    }
+    let bytes = view.raw(META, KEY_CONFIG)?.unwrap_or_default();
+    let config = decode_config(&bytes)
+        .ok_or_else(|| bad_row("meta", KEY_CONFIG, Evidence::Present, bytes.len()))?;
+    view.seed = Layout::new(&config).seed;
+    let state = view.state()?;
+    Ok((config, state))
+}
+
+/// The store of one moment.
+pub(crate) struct View {
+    transaction: ReadTransaction,
+    seed: u32,
+    epoch: u64,
+}
+
+impl View {
+    pub(crate) fn state(&self) -> Result<State, StoreError> {
+        match self.get(META, KEY_STATE)? {
+            Some(value) => State::decode(&value),
+            None => Err(bad_row("meta", KEY_STATE, Evidence::Present, 0)),
+        }
+    }
+
+    /// A row as it is stored.
+    pub(crate) fn raw(&self, rows: Rows, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let table = self.transaction.open_table(rows).map_err(Redb)?;
+        let found = table.get(key).map_err(Redb)?;
+        Ok(found.map(|guard| guard.value().to_vec()))
+    }
+
+    /// The value of a row, its checksum tested.
+    pub(crate) fn get(&self, rows: Rows, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(row) = self.raw(rows, key)? else {
+            return Ok(None);
+        };
+        Ok(Some(open_row(self.seed, short(&rows), key, &row)?.to_vec()))
+    }
+
+    /// Opens the value in a stored row.
+    pub(crate) fn open<'a>(
+        &self,
+        rows: Rows,
+        key: &[u8],
+        row: &'a [u8],
+    ) -> Result<&'a [u8], StoreError> {
+        open_row(self.seed, short(&rows), key, row)
+    }
+
+    /// Calls `each` with stored rows from `from` on, in the order of their keys, until it breaks.
+    pub(crate) fn each(
+        &self,
+        rows: Rows,
+        from: &[u8],
+        mut each: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let table = self.transaction.open_table(rows).map_err(Redb)?;
+        for row in table.range(from..).map_err(Redb)? {
+            let (key, value) = row.map_err(Redb)?;
+            if each(key.value(), value.value())?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The last row whose key is at most `key`, as it is stored.
+    pub(crate) fn last_to(
+        &self,
+        rows: Rows,
+        key: &[u8],
+    ) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError> {
+        let table = self.transaction.open_table(rows).map_err(Redb)?;
+        let found = table.range(..=key).map_err(Redb)?.next_back();
+        let found = found.transpose().map_err(Redb)?;
+        Ok(found.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())))
+    }
+
+    /// The number of rows by the database's own count.
+    pub(crate) fn count(&self, rows: Rows) -> Result<u64, StoreError> {
+        let table = self.transaction.open_table(rows).map_err(Redb)?;
+        Ok(table.len().map_err(Redb)?)
+    }
+}
+
+/// The short name of a table, which goes into its checksums.
+pub(crate) fn short(rows: &Rows) -> &'static str {
+    let name = rows.name();
+    TABLES
+        .iter()
+        .find(|(table, _)| table.name() == name)
+        .map_or("", |(_, short)| short)
+}
+
+/// A transaction under way.
+pub(crate) struct Writing<'t> {
+    transaction: &'t WriteTransaction,
+    seed: u32,
+}
+
+/// A table in a transaction under way.
+pub(crate) type Open<'t> = Table<'t, &'static [u8], &'static [u8]>;
+
+impl<'t> Writing<'t> {
+    pub(crate) fn new(transaction: &'t WriteTransaction, seed: u32) -> Self {
+        Self { transaction, seed }
+    }
+
+    pub(crate) fn table(&self, rows: Rows) -> Result<Open<'t>, StoreError> {
+        Ok(self.transaction.open_table(rows).map_err(Redb)?)
+    }
+
+    /// The seed of checksums.
+    pub(crate) fn seed(&self) -> u32 {
+        self.seed
+    }
+
+    fn state(&self) -> Result<State, StoreError> {
+        match self.get(META, KEY_STATE)? {
+            Some(value) => State::decode(&value),
+            None => Err(bad_row("meta", KEY_STATE, Evidence::Present, 0)),
+        }
+    }
+
+    /// The value of a row, its checksum tested.
+    pub(crate) fn get(&self, rows: Rows, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let table = self.table(rows)?;
+        let found = table.get(key).map_err(Redb)?;
+        let Some(guard) = found else {
+            return Ok(None);
+        };
+        let value = open_row(self.seed, short(&rows), key, guard.value())?;
+        Ok(Some(value.to_vec()))
+    }
+
+    /// Stores a value with its checksum.
+    pub(crate) fn put(&self, rows: Rows, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let row = seal_row(self.seed, short(&rows), key, value);
+        let mut table = self.table(rows)?;
+        table.insert(key, row.as_slice()).map_err(Redb)?;
+        Ok(())
+    }
+
+    /// Removes a row; whether it was there.
+    pub(crate) fn remove(&self, rows: Rows, key: &[u8]) -> Result<bool, StoreError> {
+        let mut table = self.table(rows)?;
+        Ok(table.remove(key).map_err(Redb)?.is_some())
+    }
+}

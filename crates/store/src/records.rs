@@ -1,0 +1,93 @@
+//! Small durable records in named tables.
+
+use std::ops::ControlFlow;
+
+use crate::error::StoreError;
+use crate::format::RECORDS;
+use crate::meta::Outcome;
+use crate::store::Store;
+
+/// A change of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Stores a record, over another of the same key.
+    Put {
+        /// Its table, 1 to 255 bytes.
+        table: String,
+        /// Its key.
+        key: Vec<u8>,
+        /// Its value.
+        value: Vec<u8>,
+    },
+    /// Removes a record, where it is there.
+    Delete {
+        /// Its table, 1 to 255 bytes.
+        table: String,
+        /// Its key.
+        key: Vec<u8>,
+    },
+}
+
+/// The key of a record in the meta file: length of the table's name, name, key.
+///
+/// Errors: [`StoreError::TableName`].
+pub(crate) fn full_key(table: &str, key: &[u8]) -> Result<Vec<u8>, StoreError> {
+    let found = table.len();
+    let len = u8::try_from(found).ok().filter(|len| *len > 0);
+    let len = len.ok_or(StoreError::TableName { found })?;
+    let mut out = Vec::with_capacity(1 + found + key.len());
+    out.push(len);
+    out.extend_from_slice(table.as_bytes());
+    out.extend_from_slice(key);
+    Ok(out)
+}
+
+impl Store {
+    /// A record; none where it is not there.
+    ///
+    /// Errors: [`StoreError::Row`] where it is damaged, and those of the database.
+    pub fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let key = full_key(table, key)?;
+        self.inner().meta.view(|view| view.get(RECORDS, &key))
+    }
+
+    /// All records of a table, in the order of their keys.
+    ///
+    /// Errors: as [`Store::get`].
+    pub fn scan(&self, table: &str) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreError> {
+        let prefix = full_key(table, &[])?;
+        self.inner().meta.view(|view| {
+            let mut out = Vec::new();
+            view.each(RECORDS, &prefix, |key, row| {
+                let Some(short) = key.strip_prefix(prefix.as_slice()) else {
+                    return Ok(ControlFlow::Break(()));
+                };
+                out.push((short.to_vec(), view.open(RECORDS, key, row)?.to_vec()));
+                Ok(ControlFlow::Continue(()))
+            })?;
+            Ok(out)
+        })
+    }
+
+    /// Makes changes in one durable transaction, in their order, all or none.
+    ///
+    /// Errors: [`StoreError::TableName`], [`StoreError::DiskFull`] and those of the database.
+    pub fn write(&self, changes: &[Change]) -> Result<(), StoreError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.inner().meta.transact(|writing, _| {
+            for change in changes {
+                match change {
+                    Change::Put { table, key, value } => {
+                        writing.put(RECORDS, &full_key(table, key)?, value)?;
+                    }
+                    Change::Delete { table, key } => {
+                        writing.remove(RECORDS, &full_key(table, key)?)?;
+                    }
+                }
+            }
+            Ok(Outcome::Commit(()))
+        })
+    }
+}

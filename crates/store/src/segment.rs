@@ -1,0 +1,255 @@
+//! Segments: immutable objects of consecutive messages.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+
+use crate::error::{Evidence, StoreError, hex};
+use crate::format::{Layout, SEGMENTS, bad_row, index_key, index_of, numbers, u32_at, u64_at};
+use crate::meta::{View, lock};
+use crate::objects::{Place, SEGMENTS_PREFIX};
+
+/// The version of segments that this build reads and writes.
+pub const SEGMENT_VERSION: u32 = 1;
+pub(crate) const MAGIC: [u8; 8] = *b"omr-seg\n";
+pub(crate) const HEADER_BYTES: usize = 56;
+pub(crate) const HASH_BYTES: usize = 32;
+/// Bytes of segments kept in memory; at least one segment is.
+const CACHE_BYTES: usize = 64 << 20;
+
+/// A segment of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Segment {
+    /// Index of its first message.
+    pub first: u64,
+    /// Messages in it.
+    pub count: u64,
+    /// Bytes of the object.
+    pub bytes: u64,
+    /// BLAKE3 of all its bytes but the last 32, which hold it.
+    pub hash: [u8; 32],
+}
+
+impl Segment {
+    /// The name of the object.
+    pub fn name(&self) -> String {
+        format!(
+            "{SEGMENTS_PREFIX}/{:020}-{}.seg",
+            self.first,
+            hex(&self.hash)
+        )
+    }
+
+    /// One past its last message.
+    pub fn end(&self) -> u64 {
+        self.first.saturating_add(self.count)
+    }
+
+    /// The value of its row.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = crate::format::pack([self.count, self.bytes]);
+        out.extend_from_slice(&self.hash);
+        out
+    }
+
+    pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Self, StoreError> {
+        let bad = || bad_row("segments", key, Evidence::Bytes(48), value.len());
+        let (sizes, hash) = value.split_last_chunk::<32>().ok_or_else(bad)?;
+        let [count, bytes] = numbers("segments", key, sizes)?;
+        Ok(Self {
+            first: index_of("segments", key)?,
+            count,
+            bytes,
+            hash: *hash,
+        })
+    }
+
+    /// The error of this segment.
+    pub(crate) fn damaged(&self, expected: Evidence, found: Evidence) -> StoreError {
+        StoreError::Damaged {
+            object: self.name(),
+            first: self.first,
+            end: self.end(),
+            expected,
+            found,
+        }
+    }
+}
+
+/// All segments of a moment, in order.
+pub(crate) fn list(view: &View) -> Result<Vec<Segment>, StoreError> {
+    let mut out = Vec::new();
+    view.each(SEGMENTS, &[], |key, row| {
+        out.push(Segment::decode(key, view.open(SEGMENTS, key, row)?)?);
+        Ok(std::ops::ControlFlow::Continue(()))
+    })?;
+    Ok(out)
+}
+
+/// The segment that holds message `index`.
+pub(crate) fn holding(view: &View, index: u64) -> Result<Segment, StoreError> {
+    let missing = |found| StoreError::Row {
+        table: "segments".into(),
+        key: hex(&index_key(index)),
+        expected: Evidence::Present,
+        found,
+    };
+    let (key, row) = view
+        .last_to(SEGMENTS, &index_key(index))?
+        .ok_or_else(|| missing(Evidence::Missing))?;
+    let segment = Segment::decode(&key, view.open(SEGMENTS, &key, &row)?)?;
+    if index >= segment.end() {
+        return Err(missing(Evidence::Number(segment.first)));
+    }
+    Ok(segment)
+}
+
+/// A segment of the messages from `first` on, and its bytes. `records` hold whole records.
+pub(crate) fn build(
+    layout: &Layout,
+    board_id: &[u8; 16],
+    first: u64,
+    records: &[u8],
+) -> (Segment, Bytes) {
+    let count = (records.len() / layout.record_bytes()) as u64;
+    let mut out = Vec::with_capacity(HEADER_BYTES + records.len() + HASH_BYTES);
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&SEGMENT_VERSION.to_le_bytes());
+    out.extend_from_slice(board_id);
+    out.extend_from_slice(&first.to_le_bytes());
+    out.extend_from_slice(&count.to_le_bytes());
+    out.extend_from_slice(&(layout.clue_bytes as u32).to_le_bytes());
+    out.extend_from_slice(&(layout.payload_bytes as u32).to_le_bytes());
+    let crc = crc32c::crc32c(&out);
+    out.extend_from_slice(&crc.to_le_bytes());
+    out.extend_from_slice(records);
+    let hash = *blake3::hash(&out).as_bytes();
+    out.extend_from_slice(&hash);
+    let segment = Segment {
+        first,
+        count,
+        bytes: out.len() as u64,
+        hash,
+    };
+    (segment, Bytes::from(out))
+}
+
+/// Tests the bytes of a segment against its row; gives its records.
+///
+/// Errors: [`StoreError::Damaged`], [`StoreError::Version`].
+pub(crate) fn check(
+    layout: &Layout,
+    board_id: &[u8; 16],
+    segment: &Segment,
+    bytes: &Bytes,
+) -> Result<Bytes, StoreError> {
+    let Some((body, hash)) = bytes.split_last_chunk::<HASH_BYTES>() else {
+        let found = Evidence::Bytes(bytes.len() as u64);
+        return Err(segment.damaged(Evidence::Bytes(segment.bytes), found));
+    };
+    let magic = body.first_chunk::<8>().copied().unwrap_or_default();
+    let board = body.get(12..28).and_then(|bytes| bytes.try_into().ok());
+    let version = u32_at(body, 8).unwrap_or_default();
+    let sizes = (layout.clue_bytes as u64) << 32 | layout.payload_bytes as u64;
+    let found_sizes = u32_at(body, 44).zip(u32_at(body, 48));
+    let found_sizes = found_sizes.map_or(0, |(clue, payload)| {
+        u64::from(clue) << 32 | u64::from(payload)
+    });
+    let sealed = *blake3::hash(body).as_bytes();
+    let records = segment.count.saturating_mul(layout.record_bytes() as u64);
+    let whole = records.saturating_add((HEADER_BYTES + HASH_BYTES) as u64);
+    let bytes_found = Evidence::Bytes(bytes.len() as u64);
+    let number = |at| Evidence::Number(u64_at(body, at).unwrap_or_default());
+    for (expected, found) in [
+        (Evidence::Bytes(segment.bytes), bytes_found),
+        (Evidence::Magic(MAGIC), Evidence::Magic(magic)),
+        (
+            Evidence::Board(*board_id),
+            Evidence::Board(board.unwrap_or_default()),
+        ),
+        (Evidence::Number(segment.first), number(28)),
+        (Evidence::Number(segment.count), number(36)),
+        (Evidence::Hash(segment.hash), Evidence::Hash(sealed)),
+        (Evidence::Hash(segment.hash), Evidence::Hash(*hash)),
+        // Behind the hash: what it names was written so.
+        (Evidence::Number(sizes), Evidence::Number(found_sizes)),
+        (Evidence::Bytes(whole), bytes_found),
+    ] {
+        if expected != found {
+            return Err(segment.damaged(expected, found));
+        }
+    }
+    if version != SEGMENT_VERSION {
+        return Err(StoreError::Version {
+            what: "a segment",
+            expected: SEGMENT_VERSION,
+            found: version,
+        });
+    }
+    Ok(bytes.slice(HEADER_BYTES..bytes.len() - HASH_BYTES))
+}
+
+/// Fetches and tests a segment; gives its records.
+pub(crate) fn fetch(
+    place: &Place,
+    layout: &Layout,
+    board_id: &[u8; 16],
+    segment: &Segment,
+) -> Result<Bytes, StoreError> {
+    match place.get(&segment.name())? {
+        Some(bytes) => check(layout, board_id, segment, &bytes),
+        None => Err(segment.damaged(Evidence::Present, Evidence::Missing)),
+    }
+}
+
+/// The records of a segment, once somebody has fetched them.
+type Slot = Arc<Mutex<Option<Bytes>>>;
+
+/// The segments read last.
+#[derive(Debug, Default)]
+pub(crate) struct Cache {
+    /// The most recent first.
+    slots: Mutex<VecDeque<(Segment, Slot)>>,
+}
+
+impl Cache {
+    /// The records of `segment`, by `fetch` where they are not here. Others that want the same one
+    /// wait for that.
+    pub(crate) fn get(
+        &self,
+        segment: &Segment,
+        fetch: impl FnOnce() -> Result<Bytes, StoreError>,
+    ) -> Result<Bytes, StoreError> {
+        let slot = self.slot(segment);
+        let mut records = lock(&slot);
+        if let Some(records) = &*records {
+            return Ok(records.clone());
+        }
+        let fetched = fetch()?;
+        *records = Some(fetched.clone());
+        Ok(fetched)
+    }
+
+    /// The place for `segment`, now the most recent; the oldest give way.
+    fn slot(&self, segment: &Segment) -> Slot {
+        let mut slots = lock(&self.slots);
+        let known = slots.iter().position(|(held, _)| held == segment);
+        let entry = known.and_then(|at| slots.remove(at));
+        let entry = entry.unwrap_or_else(|| (*segment, Slot::default()));
+        let slot = entry.1.clone();
+        slots.push_front(entry);
+        let mut bytes = 0usize;
+        let mut kept = 0;
+        for (held, _) in slots.iter() {
+            bytes = bytes.saturating_add(usize::try_from(held.bytes).unwrap_or(usize::MAX));
+            if kept > 0 && bytes > CACHE_BYTES {
+                break;
+            }
+            kept += 1;
+        }
+        slots.truncate(kept);
+        slot
+    }
+}

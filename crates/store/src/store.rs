@@ -1,0 +1,370 @@
+//! The store: configuration, creation, opening, and what holds its parts together.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
+
+use bytes::Bytes;
+use omr_board::BoardConfig;
+use tokio::sync::watch;
+
+use crate::database::{Guarded, Source, builder, guarded, remove_if_present, sync_dir};
+use crate::error::{Evidence, Redb, StoreError};
+use crate::format::{
+    META_FILE, OBJECTS_DIR, State, UPLOADS_DIR, check_config, decode_config, encode_config,
+};
+use crate::keys;
+use crate::meta::{Meta, initialise, lock};
+use crate::objects::{KEYS_PREFIX, MARKER, Objects, Place, SEGMENTS_PREFIX};
+use crate::segment::{self, Cache, Segment};
+use crate::uploads::Uploads;
+
+/// Where a store is and how it works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreConfig {
+    /// The folder: one store each.
+    pub dir: PathBuf,
+    /// Where segments and keys are.
+    pub objects: Objects,
+    /// Messages of a segment; may change between openings.
+    pub segment_messages: u64,
+    /// How long the id of a post is remembered, at least.
+    pub post_id_memory: Duration,
+    /// Most bytes of unfinished uploads together, by their announced sizes; each counts at least
+    /// 1 MiB.
+    pub upload_bytes: u64,
+}
+
+impl StoreConfig {
+    /// Local objects and common limits: segments of 4,096 messages, ids remembered for 7 days,
+    /// 4 GiB of unfinished uploads.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self {
+            dir: dir.into(),
+            objects: Objects::Local,
+            segment_messages: 4096,
+            post_id_memory: crate::log::POST_ID_MEMORY,
+            upload_bytes: 4 << 30,
+        }
+    }
+
+    pub(crate) fn place(&self) -> Result<Place, StoreError> {
+        Place::open(&self.objects, self.dir.join(OBJECTS_DIR))
+    }
+}
+
+/// The durable state of one server: clones share it.
+///
+/// Calls wait for the disk and the bucket; an async caller makes them on threads for blocking
+/// work.
+#[derive(Debug, Clone)]
+pub struct Store(Arc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) meta: Meta,
+    pub(crate) place: Arc<Place>,
+    pub(crate) cache: Cache,
+    pub(crate) uploads: Uploads,
+    pub(crate) totals: Mutex<Totals>,
+    pub(crate) sealing: Mutex<()>,
+    /// Held for reading while objects are made or copied, for writing while they are removed.
+    pub(crate) gate: RwLock<()>,
+    pub(crate) segment_messages: u64,
+    pub(crate) post_id_memory: Duration,
+}
+
+/// Counts kept in step with the tables.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Totals {
+    pub(crate) segments: u64,
+    pub(crate) segment_bytes: u64,
+    pub(crate) keys: u64,
+    pub(crate) key_bytes: u64,
+}
+
+/// What a store holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Messages.
+    pub messages: u64,
+    /// Messages that are in no segment yet.
+    pub tail_messages: u64,
+    /// Segments.
+    pub segments: u64,
+    /// Bytes of segments.
+    pub segment_bytes: u64,
+    /// Detection keys.
+    pub keys: u64,
+    /// Bytes of detection keys.
+    pub key_bytes: u64,
+    /// Bytes received of unfinished uploads.
+    pub upload_bytes: u64,
+    /// Bytes of the meta file; on Unix without its holes.
+    pub meta_bytes: u64,
+}
+
+impl Store {
+    /// Creates an empty store in `config.dir`, itself created where absent.
+    ///
+    /// A crash on the way leaves none.
+    ///
+    /// Errors: [`StoreError::Board`], [`StoreError::Exists`], [`StoreError::ObjectsExist`] where
+    /// the place of the objects has some of another board, and those of disk and bucket.
+    pub fn create(config: &StoreConfig, board: &BoardConfig) -> Result<(), StoreError> {
+        check_config(board)?;
+        config.check()?;
+        fs::create_dir_all(&config.dir).map_err(StoreError::file)?;
+        let path = config.dir.join(META_FILE);
+        if fs::exists(&path)? {
+            return Err(StoreError::Exists { path });
+        }
+        let place = config.place()?;
+        claim(&place, board, false)?;
+        publish(&config.dir, board, |database| {
+            initialise(database, board, &State::default())
+        })
+    }
+
+    /// Whether `dir` holds a store.
+    pub fn exists(dir: &Path) -> bool {
+        dir.join(META_FILE).is_file()
+    }
+
+    /// Opens a store; recovers it after a crash.
+    ///
+    /// Errors: [`StoreError::Missing`], [`StoreError::NotAStore`], [`StoreError::Version`],
+    /// [`StoreError::Locked`], [`StoreError::OtherBoard`], and those of damage, disk and bucket.
+    pub fn open(config: &StoreConfig) -> Result<Self, StoreError> {
+        config.check()?;
+        let source = Source::File(config.dir.join(META_FILE));
+        let meta = Meta::open(source)?;
+        Self::assemble(config, meta, config.place()?)
+    }
+
+    pub(crate) fn assemble(
+        config: &StoreConfig,
+        meta: Meta,
+        place: Place,
+    ) -> Result<Self, StoreError> {
+        require_marker(&place, &meta.config)?;
+        let uploads = Uploads::open(config.dir.join(UPLOADS_DIR), config.upload_bytes, &meta)?;
+        let store = Self(Arc::new(Inner {
+            meta,
+            place: Arc::new(place),
+            cache: Cache::default(),
+            uploads,
+            totals: Mutex::default(),
+            sealing: Mutex::new(()),
+            gate: RwLock::new(()),
+            segment_messages: config.segment_messages,
+            post_id_memory: config.post_id_memory,
+        }));
+        store.count()?;
+        Ok(store)
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    /// Counts segments and keys.
+    pub(crate) fn count(&self) -> Result<(), StoreError> {
+        let (segments, keys) = self
+            .inner()
+            .meta
+            .view(|view| Ok((segment::list(view)?, keys::list(view)?)))?;
+        *lock(&self.inner().totals) = Totals {
+            segments: segments.len() as u64,
+            segment_bytes: segments.iter().map(|segment| segment.bytes).sum(),
+            keys: keys.len() as u64,
+            key_bytes: keys.iter().map(|(_, bytes)| bytes).sum(),
+        };
+        Ok(())
+    }
+
+    /// The board the store was created for.
+    pub fn board(&self) -> &BoardConfig {
+        &self.inner().meta.config
+    }
+
+    /// The number of messages.
+    pub fn len(&self) -> u64 {
+        self.inner().meta.len()
+    }
+
+    /// Whether there is no message.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of messages, as it changes: after each durable append.
+    pub fn lengths(&self) -> watch::Receiver<u64> {
+        self.inner().meta.lengths()
+    }
+
+    /// The segments, in order.
+    ///
+    /// Errors: those of the database.
+    pub fn segments(&self) -> Result<Vec<Segment>, StoreError> {
+        self.inner().meta.view(segment::list)
+    }
+
+    /// What the store holds.
+    pub fn usage(&self) -> Usage {
+        let inner = self.inner();
+        let totals = *lock(&inner.totals);
+        let messages = self.len();
+        let sealed = inner.meta.view(|view| Ok(view.state()?.sealed));
+        Usage {
+            messages,
+            tail_messages: messages.saturating_sub(sealed.unwrap_or_default()),
+            segments: totals.segments,
+            segment_bytes: totals.segment_bytes,
+            keys: totals.keys,
+            key_bytes: totals.key_bytes,
+            upload_bytes: inner.uploads.bytes(),
+            meta_bytes: inner.meta.bytes(),
+        }
+    }
+
+    /// Removes objects that no row of the meta file names: what crashes leave. Gives how many.
+    ///
+    /// Does nothing while objects are being made or backed up.
+    ///
+    /// Errors: those of the database and of the objects.
+    pub fn sweep(&self) -> Result<u64, StoreError> {
+        let inner = self.inner();
+        let Ok(_gate) = inner.gate.try_write() else {
+            return Ok(0);
+        };
+        let mut removed = 0;
+        let (segments, keys) = inner
+            .meta
+            .view(|view| Ok((segment::list(view)?, keys::list(view)?)))?;
+        let named: std::collections::HashSet<String> = segments
+            .iter()
+            .map(Segment::name)
+            .chain(keys.iter().map(|(hash, _)| crate::objects::key_name(hash)))
+            .collect();
+        for folder in [SEGMENTS_PREFIX, KEYS_PREFIX] {
+            for (name, _) in inner.place.list(folder)? {
+                if !named.contains(&name) {
+                    inner.place.delete(&name)?;
+                    removed += 1;
+                }
+            }
+        }
+        Ok(removed)
+    }
+}
+
+impl Inner {
+    /// Keeps objects from being removed.
+    pub(crate) fn keep_objects(&self) -> RwLockReadGuard<'_, ()> {
+        self.gate.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl StoreConfig {
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        if self.segment_messages == 0 {
+            return Err(StoreError::Config {
+                field: "segment_messages",
+                least: 1,
+                found: 0,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Writes the meta file by `fill`, under another name first.
+///
+/// Errors: [`StoreError::Exists`] where the file is there, and those of the disk.
+pub(crate) fn publish(
+    dir: &Path,
+    board: &BoardConfig,
+    fill: impl FnOnce(&redb::Database) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let path = dir.join(META_FILE);
+    let id = u128::from_be_bytes(board.board_id);
+    let draft = dir.join(format!("{META_FILE}.{id:032x}"));
+    remove_if_present(&draft)?;
+    let published = guarded(|| {
+        let database = Guarded::new(builder().create(&draft).map_err(Redb)?);
+        fill(database.get()?)
+    })
+    .and_then(|()| link(&draft, &path).map_err(StoreError::file));
+    let removed = remove_if_present(&draft);
+    match published {
+        Err(StoreError::Io { source }) if source.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(StoreError::Exists { path });
+        }
+        other => other?,
+    }
+    removed?;
+    sync_dir(dir)?;
+    // The folder itself may be new.
+    match dir.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => sync_dir(parent),
+        _ => Ok(()),
+    }
+}
+
+/// Gives `draft` its name, never over another file where the file system has links.
+fn link(draft: &Path, path: &Path) -> io::Result<()> {
+    match fs::hard_link(draft, path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => fs::rename(draft, path),
+        other => other,
+    }
+}
+
+/// Marks the place of the objects as that of `board`. Objects there must be its own, and none
+/// unless `reuse`: nobody else's may be swept away.
+pub(crate) fn claim(place: &Place, board: &BoardConfig, reuse: bool) -> Result<(), StoreError> {
+    let own = marked(place)?.is_some_and(|found| found.board_id == board.board_id);
+    if !(own && reuse) {
+        for folder in [SEGMENTS_PREFIX, KEYS_PREFIX] {
+            if let Some((found, _)) = place.list(folder)?.into_iter().next() {
+                return Err(StoreError::ObjectsExist { found });
+            }
+        }
+    }
+    place.put(MARKER, Bytes::from(encode_config(board)))
+}
+
+/// The board that the place of the objects is marked with.
+fn marked(place: &Place) -> Result<Option<BoardConfig>, StoreError> {
+    let Some(bytes) = place.get(MARKER)? else {
+        return Ok(None);
+    };
+    let damaged = || StoreError::Damaged {
+        object: MARKER.into(),
+        first: 0,
+        end: 0,
+        expected: Evidence::Present,
+        found: Evidence::Malformed,
+    };
+    decode_config(&bytes).ok_or_else(damaged).map(Some)
+}
+
+fn require_marker(place: &Place, board: &BoardConfig) -> Result<(), StoreError> {
+    match marked(place)? {
+        Some(found) if found.board_id == board.board_id => Ok(()),
+        Some(found) => Err(StoreError::OtherBoard {
+            expected: board.board_id,
+            found: found.board_id,
+        }),
+        None => Err(StoreError::Damaged {
+            object: MARKER.into(),
+            first: 0,
+            end: 0,
+            expected: Evidence::Present,
+            found: Evidence::Missing,
+        }),
+    }
+}

@@ -1,0 +1,197 @@
+//! A simulated disk that loses unsynced writes in a crash and can run full.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use redb::StorageBackend;
+
+/// A disk in memory; clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Disk(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    /// What reads see.
+    cached: Vec<u8>,
+    /// What survives for certain.
+    synced: Vec<u8>,
+    pending: Vec<Pending>,
+    /// Writes, syncs and resizings so far.
+    operations: u64,
+    crash_at: Option<u64>,
+    crashed: bool,
+    full_from: Option<u64>,
+    /// The full disk refuses only operations of this kind.
+    full_kind: Option<Kind>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Write,
+    Sync,
+    SetLen,
+    Object,
+}
+
+enum Pending {
+    Write(u64, Vec<u8>),
+    SetLen(u64),
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.cached.len())
+    }
+}
+
+impl Pending {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::SetLen(len) => bytes.resize(*len as usize, 0),
+            Self::Write(offset, data) => {
+                let (start, end) = (*offset as usize, *offset as usize + data.len());
+                bytes.resize(bytes.len().max(end), 0);
+                bytes[start..end].copy_from_slice(data);
+            }
+        }
+    }
+}
+
+impl Disk {
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Self {
+        let disk = Self::default();
+        disk.state().synced = bytes.clone();
+        disk.state().cached = bytes;
+        disk
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    /// A back end of the disk.
+    pub(crate) fn attach(&self) -> Attached {
+        Attached { disk: self.clone() }
+    }
+
+    /// Counts an operation on an object, and fails it where the disk is told to.
+    pub(crate) fn operate_object(&self) -> io::Result<()> {
+        self.attach().operate(Kind::Object).map(drop)
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.state().cached.len() as u64
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.state().cached.clone()
+    }
+
+    pub(crate) fn operations(&self) -> u64 {
+        self.state().operations
+    }
+
+    /// From operation `at` on, nothing reaches the disk and all fails.
+    pub(crate) fn crash_at(&self, at: u64) {
+        self.state().crash_at = Some(at);
+    }
+
+    pub(crate) fn crashed(&self) -> bool {
+        self.state().crashed
+    }
+
+    /// From operation `from` on, operations (of `kind`) fail for want of space.
+    pub(crate) fn fill(&self, from: u64, kind: Option<Kind>) {
+        let mut state = self.state();
+        state.full_from = Some(from);
+        state.full_kind = kind;
+    }
+
+    pub(crate) fn free(&self) {
+        self.state().full_from = None;
+    }
+
+    /// The disk after the crash: the synced bytes and those pending writes that `keep` picks.
+    /// A kept write may be torn at 512 bytes, where `keep` says so by a fraction below 256.
+    pub(crate) fn after_crash(&self, keep: &mut dyn FnMut() -> Option<u8>) -> Self {
+        let state = self.state();
+        let mut bytes = state.synced.clone();
+        for pending in &state.pending {
+            match (pending, keep()) {
+                (_, None) => {}
+                (Pending::Write(offset, data), Some(part)) if part < u8::MAX => {
+                    let sectors = data.len() / 512 * usize::from(part) / 256;
+                    Pending::Write(*offset, data[..sectors * 512].to_vec()).apply(&mut bytes);
+                }
+                (pending, Some(_)) => pending.apply(&mut bytes),
+            }
+        }
+        Self::from_bytes(bytes)
+    }
+}
+
+/// A back end on a [`Disk`].
+#[derive(Debug)]
+pub(crate) struct Attached {
+    disk: Disk,
+}
+
+impl Attached {
+    /// Counts an operation and fails it where the disk is told to.
+    fn operate(&self, kind: Kind) -> io::Result<MutexGuard<'_, State>> {
+        let mut state = self.disk.state();
+        let number = state.operations;
+        state.operations += 1;
+        if state.crash_at.is_some_and(|at| number >= at) {
+            state.crashed = true;
+        }
+        if state.crashed {
+            return Err(io::Error::other("crashed"));
+        }
+        let full = state.full_from.is_some_and(|from| number >= from);
+        if full && state.full_kind.is_none_or(|refused| refused == kind) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(state)
+    }
+}
+
+impl StorageBackend for Attached {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.disk.len())
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let state = self.disk.state();
+        let found = state
+            .cached
+            .get(offset as usize..)
+            .and_then(|rest| rest.get(..out.len()));
+        out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut state = self.operate(Kind::SetLen)?;
+        let pending = Pending::SetLen(len);
+        pending.apply(&mut state.cached);
+        state.pending.push(pending);
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut state = self.operate(Kind::Sync)?;
+        for pending in std::mem::take(&mut state.pending) {
+            pending.apply(&mut state.synced);
+        }
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut state = self.operate(Kind::Write)?;
+        let pending = Pending::Write(offset, data.to_vec());
+        pending.apply(&mut state.cached);
+        state.pending.push(pending);
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! Tests over a simulated disk, over real files and over a bucket.
+
+pub(crate) mod disk;
+mod files;
+
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+use object_store::memory::InMemory;
+use omr_board::{BoardConfig, Message};
+use tempfile::TempDir;
+
+use crate::database::{Guarded, Source, builder, guarded};
+use crate::error::Redb;
+use crate::format::State;
+use crate::meta::{Meta, initialise};
+use crate::objects::Place;
+use crate::store::claim;
+use crate::{Post, Store, StoreConfig, StoreError};
+use disk::Disk;
+
+fn board() -> BoardConfig {
+    BoardConfig {
+        board_id: [0xA5; 16],
+        params_id: "toy-v1".into(),
+        sealing: "none".into(),
+        clue_bytes: 300,
+        payload_bytes: 60,
+    }
+}
+
+/// Message `index`, different for every index.
+fn message(index: u64) -> Message {
+    let bytes = |len: u32, salt: u64| {
+        let mut word = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt;
+        (0..len)
+            .map(|_| {
+                word = word.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+                (word >> 56) as u8
+            })
+            .collect()
+    };
+    Message {
+        clue: bytes(board().clue_bytes, 1),
+        payload: bytes(board().payload_bytes, 2),
+    }
+}
+
+/// A post of the messages of `range`, under an id of its own.
+fn post(range: Range<u64>) -> Post {
+    let mut id = [7; 16];
+    id[..8].copy_from_slice(&range.start.to_le_bytes());
+    Post {
+        id,
+        messages: range.map(message).collect(),
+    }
+}
+
+/// Appends the messages of `range` as one post.
+fn append(store: &Store, range: Range<u64>) -> Result<Range<u64>, StoreError> {
+    let appended = store.append(&[post(range)])?;
+    Ok(appended[0].range.clone())
+}
+
+/// Asserts that every readable message is what `message` makes; gives the first error.
+fn check_content(store: &Store) -> Result<(), StoreError> {
+    let mut next = 0;
+    store.read(0..store.len(), &mut |index, clue, payload| {
+        let expected = message(index);
+        assert_eq!(index, next);
+        assert!(
+            clue == expected.clue && payload == expected.payload,
+            "wrong data at {index}"
+        );
+        next += 1;
+        ControlFlow::Continue(())
+    })?;
+    assert_eq!(next, store.len());
+    Ok(())
+}
+
+/// A small store's configuration: segments of 8.
+fn config(dir: &TempDir) -> StoreConfig {
+    StoreConfig {
+        segment_messages: 8,
+        ..StoreConfig::new(dir.path().join("store"))
+    }
+}
+
+/// A store over a simulated disk and objects in memory, whose operations the disk counts too.
+struct Simulated {
+    disk: Disk,
+    objects: Arc<InMemory>,
+    dir: TempDir,
+}
+
+impl Simulated {
+    /// An empty store.
+    fn create() -> Self {
+        let disk = Disk::default();
+        guarded(|| {
+            let database = builder().create_with_backend(disk.attach()).map_err(Redb)?;
+            initialise(Guarded::new(database).get()?, &board(), &State::default())
+        })
+        .unwrap();
+        let out = Self::on(disk, Arc::default());
+        claim(&out.place(), &board(), false).unwrap();
+        out
+    }
+
+    fn on(disk: Disk, objects: Arc<InMemory>) -> Self {
+        Self {
+            disk,
+            objects,
+            dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn place(&self) -> Place {
+        Place::new(self.objects.clone(), String::new()).unwrap()
+    }
+
+    fn open(&self) -> Result<Store, StoreError> {
+        let meta = Meta::open(Source::Disk(self.disk.clone()))?;
+        let mut place = self.place();
+        place.disk = Some(self.disk.clone());
+        Store::assemble(&config(&self.dir), meta, place)
+    }
+}
+
+#[test]
+fn handles_cross_threads() {
+    fn shared<T: Clone + Send + Sync + 'static>(_: &T) {}
+    let simulated = Simulated::create();
+    shared(&simulated.open().unwrap());
+}

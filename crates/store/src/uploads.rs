@@ -1,0 +1,404 @@
+//! Uploads of keys: partial files, resumed after a break or a crash.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::database::{remove_if_present, sync_dir};
+use crate::error::{StoreError, hex};
+use crate::format::{KEYS, UPLOADS, numbers, pack};
+use crate::keys::hash_of;
+use crate::meta::{Meta, Outcome, lock};
+use crate::objects::key_name;
+use crate::store::Store;
+
+/// Bytes received between two syncs of a partial file.
+const SYNC_BYTES: u64 = 16 << 20;
+/// What an upload counts for in the limit, at least: the number of files is bounded too.
+const LEAST_BYTES: u64 = 1 << 20;
+const COPY_BYTES: usize = 1 << 20;
+
+/// How far the upload of a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Upload {
+    /// Where the next chunk begins; all bytes where nothing is missing.
+    pub next_offset: u64,
+    /// The key is there, whole and checked.
+    pub complete: bool,
+}
+
+/// The uploads under way.
+#[derive(Debug)]
+pub(crate) struct Uploads {
+    dir: PathBuf,
+    limit: u64,
+    live: Mutex<HashMap<[u8; 32], Arc<Partial>>>,
+}
+
+#[derive(Debug)]
+struct Partial {
+    hash: [u8; 32],
+    path: PathBuf,
+    total: u64,
+    /// `Progress::next`, for those who need not wait.
+    received: AtomicU64,
+    state: Mutex<Progress>,
+}
+
+#[derive(Debug)]
+struct Progress {
+    /// Bytes received, and those of them that are synced and recorded.
+    next: u64,
+    durable: u64,
+    /// The store's clock at the last chunk.
+    touched: u64,
+    file: Option<File>,
+    /// Complete or dropped: no longer in the map.
+    over: bool,
+}
+
+impl Uploads {
+    /// Takes up the uploads in the table; other files in the folder go.
+    pub(crate) fn open(dir: PathBuf, limit: u64, meta: &Meta) -> Result<Self, StoreError> {
+        fs::create_dir_all(&dir).map_err(StoreError::file)?;
+        let mut live = HashMap::new();
+        let rows = meta.view(|view| {
+            let mut rows = Vec::new();
+            view.each(UPLOADS, &[], |key, row| {
+                let numbers: [u64; 3] = numbers("uploads", key, view.open(UPLOADS, key, row)?)?;
+                rows.push((hash_of("uploads", key)?, numbers));
+                Ok(ControlFlow::Continue(()))
+            })?;
+            Ok(rows)
+        })?;
+        for (hash, [total, durable, touched]) in rows {
+            let partial = Partial::new(&dir, hash, total, touched);
+            // A file shorter than recorded was lost or cut: it begins again there.
+            let bytes = fs::metadata(&partial.path).map_or(0, |metadata| metadata.len());
+            let mut progress = lock(&partial.state);
+            progress.next = durable.min(bytes);
+            progress.durable = progress.next;
+            partial.received.store(progress.next, Relaxed);
+            drop(progress);
+            live.insert(hash, Arc::new(partial));
+        }
+        for entry in fs::read_dir(&dir)? {
+            let path = entry?.path();
+            if !live.values().any(|partial| partial.path == path) {
+                remove_if_present(&path)?;
+            }
+        }
+        Ok(Self {
+            dir,
+            limit,
+            live: Mutex::new(live),
+        })
+    }
+
+    /// Bytes received.
+    pub(crate) fn bytes(&self) -> u64 {
+        let live = lock(&self.live);
+        live.values()
+            .map(|partial| partial.received.load(Relaxed))
+            .sum()
+    }
+
+    fn find(&self, hash: &[u8; 32]) -> Option<Arc<Partial>> {
+        lock(&self.live).get(hash).cloned()
+    }
+
+    /// Reserves space for an upload; the one under way, where there is one.
+    ///
+    /// Errors: [`StoreError::UploadSpace`].
+    fn begin(&self, hash: [u8; 32], total: u64, now: u64) -> Result<Arc<Partial>, StoreError> {
+        let mut live = lock(&self.live);
+        if let Some(partial) = live.get(&hash) {
+            return Ok(partial.clone());
+        }
+        let reserved: u64 = live
+            .values()
+            .map(|partial| partial.total.max(LEAST_BYTES))
+            .fold(total.max(LEAST_BYTES), u64::saturating_add);
+        if reserved > self.limit {
+            return Err(StoreError::UploadSpace {
+                limit: self.limit,
+                found: reserved,
+            });
+        }
+        let partial = Arc::new(Partial::new(&self.dir, hash, total, now));
+        live.insert(hash, partial.clone());
+        Ok(partial)
+    }
+}
+
+impl Partial {
+    fn new(dir: &Path, hash: [u8; 32], total: u64, touched: u64) -> Self {
+        Self {
+            hash,
+            path: dir.join(format!("{}.part", hex(&hash))),
+            total,
+            received: AtomicU64::new(0),
+            state: Mutex::new(Progress {
+                next: 0,
+                durable: 0,
+                touched,
+                file: None,
+                over: false,
+            }),
+        }
+    }
+
+    /// Errors: [`StoreError::UploadOffset`], [`StoreError::UploadSize`].
+    fn check(&self, next: u64, offset: u64, bytes: u64) -> Result<(), StoreError> {
+        if offset != next {
+            return Err(StoreError::UploadOffset {
+                expected: next,
+                found: offset,
+            });
+        }
+        let end = offset.saturating_add(bytes);
+        if end > self.total {
+            return Err(StoreError::UploadSize {
+                expected: self.total,
+                found: end,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Begins or resumes the upload of the key whose BLAKE3 hash is `hash`.
+    ///
+    /// Errors: [`StoreError::UploadSize`] where `total` is 0 or not what was announced before,
+    /// [`StoreError::UploadSpace`], those of [`Store::upload_chunk`] where only the end of an
+    /// earlier upload was left to do.
+    pub fn upload(&self, hash: [u8; 32], total: u64) -> Result<Upload, StoreError> {
+        let size = |expected| StoreError::UploadSize {
+            expected,
+            found: total,
+        };
+        if total == 0 {
+            return Err(size(1));
+        }
+        loop {
+            if let Some(bytes) = self.key_bytes(hash)? {
+                return if bytes == total {
+                    Ok(complete(bytes))
+                } else {
+                    Err(size(bytes))
+                };
+            }
+            let uploads = &self.inner().uploads;
+            let partial = uploads.begin(hash, total, self.inner().meta.clock())?;
+            let mut progress = lock(&partial.state);
+            if progress.over {
+                continue;
+            }
+            if partial.total != total {
+                return Err(size(partial.total));
+            }
+            if progress.next == total {
+                return self.finish(&partial, &mut progress);
+            }
+            progress.touched = self.inner().meta.clock();
+            if let Err(error) = self.record(&partial, &progress) {
+                if progress.next == 0 {
+                    self.forget(&partial, &mut progress);
+                }
+                return Err(error);
+            }
+            return Ok(Upload {
+                next_offset: progress.next,
+                complete: false,
+            });
+        }
+    }
+
+    /// Takes the chunk of an upload that begins at `offset`. With the last one the hash is tested
+    /// and the key becomes an object, durable when this returns.
+    ///
+    /// What was received is kept while the process lives; after a crash, all but the last 16 MiB.
+    ///
+    /// Errors: [`StoreError::NoUpload`], [`StoreError::UploadOffset`], [`StoreError::UploadSize`]
+    /// for a chunk that goes too far, [`StoreError::UploadHash`], which drops the upload, and
+    /// those of disk and bucket.
+    pub fn upload_chunk(
+        &self,
+        hash: [u8; 32],
+        offset: u64,
+        data: &[u8],
+    ) -> Result<Upload, StoreError> {
+        let Some(partial) = self.inner().uploads.find(&hash) else {
+            let bytes = self.key_bytes(hash)?.ok_or(StoreError::NoUpload { hash })?;
+            return Ok(complete(bytes));
+        };
+        let mut progress = lock(&partial.state);
+        if progress.over {
+            let bytes = self.key_bytes(hash)?.ok_or(StoreError::NoUpload { hash })?;
+            return Ok(complete(bytes));
+        }
+        partial.check(progress.next, offset, data.len() as u64)?;
+        progress.write(&partial.path, data)?;
+        partial.received.store(progress.next, Relaxed);
+        progress.touched = self.inner().meta.clock();
+        if progress.next == partial.total {
+            return self.finish(&partial, &mut progress);
+        }
+        if progress.next - progress.durable >= SYNC_BYTES {
+            progress.sync()?;
+            self.record(&partial, &progress)?;
+        }
+        Ok(Upload {
+            next_offset: progress.next,
+            complete: false,
+        })
+    }
+
+    /// Drops uploads that got no chunk for `older_than`, and gives how many.
+    ///
+    /// Counted in time during which the store was open.
+    ///
+    /// Errors: those of the database and of the disk.
+    pub fn purge_uploads(&self, older_than: Duration) -> Result<u64, StoreError> {
+        let age = u64::try_from(older_than.as_millis()).unwrap_or(u64::MAX);
+        let now = self.inner().meta.clock();
+        let live: Vec<_> = lock(&self.inner().uploads.live).values().cloned().collect();
+        let mut purged = 0;
+        for partial in live {
+            // One that is being written to is not old.
+            let Ok(mut progress) = partial.state.try_lock() else {
+                continue;
+            };
+            if !progress.over && now.saturating_sub(progress.touched) >= age {
+                self.drop_upload(&partial, &mut progress)?;
+                purged += 1;
+            }
+        }
+        Ok(purged)
+    }
+
+    /// Writes the row of an upload.
+    fn record(&self, partial: &Partial, progress: &Progress) -> Result<(), StoreError> {
+        let value = pack([partial.total, progress.durable, progress.touched]);
+        self.inner().meta.transact(|writing, _| {
+            writing.put(UPLOADS, &partial.hash, &value)?;
+            Ok(Outcome::Commit(()))
+        })
+    }
+
+    /// Removes the row and the file of an upload.
+    fn drop_upload(&self, partial: &Partial, progress: &mut Progress) -> Result<(), StoreError> {
+        self.inner().meta.transact(|writing, _| {
+            writing.remove(UPLOADS, &partial.hash)?;
+            Ok(Outcome::Commit(()))
+        })?;
+        self.forget(partial, progress);
+        Ok(())
+    }
+
+    /// Takes an upload out of the map and removes its file, which opening would do as well.
+    fn forget(&self, partial: &Partial, progress: &mut Progress) {
+        progress.over = true;
+        progress.file = None;
+        lock(&self.inner().uploads.live).remove(&partial.hash);
+        let _ = fs::remove_file(&partial.path);
+    }
+
+    /// Makes an object of a file that is all there.
+    fn finish(&self, partial: &Partial, progress: &mut Progress) -> Result<Upload, StoreError> {
+        let inner = self.inner();
+        let _no_sweep = inner.keep_objects();
+        match self.copy(partial, progress) {
+            Err(error @ StoreError::UploadHash { .. }) => {
+                self.drop_upload(partial, progress)?;
+                return Err(error);
+            }
+            other => other?,
+        }
+        let total = partial.total;
+        inner.meta.transact(|writing, _| {
+            writing.put(KEYS, &partial.hash, &pack([total]))?;
+            writing.remove(UPLOADS, &partial.hash)?;
+            Ok(Outcome::Commit(()))
+        })?;
+        self.forget(partial, progress);
+        let mut totals = lock(&inner.totals);
+        totals.keys += 1;
+        totals.key_bytes += total;
+        Ok(complete(total))
+    }
+
+    /// Copies a file into its object: what is stored is what was hashed.
+    fn copy(&self, partial: &Partial, progress: &mut Progress) -> Result<(), StoreError> {
+        let mut hasher = blake3::Hasher::new();
+        let mut writer = self.inner().place.writer(&key_name(&partial.hash))?;
+        let mut file = progress.rewind(&partial.path)?.take(partial.total);
+        let mut buffer = vec![0; COPY_BYTES];
+        loop {
+            let count = file.read(&mut buffer)?;
+            if count == 0 {
+                break;
+            }
+            hasher.update(&buffer[..count]);
+            writer.write(&buffer[..count])?;
+        }
+        let found = *hasher.finalize().as_bytes();
+        if found != partial.hash {
+            return Err(StoreError::UploadHash {
+                expected: partial.hash,
+                found,
+            });
+        }
+        writer.finish()
+    }
+}
+
+fn complete(bytes: u64) -> Upload {
+    Upload {
+        next_offset: bytes,
+        complete: true,
+    }
+}
+
+impl Progress {
+    fn file(&mut self, path: &Path) -> Result<&mut File, StoreError> {
+        if self.file.is_none() {
+            let mut options = OpenOptions::new();
+            let options = options.read(true).write(true).create(true).truncate(false);
+            self.file = Some(options.open(path).map_err(StoreError::file)?);
+            if let Some(dir) = path.parent() {
+                sync_dir(dir)?;
+            }
+        }
+        self.file.as_mut().ok_or(StoreError::Suspended)
+    }
+
+    fn write(&mut self, path: &Path, data: &[u8]) -> Result<(), StoreError> {
+        let next = self.next;
+        let file = self.file(path)?;
+        file.seek(SeekFrom::Start(next)).map_err(StoreError::file)?;
+        file.write_all(data).map_err(StoreError::file)?;
+        self.next = next + data.len() as u64;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        if let Some(file) = &self.file {
+            file.sync_data().map_err(StoreError::file)?;
+            self.durable = self.next;
+        }
+        Ok(())
+    }
+
+    fn rewind(&mut self, path: &Path) -> Result<&mut File, StoreError> {
+        let file = self.file(path)?;
+        file.rewind().map_err(StoreError::file)?;
+        Ok(file)
+    }
+}
