@@ -12,7 +12,8 @@ pub(crate) use bench::{
     BenchStream, BenchWindows, BulkName, CACHE_BYTES, SchemeName,
 };
 pub(crate) use serve::{
-    DataBackup, DataCommand, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd, TokenCommand, TokenList,
+    DataBackup, DataCommand, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd,
+    TokenCommand, TokenList,
 };
 pub(crate) use sizing::BenchSizing;
 pub(crate) use span::Span;

@@ -7,14 +7,14 @@ mod decode;
 mod demo;
 mod digest;
 mod engines;
+mod health;
 mod keygen;
 mod params;
-mod health;
 mod post;
 mod serve;
-mod token;
 mod source;
 mod stream;
+mod token;
 
 use crate::args::{Cli, Command};
 use crate::error::CliError;

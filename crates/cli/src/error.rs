@@ -323,13 +323,13 @@ pub(crate) enum CliError {
     /// A server did not answer as hoped.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
-    /// Objects of a server are damaged.
-    #[error("{damaged} of {objects} objects are damaged or missing: repair them from a backup")]
-    Damaged {
+    /// What a server keeps is damaged.
+    #[error(
+        "expected no damage, found {faults} faults: repair them from a backup (omr data repair)"
+    )]
+    Faults {
         /// How many.
-        damaged: u64,
-        /// Of how many.
-        objects: u64,
+        faults: u64,
     },
     /// A server that answers but does not serve.
     #[error("{url} does not serve")]

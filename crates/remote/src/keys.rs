@@ -130,8 +130,7 @@ impl Client {
         let (chunks, outgoing) = mpsc::channel(AHEAD);
         let sent = Arc::new(AtomicU64::new(offset));
         let (reader, counter) = (upload.clone(), sent.clone());
-        let reading =
-            tokio::task::spawn_blocking(move || reader.read(offset, &chunks, &counter));
+        let reading = tokio::task::spawn_blocking(move || reader.read(offset, &chunks, &counter));
         let mut keys = self.keys();
         let call = keys.upload_chunks(ReceiverStream::new(outgoing));
         let mut tick = tokio::time::interval(std::time::Duration::from_millis(200));

@@ -65,7 +65,9 @@ impl Callers {
             return Ok(self.anonymous(request));
         };
         let text = header.to_str().unwrap_or_default();
-        let token = text.strip_prefix("Bearer ").and_then(|token| self.tokens.find(token.trim()));
+        let token = text
+            .strip_prefix("Bearer ")
+            .and_then(|token| self.tokens.find(token.trim()));
         match token {
             Some(token) => Ok(self.known(&token)),
             None => Err(Status::unauthenticated(
@@ -77,7 +79,11 @@ impl Callers {
     /// The caller, who must have a right.
     ///
     /// Errors: those of [`Callers::of`]; PERMISSION_DENIED.
-    pub(crate) fn with_right<T>(&self, request: &Request<T>, right: Right) -> Result<Caller, Status> {
+    pub(crate) fn with_right<T>(
+        &self,
+        request: &Request<T>,
+        right: Right,
+    ) -> Result<Caller, Status> {
         let caller = self.of(request)?;
         match caller.may(right) {
             true => Ok(caller),
@@ -97,7 +103,9 @@ impl Callers {
             account: token.name.clone(),
             client: self.key(token.name.as_bytes()),
             rights: [has(Right::Post), has(Right::Detect), has(Right::Admin)],
-            messages_per_second: token.messages_per_second.unwrap_or(limits.messages_per_second),
+            messages_per_second: token
+                .messages_per_second
+                .unwrap_or(limits.messages_per_second),
             jobs: token.jobs.unwrap_or(limits.jobs),
             sessions: token.sessions.unwrap_or(limits.sessions),
             keys: token.keys.unwrap_or(limits.keys),
@@ -107,7 +115,9 @@ impl Callers {
     fn anonymous<T>(&self, request: &Request<T>) -> Caller {
         let limits = &self.config.limits;
         let [post, detect] = self.config.anonymous();
-        let address = request.remote_addr().map(|address| address.ip().to_string());
+        let address = request
+            .remote_addr()
+            .map(|address| address.ip().to_string());
         Caller {
             account: ANONYMOUS.into(),
             client: self.key(address.unwrap_or_default().as_bytes()),
@@ -142,7 +152,8 @@ impl Callers {
             }
             Err(_) => Duration::from_secs(60),
         };
-        let what = format!("expected at most {rate} messages a second, found more: try again later");
+        let what =
+            format!("expected at most {rate} messages a second, found more: try again later");
         Err(refuse::busy(what, after))
     }
 
@@ -153,7 +164,9 @@ impl Callers {
             let each = NonZeroU32::new(rate).unwrap_or(NonZeroU32::MIN);
             // A whole post must fit.
             let burst = NonZeroU32::new(rate.max(post)).unwrap_or(NonZeroU32::MIN);
-            Arc::new(RateLimiter::keyed(Quota::per_second(each).allow_burst(burst)))
+            Arc::new(RateLimiter::keyed(
+                Quota::per_second(each).allow_burst(burst),
+            ))
         };
         rates.entry(rate).or_insert_with(make).clone()
     }

@@ -265,14 +265,20 @@ impl Config {
         let limits = &self.limits;
         let at_least_1 = [
             ("limits.post_messages", u64::from(limits.post_messages)),
-            ("limits.messages_per_second", u64::from(limits.messages_per_second)),
+            (
+                "limits.messages_per_second",
+                u64::from(limits.messages_per_second),
+            ),
             ("limits.posting_bytes", limits.posting_bytes as u64),
             ("limits.digest_messages", limits.digest_messages),
             ("limits.bound", u64::from(limits.bound)),
             ("limits.connections", limits.connections as u64),
             ("limits.streams", limits.streams as u64),
             ("limits.idle_seconds", limits.idle_seconds),
-            ("detector.keys_in_memory", self.detector.keys_in_memory as u64),
+            (
+                "detector.keys_in_memory",
+                self.detector.keys_in_memory as u64,
+            ),
             (
                 "detector.session_keys_in_memory",
                 self.detector.session_keys_in_memory as u64,
@@ -345,7 +351,10 @@ mod tests {
         assert!(error.to_string().contains("post_message"), "{error}");
         for (text, key) in [
             ("[limits]\nbound = 0", "limits.bound"),
-            ("[access]\nposting_work_bits = 33", "access.posting_work_bits"),
+            (
+                "[access]\nposting_work_bits = 33",
+                "access.posting_work_bits",
+            ),
             ("[detector]\nbatch_seconds = nan", "detector.batch_seconds"),
         ] {
             let config: Config = toml::from_str(text).unwrap();

@@ -33,7 +33,11 @@ impl Connected for Connection {
 }
 
 impl AsyncRead for Connection {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(cx, buf);
         self.metrics.received((buf.filled().len() - before) as u64);
@@ -42,7 +46,11 @@ impl AsyncRead for Connection {
 }
 
 impl AsyncWrite for Connection {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(cx, buf);
         if let Poll::Ready(Ok(written)) = polled {
             self.metrics.sent(written as u64);
@@ -66,10 +74,13 @@ pub(crate) fn accept(
     metrics: Metrics,
 ) -> impl Stream<Item = io::Result<Connection>> {
     let places = Arc::new(Semaphore::new(most));
-    futures::stream::unfold((listener, places, metrics), |(listener, places, metrics)| async {
-        let connection = next(&listener, &places, &metrics).await;
-        Some((Ok(connection), (listener, places, metrics)))
-    })
+    futures::stream::unfold(
+        (listener, places, metrics),
+        |(listener, places, metrics)| async {
+            let connection = next(&listener, &places, &metrics).await;
+            Some((Ok(connection), (listener, places, metrics)))
+        },
+    )
 }
 
 async fn next(listener: &TcpListener, places: &Arc<Semaphore>, metrics: &Metrics) -> Connection {

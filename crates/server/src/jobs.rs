@@ -92,7 +92,11 @@ impl Jobs {
     /// The jobs on the disk; unfinished ones are queued again.
     ///
     /// Errors: `Store`, `Record`.
-    pub(crate) fn open(store: Store, bounds: Bounds, metrics: Metrics) -> Result<Self, ServerError> {
+    pub(crate) fn open(
+        store: Store,
+        bounds: Bounds,
+        metrics: Metrics,
+    ) -> Result<Self, ServerError> {
         let mut found = record::load(&store)?;
         found.sort_by_key(|(_, record)| record.number);
         let jobs = Self {
@@ -151,8 +155,12 @@ impl Jobs {
     }
 
     fn count(&self, inner: &Inner) {
-        let running = inner.entries.values().filter(|e| e.record.state == State::Running);
-        self.metrics.jobs(inner.queue.len() as u64, running.count() as u64);
+        let running = inner
+            .entries
+            .values()
+            .filter(|e| e.record.state == State::Running);
+        self.metrics
+            .jobs(inner.queue.len() as u64, running.count() as u64);
     }
 
     /// Seconds that a job takes, by its shape alone.
@@ -184,9 +192,15 @@ impl Jobs {
                 )),
             };
         }
-        let unfinished = inner.entries.values().filter(|e| !e.record.state.is_final());
+        let unfinished = inner
+            .entries
+            .values()
+            .filter(|e| !e.record.state.is_final());
         let (all, own) = unfinished.fold((0, 0), |(all, own), entry| {
-            (all + 1, own + u32::from(entry.record.account == record.account))
+            (
+                all + 1,
+                own + u32::from(entry.record.account == record.account),
+            )
         });
         if own >= quota {
             return Err(refuse::over_quota("unfinished jobs", quota));
@@ -200,7 +214,9 @@ impl Jobs {
         let mut changes = vec![record.change(&id)];
         let old = oldest_finished(&inner, &record.account);
         changes.extend(old.iter().flat_map(record::forget));
-        self.store.write(&changes).map_err(|error| refuse::store(&error))?;
+        self.store
+            .write(&changes)
+            .map_err(|error| refuse::store(&error))?;
         for id in old {
             inner.entries.remove(&id);
         }
@@ -211,7 +227,11 @@ impl Jobs {
     /// A job of an account, and the jobs ahead of it.
     ///
     /// Errors: NOT_FOUND.
-    pub(crate) fn find(&self, account: &str, id: &Id) -> Result<(watch::Receiver<View>, u64), Status> {
+    pub(crate) fn find(
+        &self,
+        account: &str,
+        id: &Id,
+    ) -> Result<(watch::Receiver<View>, u64), Status> {
         let inner = self.lock();
         let entry = entry_of(&inner, account, id)?;
         let ahead = match entry.record.state {
@@ -231,7 +251,10 @@ impl Jobs {
                 "expected a finished job, found one that is {state:?}"
             )));
         }
-        let bytes = self.store.get(DIGESTS, id).map_err(|error| refuse::store(&error))?;
+        let bytes = self
+            .store
+            .get(DIGESTS, id)
+            .map_err(|error| refuse::store(&error))?;
         bytes.ok_or_else(|| Status::not_found("the digest is not kept any more: ask for it anew"))
     }
 
@@ -241,7 +264,9 @@ impl Jobs {
     pub(crate) fn cancel(&self, account: &str, id: &Id) -> Result<(), Status> {
         let mut inner = self.lock();
         entry_of(&inner, account, id)?;
-        self.store.write(&record::forget(id)).map_err(|error| refuse::store(&error))?;
+        self.store
+            .write(&record::forget(id))
+            .map_err(|error| refuse::store(&error))?;
         inner.queue.remove(id);
         if let Some(entry) = inner.entries.remove(id) {
             entry.cancelled.store(true, Ordering::Relaxed);
@@ -285,7 +310,8 @@ impl Jobs {
                 entry.view.send_modify(|view| {
                     (view.state, view.started) = (State::Running, Some(Instant::now()));
                 });
-                self.metrics.queue_wait(entry.queued.elapsed().as_secs_f64());
+                self.metrics
+                    .queue_wait(entry.queued.elapsed().as_secs_f64());
                 let work = Work {
                     id: item.id,
                     record: entry.record.clone(),
@@ -295,7 +321,10 @@ impl Jobs {
                 self.count(&inner);
                 return Some(work);
             }
-            inner = self.more.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            inner = self
+                .more
+                .wait(inner)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -354,7 +383,12 @@ impl Jobs {
     pub(crate) fn tidy(&self) {
         let mut inner = self.lock();
         let old = |entry: &Entry| entry.finished.is_some_and(|at| at.elapsed() > self.keep);
-        let ids: Vec<Id> = inner.entries.iter().filter(|(_, e)| old(e)).map(|(id, _)| *id).collect();
+        let ids: Vec<Id> = inner
+            .entries
+            .iter()
+            .filter(|(_, e)| old(e))
+            .map(|(id, _)| *id)
+            .collect();
         let changes: Vec<Change> = ids.iter().flat_map(record::forget).collect();
         if changes.is_empty() {
             return;
@@ -380,14 +414,25 @@ impl Jobs {
     /// Jobs in line, and what those that run are at.
     pub(crate) fn overview(&self) -> (usize, Vec<View>) {
         let inner = self.lock();
-        let running = inner.entries.values().filter(|e| e.record.state == State::Running);
-        (inner.queue.len(), running.map(|e| e.view.borrow().clone()).collect())
+        let running = inner
+            .entries
+            .values()
+            .filter(|e| e.record.state == State::Running);
+        (
+            inner.queue.len(),
+            running.map(|e| e.view.borrow().clone()).collect(),
+        )
     }
 }
 
 fn entry_of<'a>(inner: &'a Inner, account: &str, id: &Id) -> Result<&'a Entry, Status> {
-    let entry = inner.entries.get(id).filter(|entry| entry.record.account == account);
-    entry.ok_or_else(|| Status::not_found("expected one of the caller's jobs, found none of this id"))
+    let entry = inner
+        .entries
+        .get(id)
+        .filter(|entry| entry.record.account == account);
+    entry.ok_or_else(|| {
+        Status::not_found("expected one of the caller's jobs, found none of this id")
+    })
 }
 
 fn oldest_finished(inner: &Inner, account: &str) -> Vec<Id> {
@@ -404,5 +449,9 @@ fn oldest_finished(inner: &Inner, account: &str) -> Vec<Id> {
         .map(|(id, entry)| (entry.record.number, *id))
         .collect();
     by_age.sort_unstable();
-    by_age.into_iter().take(count + 1 - FINISHED).map(|(_, id)| id).collect()
+    by_age
+        .into_iter()
+        .take(count + 1 - FINISHED)
+        .map(|(_, id)| id)
+        .collect()
 }

@@ -47,7 +47,10 @@ fn open(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<Opened, KeyErro
     reader.by_ref().take(HEADER_BYTES).read_to_end(&mut start)?;
     let read = |kind| FrameReader::read_header(&start[..], kind, u64::MAX);
     let frame = match read(Kind::DetectionKey) {
-        Err(FrameError::Kind { found: Kind::InstantKey, .. }) => read(Kind::InstantKey),
+        Err(FrameError::Kind {
+            found: Kind::InstantKey,
+            ..
+        }) => read(Kind::InstantKey),
         read => read,
     }?;
     frame.header().expect_params(set.name())?;

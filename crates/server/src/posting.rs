@@ -30,7 +30,11 @@ pub(crate) struct Posting {
 
 impl Posting {
     /// Starts the thread; it ends when this is dropped and all is written.
-    pub(crate) fn start(store: Store, bytes: usize, metrics: Metrics) -> (Self, std::thread::JoinHandle<()>) {
+    pub(crate) fn start(
+        store: Store,
+        bytes: usize,
+        metrics: Metrics,
+    ) -> (Self, std::thread::JoinHandle<()>) {
         // Bounded by the room, so that the channel need not be.
         let (queue, pending) = mpsc::unbounded_channel();
         let thread = std::thread::spawn(move || write_all(&store, pending, &metrics));
@@ -42,11 +46,19 @@ impl Posting {
     ///
     /// Errors: RESOURCE_EXHAUSTED where others' posts fill the queue, those of the store.
     pub(crate) async fn post(&self, post: Post) -> Result<Appended, Status> {
-        let bytes: usize = post.messages.iter().map(|m| m.clue.len() + m.payload.len()).sum();
+        let bytes: usize = post
+            .messages
+            .iter()
+            .map(|m| m.clue.len() + m.payload.len())
+            .sum();
         let units = bytes.div_ceil(UNIT).max(1) as u32;
-        let room = tokio::time::timeout(PATIENCE, self.room.clone().acquire_many_owned(units)).await;
+        let room =
+            tokio::time::timeout(PATIENCE, self.room.clone().acquire_many_owned(units)).await;
         let Ok(Ok(room)) = room else {
-            return Err(refuse::busy("the disk takes no more posts: try again later", PATIENCE));
+            return Err(refuse::busy(
+                "the disk takes no more posts: try again later",
+                PATIENCE,
+            ));
         };
         let (answer, answered) = oneshot::channel();
         let pending = Pending {

@@ -9,7 +9,11 @@ use tonic::{Code, Status};
 pub(crate) const RETRY_AFTER: &str = "retry-after-ms";
 
 /// A request that is wrong in itself.
-pub(crate) fn invalid(what: &str, expected: impl std::fmt::Display, found: impl std::fmt::Display) -> Status {
+pub(crate) fn invalid(
+    what: &str,
+    expected: impl std::fmt::Display,
+    found: impl std::fmt::Display,
+) -> Status {
     Status::invalid_argument(format!("{what}: expected {expected}, found {found}"))
 }
 
@@ -24,7 +28,9 @@ pub(crate) fn busy(what: impl Into<String>, after: Duration) -> Status {
 
 /// More than the caller may have at all: no use in trying again.
 pub(crate) fn over_quota(what: &str, limit: impl std::fmt::Display) -> Status {
-    Status::failed_precondition(format!("{what}: expected at most {limit}, found as many already"))
+    Status::failed_precondition(format!(
+        "{what}: expected at most {limit}, found as many already"
+    ))
 }
 
 /// An id of 16 bytes.

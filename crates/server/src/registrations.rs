@@ -56,14 +56,19 @@ impl Registrations {
         let known = self.lock();
         let kind = known.get(&(*hash, account.to_owned())).copied();
         kind.ok_or_else(|| {
-            Status::not_found("expected one of the caller's registered keys, found another: register it first")
+            Status::not_found(
+                "expected one of the caller's registered keys, found another: register it first",
+            )
         })
     }
 
     /// Whether anybody has registered a key.
     pub(crate) fn has(&self, hash: &[u8; 32]) -> Option<Kind> {
         let known = self.lock();
-        known.iter().find(|((known, _), _)| known == hash).map(|(_, kind)| *kind)
+        known
+            .iter()
+            .find(|((known, _), _)| known == hash)
+            .map(|(_, kind)| *kind)
     }
 
     /// Errors: FAILED_PRECONDITION where there is no room for another key.
@@ -77,7 +82,10 @@ impl Registrations {
             return Err(refuse::over_quota("registered keys", quota));
         }
         if known.len() >= self.limit {
-            return Err(refuse::over_quota("registered keys of all clients", self.limit));
+            return Err(refuse::over_quota(
+                "registered keys of all clients",
+                self.limit,
+            ));
         }
         Ok(())
     }
@@ -90,7 +98,9 @@ impl Registrations {
             key: record_key(hash, account),
             value: vec![if kind == Kind::DetectionKey { 1 } else { 2 }],
         };
-        self.store.write(&[change]).map_err(|error| refuse::store(&error))?;
+        self.store
+            .write(&[change])
+            .map_err(|error| refuse::store(&error))?;
         known.insert((*hash, account.to_owned()), kind);
         Ok(())
     }
@@ -105,12 +115,16 @@ impl Registrations {
             table: TABLE.into(),
             key: record_key(hash, account),
         };
-        self.store.write(&[change]).map_err(|error| refuse::store(&error))?;
+        self.store
+            .write(&[change])
+            .map_err(|error| refuse::store(&error))?;
         known.remove(&(*hash, account.to_owned()));
         if known.keys().any(|(of, _)| of == hash) {
             return Ok(());
         }
-        self.store.delete_key(*hash).map_err(|error| refuse::store(&error))
+        self.store
+            .delete_key(*hash)
+            .map_err(|error| refuse::store(&error))
     }
 
     pub(crate) fn len(&self) -> usize {

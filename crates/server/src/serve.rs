@@ -105,7 +105,9 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
 
 fn pool(threads: usize, name: &'static str) -> Result<rayon::ThreadPool, ServerError> {
     let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    Ok(builder.thread_name(move |i| format!("{name}-{i}")).build()?)
+    Ok(builder
+        .thread_name(move |i| format!("{name}-{i}"))
+        .build()?)
 }
 
 /// The parts of a server in the order in which they depend on each other.
@@ -148,7 +150,10 @@ impl Parts {
             unfinished: limits.all_jobs as usize,
             keep: Duration::from_secs(limits.digest_hours * 3600),
             costs: self.costs,
-            slots: self.set.bulk().map_or(u64::MAX, |params| params.slots() as u64),
+            slots: self
+                .set
+                .bulk()
+                .map_or(u64::MAX, |params| params.slots() as u64),
         };
         Jobs::open(self.store.clone(), bounds, self.metrics.clone())
     }
@@ -223,7 +228,11 @@ impl Server {
             None => None,
         };
         let limits = &parts.config.limits;
-        let posting = Posting::start(parts.store.clone(), limits.posting_bytes, parts.metrics.clone());
+        let posting = Posting::start(
+            parts.store.clone(),
+            limits.posting_bytes,
+            parts.metrics.clone(),
+        );
         let (posting, writer) = posting;
         let (stop, stopping) = watch::channel(false);
         let mut threads = vec![writer, parts.worker(&jobs)?];
@@ -261,14 +270,19 @@ impl Server {
     /// Errors: `Listen`.
     pub fn address(&self) -> Result<SocketAddr, ServerError> {
         let address = self.shared.config.listen;
-        self.listener.local_addr().map_err(|source| ServerError::Listen { address, source })
+        self.listener
+            .local_addr()
+            .map_err(|source| ServerError::Listen { address, source })
     }
 
     /// Serves until `stop` is ready, then ends requests, saves sessions and stops jobs, which the next
     /// start resumes.
     ///
     /// Errors: `Transport`, `Read` of the certificate.
-    pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
+    pub async fn run(
+        self,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), ServerError> {
         let Self {
             shared,
             sessions,
@@ -284,28 +298,37 @@ impl Server {
             .http2_keepalive_interval(Some(PING))
             .http2_keepalive_timeout(Some(PING))
             .max_concurrent_streams(CONNECTION_STREAMS)
-            .layer(tower_http::cors::CorsLayer::permissive())
-            .layer(tonic_web::GrpcWebLayer::new());
+            .layer(tower_http::cors::CorsLayer::permissive());
         if let Some(tls) = &shared.config.tls {
-            let certificate = std::fs::read(&tls.certificate).map_err(ServerError::read(&tls.certificate))?;
+            let certificate =
+                std::fs::read(&tls.certificate).map_err(ServerError::read(&tls.certificate))?;
             let key = std::fs::read(&tls.key).map_err(ServerError::read(&tls.key))?;
             let identity = Identity::from_pem(certificate, key);
             server = server.tls_config(ServerTlsConfig::new().identity(identity))?;
         }
-        let incoming = connections::accept(listener, shared.config.limits.connections, shared.metrics.clone());
+        let incoming = connections::accept(
+            listener,
+            shared.config.limits.connections,
+            shared.metrics.clone(),
+        );
         let (ending, ended) = tokio::sync::oneshot::channel::<()>();
         let told = shared.clone();
         let farewell = async move {
             stop.await;
             tracing::info!("stopping");
-            reporter.set_service_status("", tonic_health::ServingStatus::NotServing).await;
+            reporter
+                .set_service_status("", tonic_health::ServingStatus::NotServing)
+                .await;
             stopping.send_replace(true);
             told.jobs.stop();
             let _ = ending.send(());
         };
         let chores = tokio::spawn(chores(shared.clone(), watched));
-        let metrics_server = metrics_listener.map(|listener| tokio::spawn(serve_metrics(listener, shared.metrics.clone())));
-        let serving = server.add_routes(routes).serve_with_incoming_shutdown(incoming, farewell);
+        let metrics_server = metrics_listener
+            .map(|listener| tokio::spawn(serve_metrics(listener, shared.metrics.clone())));
+        let serving = server
+            .add_routes(routes)
+            .serve_with_incoming_shutdown(incoming, farewell);
         let served = tokio::select! {
             served = serving => served,
             // Clients that hold on must not keep it from stopping.
@@ -319,7 +342,11 @@ impl Server {
 }
 
 /// Waits for the threads: posts are written, sessions saved.
-async fn finish(shared: Arc<Shared>, sessions: Option<Arc<Sessions>>, threads: Vec<JoinHandle<()>>) {
+async fn finish(
+    shared: Arc<Shared>,
+    sessions: Option<Arc<Sessions>>,
+    threads: Vec<JoinHandle<()>>,
+) {
     shared.jobs.stop();
     if let Some(sessions) = &sessions {
         sessions.stop();
@@ -350,7 +377,9 @@ async fn routes(
     use v1::detection_service_server::DetectionServiceServer;
     use v1::key_service_server::KeyServiceServer;
     let (reporter, health) = tonic_health::server::health_reporter();
-    reporter.set_service_status("", tonic_health::ServingStatus::Serving).await;
+    reporter
+        .set_service_status("", tonic_health::ServingStatus::Serving)
+        .await;
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(omr_api::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
@@ -361,12 +390,26 @@ async fn routes(
     builder
         .add_service(health)
         .add_service(reflection)
-        .add_service(BoardServiceServer::new(services::Board(shared.clone())).max_decoding_message_size(most))
-        .add_service(KeyServiceServer::new(services::Keys(shared.clone())).max_decoding_message_size(most))
-        .add_service(DetectionServiceServer::new(services::Detection(shared.clone())))
-        .add_service(CapabilityServiceServer::new(services::Capability(shared.clone())))
-        .add_service(AdminServiceServer::new(services::Admin(shared.clone())).max_decoding_message_size(64 << 20));
-    let mut router = builder.routes().prepare().into_axum_router();
+        .add_service(
+            BoardServiceServer::new(services::Board(shared.clone()))
+                .max_decoding_message_size(most),
+        )
+        .add_service(
+            KeyServiceServer::new(services::Keys(shared.clone())).max_decoding_message_size(most),
+        )
+        .add_service(DetectionServiceServer::new(services::Detection(
+            shared.clone(),
+        )))
+        .add_service(CapabilityServiceServer::new(services::Capability(
+            shared.clone(),
+        )))
+        .add_service(
+            AdminServiceServer::new(services::Admin(shared.clone()))
+                .max_decoding_message_size(64 << 20),
+        );
+    // Pages are no gRPC: the layer would refuse them.
+    let router = builder.routes().prepare().into_axum_router();
+    let mut router = router.layer(tonic_web::GrpcWebLayer::new());
     let pages = match separate_metrics {
         true => Pages::Status,
         false => Pages::StatusAndMetrics(shared.metrics.clone()),

@@ -131,12 +131,17 @@ impl Sessions {
                 )),
             };
         }
-        let own = slots.values().filter(|slot| slot.record.account == record.account);
+        let own = slots
+            .values()
+            .filter(|slot| slot.record.account == record.account);
         if own.count() >= quota as usize {
             return Err(refuse::over_quota("sessions", quota));
         }
         if slots.len() >= self.tools.limit {
-            return Err(refuse::over_quota("sessions of all clients", self.tools.limit));
+            return Err(refuse::over_quota(
+                "sessions of all clients",
+                self.tools.limit,
+            ));
         }
         let written = self.tools.store.write(&[record.change(&id)]);
         written.map_err(|error| refuse::store(&error))?;
@@ -178,7 +183,10 @@ impl Sessions {
         let Some(session) = live.as_mut() else {
             return Err(Status::internal("a session left memory; please report it"));
         };
-        let cut = self.tools.pool.install(|| session.cut(&self.tools, &slot, number));
+        let cut = self
+            .tools
+            .pool
+            .install(|| session.cut(&self.tools, &slot, number));
         if cut.is_err() {
             // What is in memory may be ahead of the disk.
             *live = None;
@@ -206,8 +214,13 @@ impl Sessions {
     ///
     /// Errors: those of the store.
     pub(crate) fn revoke(&self, account: &str, key: &[u8; 32]) -> Result<(), Status> {
-        let with_key = |slot: &&Arc<Slot>| slot.record.account == account && slot.record.key == *key;
-        let ids: Vec<Id> = lock(&self.slots).values().filter(with_key).map(|slot| slot.id).collect();
+        let with_key =
+            |slot: &&Arc<Slot>| slot.record.account == account && slot.record.key == *key;
+        let ids: Vec<Id> = lock(&self.slots)
+            .values()
+            .filter(with_key)
+            .map(|slot| slot.id)
+            .collect();
         ids.iter().try_for_each(|id| self.close(account, id))
     }
 

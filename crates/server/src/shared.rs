@@ -47,7 +47,8 @@ impl Shared {
         let start = Instant::now();
         let done = work.await;
         let code = done.as_ref().err().map_or(tonic::Code::Ok, Status::code);
-        self.metrics.request(method, code.into(), start.elapsed().as_secs_f64());
+        self.metrics
+            .request(method, code.into(), start.elapsed().as_secs_f64());
         done
     }
 
@@ -60,7 +61,12 @@ impl Shared {
     /// Errors: RESOURCE_EXHAUSTED.
     pub(crate) fn stream(&self) -> Result<OwnedSemaphorePermit, Status> {
         let room = self.streams.clone().try_acquire_owned();
-        room.map_err(|_| refuse::busy("too many open streams: try again later", Duration::from_secs(10)))
+        room.map_err(|_| {
+            refuse::busy(
+                "too many open streams: try again later",
+                Duration::from_secs(10),
+            )
+        })
     }
 
     /// The next message of a client's stream; a client that is silent for long is let go.

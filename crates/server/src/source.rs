@@ -40,6 +40,8 @@ impl MessageSource for StoreSource<'_> {
     }
 
     fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
-        self.collect(range, self.store.board().payload_bytes, |_, payload| payload)
+        self.collect(range, self.store.board().payload_bytes, |_, payload| {
+            payload
+        })
     }
 }

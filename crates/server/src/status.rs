@@ -1,7 +1,9 @@
 //! What the status page shows.
 
 use crate::shared::Shared;
-use omr_ops::{BoardSize, Check, Cost, DiskUse, Growth, Health, RunningJob, SessionFigures, Status};
+use omr_ops::{
+    BoardSize, Check, Cost, DiskUse, Growth, Health, RunningJob, SessionFigures, Status,
+};
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -70,7 +72,10 @@ impl Watched {
     pub(crate) fn status(&self, shared: &Shared) -> Status {
         let board = shared.store.board();
         let (queued, running) = shared.jobs.overview();
-        let (open, lag) = shared.sessions.as_ref().map_or((0, 0), |sessions| sessions.overview());
+        let (open, lag) = shared
+            .sessions
+            .as_ref()
+            .map_or((0, 0), |sessions| sessions.overview());
         let detector = &shared.config.detector;
         let slots = shared.set.bulk().map_or(1, |params| params.slots());
         let cost = |scheme: &str, seconds: f64| Cost {
@@ -86,25 +91,41 @@ impl Watched {
         }
         Status {
             version: env!("CARGO_PKG_VERSION").into(),
-            board_id: board.board_id.iter().map(|byte| format!("{byte:02x}")).collect(),
+            board_id: board
+                .board_id
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
             params_id: board.params_id.clone(),
             written_unix_seconds: now(),
             uptime_seconds: self.started.elapsed().as_secs(),
             health: health(shared),
             messages: shared.store.len(),
-            growth: self.growth.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect(),
+            growth: self
+                .growth
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .iter()
+                .copied()
+                .collect(),
             queued_jobs: queued as u64,
             running_jobs: running.into_iter().map(running_job).collect(),
             digests: shared.jobs.last_digests(),
             costs,
             sessions: SessionFigures {
                 open: open as u64,
-                messages: shared.sessions.as_ref().map_or(0, |sessions| sessions.messages()),
+                messages: shared
+                    .sessions
+                    .as_ref()
+                    .map_or(0, |sessions| sessions.messages()),
                 lag_messages: lag,
             },
             disk: disk(shared)
                 .into_iter()
-                .map(|(kind, bytes)| DiskUse { kind: kind.into(), bytes })
+                .map(|(kind, bytes)| DiskUse {
+                    kind: kind.into(),
+                    bytes,
+                })
                 .collect(),
             disk_free_bytes: disk_free(shared),
         }
@@ -145,7 +166,12 @@ fn health(shared: &Shared) -> Health {
     let mut checks = vec![Check {
         name: "serving".into(),
         good: !stopping,
-        found: if stopping { "stopping" } else { "open to requests" }.into(),
+        found: if stopping {
+            "stopping"
+        } else {
+            "open to requests"
+        }
+        .into(),
     }];
     if let Some(free) = disk_free(shared) {
         checks.push(Check {

@@ -184,7 +184,9 @@ fn write(path: &Path, file: &File) -> Result<(), ServerError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let written = || -> std::io::Result<()> {
         fs::create_dir_all(folder)?;
-        let mut new = tempfile::Builder::new().prefix(".tokens-").tempfile_in(folder)?;
+        let mut new = tempfile::Builder::new()
+            .prefix(".tokens-")
+            .tempfile_in(folder)?;
         new.write_all(text.as_bytes())?;
         new.as_file().sync_all()?;
         new.persist(path)?;
@@ -219,7 +221,10 @@ mod tests {
         assert!(!text.contains(&secret), "the file holds no token");
         let tokens = Tokens::open(path.clone()).unwrap();
         let found = tokens.find(&secret).unwrap();
-        assert_eq!((&*found.name, found.messages_per_second), ("wallet", Some(7)));
+        assert_eq!(
+            (&*found.name, found.messages_per_second),
+            ("wallet", Some(7))
+        );
         assert_eq!(tokens.find("omr_other"), None);
         remove(&path, "wallet").unwrap();
         assert!(remove(&path, "wallet").is_err());

@@ -9,27 +9,35 @@
 //! opaque.
 #![forbid(unsafe_code)]
 
+mod backup;
 mod database;
 mod error;
 mod format;
+mod frames;
 mod keys;
 mod log;
 mod meta;
 mod objects;
 mod posts;
 mod records;
+mod restore;
 mod segment;
 mod store;
 mod uploads;
+mod verify;
 
 #[cfg(test)]
 mod tests;
 
+pub use backup::Piece;
 pub use error::{Evidence, StoreError};
 pub use format::{META_FILE, META_VERSION, OBJECTS_DIR, UPLOADS_DIR};
+pub use frames::BACKUP_VERSION;
 pub use log::{Appended, Post, Visit};
 pub use objects::Objects;
 pub use records::Change;
+pub use restore::Restored;
 pub use segment::{SEGMENT_VERSION, Segment};
 pub use store::{Store, StoreConfig, Usage};
 pub use uploads::Upload;
+pub use verify::Report;

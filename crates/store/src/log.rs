@@ -133,12 +133,15 @@ impl Store {
             Ok(piece) => Ok(piece),
             Err(segment) => Ok(Piece {
                 first: segment.first,
-                records: inner.cache.get(&segment, || self.fetch(&segment))?,
+                records: inner
+                    .cache
+                    .get(&segment, || Ok(segment::records(&self.fetch(&segment)?)))?,
                 segment: Some(segment),
             }),
         }
     }
 
+    /// All bytes of a segment, tested.
     pub(crate) fn fetch(&self, segment: &Segment) -> Result<Bytes, StoreError> {
         let inner = self.inner();
         let board = &inner.meta.config.board_id;
@@ -255,6 +258,25 @@ pub(crate) fn damaged_tail(
         expected,
         found,
     }
+}
+
+/// Tests a run of the tail, the first record being that of `first`; gives the number of records.
+///
+/// Errors: [`StoreError::Damaged`] for the first record that is not intact.
+pub(crate) fn check_run(layout: &Layout, first: u64, run: &[u8]) -> Result<u64, StoreError> {
+    let mut index = first;
+    let mut records = run.chunks_exact(layout.record_bytes());
+    for record in records.by_ref() {
+        let opened = layout.open_record(index, record);
+        opened.map_err(|(expected, found)| damaged_tail(index, index + 1, expected, found))?;
+        index += 1;
+    }
+    if !records.remainder().is_empty() || index == first {
+        let expected = Evidence::Bytes(layout.record_bytes() as u64);
+        let found = Evidence::Bytes(records.remainder().len() as u64);
+        return Err(damaged_tail(index, index + 1, expected, found));
+    }
+    Ok(index - first)
 }
 
 /// Runs of the tail from the one that holds message `at` on, up to a limit of bytes.

@@ -210,6 +210,7 @@ fn failed(name: &str, source: object_store::Error) -> StoreError {
     }
 }
 
+#[cfg(test)]
 fn generic(source: io::Error) -> object_store::Error {
     object_store::Error::Generic {
         store: "objects",

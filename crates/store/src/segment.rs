@@ -136,15 +136,15 @@ pub(crate) fn build(
     (segment, Bytes::from(out))
 }
 
-/// Tests the bytes of a segment against its row; gives its records.
+/// Tests the bytes of a segment against its row.
 ///
 /// Errors: [`StoreError::Damaged`], [`StoreError::Version`].
 pub(crate) fn check(
     layout: &Layout,
     board_id: &[u8; 16],
     segment: &Segment,
-    bytes: &Bytes,
-) -> Result<Bytes, StoreError> {
+    bytes: &[u8],
+) -> Result<(), StoreError> {
     let Some((body, hash)) = bytes.split_last_chunk::<HASH_BYTES>() else {
         let found = Evidence::Bytes(bytes.len() as u64);
         return Err(segment.damaged(Evidence::Bytes(segment.bytes), found));
@@ -188,20 +188,26 @@ pub(crate) fn check(
             found: version,
         });
     }
-    Ok(bytes.slice(HEADER_BYTES..bytes.len() - HASH_BYTES))
+    Ok(())
 }
 
-/// Fetches and tests a segment; gives its records.
+/// Fetches and tests a segment, header and hash included.
 pub(crate) fn fetch(
     place: &Place,
     layout: &Layout,
     board_id: &[u8; 16],
     segment: &Segment,
 ) -> Result<Bytes, StoreError> {
-    match place.get(&segment.name())? {
-        Some(bytes) => check(layout, board_id, segment, &bytes),
-        None => Err(segment.damaged(Evidence::Present, Evidence::Missing)),
-    }
+    let bytes = place.get(&segment.name())?;
+    let missing = || segment.damaged(Evidence::Present, Evidence::Missing);
+    let bytes = bytes.ok_or_else(missing)?;
+    check(layout, board_id, segment, &bytes)?;
+    Ok(bytes)
+}
+
+/// The records in the bytes of a segment that was tested.
+pub(crate) fn records(bytes: &Bytes) -> Bytes {
+    bytes.slice(HEADER_BYTES..bytes.len() - HASH_BYTES)
 }
 
 /// The records of a segment, once somebody has fetched them.

@@ -1,7 +1,7 @@
 //! `omr data`: what a server keeps.
 
 use crate::args::{DataBackup, DataCommand, DataOf, DataRestore, DataVerify};
-use crate::error::{CliError, InputError};
+use crate::error::{CliError, InputError, chain};
 use crate::io;
 use crate::progress::Ui;
 use futures::StreamExt;
@@ -17,8 +17,11 @@ use std::path::{Component, Path, PathBuf};
 
 #[derive(Serialize)]
 struct Verified {
-    objects: u64,
-    damaged: Vec<String>,
+    messages: u64,
+    segments: u64,
+    keys: u64,
+    faults: Vec<String>,
+    repaired: Vec<String>,
 }
 
 pub(super) fn run(command: &DataCommand, ui: &Ui) -> Result<(), CliError> {
@@ -49,7 +52,7 @@ pub(super) fn certificate(path: &Path) -> Result<Vec<u8>, CliError> {
 fn verify(args: &DataVerify, ui: &Ui) -> Result<(), CliError> {
     let store = Store::open(&place(&args.of)?)?;
     let bar = ui.bar();
-    let report = store.verify(&mut steps(&bar, "objects"))?;
+    let report = store.verify(&mut steps(&bar, "bytes"))?;
     drop(bar);
     told(&report, args.json, ui)
 }
@@ -68,24 +71,30 @@ fn steps<'a>(bar: &'a dyn Progress, name: &'static str) -> impl FnMut(u64, u64) 
 }
 
 fn told(report: &Report, json: bool, ui: &Ui) -> Result<(), CliError> {
-    let damaged: Vec<String> = report.damaged.iter().map(ToString::to_string).collect();
-    for line in &damaged {
+    let faults: Vec<String> = report.faults.iter().map(|fault| chain(fault)).collect();
+    for line in &faults {
         ui.warn(line);
     }
     let verified = Verified {
-        objects: report.objects,
-        damaged,
+        messages: report.messages,
+        segments: report.segments,
+        keys: report.keys,
+        faults,
+        repaired: report.repaired.clone(),
     };
     match json {
         true => io::print_json(&verified)?,
-        false => ui.note(&format!("{} objects checked", verified.objects)),
+        false => ui.note(&format!(
+            "checked {} messages, {} segments, {} keys; repaired {} objects",
+            verified.messages,
+            verified.segments,
+            verified.keys,
+            verified.repaired.len()
+        )),
     }
-    match verified.damaged.len() as u64 {
+    match verified.faults.len() as u64 {
         0 => Ok(()),
-        damaged => Err(CliError::Damaged {
-            damaged,
-            objects: verified.objects,
-        }),
+        faults => Err(CliError::Faults { faults }),
     }
 }
 
@@ -97,9 +106,9 @@ fn backup(args: &DataBackup, ui: &Ui) -> Result<(), CliError> {
             let store = Store::open(&place(&args.of)?)?;
             let have = folder.have.clone();
             let mut failed = None;
-            let done = store.backup(&have, &mut |piece: Piece| {
+            let done = store.backup(&have, &mut |piece: Piece<'_>| {
                 folder
-                    .take(&piece.name, piece.offset, &piece.data, piece.last)
+                    .take(piece.name, piece.offset, piece.data, piece.last)
                     .map_err(|error| {
                         failed = Some(error);
                         omr_store::StoreError::Stopped
@@ -111,7 +120,11 @@ fn backup(args: &DataBackup, ui: &Ui) -> Result<(), CliError> {
             done?;
         }
     }
-    ui.note(&format!("{} files, {} bytes new", folder.files, super::thousands(folder.bytes)));
+    ui.note(&format!(
+        "{} files, {} bytes new",
+        folder.files,
+        super::thousands(folder.bytes)
+    ));
     Ok(())
 }
 
@@ -164,13 +177,15 @@ impl Folder {
 
     fn take(&mut self, name: &str, offset: u64, data: &[u8], last: bool) -> Result<(), CliError> {
         let path = self.path.join(name);
-        let written = || self.write(name, offset, data, last);
-        written().map_err(|error| CliError::write(path, error))
+        let written = self.write(name, offset, data, last);
+        written.map_err(|error| CliError::write(path, error))
     }
 
     fn write(&mut self, name: &str, offset: u64, data: &[u8], last: bool) -> std::io::Result<()> {
         // A server must not choose where files go.
-        let inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+        let inside = Path::new(name)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
         if !inside || name.is_empty() {
             return Err(std::io::Error::other("expected a path inside the backup"));
         }
@@ -206,7 +221,10 @@ fn names(root: &Path, folder: &Path, out: &mut HashSet<String>) -> std::io::Resu
         } else if let Ok(name) = path.strip_prefix(root)
             && name != Path::new(PARTIAL)
         {
-            out.insert(name.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"));
+            out.insert(
+                name.to_string_lossy()
+                    .replace(std::path::MAIN_SEPARATOR, "/"),
+            );
         }
     }
     Ok(())
@@ -216,7 +234,10 @@ fn restore(args: &DataRestore, ui: &Ui) -> Result<(), CliError> {
     let bar = ui.bar();
     let restored = Store::restore(&place(&args.of)?, &args.from, &mut steps(&bar, "files"))?;
     drop(bar);
-    ui.note(&format!("{} messages, {} keys restored", restored.messages, restored.keys));
+    ui.note(&format!(
+        "{} messages, {} keys restored",
+        restored.messages, restored.keys
+    ));
     Ok(())
 }
 

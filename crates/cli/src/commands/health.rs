@@ -8,7 +8,11 @@ use std::time::Duration;
 
 pub(super) fn run(args: &Health) -> Result<(), CliError> {
     let endpoint = Endpoint {
-        ca_certificate: args.ca.as_deref().map(super::data::certificate).transpose()?,
+        ca_certificate: args
+            .ca
+            .as_deref()
+            .map(super::data::certificate)
+            .transpose()?,
         // Whoever asks wants to know about now.
         retry: Retry {
             total: Duration::ZERO,
@@ -16,7 +20,8 @@ pub(super) fn run(args: &Health) -> Result<(), CliError> {
         },
         ..Endpoint::new(&args.url)
     };
-    let serves = super::serve::runtime()?.block_on(async { Client::connect(&endpoint)?.is_serving().await })?;
+    let serves = super::serve::runtime()?
+        .block_on(async { Client::connect(&endpoint)?.is_serving().await })?;
     match serves {
         true => io::print("serving\n"),
         false => Err(CliError::NotServing {

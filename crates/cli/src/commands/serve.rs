@@ -47,7 +47,11 @@ fn telemetry(config: &Config) -> TelemetryConfig {
 }
 
 async fn serve(config: Config, ui: &Ui) -> Result<(), CliError> {
-    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let scheme = if config.tls.is_some() {
+        "https"
+    } else {
+        "http"
+    };
     let [post, detect] = config.anonymous();
     if !config.listen.ip().is_loopback() && (post || detect) {
         ui.warn("strangers may use this server without a token: see docs/operating.md");

@@ -61,13 +61,16 @@ impl Queue {
         };
         self.last = Some((item.range.clone(), run));
         let level = self.level;
-        self.lines.retain(|_, line| !line.jobs.is_empty() || line.spent > level);
+        self.lines
+            .retain(|_, line| !line.jobs.is_empty() || line.spent > level);
         Some(item)
     }
 
     fn choose(&self) -> Option<(u64, usize, bool)> {
         let least = |lines: Vec<(u64, usize, f64)>| {
-            lines.into_iter().min_by(|a, b| a.2.total_cmp(&b.2).then(a.0.cmp(&b.0)))
+            lines
+                .into_iter()
+                .min_by(|a, b| a.2.total_cmp(&b.2).then(a.0.cmp(&b.0)))
         };
         if let Some((range, run)) = &self.last
             && *run < TOGETHER
@@ -124,7 +127,9 @@ mod tests {
     }
 
     fn order(queue: &mut Queue) -> Vec<u8> {
-        std::iter::from_fn(|| queue.pop()).map(|item| item.id[0]).collect()
+        std::iter::from_fn(|| queue.pop())
+            .map(|item| item.id[0])
+            .collect()
     }
 
     #[test]

@@ -95,8 +95,11 @@ pub(crate) fn forget(id: &Id) -> [Change; 2] {
 pub(crate) fn load(store: &Store) -> Result<Vec<(Id, JobRecord)>, ServerError> {
     let mut jobs = Vec::new();
     for (key, value) in store.scan(JOBS)? {
-        let record: JobRecord = serde_json::from_slice(&value)
-            .map_err(|source| ServerError::Record { table: JOBS, source })?;
+        let record: JobRecord =
+            serde_json::from_slice(&value).map_err(|source| ServerError::Record {
+                table: JOBS,
+                source,
+            })?;
         if let Ok(id) = Id::try_from(&key[..]) {
             jobs.push((id, record));
         }

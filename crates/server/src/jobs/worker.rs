@@ -59,13 +59,20 @@ impl Worker {
             };
             let name = if outcome.is_ok() { "done" } else { "failed" };
             self.metrics.job_finished(name);
-            tracing::info!(outcome = name, seconds = start.elapsed().as_secs_f64(), "digest");
+            tracing::info!(
+                outcome = name,
+                seconds = start.elapsed().as_secs_f64(),
+                "digest"
+            );
             self.jobs.finish(&work, outcome);
         }
     }
 
     fn digest(&self, work: &Work, keys: &mut Keys) -> Result<Vec<u8>, Failure> {
-        let span = tracing::info_span!("digest", messages = work.record.range.end - work.record.range.start);
+        let span = tracing::info_span!(
+            "digest",
+            messages = work.record.range.end - work.record.range.start
+        );
         let _entered = span.enter();
         let mut engines = Engines::default();
         for hash in &work.record.keys {
@@ -106,7 +113,8 @@ impl Worker {
         let payloads = !record.indices_only;
         let random = || self.random();
         let seeds = [
-            self.cache.seed(board.board_id, record.range.clone(), random),
+            self.cache
+                .seed(board.board_id, record.range.clone(), random),
             self.random(),
         ];
         let job = Job {

@@ -20,13 +20,20 @@ const MOST_NAMES: usize = 1 << 20;
 impl AdminService for Admin {
     type BackupStream = Answers<v1::BackupResponse>;
 
-    async fn backup(&self, request: Request<v1::BackupRequest>) -> Result<Response<Self::BackupStream>, Status> {
+    async fn backup(
+        &self,
+        request: Request<v1::BackupRequest>,
+    ) -> Result<Response<Self::BackupStream>, Status> {
         let answer = async {
             self.0.caller(&request, Right::Admin)?;
             let room = self.0.stream()?;
             let have = request.into_inner().have;
             if have.len() > MOST_NAMES {
-                return Err(refuse::invalid("have", format_args!("at most {MOST_NAMES} names"), have.len()));
+                return Err(refuse::invalid(
+                    "have",
+                    format_args!("at most {MOST_NAMES} names"),
+                    have.len(),
+                ));
             }
             let (to, answers) = mpsc::channel(READY);
             let store = self.0.store.clone();
@@ -36,9 +43,9 @@ impl AdminService for Admin {
                 let mut left = false;
                 let done = store.backup(&have, &mut |piece| {
                     let answer = v1::BackupResponse {
-                        name: piece.name,
+                        name: piece.name.to_owned(),
                         offset: piece.offset,
-                        data: piece.data.into(),
+                        data: bytes::Bytes::copy_from_slice(piece.data),
                         last: piece.last,
                     };
                     to.blocking_send(Ok(answer)).map_err(|_| {
@@ -52,7 +59,9 @@ impl AdminService for Admin {
                     let _ = to.blocking_send(Err(refuse::store(&error)));
                 }
             });
-            Ok(Response::new(Box::pin(ReceiverStream::new(answers)) as Self::BackupStream))
+            Ok(Response::new(
+                Box::pin(ReceiverStream::new(answers)) as Self::BackupStream
+            ))
         };
         self.0.observe("Backup", answer).await
     }

@@ -21,17 +21,31 @@ const TOGETHER: u64 = 256;
 pub(crate) struct Board(pub(crate) Arc<Shared>);
 
 impl Board {
-    async fn post(&self, caller: &Caller, request: PostMessagesRequest) -> Result<PostMessagesResponse, Status> {
+    async fn post(
+        &self,
+        caller: &Caller,
+        request: PostMessagesRequest,
+    ) -> Result<PostMessagesResponse, Status> {
         let start = Instant::now();
         let done = self.try_post(caller, request).await;
         match &done {
-            Ok(posted) => self.0.metrics.post(u64::from(posted.count), start.elapsed().as_secs_f64()),
-            Err(status) => self.0.metrics.post_refused(omr_ops::grpc_code_name(status.code().into())),
+            Ok(posted) => self
+                .0
+                .metrics
+                .post(u64::from(posted.count), start.elapsed().as_secs_f64()),
+            Err(status) => self
+                .0
+                .metrics
+                .post_refused(omr_ops::grpc_code_name(status.code().into())),
         }
         done
     }
 
-    async fn try_post(&self, caller: &Caller, request: PostMessagesRequest) -> Result<PostMessagesResponse, Status> {
+    async fn try_post(
+        &self,
+        caller: &Caller,
+        request: PostMessagesRequest,
+    ) -> Result<PostMessagesResponse, Status> {
         let post = self.checked(caller, request)?;
         let count = post.messages.len() as u32;
         self.0.callers.take(caller, count)?;
@@ -48,7 +62,11 @@ impl Board {
         let id = refuse::id("post_id", &request.post_id)?;
         let (limit, found) = (shared.config.limits.post_messages, request.messages.len());
         if !(1..=limit as usize).contains(&found) {
-            return Err(refuse::invalid("messages", format_args!("1 to {limit}"), found));
+            return Err(refuse::invalid(
+                "messages",
+                format_args!("1 to {limit}"),
+                found,
+            ));
         }
         let board = shared.store.board();
         for message in &request.messages {
@@ -80,7 +98,15 @@ impl Board {
     fn check_work(&self, caller: &Caller, request: &PostMessagesRequest) -> Result<(), Status> {
         let bits = self.0.config.access.posting_work_bits;
         let board_id = &self.0.store.board().board_id;
-        if !caller.is_anonymous() || omr_api::check_posting_work(board_id, &request.post_id, &request.messages, request.work, bits) {
+        if !caller.is_anonymous()
+            || omr_api::check_posting_work(
+                board_id,
+                &request.post_id,
+                &request.messages,
+                request.work,
+                bits,
+            )
+        {
             return Ok(());
         }
         Err(Status::invalid_argument(format!(
@@ -89,7 +115,11 @@ impl Board {
     }
 }
 
-fn messages(shared: &Shared, range: Range<u64>, part: v1::Part) -> Result<Vec<v1::Message>, Status> {
+fn messages(
+    shared: &Shared,
+    range: Range<u64>,
+    part: v1::Part,
+) -> Result<Vec<v1::Message>, Status> {
     let mut out = Vec::with_capacity((range.end - range.start) as usize);
     let take = |wanted: bool, bytes: &[u8]| match wanted {
         true => Bytes::copy_from_slice(bytes),
@@ -138,7 +168,10 @@ async fn send<T>(
 
 #[tonic::async_trait]
 impl BoardService for Board {
-    async fn get_board(&self, _: Request<v1::GetBoardRequest>) -> Result<Response<v1::GetBoardResponse>, Status> {
+    async fn get_board(
+        &self,
+        _: Request<v1::GetBoardRequest>,
+    ) -> Result<Response<v1::GetBoardResponse>, Status> {
         let answer = async {
             let board = Some(super::capability::board(&self.0.store));
             Ok(Response::new(v1::GetBoardResponse { board }))
@@ -146,10 +179,15 @@ impl BoardService for Board {
         self.0.observe("GetBoard", answer).await
     }
 
-    async fn post_messages(&self, request: Request<PostMessagesRequest>) -> Result<Response<PostMessagesResponse>, Status> {
+    async fn post_messages(
+        &self,
+        request: Request<PostMessagesRequest>,
+    ) -> Result<Response<PostMessagesResponse>, Status> {
         let answer = async {
             let caller = self.0.caller(&request, Right::Post)?;
-            Ok(Response::new(self.post(&caller, request.into_inner()).await?))
+            Ok(Response::new(
+                self.post(&caller, request.into_inner()).await?,
+            ))
         };
         self.0.observe("PostMessages", answer).await
     }
@@ -179,7 +217,9 @@ impl BoardService for Board {
                     }
                 }
             });
-            Ok(Response::new(Box::pin(ReceiverStream::new(answers)) as Self::StreamPostsStream))
+            Ok(Response::new(
+                Box::pin(ReceiverStream::new(answers)) as Self::StreamPostsStream
+            ))
         };
         self.0.observe("StreamPosts", answer).await
     }
@@ -196,17 +236,25 @@ impl BoardService for Board {
             let (part, len) = (part(request.part)?, self.0.store.len());
             let range = request.start..request.end;
             if range.start > range.end || range.end > len {
-                let text = format!("expected a range in 0..{len}, found {}..{}", range.start, range.end);
+                let text = format!(
+                    "expected a range in 0..{len}, found {}..{}",
+                    range.start, range.end
+                );
                 return Err(Status::out_of_range(text));
             }
             let (to, answers) = mpsc::channel(READY);
             let shared = self.0.clone();
             tokio::spawn(async move {
                 let _room = room;
-                let answer = |first_index, messages| v1::ReadMessagesResponse { first_index, messages };
+                let answer = |first_index, messages| v1::ReadMessagesResponse {
+                    first_index,
+                    messages,
+                };
                 send(&shared, range, part, &to, answer).await;
             });
-            Ok(Response::new(Box::pin(ReceiverStream::new(answers)) as Self::ReadMessagesStream))
+            Ok(Response::new(
+                Box::pin(ReceiverStream::new(answers)) as Self::ReadMessagesStream
+            ))
         };
         self.0.observe("ReadMessages", answer).await
     }
@@ -232,14 +280,20 @@ impl BoardService for Board {
                 let _counted = shared.metrics.subscriber();
                 follow(&shared, request.start, part, &to).await;
             });
-            Ok(Response::new(Box::pin(ReceiverStream::new(answers)) as Self::SubscribeStream))
+            Ok(Response::new(
+                Box::pin(ReceiverStream::new(answers)) as Self::SubscribeStream
+            ))
         };
         self.0.observe("Subscribe", answer).await
     }
 }
 
 impl Board {
-    async fn streamed(&self, caller: &Caller, request: v1::StreamPostsRequest) -> Result<v1::StreamPostsResponse, Status> {
+    async fn streamed(
+        &self,
+        caller: &Caller,
+        request: v1::StreamPostsRequest,
+    ) -> Result<v1::StreamPostsResponse, Status> {
         let Some(post) = request.post else {
             return Err(refuse::invalid("post", "a post", "none"));
         };
@@ -260,7 +314,10 @@ async fn follow(
     let mut next = start;
     loop {
         let len = *lengths.borrow_and_update();
-        let answer = |first_index, messages| v1::SubscribeResponse { first_index, messages };
+        let answer = |first_index, messages| v1::SubscribeResponse {
+            first_index,
+            messages,
+        };
         if next < len && !send(shared, next..len, part, to, answer).await {
             return;
         }

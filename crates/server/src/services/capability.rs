@@ -44,7 +44,10 @@ impl CapabilityService for Capability {
             Ok(Response::new(v1::GetCapabilitiesResponse {
                 version: env!("CARGO_PKG_VERSION").into(),
                 board: Some(board(&shared.store)),
-                schemes: schemes.into_iter().map(|scheme| i32::from(scheme.tag())).collect(),
+                schemes: schemes
+                    .into_iter()
+                    .map(|scheme| i32::from(scheme.tag()))
+                    .collect(),
                 limits: Some(v1::Limits {
                     post_messages: limits.post_messages,
                     chunk_bytes: omr_api::CHUNK_BYTES as u32,

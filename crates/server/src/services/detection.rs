@@ -21,7 +21,11 @@ pub(crate) struct Detection(pub(crate) Arc<Shared>);
 fn derived(account: &str, request_id: &[u8; 16]) -> Id {
     let mut hasher = blake3::Hasher::new_derive_key("omr server v1 request");
     hasher.update(request_id).update(account.as_bytes());
-    *hasher.finalize().as_bytes().first_chunk().expect("32 bytes")
+    *hasher
+        .finalize()
+        .as_bytes()
+        .first_chunk()
+        .expect("32 bytes")
 }
 
 fn job(id: &Id, view: &View, jobs_ahead: u64) -> v1::Job {
@@ -63,9 +67,16 @@ impl Detection {
         }
         let (limit, found) = (limits.digest_messages, end - start);
         if found > limit {
-            return Err(refuse::invalid("messages", format_args!("at most {limit}"), found));
+            return Err(refuse::invalid(
+                "messages",
+                format_args!("at most {limit}"),
+                found,
+            ));
         }
-        let keys = request.key_hashes.iter().map(|hash| refuse::hash("key_hashes", hash));
+        let keys = request
+            .key_hashes
+            .iter()
+            .map(|hash| refuse::hash("key_hashes", hash));
         let keys: Vec<[u8; 32]> = keys.collect::<Result<_, _>>()?;
         let scheme = self.scheme(caller, request, &keys)?;
         let most = match scheme.encoding() {
@@ -73,7 +84,11 @@ impl Detection {
             None => limits.bound,
         };
         if !(1..=most).contains(&request.bound) {
-            return Err(refuse::invalid("bound", format_args!("1 to {most}"), request.bound));
+            return Err(refuse::invalid(
+                "bound",
+                format_args!("1 to {most}"),
+                request.bound,
+            ));
         }
         Ok(JobRecord {
             account: caller.account.clone(),
@@ -91,7 +106,12 @@ impl Detection {
     }
 
     /// The scheme asked for, or what the keys serve; the keys must be what it takes.
-    fn scheme(&self, caller: &Caller, request: &v1::CreateJobRequest, keys: &[[u8; 32]]) -> Result<Scheme, Status> {
+    fn scheme(
+        &self,
+        caller: &Caller,
+        request: &v1::CreateJobRequest,
+        keys: &[[u8; 32]],
+    ) -> Result<Scheme, Status> {
         let mut has = [false; 2];
         for key in keys {
             let kind = self.0.registrations.kind(&caller.account, key)?;
@@ -104,7 +124,9 @@ impl Detection {
         let scheme = match (request.scheme, has) {
             (0, [true, true]) => Scheme::Hybrid,
             (0, [true, false]) => Scheme::bulk(payloads),
-            (0, [false, true]) => Scheme::instant(omr_protocol::instantomr::Encoding::Powers, payloads),
+            (0, [false, true]) => {
+                Scheme::instant(omr_protocol::instantomr::Encoding::Powers, payloads)
+            }
             (tag, _) => u8::try_from(tag)
                 .ok()
                 .and_then(Scheme::from_tag)
@@ -130,14 +152,24 @@ impl Detection {
     fn sessions(&self) -> Result<&Arc<Sessions>, Status> {
         self.0.sessions.as_ref().ok_or_else(|| {
             let name = self.0.set.name();
-            Status::unimplemented(format!("parameter set {name} has no InstantOMR, so no sessions"))
+            Status::unimplemented(format!(
+                "parameter set {name} has no InstantOMR, so no sessions"
+            ))
         })
     }
 
-    fn session_record(&self, caller: &Caller, request: &v1::OpenSessionRequest) -> Result<SessionRecord, Status> {
+    fn session_record(
+        &self,
+        caller: &Caller,
+        request: &v1::OpenSessionRequest,
+    ) -> Result<SessionRecord, Status> {
         let key = refuse::hash("key_hash", &request.key_hash)?;
         if self.0.registrations.kind(&caller.account, &key)? != Kind::InstantKey {
-            return Err(refuse::invalid("key_hash", "a key for InstantOMR", "one for SophOMR"));
+            return Err(refuse::invalid(
+                "key_hash",
+                "a key for InstantOMR",
+                "one for SophOMR",
+            ));
         }
         let len = self.0.store.len();
         if request.start > len {
@@ -146,7 +178,11 @@ impl Detection {
         }
         let most = self.0.config.limits.bound.min(MAX_BOUND as u32);
         if !(1..=most).contains(&request.bound) {
-            return Err(refuse::invalid("bound", format_args!("1 to {most}"), request.bound));
+            return Err(refuse::invalid(
+                "bound",
+                format_args!("1 to {most}"),
+                request.bound,
+            ));
         }
         Ok(SessionRecord {
             account: caller.account.clone(),
@@ -160,7 +196,10 @@ impl Detection {
     async fn create(&self, request: Request<v1::CreateJobRequest>) -> Result<v1::Job, Status> {
         let caller = self.0.caller(&request, Right::Detect)?;
         let request = request.into_inner();
-        let id = derived(&caller.account, &refuse::id("request_id", &request.request_id)?);
+        let id = derived(
+            &caller.account,
+            &refuse::id("request_id", &request.request_id)?,
+        );
         let record = self.record(&caller, &request)?;
         let shared = self.0.clone();
         blocking(move || {
@@ -171,7 +210,10 @@ impl Detection {
         .await
     }
 
-    async fn watch(&self, request: Request<v1::WatchJobRequest>) -> Result<Answers<v1::WatchJobResponse>, Status> {
+    async fn watch(
+        &self,
+        request: Request<v1::WatchJobRequest>,
+    ) -> Result<Answers<v1::WatchJobResponse>, Status> {
         let caller = self.0.caller(&request, Right::Detect)?;
         let id = refuse::id("job_id", &request.get_ref().job_id)?;
         let (mut view, _) = self.0.jobs.find(&caller.account, &id)?;
@@ -182,7 +224,10 @@ impl Detection {
             let _room = room;
             let mut stopping = shared.stopping.clone();
             loop {
-                let ahead = shared.jobs.find(&caller.account, &id).map_or(0, |(_, ahead)| ahead);
+                let ahead = shared
+                    .jobs
+                    .find(&caller.account, &id)
+                    .map_or(0, |(_, ahead)| ahead);
                 let now = view.borrow_and_update().clone();
                 let answer = v1::WatchJobResponse {
                     job: Some(job(&id, &now, ahead)),
@@ -203,42 +248,62 @@ impl Detection {
         Ok(Box::pin(ReceiverStream::new(answers)))
     }
 
-    async fn digest(&self, request: Request<v1::FetchDigestRequest>) -> Result<Answers<v1::FetchDigestResponse>, Status> {
+    async fn digest(
+        &self,
+        request: Request<v1::FetchDigestRequest>,
+    ) -> Result<Answers<v1::FetchDigestResponse>, Status> {
         let caller = self.0.caller(&request, Right::Detect)?;
         let id = refuse::id("job_id", &request.get_ref().job_id)?;
         let shared = self.0.clone();
         let digest = blocking(move || shared.jobs.digest(&caller.account, &id)).await?;
-        chunks(digest, request.get_ref().offset, |offset, data, total_bytes| {
-            v1::FetchDigestResponse { offset, data, total_bytes }
-        })
+        chunks(
+            digest,
+            request.get_ref().offset,
+            |offset, data, total_bytes| v1::FetchDigestResponse {
+                offset,
+                data,
+                total_bytes,
+            },
+        )
     }
 
     async fn open(&self, request: Request<v1::OpenSessionRequest>) -> Result<v1::Session, Status> {
         let caller = self.0.caller(&request, Right::Detect)?;
         let sessions = self.sessions()?.clone();
         let request = request.into_inner();
-        let id = derived(&caller.account, &refuse::id("request_id", &request.request_id)?);
+        let id = derived(
+            &caller.account,
+            &refuse::id("request_id", &request.request_id)?,
+        );
         let record = self.session_record(&caller, &request)?;
         blocking(move || Ok(session(&id, sessions.create(id, record, caller.sessions)?))).await
     }
 
-    async fn cut(&self, request: Request<v1::CutSessionRequest>) -> Result<Answers<v1::CutSessionResponse>, Status> {
+    async fn cut(
+        &self,
+        request: Request<v1::CutSessionRequest>,
+    ) -> Result<Answers<v1::CutSessionResponse>, Status> {
         let caller = self.0.caller(&request, Right::Detect)?;
         let sessions = self.sessions()?.clone();
         let id = refuse::id("session_id", &request.get_ref().session_id)?;
         let number = request.get_ref().number;
         let digest = blocking(move || sessions.cut(&caller.account, &id, number)).await?;
-        chunks(digest, 0, |offset, data, total_bytes| v1::CutSessionResponse {
-            offset,
-            data,
-            total_bytes,
+        chunks(digest, 0, |offset, data, total_bytes| {
+            v1::CutSessionResponse {
+                offset,
+                data,
+                total_bytes,
+            }
         })
     }
 }
 
 #[tonic::async_trait]
 impl DetectionService for Detection {
-    async fn create_job(&self, request: Request<v1::CreateJobRequest>) -> Result<Response<v1::CreateJobResponse>, Status> {
+    async fn create_job(
+        &self,
+        request: Request<v1::CreateJobRequest>,
+    ) -> Result<Response<v1::CreateJobResponse>, Status> {
         let answer = async {
             let job = Some(self.create(request).await?);
             Ok(Response::new(v1::CreateJobResponse { job }))
@@ -246,7 +311,10 @@ impl DetectionService for Detection {
         self.0.observe("CreateJob", answer).await
     }
 
-    async fn get_job(&self, request: Request<v1::GetJobRequest>) -> Result<Response<v1::GetJobResponse>, Status> {
+    async fn get_job(
+        &self,
+        request: Request<v1::GetJobRequest>,
+    ) -> Result<Response<v1::GetJobResponse>, Status> {
         let answer = async {
             let caller = self.0.caller(&request, Right::Detect)?;
             let id = refuse::id("job_id", &request.get_ref().job_id)?;
@@ -259,7 +327,10 @@ impl DetectionService for Detection {
 
     type WatchJobStream = Answers<v1::WatchJobResponse>;
 
-    async fn watch_job(&self, request: Request<v1::WatchJobRequest>) -> Result<Response<Self::WatchJobStream>, Status> {
+    async fn watch_job(
+        &self,
+        request: Request<v1::WatchJobRequest>,
+    ) -> Result<Response<Self::WatchJobStream>, Status> {
         let answer = async { Ok(Response::new(self.watch(request).await?)) };
         self.0.observe("WatchJob", answer).await
     }
@@ -274,7 +345,10 @@ impl DetectionService for Detection {
         self.0.observe("FetchDigest", answer).await
     }
 
-    async fn cancel_job(&self, request: Request<v1::CancelJobRequest>) -> Result<Response<v1::CancelJobResponse>, Status> {
+    async fn cancel_job(
+        &self,
+        request: Request<v1::CancelJobRequest>,
+    ) -> Result<Response<v1::CancelJobResponse>, Status> {
         let answer = async {
             let caller = self.0.caller(&request, Right::Detect)?;
             let id = refuse::id("job_id", &request.get_ref().job_id)?;
@@ -296,7 +370,10 @@ impl DetectionService for Detection {
         self.0.observe("OpenSession", answer).await
     }
 
-    async fn get_session(&self, request: Request<v1::GetSessionRequest>) -> Result<Response<v1::GetSessionResponse>, Status> {
+    async fn get_session(
+        &self,
+        request: Request<v1::GetSessionRequest>,
+    ) -> Result<Response<v1::GetSessionResponse>, Status> {
         let answer = async {
             let caller = self.0.caller(&request, Right::Detect)?;
             let id = refuse::id("session_id", &request.get_ref().session_id)?;
@@ -308,7 +385,10 @@ impl DetectionService for Detection {
 
     type CutSessionStream = Answers<v1::CutSessionResponse>;
 
-    async fn cut_session(&self, request: Request<v1::CutSessionRequest>) -> Result<Response<Self::CutSessionStream>, Status> {
+    async fn cut_session(
+        &self,
+        request: Request<v1::CutSessionRequest>,
+    ) -> Result<Response<Self::CutSessionStream>, Status> {
         let answer = async { Ok(Response::new(self.cut(request).await?)) };
         self.0.observe("CutSession", answer).await
     }

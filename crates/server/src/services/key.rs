@@ -15,7 +15,10 @@ pub(super) const LONGEST_KEY: u64 = 256 << 20;
 pub(crate) struct Keys(pub(crate) Arc<Shared>);
 
 impl Keys {
-    async fn take_chunks(&self, mut chunks: Streaming<v1::UploadChunksRequest>) -> Result<Upload, Status> {
+    async fn take_chunks(
+        &self,
+        mut chunks: Streaming<v1::UploadChunksRequest>,
+    ) -> Result<Upload, Status> {
         let mut last = None;
         while let Some(chunk) = self.0.next(&mut chunks).await? {
             last = Some(self.take(chunk).await?);
@@ -45,11 +48,16 @@ impl Keys {
         .await
     }
 
-    async fn register(&self, request: Request<v1::RegisterKeyRequest>) -> Result<v1::RegisterKeyResponse, Status> {
+    async fn register(
+        &self,
+        request: Request<v1::RegisterKeyRequest>,
+    ) -> Result<v1::RegisterKeyResponse, Status> {
         let shared = &self.0;
         let caller = shared.caller(&request, Right::Detect)?;
         let hash = refuse::hash("key_hash", &request.get_ref().key_hash)?;
-        shared.registrations.room(&caller.account, &hash, caller.keys)?;
+        shared
+            .registrations
+            .room(&caller.account, &hash, caller.keys)?;
         let kind = match shared.registrations.has(&hash) {
             Some(kind) => kind,
             None => self.check(hash).await?,
@@ -75,9 +83,13 @@ impl Keys {
         let shared = self.0.clone();
         blocking(move || {
             let store = &shared.store;
-            let known = store.key_bytes(hash).map_err(|error| refuse::store(&error))?;
+            let known = store
+                .key_bytes(hash)
+                .map_err(|error| refuse::store(&error))?;
             if known.is_none() {
-                return Err(Status::not_found("expected an uploaded key, found none of this hash: upload it first"));
+                return Err(Status::not_found(
+                    "expected an uploaded key, found none of this hash: upload it first",
+                ));
             }
             match keyfile::check(store, hash, &shared.set) {
                 Ok(kind) => Ok(kind),
@@ -105,7 +117,9 @@ impl KeyService for Keys {
             let caller = self.0.caller(&request, Right::Detect)?;
             let request = request.into_inner();
             let hash = refuse::hash("key_hash", &request.key_hash)?;
-            self.0.registrations.room(&caller.account, &hash, caller.keys)?;
+            self.0
+                .registrations
+                .room(&caller.account, &hash, caller.keys)?;
             let total = request.total_bytes;
             if !(1..=LONGEST_KEY).contains(&total) {
                 let expected = format!("1 to {LONGEST_KEY}");

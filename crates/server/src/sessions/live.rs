@@ -105,7 +105,11 @@ impl Live {
 
     fn save(&mut self, tools: &Tools, slot: &Slot) -> Result<(), String> {
         let params = tools.set.instant().map_err(|error| error.to_string())?;
-        let bytes = self.session.to_file().to_bytes(params).map_err(|error| error.to_string())?;
+        let bytes = self
+            .session
+            .to_file()
+            .to_bytes(params)
+            .map_err(|error| error.to_string())?;
         let written = tools.store.write(&[record::save(&slot.id, bytes)]);
         written.map_err(|error| error.to_string())?;
         self.saved = self.session.next();
@@ -114,7 +118,12 @@ impl Live {
     }
 
     /// Cuts a digest off and saves what is left before anybody has it.
-    pub(super) fn cut(&mut self, tools: &Tools, slot: &Slot, number: u64) -> Result<Vec<u8>, Status> {
+    pub(super) fn cut(
+        &mut self,
+        tools: &Tools,
+        slot: &Slot,
+        number: u64,
+    ) -> Result<Vec<u8>, Status> {
         let before = self.session.cuts();
         let digest = self.session.cut(number, random());
         let digest = digest.map_err(|error| Status::failed_precondition(error.to_string()))?;
@@ -129,7 +138,11 @@ impl Live {
     }
 }
 
-fn new(tools: &Tools, slot: &Slot, detector: Arc<InstantDetector>) -> Result<Session, omr_protocol::PlanError> {
+fn new(
+    tools: &Tools,
+    slot: &Slot,
+    detector: Arc<InstantDetector>,
+) -> Result<Session, omr_protocol::PlanError> {
     let (record, board) = (&slot.record, tools.store.board());
     let request = Request {
         range: record.start..record.start,
@@ -148,7 +161,11 @@ fn new(tools: &Tools, slot: &Slot, detector: Arc<InstantDetector>) -> Result<Ses
 
 impl Sessions {
     /// Reads a session and its key into memory unless they are there; others leave it.
-    pub(super) fn ensure_live(&self, slot: &Arc<Slot>, live: &mut Option<Live>) -> Result<(), String> {
+    pub(super) fn ensure_live(
+        &self,
+        slot: &Arc<Slot>,
+        live: &mut Option<Live>,
+    ) -> Result<(), String> {
         {
             let mut order = lock(&self.order);
             order.retain(|id| *id != slot.id);
@@ -167,7 +184,12 @@ impl Sessions {
         let old: Vec<Id> = {
             let order = lock(&self.order);
             let excess = order.len().saturating_sub(self.tools.in_memory);
-            order.iter().filter(|id| *id != keep).take(excess).copied().collect()
+            order
+                .iter()
+                .filter(|id| *id != keep)
+                .take(excess)
+                .copied()
+                .collect()
         };
         for id in old {
             let slot = lock(&self.slots).get(&id).cloned();
@@ -175,12 +197,15 @@ impl Sessions {
             if let Some(slot) = &slot
                 && let Ok(mut live) = slot.live.try_lock()
             {
-                let saved = live.as_mut().map_or(Ok(()), |l| l.save_if_changed(&self.tools, slot));
+                let saved = live
+                    .as_mut()
+                    .map_or(Ok(()), |l| l.save_if_changed(&self.tools, slot));
                 if let Err(error) = saved {
                     slot.fail(&error);
                 }
                 *live = None;
-                slot.next.store(self.position_on_disk(slot), Ordering::Relaxed);
+                slot.next
+                    .store(self.position_on_disk(slot), Ordering::Relaxed);
             }
             lock(&self.order).retain(|known| *known != id);
         }

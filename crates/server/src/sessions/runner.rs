@@ -27,7 +27,11 @@ impl Sessions {
             if behind.is_empty() {
                 self.save_due();
                 let waiting = lock(&self.waiting);
-                if self.behind().iter().all(|(_, slot)| resting.contains_key(&slot.id)) {
+                if self
+                    .behind()
+                    .iter()
+                    .all(|(_, slot)| resting.contains_key(&slot.id))
+                {
                     let slept = self.changed.wait_timeout(waiting, SLEEP);
                     drop(slept);
                 }
@@ -67,8 +71,14 @@ impl Sessions {
             let Some(session) = live.as_mut() else {
                 return Ok(());
             };
-            let end = self.tools.store.len().min(slot.next.load(Ordering::Relaxed) + TURN);
-            self.tools.pool.install(|| session.advance(&self.tools, slot, end))
+            let end = self
+                .tools
+                .store
+                .len()
+                .min(slot.next.load(Ordering::Relaxed) + TURN);
+            self.tools
+                .pool
+                .install(|| session.advance(&self.tools, slot, end))
         });
         if let Err(error) = &result {
             slot.fail(error);

@@ -21,6 +21,11 @@ struct State {
     crash_at: Option<u64>,
     crashed: bool,
     full_from: Option<u64>,
+    /// The first operation of this kind from this number on fails.
+    fail_once: Option<(u64, Kind)>,
+    /// A failed sync loses what it should have written, though reads still see it: as where the
+    /// system marks pages clean after it could not write them.
+    lossy: bool,
     /// The full disk refuses only operations of this kind.
     full_kind: Option<Kind>,
 }
@@ -107,6 +112,19 @@ impl Disk {
         state.full_kind = kind;
     }
 
+    /// Fails everything that follows the next object, which arrives.
+    pub(crate) fn fail_after_object(&self, next: u64) {
+        self.fill(next + 1, None);
+    }
+
+    pub(crate) fn fail_once(&self, from: u64, kind: Kind) {
+        self.state().fail_once = Some((from, kind));
+    }
+
+    pub(crate) fn lose_failed_syncs(&self) {
+        self.state().lossy = true;
+    }
+
     pub(crate) fn free(&self) {
         self.state().full_from = None;
     }
@@ -148,6 +166,11 @@ impl Attached {
         if state.crashed {
             return Err(io::Error::other("crashed"));
         }
+        let once = |(from, fails): (u64, Kind)| number >= from && fails == kind;
+        if state.fail_once.is_some_and(once) {
+            state.fail_once = None;
+            return Err(io::Error::other("input/output error"));
+        }
         let full = state.full_from.is_some_and(|from| number >= from);
         if full && state.full_kind.is_none_or(|refused| refused == kind) {
             return Err(io::ErrorKind::StorageFull.into());
@@ -180,7 +203,18 @@ impl StorageBackend for Attached {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let mut state = self.operate(Kind::Sync)?;
+        let mut state = match self.operate(Kind::Sync) {
+            Err(error) => {
+                let mut state = self.disk.state();
+                if state.lossy {
+                    state
+                        .pending
+                        .retain(|pending| matches!(pending, Pending::SetLen(_)));
+                }
+                return Err(error);
+            }
+            Ok(state) => state,
+        };
         for pending in std::mem::take(&mut state.pending) {
             pending.apply(&mut state.synced);
         }
@@ -189,8 +223,15 @@ impl StorageBackend for Attached {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut state = self.operate(Kind::Write)?;
-        let pending = Pending::Write(offset, data.to_vec());
+        let mut pending = Pending::Write(offset, data.to_vec());
         pending.apply(&mut state.cached);
+        if state.lossy {
+            // The system writes whole pages.
+            let start = offset / 4096 * 4096;
+            let end = (offset + data.len() as u64).next_multiple_of(4096);
+            let end = end.min(state.cached.len() as u64);
+            pending = Pending::Write(start, state.cached[start as usize..end as usize].to_vec());
+        }
         state.pending.push(pending);
         Ok(())
     }

@@ -1,7 +1,15 @@
 //! Tests over a simulated disk, over real files and over a bucket.
 
 pub(crate) mod disk;
+
+mod backup;
+mod bucket;
+mod crash;
+mod damage;
 mod files;
+mod full;
+mod model;
+mod uploads;
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -126,6 +134,54 @@ impl Simulated {
         place.disk = Some(self.disk.clone());
         Store::assemble(&config(&self.dir), meta, place)
     }
+}
+
+/// Bytes of a key, and its hash.
+fn key(bytes: usize, salt: u32) -> (Vec<u8>, [u8; 32]) {
+    let byte = |i: u32| ((i ^ salt).wrapping_mul(2_654_435_761) >> 24) as u8;
+    let key: Vec<u8> = (0..bytes as u32).map(byte).collect();
+    let hash = *blake3::hash(&key).as_bytes();
+    (key, hash)
+}
+
+/// Uploads a whole key.
+fn upload(store: &Store, key: &[u8], hash: [u8; 32]) -> Result<(), StoreError> {
+    let mut at = store.upload(hash, key.len() as u64)?;
+    for chunk in key[at.next_offset as usize..].chunks(700_000) {
+        at = store.upload_chunk(hash, at.next_offset, chunk)?;
+    }
+    assert!(at.complete);
+    Ok(())
+}
+
+fn read_key(store: &Store, hash: [u8; 32]) -> std::io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut reader = store.open_key(hash).map_err(std::io::Error::other)?;
+    std::io::Read::read_to_end(&mut reader, &mut out)?;
+    Ok(out)
+}
+
+/// Takes a backup into a folder; gives the names of the files that came.
+fn back_up(store: &Store, folder: &std::path::Path) -> Result<Vec<String>, StoreError> {
+    let mut have = std::collections::HashSet::new();
+    for kind in ["segments", "keys"] {
+        std::fs::create_dir_all(folder.join(kind))?;
+        for entry in std::fs::read_dir(folder.join(kind))? {
+            have.insert(format!("{kind}/{}", entry?.file_name().to_str().unwrap()));
+        }
+    }
+    let (mut names, mut file) = (Vec::new(), Vec::new());
+    store.backup(&have, &mut |piece| {
+        assert!(piece.data.len() <= 1 << 20 && piece.offset == file.len() as u64);
+        file.extend_from_slice(piece.data);
+        if piece.last {
+            std::fs::write(folder.join(piece.name), &file)?;
+            names.push(piece.name.to_owned());
+            file.clear();
+        }
+        Ok(())
+    })?;
+    Ok(names)
 }
 
 #[test]

@@ -1,0 +1,33 @@
+use std::io;
+
+/// Why a trial failed or could not be held.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrialError {
+    /// Starting or stopping a process, or a file.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A server that did not come up.
+    #[error("expected a server that listens, found one that ended or was silent: {log}")]
+    Start {
+        /// The end of its log.
+        log: String,
+    },
+    /// A client's call.
+    #[error(transparent)]
+    Remote(#[from] omr_remote::RemoteError),
+    /// The trial's finding: a promise of the service does not hold.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl TrialError {
+    pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { what, source }
+    }
+}
