@@ -150,3 +150,41 @@ const ROWS: [Row; 10] = [
 fn mega(bytes: u64) -> String {
     thousands(bytes.div_ceil(1_000_000))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omr_protocol::params::HYBRID;
+
+    fn set() -> ParamSet {
+        ParamSet::named(HYBRID).expect("published")
+    }
+
+    #[test]
+    fn the_costs_of_the_documentation_are_sound() {
+        let costs = read(Path::new(COSTS_PATH), COSTS, &set()).expect("costs");
+        assert_eq!(costs.params, HYBRID);
+        assert!(costs.yardstick_us.is_some());
+    }
+
+    #[test]
+    fn other_costs_are_refused() {
+        for (from, to) in [
+            (HYBRID, "sophomr-v2"),
+            ("costs 1", "costs 2"),
+            ("12.5", "-1"),
+            ("{", "["),
+        ] {
+            let text = COSTS.replacen(from, to, 1);
+            assert_ne!(text, COSTS);
+            let refused = read(Path::new("costs.json"), &text, &set());
+            assert!(matches!(
+                refused,
+                Err(CliError::Input {
+                    source: InputError::Sizing { .. },
+                    ..
+                })
+            ));
+        }
+    }
+}
