@@ -3,30 +3,48 @@
 use omr_server::Config;
 use std::collections::BTreeSet;
 
-const SECTIONS: [&str; 7] = ["board", "tls", "objects", "access", "limits", "detector", "watch"];
+const SECTIONS: [&str; 7] = [
+    "board", "tls", "objects", "access", "limits", "detector", "watch",
+];
 const EXAMPLE: &str = include_str!("../../../packaging/omr.toml");
 
 /// Names of a section's keys, by what the parser says of one that is unknown.
 fn keys(section: &str) -> Vec<String> {
-    let head = if section.is_empty() { String::new() } else { format!("[{section}]\n") };
+    let head = if section.is_empty() {
+        String::new()
+    } else {
+        format!("[{section}]\n")
+    };
     let error = toml::from_str::<Config>(&format!("{head}no_such_key = 0")).unwrap_err();
     let text = error.message().to_owned();
     let (_, names) = text.split_once("expected").expect(&text);
-    names.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    names
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Every key with its section, as `limits.bound`.
 fn all_keys() -> BTreeSet<String> {
-    let top = keys("").into_iter().filter(|key| !SECTIONS.contains(&key.as_str()));
+    let top = keys("")
+        .into_iter()
+        .filter(|key| !SECTIONS.contains(&key.as_str()));
     let within = SECTIONS.iter().flat_map(|section| {
-        keys(section).into_iter().map(move |key| format!("{section}.{key}"))
+        keys(section)
+            .into_iter()
+            .map(move |key| format!("{section}.{key}"))
     });
     top.chain(within).collect()
 }
 
 #[test]
 fn every_section_is_looked_at() {
-    let sections: Vec<String> = keys("").into_iter().filter(|key| keys_of(key).is_some()).collect();
+    let sections: Vec<String> = keys("")
+        .into_iter()
+        .filter(|key| keys_of(key).is_some())
+        .collect();
     assert_eq!(sections, SECTIONS);
     assert!(all_keys().len() > 40, "{:?}", all_keys());
 }
@@ -40,7 +58,9 @@ fn keys_of(key: &str) -> Option<()> {
 #[test]
 fn every_key_is_in_the_guide_and_no_other() {
     let guide = include_str!("../../../docs/operating.md");
-    let (_, rest) = guide.split_once("<!-- configuration -->").expect("a reference");
+    let (_, rest) = guide
+        .split_once("<!-- configuration -->")
+        .expect("a reference");
     let (table, _) = rest.split_once("<!-- /configuration -->").expect("its end");
     let documented: BTreeSet<String> = table
         .lines()
@@ -80,6 +100,9 @@ fn what_the_example_leaves_out_are_defaults() {
     assert!(config.tls.is_some() && config.objects.url.is_some());
     for key in all_keys() {
         let name = key.rsplit('.').next().expect("a name");
-        assert!(all.contains(&format!("{name} = ")) || name == "options", "{key}");
+        assert!(
+            all.contains(&format!("{name} = ")) || name == "options",
+            "{key}"
+        );
     }
 }
