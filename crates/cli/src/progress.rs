@@ -62,6 +62,15 @@ impl Ui {
 /// A progress bar, one stage after another; gone when dropped.
 pub(crate) struct Bar(ProgressBar);
 
+impl Bar {
+    /// Where something stands that counts for itself.
+    pub(crate) fn at(&self, name: String, done: u64, total: u64) {
+        self.0.set_length(total);
+        self.0.set_position(done);
+        self.0.set_message(name);
+    }
+}
+
 impl Progress for Bar {
     fn stage(&self, name: &'static str, total: u64) {
         self.0.set_length(total);
