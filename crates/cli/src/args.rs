@@ -2,6 +2,7 @@
 
 mod bench;
 mod examples;
+mod mail;
 mod serve;
 mod span;
 mod stream;
@@ -10,6 +11,10 @@ mod trials;
 pub(crate) use bench::{
     BenchAll, BenchCommand, BenchCompare, BenchCrossover, BenchDigest, BenchPost, BenchSoak,
     BenchStream, BenchWindows, BulkName, CACHE_BYTES, SchemeName,
+};
+pub(crate) use mail::{
+    AddressArgs, Contact, HomeArg, Id, IdNew, IdRegister, Inbox, InboxAct, InboxRead, Send,
+    ServerArgs, Watch,
 };
 pub(crate) use serve::{
     DataBackup, DataCommand, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd,
@@ -61,6 +66,24 @@ pub(crate) enum Command {
     /// Decode a digest into messages
     #[command(after_help = examples::DECODE)]
     Decode(Decode),
+    /// Make an identity and give a server its detection keys
+    #[command(subcommand, after_help = examples::ID)]
+    Id(Id),
+    /// Print an identity's address, to be given to everybody who writes to it
+    #[command(after_help = examples::ADDRESS)]
+    Address(AddressArgs),
+    /// Keep addresses by name
+    #[command(subcommand, after_help = examples::CONTACT)]
+    Contact(Contact),
+    /// Write to somebody
+    #[command(after_help = examples::SEND)]
+    Send(Send),
+    /// Fetch, list and read messages
+    #[command(after_help = examples::INBOX)]
+    Inbox(Inbox),
+    /// Fetch on a fixed schedule and print messages as they come
+    #[command(after_help = examples::WATCH)]
+    Watch(Watch),
     /// Play every part on real transactions and check the outcome
     #[command(after_help = examples::DEMO)]
     Demo(Demo),

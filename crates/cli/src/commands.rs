@@ -9,6 +9,7 @@ mod digest;
 mod engines;
 mod health;
 mod keygen;
+mod mail;
 mod params;
 mod post;
 mod serve;
@@ -35,6 +36,12 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Digest(args) => digest::run(args, ui),
         Command::Stream(command) => stream::run(command, ui),
         Command::Decode(args) => decode::run(args, ui),
+        Command::Id(command) => mail::id(command, ui),
+        Command::Address(args) => mail::address(args),
+        Command::Contact(command) => mail::contact(command),
+        Command::Send(args) => mail::send(args, ui),
+        Command::Inbox(args) => mail::inbox(args, ui),
+        Command::Watch(args) => mail::watch(args, ui),
         Command::Demo(args) => demo::run(args, ui),
         Command::Serve(args) => serve::run(args, ui),
         Command::Token(command) => token::run(command, ui),
@@ -69,11 +76,6 @@ fn tell_beside(
         (false, _) => ui.note(note),
     }
     Ok(())
-}
-
-/// The additional data of a sealed payload: it opens on this board and nowhere else.
-fn seal_context(board_id: &[u8; 16], params: &str) -> Vec<u8> {
-    [&board_id[..], params.as_bytes()].concat()
 }
 
 /// A number with commas between thousands.

@@ -2,11 +2,11 @@
 
 use omr_bench::BenchError;
 use omr_board::BoardError;
-use omr_client::fragment::FragmentError;
-use omr_client::seal::SealError;
+use omr_client::letter::LetterError;
 use omr_client::{DecodeError, SecretKeyError};
 use omr_detector::DetectorError;
 use omr_detector::instantomr::CutError;
+use omr_mail::MailError;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::SessionError;
 use omr_protocol::sealing::SealingError;
@@ -44,12 +44,9 @@ pub(crate) enum InputError {
     /// Of parameters that are not published.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// Does not fit the parts of a message.
+    /// Not split or not sealed.
     #[error(transparent)]
-    Fragment(#[from] FragmentError),
-    /// Not sealed.
-    #[error(transparent)]
-    Seal(#[from] SealError),
+    Letter(#[from] LetterError),
     /// A board, or a message of one.
     #[error(transparent)]
     Board(#[from] BoardError),
@@ -297,6 +294,48 @@ pub(crate) enum CliError {
     /// The payloads of the demonstration are damaged.
     #[error(transparent)]
     Testkit(#[from] omr_testkit::TestkitError),
+    /// Identities, letters, the inbox.
+    #[error(transparent)]
+    Mail(#[from] MailError),
+    /// A fetch met more messages than its bound.
+    #[error(
+        "overflow: {groups} of the ranges asked for hold more messages for you than the bound, up to {most} \
+         with a bound of {bound}; they are kept. `omr inbox --help` says what raising the bound tells"
+    )]
+    Overflowed {
+        /// Ranges that overflowed.
+        groups: usize,
+        /// Most messages of a group.
+        most: u64,
+        /// The bound.
+        bound: u32,
+    },
+    /// Digests that did not decode.
+    #[error(
+        "{ranges} digests did not decode and are kept as damaged: {reason}. `omr inbox --retry-damaged` asks \
+         for them again"
+    )]
+    Damaged {
+        /// How many.
+        ranges: usize,
+        /// Why the first one did not.
+        reason: String,
+    },
+    /// Canaries that a digest should have held.
+    #[error("{missing} canaries are missing: the detector left messages out")]
+    CanariesMissing {
+        /// How many.
+        missing: usize,
+    },
+    /// A thread of ours broke off.
+    #[error("decoding broke off")]
+    Interrupted,
+    /// Content that could steer a terminal.
+    #[error("message {number} is not plain text: save it with --out")]
+    NotText {
+        /// The message.
+        number: u64,
+    },
     /// The server.
     #[error(transparent)]
     Server(#[from] omr_server::ServerError),
@@ -352,7 +391,8 @@ impl CliError {
     /// 3 where a digest overflows, 2 for a wrong use that only the command notices, else 1.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Decode(DecodeError::Overflow { .. })
+            Self::Overflowed { .. }
+            | Self::Decode(DecodeError::Overflow { .. })
             | Self::Bench(BenchError::Decode(DecodeError::Overflow { .. })) => OVERFLOW,
             Self::Pertinent { .. } | Self::SoakBound { .. } => 2,
             _ => 1,

@@ -7,6 +7,7 @@ mod digest_secret;
 pub mod fragment;
 pub mod instantomr;
 mod keygen;
+pub mod letter;
 mod recipient;
 pub mod seal;
 mod secret_key;

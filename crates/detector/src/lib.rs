@@ -24,5 +24,6 @@ pub use affine::BabySteps;
 pub use clues::ClueBatch;
 pub use detector::{Detector, MessageSource, Output};
 pub use error::DetectorError;
+pub use omr_kernels::transforms;
 pub use progress::{Progress, Quiet, Stages};
 pub use shared::BoardCache;

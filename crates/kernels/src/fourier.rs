@@ -227,6 +227,7 @@ impl Kernels {
             src.len() == t.n() && out.iter().all(|row| row.len() == t.n()),
             "row lengths differ"
         );
+        out.iter().for_each(|_| crate::count::transform());
         // SAFETY: the CPU has the features of this back end.
         #[allow(unsafe_code)]
         unsafe {
@@ -243,6 +244,7 @@ impl Kernels {
             acc.len() == t.n() && row.len() == t.n(),
             "row lengths differ"
         );
+        crate::count::transform();
         // SAFETY: the CPU has the features of this back end.
         #[allow(unsafe_code)]
         unsafe {

@@ -144,6 +144,7 @@ impl Kernels {
     /// Panics: when `row.len() != t.n()`.
     pub fn ntt_forward(&self, t: &NttTable, row: &mut [u64]) {
         assert_eq!(row.len(), t.n(), "row length and transform size differ");
+        crate::count::transform();
         // SAFETY: the CPU has the features of this back end.
         unsafe { (self.ntt_forward)(t, row) }
     }
@@ -156,6 +157,7 @@ impl Kernels {
     /// Panics: when `row.len() != t.n()`.
     pub fn ntt_factors(&self, t: &NttTable, row: &mut [u64]) {
         assert_eq!(row.len(), t.n(), "row length and transform size differ");
+        crate::count::transform();
         // SAFETY: the CPU has the features of this back end.
         unsafe { (self.ntt_factors)(t, row) }
     }
@@ -175,6 +177,7 @@ impl Kernels {
             };
             // SAFETY: the CPU has the features of this back end.
             if unsafe { encode(t, row, again) } {
+                crate::count::transform();
                 return;
             }
         }
@@ -188,6 +191,7 @@ impl Kernels {
     /// Panics: when `row.len() != t.n()`.
     pub fn ntt_inverse(&self, t: &NttTable, row: &mut [u64]) {
         assert_eq!(row.len(), t.n(), "row length and transform size differ");
+        crate::count::transform();
         // SAFETY: the CPU has the features of this back end.
         unsafe { (self.ntt_inverse)(t, row, t.last_factors()) }
     }
@@ -198,6 +202,7 @@ impl Kernels {
     pub fn ntt_inverse_scaled(&self, t: &NttTable, row: &mut [u64], c: u64) {
         assert_eq!(row.len(), t.n(), "row length and transform size differ");
         let last = scaled_last_factors(t, c);
+        crate::count::transform();
         // SAFETY: the CPU has the features of this back end.
         unsafe { (self.ntt_inverse)(t, row, last) }
     }
@@ -213,6 +218,7 @@ impl Kernels {
         assert_eq!(out.len(), t.n(), "row length and transform size differ");
         assert_eq!(src.len(), t.n(), "row length and transform size differ");
         let last = scaled_last_factors(t, c);
+        crate::count::transform();
         // SAFETY: the CPU has the features of this back end.
         unsafe { inverse(t, out, src, last) }
     }

@@ -15,6 +15,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512ifma;
 mod block;
+mod count;
 mod error;
 mod fourier;
 mod kernels;
@@ -26,6 +27,7 @@ mod table;
 
 pub use aligned::AlignedVec;
 pub use block::{BlockRows, Gadget, KEY_ROWS, MAX_BLOCK};
+pub use count::transforms;
 pub use error::KernelError;
 pub use fourier::{FourierRows, FourierTable};
 pub use kernels::{Encoding, Kernels, MAX_CONVERT_TERMS, MAX_DOT_TERMS, SlidingRows};

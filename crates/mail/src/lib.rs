@@ -1,2 +1,38 @@
 //! Oblivious mail: identities, addresses, an inbox, canaries.
+//!
+//! What a wallet or a messenger would embed. An [`Identity`] lives in a [`Home`], a folder of its owner's;
+//! its [`Inbox`] keeps what came. A fetch has two halves that do not know each other: [`collect`] speaks to
+//! the server through [`Requests`], which cannot name a message, and [`Inbox::take_in`] decodes what was
+//! collected, without a connection. So nothing that a server sees depends on what a digest held.
 #![forbid(unsafe_code)]
+
+mod address;
+mod canary;
+mod collect;
+mod contacts;
+mod error;
+mod home;
+mod identity;
+mod inbox;
+mod register;
+mod send;
+mod session;
+mod watch;
+
+pub use address::Address;
+pub use canary::{Audit, Canary, CanaryState, post_canary};
+pub use collect::{Stage, collect};
+pub use error::MailError;
+pub use home::{Home, Server};
+pub use identity::{Identity, KeyFile, NewIdentity, Profile};
+pub use inbox::{Inbox, Kept, Listed, Outcome, Reader, Requests, Taken};
+pub use register::{register, revoke};
+pub use send::{Sent, board_place, send};
+pub use session::{close_session, cut};
+pub use watch::{Grid, next_canary};
+
+/// Seconds since 1970 by the system's clock; 0 for a clock before.
+fn unix_now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}

@@ -32,6 +32,7 @@ impl Client {
     /// Checks the settings; connects with the first call and again whenever the connection broke.
     ///
     /// Errors: `Url`, `Plaintext`, `Token`, `Setup`.
+    /// Panics: outside a Tokio runtime.
     pub fn connect(endpoint: &Endpoint) -> Result<Self, RemoteError> {
         let service = InterceptedService::new(endpoint.channel()?, endpoint.bearer()?);
         Ok(Self {

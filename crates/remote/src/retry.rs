@@ -56,18 +56,23 @@ impl<'a> Patience<'a> {
     ///
     /// Errors: a refusal at once; `Unreachable`, `Exhausted` when time is up.
     pub(crate) async fn pause(&mut self, status: &Status) -> Result<(), RemoteError> {
+        let pause = self.next(status, self.since.elapsed())?;
+        tracing::debug!(call = self.call, ?pause, %status, "calling again");
+        sleep(pause).await;
+        Ok(())
+    }
+
+    /// The pause before the next attempt, after trying for so long.
+    fn next(&mut self, status: &Status, waited: Duration) -> Result<Duration, RemoteError> {
         if !is_passing(status) {
             return Err(RemoteError::refusal(self.call, status));
         }
         let pause = retry_after(status).unwrap_or_else(|| self.jittered());
         self.failures += 1;
-        let waited = self.since.elapsed();
-        if waited + pause > self.policy.total {
-            return Err(self.ended(waited, status));
+        match waited.saturating_add(pause) > self.policy.total {
+            true => Err(self.ended(waited, status)),
+            false => Ok(pause),
         }
-        tracing::debug!(call = self.call, ?pause, %status, "calling again");
-        sleep(pause).await;
-        Ok(())
     }
 
     fn ended(&self, waited: Duration, status: &Status) -> RemoteError {
@@ -164,25 +169,22 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn the_servers_pause_is_kept_and_time_is_bounded() {
+    #[test]
+    fn the_servers_pause_is_kept_and_time_is_bounded() {
         let policy = Retry::default();
         let mut patience = Patience::new(&policy, "call");
         let mut status = Status::resource_exhausted("busy");
         status
             .metadata_mut()
             .insert("retry-after-ms", "7000".parse().unwrap());
-        let began = Instant::now();
-        patience.pause(&status).await.unwrap();
-        assert_eq!(began.elapsed(), Duration::from_secs(7));
-        let mut last = Ok(());
-        for _ in 0..1000 {
-            last = patience.pause(&status).await;
-            if last.is_err() {
-                break;
-            }
-        }
-        assert!(matches!(last, Err(RemoteError::Exhausted { .. })));
-        assert!(began.elapsed() <= policy.total);
+        let seven = Duration::from_secs(7);
+        assert_eq!(patience.next(&status, Duration::ZERO).unwrap(), seven);
+        let last = policy.total - seven;
+        assert_eq!(patience.next(&status, last).unwrap(), seven);
+        let late = last + Duration::from_millis(1);
+        let ended = patience.next(&status, late);
+        assert!(matches!(ended, Err(RemoteError::Exhausted { .. })));
+        let ended = patience.next(&Status::unavailable(""), policy.total * 2);
+        assert!(matches!(ended, Err(RemoteError::Unreachable { .. })));
     }
 }

@@ -26,7 +26,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tonic::service::{Routes, RoutesBuilder};
@@ -334,10 +334,19 @@ impl Server {
             // Clients that hold on must not keep it from stopping.
             () = async { let _ = ended.await; tokio::time::sleep(FAREWELL).await } => Ok(()),
         };
-        chores.abort();
         metrics_server.inspect(|server| server.abort());
+        // They end by themselves.
+        let _ = chores.await;
         finish(shared, sessions, threads).await;
         Ok(served?)
+    }
+}
+
+/// Waits until no request works any more, so that the posting queue ends with the server.
+async fn wait_for_requests(shared: &Arc<Shared>) {
+    let start = Instant::now();
+    while Arc::strong_count(shared) > 1 && start.elapsed() < FAREWELL {
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
@@ -351,6 +360,7 @@ async fn finish(
     if let Some(sessions) = &sessions {
         sessions.stop();
     }
+    wait_for_requests(&shared).await;
     drop(shared);
     let joined = tokio::task::spawn_blocking(move || {
         for thread in threads {
@@ -434,8 +444,10 @@ async fn chores(shared: Arc<Shared>, watched: Arc<Watched>) {
     let mut lengths = shared.store.lengths();
     let mut look = tokio::time::interval(LOOK);
     let mut tidy = tokio::time::interval(TIDY);
+    let mut stopping = shared.stopping.clone();
     loop {
         tokio::select! {
+            _ = stopping.changed() => return,
             changed = lengths.changed() => {
                 if changed.is_err() {
                     return;

@@ -187,8 +187,8 @@ impl Sessions {
             .tools
             .pool
             .install(|| session.cut(&self.tools, &slot, number));
-        if cut.is_err() {
-            // What is in memory may be ahead of the disk.
+        if session.is_ahead() {
+            // Not kept: the digest was never handed out, so the disk decides.
             *live = None;
         }
         cut

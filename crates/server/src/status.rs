@@ -5,6 +5,7 @@ use omr_ops::{
     BoardSize, Check, Cost, DiskUse, Growth, Health, RunningJob, SessionFigures, Status,
 };
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -17,6 +18,8 @@ const EVERY: u64 = 300;
 pub(crate) struct Watched {
     started: Instant,
     growth: Mutex<VecDeque<Growth>>,
+    /// Transforms that were counted.
+    transforms: AtomicU64,
 }
 
 fn now() -> u64 {
@@ -29,6 +32,7 @@ impl Watched {
         Self {
             started: Instant::now(),
             growth: Mutex::default(),
+            transforms: AtomicU64::new(omr_detector::transforms()),
         }
     }
 
@@ -47,6 +51,9 @@ impl Watched {
             let (open, lag) = sessions.overview();
             shared.metrics.sessions(open as u64, lag);
         }
+        let done = omr_detector::transforms();
+        let before = self.transforms.swap(done, Ordering::Relaxed);
+        shared.metrics.ntts("all", done.saturating_sub(before));
         self.remember(usage.messages);
     }
 

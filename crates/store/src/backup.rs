@@ -8,10 +8,10 @@ use crate::error::StoreError;
 use crate::format::Rows;
 use crate::frames::{KIND_END, KINDS, backup_name, header, push_frame, push_start};
 use crate::keys;
-use crate::meta::View;
 use crate::objects::key_name;
 use crate::segment::{self, Segment};
 use crate::store::Store;
+use crate::tables::View;
 
 /// Bytes of a piece, at most.
 const PIECE_BYTES: usize = 1 << 20;

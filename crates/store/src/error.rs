@@ -255,7 +255,7 @@ pub enum StoreError {
 }
 
 /// What tells an intact object from a damaged one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Evidence {
     /// Its presence.
@@ -267,7 +267,7 @@ pub enum Evidence {
     /// Its CRC-32C.
     Checksum(u32),
     /// Its BLAKE3 hash.
-    Hash([u8; 32]),
+    Hash(Box<[u8; 32]>),
     /// The board it belongs to.
     Board([u8; 16]),
     /// Its first message, or the number of its rows.
@@ -278,6 +278,12 @@ pub enum Evidence {
     Malformed,
 }
 
+impl Evidence {
+    pub(crate) fn hash(hash: [u8; 32]) -> Self {
+        Self::Hash(Box::new(hash))
+    }
+}
+
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -285,7 +291,7 @@ impl fmt::Display for Evidence {
             Self::Missing => f.write_str("none"),
             Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
             Self::Checksum(crc) => write!(f, "checksum {crc:08x}"),
-            Self::Hash(hash) => write!(f, "hash {}", hex(hash)),
+            Self::Hash(hash) => write!(f, "hash {}", hex(&hash[..])),
             Self::Board(id) => write!(f, "board {}", hex(id)),
             Self::Number(number) => write!(f, "{number}"),
             Self::Magic(bytes) => write!(f, "first bytes {}", hex(bytes)),

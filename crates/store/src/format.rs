@@ -44,6 +44,11 @@ pub(crate) const KEY_STATE: &[u8] = b"state";
 
 const CRC_BYTES: usize = 4;
 
+/// A key and its value.
+pub type KeyValue = (Vec<u8>, Vec<u8>);
+/// What was expected and what was found.
+pub(crate) type Mismatch = (Evidence, Evidence);
+
 /// Where the bytes of a message lie, and the seed of every checksum: the CRC of the board id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -81,7 +86,7 @@ impl Layout {
         &self,
         index: u64,
         record: &'a [u8],
-    ) -> Result<(&'a [u8], &'a [u8]), (Evidence, Evidence)> {
+    ) -> Result<(&'a [u8], &'a [u8]), Mismatch> {
         let (body, crc) = record.split_at(self.clue_bytes + self.payload_bytes);
         let found = u32_at(crc, 0).unwrap_or_default();
         let expected = self.record_crc(index, body);

@@ -118,8 +118,8 @@ impl Frames {
             let found = frame
                 .value
                 .try_into()
-                .map_or(Evidence::Malformed, Evidence::Hash);
-            return Err(self.bad(Evidence::Hash(so_far), found));
+                .map_or(Evidence::Malformed, Evidence::hash);
+            return Err(self.bad(Evidence::hash(so_far), found));
         }
         match self.file.read(&mut [0])? {
             0 => Ok(None),

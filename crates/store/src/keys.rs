@@ -8,9 +8,10 @@ use bytes::{Buf, Bytes};
 
 use crate::error::{Evidence, StoreError};
 use crate::format::{KEYS, bad_row, numbers};
-use crate::meta::{Outcome, View, lock};
+use crate::meta::{Outcome, lock};
 use crate::objects::{Reader, key_name};
 use crate::store::Store;
+use crate::tables::View;
 
 /// Hash and bytes of every key.
 pub(crate) fn list(view: &View) -> Result<Vec<([u8; 32], u64)>, StoreError> {
@@ -127,7 +128,7 @@ impl KeyReader {
         let found = *self.hasher.finalize().as_bytes();
         for (expected, found) in [
             (Evidence::Bytes(self.expected), Evidence::Bytes(self.seen)),
-            (Evidence::Hash(self.hash), Evidence::Hash(found)),
+            (Evidence::hash(self.hash), Evidence::hash(found)),
         ] {
             if expected != found {
                 return Err(StoreError::key(&self.hash, expected, found));

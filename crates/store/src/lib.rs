@@ -18,11 +18,13 @@ mod keys;
 mod log;
 mod meta;
 mod objects;
+mod partial;
 mod posts;
 mod records;
 mod restore;
 mod segment;
 mod store;
+mod tables;
 mod uploads;
 mod verify;
 
@@ -31,7 +33,7 @@ mod tests;
 
 pub use backup::Piece;
 pub use error::{Evidence, StoreError};
-pub use format::{META_FILE, META_VERSION, OBJECTS_DIR, UPLOADS_DIR};
+pub use format::{KeyValue, META_FILE, META_VERSION, OBJECTS_DIR, UPLOADS_DIR};
 pub use frames::BACKUP_VERSION;
 pub use log::{Appended, Post, Visit};
 pub use objects::Objects;

@@ -9,10 +9,11 @@ use redb::ReadableTable;
 
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{Layout, SEGMENTS, TAIL, index_key, index_of};
-use crate::meta::{Open, Outcome, View, Writing, lock};
+use crate::meta::{Outcome, lock};
 use crate::posts::Ids;
 use crate::segment::{self, Segment};
 use crate::store::Store;
+use crate::tables::{Open, View, Writing};
 
 /// Bytes of records in one row of the tail, at most, unless a single record is longer: with its
 /// key it just fits a page of redb, which is a power of two.

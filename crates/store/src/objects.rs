@@ -1,8 +1,9 @@
 //! Immutable objects, in a folder or a bucket, by calls that wait.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
 use bytes::{Bytes, BytesMut};
@@ -14,7 +15,7 @@ use object_store::path::Path as ObjectPath;
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutPayload};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::database::sync_dir;
+use crate::database::{remove_if_present, sync_dir};
 use crate::error::{StoreError, hex};
 
 /// Bytes of a part of a large object; buckets take no less than 5 MiB.
@@ -75,6 +76,7 @@ impl Place {
                 if let Some(parent) = folder.parent() {
                     sync_dir(parent)?;
                 }
+                remove_drafts(&folder)?;
                 let store = LocalFileSystem::new_with_prefix(&folder)
                     .map_err(|source| failed(&folder.display().to_string(), source))?;
                 Self::new(Arc::new(store.with_fsync(true)), String::new())
@@ -216,6 +218,28 @@ fn generic(source: io::Error) -> object_store::Error {
         store: "objects",
         source: Box::new(source),
     }
+}
+
+/// Removes what a crash left of objects under way: `object_store` writes under names with `#`,
+/// which it does not list.
+fn remove_drafts(folder: &Path) -> Result<(), StoreError> {
+    for folder in [
+        folder.to_owned(),
+        folder.join(SEGMENTS_PREFIX),
+        folder.join(KEYS_PREFIX),
+    ] {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            other => other.map_err(StoreError::file)?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().contains('#') {
+                remove_if_present(&entry.path())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn open_bucket(url: &str, options: &BTreeMap<String, String>) -> Result<Place, StoreError> {

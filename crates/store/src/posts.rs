@@ -10,7 +10,10 @@ use redb::ReadableTable;
 
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{ORDER, POSTS, bad_row, index_key, numbers, open_row, pack, seal_row};
-use crate::meta::{Open, Writing};
+use crate::tables::{Open, Writing};
+
+/// Key in the order, id and time of a post.
+type Known = (Vec<u8>, [u8; 16], u64);
 
 /// The two tables of ids in a transaction.
 pub(crate) struct Ids<'t> {
@@ -73,7 +76,7 @@ impl<'t> Ids<'t> {
     }
 
     /// Key, id and time of the oldest post.
-    fn oldest(&self) -> Result<Option<(Vec<u8>, [u8; 16], u64)>, StoreError> {
+    fn oldest(&self) -> Result<Option<Known>, StoreError> {
         let Some((key, row)) = self.order.first().map_err(Redb)? else {
             return Ok(None);
         };

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::error::StoreError;
-use crate::format::RECORDS;
+use crate::format::{KeyValue, RECORDS};
 use crate::meta::Outcome;
 use crate::store::Store;
 
@@ -54,7 +54,7 @@ impl Store {
     /// All records of a table, in the order of their keys.
     ///
     /// Errors: as [`Store::get`].
-    pub fn scan(&self, table: &str) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreError> {
+    pub fn scan(&self, table: &str) -> Result<Vec<KeyValue>, StoreError> {
         let prefix = full_key(table, &[])?;
         self.inner().meta.view(|view| {
             let mut out = Vec::new();

@@ -13,10 +13,10 @@ use crate::format::{Layout, META_FILE, State, index_of, numbers, open_row};
 use crate::frames::{Frame, Frames, KINDS, newest};
 use crate::keys::hash_of;
 use crate::log::check_run;
-use crate::meta::{initialise, short};
 use crate::objects::{Place, key_name};
 use crate::segment::{self, Segment};
 use crate::store::{Store, StoreConfig, claim, publish};
+use crate::tables::{initialise, short};
 
 /// Bytes of rows in one transaction.
 const BATCH_BYTES: usize = 16 << 20;
@@ -231,10 +231,10 @@ pub(crate) fn copy_key(
         seen += count as u64;
         writer.write(&buffer[..count])?;
     }
-    let found = Evidence::Hash(*hasher.finalize().as_bytes());
+    let found = Evidence::hash(*hasher.finalize().as_bytes());
     for (expected, found) in [
         (Evidence::Bytes(bytes), Evidence::Bytes(seen)),
-        (Evidence::Hash(*hash), found),
+        (Evidence::hash(*hash), found),
     ] {
         if expected != found {
             return Err(StoreError::key(hash, expected, found));

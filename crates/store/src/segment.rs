@@ -7,8 +7,9 @@ use bytes::Bytes;
 
 use crate::error::{Evidence, StoreError, hex};
 use crate::format::{Layout, SEGMENTS, bad_row, index_key, index_of, numbers, u32_at, u64_at};
-use crate::meta::{View, lock};
+use crate::meta::lock;
 use crate::objects::{Place, SEGMENTS_PREFIX};
+use crate::tables::View;
 
 /// The version of segments that this build reads and writes.
 pub const SEGMENT_VERSION: u32 = 1;
@@ -151,19 +152,16 @@ pub(crate) fn check(
     };
     let magic = body.first_chunk::<8>().copied().unwrap_or_default();
     let board = body.get(12..28).and_then(|bytes| bytes.try_into().ok());
-    let version = u32_at(body, 8).unwrap_or_default();
-    let sizes = (layout.clue_bytes as u64) << 32 | layout.payload_bytes as u64;
+    let sizes = sizes_word(layout.clue_bytes as u32, layout.payload_bytes as u32);
     let found_sizes = u32_at(body, 44).zip(u32_at(body, 48));
-    let found_sizes = found_sizes.map_or(0, |(clue, payload)| {
-        u64::from(clue) << 32 | u64::from(payload)
-    });
+    let found_sizes = found_sizes.map_or(0, |(clue, payload)| sizes_word(clue, payload));
     let sealed = *blake3::hash(body).as_bytes();
     let records = segment.count.saturating_mul(layout.record_bytes() as u64);
     let whole = records.saturating_add((HEADER_BYTES + HASH_BYTES) as u64);
     let bytes_found = Evidence::Bytes(bytes.len() as u64);
     let number = |at| Evidence::Number(u64_at(body, at).unwrap_or_default());
     for (expected, found) in [
-        (Evidence::Bytes(segment.bytes), bytes_found),
+        (Evidence::Bytes(segment.bytes), bytes_found.clone()),
         (Evidence::Magic(MAGIC), Evidence::Magic(magic)),
         (
             Evidence::Board(*board_id),
@@ -171,8 +169,8 @@ pub(crate) fn check(
         ),
         (Evidence::Number(segment.first), number(28)),
         (Evidence::Number(segment.count), number(36)),
-        (Evidence::Hash(segment.hash), Evidence::Hash(sealed)),
-        (Evidence::Hash(segment.hash), Evidence::Hash(*hash)),
+        (Evidence::hash(segment.hash), Evidence::hash(sealed)),
+        (Evidence::hash(segment.hash), Evidence::hash(*hash)),
         // Behind the hash: what it names was written so.
         (Evidence::Number(sizes), Evidence::Number(found_sizes)),
         (Evidence::Bytes(whole), bytes_found),
@@ -181,14 +179,23 @@ pub(crate) fn check(
             return Err(segment.damaged(expected, found));
         }
     }
-    if version != SEGMENT_VERSION {
+    check_version(u32_at(body, 8).unwrap_or_default())
+}
+
+fn check_version(found: u32) -> Result<(), StoreError> {
+    if found != SEGMENT_VERSION {
         return Err(StoreError::Version {
             what: "a segment",
             expected: SEGMENT_VERSION,
-            found: version,
+            found,
         });
     }
     Ok(())
+}
+
+/// Both sizes as one number.
+fn sizes_word(clue_bytes: u32, payload_bytes: u32) -> u64 {
+    (u64::from(clue_bytes) << 32) | u64::from(payload_bytes)
 }
 
 /// Fetches and tests a segment, header and hash included.

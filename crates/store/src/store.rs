@@ -16,9 +16,10 @@ use crate::format::{
     META_FILE, OBJECTS_DIR, State, UPLOADS_DIR, check_config, decode_config, encode_config,
 };
 use crate::keys;
-use crate::meta::{Meta, initialise, lock};
+use crate::meta::{Meta, lock};
 use crate::objects::{KEYS_PREFIX, MARKER, Objects, Place, SEGMENTS_PREFIX};
 use crate::segment::{self, Cache, Segment};
+use crate::tables::initialise;
 use crate::uploads::Uploads;
 
 /// Where a store is and how it works.
@@ -83,6 +84,8 @@ pub(crate) struct Totals {
     pub(crate) segment_bytes: u64,
     pub(crate) keys: u64,
     pub(crate) key_bytes: u64,
+    /// Times the meta file had been opened at the count.
+    pub(crate) epoch: u64,
 }
 
 /// What a store holds.
@@ -173,6 +176,7 @@ impl Store {
 
     /// Counts segments and keys.
     pub(crate) fn count(&self) -> Result<(), StoreError> {
+        let epoch = self.inner().meta.epoch();
         let (segments, keys) = self
             .inner()
             .meta
@@ -182,6 +186,7 @@ impl Store {
             segment_bytes: segments.iter().map(|segment| segment.bytes).sum(),
             keys: keys.len() as u64,
             key_bytes: keys.iter().map(|(_, bytes)| bytes).sum(),
+            epoch,
         };
         Ok(())
     }
@@ -216,6 +221,10 @@ impl Store {
     /// What the store holds.
     pub fn usage(&self) -> Usage {
         let inner = self.inner();
+        if lock(&inner.totals).epoch != inner.meta.epoch() {
+            // A transaction may have landed without an answer.
+            let _ = self.count();
+        }
         let totals = *lock(&inner.totals);
         let messages = self.len();
         let sealed = inner.meta.view(|view| Ok(view.state()?.sealed));

@@ -1,20 +1,21 @@
 //! Uploads of keys: partial files, resumed after a break or a crash.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io::Read;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::database::{remove_if_present, sync_dir};
-use crate::error::{StoreError, hex};
+use crate::database::remove_if_present;
+use crate::error::StoreError;
 use crate::format::{KEYS, UPLOADS, numbers, pack};
 use crate::keys::hash_of;
 use crate::meta::{Meta, Outcome, lock};
 use crate::objects::key_name;
+use crate::partial::{Partial, Progress};
 use crate::store::Store;
 
 /// Bytes received between two syncs of a partial file.
@@ -38,28 +39,6 @@ pub(crate) struct Uploads {
     dir: PathBuf,
     limit: u64,
     live: Mutex<HashMap<[u8; 32], Arc<Partial>>>,
-}
-
-#[derive(Debug)]
-struct Partial {
-    hash: [u8; 32],
-    path: PathBuf,
-    total: u64,
-    /// `Progress::next`, for those who need not wait.
-    received: AtomicU64,
-    state: Mutex<Progress>,
-}
-
-#[derive(Debug)]
-struct Progress {
-    /// Bytes received, and those of them that are synced and recorded.
-    next: u64,
-    durable: u64,
-    /// The store's clock at the last chunk.
-    touched: u64,
-    file: Option<File>,
-    /// Complete or dropped: no longer in the map.
-    over: bool,
 }
 
 impl Uploads {
@@ -133,42 +112,6 @@ impl Uploads {
         let partial = Arc::new(Partial::new(&self.dir, hash, total, now));
         live.insert(hash, partial.clone());
         Ok(partial)
-    }
-}
-
-impl Partial {
-    fn new(dir: &Path, hash: [u8; 32], total: u64, touched: u64) -> Self {
-        Self {
-            hash,
-            path: dir.join(format!("{}.part", hex(&hash))),
-            total,
-            received: AtomicU64::new(0),
-            state: Mutex::new(Progress {
-                next: 0,
-                durable: 0,
-                touched,
-                file: None,
-                over: false,
-            }),
-        }
-    }
-
-    /// Errors: [`StoreError::UploadOffset`], [`StoreError::UploadSize`].
-    fn check(&self, next: u64, offset: u64, bytes: u64) -> Result<(), StoreError> {
-        if offset != next {
-            return Err(StoreError::UploadOffset {
-                expected: next,
-                found: offset,
-            });
-        }
-        let end = offset.saturating_add(bytes);
-        if end > self.total {
-            return Err(StoreError::UploadSize {
-                expected: self.total,
-                found: end,
-            });
-        }
-        Ok(())
     }
 }
 
@@ -363,42 +306,5 @@ fn complete(bytes: u64) -> Upload {
     Upload {
         next_offset: bytes,
         complete: true,
-    }
-}
-
-impl Progress {
-    fn file(&mut self, path: &Path) -> Result<&mut File, StoreError> {
-        if self.file.is_none() {
-            let mut options = OpenOptions::new();
-            let options = options.read(true).write(true).create(true).truncate(false);
-            self.file = Some(options.open(path).map_err(StoreError::file)?);
-            if let Some(dir) = path.parent() {
-                sync_dir(dir)?;
-            }
-        }
-        self.file.as_mut().ok_or(StoreError::Suspended)
-    }
-
-    fn write(&mut self, path: &Path, data: &[u8]) -> Result<(), StoreError> {
-        let next = self.next;
-        let file = self.file(path)?;
-        file.seek(SeekFrom::Start(next)).map_err(StoreError::file)?;
-        file.write_all(data).map_err(StoreError::file)?;
-        self.next = next + data.len() as u64;
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<(), StoreError> {
-        if let Some(file) = &self.file {
-            file.sync_data().map_err(StoreError::file)?;
-            self.durable = self.next;
-        }
-        Ok(())
-    }
-
-    fn rewind(&mut self, path: &Path) -> Result<&mut File, StoreError> {
-        let file = self.file(path)?;
-        file.rewind().map_err(StoreError::file)?;
-        Ok(file)
     }
 }

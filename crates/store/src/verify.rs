@@ -7,10 +7,10 @@ use crate::error::{Evidence, StoreError};
 use crate::format::{KEYS, Layout, META, ORDER, POSTS, SEGMENTS, TABLES, TAIL, index_of, numbers};
 use crate::keys::hash_of;
 use crate::log::damaged_tail;
-use crate::meta::{View, short};
 use crate::restore::{copy_key, copy_segment};
 use crate::segment::Segment;
 use crate::store::Store;
+use crate::tables::{View, short};
 
 /// What a verification or a repair found.
 #[derive(Debug)]

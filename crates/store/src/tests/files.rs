@@ -1,10 +1,9 @@
 //! Stores in real folders: a round trip, who holds it, what is in the folder.
 
-use std::io::Read;
 use std::time::Duration;
 
-use super::{append, board, check_content, config, message, post};
-use crate::{Change, Post, Store, StoreError};
+use super::{append, board, check_content, config, key, message, post, read_key, upload};
+use crate::{Change, Post, Store, StoreConfig, StoreError};
 
 #[test]
 fn round_trip() {
@@ -44,7 +43,12 @@ fn round_trip() {
     );
     assert_eq!(usage.segment_bytes, 4 * (56 + 32 + 8 * 364));
     drop(store);
-    let store = Store::open(&config).unwrap();
+    reopened(&config);
+}
+
+/// What `round_trip` left.
+fn reopened(config: &StoreConfig) {
+    let store = Store::open(config).unwrap();
     assert_eq!(store.board(), &board());
     assert_eq!((store.len(), store.segments().unwrap().len()), (35, 4));
     check_content(&store).unwrap();
@@ -53,62 +57,71 @@ fn round_trip() {
     check_content(&store).unwrap();
 }
 
-#[test]
-fn keys_and_records_survive() {
-    let dir = tempfile::tempdir().unwrap();
-    let config = config(&dir);
+/// An empty store.
+fn empty(dir: &tempfile::TempDir) -> (StoreConfig, Store) {
+    let config = config(dir);
     Store::create(&config, &board()).unwrap();
     let store = Store::open(&config).unwrap();
+    (config, store)
+}
+
+#[test]
+fn keys_survive() {
+    let dir = tempfile::tempdir().unwrap();
+    let (config, store) = empty(&dir);
     // More than two parts of a large object.
-    let key: Vec<u8> = (0..20_000_000u32)
-        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect();
-    let hash = *blake3::hash(&key).as_bytes();
-    let begun = store.upload(hash, key.len() as u64).unwrap();
-    assert_eq!((begun.next_offset, begun.complete), (0, false));
-    let mut last = begun;
-    for chunk in key.chunks(3_000_000) {
-        last = store.upload_chunk(hash, last.next_offset, chunk).unwrap();
-    }
-    assert!(last.complete && last.next_offset == 20_000_000);
-    let change = |key: &[u8], value: &[u8]| Change::Put {
-        table: "jobs".into(),
+    let (bytes, hash) = key(20_000_000, 4);
+    upload(&store, &bytes, hash).unwrap();
+    drop(store);
+    let store = Store::open(&config).unwrap();
+    assert!(read_key(&store, hash).unwrap() == bytes);
+    store.delete_key(hash).unwrap();
+    let error = store.open_key(hash).err().unwrap();
+    assert!(matches!(error, StoreError::NoKey { .. }), "{error}");
+    assert_eq!((store.usage().keys, store.usage().key_bytes), (0, 0));
+    let keys = config.dir.join("objects/keys");
+    assert_eq!(std::fs::read_dir(keys).unwrap().count(), 0);
+}
+
+#[test]
+fn records_survive() {
+    let dir = tempfile::tempdir().unwrap();
+    let (config, store) = empty(&dir);
+    let put = |table: &str, key: &[u8], value: &[u8]| Change::Put {
+        table: table.into(),
         key: key.into(),
         value: value.into(),
     };
-    store
-        .write(&[change(b"b", b"2"), change(b"a", b"1")])
-        .unwrap();
+    let changes = [
+        put("jobs", b"b", b"2"),
+        put("jobs", b"a", b"1"),
+        put("jobsa", b"", b""),
+    ];
+    store.write(&changes).unwrap();
     drop(store);
     let store = Store::open(&config).unwrap();
-    let mut found = Vec::new();
-    store
-        .open_key(hash)
-        .unwrap()
-        .read_to_end(&mut found)
-        .unwrap();
-    assert!(found == key);
     assert_eq!(store.get("jobs", b"a").unwrap().unwrap(), b"1");
     assert_eq!(store.get("job", b"sa").unwrap(), None);
+    assert_eq!(store.get("jobsa", b"").unwrap().unwrap(), b"");
     let all = [
         (b"a".to_vec(), b"1".to_vec()),
         (b"b".to_vec(), b"2".to_vec()),
     ];
     assert_eq!(store.scan("jobs").unwrap(), all);
-    let delete = Change::Delete {
-        table: "jobs".into(),
-        key: b"a".to_vec(),
-    };
-    store.write(&[delete]).unwrap();
+    store
+        .write(&[Change::Delete {
+            table: "jobs".into(),
+            key: b"a".to_vec(),
+        }])
+        .unwrap();
     assert_eq!(store.scan("jobs").unwrap(), all[1..]);
-    store.delete_key(hash).unwrap();
-    assert!(matches!(
-        store.open_key(hash).err(),
-        Some(StoreError::NoKey { .. })
-    ));
-    assert_eq!((store.usage().keys, store.usage().key_bytes), (0, 0));
-    let keys = config.dir.join("objects/keys");
-    assert_eq!(std::fs::read_dir(keys).unwrap().count(), 0);
+    for table in ["", &"x".repeat(256)] {
+        let error = store
+            .write(&[put("jobs", b"c", b""), put(table, b"", b"")])
+            .unwrap_err();
+        assert!(matches!(error, StoreError::TableName { .. }), "{error}");
+    }
+    assert_eq!(store.get("jobs", b"c").unwrap(), None);
 }
 
 #[test]
@@ -135,9 +148,7 @@ fn one_handle_at_a_time() {
 #[test]
 fn posts_are_checked() {
     let dir = tempfile::tempdir().unwrap();
-    let config = config(&dir);
-    Store::create(&config, &board()).unwrap();
-    let store = Store::open(&config).unwrap();
+    let (_, store) = empty(&dir);
     let mut long = message(1);
     long.payload.push(0);
     let bad = Post {
@@ -168,6 +179,13 @@ fn posts_are_checked() {
         "{error}"
     );
     assert_eq!(store.len(), 0);
+}
+
+#[test]
+fn ranges_are_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, store) = empty(&dir);
+    store.read(0..0, &mut |_, _, _| panic!("called")).unwrap();
     let error = store
         .read(0..1, &mut |_, _, _| panic!("called"))
         .unwrap_err();
@@ -200,4 +218,19 @@ fn ids_are_forgotten_by_uptime_alone() {
     let store = Store::open(&config).unwrap();
     let appended = store.append(&[post(0..2)]).unwrap();
     assert!(appended[0].repeated && appended[0].range == (2..4));
+}
+
+#[test]
+fn drafts_that_a_crash_left_go() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = config(&dir);
+    Store::create(&config, &board()).unwrap();
+    append(&Store::open(&config).unwrap(), 0..9).unwrap();
+    let store = Store::open(&config).unwrap();
+    store.seal().unwrap();
+    drop(store);
+    let segments = config.dir.join("objects/segments");
+    std::fs::write(segments.join("00000000000000000008-ab.seg#1"), b"x").unwrap();
+    check_content(&Store::open(&config).unwrap()).unwrap();
+    assert_eq!(std::fs::read_dir(segments).unwrap().count(), 1);
 }

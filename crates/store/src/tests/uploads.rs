@@ -76,7 +76,7 @@ fn a_file_cut_after_a_crash_begins_again_there() {
 #[test]
 fn what_is_wrong_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let (config, store) = empty(&dir);
+    let (_, store) = empty(&dir);
     let (bytes, hash) = key(1000, 2);
     let error = store.upload_chunk(hash, 0, &bytes).unwrap_err();
     assert!(matches!(error, StoreError::NoUpload { .. }), "{error}");
@@ -111,6 +111,15 @@ fn what_is_wrong_is_refused() {
         ),
         "{error}"
     );
+}
+
+#[test]
+fn a_file_of_another_hash_is_dropped() {
+    let dir = tempfile::tempdir().unwrap();
+    let (config, store) = empty(&dir);
+    let (bytes, hash) = key(1000, 2);
+    store.upload(hash, 1000).unwrap();
+    store.upload_chunk(hash, 0, &bytes[..100]).unwrap();
     let mut wrong = bytes[100..].to_vec();
     wrong[7] ^= 1;
     let error = store.upload_chunk(hash, 100, &wrong).unwrap_err();

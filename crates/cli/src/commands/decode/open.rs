@@ -2,7 +2,8 @@
 
 use crate::error::chain;
 use omr_client::fragment::{FragmentError, MessageId, Reassembler};
-use omr_client::{Retrieved, SecretKey, seal};
+use omr_client::letter::{LetterError, Piece, Place, read};
+use omr_client::{Retrieved, SecretKey};
 use omr_protocol::{ParamSet, Response, Sealing};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -37,12 +38,6 @@ struct Pending {
     failed: Option<FragmentError>,
 }
 
-/// What a plaintext is.
-enum Parsed {
-    Whole(Vec<u8>),
-    PartOf(MessageId),
-}
-
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let indices: Vec<String> = self.indices.iter().map(u64::to_string).collect();
@@ -62,31 +57,30 @@ pub(super) fn open(
     digest: &Response,
     retrieved: Vec<Retrieved>,
 ) -> Opened {
-    let context = crate::commands::seal_context(&digest.board_id(), set.name());
-    let sealing = digest.sealing();
+    let place = Place {
+        board_id: digest.board_id(),
+        params: set.name().to_owned(),
+        sealing: digest.sealing(),
+        payload_bytes: digest.request().payload_bytes.unwrap_or(0),
+    };
     let mut opened = Opened::default();
     let mut files: Vec<Pending> = Vec::new();
     let mut by_id: HashMap<MessageId, usize> = HashMap::new();
     for Retrieved { index, payload } in retrieved {
         let Some(payload) = payload else { continue };
-        let part = seal::open(secret.seal_secret(), sealing, &context, &payload);
-        let parsed = part.map_err(|error| chain(&error)).and_then(|part| {
-            parse(&part)
-                .map(|parsed| (parsed, part))
-                .map_err(|error| hint(sealing, &error))
-        });
-        match parsed {
+        let piece = read(secret.seal_secret(), &place, &payload);
+        match piece.map_err(|error| hint(place.sealing, &error)) {
             Err(reason) => opened.left_out.push(LeftOut {
                 indices: vec![index],
                 reason,
             }),
-            Ok((Parsed::Whole(bytes), _)) => {
+            Ok(Piece::Whole(bytes)) => {
                 opened.messages.push(Message {
                     index: Some(index),
                     bytes,
                 });
             }
-            Ok((Parsed::PartOf(id), part)) => {
+            Ok(Piece::PartOf(id, part)) => {
                 let at = *by_id.entry(id).or_insert_with(|| {
                     files.push(Pending::default());
                     files.len() - 1
@@ -102,7 +96,7 @@ pub(super) fn open(
     opened
 }
 
-fn hint(sealing: Sealing, error: &FragmentError) -> String {
+fn hint(sealing: Sealing, error: &LetterError) -> String {
     match sealing {
         Sealing::None => format!(
             "{} (if it was posted with --raw, decode with --raw)",
@@ -110,17 +104,6 @@ fn hint(sealing: Sealing, error: &FragmentError) -> String {
         ),
         _ => chain(error),
     }
-}
-
-/// A part alone in a collection tells what it is.
-fn parse(part: &[u8]) -> Result<Parsed, FragmentError> {
-    let mut alone = Reassembler::new();
-    alone.push(part)?;
-    let (whole, parts) = alone.finish();
-    Ok(match parts.first() {
-        Some(file) => Parsed::PartOf(file.id),
-        None => Parsed::Whole(whole.concat()),
-    })
 }
 
 impl Pending {

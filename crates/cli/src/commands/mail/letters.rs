@@ -1,0 +1,132 @@
+//! `omr contact` and `omr send`.
+
+use super::{MAX_TEXT_BYTES, block_on, home, server};
+use crate::args::{Contact, Send};
+use crate::error::CliError;
+use crate::io;
+use crate::progress::Ui;
+use omr_mail::{Address, Home, MailError, Sent, Server};
+use serde::Serialize;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Largest file taken: it is held in memory.
+const MAX_FILE_BYTES: u64 = 1 << 32;
+
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    fingerprint: String,
+    server: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    file: &'a PathBuf,
+    messages: u64,
+    ranges: &'a [Range<u64>],
+}
+
+pub(in crate::commands) fn contact(command: &Contact) -> Result<(), CliError> {
+    match command {
+        Contact::Add {
+            home: dir,
+            name,
+            file,
+        } => Ok(home(dir)?.add_contact(name, &read(file)?)?),
+        Contact::List { home: dir, json } => list(&home(dir)?, *json),
+        Contact::Remove { home: dir, name } => Ok(home(dir)?.remove_contact(name)?),
+    }
+}
+
+fn list(home: &Home, json: bool) -> Result<(), CliError> {
+    let entry = |(name, address): (String, Address)| Entry {
+        name,
+        fingerprint: address.fingerprint(),
+        server: address.server,
+    };
+    let entries: Vec<Entry> = home.contacts()?.into_iter().map(entry).collect();
+    if json {
+        return io::print_json(&entries);
+    }
+    let line = |entry: &Entry| {
+        let server = entry.server.as_deref().unwrap_or("-");
+        format!("{:<16} {}  {server}\n", entry.name, entry.fingerprint)
+    };
+    io::print(&entries.iter().map(line).collect::<String>())
+}
+
+fn read(path: &Path) -> Result<Address, CliError> {
+    Ok(Address::from_file(io::read_file(path, MAX_TEXT_BYTES)?)?)
+}
+
+/// A file if there is one of this name, else a contact: a folder, such as somebody's home, is no address.
+fn recipient(home: &Home, to: &Path) -> Result<Address, CliError> {
+    match to.to_str() {
+        Some(name) if !io::is_standard(to) && (to.is_dir() || !to.exists()) => {
+            Ok(home.contact(name)?)
+        }
+        _ => read(to),
+    }
+}
+
+/// Where a letter goes: the server told, else the address's, else one's own. One's own token and CA are for
+/// one's own server alone.
+fn destination(home: &Home, args: &Send, to: &Address) -> Result<Server, CliError> {
+    if let Some(server) = server(&args.server)? {
+        return Ok(server);
+    }
+    let own = match home.server() {
+        Err(MailError::NoServer) => None,
+        own => Some(own?),
+    };
+    match (&to.server, own) {
+        (Some(url), Some(own)) if *url == own.url => Ok(own),
+        (None, Some(own)) => Ok(own),
+        (Some(url), _) => Ok(Server {
+            url: url.clone(),
+            ca_certificate: None,
+            token: None,
+        }),
+        (None, None) => Err(MailError::NoServer.into()),
+    }
+}
+
+pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
+    let home = home(&args.home)?;
+    let to = recipient(&home, &args.to)?;
+    let server = destination(&home, args, &to)?;
+    let mut files = Vec::new();
+    for path in &args.files {
+        files.push(io::read_file(path, MAX_FILE_BYTES)?);
+    }
+    let bar = ui.bar();
+    bar.at("sending".into(), 0, files.len() as u64);
+    let sent = block_on(async {
+        let client = server.client()?;
+        Ok(omr_mail::send(&client, &to, &files).await?)
+    })?;
+    drop(bar);
+    for (file, sent) in args.files.iter().zip(&sent) {
+        tell(args.json, file, sent)?;
+    }
+    Ok(())
+}
+
+fn tell(json: bool, file: &PathBuf, sent: &Sent) -> Result<(), CliError> {
+    let ranges = &sent.ranges[..];
+    let messages = ranges.iter().map(|range| range.end - range.start).sum();
+    if json {
+        return io::print_json(&Report {
+            file,
+            messages,
+            ranges,
+        });
+    }
+    let place = |range: &Range<u64>| match range.end - range.start {
+        1 => range.start.to_string(),
+        _ => format!("{}..{}", range.start, range.end),
+    };
+    let places: Vec<String> = ranges.iter().map(place).collect();
+    io::print(&format!("{} {}\n", places.join(","), file.display()))
+}

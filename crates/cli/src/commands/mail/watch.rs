@@ -1,0 +1,146 @@
+//! `omr watch`: the network keeps a schedule, decoding has a thread of its own.
+
+use super::inbox::{canary, clock, line, verdict};
+use super::{block_on, home};
+use crate::args::Watch;
+use crate::error::{CliError, chain};
+use crate::io;
+use crate::progress::Ui;
+use omr_client::os_rng;
+use omr_mail::{
+    Grid, Identity, Inbox, Listed, Outcome, Reader, Taken, close_session, collect, cut, next_canary,
+};
+use omr_remote::Client;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::SystemTime;
+
+/// What a watch shares.
+struct Scene<'a> {
+    args: &'a Watch,
+    ui: &'a Ui,
+    identity: &'a Identity,
+    inbox: &'a Inbox,
+}
+
+pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
+    let identity = Identity::open(&home(&args.home)?)?;
+    let inbox = Inbox::open(&identity.home)?;
+    let reader = Reader::new(&identity)?;
+    let scene = Scene {
+        args,
+        ui,
+        identity: &identity,
+        inbox: &inbox,
+    };
+    let (ticks, ticked) = channel();
+    std::thread::scope(|scope| {
+        let decoding = scope.spawn(|| decode(&scene, &reader, ticked));
+        // The sender goes with the schedule; the thread then ends.
+        let watched = block_on(schedule(&scene, ticks));
+        let taken = decoding
+            .join()
+            .unwrap_or_else(|_| Err(CliError::Interrupted))?;
+        watched?;
+        verdict(&taken)
+    })
+}
+
+/// Speaks to the server at every tick; canaries come between.
+async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> {
+    let client = scene.identity.home.server()?.client()?;
+    let grid = Grid::new(scene.args.every);
+    // What is here from before may be decoded at once.
+    let _ = ticks.send(());
+    let fetches = async {
+        let mut left = scene.args.count;
+        while left != Some(0) {
+            let wait = grid.wait(SystemTime::now());
+            scene.ui.note(&format!("next fetch at {} UTC", clock(wait)));
+            tokio::time::sleep(wait).await;
+            match tick(scene, &client).await {
+                Err(CliError::Mail(error)) if error.is_passing() => {
+                    scene
+                        .ui
+                        .warn(&format!("{}; trying again at the next tick", chain(&error)));
+                }
+                ended => ended?,
+            }
+            let _ = ticks.send(());
+            left = left.map(|left| left - 1);
+        }
+        Ok::<(), CliError>(())
+    };
+    tokio::select! {
+        ended = fetches => ended?,
+        ended = canaries(scene) => ended?,
+        _ = tokio::signal::ctrl_c() => {}
+    }
+    if scene.args.session {
+        close_session(&client, scene.inbox.requests()).await?;
+    }
+    Ok(())
+}
+
+async fn tick(scene: &Scene<'_>, client: &Client) -> Result<(), CliError> {
+    let requests = scene.inbox.requests();
+    match scene.args.session {
+        true => Ok(cut(client, scene.identity, requests).await?),
+        false => Ok(collect(client, scene.identity, requests, |_| {}).await?),
+    }
+}
+
+/// Posts canaries at random times; never ends by itself.
+async fn canaries(scene: &Scene<'_>) -> Result<(), CliError> {
+    let Some(rate) = scene.args.canaries else {
+        return std::future::pending().await;
+    };
+    loop {
+        tokio::time::sleep(next_canary(rate, &mut os_rng())).await;
+        match canary(scene.ui, scene.identity, scene.inbox).await {
+            Err(CliError::Mail(error)) if error.is_passing() => {
+                scene.ui.warn(&format!("canary: {}", chain(&error)));
+            }
+            posted => posted?,
+        }
+    }
+}
+
+/// Takes in what was collected after every tick, and prints it.
+fn decode(
+    scene: &Scene<'_>,
+    reader: &Reader,
+    ticked: Receiver<()>,
+) -> Result<Vec<Taken>, CliError> {
+    let mut all = Vec::new();
+    for () in ticked {
+        for taken in scene.inbox.take_in(reader)? {
+            print(scene, &taken)?;
+            if matches!(taken.outcome, Outcome::Kept(_)) {
+                all.push(taken);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn print(scene: &Scene<'_>, taken: &Taken) -> Result<(), CliError> {
+    match &taken.outcome {
+        Outcome::Kept(kept) => {
+            scene.ui.warn(&format!(
+                "{}..{} kept: {}",
+                kept.start, kept.end, kept.reason
+            ));
+        }
+        Outcome::Delivered { messages, .. } => {
+            let all = scene.inbox.list(true)?;
+            let is_new = |message: &&Listed| messages.contains(&message.number);
+            for message in all.iter().filter(is_new) {
+                match scene.args.json {
+                    true => io::print_json(message)?,
+                    false => io::print(&line(message))?,
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! Addresses by name.
+
+use crate::home::private_folder;
+use crate::{Address, Home, MailError};
+use std::{fs, io};
+
+const FOLDER: &str = "contacts";
+
+impl Home {
+    /// Keeps an address under a name.
+    ///
+    /// Errors: `Name`, `ContactExists`, `File`.
+    pub fn add_contact(&self, name: &str, address: &Address) -> Result<(), MailError> {
+        let file = file_of(name)?;
+        self.create()?;
+        let folder = self.path(FOLDER);
+        private_folder(&folder).map_err(MailError::file(&folder))?;
+        if self.path(&file).exists() {
+            let name = name.to_owned();
+            return Err(MailError::ContactExists { name });
+        }
+        self.write_bytes(&file, address.to_text().as_bytes())
+    }
+
+    /// The address under a name.
+    ///
+    /// Errors: `Name`, `NoContact`, those of [`Address::from_text`].
+    pub fn contact(&self, name: &str) -> Result<Address, MailError> {
+        let missing = || MailError::NoContact {
+            name: name.to_owned(),
+        };
+        let bytes = self.read(&file_of(name)?)?.ok_or_else(missing)?;
+        Address::from_file(bytes.to_vec())
+    }
+
+    /// All names with their addresses, in the order of the names.
+    ///
+    /// Errors: `File`, those of [`Address::from_text`].
+    pub fn contacts(&self) -> Result<Vec<(String, Address)>, MailError> {
+        let folder = self.path(FOLDER);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(MailError::file(&folder))?,
+        };
+        let mut contacts = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(MailError::file(&folder))?.file_name();
+            // Temporary files of a crash begin with a dot.
+            if let Some(name) = name.to_str().filter(|name| file_of(name).is_ok()) {
+                contacts.push((name.to_owned(), self.contact(name)?));
+            }
+        }
+        contacts.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(contacts)
+    }
+
+    /// Forgets a name.
+    ///
+    /// Errors: `Name`, `NoContact`, `File`.
+    pub fn remove_contact(&self, name: &str) -> Result<(), MailError> {
+        let path = self.path(&file_of(name)?);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let name = name.to_owned();
+                Err(MailError::NoContact { name })
+            }
+            removed => removed.map_err(MailError::file(path)),
+        }
+    }
+}
+
+/// A name's file in the folder; the name can lead nowhere else.
+fn file_of(name: &str) -> Result<String, MailError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let fits = (1..=64).contains(&name.len()) && !name.starts_with('.') && name.chars().all(plain);
+    match fits {
+        true => Ok(format!("{FOLDER}/{name}")),
+        false => Err(MailError::Name {
+            found: name.to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contacts_come_and_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        assert_eq!(home.contacts().unwrap(), []);
+        let address = Address {
+            server: None,
+            clue_key: vec![1; 100],
+        };
+        home.add_contact("bob", &address).unwrap();
+        home.add_contact("alice", &address).unwrap();
+        let taken = home.add_contact("bob", &address);
+        assert!(matches!(taken, Err(MailError::ContactExists { .. })));
+        let names: Vec<String> = home.contacts().unwrap().into_iter().map(|c| c.0).collect();
+        assert_eq!(names, ["alice", "bob"]);
+        assert_eq!(home.contact("bob").unwrap(), address);
+        home.remove_contact("bob").unwrap();
+        let gone = [home.contact("bob").map(drop), home.remove_contact("bob")];
+        assert!(
+            gone.iter()
+                .all(|gone| matches!(gone, Err(MailError::NoContact { .. })))
+        );
+        for name in ["", "..", "../x", "a/b", ".hidden", "a b"] {
+            assert!(
+                matches!(home.contact(name), Err(MailError::Name { .. })),
+                "{name}"
+            );
+        }
+    }
+}

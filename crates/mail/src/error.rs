@@ -1,0 +1,224 @@
+use omr_client::letter::LetterError;
+use omr_client::{DecodeError, SecretKeyError};
+use omr_protocol::frame::FrameError;
+use omr_protocol::{ClueError, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme};
+use omr_remote::RemoteError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why mail failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MailError {
+    /// No place for an identity.
+    #[error("expected --home, OMR_HOME, XDG_DATA_HOME or HOME to say where the identity lives")]
+    NoHome,
+    /// No identity in the folder.
+    #[error("{}: no identity here: make one with `omr id new`", path.display())]
+    NoIdentity {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// An identity is in the way.
+    #[error("{}: an identity is here already: choose another --home", path.display())]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file could not be read or written.
+    #[error("{}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of ours that is not as it was written.
+    #[error("{}: damaged", path.display())]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// No server is known.
+    #[error("no server is set: give one with `omr id register --server URL`")]
+    NoServer,
+    /// The server's board has other parameters than the identity.
+    #[error(
+        "the identity's keys are of {expected}, the server's board is of {found}: make an identity for it in \
+         another --home"
+    )]
+    OtherParams {
+        /// The identity's.
+        expected: String,
+        /// The board's.
+        found: String,
+    },
+    /// The server shows another board than the identity was registered for.
+    #[error(
+        "expected board {}, found {}: the server was set up anew, or is another one; what is in the inbox \
+         belongs to the first",
+        hex(expected),
+        hex(found)
+    )]
+    OtherBoard {
+        /// The identity's.
+        expected: [u8; 16],
+        /// The server's.
+        found: [u8; 16],
+    },
+    /// A board whose description cannot be used.
+    #[error("the server's board: expected {expected}, found {found}")]
+    Board {
+        /// What was expected.
+        expected: &'static str,
+        /// What came.
+        found: String,
+    },
+    /// A board that became shorter.
+    #[error(
+        "the board has {found} messages, {expected} were there before: the server lost some; ask its operator"
+    )]
+    Shorter {
+        /// Messages before.
+        expected: u64,
+        /// Messages now.
+        found: u64,
+    },
+    /// Not an armoured address.
+    #[error("not an address: expected {expected}, found {found}")]
+    Armour {
+        /// What was expected.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// An address whose text was changed.
+    #[error("the address is damaged: its fingerprint should be {expected}, its text gives {found}")]
+    Fingerprint {
+        /// What the text says.
+        expected: String,
+        /// What it comes to.
+        found: String,
+    },
+    /// A name that cannot be a file's.
+    #[error("expected a name of letters, digits, '-', '_' and '.', at most 64, found {found:?}")]
+    Name {
+        /// The name.
+        found: String,
+    },
+    /// No such contact.
+    #[error("no contact {name:?}: `omr contact list` shows all")]
+    NoContact {
+        /// The name.
+        name: String,
+    },
+    /// A contact is in the way.
+    #[error("contact {name:?} exists: remove it first")]
+    ContactExists {
+        /// The name.
+        name: String,
+    },
+    /// The identity's keys are not registered.
+    #[error("the detection keys are not registered: run `omr id register`")]
+    NotRegistered,
+    /// A scheme that carries no payloads.
+    #[error("expected a scheme with payloads, found {found}")]
+    Scheme {
+        /// The scheme.
+        found: Scheme,
+    },
+    /// No key for sessions.
+    #[error("--session needs an instant.key: make an identity with --scheme instantomr or hybrid")]
+    NoInstant,
+    /// No such message.
+    #[error("no message {number}: `omr inbox --all` lists them")]
+    NoMessage {
+        /// The number.
+        number: u64,
+    },
+    /// Another process has the inbox.
+    #[error("the inbox is in use by another omr (a running `omr watch`?)")]
+    Busy,
+    /// The inbox's database.
+    #[error("the inbox: {0}")]
+    Database(#[source] Box<redb::Error>),
+    /// A record of the inbox.
+    #[error("the inbox: damaged record")]
+    Record(#[source] serde_json::Error),
+    /// The server, or the way to it.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
+    /// A letter that cannot be written.
+    #[error(transparent)]
+    Letter(#[from] LetterError),
+    /// Parameters.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// A request that no digest serves.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Not an address.
+    #[error(transparent)]
+    Clue(#[from] ClueError),
+    /// A file's frame.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A secret key.
+    #[error(transparent)]
+    Secret(#[from] SecretKeyError),
+    /// A detection key.
+    #[error(transparent)]
+    DetectionKey(#[from] DetectionKeyError),
+    /// A digest's file.
+    #[error(transparent)]
+    Digest(#[from] DigestError),
+    /// A digest's content.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+}
+
+impl MailError {
+    pub(crate) fn file(path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.as_ref().to_owned();
+        |source| Self::File { path, source }
+    }
+
+    /// Whether the same may do later, without changing anything.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Remote(error) => {
+                error.is_passing() || matches!(error, RemoteError::JobFailed { .. })
+            }
+            _ => false,
+        }
+    }
+}
+
+macro_rules! from_database {
+    ($($error:ident),*) => {$(
+        impl From<redb::$error> for MailError {
+            fn from(error: redb::$error) -> Self {
+                Self::Database(Box::new(error.into()))
+            }
+        }
+    )*};
+}
+
+from_database!(TransactionError, TableError, StorageError, CommitError);
+
+impl From<redb::DatabaseError> for MailError {
+    fn from(error: redb::DatabaseError) -> Self {
+        match error {
+            redb::DatabaseError::DatabaseAlreadyOpen => Self::Busy,
+            error => Self::Database(Box::new(error.into())),
+        }
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,192 @@
+//! The folder of an identity: mode 0700, every file 0600, written whole or not at all.
+
+use crate::MailError;
+use omr_remote::{Client, Endpoint};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+/// Name of the file that says where the server is.
+const SERVER: &str = "server";
+
+/// The folder of an identity.
+#[derive(Clone, Debug)]
+pub struct Home {
+    dir: PathBuf,
+}
+
+/// Where the server is, and what it wants to see. The token is wiped when dropped.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
+pub struct Server {
+    /// `https://host:port`.
+    pub url: String,
+    /// The CA that signed its certificate, as PEM; the system's unless given.
+    pub ca_certificate: Option<String>,
+    /// The caller's token.
+    pub token: Option<String>,
+}
+
+impl Server {
+    /// A connection.
+    ///
+    /// Errors: `Remote`.
+    pub fn client(&self) -> Result<Client, MailError> {
+        self.client_with(self.token.clone())
+    }
+
+    /// A connection that does not tell who is calling, as far as tokens do.
+    ///
+    /// Errors: `Remote`.
+    pub fn stranger(&self) -> Result<Client, MailError> {
+        self.client_with(None)
+    }
+
+    fn client_with(&self, token: Option<String>) -> Result<Client, MailError> {
+        let ca_certificate = self
+            .ca_certificate
+            .as_ref()
+            .map(|pem| pem.clone().into_bytes());
+        Ok(Client::connect(&Endpoint {
+            ca_certificate,
+            token,
+            ..Endpoint::new(self.url.clone())
+        })?)
+    }
+}
+
+impl Home {
+    /// A folder that need not exist yet.
+    #[must_use]
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    /// `$OMR_HOME`, else `$XDG_DATA_HOME/omr`, else `~/.local/share/omr`.
+    ///
+    /// Errors: `NoHome`.
+    pub fn usual() -> Result<Self, MailError> {
+        let of = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let dir = of("OMR_HOME").map(PathBuf::from);
+        let dir = dir.or_else(|| Some(PathBuf::from(of("XDG_DATA_HOME")?).join("omr")));
+        let dir = dir.or_else(|| Some(PathBuf::from(of("HOME")?).join(".local/share/omr")));
+        dir.map(Self::new).ok_or(MailError::NoHome)
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A file in it.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// Makes the folder, for its owner alone.
+    ///
+    /// Errors: `File`.
+    pub fn create(&self) -> Result<(), MailError> {
+        private_folder(&self.dir).map_err(MailError::file(&self.dir))
+    }
+
+    /// The server's settings.
+    ///
+    /// Errors: `NoServer`, `File`, `Settings`.
+    pub fn server(&self) -> Result<Server, MailError> {
+        self.read_json(SERVER)?.ok_or(MailError::NoServer)
+    }
+
+    /// Keeps the server's settings.
+    ///
+    /// Errors: `File`, `Settings`.
+    pub fn set_server(&self, server: &Server) -> Result<(), MailError> {
+        self.write_json(SERVER, server)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, MailError> {
+        let path = self.path(name);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(Zeroizing::new(bytes))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(MailError::file(path)(error)),
+        }
+    }
+
+    pub(crate) fn write(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut fs::File) -> Result<(), MailError>,
+    ) -> Result<(), MailError> {
+        let path = self.path(name);
+        let dir = path.parent().unwrap_or(&self.dir);
+        // Temporary files are of mode 0600 and keep it under their names.
+        let mut file = NamedTempFile::new_in(dir).map_err(MailError::file(&path))?;
+        write(file.as_file_mut())?;
+        let named = || -> io::Result<()> {
+            file.as_file().sync_all()?;
+            file.persist(&path)?;
+            sync_folder(dir)
+        };
+        named().map_err(MailError::file(&path))
+    }
+
+    pub(crate) fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), MailError> {
+        let path = self.path(name);
+        self.write(name, |file| {
+            file.write_all(bytes).map_err(MailError::file(path))
+        })
+    }
+
+    pub(crate) fn read_json<T: DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, MailError> {
+        let Some(bytes) = self.read(name)? else {
+            return Ok(None);
+        };
+        let parsed = serde_json::from_slice(&bytes);
+        parsed
+            .map(Some)
+            .map_err(|source| self.damaged(name, source))
+    }
+
+    pub(crate) fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), MailError> {
+        let text = serde_json::to_vec_pretty(value);
+        let text = Zeroizing::new(text.map_err(|source| self.damaged(name, source))?);
+        self.write_bytes(name, &text)
+    }
+
+    fn damaged(&self, name: &str, source: serde_json::Error) -> MailError {
+        let path = self.path(name);
+        MailError::Settings { path, source }
+    }
+}
+
+/// Makes a folder and those above it, it alone for its owner.
+pub(crate) fn private_folder(dir: &Path) -> io::Result<()> {
+    if let Some(parent) = dir.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(dir) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+        made => made,
+    }
+}
+
+/// Makes a new name survive a crash.
+fn sync_folder(dir: &Path) -> io::Result<()> {
+    // Other systems neither need it nor open folders as files.
+    if cfg!(unix) {
+        fs::File::open(dir)?.sync_all()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,266 @@
+//! Taking in what was collected: decoded, opened, put together, delivered. Without a connection.
+
+use super::requests::{Job, stored};
+use super::{
+    BODIES, CANARIES, COPIES, DIGESTS, Inbox, JOBS, KEPT, Kept, MESSAGES, PIECES, SEEN, UNOPENED,
+    encode, next_number,
+};
+use crate::canary;
+use crate::inbox::view::Record;
+use crate::{Identity, MailError, unix_now};
+use omr_client::fragment::{FragmentError, Reassembler};
+use omr_client::letter::{Piece, Place, read};
+use omr_client::{DecodeError, SecretKey};
+use omr_protocol::{ParamSet, Response, Sealing};
+use rayon::prelude::*;
+use redb::{ReadableDatabase, ReadableTable, WriteTransaction};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// What decoding needs: secrets, and no way to tell anybody.
+pub struct Reader {
+    set: ParamSet,
+    secret: SecretKey,
+    board_id: [u8; 16],
+}
+
+/// What a digest came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The messages that it covers.
+    pub range: Range<u64>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was decoded.
+    Delivered {
+        /// Numbers of the messages that are new and whole.
+        messages: Vec<u64>,
+        /// Payloads that did not open.
+        unopened: usize,
+    },
+    /// Its range is kept: it holds more messages for her than the bound, or was damaged.
+    Kept(Kept),
+}
+
+/// A payload that was found.
+struct Found {
+    index: u64,
+    hash: Option<[u8; 32]>,
+    piece: Result<Piece, String>,
+}
+
+impl Reader {
+    /// Reads her secret.
+    ///
+    /// Errors: `NotRegistered`, `NoIdentity`, `File`, `Params`, `Secret`.
+    pub fn new(identity: &Identity) -> Result<Self, MailError> {
+        let set = identity.set()?;
+        let board_id = identity.profile.board_id;
+        Ok(Self {
+            secret: identity.secret(&set)?,
+            set,
+            board_id: board_id.ok_or(MailError::NotRegistered)?,
+        })
+    }
+
+    /// The payloads of a digest, opened.
+    ///
+    /// Errors: what a kept range remembers.
+    fn decode(&self, job: &Job, digest: &[u8]) -> Result<Vec<Found>, (Option<u64>, String)> {
+        let damaged = |reason: String| (None, reason);
+        let response = Response::from_bytes(&self.set, digest);
+        let response = response.map_err(|error| damaged(error.to_string()))?;
+        let request = response.request();
+        let payload_bytes = request.payload_bytes;
+        let expected = (self.board_id, job.start..job.end, job.bound as usize);
+        let asked = (response.board_id(), request.range, request.bound) == expected;
+        let Some(payload_bytes) = payload_bytes.filter(|_| asked) else {
+            return Err(damaged("the digest answers another request".into()));
+        };
+        let retrieved = omr_client::decode(&self.set, &self.secret, &response);
+        let retrieved = retrieved.map_err(|error| match &error {
+            DecodeError::Overflow { count, .. } => (Some(*count as u64), error.to_string()),
+            _ => damaged(error.to_string()),
+        })?;
+        let place = Place {
+            board_id: self.board_id,
+            params: self.set.name().to_owned(),
+            sealing: response.sealing(),
+            payload_bytes,
+        };
+        let payloads = retrieved.into_par_iter();
+        let open = |index, payload: Option<Vec<u8>>| self.open(&place, index, &payload?);
+        Ok(payloads
+            .filter_map(|found| open(found.index, found.payload))
+            .collect())
+    }
+
+    fn open(&self, place: &Place, index: u64, payload: &[u8]) -> Option<Found> {
+        let piece = read(self.secret.seal_secret(), place, payload);
+        // Sealing is random, so equal payloads are copies; without it, two people may write the same.
+        let sealed = place.sealing != Sealing::None;
+        Some(Found {
+            index,
+            hash: sealed.then(|| *blake3::hash(payload).as_bytes()),
+            piece: piece.map_err(|error| error.to_string()),
+        })
+    }
+}
+
+impl Inbox {
+    /// Decodes every digest that is here, oldest first; each in one transaction, so that a message is
+    /// delivered once however often this is interrupted.
+    ///
+    /// Errors: `Database`, `Record`.
+    pub fn take_in(&self, reader: &Reader) -> Result<Vec<Taken>, MailError> {
+        let mut taken = Vec::new();
+        while let Some((number, job, digest)) = self.next_digest()? {
+            let decoded = reader.decode(&job, &digest);
+            let outcome = self.write(|tx| {
+                tx.open_table(JOBS)?.remove(number)?;
+                tx.open_table(DIGESTS)?.remove(number)?;
+                match decoded {
+                    Ok(found) => deliver(tx, &job, found),
+                    Err(failure) => keep(tx, number, &job, failure),
+                }
+            })?;
+            let range = job.start..job.end;
+            taken.push(Taken { range, outcome });
+        }
+        Ok(taken)
+    }
+
+    fn next_digest(&self) -> Result<Option<(u64, Job, Vec<u8>)>, MailError> {
+        let tx = self.db.begin_read()?;
+        let (digests, jobs) = (tx.open_table(DIGESTS)?, tx.open_table(JOBS)?);
+        let Some((number, digest)) = digests.first()? else {
+            return Ok(None);
+        };
+        let number = number.value();
+        let job = stored(&jobs, number)?;
+        Ok(job.map(|job| (number, job, digest.value().to_vec())))
+    }
+}
+
+/// Keeps a range whose digest gave no messages.
+fn keep(
+    tx: &WriteTransaction,
+    number: u64,
+    job: &Job,
+    (overflowed, reason): (Option<u64>, String),
+) -> Result<Outcome, MailError> {
+    let kept = Kept {
+        start: job.start,
+        end: job.end,
+        bound: job.bound,
+        overflowed,
+        reason,
+        asked_again: false,
+    };
+    let place = job.again.unwrap_or(number);
+    tx.open_table(KEPT)?.insert(place, &encode(&kept)?[..])?;
+    Ok(Outcome::Kept(kept))
+}
+
+fn deliver(tx: &WriteTransaction, job: &Job, found: Vec<Found>) -> Result<Outcome, MailError> {
+    if let Some(number) = job.again {
+        tx.open_table(KEPT)?.remove(number)?;
+    }
+    let (mut messages, mut unopened) = (Vec::new(), 0);
+    let mut canaries = BTreeSet::new();
+    let mut files = BTreeSet::new();
+    for Found { index, hash, piece } in found {
+        if let Ok(Piece::Whole(bytes)) = &piece
+            && canary::returned(&mut tx.open_table(CANARIES)?, bytes, index)?
+        {
+            canaries.insert(index);
+            tx.open_table(SEEN)?.insert(index, ())?;
+            continue;
+        }
+        if !is_new(tx, index, hash.as_ref())? {
+            continue;
+        }
+        match piece {
+            Ok(Piece::Whole(bytes)) => messages.push(add_message(tx, index, &bytes)?),
+            Ok(Piece::PartOf(id, part)) => {
+                let id = u64::from_le_bytes(id);
+                tx.open_table(PIECES)?.insert((id, index), &part[..])?;
+                files.insert(id);
+            }
+            Err(reason) => {
+                unopened += 1;
+                tx.open_table(UNOPENED)?.insert(index, &reason[..])?;
+            }
+        }
+    }
+    for id in files {
+        messages.extend(put_together(tx, id)?);
+    }
+    canary::assess(&mut tx.open_table(CANARIES)?, job.start..job.end, &canaries)?;
+    Ok(Outcome::Delivered { messages, unopened })
+}
+
+/// Whether nothing from this place, and no copy of it, came before; from now on it did.
+fn is_new(tx: &WriteTransaction, index: u64, hash: Option<&[u8; 32]>) -> Result<bool, MailError> {
+    let mut seen = tx.open_table(SEEN)?;
+    if seen.insert(index, ())?.is_some() {
+        return Ok(false);
+    }
+    let Some(hash) = hash else {
+        return Ok(true);
+    };
+    let mut copies = tx.open_table(COPIES)?;
+    let is_copy = copies.insert(&hash[..], index)?.is_some();
+    Ok(!is_copy)
+}
+
+fn add_message(tx: &WriteTransaction, index: u64, bytes: &[u8]) -> Result<u64, MailError> {
+    let mut messages = tx.open_table(MESSAGES)?;
+    let number = next_number(&messages)?;
+    let record = Record {
+        index,
+        fetched: unix_now(),
+        bytes: bytes.len() as u64,
+        read: false,
+    };
+    messages.insert(number, &encode(&record)?[..])?;
+    tx.open_table(BODIES)?.insert(number, bytes)?;
+    Ok(number)
+}
+
+/// The file of these parts as a message, if all are here.
+fn put_together(tx: &WriteTransaction, id: u64) -> Result<Option<u64>, MailError> {
+    let mut pieces = tx.open_table(PIECES)?;
+    let (mut parts, mut indices, mut failed) = (Reassembler::new(), Vec::new(), None);
+    for entry in pieces.range((id, 0)..=(id, u64::MAX))? {
+        let (key, part) = entry?;
+        match parts.push(part.value()) {
+            // A part that contradicts others is left out; those before it stand.
+            Ok(()) => indices.push(key.value().1),
+            Err(FragmentError::Hash { .. }) => {
+                indices.push(key.value().1);
+                failed = Some("the parts do not make up the file that was sent");
+            }
+            Err(_) => {}
+        }
+    }
+    let whole = parts.finish().0.pop();
+    if whole.is_none() && failed.is_none() {
+        return Ok(None);
+    }
+    pieces.retain_in((id, 0)..=(id, u64::MAX), |_, _| false)?;
+    let first = indices.first().copied().unwrap_or(0);
+    match whole {
+        Some(bytes) => Ok(Some(add_message(tx, first, &bytes)?)),
+        None => {
+            let mut unopened = tx.open_table(UNOPENED)?;
+            unopened.insert(first, failed.unwrap_or_default())?;
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Giving a server the detection keys, and taking them back.
+
+use crate::send::board_place;
+use crate::{Identity, MailError};
+use omr_remote::Client;
+
+/// Uploads and registers all detection keys. What was done before is not done again: an interrupted
+/// registration goes on. `progress` is told the file, the bytes that are sent and their total.
+///
+/// Errors: `OtherParams`, `OtherBoard`, `Remote`, `File`.
+pub async fn register(
+    identity: &mut Identity,
+    client: &Client,
+    progress: impl Fn(&str, u64, u64),
+) -> Result<(), MailError> {
+    let place = board_place(&client.board().await?)?;
+    identity.check(&place)?;
+    identity.profile.board_id = Some(place.board_id);
+    identity.save()?;
+    for i in 0..identity.profile.keys.len() {
+        let key = identity.profile.keys[i].clone();
+        let path = identity.home.path(&key.name);
+        let tell = |sent, total| progress(&key.name, sent, total);
+        // Asked again where it is registered already: the server may have lost it.
+        let hash = client.upload_key(&path, tell).await?;
+        client.register_key(hash).await?;
+        let kept = &mut identity.profile.keys[i];
+        (kept.hash, kept.registered) = (Some(hash), true);
+        identity.save()?;
+    }
+    Ok(())
+}
+
+/// Ends the registration of all detection keys.
+///
+/// Errors: `Remote`, `File`; keys before the one that failed are revoked.
+pub async fn revoke(identity: &mut Identity, client: &Client) -> Result<(), MailError> {
+    for i in 0..identity.profile.keys.len() {
+        if let Some(hash) = identity.profile.keys[i].hash {
+            match client.revoke_key(hash).await {
+                // Revoked by an attempt whose answer was lost, or never registered.
+                Ok(()) | Err(omr_remote::RemoteError::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+            identity.profile.keys[i].registered = false;
+            identity.save()?;
+        }
+    }
+    Ok(())
+}

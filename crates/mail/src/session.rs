@@ -1,0 +1,125 @@
+//! Streaming sessions: the server looks at messages as they come, a digest is cut off at every tick.
+
+use crate::inbox::{Requests, Session};
+use crate::send::board_place;
+use crate::{Identity, MailError};
+use omr_protocol::Response;
+use omr_remote::v1::OpenSessionRequest;
+use omr_remote::{Client, RemoteError};
+use std::ops::Range;
+
+/// Cuts a digest off the open session and keeps it undecoded; opens a session from the cursor on where none
+/// is. To be called on a fixed schedule: what the server sees depends on nothing else. Repeated after an
+/// interruption it gets the same digest.
+///
+/// Errors: `NoInstant`, `NotRegistered`, `OtherBoard`, `OtherParams`, `Remote`, `Digest`.
+pub async fn cut(
+    client: &Client,
+    identity: &Identity,
+    requests: Requests<'_>,
+) -> Result<(), MailError> {
+    let mut session = match requests.session()? {
+        Some(session) => session,
+        None => begin(client, identity, requests).await?,
+    };
+    let session_id = match session.session_id {
+        Some(id) => id,
+        None => open(client, identity, requests, &mut session).await?,
+    };
+    let session_id = session_id.to_vec().into();
+    let digest = match client.cut_session(&session_id, session.cuts).await {
+        Err(error @ RemoteError::NotFound { .. }) => {
+            // Closed by the server: the next tick opens another, from the cursor on.
+            requests.set_session(None)?;
+            return Err(error.into());
+        }
+        digest => digest?,
+    };
+    let messages = client.board().await?.messages;
+    let range = covered(identity, &session, messages, &digest)?;
+    session.cuts += 1;
+    session.next = range.end;
+    requests.keep_cut(&session, range, identity.profile.bound, &digest)
+}
+
+/// The range of a digest that follows the last one: the cursor moves on the server's word, so it may not
+/// leave messages out or announce more than there are.
+fn covered(
+    identity: &Identity,
+    session: &Session,
+    messages: u64,
+    digest: &[u8],
+) -> Result<Range<u64>, MailError> {
+    let (next, bound) = (session.next, identity.profile.bound);
+    let request = Response::from_bytes(&identity.set()?, digest)?.request();
+    let range = request.range;
+    let follows = range.start == next && next <= range.end && range.end <= messages;
+    match follows && request.bound == bound as usize {
+        true => Ok(range),
+        false => Err(MailError::Remote(RemoteError::Answer {
+            call: "CutSession",
+            expected: format!("a digest from {next} on, within {messages}, of bound {bound}"),
+            found: format!("one of {range:?}, bound {}", request.bound),
+        })),
+    }
+}
+
+/// Notes a new session before the server hears of it.
+async fn begin(
+    client: &Client,
+    identity: &Identity,
+    requests: Requests<'_>,
+) -> Result<Session, MailError> {
+    identity.instant()?;
+    identity.check(&board_place(&client.board().await?)?)?;
+    let session = Session {
+        request_id: omr_remote::random_id(),
+        start: requests.cursor()?,
+        next: requests.cursor()?,
+        session_id: None,
+        cuts: 0,
+    };
+    requests.set_session(Some(&session))?;
+    Ok(session)
+}
+
+async fn open(
+    client: &Client,
+    identity: &Identity,
+    requests: Requests<'_>,
+    session: &mut Session,
+) -> Result<[u8; 16], MailError> {
+    let request = OpenSessionRequest {
+        request_id: session.request_id.to_vec().into(),
+        key_hash: identity.instant()?.to_vec().into(),
+        start: session.start,
+        bound: identity.profile.bound,
+        indices_only: false,
+    };
+    let opened = client.open_session(&request).await?;
+    let id: Result<[u8; 16], _> = opened.session_id.as_ref().try_into();
+    let id = id.map_err(|_| RemoteError::Answer {
+        call: "OpenSession",
+        expected: "an id of 16 bytes".into(),
+        found: format!("one of {}", opened.session_id.len()),
+    })?;
+    session.session_id = Some(id);
+    requests.set_session(Some(session))?;
+    Ok(id)
+}
+
+/// Ends the open session, if there is one.
+///
+/// Errors: `Remote`, `Database`.
+pub async fn close_session(client: &Client, requests: Requests<'_>) -> Result<(), MailError> {
+    let Some(session) = requests.session()? else {
+        return Ok(());
+    };
+    if let Some(id) = session.session_id {
+        match client.close_session(&id.to_vec().into()).await {
+            Ok(()) | Err(RemoteError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    requests.set_session(None)
+}

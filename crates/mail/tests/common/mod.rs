@@ -1,0 +1,223 @@
+//! Identities at a fake server whose digests are real.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+#[path = "../../../remote/tests/fake/mod.rs"]
+pub(crate) mod fake;
+
+use fake::{Fake, Maker};
+use omr_detector::hybrid::{Costs, Engines, Job};
+use omr_detector::instantomr::InstantDetector;
+use omr_detector::{Detector, MessageSource, Quiet};
+use omr_mail::{
+    Address, Home, Identity, Inbox, MailError, NewIdentity, Reader, Server, Taken, collect,
+    register,
+};
+use omr_protocol::instantomr::InstantKey;
+use omr_protocol::{Clue, DetectionKey, ParamSet, Request, Scheme, Sealing};
+use omr_remote::Client;
+use omr_remote::v1::{Board, CreateJobRequest, Message};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v1";
+pub(crate) const BOARD: [u8; 16] = [7; 16];
+pub(crate) const PAYLOAD: usize = 200;
+
+/// Messages of a request, as the detector reads them.
+struct Source {
+    start: u64,
+    messages: Vec<Message>,
+}
+
+impl Source {
+    fn of(&self, range: Range<u64>) -> &[Message] {
+        &self.messages[(range.start - self.start) as usize..(range.end - self.start) as usize]
+    }
+}
+
+type Bytes = Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>>;
+
+impl MessageSource for Source {
+    fn clue_bytes(&self) -> usize {
+        self.messages
+            .first()
+            .map_or(0, |message| message.clue.len())
+    }
+
+    fn clues(&mut self, range: Range<u64>) -> Bytes {
+        Ok(self
+            .of(range)
+            .iter()
+            .flat_map(|message| message.clue.to_vec())
+            .collect())
+    }
+
+    fn payloads(&mut self, range: Range<u64>) -> Bytes {
+        Ok(self
+            .of(range)
+            .iter()
+            .flat_map(|message| message.payload.to_vec())
+            .collect())
+    }
+}
+
+/// An identity with her server.
+pub(crate) struct Scene {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) fake: Fake,
+    pub(crate) client: Client,
+    pub(crate) identity: Identity,
+    /// Indices that the detector leaves out.
+    pub(crate) dropped: Arc<Mutex<BTreeSet<u64>>>,
+}
+
+/// Her detection keys, wherever they are.
+#[derive(Clone, Default)]
+struct Keys(Arc<Mutex<Option<Arc<Engines>>>>);
+
+impl Scene {
+    /// Registered, with an empty board before her.
+    pub(crate) async fn new(bound: u32) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (keys, dropped) = (Keys::default(), Arc::default());
+        let fake = Fake::start(board(), maker(keys.clone(), Arc::clone(&dropped))).await;
+        let home = Home::new(dir.path().join("home"));
+        let new = NewIdentity {
+            params: PARAMS.into(),
+            scheme: Some(Scheme::Instantomr),
+            bound,
+        };
+        let mut identity = Identity::create(&home, &new).unwrap();
+        let server = Server {
+            url: fake.url(),
+            ca_certificate: None,
+            token: None,
+        };
+        home.set_server(&server).unwrap();
+        let client = fake.client();
+        register(&mut identity, &client, |_, _, _| {})
+            .await
+            .unwrap();
+        *keys.0.lock().unwrap() = Some(Arc::new(engines(&home)));
+        Self {
+            dir,
+            fake,
+            client,
+            identity,
+            dropped,
+        }
+    }
+
+    pub(crate) fn address(&self) -> Address {
+        Address {
+            server: None,
+            clue_key: self.identity.clue_key_bytes().unwrap(),
+        }
+    }
+
+    pub(crate) fn inbox(&self) -> Inbox {
+        Inbox::open(&self.identity.home).unwrap()
+    }
+
+    /// Posts letters to her.
+    pub(crate) async fn write(&self, letters: &[&[u8]]) {
+        let files: Vec<Vec<u8>> = letters.iter().map(|letter| letter.to_vec()).collect();
+        omr_mail::send(&self.client, &self.address(), &files)
+            .await
+            .unwrap();
+    }
+
+    /// Posts letters to somebody else.
+    pub(crate) async fn write_to_others(&self, count: usize) {
+        let set = ParamSet::named(PARAMS).unwrap();
+        let (_, key) = omr_client::identity(set.clue(), &mut omr_client::os_rng());
+        let to = Address {
+            server: None,
+            clue_key: key.to_bytes(set.clue()).unwrap(),
+        };
+        let files = vec![b"not for her".to_vec(); count];
+        omr_mail::send(&self.client, &to, &files).await.unwrap();
+    }
+
+    /// A whole fetch.
+    pub(crate) async fn fetch(&self, inbox: &Inbox) -> Result<Vec<Taken>, MailError> {
+        collect(&self.client, &self.identity, inbox.requests(), |_| {}).await?;
+        inbox.take_in(&Reader::new(&self.identity)?)
+    }
+
+    /// The contents of all messages, sorted.
+    pub(crate) fn contents(&self, inbox: &Inbox) -> Vec<Vec<u8>> {
+        let all = inbox.list(true).unwrap();
+        let body = |message: &omr_mail::Listed| inbox.body(message.number).unwrap();
+        let mut bodies: Vec<_> = all.iter().map(body).collect();
+        bodies.sort();
+        bodies
+    }
+}
+
+pub(crate) fn board() -> Board {
+    let set = ParamSet::named(PARAMS).unwrap();
+    Board {
+        board_id: BOARD.to_vec().into(),
+        params_id: PARAMS.into(),
+        sealing: Sealing::HpkeX25519.name().into(),
+        clue_bytes: Clue::bytes(set.clue()) as u32,
+        payload_bytes: PAYLOAD as u32,
+        messages: 0,
+    }
+}
+
+fn engines(home: &Home) -> Engines {
+    let set = ParamSet::named(PARAMS).unwrap();
+    let mut engines = Engines::default();
+    if let Ok(file) = File::open(home.path("instant.key")) {
+        let params = set.instant().unwrap();
+        let key = InstantKey::read(params, file).unwrap();
+        engines.instant = Some(Arc::new(InstantDetector::new(params.clone(), key)));
+    }
+    if let Ok(file) = File::open(home.path("detection.key")) {
+        let params = set.bulk().unwrap();
+        engines.bulk = Some(Detector::new(
+            params.clone(),
+            DetectionKey::read(params, file).unwrap(),
+        ));
+    }
+    engines
+}
+
+/// Makes digests with her keys; messages that are to be dropped get the clue of nobody.
+fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>) -> Arc<Maker> {
+    let set = ParamSet::named(PARAMS).unwrap();
+    Arc::new(move |request: &CreateJobRequest, messages: &[Message]| {
+        let engines = keys.0.lock().unwrap().clone().expect("registered");
+        let mut messages = messages.to_vec();
+        for index in dropped.lock().unwrap().range(request.start..request.end) {
+            let other = omr_client::identity(set.clue(), &mut omr_client::os_rng()).1;
+            let clue = omr_client::Sender::new(set.clue(), &other);
+            let clue = clue
+                .gen_clue(&mut omr_client::os_rng())
+                .to_bytes(set.clue());
+            messages[(index - request.start) as usize].clue = clue.into();
+        }
+        let mut source = Source {
+            start: request.start,
+            messages,
+        };
+        let job = Job {
+            source: &mut source,
+            request: Request {
+                range: request.start..request.end,
+                bound: request.bound as usize,
+                payload_bytes: Some(PAYLOAD),
+            },
+            board_id: BOARD,
+            sealing: Sealing::HpkeX25519,
+            seeds: [[3; 32]; 2],
+            costs: Costs::default(),
+        };
+        let answer = engines.respond(Scheme::Instantomr, job, &Quiet).unwrap();
+        answer.response.to_bytes(&set).unwrap()
+    })
+}

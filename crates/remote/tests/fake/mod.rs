@@ -1,0 +1,345 @@
+//! A server in memory that fails when it is told to.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+mod detection;
+mod keys;
+
+use futures::stream::BoxStream;
+use omr_remote::v1::board_service_server::{BoardService, BoardServiceServer};
+use omr_remote::v1::capability_service_server::{CapabilityService, CapabilityServiceServer};
+use omr_remote::v1::detection_service_server::DetectionServiceServer;
+use omr_remote::v1::key_service_server::KeyServiceServer;
+use omr_remote::v1::*;
+use omr_remote::{Client, Endpoint, Retry};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{Code, Request, Response, Status, Streaming};
+
+/// How a call fails.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    /// Before anything is done.
+    Refuse(Code),
+    /// Likewise, with a pause asked for.
+    Busy(u64),
+    /// Done, but the answer is lost.
+    LoseAnswer,
+    /// A stream breaks after so many messages.
+    BreakAfter(usize),
+}
+
+/// What makes a digest of messages.
+pub(crate) type Maker = dyn Fn(&CreateJobRequest, &[Message]) -> Vec<u8> + Send + Sync;
+
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) board: Board,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) posts: BTreeMap<Vec<u8>, PostMessagesResponse>,
+    pub(crate) post_requests: Vec<PostMessagesRequest>,
+    pub(crate) uploads: BTreeMap<Vec<u8>, (Vec<u8>, u64)>,
+    pub(crate) chunk_bytes_seen: u64,
+    pub(crate) registered: BTreeSet<Vec<u8>>,
+    pub(crate) jobs: BTreeMap<Vec<u8>, CreateJobRequest>,
+    pub(crate) digests: BTreeMap<Vec<u8>, Vec<u8>>,
+    pub(crate) sessions: BTreeMap<Vec<u8>, detection::Stream>,
+    pub(crate) limits: Limits,
+    pub(crate) work_bits: u32,
+    pub(crate) tokens: Vec<Option<String>>,
+    /// Calls with what they said, random ids aside.
+    pub(crate) log: Vec<String>,
+    pub(crate) faults: VecDeque<(&'static str, Fault)>,
+    /// The call of this number and all later ones fail for good, with or without their effect.
+    pub(crate) dies_at: Option<(usize, bool)>,
+    /// The next digest that is made is damaged.
+    pub(crate) spoils: bool,
+    calls: usize,
+}
+
+/// A server, shared with its test.
+#[derive(Clone)]
+pub(crate) struct Fake {
+    pub(crate) state: Arc<Mutex<State>>,
+    maker: Arc<Maker>,
+    pub(crate) address: SocketAddr,
+}
+
+type Boxed<T> = BoxStream<'static, Result<T, Status>>;
+
+/// What becomes of a call.
+pub(crate) struct Fate {
+    lost: Option<Status>,
+    breaks: Option<usize>,
+}
+
+impl Fate {
+    fn answer<T>(self, answer: T) -> Result<Response<T>, Status> {
+        match self.lost {
+            Some(status) => Err(status),
+            None => Ok(Response::new(answer)),
+        }
+    }
+
+    fn stream<T: Send + 'static>(self, items: Vec<T>) -> Result<Response<Boxed<T>>, Status> {
+        let breaks = self.breaks.unwrap_or(usize::MAX);
+        let broken = breaks < items.len();
+        let mut items: Vec<Result<T, Status>> = items.into_iter().take(breaks).map(Ok).collect();
+        if broken {
+            items.push(Err(Status::unavailable("broken")));
+        }
+        self.answer(Box::pin(futures::stream::iter(items)))
+    }
+}
+
+impl Fake {
+    pub(crate) async fn start(board: Board, maker: Arc<Maker>) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let state = State {
+            board,
+            limits: Limits {
+                post_messages: 3,
+                chunk_bytes: 1000,
+                digest_messages: 1 << 20,
+                ..Limits::default()
+            },
+            ..State::default()
+        };
+        let fake = Self {
+            state: Arc::new(Mutex::new(state)),
+            maker,
+            address: listener.local_addr().unwrap(),
+        };
+        let router = tonic::transport::Server::builder()
+            .add_service(BoardServiceServer::new(fake.clone()))
+            .add_service(CapabilityServiceServer::new(fake.clone()))
+            .add_service(KeyServiceServer::new(fake.clone()))
+            .add_service(DetectionServiceServer::new(fake.clone()));
+        tokio::spawn(router.serve_with_incoming(TcpListenerStream::new(listener)));
+        fake
+    }
+
+    /// A board of short messages, without detection.
+    pub(crate) async fn plain() -> Self {
+        let board = Board {
+            board_id: vec![7; 16].into(),
+            ..Board::default()
+        };
+        Self::start(
+            board,
+            Arc::new(|_, _| (0..5000u32).map(|i| i as u8).collect()),
+        )
+        .await
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        client(&self.url(), None)
+    }
+
+    pub(crate) fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+        look(&mut self.state.lock().unwrap())
+    }
+
+    pub(crate) fn fail(&self, call: &'static str, fault: Fault) {
+        self.with(|state| state.faults.push_back((call, fault)));
+    }
+
+    /// How often a call was made.
+    pub(crate) fn count(&self, call: &str) -> usize {
+        self.with(|state| {
+            state
+                .log
+                .iter()
+                .filter(|line| line.starts_with(call))
+                .count()
+        })
+    }
+
+    /// Notes a call and decides its fate.
+    fn enter(&self, call: &'static str, what: impl std::fmt::Display) -> Result<Fate, Status> {
+        self.with(|state| {
+            state.log.push(format!("{call} {what}"));
+            state.calls += 1;
+            let mut fate = Fate {
+                lost: None,
+                breaks: None,
+            };
+            if let Some((at, effect)) = state.dies_at
+                && state.calls > at
+            {
+                let dead = Status::failed_precondition("dead");
+                if !effect || state.calls > at + 1 {
+                    return Err(dead);
+                }
+                fate.lost = Some(dead);
+                return Ok(fate);
+            }
+            let Some(at) = state.faults.iter().position(|(name, _)| *name == call) else {
+                return Ok(fate);
+            };
+            match state.faults.remove(at).unwrap().1 {
+                Fault::Refuse(code) => return Err(Status::new(code, "told to")),
+                Fault::Busy(ms) => {
+                    let mut status = Status::resource_exhausted("busy");
+                    let pause = ms.to_string().parse().unwrap();
+                    status.metadata_mut().insert("retry-after-ms", pause);
+                    return Err(status);
+                }
+                Fault::LoseAnswer => fate.lost = Some(Status::unavailable("lost")),
+                Fault::BreakAfter(messages) => fate.breaks = Some(messages),
+            }
+            Ok(fate)
+        })
+    }
+
+    fn make_post(&self, post: PostMessagesRequest) -> PostMessagesResponse {
+        self.with(|state| {
+            state.post_requests.push(post.clone());
+            if let Some(answer) = state.posts.get(&post.post_id[..]) {
+                return *answer;
+            }
+            let answer = PostMessagesResponse {
+                first_index: state.messages.len() as u64,
+                count: post.messages.len() as u32,
+            };
+            state.messages.extend(post.messages);
+            state.posts.insert(post.post_id.to_vec(), answer);
+            answer
+        })
+    }
+
+    fn messages(&self, range: Range<u64>) -> Vec<(u64, Vec<Message>)> {
+        self.with(|state| {
+            let of = |index: u64| (index, vec![state.messages[index as usize].clone()]);
+            range.map(of).collect()
+        })
+    }
+}
+
+/// A client that does not wait long.
+pub(crate) fn client(url: &str, token: Option<&str>) -> Client {
+    let endpoint = Endpoint {
+        token: token.map(str::to_owned),
+        retry: Retry {
+            first: Duration::from_millis(1),
+            most: Duration::from_millis(20),
+            total: Duration::from_secs(20),
+        },
+        ..Endpoint::new(url)
+    };
+    Client::connect(&endpoint).unwrap()
+}
+
+#[tonic::async_trait]
+impl CapabilityService for Fake {
+    async fn get_capabilities(
+        &self,
+        request: Request<GetCapabilitiesRequest>,
+    ) -> Result<Response<GetCapabilitiesResponse>, Status> {
+        let token = request.metadata().get("authorization");
+        let token = token.map(|token| token.to_str().unwrap().to_owned());
+        let fate = self.enter("GetCapabilities", "")?;
+        fate.answer(self.with(|state| {
+            state.tokens.push(token);
+            GetCapabilitiesResponse {
+                board: Some(state.board.clone()),
+                limits: Some(state.limits),
+                posting_work_bits: state.work_bits,
+                rights: Some(Rights {
+                    post: true,
+                    detect: true,
+                    admin: false,
+                }),
+                ..GetCapabilitiesResponse::default()
+            }
+        }))
+    }
+}
+
+#[tonic::async_trait]
+impl BoardService for Fake {
+    async fn get_board(
+        &self,
+        _: Request<GetBoardRequest>,
+    ) -> Result<Response<GetBoardResponse>, Status> {
+        let fate = self.enter("GetBoard", "")?;
+        let board = self.with(|state| Board {
+            messages: state.messages.len() as u64,
+            ..state.board.clone()
+        });
+        fate.answer(GetBoardResponse { board: Some(board) })
+    }
+
+    async fn post_messages(
+        &self,
+        request: Request<PostMessagesRequest>,
+    ) -> Result<Response<PostMessagesResponse>, Status> {
+        let post = request.into_inner();
+        let fate = self.enter("PostMessages", post.messages.len())?;
+        fate.answer(self.make_post(post))
+    }
+
+    type StreamPostsStream = Boxed<StreamPostsResponse>;
+
+    async fn stream_posts(
+        &self,
+        request: Request<Streaming<StreamPostsRequest>>,
+    ) -> Result<Response<Self::StreamPostsStream>, Status> {
+        let fate = self.enter("StreamPosts", "")?;
+        let (fake, breaks) = (self.clone(), fate.breaks.unwrap_or(usize::MAX));
+        let mut answered = 0;
+        let answers = request.into_inner().map(move |post| {
+            let post = post?.post.unwrap();
+            let post_id = post.post_id.clone();
+            // Made all the same: the answer is what gets lost.
+            let posted = Some(fake.make_post(post));
+            answered += 1;
+            match answered > breaks {
+                true => Err(Status::unavailable("broken")),
+                false => Ok(StreamPostsResponse { post_id, posted }),
+            }
+        });
+        fate.answer(Box::pin(answers))
+    }
+
+    type ReadMessagesStream = Boxed<ReadMessagesResponse>;
+
+    async fn read_messages(
+        &self,
+        request: Request<ReadMessagesRequest>,
+    ) -> Result<Response<Self::ReadMessagesStream>, Status> {
+        let read = request.into_inner();
+        let fate = self.enter("ReadMessages", format!("{}..{}", read.start, read.end))?;
+        let answer = |(first_index, messages)| ReadMessagesResponse {
+            first_index,
+            messages,
+        };
+        let pieces = self.messages(read.start..read.end);
+        fate.stream(pieces.into_iter().map(answer).collect())
+    }
+
+    type SubscribeStream = Boxed<SubscribeResponse>;
+
+    async fn subscribe(
+        &self,
+        request: Request<SubscribeRequest>,
+    ) -> Result<Response<Self::SubscribeStream>, Status> {
+        let start = request.into_inner().start;
+        let fate = self.enter("Subscribe", start)?;
+        let end = self.with(|state| state.messages.len() as u64);
+        let answer = |(first_index, messages)| SubscribeResponse {
+            first_index,
+            messages,
+        };
+        // Ends where the board does: the client must come back for more.
+        fate.stream(self.messages(start..end).into_iter().map(answer).collect())
+    }
+}

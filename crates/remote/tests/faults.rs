@@ -1,0 +1,282 @@
+//! Retries: what the network loses is done once, what a server refuses is not tried again.
+#![forbid(unsafe_code)]
+
+mod fake;
+
+use fake::{Fake, Fault, client};
+use futures::StreamExt;
+use omr_remote::v1::{CreateJobRequest, Message, OpenSessionRequest, Part};
+use omr_remote::{RemoteError, random_id};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tonic::Code;
+
+fn letter(byte: u8) -> Message {
+    Message {
+        clue: vec![byte; 8].into(),
+        payload: vec![byte; 8].into(),
+    }
+}
+
+fn letters(count: u8) -> Vec<Message> {
+    (0..count).map(letter).collect()
+}
+
+/// Passes connections on; the first ones break after so many bytes from the server or to it.
+async fn breaking(to: SocketAddr, limits: &'static [u64]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let mut limits = limits.iter().copied();
+        while let Ok((near, _)) = listener.accept().await {
+            let far = TcpStream::connect(to).await.unwrap();
+            let limit = limits.next().unwrap_or(u64::MAX);
+            tokio::spawn(async move {
+                let (from_near, to_near) = near.into_split();
+                let (from_far, to_far) = far.into_split();
+                // The first direction that ends drops both.
+                tokio::select! {
+                    () = pass(from_near, to_far, limit) => {}
+                    () = pass(from_far, to_near, limit) => {}
+                }
+            });
+        }
+    });
+    url
+}
+
+async fn pass(
+    mut from: impl AsyncReadExt + Unpin,
+    mut to: impl AsyncWriteExt + Unpin,
+    mut left: u64,
+) {
+    let mut buffer = [0; 512];
+    while left > 0 {
+        let most = left.min(512) as usize;
+        let Ok(read @ 1..) = from.read(&mut buffer[..most]).await else {
+            return;
+        };
+        if to.write_all(&buffer[..read]).await.is_err() {
+            return;
+        }
+        left -= read as u64;
+    }
+}
+
+#[tokio::test]
+async fn posts_are_made_once_whatever_is_lost() {
+    let fake = Fake::plain().await;
+    for fault in [
+        Fault::Refuse(Code::Unavailable),
+        Fault::LoseAnswer,
+        Fault::Busy(1),
+        Fault::LoseAnswer,
+        Fault::Refuse(Code::DeadlineExceeded),
+    ] {
+        fake.fail("PostMessages", fault);
+    }
+    let ranges = fake.client().post(letters(7)).await.unwrap();
+    // Three messages a post at most.
+    assert_eq!(ranges, [0..3, 3..6, 6..7]);
+    assert_eq!(fake.with(|state| state.messages.clone()), letters(7));
+    assert_eq!(fake.count("PostMessages"), 8);
+    assert_eq!(fake.with(|state| state.posts.len()), 3);
+}
+
+#[tokio::test]
+async fn refusals_are_not_tried_again() {
+    let fake = Fake::plain().await;
+    for code in [
+        Code::InvalidArgument,
+        Code::PermissionDenied,
+        Code::Unauthenticated,
+        Code::NotFound,
+        Code::Internal,
+        Code::FailedPrecondition,
+    ] {
+        let before = fake.count("PostMessages");
+        fake.fail("PostMessages", Fault::Refuse(code));
+        let error = fake.client().post(letters(1)).await.unwrap_err();
+        assert!(!error.is_passing(), "{error}");
+        let fits = match code {
+            Code::PermissionDenied => matches!(error, RemoteError::Denied { .. }),
+            Code::Unauthenticated => matches!(error, RemoteError::Unauthenticated { .. }),
+            Code::NotFound => matches!(error, RemoteError::NotFound { .. }),
+            _ => matches!(error, RemoteError::Refused { code: found, .. } if found == code),
+        };
+        assert!(fits, "{error:?}");
+        assert_eq!(fake.count("PostMessages"), before + 1);
+    }
+}
+
+#[tokio::test]
+async fn a_dead_server_is_given_up() {
+    let fake = Fake::plain().await;
+    let endpoint = omr_remote::Endpoint {
+        retry: omr_remote::Retry {
+            total: std::time::Duration::from_millis(50),
+            ..omr_remote::Retry::default()
+        },
+        ..omr_remote::Endpoint::new("http://127.0.0.1:1")
+    };
+    let client = omr_remote::Client::connect(&endpoint).unwrap();
+    let error = client.board().await.unwrap_err();
+    assert!(
+        matches!(error, RemoteError::Unreachable { .. }),
+        "{error:?}"
+    );
+    assert_eq!(fake.count(""), 0);
+}
+
+#[tokio::test]
+async fn strangers_work_for_their_posts_and_tokens_need_not() {
+    let fake = Fake::plain().await;
+    fake.with(|state| state.work_bits = 10);
+    fake.client().post(letters(2)).await.unwrap();
+    client(&fake.url(), Some("secret"))
+        .post(letters(2))
+        .await
+        .unwrap();
+    let posts = fake.with(|state| state.post_requests.clone());
+    let check = |at: usize| {
+        let post = &posts[at];
+        omr_api::check_posting_work(&[7; 16], &post.post_id, &post.messages, post.work, 10)
+    };
+    assert!(check(0));
+    assert_eq!(posts[1].work, 0);
+    let tokens = fake.with(|state| state.tokens.clone());
+    assert_eq!(tokens, [None, Some("Bearer secret".to_owned())]);
+}
+
+#[tokio::test]
+async fn streamed_posts_survive_breaks_in_order() {
+    let fake = Fake::plain().await;
+    fake.fail("StreamPosts", Fault::BreakAfter(2));
+    fake.fail("StreamPosts", Fault::BreakAfter(0));
+    fake.fail("StreamPosts", Fault::Refuse(Code::Unavailable));
+    fake.fail("StreamPosts", Fault::BreakAfter(5));
+    let posts = futures::stream::iter((0..20).map(|byte| vec![letter(byte)]));
+    let ranges: Vec<_> = fake.client().post_stream(posts).collect().await;
+    let starts: Vec<u64> = ranges
+        .into_iter()
+        .map(|range| range.unwrap().start)
+        .collect();
+    assert_eq!(starts, (0..20).collect::<Vec<_>>());
+    assert_eq!(fake.with(|state| state.messages.clone()), letters(20));
+}
+
+#[tokio::test]
+async fn reading_and_following_go_on_where_they_broke() {
+    let fake = Fake::plain().await;
+    fake.with(|state| state.messages = letters(10));
+    fake.fail("ReadMessages", Fault::BreakAfter(3));
+    fake.fail("ReadMessages", Fault::BreakAfter(0));
+    let read: Vec<_> = fake.client().read(2..9, Part::Unspecified).collect().await;
+    let read: Vec<u64> = read
+        .into_iter()
+        .map(|piece| piece.unwrap().first_index)
+        .collect();
+    assert_eq!(read, (2..9).collect::<Vec<_>>());
+
+    fake.fail("Subscribe", Fault::BreakAfter(4));
+    let mut following = Box::pin(fake.client().subscribe(0, Part::Unspecified));
+    for index in 0..15 {
+        if index == 10 {
+            fake.with(|state| state.messages = letters(15));
+        }
+        let piece = following.next().await.unwrap().unwrap();
+        assert_eq!(
+            (piece.first_index, &piece.messages[0]),
+            (index, &letter(index as u8))
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_upload_resumes_after_dropped_connections() {
+    let fake = Fake::plain().await;
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let bytes: Vec<u8> = (0..200_000u32).map(|i| (i % 251) as u8).collect();
+    file.write_all(&bytes).unwrap();
+    let url = breaking(fake.address, &[60_000, 3_000, 80_000]).await;
+    let client = client(&url, None);
+    let told = Mutex::new(Vec::new());
+    let progress = |sent, total| told.lock().unwrap().push((sent, total));
+    let hash = client.upload_key(file.path(), progress).await.unwrap();
+    assert_eq!(&hash, blake3::hash(&bytes).as_bytes());
+    fake.with(|state| {
+        assert_eq!(state.uploads[&hash[..]].0, bytes);
+        // Nothing that arrived is sent again; the fake checks that chunks follow.
+        assert_eq!(state.chunk_bytes_seen, bytes.len() as u64);
+    });
+    assert!(fake.count("UploadChunks") >= 3);
+    let told = told.into_inner().unwrap();
+    assert!(
+        told.iter()
+            .all(|&(sent, total)| sent <= total && total == 200_000)
+    );
+
+    let before = fake.count("UploadChunks");
+    client.upload_key(file.path(), |_, _| {}).await.unwrap();
+    assert_eq!(fake.count("UploadChunks"), before);
+    client.register_key(hash).await.unwrap();
+    client.revoke_key(hash).await.unwrap();
+    assert!(fake.with(|state| state.registered.is_empty()));
+}
+
+#[tokio::test]
+async fn a_digest_resumes_at_its_offset() {
+    let fake = Fake::plain().await;
+    fake.with(|state| state.messages = letters(3));
+    fake.fail("CreateJob", Fault::LoseAnswer);
+    fake.fail("WatchJob", Fault::BreakAfter(1));
+    fake.fail("FetchDigest", Fault::BreakAfter(2));
+    fake.fail("FetchDigest", Fault::BreakAfter(0));
+    let client = fake.client();
+    let request = CreateJobRequest {
+        request_id: random_id().to_vec().into(),
+        end: 3,
+        ..CreateJobRequest::default()
+    };
+    let job = client.create_job(&request).await.unwrap();
+    let mut states = 0;
+    client
+        .watch_job(&job.job_id, |_| states += 1)
+        .await
+        .unwrap();
+    assert_eq!(states, 4);
+    let digest = client.fetch_digest(&job.job_id).await.unwrap();
+    assert_eq!(digest, (0..5000u32).map(|i| i as u8).collect::<Vec<_>>());
+    let offsets = ["FetchDigest 0", "FetchDigest 1400", "FetchDigest 1400"];
+    let log = fake.with(|state| state.log.clone());
+    let fetches: Vec<_> = log
+        .iter()
+        .filter(|line| line.starts_with("Fetch"))
+        .collect();
+    assert_eq!(fetches, offsets.iter().collect::<Vec<_>>());
+    assert_eq!(fake.with(|state| state.jobs.len()), 1);
+}
+
+#[tokio::test]
+async fn a_cut_is_the_same_when_asked_again() {
+    let fake = Fake::plain().await;
+    let client = fake.client();
+    let request = OpenSessionRequest {
+        request_id: random_id().to_vec().into(),
+        ..OpenSessionRequest::default()
+    };
+    fake.fail("OpenSession", Fault::LoseAnswer);
+    let session = client.open_session(&request).await.unwrap();
+    fake.with(|state| state.messages = letters(3));
+    fake.fail("CutSession", Fault::BreakAfter(1));
+    fake.fail("CutSession", Fault::LoseAnswer);
+    let digest = client.cut_session(&session.session_id, 0).await.unwrap();
+    assert_eq!(digest.len(), 5000);
+    let now = client.session(&session.session_id).await.unwrap();
+    assert_eq!((now.cuts, now.next), (1, 3));
+    client.close_session(&session.session_id).await.unwrap();
+    assert!(fake.with(|state| state.sessions.is_empty()));
+}

@@ -1,0 +1,105 @@
+//! The partial file of an upload.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+use crate::database::sync_dir;
+use crate::error::{StoreError, hex};
+
+#[derive(Debug)]
+pub(crate) struct Partial {
+    pub(crate) hash: [u8; 32],
+    pub(crate) path: PathBuf,
+    pub(crate) total: u64,
+    /// `Progress::next`, for those who need not wait.
+    pub(crate) received: AtomicU64,
+    pub(crate) state: Mutex<Progress>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Progress {
+    /// Bytes received, and those of them that are synced and recorded.
+    pub(crate) next: u64,
+    pub(crate) durable: u64,
+    /// The store's clock at the last chunk.
+    pub(crate) touched: u64,
+    pub(crate) file: Option<File>,
+    /// Complete or dropped: no longer in the map.
+    pub(crate) over: bool,
+}
+
+impl Partial {
+    pub(crate) fn new(dir: &Path, hash: [u8; 32], total: u64, touched: u64) -> Self {
+        Self {
+            hash,
+            path: dir.join(format!("{}.part", hex(&hash))),
+            total,
+            received: AtomicU64::new(0),
+            state: Mutex::new(Progress {
+                next: 0,
+                durable: 0,
+                touched,
+                file: None,
+                over: false,
+            }),
+        }
+    }
+
+    /// Errors: [`StoreError::UploadOffset`], [`StoreError::UploadSize`].
+    pub(crate) fn check(&self, next: u64, offset: u64, bytes: u64) -> Result<(), StoreError> {
+        if offset != next {
+            return Err(StoreError::UploadOffset {
+                expected: next,
+                found: offset,
+            });
+        }
+        let end = offset.saturating_add(bytes);
+        if end > self.total {
+            return Err(StoreError::UploadSize {
+                expected: self.total,
+                found: end,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Progress {
+    pub(crate) fn file(&mut self, path: &Path) -> Result<&mut File, StoreError> {
+        if self.file.is_none() {
+            let mut options = OpenOptions::new();
+            let options = options.read(true).write(true).create(true).truncate(false);
+            self.file = Some(options.open(path).map_err(StoreError::file)?);
+            if let Some(dir) = path.parent() {
+                sync_dir(dir)?;
+            }
+        }
+        self.file.as_mut().ok_or(StoreError::Suspended)
+    }
+
+    pub(crate) fn write(&mut self, path: &Path, data: &[u8]) -> Result<(), StoreError> {
+        let next = self.next;
+        let file = self.file(path)?;
+        file.seek(SeekFrom::Start(next)).map_err(StoreError::file)?;
+        file.write_all(data).map_err(StoreError::file)?;
+        self.next = next + data.len() as u64;
+        Ok(())
+    }
+
+    pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
+        if let Some(file) = &self.file {
+            file.sync_data().map_err(StoreError::file)?;
+            self.durable = self.next;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn rewind(&mut self, path: &Path) -> Result<&mut File, StoreError> {
+        let file = self.file(path)?;
+        file.rewind().map_err(StoreError::file)?;
+        Ok(file)
+    }
+}

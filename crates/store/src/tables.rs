@@ -1,0 +1,176 @@
+//! The tables of the meta file: views of one moment, and transactions under way.
+
+use std::ops::ControlFlow;
+
+use omr_board::BoardConfig;
+use redb::{
+    Database, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableHandle,
+    WriteTransaction,
+};
+
+use crate::error::{Evidence, Redb, StoreError};
+use crate::format::{
+    KEY_CONFIG, KEY_STATE, KEY_VERSION, KeyValue, Layout, META, META_VERSION, Rows, State, TABLES,
+    bad_row, encode_config, open_row, seal_row,
+};
+
+/// Writes the rows of an empty store.
+pub(crate) fn initialise(
+    database: &Database,
+    config: &BoardConfig,
+    state: &State,
+) -> Result<(), StoreError> {
+    let mut transaction = database.begin_write().map_err(Redb)?;
+    transaction.set_quick_repair(true);
+    for (table, _) in TABLES {
+        transaction.open_table(table).map_err(Redb)?;
+    }
+    {
+        let mut meta = transaction.open_table(META).map_err(Redb)?;
+        let version = META_VERSION.to_le_bytes();
+        meta.insert(KEY_VERSION, version.as_slice()).map_err(Redb)?;
+        let bytes = encode_config(config);
+        meta.insert(KEY_CONFIG, bytes.as_slice()).map_err(Redb)?;
+    }
+    let seed = Layout::new(config).seed;
+    Writing::new(&transaction, seed).put(META, KEY_STATE, &state.encode())?;
+    Ok(transaction.commit().map_err(Redb)?)
+}
+
+/// The store of one moment.
+pub(crate) struct View {
+    pub(crate) transaction: ReadTransaction,
+    pub(crate) seed: u32,
+    /// Times the database had been opened.
+    pub(crate) epoch: u64,
+}
+
+impl View {
+    pub(crate) fn state(&self) -> Result<State, StoreError> {
+        match self.get(META, KEY_STATE)? {
+            Some(value) => State::decode(&value),
+            None => Err(bad_row("meta", KEY_STATE, Evidence::Present, 0)),
+        }
+    }
+
+    /// A row as it is stored.
+    pub(crate) fn raw(&self, rows: Rows, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let table = self.transaction.open_table(rows).map_err(Redb)?;
+        let found = table.get(key).map_err(Redb)?;
+        Ok(found.map(|guard| guard.value().to_vec()))
+    }
+
+    /// The value of a row, its checksum tested.
+    pub(crate) fn get(&self, rows: Rows, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(row) = self.raw(rows, key)? else {
+            return Ok(None);
+        };
+        Ok(Some(open_row(self.seed, short(&rows), key, &row)?.to_vec()))
+    }
+
+    /// Opens the value in a stored row.
+    pub(crate) fn open<'a>(
+        &self,
+        rows: Rows,
+        key: &[u8],
+        row: &'a [u8],
+    ) -> Result<&'a [u8], StoreError> {
+        open_row(self.seed, short(&rows), key, row)
+    }
+
+    /// Calls `each` with stored rows from `from` on, in the order of their keys, until it breaks.
+    pub(crate) fn each(
+        &self,
+        rows: Rows,
+        from: &[u8],
+        mut each: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let table = self.transaction.open_table(rows).map_err(Redb)?;
+        for row in table.range(from..).map_err(Redb)? {
+            let (key, value) = row.map_err(Redb)?;
+            if each(key.value(), value.value())?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The last row whose key is at most `key`, as it is stored.
+    pub(crate) fn last_to(&self, rows: Rows, key: &[u8]) -> Result<Option<KeyValue>, StoreError> {
+        let table = self.transaction.open_table(rows).map_err(Redb)?;
+        let found = table.range(..=key).map_err(Redb)?.next_back();
+        let found = found.transpose().map_err(Redb)?;
+        Ok(found.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())))
+    }
+
+    /// The number of rows by the database's own count.
+    pub(crate) fn count(&self, rows: Rows) -> Result<u64, StoreError> {
+        let table = self.transaction.open_table(rows).map_err(Redb)?;
+        Ok(table.len().map_err(Redb)?)
+    }
+}
+
+/// The short name of a table, which goes into its checksums.
+pub(crate) fn short(rows: &Rows) -> &'static str {
+    let name = rows.name();
+    TABLES
+        .iter()
+        .find(|(table, _)| table.name() == name)
+        .map_or("", |(_, short)| short)
+}
+
+/// A transaction under way.
+pub(crate) struct Writing<'t> {
+    transaction: &'t WriteTransaction,
+    seed: u32,
+}
+
+/// A table in a transaction under way.
+pub(crate) type Open<'t> = Table<'t, &'static [u8], &'static [u8]>;
+
+impl<'t> Writing<'t> {
+    pub(crate) fn new(transaction: &'t WriteTransaction, seed: u32) -> Self {
+        Self { transaction, seed }
+    }
+
+    pub(crate) fn table(&self, rows: Rows) -> Result<Open<'t>, StoreError> {
+        Ok(self.transaction.open_table(rows).map_err(Redb)?)
+    }
+
+    /// The seed of checksums.
+    pub(crate) fn seed(&self) -> u32 {
+        self.seed
+    }
+
+    pub(crate) fn state(&self) -> Result<State, StoreError> {
+        match self.get(META, KEY_STATE)? {
+            Some(value) => State::decode(&value),
+            None => Err(bad_row("meta", KEY_STATE, Evidence::Present, 0)),
+        }
+    }
+
+    /// The value of a row, its checksum tested.
+    pub(crate) fn get(&self, rows: Rows, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let table = self.table(rows)?;
+        let found = table.get(key).map_err(Redb)?;
+        let Some(guard) = found else {
+            return Ok(None);
+        };
+        let value = open_row(self.seed, short(&rows), key, guard.value())?;
+        Ok(Some(value.to_vec()))
+    }
+
+    /// Stores a value with its checksum.
+    pub(crate) fn put(&self, rows: Rows, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let row = seal_row(self.seed, short(&rows), key, value);
+        let mut table = self.table(rows)?;
+        table.insert(key, row.as_slice()).map_err(Redb)?;
+        Ok(())
+    }
+
+    /// Removes a row; whether it was there.
+    pub(crate) fn remove(&self, rows: Rows, key: &[u8]) -> Result<bool, StoreError> {
+        let mut table = self.table(rows)?;
+        Ok(table.remove(key).map_err(Redb)?.is_some())
+    }
+}

@@ -1,0 +1,107 @@
+//! The bytes of `docs/storage.md`, written out by hand.
+
+use omr_board::BoardConfig;
+
+use crate::format::{Layout, State, decode_config, encode_config, open_row, seal_row};
+use crate::frames::{header, push_frame};
+use crate::segment;
+
+/// CRC-32C one bit at a time.
+fn crc(bytes: &[u8]) -> [u8; 4] {
+    let mut crc = u32::MAX;
+    for &byte in bytes {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0x1EDC_6F41u32.reverse_bits() & (crc & 1).wrapping_neg());
+        }
+    }
+    (!crc).to_le_bytes()
+}
+
+fn config() -> BoardConfig {
+    BoardConfig {
+        board_id: *b"0123456789abcdef",
+        params_id: "toy".into(),
+        sealing: "no".into(),
+        clue_bytes: 3,
+        payload_bytes: 2,
+    }
+}
+
+#[test]
+fn a_segment() {
+    let layout = Layout::new(&config());
+    let mut records = Vec::new();
+    layout.push_record(5, &[1, 2, 3], &[4, 5], &mut records);
+    let mut input = b"0123456789abcdef".to_vec();
+    input.extend([5, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5]);
+    assert_eq!(records, [&[1, 2, 3, 4, 5][..], &crc(&input)].concat());
+    let (segment, bytes) = segment::build(&layout, &config().board_id, 5, &records);
+    let mut expected = b"omr-seg\n\x01\0\0\x000123456789abcdef".to_vec();
+    expected.extend([
+        5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0,
+    ]);
+    expected.extend(crc(&expected));
+    assert_eq!(expected.len(), 56);
+    expected.extend(records);
+    let hash = blake3::hash(&expected);
+    expected.extend(hash.as_bytes());
+    assert_eq!(bytes, expected);
+    assert_eq!(
+        segment.name(),
+        format!("segments/00000000000000000005-{}.seg", hash.to_hex())
+    );
+    assert_eq!(
+        (segment.first, segment.count, segment.bytes),
+        (5, 1, 56 + 9 + 32)
+    );
+}
+
+#[test]
+fn a_row() {
+    let seed = Layout::new(&config()).seed;
+    let row = seal_row(seed, "keys", &[9, 8], &[1, 2, 3]);
+    let input = b"0123456789abcdef\x04\0\0\0keys\x02\0\0\0\x09\x08\x01\x02\x03";
+    assert_eq!(row, [&[1, 2, 3][..], &crc(input)].concat());
+    assert_eq!(open_row(seed, "keys", &[9, 8], &row).unwrap(), [1, 2, 3]);
+    for bit in 0..row.len() * 8 {
+        let mut flipped = row.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        open_row(seed, "keys", &[9, 8], &flipped).unwrap_err();
+    }
+    open_row(seed, "key", &[9, 8], &row).unwrap_err();
+    open_row(seed, "keys", &[9], &row).unwrap_err();
+    open_row(seed, "keys", &[9, 8], &row[..3]).unwrap_err();
+}
+
+#[test]
+fn configuration_and_state() {
+    let bytes = encode_config(&config());
+    let mut expected = b"0123456789abcdef\x03\0\0\0\x02\0\0\0\x03toy\x02no".to_vec();
+    expected.extend(crc(&expected));
+    assert_eq!(bytes, expected);
+    assert_eq!(decode_config(&bytes), Some(config()));
+    for len in 0..bytes.len() {
+        assert_eq!(decode_config(&bytes[..len]), None);
+    }
+    let state = State {
+        sequence: 1,
+        len: 4,
+        sealed: 3,
+        clock: 9,
+    };
+    let expected = [1u64, 4, 3, 9].map(u64::to_le_bytes).concat();
+    assert_eq!(state.encode(), expected);
+    assert_eq!(State::decode(&expected).unwrap(), state);
+    State::decode(&[1u64, 3, 4, 9].map(u64::to_le_bytes).concat()).unwrap_err();
+}
+
+#[test]
+fn a_frame() {
+    assert_eq!(header(), b"omr-bak\n\x01\0\0\0");
+    let mut frame = Vec::new();
+    push_frame(16, &[7], &[1, 2], &mut frame);
+    let mut expected = vec![16, 1, 0, 0, 0, 2, 0, 0, 0, 7, 1, 2];
+    expected.extend(crc(&expected));
+    assert_eq!(frame, expected);
+}

@@ -1,0 +1,285 @@
+//! Tokens, rights, quotas, proof of work; pages and gRPC-Web beside gRPC.
+
+use crate::world::{Person, Running, config, messages, post, request, with_token};
+use omr_api::v1::capability_service_client::CapabilityServiceClient;
+use omr_api::v1::{self, GetCapabilitiesRequest};
+use omr_server::tokens::{self, Right, Token};
+use std::path::Path;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tonic::Code;
+
+fn token(data: &Path, name: &str, rights: &[Right]) -> String {
+    let token = Token {
+        name: name.into(),
+        hash: String::new(),
+        rights: rights.to_vec(),
+        messages_per_second: Some(5),
+        jobs: Some(1),
+        sessions: None,
+        keys: Some(1),
+    };
+    tokens::add(&data.join("tokens.toml"), token).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_and_accounts_are_kept_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let poster = token(dir.path(), "poster", &[Right::Post]);
+    let reader = token(dir.path(), "reader", &[Right::Detect]);
+    let other = token(dir.path(), "other", &[Right::Detect]);
+    let mut settings = config(dir.path());
+    settings.access.anonymous_post = Some(false);
+    settings.access.anonymous_detect = Some(false);
+    let server = Running::start(settings).await;
+    let mut client = server.client().await;
+    let person = Person::new(1);
+    let good = post(1, messages(3, &person, &[1]));
+    for (request, code) in [
+        (tonic::Request::new(good.clone()), Code::Unauthenticated),
+        (
+            with_token(good.clone(), "omr_unknown"),
+            Code::Unauthenticated,
+        ),
+        (with_token(good.clone(), &reader), Code::PermissionDenied),
+    ] {
+        assert_eq!(
+            client
+                .board
+                .post_messages(request)
+                .await
+                .unwrap_err()
+                .code(),
+            code
+        );
+    }
+    client
+        .board
+        .post_messages(with_token(good, &poster))
+        .await
+        .unwrap();
+    let hash = *blake3::hash(&person.instant).as_bytes();
+    let key_hash: bytes::Bytes = hash.to_vec().into();
+    let begin = v1::BeginUploadRequest {
+        key_hash: key_hash.clone(),
+        total_bytes: person.instant.len() as u64,
+    };
+    client
+        .keys
+        .begin_upload(with_token(begin, &reader))
+        .await
+        .unwrap();
+    let chunks = crate::world::chunks(&person.instant, &key_hash, 0);
+    client
+        .keys
+        .upload_chunks(with_token(futures::stream::iter(chunks), &reader))
+        .await
+        .unwrap();
+    client
+        .keys
+        .register_key(with_token(v1::RegisterKeyRequest { key_hash }, &reader))
+        .await
+        .unwrap();
+    let stolen = client
+        .detection
+        .create_job(with_token(request(1, &[hash], 0, 3), &other))
+        .await;
+    assert_eq!(
+        stolen.unwrap_err().code(),
+        Code::NotFound,
+        "another account's key"
+    );
+    let created = client
+        .detection
+        .create_job(with_token(request(1, &[hash], 0, 3), &reader))
+        .await
+        .unwrap();
+    let job_id = created.into_inner().job.unwrap().job_id;
+    let get = v1::GetJobRequest { job_id };
+    let stolen = client
+        .detection
+        .get_job(with_token(get.clone(), &other))
+        .await;
+    assert_eq!(
+        stolen.unwrap_err().code(),
+        Code::NotFound,
+        "another account's job"
+    );
+    client
+        .detection
+        .get_job(with_token(get, &reader))
+        .await
+        .unwrap();
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn quotas_hold_and_say_when_to_come_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let secret = token(dir.path(), "poster", &[Right::Post, Right::Detect]);
+    let mut settings = config(dir.path());
+    settings.limits.post_messages = 10;
+    let server = Running::start(settings).await;
+    let mut client = server.client().await;
+    let lot = messages(10, &Person::new(1), &[]);
+    client
+        .board
+        .post_messages(with_token(post(1, lot.clone()), &secret))
+        .await
+        .unwrap();
+    let error = client
+        .board
+        .post_messages(with_token(post(2, lot), &secret))
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), Code::ResourceExhausted, "{error}");
+    let after: u64 = error
+        .metadata()
+        .get("retry-after-ms")
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!((1..=10_000).contains(&after), "{after}");
+    for (id, expected) in [(1, None), (2, Some(Code::FailedPrecondition))] {
+        let key = Person::new(id).instant;
+        let key_hash: bytes::Bytes = blake3::hash(&key).as_bytes().to_vec().into();
+        let begin = v1::BeginUploadRequest {
+            key_hash: key_hash.clone(),
+            total_bytes: key.len() as u64,
+        };
+        let begun = client.keys.begin_upload(with_token(begin, &secret)).await;
+        assert_eq!(begun.err().map(|error| error.code()), expected);
+        if expected.is_none() {
+            let chunks = futures::stream::iter(crate::world::chunks(&key, &key_hash, 0));
+            client
+                .keys
+                .upload_chunks(with_token(chunks, &secret))
+                .await
+                .unwrap();
+            client
+                .keys
+                .register_key(with_token(v1::RegisterKeyRequest { key_hash }, &secret))
+                .await
+                .unwrap();
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_posts_cost_work() {
+    let dir = tempfile::tempdir().unwrap();
+    let secret = token(dir.path(), "poster", &[Right::Post]);
+    let mut settings = config(dir.path());
+    settings.access.posting_work_bits = 8;
+    let server = Running::start(settings).await;
+    let mut client = server.client().await;
+    let mut request = post(1, messages(1, &Person::new(1), &[]));
+    let board = client
+        .board
+        .get_board(v1::GetBoardRequest {})
+        .await
+        .unwrap()
+        .into_inner()
+        .board
+        .unwrap();
+    let work = |bits| {
+        omr_api::posting_work(&board.board_id, &request.post_id, &request.messages, bits).unwrap()
+    };
+    let good = work(8);
+    let lazy = (0..).find(|&w| {
+        w != good
+            && !omr_api::check_posting_work(
+                &board.board_id,
+                &request.post_id,
+                &request.messages,
+                w,
+                8,
+            )
+    });
+    request.work = lazy.unwrap();
+    let error = client
+        .board
+        .post_messages(request.clone())
+        .await
+        .unwrap_err();
+    assert!(
+        error.message().contains("proof of work of 8 bits"),
+        "{error}"
+    );
+    client
+        .board
+        .post_messages(with_token(post(2, request.messages.clone()), &secret))
+        .await
+        .unwrap();
+    request.work = good;
+    client.board.post_messages(request).await.unwrap();
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn capabilities_tell_the_callers_rights() {
+    let dir = tempfile::tempdir().unwrap();
+    let secret = token(dir.path(), "poster", &[Right::Post]);
+    let mut settings = config(dir.path());
+    settings.access.anonymous_detect = Some(false);
+    let server = Running::start(settings).await;
+    let mut client = CapabilityServiceClient::new(server.channel().await);
+    let stranger = client
+        .get_capabilities(GetCapabilitiesRequest {})
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!(
+        stranger.rights,
+        Some(v1::Rights {
+            post: true,
+            detect: false,
+            admin: false
+        })
+    );
+    assert_eq!(stranger.schemes, [1, 2, 3, 4, 5, 6, 7]);
+    let known = client
+        .get_capabilities(with_token(GetCapabilitiesRequest {}, &secret))
+        .await
+        .unwrap();
+    assert_eq!(known.into_inner().limits.unwrap().jobs, 1);
+    server.stop().await;
+}
+
+async fn http(server: &Running, request: String) -> String {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_and_grpc_web_share_the_port() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(config(dir.path())).await;
+    let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let page = http(&server, get("/")).await;
+    assert!(
+        page.starts_with("HTTP/1.1 200") && page.contains("<html"),
+        "{page}"
+    );
+    assert!(
+        http(&server, get("/metrics"))
+            .await
+            .contains("omr_board_messages 0")
+    );
+    let call = "POST /omr.v1.CapabilityService/GetCapabilities HTTP/1.1\r\nHost: x\r\nOrigin: http://a.example\r\n\
+                Content-Type: application/grpc-web+proto\r\nX-Grpc-Web: 1\r\nContent-Length: 5\r\n\
+                Connection: close\r\n\r\n\0\0\0\0\0";
+    let answer = http(&server, call.into()).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.contains("insecure-tiny-hybrid-v1"),
+        "{answer}"
+    );
+    assert!(answer.contains("access-control-allow-origin"), "{answer}");
+    server.stop().await;
+}

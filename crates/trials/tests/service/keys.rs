@@ -1,0 +1,139 @@
+//! Uploading, registering and revoking keys.
+
+use crate::world::{Person, Running, chunks, config, messages, request};
+use omr_api::v1;
+use tonic::Code;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_upload_goes_on_where_it_stopped() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    let key = Person::new(1).instant;
+    let hash = *blake3::hash(&key).as_bytes();
+    let key_hash: bytes::Bytes = hash.to_vec().into();
+    let begin = v1::BeginUploadRequest {
+        key_hash: key_hash.clone(),
+        total_bytes: key.len() as u64,
+    };
+    let begun = client
+        .keys
+        .begin_upload(begin.clone())
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!((begun.next_offset, begun.complete), (0, false));
+    let all = chunks(&key, &key_hash, 0);
+    let first = futures::stream::iter(all[..1].to_vec());
+    let stopped = client.keys.upload_chunks(first).await.unwrap().into_inner();
+    assert_eq!(
+        (stopped.next_offset, stopped.complete),
+        (all[0].data.len() as u64, false)
+    );
+    let register = v1::RegisterKeyRequest {
+        key_hash: key_hash.clone(),
+    };
+    let early = client
+        .keys
+        .register_key(register.clone())
+        .await
+        .unwrap_err();
+    assert_eq!(early.code(), Code::NotFound, "{early}");
+    let begun = client.keys.begin_upload(begin.clone()).await.unwrap().into_inner();
+    assert_eq!(begun.next_offset, stopped.next_offset);
+    server.stop().await;
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    client.upload(&key, &hash).await.unwrap();
+    let registered = client
+        .keys
+        .register_key(register)
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!(registered.kind(), v1::KeyKind::Instant);
+    // Another client has nothing left to send.
+    let begun = client.keys.begin_upload(begin).await.unwrap().into_inner();
+    assert!(begun.complete);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_chunks_and_files_that_are_no_keys_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    let junk = vec![7; 3000];
+    let hash = *blake3::hash(&junk).as_bytes();
+    let key_hash: bytes::Bytes = hash.to_vec().into();
+    let good = chunks(&junk, &key_hash, 0);
+    let unasked = client
+        .keys
+        .upload_chunks(futures::stream::iter(good.clone()))
+        .await
+        .unwrap_err();
+    assert_eq!(unasked.code(), Code::NotFound, "{unasked}");
+    let begin = v1::BeginUploadRequest {
+        key_hash: key_hash.clone(),
+        total_bytes: 3000,
+    };
+    client.keys.begin_upload(begin).await.unwrap();
+    let mut bent = good[0].clone();
+    bent.crc32c ^= 1;
+    let late = good[1].clone();
+    for (chunk, code) in [(bent, Code::DataLoss), (late, Code::OutOfRange)] {
+        let error = client
+            .keys
+            .upload_chunks(futures::stream::iter([chunk]))
+            .await
+            .unwrap_err();
+        assert_eq!(error.code(), code, "{error}");
+    }
+    client.upload(&junk, &hash).await.unwrap();
+    let error = client
+        .keys
+        .register_key(v1::RegisterKeyRequest { key_hash })
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), Code::InvalidArgument, "{error}");
+    let huge = v1::BeginUploadRequest {
+        key_hash: vec![1; 32].into(),
+        total_bytes: u64::MAX,
+    };
+    let error = client.keys.begin_upload(huge).await.unwrap_err();
+    assert_eq!(error.code(), Code::InvalidArgument, "{error}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_key_makes_no_digests() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    let person = Person::new(1);
+    client.fill(messages(20, &person, &[2])).await;
+    let key = client.register(&person.instant).await;
+    assert_eq!(
+        client.job(request(1, &[key], 0, 20)).await.unwrap().state(),
+        v1::JobState::Done
+    );
+    let key_hash: bytes::Bytes = key.to_vec().into();
+    let revoke = v1::RevokeKeyRequest {
+        key_hash: key_hash.clone(),
+    };
+    client.keys.revoke_key(revoke.clone()).await.unwrap();
+    let error = client.job(request(2, &[key], 0, 20)).await.unwrap_err();
+    assert_eq!(error.code(), Code::NotFound, "{error}");
+    assert_eq!(
+        client.keys.revoke_key(revoke).await.unwrap_err().code(),
+        Code::NotFound
+    );
+    // Its file is gone too.
+    let begin = v1::BeginUploadRequest {
+        key_hash,
+        total_bytes: person.instant.len() as u64,
+    };
+    let begun = client.keys.begin_upload(begin).await.unwrap().into_inner();
+    assert_eq!((begun.next_offset, begun.complete), (0, false));
+    server.stop().await;
+}

@@ -1,0 +1,8 @@
+//! The service over the network, in this process, at small parameters.
+
+mod access;
+mod board;
+mod jobs;
+mod keys;
+mod sessions;
+mod world;
