@@ -7,6 +7,7 @@ mod serve;
 mod sizing;
 mod span;
 mod stream;
+mod trials;
 
 pub(crate) use bench::{
     BenchAll, BenchCommand, BenchCompare, BenchCrossover, BenchDigest, BenchPost, BenchSoak,
@@ -23,6 +24,7 @@ pub(crate) use serve::{
 pub(crate) use sizing::BenchSizing;
 pub(crate) use span::Span;
 pub(crate) use stream::{Stream, StreamCut, StreamRun};
+pub(crate) use trials::{BenchLoad, BenchMail, KeyChoice, LoadPart};
 
 use clap::{Args, Parser, Subcommand};
 use omr_protocol::params::DEFAULT;

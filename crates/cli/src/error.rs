@@ -362,6 +362,9 @@ pub(crate) enum CliError {
     /// A server did not answer as hoped.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
+    /// A trial failed, or found what should not be.
+    #[error(transparent)]
+    Trial(#[from] omr_trials::TrialError),
     /// What a server keeps is damaged.
     #[error(
         "expected no damage, found {faults} faults: repair them from a backup (omr data repair)"

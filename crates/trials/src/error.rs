@@ -21,6 +21,19 @@ pub enum TrialError {
     /// A client's call.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
+    /// What the trial makes itself: keys, clues, digests decoded.
+    #[error("the trial's own keys and messages")]
+    Own(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A command that should have succeeded.
+    #[error("{what} ended with {status}: {said}")]
+    Command {
+        /// The command.
+        what: &'static str,
+        /// How it ended.
+        status: std::process::ExitStatus,
+        /// The end of its standard error.
+        said: String,
+    },
     /// The trial's finding: a promise of the service does not hold.
     #[error("{0}")]
     Broken(String),
@@ -29,5 +42,9 @@ pub enum TrialError {
 impl TrialError {
     pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { what, source }
+    }
+
+    pub(crate) fn own(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Own(Box::new(error))
     }
 }

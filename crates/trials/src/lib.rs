@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod load;
+pub mod mail;
 mod process;
 
 pub use error::TrialError;

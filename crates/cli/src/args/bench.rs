@@ -1,5 +1,6 @@
 //! Arguments of `omr bench`.
 
+use super::trials::{BenchLoad, BenchMail};
 use super::{BenchSizing, bound, examples, messages, payload_bytes, threads};
 use clap::{Args, Subcommand, ValueEnum};
 use omr_protocol::instantomr::MAX_BOUND;
@@ -35,6 +36,11 @@ pub(crate) enum BenchCommand {
     /// Compare two documents of `omr bench all`
     #[command(after_help = examples::COMPARE)]
     Compare(BenchCompare),
+    /// A server in a process of its own under load: posts at a fixed rate, keys, digests at once
+    Load(BenchLoad),
+    /// Senders, recipients and a server in processes of their own, killed and started again: every letter
+    /// arrives once
+    Mail(BenchMail),
 }
 
 /// Enough for one batch at full size.

@@ -258,3 +258,13 @@ Examples:
 
 Figures of one machine and one parameter set compare; others are refused with exit code 1. Ratios
 are new over old: below 1 is better.";
+
+pub(super) const TRIALS: &str = "\
+Examples:
+  omr bench load                                   all parts, about an hour
+  omr bench load --only posts --seconds 60 --json
+  omr bench load --only keys --keys 10 --key-kind both
+  omr bench mail --messages 20000
+
+The server and, for mail, all senders and recipients are processes of their own on this machine, in a
+folder that is removed. Exit code 1 if anything was lost, wrong or refused; figures are printed first.";

@@ -1,11 +1,14 @@
 mod all;
 mod compare;
 mod crossover;
+mod load;
+mod mail;
 mod post;
 mod recipients;
 mod sizing;
 mod soak;
 mod stream;
+mod trial;
 mod windows;
 
 use crate::args::{BenchCommand, BenchDigest, BulkName, SchemeName};
@@ -28,6 +31,8 @@ pub(super) fn run(command: &BenchCommand, ui: &Ui) -> Result<(), CliError> {
         BenchCommand::Soak(args) => soak::run(args, ui),
         BenchCommand::All(args) => all::run(args, ui),
         BenchCommand::Compare(args) => compare::run(args),
+        BenchCommand::Load(args) => load::run(args, ui),
+        BenchCommand::Mail(args) => mail::run(args, ui),
     }
 }
 

@@ -1,0 +1,136 @@
+//! What was acknowledged against what the board holds.
+
+use super::pool::Pool;
+use omr_remote::v1::Message;
+use serde::Serialize;
+
+/// What reading the whole board found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ReadBack {
+    /// Messages read.
+    pub messages: u64,
+    /// Seconds that took.
+    pub seconds: f64,
+    /// Acknowledged messages at the index acknowledged, with exactly their content, once.
+    pub exact: u64,
+    /// Acknowledged messages that are nowhere.
+    pub lost: u64,
+    /// Messages that are there more than once, each time after the first.
+    pub doubled: u64,
+    /// Acknowledged messages at another index.
+    pub misplaced: u64,
+    /// Messages that nobody posted.
+    pub altered: u64,
+    /// Messages whose posts were not acknowledged; they may be there.
+    pub unacknowledged: u64,
+}
+
+impl ReadBack {
+    /// What breaks the service's promise, in words.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        [
+            (self.lost, "acknowledged messages are lost"),
+            (self.doubled, "messages are there twice"),
+            (self.misplaced, "messages are not where it was acknowledged"),
+            (self.altered, "messages are there that nobody posted"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect()
+    }
+}
+
+/// Messages by number: where they should be and whether they were seen.
+pub(crate) struct Ledger {
+    indices: Vec<Option<u64>>,
+    seen: Vec<bool>,
+    found: ReadBack,
+}
+
+impl Ledger {
+    /// The index acknowledged for each message, if it was.
+    pub(crate) fn new(indices: Vec<Option<u64>>) -> Self {
+        Self {
+            seen: vec![false; indices.len()],
+            indices,
+            found: ReadBack::default(),
+        }
+    }
+
+    /// Takes a message of the board; `expected` makes the one of a number.
+    pub(crate) fn take(
+        &mut self,
+        index: u64,
+        message: &Message,
+        expected: impl Fn(u64) -> Message,
+    ) {
+        self.found.messages += 1;
+        let number = Pool::number(message).filter(|number| *number < self.indices.len() as u64);
+        let Some(number) = number.filter(|&number| *message == expected(number)) else {
+            self.found.altered += 1;
+            return;
+        };
+        let at = number as usize;
+        match std::mem::replace(&mut self.seen[at], true) {
+            true => self.found.doubled += 1,
+            false => match self.indices[at] {
+                Some(acknowledged) if acknowledged == index => self.found.exact += 1,
+                Some(_) => self.found.misplaced += 1,
+                None => self.found.unacknowledged += 1,
+            },
+        }
+    }
+
+    /// What was found, once the whole board was taken.
+    pub(crate) fn finish(mut self) -> ReadBack {
+        let lost = |(index, seen): &(&Option<u64>, &bool)| index.is_some() && !**seen;
+        self.found.lost = self.indices.iter().zip(&self.seen).filter(lost).count() as u64;
+        self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(number: u64) -> Message {
+        Message {
+            clue: vec![number as u8; 3].into(),
+            payload: number.to_le_bytes().to_vec().into(),
+        }
+    }
+
+    fn read(acknowledged: &[Option<u64>], board: &[Message]) -> ReadBack {
+        let mut ledger = Ledger::new(acknowledged.to_vec());
+        for (index, found) in board.iter().enumerate() {
+            ledger.take(index as u64, found, message);
+        }
+        ledger.finish()
+    }
+
+    #[test]
+    fn what_was_acknowledged_and_is_there_is_exact() {
+        let found = read(&[Some(1), Some(0), None], &[1, 0, 2].map(message));
+        assert_eq!(
+            (found.messages, found.exact, found.unacknowledged),
+            (3, 2, 1)
+        );
+        assert!(found.faults().is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn every_fault_shows() {
+        let found = read(&[Some(0), Some(1)], &[message(0)]);
+        assert_eq!((found.exact, found.lost), (1, 1));
+        let found = read(&[Some(0)], &[message(0), message(0)]);
+        assert_eq!((found.exact, found.doubled), (1, 1));
+        let found = read(&[Some(1), Some(0)], &[message(0), message(1)]);
+        assert_eq!((found.exact, found.misplaced), (0, 2));
+        let mut changed = message(0);
+        changed.clue = vec![9; 3].into();
+        let found = read(&[Some(0)], &[changed, message(5)]);
+        assert_eq!((found.altered, found.lost), (2, 1));
+        assert_eq!(found.faults().len(), 2);
+    }
+}
