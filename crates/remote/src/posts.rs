@@ -161,7 +161,7 @@ impl Poster<'_> {
         let policy = self.client.retry.clone();
         let mut patience = Patience::new(&policy, STREAM);
         let mut ended = false;
-        while !(ended && self.waiting.is_empty()) && !self.answers.is_closed() {
+        while !(self.answers.is_closed() || ended && self.waiting.is_empty()) {
             let connected = self.connection(&mut posts, &mut ended, &mut patience);
             if let Err(status) = connected.await? {
                 patience.pause(&status).await?;
