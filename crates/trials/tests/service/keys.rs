@@ -39,7 +39,12 @@ async fn a_broken_upload_goes_on_where_it_stopped() {
         .await
         .unwrap_err();
     assert_eq!(early.code(), Code::NotFound, "{early}");
-    let begun = client.keys.begin_upload(begin.clone()).await.unwrap().into_inner();
+    let begun = client
+        .keys
+        .begin_upload(begin.clone())
+        .await
+        .unwrap()
+        .into_inner();
     assert_eq!(begun.next_offset, stopped.next_offset);
     server.stop().await;
     let server = Running::start(config(dir.path())).await;
