@@ -5,16 +5,18 @@ use std::time::Instant;
 
 use crate::arch;
 use crate::error::XtaskError;
+use crate::{browser, proto};
 
 type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 5] = [
+    let steps: [(&str, Step<'_>); 7] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
         ("arch", &|| arch::check(root)),
+        ("proto", &|| proto::check(root)),
         ("clippy", &|| {
             let args = [
                 "clippy",
@@ -32,6 +34,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
             cargo(root, &args, Some(("RUSTDOCFLAGS", "-D warnings")))
         }),
         ("test", &|| test(root, &[])),
+        ("browser", &|| browser::check(root)),
     ];
     for (name, step) in steps {
         let start = Instant::now();
@@ -155,7 +158,9 @@ fn shown(command: &Command) -> String {
         .get_args()
         .map(|arg| arg.to_string_lossy())
         .collect();
-    format!("cargo {}", args.join(" "))
+    let program = Path::new(command.get_program());
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    format!("{name} {}", args.join(" "))
 }
 
 #[cfg(test)]

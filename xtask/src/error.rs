@@ -32,6 +32,12 @@ pub(crate) enum XtaskError {
     Arrow { found: String },
     #[error("{}", list(.0))]
     Architecture(Vec<Violation>),
+    #[error("OMR_REQUIRE: expected {absent}, found none")]
+    Required { absent: &'static str },
+    #[error("buf breaking: expected it to find a changed field number, found {status}")]
+    BreakNotFound { status: ExitStatus },
+    #[error("cargo build: expected the executable `{expected}`, found none")]
+    NotBuilt { expected: &'static str },
     #[error("no test ran")]
     NoTests,
     #[error("{}: expected two hexadecimal digits a byte, found otherwise at digit {at}", path.display())]

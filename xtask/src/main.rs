@@ -2,9 +2,12 @@
 #![forbid(unsafe_code)]
 
 mod arch;
+mod browser;
 mod ci;
 mod error;
 mod lengths;
+mod npm;
+mod proto;
 mod zcash_blocks;
 
 use std::path::Path;
@@ -15,9 +18,11 @@ use error::XtaskError;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything that a change must pass: format, clippy, arch, docs, test
+  ci                      everything that a change must pass: format, arch, proto, clippy, docs, test, browser
   test [ARGS]             all tests, optimised; ARGS go to cargo test
   arch                    dependencies between crates against the arrows in ARCHITECTURE.md
+  proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
+  browser                 the status page and gRPC-Web of a running server in a browser
   file-lengths            Rust files above 400 lines
   zcash-blocks [--write]  compare (or write) the Zcash blocks of omr-testkit with their origin
 ";
@@ -42,6 +47,9 @@ fn run() -> Result<(), XtaskError> {
         ["ci"] => ci::ci(root),
         ["test", rest @ ..] => ci::test(root, rest),
         ["arch"] => arch::check(root),
+        ["proto"] => proto::check(root),
+        ["proto", "--accept"] => proto::accept(root),
+        ["browser"] => browser::check(root),
         ["file-lengths"] => lengths::report(root),
         ["zcash-blocks"] => zcash_blocks::compare(root),
         ["zcash-blocks", "--write"] => zcash_blocks::write(root),

@@ -10,6 +10,7 @@ mod memory;
 mod recipients;
 mod report;
 pub mod search;
+pub mod sizing;
 mod soak;
 mod strangers;
 mod stream;

@@ -4,6 +4,7 @@ mod bench;
 mod examples;
 mod mail;
 mod serve;
+mod sizing;
 mod span;
 mod stream;
 mod trials;
@@ -20,6 +21,7 @@ pub(crate) use serve::{
     DataBackup, DataCommand, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd,
     TokenCommand, TokenList,
 };
+pub(crate) use sizing::BenchSizing;
 pub(crate) use span::Span;
 pub(crate) use stream::{Stream, StreamCut, StreamRun};
 pub(crate) use trials::{BenchLoad, BenchMail, KeyChoice, LoadPart};

@@ -83,6 +83,20 @@ pub(crate) enum InputError {
     /// Costs that no machine has.
     #[error("expected costs above 0 seconds, found others")]
     CostsRange,
+    /// Not what `omr bench sizing --save` writes.
+    #[error(
+        "expected costs of {expected:?} as `omr bench sizing --save` writes them, found others"
+    )]
+    Sizing {
+        /// The parameter set asked about.
+        expected: String,
+    },
+    /// No yardstick to scale by.
+    #[error(
+        "expected costs with a yardstick, and one above 0 for the machine asked about: measure with a \
+         build that has the feature `yardstick`"
+    )]
+    NoYardstick,
     /// A board with an unknown sealing.
     #[error(transparent)]
     Sealing(#[from] SealingError),

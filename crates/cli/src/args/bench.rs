@@ -1,7 +1,7 @@
 //! Arguments of `omr bench`.
 
 use super::trials::{BenchLoad, BenchMail};
-use super::{bound, examples, messages, payload_bytes, threads};
+use super::{BenchSizing, bound, examples, messages, payload_bytes, threads};
 use clap::{Args, Subcommand, ValueEnum};
 use omr_protocol::instantomr::MAX_BOUND;
 use omr_protocol::params::{DEFAULT, HYBRID};
@@ -24,6 +24,9 @@ pub(crate) enum BenchCommand {
     /// Durable posting, 1,000 messages a transaction
     #[command(after_help = examples::BENCH)]
     Post(BenchPost),
+    /// Cores, memory, disk and network that a service needs for a load
+    #[command(after_help = examples::SIZING)]
+    Sizing(BenchSizing),
     /// Full batches over fresh keys, honest and hostile by turns, every digest checked
     #[command(after_help = examples::SOAK)]
     Soak(BenchSoak),

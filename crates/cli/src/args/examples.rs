@@ -231,6 +231,15 @@ Examples:
   omr bench crossover --json > costs.json && omr digest --costs costs.json ...
   omr bench windows --clues 10000000";
 
+pub(super) const SIZING: &str = "\
+Examples:
+  omr bench sizing --messages-a-day 20408 --recipients 1000
+  omr bench sizing --messages-a-day 604800 --recipients 100 --digests-a-day 24 --json
+  omr bench sizing --messages-a-day 20408 --recipients 1000 --measure --save costs.json
+  omr bench sizing --messages-a-day 20408 --recipients 1000 --costs costs.json
+
+docs/operating.md has the formulas.";
+
 pub(super) const SOAK: &str = "\
 Examples:
   omr bench soak --scheme sophomr --keys 20 --batches 200 --json > soak.jsonl

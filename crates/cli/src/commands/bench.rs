@@ -5,6 +5,7 @@ mod load;
 mod mail;
 mod post;
 mod recipients;
+mod sizing;
 mod soak;
 mod stream;
 mod trial;
@@ -26,6 +27,7 @@ pub(super) fn run(command: &BenchCommand, ui: &Ui) -> Result<(), CliError> {
         BenchCommand::Crossover(args) => crossover::run(args, ui),
         BenchCommand::Windows(args) => windows::run(args),
         BenchCommand::Post(args) => post::run(args, ui),
+        BenchCommand::Sizing(args) => sizing::run(args, ui),
         BenchCommand::Soak(args) => soak::run(args, ui),
         BenchCommand::All(args) => all::run(args, ui),
         BenchCommand::Compare(args) => compare::run(args),

@@ -1,0 +1,108 @@
+//! The operator's guide and the files of `packaging/` know every key of the configuration.
+
+use omr_server::Config;
+use std::collections::BTreeSet;
+
+const SECTIONS: [&str; 7] = [
+    "board", "tls", "objects", "access", "limits", "detector", "watch",
+];
+const EXAMPLE: &str = include_str!("../../../packaging/omr.toml");
+
+/// Names of a section's keys, by what the parser says of one that is unknown.
+fn keys(section: &str) -> Vec<String> {
+    let head = if section.is_empty() {
+        String::new()
+    } else {
+        format!("[{section}]\n")
+    };
+    let error = toml::from_str::<Config>(&format!("{head}no_such_key = 0")).unwrap_err();
+    let text = error.message().to_owned();
+    let (_, names) = text.split_once("expected").expect(&text);
+    names
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Every key with its section, as `limits.bound`.
+fn all_keys() -> BTreeSet<String> {
+    let top = keys("")
+        .into_iter()
+        .filter(|key| !SECTIONS.contains(&key.as_str()));
+    let within = SECTIONS.iter().flat_map(|section| {
+        keys(section)
+            .into_iter()
+            .map(move |key| format!("{section}.{key}"))
+    });
+    top.chain(within).collect()
+}
+
+#[test]
+fn every_section_is_looked_at() {
+    let sections: Vec<String> = keys("")
+        .into_iter()
+        .filter(|key| keys_of(key).is_some())
+        .collect();
+    assert_eq!(sections, SECTIONS);
+    assert!(all_keys().len() > 40, "{:?}", all_keys());
+}
+
+/// Whether a key is a section: one takes a table.
+fn keys_of(key: &str) -> Option<()> {
+    let error = toml::from_str::<Config>(&format!("[{key}]\nno_such_key = 0")).err()?;
+    error.message().contains("no_such_key").then_some(())
+}
+
+#[test]
+fn every_key_is_in_the_guide_and_no_other() {
+    let guide = include_str!("../../../docs/operating.md");
+    let (_, rest) = guide
+        .split_once("<!-- configuration -->")
+        .expect("a reference");
+    let (table, _) = rest.split_once("<!-- /configuration -->").expect("its end");
+    let documented: BTreeSet<String> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+        .map(|(key, _)| key.to_owned())
+        .collect();
+    assert_eq!(documented, all_keys());
+}
+
+#[test]
+fn the_files_of_packaging_are_configurations() {
+    for text in [EXAMPLE, include_str!("../../../packaging/container.toml")] {
+        let config: Config = toml::from_str(text).expect("a configuration");
+        config.check().expect("values in range");
+    }
+}
+
+#[test]
+fn what_the_example_leaves_out_are_defaults() {
+    let default = Config::default();
+    let all: String = EXAMPLE
+        .lines()
+        .map(|line| match line.strip_prefix("# ") {
+            Some(rest) if rest.contains(" = ") || rest.starts_with('[') => format!("{rest}\n"),
+            Some(_) => String::new(),
+            None => format!("{line}\n"),
+        })
+        .collect();
+    let config: Config = toml::from_str(&all).expect("a configuration with every key");
+    config.check().expect("values in range");
+    assert_eq!(config.limits, default.limits);
+    assert_eq!(config.detector, default.detector);
+    assert_eq!(config.board, default.board);
+    assert_eq!(config.watch.log, default.watch.log);
+    assert_eq!(config.watch.json, default.watch.json);
+    assert_eq!(config.watch.status, default.watch.status);
+    assert!(config.tls.is_some() && config.objects.url.is_some());
+    for key in all_keys() {
+        let name = key.rsplit('.').next().expect("a name");
+        assert!(
+            all.contains(&format!("{name} = ")) || name == "options",
+            "{key}"
+        );
+    }
+}

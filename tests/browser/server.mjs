@@ -1,0 +1,43 @@
+// A server of the smallest parameter set on an empty folder and a free port.
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const PARAMS = "insecure-tiny-hybrid-v1";
+// Long enough for a machine that does other work.
+const PATIENCE_MS = 60_000;
+
+export async function startServer() {
+  const data = await mkdtemp(join(tmpdir(), "omr-browser-"));
+  const args = ["serve", "--listen", "127.0.0.1:0", "--data", data, "--params", PARAMS];
+  const server = spawn(process.env.OMR_COMMAND, args, { stdio: ["ignore", "pipe", "pipe"] });
+  let [out, log] = ["", ""];
+  server.stderr.on("data", (bytes) => (log += bytes));
+  const ended = new Promise((resolve) => {
+    server.on("error", (error) => resolve((log += error)));
+    server.on("close", resolve);
+  });
+  const url = await new Promise((resolve, reject) => {
+    const fail = (why) => reject(new Error(`${why}; the server said:\n${out}${log}`));
+    const timer = setTimeout(() => fail("no line `listening on`"), PATIENCE_MS);
+    ended.then(() => fail("the server ended"));
+    server.stdout.on("data", (bytes) => {
+      out += bytes;
+      const found = /^listening on (\S+)$/m.exec(out);
+      if (found) {
+        clearTimeout(timer);
+        resolve(found[1]);
+      }
+    });
+  });
+  return {
+    url,
+    log: () => log,
+    async stop() {
+      server.kill("SIGTERM");
+      await ended;
+      await rm(data, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,104 @@
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+use crate::ci::{start_error, success};
+use crate::error::XtaskError;
+use crate::npm;
+
+/// The protocol as it was when it was last accepted.
+const BASELINE: &str = "baseline/omr-v1.txtpb";
+
+/// What buf exits with where it found something.
+const FOUND: i32 = 100;
+
+/// Fields whose numbers are changed to see that buf finds it: file, field, the same with another number.
+const BREAK: [&str; 3] = [
+    "omr/v1/board.proto",
+    "bytes board_id = 1;",
+    "bytes board_id = 1001;",
+];
+
+/// Lints the protocol and compares it with its baseline; no change may break a client.
+pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
+    let Some(npm) = npm::tools(root)? else {
+        return npm::skip("proto", "npm");
+    };
+    let proto = root.join("proto");
+    for args in [&["lint"][..], &["breaking", "--against", BASELINE]] {
+        let mut command = buf(&npm, &proto, args);
+        let status = run(&mut command)?;
+        success(&command, status)?;
+    }
+    finds_a_break(root, &npm)
+}
+
+/// Makes the protocol as it is the baseline.
+pub(crate) fn accept(root: &Path) -> Result<(), XtaskError> {
+    let Some(npm) = npm::tools(root)? else {
+        return npm::skip("proto", "npm");
+    };
+    let args = ["build", "--exclude-source-info", "-o", BASELINE];
+    let mut command = buf(&npm, &root.join("proto"), &args);
+    let status = run(&mut command)?;
+    success(&command, status)
+}
+
+/// A check that passes whatever it is given checks nothing: a changed number must not pass.
+fn finds_a_break(root: &Path, npm: &Path) -> Result<(), XtaskError> {
+    let [file, field, changed] = BREAK;
+    let copy = root.join("target/proto-break");
+    if copy.exists() {
+        fs::remove_dir_all(&copy).map_err(XtaskError::io(&copy))?;
+    }
+    copy_folder(&root.join("proto"), &copy)?;
+    let path = copy.join(file);
+    let text = fs::read_to_string(&path).map_err(XtaskError::io(&path))?;
+    if !text.contains(field) {
+        return Err(XtaskError::Marker {
+            path,
+            expected: field,
+        });
+    }
+    fs::write(&path, text.replace(field, changed)).map_err(XtaskError::io(&path))?;
+    let mut command = buf(npm, &copy, &["breaking", "--against", BASELINE]);
+    let output = command
+        .output()
+        .map_err(|source| start_error(&command, source))?;
+    match output.status.code() {
+        Some(FOUND) => Ok(()),
+        _ => Err(XtaskError::BreakNotFound {
+            status: output.status,
+        }),
+    }
+}
+
+fn buf(npm: &Path, folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(npm.join("node_modules/.bin/buf"));
+    command
+        .current_dir(folder)
+        .args(args)
+        .env("BUF_CACHE_DIR", npm.join("buf-cache"));
+    command
+}
+
+fn run(command: &mut Command) -> Result<ExitStatus, XtaskError> {
+    command
+        .status()
+        .map_err(|source| start_error(command, source))
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<(), XtaskError> {
+    fs::create_dir_all(to).map_err(XtaskError::io(to))?;
+    for entry in fs::read_dir(from).map_err(XtaskError::io(from))? {
+        let path = entry.map_err(XtaskError::io(from))?.path();
+        let target = to.join(path.file_name().unwrap_or_default());
+        match path.is_dir() {
+            true => copy_folder(&path, &target)?,
+            false => {
+                fs::copy(&path, &target).map_err(XtaskError::io(&path))?;
+            }
+        }
+    }
+    Ok(())
+}
