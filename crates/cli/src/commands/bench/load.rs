@@ -54,7 +54,7 @@ fn posts(figures: &PostFigures) -> String {
          \x20 sent           {} at {} a second\n\
          \x20 acknowledged   {} in {:.2} s, {:.1} a second\n\
          \x20 latency        p50 {:.2} ms, p90 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms, most {:.2} ms\n\
-         \x20 server         {:.1} s of processor time, {} MB of memory, {} MB on disk\n\
+         \x20 server         {:.1} s of processor time, {} MB of memory, {} bytes on disk\n\
          \x20 read back      {} in {:.2} s: {} exact, {} lost, {} doubled, {} misplaced, {} altered\n",
         figures.clients,
         figures.call,
@@ -72,7 +72,7 @@ fn posts(figures: &PostFigures) -> String {
         latency.max,
         figures.server_cpu_s,
         megabytes(figures.server_peak_rss_bytes),
-        megabytes(figures.disk_bytes),
+        thousands(figures.disk_bytes),
         thousands(read.messages),
         read.seconds,
         thousands(read.exact),
@@ -95,7 +95,7 @@ fn keys(figures: &KeyFigures) -> String {
          \x20 register       {:.3} s a key, {:.3} s at most\n\
          \x20 resumed        at {} bytes, after an upload broken off half-way\n\
          \x20 kept           {}\n\
-         \x20 server         {:.1} s of processor time, {} MB of memory, {} MB on disk\n",
+         \x20 server         {:.1} s of processor time, {} MB of memory, {} bytes on disk\n",
         figures.keys,
         figures.kind,
         thousands(figures.key_bytes),
@@ -108,7 +108,7 @@ fn keys(figures: &KeyFigures) -> String {
         figures.kept,
         figures.server_cpu_s,
         megabytes(figures.server_peak_rss_bytes),
-        megabytes(figures.disk_bytes),
+        thousands(figures.disk_bytes),
     )
 }
 
