@@ -5,6 +5,7 @@ mod examples;
 mod serve;
 mod span;
 mod stream;
+mod trials_hostile;
 
 pub(crate) use bench::{
     BenchAll, BenchCommand, BenchCompare, BenchCrossover, BenchDigest, BenchPost, BenchSoak,
@@ -16,6 +17,7 @@ pub(crate) use serve::{
 };
 pub(crate) use span::Span;
 pub(crate) use stream::{Stream, StreamCut, StreamRun};
+pub(crate) use trials_hostile::{BenchChaos, BenchHostile};
 
 use clap::{Args, Parser, Subcommand};
 use omr_protocol::params::DEFAULT;

@@ -309,6 +309,9 @@ pub(crate) enum CliError {
     /// A server did not answer as hoped.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
+    /// A trial of the service.
+    #[error(transparent)]
+    Trial(#[from] omr_trials::TrialError),
     /// What a server keeps is damaged.
     #[error(
         "expected no damage, found {faults} faults: repair them from a backup (omr data repair)"

@@ -179,3 +179,12 @@ Examples:
 
 Figures of one machine and one parameter set compare; others are refused with exit code 1. Ratios
 are new over old: below 1 is better.";
+
+pub(super) const TRIALS: &str = "\
+Examples:
+  omr bench chaos                            every fault; 300 kills
+  omr bench chaos --only damage --json
+  omr bench hostile --seconds 60 --connections 10000
+
+Servers are started from this program, each in a folder of its own. Exit code 1: a promise of the
+service did not hold; the output names it.";

@@ -1,6 +1,8 @@
 mod all;
+mod chaos;
 mod compare;
 mod crossover;
+mod hostile;
 mod post;
 mod recipients;
 mod soak;
@@ -24,6 +26,8 @@ pub(super) fn run(command: &BenchCommand, ui: &Ui) -> Result<(), CliError> {
         BenchCommand::Windows(args) => windows::run(args),
         BenchCommand::Post(args) => post::run(args, ui),
         BenchCommand::Soak(args) => soak::run(args, ui),
+        BenchCommand::Chaos(args) => chaos::run(args, ui),
+        BenchCommand::Hostile(args) => hostile::run(args, ui),
         BenchCommand::All(args) => all::run(args, ui),
         BenchCommand::Compare(args) => compare::run(args),
     }
