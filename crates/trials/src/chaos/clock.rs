@@ -18,8 +18,12 @@ const RESTART: u64 = 4;
 fn library() -> Option<PathBuf> {
     let folders = std::fs::read_dir("/usr/lib").ok()?;
     let name = Path::new("faketime/libfaketimeMT.so.1");
-    let in_lib = folders.filter_map(Result::ok).map(|folder| folder.path().join(name));
-    in_lib.chain([Path::new("/usr/lib").join(name)]).find(|path| path.exists())
+    let in_lib = folders
+        .filter_map(Result::ok)
+        .map(|folder| folder.path().join(name));
+    in_lib
+        .chain([Path::new("/usr/lib").join(name)])
+        .find(|path| path.exists())
 }
 
 /// A clock that we set.

@@ -31,7 +31,10 @@ pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
         let hash = upload(&work, &client, &no_key).await?;
         match client.register_key(hash).await {
             // The file goes with the first refusal, whose answer may have been lost.
-            Err(RemoteError::Refused { code: Code::InvalidArgument, .. })
+            Err(RemoteError::Refused {
+                code: Code::InvalidArgument,
+                ..
+            })
             | Err(RemoteError::NotFound { .. }) => {}
             other => {
                 let text = format!("random bytes registered as a key: {other:?}");
