@@ -283,3 +283,35 @@ async fn pages_and_grpc_web_share_the_port() {
     assert!(answer.contains("access-control-allow-origin"), "{answer}");
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tls_is_spoken_with_whom_the_authority_vouches_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let file = |name: &str, text: String| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let mut settings = config(&dir.path().join("data"));
+    settings.tls = Some(omr_server::config::Tls {
+        certificate: file("certificate.pem", made.cert.pem()),
+        key: file("key.pem", made.signing_key.serialize_pem()),
+    });
+    let server = Running::start(settings).await;
+    let endpoint = |authority: String| omr_remote::Endpoint {
+        ca_certificate: Some(authority.into_bytes()),
+        retry: omr_remote::Retry {
+            total: std::time::Duration::ZERO,
+            ..omr_remote::Retry::default()
+        },
+        ..omr_remote::Endpoint::new(format!("https://localhost:{}", server.address.port()))
+    };
+    let client = omr_remote::Client::connect(&endpoint(made.cert.pem())).unwrap();
+    assert!(client.is_serving().await.unwrap());
+    let other = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let wrong = omr_remote::Client::connect(&endpoint(other.cert.pem())).unwrap();
+    assert!(wrong.is_serving().await.is_err());
+    drop((client, wrong));
+    server.stop().await;
+}
