@@ -8,6 +8,7 @@ mod sizing;
 mod span;
 mod stream;
 mod trials;
+mod trials_hostile;
 
 pub(crate) use bench::{
     BenchAll, BenchCommand, BenchCompare, BenchCrossover, BenchDigest, BenchPost, BenchSoak,
@@ -25,6 +26,7 @@ pub(crate) use sizing::BenchSizing;
 pub(crate) use span::Span;
 pub(crate) use stream::{Stream, StreamCut, StreamRun};
 pub(crate) use trials::{BenchLoad, BenchMail, KeyChoice, LoadPart};
+pub(crate) use trials_hostile::{BenchChaos, BenchHostile};
 
 use clap::{Args, Parser, Subcommand};
 use omr_protocol::params::DEFAULT;

@@ -161,13 +161,16 @@ impl Poster<'_> {
         let policy = self.client.retry.clone();
         let mut patience = Patience::new(&policy, STREAM);
         let mut ended = false;
-        while !(ended && self.waiting.is_empty()) && !self.answers.is_closed() {
+        loop {
+            let done = ended && self.waiting.is_empty();
+            if done || self.answers.is_closed() {
+                return Ok(());
+            }
             let connected = self.connection(&mut posts, &mut ended, &mut patience);
             if let Err(status) = connected.await? {
                 patience.pause(&status).await?;
             }
         }
-        Ok(())
     }
 
     /// Posts until all are answered or the connection breaks.

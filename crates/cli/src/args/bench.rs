@@ -1,7 +1,9 @@
 //! Arguments of `omr bench`.
 
 use super::trials::{BenchLoad, BenchMail};
-use super::{BenchSizing, bound, examples, messages, payload_bytes, threads};
+use super::{
+    BenchChaos, BenchHostile, BenchSizing, bound, examples, messages, payload_bytes, threads,
+};
 use clap::{Args, Subcommand, ValueEnum};
 use omr_protocol::instantomr::MAX_BOUND;
 use omr_protocol::params::{DEFAULT, HYBRID};
@@ -30,6 +32,12 @@ pub(crate) enum BenchCommand {
     /// Full batches over fresh keys, honest and hostile by turns, every digest checked
     #[command(after_help = examples::SOAK)]
     Soak(BenchSoak),
+    /// A real server under kills, full and slow disks, a jumping clock and damage; nothing may be lost
+    #[command(after_help = examples::TRIALS)]
+    Chaos(BenchChaos),
+    /// A real server among hostile clients; it must serve the others and stay within bounds
+    #[command(after_help = examples::TRIALS)]
+    Hostile(BenchHostile),
     /// Every figure of this build in one document, for comparison with another build's
     #[command(after_help = examples::COMPARE)]
     All(BenchAll),

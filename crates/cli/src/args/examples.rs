@@ -265,6 +265,9 @@ Examples:
   omr bench load --only posts --seconds 60 --json
   omr bench load --only keys --keys 10 --key-kind both
   omr bench mail --messages 20000
+  omr bench chaos                                  every fault; 300 kills
+  omr bench chaos --only damage --json
+  omr bench hostile --seconds 60 --connections 10000
 
-The server and, for mail, all senders and recipients are processes of their own on this machine, in a
-folder that is removed. Exit code 1 if anything was lost, wrong or refused; figures are printed first.";
+Servers, and for mail all senders and recipients, are processes of their own on this machine, in a folder
+that is removed. Exit code 1 if a promise of the service did not hold; figures are printed first.";

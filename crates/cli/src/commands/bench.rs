@@ -1,6 +1,8 @@
 mod all;
+mod chaos;
 mod compare;
 mod crossover;
+mod hostile;
 mod load;
 mod mail;
 mod post;
@@ -29,6 +31,8 @@ pub(super) fn run(command: &BenchCommand, ui: &Ui) -> Result<(), CliError> {
         BenchCommand::Post(args) => post::run(args, ui),
         BenchCommand::Sizing(args) => sizing::run(args, ui),
         BenchCommand::Soak(args) => soak::run(args, ui),
+        BenchCommand::Chaos(args) => chaos::run(args, ui),
+        BenchCommand::Hostile(args) => hostile::run(args, ui),
         BenchCommand::All(args) => all::run(args, ui),
         BenchCommand::Compare(args) => compare::run(args),
         BenchCommand::Load(args) => load::run(args, ui),

@@ -179,10 +179,8 @@ fn engines(home: &Home) -> Engines {
     }
     if let Ok(file) = File::open(home.path("detection.key")) {
         let params = set.bulk().unwrap();
-        engines.bulk = Some(Detector::new(
-            params.clone(),
-            DetectionKey::read(params, file).unwrap(),
-        ));
+        let key = DetectionKey::read(params, file).unwrap();
+        engines.bulk = Some(Arc::new(Detector::new(params.clone(), key)));
     }
     engines
 }

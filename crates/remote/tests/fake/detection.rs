@@ -193,6 +193,7 @@ fn session(id: &[u8], stream: &Stream) -> Session {
         session_id: id.to_vec().into(),
         next: stream.next,
         cuts: stream.cuts,
+        ..Session::default()
     }
 }
 

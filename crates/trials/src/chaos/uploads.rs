@@ -1,0 +1,85 @@
+//! Keys that are uploaded, registered and revoked over and over, and files that are no keys.
+
+use super::work::{Work, pause};
+use crate::TrialError;
+use omr_client::{identity, instantomr};
+use omr_remote::{Client, RemoteError};
+use rand_core::Rng;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tonic::Code;
+
+/// Bytes of a file that is no key: some chunks.
+const NO_KEY: usize = (4 << 20) + 77;
+
+/// Uploads until the trial ends.
+///
+/// Errors: a refusal of what is right, or none of what is wrong.
+pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
+    let client = work.patient()?;
+    let mut rng = work.rng(300);
+    let folder = tempfile::tempdir().map_err(TrialError::io("a folder for uploads"))?;
+    let (no_key, key) = (folder.path().join("no-key"), folder.path().join("key"));
+    fresh_key(&work, &mut rng, &key)?;
+    loop {
+        let ending = work.is_ending();
+        let mut bytes = vec![0; NO_KEY];
+        rng.fill_bytes(&mut bytes);
+        std::fs::write(&no_key, bytes).map_err(TrialError::io("writing a file"))?;
+        let hash = upload(&work, &client, &no_key).await?;
+        match client.register_key(hash).await {
+            // The file goes with the first refusal, whose answer may have been lost.
+            Err(RemoteError::Refused {
+                code: Code::InvalidArgument,
+                ..
+            })
+            | Err(RemoteError::NotFound { .. }) => {}
+            other => {
+                let text = format!("random bytes registered as a key: {other:?}");
+                return Err(TrialError::Broken(text));
+            }
+        }
+        let hash = upload(&work, &client, &key).await?;
+        client.register_key(hash).await?;
+        match client.revoke_key(hash).await {
+            // The answer to the first may have been lost.
+            Ok(()) | Err(RemoteError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if ending {
+            return Ok(());
+        }
+        pause(&mut rng, 10..300).await;
+    }
+}
+
+fn fresh_key(
+    work: &Work,
+    rng: &mut rand_chacha::ChaCha20Rng,
+    path: &Path,
+) -> Result<(), TrialError> {
+    let set = &work.people.set;
+    let broken = |error: &dyn std::error::Error| TrialError::Broken(error.to_string());
+    let params = set.instant().map_err(|error| broken(&error))?;
+    let (secret, _) = identity(set.clue(), rng);
+    let key = instantomr::detection_key(params, &secret, rng).map_err(|e| broken(&e))?;
+    let mut file = File::create(path).map_err(TrialError::io("writing a key"))?;
+    key.write(params, &mut file).map_err(|error| broken(&error))
+}
+
+/// Uploads a file and counts how often that went on in the middle.
+async fn upload(work: &Work, client: &Client, path: &Path) -> Result<[u8; 32], TrialError> {
+    let (last, resumed) = (AtomicU64::new(0), AtomicU64::new(0));
+    let progress = |sent, total| {
+        // What is told goes back only where an upload broke off.
+        let back = sent < last.swap(sent, Ordering::Relaxed) && 0 < sent && sent < total;
+        resumed.fetch_add(back.into(), Ordering::Relaxed);
+    };
+    let hash = client.upload_key(path, progress).await?;
+    work.uploads.fetch_add(1, Ordering::Relaxed);
+    let resumed = resumed.load(Ordering::Relaxed);
+    work.resumed.fetch_add(resumed, Ordering::Relaxed);
+    Ok(hash)
+}
