@@ -14,7 +14,7 @@ use crate::load::pool::Pool;
 use crate::load::scene::{Room, Scene};
 use letters::letters;
 use omr_protocol::ParamSet;
-use people::People;
+use people::{People, Report};
 use serde::Serialize;
 use stage::Stage;
 use std::path::PathBuf;
@@ -97,19 +97,18 @@ impl Mail {
     pub fn run(&self, progress: &Progress<'_>) -> Result<MailFigures, TrialError> {
         let set = ParamSet::named(&self.params).map_err(TrialError::own)?;
         let mut stage = self.stage(&set)?;
-        let bound = stage.bound()?;
-        let steps = 6;
-        progress("joining", 0, steps);
-        let join_s = stage.join(bound)?;
-        progress("posting", 1, steps);
+        let progress = |what, done| progress(what, done, 6);
+        progress("joining", 0);
+        let (bound, join_s) = stage.join()?;
+        progress("posting", 1);
         let first = stage.half(0, false)?;
-        progress("fetching", 2, steps);
+        progress("fetching", 2);
         let middle = stage.fetch()?.0;
-        progress("posting", 3, steps);
+        progress("posting", 3);
         let second = stage.half(1, true)?;
-        progress("killing", 4, steps);
+        progress("killing", 4);
         let killed_fetches = stage.kill_fetch()?;
-        progress("fetching", 5, steps);
+        progress("fetching", 5);
         let (last, reports) = stage.fetch()?;
         let letter_messages = first.messages + second.messages;
         let board = stage.scene.runtime.block_on(stage.client.board())?;
@@ -128,8 +127,8 @@ impl Mail {
             killed_fetches,
             fetches: vec![middle, last],
             delivered: stage.delivered(&reports)?,
-            incomplete_files: reports.iter().map(|report| report.incomplete_files).sum(),
-            unopened: reports.iter().map(|report| report.unopened).sum(),
+            incomplete_files: sum(&reports, |report| report.incomplete_files),
+            unopened: sum(&reports, |report| report.unopened),
             expected_messages: stage.strangers + letter_messages,
         };
         stage.scene.stop()?;
@@ -170,6 +169,10 @@ impl Mail {
             mail: self,
         })
     }
+}
+
+fn sum(reports: &[Report], of: fn(&Report) -> u64) -> u64 {
+    reports.iter().map(of).sum()
 }
 
 impl MailFigures {

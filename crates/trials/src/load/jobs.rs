@@ -223,14 +223,8 @@ fn own_messages(
     Ok(all)
 }
 
-/// Asks for a digest, awaits and fetches it.
-async fn ask(
-    client: &Client,
-    hash: [u8; 32],
-    range: Range<u64>,
-) -> Result<(JobTimes, Vec<u8>), TrialError> {
-    let start = Instant::now();
-    let request = CreateJobRequest {
+fn request(hash: [u8; 32], range: Range<u64>) -> CreateJobRequest {
+    CreateJobRequest {
         request_id: random_id().to_vec().into(),
         key_hashes: vec![hash.to_vec().into()],
         start: range.start,
@@ -238,8 +232,17 @@ async fn ask(
         bound: BOUND,
         indices_only: false,
         scheme: Scheme::Sophomr.into(),
-    };
-    let job = client.create_job(&request).await?;
+    }
+}
+
+/// Asks for a digest, awaits and fetches it.
+async fn ask(
+    client: &Client,
+    hash: [u8; 32],
+    range: Range<u64>,
+) -> Result<(JobTimes, Vec<u8>), TrialError> {
+    let start = Instant::now();
+    let job = client.create_job(&request(hash, range)).await?;
     let (mut running, mut done) = (None, None);
     let note = |job: &Job| {
         let now = start.elapsed().as_secs_f64();

@@ -12,8 +12,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::OnceLock;
-use std::time::Instant;
-use tokio::sync::Notify;
+use std::time::{Duration, Instant};
 
 /// Keys to register.
 #[derive(Clone, Debug)]
@@ -173,23 +172,10 @@ pub(super) fn register(
     let start = Instant::now();
     let (secret, clue, bytes) = generate(set, kind, &path)?;
     let generate_s = start.elapsed().as_secs_f64();
-    let upload = async {
-        if let Some(resumed_at) = broken_off {
-            half(client, &path, bytes).await?;
-            // Its first report is what the server has.
-            let first = OnceLock::new();
-            let hash = client
-                .upload_key(&path, |sent, _| {
-                    first.get_or_init(|| sent);
-                })
-                .await?;
-            *resumed_at = first.into_inner().unwrap_or_default();
-            return Ok(hash);
-        }
-        client.upload_key(&path, |_, _| {}).await
-    };
     let start = Instant::now();
-    let hash = scene.runtime.block_on(upload)?;
+    let hash = scene
+        .runtime
+        .block_on(upload(scene, client, &path, bytes, broken_off))?;
     let upload_s = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let answer = scene.runtime.block_on(client.register_key(hash))?;
@@ -213,18 +199,38 @@ pub(super) fn register(
     })
 }
 
-/// Uploads until half is sent, then hangs up.
-async fn half(client: &Client, path: &Path, bytes: u64) -> Result<(), omr_remote::RemoteError> {
-    let enough = Notify::new();
-    let note = |sent, _| {
-        if sent >= bytes / 2 {
-            enough.notify_one();
-        }
+/// Uploads a key; given `broken_off`, with a break.
+async fn upload(
+    scene: &Scene,
+    client: &Client,
+    path: &Path,
+    bytes: u64,
+    broken_off: Option<&mut u64>,
+) -> Result<[u8; 32], TrialError> {
+    let Some(resumed_at) = broken_off else {
+        return Ok(client.upload_key(path, |_, _| {}).await?);
     };
     tokio::select! {
-        sent = client.upload_key(path, note) => sent.map(drop),
-        () = enough.notified() => Ok(()),
+        sent = client.upload_key(path, |_, _| {}) => drop(sent?),
+        kept = grown(scene, bytes / 2) => kept?,
     }
+    // The first report is what the server has.
+    let first = OnceLock::new();
+    let report = |sent, _| {
+        first.get_or_init(|| sent);
+    };
+    let hash = client.upload_key(path, report).await?;
+    *resumed_at = first.into_inner().unwrap_or_default();
+    Ok(hash)
+}
+
+/// Waits until the server keeps so many bytes more than now.
+async fn grown(scene: &Scene, bytes: u64) -> Result<(), TrialError> {
+    let before = scene.disk_bytes()?;
+    while scene.disk_bytes()? < before + bytes {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    Ok(())
 }
 
 /// Makes a recipient and writes her detection key of a kind; gives the file's length.

@@ -136,13 +136,12 @@ impl PostLoad {
         progress("making clues", 0, POOL as u64);
         let count = self.posts().min(POOL as u64) as usize;
         let pool = Arc::new(Pool::new(set, &board, count)?);
-        let clients: Result<Vec<Client>, TrialError> =
-            tokens.iter().map(|token| scene.impatient(token)).collect();
+        let clients = connected(scene, tokens)?;
         scene.forget_peak();
         let (before, disk) = (scene.usage(), scene.disk_bytes()?);
         let (tally, seconds) = scene
             .runtime
-            .block_on(self.post(pool.clone(), clients?, progress));
+            .block_on(self.post(pool.clone(), clients, progress));
         let after = scene.usage();
         let disk_bytes = scene.disk_bytes()?.saturating_sub(disk);
         let ledger = Ledger::new(tally.indices);
@@ -291,6 +290,10 @@ impl Run {
             Err(error) => *tally.errors.entry(reason(&error)).or_default() += 1,
         }
     }
+}
+
+fn connected(scene: &Scene, tokens: &[String]) -> Result<Vec<Client>, TrialError> {
+    tokens.iter().map(|token| scene.impatient(token)).collect()
 }
 
 /// An error by its code.

@@ -45,7 +45,7 @@ impl Stage<'_> {
     /// A bound that holds for all letters of a recipient.
     ///
     /// Errors: `Broken` where there is none; `Remote`.
-    pub(super) fn bound(&self) -> Result<usize, TrialError> {
+    fn bound(&self) -> Result<usize, TrialError> {
         let bound = most_messages(&self.letters, self.payload_bytes()?).max(BOUND);
         match bound <= MAX_BOUND {
             true => Ok(bound),
@@ -55,10 +55,11 @@ impl Stage<'_> {
         }
     }
 
-    /// All recipients make their keys and register, at once; gives the seconds.
+    /// All recipients make their keys and register, at once; gives the bound of their digests and the seconds.
     ///
-    /// Errors: `Io`, `Command`.
-    pub(super) fn join(&self, bound: usize) -> Result<f64, TrialError> {
+    /// Errors: `Io`, `Command`; those of [`Self::bound`].
+    pub(super) fn join(&self) -> Result<(usize, f64), TrialError> {
+        let bound = self.bound()?;
         let start = Instant::now();
         std::thread::scope(|scope| {
             let join = |(recipient, token): (usize, &String)| {
@@ -70,7 +71,7 @@ impl Stage<'_> {
                 .into_iter()
                 .try_for_each(|joining| joining.join().expect("no panic"))
         })?;
-        Ok(start.elapsed().as_secs_f64())
+        Ok((bound, start.elapsed().as_secs_f64()))
     }
 
     /// Posts a half of the letters among a half of the strangers' messages.
