@@ -156,7 +156,11 @@ impl Chaos {
     }
 
     fn people(&self, place: &Place) -> Result<Arc<People>, TrialError> {
-        Ok(Arc::new(People::new(&self.params, self.seed, place.path())?))
+        Ok(Arc::new(People::new(
+            &self.params,
+            self.seed,
+            place.path(),
+        )?))
     }
 
     fn work(&self, place: &Place) -> Result<Work, TrialError> {

@@ -89,7 +89,10 @@ impl Hostile {
     /// Errors: `Io`, `Start`, `Remote`, where it could not be held to its end.
     pub fn run(&self) -> Result<HostileFigures, TrialError> {
         allow_many_files();
-        let limits = format!("connections = {}\nidle_seconds = 5", self.connections + OTHERS);
+        let limits = format!(
+            "connections = {}\nidle_seconds = 5",
+            self.connections + OTHERS
+        );
         let place = Place::new(&Shape {
             program: &self.program,
             dir: self.dir.as_deref(),
@@ -161,6 +164,7 @@ impl Hostile {
             let scripts = order::run(tally.clone(), known.clone(), self.rng(200 + i));
             tasks.push(runtime.spawn(scripts));
         }
+        tasks.push(runtime.spawn(order::hold(tally.clone(), known.clone())));
         for i in 0..RAW {
             tasks.push(runtime.spawn(raw::run(tally.clone(), self.rng(300 + i))));
         }
@@ -210,11 +214,14 @@ impl HostileFigures {
         self.faults = tally.faults();
         if self.files_after > self.files_before {
             let (before, after) = (self.files_before, self.files_after);
-            self.faults.push(format!("expected {before} open files, found {after}"));
+            self.faults
+                .push(format!("expected {before} open files, found {after}"));
         }
         if self.peak_kb > self.allowed_kb {
             let (most, found) = (self.allowed_kb, self.peak_kb);
-            self.faults.push(format!("expected at most {most} kB of memory, found {found}"));
+            self.faults.push(format!(
+                "expected at most {most} kB of memory, found {found}"
+            ));
         }
         // A server that ended before cannot be stopped: that is a fault too.
         server.stop()?;

@@ -13,8 +13,6 @@ use omr_remote::v1::CreateJobRequest;
 use rand_core::{Rng, SeedableRng};
 use serde_json::Value;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -66,7 +64,10 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
         outcome: Outcome::new(Kind::Damage),
     };
     trial.prepare(chaos.seed)?;
-    for (at, harm) in [Harm::Flipped, Harm::Truncated, Harm::Missing].into_iter().enumerate() {
+    for (at, harm) in [Harm::Flipped, Harm::Truncated, Harm::Missing]
+        .into_iter()
+        .enumerate()
+    {
         trial.hurt(at as u64 + 1, harm, chaos.seed)?;
     }
     trial.outcome.figures.messages = trial.copy.payloads.len() as u64;
@@ -109,19 +110,6 @@ fn harm(path: &Path, harm: Harm, seed: u64) -> Result<(), TrialError> {
     changed().map_err(TrialError::io("harming a segment"))
 }
 
-/// A page of the server's.
-fn page(place: &Place, path: &str) -> Result<String, TrialError> {
-    let get = || -> std::io::Result<String> {
-        let mut stream = TcpStream::connect(place.address())?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: trial\r\nConnection: close\r\n\r\n")?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text)?;
-        Ok(text)
-    };
-    get().map_err(TrialError::io("reading a page"))
-}
-
 impl Trial {
     fn client(&self) -> Result<Client, TrialError> {
         // Connections belong to a runtime.
@@ -140,14 +128,20 @@ impl Trial {
         fs::create_dir_all(self.place.data()).map_err(TrialError::io("the data folder"))?;
         let tokens = self.place.data().join("tokens.toml");
         let tokens = tokens.to_string_lossy();
-        let add = ["token", "add", "--file", &tokens, "--name", "trial", "--may", "admin"];
+        let add = [
+            "token", "add", "--file", &tokens, "--name", "trial", "--may", "admin",
+        ];
         let added = self.place.omr(&add)?;
         let token = String::from_utf8_lossy(&added.stdout).trim().to_owned();
         let server = self.place.start()?;
         let client = self.client()?;
         self.post(&client, seed)?;
-        for path in [&self.people.recipients[0].bulk, &self.people.recipients[0].instant] {
-            self.keys.push(self.runtime.block_on(register(&client, path))?);
+        for path in [
+            &self.people.recipients[0].bulk,
+            &self.people.recipients[0].instant,
+        ] {
+            self.keys
+                .push(self.runtime.block_on(register(&client, path))?);
         }
         let start = Instant::now();
         while (segments(&self.place)?.len() as u64) < SEGMENTS {
@@ -159,7 +153,9 @@ impl Trial {
         let len = SEGMENTS * SEGMENT + TAIL;
         (self.copy, self.hashes) = self.runtime.block_on(ledger::read(&client, 0..len))?;
         let (url, to) = (self.place.url(), self.backup.to_string_lossy().into_owned());
-        let args = ["data", "backup", "--server", &url, "--token", &token, "--to", &to];
+        let args = [
+            "data", "backup", "--server", &url, "--token", &token, "--to", &to,
+        ];
         let done = self.place.omr(&args)?;
         self.expect(done.status.success(), || format!("backup: {}", text(&done)));
         server.stop()
@@ -185,7 +181,11 @@ impl Trial {
         let path = files[at as usize].clone();
         harm(&path, kind, seed.wrapping_add(at))?;
         let range = at * SEGMENT..(at + 1) * SEGMENT;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let server = self.place.start()?;
         let client = self.client()?;
         self.check_reading(&client, &range, &name, kind);
@@ -213,13 +213,19 @@ impl Trial {
     fn check_reading(&mut self, client: &Client, range: &Range<u64>, name: &str, kind: Harm) {
         self.read_exactly(client, 0..range.start, kind);
         self.read_exactly(client, range.end..self.hashes.len() as u64, kind);
-        for part in [range.clone(), range.start + 5..range.start + 6, 0..range.end + 3] {
+        for part in [
+            range.clone(),
+            range.start + 5..range.start + 6,
+            0..range.end + 3,
+        ] {
             match self.runtime.block_on(ledger::read(client, part.clone())) {
-                Err(TrialError::Remote(omr_remote::RemoteError::Refused { code, message, .. }))
-                    if code == tonic::Code::DataLoss && message.contains(name) => {}
+                Err(TrialError::Remote(omr_remote::RemoteError::Refused {
+                    code, message, ..
+                })) if code == tonic::Code::DataLoss && message.contains(name) => {}
                 other => {
                     let found = other.map(|(copy, _)| copy.payloads.len());
-                    self.outcome.fault(format!("{kind:?}: reading {part:?} gave {found:?}"));
+                    self.outcome
+                        .fault(format!("{kind:?}: reading {part:?} gave {found:?}"));
                 }
             }
         }
@@ -245,7 +251,8 @@ impl Trial {
                 if message.contains(name) => {}
             other => {
                 let found = other.map(|bytes| bytes.len());
-                self.outcome.fault(format!("{kind:?}: a digest over damage gave {found:?}"));
+                self.outcome
+                    .fault(format!("{kind:?}: a digest over damage gave {found:?}"));
             }
         }
         self.digest_exactly(client, 0..range.start, kind);
@@ -265,7 +272,10 @@ impl Trial {
 
     fn digest_exactly(&mut self, client: &Client, range: Range<u64>, kind: Harm) {
         let digests = super::digests::Digests::default();
-        match self.runtime.block_on(digest_of(client, &self.request(range.clone()))) {
+        match self
+            .runtime
+            .block_on(digest_of(client, &self.request(range.clone())))
+        {
             Ok(bytes) => drop(digests.take(&self.people, 0, None, &bytes)),
             Err(error) => digests.fault(format!("{kind:?}: a digest of {range:?}: {error}")),
         }
@@ -281,20 +291,27 @@ impl Trial {
 
     /// The status page and the metrics tell of it.
     fn check_pages(&mut self, kind: Harm) -> Result<(), TrialError> {
-        let status = page(&self.place, "/status.json")?;
-        let json = status.find('{').map(|at| &status[at..]).unwrap_or_default();
-        let json = json.rsplit_once('}').map_or(json, |(most, _)| &json[..most.len() + 1]);
-        let status: Value = serde_json::from_str(json).unwrap_or_default();
-        let checks = status["health"]["checks"].as_array().cloned().unwrap_or_default();
-        let storage = checks.iter().any(|c| c["name"] == "storage" && c["good"] == false);
+        let status = self.place.page("/status.json")?;
+        let status: Value = serde_json::from_str(&status).unwrap_or_default();
+        let checks = status["health"]["checks"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        let storage = checks
+            .iter()
+            .any(|c| c["name"] == "storage" && c["good"] == false);
         self.expect(status["health"]["healthy"] == false && storage, || {
             format!("{kind:?}: /status.json says {}", status["health"])
         });
-        let metrics = page(&self.place, "/metrics")?;
+        let metrics = self.place.page("/metrics")?;
         let counted = metrics.lines().any(|line| {
-            line.starts_with("omr_damaged_objects") && line.contains("segment") && !line.ends_with(" 0")
+            line.starts_with("omr_damaged_objects")
+                && line.contains("segment")
+                && !line.ends_with(" 0")
         });
-        self.expect(counted, || format!("{kind:?}: /metrics counts no damaged segment"));
+        self.expect(counted, || {
+            format!("{kind:?}: /metrics counts no damaged segment")
+        });
         Ok(())
     }
 }

@@ -111,7 +111,9 @@ fn gaps(ranges: &[Range<u64>], len: u64) -> Option<String> {
     let mut next = 0;
     for range in ranges {
         if range.start != next {
-            return Some(format!("a cut covers {range:?}, expected one from {next} on"));
+            return Some(format!(
+                "a cut covers {range:?}, expected one from {next} on"
+            ));
         }
         next = range.end;
     }
@@ -132,7 +134,13 @@ impl Verdict {
             match (seen.insert(index), inside && right) {
                 (false, _) => self.doubled += 1,
                 (true, false) => self.wrong += 1,
-                (true, true) => *(if own { &mut self.found } else { &mut self.accidental }) += 1,
+                (true, true) => {
+                    *(if own {
+                        &mut self.found
+                    } else {
+                        &mut self.accidental
+                    }) += 1
+                }
             }
         }
         let missed: Vec<u64> = digest

@@ -86,7 +86,11 @@ fn fill(place: &Place) -> Result<PathBuf, TrialError> {
     while !block.is_empty() {
         // Smaller and smaller, until not even a page fits.
         if file.write_all(&block).is_err() {
-            block.truncate(if block.len() > 4096 { block.len() / 2 } else { 0 });
+            block.truncate(if block.len() > 4096 {
+                block.len() / 2
+            } else {
+                0
+            });
         }
     }
     Ok(path)

@@ -118,9 +118,7 @@ impl Audit {
         let count = entry.hashes.len();
         let first = found.first().map_or(0, |(index, _)| *index);
         let mut steps = found.iter().enumerate();
-        let in_order = steps.all(|(i, &(index, place))| {
-            index == first + i as u64 && place == i
-        });
+        let in_order = steps.all(|(i, &(index, place))| index == first + i as u64 && place == i);
         let whole = found.len() == count && in_order;
         let doubled = found.len() > count;
         let torn = !found.is_empty() && !whole && !doubled;
@@ -204,7 +202,13 @@ mod tests {
         let [a, b, c] = [&first[0], &first[1], &second[0]].map(Clone::clone);
         let figures = |board: &[Message]| {
             let found = audit(&ledger, board);
-            [found.landed, found.lost, found.doubled, found.torn, found.foreign]
+            [
+                found.landed,
+                found.lost,
+                found.doubled,
+                found.torn,
+                found.foreign,
+            ]
         };
         assert_eq!(figures(&[a.clone(), b.clone()]), [0, 0, 0, 0, 0]);
         assert_eq!(figures(&[a.clone(), b.clone(), c.clone()]), [1, 0, 0, 0, 0]);

@@ -99,9 +99,8 @@ async fn take(
     bytes: Vec<u8>,
 ) -> Option<std::ops::Range<u64>> {
     let own = work.clone();
-    let taken = tokio::task::spawn_blocking(move || {
-        own.digests.take(&own.people, owner, session, &bytes)
-    });
+    let taken =
+        tokio::task::spawn_blocking(move || own.digests.take(&own.people, owner, session, &bytes));
     taken.await.ok().flatten()
 }
 

@@ -91,7 +91,9 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     let peak = super::place::status_kb(server.pid(), "VmHWM").unwrap_or(0);
     outcome.figures.peak_kb = peak;
     if peak > MOST_KB && chaos.params.starts_with("insecure-tiny") {
-        outcome.fault(format!("expected at most {MOST_KB} kB of memory, found {peak}"));
+        outcome.fault(format!(
+            "expected at most {MOST_KB} kB of memory, found {peak}"
+        ));
     }
     server.stop()?;
     outcome.inspect(&place)?;

@@ -104,7 +104,9 @@ impl Work {
     pub(crate) fn is_ahead(&self) -> bool {
         let covered = self.covered.iter().map(|c| c.load(Ordering::Relaxed));
         let posted = self.posted.load(Ordering::Relaxed);
-        covered.min().is_some_and(|last| posted.saturating_sub(last) > AHEAD)
+        covered
+            .min()
+            .is_some_and(|last| posted.saturating_sub(last) > AHEAD)
     }
 
     /// Randomness of one client.
@@ -206,7 +208,9 @@ impl Running {
     /// Lets the clients finish what they began, and gives the board as it then is.
     ///
     /// Errors: the client's.
-    pub(crate) fn finish(&mut self) -> Result<(super::ledger::Copy, Vec<blake3::Hash>), TrialError> {
+    pub(crate) fn finish(
+        &mut self,
+    ) -> Result<(super::ledger::Copy, Vec<blake3::Hash>), TrialError> {
         self.work.ending.store(true, Ordering::Relaxed);
         let posters = std::mem::take(&mut self.posters);
         self.join(posters);

@@ -5,8 +5,8 @@ use crate::TrialError;
 use crate::chaos::people::People;
 use crate::chaos::work::client;
 use futures::StreamExt;
-use omr_remote::v1::{Message, Part};
 use omr_remote::Client;
+use omr_remote::v1::{Message, Part};
 use rand_chacha::ChaCha20Rng;
 use std::ops::Range;
 use std::pin::pin;
@@ -80,6 +80,8 @@ async fn check(client: &Client, range: Range<u64>, expected: &[Message]) -> Resu
     }
     match found == expected {
         true => Ok(()),
-        false => Err(format!("the canary's post at {range:?} reads as something else")),
+        false => Err(format!(
+            "the canary's post at {range:?} reads as something else"
+        )),
     }
 }

@@ -97,7 +97,10 @@ pub(super) fn mutate(rng: &mut ChaCha20Rng, right: &[u8]) -> (&'static str, Vec<
         }
         3 => {
             for _ in 0..1 + below(rng, 8) {
-                if let Some(byte) = { let at = below(rng, out.len()); out.get_mut(at) } {
+                if let Some(byte) = {
+                    let at = below(rng, out.len());
+                    out.get_mut(at)
+                } {
                     *byte ^= 1 << below(rng, 8);
                 }
             }
@@ -198,7 +201,9 @@ fn frames(rng: &mut ChaCha20Rng, message: &[u8]) -> Vec<Bytes> {
         4 => framed(1, len, message),
         5 => framed(below(rng, 256) as u8, len, message),
         6 => Bytes::copy_from_slice(message),
-        7 => [framed(0, len, message), framed(0, len, message)].concat().into(),
+        7 => [framed(0, len, message), framed(0, len, message)]
+            .concat()
+            .into(),
         8 => framed(0, (8 << 20) - 1, message),
         _ => framed(0, len, message),
     };
@@ -260,7 +265,9 @@ mod tests {
         let right = [8, 1, 0x12, 3, 7, 8, 9];
         let draw = |seed| {
             let mut rng = ChaCha20Rng::seed_from_u64(seed);
-            (0..300).map(|_| mutate(&mut rng, &right)).collect::<Vec<_>>()
+            (0..300)
+                .map(|_| mutate(&mut rng, &right))
+                .collect::<Vec<_>>()
         };
         let first = draw(1);
         assert!(first == draw(1));

@@ -43,11 +43,7 @@ fn random_id(rng: &mut impl Rng, bytes: usize) -> Bytes {
 /// Posts, registers keys, makes a digest and opens a session.
 ///
 /// Errors: the client's.
-pub(super) async fn prepare(
-    url: &str,
-    people: &People,
-    seed: u64,
-) -> Result<Known, TrialError> {
+pub(super) async fn prepare(url: &str, people: &People, seed: u64) -> Result<Known, TrialError> {
     let client = client(url, Duration::from_secs(20))?;
     let (senders, mut rng) = (people.senders(), ChaCha20Rng::seed_from_u64(seed));
     let id = omr_remote::random_id();
@@ -192,11 +188,24 @@ fn detection(known: &Known, rng: &mut impl Rng) -> Vec<Seed> {
         bound: 20,
         indices_only: true,
     };
-    let job = v1::GetJobRequest { job_id: job_id.clone() }.encode_to_vec();
-    let session = v1::GetSessionRequest { session_id: session_id.clone() }.encode_to_vec();
+    let job = v1::GetJobRequest {
+        job_id: job_id.clone(),
+    }
+    .encode_to_vec();
+    let session = v1::GetSessionRequest {
+        session_id: session_id.clone(),
+    }
+    .encode_to_vec();
     let fetch = v1::FetchDigestRequest { job_id, offset: 9 }.encode_to_vec();
-    let cut = v1::CutSessionRequest { session_id, number: 0 }.encode_to_vec();
-    let nothing = v1::CancelJobRequest { job_id: random_id(rng, 16) }.encode_to_vec();
+    let cut = v1::CutSessionRequest {
+        session_id,
+        number: 0,
+    }
+    .encode_to_vec();
+    let nothing = v1::CancelJobRequest {
+        job_id: random_id(rng, 16),
+    }
+    .encode_to_vec();
     vec![
         seed("/omr.v1.DetectionService/CreateJob", create.encode_to_vec()),
         seed("/omr.v1.DetectionService/GetJob", job.clone()),

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 /// How long an answer is waited for; streams without end are left after it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of an answer after which it is left.
 const ENOUGH: usize = 1 << 20;
 
@@ -119,12 +119,18 @@ impl Wire {
     /// Makes a call.
     pub(super) async fn call(&mut self, call: Call) -> Answer {
         let called = tokio::time::timeout(PATIENCE, self.try_call(call)).await;
-        called.unwrap_or(Some(Answer::Left)).unwrap_or(Answer::Broken)
+        called
+            .unwrap_or(Some(Answer::Left))
+            .unwrap_or(Answer::Broken)
     }
 
     async fn try_call(&mut self, call: Call) -> Option<Answer> {
         let uri = format!("http://trial{}", call.path);
-        let mut request = Request::builder().method(call.method).uri(uri).body(()).ok()?;
+        let mut request = Request::builder()
+            .method(call.method)
+            .uri(uri)
+            .body(())
+            .ok()?;
         *request.headers_mut() = call.headers;
         let mut sender = self.sender.clone().ready().await.ok()?;
         let (response, mut stream) = sender.send_request(request, false).ok()?;
@@ -169,11 +175,15 @@ async fn answer(response: http::Response<h2::RecvStream>) -> Option<Answer> {
         body.flow_control().release_capacity(data.len()).ok()?;
     }
     let trailers = body.trailers().await.ok()?;
-    trailers.and_then(|trailers| grpc(&trailers)).or(Some(Answer::Http(status)))
+    trailers
+        .and_then(|trailers| grpc(&trailers))
+        .or(Some(Answer::Http(status)))
 }
 
 fn grpc(headers: &HeaderMap) -> Option<Answer> {
     let code = headers.get("grpc-status")?.to_str().ok()?.parse().ok()?;
-    let text = headers.get("grpc-message").and_then(|text| text.to_str().ok());
+    let text = headers
+        .get("grpc-message")
+        .and_then(|text| text.to_str().ok());
     Some(Answer::Grpc(code, text.unwrap_or_default().to_owned()))
 }
