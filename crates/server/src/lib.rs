@@ -14,6 +14,7 @@ mod keyfile;
 mod posting;
 mod refuse;
 mod registrations;
+mod requests;
 mod serve;
 mod services;
 mod sessions;

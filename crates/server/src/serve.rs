@@ -9,6 +9,7 @@ use crate::gate::Gate;
 use crate::jobs::{Bounds, Jobs, Worker};
 use crate::posting::Posting;
 use crate::registrations::Registrations;
+use crate::requests::{CHUNK, Requests, bounded, longest_post};
 use crate::services;
 use crate::sessions::{Sessions, Tools};
 use crate::shared::Shared;
@@ -39,6 +40,8 @@ const LOOK: Duration = Duration::from_secs(5);
 const TIDY: Duration = Duration::from_secs(600);
 /// A connection that answers no ping within this time is closed.
 const PING: Duration = Duration::from_secs(30);
+/// Bytes of the longest request that names but ids and numbers: they decode to many times as much.
+const SMALL: usize = 64 << 10;
 /// Streams of one connection.
 const CONNECTION_STREAMS: u32 = 64;
 /// How long requests may take to end when the server stops.
@@ -396,30 +399,40 @@ async fn routes(
         .build_v1()
         .map_err(|_| ServerError::Reflection)?;
     let mut builder = RoutesBuilder::default();
-    let most = omr_api::MESSAGE_BYTES;
+    let board = shared.store.board();
+    let message = (board.clue_bytes + board.payload_bytes) as usize;
+    let post = longest_post(shared.config.limits.post_messages, message);
     builder
         .add_service(health)
         .add_service(reflection)
         .add_service(
             BoardServiceServer::new(services::Board(shared.clone()))
-                .max_decoding_message_size(most),
+                .max_decoding_message_size(post),
         )
         .add_service(
-            KeyServiceServer::new(services::Keys(shared.clone())).max_decoding_message_size(most),
+            KeyServiceServer::new(services::Keys(shared.clone())).max_decoding_message_size(CHUNK),
         )
-        .add_service(DetectionServiceServer::new(services::Detection(
-            shared.clone(),
-        )))
+        .add_service(
+            DetectionServiceServer::new(services::Detection(shared.clone()))
+                .max_decoding_message_size(SMALL),
+        )
         .add_service(CapabilityServiceServer::new(services::Capability(
             shared.clone(),
         )))
         .add_service(
             AdminServiceServer::new(services::Admin(shared.clone()))
-                .max_decoding_message_size(64 << 20),
+                .max_decoding_message_size(omr_api::MESSAGE_BYTES),
         );
     // Pages are no gRPC: the layer would refuse them.
     let router = builder.routes().prepare().into_axum_router();
-    let mut router = router.layer(tonic_web::GrpcWebLayer::new());
+    let idle = Duration::from_secs(shared.config.limits.idle_seconds);
+    let mut router =
+        router
+            .layer(tonic_web::GrpcWebLayer::new())
+            .layer(axum::middleware::from_fn_with_state(
+                Requests::new(idle, post),
+                bounded,
+            ));
     let pages = match separate_metrics {
         true => Pages::Status,
         false => Pages::StatusAndMetrics(shared.metrics.clone()),

@@ -75,6 +75,7 @@ impl Shared {
     pub(crate) async fn next<T>(&self, stream: &mut Streaming<T>) -> Result<Option<T>, Status> {
         let idle = self.config.limits.idle_seconds;
         let next = tokio::time::timeout(Duration::from_secs(idle), stream.message()).await;
+        let next = next.map(|next| next.map_err(crate::requests::of_stream));
         next.unwrap_or_else(|_| {
             Err(Status::deadline_exceeded(format!(
                 "expected the next message of the stream within {idle} s, found none"

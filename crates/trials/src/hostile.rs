@@ -164,6 +164,7 @@ impl Hostile {
             let scripts = order::run(tally.clone(), known.clone(), self.rng(200 + i));
             tasks.push(runtime.spawn(scripts));
         }
+        tasks.push(runtime.spawn(order::hold(tally.clone(), known.clone())));
         for i in 0..RAW {
             tasks.push(runtime.spawn(raw::run(tally.clone(), self.rng(300 + i))));
         }

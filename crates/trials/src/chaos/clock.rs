@@ -1,5 +1,6 @@
 //! A wall clock that jumps by a year while the server runs and while it does not.
 
+use super::place::Place;
 use super::work::Running;
 use super::{Chaos, Kind, Outcome};
 use crate::{ServerProcess, TrialError};
@@ -9,6 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Where the clocks of the server may be, beside the true time.
 const CLOCKS: [&str; 4] = ["+0", "+365d", "-365d", "+30d"];
+/// Nearly as many as a year has.
+const YEAR_SECONDS: u64 = 364 * 86_400;
 /// Time between two jumps, in milliseconds.
 const STEADY: std::ops::Range<u64> = 100..800;
 /// One jump in so many comes with a restart, half of them by `kill -9`.
@@ -39,6 +42,22 @@ impl Clock {
     }
 }
 
+impl Clock {
+    /// Whether the server sees what we set; without that the trial tries nothing.
+    fn moves(&self, place: &Place) -> Result<Option<String>, TrialError> {
+        let seen = || -> Result<u64, TrialError> {
+            let status = place.page("/status.json")?;
+            let status: serde_json::Value = serde_json::from_str(&status).unwrap_or_default();
+            Ok(status["written_unix_seconds"].as_u64().unwrap_or(0))
+        };
+        let before = seen()?;
+        self.set(CLOCKS[1])?;
+        let moved = seen()?.saturating_sub(before);
+        let fault = || format!("the server's clock moved by {moved} s, expected a year");
+        Ok((moved < YEAR_SECONDS).then(fault))
+    }
+}
+
 pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     let Some(library) = library() else {
         let why = "libfaketime is not installed: install Debian's package faketime";
@@ -60,6 +79,7 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     let mut rng = work.rng(1000);
     let mut server = place.start()?;
     let running = Running::start(work, chaos.all())?;
+    outcome.faults.extend(clock.moves(&place)?);
     let (start, mut recoveries) = (Instant::now(), Vec::new());
     while start.elapsed() < Duration::from_secs(chaos.seconds) {
         let pause = STEADY.start + rng.next_u64() % (STEADY.end - STEADY.start);
@@ -84,11 +104,7 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     end(outcome, server, &place)
 }
 
-fn end(
-    mut outcome: Outcome,
-    server: ServerProcess,
-    place: &super::place::Place,
-) -> Result<Outcome, TrialError> {
+fn end(mut outcome: Outcome, server: ServerProcess, place: &Place) -> Result<Outcome, TrialError> {
     outcome.figures.peak_kb = super::place::status_kb(server.pid(), "VmHWM").unwrap_or(0);
     server.stop()?;
     outcome.inspect(place)?;

@@ -13,8 +13,6 @@ use omr_remote::v1::CreateJobRequest;
 use rand_core::{Rng, SeedableRng};
 use serde_json::Value;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -110,22 +108,6 @@ fn harm(path: &Path, harm: Harm, seed: u64) -> Result<(), TrialError> {
         fs::write(path, bytes)
     };
     changed().map_err(TrialError::io("harming a segment"))
-}
-
-/// A page of the server's.
-fn page(place: &Place, path: &str) -> Result<String, TrialError> {
-    let get = || -> std::io::Result<String> {
-        let mut stream = TcpStream::connect(place.address())?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: trial\r\nConnection: close\r\n\r\n"
-        )?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text)?;
-        Ok(text)
-    };
-    get().map_err(TrialError::io("reading a page"))
 }
 
 impl Trial {
@@ -309,12 +291,8 @@ impl Trial {
 
     /// The status page and the metrics tell of it.
     fn check_pages(&mut self, kind: Harm) -> Result<(), TrialError> {
-        let status = page(&self.place, "/status.json")?;
-        let json = status.find('{').map(|at| &status[at..]).unwrap_or_default();
-        let json = json
-            .rsplit_once('}')
-            .map_or(json, |(most, _)| &json[..most.len() + 1]);
-        let status: Value = serde_json::from_str(json).unwrap_or_default();
+        let status = self.place.page("/status.json")?;
+        let status: Value = serde_json::from_str(&status).unwrap_or_default();
         let checks = status["health"]["checks"]
             .as_array()
             .cloned()
@@ -325,7 +303,7 @@ impl Trial {
         self.expect(status["health"]["healthy"] == false && storage, || {
             format!("{kind:?}: /status.json says {}", status["health"])
         });
-        let metrics = page(&self.place, "/metrics")?;
+        let metrics = self.place.page("/metrics")?;
         let counted = metrics.lines().any(|line| {
             line.starts_with("omr_damaged_objects")
                 && line.contains("segment")

@@ -2,11 +2,15 @@
 
 use crate::{ServerProcess, Setup, TrialError};
 use std::fs;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 use tempfile::TempDir;
 
+/// How long a page may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Messages of a segment: small, so that sealing goes on all the time.
 pub(crate) const SEGMENT: u64 = 64;
 /// Bytes of a payload.
@@ -123,6 +127,24 @@ impl Place {
             Some(0) => Vec::new(),
             _ => vec![format!("omr data verify: {}", text(&done))],
         })
+    }
+
+    /// The body of a page of the running server.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn page(&self, path: &str) -> Result<String, TrialError> {
+        let get = || -> std::io::Result<String> {
+            let mut stream = TcpStream::connect(self.address())?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            // In version 1.0 the body is whole and ends with the connection.
+            write!(stream, "GET {path} HTTP/1.0\r\nHost: trial\r\n\r\n")?;
+            let mut text = String::new();
+            stream.read_to_string(&mut text)?;
+            Ok(text)
+        };
+        let text = get().map_err(TrialError::io("reading a page"))?;
+        let body = text.split_once("\r\n\r\n").map(|(_, body)| body);
+        Ok(body.unwrap_or_default().to_owned())
     }
 
     /// Lines of the server's log that tell of a bug.

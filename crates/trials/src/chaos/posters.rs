@@ -70,12 +70,12 @@ impl Poster {
                 if self.attempt(id, messages.clone()).await? {
                     return Ok(());
                 }
-                pause(&mut self.rng, 1..400).await;
+                pause(&mut self.rng, 1..120).await;
                 self.insist(id, messages).await
             }
             _ => {
                 self.insist(id, messages.clone()).await?;
-                pause(&mut self.rng, 1..400).await;
+                pause(&mut self.rng, 1..120).await;
                 self.insist(id, messages).await
             }
         }

@@ -9,16 +9,21 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tonic::Code;
 
 /// Bytes of a file that is no key: some chunks.
-const NO_KEY: usize = (4 << 20) + 77;
+const NO_KEY: usize = (16 << 20) + 77;
+/// Before anything is told.
+const NOT_BEGUN: u64 = u64::MAX;
+/// Between two attempts.
+const REST: Duration = Duration::from_millis(20);
 
 /// Uploads until the trial ends.
 ///
 /// Errors: a refusal of what is right, or none of what is wrong.
 pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
-    let client = work.patient()?;
+    let (client, once) = (work.patient()?, work.client(Duration::ZERO)?);
     let mut rng = work.rng(300);
     let folder = tempfile::tempdir().map_err(TrialError::io("a folder for uploads"))?;
     let (no_key, key) = (folder.path().join("no-key"), folder.path().join("key"));
@@ -28,7 +33,7 @@ pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
         let mut bytes = vec![0; NO_KEY];
         rng.fill_bytes(&mut bytes);
         std::fs::write(&no_key, bytes).map_err(TrialError::io("writing a file"))?;
-        let hash = upload(&work, &client, &no_key).await?;
+        let hash = upload(&work, &once, &no_key).await?;
         match client.register_key(hash).await {
             // The file goes with the first refusal, whose answer may have been lost.
             Err(RemoteError::Refused {
@@ -41,7 +46,7 @@ pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
                 return Err(TrialError::Broken(text));
             }
         }
-        let hash = upload(&work, &client, &key).await?;
+        let hash = upload(&work, &once, &key).await?;
         client.register_key(hash).await?;
         match client.revoke_key(hash).await {
             // The answer to the first may have been lost.
@@ -69,17 +74,26 @@ fn fresh_key(
     key.write(params, &mut file).map_err(|error| broken(&error))
 }
 
-/// Uploads a file and counts how often that went on in the middle.
+/// Uploads a file by attempts that give up at the first failure, and counts how often one went on where
+/// another had ended.
 async fn upload(work: &Work, client: &Client, path: &Path) -> Result<[u8; 32], TrialError> {
-    let (last, resumed) = (AtomicU64::new(0), AtomicU64::new(0));
-    let progress = |sent, total| {
-        // What is told goes back only where an upload broke off.
-        let back = sent < last.swap(sent, Ordering::Relaxed) && 0 < sent && sent < total;
-        resumed.fetch_add(back.into(), Ordering::Relaxed);
-    };
-    let hash = client.upload_key(path, progress).await?;
-    work.uploads.fetch_add(1, Ordering::Relaxed);
-    let resumed = resumed.load(Ordering::Relaxed);
-    work.resumed.fetch_add(resumed, Ordering::Relaxed);
-    Ok(hash)
+    loop {
+        let begun = AtomicU64::new(NOT_BEGUN);
+        let progress = |sent, total| {
+            // What is told first is where the upload begins.
+            if begun.load(Ordering::Relaxed) == NOT_BEGUN {
+                begun.store(sent, Ordering::Relaxed);
+                work.resumed
+                    .fetch_add((0 < sent && sent < total).into(), Ordering::Relaxed);
+            }
+        };
+        match client.upload_key(path, progress).await {
+            Ok(hash) => {
+                work.uploads.fetch_add(1, Ordering::Relaxed);
+                return Ok(hash);
+            }
+            Err(error) if error.is_passing() => tokio::time::sleep(REST).await,
+            Err(error) => return Err(error.into()),
+        }
+    }
 }

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 /// How long an answer is waited for; streams without end are left after it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of an answer after which it is left.
 const ENOUGH: usize = 1 << 20;
 

@@ -1,0 +1,224 @@
+//! What stands between clients' bytes and the services: bounds on requests under way, and codes that say
+//! whose fault it was.
+
+use axum::body::{Body, BodyDataStream, Bytes};
+use axum::extract::{Request, State};
+use axum::http::HeaderValue;
+use axum::middleware::Next;
+use axum::response::Response;
+use futures::StreamExt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tonic::{Code, Status};
+
+/// Bytes of requests under way, of all clients. Decoded they may take some thirty times as much: an empty
+/// message has two bytes.
+const ROOM: usize = 128 << 20;
+/// Bytes that one permit stands for.
+const UNIT: usize = 1024;
+/// Largest chunk of a key with what stands around it.
+pub(crate) const CHUNK: usize = omr_api::CHUNK_BYTES + 1024;
+/// Room around a post, and around each of its messages; clients reckon with the same.
+const FRAME: usize = 64;
+const FIELDS: usize = 16;
+
+/// How the codes of malformed requests begin, which are the client's fault: tonic calls them INTERNAL.
+const MALFORMED: [&str; 5] = [
+    "failed%20to%20decode%20Protobuf",
+    "Unexpected%20EOF%20decoding",
+    "protocol%20error:",
+    "Missing%20request%20message",
+    "tonic-web:",
+];
+
+/// Bounds on requests under way.
+#[derive(Clone)]
+pub(crate) struct Requests {
+    room: Arc<Semaphore>,
+    idle: Duration,
+    post: usize,
+}
+
+/// Bytes of the longest post that can be right.
+pub(crate) fn longest_post(messages: u32, message_bytes: usize) -> usize {
+    let most = (messages as usize).saturating_mul(message_bytes + FIELDS);
+    most.saturating_add(FRAME).min(omr_api::MESSAGE_BYTES)
+}
+
+/// A request's bytes as they come.
+struct Incoming {
+    data: BodyDataStream,
+    requests: Requests,
+    held: Option<OwnedSemaphorePermit>,
+    bytes: usize,
+    /// Bytes that it can hold at most: more than that are of messages that are done with.
+    most: usize,
+}
+
+impl Requests {
+    /// `idle`: how long a client may leave a request without its next bytes; `post`: bytes of the longest
+    /// post.
+    pub(crate) fn new(idle: Duration, post: usize) -> Self {
+        Self {
+            room: Arc::new(Semaphore::new(ROOM / UNIT)),
+            idle,
+            post,
+        }
+    }
+
+    /// Bytes of the longest message of a method.
+    fn longest(&self, path: &str) -> usize {
+        match path {
+            path if path.starts_with("/omr.v1.BoardService/") => self.post,
+            path if path.starts_with("/omr.v1.KeyService/") => CHUNK,
+            _ => omr_api::MESSAGE_BYTES,
+        }
+    }
+}
+
+impl Incoming {
+    /// The next bytes.
+    ///
+    /// Errors: DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, the connection's.
+    async fn next(&mut self) -> Option<Result<Bytes, axum::Error>> {
+        let idle = self.requests.idle;
+        match tokio::time::timeout(idle, self.data.next()).await {
+            Ok(Some(Ok(bytes))) => Some(self.hold(bytes.len()).map(|()| bytes)),
+            Ok(end) => end,
+            Err(_) => Some(Err(axum::Error::new(Status::deadline_exceeded(format!(
+                "expected more of the request within {} s, found none",
+                idle.as_secs()
+            ))))),
+        }
+    }
+
+    /// Takes room for bytes until the request is read.
+    fn hold(&mut self, bytes: usize) -> Result<(), axum::Error> {
+        let units = |bytes: usize| bytes.min(self.most) / UNIT;
+        let before = units(self.bytes);
+        self.bytes = self.bytes.saturating_add(bytes);
+        let more = units(self.bytes) - before;
+        if more == 0 {
+            return Ok(());
+        }
+        let room = self
+            .requests
+            .room
+            .clone()
+            .try_acquire_many_owned(more as u32);
+        let Ok(room) = room else {
+            let full = "too many requests are under way: try again later";
+            let status = crate::refuse::busy(full, Duration::from_secs(1));
+            return Err(axum::Error::new(status));
+        };
+        match &mut self.held {
+            Some(held) => held.merge(room),
+            held => *held = Some(room),
+        }
+        Ok(())
+    }
+}
+
+/// Bounds a request and corrects the code of its answer.
+pub(crate) async fn bounded(
+    State(requests): State<Requests>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let incoming = Incoming {
+        data: body.into_data_stream(),
+        most: requests.longest(parts.uri.path()),
+        requests,
+        held: None,
+        bytes: 0,
+    };
+    let data = futures::stream::unfold(Some(incoming), |incoming| async {
+        let mut incoming = incoming?;
+        let next = incoming.next().await?;
+        let rest = next.is_ok().then_some(incoming);
+        Some((next, rest))
+    });
+    let request = Request::from_parts(parts, Body::from_stream(data));
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    let text = headers
+        .get("grpc-message")
+        .map_or(&[][..], HeaderValue::as_bytes);
+    let malformed = MALFORMED
+        .iter()
+        .any(|begin| text.starts_with(begin.as_bytes()));
+    let internal = Code::Internal as i32;
+    if malformed && headers.get("grpc-status") == Some(&HeaderValue::from(internal)) {
+        let code = HeaderValue::from(Code::InvalidArgument as i32);
+        headers.insert("grpc-status", code);
+    }
+    response
+}
+
+/// A stream's error: what arrived was no message of ours, so the client is at fault.
+pub(crate) fn of_stream(status: Status) -> Status {
+    match status.code() {
+        Code::Internal => Status::invalid_argument(status.message()),
+        _ => status,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HELD: usize = omr_api::MESSAGE_BYTES;
+
+    fn incoming(requests: &Requests, body: Body) -> Incoming {
+        Incoming {
+            data: body.into_data_stream(),
+            requests: requests.clone(),
+            held: None,
+            bytes: 0,
+            most: HELD,
+        }
+    }
+
+    fn code(error: &axum::Error) -> Option<Code> {
+        let cause = std::error::Error::source(error)?;
+        Some(cause.downcast_ref::<Status>()?.code())
+    }
+
+    #[tokio::test]
+    async fn requests_share_room_and_give_it_back() {
+        let requests = Requests::new(Duration::from_secs(1), HELD);
+        let block = || Body::from(vec![0; HELD]);
+        let mut all = Vec::new();
+        for _ in 0..ROOM / HELD {
+            let mut one = incoming(&requests, block());
+            assert!(one.next().await.unwrap().is_ok());
+            all.push(one);
+        }
+        let refused = incoming(&requests, block()).next().await.unwrap();
+        assert_eq!(code(&refused.unwrap_err()), Some(Code::ResourceExhausted));
+        all.pop();
+        assert!(incoming(&requests, block()).next().await.unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_long_stream_holds_no_more_than_a_message() {
+        let requests = Requests::new(Duration::from_secs(1), HELD);
+        let mut one = incoming(&requests, Body::empty());
+        for _ in 0..4 * ROOM / HELD {
+            one.hold(HELD).unwrap();
+        }
+        let held = requests.room.available_permits();
+        assert_eq!(held, (ROOM - HELD) / UNIT);
+    }
+
+    #[tokio::test]
+    async fn a_silent_client_is_let_go() {
+        let requests = Requests::new(Duration::from_millis(20), HELD);
+        let silent = futures::stream::pending::<Result<Bytes, std::convert::Infallible>>();
+        let mut one = incoming(&requests, Body::from_stream(silent));
+        let error = one.next().await.unwrap().unwrap_err();
+        assert_eq!(code(&error), Some(Code::DeadlineExceeded));
+    }
+}
