@@ -2,6 +2,7 @@
 
 mod queue;
 mod record;
+mod run;
 mod worker;
 
 pub(crate) use record::{DIGESTS, Id, JobRecord, State};
@@ -10,7 +11,7 @@ use crate::error::ServerError;
 use crate::refuse;
 use omr_detector::hybrid::Costs;
 use omr_ops::{FinishedDigest, Metrics};
-use omr_store::{Change, Store};
+use omr_store::Store;
 use queue::{Item, Queue};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -294,134 +295,6 @@ impl Jobs {
             of_key.map(|(id, _)| *id).collect()
         };
         ids.iter().try_for_each(|id| self.cancel(account, id))
-    }
-
-    /// Waits for the next job; `None` when the server stops.
-    pub(crate) fn next(&self) -> Option<Work> {
-        let mut inner = self.lock();
-        loop {
-            if self.stopping.load(Ordering::Relaxed) {
-                return None;
-            }
-            if let Some(item) = inner.queue.pop()
-                && let Some(entry) = inner.entries.get_mut(&item.id)
-            {
-                entry.record.state = State::Running;
-                entry.view.send_modify(|view| {
-                    (view.state, view.started) = (State::Running, Some(Instant::now()));
-                });
-                self.metrics
-                    .queue_wait(entry.queued.elapsed().as_secs_f64());
-                let work = Work {
-                    id: item.id,
-                    record: entry.record.clone(),
-                    view: entry.view.clone(),
-                    cancelled: entry.cancelled.clone(),
-                };
-                self.count(&inner);
-                return Some(work);
-            }
-            inner = self
-                .more
-                .wait(inner)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Keeps what became of a job. A job that was cancelled meanwhile stays forgotten.
-    pub(crate) fn finish(&self, work: &Work, outcome: Result<Vec<u8>, String>) {
-        let mut inner = self.lock();
-        let Some(entry) = inner.entries.get_mut(&work.id) else {
-            return;
-        };
-        let mut record = entry.record.clone();
-        let mut changes = Vec::new();
-        match outcome {
-            Ok(digest) => {
-                record.state = State::Done;
-                record.digest_bytes = digest.len() as u64;
-                changes.push(Change::Put {
-                    table: DIGESTS.into(),
-                    key: work.id.to_vec(),
-                    value: digest,
-                });
-            }
-            Err(error) => {
-                record.state = State::Failed;
-                record.error = error;
-            }
-        }
-        changes.push(record.change(&work.id));
-        if let Err(error) = self.store.write(&changes) {
-            // Kept nowhere: the job fails now and begins anew after a restart.
-            record.state = State::Failed;
-            record.error = refuse::store(&error).message().to_owned();
-            record.digest_bytes = 0;
-        }
-        entry.finished = Some(Instant::now());
-        entry.record = record.clone();
-        entry.view.send_modify(|view| {
-            view.state = record.state;
-            view.digest_bytes = record.digest_bytes;
-            view.error = record.error;
-        });
-        self.count(&inner);
-    }
-
-    /// Puts a job that was stopped with the server back; its record says that it is queued.
-    pub(crate) fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
-        self.more.notify_all();
-    }
-
-    /// Whether the server stops.
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
-    }
-
-    /// Forgets digests that were kept long enough.
-    pub(crate) fn tidy(&self) {
-        let mut inner = self.lock();
-        let old = |entry: &Entry| entry.finished.is_some_and(|at| at.elapsed() > self.keep);
-        let ids: Vec<Id> = inner
-            .entries
-            .iter()
-            .filter(|(_, e)| old(e))
-            .map(|(id, _)| *id)
-            .collect();
-        let changes: Vec<Change> = ids.iter().flat_map(record::forget).collect();
-        if changes.is_empty() {
-            return;
-        }
-        match self.store.write(&changes) {
-            Ok(()) => ids.iter().for_each(|id| drop(inner.entries.remove(id))),
-            Err(error) => drop(refuse::store(&error)),
-        }
-    }
-
-    /// Keeps the figures of a digest for the status page.
-    pub(crate) fn remember(&self, digest: FinishedDigest) {
-        let mut inner = self.lock();
-        inner.last.push_front(digest);
-        inner.last.truncate(SHOWN);
-    }
-
-    /// The last digests, newest first.
-    pub(crate) fn last_digests(&self) -> Vec<FinishedDigest> {
-        self.lock().last.iter().cloned().collect()
-    }
-
-    /// Jobs in line, and what those that run are at.
-    pub(crate) fn overview(&self) -> (usize, Vec<View>) {
-        let inner = self.lock();
-        let running = inner
-            .entries
-            .values()
-            .filter(|e| e.record.state == State::Running);
-        (
-            inner.queue.len(),
-            running.map(|e| e.view.borrow().clone()).collect(),
-        )
     }
 }
 

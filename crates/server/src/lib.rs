@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod caller;
+mod chores;
 pub mod config;
 mod connections;
 mod damage;
@@ -11,10 +12,12 @@ mod error;
 mod gate;
 mod jobs;
 mod keyfile;
+mod parts;
 mod posting;
 mod refuse;
 mod registrations;
 mod requests;
+mod routes;
 mod serve;
 mod services;
 mod sessions;
@@ -25,4 +28,5 @@ pub mod tokens;
 
 pub use config::Config;
 pub use error::ServerError;
-pub use serve::{Server, store_config};
+pub use parts::store_config;
+pub use serve::Server;

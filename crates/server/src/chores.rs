@@ -1,0 +1,68 @@
+//! Work beside requests.
+
+use crate::shared::Shared;
+use crate::status::Watched;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often figures are looked at and segments sealed.
+const LOOK: Duration = Duration::from_secs(5);
+/// How often what is old is thrown away.
+const TIDY: Duration = Duration::from_secs(600);
+
+/// Segments, figures, what is old; ends when the server stops.
+pub(crate) async fn chores(shared: Arc<Shared>, watched: Arc<Watched>) {
+    let mut lengths = shared.store.lengths();
+    let mut look = tokio::time::interval(LOOK);
+    let mut tidy = tokio::time::interval(TIDY);
+    let mut stopping = shared.stopping.clone();
+    loop {
+        tokio::select! {
+            _ = stopping.changed() => return,
+            changed = lengths.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                if let Some(sessions) = &shared.sessions {
+                    sessions.wake();
+                }
+            }
+            _ = look.tick() => {
+                let (shared, watched) = (shared.clone(), watched.clone());
+                run_chore(move || {
+                    seal(&shared);
+                    watched.look(&shared);
+                })
+                .await;
+            }
+            _ = tidy.tick() => {
+                let shared = shared.clone();
+                run_chore(move || throw_away(&shared)).await;
+            }
+        }
+    }
+}
+
+async fn run_chore(work: impl FnOnce() + Send + 'static) {
+    if let Err(error) = tokio::task::spawn_blocking(work).await {
+        tracing::error!(%error, "a chore died; please report it");
+    }
+}
+
+fn seal(shared: &Shared) {
+    if let Err(error) = shared.store.seal() {
+        shared.damage.note(&error);
+        tracing::warn!(%error, "segments wait to be sealed");
+    }
+}
+
+fn throw_away(shared: &Shared) {
+    shared.jobs.tidy();
+    shared.callers.tidy();
+    let old = Duration::from_secs(shared.config.limits.upload_hours * 3600);
+    for swept in [shared.store.purge_uploads(old), shared.store.sweep()] {
+        if let Err(error) = swept {
+            tracing::warn!(%error, "old files stay");
+        }
+    }
+}

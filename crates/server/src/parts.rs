@@ -1,0 +1,175 @@
+//! What a server is made of, in the order in which the parts depend on each other.
+
+use crate::caller::Callers;
+use crate::config::Config;
+use crate::damage::Damage;
+use crate::error::ServerError;
+use crate::gate::Gate;
+use crate::jobs::{Bounds, Jobs, Worker};
+use crate::sessions::{Sessions, Tools};
+use crate::tokens::Tokens;
+use omr_board::BoardConfig;
+use omr_detector::BoardCache;
+use omr_detector::hybrid::Costs;
+use omr_ops::Metrics;
+use omr_protocol::{Clue, ParamSet, Sealing};
+use omr_store::{Objects, Store, StoreConfig};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Where and how a configuration's store is.
+pub fn store_config(config: &Config) -> StoreConfig {
+    let mut store = StoreConfig::new(&config.data);
+    if let Some(url) = &config.objects.url {
+        store.objects = Objects::Bucket {
+            url: url.clone(),
+            options: config.objects.options.clone(),
+        };
+    }
+    if let Some(messages) = config.objects.segment_messages {
+        store.segment_messages = messages;
+    }
+    store.post_id_memory = Duration::from_secs(config.limits.post_id_hours * 3600);
+    store.upload_bytes = config.limits.upload_bytes;
+    store
+}
+
+/// Opens the store, or creates it at the first start.
+fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store, ServerError> {
+    let at = store_config(config);
+    if !Store::exists(&config.data) {
+        let mut board_id = [0; 16];
+        getrandom::fill(&mut board_id).map_err(|_| ServerError::NoRandomness)?;
+        let board = BoardConfig {
+            board_id,
+            params_id: set.name().into(),
+            sealing: sealing.name().into(),
+            clue_bytes: Clue::bytes(set.clue()) as u32,
+            payload_bytes: config.board.payload_bytes,
+        };
+        Store::create(&at, &board)?;
+    }
+    let store = Store::open(&at)?;
+    let board = store.board();
+    let names = |params: &str, sealing: &str, bytes: u32| {
+        format!("set {params}, sealing {sealing}, payloads of {bytes} bytes")
+    };
+    let expected = names(set.name(), sealing.name(), config.board.payload_bytes);
+    let found = names(&board.params_id, &board.sealing, board.payload_bytes);
+    match expected == found {
+        true => Ok(store),
+        false => Err(ServerError::OtherBoard {
+            path: config.data.clone(),
+            expected,
+            found,
+        }),
+    }
+}
+
+fn pool(threads: usize, name: &'static str) -> Result<rayon::ThreadPool, ServerError> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    Ok(builder
+        .thread_name(move |i| format!("{name}-{i}"))
+        .build()?)
+}
+
+/// The parts that the others are made from.
+pub(crate) struct Parts {
+    pub(crate) config: Arc<Config>,
+    pub(crate) set: Arc<ParamSet>,
+    pub(crate) store: Store,
+    pub(crate) sealing: Sealing,
+    pub(crate) metrics: Metrics,
+    pub(crate) damage: Arc<Damage>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) costs: Costs,
+}
+
+impl Parts {
+    pub(crate) fn open(config: Config) -> Result<Self, ServerError> {
+        config.check()?;
+        let set = Arc::new(ParamSet::named(&config.board.params)?);
+        let sealing: Sealing = config.board.sealing.parse()?;
+        let store = open_store(&config, &set, sealing)?;
+        let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), set.name());
+        Ok(Self {
+            costs: Costs {
+                batch_s: config.detector.batch_seconds,
+                message_s: config.detector.message_seconds,
+            },
+            config: Arc::new(config),
+            set,
+            store,
+            sealing,
+            damage: Arc::new(Damage::new(metrics.clone())),
+            metrics,
+            gate: Arc::default(),
+        })
+    }
+
+    pub(crate) fn jobs(&self) -> Result<Jobs, ServerError> {
+        let limits = &self.config.limits;
+        let bounds = Bounds {
+            unfinished: limits.all_jobs as usize,
+            keep: Duration::from_secs(limits.digest_hours * 3600),
+            costs: self.costs,
+            slots: self
+                .set
+                .bulk()
+                .map_or(u64::MAX, |params| params.slots() as u64),
+        };
+        Jobs::open(self.store.clone(), bounds, self.metrics.clone())
+    }
+
+    pub(crate) fn worker(&self, jobs: &Arc<Jobs>) -> Result<JoinHandle<()>, ServerError> {
+        let detector = &self.config.detector;
+        let pool = pool(detector.threads, "digest")?;
+        let worker = Worker {
+            store: self.store.clone(),
+            set: self.set.clone(),
+            sealing: self.sealing,
+            jobs: jobs.clone(),
+            cache: Arc::new(BoardCache::new(detector.cache_bytes)),
+            costs: self.costs,
+            gate: self.gate.clone(),
+            metrics: self.metrics.clone(),
+            damage: self.damage.clone(),
+            keys: detector.keys_in_memory,
+        };
+        Ok(std::thread::spawn(move || worker.run(&pool)))
+    }
+
+    pub(crate) fn sessions(&self) -> Result<Option<Arc<Sessions>>, ServerError> {
+        if self.set.spec().instant.is_none() {
+            return Ok(None);
+        }
+        let detector = &self.config.detector;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = match detector.session_threads {
+            0 => cores.div_ceil(2),
+            threads => threads,
+        };
+        let tools = Tools {
+            store: self.store.clone(),
+            set: self.set.clone(),
+            sealing: self.sealing,
+            gate: self.gate.clone(),
+            metrics: self.metrics.clone(),
+            damage: self.damage.clone(),
+            messages: AtomicU64::new(0),
+            in_memory: detector.session_keys_in_memory,
+            limit: self.config.limits.all_sessions as usize,
+            pool: pool(threads, "session")?,
+        };
+        Ok(Some(Arc::new(Sessions::open(tools)?)))
+    }
+
+    pub(crate) fn callers(&self) -> Result<Callers, ServerError> {
+        let mut salt = [0; 32];
+        getrandom::fill(&mut salt).map_err(|_| ServerError::NoRandomness)?;
+        let tokens = Tokens::open(self.config.tokens())?;
+        Ok(Callers::new(self.config.clone(), tokens, salt))
+    }
+}

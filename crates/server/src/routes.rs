@@ -1,0 +1,92 @@
+//! Where calls and pages go.
+
+use crate::error::ServerError;
+use crate::requests::{CHUNK, Requests, bounded, longest_post};
+use crate::services;
+use crate::shared::Shared;
+use crate::status::Watched;
+use omr_api::v1;
+use omr_ops::{Metrics, Pages};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tonic::service::{Routes, RoutesBuilder};
+use tonic_health::server::HealthReporter;
+
+/// Bytes of the longest request that names but ids and numbers: they decode to many times as much.
+const SMALL: usize = 64 << 10;
+
+/// The services and pages of a server, and what says whether it serves.
+pub(crate) async fn routes(
+    shared: &Arc<Shared>,
+    watched: &Arc<Watched>,
+    separate_metrics: bool,
+) -> Result<(HealthReporter, Routes), ServerError> {
+    use v1::admin_service_server::AdminServiceServer;
+    use v1::board_service_server::BoardServiceServer;
+    use v1::capability_service_server::CapabilityServiceServer;
+    use v1::detection_service_server::DetectionServiceServer;
+    use v1::key_service_server::KeyServiceServer;
+    let (reporter, health) = tonic_health::server::health_reporter();
+    reporter
+        .set_service_status("", tonic_health::ServingStatus::Serving)
+        .await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(omr_api::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()
+        .map_err(|_| ServerError::Reflection)?;
+    let mut builder = RoutesBuilder::default();
+    let board = shared.store.board();
+    let message = (board.clue_bytes + board.payload_bytes) as usize;
+    let post = longest_post(shared.config.limits.post_messages, message);
+    builder
+        .add_service(health)
+        .add_service(reflection)
+        .add_service(
+            BoardServiceServer::new(services::Board(shared.clone()))
+                .max_decoding_message_size(post),
+        )
+        .add_service(
+            KeyServiceServer::new(services::Keys(shared.clone())).max_decoding_message_size(CHUNK),
+        )
+        .add_service(
+            DetectionServiceServer::new(services::Detection(shared.clone()))
+                .max_decoding_message_size(SMALL),
+        )
+        .add_service(CapabilityServiceServer::new(services::Capability(
+            shared.clone(),
+        )))
+        .add_service(
+            AdminServiceServer::new(services::Admin(shared.clone()))
+                .max_decoding_message_size(omr_api::MESSAGE_BYTES),
+        );
+    // Pages are no gRPC: the layer would refuse them.
+    let router = builder.routes().prepare().into_axum_router();
+    let idle = Duration::from_secs(shared.config.limits.idle_seconds);
+    let mut router =
+        router
+            .layer(tonic_web::GrpcWebLayer::new())
+            .layer(axum::middleware::from_fn_with_state(
+                Requests::new(idle, post),
+                bounded,
+            ));
+    let pages = match separate_metrics {
+        true => Pages::Status,
+        false => Pages::StatusAndMetrics(shared.metrics.clone()),
+    };
+    if shared.config.watch.status {
+        let (shared, watched) = (shared.clone(), watched.clone());
+        router = router.merge(omr_ops::router(move || watched.status(&shared), pages));
+    } else if !separate_metrics {
+        router = router.merge(omr_ops::metrics_router(shared.metrics.clone()));
+    }
+    Ok((reporter, Routes::from(router)))
+}
+
+/// Metrics at an address of their own.
+pub(crate) async fn serve_metrics(listener: TcpListener, metrics: Metrics) {
+    if let Err(error) = axum::serve(listener, omr_ops::metrics_router(metrics)).await {
+        tracing::error!(%error, "metrics are served no more");
+    }
+}
