@@ -40,9 +40,10 @@ pub(crate) struct Requests {
     post: usize,
 }
 
-/// Bytes of the longest post that can be right.
+/// Bytes of the longest post that is read: twice what can be right, so that one with too many messages is
+/// told so.
 pub(crate) fn longest_post(messages: u32, message_bytes: usize) -> usize {
-    let most = (messages as usize).saturating_mul(message_bytes + FIELDS);
+    let most = (messages as usize).saturating_mul(2 * (message_bytes + FIELDS));
     most.saturating_add(FRAME).min(omr_api::MESSAGE_BYTES)
 }
 
