@@ -11,7 +11,9 @@ mod wire;
 
 use crate::chaos::people::People;
 use crate::chaos::place::{Place, Shape, open_files, status_kb};
+use crate::chaos::work::runtime;
 use crate::{ServerProcess, TrialError};
+use canary::Canary;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -89,24 +91,11 @@ impl Hostile {
     /// Errors: `Io`, `Start`, `Remote`, where it could not be held to its end.
     pub fn run(&self) -> Result<HostileFigures, TrialError> {
         allow_many_files();
-        let limits = format!(
-            "connections = {}\nidle_seconds = 5",
-            self.connections + OTHERS
-        );
-        let place = Place::new(&Shape {
-            program: &self.program,
-            dir: self.dir.as_deref(),
-            params: PARAMS,
-            limits: &limits,
-        })?;
+        let place = self.place()?;
         let people = Arc::new(People::new(PARAMS, self.seed, place.path())?);
         let token = token(&place)?;
         let server = place.start()?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .map_err(TrialError::io("starting a runtime"))?;
+        let runtime = runtime()?;
         let url = place.url();
         let known = runtime.block_on(seeds::prepare(&url, &people, self.seed))?;
         let mut figures = HostileFigures {
@@ -127,17 +116,23 @@ impl Hostile {
             attacker.abort();
         }
         drop(idle);
-        match canary {
-            Ok(Ok(canary)) => {
-                figures.canary_calls = canary.calls;
-                figures.canary_worst_ms = canary.worst.as_secs_f64() * 1e3;
-            }
-            Ok(Err(error)) => tally.fault(format!("the canary: {error}")),
-            Err(error) => tally.fault(format!("the canary died: {error}")),
-        }
+        figures.canary(canary.map_err(|error| error.to_string()), &tally);
         runtime.shutdown_timeout(Duration::from_secs(5));
         figures.end(server, &place, &tally)?;
         Ok(figures)
+    }
+
+    fn place(&self) -> Result<Place, TrialError> {
+        let limits = format!(
+            "connections = {}\nidle_seconds = 5",
+            self.connections + OTHERS
+        );
+        Place::new(&Shape {
+            program: &self.program,
+            dir: self.dir.as_deref(),
+            params: PARAMS,
+            limits: &limits,
+        })
     }
 
     fn rng(&self, stream: u64) -> ChaCha20Rng {
@@ -200,6 +195,17 @@ impl Hostile {
 }
 
 impl HostileFigures {
+    fn canary(&mut self, found: Result<Result<Canary, TrialError>, String>, tally: &Tally) {
+        match found {
+            Ok(Ok(canary)) => {
+                self.canary_calls = canary.calls;
+                self.canary_worst_ms = canary.worst.as_secs_f64() * 1e3;
+            }
+            Ok(Err(error)) => tally.fault(format!("the canary: {error}")),
+            Err(error) => tally.fault(format!("the canary died: {error}")),
+        }
+    }
+
     /// Looks at the server once all are gone.
     fn end(
         &mut self,

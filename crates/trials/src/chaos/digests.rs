@@ -143,12 +143,9 @@ impl Verdict {
                 }
             }
         }
-        let missed: Vec<u64> = digest
-            .range
-            .clone()
-            .filter(|&i| copy.owners.get(i as usize) == Some(&digest.owner))
-            .filter(|&i| !seen.contains(&(i as usize)))
-            .collect();
+        let own = |&i: &u64| copy.owners.get(i as usize) == Some(&digest.owner);
+        let left = |&i: &u64| !seen.contains(&(i as usize));
+        let missed: Vec<u64> = digest.range.clone().filter(own).filter(left).collect();
         self.missed += missed.len() as u64;
         let wrong = before != [self.missed, self.wrong, self.doubled];
         wrong.then(|| {
