@@ -2,6 +2,7 @@
 //! must serve others all the while, blame nobody but them, stay within its memory, and forget them.
 
 mod canary;
+mod crowd;
 mod fuzz;
 mod order;
 mod raw;
@@ -23,8 +24,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tally::Tally;
-use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
@@ -35,8 +34,6 @@ const FUZZERS: u64 = 4;
 const SCRIPTS: u64 = 2;
 const RAW: u64 = 4;
 const SLOW: usize = 50;
-/// Connections opened together.
-const TOGETHER: usize = 100;
 /// Memory that the server may hold, in kB: whatever it does, and for each connection.
 const ALLOWED_KB: u64 = 1 << 20;
 const ALLOWED_EACH_KB: u64 = 64;
@@ -67,7 +64,7 @@ pub struct HostileFigures {
     pub attempts: BTreeMap<String, u64>,
     /// Answers by their gRPC code or HTTP status.
     pub answers: BTreeMap<String, u64>,
-    /// Idle connections held at once, of those asked for.
+    /// Idle connections held at once in the end, of those asked for.
     pub connections: u64,
     /// Posts and reads of the canary.
     pub canary_calls: u64,
@@ -107,15 +104,14 @@ impl Hostile {
         let canary = canary::run(tally.clone(), url, people, self.rng(0));
         let canary = runtime.spawn(canary);
         let attackers = self.attack(&runtime, &tally, Arc::new(known), &token);
-        let idle = runtime.block_on(self.crowd(&tally));
-        figures.connections = idle.len() as u64;
+        let idle = runtime.block_on(crowd::gather(&tally, self.connections.into()));
         std::thread::sleep(Duration::from_secs(self.seconds));
+        figures.connections = tally.held();
         tally.end();
         let canary = runtime.block_on(canary);
-        for attacker in attackers {
+        for attacker in attackers.into_iter().chain(idle) {
             attacker.abort();
         }
-        drop(idle);
         figures.canary(canary.map_err(|error| error.to_string()), &tally);
         runtime.shutdown_timeout(Duration::from_secs(5));
         figures.end(server, &place, &tally)?;
@@ -167,30 +163,6 @@ impl Hostile {
             tasks.push(runtime.spawn(raw::slow(tally.clone(), i)));
         }
         tasks
-    }
-
-    /// Connections that say nothing, or nothing after the first words.
-    async fn crowd(&self, tally: &Tally) -> Vec<TcpStream> {
-        let mut idle = Vec::new();
-        while idle.len() < self.connections as usize {
-            let count = TOGETHER.min(self.connections as usize - idle.len());
-            let opened = (0..count).map(|i| async move {
-                let mut stream = TcpStream::connect(tally.address).await.ok()?;
-                if i % 2 == 0 {
-                    let words = [raw::PREFACE, raw::SETTINGS].concat();
-                    stream.write_all(&words).await.ok()?;
-                }
-                Some(stream)
-            });
-            let opened: Vec<_> = futures::future::join_all(opened).await;
-            let before = idle.len();
-            idle.extend(opened.into_iter().flatten());
-            if idle.len() == before {
-                // This system gives no more; the figures tell how many there were.
-                break;
-            }
-        }
-        idle
     }
 }
 
