@@ -37,7 +37,7 @@ async fn idle(tally: Arc<Tally>, number: u64) {
             continue;
         };
         tally.held.fetch_add(1, Ordering::Relaxed);
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             // Where it is gone already, reading tells.
             let _ = stream.write_all(&[PREFACE, SETTINGS].concat()).await;
         }
