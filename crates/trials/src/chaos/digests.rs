@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(gaps(&[0..3, 3..3, 3..9], 9), None);
         assert!(gaps(&[0..3, 4..9], 9).is_some());
         assert!(gaps(&[0..3, 2..9], 9).is_some());
-        assert!(gaps(&[0..3], 9).is_some());
+        assert!(gaps(&[0..3, 3..3], 9).is_some());
     }
 
     #[test]

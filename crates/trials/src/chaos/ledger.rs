@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(figures(&[a.clone(), b.clone()]), [0, 0, 0, 0, 0]);
         assert_eq!(figures(&[a.clone(), b.clone(), c.clone()]), [1, 0, 0, 0, 0]);
         assert_eq!(figures(&[c.clone(), a.clone(), b.clone()]), [1, 1, 0, 0, 0]);
-        assert_eq!(figures(&[a.clone()]), [0, 1, 0, 1, 0]);
+        assert_eq!(figures(std::slice::from_ref(&a)), [0, 1, 0, 1, 0]);
         assert_eq!(figures(&[]), [0, 1, 0, 0, 0]);
         let twice = [a.clone(), b.clone(), a.clone(), b.clone()];
         assert_eq!(figures(&twice), [0, 0, 1, 0, 0]);
