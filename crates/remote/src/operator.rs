@@ -11,7 +11,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
 /// Most bytes of the names that go with a request for a backup.
-const NAMES_BYTES: usize = 64 << 20;
+const NAMES_BYTES: usize = MESSAGE_BYTES;
 
 impl Client {
     /// Whether the server serves.

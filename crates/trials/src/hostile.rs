@@ -2,6 +2,7 @@
 //! must serve others all the while, blame nobody but them, stay within its memory, and forget them.
 
 mod canary;
+mod crowd;
 mod fuzz;
 mod order;
 mod raw;
@@ -11,7 +12,9 @@ mod wire;
 
 use crate::chaos::people::People;
 use crate::chaos::place::{Place, Shape, open_files, status_kb};
+use crate::chaos::work::runtime;
 use crate::{ServerProcess, TrialError};
+use canary::Canary;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -21,8 +24,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tally::Tally;
-use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
@@ -33,8 +34,6 @@ const FUZZERS: u64 = 4;
 const SCRIPTS: u64 = 2;
 const RAW: u64 = 4;
 const SLOW: usize = 50;
-/// Connections opened together.
-const TOGETHER: usize = 100;
 /// Memory that the server may hold, in kB: whatever it does, and for each connection.
 const ALLOWED_KB: u64 = 1 << 20;
 const ALLOWED_EACH_KB: u64 = 64;
@@ -65,7 +64,7 @@ pub struct HostileFigures {
     pub attempts: BTreeMap<String, u64>,
     /// Answers by their gRPC code or HTTP status.
     pub answers: BTreeMap<String, u64>,
-    /// Idle connections held at once, of those asked for.
+    /// Idle connections held at once in the end, of those asked for.
     pub connections: u64,
     /// Posts and reads of the canary.
     pub canary_calls: u64,
@@ -89,24 +88,11 @@ impl Hostile {
     /// Errors: `Io`, `Start`, `Remote`, where it could not be held to its end.
     pub fn run(&self) -> Result<HostileFigures, TrialError> {
         allow_many_files();
-        let limits = format!(
-            "connections = {}\nidle_seconds = 5",
-            self.connections + OTHERS
-        );
-        let place = Place::new(&Shape {
-            program: &self.program,
-            dir: self.dir.as_deref(),
-            params: PARAMS,
-            limits: &limits,
-        })?;
+        let place = self.place()?;
         let people = Arc::new(People::new(PARAMS, self.seed, place.path())?);
         let token = token(&place)?;
         let server = place.start()?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .map_err(TrialError::io("starting a runtime"))?;
+        let runtime = runtime()?;
         let url = place.url();
         let known = runtime.block_on(seeds::prepare(&url, &people, self.seed))?;
         let mut figures = HostileFigures {
@@ -118,26 +104,31 @@ impl Hostile {
         let canary = canary::run(tally.clone(), url, people, self.rng(0));
         let canary = runtime.spawn(canary);
         let attackers = self.attack(&runtime, &tally, Arc::new(known), &token);
-        let idle = runtime.block_on(self.crowd(&tally));
-        figures.connections = idle.len() as u64;
+        let idle = runtime.block_on(crowd::gather(&tally, self.connections.into()));
         std::thread::sleep(Duration::from_secs(self.seconds));
+        figures.connections = tally.held();
         tally.end();
         let canary = runtime.block_on(canary);
-        for attacker in attackers {
+        for attacker in attackers.into_iter().chain(idle) {
             attacker.abort();
         }
-        drop(idle);
-        match canary {
-            Ok(Ok(canary)) => {
-                figures.canary_calls = canary.calls;
-                figures.canary_worst_ms = canary.worst.as_secs_f64() * 1e3;
-            }
-            Ok(Err(error)) => tally.fault(format!("the canary: {error}")),
-            Err(error) => tally.fault(format!("the canary died: {error}")),
-        }
+        figures.canary(canary.map_err(|error| error.to_string()), &tally);
         runtime.shutdown_timeout(Duration::from_secs(5));
         figures.end(server, &place, &tally)?;
         Ok(figures)
+    }
+
+    fn place(&self) -> Result<Place, TrialError> {
+        let limits = format!(
+            "connections = {}\nidle_seconds = 5",
+            self.connections + OTHERS
+        );
+        Place::new(&Shape {
+            program: &self.program,
+            dir: self.dir.as_deref(),
+            params: PARAMS,
+            limits: &limits,
+        })
     }
 
     fn rng(&self, stream: u64) -> ChaCha20Rng {
@@ -173,33 +164,20 @@ impl Hostile {
         }
         tasks
     }
-
-    /// Connections that say nothing, or nothing after the first words.
-    async fn crowd(&self, tally: &Tally) -> Vec<TcpStream> {
-        let mut idle = Vec::new();
-        while idle.len() < self.connections as usize {
-            let count = TOGETHER.min(self.connections as usize - idle.len());
-            let opened = (0..count).map(|i| async move {
-                let mut stream = TcpStream::connect(tally.address).await.ok()?;
-                if i % 2 == 0 {
-                    let words = [raw::PREFACE, raw::SETTINGS].concat();
-                    stream.write_all(&words).await.ok()?;
-                }
-                Some(stream)
-            });
-            let opened: Vec<_> = futures::future::join_all(opened).await;
-            let before = idle.len();
-            idle.extend(opened.into_iter().flatten());
-            if idle.len() == before {
-                // This system gives no more; the figures tell how many there were.
-                break;
-            }
-        }
-        idle
-    }
 }
 
 impl HostileFigures {
+    fn canary(&mut self, found: Result<Result<Canary, TrialError>, String>, tally: &Tally) {
+        match found {
+            Ok(Ok(canary)) => {
+                self.canary_calls = canary.calls;
+                self.canary_worst_ms = canary.worst.as_secs_f64() * 1e3;
+            }
+            Ok(Err(error)) => tally.fault(format!("the canary: {error}")),
+            Err(error) => tally.fault(format!("the canary died: {error}")),
+        }
+    }
+
     /// Looks at the server once all are gone.
     fn end(
         &mut self,

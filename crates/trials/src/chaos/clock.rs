@@ -63,17 +63,7 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
         let why = "libfaketime is not installed: install Debian's package faketime";
         return Ok(Outcome::skipped(Kind::Clock, why));
     };
-    let mut place = chaos.place()?;
-    let clock = Clock(place.path().join("clock"));
-    clock.set(CLOCKS[0])?;
-    let variable = |name: &str, value: &Path| (name.to_owned(), value.to_string_lossy().into());
-    place.setup.environment = vec![
-        variable("LD_PRELOAD", &library),
-        variable("FAKETIME_TIMESTAMP_FILE", &clock.0),
-        variable("FAKETIME_NO_CACHE", Path::new("1")),
-        variable("FAKETIME_DONT_FAKE_MONOTONIC", Path::new("1")),
-        variable("DONT_FAKE_MONOTONIC", Path::new("1")),
-    ];
+    let (place, clock) = faked(chaos, &library)?;
     let mut outcome = Outcome::new(Kind::Clock);
     let work = chaos.work(&place)?;
     let mut rng = work.rng(1000);
@@ -102,6 +92,22 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     outcome.recoveries(recoveries);
     outcome.audit(running)?;
     end(outcome, server, &place)
+}
+
+/// A server that sees the clock that we set.
+fn faked(chaos: &Chaos, library: &Path) -> Result<(Place, Clock), TrialError> {
+    let mut place = chaos.place()?;
+    let clock = Clock(place.path().join("clock"));
+    clock.set(CLOCKS[0])?;
+    let variable = |name: &str, value: &Path| (name.to_owned(), value.to_string_lossy().into());
+    place.setup.environment = vec![
+        variable("LD_PRELOAD", library),
+        variable("FAKETIME_TIMESTAMP_FILE", &clock.0),
+        variable("FAKETIME_NO_CACHE", Path::new("1")),
+        variable("FAKETIME_DONT_FAKE_MONOTONIC", Path::new("1")),
+        variable("DONT_FAKE_MONOTONIC", Path::new("1")),
+    ];
+    Ok((place, clock))
 }
 
 fn end(mut outcome: Outcome, server: ServerProcess, place: &Place) -> Result<Outcome, TrialError> {

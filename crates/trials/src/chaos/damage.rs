@@ -5,7 +5,7 @@ use super::ledger::{self, Copy};
 use super::people::People;
 use super::place::{Place, SEGMENT, text};
 use super::recipients::{digest_of, register};
-use super::work::client;
+use super::work::{client, runtime};
 use super::{Chaos, Kind, Outcome};
 use crate::TrialError;
 use omr_remote::Client;
@@ -49,15 +49,11 @@ struct Trial {
 
 pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     let place = chaos.place()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
     let mut trial = Trial {
         people: chaos.people(&place)?,
         backup: place.path().join("backup"),
         place,
-        runtime: runtime.map_err(TrialError::io("starting a runtime"))?,
+        runtime: runtime()?,
         copy: Copy::default(),
         hashes: Vec::new(),
         keys: Vec::new(),

@@ -117,6 +117,17 @@ impl Work {
     }
 }
 
+/// Threads for clients.
+///
+/// Errors: `Io`.
+pub(crate) fn runtime() -> Result<Runtime, TrialError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(TrialError::io("starting a runtime"))
+}
+
 /// A client of a server on this machine.
 ///
 /// Errors: the client's.
@@ -150,11 +161,7 @@ impl Running {
     ///
     /// Errors: `Io`.
     pub(crate) fn start(work: Work, crew: Crew) -> Result<Self, TrialError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .map_err(TrialError::io("starting a runtime"))?;
+        let runtime = runtime()?;
         let work = Arc::new(work);
         let spawn = |name: &'static str, task: Task| {
             let work = work.clone();
@@ -173,10 +180,10 @@ impl Running {
         if crew.digests {
             for owner in 0..RECIPIENTS {
                 work.covered[owner].store(0, Ordering::Relaxed);
-                let jobs = super::recipients::jobs(work.clone(), owner);
-                others.push(spawn("a recipient's jobs", Box::pin(jobs)));
-                let session = super::recipients::session(work.clone(), owner);
-                others.push(spawn("a recipient's session", Box::pin(session)));
+                let jobs = Box::pin(super::recipients::jobs(work.clone(), owner));
+                others.push(spawn("a recipient's jobs", jobs));
+                let session = Box::pin(super::recipients::session(work.clone(), owner));
+                others.push(spawn("a recipient's session", session));
             }
         }
         if crew.uploads {

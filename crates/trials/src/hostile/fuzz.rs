@@ -82,6 +82,22 @@ fn random(rng: &mut ChaCha20Rng, bytes: usize) -> Vec<u8> {
     out
 }
 
+fn flip(rng: &mut ChaCha20Rng, bytes: &mut [u8]) {
+    for _ in 0..1 + below(rng, 8) {
+        let at = below(rng, bytes.len());
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte ^= 1 << below(rng, 8);
+        }
+    }
+}
+
+fn unknown_fields(rng: &mut ChaCha20Rng, out: &mut Vec<u8>) {
+    for _ in 0..below(rng, 2000) {
+        tag(rng.next_u64() % (1 << 29), 0, out);
+        varint(rng.next_u64(), out);
+    }
+}
+
 /// Another message.
 pub(super) fn mutate(rng: &mut ChaCha20Rng, right: &[u8]) -> (&'static str, Vec<u8>) {
     let mut out = right.to_vec();
@@ -96,14 +112,7 @@ pub(super) fn mutate(rng: &mut ChaCha20Rng, right: &[u8]) -> (&'static str, Vec<
             return ("truncated", out);
         }
         3 => {
-            for _ in 0..1 + below(rng, 8) {
-                if let Some(byte) = {
-                    let at = below(rng, out.len());
-                    out.get_mut(at)
-                } {
-                    *byte ^= 1 << below(rng, 8);
-                }
-            }
+            flip(rng, &mut out);
             return ("bits flipped", out);
         }
         4 => {
@@ -114,10 +123,7 @@ pub(super) fn mutate(rng: &mut ChaCha20Rng, right: &[u8]) -> (&'static str, Vec<
         }
         5 => return ("deep", deep(rng)),
         6 => {
-            for _ in 0..below(rng, 2000) {
-                tag(rng.next_u64() % (1 << 29), 0, &mut out);
-                varint(rng.next_u64(), &mut out);
-            }
+            unknown_fields(rng, &mut out);
             return ("unknown fields", out);
         }
         7 => {
@@ -150,8 +156,8 @@ fn more(rng: &mut ChaCha20Rng, right: &[u8]) -> (&'static str, Vec<u8>) {
             ("huge numbers", out)
         }
         5..9 => {
-            let out = right.repeat(below(rng, 40));
-            ("repeated", out)
+            let times = below(rng, 40);
+            ("repeated", right.repeat(times))
         }
         9..13 => {
             for field in 1..9 {

@@ -4,7 +4,7 @@ use crate::TrialError;
 use crate::chaos::people::People;
 use crate::chaos::work::client;
 use bytes::Bytes;
-use omr_remote::v1;
+use omr_remote::{Client, v1};
 use prost::Message;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -56,38 +56,46 @@ pub(super) async fn prepare(url: &str, people: &People, seed: u64) -> Result<Kno
         *key = client.upload_key(path, |_, _| ()).await?;
         client.register_key(*key).await?;
     }
+    let (job, session) = ask(&client, keys, &mut rng).await?;
     let [bulk, instant] = keys;
-    let job = client
-        .create_job(&v1::CreateJobRequest {
-            request_id: random_id(&mut rng, 16),
-            key_hashes: vec![bulk.to_vec().into()],
-            start: 0,
-            end: MESSAGES as u64,
-            bound: 50,
-            ..Default::default()
-        })
-        .await?;
-    client.watch_job(&job.job_id, |_| ()).await?;
-    let session = client
-        .open_session(&v1::OpenSessionRequest {
-            request_id: random_id(&mut rng, 16),
-            key_hash: instant.to_vec().into(),
-            start: 0,
-            bound: 50,
-            indices_only: false,
-        })
-        .await?;
     Ok(Known {
         bulk,
         instant,
-        job: job.job_id,
-        session: session.session_id,
+        job,
+        session,
         post: v1::PostMessagesRequest {
             post_id: Bytes::new(),
             messages: sample,
             work: 0,
         },
     })
+}
+
+/// Makes a digest and opens a session; gives their ids.
+async fn ask(
+    client: &Client,
+    [bulk, instant]: [[u8; 32]; 2],
+    rng: &mut impl Rng,
+) -> Result<(Bytes, Bytes), TrialError> {
+    let request = v1::CreateJobRequest {
+        request_id: random_id(rng, 16),
+        key_hashes: vec![bulk.to_vec().into()],
+        start: 0,
+        end: MESSAGES as u64,
+        bound: 50,
+        ..Default::default()
+    };
+    let job = client.create_job(&request).await?;
+    client.watch_job(&job.job_id, |_| ()).await?;
+    let request = v1::OpenSessionRequest {
+        request_id: random_id(rng, 16),
+        key_hash: instant.to_vec().into(),
+        start: 0,
+        bound: 50,
+        indices_only: false,
+    };
+    let session = client.open_session(&request).await?;
+    Ok((job.job_id, session.session_id))
 }
 
 /// A right request for every method.

@@ -2,7 +2,7 @@
 
 use super::wire::Answer;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tonic::Code;
 
@@ -10,6 +10,8 @@ use tonic::Code;
 pub(super) struct Tally {
     pub(super) address: (&'static str, u16),
     over: AtomicBool,
+    /// Idle connections that are open.
+    pub(super) held: AtomicU64,
     attempts: Mutex<BTreeMap<String, u64>>,
     answers: Mutex<BTreeMap<String, u64>>,
     faults: Mutex<BTreeMap<String, u64>>,
@@ -24,6 +26,7 @@ impl Tally {
         Self {
             address,
             over: AtomicBool::new(false),
+            held: AtomicU64::new(0),
             attempts: Mutex::default(),
             answers: Mutex::default(),
             faults: Mutex::default(),
@@ -36,6 +39,10 @@ impl Tally {
 
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
     }
 
     /// Something was tried.
