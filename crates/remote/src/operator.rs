@@ -10,8 +10,8 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
-/// Most bytes of the names that go with a request for a backup.
-const NAMES_BYTES: usize = MESSAGE_BYTES;
+/// What stands around a name in a request.
+const AROUND: usize = 8;
 
 impl Client {
     /// Whether the server serves.
@@ -25,8 +25,9 @@ impl Client {
         Ok(answer.await?.status() == ServingStatus::Serving)
     }
 
-    /// Everything that the server keeps but for the immutable files that the caller has. A broken stream
-    /// is an error: begin again with the files that are complete by then.
+    /// Everything that the server keeps but for the immutable files that the caller has; of those, as many as
+    /// fit a request, some 80,000. A broken stream is an error: begin again with the files that are complete by
+    /// then.
     ///
     /// Errors: the server's.
     pub async fn backup(
@@ -34,10 +35,11 @@ impl Client {
         have: Vec<String>,
     ) -> Result<impl Stream<Item = Result<BackupResponse, RemoteError>> + Send + 'static, RemoteError>
     {
+        let have = fitting(have);
         let opened = self.unary("Backup", || async {
             let mut client = AdminServiceClient::new(self.service.clone())
                 .max_decoding_message_size(MESSAGE_BYTES)
-                .max_encoding_message_size(NAMES_BYTES);
+                .max_encoding_message_size(MESSAGE_BYTES);
             client.backup(BackupRequest { have: have.clone() }).await
         });
         Ok(try_unfold(opened.await?, |mut stream| async move {
@@ -45,5 +47,30 @@ impl Client {
             let next = next.map_err(|status| RemoteError::refusal("Backup", &status))?;
             Ok(next.map(|piece| (piece, stream)))
         }))
+    }
+}
+
+/// The first names that one request can carry.
+fn fitting(mut names: Vec<String>) -> Vec<String> {
+    let mut bytes = 0;
+    let fit = names.iter().take_while(|name| {
+        bytes += name.len() + AROUND;
+        bytes <= MESSAGE_BYTES
+    });
+    let count = fit.count();
+    names.truncate(count);
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_beyond_a_request_are_left_out() {
+        let name = "segments/".to_owned() + &"7".repeat(91);
+        let fit = fitting(vec![name.clone(); 100_000]);
+        assert_eq!(fit.len(), MESSAGE_BYTES / (100 + AROUND));
+        assert_eq!(fitting(vec![name; 3]).len(), 3);
     }
 }

@@ -307,7 +307,7 @@ impl Session {
     /// Errors: `Number`.
     pub fn cut(&mut self, number: u64, seed: [u8; SEED_BYTES]) -> Result<Vec<u8>, CutError> {
         if let Some(last) = self.last_cut.as_ref()
-            && number + 1 == self.cuts
+            && number.checked_add(1) == Some(self.cuts)
         {
             return Ok(last.clone());
         }

@@ -13,9 +13,6 @@ use tonic::{Request, Response, Status};
 
 pub(crate) struct Admin(pub(crate) Arc<Shared>);
 
-/// Names of files that a caller may say she has: ten years of a busy board.
-const MOST_NAMES: usize = 1 << 20;
-
 #[tonic::async_trait]
 impl AdminService for Admin {
     type BackupStream = Answers<v1::BackupResponse>;
@@ -28,13 +25,6 @@ impl AdminService for Admin {
             self.0.caller(&request, Right::Admin)?;
             let room = self.0.stream()?;
             let have = request.into_inner().have;
-            if have.len() > MOST_NAMES {
-                return Err(refuse::invalid(
-                    "have",
-                    format_args!("at most {MOST_NAMES} names"),
-                    have.len(),
-                ));
-            }
             let (to, answers) = mpsc::channel(READY);
             let store = self.0.store.clone();
             tokio::task::spawn_blocking(move || {
