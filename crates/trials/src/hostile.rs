@@ -190,7 +190,7 @@ impl HostileFigures {
         self.attempts = tally.attempts();
         self.answers = tally.answers();
         self.faults = tally.faults();
-        if self.files_after > self.files_before {
+        if self.files_after > self.files_before + UNFINISHED {
             let (before, after) = (self.files_before, self.files_after);
             self.faults
                 .push(format!("expected {before} open files, found {after}"));
@@ -234,6 +234,9 @@ fn settled(server: &ServerProcess, expected: u64) -> u64 {
         std::thread::sleep(Duration::from_millis(500));
     }
 }
+
+/// Uploads that stay unfinished keep their files open; a leak at every attempt would be far more.
+const UNFINISHED: u64 = 16;
 
 /// Asks the system for as many open files as it gives: a connection is one.
 fn allow_many_files() {
