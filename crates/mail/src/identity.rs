@@ -194,12 +194,10 @@ fn write_detection_keys(
     secret: &SecretKey,
 ) -> Result<Vec<KeyFile>, MailError> {
     let spec = set.spec();
-    let [bulk, instant] = match scheme {
-        None => [spec.bulk.is_some(), spec.instant.is_some()],
-        Some(Scheme::Sophomr | Scheme::Sophomd) => [true, false],
-        Some(Scheme::Hybrid) => [true; 2],
-        Some(_) => [false, true],
-    };
+    let [bulk, instant] = scheme.map_or(
+        [spec.bulk.is_some(), spec.instant.is_some()],
+        Scheme::engines,
+    );
     let mut names = Vec::new();
     if bulk {
         let params = set.bulk()?;

@@ -95,6 +95,19 @@ impl Scheme {
         }
     }
 
+    /// Whether SophOMR has a part in it, and InstantOMR: the detection keys that it takes.
+    #[must_use]
+    pub fn engines(self) -> [bool; 2] {
+        match self {
+            Self::Sophomr | Self::Sophomd => [true, false],
+            Self::Hybrid => [true; 2],
+            Self::Instantomr
+            | Self::Instantomd
+            | Self::InstantomrBuckets
+            | Self::InstantomdBuckets => [false, true],
+        }
+    }
+
     /// How InstantOMR's sums are made; `None` where it has no part.
     #[must_use]
     pub fn encoding(self) -> Option<Encoding> {

@@ -260,6 +260,13 @@ impl Config {
         Ok(config)
     }
 
+    /// The configuration of a file, or the default without one.
+    ///
+    /// Errors: `Read`, `Config`, `Setting`.
+    pub fn of(path: Option<&Path>) -> Result<Self, ServerError> {
+        path.map_or_else(|| Ok(Self::default()), Self::read)
+    }
+
     /// Errors: `Setting`.
     pub fn check(&self) -> Result<(), ServerError> {
         let limits = &self.limits;

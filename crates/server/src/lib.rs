@@ -14,6 +14,7 @@ mod jobs;
 mod keyfile;
 mod parts;
 mod posting;
+mod records;
 mod refuse;
 mod registrations;
 mod requests;

@@ -86,11 +86,10 @@ impl Shared {
     /// Schemes that the board's set serves.
     pub(crate) fn schemes(&self) -> Vec<Scheme> {
         let spec = self.set.spec();
-        let (bulk, instant) = (spec.bulk.is_some(), spec.instant.is_some());
-        let serves = |scheme: &Scheme| match scheme {
-            Scheme::Sophomr | Scheme::Sophomd => bulk,
-            Scheme::Hybrid => bulk && instant,
-            _ => instant,
+        let has = [spec.bulk.is_some(), spec.instant.is_some()];
+        let serves = |scheme: &Scheme| {
+            let needs = scheme.engines().into_iter();
+            needs.zip(has).all(|(needs, has)| has || !needs)
         };
         Scheme::ALL.into_iter().filter(serves).collect()
     }

@@ -4,6 +4,7 @@ use crate::shared::Shared;
 use omr_ops::{
     BoardSize, Check, Cost, DiskUse, Growth, Health, RunningJob, SessionFigures, Status,
 };
+use omr_store::Usage;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -44,8 +45,8 @@ impl Watched {
             tail_messages: usage.tail_messages,
             segments: usage.segments,
         });
-        for disk in disk(shared) {
-            shared.metrics.disk(disk.0, disk.1);
+        for (kind, bytes) in disk(&usage) {
+            shared.metrics.disk(kind, bytes);
         }
         if let Some(sessions) = &shared.sessions {
             let (open, lag) = sessions.overview();
@@ -127,7 +128,7 @@ impl Watched {
                     .map_or(0, |sessions| sessions.messages()),
                 lag_messages: lag,
             },
-            disk: disk(shared)
+            disk: disk(&shared.store.usage())
                 .into_iter()
                 .map(|(kind, bytes)| DiskUse {
                     kind: kind.into(),
@@ -149,8 +150,7 @@ fn running_job(view: crate::jobs::View) -> RunningJob {
     }
 }
 
-fn disk(shared: &Shared) -> [(&'static str, u64); 4] {
-    let usage = shared.store.usage();
+fn disk(usage: &Usage) -> [(&'static str, u64); 4] {
     [
         ("meta", usage.meta_bytes),
         ("segments", usage.segment_bytes),

@@ -34,10 +34,7 @@ pub(super) fn run(command: &DataCommand, ui: &Ui) -> Result<(), CliError> {
 }
 
 fn place(of: &DataOf) -> Result<StoreConfig, CliError> {
-    let mut config = match &of.config {
-        Some(path) => Config::read(path)?,
-        None => Config::default(),
-    };
+    let mut config = Config::of(of.config.as_deref())?;
     config.data = of.data.clone().unwrap_or(config.data);
     Ok(store_config(&config))
 }

@@ -45,12 +45,10 @@ impl Made {
         rng: &mut impl CryptoRng,
     ) -> Result<Self, CliError> {
         let spec = set.spec();
-        let [bulk, instant] = match scheme {
-            None => [spec.bulk.is_some(), spec.instant.is_some()],
-            Some(Scheme::Sophomr | Scheme::Sophomd) => [true, false],
-            Some(Scheme::Hybrid) => [true; 2],
-            Some(_) => [false, true],
-        };
+        let [bulk, instant] = scheme.map_or(
+            [spec.bulk.is_some(), spec.instant.is_some()],
+            Scheme::engines,
+        );
         let (secret, clue) = identity(set.clue(), rng);
         let mut made = Self {
             secret,

@@ -27,10 +27,7 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
 }
 
 fn config(args: &Serve) -> Result<Config, CliError> {
-    let mut config = match &args.config {
-        Some(path) => Config::read(path)?,
-        None => Config::default(),
-    };
+    let mut config = Config::of(args.config.as_deref())?;
     config.listen = args.listen.unwrap_or(config.listen);
     config.data = args.data.clone().unwrap_or(config.data);
     config.board.params = args.params.clone().unwrap_or(config.board.params);

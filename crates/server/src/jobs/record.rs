@@ -1,6 +1,8 @@
 //! A job as it is kept on the disk.
 
 use crate::error::ServerError;
+use crate::records;
+pub(crate) use crate::records::Id;
 use omr_protocol::Scheme;
 use omr_store::{Change, Store};
 use serde::{Deserialize, Serialize};
@@ -10,8 +12,6 @@ use std::ops::Range;
 pub(crate) const JOBS: &str = "jobs";
 /// Table of the digests of finished jobs.
 pub(crate) const DIGESTS: &str = "digests";
-
-pub(crate) type Id = [u8; 16];
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -73,36 +73,18 @@ impl JobRecord {
     }
 
     pub(crate) fn change(&self, id: &Id) -> Change {
-        Change::Put {
-            table: JOBS.into(),
-            key: id.to_vec(),
-            value: serde_json::to_vec(self).unwrap_or_default(),
-        }
+        records::put_json(JOBS, id, self)
     }
 }
 
 /// Takes a job and its digest out.
 pub(crate) fn forget(id: &Id) -> [Change; 2] {
-    [JOBS, DIGESTS].map(|table| Change::Delete {
-        table: table.into(),
-        key: id.to_vec(),
-    })
+    records::forget([JOBS, DIGESTS], id)
 }
 
 /// All jobs that are kept.
 ///
 /// Errors: `Store`, `Record`.
 pub(crate) fn load(store: &Store) -> Result<Vec<(Id, JobRecord)>, ServerError> {
-    let mut jobs = Vec::new();
-    for (key, value) in store.scan(JOBS)? {
-        let record: JobRecord =
-            serde_json::from_slice(&value).map_err(|source| ServerError::Record {
-                table: JOBS,
-                source,
-            })?;
-        if let Ok(id) = Id::try_from(&key[..]) {
-            jobs.push((id, record));
-        }
-    }
-    Ok(jobs)
+    records::load(store, JOBS)
 }

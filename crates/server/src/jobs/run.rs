@@ -1,7 +1,7 @@
 //! The worker's side of the jobs, and the status page's.
 
 use super::{DIGESTS, Entry, Id, Jobs, SHOWN, State, View, Work, record};
-use crate::refuse;
+use crate::{records, refuse};
 use omr_ops::FinishedDigest;
 use omr_store::Change;
 use std::sync::PoisonError;
@@ -53,11 +53,7 @@ impl Jobs {
             Ok(digest) => {
                 record.state = State::Done;
                 record.digest_bytes = digest.len() as u64;
-                changes.push(Change::Put {
-                    table: DIGESTS.into(),
-                    key: work.id.to_vec(),
-                    value: digest,
-                });
+                changes.push(records::put(DIGESTS, &work.id, digest));
             }
             Err(error) => {
                 record.state = State::Failed;

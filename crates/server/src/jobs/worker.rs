@@ -4,11 +4,11 @@ use super::{Jobs, View, Work};
 use crate::damage::Damage;
 use crate::gate::Gate;
 use crate::keyfile::{self, Loaded};
-use crate::source::StoreSource;
+use crate::source::{StoreSource, placement_seed};
 use omr_detector::hybrid::{Answer, Costs, Engines, Job};
 use omr_detector::{BoardCache, Detector, DetectorError, Progress};
 use omr_ops::{FinishedDigest, Metrics};
-use omr_protocol::{ParamSet, Request, SEED_BYTES, Sealing};
+use omr_protocol::{ParamSet, Request, Sealing};
 use omr_store::Store;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -111,11 +111,10 @@ impl Worker {
         let record = &work.record;
         let board = self.store.board();
         let payloads = !record.indices_only;
-        let random = || self.random();
         let seeds = [
             self.cache
-                .seed(board.board_id, record.range.clone(), random),
-            self.random(),
+                .seed(board.board_id, record.range.clone(), placement_seed),
+            placement_seed(),
         ];
         let job = Job {
             source: &mut StoreSource {
@@ -138,12 +137,6 @@ impl Worker {
             Err(DetectorError::Stopped) => Err(Failure::Stopped),
             Err(error) => Err(Failure::told(error)),
         }
-    }
-
-    fn random(&self) -> [u8; SEED_BYTES] {
-        let mut seed = [0; SEED_BYTES];
-        getrandom::fill(&mut seed).expect("the operating system gives randomness");
-        seed
     }
 
     fn key(&self, hash: [u8; 32], keys: &mut Keys) -> Result<Loaded, Failure> {

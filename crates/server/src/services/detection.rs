@@ -132,11 +132,7 @@ impl Detection {
                 .and_then(Scheme::from_tag)
                 .ok_or_else(|| refuse::invalid("scheme", "0 to 7", tag))?,
         };
-        let needs = match scheme {
-            Scheme::Sophomr | Scheme::Sophomd => [true, false],
-            Scheme::Hybrid => [true, true],
-            _ => [false, true],
-        };
+        let needs = scheme.engines();
         if needs != has {
             let names = |[bulk, instant]: [bool; 2]| match (bulk, instant) {
                 (true, true) => "one for each engine",
@@ -224,11 +220,13 @@ impl Detection {
             let _room = room;
             let mut stopping = shared.stopping.clone();
             loop {
-                let ahead = shared
-                    .jobs
-                    .find(&caller.account, &id)
-                    .map_or(0, |(_, ahead)| ahead);
                 let now = view.borrow_and_update().clone();
+                // The line is looked at only while it matters: steps of a digest are many.
+                let ahead = match now.state {
+                    State::Queued => shared.jobs.find(&caller.account, &id),
+                    _ => Ok((view.clone(), 0)),
+                };
+                let ahead = ahead.map_or(0, |(_, ahead)| ahead);
                 let answer = v1::WatchJobResponse {
                     job: Some(job(&id, &now, ahead)),
                 };

@@ -4,11 +4,11 @@ use super::{Sessions, Slot, Tools, lock, record};
 use crate::jobs::Id;
 use crate::keyfile;
 use crate::refuse;
-use crate::source::StoreSource;
+use crate::source::{StoreSource, placement_seed};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Quiet};
 use omr_protocol::instantomr::{Encoding, InstantPlan, SessionFile};
-use omr_protocol::{DigestHeader, Request, SEED_BYTES};
+use omr_protocol::{DigestHeader, Request};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -25,12 +25,6 @@ pub(super) struct Live {
     saved_at: Instant,
     /// A digest was cut off that the disk does not know of.
     ahead: bool,
-}
-
-fn random() -> [u8; SEED_BYTES] {
-    let mut seed = [0; SEED_BYTES];
-    getrandom::fill(&mut seed).expect("the operating system gives randomness");
-    seed
 }
 
 /// Where a session's file stands: the next message, and the digests cut off.
@@ -133,7 +127,7 @@ impl Live {
         number: u64,
     ) -> Result<Vec<u8>, Status> {
         let before = self.session.cuts();
-        let digest = self.session.cut(number, random());
+        let digest = self.session.cut(number, placement_seed());
         let digest = digest.map_err(|error| Status::failed_precondition(error.to_string()))?;
         if self.session.cuts() > before {
             self.ahead = true;
@@ -164,7 +158,7 @@ fn new(
         board_id: board.board_id,
         sealing: tools.sealing,
         plan: InstantPlan::new(detector.params(), Encoding::Powers, request)?,
-        seed: random(),
+        seed: placement_seed(),
     };
     Ok(Session::new(detector, header))
 }

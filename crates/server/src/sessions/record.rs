@@ -1,7 +1,7 @@
 //! A session as it is kept on the disk: what was asked for, and the detector's file.
 
 use crate::error::ServerError;
-use crate::jobs::Id;
+use crate::records::{self, Id};
 use omr_store::{Change, Store};
 use serde::{Deserialize, Serialize};
 
@@ -23,21 +23,13 @@ pub(crate) struct SessionRecord {
 
 impl SessionRecord {
     pub(crate) fn change(&self, id: &Id) -> Change {
-        Change::Put {
-            table: SESSIONS.into(),
-            key: id.to_vec(),
-            value: serde_json::to_vec(self).unwrap_or_default(),
-        }
+        records::put_json(SESSIONS, id, self)
     }
 }
 
 /// Keeps a session's file.
 pub(super) fn save(id: &Id, file: Vec<u8>) -> Change {
-    Change::Put {
-        table: FILES.into(),
-        key: id.to_vec(),
-        value: file,
-    }
+    records::put(FILES, id, file)
 }
 
 /// The file of a session, if there is one yet.
@@ -47,24 +39,12 @@ pub(super) fn file(store: &Store, id: &Id) -> Result<Option<Vec<u8>>, omr_store:
 
 /// Takes a session out.
 pub(super) fn forget(id: &Id) -> [Change; 2] {
-    [SESSIONS, FILES].map(|table| Change::Delete {
-        table: table.into(),
-        key: id.to_vec(),
-    })
+    records::forget([SESSIONS, FILES], id)
 }
 
 /// All sessions that are kept.
 ///
 /// Errors: `Store`, `Record`.
 pub(super) fn load(store: &Store) -> Result<Vec<(Id, SessionRecord)>, ServerError> {
-    let mut sessions = Vec::new();
-    for (key, value) in store.scan(SESSIONS)? {
-        let table = SESSIONS;
-        let record = serde_json::from_slice(&value)
-            .map_err(|source| ServerError::Record { table, source })?;
-        if let Ok(id) = Id::try_from(&key[..]) {
-            sessions.push((id, record));
-        }
-    }
-    Ok(sessions)
+    records::load(store, SESSIONS)
 }

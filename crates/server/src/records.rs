@@ -1,0 +1,49 @@
+//! Records of the server's own in the store, as JSON under an id of 16 bytes.
+
+use crate::error::ServerError;
+use omr_store::{Change, Store};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The id of a job or a session.
+pub(crate) type Id = [u8; 16];
+
+/// Keeps bytes under an id.
+pub(crate) fn put(table: &str, id: &Id, value: Vec<u8>) -> Change {
+    Change::Put {
+        table: table.into(),
+        key: id.to_vec(),
+        value,
+    }
+}
+
+/// Keeps a record under an id.
+pub(crate) fn put_json(table: &str, id: &Id, record: &impl Serialize) -> Change {
+    put(table, id, serde_json::to_vec(record).unwrap_or_default())
+}
+
+/// Takes an id out of tables.
+pub(crate) fn forget<const N: usize>(tables: [&str; N], id: &Id) -> [Change; N] {
+    tables.map(|table| Change::Delete {
+        table: table.into(),
+        key: id.to_vec(),
+    })
+}
+
+/// All records of a table.
+///
+/// Errors: `Store`, `Record`.
+pub(crate) fn load<T: DeserializeOwned>(
+    store: &Store,
+    table: &'static str,
+) -> Result<Vec<(Id, T)>, ServerError> {
+    let mut records = Vec::new();
+    for (key, value) in store.scan(table)? {
+        let record = serde_json::from_slice(&value)
+            .map_err(|source| ServerError::Record { table, source })?;
+        if let Ok(id) = Id::try_from(&key[..]) {
+            records.push((id, record));
+        }
+    }
+    Ok(records)
+}
