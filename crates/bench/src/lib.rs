@@ -4,6 +4,7 @@
 pub mod cost;
 mod cpu;
 mod crossover;
+mod decode;
 mod digest;
 mod instant;
 mod memory;
@@ -20,6 +21,7 @@ mod workload;
 mod yardstick;
 
 pub use crossover::{Crossover, Point};
+pub use decode::{DecodeClass, DecodeTimes, decode_times, instant_decode_times};
 pub use digest::{BenchError, DigestBench, DigestFigures, Scheme};
 pub use instant::{InstantBench, InstantUnits};
 pub use memory::peak_rss_bytes;

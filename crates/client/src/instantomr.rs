@@ -1,10 +1,10 @@
 //! InstantOMR: the detector's key, and decoding.
 
 use crate::keygen::random;
-use crate::recipient::{DecodeError, Retrieved, expect};
+use crate::recipient::{DecodeError, Retrieved, expect, in_order};
 use crate::secret_key::block_secret;
 use crate::{SecretKey, SecretKeyError};
-use omr_protocol::instantomr::{Code, InstantDigest, InstantKey, Part, PayloadsError};
+use omr_protocol::instantomr::{Code, InstantDigest, InstantKey, Part, SumsError};
 use omr_protocol::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, SUMS_MODULUS};
 use omr_protocol::{InstantParams, PackedCiphertext};
 use omr_ring::{Coeff, Eval, Poly};
@@ -71,6 +71,8 @@ impl<'a> InstantRecipient<'a> {
 
     /// Her pertinent messages in the digest's range, in the order of the board.
     ///
+    /// Time: with sums over GF(97^3), until what was found is put into the result, that of `bound` messages
+    /// in every group and of all messages of the range. Buckets are decoded in variable time.
     /// Errors: `OtherKey`; `Overflow`; `Inconsistent`, also where a group holds more than 96 pertinent
     /// messages; `Checksum`.
     pub fn decode(&self, digest: &InstantDigest) -> Result<Vec<Retrieved>, DecodeError> {
@@ -79,36 +81,37 @@ impl<'a> InstantRecipient<'a> {
             return Err(DecodeError::OtherKey { expected, found });
         }
         let plan = &digest.header.plan;
-        let symbol = |phase: f64| phase.round().rem_euclid(f64::from(SUMS_MODULUS)) as u8;
         let parts: Vec<Vec<u8>> = self
-            .sums(digest)?
+            .phases(digest)?
             .into_iter()
             .map(|part| part.into_iter().map(symbol).collect())
             .collect();
-        let mut out = Vec::new();
-        for (group, parts) in parts.chunks(plan.parts_of_group()).enumerate() {
-            self.group(digest, group, &parts.concat(), &mut out)?;
-        }
-        Ok(out)
+        let groups = parts.chunks(plan.parts_of_group()).enumerate();
+        let groups = groups.map(|(group, parts)| self.group(digest, group, &parts.concat()));
+        in_order(groups.collect())
     }
 
     /// How far each sum lies from a whole number: 0 is exact, 0.5 is wrong. For measuring noise.
     ///
     /// Errors: `Inconsistent` when the digest has another shape.
     pub fn roundings(&self, digest: &InstantDigest) -> Result<Vec<f64>, DecodeError> {
-        let distance = |x: f64| x - x.round();
+        let turn = (1u64 << INSTANT_MASK_BITS) as f64;
+        let distance = |phase: u64| {
+            let x = phase as f64 * f64::from(SUMS_MODULUS) / turn;
+            x - x.round()
+        };
         Ok(self
-            .sums(digest)?
+            .phases(digest)?
             .into_iter()
             .flatten()
             .map(distance)
             .collect())
     }
 
-    /// The sums with their noise, part by part.
+    /// `body + mask * secret` modulo `2^INSTANT_MASK_BITS`, part by part: the sums with their noise.
     ///
     /// Errors: `Inconsistent` when the digest has another shape.
-    fn sums(&self, digest: &InstantDigest) -> Result<Vec<Vec<f64>>, DecodeError> {
+    fn phases(&self, digest: &InstantDigest) -> Result<Vec<Vec<u64>>, DecodeError> {
         let (plan, together) = (&digest.header.plan, self.params.spec().bodies);
         let expected = plan.parts().div_ceil(together);
         expect("ciphertexts", expected, digest.ciphertexts.len())?;
@@ -132,8 +135,7 @@ impl<'a> InstantRecipient<'a> {
         ring.forward(mask)
     }
 
-    /// `body + mask * secret` in units of the sums.
-    fn part(&self, mask: &Poly<Eval>, secret: &SecretPoly, body: &[u64]) -> Vec<f64> {
+    fn part(&self, mask: &Poly<Eval>, secret: &SecretPoly, body: &[u64]) -> Vec<u64> {
         let ring = &self.params.ring;
         let m = ring.modulus(0);
         let mut product = mask.clone();
@@ -141,10 +143,9 @@ impl<'a> InstantRecipient<'a> {
         let mut product = ring.inverse(product);
         let value = |(&x, &body): (&u64, &u64)| {
             // |mask * secret| < n 2^15: exact modulo the prime.
-            let phase =
-                m.to_centered(x) + ((body << (INSTANT_MASK_BITS - INSTANT_BODY_BITS)) as i64);
-            let turn = 1i64 << INSTANT_MASK_BITS;
-            phase.rem_euclid(turn) as f64 * f64::from(SUMS_MODULUS) / turn as f64
+            let product = m.to_centered(x) as u64;
+            let body = body << (INSTANT_MASK_BITS - INSTANT_BODY_BITS);
+            product.wrapping_add(body) & ((1 << INSTANT_MASK_BITS) - 1)
         };
         let out = product.row(0).iter().zip(body).map(value).collect();
         product.zeroize();
@@ -156,8 +157,7 @@ impl<'a> InstantRecipient<'a> {
         digest: &InstantDigest,
         group: usize,
         sums: &[u8],
-        out: &mut Vec<Retrieved>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<Vec<Retrieved>, DecodeError> {
         let plan = &digest.header.plan;
         let messages = plan.group(group);
         let failed = |error: omr_codec::DecodeError| match error {
@@ -174,33 +174,21 @@ impl<'a> InstantRecipient<'a> {
             },
         };
         let code = Code::new(plan, &digest.header.seed, group);
-        let (index_sums, payload_sums) = sums.split_at(plan.index_sums());
-        let found = code.find(index_sums).map_err(failed)?;
-        let count = messages.end - messages.start;
-        if let Some(number) = found.iter().find(|&&number| number >= count) {
-            return Err(DecodeError::Inconsistent(format!(
-                "a message past the end of {}..{}: {}",
-                messages.start,
-                messages.end,
-                messages.start.saturating_add(*number)
-            )));
-        }
-        if plan.payload_bytes().is_none() {
-            out.extend(found.iter().map(|number| Retrieved {
-                index: messages.start + number,
-                payload: None,
-            }));
-            return Ok(());
-        }
-        let payloads = code.payloads(plan, messages.start, &found, payload_sums);
-        for (index, payload) in payloads.map_err(|error| match error {
-            PayloadsError::Decode(error) => failed(error),
-            PayloadsError::Codec(error) => error.into(),
+        let found = code.decode(plan, messages.clone(), sums);
+        let found = found.map_err(|error| match error {
+            SumsError::Decode(error) => failed(error),
+            SumsError::Codec(error) => error.into(),
+            SumsError::Checksum { index } => DecodeError::Checksum { index },
             other => DecodeError::Inconsistent(other.to_string()),
-        })? {
-            let payload = Some(payload.ok_or(DecodeError::Checksum { index })?);
-            out.push(Retrieved { index, payload });
-        }
-        Ok(())
+        })?;
+        let retrieved = |(index, payload)| Retrieved { index, payload };
+        Ok(found.into_iter().map(retrieved).collect())
     }
+}
+
+/// The sum that a phase tells, below [`SUMS_MODULUS`].
+fn symbol(phase: u64) -> u8 {
+    let p = u64::from(SUMS_MODULUS);
+    let symbol = (phase * p + (1 << (INSTANT_MASK_BITS - 1))) >> INSTANT_MASK_BITS;
+    (symbol & (symbol ^ p).min(1).wrapping_neg()) as u8 // p is 0
 }

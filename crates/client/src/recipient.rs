@@ -1,8 +1,8 @@
 use crate::SecretKey;
 use crate::instantomr::InstantRecipient;
-use omr_codec::{CodecError, Located, Solver, Symbols, find_support};
+use omr_codec::{CodecError, Field, Solver, Support, Symbols};
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
-use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
+use omr_protocol::plan::{INDEX_SYMBOLS, checksum};
 use omr_protocol::{Digest, DigestPlan, PackedCiphertext, ParamSet, Params, ParamsError, Response};
 use omr_ring::{Coeff, Eval, Poly};
 use omr_rlwe::SecretPoly;
@@ -91,8 +91,10 @@ pub fn decode(
         Response::Bulk(digest) => bulk(digest),
         Response::Instant(digest) => instant(digest),
         Response::Hybrid(first, rest) => {
-            let mut found = bulk(first)?;
-            found.extend(instant(rest)?);
+            // Both are decoded before either's outcome is looked at.
+            let (first, rest) = (bulk(first), instant(rest));
+            let mut found = first?;
+            found.extend(rest?);
             Ok(found)
         }
     }
@@ -119,6 +121,8 @@ impl<'a> Recipient<'a> {
 
     /// Her pertinent messages in the digest's range, in the order of the board.
     ///
+    /// Time: until what was found is put into the result, that of `bound` messages in every group and of
+    /// all messages of the range, however many are pertinent and whether or not they decode.
     /// Errors: `OtherKey`; `Overflow`, which names the true count; `Inconsistent`; `Checksum`.
     pub fn decode(&self, digest: &Digest) -> Result<Vec<Retrieved>, DecodeError> {
         let (expected, found) = (self.secret.detection_id, digest.header.key_id);
@@ -127,11 +131,9 @@ impl<'a> Recipient<'a> {
         }
         let plan = &digest.header.plan;
         let parts = self.decrypt(digest)?;
-        let mut out = Vec::new();
-        for (group, parts) in parts.chunks(plan.parts() / plan.groups()).enumerate() {
-            self.group(digest, group, &sums(plan, parts), &mut out)?;
-        }
-        Ok(out)
+        let groups = parts.chunks(plan.parts() / plan.groups()).enumerate();
+        let groups = groups.map(|(group, parts)| self.group(digest, group, &sums(plan, parts)));
+        in_order(groups.collect())
     }
 
     /// How far each coefficient of a digest lies from a symbol, in steps of a symbol: 0 is exact,
@@ -160,7 +162,10 @@ impl<'a> Recipient<'a> {
     fn decrypt(&self, digest: &Digest) -> Result<Vec<Vec<u32>>, DecodeError> {
         let p = self.params.p().value();
         let half = 1u64 << (MASK_BITS - 1);
-        let symbol = |value| (((value * p + half) >> MASK_BITS) % p) as u32;
+        let symbol = |value: u64| {
+            let symbol = (value * p + half) >> MASK_BITS;
+            (symbol & (symbol ^ p).min(1).wrapping_neg()) as u32 // p is 0
+        };
         let symbols = |values: Vec<u64>| values.into_iter().map(symbol).collect();
         Ok(self.phases(digest)?.into_iter().map(symbols).collect())
     }
@@ -232,15 +237,14 @@ impl<'a> Recipient<'a> {
         digest: &Digest,
         group: usize,
         sums: &[Vec<u32>],
-        out: &mut Vec<Retrieved>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<Vec<Retrieved>, DecodeError> {
         let plan = &digest.header.plan;
-        let messages = plan.group(group);
+        let batches = plan.group(group);
         let (start, end) = (
-            plan.batch(messages.start).start,
-            plan.batch(messages.end - 1).end,
+            plan.batch(batches.start).start,
+            plan.batch(batches.end - 1).end,
         );
-        let inconsistent = |e: omr_codec::DecodeError| match e {
+        let failed = |e: omr_codec::DecodeError| match e {
             omr_codec::DecodeError::Overflow { count, bound } => DecodeError::Overflow {
                 start,
                 end,
@@ -250,77 +254,114 @@ impl<'a> Recipient<'a> {
             other => DecodeError::Inconsistent(other.to_string()),
         };
         let [count, shifted] = [&sums[0], &sums[1]];
-        if count[1..] != shifted[..shifted.len() - 1] {
+        let powers: Vec<u32> = count.iter().chain(shifted.last()).copied().collect();
+        let support = self.support(digest, group, &powers).map_err(failed)?;
+        let payloads = match plan.payload_bytes() {
+            None => None,
+            Some(bytes) => Some(self.payloads((start, &support), &sums[INDEX_SYMBOLS..], bytes)?),
+        };
+        // From here on time depends on what was found.
+        if differ(&count[1..], &shifted[..shifted.len() - 1]) {
             return Err(DecodeError::Inconsistent(format!(
                 "the two index sums of messages {start}..{end} differ; they count {} messages",
                 count[0]
             )));
         }
-        let powers: Vec<u32> = count.iter().chain(shifted.last()).copied().collect();
-        let nodes = &self.params.nodes;
-        let located = find_support(nodes, &powers, plan.bound()).map_err(inconsistent)?;
-        let messages = self.messages(digest, group, &located)?;
-        let Some(bytes) = plan.payload_bytes() else {
-            out.extend(messages.into_iter().map(|(index, _)| Retrieved {
+        let found = support.count().map_err(failed)?;
+        let messages = |label: &u32| start + u64::from(*label);
+        let indices = support.labels()[..found].iter().map(messages);
+        let Some(payloads) = payloads else {
+            let retrieved = |index| Retrieved {
                 index,
                 payload: None,
-            }));
-            return Ok(());
+            };
+            return Ok(indices.map(retrieved).collect());
         };
-        let x: Vec<u32> = messages.iter().map(|&(_, node)| node).collect();
-        let solver = Solver::new(nodes.field(), &x)?;
-        let columns = sums[INDEX_SYMBOLS..]
-            .iter()
-            .map(|rhs| solver.solve(rhs))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(inconsistent)?;
-        let code = Symbols::new(self.params.p().value() as u32, bytes)?;
-        for (k, (index, _)) in messages.into_iter().enumerate() {
-            let symbols: Vec<u32> = columns.iter().map(|column| column[k]).collect();
-            let (body, sum) = symbols.split_at(symbols.len() - CHECKSUM_SYMBOLS);
-            let payload = code
-                .unpack(body)
-                .map_err(|_| DecodeError::Checksum { index })?;
-            if checksum(index, &payload, self.params.p().value()) != *sum {
-                return Err(DecodeError::Checksum { index });
-            }
-            out.push(Retrieved {
+        payloads.outcome.map_err(failed)?;
+        let retrieved = |(index, (payload, right)): (u64, (Vec<u8>, bool))| match right {
+            true => Ok(Retrieved {
                 index,
                 payload: Some(payload),
-            });
-        }
-        Ok(())
+            }),
+            false => Err(DecodeError::Checksum { index }),
+        };
+        indices.zip(payloads.checked).map(retrieved).collect()
     }
 
-    /// The messages in located slots with their nodes, in the order of the board.
-    ///
-    /// Errors: `Inconsistent` where no message is.
-    fn messages(
+    /// The pertinent messages of a group; labels count from its first message.
+    fn support(
         &self,
         digest: &Digest,
         group: usize,
-        located: &[Located],
-    ) -> Result<Vec<(u64, u32)>, DecodeError> {
+        powers: &[u32],
+    ) -> Result<Support<Field>, omr_codec::DecodeError> {
         let plan = &digest.header.plan;
-        let first = plan.group(group).start;
-        let mut messages = Vec::with_capacity(located.len());
-        // Sorted by batch: one placement serves all messages of a batch.
-        for of_batch in located.chunk_by(|a, b| a.batch == b.batch) {
-            let batch = of_batch[0].batch;
-            let placement = digest.header.placement(self.params, first + batch);
-            for place in of_batch {
-                let number = placement.messages()[place.slot] as usize;
-                let index = plan.message(group, batch, number).ok_or_else(|| {
-                    DecodeError::Inconsistent(format!(
-                        "a message past the end of the range: batch {batch}, message {number}"
-                    ))
-                })?;
-                messages.push((index, place.node));
-            }
+        let mut search = self.params.nodes.search(powers, plan.bound())?;
+        for (nodes, batch) in plan.group(group).enumerate() {
+            let messages = plan.batch(batch);
+            let placement = digest.header.placement(self.params, batch);
+            let count = (messages.end - messages.start) as usize;
+            search.batch(nodes, &placement.slots()[..count]);
         }
-        messages.sort_unstable();
-        Ok(messages)
+        Ok(search.finish())
     }
+
+    /// The payloads in all places of a support whose label 0 is message `start`.
+    ///
+    /// Errors: `Codec`.
+    fn payloads(
+        &self,
+        (start, support): (u64, &Support<Field>),
+        sums: &[Vec<u32>],
+        bytes: usize,
+    ) -> Result<Payloads, DecodeError> {
+        let places = support.labels().len();
+        let solver = Solver::new(support.field(), support.nodes(), places);
+        let mut outcome = Ok(());
+        let mut rows = vec![Vec::with_capacity(sums.len()); places];
+        let mut column = vec![0; places];
+        for rhs in sums {
+            outcome = outcome.and(solver.solve_into(rhs, &mut column));
+            let symbols = rows.iter_mut().zip(&column);
+            symbols.for_each(|(row, &symbol)| row.push(symbol));
+        }
+        let p = self.params.p().value();
+        let code = Symbols::new(p as u32, bytes)?;
+        let checked = support.labels().iter().zip(rows).map(|(&label, row)| {
+            let (body, sum) = row.split_at(code.count());
+            let mut payload = vec![0; bytes];
+            let canonical = code.unpack_into(body, &mut payload).is_ok();
+            let right = checksum(start + u64::from(label), &payload, p);
+            let right = !differ(&right, sum) & canonical;
+            (payload, right)
+        });
+        Ok(Payloads {
+            checked: checked.collect(),
+            outcome,
+        })
+    }
+}
+
+/// What stands in all places of a support, messages or not.
+struct Payloads {
+    /// With whether they match their checksums.
+    checked: Vec<(Vec<u8>, bool)>,
+    /// Whether all sums are those of payloads.
+    outcome: Result<(), omr_codec::DecodeError>,
+}
+
+/// Whether two rows of one length differ; looks at all of them.
+pub(crate) fn differ(a: &[u32], b: &[u32]) -> bool {
+    debug_assert_eq!(a.len(), b.len());
+    a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) != 0
+}
+
+/// The messages of all groups, or the first error.
+pub(crate) fn in_order(
+    groups: Vec<Result<Vec<Retrieved>, DecodeError>>,
+) -> Result<Vec<Retrieved>, DecodeError> {
+    let groups: Result<Vec<_>, _> = groups.into_iter().collect();
+    Ok(groups?.concat())
 }
 
 /// The sums of one group: symbol by symbol, exponent by exponent.

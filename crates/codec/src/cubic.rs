@@ -12,11 +12,12 @@ mod nodes;
 mod permutation;
 mod symbols;
 mod units;
+mod vanish;
 mod weights;
 
 pub use code::{CUBIC_BOUND, CubicCode};
-pub use decode::CubicSolver;
+pub use decode::{CubicRows, CubicSolver};
 pub use element::CubicElement;
 pub use field::Cubic;
-pub use nodes::{CUBIC_MESSAGES, CubicLocated, CubicNodes};
+pub use nodes::{CUBIC_MESSAGES, CubicNodes};
 pub use symbols::CubicSymbols;

@@ -10,14 +10,6 @@ pub enum CodecError {
         /// The rejected modulus.
         found: u32,
     },
-    /// The multiplicative group is not smooth, so logarithms of nodes would be slow.
-    #[error("modulus minus one: expected prime factors up to {limit}, found {found}")]
-    NotSmooth {
-        /// The largest prime factor accepted.
-        limit: u32,
-        /// The largest prime factor of `p - 1`.
-        found: u32,
-    },
     /// The slot count is not a power of two that divides `p - 1`.
     #[error("slots: expected a power of two dividing {order}, found {found}")]
     Slots {
@@ -41,16 +33,6 @@ pub enum CodecError {
         limit: usize,
         /// The rejected bound.
         found: usize,
-    },
-    /// A node given to a solver is zero, repeated or no element of the field.
-    #[error("node {index}: expected a new value in 1..{modulus}, found {found}")]
-    Node {
-        /// Its place in the list of nodes.
-        index: usize,
-        /// The modulus `p`, or the cubic field's size.
-        modulus: u32,
-        /// The rejected value; of a cubic element `c0 + 97 c1 + 97^2 c2`.
-        found: u32,
     },
     /// The payload length of a packing is zero or too large.
     #[error("payload length: expected 1 to {limit} bytes, found {found}")]
@@ -99,7 +81,7 @@ pub enum CodecError {
     /// A coefficient after the last digit of a payload is not zero.
     #[error("padding of the last symbol: expected zeros, found {found}")]
     Padding {
-        /// The first coefficient that is not zero.
+        /// The coefficients, put together bit by bit.
         found: u32,
     },
 }
@@ -154,22 +136,12 @@ pub enum DecodeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Inconsistency {
-    /// The locator polynomial has too few distinct non-zero roots.
+    /// The locator polynomial has too few distinct roots among the nodes of the messages there are.
     #[error("expected {expected} distinct nodes, found {found}")]
     Roots {
         /// The number of messages the first sum claims.
         expected: usize,
-        /// The distinct non-zero roots of the locator polynomial.
-        found: usize,
-    },
-    /// A root belongs to a batch that is not in use.
-    #[error("node {node}: expected a batch below {limit}, found batch {found}")]
-    Batch {
-        /// The root.
-        node: u32,
-        /// The batches in use.
-        limit: usize,
-        /// The batch the root belongs to.
+        /// The roots found.
         found: usize,
     },
     /// A redundant sum is not the one that the others determine.

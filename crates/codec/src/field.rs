@@ -63,12 +63,14 @@ impl Field {
     #[inline]
     pub fn add(&self, a: u32, b: u32) -> u32 {
         debug_assert!(a < self.modulus && b < self.modulus);
-        let sum = a + b; // below 2^32 as p < 2^31
-        if sum >= self.modulus {
-            sum - self.modulus
-        } else {
-            sum
-        }
+        self.settle(a + b) // below 2^32 as p < 2^31
+    }
+
+    /// `x mod p` without a branch. Range: `x` below `2p`.
+    #[inline]
+    fn settle(&self, x: u32) -> u32 {
+        let less = x.wrapping_sub(self.modulus); // its top bit is set iff x < p, as p < 2^31
+        less.wrapping_add(self.modulus & (less >> 31).wrapping_neg())
     }
 
     /// `a - b`. Range: operands in `[0, p)`.
@@ -81,7 +83,7 @@ impl Field {
     #[inline]
     pub fn neg(&self, a: u32) -> u32 {
         debug_assert!(a < self.modulus);
-        if a == 0 { 0 } else { self.modulus - a }
+        self.settle(self.modulus - a)
     }
 
     /// `a * b`. Range: any operands, result in `[0, p)`.
@@ -113,11 +115,8 @@ impl Field {
         // x * (2^64/p - reciprocal) / 2^64 < 1: the estimate is at most one too small.
         let quotient = ((u128::from(x) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = x - quotient * p;
-        if rest >= p {
-            (quotient + 1, (rest - p) as u32)
-        } else {
-            (quotient, rest as u32)
-        }
+        let more = (rest.wrapping_sub(p) >> 63) ^ 1; // 1 iff rest >= p, without a branch
+        (quotient + more, (rest - more * p) as u32)
     }
 
     fn smallest_generator(&self) -> u32 {
@@ -143,10 +142,6 @@ impl FiniteField for Field {
         self.modulus
     }
 
-    fn order_factors(&self) -> &[(u32, u32)] {
-        self.order_factors()
-    }
-
     fn generator(&self) -> u32 {
         self.generator
     }
@@ -160,8 +155,8 @@ impl FiniteField for Field {
         a
     }
 
-    fn element(&self, index: u32) -> u32 {
-        index
+    fn element(&self, number: u32) -> u32 {
+        number
     }
 
     #[inline]
@@ -172,11 +167,6 @@ impl FiniteField for Field {
     #[inline]
     fn neg(&self, a: u32) -> u32 {
         self.neg(a)
-    }
-
-    #[inline]
-    fn twice_lazy(&self, a: u32) -> u32 {
-        2 * a // below 2^32
     }
 
     #[inline]
@@ -192,11 +182,6 @@ impl FiniteField for Field {
     #[inline]
     fn widen(&self, a: u32) -> u64 {
         u64::from(a)
-    }
-
-    #[inline]
-    fn narrow(&self, sum: u64) -> u32 {
-        sum as u32
     }
 
     #[inline]

@@ -7,7 +7,8 @@ use std::ops::AddAssign;
 
 /// A finite field whose sums of products are reduced late.
 ///
-/// Methods require elements that the field [contains](FiniteField::contains), and return such.
+/// Methods require elements that the field [contains](FiniteField::contains), and return such. But for
+/// [`FiniteField::inv`] and the exponent of [`FiniteField::pow`] their time does not depend on values.
 pub trait FiniteField: Copy + Debug {
     /// An element; the default one is zero.
     type Element: Copy + Debug + Default + Hash + Ord;
@@ -20,9 +21,6 @@ pub trait FiniteField: Copy + Debug {
     /// The number of elements, odd.
     fn size(&self) -> u32;
 
-    /// The factors of the multiplicative group's order: (prime, exponent), ascending.
-    fn order_factors(&self) -> &[(u32, u32)];
-
     /// A fixed generator of the multiplicative group.
     fn generator(&self) -> Self::Element;
 
@@ -32,17 +30,14 @@ pub trait FiniteField: Copy + Debug {
     /// The element's number: zero for zero, and scalars are their own. Range: below the size.
     fn number(&self, a: Self::Element) -> u32;
 
-    /// The `index`-th element of an order that starts with zero. Range: `index` below the size.
-    fn element(&self, index: u32) -> Self::Element;
+    /// The element with this number. Range: `number` below the size.
+    fn element(&self, number: u32) -> Self::Element;
 
     /// `a + b`.
     fn add(&self, a: Self::Element, b: Self::Element) -> Self::Element;
 
     /// `-a`.
     fn neg(&self, a: Self::Element) -> Self::Element;
-
-    /// `2a`, good only as one operand of one product, which then counts as two terms.
-    fn twice_lazy(&self, a: Self::Element) -> Self::Element;
 
     /// `a * b`, unreduced.
     fn mul_lazy(&self, a: Self::Element, b: Self::Element) -> Self::Sum;
@@ -52,9 +47,6 @@ pub trait FiniteField: Copy + Debug {
 
     /// The sum that holds one element.
     fn widen(&self, a: Self::Element) -> Self::Sum;
-
-    /// The element of a sum made by [`FiniteField::widen`].
-    fn narrow(&self, sum: Self::Sum) -> Self::Element;
 
     /// The element that a sum of at most [`FiniteField::lazy_terms`] products is.
     fn reduce(&self, sum: Self::Sum) -> Self::Element;
@@ -77,7 +69,7 @@ pub trait FiniteField: Copy + Debug {
         self.reduce(self.mul_lazy(a, b))
     }
 
-    /// `a^e`, with `0^0 = 1`.
+    /// `a^e`, with `0^0 = 1`. Time: variable in `e`.
     fn pow(&self, a: Self::Element, mut e: u64) -> Self::Element {
         let (mut base, mut result) = (a, self.scalar(1));
         while e > 0 {
@@ -92,8 +84,13 @@ pub trait FiniteField: Copy + Debug {
 
     /// `1 / a`, or `None` where `a` is zero.
     fn inv(&self, a: Self::Element) -> Option<Self::Element> {
-        let inverse = self.pow(a, u64::from(self.size()) - 2);
+        let inverse = self.inv_or_zero(a);
         (inverse != Self::Element::default()).then_some(inverse)
+    }
+
+    /// `1 / a`, or zero for zero.
+    fn inv_or_zero(&self, a: Self::Element) -> Self::Element {
+        self.pow(a, u64::from(self.size()) - 2)
     }
 
     /// The inner product of two rows of elements (the shorter length counts).

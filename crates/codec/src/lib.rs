@@ -1,8 +1,8 @@
-//! Sparse-recovery codes in the clear: power sums, Newton, root finding, Vandermonde.
+//! Sparse-recovery codes in the clear: power sums, Newton, evaluation, Vandermonde.
 //!
 //! A detector sums, over the pertinent messages `j` with distinct non-zero nodes `x_j` of a prime
 //! field `F_p`, the powers `x_j^e` and the products `x_j^e * v_j` with the payload symbols `v_j`.
-//! A recipient turns the first sums into the set of nodes ([`find_support`]) and the second ones
+//! A recipient turns the first sums into the set of nodes ([`Nodes::search`]) and the second ones
 //! into the symbols ([`Solver`]). Nothing in this crate is encrypted.
 //!
 //! * [`Field`]: arithmetic in `F_p`, `p` an odd prime below `2^31`.
@@ -12,8 +12,10 @@
 //! [`CubicCode`] does the same in one piece over the field [`Cubic`] of `97^3` elements, for
 //! digests whose sums are small integers; [`BucketCode`] is the one that InstantOMR's paper has.
 //!
-//! Sums, nodes and payloads come over a wire: no function panics on their values. Everything runs
-//! in variable time: it serves the board, which is public, and the recipient's own machine.
+//! Sums, nodes and payloads come over a wire: no function panics on their values. What a recipient
+//! runs takes a time that depends on the bound and the number of candidates, not on what the sums
+//! tell: always as many places as the bound allows, filled by choices without branches. Errors are told at
+//! the end. [`BucketCode`] runs in variable time.
 
 #![forbid(unsafe_code)]
 
@@ -22,26 +24,25 @@ mod cubic;
 mod error;
 mod field;
 mod finite;
-mod logarithm;
+mod fixed;
 mod nodes;
-mod poly;
 mod powers;
 mod radix;
-mod roots;
+mod runs;
 mod solver;
 mod support;
 mod symbols;
 
 pub use buckets::BucketCode;
 pub use cubic::{
-    CUBIC_BOUND, CUBIC_MESSAGES, Cubic, CubicCode, CubicElement, CubicLocated, CubicNodes,
+    CUBIC_BOUND, CUBIC_MESSAGES, Cubic, CubicCode, CubicElement, CubicNodes, CubicRows,
     CubicSolver, CubicSymbols,
 };
 pub use error::{CodecError, DecodeError, Inconsistency};
 pub use field::Field;
-pub use nodes::{Located, Nodes};
+pub use nodes::{Located, NodeSearch, Nodes, find_support};
 pub use solver::Solver;
-pub use support::{find_support, power_sums};
+pub use support::{Support, power_sums};
 pub use symbols::{MAX_PAYLOAD_BYTES, Symbols};
 
 /// The default plaintext prime, `3 * 2^18 + 1`.

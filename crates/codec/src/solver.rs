@@ -1,103 +1,136 @@
 //! Symbols from their sums weighted with powers of known nodes.
 
-use crate::error::{CodecError, DecodeError, Inconsistency};
+use crate::error::{DecodeError, Inconsistency};
 use crate::field::Field;
 use crate::finite::FiniteField;
+use crate::fixed::FirstDifference;
 
-/// The inverse of the Vandermonde matrix of `t` known nodes.
+/// The inverse of the Vandermonde matrix of nodes, of which some may be no message's.
+///
+/// A node 0 stands for no message: its symbols come out as 0. Time depends on numbers of nodes and
+/// sums alone, so that who sees it does not learn how many messages there are.
 #[derive(Debug, Clone)]
 pub struct Solver<F: FiniteField = Field> {
     field: F,
     count: usize,
+    sums: usize,
     /// Row `j`: the coefficients of the polynomial that is 1 at node `j` and 0 at the others.
     inverse: Vec<F::Element>,
-    /// The negated coefficients, constant term first and the leading 1 left out, of the
-    /// polynomial whose roots are the nodes: they give the next sum from the last `t`.
-    recurrence: Vec<F::Element>,
+    /// Row `e`: the nodes to the power `e`, with `0^0 = 0`.
+    powers: Vec<F::Element>,
 }
 
 impl<F: FiniteField> Solver<F> {
-    /// Inverts the Vandermonde matrix of `nodes`.
+    /// Prepares to solve `sums` sums a symbol for the symbols of `nodes`.
     ///
-    /// Range:  nodes distinct and not zero.   Time: `O(t^2)`.
-    /// Errors: [`CodecError::Node`] names the first node out of range or seen before.
-    pub fn new(field: &F, nodes: &[F::Element]) -> Result<Self, CodecError> {
-        check_nodes(field, nodes)?;
+    /// Range:  nodes elements, distinct but for 0.   Time: `O(t (t + sums))` for `t` nodes.
+    pub fn new(field: &F, nodes: &[F::Element], sums: usize) -> Self {
+        debug_assert_eq!(field.first_out_of_range(nodes), None);
         let master = master(field, nodes);
-        let mut inverse = Vec::with_capacity(nodes.len() * nodes.len());
-        for &node in nodes {
-            inverse.extend(lagrange(field, &master, node));
-        }
-        let recurrence = master[..nodes.len()]
-            .iter()
-            .map(|&c| field.neg(c))
-            .collect();
-        Ok(Self {
+        let rows = nodes.iter().map(|&node| lagrange(field, &master, node));
+        Self {
             field: *field,
             count: nodes.len(),
-            inverse,
-            recurrence,
-        })
+            sums,
+            inverse: rows.flatten().collect(),
+            powers: powers(field, nodes, sums),
+        }
     }
 
-    /// The number `t` of unknowns.
+    /// The number of unknowns, those of no message counted.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The symbols `v_j`, in the order of the nodes, such that `rhs[e]` is the sum of
-    /// `x_j^e * v_j`. Sums from the `t`-th on are redundant and are checked.
+    /// Writes the symbols `v_j`, in the order of the nodes, such that `rhs[e]` is the sum of
+    /// `x_j^e * v_j`. With `t` nodes that are not 0, all sums but `t` are redundant and are checked.
     ///
-    /// Shape:  at least `t` sums to `t` symbols.   Range: in and out elements.
-    /// Time:   vartime; `O(t * rhs)`.
-    /// Errors: [`DecodeError::TooFewSums`]; [`DecodeError::SumRange`];
-    /// [`DecodeError::Inconsistent`] names the first redundant sum that the others contradict.
-    pub fn solve(&self, rhs: &[F::Element]) -> Result<Vec<F::Element>, DecodeError> {
+    /// Shape:  as many sums as the solver was made for, to one symbol a node.   Range: in and out
+    /// elements.
+    /// Time:   `O(nodes * sums)`.
+    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::TooFewSums`] for fewer than nodes;
+    /// [`DecodeError::SumRange`]; [`DecodeError::Inconsistent`] names the first sum that the symbols
+    /// do not have; the symbols are written all the same.
+    /// Panics: unless `out` has one place a node.
+    pub fn solve_into(
+        &self,
+        rhs: &[F::Element],
+        out: &mut [F::Element],
+    ) -> Result<(), DecodeError> {
+        assert_eq!(out.len(), self.count, "one symbol a node");
+        self.check(rhs)?;
         let field = &self.field;
-        if rhs.len() < self.count {
-            return Err(DecodeError::TooFewSums {
-                expected: self.count,
-                found: rhs.len(),
-            });
-        }
-        if let Some((exponent, found)) = field.first_out_of_range(rhs) {
-            return Err(DecodeError::SumRange {
-                exponent,
-                modulus: field.size(),
-                found,
-            });
-        }
-        for exponent in self.count..rhs.len() {
-            let expected = field.dot(&self.recurrence, &rhs[exponent - self.count..exponent]);
-            let found = rhs[exponent];
-            if expected != found {
-                return Err(Inconsistency::Sum {
-                    exponent,
-                    expected: field.number(expected),
-                    found: field.number(found),
-                }
-                .into());
-            }
-        }
         let known = &rhs[..self.count];
-        let rows = (0..self.count).map(|j| &self.inverse[j * self.count..(j + 1) * self.count]);
-        Ok(rows.map(|row| field.dot(row, known)).collect())
+        for (out, row) in out.iter_mut().zip(rows(&self.inverse, self.count)) {
+            *out = field.dot(row, known);
+        }
+        let mut first = FirstDifference::default();
+        let found = rhs.iter().map(|&sum| field.number(sum));
+        let no_rows = self.count == 0;
+        let mut powers = rows(&self.powers, self.count);
+        for (e, found) in (0..).zip(found) {
+            let row = if no_rows { None } else { powers.next() };
+            let expected = field.dot(row.unwrap_or_default(), out);
+            first.compare(e, field.number(expected), found);
+        }
+        match first.get() {
+            None => Ok(()),
+            Some((exponent, expected, found)) => Err(Inconsistency::Sum {
+                exponent,
+                expected,
+                found,
+            }
+            .into()),
+        }
+    }
+
+    /// As [`Solver::solve_into`], in a row of its own.
+    ///
+    /// Errors: the same.
+    pub fn solve(&self, rhs: &[F::Element]) -> Result<Vec<F::Element>, DecodeError> {
+        let mut symbols = vec![F::Element::default(); self.count];
+        self.solve_into(rhs, &mut symbols)?;
+        Ok(symbols)
+    }
+
+    fn check(&self, rhs: &[F::Element]) -> Result<(), DecodeError> {
+        let (expected, found) = (self.sums, rhs.len());
+        if expected != found {
+            return Err(DecodeError::SumCount { expected, found });
+        }
+        if found < self.count {
+            let expected = self.count;
+            return Err(DecodeError::TooFewSums { expected, found });
+        }
+        match self.field.first_out_of_range(rhs) {
+            None => Ok(()),
+            Some((exponent, found)) => Err(DecodeError::SumRange {
+                exponent,
+                modulus: self.field.size(),
+                found,
+            }),
+        }
     }
 }
 
-fn check_nodes<F: FiniteField>(field: &F, nodes: &[F::Element]) -> Result<(), CodecError> {
-    let mut seen = std::collections::HashSet::with_capacity(nodes.len());
-    for (index, &found) in nodes.iter().enumerate() {
-        let element = found != F::Element::default() && field.contains(found);
-        if !element || !seen.insert(found) {
-            return Err(CodecError::Node {
-                index,
-                modulus: field.size(),
-                found: field.number(found),
-            });
+/// The rows of a matrix. Range: `columns` not 0, unless there are no values.
+fn rows<E>(matrix: &[E], columns: usize) -> std::slice::ChunksExact<'_, E> {
+    matrix.chunks_exact(columns.max(1))
+}
+
+/// The nodes to the power `e` for `e` below `count`, row by row; all powers of 0 are 0.
+fn powers<F: FiniteField>(field: &F, nodes: &[F::Element], count: usize) -> Vec<F::Element> {
+    // x^0 as x / x
+    let one = |&node: &F::Element| field.mul(node, field.inv_or_zero(node));
+    let mut row: Vec<_> = nodes.iter().map(one).collect();
+    let mut powers = Vec::with_capacity(nodes.len() * count);
+    for _ in 0..count {
+        powers.extend_from_slice(&row);
+        for (power, &node) in row.iter_mut().zip(nodes) {
+            *power = field.mul(*power, node);
         }
     }
-    Ok(())
+    powers
 }
 
 /// The monic polynomial whose roots are `nodes`, constant term first.
@@ -116,7 +149,8 @@ fn master<F: FiniteField>(field: &F, nodes: &[F::Element]) -> Vec<F::Element> {
     master
 }
 
-/// The coefficients of `m / ((x - node) m'(node))`, the master polynomial `m` given.
+/// The coefficients of `m / ((x - node) m'(node))`, the master polynomial `m` given; zeros for a node
+/// that `m` has more than once, and for 0.
 fn lagrange<F: FiniteField>(field: &F, master: &[F::Element], node: F::Element) -> Vec<F::Element> {
     let zero = F::Element::default();
     let degree = master.len() - 1;
@@ -127,8 +161,9 @@ fn lagrange<F: FiniteField>(field: &F, master: &[F::Element], node: F::Element) 
         row[i] = quotient;
         value = field.add(quotient, field.mul(value, node));
     }
-    // m / (x - node) at the node is m'(node), not zero as the nodes are distinct.
-    let scale = field.inv(value).unwrap_or(zero);
+    // m / (x - node) at the node is m'(node). The other factor is 1, or 0 for no message.
+    let scale = field.inv_or_zero(field.mul(value, node));
+    let scale = field.mul(scale, node);
     for coefficient in &mut row {
         *coefficient = field.mul(*coefficient, scale);
     }
@@ -141,62 +176,75 @@ mod tests {
 
     const P: u32 = 786_433;
 
+    fn solver(nodes: &[u32], sums: usize) -> Solver {
+        Solver::new(&Field::new(P).unwrap(), nodes, sums)
+    }
+
     #[test]
     fn two_unknowns_by_hand() {
         // x = 2, 3; v = 5, 7: sums 12, 31, 83, 229
-        let solver = Solver::new(&Field::new(P).unwrap(), &[2, 3]).unwrap();
-        assert_eq!(solver.solve(&[12, 31]), Ok(vec![5, 7]));
-        assert_eq!(solver.solve(&[12, 31, 83, 229]), Ok(vec![5, 7]));
+        assert_eq!(solver(&[2, 3], 2).solve(&[12, 31]), Ok(vec![5, 7]));
+        let rhs = [12, 31, 83, 229];
+        assert_eq!(solver(&[2, 3], 4).solve(&rhs), Ok(vec![5, 7]));
         let cause = Inconsistency::Sum {
             exponent: 3,
             expected: 229,
             found: 228,
         };
-        assert_eq!(solver.solve(&[12, 31, 83, 228]), Err(cause.into()));
+        let mut out = [0; 2];
+        let wrong = solver(&[2, 3], 4).solve_into(&[12, 31, 83, 228], &mut out);
+        assert_eq!((wrong, out), (Err(cause.into()), [5, 7]));
+    }
+
+    #[test]
+    fn places_without_a_message_have_no_symbols() {
+        for nodes in [[2, 3, 0, 0], [0, 2, 0, 3], [0, 0, 2, 3]] {
+            let expected = nodes.map(|x| [0, 0, 5, 7][x as usize]);
+            let rhs = [12, 31, 83, 229];
+            assert_eq!(solver(&nodes, 4).solve(&rhs), Ok(expected.to_vec()));
+            for at in 0..4 {
+                let mut rhs = rhs;
+                rhs[at] += 1;
+                let error = solver(&nodes, 4).solve(&rhs).unwrap_err();
+                assert!(matches!(error, DecodeError::Inconsistent(_)), "{at}");
+            }
+        }
+        assert_eq!(solver(&[0, 4], 2).solve(&[9, 36]), Ok(vec![0, 9]));
+    }
+
+    #[test]
+    fn a_repeated_node_is_noticed() {
+        let error = solver(&[2, 2], 2).solve(&[12, 24]).unwrap_err();
+        assert!(matches!(error, DecodeError::Inconsistent(_)));
     }
 
     #[test]
     fn no_unknowns() {
-        let solver = Solver::new(&Field::new(P).unwrap(), &[]).unwrap();
-        assert_eq!(solver.solve(&[]), Ok(vec![]));
-        assert_eq!(solver.solve(&[0, 0]), Ok(vec![]));
+        assert_eq!(solver(&[], 0).solve(&[]), Ok(vec![]));
+        assert_eq!(solver(&[], 2).solve(&[0, 0]), Ok(vec![]));
         let cause = Inconsistency::Sum {
             exponent: 1,
             expected: 0,
             found: 4,
         };
-        assert_eq!(solver.solve(&[0, 4]), Err(cause.into()));
-    }
-
-    #[test]
-    fn bad_nodes_are_named() {
-        let field = Field::new(P).unwrap();
-        for (nodes, index) in [([1, 0, 2], 1), ([1, 2, P], 2), ([9, 4, 9], 2)] {
-            let error = Solver::new(&field, &nodes).unwrap_err();
-            assert_eq!(
-                error,
-                CodecError::Node {
-                    index,
-                    modulus: P,
-                    found: nodes[index]
-                }
-            );
-        }
+        assert_eq!(solver(&[], 2).solve(&[0, 4]), Err(cause.into()));
     }
 
     #[test]
     fn bad_sums_are_named() {
-        let solver = Solver::new(&Field::new(P).unwrap(), &[2, 3]).unwrap();
         let few = DecodeError::TooFewSums {
             expected: 2,
             found: 1,
         };
-        assert_eq!(solver.solve(&[1]), Err(few));
+        assert_eq!(solver(&[2, 3], 1).solve(&[1]), Err(few));
+        let (expected, found) = (3, 2);
+        let count = DecodeError::SumCount { expected, found };
+        assert_eq!(solver(&[2, 3], 3).solve(&[1, 2]), Err(count));
         let range = DecodeError::SumRange {
             exponent: 1,
             modulus: P,
             found: P,
         };
-        assert_eq!(solver.solve(&[1, P, 0]), Err(range));
+        assert_eq!(solver(&[2, 3], 3).solve(&[1, P, 0]), Err(range));
     }
 }

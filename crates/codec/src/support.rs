@@ -1,9 +1,12 @@
-//! From power sums to the set of nodes they add up.
+//! From power sums to the set of nodes they add up, in a time that does not tell the set.
+//!
+//! Newton's identities give the polynomial of the bound's degree whose roots are the nodes, and
+//! zero as often as messages are fewer. It is evaluated at the node of every message there is, and
+//! those where it vanishes are moved, without branches, to as many places as the bound allows.
 
 use crate::error::{DecodeError, Inconsistency};
 use crate::finite::FiniteField;
-use crate::nodes::{Located, Nodes};
-use crate::roots::distinct_roots;
+use crate::fixed::{FirstDifference, equal};
 
 /// The sums of `x^e` over `nodes`, for `e` in `0..m`.
 ///
@@ -20,78 +23,156 @@ pub fn power_sums<F: FiniteField>(field: &F, nodes: &[F::Element], m: usize) -> 
     sums
 }
 
-/// Finds the set of nodes whose power sums are given, ordered by (batch, slot).
-///
-/// The first sum is the size `t` of the set, the next `t` determine it, and any further ones are
-/// redundant: each lets a wrong sum through with probability about `1 / p`. Without them, wrong
-/// sums that determine another set go unnoticed (`t` random ones do with probability below
-/// `1 / t!`).
-///
-/// Shape:  `sums[e]` is the sum of `x^e`; more than `bound` of them.   Range: `[0, p)`.
-/// Time:   vartime; `O(t^2 log p + t * sums)`.
-/// Errors: [`DecodeError::SumRange`]; [`DecodeError::TooFewSums`]; [`DecodeError::Overflow`] where
-/// `t` exceeds `bound`; [`DecodeError::Inconsistent`] where no set of nodes has these sums.
-pub fn find_support(
-    nodes: &Nodes,
-    sums: &[u32],
-    bound: usize,
-) -> Result<Vec<Located>, DecodeError> {
-    let roots = find_nodes(nodes.field(), sums, bound)?;
-    let mut support = locate_all(nodes, &roots)?;
-    support.sort_unstable();
-    Ok(support)
+/// The pertinent messages that power sums tell of, in `bound` places: those found come first, in
+/// the order of the candidates, and places without a message have node and label 0.
+#[derive(Debug, Clone)]
+pub struct Support<F: FiniteField> {
+    field: F,
+    labels: Vec<u32>,
+    nodes: Vec<F::Element>,
+    count: Result<usize, DecodeError>,
 }
 
-/// Finds the distinct non-zero elements whose power sums are given, in no order.
-///
-/// Shape, time and errors: as of [`find_support`], with the size of the set read from the first
-/// sum. Range: `bound` below the field's characteristic, so that it is not wrapped.
-pub(crate) fn find_nodes<F: FiniteField>(
-    field: &F,
-    sums: &[F::Element],
-    bound: usize,
-) -> Result<Vec<F::Element>, DecodeError> {
-    if let Some((exponent, found)) = field.first_out_of_range(sums) {
-        return Err(DecodeError::SumRange {
-            exponent,
-            modulus: field.size(),
-            found,
-        });
+impl<F: FiniteField> Support<F> {
+    /// How many messages there are.
+    ///
+    /// Errors: [`DecodeError::Overflow`] where they exceed the bound; [`DecodeError::Inconsistent`]
+    /// where no set of candidates has these sums.
+    pub fn count(&self) -> Result<usize, DecodeError> {
+        self.count
     }
-    if sums.len() <= bound {
-        let expected = bound.saturating_add(1);
-        return Err(DecodeError::TooFewSums {
-            expected,
-            found: sums.len(),
-        });
+
+    /// The numbers of the messages among the candidates. Shape: `bound`.
+    pub fn labels(&self) -> &[u32] {
+        &self.labels
     }
-    let count = field.number(sums[0]) as usize;
-    if count > bound {
-        return Err(DecodeError::Overflow { count, bound });
+
+    /// Their nodes. Shape: `bound`.
+    pub fn nodes(&self) -> &[F::Element] {
+        &self.nodes
     }
-    let roots = distinct_roots(field, &locator(field, &sums[..=count])).map_err(|found| {
-        Inconsistency::Roots {
-            expected: count,
-            found,
+
+    /// The field of the nodes.
+    pub fn field(&self) -> &F {
+        &self.field
+    }
+}
+
+/// Goes through the candidates and keeps those whose nodes are roots.
+#[derive(Debug)]
+pub(crate) struct Search<F: FiniteField> {
+    field: F,
+    sums: Vec<F::Element>,
+    labels: Vec<u32>,
+    /// Numbers of nodes.
+    nodes: Vec<u32>,
+    candidates: u32,
+    found: u32,
+}
+
+impl<F: FiniteField> Search<F> {
+    /// Starts from the sums of `x^e`, at least those of `e` up to `bound`.
+    ///
+    /// Range:  `bound` below the field's characteristic.
+    /// Errors: [`DecodeError::SumRange`]; [`DecodeError::TooFewSums`].
+    pub(crate) fn new(field: F, sums: Vec<F::Element>, bound: usize) -> Result<Self, DecodeError> {
+        if let Some((exponent, found)) = field.first_out_of_range(&sums) {
+            return Err(DecodeError::SumRange {
+                exponent,
+                modulus: field.size(),
+                found,
+            });
         }
-    })?;
-    check_sums(field, &roots, sums)?;
-    Ok(roots)
+        let (expected, found) = (bound.saturating_add(1), sums.len());
+        if found < expected {
+            return Err(DecodeError::TooFewSums { expected, found });
+        }
+        Ok(Self {
+            field,
+            sums,
+            labels: vec![0; bound],
+            nodes: vec![0; bound],
+            candidates: 0,
+            found: 0,
+        })
+    }
+
+    /// The polynomial that vanishes at the pertinent nodes.
+    pub(crate) fn locator(&self) -> Vec<F::Element> {
+        locator(&self.field, &self.sums[..=self.labels.len()])
+    }
+
+    /// Looks at the next candidate: `root` is all ones where the locator vanishes at its node.
+    #[inline]
+    pub(crate) fn candidate(&mut self, root: u32, node: F::Element) {
+        let node = self.field.number(node);
+        let places = self.labels.iter_mut().zip(&mut self.nodes);
+        for (place, (label, kept)) in (0..).zip(places) {
+            let here = root & equal(place, self.found);
+            *label |= here & self.candidates;
+            *kept |= here & node;
+        }
+        self.found = self.found.wrapping_add(root & 1);
+        self.candidates += 1;
+    }
+
+    /// What was found, checked against all sums.
+    pub(crate) fn finish(self) -> Support<F> {
+        let Self { field, sums, .. } = &self;
+        let nodes: Vec<_> = self.nodes.iter().map(|&n| field.element(n)).collect();
+        let expected = power_sums(field, &nodes, sums.len());
+        let mut first = FirstDifference::default();
+        // The first sum counts; empty places would be counted as 0^0.
+        for (e, (&expected, &found)) in (0..).zip(expected.iter().zip(sums)).skip(1) {
+            first.compare(e, field.number(expected), field.number(found));
+        }
+        let count = self.count(first);
+        Support {
+            field: self.field,
+            labels: self.labels,
+            nodes,
+            count,
+        }
+    }
+
+    fn count(&self, first: FirstDifference) -> Result<usize, DecodeError> {
+        let (expected, found) = (
+            self.field.number(self.sums[0]) as usize,
+            self.found as usize,
+        );
+        let bound = self.labels.len();
+        let cause = match first.get() {
+            _ if expected > bound => {
+                return Err(DecodeError::Overflow {
+                    count: expected,
+                    bound,
+                });
+            }
+            _ if expected != found => Inconsistency::Roots { expected, found },
+            None => return Ok(found),
+            Some((exponent, expected, found)) => Inconsistency::Sum {
+                exponent,
+                expected,
+                found,
+            },
+        };
+        Err(cause.into())
+    }
 }
 
-/// The monic polynomial whose roots have the given power sums, by Newton's identities.
+/// The monic polynomial whose roots have the given power sums, by Newton's identities. The first
+/// sum is not looked at: for fewer nodes than the degree it has 0 as its other roots.
 ///
-/// Shape: `t + 1` sums to `t + 1` coefficients, constant term first; needs `t` below the
+/// Shape: `k + 1` sums to `k + 1` coefficients, constant term first; needs `k` below the
 /// characteristic.
 fn locator<F: FiniteField>(field: &F, sums: &[F::Element]) -> Vec<F::Element> {
-    let count = sums.len() - 1;
-    let inverses = small_inverses(field, count);
-    let mut down = vec![field.scalar(1)]; // coefficients from x^t down: c_0 = 1, c_1, ...
-    for k in 1..=count {
+    let degree = sums.len() - 1;
+    let inverses = small_inverses(field, degree);
+    let newest_first: Vec<_> = sums[1..].iter().rev().copied().collect();
+    let mut down = vec![field.scalar(1)]; // coefficients from x^k down: c_0 = 1, c_1, ...
+    for k in 1..=degree {
         // k c_k = -(c_0 s_k + c_1 s_(k-1) + ... + c_(k-1) s_1)
-        let mut newest_first = sums[1..=k].to_vec();
-        newest_first.reverse();
-        let sum = field.dot(&down, &newest_first);
+        let sum = field.dot(&down, &newest_first[degree - k..]);
         down.push(field.mul(field.neg(sum), inverses[k]));
     }
     down.reverse();
@@ -108,147 +189,4 @@ fn small_inverses<F: FiniteField>(field: &F, count: usize) -> Vec<F::Element> {
         inverses.push(field.mul(minus, inverses[(p % k) as usize]));
     }
     inverses
-}
-
-fn check_sums<F: FiniteField>(
-    field: &F,
-    roots: &[F::Element],
-    sums: &[F::Element],
-) -> Result<(), Inconsistency> {
-    let expected = power_sums(field, roots, sums.len());
-    match expected.iter().zip(sums).position(|(e, f)| e != f) {
-        Some(exponent) => Err(Inconsistency::Sum {
-            exponent,
-            expected: field.number(expected[exponent]),
-            found: field.number(sums[exponent]),
-        }),
-        None => Ok(()),
-    }
-}
-
-fn locate_all(nodes: &Nodes, roots: &[u32]) -> Result<Vec<Located>, Inconsistency> {
-    let place = |&node: &u32| match nodes.locate_any(node) {
-        Some((batch, slot)) if batch < nodes.batches() => Ok(Located { batch, slot, node }),
-        Some((found, _)) => Err(Inconsistency::Batch {
-            node,
-            limit: nodes.batches(),
-            found,
-        }),
-        None => Err(Inconsistency::Roots {
-            expected: roots.len(),
-            found: roots.len() - 1,
-        }),
-    };
-    roots.iter().map(place).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sums_of(nodes: &Nodes, places: &[(usize, usize)], m: usize) -> Vec<u32> {
-        let chosen: Vec<u32> = places.iter().map(|&(b, s)| nodes.node(b, s)).collect();
-        power_sums(nodes.field(), &chosen, m)
-    }
-
-    fn default_nodes() -> Nodes {
-        Nodes::new(786_433, 65_536).unwrap()
-    }
-
-    #[test]
-    fn nothing_pertinent() {
-        let nodes = default_nodes();
-        assert_eq!(find_support(&nodes, &[0], 0), Ok(vec![]));
-        assert_eq!(find_support(&nodes, &[0; 51], 50), Ok(vec![]));
-        let cause = Inconsistency::Sum {
-            exponent: 2,
-            expected: 0,
-            found: 7,
-        };
-        assert_eq!(find_support(&nodes, &[0, 0, 7], 1), Err(cause.into()));
-    }
-
-    #[test]
-    fn support_comes_sorted_by_place() {
-        let nodes = default_nodes();
-        let places = [(3, 9), (0, 65_535), (11, 0), (0, 1)];
-        let support = find_support(&nodes, &sums_of(&nodes, &places, 6), 4).unwrap();
-        let found: Vec<_> = support.iter().map(|l| (l.batch, l.slot)).collect();
-        assert_eq!(found, [(0, 1), (0, 65_535), (3, 9), (11, 0)]);
-        assert!(
-            support
-                .iter()
-                .all(|l| l.node == nodes.node(l.batch, l.slot))
-        );
-    }
-
-    #[test]
-    fn overflow_and_shapes() {
-        let nodes = default_nodes();
-        let sums = sums_of(&nodes, &[(0, 1), (0, 2), (0, 3)], 4);
-        let overflow = DecodeError::Overflow { count: 3, bound: 2 };
-        assert_eq!(find_support(&nodes, &sums, 2), Err(overflow));
-        let few = DecodeError::TooFewSums {
-            expected: 5,
-            found: 4,
-        };
-        assert_eq!(find_support(&nodes, &sums, 4), Err(few));
-        let few = DecodeError::TooFewSums {
-            expected: 1,
-            found: 0,
-        };
-        assert_eq!(find_support(&nodes, &[], 0), Err(few));
-        let range = DecodeError::SumRange {
-            exponent: 1,
-            modulus: 786_433,
-            found: 786_433,
-        };
-        assert_eq!(find_support(&nodes, &[0, 786_433], 1), Err(range));
-    }
-
-    #[test]
-    fn a_repeated_node_is_inconsistent() {
-        let nodes = default_nodes();
-        let sums = sums_of(&nodes, &[(0, 5), (0, 5), (2, 5)], 6);
-        let cause = Inconsistency::Roots {
-            expected: 3,
-            found: 2,
-        };
-        assert_eq!(find_support(&nodes, &sums, 3), Err(cause.into()));
-    }
-
-    #[test]
-    fn zero_is_no_node() {
-        let nodes = default_nodes();
-        for (with_zero, found) in [(vec![0], 0), (vec![0, 17], 1), (vec![17, 0, 5], 2)] {
-            let sums = power_sums(nodes.field(), &with_zero, 8);
-            let expected = with_zero.len();
-            let cause = Inconsistency::Roots { expected, found };
-            assert_eq!(find_support(&nodes, &sums, 3), Err(cause.into()));
-        }
-    }
-
-    #[test]
-    fn every_set_size_of_a_tiny_field() {
-        let nodes = Nodes::new(13, 4).unwrap();
-        for size in 0..=12 {
-            let places: Vec<_> = (0..size).map(|i| (i / 4, i % 4)).collect();
-            let support = find_support(&nodes, &sums_of(&nodes, &places, 13), 12).unwrap();
-            let found: Vec<_> = support.iter().map(|l| (l.batch, l.slot)).collect();
-            assert_eq!(found, places);
-        }
-    }
-
-    #[test]
-    fn batches_not_in_use_are_inconsistent() {
-        let nodes = default_nodes();
-        let sums = sums_of(&nodes, &[(0, 5), (2, 5)], 4);
-        let cause = Inconsistency::Batch {
-            node: nodes.node(2, 5),
-            limit: 2,
-            found: 2,
-        };
-        let limited = nodes.limited_to(2).unwrap();
-        assert_eq!(find_support(&limited, &sums, 2), Err(cause.into()));
-    }
 }

@@ -10,7 +10,7 @@
 use crate::error::CodecError;
 use crate::field::Field;
 use crate::finite::FiniteField;
-use crate::radix::{BLOCK_LIMBS, Radix, bit_length, digits_by_bytes};
+use crate::radix::{BLOCK_LIMBS, Radix, VALUE_LIMBS, bit_length, digits_by_bytes};
 
 /// The longest payload a packing can be built for, in bytes.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
@@ -73,10 +73,7 @@ impl Symbols {
     /// Shape:  `payload_bytes` bytes to `count` symbols.   Range: out `[0, p)`.
     /// Errors: [`CodecError::PayloadLength`], [`CodecError::SymbolCount`].
     pub fn pack(&self, payload: &[u8], out: &mut [u32]) -> Result<(), CodecError> {
-        if payload.len() != self.payload_bytes {
-            let (expected, found) = (self.payload_bytes, payload.len());
-            return Err(CodecError::PayloadLength { expected, found });
-        }
+        self.check_length(payload.len())?;
         self.check_count(out.len())?;
         let blocks = payload.chunks(self.block_bytes);
         for (bytes, symbols) in blocks.zip(out.chunks_mut(self.block_symbols)) {
@@ -89,10 +86,22 @@ impl Symbols {
 
     /// The payload whose symbols are given; accepts exactly what [`Symbols::pack`] writes.
     ///
-    /// Errors: [`CodecError::SymbolCount`]; [`CodecError::SymbolRange`] for a symbol not below
-    /// `p`; [`CodecError::NotCanonical`] for a block that holds more than its bytes can.
+    /// Errors: as of [`Symbols::unpack_into`].
     pub fn unpack(&self, symbols: &[u32]) -> Result<Vec<u8>, CodecError> {
+        let mut payload = vec![0; self.payload_bytes];
+        self.unpack_into(symbols, &mut payload)?;
+        Ok(payload)
+    }
+
+    /// Writes the payload whose symbols are given, in a time that does not depend on them.
+    ///
+    /// Shape:  `count` symbols to `payload_bytes` bytes.
+    /// Errors: [`CodecError::SymbolCount`]; [`CodecError::PayloadLength`]; [`CodecError::SymbolRange`]
+    /// for a symbol not below `p`; [`CodecError::NotCanonical`] for a block that holds more than its
+    /// bytes can, whose lower bytes are written all the same.
+    pub fn unpack_into(&self, symbols: &[u32], payload: &mut [u8]) -> Result<(), CodecError> {
         self.check_count(symbols.len())?;
+        self.check_length(payload.len())?;
         let field = self.radix.field();
         if let Some((index, found)) = field.first_out_of_range(symbols) {
             return Err(CodecError::SymbolRange {
@@ -101,24 +110,51 @@ impl Symbols {
                 found,
             });
         }
-        let mut payload = vec![0; self.payload_bytes];
+        let mut excess = 0;
         let blocks = payload.chunks_mut(self.block_bytes);
-        for (block, (bytes, symbols)) in blocks.zip(symbols.chunks(self.block_symbols)).enumerate()
-        {
+        for (bytes, symbols) in blocks.zip(symbols.chunks(self.block_symbols)) {
             let limbs = self.radix.read_digits(symbols);
-            let (expected_bits, found_bits) = (8 * bytes.len() as u32, bit_length(&limbs));
-            if found_bits > expected_bits {
-                return Err(CodecError::NotCanonical {
-                    block,
-                    expected_bits,
-                    found_bits,
-                });
-            }
+            excess |= beyond(&limbs, 8 * bytes.len());
             for (bytes, limb) in bytes.chunks_mut(8).zip(limbs) {
                 bytes.copy_from_slice(&limb.to_le_bytes()[..bytes.len()]);
             }
         }
-        Ok(payload)
+        match excess {
+            0 => Ok(()),
+            _ => Err(self.not_canonical(symbols)),
+        }
+    }
+
+    /// The first block with a number too large; there is one.
+    fn not_canonical(&self, symbols: &[u32]) -> CodecError {
+        let expected = |block| {
+            let before = block * self.block_bytes;
+            8 * self.block_bytes.min(self.payload_bytes - before) as u32
+        };
+        let blocks = symbols.chunks(self.block_symbols).enumerate();
+        let bits = blocks.map(|(block, symbols)| {
+            let found = bit_length(&self.radix.read_digits(symbols));
+            (block, expected(block), found)
+        });
+        let first = bits
+            .into_iter()
+            .find(|(_, expected, found)| found > expected);
+        let (block, expected_bits, found_bits) = first.unwrap_or_default();
+        CodecError::NotCanonical {
+            block,
+            expected_bits,
+            found_bits,
+        }
+    }
+
+    fn check_length(&self, found: usize) -> Result<(), CodecError> {
+        match found == self.payload_bytes {
+            true => Ok(()),
+            false => Err(CodecError::PayloadLength {
+                expected: self.payload_bytes,
+                found,
+            }),
+        }
     }
 
     fn check_count(&self, found: usize) -> Result<(), CodecError> {
@@ -130,6 +166,13 @@ impl Symbols {
         }
         Ok(())
     }
+}
+
+/// The bits of a number from bit `bits` on, put together: 0 iff it has no more. Range: `bits` at most
+/// `64 * BLOCK_LIMBS`.
+fn beyond(limbs: &[u64; VALUE_LIMBS], bits: usize) -> u64 {
+    let rest = &limbs[bits / 64..];
+    rest[1..].iter().fold(rest[0] >> (bits % 64), |a, &b| a | b)
 }
 
 /// The whole-limb block length with the fewest symbols a byte, the shortest of these.

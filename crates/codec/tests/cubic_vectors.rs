@@ -1,6 +1,6 @@
 //! Known answers of the independent reference, `reference/cubic_code.py`.
 
-use omr_codec::{CubicCode, CubicElement, CubicLocated, CubicSymbols};
+use omr_codec::{CUBIC_MESSAGES, CubicCode, CubicElement, CubicSymbols};
 use serde_json::Value;
 
 fn cases(json: &str) -> Vec<Value> {
@@ -100,20 +100,25 @@ fn sums_decode_to_the_reference_messages() {
         let bound = case["bound"].as_u64().unwrap() as usize;
         let code = CubicCode::new(&bytes(&case["seed"]).try_into().unwrap(), bound).unwrap();
         let messages = case["messages"].as_array().unwrap();
-        let place = |message: &Value| CubicLocated {
-            index: message["index"].as_u64().unwrap(),
-            node: element(&message["node"]),
+        let place = |message: &Value| {
+            let index = message["index"].as_u64().unwrap() as u32;
+            (index, element(&message["node"]))
         };
         let expected: Vec<_> = messages.iter().map(place).collect();
-        let support = code.find_support(&row(&case["index_sums"])).unwrap();
-        assert_eq!(support, expected);
+        let sums = row(&case["index_sums"]);
+        let support = code.find_support(&sums, CUBIC_MESSAGES).unwrap();
+        assert_eq!(support.count(), Ok(expected.len()));
+        let labels = support.labels().iter().copied();
+        let found: Vec<_> = labels.zip(support.nodes().iter().copied()).collect();
+        assert_eq!(found[..expected.len()], expected);
         let payloads: Vec<_> = messages.iter().map(|m| bytes(&m["payload"])).collect();
         let packing = CubicSymbols::new(payloads[0].len()).unwrap();
-        let solver = code.solver(&support).unwrap();
-        let rows = solver
-            .solve(packing.count(), &row(&case["payload_sums"]))
-            .unwrap();
-        let found: Vec<_> = rows
+        let solver = code.solver(&support);
+        let sums = row(&case["payload_sums"]);
+        let solved = solver.solve(packing.count(), &sums).unwrap();
+        assert_eq!(solved.outcome, Ok(()));
+        let rows = solved.rows;
+        let found: Vec<_> = rows[..payloads.len()]
             .iter()
             .map(|row| packing.unpack(row).unwrap())
             .collect();

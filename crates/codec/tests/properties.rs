@@ -10,9 +10,14 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
 const SLOTS: usize = 65_536;
-static NODES: LazyLock<Nodes> = LazyLock::new(|| Nodes::new(DEFAULT_PRIME, SLOTS).unwrap());
+/// Batches in use: the search goes through all messages.
+const BATCHES: usize = 3;
+static NODES: LazyLock<Nodes> = LazyLock::new(|| {
+    let nodes = Nodes::new(DEFAULT_PRIME, SLOTS).unwrap();
+    nodes.limited_to(BATCHES).unwrap()
+});
 
-/// Primes on both sides of every change of the lazy additions, with smooth orders.
+/// Primes on both sides of every change of the lazy additions.
 const PRIMES: [u32; 6] = [
     257,
     65_537,
@@ -23,7 +28,7 @@ const PRIMES: [u32; 6] = [
 ];
 
 fn place() -> impl Strategy<Value = (usize, usize)> {
-    (0..12usize, prop_oneof![0..SLOTS, 0..70usize])
+    (0..BATCHES, prop_oneof![0..SLOTS, 0..70usize])
 }
 
 fn nodes_of(places: impl IntoIterator<Item = (usize, usize)>) -> Vec<u32> {
@@ -72,12 +77,13 @@ fn payloads_of_every_length_round_trip() {
 }
 
 #[test]
-fn large_supports_are_found_modulo_any_smooth_prime() {
+fn large_supports_are_found_modulo_any_prime() {
     for p in PRIMES {
-        let nodes = Nodes::new(p, 256).unwrap();
+        let all = Nodes::new(p, 256).unwrap();
+        let batches = all.batches().min(5);
+        let nodes = all.limited_to(batches).unwrap();
         let count = if p == 257 { 256 } else { 700 };
-        let stride = (p as usize - 1) / count;
-        let places = (0..count).map(|i| (i * stride % nodes.batches(), i % 256));
+        let places = (0..count).map(|i| (i * 3 % batches, i * 7 % 256));
         let mut expected: Vec<_> = places.collect();
         expected.sort_unstable();
         expected.dedup();
@@ -184,6 +190,8 @@ proptest! {
         reduced in any::<bool>(),
     ) {
         let nodes = Nodes::new(p, 2).unwrap();
+        let batches = nodes.batches().min(20);
+        let nodes = nodes.limited_to(batches).unwrap();
         let mut sums = sums;
         if reduced {
             sums.iter_mut().for_each(|sum| *sum %= p);
@@ -205,21 +213,16 @@ proptest! {
     ) {
         let (field, chosen) = (NODES.field(), nodes_of(places));
         let values = &values[..chosen.len()];
-        let solver = Solver::new(field, &chosen).unwrap();
+        let solver = Solver::new(field, &chosen, chosen.len() + redundant);
         let mut rhs = weighted_sums(field, &chosen, values, chosen.len() + redundant);
         prop_assert_eq!(solver.solve(&rhs).unwrap(), values);
         let at = wrong.index(rhs.len());
         rhs[at] = field.add(rhs[at], delta);
-        // A sum among the first t may be wrong unnoticed only where other symbols explain it.
         match solver.solve(&rhs) {
-            Ok(found) => {
-                prop_assert!(at < chosen.len());
-                prop_assert_eq!(weighted_sums(field, &chosen, &found, rhs.len()), rhs);
-            }
             Err(DecodeError::Inconsistent(Inconsistency::Sum { exponent, .. })) => {
                 prop_assert!(at < chosen.len() || exponent == at);
             }
-            Err(error) => prop_assert!(false, "{}", error),
+            other => prop_assert!(false, "{:?}", other),
         }
     }
 }

@@ -51,7 +51,6 @@ fn sums_decode_to_the_reference_support() {
             };
             let (batch, slot) = (batch as usize, slot as usize);
             assert_eq!(nodes.node(batch, slot), node);
-            assert_eq!(nodes.locate(node), Some((batch, slot)));
             support.push(Located { batch, slot, node });
         }
         let sums = row(&case["sums"]);
@@ -86,10 +85,11 @@ fn weighted_sums_solve_to_the_reference_values() {
     for case in cases(include_str!("../../../testdata/codec/values.json")) {
         let field = Field::new(number(&case["p"])).unwrap();
         let nodes = row(&case["nodes"]);
-        let solver = Solver::new(&field, &nodes).unwrap();
         let (rhs, values) = (row(&case["rhs"]), row(&case["values"]));
-        assert_eq!(solver.count(), values.len());
-        assert_eq!(solver.solve(&rhs), Ok(values.clone()));
-        assert_eq!(solver.solve(&rhs[..nodes.len()]), Ok(values));
+        for rhs in [&rhs[..], &rhs[..nodes.len()]] {
+            let solver = Solver::new(&field, &nodes, rhs.len());
+            assert_eq!(solver.count(), values.len());
+            assert_eq!(solver.solve(rhs), Ok(values.clone()));
+        }
     }
 }

@@ -157,11 +157,8 @@ impl Modulus {
     /// The representative of `a` in `[-(q - 1) / 2, (q - 1) / 2]`, for `a` in `[0, q)`.
     #[inline]
     pub fn to_centered(&self, a: u64) -> i64 {
-        if a > self.q / 2 {
-            a as i64 - self.q as i64
-        } else {
-            a as i64
-        }
+        let over = i64::from(a > self.q / 2); // no branch: `a` may be secret
+        a as i64 - over * self.q as i64
     }
 
     /// `w < q` with its quotient.

@@ -7,7 +7,7 @@ mod key;
 mod plan;
 mod session;
 
-pub use code::{Code, Decoded, Encoding, PayloadsError};
+pub use code::{Code, Decoded, Encoding, SumsError};
 pub use digest::InstantDigest;
 pub use key::{InstantKey, InstantKeyError, Part};
 pub use plan::{InstantPlan, MAX_BOUND};

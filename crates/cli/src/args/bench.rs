@@ -14,6 +14,9 @@ pub(crate) enum BenchCommand {
     /// Key generation, digest and decoding on synthetic messages
     #[command(after_help = examples::BENCH)]
     Digest(BenchDigest),
+    /// Whether the time of decoding tells what a digest holds
+    #[command(after_help = examples::BENCH)]
+    Decode(BenchDecode),
     /// A recipient's wait when messages are looked at as they come
     #[command(after_help = examples::BENCH_STREAM)]
     Stream(BenchStream),
@@ -81,6 +84,37 @@ pub(crate) enum BulkName {
     Sophomr,
     /// Indices only
     Sophomd,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchDecode {
+    /// Digests of payloads or of indices
+    #[arg(long, value_enum, default_value_t = SchemeName::Sophomr)]
+    pub(crate) scheme: SchemeName,
+    /// Messages on the board
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
+    pub(crate) messages: u64,
+    /// Pertinent messages that a digest may carry
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
+    pub(crate) bound: u32,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Times taken of each of the six digests
+    #[arg(long, value_name = "R", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    pub(crate) rounds: u32,
+    /// Threads to make the digests on; all cores unless given
+    #[arg(long, value_name = "T", value_parser = threads())]
+    pub(crate) threads: Option<u16>,
+    /// Everything random follows from it
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Parameter set; that of the scheme unless given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) params: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

@@ -218,6 +218,8 @@ Examples:
   omr bench digest --scheme sophomr --messages 65536 --pertinent 50 --bound 50 --threads 1 --json
   omr bench digest --scheme sophomd --runs 20 --json
   omr bench digest --recipients 16 --keep-baby-steps --threads 1 --json
+  omr bench decode --rounds 1000
+  omr bench decode --scheme instantomr --messages 2000
   omr bench post --messages 65536 --json
 
 Exits with 1 if a run misses a message, finds one of others or gets a payload wrong.";

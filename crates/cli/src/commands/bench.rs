@@ -2,6 +2,7 @@ mod all;
 mod chaos;
 mod compare;
 mod crossover;
+mod decode;
 mod hostile;
 mod load;
 mod mail;
@@ -25,6 +26,7 @@ use omr_protocol::{ParamSet, Params};
 pub(super) fn run(command: &BenchCommand, ui: &Ui) -> Result<(), CliError> {
     match command {
         BenchCommand::Digest(args) => digest(args, ui),
+        BenchCommand::Decode(args) => decode::run(args, ui),
         BenchCommand::Stream(args) => stream::run(args, ui),
         BenchCommand::Crossover(args) => crossover::run(args, ui),
         BenchCommand::Windows(args) => windows::run(args),
@@ -85,11 +87,8 @@ fn instant(args: &BenchDigest, scheme: Scheme, ui: &Ui) -> Result<(), CliError> 
     let mut verdict = Ok(());
     for run in 0..args.runs {
         let bench = InstantBench {
-            payloads: matches!(scheme, Scheme::Instantomr | Scheme::InstantomrBuckets),
-            encoding: match scheme {
-                Scheme::InstantomrBuckets | Scheme::InstantomdBuckets => Encoding::Buckets,
-                _ => Encoding::Powers,
-            },
+            payloads: with_payloads(scheme),
+            encoding: encoding(scheme),
             params: set.instant()?.clone(),
             security_bits: set.spec().security_bits,
             messages: args.messages,
@@ -105,6 +104,21 @@ fn instant(args: &BenchDigest, scheme: Scheme, ui: &Ui) -> Result<(), CliError> 
         verdict = verdict.and(show(args, &figures?)?);
     }
     verdict
+}
+
+fn with_payloads(scheme: Scheme) -> bool {
+    matches!(
+        scheme,
+        Scheme::Sophomr | Scheme::Instantomr | Scheme::InstantomrBuckets
+    )
+}
+
+/// That of an InstantOMR scheme.
+fn encoding(scheme: Scheme) -> Encoding {
+    match scheme {
+        Scheme::InstantomrBuckets | Scheme::InstantomdBuckets => Encoding::Buckets,
+        _ => Encoding::Powers,
+    }
 }
 
 /// Prints a run; the inner result tells whether it was exact.

@@ -101,7 +101,7 @@ impl CubicCode {
 
     /// Divides the symbols of message `index` by their keyed factors.
     pub(super) fn unblind(&self, index: u64, symbols: &mut [CubicElement]) {
-        self.units.divide(self.nodes.powers(), index, symbols);
+        self.units.divide(index, symbols);
     }
 }
 

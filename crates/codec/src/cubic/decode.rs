@@ -3,63 +3,76 @@
 use super::code::CubicCode;
 use super::element::{CubicElement, P};
 use super::field::Cubic;
-use super::nodes::CubicLocated;
-use crate::error::{CodecError, DecodeError, Inconsistency};
+use super::nodes::CUBIC_MESSAGES;
+use super::vanish::{BATCH, vanishes};
+use crate::error::{DecodeError, Inconsistency};
 use crate::finite::FiniteField;
 use crate::solver::Solver;
-use crate::support::find_nodes;
+use crate::support::{Search, Support};
 
 impl CubicCode {
-    /// Finds the pertinent messages whose index weights add up to `sums`, ordered by index.
+    /// Finds the pertinent ones of messages 0 to `messages`, whose index weights add up to `sums`. Labels
+    /// are their indices.
     ///
-    /// The counter gives their number `w`, the first `w` power sums determine them by Newton's
-    /// identities, and a random locator polynomial splits with probability about `1 / w!`. Each of
+    /// The power sums determine up to `k` nodes by Newton's identities; the counter gives their number
+    /// `w`. Random sums have `w` roots with probability about `1 / w!`, and each of
     /// the other `k - w` sums then lets wrong ones through with probability about `97^-3`. With
     /// `w = k` nothing but the splitting tells.
     ///
     /// The counter wraps: `97 m + w` messages look like `w` whose sums contradict each other, or
     /// like an overflow by a smaller number.
     ///
-    /// Shape:  [`CubicCode::index_weights`] sums.   Range: `[0, 97)`.
-    /// Time:   vartime.
-    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`]; [`DecodeError::Overflow`]
-    /// where the counter exceeds the bound; [`DecodeError::Inconsistent`] where no set of messages
-    /// has these sums: damage, or more than 96 messages.
-    pub fn find_support(&self, sums: &[u8]) -> Result<Vec<CubicLocated>, DecodeError> {
+    /// Shape:  [`CubicCode::index_weights`] sums.   Range: `[0, 97)`; at most [`CUBIC_MESSAGES`].
+    /// Time:   that of `k` steps a message, whatever the sums.
+    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`]. What contradicts itself, by damage
+    /// or by more than 96 messages, is told by [`Support::count`].
+    /// Panics: when there are more messages than nodes.
+    pub fn find_support(&self, sums: &[u8], messages: u64) -> Result<Support<Cubic>, DecodeError> {
+        assert!(messages <= CUBIC_MESSAGES, "{messages} messages");
         check_count(self.index_weights(), sums.len())?;
         let mut elements = Vec::with_capacity(self.bound() + 1);
         elements.push(parse(0, [sums[0], 0, 0])?);
         for (t, &coefficients) in sums[1..].as_chunks::<3>().0.iter().enumerate() {
             elements.push(parse(t + 1, coefficients)?);
         }
-        let found = find_nodes(&Cubic, &elements, self.bound())?;
-        // No root is zero, so every one is located.
-        let locate = |node| {
-            Some(CubicLocated {
-                index: self.nodes().locate(node)?,
-                node,
-            })
-        };
-        let mut support: Vec<_> = found.into_iter().filter_map(locate).collect();
-        support.sort_unstable();
-        Ok(support)
+        let mut search = Search::new(Cubic, elements, self.bound())?;
+        let locator = search.locator();
+        for first in (0..messages).step_by(BATCH) {
+            let count = (messages - first).min(BATCH as u64) as usize;
+            let mut nodes = [CubicElement::default(); BATCH];
+            for (node, index) in nodes[..count].iter_mut().zip(first..) {
+                *node = self.nodes().node(index);
+            }
+            let roots = vanishes(&locator, &nodes);
+            for (&root, &node) in roots.iter().zip(&nodes[..count]) {
+                search.candidate(root, node);
+            }
+        }
+        Ok(search.finish())
     }
 
     /// Prepares to solve the payload sums of the messages of `support`.
-    ///
-    /// Errors: [`CodecError::Node`] for a node that is zero or repeated.
-    pub fn solver(&self, support: &[CubicLocated]) -> Result<CubicSolver<'_>, CodecError> {
-        let nodes: Vec<_> = support.iter().map(|place| place.node).collect();
-        let solver = Solver::new(&Cubic, &nodes)?;
-        let inverse = |place: &CubicLocated| Some((place.index, Cubic.inv(place.node)?));
-        // The solver took the nodes, so none is zero.
-        let messages = support.iter().filter_map(inverse).collect();
-        Ok(CubicSolver {
+    pub fn solver(&self, support: &Support<Cubic>) -> CubicSolver<'_> {
+        let nodes = support.nodes();
+        let messages = support.labels().iter().zip(nodes);
+        CubicSolver {
             code: self,
-            solver,
-            messages,
-        })
+            solver: Solver::new(&Cubic, nodes, self.bound()),
+            messages: messages
+                .map(|(&index, &node)| (u64::from(index), Cubic.inv_or_zero(node)))
+                .collect(),
+        }
     }
+}
+
+/// What payload sums come to.
+#[derive(Debug, Clone)]
+pub struct CubicRows {
+    /// One row of symbols for every place of the support, whatever the outcome; zeros in places without
+    /// a message.
+    pub rows: Vec<Vec<CubicElement>>,
+    /// [`DecodeError::Inconsistent`] names the exponent of the first sum that no payloads explain.
+    pub outcome: Result<(), DecodeError>,
 }
 
 /// The payload symbols of known messages from their sums.
@@ -67,44 +80,42 @@ impl CubicCode {
 pub struct CubicSolver<'a> {
     code: &'a CubicCode,
     solver: Solver<Cubic>,
-    /// Each message's index and the inverse of its node.
+    /// Each message's index and the inverse of its node; 0 for none.
     messages: Vec<(u64, CubicElement)>,
 }
 
 impl CubicSolver<'_> {
-    /// The payload symbols, one row of `symbols` for every message in the order of the support,
-    /// whose payload weights add up to `sums`, without their blinding.
+    /// The payload symbols, `symbols` a message, whose payload weights add up to `sums`, without their
+    /// blinding.
     ///
-    /// For `w` messages the first `w` sums of a symbol determine it and the other `k - w` are
+    /// For `w` messages `w` sums of a symbol determine it and the other `k - w` are
     /// checked. With `w = k` any sums have a solution.
     ///
     /// Shape:  [`CubicCode::payload_weights`] sums.   Range: `[0, 97)`.
-    /// Time:   vartime; `O(w k)` for each symbol.
-    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`]; [`DecodeError::TooFewSums`]
-    /// where the support exceeds the bound; [`DecodeError::Inconsistent`] names the exponent of
-    /// the first redundant sum that the others contradict.
-    pub fn solve(
-        &self,
-        symbols: usize,
-        sums: &[u8],
-    ) -> Result<Vec<Vec<CubicElement>>, DecodeError> {
+    /// Time:   `O(k^2)` for each symbol, whatever the sums.
+    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`].
+    pub fn solve(&self, symbols: usize, sums: &[u8]) -> Result<CubicRows, DecodeError> {
         check_count(self.code.payload_weights(symbols), sums.len())?;
-        let mut payloads = vec![Vec::with_capacity(symbols); self.messages.len()];
+        let mut payloads = vec![Vec::with_capacity(symbols.min(sums.len())); self.messages.len()];
         let mut rhs = Vec::with_capacity(self.code.bound());
+        let mut products = vec![CubicElement::default(); self.messages.len()];
+        let mut outcome = Ok(());
         for j in 0..symbols {
             self.gather(sums, symbols, j, &mut rhs)?;
             // The sums start with the first power, the solver's with the zeroth: it finds x v.
-            let products = self.solver.solve(&rhs).map_err(next_exponent)?;
-            for ((payload, product), (_, inverse)) in
-                payloads.iter_mut().zip(products).zip(&self.messages)
-            {
-                payload.push(Cubic.mul(product, *inverse));
+            outcome = outcome.and(self.solver.solve_into(&rhs, &mut products));
+            let places = payloads.iter_mut().zip(&products).zip(&self.messages);
+            for ((payload, &product), &(_, inverse)) in places {
+                payload.push(Cubic.mul(product, inverse));
             }
         }
         for (payload, &(index, _)) in payloads.iter_mut().zip(&self.messages) {
             self.code.unblind(index, payload);
         }
-        Ok(payloads)
+        Ok(CubicRows {
+            rows: payloads,
+            outcome: outcome.map_err(next_exponent),
+        })
     }
 
     /// Reads the sums of symbol `j` for all `t` into `rhs`.
@@ -169,71 +180,60 @@ mod tests {
         let code = code();
         let (expected, found) = (7, 6);
         let error = DecodeError::SumCount { expected, found };
-        assert_eq!(code.find_support(&[0; 6]), Err(error));
+        assert_eq!(code.find_support(&[0; 6], 9).unwrap_err(), error);
         let range = |exponent, found| DecodeError::SumRange {
             exponent,
             modulus: 97,
             found,
         };
-        assert_eq!(
-            code.find_support(&[97, 0, 0, 0, 0, 0, 0]),
-            Err(range(0, 97))
-        );
-        assert_eq!(
-            code.find_support(&[1, 0, 0, 0, 0, 255, 0]),
-            Err(range(2, 255))
-        );
-        assert_eq!(code.find_support(&[0; 7]), Ok(vec![]));
-        let solver = code.solver(&[]).unwrap();
-        assert_eq!(solver.solve(1, &[0, 0, 0, 0, 98, 0]), Err(range(2, 98)));
+        for (at, wrong, error) in [(0, 97, range(0, 97)), (5, 255, range(2, 255))] {
+            let mut sums = [1, 0, 0, 0, 0, 0, 0];
+            sums[at] = wrong;
+            assert_eq!(code.find_support(&sums, 9).unwrap_err(), error);
+        }
+        let support = code.find_support(&[0; 7], 9).unwrap();
+        assert_eq!(support.count(), Ok(0));
+        let solver = code.solver(&support);
+        let wrong = solver.solve(1, &[0, 0, 0, 0, 98, 0]);
+        assert_eq!(wrong.unwrap_err(), range(2, 98));
         let error = DecodeError::SumCount {
             expected: 6,
             found: 7,
         };
-        assert_eq!(solver.solve(1, &[0; 7]), Err(error));
-        assert_eq!(solver.solve(0, &[]), Ok(vec![]));
+        assert_eq!(solver.solve(1, &[0; 7]).unwrap_err(), error);
+        assert_eq!(solver.solve(0, &[]).unwrap().rows, vec![vec![]; 2]);
     }
 
     #[test]
-    fn the_first_contradicting_exponent_is_named() {
+    fn the_first_sum_that_nothing_explains_is_named() {
         let code = code();
-        let place = |index| CubicLocated {
-            index,
-            node: code.nodes().node(index),
-        };
         let cause = |exponent, found| Inconsistency::Sum {
             exponent,
             expected: 0,
             found,
         };
-        let solver = code.solver(&[]).unwrap();
-        let error = solver.solve(1, &[0, 0, 0, 0, 2, 0]).unwrap_err();
-        assert_eq!(error, cause(2, 194).into());
-        let solver = code.solver(&[place(4)]).unwrap();
-        let error = solver.solve(1, &[0, 0, 0, 1, 0, 0]).unwrap_err();
-        assert_eq!(error, cause(2, 1).into());
-        let error = DecodeError::TooFewSums {
-            expected: 3,
-            found: 2,
-        };
-        let solver = code.solver(&[place(4), place(5), place(6)]).unwrap();
-        assert_eq!(solver.solve(1, &[0; 6]), Err(error));
+        let support = code.find_support(&[0; 7], 9).unwrap();
+        let solved = code.solver(&support).solve(1, &[0, 0, 0, 0, 2, 0]);
+        assert_eq!(solved.unwrap().outcome, Err(cause(2, 194).into()));
+        let mut sums = [0; 7];
+        code.index_weights_into(code.nodes().node(4), &mut sums);
+        let support = code.find_support(&sums, 9).unwrap();
+        assert_eq!((support.count(), support.labels()), (Ok(1), &[4, 0][..]));
+        let solved = code.solver(&support).solve(1, &[1, 0, 0, 0, 0, 0]);
+        assert_eq!(solved.unwrap().outcome, Err(cause(1, 1).into()));
     }
 
     #[test]
-    fn bad_supports_are_named() {
+    fn a_message_past_the_end_is_not_found() {
         let code = code();
-        let node = code.nodes().node(3);
-        let zero = CubicElement::default();
-        for (second, found) in [(node, Cubic.number(node)), (zero, 0)] {
-            let support = [node, second].map(|node| CubicLocated { index: 3, node });
-            let modulus = Cubic.size();
-            let error = CodecError::Node {
-                index: 1,
-                modulus,
-                found,
-            };
-            assert_eq!(code.solver(&support).unwrap_err(), error);
-        }
+        let mut sums = [0; 7];
+        code.index_weights_into(code.nodes().node(64), &mut sums);
+        assert_eq!(code.find_support(&sums, 65).unwrap().count(), Ok(1));
+        let (expected, found) = (1, 0);
+        let cause = Inconsistency::Roots { expected, found };
+        assert_eq!(
+            code.find_support(&sums, 64).unwrap().count(),
+            Err(cause.into())
+        );
     }
 }

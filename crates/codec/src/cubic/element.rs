@@ -16,8 +16,8 @@ impl CubicElement {
     /// The element with the given coefficients `c0`, `c1`, `c2`, or `None` unless all are below 97.
     pub fn from_coefficients(coefficients: [u8; 3]) -> Option<Self> {
         let words = coefficients.map(u32::from);
-        let reduced = words.iter().all(|&c| c < P);
-        reduced.then(|| Self::from_reduced(words))
+        let largest = words.into_iter().fold(0, u32::max);
+        (largest < P).then(|| Self::from_reduced(words))
     }
 
     /// The coefficients `c0`, `c1`, `c2`, each below 97.
@@ -43,10 +43,10 @@ impl CubicElement {
         self.0
     }
 
-    /// The element of a word made by [`CubicElement::word`].
+    /// Itself where `bit` is 1, `other` where it is 0, without a branch.
     #[inline]
-    pub(super) fn from_word(word: u64) -> Self {
-        Self(word)
+    pub(super) fn select(self, bit: u64, other: Self) -> Self {
+        Self(other.0 ^ (bit.wrapping_neg() & (self.0 ^ other.0)))
     }
 
     #[inline]
@@ -57,12 +57,6 @@ impl CubicElement {
     #[inline]
     pub(super) fn negated(self) -> Self {
         Self(settle(ONES * u64::from(P) - self.0)) // no lane borrows
-    }
-
-    /// Twice the element with lanes up to 192.
-    #[inline]
-    pub(super) fn twice_lazy(self) -> Self {
-        Self(2 * self.0)
     }
 }
 

@@ -1,9 +1,8 @@
-//! The node of every message of a board, and the way back.
+//! The node of every message of a board.
 
 use super::element::CubicElement;
 use super::field::Cubic;
 use super::permutation::Permutation;
-use crate::logarithm::Logarithm;
 use crate::powers::Powers;
 
 /// The messages that have nodes: the non-zero elements of [`Cubic`].
@@ -17,16 +16,6 @@ pub const CUBIC_MESSAGES: u64 = 912_672;
 pub struct CubicNodes {
     permutation: Permutation,
     powers: Powers<Cubic>,
-    logarithm: Logarithm<Cubic>,
-}
-
-/// A pertinent message found: its index and its node. Ordered by index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CubicLocated {
-    /// The message's index, below [`CUBIC_MESSAGES`].
-    pub index: u64,
-    /// The node of this index.
-    pub node: CubicElement,
 }
 
 impl CubicNodes {
@@ -37,7 +26,6 @@ impl CubicNodes {
         Self {
             permutation: Permutation::new(seed, CUBIC_MESSAGES as usize),
             powers: Powers::new(Cubic),
-            logarithm: Logarithm::of_smooth(Cubic),
         }
     }
 
@@ -52,14 +40,6 @@ impl CubicNodes {
         self.powers.power(self.permutation.forward(index as usize))
     }
 
-    /// The index of the message whose node is `x`, or `None` where `x` is zero.
-    ///
-    /// Time: vartime, about a microsecond.
-    pub fn locate(&self, x: CubicElement) -> Option<u64> {
-        let exponent = self.logarithm.of(x)?;
-        Some(self.permutation.backward(exponent as usize) as u64)
-    }
-
     pub(super) fn powers(&self) -> &Powers<Cubic> {
         &self.powers
     }
@@ -70,15 +50,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_are_distinct_located_and_never_zero() {
+    fn nodes_are_distinct_and_never_zero() {
         let nodes = CubicNodes::new(&[3; 32]);
         let mut seen = std::collections::HashSet::new();
         for index in (0..1000).chain(CUBIC_MESSAGES - 1000..CUBIC_MESSAGES) {
             let node = nodes.node(index);
             assert!(node != CubicElement::default() && seen.insert(node));
-            assert_eq!(nodes.locate(node), Some(index));
         }
-        assert_eq!(nodes.locate(CubicElement::default()), None);
     }
 
     #[test]

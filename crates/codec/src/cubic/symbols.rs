@@ -49,18 +49,34 @@ impl CubicSymbols {
 
     /// The payload whose symbols are given; accepts exactly what [`CubicSymbols::pack`] returns.
     ///
-    /// Errors: [`CodecError::SymbolCount`]; [`CodecError::NotCanonical`] for a block that holds
-    /// more than its bytes can; [`CodecError::Padding`] for a last element not filled with zeros.
+    /// Errors: as of [`CubicSymbols::unpack_into`].
     pub fn unpack(&self, symbols: &[CubicElement]) -> Result<Vec<u8>, CodecError> {
+        let mut payload = vec![0; self.payload_bytes()];
+        self.unpack_into(symbols, &mut payload)?;
+        Ok(payload)
+    }
+
+    /// Writes the payload whose symbols are given, in a time that does not depend on them.
+    ///
+    /// Shape:  `count` symbols to `payload_bytes` bytes.
+    /// Errors: [`CodecError::SymbolCount`]; [`CodecError::PayloadLength`]; [`CodecError::NotCanonical`]
+    /// for a block that holds more than its bytes can; [`CodecError::Padding`] for a last element not
+    /// filled with zeros. Of these two, bytes are written all the same.
+    pub fn unpack_into(
+        &self,
+        symbols: &[CubicElement],
+        payload: &mut [u8],
+    ) -> Result<(), CodecError> {
         if symbols.len() != self.count() {
             let (expected, found) = (self.count(), symbols.len());
             return Err(CodecError::SymbolCount { expected, found });
         }
         let digits: Vec<u32> = symbols.iter().flat_map(|symbol| symbol.lanes()).collect();
         let (digits, padding) = digits.split_at(self.digits.count());
-        match padding.iter().find(|&&digit| digit != 0) {
-            Some(&found) => Err(CodecError::Padding { found }),
-            None => self.digits.unpack(digits),
+        let unpacked = self.digits.unpack_into(digits, payload);
+        match padding.iter().fold(0, |found, &digit| found | digit) {
+            0 => unpacked,
+            found => Err(CodecError::Padding { found }),
         }
     }
 }

@@ -10,18 +10,28 @@ use crate::powers::Powers;
 const DOMAIN: &str = "omr cubic units v1";
 /// Words drawn at a time.
 const BATCH: usize = 64;
+/// Bits of an exponent.
+const BITS: usize = 20;
 
 /// The factor of symbol `j` of message `i` is `y^e`, with `e` below the group's order drawn from
 /// the 64-bit word `j` of a stream keyed with the seed and `i`.
 #[derive(Debug, Clone)]
 pub(super) struct Units {
     key: [u8; 32],
+    /// `y^-(2^i)`.
+    inverse_squares: Vec<CubicElement>,
 }
 
 impl Units {
     pub(super) fn new(seed: &[u8; 32]) -> Self {
-        let key = blake3::derive_key(DOMAIN, seed);
-        Self { key }
+        let square = |&power: &CubicElement| Some(Cubic.mul(power, power));
+        let first = Cubic.inv_or_zero(Cubic.generator());
+        Self {
+            key: blake3::derive_key(DOMAIN, seed),
+            inverse_squares: std::iter::successors(Some(first), square)
+                .take(BITS)
+                .collect(),
+        }
     }
 
     /// Multiplies the symbols of message `index` by their factors.
@@ -34,10 +44,20 @@ impl Units {
         self.apply(index, symbols, |exponent| powers.power(exponent));
     }
 
-    /// Divides the symbols of message `index` by their factors.
-    pub(super) fn divide(&self, powers: &Powers<Cubic>, index: u64, symbols: &mut [CubicElement]) {
-        let order = CUBIC_MESSAGES as usize;
-        self.apply(index, symbols, |exponent| powers.power(order - exponent));
+    /// Divides the symbols of message `index` by their factors, in a time that does not tell the index:
+    /// without tables, whose cached lines would.
+    pub(super) fn divide(&self, index: u64, symbols: &mut [CubicElement]) {
+        self.apply(index, symbols, |exponent| self.inverse_power(exponent));
+    }
+
+    /// `y^-exponent`, in fixed time.
+    fn inverse_power(&self, exponent: usize) -> CubicElement {
+        let one = Cubic.scalar(1);
+        let squares = self.inverse_squares.iter().enumerate();
+        squares.fold(one, |power, (i, &square)| {
+            let bit = (exponent >> i) as u64 & 1;
+            Cubic.mul(power, square.select(bit, one))
+        })
     }
 
     fn apply(
@@ -56,5 +76,21 @@ impl Units {
                 *symbol = Cubic.mul(*symbol, factor(exponent as usize));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inverse_powers() {
+        let units = Units::new(&[0; 32]);
+        for exponent in [0, 1, 2, 3, 96, 524_288, 912_671, 912_672] {
+            let power = Cubic.pow(Cubic.generator(), exponent);
+            let inverse = units.inverse_power(exponent as usize);
+            assert_eq!(Cubic.mul(power, inverse), Cubic.scalar(1));
+        }
+        const { assert!(CUBIC_MESSAGES < 1 << BITS) };
     }
 }

@@ -4,11 +4,12 @@ use super::InstantPlan;
 use crate::SEED_BYTES;
 use crate::plan::checksum_word;
 use omr_codec::{
-    BucketCode, CodecError, CubicCode, CubicElement, CubicLocated, CubicSymbols, DecodeError,
+    BucketCode, CodecError, Cubic, CubicCode, CubicElement, CubicSymbols, DecodeError, Support,
     Symbols,
 };
 use omr_ring::Xof;
 use rand_core::Rng;
+use std::ops::Range;
 
 /// Base-97 digits that check a payload: 39 bits of BLAKE3.
 const CHECKSUM_DIGITS: usize = 6;
@@ -58,7 +59,7 @@ pub enum Code {
     Buckets(BucketCode),
 }
 
-/// A message found in sums; its payload is missing where its checksum is wrong.
+/// A message found in sums: its index, and its payload unless sums are of indices alone.
 pub type Decoded = (u64, Option<Vec<u8>>);
 
 impl Code {
@@ -116,81 +117,128 @@ impl Code {
         out
     }
 
-    /// The numbers of the pertinent messages of the group, ascending.
+    /// The messages, of those of the group, whose weights add up to `sums`, in their order.
     ///
-    /// Errors: `Overflow`; `Inconsistent`, also where there are more than 96.
-    pub fn find(&self, sums: &[u8]) -> Result<Vec<u64>, DecodeError> {
-        match self {
-            Self::Powers(code) => {
-                let located = code.find_support(sums)?;
-                Ok(located.into_iter().map(|place| place.index).collect())
-            }
-            Self::Buckets(code) => code.find_support(sums),
-        }
-    }
-
-    /// The payloads of messages, whose first one of the group has index `first`.
-    ///
-    /// Errors: those of the codes.
-    pub fn payloads(
+    /// Shape: as many sums as the plan has for a group.   Time: with power sums, until messages are put
+    /// into the result, that of the bound and of all messages; else variable.
+    /// Errors: `Decode`; `Checksum`; `Codec`.
+    pub fn decode(
         &self,
         plan: &InstantPlan,
-        first: u64,
-        numbers: &[u64],
+        messages: Range<u64>,
         sums: &[u8],
-    ) -> Result<Vec<Decoded>, PayloadsError> {
-        let bytes = plan.payload_bytes().unwrap_or(0);
-        let checked = |number: u64, payload: Option<Vec<u8>>, sum: [u8; CHECKSUM_DIGITS]| {
-            let index = first + number;
-            let right = |payload: &Vec<u8>| checksum(index, payload) == sum;
-            (index, payload.filter(right))
-        };
+    ) -> Result<Vec<Decoded>, SumsError> {
+        let (of_index, of_payload) = sums.split_at(plan.index_sums());
+        let count = messages.end - messages.start;
         match self {
             Self::Powers(code) => {
-                let packing = CubicSymbols::new(bytes)?;
-                let node = |&index: &u64| CubicLocated {
-                    index,
-                    node: code.nodes().node(index),
-                };
-                let located: Vec<CubicLocated> = numbers.iter().map(node).collect();
-                let count = packing.count() + CHECKSUM_DIGITS / 3;
-                let rows = code.solver(&located)?.solve(count, sums)?;
-                let message = |(&number, row): (&u64, Vec<CubicElement>)| {
-                    let (body, sum) = row.split_at(packing.count());
-                    let sum = sum.iter().flat_map(|x| x.coefficients());
-                    checked(number, packing.unpack(body).ok(), array(sum))
-                };
-                Ok(numbers.iter().zip(rows).map(message).collect())
+                let support = code.find_support(of_index, count)?;
+                let payloads = plan
+                    .payload_bytes()
+                    .map(|bytes| solve(code, &support, messages.start, bytes, of_payload));
+                let (payloads, outcome) = payloads.transpose()?.unzip();
+                // From here on time depends on what was found.
+                let found = support.count()?;
+                let labels = support.labels()[..found].iter();
+                let indices = labels.map(|&label| messages.start + u64::from(label));
+                outcome.transpose()?;
+                with_payloads(indices, payloads)
             }
             Self::Buckets(code) => {
-                let packing = digits(bytes)?;
-                let count = packing.count() + CHECKSUM_DIGITS;
-                let rows = code.solve(numbers, count, sums)?;
-                let message = |(&number, row): (&u64, Vec<u8>)| {
-                    let (body, sum) = row.split_at(packing.count());
-                    let body: Vec<u32> = body.iter().map(|&x| x.into()).collect();
-                    checked(
-                        number,
-                        packing.unpack(&body).ok(),
-                        array(sum.iter().copied()),
-                    )
-                };
-                Ok(numbers.iter().zip(rows).map(message).collect())
+                let numbers = code.find_support(of_index)?;
+                if let Some(&number) = numbers.iter().find(|&&number| number >= count) {
+                    return Err(SumsError::PastEnd { number, count });
+                }
+                let indices: Vec<u64> = numbers.iter().map(|n| messages.start + n).collect();
+                let payloads = plan.payload_bytes().map(|bytes| {
+                    let packing = digits(bytes)?;
+                    let rows =
+                        code.solve(&numbers, packing.count() + CHECKSUM_DIGITS, of_payload)?;
+                    let checked = |(row, &index): (Vec<u8>, &u64)| {
+                        let (body, sum) = row.split_at(packing.count());
+                        let body: Vec<u32> = body.iter().map(|&x| x.into()).collect();
+                        let mut payload = vec![0; bytes];
+                        let canonical = packing.unpack_into(&body, &mut payload).is_ok();
+                        let right = canonical & (checksum(index, &payload)[..] == *sum);
+                        (payload, right)
+                    };
+                    Ok::<_, SumsError>(rows.into_iter().zip(&indices).map(checked).collect())
+                });
+                with_payloads(indices.iter().copied(), payloads.transpose()?)
             }
         }
     }
 }
 
-/// Payloads that do not decode.
+/// Payloads, with whether they match their checksums.
+type Checked = Vec<(Vec<u8>, bool)>;
+
+/// The payloads in all places of a support, messages or not, and whether their sums are consistent.
+fn solve(
+    code: &CubicCode,
+    support: &Support<Cubic>,
+    first: u64,
+    bytes: usize,
+    sums: &[u8],
+) -> Result<(Checked, Result<(), DecodeError>), SumsError> {
+    let packing = CubicSymbols::new(bytes)?;
+    let count = packing.count() + CHECKSUM_DIGITS / 3;
+    let checked = |(row, &label): (Vec<CubicElement>, &u32)| {
+        let (body, sum) = row.split_at(packing.count());
+        let mut payload = vec![0; bytes];
+        let canonical = packing.unpack_into(body, &mut payload).is_ok();
+        let digits = checksum(first + u64::from(label), &payload);
+        let found = sum.iter().flat_map(|x| x.coefficients());
+        let difference = digits
+            .iter()
+            .zip(found)
+            .fold(0, |all, (a, b)| all | (a ^ b));
+        (payload, canonical & (difference == 0))
+    };
+    let solved = code.solver(support).solve(count, sums)?;
+    let rows = solved.rows.into_iter().zip(support.labels());
+    Ok((rows.map(checked).collect(), solved.outcome))
+}
+
+/// Errors: `Checksum`.
+fn with_payloads(
+    indices: impl Iterator<Item = u64>,
+    payloads: Option<Checked>,
+) -> Result<Vec<Decoded>, SumsError> {
+    let Some(payloads) = payloads else {
+        return Ok(indices.map(|index| (index, None)).collect());
+    };
+    let message = |(index, (payload, right))| match right {
+        true => Ok((index, Some(payload))),
+        false => Err(SumsError::Checksum { index }),
+    };
+    indices.zip(payloads).map(message).collect()
+}
+
+/// Sums that do not decode.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PayloadsError {
-    /// The sums contradict each other.
+pub enum SumsError {
+    /// The sums contradict each other, or hold too many messages.
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// A shape that no code has.
     #[error(transparent)]
     Codec(#[from] CodecError),
+    /// A message's payload is not the one that its checksum was made of.
+    #[error("the payload of message {index} does not match its checksum")]
+    Checksum {
+        /// The message.
+        index: u64,
+    },
+    /// The sums tell of a message that the group has not.
+    #[error("expected messages below {count} of the group, found {number}")]
+    PastEnd {
+        /// Its number in the group.
+        number: u64,
+        /// Messages of the group.
+        count: u64,
+    },
 }
 
 /// The packing of payloads in base 97.
@@ -208,9 +256,4 @@ fn elements(digits: [u8; CHECKSUM_DIGITS]) -> impl Iterator<Item = CubicElement>
     let triples = digits.as_chunks::<3>().0.to_vec();
     let element = |c| CubicElement::from_coefficients(c).expect("digits below 97");
     triples.into_iter().map(element)
-}
-
-fn array(digits: impl Iterator<Item = u8>) -> [u8; CHECKSUM_DIGITS] {
-    let digits: Vec<u8> = digits.collect();
-    digits.try_into().expect("as many as were asked for")
 }
