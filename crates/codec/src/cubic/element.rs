@@ -1,5 +1,7 @@
 //! Elements of the cubic field, three coefficients in one word.
 
+use subtle::{Choice, ConditionallySelectable};
+
 /// The characteristic of the field.
 pub(super) const P: u32 = 97;
 /// Bits from one coefficient to the next: a product of two elements needs 15, and a sum of many
@@ -43,12 +45,6 @@ impl CubicElement {
         self.0
     }
 
-    /// Itself where `bit` is 1, `other` where it is 0, without a branch.
-    #[inline]
-    pub(super) fn select(self, bit: u64, other: Self) -> Self {
-        Self(other.0 ^ (bit.wrapping_neg() & (self.0 ^ other.0)))
-    }
-
     #[inline]
     pub(super) fn plus(self, other: Self) -> Self {
         Self(settle(self.0 + other.0))
@@ -57,6 +53,13 @@ impl CubicElement {
     #[inline]
     pub(super) fn negated(self) -> Self {
         Self(settle(ONES * u64::from(P) - self.0)) // no lane borrows
+    }
+}
+
+impl ConditionallySelectable for CubicElement {
+    #[inline]
+    fn conditional_select(a: &Self, b: &Self, choice: Choice) -> Self {
+        Self(u64::conditional_select(&a.0, &b.0, choice))
     }
 }
 

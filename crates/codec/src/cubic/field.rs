@@ -86,12 +86,12 @@ impl FiniteField for Cubic {
     #[inline]
     fn reduce(&self, sum: CubicSum) -> CubicElement {
         let lane = |i: u32| (sum.0 >> (LANE * i)) as u64 & ((1 << LANE) - 1);
-        let p = u64::from(P);
+        const Q: u64 = P as u64; // a constant, so that no division is made
         // y^3 = -y - 7, y^4 = -y^2 - 7y
-        let c0 = lane(0) + (p - 7) * lane(3);
-        let c1 = lane(1) + (p - 1) * lane(3) + (p - 7) * lane(4);
-        let c2 = lane(2) + (p - 1) * lane(4);
-        CubicElement::from_reduced([c0, c1, c2].map(|c| (c % p) as u32))
+        let c0 = lane(0) + (Q - 7) * lane(3);
+        let c1 = lane(1) + (Q - 1) * lane(3) + (Q - 7) * lane(4);
+        let c2 = lane(2) + (Q - 1) * lane(4);
+        CubicElement::from_reduced([(c0 % Q) as u32, (c1 % Q) as u32, (c2 % Q) as u32])
     }
 
     /// Always: an element holds nothing else.

@@ -6,6 +6,7 @@ use super::nodes::CUBIC_MESSAGES;
 use super::permutation::below;
 use crate::finite::FiniteField;
 use crate::powers::Powers;
+use subtle::{Choice, ConditionallySelectable};
 
 const DOMAIN: &str = "omr cubic units v1";
 /// Words drawn at a time.
@@ -55,8 +56,8 @@ impl Units {
         let one = Cubic.scalar(1);
         let squares = self.inverse_squares.iter().enumerate();
         squares.fold(one, |power, (i, &square)| {
-            let bit = (exponent >> i) as u64 & 1;
-            Cubic.mul(power, square.select(bit, one))
+            let bit = Choice::from((exponent >> i) as u8 & 1);
+            Cubic.mul(power, CubicElement::conditional_select(&one, &square, bit))
         })
     }
 
