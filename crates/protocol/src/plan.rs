@@ -208,14 +208,6 @@ impl DigestPlan {
         start..start.saturating_add(slots).min(self.request.range.end)
     }
 
-    /// The index of message `number` of a batch of a group; `None` past the end of the range.
-    pub fn message(&self, group: usize, batch: usize, number: usize) -> Option<u64> {
-        let batch = (group * self.batches_in_group + batch) as u64;
-        let offset = batch * self.slots as u64 + number as u64;
-        (offset < self.request.range.end - self.request.range.start)
-            .then(|| self.request.range.start + offset)
-    }
-
     /// Rounds: sets of `width` exponents.
     pub fn rounds(&self) -> usize {
         self.request.bound.div_ceil(self.width)
