@@ -1,6 +1,7 @@
 //! Benchmarks whose figures the documentation quotes.
 #![forbid(unsafe_code)]
 
+mod attacks;
 pub mod cost;
 mod cpu;
 mod crossover;
@@ -20,6 +21,7 @@ mod windows;
 mod workload;
 mod yardstick;
 
+pub use attacks::{AttackLine, AttackTable, attacks};
 pub use crossover::{Crossover, Point};
 pub use decode::{DecodeClass, DecodeTimes, decode_times, instant_decode_times};
 pub use digest::{BenchError, DigestBench, DigestFigures, Scheme};

@@ -3,6 +3,7 @@
 //! A [`Sender`] has a recipient's [`omr_protocol::ClueKey`]; a [`Recipient`] has a [`SecretKey`].
 #![forbid(unsafe_code)]
 
+mod bound;
 mod digest_secret;
 pub mod fragment;
 pub mod instantomr;
@@ -13,6 +14,7 @@ pub mod seal;
 mod secret_key;
 mod sender;
 
+pub use bound::{BoundSender, CLUE_SEED_BYTES, ClueSeed};
 pub use digest_secret::DIGEST_SEED_BYTES;
 pub use keygen::{Keys, detection_key, identity, keygen, keygen_with_large_secret};
 pub use recipient::{DecodeError, Recipient, Retrieved, decode};

@@ -1,4 +1,3 @@
-use omr_protocol::params::ClueSpec;
 use omr_protocol::{Clue, ClueKey, ClueParams};
 use omr_ring::{Eval, NarrowGaussian, Poly};
 use omr_rlwe::Secret;
@@ -29,26 +28,31 @@ impl<'a> Sender<'a> {
     /// A fresh clue: `a = alpha x + e1`, `b` the first coordinates of `beta x + e2`, rounded to the
     /// set's modulus of clues.
     pub fn gen_clue(&self, rng: &mut impl CryptoRng) -> Clue {
+        let [a, b] = self.sample(rng);
+        let spec = self.params.spec();
+        let post = |residues: Vec<u64>| residues.into_iter().map(|x| spec.posted(x)).collect();
+        Clue {
+            a: post(a),
+            b: post(b),
+        }
+    }
+
+    /// `alpha x + e1` and the first coordinates of `beta x + e2`, residues modulo q.
+    pub(crate) fn sample(&self, rng: &mut impl CryptoRng) -> [Vec<u64>; 2] {
         let (ring, spec) = (&self.params.ring, self.params.spec());
         let x = Secret::fixed_weight(rng, spec.n, spec.weight, f64::INFINITY);
         let x = x.poly(ring, &ring.everything());
-        let mut sample = |key: &Poly<Eval>, count: usize| -> Vec<u32> {
+        let mut sample = |key: &Poly<Eval>, count: usize| -> Vec<u64> {
             let mut product = key.clone();
             ring.mul_assign(&mut product, &x);
             let product = ring.inverse(product);
             let errors = self.errors.sample(rng, count);
             let q = self.params.q();
             let with_error = |(&value, error): (&u64, i64)| q.add(value, q.from_i64(error));
-            let exact = product.row(0).iter().zip(errors).map(with_error);
-            exact.map(|x| rounded(x, spec)).collect()
+            product.row(0).iter().zip(errors).map(with_error).collect()
         };
         let a = sample(&self.alpha, spec.n);
         let b = sample(&self.beta, spec.coordinates);
-        Clue { a, b }
+        [a, b]
     }
-}
-
-/// A residue as it is posted.
-fn rounded(x: u64, spec: &ClueSpec) -> u32 {
-    ((x * spec.rounded + spec.q / 2) / spec.q % spec.rounded) as u32
 }

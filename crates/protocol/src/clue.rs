@@ -1,5 +1,9 @@
 //! Clues and clue keys (private signaling; SophOMR, section 3.1).
 
+mod bound;
+
+pub use bound::{Binding, BoundClue, OFFSET_LEN, offset, rows};
+
 use crate::ClueParams;
 use crate::frame::{
     self, FrameError, FrameHeader, Kind, copy_window, pack_bits, packed_len, unpack_bits_u32,
@@ -9,7 +13,7 @@ use omr_ring::{Xof, uniform_residues};
 
 /// Kinds of clue; the number stands first on the wire.
 const PLAIN: u8 = 1;
-/// Reserved: offset bound to payload and one-time key; 32 bytes of key and 64 of signature follow.
+/// Offset bound to payload and one-time key; 32 bytes of key and 64 of signature follow.
 const HASH_BOUND: u8 = 2;
 
 /// Bytes of a recipient's public sealing keys: X25519 and X-Wing.
@@ -27,12 +31,19 @@ pub enum ClueError {
         /// Bytes there are.
         found: usize,
     },
-    /// A kind of clue that this version does not know.
-    #[error("expected a plain clue (kind {PLAIN}), found kind {found}{}", hint(*found))]
+    /// Another kind of clue.
+    #[error("expected a {} clue (kind {expected}), found {}kind {found}", name(*expected), named(*found))]
     Kind {
+        /// The kind that was asked for.
+        expected: u8,
         /// The kind.
         found: u8,
     },
+    /// The one-time key of a bound clue did not sign it, its payload and its board.
+    #[error(
+        "expected a clue signed by its one-time key for this payload and this board, found another signature"
+    )]
+    Signature,
     /// Made under other parameters.
     #[error(
         "expected a clue of parameter set {expected}, found one of another set (tag {found:02x?})"
@@ -66,11 +77,19 @@ pub enum ClueError {
     Frame(#[from] FrameError),
 }
 
-fn hint(kind: u8) -> &'static str {
-    if kind == HASH_BOUND {
-        ": hash-bound clues need a newer version"
-    } else {
-        ""
+fn name(kind: u8) -> &'static str {
+    match kind {
+        PLAIN => "plain",
+        HASH_BOUND => "hash-bound",
+        _ => "unknown",
+    }
+}
+
+/// The name of a kind that has one, to be put before it.
+fn named(kind: u8) -> String {
+    match kind {
+        PLAIN | HASH_BOUND => format!("a {} clue, ", name(kind)),
+        _ => String::new(),
     }
 }
 
@@ -164,6 +183,7 @@ impl Clue {
 /// Reads clues of one parameter set, without allocation.
 pub struct ClueParser<'a> {
     params: &'a ClueParams,
+    kind: u8,
     tag: [u8; 4],
     bytes: usize,
 }
@@ -173,8 +193,18 @@ impl<'a> ClueParser<'a> {
     pub fn new(params: &'a ClueParams) -> Self {
         Self {
             params,
+            kind: PLAIN,
             tag: params.tag(),
             bytes: Clue::bytes(params),
+        }
+    }
+
+    /// A parser of bound clues of this set; signatures are not looked at.
+    pub fn bound(params: &'a ClueParams) -> Self {
+        Self {
+            kind: HASH_BOUND,
+            bytes: BoundClue::bytes(params),
+            ..Self::new(params)
         }
     }
 
@@ -189,8 +219,9 @@ impl<'a> ClueParser<'a> {
     /// Errors: `Length`, `Kind`, `Params`, `Coordinate`.   Panics: on a wrong length of `out`.
     pub fn parse_into(&self, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
         assert_eq!(out.len(), self.residues(), "one word a residue");
-        if let Some(&found) = bytes.first().filter(|&&kind| kind != PLAIN) {
-            return Err(ClueError::Kind { found });
+        let expected = self.kind;
+        if let Some(&found) = bytes.first().filter(|&&kind| kind != expected) {
+            return Err(ClueError::Kind { expected, found });
         }
         if let Some(&found) = bytes.get(1..).and_then(|rest| rest.first_chunk())
             && found != self.tag
@@ -206,7 +237,8 @@ impl<'a> ClueParser<'a> {
                 found: bytes.len(),
             });
         }
-        read_residues(self.params.spec().rounded, &bytes[5..], out)
+        let residues = &bytes[5..Clue::bytes(self.params)];
+        read_residues(self.params.spec().rounded, residues, out)
     }
 
     /// Bytes of a window of `groups` groups of eight residues.
@@ -287,7 +319,10 @@ impl ClueKey {
             });
         }
         if body[0] != PLAIN {
-            return Err(ClueError::Kind { found: body[0] });
+            return Err(ClueError::Kind {
+                expected: PLAIN,
+                found: body[0],
+            });
         }
         let end = expected - SEAL_PUBLIC_BYTES;
         let mut beta = vec![0; params.spec().n];

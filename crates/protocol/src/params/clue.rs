@@ -62,6 +62,11 @@ impl ClueSpec {
         (0..errors).fold(vec![1.0], |sum, _| convolve(&sum, &error))
     }
 
+    /// A residue modulo q as it is posted: rounded to the modulus of clues.
+    pub fn posted(&self, x: u64) -> u32 {
+        ((x * self.rounded + self.q / 2) / self.q % self.rounded) as u32
+    }
+
     /// The standard deviation of that noise, as a fraction of q.
     pub fn noise_sd(&self) -> f64 {
         let noise = self.noise();

@@ -59,7 +59,7 @@ fn a_flipped_bit_is_an_error_or_seen() {
                 assert!(bit >= 40 && other != clue);
                 assert_eq!(other.to_bytes(&tiny().clue), bad);
             }
-            Err(ClueError::Kind { found }) => assert_eq!((bit / 8, found), (0, bad[0])),
+            Err(ClueError::Kind { found, .. }) => assert_eq!((bit / 8, found), (0, bad[0])),
             Err(ClueError::Params { found, .. }) => {
                 assert!((1..5).contains(&(bit / 8)));
                 assert_eq!(found, bad[1..5]);
@@ -97,9 +97,9 @@ fn kinds_and_parameters_are_named() {
         let mut bad = good.clone();
         bad[0] = kind;
         let error = parse(&bad).unwrap_err();
-        assert!(matches!(error, ClueError::Kind { found } if found == kind));
-        let newer = error.to_string().contains("need a newer version");
-        assert_eq!(newer, kind == 2, "{error}");
+        assert!(matches!(error, ClueError::Kind { expected: 1, found } if found == kind));
+        let named = error.to_string().contains("a hash-bound clue, kind 2");
+        assert_eq!(named, kind == 2, "{error}");
     }
     let mut bad = good;
     bad[1..5].copy_from_slice(&[1, 2, 3, 4]);
@@ -131,7 +131,7 @@ fn short_vectors_are_refused() {
 fn plainly(bytes: &[u8]) -> Result<Vec<u32>, String> {
     let text = |error: ClueError| format!("{error:?}");
     if let Some(&found) = bytes.first().filter(|&&kind| kind != 1) {
-        return Err(text(ClueError::Kind { found }));
+        return Err(text(ClueError::Kind { expected: 1, found }));
     }
     if bytes.len() >= 5 && bytes[1..5] != tiny().clue.tag() {
         let (expected, found) = (tiny().name(), bytes[1..5].try_into().unwrap());

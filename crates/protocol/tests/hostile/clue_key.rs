@@ -70,7 +70,7 @@ fn forged_bodies() {
         let mut body = body_of(&good).to_vec();
         body[0] = kind;
         let error = parse(&file(Kind::ClueKey, &body)).unwrap_err();
-        assert!(matches!(error, ClueError::Kind { found } if found == kind));
+        assert!(matches!(error, ClueError::Kind { found, .. } if found == kind));
     }
     for index in 0..tiny().spec().clue.n {
         let mut body = body_of(&good).to_vec();

@@ -1,0 +1,439 @@
+//! Clues that are aimed at everybody, decided in the clear under many keys: plain clues and bound ones.
+
+use omr_client::{BoundSender, ClueSeed, SecretKey, Sender, identity};
+use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN, offset};
+use omr_protocol::{Clue, ClueKey, ClueParams, ParamsSpec};
+use omr_ring::{Eval, Poly};
+use omr_rlwe::SecretPoly;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+use serde::Serialize;
+
+const BOARD: [u8; 16] = [7; 16];
+/// Clues of an attack that has several forms.
+const FORMS: usize = 8;
+
+/// What hits whom.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttackTable {
+    /// Name of the parameter set.
+    pub params: &'static str,
+    /// Recipients.
+    pub keys: usize,
+    /// Half the window.
+    pub range: u64,
+    /// The rate at which a clue for nobody is pertinent.
+    pub stranger_rate: f64,
+    /// One line an attack.
+    pub lines: Vec<AttackLine>,
+}
+
+/// One attack.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AttackLine {
+    /// What is posted.
+    pub attack: &'static str,
+    /// Pairs of a clue and a recipient at whom it is not, or no longer, aimed.
+    pub pairs: u64,
+    /// Pairs in which a plain clue is pertinent.
+    pub plain: u64,
+    /// Pairs in which a bound clue is pertinent.
+    pub bound: u64,
+    /// Bound clues that a board refuses, as their one-time key did not sign them.
+    pub refused: u64,
+}
+
+/// A recipient who decides clues with her secrets.
+struct Target {
+    key: ClueKey,
+    secret: SecretPoly,
+    w: [u32; OFFSET_LEN],
+}
+
+/// Where a clue is decided: the set and its window.
+struct Bed<'a> {
+    params: &'a ClueParams,
+    coordinates: usize,
+    range: u64,
+    targets: Vec<Target>,
+}
+
+/// Counts what attacks reach among `keys` recipients with fresh keys.
+///
+/// Range: at least one key.
+pub fn attacks(params: &ClueParams, spec: &ParamsSpec, keys: usize, seed: u64) -> AttackTable {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let bed = Bed::new(params, spec, keys, &mut rng);
+    let lines = vec![
+        bed.line(
+            "honest clues, for others",
+            |i, rng| bed.honest(i, rng),
+            &mut rng,
+        ),
+        bed.universal("zero", |_| vec![0; params.spec().n], &mut rng),
+        bed.universal(
+            "halves of q, signs at random",
+            |rng| bed.halves(rng),
+            &mut rng,
+        ),
+        bed.universal(
+            "t (1, .., 1)",
+            |rng| vec![bed.residue(rng); params.spec().n],
+            &mut rng,
+        ),
+        bed.universal("4 constants in a row", |rng| bed.block(4, rng), &mut rng),
+        bed.universal("16 constants in a row", |rng| bed.block(16, rng), &mut rng),
+        bed.again("sum of two clues", Change::Sum, &mut rng),
+        bed.again("copy with another payload", Change::Payload, &mut rng),
+        bed.again("copy under another key", Change::Key, &mut rng),
+        bed.again("b changed by 1", Change::B, &mut rng),
+        bed.again("a changed by 1", Change::A, &mut rng),
+    ];
+    let window = (2 * spec.range + 1) as f64 / spec.p as f64;
+    AttackTable {
+        params: params.name(),
+        keys,
+        range: spec.range,
+        stranger_rate: window.powi(bed.coordinates as i32),
+        lines,
+    }
+}
+
+/// What is done to a clue that reached its recipient once.
+#[derive(Clone, Copy, PartialEq)]
+enum Change {
+    Sum,
+    Payload,
+    Key,
+    B,
+    A,
+}
+
+impl<'a> Bed<'a> {
+    fn new(params: &'a ClueParams, spec: &ParamsSpec, keys: usize, rng: &mut ChaCha20Rng) -> Self {
+        let target = |_| {
+            let (secret, key) = identity(params, rng);
+            Target::new(params, &secret, key)
+        };
+        Self {
+            params,
+            coordinates: ParamsSpec::COORDINATES,
+            range: spec.range,
+            targets: (0..keys).map(target).collect(),
+        }
+    }
+
+    /// Whether `d_j = b_j - (a s)_j - offset_j` lies in the window for all coordinates looked at.
+    fn is_pertinent(&self, target: &Target, a: &Poly<Eval>, b: &[u64]) -> bool {
+        let (ring, q) = (&self.params.ring, self.params.q());
+        let mut product = a.clone();
+        ring.mul_assign(&mut product, &target.secret);
+        let product = ring.inverse(product);
+        let near = |(&b, &x): (&u64, &u64)| q.to_centered(q.sub(b, x)).unsigned_abs() <= self.range;
+        b.iter()
+            .zip(product.row(0))
+            .take(self.coordinates)
+            .all(|pair| near(pair))
+    }
+
+    fn plain_hits(&self, target: &Target, clue: &Clue) -> bool {
+        let b: Vec<u64> = clue.b.iter().map(|&x| x.into()).collect();
+        self.is_pertinent(target, &self.transformed(&clue.a), &b)
+    }
+
+    fn bound_hits(&self, target: &Target, clue: &BoundClue, payload: &[u8]) -> bool {
+        let a = self.transformed(&clue.clue.a);
+        self.is_pertinent(target, &a, &self.without_offset(target, clue, payload))
+    }
+
+    fn without_offset(&self, target: &Target, clue: &BoundClue, payload: &[u8]) -> Vec<u64> {
+        let q = self.params.q();
+        let rows = clue.rows(self.params, binding(payload));
+        let bare = clue.clue.b.iter().zip(&rows);
+        bare.map(|(&b, row)| q.sub(b.into(), offset(self.params, row, &target.w)))
+            .collect()
+    }
+
+    fn transformed(&self, a: &[u32]) -> Poly<Eval> {
+        let ring = &self.params.ring;
+        let row = a.iter().map(|&x| u64::from(x)).collect();
+        ring.forward(Poly::from_rows(ring.n(), &ring.everything(), row))
+    }
+
+    fn residue(&self, rng: &mut ChaCha20Rng) -> u32 {
+        (rng.next_u64() % self.params.spec().q) as u32
+    }
+
+    fn halves(&self, rng: &mut ChaCha20Rng) -> Vec<u32> {
+        let half = (self.params.spec().q / 2) as u32;
+        let value = |_| half + (rng.next_u32() & 1);
+        (0..self.params.spec().n).map(value).collect()
+    }
+
+    /// Equal constants in a row, zeros elsewhere.
+    fn block(&self, length: usize, rng: &mut ChaCha20Rng) -> Vec<u32> {
+        let n = self.params.spec().n;
+        let start = rng.next_u64() as usize % (n - length);
+        let value = self.residue(rng);
+        let mut a = vec![0; n];
+        a[start..start + length].fill(value);
+        a
+    }
+
+    /// Clues for one recipient each, under the keys of the next one: none is aimed at her.
+    fn line(
+        &self,
+        attack: &'static str,
+        clues: impl Fn(usize, &mut ChaCha20Rng) -> (Clue, BoundClue, [u8; 8]) + Sync,
+        rng: &mut ChaCha20Rng,
+    ) -> AttackLine {
+        let seed = rng.next_u64();
+        let count = |i: usize| {
+            let mut rng = ChaCha20Rng::seed_from_u64(seed);
+            rng.set_stream(i as u64);
+            let (plain, bound, payload) = clues(i, &mut rng);
+            let other = &self.targets[(i + 1) % self.targets.len()];
+            let refused = bound.verify(self.params, binding(&payload)).is_err();
+            [
+                self.plain_hits(other, &plain),
+                self.bound_hits(other, &bound, &payload),
+                refused,
+            ]
+            .map(u64::from)
+        };
+        let [plain, bound, refused] = sums((0..self.targets.len()).into_par_iter().map(count));
+        AttackLine {
+            attack,
+            pairs: self.targets.len() as u64,
+            plain,
+            bound,
+            refused,
+        }
+    }
+
+    fn honest(&self, i: usize, rng: &mut ChaCha20Rng) -> (Clue, BoundClue, [u8; 8]) {
+        let key = &self.targets[i].key;
+        let payload = rng.next_u64().to_le_bytes();
+        let bound = BoundSender::new(self.params, key, BOARD);
+        let bound = bound.clue(&ClueSeed::generate(rng), &payload);
+        (Sender::new(self.params, key).gen_clue(rng), bound, payload)
+    }
+
+    /// Vectors of the attacker's choice with b = 0, and with the b that reaches one recipient of her choice, who is
+    /// not counted.
+    fn universal(
+        &self,
+        attack: &'static str,
+        a: impl Fn(&mut ChaCha20Rng) -> Vec<u32>,
+        rng: &mut ChaCha20Rng,
+    ) -> AttackLine {
+        let forms = (0..FORMS).map(|form| {
+            let a = a(rng);
+            let aimed = &self.targets[form % self.targets.len()];
+            let plain = Clue {
+                b: vec![0; self.params.spec().coordinates],
+                a,
+            };
+            let payload = rng.next_u64().to_le_bytes();
+            let bound = forged(self.params, plain.clone(), &aimed.w, &payload, rng);
+            (plain, bound, payload)
+        });
+        let forms: Vec<_> = forms.collect();
+        let pairs = (0..forms.len() * self.targets.len())
+            .into_par_iter()
+            .map(|i| {
+                let (form, target) = (i % forms.len(), i / forms.len());
+                let (plain, bound, payload) = &forms[form];
+                let is_aimed = target == form % self.targets.len();
+                let target = &self.targets[target];
+                let bound = !is_aimed && self.bound_hits(target, bound, payload);
+                [
+                    !is_aimed && self.plain_hits(target, plain),
+                    bound,
+                    !is_aimed,
+                ]
+                .map(u64::from)
+            });
+        let [plain, bound, pairs] = sums(pairs);
+        AttackLine {
+            attack,
+            pairs,
+            plain,
+            bound,
+            refused: 0,
+        }
+    }
+
+    /// Honest clues, changed and posted again to their recipients.
+    fn again(&self, attack: &'static str, change: Change, rng: &mut ChaCha20Rng) -> AttackLine {
+        let seed = rng.next_u64();
+        let count = |i: usize| {
+            let mut rng = ChaCha20Rng::seed_from_u64(seed);
+            rng.set_stream(i as u64);
+            let target = &self.targets[i];
+            let (plain, bound, payload) = self.changed(i, change, &mut rng);
+            let refused = bound.verify(self.params, binding(&payload)).is_err();
+            // What a board refuses reaches nobody.
+            let bound = !refused && self.bound_hits(target, &bound, &payload);
+            [self.plain_hits(target, &plain), bound, refused].map(u64::from)
+        };
+        let [plain, bound, refused] = sums((0..self.targets.len()).into_par_iter().map(count));
+        AttackLine {
+            attack,
+            pairs: self.targets.len() as u64,
+            plain,
+            bound,
+            refused,
+        }
+    }
+
+    fn changed(
+        &self,
+        i: usize,
+        change: Change,
+        rng: &mut ChaCha20Rng,
+    ) -> (Clue, BoundClue, [u8; 8]) {
+        let q = self.params.spec().q as u32;
+        let (mut plain, mut bound, payload) = self.honest(i, rng);
+        let zero = [0; OFFSET_LEN];
+        match change {
+            Change::Sum => {
+                let (other, bound_other, _) = self.honest(i, rng);
+                add(&mut plain, &other, q);
+                add(&mut bound.clue, &bound_other.clue, q);
+                bound = forged(self.params, bound.clue, &zero, &payload, rng);
+            }
+            Change::Payload => {
+                let payload = rng.next_u64().to_le_bytes();
+                bound = forged(self.params, bound.clue, &zero, &payload, rng);
+                return (plain, bound, payload);
+            }
+            Change::Key => bound = forged(self.params, bound.clue, &zero, &payload, rng),
+            Change::B => {
+                plain.b[0] = (plain.b[0] + 1) % q;
+                bound.clue.b[0] = (bound.clue.b[0] + 1) % q;
+            }
+            Change::A => {
+                plain.a[5] = (plain.a[5] + 1) % q;
+                bound.clue.a[5] = (bound.clue.a[5] + 1) % q;
+                bound = forged(self.params, bound.clue, &zero, &payload, rng);
+            }
+        }
+        (plain, bound, payload)
+    }
+}
+
+impl Target {
+    fn new(params: &ClueParams, secret: &SecretKey, key: ClueKey) -> Self {
+        let ring = &params.ring;
+        Self {
+            secret: secret.clue_secret().poly(ring, &ring.everything()),
+            w: key.offset(params),
+            key,
+        }
+    }
+}
+
+/// A clue of the attacker's choice, signed by a key of her own, with the offset of `w` added to b.
+fn forged(
+    params: &ClueParams,
+    clue: Clue,
+    w: &[u32; OFFSET_LEN],
+    payload: &[u8],
+    rng: &mut ChaCha20Rng,
+) -> BoundClue {
+    let mut secret = [0; 32];
+    rng.fill_bytes(&mut secret);
+    let b: Vec<u64> = clue.b.iter().map(|&x| x.into()).collect();
+    BoundClue::bind(params, clue.a, &b, w, binding(payload), &secret)
+}
+
+fn binding(payload: &[u8]) -> Binding<'_> {
+    Binding {
+        board_id: &BOARD,
+        payload,
+    }
+}
+
+fn add(sum: &mut Clue, other: &Clue, q: u32) {
+    let pairs = sum.a.iter_mut().zip(&other.a);
+    pairs
+        .chain(sum.b.iter_mut().zip(&other.b))
+        .for_each(|(x, y)| *x = (*x + y) % q);
+}
+
+fn sums(counts: impl ParallelIterator<Item = [u64; 3]>) -> [u64; 3] {
+    let plus = |a: [u64; 3], b: [u64; 3]| std::array::from_fn(|i| a[i] + b[i]);
+    counts.reduce(|| [0; 3], plus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omr_protocol::params::SetSpec;
+
+    #[test]
+    fn bound_clues_withstand_what_plain_clues_do_not() {
+        let set = SetSpec::named("sophomr-v2").unwrap();
+        let params = ClueParams::named("sophomr-v2").unwrap();
+        let table = attacks(&params, &set.bulk.unwrap(), 2000, 3);
+        let line = |attack| {
+            table
+                .lines
+                .iter()
+                .find(|line| line.attack == attack)
+                .unwrap()
+        };
+        let share = |attack| line(attack).plain as f64 / line(attack).pairs as f64;
+        // All bound clues together: 90,000 pairs at 2^-26.6 expect 0.001 hits.
+        for line in &table.lines {
+            assert_eq!(line.bound, 0, "{line:?}");
+            assert_eq!(
+                line.refused,
+                if line.attack == "b changed by 1" {
+                    2000
+                } else {
+                    0
+                }
+            );
+        }
+        assert_eq!(share("honest clues, for others"), 0.0);
+        assert_eq!(share("zero"), 1.0);
+        assert_eq!(share("halves of q, signs at random"), 1.0);
+        // By the weight's parity and the walk of 84 signs: 7.8 % for both coordinates.
+        assert!((0.04..0.12).contains(&share("t (1, .., 1)")));
+        assert!(share("4 constants in a row") > 0.4);
+        assert!(share("16 constants in a row") > 0.1);
+        // Twice the noise of a clue leaves the window sometimes.
+        assert!(share("sum of two clues") > 0.99);
+        for attack in ["copy with another payload", "copy under another key"] {
+            assert_eq!(share(attack), 1.0);
+        }
+        assert!(share("b changed by 1") > 0.999 && share("a changed by 1") > 0.999);
+    }
+
+    #[test]
+    fn honest_bound_clues_reach_their_recipients_and_are_accepted() {
+        let set = SetSpec::named("sophomr-v2").unwrap();
+        let params = ClueParams::named("sophomr-v2").unwrap();
+        let mut rng = ChaCha20Rng::seed_from_u64(4);
+        let bed = Bed::new(&params, &set.bulk.unwrap(), 200, &mut rng);
+        for target in &bed.targets {
+            let sender = BoundSender::new(&params, &target.key, BOARD);
+            let seed = ClueSeed::generate(&mut rng);
+            let clue = sender.clue(&seed, b"sealed");
+            assert!(bed.bound_hits(target, &clue, b"sealed"));
+            clue.verify(&params, binding(b"sealed")).unwrap();
+            let posted = clue.to_bytes(&params);
+            assert_eq!(BoundClue::from_bytes(&params, &posted).unwrap(), clue);
+            assert!(sender.accepts(&seed, b"sealed", &posted));
+            assert!(!sender.accepts(&seed, b"Sealed", &posted));
+            assert!(!sender.accepts(&ClueSeed::generate(&mut rng), b"sealed", &posted));
+            // A clue that reaches her, but that no honest sender makes of this seed.
+            let other = sender.clue(&ClueSeed::generate(&mut rng), b"sealed");
+            assert!(bed.bound_hits(target, &other, b"sealed"));
+            assert!(!sender.accepts(&seed, b"sealed", &other.to_bytes(&params)));
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Clues bound to their payload and to a one-time key, so that no clue reaches everybody.
+//!
+//! A plain clue is a linear form of the recipient's secret: `(0, 0)` is near 0 under every one. A bound clue's b
+//! carries the offset `<h_j, w>` besides, with `w` the recipient's own, public with her address, and `h` a hash of
+//! all that the message consists of but b. Under another recipient's w the same clue is off by a random amount, and
+//! the sender chooses h by hashing alone.
+//!
+//! For M recipients with independent w, one hash query gives a clue that some b makes pertinent for T of them with
+//! probability at most `C(M, T) T^l f^(l (T - 1)) (1 + 2^-12)`, T up to [`OFFSET_LEN`], f the share of the window
+//! in the modulus, in the random-oracle model. b minus a public offset is a plain clue, so its privacy carries over.
+
+use super::{Clue, ClueError, ClueKey, ClueParser, HASH_BOUND, write_residues};
+use crate::ClueParams;
+use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use omr_ring::{Xof, uniform_residues};
+
+/// Residues of an address's `w` and of each row of `h`.
+pub const OFFSET_LEN: usize = 8;
+
+/// Bytes of the one-time key and of the signature.
+const KEY_BYTES: usize = 32;
+const SIGNATURE_BYTES: usize = 64;
+
+/// What a clue is bound to, beside itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding<'a> {
+    /// The board that it is posted to.
+    pub board_id: &'a [u8; 16],
+    /// The payload as it stands on the board.
+    pub payload: &'a [u8],
+}
+
+/// A clue, the one-time key that it is bound to, and that key's signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundClue {
+    /// `a` as in a plain clue; `b_j` with the offset `<h_j, w>` added.
+    pub clue: Clue,
+    /// The Ed25519 key; a board takes one message for each.
+    pub key: [u8; KEY_BYTES],
+    /// Over [`BoundClue::transcript`].
+    pub signature: [u8; SIGNATURE_BYTES],
+}
+
+impl BoundClue {
+    /// Bytes of a bound clue: those of a plain one, the key, the signature.
+    pub fn bytes(params: &ClueParams) -> usize {
+        Clue::bytes(params) + KEY_BYTES + SIGNATURE_BYTES
+    }
+
+    /// Writes it.
+    pub fn to_bytes(&self, params: &ClueParams) -> Vec<u8> {
+        let mut out = self.clue.to_bytes(params);
+        out[0] = HASH_BOUND;
+        out.extend(self.key);
+        out.extend(self.signature);
+        out
+    }
+
+    /// Reads it; [`BoundClue::verify`] looks at the signature.
+    ///
+    /// Errors: `Kind`, `Params`, `Length`, `Coordinate`.
+    pub fn from_bytes(params: &ClueParams, bytes: &[u8]) -> Result<Self, ClueError> {
+        let parser = ClueParser::bound(params);
+        let mut a = vec![0; parser.residues()];
+        parser.parse_into(bytes, &mut a)?;
+        let b = a.split_off(params.spec().n);
+        let (key, signature) = bytes[Clue::bytes(params)..].split_at(KEY_BYTES);
+        Ok(Self {
+            clue: Clue { a, b },
+            key: key.try_into().expect("32 bytes"),
+            signature: signature.try_into().expect("checked length"),
+        })
+    }
+
+    /// Binds a ring LWE sample to a payload: adds the offsets of `w` to b, rounds, and signs with the one-time key
+    /// whose secret is given.
+    ///
+    /// Shape:  `a` as posted, `b` the set's coordinates modulo q.
+    pub fn bind(
+        params: &ClueParams,
+        a: Vec<u32>,
+        b: &[u64],
+        w: &[u32; OFFSET_LEN],
+        to: Binding,
+        one_time: &[u8; KEY_BYTES],
+    ) -> Self {
+        let signing = SigningKey::from_bytes(one_time);
+        let key = signing.verifying_key().to_bytes();
+        let (q, spec) = (params.q(), params.spec());
+        let rows = rows(params, to, &a, &key);
+        let shifted = b.iter().zip(&rows);
+        let b = shifted.map(|(&b, row)| spec.posted(q.add(b, offset(params, row, w))));
+        let mut clue = Self {
+            clue: Clue { b: b.collect(), a },
+            key,
+            signature: [0; SIGNATURE_BYTES],
+        };
+        clue.signature = signing.sign(&clue.transcript(params, to)).to_bytes();
+        clue
+    }
+
+    /// The rows `h_j`.
+    pub fn rows(&self, params: &ClueParams, to: Binding) -> Vec<[u32; OFFSET_LEN]> {
+        rows(params, to, &self.clue.a, &self.key)
+    }
+
+    /// What the one-time key signs.
+    pub fn transcript(&self, params: &ClueParams, to: Binding) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_derive_key("omr bound clue signature v1");
+        hasher.update(to.board_id);
+        hasher.update(&self.key);
+        hasher.update(&self.clue.to_bytes(params)[1..]);
+        *hasher.update(to.payload).finalize().as_bytes()
+    }
+
+    /// Whether the key's owner made this clue for this payload on this board: what a board checks before it takes
+    /// a post. Without it, whoever sees a post could have its key refused by posting something else under it.
+    ///
+    /// Errors: `Signature`.
+    pub fn verify(&self, params: &ClueParams, to: Binding) -> Result<(), ClueError> {
+        let refused = |_| ClueError::Signature;
+        let key = VerifyingKey::from_bytes(&self.key).map_err(refused)?;
+        let signature = Signature::from_bytes(&self.signature);
+        let transcript = self.transcript(params, to);
+        key.verify_strict(&transcript, &signature).map_err(refused)
+    }
+}
+
+/// The rows `h_j`, one for each coordinate: a hash of the set, the board, `a`, the one-time key and the payload.
+///
+/// Range: out `[0, q)`.
+pub fn rows(
+    params: &ClueParams,
+    to: Binding,
+    a: &[u32],
+    key: &[u8; KEY_BYTES],
+) -> Vec<[u32; OFFSET_LEN]> {
+    let mut packed = Vec::new();
+    write_residues(params.spec().rounded, a.iter(), &mut packed);
+    let mut hasher = blake3::Hasher::new_derive_key("omr bound clue hash v1");
+    hasher.update(&params.tag());
+    hasher.update(to.board_id);
+    hasher.update(key);
+    hasher.update(&packed); // of the set's length, as all before it
+    let seed = hasher.update(to.payload).finalize();
+    let row = |j| {
+        residues(
+            params,
+            "omr bound clue rows v1",
+            seed.as_bytes(),
+            &[j as u64],
+        )
+    };
+    (0..params.spec().coordinates).map(row).collect()
+}
+
+/// `<h_j, w>` modulo q.
+pub fn offset(params: &ClueParams, row: &[u32; OFFSET_LEN], w: &[u32; OFFSET_LEN]) -> u64 {
+    let q = params.q();
+    let products = row.iter().zip(w).map(|(&h, &w)| q.mul(h.into(), w.into()));
+    products.fold(0, |sum, product| q.add(sum, product))
+}
+
+impl ClueKey {
+    /// The address's `w`, uniform, from its own seed.
+    pub fn offset(&self, params: &ClueParams) -> [u32; OFFSET_LEN] {
+        residues(params, "omr clue key offset v1", &self.seed, &[])
+    }
+}
+
+fn residues(
+    params: &ClueParams,
+    domain: &str,
+    seed: &[u8; 32],
+    index: &[u64],
+) -> [u32; OFFSET_LEN] {
+    let mut words = [0; OFFSET_LEN];
+    uniform_residues(
+        &mut Xof::stream(domain, seed, index),
+        params.q(),
+        &mut words,
+    );
+    words.map(|word| word as u32)
+}
