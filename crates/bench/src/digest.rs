@@ -1,10 +1,9 @@
 use crate::cpu::process_seconds;
 use crate::{Workload, peak_rss_bytes, yardstick_us};
-use omr_client::{DecodeError, Recipient, Retrieved, Sender, keygen};
+use omr_client::{DecodeError, Keys, Recipient, Retrieved, Sender, bound_detection_key, keygen};
 use omr_detector::{Detector, DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::{
-    Clue, ClueError, ClueKey, ClueParams, DigestError, DigestPlan, Params, PlanError, SEED_BYTES,
-    Sealing,
+    ClueError, ClueKey, ClueParams, DigestError, DigestPlan, Params, PlanError, SEED_BYTES, Sealing,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -50,6 +49,8 @@ pub struct DigestBench {
     pub seed: u64,
     /// Whether to time the yardstick just before and just after the digest.
     pub yardstick: bool,
+    /// Whether clues are bound to their payloads.
+    pub bound_clues: bool,
 }
 
 /// What a run measured.
@@ -91,6 +92,8 @@ pub struct DigestFigures {
     pub detection_key_bytes: u64,
     /// Bytes of the address file.
     pub clue_key_bytes: usize,
+    /// Whether clues are bound to their payloads.
+    pub bound_clues: bool,
     /// Bytes of a clue.
     pub clue_bytes: usize,
     /// Bytes of the digest's file.
@@ -167,6 +170,14 @@ pub enum BenchError {
 }
 
 impl DigestBench {
+    fn keys(&self, rng: &mut ChaCha20Rng) -> Keys {
+        let mut keys = keygen(&self.params, rng);
+        if self.bound_clues {
+            keys.detection = bound_detection_key(&self.params, &keys.secret, &keys.clue, rng);
+        }
+        keys
+    }
+
     /// Runs it.
     ///
     /// Errors: any step's.
@@ -175,7 +186,7 @@ impl DigestBench {
         let payload = (self.scheme == Scheme::Sophomr).then_some(self.payload_bytes);
         let plan = DigestPlan::new(params, 0..self.messages, self.bound, payload)?;
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
-        let (keys, keygen_s) = timed(|| keygen(params, &mut rng));
+        let (keys, keygen_s) = timed(|| self.keys(&mut rng));
         let clue_key_bytes = keys.clue.to_bytes(&params.clue)?.len();
         let detection_key_bytes = keys.detection.file_bytes(params);
         let clue_ms = clue_ms(&params.clue, &keys.clue, self.seed);
@@ -187,6 +198,10 @@ impl DigestBench {
             self.payload_bytes,
             self.seed,
         );
+        if self.bound_clues {
+            board = board.bound_to([0; 16]);
+        }
+        let clue_bytes = MessageSource::clue_bytes(&board);
         let secret = keys.secret;
         let detector = Detector::new(params.clone(), keys.detection);
         let before = self.yardstick.then(yardstick_us).flatten();
@@ -227,7 +242,8 @@ impl DigestBench {
             clue_ms,
             detection_key_bytes,
             clue_key_bytes,
-            clue_bytes: Clue::bytes(&params.clue),
+            bound_clues: self.bound_clues,
+            clue_bytes,
             digest_bytes: bytes.len(),
             peak_rss_bytes: peak_rss_bytes(),
             found: score.found,

@@ -145,6 +145,7 @@ impl InstantBench {
             clue_ms,
             detection_key_bytes: InstantKey::file_bytes(params),
             clue_key_bytes: bed.clue.to_bytes(&params.clue)?.len(),
+            bound_clues: false,
             clue_bytes: Clue::bytes(&params.clue),
             digest_bytes: bytes.len(),
             peak_rss_bytes: peak_rss_bytes(),

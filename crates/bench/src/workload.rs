@@ -1,6 +1,7 @@
 use crate::Strangers;
-use omr_client::Sender;
+use omr_client::{BoundSender, ClueSeed, Sender};
 use omr_detector::MessageSource;
+use omr_protocol::clue::BoundClue;
 use omr_protocol::{Clue, ClueKey, ClueParams};
 use omr_ring::{Xof, uniform_residues};
 use rand_chacha::ChaCha20Rng;
@@ -23,6 +24,8 @@ pub struct Workload {
     /// For each pertinent message: whose it is.
     owners: BTreeMap<u64, usize>,
     strangers: Strangers,
+    /// Bound clues, for this board; else plain ones.
+    bound_to: Option<[u8; 16]>,
 }
 
 impl Workload {
@@ -74,7 +77,14 @@ impl Workload {
             payload_bytes,
             owners,
             strangers: Strangers::Honest,
+            bound_to: None,
         }
+    }
+
+    /// The same board with clues bound to payloads and to this board; its strangers are honest.
+    pub fn bound_to(self, board_id: [u8; 16]) -> Self {
+        let bound_to = Some(board_id);
+        Self { bound_to, ..self }
     }
 
     /// The same board with other strangers.
@@ -114,6 +124,9 @@ impl Workload {
     /// The clue of a message, as it stands on the board.
     pub(crate) fn clue(&self, senders: &[Sender], index: u64) -> Vec<u8> {
         let mut stream = Xof::stream("omr bench clue v1", &self.seed, &[index]);
+        if let Some(board_id) = self.bound_to {
+            return self.bound_clue(board_id, &mut stream, index);
+        }
         match (&self.strangers, self.owners.get(&index)) {
             (_, Some(&who)) => senders[who].gen_clue(&mut stream).to_bytes(&self.params),
             (Strangers::Hostile(hostile), _) => hostile.clue(&senders[0], &mut stream, index),
@@ -121,6 +134,25 @@ impl Workload {
                 uniform_clue(&self.params, &mut stream).to_bytes(&self.params)
             }
         }
+    }
+
+    /// That of a stranger has a random key and no signature, which is the board's to check.
+    fn bound_clue(&self, board_id: [u8; 16], stream: &mut ChaCha20Rng, index: u64) -> Vec<u8> {
+        let Some(&who) = self.owners.get(&index) else {
+            let clue = uniform_clue(&self.params, stream);
+            let mut key = [0; 32];
+            stream.fill_bytes(&mut key);
+            let signature = [0; 64];
+            let bound = BoundClue {
+                clue,
+                key,
+                signature,
+            };
+            return bound.to_bytes(&self.params);
+        };
+        let sender = BoundSender::new(&self.params, &self.keys[who], board_id);
+        let clue = sender.clue(&ClueSeed::generate(stream), &self.payload(index));
+        clue.to_bytes(&self.params)
     }
 
     /// What `message` writes for every message of a range, one after another.
@@ -145,7 +177,10 @@ pub(crate) fn uniform_clue(params: &ClueParams, stream: &mut impl Rng) -> Clue {
 
 impl MessageSource for Workload {
     fn clue_bytes(&self) -> usize {
-        Clue::bytes(&self.params)
+        match self.bound_to {
+            Some(_) => BoundClue::bytes(&self.params),
+            None => Clue::bytes(&self.params),
+        }
     }
 
     fn clues(

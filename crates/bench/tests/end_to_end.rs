@@ -21,6 +21,7 @@ fn run(
         payload_bytes: bytes,
         seed,
         yardstick: false,
+        bound_clues: false,
     };
     bench.run(&Quiet).unwrap()
 }

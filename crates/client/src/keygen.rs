@@ -2,6 +2,7 @@ use crate::SecretKey;
 use crate::digest_secret::DigestSecret;
 use crate::seal::SealSecret;
 use omr_bgv::{GaloisKey, encrypt_symmetric};
+use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::detection_key::{Part, merge_levels};
 use omr_protocol::params::SecretSpec;
 use omr_protocol::{ClueKey, ClueParams, DetectionKey, Params};
@@ -61,6 +62,29 @@ pub fn detection_key(
     rng: &mut impl CryptoRng,
 ) -> DetectionKey {
     detection_key_and_secret(params, secret, rng).0
+}
+
+/// The same for an address to which clues are bound: the key takes bound clues and no others.
+pub fn bound_detection_key(
+    params: &Params,
+    secret: &SecretKey,
+    address: &ClueKey,
+    rng: &mut impl CryptoRng,
+) -> DetectionKey {
+    let (mut key, large) = detection_key_and_secret(params, secret, rng);
+    let s = large.poly(&params.ring, params.chain.basis(0));
+    let slots = packed_offset(params, &address.offset(&params.clue));
+    key.offset = Some(encrypt_symmetric(
+        &params.ring,
+        &params.plain,
+        &params.chain,
+        0,
+        &s,
+        &slots,
+        (&key.seed, Part::Offset.index()),
+        rng,
+    ));
+    key
 }
 
 fn detection_key_and_secret(
@@ -143,6 +167,16 @@ fn packed_secret(params: &Params, secret: &Secret) -> Vec<u32> {
             let value = secret.coeffs()[column % n] * sign;
             (value + ((value >> 63) & p)) as u32
         })
+        .collect()
+}
+
+/// `w` over the columns of both slot rows, each residue for as many columns as there are baby steps: a giant
+/// step then brings the next residue.
+fn packed_offset(params: &Params, w: &[u32; OFFSET_LEN]) -> Vec<u32> {
+    let (half, baby) = (params.slots() / 2, params.spec().baby);
+    let column = |slot| slot % half;
+    (0..params.slots())
+        .map(|slot| w[column(slot) / baby % OFFSET_LEN])
         .collect()
 }
 
@@ -279,5 +313,6 @@ fn make(
             .collect(),
         secret,
         last: make.last(),
+        offset: None,
     }
 }

@@ -4,6 +4,7 @@
 
 mod baby_steps;
 mod matrix;
+mod offset;
 mod products;
 
 pub use baby_steps::BabySteps;
@@ -11,6 +12,7 @@ pub(crate) use matrix::{Kept, Matrix};
 
 use crate::progress::go_on;
 use crate::{DetectorError, Progress};
+use offset::Offset;
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::{DetectionKey, Params, ParamsSpec};
 use products::Buffers;
@@ -95,7 +97,7 @@ fn groups(params: &Params) -> impl Iterator<Item = Range<usize>> + Clone + use<>
     highs.map(|high| high.saturating_sub(GIANTS_TOGETHER)..high)
 }
 
-/// `b - A s` for both coordinates, at level 1.
+/// `b - A s`, and `b - A s - <h, w>` for bound clues, for both coordinates, at level 1.
 pub(crate) fn transform(
     ev: &Evaluator,
     params: &Params,
@@ -116,9 +118,13 @@ pub(crate) fn transform(
     } else {
         1
     };
+    let offset = Offset::new(ev, params, key, &matrix.coordinates.rows);
+    let mut giant = giants;
     for groups in groups.chunks(together) {
         let products = products::of_groups(params, steps, matrix, groups, &mut buffers);
         for mut of_giant in products {
+            giant -= 1;
+            offset.add(giant, &mut of_giant)?;
             if !sums.is_empty() {
                 let turned = ev.automorphism_all(&sums.iter().collect::<Vec<_>>(), &key.giant)?;
                 for (product, sum) in of_giant.iter_mut().zip(&turned) {

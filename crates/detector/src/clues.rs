@@ -1,5 +1,6 @@
 //! The clues of one batch, by slot, and the diagonals of their matrix.
 
+use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN};
 use omr_protocol::{ClueParser, Params, ParamsSpec, Placement};
 use omr_ring::{Buffer, SlotOrder};
 use rayon::prelude::*;
@@ -25,23 +26,76 @@ pub struct ClueBatch {
 pub(crate) struct Coordinates {
     /// For each coordinate: b, by slot.
     pub(crate) b: Vec<Vec<u32>>,
+    /// For each coordinate, of bound clues: the row `h`, by slot.
+    pub(crate) rows: Vec<Vec<[u32; OFFSET_LEN]>>,
     /// Clues that did not parse.
     pub(crate) unusable: usize,
 }
 
 impl Coordinates {
     pub(crate) fn bytes(&self) -> usize {
-        self.b.iter().map(|b| b.len() * size_of::<u32>()).sum()
+        let b = self.b.iter().map(|b| size_of_val(&b[..]));
+        let rows = self.rows.iter().map(|rows| size_of_val(&rows[..]));
+        b.chain(rows).sum()
     }
 }
 
+/// Payloads of a batch, which bound clues are bound to.
+pub struct BoundTo<'a> {
+    /// The board.
+    pub board_id: &'a [u8; 16],
+    /// One after another.
+    pub payloads: &'a [u8],
+    /// Bytes of one.
+    pub payload_bytes: usize,
+}
+
 impl ClueBatch {
+    /// The same with bound clues. Signatures are the board's to check.
+    ///
+    /// Panics: when clues or payloads have 0 bytes.
+    pub fn bound(
+        params: &Params,
+        placement: &Placement,
+        bytes: Vec<u8>,
+        clue_bytes: usize,
+        to: &BoundTo,
+    ) -> Self {
+        let parser = ClueParser::bound(&params.clue);
+        let row = |(clue, payload): (&[u8], &[u8])| {
+            let clue = BoundClue::from_bytes(&params.clue, clue).ok()?;
+            let (board_id, payload) = (to.board_id, payload);
+            Some(clue.rows(&params.clue, Binding { board_id, payload }))
+        };
+        let payloads = to.payloads.par_chunks(to.payload_bytes);
+        let clues = bytes.par_chunks(clue_bytes).zip(payloads);
+        let rows: Vec<Option<Vec<[u32; OFFSET_LEN]>>> = clues.map(row).collect();
+        let of_slot = |&message: &u32| rows.get(message as usize)?.as_ref();
+        let coordinate = |j: usize| {
+            let row = |message| of_slot(message).map_or([0; OFFSET_LEN], |rows| rows[j]);
+            placement.messages().iter().map(row).collect()
+        };
+        let rows = (0..ParamsSpec::COORDINATES).map(coordinate).collect();
+        Self::parsed(params, placement, bytes, clue_bytes, &parser, rows)
+    }
+
     /// Checks up to `slots` clues laid one after another and gives each its slot; those that do
     /// not parse count as impertinent.
     ///
     /// Panics: when clues have 0 bytes.
     pub fn new(params: &Params, placement: &Placement, bytes: Vec<u8>, clue_bytes: usize) -> Self {
         let parser = ClueParser::new(&params.clue);
+        Self::parsed(params, placement, bytes, clue_bytes, &parser, Vec::new())
+    }
+
+    fn parsed(
+        params: &Params,
+        placement: &Placement,
+        bytes: Vec<u8>,
+        clue_bytes: usize,
+        parser: &ClueParser,
+        rows: Vec<Vec<[u32; OFFSET_LEN]>>,
+    ) -> Self {
         let spec = &params.spec().clue;
         let far = (params.p().value() / 2) as u32;
         let scratch = || vec![0; parser.residues()];
@@ -60,6 +114,7 @@ impl ClueBatch {
         let clue = |message| of_slot(message).map(|_| *message);
         let coordinates = Coordinates {
             b: (0..ParamsSpec::COORDINATES).map(coordinate).collect(),
+            rows,
             unusable: parsed.iter().filter(|b| b.is_none()).count(),
         };
         Self {

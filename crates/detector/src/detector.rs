@@ -1,5 +1,5 @@
 use crate::affine::{self, BabySteps, Keeps, Kept, Matrix};
-use crate::clues::ClueBatch;
+use crate::clues::{BoundTo, ClueBatch};
 use crate::codes::{CodeTables, Codes, Round};
 use crate::compress::{Batch, Sums};
 use crate::encoder::{Encoder, KeptSymbols, Shape};
@@ -254,6 +254,7 @@ impl Detector {
             seed: run.seed,
             number: batch,
             messages: run.plan.batch(batch),
+            bound: self.key.offset.is_some(),
         })
     }
 
@@ -338,11 +339,37 @@ impl Detector {
             clue_bytes * (range.end - range.start) as usize,
             clues.len(),
         )?;
-        let seed = &run.seed;
+        let messages = (range.end - range.start) as usize;
+        let payloads = self.bound_to(run, range)?;
+        let (seed, board_id) = (&run.seed, &run.board_id);
         Ok(run.stages.time("clues", || {
             let placement = Placement::new(seed, batch, params.slots());
-            ClueBatch::new(params, &placement, clues, clue_bytes)
+            match &payloads {
+                None => ClueBatch::new(params, &placement, clues, clue_bytes),
+                Some(payloads) => {
+                    let to = BoundTo {
+                        board_id,
+                        payload_bytes: (payloads.len() / messages).max(1),
+                        payloads,
+                    };
+                    ClueBatch::bound(params, &placement, clues, clue_bytes, &to)
+                }
+            }
         }))
+    }
+
+    /// The payloads that a batch's clues are bound to; none for plain clues.
+    fn bound_to(&self, run: &mut Run, range: Range<u64>) -> Result<Option<Vec<u8>>, DetectorError> {
+        if self.key.offset.is_none() {
+            return Ok(None);
+        }
+        let messages = (range.end - range.start) as usize;
+        let payloads = run.stages.time("read", || run.source.payloads(range));
+        let payloads = payloads.map_err(DetectorError::Source)?;
+        let bytes = run.plan.payload_bytes();
+        let bytes = bytes.unwrap_or(payloads.len() / messages);
+        expect("payloads", bytes * messages, payloads.len())?;
+        Ok(Some(payloads))
     }
 
     fn compress(

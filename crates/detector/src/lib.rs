@@ -21,7 +21,7 @@ mod range;
 mod shared;
 
 pub use affine::BabySteps;
-pub use clues::ClueBatch;
+pub use clues::{BoundTo, ClueBatch};
 pub use detector::{Detector, MessageSource, Output};
 pub use error::DetectorError;
 pub use omr_kernels::transforms;

@@ -53,6 +53,8 @@ pub(crate) struct BatchKey {
     /// Number of the batch in the digest: its placement and its nodes follow from it.
     pub(crate) number: usize,
     pub(crate) messages: Range<u64>,
+    /// Whether clues are bound.
+    pub(crate) bound: bool,
 }
 
 /// Which part of a batch.

@@ -61,10 +61,12 @@ pub enum Part {
     Secret,
     /// To the ring of digests, with shared masks.
     Final,
+    /// The encrypted `w` of an address with bound clues; not every key has it.
+    Offset,
 }
 
 impl Part {
-    /// All parts for a parameter set.
+    /// All parts that every key of a parameter set has.
     pub fn all(params: &Params) -> Vec<Part> {
         let merges = merge_levels(params).map(Part::Merge);
         let mut parts = vec![Part::Step, Part::Giant, Part::Product, Part::Descent];
@@ -85,6 +87,7 @@ impl Part {
             Part::Swap => 5,
             Part::Secret => 6,
             Part::Final => 7,
+            Part::Offset => 8,
             Part::Merge(level) => 16 + u64::from(level),
         }
     }
@@ -108,7 +111,7 @@ impl Part {
             Part::Giant => (&params.ring, Some(&params.giant_shape)),
             Part::Product => (&params.ring, Some(&params.product_shape)),
             Part::Descent => (&params.ring, Some(&params.descent_shape)),
-            Part::Secret => (&params.ring, None),
+            Part::Secret | Part::Offset => (&params.ring, None),
             Part::Final => (&params.final_ring, None),
             _ => (&params.small, Some(&params.small_shape)),
         }
@@ -123,6 +126,19 @@ impl Part {
             }
             (_, (ring, None)) => (ring, params.chain.basis(0).clone(), 1),
         }
+    }
+
+    fn bytes(self, params: &Params) -> u64 {
+        let (ring, basis, count) = self.bodies(params);
+        let row = |&id: &usize| row_bytes(ring, id) as u64;
+        basis.ids().iter().map(row).sum::<u64>() * count as u64
+    }
+
+    /// What a ciphertext that is its own body encrypts: that body and the mask.
+    fn ciphertext(self, params: &Params, seed: &[u8; 32], c0: Poly<Eval>) -> Ciphertext {
+        let basis = params.chain.basis(0);
+        let c1 = mask(&params.ring, basis, seed, &[self.index()]);
+        Ciphertext::new(Rlwe { c0, c1 }, 0, 1)
     }
 }
 
@@ -155,6 +171,9 @@ pub struct DetectionKey {
     pub secret: Ciphertext,
     /// To the ring of digests.
     pub last: SharedKey,
+    /// The `w` of an address with bound clues, at level 0: in both slot rows, column z holds `w[z / baby mod 8]`.
+    /// With it a detector takes bound clues and no others.
+    pub offset: Option<Ciphertext>,
 }
 
 impl DetectionKey {
@@ -166,21 +185,28 @@ impl DetectionKey {
         }
     }
 
-    /// Bytes of the file's body.
+    /// Bytes of the file's body, without an offset.
     pub fn body_bytes(params: &Params) -> u64 {
-        let part = |part: &Part| {
-            let (ring, basis, count) = part.bodies(params);
-            (0..basis.len())
-                .map(|i| row_bytes(ring, basis.ids()[i]) as u64)
-                .sum::<u64>()
-                * count as u64
-        };
-        32 + Part::all(params).iter().map(part).sum::<u64>()
+        let parts = Part::all(params).into_iter();
+        32 + parts.map(|part| part.bytes(params)).sum::<u64>()
+    }
+
+    /// Bytes that an offset adds.
+    pub fn offset_bytes(params: &Params) -> u64 {
+        Part::Offset.bytes(params)
+    }
+
+    fn own_body_bytes(&self, params: &Params) -> u64 {
+        let offset = self
+            .offset
+            .as_ref()
+            .map_or(0, |_| Self::offset_bytes(params));
+        Self::body_bytes(params) + offset
     }
 
     /// Bytes of the whole file.
     pub fn file_bytes(&self, params: &Params) -> u64 {
-        self.header(params).file_len(Self::body_bytes(params))
+        self.header(params).file_len(self.own_body_bytes(params))
     }
 
     fn part(&self, part: Part, params: &Params) -> Vec<&Poly<Eval>> {
@@ -197,6 +223,7 @@ impl DetectionKey {
             }
             Part::Secret => vec![&self.secret.parts()[0]],
             Part::Final => self.last.bodies().collect(),
+            Part::Offset => self.offset.iter().map(|ct| &ct.parts()[0]).collect(),
         }
     }
 
@@ -204,9 +231,10 @@ impl DetectionKey {
     ///
     /// Errors: those of the writer.
     pub fn write(&self, params: &Params, out: impl Write) -> Result<(), DetectionKeyError> {
-        let mut frame = FrameWriter::new(out, &self.header(params), Self::body_bytes(params))?;
+        let bytes = self.own_body_bytes(params);
+        let mut frame = FrameWriter::new(out, &self.header(params), bytes)?;
         frame.write_all(&self.seed)?;
-        for part in Part::all(params) {
+        for part in Part::all(params).into_iter().chain([Part::Offset]) {
             let (ring, ..) = part.bodies(params);
             for body in self.part(part, params) {
                 write_poly(ring, body, &mut frame)?;
@@ -223,11 +251,10 @@ impl DetectionKey {
         let expected = Self::body_bytes(params);
         let mut frame = FrameReader::read_header(from, Kind::DetectionKey, 1 << 33)?;
         frame.header().expect_params(params.name())?;
-        if frame.body_len() != expected {
-            return Err(DetectionKeyError::Length {
-                expected,
-                found: frame.body_len(),
-            });
+        let found = frame.body_len();
+        let bound = found == expected + Self::offset_bytes(params);
+        if found != expected && !bound {
+            return Err(DetectionKeyError::Length { expected, found });
         }
         let mut seed = [0; 32];
         frame.read_exact(&mut seed)?;
@@ -256,13 +283,7 @@ impl DetectionKey {
             .map(|level| Ok(galois(Part::Merge(level), read(Part::Merge(level))?)))
             .collect::<Result<_, DetectionKeyError>>()?;
         let c0 = read(Part::Secret)?.remove(0);
-        let c1 = mask(
-            &params.ring,
-            params.chain.basis(0),
-            &seed,
-            &[Part::Secret.index()],
-        );
-        let secret = Ciphertext::new(Rlwe { c0, c1 }, 0, 1);
+        let secret = Part::Secret.ciphertext(params, &seed, c0);
         let last = SharedKey::from_bodies(
             &params.final_ring,
             params.final_shape,
@@ -270,6 +291,11 @@ impl DetectionKey {
             &seed,
             Part::Final.index(),
         );
+        let offset = match bound {
+            true => Some(read(Part::Offset)?.remove(0)),
+            false => None,
+        };
+        let offset = offset.map(|c0| Part::Offset.ciphertext(params, &seed, c0));
         let id = frame.finish()?.key_id;
         Ok(Self {
             id,
@@ -283,6 +309,7 @@ impl DetectionKey {
             merge,
             secret,
             last,
+            offset,
         })
     }
 }

@@ -70,6 +70,7 @@ impl MeasuredCosts {
             payload_bytes: 612,
             seed,
             yardstick: false,
+            bound_clues: false,
         };
         let figures = digest.run(progress)?;
         let after = yardstick_us();

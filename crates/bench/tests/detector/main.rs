@@ -1,6 +1,7 @@
 //! The detector against odd, faulty and hostile boards, and with keys that are not right.
 
 mod adversary;
+mod bound;
 mod keys;
 mod recipients;
 mod source;

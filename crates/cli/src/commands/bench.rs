@@ -60,6 +60,7 @@ fn digest(args: &BenchDigest, ui: &Ui) -> Result<(), CliError> {
         payload_bytes: args.payload_bytes as usize,
         seed: args.seed,
         yardstick: !args.no_yardstick,
+        bound_clues: args.bound_clues,
     };
     if let Some(count) = args.recipients {
         return recipients::run(args, first, count.into(), ui);

@@ -6,6 +6,7 @@ fn key(number: usize) -> BatchKey {
         board_id: [1; 16],
         seed: [2; SEED_BYTES],
         number,
+        bound: false,
         messages: 0..10,
     }
 }

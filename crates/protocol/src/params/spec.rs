@@ -1,4 +1,5 @@
 use super::{ClueSpec, FinalRingSpec, ParamsError, SetSpec, dimension};
+use crate::clue::OFFSET_LEN;
 use omr_rlwe::noise::NoiseModel;
 
 /// A parameter set as it is published, unchecked.
@@ -64,8 +65,8 @@ impl ParamsSpec {
             self.clue.n,
         )?;
         dimension(
-            power(self.baby) && self.baby <= self.clue.n,
-            "a power of two up to the clue dimension",
+            power(self.baby) && OFFSET_LEN * self.baby <= self.clue.n,
+            "a power of two up to an eighth of the clue dimension",
             self.baby,
         )?;
         dimension(

@@ -37,6 +37,7 @@ pub(super) fn run(args: &BenchAll, ui: &Ui) -> Result<(), CliError> {
         payload_bytes,
         seed: args.seed,
         yardstick: true,
+        bound_clues: false,
     };
     let setting = Setting {
         params: name.to_owned(),

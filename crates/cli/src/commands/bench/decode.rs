@@ -26,6 +26,7 @@ pub(super) fn run(args: &BenchDecode, ui: &Ui) -> Result<(), CliError> {
                 payload_bytes: args.payload_bytes as usize,
                 seed: args.seed,
                 yardstick: false,
+                bound_clues: false,
             };
             decode_times(&bench, args.rounds as usize, &bar)
         }

@@ -241,6 +241,7 @@ fn measure(
         payload_bytes: digests.payload_bytes,
         seed: 1,
         yardstick: false,
+        bound_clues: false,
     };
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let bar = ui.bar();

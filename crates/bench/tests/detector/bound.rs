@@ -1,0 +1,157 @@
+//! Clues bound to their payload, from the key's file to the digest.
+
+use crate::world::{Board, World, tiny};
+use omr_client::{BoundSender, ClueSeed, Keys, Recipient, bound_detection_key, keygen};
+use omr_detector::{BoardCache, Detector, MessageSource, Quiet};
+use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN};
+use omr_protocol::{Clue, DetectionKey, DigestPlan, SEED_BYTES, Sealing};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use std::error::Error;
+use std::ops::Range;
+use std::sync::Arc;
+
+const BOARD: [u8; 16] = [5; 16];
+
+type Bytes = Result<Vec<u8>, Box<dyn Error + Send + Sync>>;
+
+/// A board whose clues have the length of bound ones.
+struct Bound(Board);
+
+impl MessageSource for Bound {
+    fn clue_bytes(&self) -> usize {
+        BoundClue::bytes(&tiny().clue)
+    }
+
+    fn clues(&mut self, range: Range<u64>) -> Bytes {
+        self.0.clues(range)
+    }
+
+    fn payloads(&mut self, range: Range<u64>) -> Bytes {
+        self.0.payloads(range)
+    }
+}
+
+fn rng() -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(8)
+}
+
+fn keys() -> Keys {
+    let mut keys = keygen(tiny(), &mut rng());
+    let key = bound_detection_key(tiny(), &keys.secret, &keys.clue, &mut rng());
+    let mut bytes = Vec::new();
+    key.write(tiny(), &mut bytes).unwrap();
+    assert_eq!(bytes.len() as u64, key.file_bytes(tiny()));
+    keys.detection = DetectionKey::read(tiny(), &bytes[..]).unwrap();
+    keys
+}
+
+/// Strangers' clues on a board of 70 messages.
+fn strangers() -> Bound {
+    let mut board = Board::new(70, 6);
+    for (i, clue) in board.clues.iter_mut().enumerate() {
+        clue[0] = 2;
+        clue.extend([i as u8; 96]);
+    }
+    Bound(board)
+}
+
+fn digest(keys: Keys, board: &mut Bound, payloads: bool, cached: bool) -> Vec<u64> {
+    let plan = DigestPlan::new(tiny(), 0..70, 9, payloads.then_some(6)).unwrap();
+    let mut detector = Detector::new(tiny().clone(), keys.detection);
+    if cached {
+        detector = detector.with_cache(Arc::new(BoardCache::new(1 << 30)));
+    }
+    let mut indices = Vec::new();
+    for _ in 0..1 + usize::from(cached) {
+        let seed = [3; SEED_BYTES];
+        let out = detector.digest(board, &plan, BOARD, Sealing::None, seed, &Quiet);
+        let digest = out.unwrap().digest;
+        let found = Recipient::new(tiny(), &keys.secret)
+            .decode(&digest)
+            .unwrap();
+        for message in &found {
+            let payload = &board.0.payloads[message.index as usize];
+            assert_eq!(message.payload.as_ref(), payloads.then_some(payload));
+        }
+        indices = found.into_iter().map(|message| message.index).collect();
+    }
+    indices
+}
+
+#[test]
+fn bound_clues_reach_their_recipient_and_what_is_changed_does_not() {
+    for (payloads, cached) in [(true, false), (false, false), (true, true)] {
+        let keys = keys();
+        let mut board = strangers();
+        let (clue, params) = (keys.clue.clone(), &tiny().clue);
+        let sender = BoundSender::new(params, &clue, BOARD);
+        let mut post = |index: usize, payload: &[u8]| {
+            let clue = sender.clue(&ClueSeed::generate(&mut rng()), payload);
+            board.0.clues[index] = clue.to_bytes(params);
+        };
+        let own: Vec<Vec<u8>> = Board::new(70, 6).payloads;
+        for index in [0, 7, 33, 69] {
+            post(index, &own[index]);
+        }
+        post(20, &own[21]); // a clue of another payload
+        let elsewhere = BoundSender::new(params, &clue, [6; 16]);
+        let moved = elsewhere.clue(&ClueSeed::generate(&mut rng()), &own[40]);
+        board.0.clues[40] = moved.to_bytes(params);
+        board.0.clues[41][0] = 1; // a plain clue among bound ones
+        // Zero, aimed at nobody and at somebody else.
+        let w = [1; OFFSET_LEN];
+        for (index, w) in [(50, [0; OFFSET_LEN]), (51, w)] {
+            let to = Binding {
+                board_id: &BOARD,
+                payload: &own[index],
+            };
+            let coordinates = vec![0; params.spec().coordinates];
+            let zero = vec![0; params.spec().n];
+            let forged = BoundClue::bind(params, zero, &coordinates, &w, to, &[9; 32]);
+            board.0.clues[index] = forged.to_bytes(params);
+        }
+        assert_eq!(digest(keys, &mut board, payloads, cached), [0, 7, 33, 69]);
+    }
+}
+
+#[test]
+fn a_plain_key_takes_no_bound_clue_and_a_bound_key_no_plain_one() {
+    let world = World::shared();
+    let mut board = Board::new(60, 6);
+    board.post(&world.clue_key, &[4]);
+    let key = keys();
+    let plan = DigestPlan::new(tiny(), 0..60, 5, Some(6)).unwrap();
+    let detector = Detector::new(tiny().clone(), key.detection);
+    let out = detector.digest(
+        &mut board,
+        &plan,
+        BOARD,
+        Sealing::None,
+        [3; SEED_BYTES],
+        &Quiet,
+    );
+    assert_eq!(out.unwrap().unusable_clues, 60);
+    let mut bound = strangers();
+    let out = world.detector.digest(
+        &mut bound,
+        &plan,
+        BOARD,
+        Sealing::None,
+        [3; SEED_BYTES],
+        &Quiet,
+    );
+    assert_eq!(out.unwrap().unusable_clues, 60);
+    assert!(BoundClue::bytes(&tiny().clue) == Clue::bytes(&tiny().clue) + 96);
+}
+
+#[test]
+fn the_length_of_a_key_tells_whether_it_has_an_offset() {
+    let keys = keys();
+    let mut bytes = Vec::new();
+    keys.detection.write(tiny(), &mut bytes).unwrap();
+    let bound = keys.detection.file_bytes(tiny());
+    let plain = keygen(tiny(), &mut rng()).detection.file_bytes(tiny());
+    assert_eq!(bound, plain + DetectionKey::offset_bytes(tiny()));
+    assert!(DetectionKey::read(tiny(), &bytes[..bytes.len() - 1]).is_err());
+}
