@@ -3,12 +3,12 @@
 use crate::cpu::process_seconds;
 use crate::digest::{Score, clue_ms, root_mean_square, stages_without_reading, timed};
 use crate::{BenchError, DigestFigures, Scheme, Workload, peak_rss_bytes, yardstick_us};
-use omr_client::instantomr::{InstantRecipient, detection_key};
+use omr_client::instantomr::{InstantRecipient, bound_detection_key, detection_key};
 use omr_client::{SecretKey, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Progress};
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
-use omr_protocol::{Clue, ClueKey, DigestHeader, InstantParams, Request, SEED_BYTES, Sealing};
+use omr_protocol::{ClueKey, DigestHeader, InstantParams, Request, SEED_BYTES, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub struct InstantBench {
     pub seed: u64,
     /// Whether to time the yardstick just before and just after the digest.
     pub yardstick: bool,
+    /// Whether clues are bound to their payloads.
+    pub bound_clues: bool,
 }
 
 /// A recipient, her detector, and a board.
@@ -54,11 +56,14 @@ impl InstantBench {
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         let (keys, keygen_s) = timed(|| {
             let (secret, clue) = identity(&params.clue, &mut rng);
-            let key = detection_key(params, &secret, &mut rng)?;
+            let key = match self.bound_clues {
+                true => bound_detection_key(params, &secret, &clue, &mut rng)?,
+                false => detection_key(params, &secret, &mut rng)?,
+            };
             Ok::<_, BenchError>((secret, clue, key))
         });
         let (secret, clue, key) = keys?;
-        let board = Workload::new(
+        let mut board = Workload::new(
             params.clue.clone(),
             clue.clone(),
             self.messages,
@@ -66,6 +71,9 @@ impl InstantBench {
             self.payload_bytes,
             self.seed,
         );
+        if self.bound_clues {
+            board = board.bound_to([0; 16]);
+        }
         Ok(Bed {
             secret,
             clue,
@@ -145,8 +153,8 @@ impl InstantBench {
             clue_ms,
             detection_key_bytes: InstantKey::file_bytes(params),
             clue_key_bytes: bed.clue.to_bytes(&params.clue)?.len(),
-            bound_clues: false,
-            clue_bytes: Clue::bytes(&params.clue),
+            bound_clues: self.bound_clues,
+            clue_bytes: MessageSource::clue_bytes(&bed.board),
             digest_bytes: bytes.len(),
             peak_rss_bytes: peak_rss_bytes(),
             found: score.found,
@@ -188,6 +196,7 @@ impl InstantUnits {
             payload_bytes: 612,
             seed,
             yardstick: false,
+            bound_clues: false,
         };
         let mut bed = bench.bed()?;
         let read = |error| BenchError::Detector(DetectorError::Source(error));

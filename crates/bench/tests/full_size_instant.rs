@@ -102,6 +102,7 @@ fn a_bench_is_exact() {
         payload_bytes: 100,
         seed: 3,
         yardstick: false,
+        bound_clues: false,
     };
     let figures = bench.run(&Quiet).unwrap();
     assert!(figures.is_exact(), "{figures:?}");

@@ -4,14 +4,14 @@ use crate::keygen::random;
 use crate::recipient::{DecodeError, Retrieved, expect, in_order};
 use crate::secret_key::block_secret;
 use crate::{SecretKey, SecretKeyError};
-use omr_protocol::instantomr::{Code, InstantDigest, InstantKey, Part, SumsError};
+use omr_protocol::instantomr::{Code, InstantDigest, InstantKey, OffsetKey, Part, SumsError};
 use omr_protocol::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, SUMS_MODULUS};
-use omr_protocol::{InstantParams, PackedCiphertext};
-use omr_ring::{Coeff, Eval, Poly};
+use omr_protocol::{ClueKey, InstantParams, PackedCiphertext};
+use omr_ring::{Coeff, Eval, NarrowGaussian, Poly};
 use omr_rlwe::{Secret, SecretPoly, SharedKey};
 use omr_tfhe::{BootstrapKey, LweSwitchKey, TraceKey};
 use rand_core::CryptoRng;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 /// The InstantOMR detector's key for a secret. The ring's secret is forgotten: nobody needs it again.
 ///
@@ -48,7 +48,37 @@ pub fn detection_key(
         trace: TraceKey::generate(ring, spec.trace, &z, at(Part::Trace), noise, rng),
         last: SharedKey::generate(ring, params.shared(), &ternary, &last, at(Part::Last), rng),
         seed,
+        offset: None,
     })
+}
+
+/// The same for an address to which clues are bound: the key takes bound clues and no others.
+///
+/// Errors: the same.
+pub fn bound_detection_key(
+    params: &InstantParams,
+    secret: &SecretKey,
+    address: &ClueKey,
+    rng: &mut impl CryptoRng,
+) -> Result<InstantKey, SecretKeyError> {
+    let mut key = detection_key(params, secret, rng)?;
+    let (clue, q) = (&params.clue, params.clue.q());
+    let errors = NarrowGaussian::new(clue.spec().sigma).sample(rng, OffsetKey::SAMPLES);
+    let errors = Zeroizing::new(errors);
+    let masks = OffsetKey::masks(clue, &key.seed);
+    let messages = OffsetKey::messages(clue, &address.offset(clue));
+    let body = |((mask, message), &error): ((Vec<u64>, u64), &i64)| {
+        let product = mask
+            .iter()
+            .zip(secret.clue.coeffs())
+            .map(|(&x, &s)| x as i64 * s);
+        // Residues of 20 bits, at most 1,024 of them: no overflow.
+        let product: i64 = product.sum();
+        q.add(message, q.from_i64(error - product)) as u32
+    };
+    let bodies = masks.into_iter().zip(messages).zip(errors.iter()).map(body);
+    key.offset = Some(OffsetKey::from_bodies(clue, bodies.collect(), &key.seed));
+    Ok(key)
 }
 
 /// A recipient: her secret, ready to decode InstantOMR's digests.

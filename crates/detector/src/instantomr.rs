@@ -7,7 +7,7 @@ mod session;
 pub use clue::coordinates;
 pub use session::{CutError, Session, Share};
 
-use crate::Stages;
+use crate::{BoundTo, Stages};
 use clue::Clues;
 use omr_protocol::InstantParams;
 use omr_protocol::instantomr::InstantKey;
@@ -52,12 +52,27 @@ impl InstantDetector {
         self.key.id
     }
 
+    /// Whether it takes bound clues, and no others.
+    pub fn takes_bound_clues(&self) -> bool {
+        self.key.offset.is_some()
+    }
+
     /// The verdicts on clues of `clue_bytes` laid one after another. Several at a time read the key
-    /// once; all threads take part.
+    /// once; all threads take part. `to` is looked at where the detector takes bound clues.
     ///
-    /// Panics: when clues have 0 bytes.
-    pub fn verdicts(&self, clues: &[u8], clue_bytes: usize, stages: &mut Stages) -> Verdicts {
-        let clues = stages.time("clues", || Clues::new(&self.params, clues, clue_bytes));
+    /// Panics: when clues, or payloads that clues are bound to, have 0 bytes.
+    pub fn verdicts(
+        &self,
+        clues: &[u8],
+        clue_bytes: usize,
+        to: &BoundTo,
+        stages: &mut Stages,
+    ) -> Verdicts {
+        let params = &self.params;
+        let clues = stages.time("clues", || match &self.key.offset {
+            None => Clues::new(params, clues, clue_bytes),
+            Some(key) => Clues::bound(params, clues, clue_bytes, (key, to)),
+        });
         let hits = stages.time("first_layer", || self.hits(&clues.coordinates));
         let sums = stages.time("switch", || self.sums_of_hits(&hits));
         let all = stages.time("second_layer", || self.all_hit(&sums));

@@ -4,11 +4,13 @@
 mod code;
 mod digest;
 mod key;
+mod offset;
 mod plan;
 mod session;
 
 pub use code::{Code, Decoded, Encoding, SumsError};
 pub use digest::InstantDigest;
 pub use key::{InstantKey, InstantKeyError, Part};
+pub use offset::OffsetKey;
 pub use plan::{InstantPlan, MAX_BOUND};
 pub use session::{SessionError, SessionFile};

@@ -1,5 +1,6 @@
 //! InstantOMR from clue to payload, at the insecure tiny parameters.
 
+mod bound;
 mod decode;
 mod frozen;
 mod hybrid;

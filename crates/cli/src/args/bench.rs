@@ -225,7 +225,7 @@ pub(crate) struct BenchDigest {
     /// Do not time the yardstick (only builds with the feature `yardstick` do)
     #[arg(long)]
     pub(crate) no_yardstick: bool,
-    /// Clues that are bound to their payloads (SophOMR and SophOMD)
+    /// Clues that are bound to their payloads
     #[arg(long)]
     pub(crate) bound_clues: bool,
     /// Print one JSON object a run

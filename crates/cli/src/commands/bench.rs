@@ -98,6 +98,7 @@ fn instant(args: &BenchDigest, scheme: Scheme, ui: &Ui) -> Result<(), CliError> 
             payload_bytes: args.payload_bytes as usize,
             seed: args.seed.wrapping_add(run.into()),
             yardstick: !args.no_yardstick,
+            bound_clues: args.bound_clues,
         };
         let bar = ui.bar();
         let figures = bench.run(&bar);

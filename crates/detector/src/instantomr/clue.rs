@@ -1,3 +1,6 @@
+use crate::BoundTo;
+use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN};
+use omr_protocol::instantomr::OffsetKey;
 use omr_protocol::{ClueParams, ClueParser, InstantParams};
 use omr_tfhe::Lwe;
 use rayon::prelude::*;
@@ -26,7 +29,45 @@ impl Clues {
                 }
                 (coordinates(params, words), usable)
             });
-        let read: Vec<(Vec<Lwe>, bool)> = read.collect();
+        Self::of(read.collect())
+    }
+
+    /// The same of bound clues. Signatures are the board's to check.
+    pub(super) fn bound(
+        params: &InstantParams,
+        bytes: &[u8],
+        clue_bytes: usize,
+        (key, to): (&OffsetKey, &BoundTo),
+    ) -> Self {
+        let clue = &params.clue;
+        let payloads = to.payloads.par_chunks(to.payload_bytes);
+        let read = bytes.par_chunks(clue_bytes).zip(payloads);
+        let read = read.map(|(bytes, payload)| {
+            let binding = Binding {
+                board_id: to.board_id,
+                payload,
+            };
+            let parsed = BoundClue::from_bytes(clue, bytes).ok();
+            let mut words = vec![0; clue.spec().n + clue.spec().coordinates];
+            let mut rows = vec![[0; OFFSET_LEN]; clue.spec().coordinates];
+            match &parsed {
+                Some(bound) => {
+                    let (a, b) = words.split_at_mut(clue.spec().n);
+                    a.copy_from_slice(&bound.clue.a);
+                    b.copy_from_slice(&bound.clue.b);
+                    rows = bound.rows(clue, binding);
+                }
+                None => far(clue, &mut words),
+            }
+            (
+                bare_coordinates(params, &words, &rows, key),
+                parsed.is_some(),
+            )
+        });
+        Self::of(read.collect())
+    }
+
+    fn of(read: Vec<(Vec<Lwe>, bool)>) -> Self {
         Self {
             unusable: read.iter().filter(|(_, usable)| !usable).count(),
             coordinates: read.into_iter().flat_map(|(cts, _)| cts).collect(),
@@ -44,21 +85,53 @@ fn far(clue: &ClueParams, words: &mut [u32]) {
 /// The coordinates of a clue, `d_j = b_j - (a s)_j`, as LWE ciphertexts modulo a turn: a, then b in
 /// `words`.
 pub fn coordinates(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
-    let (clue, turn) = (params.clue.spec(), 2 * params.ring.n() as u64);
-    let (q, (block, _)) = (clue.rounded, params.blocks());
+    let q = params.clue.spec().rounded;
+    let exact = exact(params, words).into_iter();
+    exact.map(|ct| to_turn(params, q, &ct)).collect()
+}
+
+/// The same without what clues are bound by: `d_j = b_j - (a s)_j - <h_j, w>`.
+fn bare_coordinates(
+    params: &InstantParams,
+    words: &[u32],
+    rows: &[[u32; OFFSET_LEN]],
+    key: &OffsetKey,
+) -> Vec<Lwe> {
+    let (q, rounded) = (params.clue.spec().q, params.clue.spec().rounded);
+    let exact = exact(params, words).into_iter().zip(rows);
+    let bare = |(ct, row): (Lwe, &[u32; OFFSET_LEN])| {
+        let mut ct = match rounded == q {
+            true => ct,
+            false => ct.switch(rounded, q),
+        };
+        key.take_off(params, row, &mut ct);
+        to_turn(params, q, &ct)
+    };
+    exact.map(bare).collect()
+}
+
+/// The coordinates modulo the modulus of clues.
+fn exact(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
+    let clue = params.clue.spec();
+    let q = clue.rounded;
     let (a, b) = words.split_at(clue.n);
     let coordinate = |(j, &body): (usize, &u32)| {
         // (a s)_j has a_(j - i) s_i, past the start with the other sign.
         let near = a[..=j].iter().rev().map(|&x| (q - u64::from(x)) % q);
         let past = a[j + 1..].iter().rev().map(|&x| u64::from(x));
-        let exact = Lwe {
+        Lwe {
             body: body.into(),
             mask: near.chain(past).collect(),
-        };
-        match params.rounds_blocks() {
-            true => exact.switch_blocks(q, turn, block),
-            false => exact.switch(q, turn),
         }
     };
     b.iter().enumerate().map(coordinate).collect()
+}
+
+/// From a modulus to a turn of the ring's rotations.
+fn to_turn(params: &InstantParams, modulus: u64, ct: &Lwe) -> Lwe {
+    let (turn, (block, _)) = (2 * params.ring.n() as u64, params.blocks());
+    match params.rounds_blocks() {
+        true => ct.switch_blocks(modulus, turn, block),
+        false => ct.switch(modulus, turn),
+    }
 }

@@ -2,7 +2,7 @@ use super::InstantDetector;
 use crate::detector::expect;
 use crate::finish::scale;
 use crate::progress::go_on;
-use crate::{DetectorError, MessageSource, Progress, Stages};
+use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{Code, InstantDigest, InstantPlan, SessionError, SessionFile};
 use omr_protocol::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, SUMS_MODULUS};
@@ -146,9 +146,10 @@ impl Session {
         let clue_bytes = source.clue_bytes().max(1);
         let clues = stages.time("read", || source.clues(lot.clone()));
         let clues = clues.map_err(DetectorError::Source)?;
-        let payloads = match self.header.plan.payload_bytes() {
-            None => Vec::new(),
-            Some(_) => stages
+        let wanted = self.header.plan.payload_bytes().is_some();
+        let payloads = match wanted || self.detector.takes_bound_clues() {
+            false => Vec::new(),
+            true => stages
                 .time("read", || source.payloads(lot.clone()))
                 .map_err(DetectorError::Source)?,
         };
@@ -158,7 +159,7 @@ impl Session {
     }
 
     /// Takes the next messages: clues of `clue_bytes` and payloads, one after another. Payloads of a
-    /// session of indices are not looked at.
+    /// session of indices are looked at where clues are bound to them.
     ///
     /// Errors: `SourceLength`; then nothing was taken.
     pub fn push(
@@ -174,7 +175,17 @@ impl Session {
         }
         let first = self.next();
         let detector = self.detector.clone();
-        let found = detector.verdicts(clues, clue_bytes, &mut self.stages);
+        let bytes = self.header.plan.payload_bytes();
+        let payload_bytes = bytes.unwrap_or(payloads.len() / count.max(1)).max(1);
+        if detector.takes_bound_clues() {
+            expect("payloads", count * payload_bytes, payloads.len())?;
+        }
+        let to = BoundTo {
+            board_id: &self.header.board_id,
+            payloads,
+            payload_bytes,
+        };
+        let found = detector.verdicts(clues, clue_bytes, &to, &mut self.stages);
         self.header.plan = self.header.plan.until(first + count as u64);
         self.unusable_clues += found.unusable;
         self.open_groups();

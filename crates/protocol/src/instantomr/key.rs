@@ -1,8 +1,11 @@
 //! The detector's key for InstantOMR and its file.
 
+use super::OffsetKey;
 use crate::InstantParams;
 use crate::detection_key::{DetectionKeyError, read_poly, write_poly};
-use crate::frame::{FrameHeader, FrameReader, FrameWriter, Kind, packed_len};
+use crate::frame::{
+    FrameHeader, FrameReader, FrameWriter, Kind, pack_bits, packed_len, unpack_bits_u32,
+};
 use omr_ring::{Eval, Gadget, Poly};
 use omr_rlwe::SharedKey;
 use omr_tfhe::{BootstrapKey, LweSwitchKey, RotationRing, TraceKey};
@@ -70,6 +73,8 @@ pub struct InstantKey {
     pub trace: TraceKey,
     /// To the digests' secrets, with a shared mask.
     pub last: SharedKey,
+    /// The `w` of an address with bound clues. With it a detector takes bound clues and no others.
+    pub offset: Option<OffsetKey>,
 }
 
 impl InstantKey {
@@ -90,7 +95,13 @@ impl InstantKey {
         }
     }
 
-    /// Bytes of the file.
+    /// Bytes that an offset adds.
+    pub fn offset_bytes(params: &InstantParams) -> u64 {
+        let bits = params.clue.q().bits();
+        packed_len(OffsetKey::SAMPLES, bits).expect("offsets are small") as u64
+    }
+
+    /// Bytes of the file, without an offset.
     pub fn file_bytes(params: &InstantParams) -> u64 {
         Self::header(params, [0; 16]).file_len(Self::body_bytes(params))
     }
@@ -100,7 +111,11 @@ impl InstantKey {
     /// Errors: those of the writer.
     pub fn write(&self, params: &InstantParams, out: impl Write) -> Result<(), InstantKeyError> {
         let header = Self::header(params, self.id);
-        let mut frame = FrameWriter::new(out, &header, Self::body_bytes(params))?;
+        let offset = self
+            .offset
+            .as_ref()
+            .map_or(0, |_| Self::offset_bytes(params));
+        let mut frame = FrameWriter::new(out, &header, Self::body_bytes(params) + offset)?;
         frame.write_all(&self.seed)?;
         let basis = params.ring.everything();
         for row in 0..params.bootstrap().rows() {
@@ -114,6 +129,12 @@ impl InstantKey {
         for body in self.trace.bodies().chain(self.last.bodies()) {
             write_poly(&params.ring, body, &mut frame)?;
         }
+        if let Some(offset) = &self.offset {
+            let words: Vec<u64> = offset.bodies().iter().map(|&x| x.into()).collect();
+            let mut bytes = Vec::new();
+            pack_bits(&words, params.clue.q().bits(), &mut bytes);
+            frame.write_all(&bytes)?;
+        }
         frame.finish()?;
         Ok(())
     }
@@ -125,11 +146,10 @@ impl InstantKey {
         let expected = Self::body_bytes(params);
         let mut frame = FrameReader::read_header(from, Kind::InstantKey, 1 << 33)?;
         frame.header().expect_params(params.name())?;
-        if frame.body_len() != expected {
-            return Err(InstantKeyError::Length {
-                expected,
-                found: frame.body_len(),
-            });
+        let found = frame.body_len();
+        let bound = found == expected + Self::offset_bytes(params);
+        if found != expected && !bound {
+            return Err(InstantKeyError::Length { expected, found });
         }
         let mut seed = [0; 32];
         frame.read_exact(&mut seed)?;
@@ -154,6 +174,10 @@ impl InstantKey {
         let last = read(Part::Last)?;
         let index = Part::Last.index();
         let last = SharedKey::from_bodies(&params.ring, params.shared(), last, &seed, index);
+        let offset = match bound {
+            true => Some(read_offset(params, &seed, &mut frame)?),
+            false => None,
+        };
         Ok(Self {
             id: frame.finish()?.key_id,
             seed,
@@ -161,7 +185,27 @@ impl InstantKey {
             switch,
             trace,
             last,
+            offset,
         })
+    }
+}
+
+fn read_offset(
+    params: &InstantParams,
+    seed: &[u8; 32],
+    from: &mut impl Read,
+) -> Result<OffsetKey, InstantKeyError> {
+    let (q, mut bodies) = (params.clue.q(), vec![0; OffsetKey::SAMPLES]);
+    let mut bytes = vec![0; InstantKey::offset_bytes(params) as usize];
+    from.read_exact(&mut bytes)?;
+    unpack_bits_u32(&bytes, q.bits(), &mut bodies)?;
+    let modulus = q.value();
+    match bodies.iter().find(|&&x| u64::from(x) >= modulus) {
+        Some(&found) => Err(InstantKeyError::Residue {
+            modulus,
+            found: found.into(),
+        }),
+        None => Ok(OffsetKey::from_bodies(&params.clue, bodies, seed)),
     }
 }
 

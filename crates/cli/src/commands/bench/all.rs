@@ -121,6 +121,7 @@ fn instant(
         payload_bytes: bench.payload_bytes,
         seed: bench.seed,
         yardstick: true,
+        bound_clues: false,
     };
     for (name, threads) in [("", threads), ("_doubled_threads", 2 * threads)] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;

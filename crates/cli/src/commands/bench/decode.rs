@@ -57,6 +57,7 @@ fn instant(
         payload_bytes: args.payload_bytes as usize,
         seed: args.seed,
         yardstick: false,
+        bound_clues: false,
     };
     let name = set.spec().name;
     instant_decode_times(&bench, (name, scheme), args.rounds as usize, progress)

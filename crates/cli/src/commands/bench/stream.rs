@@ -26,6 +26,7 @@ pub(super) fn run(args: &BenchStream, ui: &Ui) -> Result<(), CliError> {
             payload_bytes: args.payload_bytes as usize,
             seed: args.seed,
             yardstick: true,
+            bound_clues: false,
         },
         rate: args.rate,
         seconds: args.seconds,
