@@ -120,15 +120,23 @@ def usvp(*instance):
     return log2_bkz(block, best_dimension(block, *instance)), block
 
 
+def is_shortest(block, tail, *instance):
+    """Whether the secret's projection is the shortest vector of the last `tail` dimensions."""
+    dimension = best_dimension(block, *instance)
+    mean = log2_tail_vector(block, tail, dimension, *instance) - (tail - 1) * log2_hermite(block)
+    ball = math.log2(tail / (2 * math.pi * math.e)) / 2 + math.log2(math.pi * tail) / (2 * tail)
+    return math.log2(tail) / 2 + math.log2(instance[-1]) <= mean + ball
+
+
 def bdd(*instance):
     _, at_most = usvp(*instance)
 
     def cost(block):
-        tail = least(block, lambda t: finds(block, t, *instance))
+        tail = least(block, lambda t: is_shortest(block, t, *instance))
         reduce = log2_bkz(block, best_dimension(block, *instance))
-        return log2_add(reduce, math.log2(ROUNDS) + log2_sieve(tail))
+        return log2_add(reduce, log2_bkz(tail, tail))
 
-    return min((cost(block), block) for block in range(at_most - 24, at_most + 1))
+    return min((cost(block), block) for block in range(at_most - 32, at_most + 1))
 
 
 def bits(attack, n, log_q, secret, error=ERROR):
@@ -251,6 +259,41 @@ class Blocks:
         return n, (whole + amount * rest_of_block(self.length - self.taken)) / 2
 
 
+class Dense:
+    """`n` independent coordinates of one distribution, none of it sparse: value -> probability."""
+
+    def __init__(self, n, distribution):
+        self.n, self.step, self.most = n, 8, n // 2
+        self.spread = sum(p * x * x for x, p in distribution.items())
+        self.entropy = -sum(p * math.log2(p) for p in distribution.values())
+        self.weight = n * (1 - distribution.get(0, 0))
+
+    def variance(self, density):
+        return self.spread
+
+    def ones(self, amount):
+        return self.weight * amount / self.n
+
+    def guesses(self, amount):
+        """The likelier half of the guesses."""
+        return [(amount * self.entropy, -1 if amount else 0, self.ones(amount))]
+
+    def left(self, amount, ones):
+        n = self.n - amount
+        return n, n * math.log2(self.spread) / 2
+
+
+def narrow(s):
+    """The discrete Gaussian of parameter s, without its far tail: value -> probability."""
+    weights = {x: math.exp(-x * x / (2 * s * s)) for x in range(-40, 41)}
+    total = sum(weights.values())
+    return {x: w / total for x, w in weights.items() if w / total > 1e-12}
+
+
+def spread(distribution):
+    return math.sqrt(sum(p * x * x for x, p in distribution.items()))
+
+
 def log2_rounded(first, slope, dimension, error):
     """log2 of the probability that a guess's half and the whole round to the same lattice point:
     Gram-Schmidt vectors of log2 length `first`, falling by `slope`."""
@@ -307,8 +350,9 @@ def log2_short_vectors(block, dimension, log2_count):
     return one + max(0, log2_count - 0.2075 * sieve), sieve
 
 
-def dual_hybrid(secret, log_q, error, targets, block, amount, fourier):
-    """Bits and the amount guessed, besides `fourier` coordinates modulo 2."""
+def dual_hybrid(secret, log_q, error, targets, block, amount, variant):
+    """Bits and the amount guessed, besides `fourier` coordinates modulo `base`."""
+    fourier, base = variant
     _, sieve = log2_short_vectors(block, 2 * block, 0)
     longer = math.log2(4 / 3) / 2 + (sieve - 1) * (log2_hermite(sieve) - log2_hermite(block))
 
@@ -322,14 +366,16 @@ def dual_hybrid(secret, log_q, error, targets, block, amount, fourier):
         noise = (spread + n * log_q + m * math.log2(error)) / dimension - log_q
         noise += longer + dimension * log2_hermite(block)
         exponent = 4 * math.pi**2 * 4**noise
-        exponent += fourier / 3 * secret.variance(secret.weight / secret.n) * (math.pi / 2) ** 2
+        exponent += fourier / 3 * secret.variance(secret.weight / secret.n) * (math.pi / base) ** 2
         if exponent > 500:
             return math.inf
-        count = 3 + exponent / math.log(2) + math.log2((size + fourier) * math.log(2) + 5.3)
+        told_apart = (size + fourier * math.log2(base)) * math.log(2) + 5.3
+        count = 3 + exponent / math.log(2) + math.log2(told_apart)
         reduce, _ = log2_short_vectors(block, dimension, count)
         each = size + 1 + count
         if fourier:
-            each = size + log2_add(math.log2(640) + count, 11 + math.log2(fourier) + fourier)
+            transform = 11 + math.log2(fourier) + fourier * math.log2(base)
+            each = size + log2_add(math.log2(640) + count, transform)
         return all_trials(reduce, each, probability, targets)
 
     return min((cost(*guess) for guess in secret.guesses(amount)), default=math.inf), amount
@@ -346,22 +392,25 @@ def lowest(f, start, stop, step):
 
 HYBRIDS = {
     "primal": (primal_hybrid, (20,)),
-    "dual": (dual_hybrid, (0,)),
-    "fourier": (dual_hybrid, (25, 45, 65)),
+    "dual": (dual_hybrid, ((0, 1),)),
+    "fourier": (dual_hybrid, ((25, 2), (45, 2), (65, 2))),
 }
+# Dense secrets: any number of coordinates guessed, others modulo a small number.
+MATZOV = (dual_hybrid, [(x, base) for base in (2, 3, 4, 5, 6, 8) for x in range(20, 100, 10)])
 
 
 def hybrid(attack, secret, instance, targets=1):
     """Least cost over the block size and the part guessed: bits, blocks or coordinates guessed."""
-    cost, variants = HYBRIDS[attack]
+    cost, variants = MATZOV if attack == "matzov" else HYBRIDS[attack]
+    dense = isinstance(secret, Dense)
 
     def at(block, variant):
         def of(amount):
             return cost(secret, *instance, targets, block, amount, variant)
 
-        return lowest(of, 2 * secret.step, secret.most, 4 * secret.step)[0]
+        return lowest(of, 0 if dense else 2 * secret.step, secret.most, 4 * secret.step)[0]
 
-    start = 140 if instance[0] > 30 else 220
+    start = 140 if dense or instance[0] > 30 else 220
     return min(lowest(lambda b: at(b, v), start, 400, 20)[0] for v in variants)
 
 
