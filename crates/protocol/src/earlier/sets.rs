@@ -88,7 +88,7 @@ const PVW_V1: EarlierClue = EarlierClue::Lwe {
         q: 786_433,
         sigma: 0.5,
         coordinates: 2,
-        range: 295,
+        range: 281,
         kind: LweKind::Subset { rows: 18_816 },
     },
 };
@@ -115,7 +115,7 @@ const LWEMONGRASS_V1: EarlierClue = EarlierClue::Lwe {
         q: 786_433,
         sigma: 0.5,
         coordinates: 2,
-        range: 104,
+        range: 99,
         kind: LweKind::Lwemongrass {
             rows: 944,
             large: 1,
