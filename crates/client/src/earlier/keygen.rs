@@ -68,7 +68,7 @@ fn products(
     for (i, errors) in errors.chunks_exact(spec.coordinates).enumerate() {
         key.row_into(params, i, &mut row);
         for (s, error) in secret.chunks_exact(spec.n).zip(errors) {
-            // Below 2^15 terms of 2^48 at most.
+            // At most 2^13 terms below 2^48.
             let terms = row.iter().zip(s).map(|(&x, &s)| i64::from(x) * s);
             products.push(residues.reduce_signed(terms.sum::<i64>() + error));
         }

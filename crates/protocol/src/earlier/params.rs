@@ -75,8 +75,8 @@ impl LweSpec {
             "a modulus of 3 to 2^24 - 1",
             q as usize,
         )?;
-        let dimensions = 1..=1 << 15;
-        dimension(dimensions.contains(&n), "1 to 2^15 coordinates of a", n)?;
+        let dimensions = 1..=1 << 13;
+        dimension(dimensions.contains(&n), "1 to 2^13 coordinates of a", n)?;
         let coordinates = self.coordinates;
         let fits = (1..=n.min(64)).contains(&coordinates);
         dimension(

@@ -11,7 +11,7 @@ pub struct Residues {
 }
 
 impl Residues {
-    /// Largest modulus: sums of 2^15 products of two residues fit 63 bits.
+    /// Largest modulus: sums of 2^13 products of two residues are below 2^61.
     pub(super) const LIMIT: u32 = 1 << 24;
 
     /// Range: `q` in `2..2^24`; [`LweParams`](super::LweParams) checks it.
