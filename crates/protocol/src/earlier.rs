@@ -6,12 +6,14 @@
 //! `omr_codec`.
 
 mod clue;
+mod codes;
 mod key;
 mod noise;
 mod params;
 mod residues;
 mod sets;
 
+pub use codes::{EarlierCodes, EarlierIndex};
 pub use key::LweClueKey;
 pub use params::{LweKind, LweParams, LweSpec};
 pub use residues::Residues;

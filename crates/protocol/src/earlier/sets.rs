@@ -24,6 +24,18 @@ pub enum EarlierScheme {
     DosPerfomr,
 }
 
+impl EarlierScheme {
+    /// Every scheme.
+    pub const ALL: [Self; 6] = [
+        Self::Omd1p,
+        Self::Omr1p,
+        Self::Omr2p,
+        Self::Perfomr1,
+        Self::Perfomr2,
+        Self::DosPerfomr,
+    ];
+}
+
 /// A set's clue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EarlierClue {
@@ -84,12 +96,12 @@ const PVW_AS_PUBLISHED: EarlierClue = EarlierClue::Lwe {
 const PVW_V1: EarlierClue = EarlierClue::Lwe {
     name: "pvw-v1",
     spec: LweSpec {
-        n: 944,
+        n: 960,
         q: 786_433,
         sigma: 0.5,
         coordinates: 2,
-        range: 281,
-        kind: LweKind::Subset { rows: 18_816 },
+        range: 284,
+        kind: LweKind::Subset { rows: 19_104 },
     },
 };
 
@@ -226,15 +238,15 @@ impl EarlierSet {
                 "dos-perfomr-as-published",
                 DosPerfomr,
                 LWEMONGRASS_AS_PUBLISHED,
-                126.5,
+                126.1,
                 8,
             ),
-            Self::repaired("omd1p-v1", Omd1p, PVW_V1, 131.9, 1),
-            Self::repaired("omr1p-v1", Omr1p, PVW_V1, 131.9, 1),
-            Self::repaired("omr2p-v1", Omr2p, PVW_V1, 131.9, 1),
+            Self::repaired("omd1p-v1", Omd1p, PVW_V1, 133.8, 1),
+            Self::repaired("omr1p-v1", Omr1p, PVW_V1, 133.8, 1),
+            Self::repaired("omr2p-v1", Omr2p, PVW_V1, 133.8, 1),
             Self::repaired("perfomr1-v1", Perfomr1, repaired, 130.2, 8),
             Self::repaired("perfomr2-v1", Perfomr2, INTEGERS_V1, 168.1, 2),
-            Self::repaired("dos-perfomr-v1", DosPerfomr, LWEMONGRASS_V1, 130.6, 8),
+            Self::repaired("dos-perfomr-v1", DosPerfomr, LWEMONGRASS_V1, 130.3, 8),
         ]
     }
 
