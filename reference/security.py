@@ -181,6 +181,11 @@ def growing(classes):
             yield size, min(probability, 0), 2 ** (ones - probability)
 
 
+def always_told_apart(guesses):
+    """log2 of how many unbiased products tell the right one of 2^guesses, in 99 % of cases."""
+    return 3 + math.log2(guesses * math.log(2) + 5.3)
+
+
 class FixedWeight:
     """`weight` of `n` coordinates are 1, or 1 and -1. Guessed: any number of coordinates."""
 
@@ -188,8 +193,7 @@ class FixedWeight:
 
     @staticmethod
     def log2_told_apart(guesses):
-        """log2 of how many unbiased products tell the right one of 2^guesses, in 99 % of cases."""
-        return 3 + math.log2(guesses * math.log(2) + 5.3)
+        return always_told_apart(guesses)
 
     def __init__(self, n, weight, signs):
         self.n, self.weight, self.signs = n, weight, signs
@@ -222,7 +226,10 @@ class Blocks:
     of each of a number of blocks."""
 
     samples = N
-    log2_told_apart = FixedWeight.log2_told_apart
+
+    @staticmethod
+    def log2_told_apart(guesses):
+        return always_told_apart(guesses)
 
     def __init__(self, blocks, length, weight, signs=False, taken=None):
         self.blocks, self.length, self.weight, self.signs = blocks, length, weight, signs

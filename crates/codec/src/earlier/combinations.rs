@@ -56,7 +56,7 @@ impl CombinationShape {
         let all = factorials.choose(self.rows, self.weight);
         let term = |s: usize, r: usize| {
             let within = s as f64 * (factorials.choose(r, self.weight) - all);
-            let free = (s as f64 - 1.0 - r as f64) * per_row;
+            let free = ((s as f64 - 1.0 - r as f64) * per_row).min(0.0);
             factorials.choose(bound, s) + factorials.choose(self.rows, r) + within + free
         };
         // Every combination touched is touched twice.
