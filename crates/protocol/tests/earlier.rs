@@ -1,8 +1,8 @@
 //! The earlier schemes' sets keep what they promise; published ones are refused unless asked for.
 
-use omr_protocol::ParamsError;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::earlier::{EarlierClue, EarlierSet, LweClueKey, LweKind, LweParams, LweSpec};
+use omr_protocol::{Clue, ClueParams, ParamsError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -101,6 +101,16 @@ fn sizes_and_bounds() {
     };
     let needed = (spec.n + spec.coordinates) as f64 * f64::from(spec.q).log2() + 256.0;
     assert!(rows as f64 >= needed, "{needed}");
+}
+
+#[test]
+fn perfomr1_takes_clues_of_sophomr() {
+    let repaired = set("perfomr1-v1").ring().unwrap().unwrap();
+    let sophomr = ClueParams::named("sophomr-v2").unwrap();
+    assert_eq!(repaired.spec(), sophomr.spec());
+    assert_eq!(repaired.tag(), sophomr.tag());
+    let published = set("perfomr1-as-published").ring().unwrap().unwrap();
+    assert_eq!(Clue::bytes(&published), 2181 + 5);
 }
 
 #[test]
