@@ -1,5 +1,5 @@
-//! The codes of OMR1p, OMR2p, PerfOMR1 and PerfOMR2, modulo any odd prime (Liu and Tromer 2021, sections
-//! 6 and 7; Liu, Tromer and Wang 2023, sections 5 and 6).
+//! The codes of OMR1p, OMR2p (Liu and Tromer 2021), PerfOMR1 and PerfOMR2 (Liu, Tromer and Wang 2023),
+//! modulo any odd prime.
 //!
 //! Indices: [`IndexBitmap`] has a bit for each message, [`IndexBuckets`] a few sums for each pertinent
 //! one. Payloads: [`Combinations`]. All decode in variable time: what decodes them must be out of a
