@@ -5,6 +5,7 @@
 
 mod bound;
 mod digest_secret;
+pub mod earlier;
 pub mod fragment;
 pub mod instantomr;
 mod keygen;

@@ -5,8 +5,9 @@
 //! so that sums over any split of a board add up; and a message that was found is taken out of all its
 //! buckets, which uncovers others, so that 8 rounds do for 25.
 
+use crate::elimination::eliminate;
 use crate::error::{CodecError, DecodeError, Inconsistency};
-use crate::{CUBIC_BOUND, CUBIC_MESSAGES};
+use crate::{CUBIC_BOUND, CUBIC_MESSAGES, Field};
 
 /// The modulus.
 const P: u32 = 97;
@@ -208,7 +209,11 @@ impl BucketCode {
             factors.chain(own.iter().map(|&x| x.into())).collect()
         };
         let mut rows: Vec<Vec<u32>> = (0..self.rows()).map(row).collect();
-        eliminate(&mut rows, support.len())?;
+        eliminate(
+            &Field::new(P).expect("97 is prime"),
+            &mut rows,
+            support.len(),
+        )?;
         let payload = |row: &Vec<u32>| row[support.len()..].iter().map(|&x| x as u8).collect();
         Ok(rows[..support.len()].iter().map(payload).collect())
     }
@@ -236,43 +241,6 @@ fn check_range(sums: &[u8]) -> Result<(), DecodeError> {
             found: sums[exponent].into(),
         }),
     }
-}
-
-/// Gauss and Jordan on the first `unknowns` columns: then row `i` has unknown `i` alone.
-fn eliminate(rows: &mut [Vec<u32>], unknowns: usize) -> Result<(), DecodeError> {
-    for column in 0..unknowns {
-        let pivot = (column..rows.len()).find(|&r| rows[r][column] != 0);
-        let pivot = pivot.ok_or(DecodeError::TooFewSums {
-            expected: unknowns,
-            found: column,
-        })?;
-        rows.swap(column, pivot);
-        let inverse = inverse(rows[column][column]);
-        rows[column].iter_mut().for_each(|x| *x = *x * inverse % P);
-        let own = std::mem::take(&mut rows[column]);
-        for row in rows.iter_mut().filter(|row| !row.is_empty()) {
-            let factor = P - row[column];
-            for (x, &y) in row.iter_mut().zip(&own) {
-                *x = (*x + factor * y) % P;
-            }
-        }
-        rows[column] = own;
-    }
-    let contradicts = |row: &Vec<u32>| row.iter().copied().find(|&x| x != 0);
-    match rows[unknowns..].iter().find_map(contradicts) {
-        None => Ok(()),
-        Some(found) => Err(Inconsistency::Sum {
-            exponent: unknowns,
-            expected: 0,
-            found,
-        }
-        .into()),
-    }
-}
-
-/// By Fermat. Range: not 0.
-fn inverse(x: u32) -> u32 {
-    (0..P - 2).fold(1, |y, _| y * x % P)
 }
 
 #[cfg(test)]

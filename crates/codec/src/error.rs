@@ -26,13 +26,21 @@ pub enum CodecError {
         /// The rejected batch count.
         found: usize,
     },
-    /// The bound of a cubic code is zero or too large for Newton's identities.
+    /// The bound of a code is zero or too large.
     #[error("bound: expected 1 to {limit}, found {found}")]
     Bound {
         /// The largest bound accepted.
         limit: usize,
         /// The rejected bound.
         found: usize,
+    },
+    /// Numbers of a code that do not fit each other.
+    #[error("dimension: expected {expected}, found {found}")]
+    Dimension {
+        /// What fits.
+        expected: &'static str,
+        /// The rejected number.
+        found: u64,
     },
     /// The payload length of a packing is zero or too large.
     #[error("payload length: expected 1 to {limit} bytes, found {found}")]

@@ -11,16 +11,19 @@
 //!
 //! [`CubicCode`] does the same in one piece over the field [`Cubic`] of `97^3` elements, for
 //! digests whose sums are small integers; [`BucketCode`] is the one that InstantOMR's paper has.
+//! [`IndexBitmap`], [`IndexBuckets`] and [`Combinations`] are the codes of OMR1p, OMR2p and PerfOMR.
 //!
 //! Sums, nodes and payloads come over a wire: no function panics on their values. What a recipient
 //! runs takes a time that depends on the bound and the number of candidates, not on what the sums
 //! tell: always as many places as the bound allows, filled by choices without branches. Errors are told at
-//! the end. [`BucketCode`] runs in variable time.
+//! the end. [`BucketCode`] and the codes of OMR1p, OMR2p and PerfOMR run in variable time.
 
 #![forbid(unsafe_code)]
 
 mod buckets;
 mod cubic;
+mod earlier;
+mod elimination;
 mod error;
 mod field;
 mod finite;
@@ -37,6 +40,9 @@ pub use buckets::BucketCode;
 pub use cubic::{
     CUBIC_BOUND, CUBIC_MESSAGES, Cubic, CubicCode, CubicElement, CubicNodes, CubicRows,
     CubicSolver, CubicSymbols,
+};
+pub use earlier::{
+    BitmapOrder, BucketShape, Bundle, CombinationShape, Combinations, IndexBitmap, IndexBuckets,
 };
 pub use error::{CodecError, DecodeError, Inconsistency};
 pub use field::Field;

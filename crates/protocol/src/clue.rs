@@ -12,7 +12,7 @@ use crate::frame::{
 use omr_ring::{Xof, uniform_residues};
 
 /// Kinds of clue; the number stands first on the wire.
-const PLAIN: u8 = 1;
+pub(crate) const PLAIN: u8 = 1;
 /// Offset bound to payload and one-time key; 32 bytes of key and 64 of signature follow.
 const HASH_BOUND: u8 = 2;
 
@@ -72,6 +72,12 @@ pub enum ClueError {
         /// The least accepted.
         least: f64,
     },
+    /// A vector that meets every recipient's secret alike.
+    #[error("expected a clue with {expected}, found one that would reach every recipient")]
+    Universal {
+        /// What an honest clue has.
+        expected: &'static str,
+    },
     /// The file around a clue key.
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -106,7 +112,7 @@ pub struct Clue {
 /// Unpacks residues modulo `modulus`, `bits` each.
 ///
 /// Errors: `Frame` (length, padding), `Coordinate`.
-fn read_residues(modulus: u64, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
+pub(crate) fn read_residues(modulus: u64, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
     unpack_bits_u32(bytes, residue_bits(modulus), out)?;
     // The search for the first offender leaves early and so is slow: only when there is one.
     let largest = out.iter().copied().fold(0, u32::max);
@@ -120,13 +126,17 @@ fn read_residues(modulus: u64, bytes: &[u8], out: &mut [u32]) -> Result<(), Clue
     })
 }
 
-fn write_residues<'a>(modulus: u64, residues: impl Iterator<Item = &'a u32>, out: &mut Vec<u8>) {
+pub(crate) fn write_residues<'a>(
+    modulus: u64,
+    residues: impl Iterator<Item = &'a u32>,
+    out: &mut Vec<u8>,
+) {
     let words: Vec<u64> = residues.map(|&x| u64::from(x)).collect();
     pack_bits(&words, residue_bits(modulus), out);
 }
 
 /// Bits of a residue.
-fn residue_bits(modulus: u64) -> u32 {
+pub(crate) fn residue_bits(modulus: u64) -> u32 {
     u64::BITS - (modulus - 1).leading_zeros()
 }
 
@@ -166,17 +176,22 @@ impl Clue {
     ///
     /// Errors: `Short`.
     pub fn check_norm(&self, params: &ClueParams) -> Result<(), ClueError> {
-        let q = params.spec().rounded as f64;
-        let centered = |x: f64| if x > q / 2.0 { x - q } else { x };
-        let square = |&x: &u32| centered(x.into()).powi(2);
-        let norm: f64 = self.a.iter().map(square).sum();
-        // Norms of fewer coordinates scatter more.
-        let share = if self.a.len() >= 1024 { 0.65 } else { 0.25 };
-        let least = share * self.a.len() as f64 * q * q / 12.0;
-        match norm < least {
-            true => Err(ClueError::Short { norm, least }),
-            false => Ok(()),
-        }
+        check_norm(&self.a, params.spec().rounded)
+    }
+}
+
+/// Errors: `Short` where a vector modulo `q` is far shorter than a uniform one.
+pub(crate) fn check_norm(a: &[u32], q: u64) -> Result<(), ClueError> {
+    let q = q as f64;
+    let centered = |x: f64| if x > q / 2.0 { x - q } else { x };
+    let square = |&x: &u32| centered(x.into()).powi(2);
+    let norm: f64 = a.iter().map(square).sum();
+    // Norms of fewer coordinates scatter more.
+    let share = if a.len() >= 1024 { 0.65 } else { 0.25 };
+    let least = share * a.len() as f64 * q * q / 12.0;
+    match norm < least {
+        true => Err(ClueError::Short { norm, least }),
+        false => Ok(()),
     }
 }
 

@@ -4,6 +4,7 @@
 pub mod clue;
 pub mod detection_key;
 pub mod digest;
+pub mod earlier;
 pub mod frame;
 pub mod instantomr;
 pub mod layout;

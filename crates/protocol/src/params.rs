@@ -58,6 +58,17 @@ pub enum ParamsError {
         /// The key's modulus.
         found: f64,
     },
+    /// A set below 128 bits that nobody asked for.
+    #[error(
+        "expected a parameter set of at least 128 bits, found {name} with {bits}: it is for comparison \
+         only, and must be allowed explicitly"
+    )]
+    Weak {
+        /// The set.
+        name: &'static str,
+        /// Its bits of security.
+        bits: f64,
+    },
     /// Dimensions that do not fit each other.
     #[error("dimension: expected {expected}, found {found}")]
     Dimension {
@@ -75,7 +86,7 @@ pub enum ParamsError {
 }
 
 /// Errors: `Dimension` unless `ok`.
-fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), ParamsError> {
+pub(crate) fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), ParamsError> {
     match ok {
         true => Ok(()),
         false => Err(ParamsError::Dimension { expected, found }),

@@ -1,0 +1,15 @@
+//! Senders and recipients of the earlier schemes: LWE clues (PVW, LWEmongrass, PerfOMR2's integers).
+//!
+//! PerfOMR1's clue is made by [`Sender`](crate::Sender) with the parameters of
+//! [`EarlierSet::ring`](omr_protocol::earlier::EarlierSet::ring).
+
+mod decode;
+mod keygen;
+mod ring;
+mod secret;
+mod sender;
+
+pub use decode::{EarlierDecodeError, Retrieved, decode};
+pub use keygen::identity;
+pub use secret::LweSecret;
+pub use sender::LweSender;

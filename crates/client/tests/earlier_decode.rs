@@ -1,0 +1,145 @@
+//! Digests of the earlier schemes in the clear: a board is judged clue by clue, what the detector would
+//! add is added, and the recipient decodes exactly her messages.
+
+use omr_client::earlier::{EarlierDecodeError, LweSender, decode, identity};
+use omr_codec::{DecodeError, Field};
+use omr_protocol::earlier::{EarlierCodes, EarlierIndex, EarlierSet};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+const BYTES: usize = 40;
+
+fn payload(message: u64) -> Vec<u8> {
+    (0..BYTES as u64)
+        .map(|i| (message * 37 + i * i) as u8)
+        .collect()
+}
+
+/// What the detector adds for these pertinent messages.
+fn sums(set: &EarlierSet, codes: &EarlierCodes, pertinent: &[u64]) -> (Vec<u32>, Vec<u32>) {
+    let field = Field::new(set.p).unwrap();
+    let mut index_sums = vec![0; codes.index_sums()];
+    let mut payload_sums = vec![0; codes.payload_sums()];
+    let add = |sums: &mut [u32], own: &[u32]| {
+        for (sum, &x) in sums.iter_mut().zip(own) {
+            *sum = field.add(*sum, x);
+        }
+    };
+    for &message in pertinent {
+        let bundle = message / u64::from(set.bundle);
+        match &codes.index {
+            EarlierIndex::Bitmap(bitmap) => {
+                let (slot, weight) = bitmap.place(message);
+                index_sums[slot] = field.add(index_sums[slot], weight);
+            }
+            EarlierIndex::Buckets(buckets) => {
+                let mut own = vec![0; index_sums.len()];
+                buckets.index_weights_into(bundle, &mut own);
+                add(&mut index_sums, &own);
+            }
+        }
+        if let Some(code) = &codes.payloads {
+            let mut symbols = vec![0; codes.bundle_symbols()];
+            let each = symbols.chunks_exact_mut(codes.symbols.count());
+            for (message, symbols) in codes.messages(bundle).zip(each) {
+                codes.symbols.pack(&payload(message), symbols).unwrap();
+            }
+            let mut own = vec![0; payload_sums.len()];
+            code.payload_weights_into(bundle, &symbols, &mut own);
+            add(&mut payload_sums, &own);
+        }
+    }
+    (index_sums, payload_sums)
+}
+
+#[test]
+fn every_scheme_decodes_its_own_messages() {
+    // 99,997 messages: the last bundle is not full.
+    let pertinent = [0, 1, 7, 8, 4711, 65_535, 65_536, 99_995, 99_996];
+    for set in EarlierSet::all() {
+        let codes = EarlierCodes::new(&set, &[9; 32], 99_997, 10, BYTES).unwrap();
+        let (index_sums, payload_sums) = sums(&set, &codes, &pertinent);
+        let found = decode(&codes, &index_sums, &payload_sums).unwrap();
+        let count: u32 = found.iter().map(|bundle| bundle.count).sum();
+        assert_eq!(count, 9, "{}", set.name);
+        for message in pertinent {
+            let own = found
+                .iter()
+                .filter(|bundle| bundle.messages.contains(&message));
+            assert_eq!(own.count(), 1, "{} {message}", set.name);
+        }
+        for bundle in &found {
+            assert!(
+                pertinent
+                    .iter()
+                    .any(|message| bundle.messages.contains(message))
+            );
+            assert!(bundle.messages.end <= 99_997);
+            let expected: Vec<Vec<u8>> = match codes.payloads {
+                Some(_) => bundle.messages.clone().map(payload).collect(),
+                None => Vec::new(),
+            };
+            assert_eq!(bundle.payloads, expected, "{}", set.name);
+        }
+        let none = decode(
+            &codes,
+            &vec![0; index_sums.len()],
+            &vec![0; payload_sums.len()],
+        );
+        assert_eq!(none, Ok(Vec::new()));
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_told() {
+    for set in EarlierSet::all() {
+        let codes = EarlierCodes::new(&set, &[9; 32], 5000, 4, BYTES).unwrap();
+        let (index, payload) = sums(&set, &codes, &[3, 100, 2000, 3000, 4999]);
+        let many = decode(&codes, &index, &payload);
+        if codes.payloads.is_some() {
+            let error = DecodeError::Overflow { count: 5, bound: 4 };
+            assert_eq!(many, Err(error.into()), "{}", set.name);
+        }
+        let (index, payload) = sums(&set, &codes, &[3, 2000]);
+        let (_, others) = sums(&set, &codes, &[3, 2016]);
+        if codes.payloads.is_some() {
+            let error = decode(&codes, &index, &others).unwrap_err();
+            assert!(matches!(error, EarlierDecodeError::Sums(_)), "{error}");
+        }
+        assert!(decode(&codes, &index[1..], &payload).is_err());
+        assert!(
+            EarlierCodes::new(&set, &[9; 32], 5000, 0, BYTES).is_err() || codes.payloads.is_none()
+        );
+        assert!(EarlierCodes::new(&set, &[9; 32], 5000, 4, 0).is_err());
+    }
+}
+
+#[test]
+fn a_small_board_from_clues_to_payloads() {
+    let mut rng = ChaCha20Rng::from_seed([8; 32]);
+    for name in ["omr2p-v1", "perfomr2-v1", "dos-perfomr-v1"] {
+        let set = EarlierSet::named(name, false).unwrap();
+        let params = set.lwe().unwrap().unwrap();
+        let (hers, key) = identity(&params, &mut rng);
+        let (_, other) = identity(&params, &mut rng);
+        let senders = [&key, &other].map(|key| LweSender::new(&params, key));
+        let own = [1, 6, 10];
+        let pertinent: Vec<u64> = (0..12u64)
+            .filter(|message| {
+                let clue = senders[usize::from(!own.contains(message))].gen_clue(&mut rng);
+                hers.is_pertinent(&params, &clue)
+            })
+            .collect();
+        assert_eq!(pertinent, own);
+        let codes = EarlierCodes::new(&set, &[1; 32], 12, 3, BYTES).unwrap();
+        let (index, payloads) = sums(&set, &codes, &pertinent);
+        let found = decode(&codes, &index, &payloads).unwrap();
+        let all = found
+            .iter()
+            .flat_map(|bundle| bundle.messages.clone().zip(&bundle.payloads));
+        let all: Vec<_> = all.collect();
+        for message in own {
+            assert!(all.contains(&(message, &payload(message))));
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The codes of OMR1p, OMR2p (Liu and Tromer 2021), PerfOMR1 and PerfOMR2 (Liu, Tromer and Wang 2023),
+//! modulo any odd prime.
+//!
+//! Indices: [`IndexBitmap`] has a bit for each message, [`IndexBuckets`] a few sums for each pertinent
+//! one. Payloads: [`Combinations`]. All decode in variable time: what decodes them must be out of a
+//! detector's sight.
+//!
+//! Differences. The random choices of a message come from a keyed stream of its index, so that sums over
+//! any split of a board add up. Factors are never 0. A bundle that was found is taken out of all its
+//! buckets, which uncovers others. Equations beyond the unknowns are checked. The number of buckets and
+//! of combinations grows with the bound.
+
+mod bitmap;
+mod buckets;
+mod combinations;
+mod draws;
+mod odds;
+
+pub use bitmap::{BitmapOrder, IndexBitmap};
+pub use buckets::{BucketShape, Bundle, IndexBuckets};
+pub use combinations::{CombinationShape, Combinations};
+
+use crate::error::DecodeError;
+use crate::field::Field;
+use crate::finite::FiniteField;
+
+/// Errors: [`DecodeError::SumRange`] for the first sum that is not reduced.
+fn check_range(field: &Field, sums: &[u32]) -> Result<(), DecodeError> {
+    match field.first_out_of_range(sums) {
+        None => Ok(()),
+        Some((exponent, found)) => Err(DecodeError::SumRange {
+            exponent,
+            modulus: field.modulus(),
+            found,
+        }),
+    }
+}

@@ -1,0 +1,307 @@
+//! Indices in buckets with counters (OMR2p, PerfOMR1, PerfOMR2).
+
+use super::draws::Draws;
+use super::odds::{Factorials, sum};
+use crate::error::{CodecError, DecodeError, Inconsistency};
+use crate::field::Field;
+
+/// How many buckets there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BucketShape {
+    /// Rounds; a bundle is put into one bucket of each.
+    pub rounds: usize,
+    /// Buckets of a round.
+    pub buckets: usize,
+}
+
+impl BucketShape {
+    /// The published shape of PerfOMR, whatever the bound.
+    pub const PERFOMR: Self = Self {
+        rounds: 16,
+        buckets: 400,
+    };
+
+    /// The published shape of OMR2p: as many buckets as a ciphertext has slots.
+    pub fn omr2p(slots: usize) -> Self {
+        Self {
+            rounds: 5,
+            buckets: slots,
+        }
+    }
+
+    /// A shape that grows with the bound: decoding fails with less than 2^-30 for any bound.
+    pub fn for_bound(bound: usize) -> Self {
+        Self {
+            rounds: 8,
+            buckets: bound.saturating_mul(5).div_ceil(4).saturating_add(16),
+        }
+    }
+
+    /// log2 of an upper bound on the probability that `bound` pertinent bundles cannot be told apart.
+    ///
+    /// Decoding stops at sets of bundles none of which is alone in a bucket. Then `s` bundles have at most
+    /// `s / 2` buckets in every round. Time: linear in the bound and the buckets.
+    pub fn failure_log2(&self, bound: usize) -> f64 {
+        let factorials = Factorials::up_to(bound.max(self.buckets));
+        let term = |s: usize| {
+            let few = (s / 2).min(self.buckets);
+            let share = few as f64 / self.buckets as f64;
+            let round = factorials.choose(self.buckets, few) + s as f64 * share.log2();
+            factorials.choose(bound, s) + self.rounds as f64 * round.min(0.0)
+        };
+        sum((2..=bound).map(term))
+    }
+}
+
+/// A bundle with pertinent messages, and how many it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bundle {
+    /// Its number.
+    pub index: u64,
+    /// Pertinent messages in it, at least 1.
+    pub count: u32,
+}
+
+/// An index with a few sums for each bundle of messages that has a pertinent one.
+///
+/// For bundle `j` with `c` pertinent messages the detector adds, modulo p, `c` times the index weights:
+/// in one bucket of each round the digits of `j` and, last, a 1. Bundles of one message: the digits are in
+/// base p (OMR2p). Larger ones: a digit has as many bits of `j` as fit, each in as many bits as count the
+/// bundle's messages (PerfOMR), so that a mix of bundles is never taken for a bundle.
+#[derive(Debug, Clone)]
+pub struct IndexBuckets {
+    key: [u8; 32],
+    field: Field,
+    shape: BucketShape,
+    bundles: u64,
+    bundle: u32,
+    bound: usize,
+    radix: Radix,
+}
+
+/// How an index is written.
+#[derive(Debug, Clone, Copy)]
+struct Radix {
+    digits: usize,
+    /// Bits of `j` in a digit, and the bits that each takes; `None`: base p.
+    widened: Option<(u32, u32)>,
+}
+
+impl Radix {
+    fn new(p: u32, bundles: u64, bundle: u32) -> Self {
+        let bits = u64::BITS - (bundles - 1).leading_zeros();
+        if bundle == 1 {
+            let needed = |digits: &u32| u128::from(p).pow(*digits) >= u128::from(bundles);
+            let digits = (1..42).find(needed).unwrap_or(41) as usize;
+            return Self {
+                digits,
+                widened: None,
+            };
+        }
+        let width = u32::BITS - bundle.leading_zeros();
+        let chunks = p.ilog2() / width;
+        Self {
+            digits: bits.max(1).div_ceil(chunks) as usize,
+            widened: Some((chunks, width)),
+        }
+    }
+
+    /// Digit `at` of an index.
+    fn digit(&self, p: u32, index: u64, at: usize) -> u32 {
+        let Some((chunks, width)) = self.widened else {
+            return (u128::from(index) / u128::from(p).pow(at as u32) % u128::from(p)) as u32;
+        };
+        let first = chunks * at as u32;
+        let bit = |i: u32| index.checked_shr(first + i).unwrap_or(0) as u32 & 1;
+        (0..chunks).map(|i| bit(i) << (i * width)).sum()
+    }
+
+    /// The index with these digits; `None` where a bit is neither 0 nor 1 or the index is too large.
+    fn index(&self, p: u32, digits: &[u32]) -> Option<u64> {
+        let Some((chunks, width)) = self.widened else {
+            let number = |n: Option<u64>, &d: &u32| n?.checked_mul(p.into())?.checked_add(d.into());
+            return digits.iter().rev().fold(Some(0), number);
+        };
+        let mut index = 0u64;
+        for (at, &digit) in (0..).zip(digits) {
+            let bits = (0..chunks).map(|i| (i, digit >> (i * width) & 1));
+            let mut rest = digit;
+            for (i, bit) in bits {
+                rest -= bit << (i * width);
+                let place = chunks * at + i;
+                index |= u64::from(bit)
+                    .checked_shl(place)
+                    .filter(|&x| x >> place == u64::from(bit))?;
+            }
+            if rest != 0 {
+                return None;
+            }
+        }
+        Some(index)
+    }
+}
+
+impl IndexBuckets {
+    /// Builds the index of `bundles` bundles of `bundle` messages, of which at most `bound` are pertinent.
+    ///
+    /// Sums decode only with the seed and all numbers that they were made with.
+    /// Errors: [`CodecError::Modulus`]; [`CodecError::Bound`] outside `1..p`; [`CodecError::Dimension`].
+    pub fn new(
+        p: u32,
+        seed: &[u8; 32],
+        shape: BucketShape,
+        (bundles, bundle): (u64, u32),
+        bound: usize,
+    ) -> Result<Self, CodecError> {
+        let field = Field::new(p)?;
+        let limit = p as usize - 1;
+        if !(1..=limit).contains(&bound) {
+            return Err(CodecError::Bound {
+                limit,
+                found: bound,
+            });
+        }
+        let checks = [
+            (bundles >= 1, "at least one bundle", bundles),
+            (
+                bundle >= 1 && u32::BITS - bundle.leading_zeros() <= p.ilog2(),
+                "bundles of at least one message, and of fewer than the modulus",
+                bundle.into(),
+            ),
+            (
+                shape.rounds >= 1 && shape.buckets >= 1,
+                "at least one round of at least one bucket",
+                shape.rounds.min(shape.buckets) as u64,
+            ),
+        ];
+        for (ok, expected, found) in checks {
+            if !ok {
+                return Err(CodecError::Dimension { expected, found });
+            }
+        }
+        Ok(Self {
+            key: blake3::derive_key("omr earlier index buckets v1", seed),
+            field,
+            shape,
+            bundles,
+            bundle,
+            bound,
+            radix: Radix::new(p, bundles, bundle),
+        })
+    }
+
+    /// Values of a bucket: the digits and the counter.
+    pub fn bucket_width(&self) -> usize {
+        self.radix.digits + 1
+    }
+
+    /// The number of index weights of a bundle.
+    pub fn index_weights(&self) -> usize {
+        self.shape.rounds * self.shape.buckets * self.bucket_width()
+    }
+
+    /// The first places of a bundle's buckets among its index weights, round by round.
+    pub fn places(&self, bundle: u64) -> impl Iterator<Item = usize> {
+        let (width, buckets) = (self.bucket_width(), self.shape.buckets);
+        let mut draws = Draws::new(&self.key, bundle);
+        (0..self.shape.rounds)
+            .map(move |round| (round * buckets + draws.below(buckets as u64) as usize) * width)
+    }
+
+    /// What a bundle adds at each of its places: digits, then 1. Range: out `[0, p)`.
+    pub fn content(&self, bundle: u64) -> impl Iterator<Item = u32> {
+        let (radix, p) = (self.radix, self.field.modulus());
+        let digits = (0..radix.digits).map(move |at| radix.digit(p, bundle, at));
+        digits.chain([1])
+    }
+
+    /// Writes the index weights.
+    ///
+    /// Shape:  [`IndexBuckets::index_weights`] values.   Range: out `[0, p)`.
+    /// Panics: on length mismatch; for a bundle that the index was not made for.
+    pub fn index_weights_into(&self, bundle: u64, out: &mut [u32]) {
+        assert_eq!(out.len(), self.index_weights(), "index weights");
+        assert!(bundle < self.bundles, "bundle {bundle}");
+        out.fill(0);
+        for place in self.places(bundle) {
+            for (out, own) in out[place..].iter_mut().zip(self.content(bundle)) {
+                *out = own;
+            }
+        }
+    }
+
+    /// Finds the bundles whose index weights, times their pertinent messages, add up to `sums`, in
+    /// ascending order.
+    ///
+    /// Shape:  [`IndexBuckets::index_weights`] sums.   Time: vartime.
+    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`]; [`DecodeError::Overflow`] where the
+    /// counters of a round exceed the bound (modulo p); [`DecodeError::Inconsistent`] where no bundles
+    /// have these sums, or their buckets all collide.
+    pub fn find_support(&self, sums: &[u32]) -> Result<Vec<Bundle>, DecodeError> {
+        self.check(sums)?;
+        let width = self.bucket_width();
+        let first = sums.chunks_exact(width).take(self.shape.buckets);
+        let add = |sum: u32, bucket: &[u32]| self.field.add(sum, bucket[width - 1]);
+        let count = first.fold(0, add);
+        if count as usize > self.bound {
+            let (count, bound) = (count as usize, self.bound);
+            return Err(DecodeError::Overflow { count, bound });
+        }
+        let mut left = sums.to_vec();
+        let mut support = self.peel(&mut left, count);
+        match left.iter().position(|&x| x != 0) {
+            Some(exponent) => Err(Inconsistency::Sum {
+                exponent,
+                expected: 0,
+                found: left[exponent],
+            }
+            .into()),
+            None => {
+                support.sort_unstable();
+                Ok(support)
+            }
+        }
+    }
+
+    /// Takes out bundles that are alone in a bucket, of at most `count` messages, until there is none.
+    fn peel(&self, left: &mut [u32], mut count: u32) -> Vec<Bundle> {
+        let width = self.bucket_width();
+        let mut support = Vec::new();
+        // Whoever was in a bucket with somebody taken out may be alone there now.
+        let mut next: Vec<usize> = (0..left.len()).step_by(width).rev().collect();
+        while let Some(place) = next.pop() {
+            let alone = self.alone(place, &left[place..place + width]);
+            let Some(bundle) = alone.filter(|bundle| bundle.count <= count) else {
+                continue;
+            };
+            count -= bundle.count;
+            let factor = self.field.neg(bundle.count);
+            for place in self.places(bundle.index) {
+                for (x, own) in left[place..].iter_mut().zip(self.content(bundle.index)) {
+                    *x = self.field.add(*x, self.field.mul(factor, own));
+                }
+                next.push(place);
+            }
+            support.push(bundle);
+        }
+        support
+    }
+
+    /// The bundle that alone fills the bucket at `place`.
+    fn alone(&self, place: usize, bucket: &[u32]) -> Option<Bundle> {
+        let (&count, digits) = bucket.split_last()?;
+        let inverse = self.field.inv(count).filter(|_| count <= self.bundle)?;
+        let digits: Vec<u32> = digits.iter().map(|&d| self.field.mul(d, inverse)).collect();
+        let index = self.radix.index(self.field.modulus(), &digits)?;
+        let own = index < self.bundles && self.places(index).any(|own| own == place);
+        own.then_some(Bundle { index, count })
+    }
+
+    fn check(&self, sums: &[u32]) -> Result<(), DecodeError> {
+        let (expected, found) = (self.index_weights(), sums.len());
+        if expected != found {
+            return Err(DecodeError::SumCount { expected, found });
+        }
+        super::check_range(&self.field, sums)
+    }
+}

@@ -1,0 +1,20 @@
+//! What OMD1p, OMR1p, OMR2p (Liu and Tromer 2021), PerfOMR1, PerfOMR2 (Liu, Tromer and Wang 2023) and
+//! DoS-PerfOMR have in the clear: parameter sets, clues and clue keys.
+//!
+//! PerfOMR1's clue is the one of ring LWE that SophOMR has ([`ClueParams`](crate::ClueParams)). The others
+//! are clues of [`LweParams`]: PVW's subset sums, LWEmongrass, and PerfOMR2's integers. Their codes are in
+//! `omr_codec`.
+
+mod clue;
+mod codes;
+mod key;
+mod noise;
+mod params;
+mod residues;
+mod sets;
+
+pub use codes::{EarlierCodes, EarlierIndex};
+pub use key::LweClueKey;
+pub use params::{LweKind, LweParams, LweSpec};
+pub use residues::Residues;
+pub use sets::{EarlierClue, EarlierScheme, EarlierSet};
