@@ -30,7 +30,10 @@ impl LweParams {
     /// Errors: `Length`, `Kind`, `Params`, `Coordinate`, `Frame` (padding).
     pub fn clue_from_bytes(&self, bytes: &[u8]) -> Result<Clue, ClueError> {
         if let Some(&found) = bytes.first().filter(|&&kind| kind != PLAIN) {
-            return Err(ClueError::Kind { found });
+            return Err(ClueError::Kind {
+                expected: PLAIN,
+                found,
+            });
         }
         if let Some(&found) = bytes.get(1..).and_then(|rest| rest.first_chunk())
             && found != self.tag()

@@ -76,7 +76,10 @@ impl LweClueKey {
             return Err(ClueError::Length { expected, found });
         }
         if body[0] != PLAIN {
-            return Err(ClueError::Kind { found: body[0] });
+            return Err(ClueError::Kind {
+                expected: PLAIN,
+                found: body[0],
+            });
         }
         let end = expected - SEAL_PUBLIC_BYTES;
         let mut products = vec![0; Self::product_count(params)];
