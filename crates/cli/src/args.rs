@@ -11,8 +11,8 @@ mod trials;
 mod trials_hostile;
 
 pub(crate) use bench::{
-    BenchAll, BenchCommand, BenchCompare, BenchCrossover, BenchDecode, BenchDigest, BenchPost,
-    BenchSoak, BenchStream, BenchWindows, BulkName, CACHE_BYTES, SchemeName,
+    BenchAll, BenchClues, BenchCommand, BenchCompare, BenchCrossover, BenchDecode, BenchDigest,
+    BenchPost, BenchSoak, BenchStream, BenchWindows, BulkName, CACHE_BYTES, SchemeName,
 };
 pub(crate) use mail::{
     AddressArgs, Contact, HomeArg, Id, IdNew, IdRegister, Inbox, InboxAct, InboxRead, Send,

@@ -14,6 +14,9 @@ pub(crate) enum BenchCommand {
     /// Key generation, digest and decoding on synthetic messages
     #[command(after_help = examples::BENCH)]
     Digest(BenchDigest),
+    /// Clues aimed at everybody, plain and bound ones, under many keys, in the clear
+    #[command(after_help = examples::BENCH)]
+    Clues(BenchClues),
     /// Whether the time of decoding tells what a digest holds
     #[command(after_help = examples::BENCH)]
     Decode(BenchDecode),
@@ -84,6 +87,22 @@ pub(crate) enum BulkName {
     Sophomr,
     /// Indices only
     Sophomd,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchClues {
+    /// Recipients with fresh keys
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    pub(crate) keys: u32,
+    /// Everything random follows from it
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Parameter set, with SophOMR
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

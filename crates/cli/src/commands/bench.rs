@@ -1,5 +1,6 @@
 mod all;
 mod chaos;
+mod clues;
 mod compare;
 mod crossover;
 mod decode;
@@ -26,6 +27,7 @@ use omr_protocol::{ParamSet, Params};
 pub(super) fn run(command: &BenchCommand, ui: &Ui) -> Result<(), CliError> {
     match command {
         BenchCommand::Digest(args) => digest(args, ui),
+        BenchCommand::Clues(args) => clues::run(args),
         BenchCommand::Decode(args) => decode::run(args, ui),
         BenchCommand::Stream(args) => stream::run(args, ui),
         BenchCommand::Crossover(args) => crossover::run(args, ui),
