@@ -1,6 +1,6 @@
 //! The clues of one batch, by slot, and the diagonals of their matrix.
 
-use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN};
+use omr_protocol::clue::{Binding, OFFSET_LEN, rows_of_bytes};
 use omr_protocol::{ClueParser, Params, ParamsSpec, Placement};
 use omr_ring::{Buffer, SlotOrder};
 use rayon::prelude::*;
@@ -50,6 +50,23 @@ pub struct BoundTo<'a> {
     pub payload_bytes: usize,
 }
 
+impl BoundTo<'_> {
+    /// What the clue of a message is bound to. Panics: when there is no such message.
+    pub(crate) fn message(&self, number: usize) -> Binding<'_> {
+        Binding {
+            board_id: self.board_id,
+            payload: &self.payloads[number * self.payload_bytes..][..self.payload_bytes],
+        }
+    }
+}
+
+/// What is kept of a clue beside its bytes.
+struct Tail {
+    b: Vec<u32>,
+    /// Those of a bound one.
+    rows: Vec<[u32; OFFSET_LEN]>,
+}
+
 impl ClueBatch {
     /// The same with bound clues. Signatures are the board's to check.
     ///
@@ -62,21 +79,7 @@ impl ClueBatch {
         to: &BoundTo,
     ) -> Self {
         let parser = ClueParser::bound(&params.clue);
-        let row = |(clue, payload): (&[u8], &[u8])| {
-            let clue = BoundClue::from_bytes(&params.clue, clue).ok()?;
-            let (board_id, payload) = (to.board_id, payload);
-            Some(clue.rows(&params.clue, Binding { board_id, payload }))
-        };
-        let payloads = to.payloads.par_chunks(to.payload_bytes);
-        let clues = bytes.par_chunks(clue_bytes).zip(payloads);
-        let rows: Vec<Option<Vec<[u32; OFFSET_LEN]>>> = clues.map(row).collect();
-        let of_slot = |&message: &u32| rows.get(message as usize)?.as_ref();
-        let coordinate = |j: usize| {
-            let row = |message| of_slot(message).map_or([0; OFFSET_LEN], |rows| rows[j]);
-            placement.messages().iter().map(row).collect()
-        };
-        let rows = (0..ParamsSpec::COORDINATES).map(coordinate).collect();
-        Self::parsed(params, placement, bytes, clue_bytes, &parser, rows)
+        Self::parsed(params, placement, bytes, clue_bytes, &parser, Some(to))
     }
 
     /// Checks up to `slots` clues laid one after another and gives each its slot; those that do
@@ -85,7 +88,7 @@ impl ClueBatch {
     /// Panics: when clues have 0 bytes.
     pub fn new(params: &Params, placement: &Placement, bytes: Vec<u8>, clue_bytes: usize) -> Self {
         let parser = ClueParser::new(&params.clue);
-        Self::parsed(params, placement, bytes, clue_bytes, &parser, Vec::new())
+        Self::parsed(params, placement, bytes, clue_bytes, &parser, None)
     }
 
     fn parsed(
@@ -94,28 +97,39 @@ impl ClueBatch {
         bytes: Vec<u8>,
         clue_bytes: usize,
         parser: &ClueParser,
-        rows: Vec<Vec<[u32; OFFSET_LEN]>>,
+        to: Option<&BoundTo>,
     ) -> Self {
         let spec = &params.spec().clue;
         let far = (params.p().value() / 2) as u32;
         let scratch = || vec![0; parser.residues()];
-        let parsed: Vec<Option<Vec<u32>>> = bytes
+        let parsed: Vec<Option<Tail>> = bytes
             .par_chunks(clue_bytes)
-            .map_init(scratch, |row, clue| {
-                let b = parser.parse_into(clue, row).ok();
-                b.map(|()| row[spec.n..].to_vec())
+            .enumerate()
+            .map_init(scratch, |row, (message, clue)| {
+                parser.parse_into(clue, row).ok()?;
+                let binding = to.map(|to| to.message(message));
+                let rows = binding.map(|binding| rows_of_bytes(&params.clue, binding, clue));
+                Some(Tail {
+                    b: row[spec.n..].to_vec(),
+                    rows: rows.unwrap_or_default(),
+                })
             })
             .collect();
         let of_slot = |&message: &u32| parsed.get(message as usize)?.as_ref();
-        let coordinate = |i: usize| {
-            let b = |message| of_slot(message).map_or(far, |b| b[i]);
+        let b = |i: usize| {
+            let b = |message| of_slot(message).map_or(far, |tail| tail.b[i]);
             placement.messages().iter().map(b).collect()
         };
+        let row = |i: usize| {
+            let row = |message| of_slot(message).map_or([0; OFFSET_LEN], |tail| tail.rows[i]);
+            placement.messages().iter().map(row).collect()
+        };
+        let bound = to.map_or(0, |_| ParamsSpec::COORDINATES);
         let clue = |message| of_slot(message).map(|_| *message);
         let coordinates = Coordinates {
-            b: (0..ParamsSpec::COORDINATES).map(coordinate).collect(),
-            rows,
-            unusable: parsed.iter().filter(|b| b.is_none()).count(),
+            b: (0..ParamsSpec::COORDINATES).map(b).collect(),
+            rows: (0..bound).map(row).collect(),
+            unusable: parsed.iter().filter(|tail| tail.is_none()).count(),
         };
         Self {
             coordinates: Arc::new(coordinates),

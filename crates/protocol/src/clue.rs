@@ -2,7 +2,7 @@
 
 mod bound;
 
-pub use bound::{Binding, BoundClue, OFFSET_LEN, offset, rows};
+pub use bound::{Binding, BoundClue, OFFSET_LEN, offset, rows, rows_of_bytes};
 
 use crate::ClueParams;
 use crate::frame::{

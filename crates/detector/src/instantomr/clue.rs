@@ -1,5 +1,5 @@
 use crate::BoundTo;
-use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN};
+use omr_protocol::clue::{OFFSET_LEN, rows_of_bytes};
 use omr_protocol::instantomr::OffsetKey;
 use omr_protocol::{ClueParams, ClueParser, InstantParams};
 use omr_tfhe::Lwe;
@@ -40,29 +40,19 @@ impl Clues {
         (key, to): (&OffsetKey, &BoundTo),
     ) -> Self {
         let clue = &params.clue;
-        let payloads = to.payloads.par_chunks(to.payload_bytes);
-        let read = bytes.par_chunks(clue_bytes).zip(payloads);
-        let read = read.map(|(bytes, payload)| {
-            let binding = Binding {
-                board_id: to.board_id,
-                payload,
-            };
-            let parsed = BoundClue::from_bytes(clue, bytes).ok();
-            let mut words = vec![0; clue.spec().n + clue.spec().coordinates];
-            let mut rows = vec![[0; OFFSET_LEN]; clue.spec().coordinates];
-            match &parsed {
-                Some(bound) => {
-                    let (a, b) = words.split_at_mut(clue.spec().n);
-                    a.copy_from_slice(&bound.clue.a);
-                    b.copy_from_slice(&bound.clue.b);
-                    rows = bound.rows(clue, binding);
+        let parser = ClueParser::bound(clue);
+        let scratch = || vec![0; parser.residues()];
+        let read = bytes.par_chunks(clue_bytes).enumerate();
+        let read = read.map_init(scratch, |words, (message, bytes)| {
+            let usable = parser.parse_into(bytes, words).is_ok();
+            let rows = match usable {
+                true => rows_of_bytes(clue, to.message(message), bytes),
+                false => {
+                    far(clue, words);
+                    vec![[0; OFFSET_LEN]; clue.spec().coordinates]
                 }
-                None => far(clue, &mut words),
-            }
-            (
-                bare_coordinates(params, &words, &rows, key),
-                parsed.is_some(),
-            )
+            };
+            (bare_coordinates(params, words, &rows, key), usable)
         });
         Self::of(read.collect())
     }

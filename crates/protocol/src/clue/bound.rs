@@ -9,14 +9,17 @@
 //! probability at most `C(M, T) T^l f^(l (T - 1)) (1 + 2^-12)`, T up to [`OFFSET_LEN`], f the share of the window
 //! in the modulus, in the random-oracle model. b minus a public offset is a plain clue, so its privacy carries over.
 
-use super::{Clue, ClueError, ClueKey, ClueParser, HASH_BOUND, write_residues};
+use super::{Clue, ClueError, ClueKey, ClueParser, HASH_BOUND, residue_bits, write_residues};
 use crate::ClueParams;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use omr_ring::{Xof, uniform_residues};
+use rand_core::Rng;
 
 /// Residues of an address's `w` and of each row of `h`.
 pub const OFFSET_LEN: usize = 8;
 
+/// Bytes before the residues: kind and tag.
+const HEAD: usize = 5;
 /// Bytes of the one-time key and of the signature.
 const KEY_BYTES: usize = 32;
 const SIGNATURE_BYTES: usize = 64;
@@ -137,20 +140,34 @@ pub fn rows(
 ) -> Vec<[u32; OFFSET_LEN]> {
     let mut packed = Vec::new();
     write_residues(params.spec().rounded, a.iter(), &mut packed);
+    rows_of_packed(params, to, &packed, key)
+}
+
+/// The same of a bound clue's bytes that [`ClueParser::parse_into`] took.
+///
+/// Panics: on another length.
+pub fn rows_of_bytes(params: &ClueParams, to: Binding, clue: &[u8]) -> Vec<[u32; OFFSET_LEN]> {
+    assert_eq!(clue.len(), BoundClue::bytes(params), "a bound clue");
+    // Dimensions are multiples of eight, so a ends with a byte.
+    let packed = params.spec().n * residue_bits(params.spec().rounded) as usize / 8;
+    let key = &clue[Clue::bytes(params)..][..KEY_BYTES];
+    rows_of_packed(params, to, &clue[HEAD..][..packed], key)
+}
+
+fn rows_of_packed(
+    params: &ClueParams,
+    to: Binding,
+    a: &[u8],
+    key: &[u8],
+) -> Vec<[u32; OFFSET_LEN]> {
     let mut hasher = blake3::Hasher::new_derive_key("omr bound clue hash v1");
     hasher.update(&params.tag());
     hasher.update(to.board_id);
     hasher.update(key);
-    hasher.update(&packed); // of the set's length, as all before it
+    hasher.update(a); // of the set's length, as all before it
     let seed = hasher.update(to.payload).finalize();
-    let row = |j| {
-        residues(
-            params,
-            "omr bound clue rows v1",
-            seed.as_bytes(),
-            &[j as u64],
-        )
-    };
+    let mut stream = Xof::stream("omr bound clue rows v1", seed.as_bytes(), &[]);
+    let row = |_| residues(params, &mut stream);
     (0..params.spec().coordinates).map(row).collect()
 }
 
@@ -164,21 +181,13 @@ pub fn offset(params: &ClueParams, row: &[u32; OFFSET_LEN], w: &[u32; OFFSET_LEN
 impl ClueKey {
     /// The address's `w`, uniform, from its own seed.
     pub fn offset(&self, params: &ClueParams) -> [u32; OFFSET_LEN] {
-        residues(params, "omr clue key offset v1", &self.seed, &[])
+        let mut stream = Xof::stream("omr clue key offset v1", &self.seed, &[]);
+        residues(params, &mut stream)
     }
 }
 
-fn residues(
-    params: &ClueParams,
-    domain: &str,
-    seed: &[u8; 32],
-    index: &[u64],
-) -> [u32; OFFSET_LEN] {
+fn residues(params: &ClueParams, stream: &mut impl Rng) -> [u32; OFFSET_LEN] {
     let mut words = [0; OFFSET_LEN];
-    uniform_residues(
-        &mut Xof::stream(domain, seed, index),
-        params.q(),
-        &mut words,
-    );
+    uniform_residues(stream, params.q(), &mut words);
     words.map(|word| word as u32)
 }
