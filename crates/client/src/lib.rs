@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod digest_secret;
+mod earlier;
 pub mod fragment;
 pub mod instantomr;
 mod keygen;
