@@ -40,4 +40,4 @@ pub use bundles::Bundles;
 pub use compressor::{Compressor, Pertinency};
 pub use error::EarlierError;
 pub use noise::SumNoise;
-pub use rows::{RowShape, RowSource};
+pub use rows::{Entries, RowShape, RowSource, Values};

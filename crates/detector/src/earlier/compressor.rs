@@ -153,11 +153,13 @@ impl<'a> Compressor<'a> {
         let blocks = Blocks::new(params, &self.bundles, self.blocks())?;
         let expander = Expander::new(params, self.expansion);
         let mut factors = vec![self.unit(pertinency.scale, blocks.len); self.bundles.count()];
+        // Fresh pages are dear: one block after another uses the same.
+        let mut leaf_rows = LeafRows::default();
         progress.stage("expansion", blocks.count as u64);
         for beta in 0..blocks.count {
-            let leaf_rows = self
-                .stages
-                .time("rows", || rows.leaves(params, &blocks, &factors));
+            self.stages.time("rows", || {
+                rows.leaves(params, &blocks, &factors, &mut leaf_rows);
+            });
             let (part, level, number) = blocks.root(beta, self.bundles.size(), expected);
             let node = expander.node(&pertinency.parts[part], level, number);
             for (sums, [expansion, products]) in self.block(&expander, node, level, &leaf_rows) {

@@ -40,15 +40,21 @@ impl RowShape {
     }
 }
 
+/// Adds the positions and values of a bundle.
+pub type Entries<'a> = dyn Fn(usize, &mut Vec<(u32, u32)>) + Sync + 'a;
+
+/// Fills in the values of a bundle.
+pub type Values<'a> = dyn Fn(usize, &mut [u32]) + Sync + 'a;
+
 /// The rows of a batch's bundles: residues modulo p.
 #[derive(Clone, Copy)]
 pub struct RowSource<'a> {
     /// Adds positions and values of a bundle in the index part; positions may repeat.
-    pub index: &'a (dyn Fn(usize, &mut Vec<(u32, u32)>) + Sync),
+    pub index: &'a Entries<'a>,
     /// The weights of a bundle, one a combination.
-    pub weights: &'a (dyn Fn(usize, &mut [u32]) + Sync),
+    pub weights: &'a Values<'a>,
     /// The symbols of a bundle's payloads.
-    pub symbols: &'a (dyn Fn(usize, &mut [u32]) + Sync),
+    pub symbols: &'a Values<'a>,
 }
 
 /// The rows of one batch, value by value.
@@ -82,8 +88,14 @@ impl BundleRows {
         })
     }
 
-    /// The rows of the leaves of a block; `factors`, one a bundle, multiply the bundles' rows.
-    pub(crate) fn leaves(&self, params: &Params, blocks: &Blocks, factors: &[u64]) -> LeafRows {
+    /// Makes the rows of the leaves of a block; `factors`, one a bundle, multiply the bundles' rows.
+    pub(crate) fn leaves(
+        &self,
+        params: &Params,
+        blocks: &Blocks,
+        factors: &[u64],
+        out: &mut LeafRows,
+    ) {
         let (p, kernels) = (params.p(), params.small.kernels());
         let weights: Vec<u64> = self
             .weights
@@ -102,18 +114,15 @@ impl BundleRows {
             kernels,
         };
         let tiles = self.shape.positions().div_ceil(TILE);
-        let mut words = vec![0; tiles * blocks.len * TILE];
-        words
+        out.leaves = blocks.len;
+        out.words.resize(tiles * blocks.len * TILE, 0);
+        out.words
             .par_chunks_mut(blocks.len * TILE)
             .enumerate()
             .for_each_init(
                 || Scratch::new(self.bundles, blocks.len),
                 |scratch, (tile, out)| made.tile(scratch, tile, out),
             );
-        LeafRows {
-            words,
-            leaves: blocks.len,
-        }
     }
 }
 
@@ -153,12 +162,7 @@ fn entries(
 }
 
 /// Values of all bundles, column by column.
-fn columns(
-    p: u64,
-    bundles: usize,
-    width: usize,
-    fill: &(dyn Fn(usize, &mut [u32]) + Sync),
-) -> Result<Vec<u32>, EarlierError> {
+fn columns(p: u64, bundles: usize, width: usize, fill: &Values) -> Result<Vec<u32>, EarlierError> {
     let mut out = vec![0; bundles * width];
     let mut rows = vec![0; TOGETHER * width];
     for first in (0..bundles).step_by(TOGETHER) {
@@ -284,6 +288,7 @@ impl Block<'_> {
 }
 
 /// The rows of the leaves of one block: tile by tile, then leaf by leaf in the order of the expansion.
+#[derive(Default)]
 pub(crate) struct LeafRows {
     words: Vec<u32>,
     leaves: usize,

@@ -24,8 +24,13 @@ struct World {
 }
 
 fn world() -> &'static World {
-    static WORLD: LazyLock<World> = LazyLock::new(|| {
-        let params = Params::named("insecure-tiny-perfomr1-v1").unwrap();
+    static WORLD: LazyLock<World> = LazyLock::new(|| World::new("insecure-tiny-perfomr1-v1"));
+    &WORLD
+}
+
+impl World {
+    fn new(name: &str) -> Self {
+        let params = Params::named(name).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         let small = Secret::uniform_ternary(&mut rng, params.small.n());
         let shape = &params.small_shape;
@@ -43,18 +48,15 @@ fn world() -> &'static World {
             .collect();
         let at = (&SEED, Part::Final.index());
         let last = SharedKey::generate(ring, params.final_shape, &small, &finals, at, &mut rng);
-        World {
+        Self {
             params,
             small,
             expansion,
             finals,
             last,
         }
-    });
-    &WORLD
-}
+    }
 
-impl World {
     /// Encrypts slots of the large ring part by part, all times `scale`.
     fn pertinency(&self, slots: &[u32], scale: u64, rng: &mut ChaCha20Rng) -> Pertinency {
         let (params, ring) = (&self.params, &self.params.small);
@@ -239,10 +241,20 @@ fn digests_hold_the_sums_over_bundles() {
 
 #[test]
 fn noise_is_as_predicted() {
-    let world = world();
+    noise(world(), 1);
+}
+
+/// Takes a minute.
+#[test]
+#[ignore = "full size"]
+fn full_size_noise_is_as_predicted() {
+    noise(&World::new("perfomr1-v1"), 2);
+}
+
+fn noise(world: &World, size: usize) {
     let (params, n) = (&world.params, world.params.small.n() as f64);
     let mut rng = ChaCha20Rng::seed_from_u64(3);
-    let bundles = Bundles::new(params, 1).unwrap();
+    let bundles = Bundles::new(params, size).unwrap();
     let slots = sparse(&mut rng, params.slots(), 50);
     let pertinency = world.pertinency(&slots, 1, &mut rng);
     let noise = |ct: &Rlwe| -> f64 {
@@ -251,7 +263,7 @@ fn noise_is_as_predicted() {
     };
     let start = pertinency.parts.iter().map(noise).sum::<f64>() / params.slots() as f64;
     let predicted = SumNoise::from_start(params, start.log2() / 2.0, bundles.count());
-    // One block's leaves.
+    // One part's leaves.
     let expander = Expander::new(params, &world.expansion);
     let (mut leaves, mut count) = (0.0, 0.0);
     expander.leaves(pertinency.parts[3].clone(), 0, &mut |leaf| {
@@ -271,7 +283,10 @@ fn noise_is_as_predicted() {
     let sums = compressor.sums().ciphertexts();
     let all = sums.iter().map(noise).sum::<f64>() / (sums.len() as f64 * n);
     let sum = all.log2() / 2.0;
-    println!("leaf {leaf:.2}, sum {sum:.2} bits; {predicted:?}");
+    println!(
+        "start {start:.2}, leaf {leaf:.2}, sum {sum:.2} bits; {predicted:?}",
+        start = start.log2() / 2.0
+    );
     assert!((sum - predicted.sum).abs() < 0.2, "{sum} {predicted:?}");
 }
 
