@@ -8,6 +8,7 @@ mod keygen;
 mod ring;
 mod secret;
 mod sender;
+mod sums;
 
 pub use decode::{EarlierDecodeError, Retrieved, decode};
 pub use keygen::identity;

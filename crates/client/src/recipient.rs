@@ -160,14 +160,19 @@ impl<'a> Recipient<'a> {
 
     /// The symbols in the kept coefficients, part by part.
     fn decrypt(&self, digest: &Digest) -> Result<Vec<Vec<u32>>, DecodeError> {
-        let p = self.params.p().value();
-        let half = 1u64 << (MASK_BITS - 1);
-        let symbol = |value: u64| {
-            let symbol = (value * p + half) >> MASK_BITS;
-            (symbol & (symbol ^ p).min(1).wrapping_neg()) as u32 // p is 0
-        };
-        let symbols = |values: Vec<u64>| values.into_iter().map(symbol).collect();
+        let symbols = |values: Vec<u64>| values.into_iter().map(|x| self.symbol(x)).collect();
         Ok(self.phases(digest)?.into_iter().map(symbols).collect())
+    }
+
+    /// The nearest symbol to a phase.
+    pub(crate) fn symbol(&self, phase: u64) -> u32 {
+        let p = self.params.p().value();
+        let symbol = (phase * p + (1u64 << (MASK_BITS - 1))) >> MASK_BITS;
+        (symbol & (symbol ^ p).min(1).wrapping_neg()) as u32 // p is 0
+    }
+
+    pub(crate) fn params(&self) -> &Params {
+        self.params
     }
 
     /// `body + mask * secret` modulo `2^MASK_BITS` at the kept coefficients, part by part.
@@ -196,14 +201,14 @@ impl<'a> Recipient<'a> {
         Ok(out)
     }
 
-    fn mask(&self, ct: &PackedCiphertext) -> Poly<Eval> {
+    pub(crate) fn mask(&self, ct: &PackedCiphertext) -> Poly<Eval> {
         let ring = &self.params.final_ring;
         let mask = Poly::<Coeff>::from_rows(ring.n(), &ring.everything(), ct.mask.clone());
         ring.forward(mask)
     }
 
     /// The phases of part `part` of a ciphertext.
-    fn phase(
+    pub(crate) fn phase(
         &self,
         mask: &Poly<Eval>,
         part: usize,

@@ -264,7 +264,6 @@ impl Detector {
         steps: &mut Option<Arc<BabySteps>>,
         batch: usize,
     ) -> Result<(Vec<Rlwe>, u64), DetectorError> {
-        let params = &self.params;
         let last = batch + 1 == run.plan.batches();
         let d = self.batch_affine(run, steps, batch)?;
         if last {
@@ -275,16 +274,26 @@ impl Detector {
         let pertinent = run
             .stages
             .time("range_check", || self.range_check(&d, progress))?;
-        let scale = pertinent.scale();
-        let small = run.stages.time("ring_switch", || {
-            let descent = Descent {
-                large: &params.ring,
-                small: &params.small,
-                key: &self.key.descent,
-            };
-            descent.apply(&pertinent.into_pair(), &params.small_basis(), params.p())
-        });
-        Ok((small, scale))
+        Ok(run
+            .stages
+            .time("ring_switch", || self.ring_switch(pertinent)))
+    }
+
+    /// The parts of a pertinency vector in the small ring, and what they are multiplied by.
+    pub(crate) fn ring_switch(&self, pertinent: Ciphertext) -> (Vec<Rlwe>, u64) {
+        let (params, scale) = (&self.params, pertinent.scale());
+        let descent = Descent {
+            large: &params.ring,
+            small: &params.small,
+            key: &self.key.descent,
+        };
+        let small = descent.apply(&pertinent.into_pair(), &params.small_basis(), params.p());
+        (small, scale)
+    }
+
+    /// The key.
+    pub(crate) fn key(&self) -> &DetectionKey {
+        &self.key
     }
 
     /// [`Detector::affine`] of a batch, with what the cache has of it.

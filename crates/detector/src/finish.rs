@@ -3,7 +3,7 @@
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
 use omr_protocol::{DetectionKey, DigestPlan, PackedCiphertext, Params};
 use omr_ring::{Basis, Poly, Switch};
-use omr_rlwe::{Rlwe, SharedInput};
+use omr_rlwe::{Rlwe, SharedInput, SharedKey};
 
 /// What the sums are multiplied by between the codes and the digest, apart from the pertinency
 /// ciphertext's own scale: packing, the last modulus switch, and the change of encoding.
@@ -54,18 +54,8 @@ impl<'a> Finisher<'a> {
 
     /// One ciphertext of all that wait, rounded, with the coefficients that hold sums.
     fn share(&mut self) {
-        let (ring, inputs) = (&self.params.final_ring, std::mem::take(&mut self.waiting));
-        let shared = self.key.last.switch(ring, &inputs);
-        let q = ring.modulus(0).value();
-        let rounded = |poly: &Poly<_>, bits: u32| -> Vec<u64> {
-            let power = 1 << bits;
-            poly.row(0).iter().map(|&x| scale(x, q, power)).collect()
-        };
-        let bodies: Vec<Vec<u64>> = shared
-            .bodies
-            .iter()
-            .map(|body| rounded(body, BODY_BITS))
-            .collect();
+        let inputs = std::mem::take(&mut self.waiting);
+        let (mask, bodies) = share(self.params, &self.key.last, &inputs);
         let components = self.params.final_shape.components;
         let first = self.taken - inputs.len();
         let part = |(i, bodies): (usize, &[Vec<u64>])| {
@@ -75,10 +65,30 @@ impl<'a> Finisher<'a> {
                 .collect()
         };
         self.out.push(PackedCiphertext {
-            mask: rounded(&shared.mask, MASK_BITS),
+            mask,
             parts: bodies.chunks(components).enumerate().map(part).collect(),
         });
     }
+}
+
+/// Mask and bodies of one ciphertext that all inputs share, rounded.
+pub(crate) fn share(
+    params: &Params,
+    key: &SharedKey,
+    inputs: &[SharedInput],
+) -> (Vec<u64>, Vec<Vec<u64>>) {
+    let ring = &params.final_ring;
+    let shared = key.switch(ring, inputs);
+    let q = ring.modulus(0).value();
+    let rounded = |poly: &Poly<_>, bits: u32| -> Vec<u64> {
+        let power = 1 << bits;
+        poly.row(0).iter().map(|&x| scale(x, q, power)).collect()
+    };
+    let bodies = shared.bodies.iter();
+    (
+        rounded(&shared.mask, MASK_BITS),
+        bodies.map(|body| rounded(body, BODY_BITS)).collect(),
+    )
 }
 
 /// Drops all primes but one, moves the message to the high part, and scales: the body to the
@@ -86,7 +96,7 @@ impl<'a> Finisher<'a> {
 ///
 /// Multiplied by `p^-1 = (1 + q t) / p` modulo q, `m + p e` becomes `e + (t m mod p) q / p` up to
 /// half a unit: the encoding that may be scaled to any modulus.
-fn high(params: &Params, packed: &Rlwe) -> SharedInput {
+pub(crate) fn high(params: &Params, packed: &Rlwe) -> SharedInput {
     let (ring, p) = (&params.small, params.p());
     let down = Switch::new(ring, packed.basis(), &Basis::new([0]), p);
     let q = ring.modulus(0).value();

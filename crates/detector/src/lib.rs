@@ -9,6 +9,7 @@ mod clues;
 mod codes;
 mod compress;
 mod detector;
+pub mod earlier;
 mod encoder;
 mod error;
 mod finish;

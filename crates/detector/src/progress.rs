@@ -59,7 +59,7 @@ impl Stages {
         out
     }
 
-    fn count(&mut self, name: &'static str, seconds: f64) {
+    pub(crate) fn count(&mut self, name: &'static str, seconds: f64) {
         match self.0.iter_mut().find(|(n, _)| *n == name) {
             Some((_, total)) => *total += seconds,
             None => self.0.push((name, seconds)),

@@ -142,9 +142,11 @@ impl Part {
     }
 }
 
-/// Levels of merging that any digest width may need: widths from 16 up.
+/// Levels of merging that any digest width may need: widths from 16 up. Oblivious expansion goes the
+/// same way back, and down to single coefficients.
 pub fn merge_levels(params: &Params) -> std::ops::RangeInclusive<u32> {
-    5..=params.small.n().trailing_zeros()
+    let first = if params.spec().expansion { 1 } else { 5 };
+    first..=params.small.n().trailing_zeros()
 }
 
 /// What the detector needs: switching keys and the encrypted clue secret. Holds no secret.

@@ -95,7 +95,11 @@ impl Outline {
         let (large, small) = ((self.spec.n, &self.large), (self.spec.small_n, &self.small));
         let key = |ring, shape: &KeyShape| rows(ring, &shape.extended()) * shape.digits().len();
         let small_n = self.spec.small_n as u32;
-        let small_keys = 2 + (small_n.trailing_zeros() - MIN_WIDTH.trailing_zeros()) as usize;
+        let unmerged = match self.spec.expansion {
+            true => 0,
+            false => MIN_WIDTH.trailing_zeros(),
+        };
+        let small_keys = 2 + (small_n.trailing_zeros() - unmerged) as usize;
         let bytes = 32
             + key(large, &self.step_shape)
             + key(large, &self.giant_shape)

@@ -52,6 +52,15 @@ const SOPHOMR_V2: ParamsSpec = ParamsSpec {
     block: 8,
     rotation_digits: 2,
     product_digits: 2,
+    expansion: false,
+};
+
+/// PerfOMR1 with the clue, the chain and the range check of `sophomr-v2`: what its compression needs
+/// of the modulus is less than what SophOMR's does.
+const PERFOMR1_V1: ParamsSpec = ParamsSpec {
+    name: "perfomr1-v1",
+    expansion: true,
+    ..SOPHOMR_V2
 };
 
 const INSECURE_TINY_V2: ParamsSpec = ParamsSpec {
@@ -73,6 +82,12 @@ const INSECURE_TINY_V2: ParamsSpec = ParamsSpec {
     },
     baby: 8,
     ..SOPHOMR_V2
+};
+
+const INSECURE_TINY_PERFOMR1_V1: ParamsSpec = ParamsSpec {
+    name: "insecure-tiny-perfomr1-v1",
+    expansion: true,
+    ..INSECURE_TINY_V2
 };
 
 /// One clue for both engines: a secret in blocks, three coordinates.
@@ -186,8 +201,10 @@ impl SetSpec {
             Self::of(HYBRID_V1, Some(HYBRID_V1_INSTANT)),
             Self::of(HYBRID_STRONG_V1, Some(HYBRID_STRONG_V1_INSTANT)),
             INSTANTOMR_V1,
+            Self::of(PERFOMR1_V1, None),
             Self::of(INSECURE_TINY_V2, None),
             Self::of(INSECURE_TINY_HYBRID_V1, Some(INSECURE_TINY_INSTANT_V1)),
+            Self::of(INSECURE_TINY_PERFOMR1_V1, None),
         ]
     }
 

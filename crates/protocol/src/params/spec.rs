@@ -35,6 +35,8 @@ pub struct ParamsSpec {
     pub rotation_digits: usize,
     /// Digits of the relinearisation key.
     pub product_digits: usize,
+    /// Whether detection keys have what PerfOMR1's oblivious expansion takes besides.
+    pub expansion: bool,
 }
 
 impl ParamsSpec {

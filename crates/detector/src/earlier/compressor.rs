@@ -1,0 +1,256 @@
+//! From pertinency vectors to a digest.
+
+use super::blocks::Blocks;
+use super::expand::Expander;
+use super::rows::{BundleRows, LeafRows, TILE};
+use super::sums::{LOT, Scratch, Sums};
+use super::{Bundles, EarlierError, RowShape, RowSource};
+use crate::finish;
+use crate::progress::go_on;
+use crate::{BabySteps, ClueBatch, Detector, Progress, Stages};
+use omr_bgv::GaloisKey;
+use omr_protocol::{DetectionKey, PackedCiphertext, Params};
+use omr_rlwe::{Rlwe, SharedKey};
+use rayon::prelude::*;
+use std::time::Instant;
+
+/// Bytes of rows that are held, unless told otherwise.
+const ROW_BYTES: usize = 1 << 30;
+
+/// Levels of a block that are expanded before its subtrees go to threads.
+const SPLIT: usize = 3;
+
+/// Least leaves of a block.
+const LEAST: usize = 64;
+
+/// The pertinency vector of a batch in the small ring: part i has the coefficients `c_(D t + i)`.
+pub struct Pertinency {
+    pub(crate) parts: Vec<Rlwe>,
+    /// What messages are multiplied by, modulo p.
+    pub(crate) scale: u64,
+}
+
+impl Detector {
+    /// The pertinency vector of a batch of clues, ready for [`Compressor::add_batch`].
+    ///
+    /// Errors: parameters that do not fit the circuit; stopped.
+    pub fn pertinency_vector(
+        &self,
+        steps: &BabySteps,
+        clues: &ClueBatch,
+        progress: &dyn Progress,
+        stages: &mut Stages,
+    ) -> Result<Pertinency, EarlierError> {
+        let d = stages.time("affine", || self.affine(steps, clues, progress))?;
+        let pertinent = stages.time("range_check", || self.range_check(&d, progress))?;
+        let (parts, scale) = stages.time("ring_switch", || self.ring_switch(pertinent));
+        Ok(Pertinency { parts, scale })
+    }
+
+    /// A digest of PerfOMR1 under this detector's key, to which batches are added.
+    ///
+    /// Errors: as [`Compressor::new`].
+    pub fn compressor(
+        &self,
+        bundles: Bundles,
+        shape: RowShape,
+    ) -> Result<Compressor<'_>, EarlierError> {
+        Compressor::new(self.params(), self.key(), bundles, shape)
+    }
+}
+
+/// Makes the sums `sum_j PV_j row_j` over the bundles of all batches.
+pub struct Compressor<'a> {
+    params: &'a Params,
+    expansion: &'a [GaloisKey],
+    last: &'a SharedKey,
+    bundles: Bundles,
+    shape: RowShape,
+    row_bytes: usize,
+    sums: Sums,
+    stages: Stages,
+}
+
+impl<'a> Compressor<'a> {
+    /// For digests of this shape.
+    ///
+    /// Errors: `NoExpansion` when the key lacks the automorphisms; `Empty`.
+    pub fn new(
+        params: &'a Params,
+        key: &'a DetectionKey,
+        bundles: Bundles,
+        shape: RowShape,
+    ) -> Result<Self, EarlierError> {
+        Self::with_keys(params, &key.merge, &key.last, bundles, shape)
+    }
+
+    pub(crate) fn with_keys(
+        params: &'a Params,
+        expansion: &'a [GaloisKey],
+        last: &'a SharedKey,
+        bundles: Bundles,
+        shape: RowShape,
+    ) -> Result<Self, EarlierError> {
+        if !params.spec().expansion {
+            let found = params.name();
+            return Err(EarlierError::NoExpansion { found });
+        }
+        if shape.positions() == 0 {
+            return Err(EarlierError::Empty);
+        }
+        Ok(Self {
+            params,
+            expansion,
+            last,
+            bundles,
+            shape,
+            row_bytes: ROW_BYTES,
+            sums: Sums::new(params, shape.ciphertexts(params.small.n())),
+            stages: Stages::default(),
+        })
+    }
+
+    /// Holds at most so many bytes of rows, as far as blocks of 64 leaves allow: halving them costs as
+    /// many products modulo p again.
+    pub fn with_row_bytes(self, row_bytes: usize) -> Self {
+        Self { row_bytes, ..self }
+    }
+
+    /// Seconds by stage; of expansion and products those of all threads together.
+    pub fn stages(&self) -> &Stages {
+        &self.stages
+    }
+
+    /// Blocks that the leaves of a batch are cut into.
+    fn blocks(&self) -> usize {
+        let leaves = self.bundles.count();
+        let bytes = self.shape.positions().div_ceil(TILE) * TILE * size_of::<u32>();
+        let mut count = (leaves / self.params.small.n()).max(1);
+        while leaves / count * bytes > self.row_bytes && leaves / count > LEAST {
+            count *= 2;
+        }
+        count
+    }
+
+    /// Adds the bundles of a batch.
+    ///
+    /// Errors: `Parts`; `Position` and `Residue` of `rows`; stopped. Nothing has been added where rows are
+    /// refused; after `Stopped` the sums are of no use.
+    pub fn add_batch(
+        &mut self,
+        pertinency: &Pertinency,
+        rows: &RowSource,
+        progress: &dyn Progress,
+    ) -> Result<(), EarlierError> {
+        let params = self.params;
+        let (expected, found) = (params.slots() / params.small.n(), pertinency.parts.len());
+        if expected != found {
+            return Err(EarlierError::Parts { expected, found });
+        }
+        let rows = self.stages.time("reading", || {
+            BundleRows::read(params, &self.bundles, self.shape, rows)
+        })?;
+        let blocks = Blocks::new(params, &self.bundles, self.blocks())?;
+        let expander = Expander::new(params, self.expansion);
+        let mut factors = vec![self.unit(pertinency.scale, blocks.len); self.bundles.count()];
+        // Fresh pages are dear: one block after another uses the same.
+        let mut leaf_rows = LeafRows::default();
+        progress.stage("expansion", blocks.count as u64);
+        for beta in 0..blocks.count {
+            self.stages.time("rows", || {
+                rows.leaves(params, &blocks, &factors, &mut leaf_rows);
+            });
+            let (part, level, number) = blocks.root(beta, self.bundles.size(), expected);
+            let node = expander.node(&pertinency.parts[part], level, number);
+            for (sums, [expansion, products]) in self.block(&expander, node, level, &leaf_rows) {
+                self.sums.add(params, &sums);
+                self.stages.count("expansion", expansion);
+                self.stages.count("products", products);
+            }
+            let next = factors.iter_mut().zip(&blocks.roots);
+            next.for_each(|(factor, &root)| *factor = params.p().mul(*factor, root));
+            progress.advance(1);
+            go_on(progress)?;
+        }
+        Ok(())
+    }
+
+    /// What all rows are multiplied by: v, the transform's length, and what undoes the scales that sums
+    /// gather before and after.
+    fn unit(&self, scale: u64, transform: usize) -> u64 {
+        let (params, p) = (self.params, self.params.p());
+        let expansion = p.reduce(params.small.n() as u64);
+        let gathered = p.mul(p.mul(scale, expansion), finish::gathered_scale(params, 1));
+        let wanted = p.reduce((self.bundles.size() * transform) as u64);
+        p.mul(wanted, p.inv(gathered))
+    }
+
+    /// The sums of a block, subtree by subtree, which are spread over the threads, with each one's seconds
+    /// of expansion and of products.
+    fn block(
+        &self,
+        expander: &Expander,
+        node: Rlwe,
+        level: usize,
+        rows: &LeafRows,
+    ) -> Vec<(Sums, [f64; 2])> {
+        let params = self.params;
+        let split = SPLIT.min(expander.levels() - level);
+        let leaves = 1 << (expander.levels() - level - split);
+        let work = |(task, node): (usize, Rlwe)| {
+            let (started, mut products) = (Instant::now(), 0.0);
+            let mut sums = Sums::new(params, self.sums.ciphertexts().len());
+            let mut scratch = Scratch::new(params);
+            let mut lot = Vec::with_capacity(LOT);
+            let mut place = task * leaves;
+            expander.leaves(node, level + split, &mut |leaf| {
+                lot.push(leaf);
+                if lot.len() == LOT.min(leaves) {
+                    let started = Instant::now();
+                    sums.add_lot(params, rows, &lot, place, &mut scratch);
+                    place += lot.len();
+                    lot.clear();
+                    products += started.elapsed().as_secs_f64();
+                }
+            });
+            let expansion = started.elapsed().as_secs_f64() - products;
+            (sums, [expansion, products])
+        };
+        let nodes = expander.below(node, level, split);
+        nodes.into_par_iter().enumerate().map(work).collect()
+    }
+
+    /// The sums before they are rounded: for measuring noise.
+    #[cfg(test)]
+    pub(crate) fn sums(&self) -> &Sums {
+        &self.sums
+    }
+
+    /// The digest's ciphertexts, in the ring of digests and rounded as SophOMR's: part k of all of
+    /// them together has the sums `n' k` to `n' (k + 1)`, as many as there are.
+    pub fn finish(mut self) -> (Vec<PackedCiphertext>, Stages) {
+        let (params, n) = (self.params, self.params.small.n());
+        let (together, components) = (params.final_shape.parts, params.final_shape.components);
+        let positions = self.shape.positions();
+        let (sums, last) = (&self.sums, self.last);
+        let ciphertext = |(i, parts): (usize, &[Rlwe])| {
+            let inputs: Vec<_> = parts.iter().map(|sum| finish::high(params, sum)).collect();
+            let (mask, bodies) = finish::share(params, last, &inputs);
+            let part = |(j, bodies): (usize, &[Vec<u64>])| {
+                let kept = n.min(positions - (i * together + j) * n);
+                let value = |at: usize| bodies[at % components][at / components];
+                (0..kept).map(value).collect()
+            };
+            let parts = bodies.chunks(components).enumerate().map(part).collect();
+            PackedCiphertext { mask, parts }
+        };
+        let made = self.stages.time("packing", || {
+            let lots = sums.ciphertexts().chunks(together).enumerate();
+            lots.map(ciphertext).collect()
+        });
+        (made, self.stages)
+    }
+}
+
+#[cfg(test)]
+mod tests;
