@@ -134,7 +134,7 @@ impl<'a> Bed<'a> {
         b.iter()
             .zip(product.row(0))
             .take(self.coordinates)
-            .all(|pair| near(pair))
+            .all(near)
     }
 
     fn plain_hits(&self, target: &Target, clue: &Clue) -> bool {

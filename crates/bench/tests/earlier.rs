@@ -1,6 +1,6 @@
 //! PerfOMR1 from clues to sums, at the insecure tiny parameters.
 
-use omr_bench::Workload;
+use omr_bench::{EarlierBench, Workload};
 use omr_client::{DecodeError, Recipient, keygen};
 use omr_detector::earlier::{Bundles, RowShape, RowSource};
 use omr_detector::{ClueBatch, Detector, MessageSource, Quiet, Stages};
@@ -91,4 +91,30 @@ fn sums_of_the_pertinent_bundles_come_out_of_clues() {
     assert!(matches!(shorter, Err(DecodeError::Inconsistent(_))));
     let missing = recipient.bundle_sums(&digest[..1], SHAPE.positions());
     assert!(matches!(missing, Err(DecodeError::Inconsistent(_))));
+}
+
+/// Three batches' worth of places, the last batch not full; more pertinent messages than the bound are told.
+#[test]
+fn payloads_of_perfomr1_come_out_bit_for_bit() {
+    let params = Params::named("insecure-tiny-perfomr1-v1").unwrap();
+    let n = params.slots() as u64;
+    for (bundle, messages) in [(2, n), (1, n + n / 3), (4, 2 * n + 5)] {
+        let bench = EarlierBench {
+            params: params.clone(),
+            bundle,
+            messages,
+            pertinent: 12,
+            bound: 12,
+            payload_bytes: 30,
+            seed: 11 + bundle as u64,
+        };
+        let figures = bench.run(&Quiet).unwrap();
+        assert_eq!((figures.exact, figures.wrong), (12, 0), "{bundle}");
+        let bench = EarlierBench {
+            pertinent: 13,
+            ..bench
+        };
+        let error = bench.run(&Quiet).unwrap_err().to_string();
+        assert!(error.contains("overflow: 13 pertinent messages"), "{error}");
+    }
 }

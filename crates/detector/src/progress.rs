@@ -52,7 +52,8 @@ impl Stages {
         }
     }
 
-    pub(crate) fn time<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+    /// Does `work` and adds its seconds to a stage.
+    pub fn time<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let out = work();
         self.count(name, start.elapsed().as_secs_f64());
