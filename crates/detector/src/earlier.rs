@@ -23,7 +23,7 @@
 //! they are encoded: no rotation keys, no level of 33 bits, no noise. It costs transforms of n / v values
 //! for each position of the digest, some 17,500 of the yardstick's, in blocks: leaves `T = beta` modulo M
 //! are one subtree of the expansion, and their rows need
-//! transforms of length `n / (v M)` alone ([`rows`]), so that no more than a block of rows is ever held.
+//! transforms of length `n / (v M)` alone (`rows`), so that no more than a block of rows is ever held.
 //!
 //! Counts, noise and the alternative with a matrix: `docs/earlier.md`.
 

@@ -103,7 +103,7 @@ fn list(json: bool) -> Result<(), CliError> {
             false => format!("{:.1} bits of security", set.security_bits),
         };
         format!(
-            "{:<24} {:<21} {security}\n",
+            "{:<26} {:<21} {security}\n",
             set.name,
             set.schemes.join(", ")
         )
