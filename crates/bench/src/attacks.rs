@@ -68,6 +68,7 @@ pub fn attacks(params: &ClueParams, spec: &ParamsSpec, keys: usize, seed: u64) -
     let lines = vec![
         bed.line(
             "honest clues, for others",
+            1,
             |i, rng| bed.honest(i, rng),
             &mut rng,
         ),
@@ -181,10 +182,12 @@ impl<'a> Bed<'a> {
         a
     }
 
-    /// Clues for one recipient each, under the keys of the next one: none is aimed at her.
+    /// A clue made for each recipient, and whether it reaches the one `further` on. What a board refuses reaches
+    /// nobody.
     fn line(
         &self,
         attack: &'static str,
+        further: usize,
         clues: impl Fn(usize, &mut ChaCha20Rng) -> (Clue, BoundClue, [u8; 8]) + Sync,
         rng: &mut ChaCha20Rng,
     ) -> AttackLine {
@@ -193,14 +196,10 @@ impl<'a> Bed<'a> {
             let mut rng = ChaCha20Rng::seed_from_u64(seed);
             rng.set_stream(i as u64);
             let (plain, bound, payload) = clues(i, &mut rng);
-            let other = &self.targets[(i + 1) % self.targets.len()];
+            let target = &self.targets[(i + further) % self.targets.len()];
             let refused = bound.verify(self.params, binding(&payload)).is_err();
-            [
-                self.plain_hits(other, &plain),
-                self.bound_hits(other, &bound, &payload),
-                refused,
-            ]
-            .map(u64::from)
+            let bound = !refused && self.bound_hits(target, &bound, &payload);
+            [self.plain_hits(target, &plain), bound, refused].map(u64::from)
         };
         let [plain, bound, refused] = sums((0..self.targets.len()).into_par_iter().map(count));
         AttackLine {
@@ -267,25 +266,8 @@ impl<'a> Bed<'a> {
 
     /// Honest clues, changed and posted again to their recipients.
     fn again(&self, attack: &'static str, change: Change, rng: &mut ChaCha20Rng) -> AttackLine {
-        let seed = rng.next_u64();
-        let count = |i: usize| {
-            let mut rng = ChaCha20Rng::seed_from_u64(seed);
-            rng.set_stream(i as u64);
-            let target = &self.targets[i];
-            let (plain, bound, payload) = self.changed(i, change, &mut rng);
-            let refused = bound.verify(self.params, binding(&payload)).is_err();
-            // What a board refuses reaches nobody.
-            let bound = !refused && self.bound_hits(target, &bound, &payload);
-            [self.plain_hits(target, &plain), bound, refused].map(u64::from)
-        };
-        let [plain, bound, refused] = sums((0..self.targets.len()).into_par_iter().map(count));
-        AttackLine {
-            attack,
-            pairs: self.targets.len() as u64,
-            plain,
-            bound,
-            refused,
-        }
+        let changed = |i, rng: &mut ChaCha20Rng| self.changed(i, change, rng);
+        self.line(attack, 0, changed, rng)
     }
 
     fn changed(

@@ -1,7 +1,7 @@
 //! InstantOMR: the detector's key, and decoding.
 
 use crate::keygen::random;
-use crate::recipient::{DecodeError, Retrieved, expect, in_order};
+use crate::recipient::{DecodeError, Retrieved, expect, in_order, nearest};
 use crate::secret_key::block_secret;
 use crate::{SecretKey, SecretKeyError};
 use omr_protocol::instantomr::{Code, InstantDigest, InstantKey, OffsetKey, Part, SumsError};
@@ -111,10 +111,11 @@ impl<'a> InstantRecipient<'a> {
             return Err(DecodeError::OtherKey { expected, found });
         }
         let plan = &digest.header.plan;
+        let sum = |phase| nearest(phase, SUMS_MODULUS.into(), INSTANT_MASK_BITS) as u8;
         let parts: Vec<Vec<u8>> = self
             .phases(digest)?
             .into_iter()
-            .map(|part| part.into_iter().map(symbol).collect())
+            .map(|part| part.into_iter().map(sum).collect())
             .collect();
         let groups = parts.chunks(plan.parts_of_group()).enumerate();
         let groups = groups.map(|(group, parts)| self.group(digest, group, &parts.concat()));
@@ -214,11 +215,4 @@ impl<'a> InstantRecipient<'a> {
         let retrieved = |(index, payload)| Retrieved { index, payload };
         Ok(found.into_iter().map(retrieved).collect())
     }
-}
-
-/// The sum that a phase tells, below [`SUMS_MODULUS`].
-fn symbol(phase: u64) -> u8 {
-    let p = u64::from(SUMS_MODULUS);
-    let symbol = (phase * p + (1 << (INSTANT_MASK_BITS - 1))) >> INSTANT_MASK_BITS;
-    (symbol & (symbol ^ p).min(1).wrapping_neg()) as u8 // p is 0
 }

@@ -166,9 +166,7 @@ impl<'a> Recipient<'a> {
 
     /// The nearest symbol to a phase.
     pub(crate) fn symbol(&self, phase: u64) -> u32 {
-        let p = self.params.p().value();
-        let symbol = (phase * p + (1u64 << (MASK_BITS - 1))) >> MASK_BITS;
-        (symbol & (symbol ^ p).min(1).wrapping_neg()) as u32 // p is 0
+        nearest(phase, self.params.p().value(), MASK_BITS) as u32
     }
 
     pub(crate) fn params(&self) -> &Params {
@@ -355,8 +353,14 @@ struct Payloads {
     outcome: Result<(), omr_codec::DecodeError>,
 }
 
+/// The nearest symbol modulo p to a phase of `bits` bits, without a branch.
+pub(crate) fn nearest(phase: u64, p: u64, bits: u32) -> u64 {
+    let symbol = (phase * p + (1 << (bits - 1))) >> bits;
+    symbol & (symbol ^ p).min(1).wrapping_neg() // p is 0
+}
+
 /// Whether two rows of one length differ; looks at all of them.
-pub(crate) fn differ(a: &[u32], b: &[u32]) -> bool {
+fn differ(a: &[u32], b: &[u32]) -> bool {
     debug_assert_eq!(a.len(), b.len());
     a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) != 0
 }

@@ -5,6 +5,7 @@
 //! so that sums over any split of a board add up; and a message that was found is taken out of all its
 //! buckets, which uncovers others, so that 8 rounds do for 25.
 
+use crate::draws::Draws;
 use crate::elimination::eliminate;
 use crate::error::{CodecError, DecodeError, Inconsistency};
 use crate::{CUBIC_BOUND, CUBIC_MESSAGES, Field};
@@ -71,19 +72,13 @@ impl BucketCode {
 
     /// The numbers that message `index` draws: its bucket of each round, then its factor in each row.
     fn draws(&self, index: u64) -> impl Iterator<Item = u64> {
-        let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        let mut stream = hasher.update(&index.to_le_bytes()).finalize_xof();
+        let mut draws = Draws::new(&self.key, index);
         let (rounds, rows) = (ROUNDS, self.rows());
         let limits = [(rounds, self.buckets() as u64), (rows, P.into())];
         let limits = limits
             .into_iter()
             .flat_map(|(count, limit)| std::iter::repeat_n(limit, count));
-        limits.map(move |limit| {
-            let mut word = [0; 8];
-            stream.fill(&mut word);
-            // The bias is below 2^-56.
-            ((u128::from(u64::from_le_bytes(word)) * u128::from(limit)) >> 64) as u64
-        })
+        limits.map(move |limit| draws.below(limit))
     }
 
     /// The places of message `index`'s buckets among the index weights.

@@ -13,7 +13,6 @@
 mod bitmap;
 mod buckets;
 mod combinations;
-mod draws;
 mod odds;
 
 pub use bitmap::{BitmapOrder, IndexBitmap};

@@ -22,6 +22,7 @@
 
 mod buckets;
 mod cubic;
+mod draws;
 mod earlier;
 mod elimination;
 mod error;

@@ -1,5 +1,7 @@
 //! The clues of one batch, by slot, and the diagonals of their matrix.
 
+use crate::DetectorError;
+use crate::detector::expect;
 use omr_protocol::clue::{Binding, OFFSET_LEN, rows_of_bytes};
 use omr_protocol::{ClueParser, Params, ParamsSpec, Placement};
 use omr_ring::{Buffer, SlotOrder};
@@ -50,7 +52,26 @@ pub struct BoundTo<'a> {
     pub payload_bytes: usize,
 }
 
-impl BoundTo<'_> {
+impl<'a> BoundTo<'a> {
+    /// The payloads of so many messages, of a digest of indices (`None`) as long as they are.
+    ///
+    /// Errors: `SourceLength`.
+    pub(crate) fn new(
+        board_id: &'a [u8; 16],
+        payloads: &'a [u8],
+        messages: usize,
+        payload_bytes: Option<usize>,
+    ) -> Result<Self, DetectorError> {
+        let payload_bytes = payload_bytes.unwrap_or(payloads.len() / messages.max(1));
+        let payload_bytes = payload_bytes.max(1); // a message has a payload
+        expect("payloads", messages * payload_bytes, payloads.len())?;
+        Ok(Self {
+            board_id,
+            payloads,
+            payload_bytes,
+        })
+    }
+
     /// What the clue of a message is bound to. Panics: when there is no such message.
     pub(crate) fn message(&self, number: usize) -> Binding<'_> {
         Binding {

@@ -351,18 +351,15 @@ impl Detector {
         let messages = (range.end - range.start) as usize;
         let payloads = self.bound_to(run, range)?;
         let (seed, board_id) = (&run.seed, &run.board_id);
+        let bytes = run.plan.payload_bytes();
+        let to = payloads.as_ref();
+        let to = to.map(|payloads| BoundTo::new(board_id, payloads, messages, bytes));
+        let to = to.transpose()?;
         Ok(run.stages.time("clues", || {
             let placement = Placement::new(seed, batch, params.slots());
-            match &payloads {
+            match &to {
                 None => ClueBatch::new(params, &placement, clues, clue_bytes),
-                Some(payloads) => {
-                    let to = BoundTo {
-                        board_id,
-                        payload_bytes: (payloads.len() / messages).max(1),
-                        payloads,
-                    };
-                    ClueBatch::bound(params, &placement, clues, clue_bytes, &to)
-                }
+                Some(to) => ClueBatch::bound(params, &placement, clues, clue_bytes, to),
             }
         }))
     }
@@ -372,13 +369,8 @@ impl Detector {
         if self.key.offset.is_none() {
             return Ok(None);
         }
-        let messages = (range.end - range.start) as usize;
         let payloads = run.stages.time("read", || run.source.payloads(range));
-        let payloads = payloads.map_err(DetectorError::Source)?;
-        let bytes = run.plan.payload_bytes();
-        let bytes = bytes.unwrap_or(payloads.len() / messages);
-        expect("payloads", bytes * messages, payloads.len())?;
-        Ok(Some(payloads))
+        payloads.map(Some).map_err(DetectorError::Source)
     }
 
     fn compress(

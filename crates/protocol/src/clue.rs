@@ -195,6 +195,32 @@ pub(crate) fn check_norm(a: &[u32], q: u64) -> Result<(), ClueError> {
     }
 }
 
+/// Checks kind, parameter tag and length of a clue.
+///
+/// Errors: `Kind`, `Params`, `Length`.
+pub(crate) fn check_head(
+    bytes: &[u8],
+    kind: u8,
+    (name, tag): (&'static str, [u8; 4]),
+    length: usize,
+) -> Result<(), ClueError> {
+    if let Some(&found) = bytes.first().filter(|&&found| found != kind) {
+        let expected = kind;
+        return Err(ClueError::Kind { expected, found });
+    }
+    if let Some(&found) = bytes.get(1..).and_then(|rest| rest.first_chunk())
+        && found != tag
+    {
+        let expected = name;
+        return Err(ClueError::Params { expected, found });
+    }
+    let (expected, found) = (length, bytes.len());
+    match expected == found {
+        true => Ok(()),
+        false => Err(ClueError::Length { expected, found }),
+    }
+}
+
 /// Reads clues of one parameter set, without allocation.
 pub struct ClueParser<'a> {
     params: &'a ClueParams,
@@ -234,24 +260,7 @@ impl<'a> ClueParser<'a> {
     /// Errors: `Length`, `Kind`, `Params`, `Coordinate`.   Panics: on a wrong length of `out`.
     pub fn parse_into(&self, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
         assert_eq!(out.len(), self.residues(), "one word a residue");
-        let expected = self.kind;
-        if let Some(&found) = bytes.first().filter(|&&kind| kind != expected) {
-            return Err(ClueError::Kind { expected, found });
-        }
-        if let Some(&found) = bytes.get(1..).and_then(|rest| rest.first_chunk())
-            && found != self.tag
-        {
-            return Err(ClueError::Params {
-                expected: self.params.name(),
-                found,
-            });
-        }
-        if bytes.len() != self.bytes {
-            return Err(ClueError::Length {
-                expected: self.bytes,
-                found: bytes.len(),
-            });
-        }
+        check_head(bytes, self.kind, (self.params.name(), self.tag), self.bytes)?;
         let residues = &bytes[5..Clue::bytes(self.params)];
         read_residues(self.params.spec().rounded, residues, out)
     }

@@ -155,3 +155,31 @@ fn the_length_of_a_key_tells_whether_it_has_an_offset() {
     assert_eq!(bound, plain + DetectionKey::offset_bytes(tiny()));
     assert!(DetectionKey::read(tiny(), &bytes[..bytes.len() - 1]).is_err());
 }
+
+/// A source that gives no payloads for its messages.
+struct Without(Bound);
+
+impl MessageSource for Without {
+    fn clue_bytes(&self) -> usize {
+        self.0.clue_bytes()
+    }
+
+    fn clues(&mut self, range: Range<u64>) -> Bytes {
+        self.0.clues(range)
+    }
+
+    fn payloads(&mut self, _: Range<u64>) -> Bytes {
+        Ok(Vec::new())
+    }
+}
+
+#[test]
+fn a_source_without_the_payloads_is_refused() {
+    let plan = DigestPlan::new(tiny(), 0..70, 9, None).unwrap();
+    let detector = Detector::new(tiny().clone(), keys().detection);
+    let mut source = Without(strangers());
+    let seed = [3; SEED_BYTES];
+    let out = detector.digest(&mut source, &plan, BOARD, Sealing::None, seed, &Quiet);
+    let error = out.err().expect("an error").to_string();
+    assert!(error.contains("70") && error.contains("found 0"), "{error}");
+}

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 /// A sender to one recipient, with her address prepared for many clues.
 ///
-/// Holds the key's public rows: `rows (n + coordinates)` words, 71 MB for `pvw-v1`.
+/// Holds the key's public rows: `rows (n + coordinates)` words, 73 MB for `pvw-v1`.
 pub struct LweSender<'a> {
     params: &'a LweParams,
     rows: Vec<u32>,

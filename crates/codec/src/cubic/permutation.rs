@@ -1,5 +1,7 @@
 //! A keyed permutation of a small range.
 
+use crate::draws::below;
+
 /// Pairs of numbers below it hold every number of the range.
 const SIDE: usize = 956;
 /// As many rounds as the format-preserving cipher FF1 has.
@@ -54,12 +56,6 @@ impl Permutation {
     }
 }
 
-/// A uniform word to a number below `limit`; the bias is `limit / 2^64`.
-#[inline]
-pub(super) fn below(word: u64, limit: u64) -> u64 {
-    ((u128::from(word) * u128::from(limit)) >> 64) as u64
-}
-
 /// Range: in below `2 * 956`, out below `956`.
 #[inline]
 fn wrap(x: usize) -> usize {
@@ -89,11 +85,5 @@ mod tests {
         let other = Permutation::new(&[2; 32], limit);
         let same = |i: &usize| one.forward(*i) == other.forward(*i);
         assert!((0..10_000).filter(same).count() < 10);
-    }
-
-    #[test]
-    fn words_spread_over_the_range() {
-        assert_eq!((below(0, 956), below(u64::MAX, 956)), (0, 955));
-        assert_eq!(below(1 << 63, 956), 478);
     }
 }

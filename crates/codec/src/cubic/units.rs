@@ -3,7 +3,7 @@
 use super::element::CubicElement;
 use super::field::Cubic;
 use super::nodes::CUBIC_MESSAGES;
-use super::permutation::below;
+use crate::draws::below;
 use crate::finite::FiniteField;
 use crate::powers::Powers;
 use subtle::{Choice, ConditionallySelectable};

@@ -1,7 +1,7 @@
 //! Indices in buckets with counters (OMR2p, PerfOMR1, PerfOMR2).
 
-use super::draws::Draws;
 use super::odds::{Factorials, sum};
+use crate::draws::Draws;
 use crate::error::{CodecError, DecodeError, Inconsistency};
 use crate::field::Field;
 

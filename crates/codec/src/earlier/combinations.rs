@@ -1,8 +1,8 @@
 //! Payloads in random linear combinations (OMR1p, OMR2p: sparse; PerfOMR1, PerfOMR2: dense).
 
-use super::draws::Draws;
 use super::odds::{Factorials, sum};
 use super::{Bundle, check_range};
+use crate::draws::Draws;
 use crate::elimination::eliminate;
 use crate::error::{CodecError, DecodeError};
 use crate::field::Field;

@@ -170,20 +170,16 @@ impl Session {
     ) -> Result<(), DetectorError> {
         let count = clues.len() / clue_bytes.max(1);
         expect("clues", count * clue_bytes, clues.len())?;
-        if let Some(bytes) = self.header.plan.payload_bytes() {
-            expect("payloads", count * bytes, payloads.len())?;
-        }
         let first = self.next();
         let detector = self.detector.clone();
-        let bytes = self.header.plan.payload_bytes();
-        let payload_bytes = bytes.unwrap_or(payloads.len() / count.max(1)).max(1);
-        if detector.takes_bound_clues() {
-            expect("payloads", count * payload_bytes, payloads.len())?;
-        }
-        let to = BoundTo {
-            board_id: &self.header.board_id,
-            payloads,
-            payload_bytes,
+        let (board_id, bytes) = (&self.header.board_id, self.header.plan.payload_bytes());
+        let to = match bytes.is_some() || detector.takes_bound_clues() {
+            true => BoundTo::new(board_id, payloads, count, bytes)?,
+            false => BoundTo {
+                board_id,
+                payloads: &[],
+                payload_bytes: 1,
+            },
         };
         let found = detector.verdicts(clues, clue_bytes, &to, &mut self.stages);
         self.header.plan = self.header.plan.until(first + count as u64);

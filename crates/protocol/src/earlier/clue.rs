@@ -1,7 +1,7 @@
 //! LWE clues as bytes, and those that reach everybody.
 
 use super::{LweKind, LweParams};
-use crate::clue::{PLAIN, check_norm, read_residues, residue_bits, write_residues};
+use crate::clue::{PLAIN, check_head, check_norm, read_residues, residue_bits, write_residues};
 use crate::frame::packed_len;
 use crate::{Clue, ClueError};
 
@@ -29,24 +29,8 @@ impl LweParams {
     ///
     /// Errors: `Length`, `Kind`, `Params`, `Coordinate`, `Frame` (padding).
     pub fn clue_from_bytes(&self, bytes: &[u8]) -> Result<Clue, ClueError> {
-        if let Some(&found) = bytes.first().filter(|&&kind| kind != PLAIN) {
-            return Err(ClueError::Kind {
-                expected: PLAIN,
-                found,
-            });
-        }
-        if let Some(&found) = bytes.get(1..).and_then(|rest| rest.first_chunk())
-            && found != self.tag()
-        {
-            return Err(ClueError::Params {
-                expected: self.name(),
-                found,
-            });
-        }
-        let (expected, found) = (self.clue_bytes(), bytes.len());
-        if expected != found {
-            return Err(ClueError::Length { expected, found });
-        }
+        let set = (self.name(), self.tag());
+        check_head(bytes, PLAIN, set, self.clue_bytes())?;
         let spec = self.spec();
         let mut a = vec![0; spec.n + spec.coordinates];
         read_residues(spec.q.into(), &bytes[5..], &mut a)?;
