@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod attacks;
+pub mod compare;
 pub mod cost;
 mod cpu;
 mod crossover;

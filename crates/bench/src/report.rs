@@ -12,7 +12,7 @@ const FORMAT: &str = "omr bench all 1";
 pub struct Report {
     /// Version of the document.
     pub format: String,
-    /// What was measured: a commit if the build knew it (`OMR_COMMIT`), else a version.
+    /// What was measured: the commit, or a version where it is not known.
     pub build: String,
     /// Where.
     pub machine: Machine,
@@ -114,8 +114,7 @@ impl Machine {
 
 impl Report {
     /// An empty report.
-    pub fn new(machine: Machine, setting: Setting) -> Self {
-        let build = option_env!("OMR_COMMIT").unwrap_or(env!("CARGO_PKG_VERSION"));
+    pub fn new(build: &str, machine: Machine, setting: Setting) -> Self {
         Self {
             format: FORMAT.to_owned(),
             build: build.to_owned(),

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod bench;
+mod compare;
 mod examples;
 mod mail;
 mod serve;
@@ -14,6 +15,7 @@ pub(crate) use bench::{
     BenchAll, BenchClues, BenchCommand, BenchCompare, BenchCrossover, BenchDecode, BenchDigest,
     BenchPost, BenchSoak, BenchStream, BenchWindows, BulkName, CACHE_BYTES, SchemeName,
 };
+pub(crate) use compare::Compare;
 pub(crate) use mail::{
     AddressArgs, Contact, HomeArg, Id, IdNew, IdRegister, Inbox, InboxAct, InboxRead, Send,
     ServerArgs, Watch,
@@ -103,6 +105,9 @@ pub(crate) enum Command {
     /// Ask a server whether it serves
     #[command(after_help = examples::SERVE)]
     Health(Health),
+    /// Run every scheme on the same messages and put their figures side by side
+    #[command(after_help = examples::COMPARE)]
+    Compare(Compare),
     /// Measure
     #[command(subcommand, after_help = examples::BENCH)]
     Bench(BenchCommand),

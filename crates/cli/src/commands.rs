@@ -2,6 +2,7 @@
 
 mod bench;
 mod board;
+mod compare;
 mod data;
 mod decode;
 mod demo;
@@ -47,6 +48,7 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Token(command) => token::run(command, ui),
         Command::Data(command) => data::run(command, ui),
         Command::Health(args) => health::run(args),
+        Command::Compare(args) => compare::run(args, ui),
         Command::Bench(command) => bench::run(command, ui),
     }
 }

@@ -264,6 +264,12 @@ pub(crate) enum CliError {
         /// All digests.
         digests: u64,
     },
+    /// Schemes that did not run.
+    #[error("{failed} schemes did not run")]
+    NotCompared {
+        /// How many.
+        failed: usize,
+    },
     /// A shared cache for a scheme that has none.
     #[error(
         "--recipients is for sophomr and sophomd: InstantOMR shares no work between recipients"

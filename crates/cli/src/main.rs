@@ -14,6 +14,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
+/// The commit that was built, or the version.
+pub(crate) const BUILD: &str = env!("OMR_BUILD");
+
 /// Where and why the last panic was; some are caught on the way and are no concern of the user.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 

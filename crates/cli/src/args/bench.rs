@@ -45,10 +45,10 @@ pub(crate) enum BenchCommand {
     #[command(after_help = examples::TRIALS)]
     Hostile(BenchHostile),
     /// Every figure of this build in one document, for comparison with another build's
-    #[command(after_help = examples::COMPARE)]
+    #[command(after_help = examples::BENCH_COMPARE)]
     All(BenchAll),
     /// Compare two documents of `omr bench all`
-    #[command(after_help = examples::COMPARE)]
+    #[command(after_help = examples::BENCH_COMPARE)]
     Compare(BenchCompare),
     /// A server in a process of its own under load: posts at a fixed rate, keys, digests at once
     Load(BenchLoad),

@@ -213,6 +213,16 @@ Examples:
 Exits with 1 unless every message is retrieved bit for bit, no other is, and neither the board nor
 what the detector has or makes contains the secret key.";
 
+pub(super) const COMPARE: &str = "\
+Examples:
+  omr compare --out figures
+  omr compare sophomr instantomr --messages 65536 --pertinent 50 --bound 50 --payload-bytes 612 --threads 1
+  omr compare --runs 20 --threads 1 --json
+  omr compare --quick
+
+Each scheme runs in a process of its own, one after another. Exits with 1 unless every run gave exactly the
+pertinent messages. Yardstick NTTs need a build with the feature `yardstick`.";
+
 pub(super) const BENCH: &str = "\
 Examples:
   omr bench digest --scheme sophomr --messages 65536 --pertinent 50 --bound 50 --threads 1 --json
@@ -252,7 +262,7 @@ Every digest is printed as soon as it is checked: a run that is stopped leaves i
 on with --from-key. A clue counts as pertinent if it lies in the window in the clear; each digest
 must hold exactly these messages, bit for bit. Exits with 1 if one does not.";
 
-pub(super) const COMPARE: &str = "\
+pub(super) const BENCH_COMPARE: &str = "\
 Examples:
   omr bench all --json > new.json
   omr bench compare old.json new.json

@@ -134,7 +134,7 @@ fn show(args: &BenchDigest, figures: &DigestFigures) -> Result<Result<(), CliErr
     Ok(judge(figures))
 }
 
-fn enough_messages(messages: u64, pertinent: usize) -> Result<(), CliError> {
+pub(super) fn enough_messages(messages: u64, pertinent: usize) -> Result<(), CliError> {
     match pertinent as u64 <= messages {
         true => Ok(()),
         false => Err(CliError::Pertinent {
@@ -177,7 +177,7 @@ fn judge(figures: &DigestFigures) -> Result<(), CliError> {
     }
 }
 
-fn all_exact(exact: u64, digests: u64) -> Result<(), CliError> {
+pub(super) fn all_exact(exact: u64, digests: u64) -> Result<(), CliError> {
     match exact == digests {
         true => Ok(()),
         false => Err(CliError::InexactDigests { exact, digests }),

@@ -49,7 +49,7 @@ pub(super) fn run(args: &BenchAll, ui: &Ui) -> Result<(), CliError> {
         seed: args.seed,
     };
     let machine = Machine::here(params.ring.kernels().name());
-    let mut report = Report::new(machine, setting);
+    let mut report = Report::new(crate::BUILD, machine, setting);
     digests(&mut report, &bench, args.threads.into(), ui)?;
     let set = if args.quick { QUICK_INSTANT } else { HYBRID };
     instant(&mut report, set, &bench, args.threads.into(), ui)?;

@@ -1,0 +1,174 @@
+//! The schemes that compare.
+
+use super::{ClueKind, CompareError, Entry, Sizes, Work};
+use crate::{DigestBench, DigestFigures, InstantBench, Scheme};
+use omr_detector::Progress;
+use omr_protocol::instantomr::Encoding;
+use omr_protocol::{ParamSet, Params, ParamsError};
+
+/// A scheme with its parameter sets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contender {
+    name: &'static str,
+    engine: Engine,
+    set: &'static str,
+    tiny: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Engine {
+    /// Batches: payloads or indices.
+    Bulk(Scheme),
+    /// Message by message; payloads or indices.
+    Single { payloads: bool },
+}
+
+/// Every scheme.
+pub fn contenders() -> Vec<Contender> {
+    let bulk = |name, scheme| Contender {
+        name,
+        engine: Engine::Bulk(scheme),
+        set: "sophomr-v2",
+        tiny: "insecure-tiny-v2",
+    };
+    let single = |name, payloads| Contender {
+        name,
+        engine: Engine::Single { payloads },
+        set: "instantomr-v1",
+        tiny: "insecure-tiny-hybrid-v1",
+    };
+    vec![
+        bulk("sophomr", Scheme::Sophomr),
+        bulk("sophomd", Scheme::Sophomd),
+        single("instantomr", true),
+        single("instantomd", false),
+    ]
+}
+
+/// The scheme of this name; one below 128 bits only where `allow_insecure` says so.
+///
+/// Errors: `Unknown`; `Weak`.
+pub fn named(name: &str, _allow_insecure: bool) -> Result<Contender, ParamsError> {
+    let all = contenders();
+    let known: Vec<&str> = all.iter().map(|contender| contender.name).collect();
+    let unknown = ParamsError::Unknown {
+        known: known.join(", "),
+        found: name.to_owned(),
+    };
+    all.into_iter().find(|it| it.name == name).ok_or(unknown)
+}
+
+impl Contender {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// One run with fresh keys.
+    ///
+    /// Errors: the run's.
+    pub(super) fn run(
+        &self,
+        work: &Work,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Entry, CompareError> {
+        let set = if work.tiny { self.tiny } else { self.set };
+        match self.engine {
+            Engine::Bulk(scheme) => self.bulk(scheme, set, work, seed, progress),
+            Engine::Single { payloads } => self.single(payloads, set, work, seed, progress),
+        }
+    }
+
+    fn bulk(
+        &self,
+        scheme: Scheme,
+        set: &str,
+        work: &Work,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Entry, CompareError> {
+        let params = Params::named(set)?;
+        let bench = DigestBench {
+            scheme,
+            params: params.clone(),
+            messages: work.messages,
+            pertinent: work.pertinent,
+            bound: work.bound,
+            payload_bytes: work.payload_bytes,
+            seed,
+            yardstick: true,
+            bound_clues: true,
+        };
+        let rates = (
+            params.spec().miss_log2(),
+            params.spec().false_positive_log2(),
+        );
+        let figures = bench.run(progress)?;
+        Ok(self.entry(figures, params.slots() as u64, rates))
+    }
+
+    fn single(
+        &self,
+        payloads: bool,
+        set: &str,
+        work: &Work,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Entry, CompareError> {
+        let set = ParamSet::named(set)?;
+        let params = set.instant()?;
+        let messages = work.messages.min(work.sample);
+        let bench = InstantBench {
+            payloads,
+            encoding: Encoding::Powers,
+            params: params.clone(),
+            security_bits: set.spec().security_bits,
+            messages,
+            pertinent: work.pertinent.min(messages as usize),
+            bound: work.bound,
+            payload_bytes: work.payload_bytes,
+            seed,
+            yardstick: true,
+            bound_clues: true,
+        };
+        let rates = (params.miss_log2(), params.false_positive_log2());
+        Ok(self.entry(bench.run(progress)?, 1, rates))
+    }
+
+    fn entry(&self, figures: DigestFigures, batch: u64, (miss, passes): (f64, f64)) -> Entry {
+        let exact = figures.is_exact().into();
+        let stages = figures.stages.into_iter();
+        let stages = stages.map(|(name, s)| (name.to_owned(), s)).collect();
+        Entry {
+            scheme: self.name.to_owned(),
+            params: figures.params.to_owned(),
+            payloads: matches!(figures.scheme, Scheme::Sophomr | Scheme::Instantomr),
+            clues: match figures.bound_clues {
+                true => ClueKind::Bound,
+                false => ClueKind::Plain,
+            },
+            security_bits: figures.security_bits,
+            miss_log2: miss,
+            false_positive_log2: passes,
+            messages: figures.messages,
+            batch,
+            runs: 1,
+            exact,
+            digest_s: figures.digest_s,
+            fixed_s: Entry::fixed(&stages),
+            stages,
+            keygen_s: figures.keygen_s,
+            clue_ms: figures.clue_ms,
+            decode_ms: figures.decode_ms,
+            bytes: Sizes {
+                clue: figures.clue_bytes as u64,
+                clue_key: figures.clue_key_bytes as u64,
+                detection_key: figures.detection_key_bytes,
+                digest: figures.digest_bytes as u64,
+            },
+            peak_rss_bytes: figures.peak_rss_bytes,
+            yardstick_us: figures.yardstick_us,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What is told of a scheme.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What every scheme has to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// Messages on the board.
+    pub messages: u64,
+    /// Most messages run by schemes that look at them one by one; the rest is extrapolated.
+    pub sample: u64,
+    /// Pertinent ones.
+    pub pertinent: usize,
+    /// The bound asked for.
+    pub bound: usize,
+    /// Bytes of a payload.
+    pub payload_bytes: usize,
+    /// Runs of each scheme.
+    pub runs: u32,
+    /// The first seed.
+    pub seed: u64,
+    /// Insecure tiny sets: tells whether everything works, nothing else.
+    pub tiny: bool,
+}
+
+/// What clues withstand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClueKind {
+    /// Whoever posts can aim one at every recipient.
+    Plain,
+    /// Bound to their payload: nobody can.
+    Bound,
+    /// LWEmongrass: nobody can, but clues may be copied and sent with other payloads.
+    Lwemongrass,
+}
+
+/// Bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// A clue on the board.
+    pub clue: u64,
+    /// An address.
+    pub clue_key: u64,
+    /// What the detector needs of a recipient.
+    pub detection_key: u64,
+    /// A digest.
+    pub digest: u64,
+}
+
+/// Figures of a scheme: those of the run of median time, but for `exact`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The scheme.
+    pub scheme: String,
+    /// Name of its parameter set.
+    pub params: String,
+    /// Whether digests hold payloads, not indices alone.
+    pub payloads: bool,
+    /// What clues withstand.
+    pub clues: ClueKind,
+    /// Bits of security, of the weaker of clue and detection key.
+    pub security_bits: f64,
+    /// log2 of the probability that a pertinent message is missed.
+    pub miss_log2: f64,
+    /// log2 of the probability that a stranger's message passes.
+    pub false_positive_log2: f64,
+    /// Messages that were run.
+    pub messages: u64,
+    /// Messages looked at together: time grows with their number.
+    pub batch: u64,
+    /// Runs.
+    pub runs: u32,
+    /// Runs that gave exactly the pertinent messages, payloads bit for bit.
+    pub exact: u32,
+    /// Seconds from clues and payloads in memory to the digest, of the messages that were run.
+    pub digest_s: f64,
+    /// The parts of it.
+    pub stages: BTreeMap<String, f64>,
+    /// The part of `digest_s` that does not grow with the messages.
+    pub fixed_s: f64,
+    /// Making all keys.
+    pub keygen_s: f64,
+    /// Making a clue.
+    pub clue_ms: f64,
+    /// From a digest to payloads.
+    pub decode_ms: f64,
+    /// Sizes.
+    pub bytes: Sizes,
+    /// The most memory of the process.
+    pub peak_rss_bytes: u64,
+    /// The yardstick beside the run; `None` in builds without it.
+    pub yardstick_us: Option<f64>,
+}
+
+/// Stages whose time does not depend on the number of messages.
+const FIXED: [&str; 3] = ["baby_steps", "memory", "packing"];
+
+impl Entry {
+    /// The entry of several runs of one scheme; `None` if there are none.
+    pub(super) fn of_runs(mut runs: Vec<Self>) -> Option<Self> {
+        let exact = runs.iter().map(|run| run.exact).sum();
+        let count = runs.len();
+        runs.sort_by(|a, b| a.digest_s.total_cmp(&b.digest_s));
+        let peak_rss_bytes = runs.iter().map(|run| run.peak_rss_bytes).max()?;
+        let median = runs.into_iter().nth(count.div_ceil(2) - 1)?;
+        Some(Self {
+            runs: count as u32,
+            exact,
+            peak_rss_bytes,
+            ..median
+        })
+    }
+
+    /// Whether a stage's time does not depend on the number of messages.
+    pub fn is_fixed(stage: &str) -> bool {
+        FIXED.contains(&stage)
+    }
+
+    /// Seconds of the stages that do not grow.
+    pub(super) fn fixed(stages: &BTreeMap<String, f64>) -> f64 {
+        FIXED.iter().filter_map(|name| stages.get(*name)).sum()
+    }
+
+    /// Batches of `messages` messages.
+    fn batches(&self, messages: u64) -> f64 {
+        messages.div_ceil(self.batch) as f64
+    }
+
+    /// Seconds for `messages` messages: measured, or with the time that grows in proportion to the batches.
+    pub fn seconds(&self, messages: u64) -> f64 {
+        let growing = self.digest_s - self.fixed_s;
+        self.fixed_s + growing * self.batches(messages) / self.batches(self.messages)
+    }
+
+    /// Whether the seconds for `messages` messages were not measured.
+    pub fn is_extrapolated(&self, messages: u64) -> bool {
+        self.batches(messages) != self.batches(self.messages)
+    }
+
+    /// The same in yardstick NTTs.
+    pub fn ntts(&self, messages: u64) -> Option<f64> {
+        Some(self.seconds(messages) * 1e6 / self.yardstick_us?)
+    }
+
+    /// Seconds from the last post of `messages` to payloads in the recipient's hands: the last batch, what
+    /// is done once at the end, and decoding. Work on earlier batches is done by then; what needs no messages too.
+    pub fn latency_s(&self) -> f64 {
+        let once = self.stages.get("packing").copied().unwrap_or(0.0);
+        let last = (self.digest_s - self.fixed_s) / self.batches(self.messages);
+        last + once + self.decode_ms / 1e3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(digest_s: f64, messages: u64, batch: u64, exact: u32) -> Entry {
+        let stages = [
+            ("baby_steps", 2.0),
+            ("packing", 1.0),
+            ("affine", digest_s - 3.0),
+        ];
+        let stages: BTreeMap<_, _> = stages.map(|(name, s)| (name.to_owned(), s)).into();
+        Entry {
+            scheme: "some".to_owned(),
+            params: "insecure".to_owned(),
+            payloads: true,
+            clues: ClueKind::Plain,
+            security_bits: 0.0,
+            miss_log2: -30.0,
+            false_positive_log2: -20.0,
+            messages,
+            batch,
+            runs: 1,
+            exact,
+            digest_s,
+            fixed_s: Entry::fixed(&stages),
+            stages,
+            keygen_s: 0.0,
+            clue_ms: 0.0,
+            decode_ms: 500.0,
+            bytes: Sizes {
+                clue: 1,
+                clue_key: 1,
+                detection_key: 1,
+                digest: 1,
+            },
+            peak_rss_bytes: digest_s as u64,
+            yardstick_us: Some(100.0),
+        }
+    }
+
+    #[test]
+    fn time_grows_by_whole_batches_but_for_what_is_fixed() {
+        let bulk = entry(13.0, 100, 100, 1);
+        assert_eq!(bulk.seconds(100), 13.0);
+        assert_eq!(bulk.seconds(1), 13.0);
+        assert_eq!(bulk.seconds(101), 23.0);
+        assert!(bulk.is_extrapolated(101) && !bulk.is_extrapolated(99));
+        assert_eq!(bulk.latency_s(), 11.5);
+        assert_eq!(bulk.ntts(101), Some(230_000.0));
+        let single = entry(13.0, 100, 1, 1);
+        assert_eq!(single.seconds(1000), 103.0);
+        assert!(single.is_extrapolated(99));
+        assert!((single.latency_s() - 1.6).abs() < 1e-9);
+    }
+
+    #[test]
+    fn several_runs_are_their_median_with_all_failures() {
+        let runs = [(20.0, 1), (10.0, 1), (30.0, 0)].map(|(s, exact)| entry(s, 100, 100, exact));
+        let all = Entry::of_runs(runs.to_vec()).unwrap();
+        assert_eq!((all.digest_s, all.runs, all.exact), (20.0, 3, 2));
+        assert_eq!(all.peak_rss_bytes, 30);
+        assert!(Entry::of_runs(Vec::new()).is_none());
+    }
+}
