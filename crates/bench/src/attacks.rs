@@ -1,8 +1,10 @@
-//! Clues that are aimed at everybody, decided in the clear under many keys: plain clues and bound ones.
+//! Clues that are aimed at everybody, decided in the clear under many keys: plain clues, bound ones, LWEmongrass.
+
+mod lwemongrass;
 
 use omr_client::{BoundSender, ClueSeed, SecretKey, Sender, identity};
 use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN, offset};
-use omr_protocol::{Clue, ClueKey, ClueParams, ParamsSpec};
+use omr_protocol::{Clue, ClueKey, ClueParams, ParamsError, ParamsSpec};
 use omr_ring::{Eval, Poly};
 use omr_rlwe::SecretPoly;
 use rand_chacha::ChaCha20Rng;
@@ -40,6 +42,8 @@ pub struct AttackLine {
     pub plain: u64,
     /// Pairs in which a bound clue is pertinent.
     pub bound: u64,
+    /// Pairs in which an LWEmongrass clue of set `dos-perfomr-v1` is pertinent and a board takes it.
+    pub lwemongrass: u64,
     /// Bound clues that a board refuses, as their one-time key did not sign them.
     pub refused: u64,
 }
@@ -57,47 +61,82 @@ struct Bed<'a> {
     coordinates: usize,
     range: u64,
     targets: Vec<Target>,
+    lwemongrass: lwemongrass::Bed,
 }
 
 /// Counts what attacks reach among `keys` recipients with fresh keys.
 ///
-/// Range: at least one key.
-pub fn attacks(params: &ClueParams, spec: &ParamsSpec, keys: usize, seed: u64) -> AttackTable {
+/// Range: at least one key.   Errors: `Dimension`.
+pub fn attacks(
+    params: &ClueParams,
+    spec: &ParamsSpec,
+    keys: usize,
+    seed: u64,
+) -> Result<AttackTable, ParamsError> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let bed = Bed::new(params, spec, keys, &mut rng);
-    let lines = vec![
-        bed.line(
+    let bed = Bed::new(params, spec, keys, &mut rng)?;
+    let honest = AttackLine {
+        lwemongrass: bed.lwemongrass.honest(),
+        ..bed.line(
             "honest clues, for others",
             1,
             |i, rng| bed.honest(i, rng),
             &mut rng,
-        ),
-        bed.universal("zero", |_| vec![0; params.spec().n], &mut rng),
-        bed.universal(
-            "halves of q, signs at random",
-            |rng| bed.halves(rng),
-            &mut rng,
-        ),
-        bed.universal(
-            "t (1, .., 1)",
-            |rng| vec![bed.residue(rng); params.spec().n],
-            &mut rng,
-        ),
-        bed.universal("4 constants in a row", |rng| bed.block(4, rng), &mut rng),
-        bed.universal("16 constants in a row", |rng| bed.block(16, rng), &mut rng),
-        bed.again("sum of two clues", Change::Sum, &mut rng),
-        bed.again("copy with another payload", Change::Payload, &mut rng),
-        bed.again("copy under another key", Change::Key, &mut rng),
-        bed.again("b changed by 1", Change::B, &mut rng),
-        bed.again("a changed by 1", Change::A, &mut rng),
-    ];
+        )
+    };
+    let mut lines = vec![honest];
+    for (attack, shape) in [
+        ("zero", Shape::Zero),
+        ("halves of q, signs at random", Shape::Halves),
+        ("t (1, .., 1)", Shape::Constant),
+        ("4 constants in a row", Shape::Block(4)),
+        ("16 constants in a row", Shape::Block(16)),
+    ] {
+        lines.push(bed.universal(attack, shape, &mut rng));
+    }
+    for (attack, change) in [
+        ("sum of two clues", Change::Sum),
+        ("copy with another payload", Change::Payload),
+        ("copy under another key", Change::Key),
+        ("b changed by 1", Change::B),
+        ("a changed by 1", Change::A),
+    ] {
+        lines.push(bed.again(attack, change, &mut rng));
+    }
     let window = (2 * spec.range + 1) as f64 / spec.p as f64;
-    AttackTable {
+    Ok(AttackTable {
         params: params.name(),
         keys,
         range: spec.range,
         stranger_rate: window.powi(bed.coordinates as i32),
         lines,
+    })
+}
+
+/// A vector a of the attacker's choice.
+#[derive(Clone, Copy)]
+enum Shape {
+    Zero,
+    Halves,
+    Constant,
+    /// Equal constants in a row, zeros elsewhere.
+    Block(usize),
+}
+
+impl Shape {
+    fn vector(self, n: usize, q: u64, rng: &mut ChaCha20Rng) -> Vec<u32> {
+        let (half, value) = ((q / 2) as u32, (rng.next_u64() % q) as u32);
+        match self {
+            Self::Zero => vec![0; n],
+            Self::Halves => (0..n).map(|_| half + (rng.next_u32() & 1)).collect(),
+            Self::Constant => vec![value; n],
+            Self::Block(length) => {
+                let start = rng.next_u64() as usize % (n - length);
+                let mut a = vec![0; n];
+                a[start..start + length].fill(value);
+                a
+            }
+        }
     }
 }
 
@@ -112,17 +151,24 @@ enum Change {
 }
 
 impl<'a> Bed<'a> {
-    fn new(params: &'a ClueParams, spec: &ParamsSpec, keys: usize, rng: &mut ChaCha20Rng) -> Self {
+    fn new(
+        params: &'a ClueParams,
+        spec: &ParamsSpec,
+        keys: usize,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Self, ParamsError> {
         let target = |_| {
             let (secret, key) = identity(params, rng);
             Target::new(params, &secret, key)
         };
-        Self {
+        let targets = (0..keys).map(target).collect();
+        Ok(Self {
             params,
             coordinates: ParamsSpec::COORDINATES,
             range: spec.range,
-            targets: (0..keys).map(target).collect(),
-        }
+            targets,
+            lwemongrass: lwemongrass::Bed::new(keys, rng.next_u64())?,
+        })
     }
 
     /// Whether `d_j = b_j - (a s)_j - offset_j` lies in the window for all coordinates looked at.
@@ -162,26 +208,6 @@ impl<'a> Bed<'a> {
         ring.forward(Poly::from_rows(ring.n(), &ring.everything(), row))
     }
 
-    fn residue(&self, rng: &mut ChaCha20Rng) -> u32 {
-        (rng.next_u64() % self.params.spec().q) as u32
-    }
-
-    fn halves(&self, rng: &mut ChaCha20Rng) -> Vec<u32> {
-        let half = (self.params.spec().q / 2) as u32;
-        let value = |_| half + (rng.next_u32() & 1);
-        (0..self.params.spec().n).map(value).collect()
-    }
-
-    /// Equal constants in a row, zeros elsewhere.
-    fn block(&self, length: usize, rng: &mut ChaCha20Rng) -> Vec<u32> {
-        let n = self.params.spec().n;
-        let start = rng.next_u64() as usize % (n - length);
-        let value = self.residue(rng);
-        let mut a = vec![0; n];
-        a[start..start + length].fill(value);
-        a
-    }
-
     /// A clue made for each recipient, and whether it reaches the one `further` on. What a board refuses reaches
     /// nobody.
     fn line(
@@ -207,6 +233,7 @@ impl<'a> Bed<'a> {
             pairs: self.targets.len() as u64,
             plain,
             bound,
+            lwemongrass: 0,
             refused,
         }
     }
@@ -221,14 +248,10 @@ impl<'a> Bed<'a> {
 
     /// Vectors of the attacker's choice with b = 0, and with the b that reaches one recipient of her choice, who is
     /// not counted.
-    fn universal(
-        &self,
-        attack: &'static str,
-        a: impl Fn(&mut ChaCha20Rng) -> Vec<u32>,
-        rng: &mut ChaCha20Rng,
-    ) -> AttackLine {
+    fn universal(&self, attack: &'static str, shape: Shape, rng: &mut ChaCha20Rng) -> AttackLine {
+        let (n, q) = (self.params.spec().n, self.params.spec().q);
         let forms = (0..FORMS).map(|form| {
-            let a = a(rng);
+            let a = shape.vector(n, q, rng);
             let aimed = &self.targets[form % self.targets.len()];
             let plain = Clue {
                 b: vec![0; self.params.spec().coordinates],
@@ -260,6 +283,7 @@ impl<'a> Bed<'a> {
             pairs,
             plain,
             bound,
+            lwemongrass: self.lwemongrass.universal(shape, FORMS, rng),
             refused: 0,
         }
     }
@@ -267,7 +291,10 @@ impl<'a> Bed<'a> {
     /// Honest clues, changed and posted again to their recipients.
     fn again(&self, attack: &'static str, change: Change, rng: &mut ChaCha20Rng) -> AttackLine {
         let changed = |i, rng: &mut ChaCha20Rng| self.changed(i, change, rng);
-        self.line(attack, 0, changed, rng)
+        AttackLine {
+            lwemongrass: self.lwemongrass.again(change),
+            ..self.line(attack, 0, changed, rng)
+        }
     }
 
     fn changed(
@@ -356,10 +383,10 @@ mod tests {
     use omr_protocol::params::SetSpec;
 
     #[test]
-    fn bound_clues_withstand_what_plain_clues_do_not() {
+    fn bound_clues_withstand_what_others_do_not() {
         let set = SetSpec::named("sophomr-v2").unwrap();
         let params = ClueParams::named("sophomr-v2").unwrap();
-        let table = attacks(&params, &set.bulk.unwrap(), 2000, 3);
+        let table = attacks(&params, &set.bulk.unwrap(), 2000, 3).unwrap();
         let line = |attack| {
             table
                 .lines
@@ -393,6 +420,17 @@ mod tests {
             assert_eq!(share(attack), 1.0);
         }
         assert!(share("b changed by 1") > 0.999 && share("a changed by 1") > 0.999);
+        // LWEmongrass withstands what is aimed at all, not what is copied.
+        for line in &table.lines[..6] {
+            assert_eq!(line.lwemongrass, 0, "{line:?}");
+        }
+        for line in &table.lines[7..] {
+            assert!(
+                line.lwemongrass as f64 > 0.999 * line.pairs as f64,
+                "{line:?}"
+            );
+        }
+        assert!(line("sum of two clues").lwemongrass > 1900);
     }
 
     #[test]
@@ -400,7 +438,7 @@ mod tests {
         let set = SetSpec::named("sophomr-v2").unwrap();
         let params = ClueParams::named("sophomr-v2").unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(4);
-        let bed = Bed::new(&params, &set.bulk.unwrap(), 200, &mut rng);
+        let bed = Bed::new(&params, &set.bulk.unwrap(), 200, &mut rng).unwrap();
         for target in &bed.targets {
             let sender = BoundSender::new(&params, &target.key, BOARD);
             let seed = ClueSeed::generate(&mut rng);

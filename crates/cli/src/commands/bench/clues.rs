@@ -13,7 +13,7 @@ pub(super) fn run(args: &BenchClues) -> Result<(), CliError> {
         name: args.params.clone(),
         expected: "SophOMR",
     })?;
-    let table = attacks(&params, &spec, args.keys as usize, args.seed);
+    let table = attacks(&params, &spec, args.keys as usize, args.seed)?;
     match args.json {
         true => io::print_json(&table),
         false => io::print(&text(&table)),
@@ -23,7 +23,7 @@ pub(super) fn run(args: &BenchClues) -> Result<(), CliError> {
 fn text(table: &AttackTable) -> String {
     let mut text = format!(
         "{}: {} recipients, window [-{}, {}]; a stranger's clue is pertinent with 2^{:.1}\n\
-         {:<32} {:>10} {:>16} {:>16} {:>10}\n",
+         {:<32} {:>10} {:>11} {:>11} {:>11} {:>10}\n",
         table.params,
         thousands(table.keys as u64),
         table.range,
@@ -33,18 +33,20 @@ fn text(table: &AttackTable) -> String {
         "pairs",
         "plain",
         "bound",
+        "lwemongrass",
         "refused",
     );
     for line in &table.lines {
         let share = |hits: u64| 100.0 * hits as f64 / line.pairs as f64;
         text += &format!(
-            "{:<32} {:>10} {:>15.2}% {:>15.2}% {:>10}\n",
+            "{:<32} {:>10} {:>10.2}% {:>10.2}% {:>10.2}% {:>10}\n",
             line.attack,
             thousands(line.pairs),
             share(line.plain),
             share(line.bound),
+            share(line.lwemongrass),
             thousands(line.refused),
         );
     }
-    text + "pairs: of a clue and a recipient at whom it is not, or no longer, aimed. refused: by the board, for their signature\n"
+    text + "pairs: of a clue and a recipient at whom it is not, or no longer, aimed. refused: bound clues, by the board, for their signature\n"
 }
