@@ -1,25 +1,26 @@
-//! One digest of PerfOMR1 from clues to payloads, with seconds by stage:
-//! `cargo run --release -p omr-bench --features yardstick --example earlier [THREADS] [BUNDLE] [PARAMS]`.
+//! One digest of an earlier scheme from clues to payloads, with seconds by stage:
+//! `cargo run --release -p omr-bench --features yardstick --example earlier -- [SCHEME] [THREADS] [BUNDLE]`;
+//! schemes: omd1p, omr1p, omr2p, perfomr1, perfomr2, dos-perfomr.
 use omr_bench::EarlierBench;
 use omr_detector::Quiet;
-use omr_protocol::Params;
+use omr_protocol::earlier::{EarlierScheme, EarlierSet};
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let args: Vec<String> = std::env::args().collect();
-    let number = |i: usize, or: usize| args.get(i).map_or(Ok(or), |x| x.parse());
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(number(1, 1)?);
-    threads.build_global()?;
-    let params = Params::named(args.get(3).map_or("perfomr1-v1", |name| name))?;
+    let scheme: EarlierScheme = args.get(1).map_or("perfomr1", |name| name).parse()?;
+    let threads = args.get(2).map_or(Ok(1), |x| x.parse())?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build_global()?;
+    let usual = EarlierSet::of(scheme).bundle as usize;
     let bench = EarlierBench {
-        messages: params.slots() as u64,
-        params,
-        bundle: number(2, 2)?,
+        scheme,
+        messages: 1 << 16,
         pertinent: 50,
         bound: 50,
         payload_bytes: 612,
         seed: 1,
+        bundle: args.get(3).map_or(Ok(usual), |x| x.parse())?,
     };
-    let figures = bench.run(&Quiet)?;
-    println!("{}", serde_json::to_string_pretty(&figures)?);
+    println!("{}", serde_json::to_string_pretty(&bench.run(&Quiet)?)?);
     Ok(())
 }

@@ -1,47 +1,65 @@
-//! PerfOMR1 on synthetic messages: from clues to payloads.
+//! The earlier schemes on synthetic messages: from clues to payloads.
+
+mod board;
+mod keys;
+mod places;
+
+pub use keys::EarlierKeys;
 
 use crate::digest::timed;
-use crate::{BenchError, Workload, peak_rss_bytes, yardstick_us};
+use crate::{peak_rss_bytes, yardstick_us};
+use board::Board;
+use omr_client::DecodeError;
 use omr_client::earlier::{EarlierDecodeError, Retrieved, decode};
-use omr_client::{DecodeError, Recipient, keygen};
-use omr_codec::{Combinations, IndexBuckets};
-use omr_detector::earlier::{Bundles, EarlierError, RowShape, RowSource};
-use omr_detector::{ClueBatch, Detector, MessageSource, Progress, Stages, transforms};
+use omr_detector::earlier::{EarlierError, Pertinency, RowShape};
+use omr_detector::{ClueBatch, Progress, Stages, transforms};
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
-use omr_protocol::earlier::{EarlierCodes, EarlierIndex, EarlierSet};
-use omr_protocol::{Clue, PackedCiphertext, Params, ParamsError, Placement, SEED_BYTES};
+use omr_protocol::earlier::{EarlierScheme, EarlierSet};
+use omr_protocol::{ClueError, PackedCiphertext, ParamsError};
+use places::Places;
 use rand_chacha::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-/// One digest of PerfOMR1.
-#[derive(Clone)]
+/// One digest of an earlier scheme.
+#[derive(Clone, Copy, Debug)]
 pub struct EarlierBench {
-    /// A parameter set with the keys of the expansion.
-    pub params: Arc<Params>,
-    /// Messages of a bundle.
-    pub bundle: usize,
+    /// The scheme.
+    pub scheme: EarlierScheme,
     /// Messages on the board.
     pub messages: u64,
     /// How many are pertinent.
     pub pertinent: usize,
-    /// The bound asked for.
+    /// The bound asked for; OMD1p has none.
     pub bound: usize,
     /// Bytes of a payload.
     pub payload_bytes: usize,
     /// Everything random follows from it.
     pub seed: u64,
+    /// Messages of a bundle, 1 for OMD1p and OMR1p; [`EarlierSet::of`] has the usual number.
+    pub bundle: usize,
 }
 
 /// What it came to.
 #[derive(Clone, Debug, Serialize)]
 pub struct EarlierFigures {
-    /// Name of the parameter set.
+    /// Name of the set.
     pub params: &'static str,
-    /// Its bits of security.
-    pub security_bits: f64,
+    /// Bits of security of its clues.
+    pub clue_security_bits: f64,
+    /// Bits of security of its detection keys.
+    pub key_security_bits: f64,
+    /// log2 of the probability that a pertinent message is missed.
+    pub miss_log2: f64,
+    /// log2 of the probability that an impertinent message passes.
+    pub false_positive_log2: f64,
+    /// Bytes of a clue.
+    pub clue_bytes: usize,
+    /// Bytes of the file that senders get.
+    pub clue_key_bytes: usize,
+    /// Bytes of the detection key's file.
+    pub detection_key_bytes: u64,
     /// Messages of a bundle.
     pub bundle: usize,
     /// Messages on the board.
@@ -80,9 +98,18 @@ pub struct EarlierFigures {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EarlierBenchError {
-    /// What other runs fail with.
-    #[error(transparent)]
-    Bench(#[from] BenchError),
+    /// A set without detection keys.
+    #[error("expected a set with detection keys, found {found}, which is there in the clear only")]
+    NoDetection {
+        /// The set.
+        found: &'static str,
+    },
+    /// A bitmap has a bit for each message, not for several.
+    #[error("expected bundles of 1 message for a bitmap index, found {found}")]
+    Bundle {
+        /// What was asked for.
+        found: usize,
+    },
     /// The compression.
     #[error(transparent)]
     Earlier(#[from] EarlierError),
@@ -101,85 +128,64 @@ pub enum EarlierBenchError {
     /// The detector.
     #[error(transparent)]
     Detector(#[from] omr_detector::DetectorError),
-    /// The synthetic board.
-    #[error("the synthetic board failed: {0}")]
-    Board(Box<dyn std::error::Error + Send + Sync>),
-}
-
-/// The codes, whose messages are places: bundle by bundle, batch by batch.
-struct Places {
-    codes: EarlierCodes,
-    bundles: Bundles,
-    placements: Vec<Placement>,
-    slots: u64,
-}
-
-impl Places {
-    /// The message at a place; none where a batch is not full.
-    fn message(&self, place: u64, messages: u64) -> Option<u64> {
-        let size = self.slots / self.bundles.count() as u64;
-        let (bundle, within) = ((place / size) as usize, (place % size) as usize);
-        let (batch, j) = (bundle / self.bundles.count(), bundle % self.bundles.count());
-        let slot = self.bundles.slots(j).nth(within)?;
-        let message = u64::from(self.placements[batch].messages()[slot]);
-        Some(batch as u64 * self.slots + message).filter(|&message| message < messages)
-    }
-
-    fn buckets(&self) -> Option<&IndexBuckets> {
-        match &self.codes.index {
-            EarlierIndex::Buckets(buckets) => Some(buckets),
-            EarlierIndex::Bitmap(_) => None,
-        }
-    }
-
-    fn shape(&self) -> RowShape {
-        RowShape {
-            index: self.codes.index_sums(),
-            combinations: self.codes.payloads.as_ref().map_or(0, Combinations::rows),
-            symbols: self.codes.bundle_symbols(),
-        }
-    }
+    /// The clue key.
+    #[error(transparent)]
+    Clue(#[from] ClueError),
 }
 
 impl EarlierBench {
-    /// Runs it.
+    /// Makes keys of the scheme's repaired set and runs it.
     ///
     /// Errors: any step's.
     pub fn run(&self, progress: &dyn Progress) -> Result<EarlierFigures, EarlierBenchError> {
-        let params = &self.params;
+        let keys = EarlierKeys::new(&EarlierSet::of(self.scheme), self.seed)?;
+        self.run_with(&keys, progress)
+    }
+
+    /// Runs it with keys that are there, of any set of the scheme.
+    ///
+    /// Errors: any step's; `Bundle`.   Panics: when the keys are of another scheme, or more messages are pertinent
+    /// than there are.
+    pub fn run_with(
+        &self,
+        keys: &EarlierKeys,
+        progress: &dyn Progress,
+    ) -> Result<EarlierFigures, EarlierBenchError> {
+        assert_eq!(keys.set.scheme, self.scheme, "keys of the scheme");
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
-        let keys = keygen(params, &mut rng);
-        let (clue, key) = (params.clue.clone(), keys.clue.clone());
-        let (bytes, seed) = (self.payload_bytes, self.seed);
-        let mut board = Workload::new(clue, key, self.messages, self.pertinent, bytes, seed);
-        let places = self.places(&mut rng)?;
-        let detector = Detector::new(params.clone(), keys.detection);
+        let of = (self.messages, self.pertinent);
+        let (params, bytes) = (&keys.params, self.payload_bytes);
+        let board = Board::new(params, &keys.address, of, bytes, self.seed);
+        let places = self.places(keys, &mut rng)?;
+        let run = Run {
+            bench: self,
+            keys,
+            board: &board,
+            places: &places,
+            progress,
+        };
         let before = yardstick_us();
         let done = transforms();
         let mut stages = Stages::default();
-        let digest = self.digest(&detector, &mut board, &places, &mut stages, progress)?;
+        let digest = run.digest(&mut stages)?;
         let transforms = transforms() - done;
         let after = yardstick_us();
-        let recipient = Recipient::new(params, &keys.secret);
-        let shape = places.shape();
-        let (found, decode_s) = timed(|| -> Result<_, EarlierBenchError> {
-            let sums = recipient.bundle_sums(&digest, shape.positions())?;
-            let (index, payloads) = sums.split_at(shape.index);
-            Ok(decode(
-                &places.codes,
-                index,
-                &by_combination(shape, payloads),
-            )?)
-        });
-        let (exact, wrong) = self.score(&board, &places, &found?);
+        let (found, decode_s) = timed(|| run.decode(&digest));
+        let (exact, wrong) = run.score(&found?);
         let seconds = stages.seconds().iter().copied();
         let stages: BTreeMap<_, _> = seconds.filter(|(name, _)| *name != "read").collect();
         let digest_s = stages.values().sum();
         let yardstick_us = before.zip(after).map(|(a, b)| (a + b) / 2.0);
         Ok(EarlierFigures {
-            params: params.name(),
-            security_bits: params.spec().security_bits,
-            bundle: self.bundle,
+            params: keys.set.name,
+            clue_security_bits: keys.set.clue_bits,
+            key_security_bits: params.spec().security_bits,
+            miss_log2: keys.set.miss_log2(),
+            false_positive_log2: keys.set.false_positive_log2(),
+            clue_bytes: board.clue_bytes(),
+            clue_key_bytes: keys.clue_key_bytes()?,
+            detection_key_bytes: keys.detection_key_bytes,
+            bundle: places.bundle_size(),
             messages: self.messages,
             pertinent: self.pertinent,
             bound: self.bound,
@@ -198,51 +204,73 @@ impl EarlierBench {
         })
     }
 
-    fn places(&self, rng: &mut ChaCha20Rng) -> Result<Places, EarlierBenchError> {
-        let params = &self.params;
-        let slots = params.slots() as u64;
-        let batches = self.messages.div_ceil(slots);
-        let mut set = EarlierSet::named("perfomr1-v1", false)?;
-        set.bundle = self.bundle as u32;
-        let mut seed = [0; SEED_BYTES];
-        rng.fill_bytes(&mut seed);
-        let messages = batches * slots;
-        Ok(Places {
-            codes: EarlierCodes::new(&set, &seed, messages, self.bound, self.payload_bytes)?,
-            bundles: Bundles::new(params, self.bundle)?,
-            placements: (0..batches as usize)
-                .map(|batch| Placement::new(&seed, batch, params.slots()))
-                .collect(),
-            slots,
+    fn places(
+        &self,
+        keys: &EarlierKeys,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Places, EarlierBenchError> {
+        let found = self.bundle;
+        let (set, bundles) = keys.bundled(found)?;
+        if set.bitmap().is_some() && found != 1 {
+            return Err(EarlierBenchError::Bundle { found });
+        }
+        let code = (self.bound, self.payload_bytes);
+        Ok(Places::new(&set, bundles, self.messages, code, rng)?)
+    }
+}
+
+/// One run.
+struct Run<'a> {
+    bench: &'a EarlierBench,
+    keys: &'a EarlierKeys,
+    board: &'a Board<'a>,
+    places: &'a Places,
+    progress: &'a dyn Progress,
+}
+
+impl Run<'_> {
+    fn digest(&self, stages: &mut Stages) -> Result<Vec<PackedCiphertext>, EarlierBenchError> {
+        let (detector, places) = (&self.keys.detector, self.places);
+        let steps = stages.time("baby_steps", || detector.baby_steps(self.progress))?;
+        let mut pertinent = Vec::new();
+        for batch in 0..places.batches() {
+            let messages = places.batch(batch, self.bench.messages);
+            let bytes = self.board.clue_bytes();
+            let clues = stages.time("read", || self.board.clues(messages));
+            let placement = places.placement(batch);
+            let clues = stages.time("clues", || {
+                ClueBatch::new(&self.keys.params, placement, clues, bytes)
+            });
+            pertinent.push(detector.pertinency_vector(&steps, &clues, self.progress, stages)?);
+        }
+        drop(steps);
+        match self.bench.scheme {
+            EarlierScheme::Omd1p => Ok(self.indices(pertinent, stages)),
+            _ => self.sums(&pertinent, stages),
+        }
+    }
+
+    fn indices(&self, pertinent: Vec<Pertinency>, stages: &mut Stages) -> Vec<PackedCiphertext> {
+        let mut indices = self.keys.detector.indices();
+        stages.time("packing", || {
+            pertinent
+                .into_iter()
+                .for_each(|batch| indices.add_batch(batch));
+            indices.finish()
         })
     }
 
-    fn digest(
+    fn sums(
         &self,
-        detector: &Detector,
-        board: &mut Workload,
-        places: &Places,
+        pertinent: &[Pertinency],
         stages: &mut Stages,
-        progress: &dyn Progress,
     ) -> Result<Vec<PackedCiphertext>, EarlierBenchError> {
-        let params = &self.params;
-        let steps = stages.time("baby_steps", || detector.baby_steps(progress))?;
-        let mut pertinent = Vec::new();
-        for (batch, placement) in places.placements.iter().enumerate() {
-            let start = batch as u64 * places.slots;
-            let messages = start..self.messages.min(start + places.slots);
-            let clues = stages.time("read", || board.clues(messages));
-            let clues = clues.map_err(EarlierBenchError::Board)?;
-            let bytes = Clue::bytes(&params.clue);
-            let clues = stages.time("clues", || ClueBatch::new(params, placement, clues, bytes));
-            pertinent.push(detector.pertinency_vector(&steps, &clues, progress, stages)?);
-        }
-        drop(steps);
-        let mut compressor = detector.compressor(places.bundles, places.shape())?;
+        let (detector, places) = (&self.keys.detector, self.places);
+        let mut compressor = detector.compressor(places.bundles(), places.shape())?;
+        let payload = |message| self.board.payload(message);
         for (batch, pertinent) in pertinent.iter().enumerate() {
-            let first = (batch * places.bundles.count()) as u64;
-            self.compress(first, board, places, |rows| {
-                compressor.add_batch(pertinent, rows, progress)
+            places.with_rows(batch, self.bench.messages, &payload, |rows| {
+                compressor.add_batch(pertinent, rows, self.progress)
             })?;
         }
         let (digest, more) = compressor.finish();
@@ -250,59 +278,35 @@ impl EarlierBench {
         Ok(digest)
     }
 
-    /// Gives the rows of the bundles from `first` on to `add`.
-    fn compress(
-        &self,
-        first: u64,
-        board: &Workload,
-        places: &Places,
-        add: impl FnOnce(&RowSource) -> Result<(), EarlierError>,
-    ) -> Result<(), EarlierBenchError> {
-        let (codes, packing) = (&places.codes, &places.codes.symbols);
-        let index = |j: usize, out: &mut Vec<(u32, u32)>| {
-            let bundle = first + j as u64;
-            let buckets = places.buckets().into_iter();
-            let places = buckets.flat_map(|code| code.places(bundle).map(move |at| (code, at)));
-            out.extend(places.flat_map(|(code, at)| (at as u32..).zip(code.content(bundle))));
-        };
-        let weights = |j: usize, out: &mut [u32]| {
-            if let Some(code) = &codes.payloads {
-                let factors = code.factors(first + j as u64);
-                factors
-                    .into_iter()
-                    .for_each(|(row, factor)| out[row] = factor);
-            }
-        };
-        let symbols = |j: usize, out: &mut [u32]| {
-            out.fill(0);
-            let all = codes.messages(first + j as u64);
-            for (place, out) in all.zip(out.chunks_mut(packing.count())) {
-                if let Some(message) = places.message(place, self.messages) {
-                    let payload = board.payload(message);
-                    packing.pack(&payload, out).expect("payloads of one length");
-                }
-            }
-        };
-        Ok(add(&RowSource {
-            index: &index,
-            weights: &weights,
-            symbols: &symbols,
-        })?)
+    fn decode(&self, digest: &[PackedCiphertext]) -> Result<Vec<Retrieved>, EarlierBenchError> {
+        let (recipient, places) = (self.keys.recipient(), self.places);
+        let (codes, shape) = (places.codes(), places.shape());
+        if codes.payloads.is_none() {
+            let vectors = shape.index / self.keys.params.slots();
+            return Ok(decode(codes, &recipient.slot_sums(digest, vectors)?, &[])?);
+        }
+        let sums = recipient.sums(digest, shape.positions())?;
+        let (index, payloads) = sums.split_at(shape.index);
+        Ok(decode(codes, index, &by_combination(shape, payloads))?)
     }
 
     /// Exact messages, and bundles that should not be there or have another count.
-    fn score(&self, board: &Workload, places: &Places, found: &[Retrieved]) -> (usize, usize) {
+    fn score(&self, found: &[Retrieved]) -> (usize, usize) {
         let (mut exact, mut wrong) = (0, 0);
         for bundle in found {
-            let members = bundle.messages.clone().zip(&bundle.payloads);
-            let members = members.filter_map(|(place, payload)| {
-                Some((places.message(place, self.messages)?, payload))
-            });
-            let own: Vec<_> = members
-                .filter(|(message, _)| board.pertinent().binary_search(message).is_ok())
+            let members = bundle.messages.clone().enumerate();
+            let own: Vec<(u64, Option<&Vec<u8>>)> = members
+                .filter_map(|(i, place)| {
+                    let message = self.places.message(place, self.bench.messages)?;
+                    Some((message, bundle.payloads.get(i)))
+                })
+                .filter(|(message, _)| self.board.is_pertinent(*message))
                 .collect();
-            let right =
-                |(message, payload): &&(u64, &Vec<u8>)| board.payload(*message) == **payload;
+            let right = |(message, payload): &&(u64, Option<&Vec<u8>>)| {
+                let indices_only = self.places.codes().payloads.is_none();
+                let same = |payload: &Vec<u8>| self.board.payload(*message) == *payload;
+                payload.map_or(indices_only, same)
+            };
             match own.len() == bundle.count as usize && !own.is_empty() {
                 true => exact += own.iter().filter(right).count(),
                 false => wrong += 1,

@@ -27,7 +27,7 @@ pub use attacks::{AttackLine, AttackTable, attacks};
 pub use crossover::{Crossover, Point};
 pub use decode::{DecodeClass, DecodeTimes, decode_times, instant_decode_times};
 pub use digest::{BenchError, DigestBench, DigestFigures, Scheme};
-pub use earlier::{EarlierBench, EarlierBenchError, EarlierFigures};
+pub use earlier::{EarlierBench, EarlierBenchError, EarlierFigures, EarlierKeys};
 pub use instant::{InstantBench, InstantUnits};
 pub use memory::peak_rss_bytes;
 pub use recipients::{RecipientsBench, RecipientsFigures, RecipientsTimes};

@@ -1,9 +1,11 @@
-//! PerfOMR1 from clues to sums, at the insecure tiny parameters.
+//! The earlier schemes from clues to payloads, at the insecure tiny parameters.
 
-use omr_bench::{EarlierBench, Workload};
-use omr_client::{DecodeError, Recipient, keygen};
+use omr_bench::{EarlierBench, EarlierKeys, Workload};
+use omr_client::earlier::EarlierRecipient;
+use omr_client::{DecodeError, keygen};
 use omr_detector::earlier::{Bundles, RowShape, RowSource};
 use omr_detector::{ClueBatch, Detector, MessageSource, Quiet, Stages};
+use omr_protocol::earlier::{EarlierScheme, EarlierSet};
 use omr_protocol::{Clue, DetectionKey, Params, Placement, SEED_BYTES};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -81,40 +83,80 @@ fn sums_of_the_pertinent_bundles_come_out_of_clues() {
         }
     }
     let (digest, _) = compressor.finish();
-    let recipient = Recipient::new(&params, &keys.secret);
-    let sums = recipient.bundle_sums(&digest, SHAPE.positions()).unwrap();
+    let recipient = EarlierRecipient::new(&params, &keys.secret);
+    let sums = recipient.sums(&digest, SHAPE.positions()).unwrap();
     let sums: Vec<u64> = sums.into_iter().map(u64::from).collect();
     assert_eq!(sums, expected);
     assert!(expected.iter().any(|&x| x != 0));
 
-    let shorter = recipient.bundle_sums(&digest, SHAPE.positions() - 1);
+    let shorter = recipient.sums(&digest, SHAPE.positions() - 1);
     assert!(matches!(shorter, Err(DecodeError::Inconsistent(_))));
-    let missing = recipient.bundle_sums(&digest[..1], SHAPE.positions());
+    let missing = recipient.sums(&digest[..1], SHAPE.positions());
     assert!(matches!(missing, Err(DecodeError::Inconsistent(_))));
 }
 
-/// Three batches' worth of places, the last batch not full; more pertinent messages than the bound are told.
-#[test]
-fn payloads_of_perfomr1_come_out_bit_for_bit() {
-    let params = Params::named("insecure-tiny-perfomr1-v1").unwrap();
-    let n = params.slots() as u64;
-    for (bundle, messages) in [(2, n), (1, n + n / 3), (4, 2 * n + 5)] {
+/// The sets of a scheme for tests, with keys that serve all runs.
+fn keys(scheme: EarlierScheme) -> EarlierKeys {
+    let sets = EarlierSet::tiny();
+    let set = sets.iter().find(|set| set.scheme == scheme);
+    EarlierKeys::new(set.unwrap(), 7).unwrap()
+}
+
+/// Up to three batches, the last not full; all pertinent messages come out bit for bit, and one more than the bound
+/// is told.
+fn payloads_come_out(scheme: EarlierScheme, bundles: &[usize]) {
+    let keys = keys(scheme);
+    let n = keys.set().slots as u64;
+    for (&bundle, messages) in bundles.iter().zip([n, n + n / 3, 2 * n + 5]) {
         let bench = EarlierBench {
-            params: params.clone(),
-            bundle,
+            scheme,
             messages,
             pertinent: 12,
             bound: 12,
             payload_bytes: 30,
             seed: 11 + bundle as u64,
+            bundle,
         };
-        let figures = bench.run(&Quiet).unwrap();
+        let figures = bench.run_with(&keys, &Quiet).unwrap();
         assert_eq!((figures.exact, figures.wrong), (12, 0), "{bundle}");
+        if scheme == EarlierScheme::Omd1p {
+            continue;
+        }
         let bench = EarlierBench {
             pertinent: 13,
             ..bench
         };
-        let error = bench.run(&Quiet).unwrap_err().to_string();
-        assert!(error.contains("overflow: 13 pertinent messages"), "{error}");
+        let error = bench.run_with(&keys, &Quiet).unwrap_err().to_string();
+        assert!(error.contains("overflow: 13 pertinent"), "{error}");
     }
+}
+
+#[test]
+fn payloads_of_omr2p() {
+    payloads_come_out(EarlierScheme::Omr2p, &[1, 1, 1]);
+}
+
+#[test]
+fn payloads_of_omr1p() {
+    payloads_come_out(EarlierScheme::Omr1p, &[1, 1]);
+}
+
+#[test]
+fn indices_of_omd1p() {
+    payloads_come_out(EarlierScheme::Omd1p, &[1, 1, 1]);
+}
+
+#[test]
+fn payloads_of_perfomr1() {
+    payloads_come_out(EarlierScheme::Perfomr1, &[2, 1, 4]);
+}
+
+#[test]
+fn payloads_of_perfomr2() {
+    payloads_come_out(EarlierScheme::Perfomr2, &[2, 1, 4]);
+}
+
+#[test]
+fn payloads_of_dos_perfomr() {
+    payloads_come_out(EarlierScheme::DosPerfomr, &[2, 1]);
 }

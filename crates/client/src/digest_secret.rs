@@ -40,8 +40,17 @@ impl DigestSecret {
 
     /// The name of the detector's key for InstantOMR.
     pub(crate) fn instant_id(&self) -> [u8; 16] {
+        self.name("omr instant key id v1")
+    }
+
+    /// The name of the detector's key for LWE clues.
+    pub(crate) fn earlier_id(&self) -> [u8; 16] {
+        self.name("omr earlier key id v1")
+    }
+
+    fn name(&self, domain: &'static str) -> [u8; 16] {
         let mut id = [0; 16];
-        Xof::stream("omr instant key id v1", &self.0, &[]).fill_bytes(&mut id);
+        Xof::stream(domain, &self.0, &[]).fill_bytes(&mut id);
         id
     }
 }

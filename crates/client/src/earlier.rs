@@ -4,6 +4,7 @@
 //! [`EarlierSet::ring`](omr_protocol::earlier::EarlierSet::ring).
 
 mod decode;
+mod detection;
 mod keygen;
 mod ring;
 mod secret;
@@ -11,6 +12,8 @@ mod sender;
 mod sums;
 
 pub use decode::{EarlierDecodeError, Retrieved, decode};
+pub use detection::{detection_key, detection_key_with_large_secret};
 pub use keygen::identity;
 pub use secret::LweSecret;
 pub use sender::LweSender;
+pub use sums::EarlierRecipient;

@@ -92,17 +92,29 @@ fn detection_key_and_secret(
     secret: &SecretKey,
     rng: &mut impl CryptoRng,
 ) -> (DetectionKey, Secret) {
+    let clue = vec![secret.clue.coeffs()];
+    key_and_secret(params, secret.detection_id, clue, &secret.digest, rng)
+}
+
+/// A detection key of this name, and the large ring's secret.
+pub(crate) fn key_and_secret(
+    params: &Params,
+    id: [u8; 16],
+    clue: Vec<&[i64]>,
+    digest: &DigestSecret,
+    rng: &mut impl CryptoRng,
+) -> (DetectionKey, Secret) {
     let spec = params.spec();
     let small = Secret::uniform_ternary(rng, spec.small_n);
     let large = Secret::fixed_weight(rng, spec.n, spec.weight, spec.embedding_bound);
     let bodies = params.final_shape.bodies();
     let secrets = Secrets {
-        clue: &secret.clue,
+        clue,
         large: &large,
         small: &small,
-        last: secret.digest.polys(&params.final_ring, bodies),
+        last: digest.polys(&params.final_ring, bodies),
     };
-    let key = make(params, secret.detection_id, &secrets, rng);
+    let key = make(params, id, &secrets, rng);
     drop(secrets);
     (key, large)
 }
@@ -155,16 +167,17 @@ fn clue_key(
     key
 }
 
-/// `[s | -s | s | ...]` in both slot rows: row i of the clue's matrix is then met by turning.
-fn packed_secret(params: &Params, secret: &Secret) -> Vec<u32> {
+/// `[s | -s | s | ...]` in both slot rows, s padded with zeros to the ring's dimension: row i of the clue's matrix
+/// is then met by turning. Range: coefficients above -p and below p.
+fn packed_secret(params: &Params, secret: &[i64]) -> Vec<u32> {
     let p = params.p().value() as i64;
-    let n = secret.coeffs().len();
+    let n = params.spec().clue.n;
     let half = params.slots() / 2;
     (0..params.slots())
         .map(|slot| {
             let column = slot % half;
             let sign = 1 - 2 * (column / n % 2) as i64;
-            let value = secret.coeffs()[column % n] * sign;
+            let value = secret.get(column % n).map_or(0, |s| s * sign);
             (value + ((value >> 63) & p)) as u32
         })
         .collect()
@@ -182,7 +195,7 @@ fn packed_offset(params: &Params, w: &[u32; OFFSET_LEN]) -> Vec<u32> {
 
 /// What a detection key hides, ring by ring.
 struct Secrets<'a> {
-    clue: &'a Secret,
+    clue: Vec<&'a [i64]>,
     large: &'a Secret,
     small: &'a Secret,
     last: Vec<SecretPoly>,
@@ -278,20 +291,24 @@ fn make(
     rng: &mut impl CryptoRng,
 ) -> DetectionKey {
     let seed = random(rng);
-    let mut slots = packed_secret(params, secrets.clue);
     let s = secrets.large.poly(&params.ring, params.chain.basis(0));
-    let at = (&seed, Part::Secret.index());
-    let secret = encrypt_symmetric(
-        &params.ring,
-        &params.plain,
-        &params.chain,
-        0,
-        &s,
-        &slots,
-        at,
-        rng,
-    );
-    slots.zeroize();
+    let mut encrypted = |(i, secret): (u32, &&[i64])| {
+        let mut slots = packed_secret(params, secret);
+        let at = (&seed, Part::Secret(i).index());
+        let ct = encrypt_symmetric(
+            &params.ring,
+            &params.plain,
+            &params.chain,
+            0,
+            &s,
+            &slots,
+            at,
+            rng,
+        );
+        slots.zeroize();
+        ct
+    };
+    let encrypted_secrets = (0..).zip(&secrets.clue).map(&mut encrypted).collect();
     drop(s);
     let mut make = Maker {
         params,
@@ -311,7 +328,7 @@ fn make(
         merge: merge_levels(params)
             .map(|level| make.galois(Part::Merge(level)))
             .collect(),
-        secret,
+        secrets: encrypted_secrets,
         last: make.last(),
         offset: None,
     }

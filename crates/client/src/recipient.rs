@@ -1,12 +1,10 @@
 use crate::SecretKey;
 use crate::instantomr::InstantRecipient;
+use crate::phases::Phases;
 use omr_codec::{CodecError, Field, Solver, Support, Symbols};
-use omr_protocol::digest::{BODY_BITS, MASK_BITS};
+use omr_protocol::digest::MASK_BITS;
 use omr_protocol::plan::{INDEX_SYMBOLS, checksum};
-use omr_protocol::{Digest, DigestPlan, PackedCiphertext, ParamSet, Params, ParamsError, Response};
-use omr_ring::{Coeff, Eval, Poly};
-use omr_rlwe::SecretPoly;
-use zeroize::Zeroize;
+use omr_protocol::{Digest, DigestPlan, ParamSet, Params, ParamsError, Response};
 
 /// A digest that does not decode.
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +102,7 @@ pub fn decode(
 pub struct Recipient<'a> {
     params: &'a Params,
     secret: &'a SecretKey,
-    digest: Vec<SecretPoly>,
+    phases: Phases<'a>,
 }
 
 impl<'a> Recipient<'a> {
@@ -113,9 +111,7 @@ impl<'a> Recipient<'a> {
         Self {
             params,
             secret,
-            digest: secret
-                .digest
-                .polys(&params.final_ring, params.final_shape.bodies()),
+            phases: Phases::new(params, &secret.digest),
         }
     }
 
@@ -160,17 +156,9 @@ impl<'a> Recipient<'a> {
 
     /// The symbols in the kept coefficients, part by part.
     fn decrypt(&self, digest: &Digest) -> Result<Vec<Vec<u32>>, DecodeError> {
-        let symbols = |values: Vec<u64>| values.into_iter().map(|x| self.symbol(x)).collect();
+        let symbols =
+            |values: Vec<u64>| values.into_iter().map(|x| self.phases.symbol(x)).collect();
         Ok(self.phases(digest)?.into_iter().map(symbols).collect())
-    }
-
-    /// The nearest symbol to a phase.
-    pub(crate) fn symbol(&self, phase: u64) -> u32 {
-        nearest(phase, self.params.p().value(), MASK_BITS) as u32
-    }
-
-    pub(crate) fn params(&self) -> &Params {
-        self.params
     }
 
     /// `body + mask * secret` modulo `2^MASK_BITS` at the kept coefficients, part by part.
@@ -189,50 +177,14 @@ impl<'a> Recipient<'a> {
             )?;
             let parts = together.min(plan.parts() - out.len());
             expect("parts of a ciphertext", parts, ct.parts.len())?;
-            let mask = self.mask(ct);
+            let mask = self.phases.mask(ct);
             for (i, part) in ct.parts.iter().enumerate() {
                 expect("body coefficients", plan.part_len(out.len()), part.len())?;
                 let (round, set) = plan.position(out.len());
-                out.push(self.phase(&mask, i, part, plan.kept(round, set)));
+                out.push(self.phases.phase(&mask, i, part, plan.kept(round, set)));
             }
         }
         Ok(out)
-    }
-
-    pub(crate) fn mask(&self, ct: &PackedCiphertext) -> Poly<Eval> {
-        let ring = &self.params.final_ring;
-        let mask = Poly::<Coeff>::from_rows(ring.n(), &ring.everything(), ct.mask.clone());
-        ring.forward(mask)
-    }
-
-    /// The phases of part `part` of a ciphertext.
-    pub(crate) fn phase(
-        &self,
-        mask: &Poly<Eval>,
-        part: usize,
-        body: &[u64],
-        kept: impl Iterator<Item = usize>,
-    ) -> Vec<u64> {
-        let (ring, components) = (&self.params.final_ring, self.params.final_shape.components);
-        let secrets = &self.digest[part * components..(part + 1) * components];
-        let mut products: Vec<Poly<Coeff>> = secrets
-            .iter()
-            .map(|secret| {
-                let mut product = mask.clone();
-                ring.mul_assign(&mut product, secret);
-                ring.inverse(product)
-            })
-            .collect();
-        let m = ring.modulus(0);
-        let value = |(at, &body): (usize, &u64)| {
-            // |mask * secret| < n 2^MASK_BITS: exact modulo the prime, then modulo 2^MASK_BITS.
-            let product = products[at % components].row(0)[at / components];
-            let product = m.to_centered(product) as u64;
-            product.wrapping_add(body << (MASK_BITS - BODY_BITS)) & ((1 << MASK_BITS) - 1)
-        };
-        let out = kept.zip(body).map(value).collect();
-        products.iter_mut().for_each(Zeroize::zeroize);
-        out
     }
 
     fn group(

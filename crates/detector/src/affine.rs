@@ -1,6 +1,6 @@
-//! The affine transform `d = b - A s` (SophOMR, section 4.4), with diagonals shared by both
+//! The affine transform `d = b - A s` (SophOMR, section 4.4), with diagonals shared by all
 //! coordinates: `s` is packed antiperiodically, so that row i of A meets the diagonals of row 0
-//! i baby steps further on.
+//! i baby steps further on. Where each coordinate has a secret of its own, all meet row 0.
 
 mod baby_steps;
 mod matrix;
@@ -14,7 +14,7 @@ use crate::progress::go_on;
 use crate::{DetectorError, Progress};
 use offset::Offset;
 use omr_bgv::{Ciphertext, Evaluator};
-use omr_protocol::{DetectionKey, Params, ParamsSpec};
+use omr_protocol::{DetectionKey, Params};
 use products::Buffers;
 use std::ops::Range;
 
@@ -48,11 +48,11 @@ fn tile_words(params: &Params, giants: usize) -> usize {
 
 /// Words of one share of a limb of the baby steps, and of the diagonals of several giant steps.
 fn lengths(params: &Params) -> [usize; 2] {
-    let (n, baby) = (params.ring.n(), params.spec().baby);
-    let steps = baby + ParamsSpec::COORDINATES - 1;
+    let (n, spec) = (params.ring.n(), params.spec());
+    let rows = 2 * spec.secrets() * spec.baby_steps();
     let piece = piece(params);
     [
-        n / piece * 2 * steps * (piece + PAD) / SHARES,
+        n / piece * rows * (piece + PAD) / SHARES,
         n / piece * tile_words(params, GIANTS_TOGETHER),
     ]
 }
@@ -81,7 +81,7 @@ pub(crate) fn reserve(params: &Params, keeps: Keeps) {
     // Coefficients of diagonals; rows of a key switch when these have been used.
     lengths.extend(vec![matrix::coefficient_words(params); GIANTS_TOGETHER]);
     let more = match keeps.diagonals {
-        true => 2 * ParamsSpec::COORDINATES * GIANTS_TOGETHER * (KEPT_TOGETHER - 1),
+        true => 2 * params.spec().coordinates() * GIANTS_TOGETHER * (KEPT_TOGETHER - 1),
         false => 0,
     };
     let poly = limbs * (params.ring.n() + PIECE);
@@ -97,7 +97,7 @@ fn groups(params: &Params) -> impl Iterator<Item = Range<usize>> + Clone + use<>
     highs.map(|high| high.saturating_sub(GIANTS_TOGETHER)..high)
 }
 
-/// `b - A s`, and `b - A s - <h, w>` for bound clues, for both coordinates, at level 1.
+/// `b - A s`, and `b - A s - <h, w>` for bound clues, for all coordinates, at level 1.
 pub(crate) fn transform(
     ev: &Evaluator,
     params: &Params,

@@ -3,7 +3,8 @@
 use crate::DetectorError;
 use crate::detector::expect;
 use omr_protocol::clue::{Binding, OFFSET_LEN, rows_of_bytes};
-use omr_protocol::{ClueParser, Params, ParamsSpec, Placement};
+use omr_protocol::earlier::LweParams;
+use omr_protocol::{Clue, ClueParser, Params, ParamsSpec, Placement};
 use omr_ring::{Buffer, SlotOrder};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ const LINE: usize = 64;
 const TASK: usize = 1024;
 
 /// The clues of one batch, packed as they were posted: fresh memory is dear. A slot without a
-/// usable clue holds `a = 0, b = p/2`: impertinent.
+/// usable clue holds `a = 0` and a b far from the window: impertinent. LWE clues are made to clues of the ring.
 pub struct ClueBatch {
     bytes: Vec<u8>,
     clue_bytes: usize,
@@ -109,7 +110,13 @@ impl ClueBatch {
     /// Panics: when clues have 0 bytes.
     pub fn new(params: &Params, placement: &Placement, bytes: Vec<u8>, clue_bytes: usize) -> Self {
         let parser = ClueParser::new(&params.clue);
-        Self::parsed(params, placement, bytes, clue_bytes, &parser, None)
+        match &params.lwe {
+            None => Self::parsed(params, placement, bytes, clue_bytes, &parser, None),
+            Some(lwe) => {
+                let (bytes, clue_bytes) = in_ring(params, lwe, &bytes, clue_bytes);
+                Self::parsed(params, placement, bytes, clue_bytes, &parser, None)
+            }
+        }
     }
 
     fn parsed(
@@ -122,6 +129,7 @@ impl ClueBatch {
     ) -> Self {
         let spec = &params.spec().clue;
         let far = (params.p().value() / 2) as u32;
+        let far = params.lwe.as_ref().map_or(far, LweParams::nobody);
         let scratch = || vec![0; parser.residues()];
         let parsed: Vec<Option<Tail>> = bytes
             .par_chunks(clue_bytes)
@@ -148,7 +156,7 @@ impl ClueBatch {
         let bound = to.map_or(0, |_| ParamsSpec::COORDINATES);
         let clue = |message| of_slot(message).map(|_| *message);
         let coordinates = Coordinates {
-            b: (0..ParamsSpec::COORDINATES).map(b).collect(),
+            b: (0..params.spec().coordinates()).map(b).collect(),
             rows: (0..bound).map(row).collect(),
             unusable: parsed.iter().filter(|tail| tail.is_none()).count(),
         };
@@ -192,6 +200,22 @@ impl ClueBatch {
                 params.plain.interpolate(row, scratch);
             });
     }
+}
+
+/// LWE clues as clues of the ring, and the bytes of one; zeros, which are none, for those that do not parse or reach
+/// everybody.
+fn in_ring(params: &Params, lwe: &LweParams, bytes: &[u8], clue_bytes: usize) -> (Vec<u8>, usize) {
+    let len = Clue::bytes(&params.clue);
+    let (p, n) = (params.p(), params.spec().clue.n);
+    let mut out = vec![0; bytes.len().div_ceil(clue_bytes) * len];
+    let clues = out.par_chunks_mut(len).zip(bytes.par_chunks(clue_bytes));
+    clues.for_each(|(out, bytes)| {
+        let clue = lwe.clue_from_bytes(bytes);
+        if let Ok(clue) = clue.and_then(|clue| lwe.check_clue(&clue).map(|()| clue)) {
+            out.copy_from_slice(&lwe.in_ring(p, n, &clue).to_bytes(&params.clue));
+        }
+    });
+    (out, len)
 }
 
 /// Reads runs of `Neg^0(a)`, which is `a` backwards, `a_0, -a_(n-1), .., -a_1`, and goes on
@@ -342,7 +366,6 @@ fn negated(p: u32, x: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use omr_protocol::Clue;
 
     /// Every diagonal of a batch that is not full, against its definition.
     #[test]

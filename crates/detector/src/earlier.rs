@@ -32,12 +32,15 @@ mod bundles;
 mod compressor;
 mod error;
 mod expand;
+mod indices;
 mod noise;
+mod pack;
 mod rows;
 mod sums;
 
 pub use bundles::Bundles;
 pub use compressor::{Compressor, Pertinency};
 pub use error::EarlierError;
+pub use indices::Indices;
 pub use noise::SumNoise;
 pub use rows::{Entries, RowShape, RowSource, Values};

@@ -57,8 +57,8 @@ pub enum Part {
     Swap,
     /// `X -> X^(2^l + 1)`, small ring: merges packed ciphertexts.
     Merge(u32),
-    /// The encrypted clue secret.
-    Secret,
+    /// An encrypted clue secret, by number.
+    Secret(u32),
     /// To the ring of digests, with shared masks.
     Final,
     /// The encrypted `w` of an address with bound clues; not every key has it.
@@ -72,7 +72,8 @@ impl Part {
         let mut parts = vec![Part::Step, Part::Giant, Part::Product, Part::Descent];
         parts.extend([Part::Turn, Part::Swap]);
         parts.extend(merges);
-        parts.extend([Part::Secret, Part::Final]);
+        parts.extend(secrets(params));
+        parts.push(Part::Final);
         parts
     }
 
@@ -85,10 +86,11 @@ impl Part {
             Part::Descent => 3,
             Part::Turn => 4,
             Part::Swap => 5,
-            Part::Secret => 6,
+            Part::Secret(0) => 6,
             Part::Final => 7,
             Part::Offset => 8,
             Part::Merge(level) => 16 + u64::from(level),
+            Part::Secret(more) => 48 + u64::from(more),
         }
     }
 
@@ -111,7 +113,7 @@ impl Part {
             Part::Giant => (&params.ring, Some(&params.giant_shape)),
             Part::Product => (&params.ring, Some(&params.product_shape)),
             Part::Descent => (&params.ring, Some(&params.descent_shape)),
-            Part::Secret | Part::Offset => (&params.ring, None),
+            Part::Secret(_) | Part::Offset => (&params.ring, None),
             Part::Final => (&params.final_ring, None),
             _ => (&params.small, Some(&params.small_shape)),
         }
@@ -142,6 +144,11 @@ impl Part {
     }
 }
 
+/// One for each clue secret of a set.
+fn secrets(params: &Params) -> impl Iterator<Item = Part> + use<> {
+    (0..params.spec().secrets() as u32).map(Part::Secret)
+}
+
 /// Levels of merging that any digest width may need: widths from 16 up. Oblivious expansion goes the
 /// same way back, and down to single coefficients.
 pub fn merge_levels(params: &Params) -> std::ops::RangeInclusive<u32> {
@@ -149,7 +156,7 @@ pub fn merge_levels(params: &Params) -> std::ops::RangeInclusive<u32> {
     first..=params.small.n().trailing_zeros()
 }
 
-/// What the detector needs: switching keys and the encrypted clue secret. Holds no secret.
+/// What the detector needs: switching keys and the encrypted clue secrets. Holds no secret.
 pub struct DetectionKey {
     /// Names the key; unrelated to the address's name.
     pub id: [u8; 16],
@@ -169,8 +176,8 @@ pub struct DetectionKey {
     pub swap: GaloisKey,
     /// Merging, by level (see [`merge_levels`]).
     pub merge: Vec<GaloisKey>,
-    /// The clue secret `[s | -s | s | ...]` in both slot rows, at level 0.
-    pub secret: Ciphertext,
+    /// Each clue secret, `[s | -s | s | ...]` in both slot rows, at level 0.
+    pub secrets: Vec<Ciphertext>,
     /// To the ring of digests.
     pub last: SharedKey,
     /// The `w` of an address with bound clues, at level 0: in both slot rows, column z holds `w[z / baby mod 8]`.
@@ -223,7 +230,7 @@ impl DetectionKey {
                 let key = &self.merge[(level - merge_levels(params).start()) as usize];
                 key.switching_key().bodies().collect()
             }
-            Part::Secret => vec![&self.secret.parts()[0]],
+            Part::Secret(i) => vec![&self.secrets[i as usize].parts()[0]],
             Part::Final => self.last.bodies().collect(),
             Part::Offset => self.offset.iter().map(|ct| &ct.parts()[0]).collect(),
         }
@@ -284,8 +291,12 @@ impl DetectionKey {
         let merge = merge_levels(params)
             .map(|level| Ok(galois(Part::Merge(level), read(Part::Merge(level))?)))
             .collect::<Result<_, DetectionKeyError>>()?;
-        let c0 = read(Part::Secret)?.remove(0);
-        let secret = Part::Secret.ciphertext(params, &seed, c0);
+        let mut encrypted = |part: Part| -> Result<Ciphertext, DetectionKeyError> {
+            Ok(part.ciphertext(params, &seed, read(part)?.remove(0)))
+        };
+        let secrets = secrets(params)
+            .map(&mut encrypted)
+            .collect::<Result<_, _>>()?;
         let last = SharedKey::from_bodies(
             &params.final_ring,
             params.final_shape,
@@ -309,7 +320,7 @@ impl DetectionKey {
             turn,
             swap,
             merge,
-            secret,
+            secrets,
             last,
             offset,
         })

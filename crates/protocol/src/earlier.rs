@@ -7,6 +7,7 @@
 
 mod clue;
 mod codes;
+mod detection;
 mod key;
 mod noise;
 mod params;

@@ -8,6 +8,7 @@ mod outline;
 mod security;
 mod set;
 mod spec;
+mod test;
 
 pub use chain::tail_bits;
 pub use clue::{ClueParams, ClueSpec, SecretSpec};
@@ -15,11 +16,14 @@ pub use final_ring::{FinalNoise, FinalRingSpec};
 pub use instant::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantParams, InstantSpec, SUMS_MODULUS};
 pub use outline::Outline;
 pub use security::largest_log_pq;
+pub(crate) use set::{INSECURE_TINY_V2, SOPHOMR_V2};
 pub use set::{ParamSet, SetSpec};
-pub use spec::ParamsSpec;
+pub use spec::{ParamsSpec, Posted};
+pub use test::DistanceTest;
 
+use crate::earlier::{EarlierSet, LweParams};
 use chain::Primes;
-use omr_bgv::{Chain, Plain, RangePolynomial};
+use omr_bgv::{Chain, Plain};
 use omr_codec::Nodes;
 use omr_ring::{Basis, Kernels, Modulus, Ring, RingError};
 use omr_rlwe::noise::NoiseModel;
@@ -34,6 +38,14 @@ pub enum ParamsError {
     #[error("expected one of the parameter sets {known}, found {found:?}")]
     Unknown {
         /// The published names.
+        known: String,
+        /// The name asked for.
+        found: String,
+    },
+    /// No earlier scheme has this name.
+    #[error("expected one of the schemes {known}, found {found:?}")]
+    Scheme {
+        /// Their names.
         known: String,
         /// The name asked for.
         found: String,
@@ -115,10 +127,12 @@ pub struct Params {
     pub small_plain: Plain,
     /// The ring of digests, of one prime.
     pub final_ring: Ring,
-    /// Clues.
+    /// Clues as the affine transform takes them.
     pub clue: Arc<ClueParams>,
-    /// `prod (Y - i^2)` for the window of the clue's noise.
-    pub window: RangePolynomial,
+    /// Clues as they are posted, where these are of LWE.
+    pub lwe: Option<LweParams>,
+    /// The polynomial that decides.
+    pub test: DistanceTest,
     /// Nodes of the sparse-recovery code.
     pub nodes: Nodes,
     /// Gadget of the baby step's rotation key.
@@ -136,10 +150,14 @@ pub struct Params {
 }
 
 impl Params {
-    /// SophOMR's part of the published set of this name, on the best kernels of this CPU.
+    /// SophOMR's part of the published set of this name, or what an earlier scheme's set detects with, on
+    /// the best kernels of this CPU.
     ///
     /// Errors: `Unknown`; `NoEngine` where the set has no SophOMR.
     pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
+        if let Some(spec) = EarlierSet::detection_named(name) {
+            return Ok(Arc::new(Self::new(spec, Kernels::detect())?));
+        }
         let set = SetSpec::named(name)?;
         let spec = set.bulk.ok_or_else(|| ParamsError::NoEngine {
             name: name.to_owned(),
@@ -160,8 +178,13 @@ impl Params {
         let chain = primes.chain();
         let descent_special = primes.descent_special();
         let small_special = Basis::new(2..2 + descent_special.len());
+        let (clue_name, lwe) = match &spec.posted {
+            Posted::Own => (spec.name, None),
+            Posted::Of(name) => (*name, None),
+            Posted::Lwe { name, spec } => (*name, Some(LweParams::new(name, *spec)?)),
+        };
         let params = Self {
-            window: RangePolynomial::new(plain.p(), spec.range, spec.block),
+            test: DistanceTest::new(plain.p(), &spec)?,
             nodes: Nodes::new(spec.p as u32, spec.n)?,
             step_shape: primes.step_shape(&spec),
             giant_shape: primes.giant_shape(&spec),
@@ -171,7 +194,8 @@ impl Params {
             small_plain: Plain::new(spec.p, spec.small_n, kernels)?,
             final_ring: spec.final_ring.ring(kernels)?,
             final_shape: spec.final_ring.shape(spec.small_n),
-            clue: Arc::new(ClueParams::new(spec.name, spec.clue.clone(), kernels)?),
+            clue: Arc::new(ClueParams::new(clue_name, spec.clue.clone(), kernels)?),
+            lwe,
             spec,
             primes,
             ring,

@@ -2,6 +2,7 @@
 
 use super::ring::negacyclic;
 use crate::SecretKeyError;
+use crate::digest_secret::DigestSecret;
 use crate::seal::{SEAL_SECRET_BYTES, SealSecret};
 use omr_protocol::Clue;
 use omr_protocol::earlier::{LweKind, LweParams};
@@ -21,6 +22,17 @@ impl LweSecret {
     /// For key generation: what the detector gets encrypted.
     pub fn coefficients(&self) -> &[i64] {
         &self.coefficients
+    }
+
+    /// The seed of the secrets under which digests come, derived from the sealing secret.
+    pub(crate) fn digest(&self) -> DigestSecret {
+        let seal = self.seal.to_bytes();
+        DigestSecret::new(blake3::derive_key("omr earlier digest secret v1", &*seal))
+    }
+
+    /// The name of her detection key.
+    pub fn detection_id(&self) -> [u8; 16] {
+        self.digest().earlier_id()
     }
 
     /// The sealing secret.

@@ -1,19 +1,34 @@
-//! Digests of PerfOMR1: their sums.
+//! Digests of the earlier schemes: their sums.
 
+use super::LweSecret;
+use crate::phases::Phases;
 use crate::recipient::expect;
-use crate::{DecodeError, Recipient};
-use omr_protocol::PackedCiphertext;
+use crate::{DecodeError, SecretKey};
+use omr_protocol::{PackedCiphertext, Params};
 
-impl Recipient<'_> {
-    /// The first `positions` sums of a digest of PerfOMR1, one part after another.
+/// A recipient's secret, ready to decrypt digests of the earlier schemes.
+pub struct EarlierRecipient<'a>(Phases<'a>);
+
+impl<'a> EarlierRecipient<'a> {
+    /// Of a set with clues of ring LWE.
+    pub fn new(params: &'a Params, secret: &SecretKey) -> Self {
+        Self(Phases::new(params, &secret.digest))
+    }
+
+    /// Of a set with LWE clues.
+    pub fn of_lwe(params: &'a Params, secret: &LweSecret) -> Self {
+        Self(Phases::new(params, &secret.digest()))
+    }
+
+    /// The first `positions` sums of a digest, one part after another.
     ///
     /// Errors: `Inconsistent` when the digest has another shape.
-    pub fn bundle_sums(
+    pub fn sums(
         &self,
         digest: &[PackedCiphertext],
         positions: usize,
     ) -> Result<Vec<u32>, DecodeError> {
-        let params = self.params();
+        let params = self.0.params();
         let (n, together) = (params.small.n(), params.final_shape.parts);
         let parts = positions.div_ceil(n);
         expect("ciphertexts", parts.div_ceil(together), digest.len())?;
@@ -23,14 +38,38 @@ impl Recipient<'_> {
             expect("mask coefficients", dimension, ct.mask.len())?;
             let here = together.min(parts - i * together);
             expect("parts of a ciphertext", here, ct.parts.len())?;
-            let mask = self.mask(ct);
+            let mask = self.0.mask(ct);
             for (j, body) in ct.parts.iter().enumerate() {
                 let kept = n.min(positions - out.len());
                 expect("body coefficients", kept, body.len())?;
-                let phases = self.phase(&mask, j, body, 0..kept);
-                out.extend(phases.into_iter().map(|x| self.symbol(x)));
+                let phases = self.0.phase(&mask, j, body, 0..kept);
+                out.extend(phases.into_iter().map(|x| self.0.symbol(x)));
             }
         }
         Ok(out)
+    }
+
+    /// The sums in all slots of OMD1p's digest of so many pertinency vectors, one vector after another: part i
+    /// of a vector has the coefficients that are i modulo the number of parts.
+    ///
+    /// Errors: `Inconsistent` when the digest has another shape.
+    pub fn slot_sums(
+        &self,
+        digest: &[PackedCiphertext],
+        vectors: usize,
+    ) -> Result<Vec<u32>, DecodeError> {
+        let params = self.0.params();
+        let (n, small) = (params.slots(), params.small.n());
+        let coefficients = self.sums(digest, vectors * n)?;
+        let slots = |vector: &[u32]| {
+            let mut poly = vec![0; n];
+            for (i, part) in vector.chunks(small).enumerate() {
+                for (t, &x) in part.iter().enumerate() {
+                    poly[n / small * t + i] = x.into();
+                }
+            }
+            params.plain.decode(poly)
+        };
+        Ok(coefficients.chunks(n).flat_map(slots).collect())
     }
 }

@@ -1,29 +1,30 @@
 use super::{PAD, SHARES, lengths, piece};
 use crate::progress::go_on;
 use crate::{DetectorError, Progress};
-use omr_bgv::Evaluator;
-use omr_protocol::{DetectionKey, Params, ParamsSpec};
-use omr_ring::{Buffer, Eval, Kernels, Poly};
+use omr_bgv::{Ciphertext, Evaluator};
+use omr_protocol::{DetectionKey, Params};
+use omr_ring::{Buffer, Kernels};
 use rayon::prelude::*;
 
-/// The encrypted secret turned by 0, 1, ..., `baby` slots. Belongs to the recipient; serves every
-/// batch.
+/// The encrypted secrets turned by 0, 1, 2, ... slots. They belong to the recipient and serve every batch.
 pub struct BabySteps {
-    /// For each limb, in [`SHARES`]: piece by piece, step by step, body and mask.
+    /// For each limb, in [`SHARES`]: piece by piece, step by step, body and mask of each secret.
     limbs: Vec<Vec<Buffer>>,
     pub(super) piece: usize,
     steps: usize,
+    /// Rows of a step.
+    pub(super) parts: usize,
 }
 
 impl BabySteps {
-    /// Turns the secret, one step after another with one key.
+    /// Turns the secrets, one step after another with one key.
     pub fn new(
         ev: &Evaluator,
         params: &Params,
         key: &DetectionKey,
         progress: &dyn Progress,
     ) -> Result<Self, DetectorError> {
-        let steps = params.spec().baby + ParamsSpec::COORDINATES - 1;
+        let steps = params.spec().baby_steps();
         progress.stage("baby steps", steps as u64);
         let [words, _] = lengths(params);
         let limbs = params.chain.basis(0).len();
@@ -33,15 +34,19 @@ impl BabySteps {
                 .collect(),
             piece: piece(params),
             steps,
+            parts: 2 * key.secrets.len(),
         };
-        let mut step = key.secret.clone();
+        let mut step = key.secrets.clone();
         for i in 0..steps {
             // Both read the step: together, they leave no thread idle between tasks.
             let next = || match i + 1 < steps {
-                true => ev.automorphism(&step, &key.step).map(Some),
+                true => {
+                    let secrets: Vec<&Ciphertext> = step.iter().collect();
+                    ev.automorphism_all(&secrets, &key.step).map(Some)
+                }
                 false => Ok(None),
             };
-            let store = || baby.store(params.ring.kernels(), i, step.parts());
+            let store = || baby.store(params.ring.kernels(), i, &step);
             let ((), next) = rayon::join(store, next);
             progress.advance(1);
             go_on(progress)?;
@@ -52,17 +57,19 @@ impl BabySteps {
         Ok(baby)
     }
 
-    fn store(&mut self, kernels: &Kernels, step: usize, parts: &[Poly<Eval>]) {
+    fn store(&mut self, kernels: &Kernels, step: usize, secrets: &[Ciphertext]) {
         let (piece, stride) = (self.piece, self.piece + PAD);
-        let tile = 2 * self.steps * stride;
+        let first = self.parts * step;
+        let tile = self.parts * self.steps * stride;
         self.limbs
             .par_iter_mut()
             .enumerate()
             .for_each(|(limb, shares)| {
-                for (i, part) in parts.iter().enumerate() {
+                let parts = secrets.iter().flat_map(|secret| secret.parts());
+                for (i, part) in parts.enumerate() {
                     let row = part.row(limb);
                     for (words, residues) in shares.iter_mut().zip(row.chunks(row.len() / SHARES)) {
-                        let words = &mut words[(2 * step + i) * stride..];
+                        let words = &mut words[(first + i) * stride..];
                         kernels.spread(words, tile, residues, piece);
                     }
                 }
@@ -71,7 +78,7 @@ impl BabySteps {
 
     /// The rows of one piece of a limb.
     pub(super) fn tile(&self, limb: usize, index: usize) -> &[u64] {
-        let tile = 2 * self.steps * (self.piece + PAD);
+        let tile = self.parts * self.steps * (self.piece + PAD);
         let shares = &self.limbs[limb];
         let in_share = shares[0].len() / tile;
         &shares[index / in_share][index % in_share * tile..][..tile]

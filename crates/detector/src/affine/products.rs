@@ -2,7 +2,7 @@ use super::matrix::{Diagonals, Limb, Matrix, kept_words};
 use super::{BabySteps, PAD, tile_words};
 use crate::shared::{Part, Room};
 use omr_bgv::Ciphertext;
-use omr_protocol::{Params, ParamsSpec};
+use omr_protocol::Params;
 use omr_ring::{Buffer, Encoding, Poly, SlidingRows};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
@@ -61,7 +61,7 @@ fn empty(params: &Params, giants: usize) -> Vec<Vec<Rlwe>> {
         c0: row(),
         c1: row(),
     };
-    let coordinates = ParamsSpec::COORDINATES;
+    let coordinates = params.spec().coordinates();
     (0..giants)
         .map(|_| (0..coordinates).map(pair).collect())
         .collect()
@@ -133,7 +133,7 @@ impl<'a> Group<'a> {
         let piece = work.steps.piece;
         Self {
             work,
-            giants: outputs.len() / (2 * ParamsSpec::COORDINATES),
+            giants: outputs.len() / (2 * work.params.spec().coordinates()),
             outputs: outputs
                 .into_iter()
                 .map(|row| row.chunks_mut(piece))
@@ -203,8 +203,8 @@ impl<'a> Group<'a> {
             len: steps.piece,
             terms: params.spec().baby,
             groups: self.giants,
-            shifts: ParamsSpec::COORDINATES,
-            parts: 2,
+            shifts: params.spec().coordinates() / params.spec().secrets(),
+            parts: steps.parts,
         };
         let (ring, id) = (&params.ring, params.chain.basis(0).ids()[limb]);
         ring.kernels()

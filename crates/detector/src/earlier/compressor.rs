@@ -2,6 +2,7 @@
 
 use super::blocks::Blocks;
 use super::expand::Expander;
+use super::pack::pack;
 use super::rows::{BundleRows, LeafRows, TILE};
 use super::sums::{LOT, Scratch, Sums};
 use super::{Bundles, EarlierError, RowShape, RowSource};
@@ -229,25 +230,10 @@ impl<'a> Compressor<'a> {
     /// The digest's ciphertexts, in the ring of digests and rounded as SophOMR's: part k of all of
     /// them together has the sums `n' k` to `n' (k + 1)`, as many as there are.
     pub fn finish(mut self) -> (Vec<PackedCiphertext>, Stages) {
-        let (params, n) = (self.params, self.params.small.n());
-        let (together, components) = (params.final_shape.parts, params.final_shape.components);
-        let positions = self.shape.positions();
-        let (sums, last) = (&self.sums, self.last);
-        let ciphertext = |(i, parts): (usize, &[Rlwe])| {
-            let inputs: Vec<_> = parts.iter().map(|sum| finish::high(params, sum)).collect();
-            let (mask, bodies) = finish::share(params, last, &inputs);
-            let part = |(j, bodies): (usize, &[Vec<u64>])| {
-                let kept = n.min(positions - (i * together + j) * n);
-                let value = |at: usize| bodies[at % components][at / components];
-                (0..kept).map(value).collect()
-            };
-            let parts = bodies.chunks(components).enumerate().map(part).collect();
-            PackedCiphertext { mask, parts }
-        };
-        let made = self.stages.time("packing", || {
-            let lots = sums.ciphertexts().chunks(together).enumerate();
-            lots.map(ciphertext).collect()
-        });
+        let (sums, last, positions) = (self.sums.ciphertexts(), self.last, self.shape.positions());
+        let made = self
+            .stages
+            .time("packing", || pack(self.params, last, sums, positions));
         (made, self.stages)
     }
 }

@@ -4,6 +4,7 @@ use super::{LweKind, LweParams};
 use crate::clue::{PLAIN, check_head, check_norm, read_residues, residue_bits, write_residues};
 use crate::frame::packed_len;
 use crate::{Clue, ClueError};
+use omr_ring::Modulus;
 
 impl LweParams {
     /// Bytes of a clue: kind, tag, packed residues of a, then b.
@@ -36,6 +37,35 @@ impl LweParams {
         read_residues(spec.q.into(), &bytes[5..], &mut a)?;
         let b = a.split_off(spec.n);
         Ok(Clue { a, b })
+    }
+
+    /// The clue of ring LWE modulo `p`, in dimension `n`, whose distances `b - a s` are those of this clue: with
+    /// the padded secret of each coordinate, the first coefficient (of vectors: `a_0, -a_(n-1), .., -a_1` times
+    /// `s_0, s_1, ..`); with the secret of integers, all of them.
+    ///
+    /// Panics: unless the clue has the set's shape and `n` is at least its dimension.
+    pub fn in_ring(&self, p: &Modulus, n: usize, clue: &Clue) -> Clue {
+        let residue = |x: i64| p.from_i64(x) as u32;
+        let lifted = |x: &u32| residue(self.residues().centered(*x));
+        if let LweKind::Integers { .. } = self.spec().kind {
+            return Clue {
+                a: clue.a.iter().map(lifted).collect(),
+                b: clue.b.iter().map(lifted).collect(),
+            };
+        }
+        let mut a = vec![0; n];
+        a[0] = clue.a[0];
+        for (k, &x) in clue.a.iter().enumerate().skip(1) {
+            a[n - k] = residue(-i64::from(x));
+        }
+        let b = clue.b.iter();
+        let b = b.map(|&b| residue(i64::from(b) - i64::from(self.offset())));
+        Clue { a, b: b.collect() }
+    }
+
+    /// What stands for b where there is no clue: with a = 0 it is impertinent. Range: out `[0, q)`.
+    pub fn nobody(&self) -> u32 {
+        self.spec().q / 2
     }
 
     /// Refuses clues that would reach everybody, which boards and detectors must not take: a vector a of

@@ -47,6 +47,14 @@ pub struct LweSpec {
 }
 
 impl LweSpec {
+    /// Secrets: a vector for each coordinate, or one of a ring.
+    pub fn secrets(&self) -> usize {
+        match self.kind {
+            LweKind::Integers { .. } => 1,
+            _ => self.coordinates,
+        }
+    }
+
     /// log2 of the probability that a pertinent message is missed, over keys and clues.
     pub fn miss_log2(&self) -> f64 {
         miss_log2(&noise(self), self.range, self.coordinates)
@@ -166,10 +174,7 @@ impl LweParams {
 
     /// Coefficients of a secret: one vector for each coordinate, one in all for integers.
     pub fn secret_coefficients(&self) -> usize {
-        match self.spec.kind {
-            LweKind::Integers { .. } => self.spec.n,
-            _ => self.spec.n * self.spec.coordinates,
-        }
+        self.spec.n * self.spec.secrets()
     }
 
     /// Whether a message at these distances is pertinent. Time: constant.

@@ -3,7 +3,7 @@
 use super::noise::{false_positive_log2, miss_log2};
 use super::{LweKind, LweParams, LweSpec};
 use crate::ParamsError;
-use crate::params::{ClueParams, ClueSpec, SecretSpec};
+use crate::params::{ClueParams, ClueSpec, INSECURE_TINY_V2, SecretSpec};
 use omr_codec::{BitmapOrder, BucketShape, CombinationShape};
 use omr_ring::Kernels;
 
@@ -34,6 +34,34 @@ impl EarlierScheme {
         Self::Perfomr2,
         Self::DosPerfomr,
     ];
+
+    /// Its name in commands and sets.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Omd1p => "omd1p",
+            Self::Omr1p => "omr1p",
+            Self::Omr2p => "omr2p",
+            Self::Perfomr1 => "perfomr1",
+            Self::Perfomr2 => "perfomr2",
+            Self::DosPerfomr => "dos-perfomr",
+        }
+    }
+}
+
+impl std::str::FromStr for EarlierScheme {
+    type Err = ParamsError;
+
+    /// Errors: `Scheme`.
+    fn from_str(name: &str) -> Result<Self, ParamsError> {
+        let unknown = || ParamsError::Scheme {
+            known: Self::ALL.map(Self::name).join(", "),
+            found: name.to_owned(),
+        };
+        let mut schemes = Self::ALL.into_iter();
+        schemes
+            .find(|scheme| scheme.name() == name)
+            .ok_or_else(unknown)
+    }
 }
 
 /// A set's clue.
@@ -67,8 +95,10 @@ pub struct EarlierSet {
     pub name: &'static str,
     /// The scheme.
     pub scheme: EarlierScheme,
-    /// Whether the set is below 128 bits and is there for comparison only.
+    /// Whether the set is below 128 bits and is there for comparison or tests only.
     pub insecure: bool,
+    /// Whether clue and codes are as published.
+    pub published: bool,
     /// Bits of security of the clue.
     pub clue_bits: f64,
     /// The clue.
@@ -161,6 +191,46 @@ const INTEGERS_V1: EarlierClue = EarlierClue::Lwe {
     },
 };
 
+/// Tiny: dimensions that are no power of two, as the full one; the full windows.
+const TINY_PVW: EarlierClue = EarlierClue::Lwe {
+    name: "insecure-tiny-pvw-v1",
+    spec: LweSpec {
+        n: 60,
+        q: 786_433,
+        sigma: 0.5,
+        coordinates: 2,
+        range: 284,
+        kind: LweKind::Subset { rows: 1504 },
+    },
+};
+
+const TINY_LWEMONGRASS: EarlierClue = EarlierClue::Lwe {
+    name: "insecure-tiny-lwemongrass-v1",
+    spec: LweSpec {
+        n: 64,
+        q: 786_433,
+        sigma: 0.5,
+        coordinates: 2,
+        range: 99,
+        kind: LweKind::Lwemongrass {
+            rows: 944,
+            large: 1,
+        },
+    },
+};
+
+const TINY_INTEGERS: EarlierClue = EarlierClue::Lwe {
+    name: "insecure-tiny-perfomr2-v1",
+    spec: LweSpec {
+        n: 64,
+        q: 408,
+        sigma: 0.5,
+        coordinates: 8,
+        range: 35,
+        kind: LweKind::Integers { weight: 8 },
+    },
+};
+
 const fn ring(name: &'static str, q: u64, weight: usize, range: u32) -> EarlierClue {
     EarlierClue::Ring {
         name,
@@ -191,6 +261,7 @@ impl EarlierSet {
             name,
             scheme,
             insecure: true,
+            published: true,
             clue_bits,
             clue,
             p: 65_537,
@@ -210,6 +281,7 @@ impl EarlierSet {
             name,
             scheme,
             insecure: false,
+            published: false,
             clue_bits,
             clue,
             p: 786_433,
@@ -246,9 +318,39 @@ impl EarlierSet {
             Self::repaired("omd1p-v1", Omd1p, PVW_V1, 133.8, 1),
             Self::repaired("omr1p-v1", Omr1p, PVW_V1, 133.8, 1),
             Self::repaired("omr2p-v1", Omr2p, PVW_V1, 133.8, 1),
-            Self::repaired("perfomr1-v1", Perfomr1, repaired, 130.2, 8),
+            Self::repaired("perfomr1-v1", Perfomr1, repaired, 130.2, 2),
             Self::repaired("perfomr2-v1", Perfomr2, INTEGERS_V1, 168.1, 2),
-            Self::repaired("dos-perfomr-v1", DosPerfomr, LWEMONGRASS_V1, 130.3, 8),
+            Self::repaired("dos-perfomr-v1", DosPerfomr, LWEMONGRASS_V1, 130.3, 2),
+        ]
+    }
+
+    /// The repaired set of a scheme.
+    pub fn of(scheme: EarlierScheme) -> Self {
+        let mut sets = Self::all().into_iter();
+        let own = |set: &Self| set.scheme == scheme && !set.published;
+        sets.find(own).expect("every scheme has a repaired set")
+    }
+
+    /// A set for tests of every scheme, in tiny dimensions and without any security.
+    pub fn tiny() -> Vec<Self> {
+        use EarlierScheme::{DosPerfomr, Omd1p, Omr1p, Omr2p, Perfomr1, Perfomr2};
+        let ring = EarlierClue::Ring {
+            name: INSECURE_TINY_V2.name,
+            spec: INSECURE_TINY_V2.clue,
+            range: INSECURE_TINY_V2.range as u32,
+        };
+        vec![
+            Self::tiny_of("insecure-tiny-omd1p-v1", Omd1p, TINY_PVW, 1),
+            Self::tiny_of("insecure-tiny-omr1p-v1", Omr1p, TINY_PVW, 1),
+            Self::tiny_of("insecure-tiny-omr2p-v1", Omr2p, TINY_PVW, 1),
+            Self::tiny_of("insecure-tiny-perfomr1-v1", Perfomr1, ring, 2),
+            Self::tiny_of("insecure-tiny-perfomr2-v1", Perfomr2, TINY_INTEGERS, 2),
+            Self::tiny_of(
+                "insecure-tiny-dos-perfomr-v1",
+                DosPerfomr,
+                TINY_LWEMONGRASS,
+                2,
+            ),
         ]
     }
 
@@ -258,11 +360,12 @@ impl EarlierSet {
     pub fn named(name: &str, allow_insecure: bool) -> Result<Self, ParamsError> {
         let sets = Self::all();
         let known: Vec<&str> = sets.iter().map(|set| set.name).collect();
+        let mut sets = sets.into_iter().chain(Self::tiny());
         let unknown = ParamsError::Unknown {
             known: known.join(", "),
             found: name.to_owned(),
         };
-        let set = sets.into_iter().find(|set| set.name == name);
+        let set = sets.find(|set| set.name == name);
         let set = set.ok_or(unknown)?;
         match set.insecure && !allow_insecure {
             true => Err(ParamsError::Weak {
@@ -326,7 +429,7 @@ impl EarlierSet {
 
     /// The buckets of the index for at most `bound` pertinent messages; `None` for schemes with bitmaps.
     pub fn buckets(&self, bound: usize) -> Option<BucketShape> {
-        match (self.bitmap(), self.insecure, self.scheme) {
+        match (self.bitmap(), self.published, self.scheme) {
             (Some(_), ..) => None,
             (None, false, _) => Some(BucketShape::for_bound(bound)),
             (None, true, EarlierScheme::Omr2p) => Some(BucketShape::omr2p(self.slots)),
@@ -336,7 +439,7 @@ impl EarlierSet {
 
     /// The combinations of payloads for at most `bound` pertinent messages; `None` for OMD1p.
     pub fn combinations(&self, bound: usize) -> Option<CombinationShape> {
-        match (self.scheme, self.insecure) {
+        match (self.scheme, self.published) {
             (EarlierScheme::Omd1p, _) => None,
             (EarlierScheme::Omr1p | EarlierScheme::Omr2p, _) => {
                 Some(CombinationShape::sparse(bound))

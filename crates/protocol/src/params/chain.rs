@@ -1,5 +1,5 @@
-use super::{ParamsError, ParamsSpec};
-use omr_bgv::{Chain, RangePolynomial, fermat_depth};
+use super::{DistanceTest, ParamsError, ParamsSpec};
+use omr_bgv::{Chain, EvenFunction, RangePolynomial, fermat_depth};
 use omr_ring::{Basis, Modulus, primes_below, primes_near};
 use omr_rlwe::KeyShape;
 use omr_rlwe::noise::{self, NoiseModel};
@@ -64,12 +64,24 @@ impl Primes {
     pub(super) fn derive(spec: &ParamsSpec) -> Result<Self, ParamsError> {
         let model = spec.noise_model();
         let p = Modulus::new(spec.p).map_err(omr_ring::RingError::from)?;
-        let window = RangePolynomial::new(&p, spec.range, spec.block).depth();
-        let depth = window + 1 + fermat_depth(spec.p);
         let level = model.floor() + tail_bits(spec.embedding_bound);
-        let mut drops = vec![level; depth];
-        // Here the norm is scaled back below the larger of the squares it comes from.
-        drops[window] += norm_growth_bits(&p);
+        let drops = match spec.integers() {
+            None => {
+                let window = RangePolynomial::new(&p, spec.range, spec.block).depth();
+                let mut drops = vec![level; window + 1 + fermat_depth(spec.p)];
+                // Here the norm is scaled back below the larger of the squares it comes from.
+                drops[window] += norm_growth_bits(&p);
+                drops
+            }
+            Some(clue) => {
+                let (degree, block) = (clue.largest_distance() as usize, spec.block);
+                let even = EvenFunction::depth_of(degree, block);
+                let mut drops = vec![level; even + DistanceTest::product_depth(clue.coordinates)];
+                // Here the products of all blocks are added.
+                drops[even - 1] += (EvenFunction::blocks_of(degree, block) as f64).log2() / 2.0;
+                drops
+            }
+        };
         Self::find(spec, &model, &drops)
     }
 

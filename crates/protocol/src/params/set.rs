@@ -1,7 +1,7 @@
 //! The published sets: clues, and the engines that serve them.
 
 use super::{ClueParams, ClueSpec, FinalRingSpec, InstantParams, InstantSpec};
-use super::{Params, ParamsError, ParamsSpec, SecretSpec};
+use super::{Params, ParamsError, ParamsSpec, Posted, SecretSpec};
 use omr_ring::{Gadget, Kernels};
 use std::sync::{Arc, OnceLock};
 
@@ -22,7 +22,7 @@ pub struct SetSpec {
     pub instant: Option<InstantSpec>,
 }
 
-const SOPHOMR_V2: ParamsSpec = ParamsSpec {
+pub(crate) const SOPHOMR_V2: ParamsSpec = ParamsSpec {
     name: "sophomr-v2",
     insecure: false,
     security_bits: 128.4,
@@ -47,6 +47,7 @@ const SOPHOMR_V2: ParamsSpec = ParamsSpec {
         coordinates: 2,
         rounded: 786_433,
     },
+    posted: Posted::Own,
     range: 38,
     baby: 64,
     block: 8,
@@ -55,15 +56,7 @@ const SOPHOMR_V2: ParamsSpec = ParamsSpec {
     expansion: false,
 };
 
-/// PerfOMR1 with the clue, the chain and the range check of `sophomr-v2`: what its compression needs
-/// of the modulus is less than what SophOMR's does.
-const PERFOMR1_V1: ParamsSpec = ParamsSpec {
-    name: "perfomr1-v1",
-    expansion: true,
-    ..SOPHOMR_V2
-};
-
-const INSECURE_TINY_V2: ParamsSpec = ParamsSpec {
+pub(crate) const INSECURE_TINY_V2: ParamsSpec = ParamsSpec {
     name: "insecure-tiny-v2",
     insecure: true,
     security_bits: 0.0,
@@ -82,12 +75,6 @@ const INSECURE_TINY_V2: ParamsSpec = ParamsSpec {
     },
     baby: 8,
     ..SOPHOMR_V2
-};
-
-const INSECURE_TINY_PERFOMR1_V1: ParamsSpec = ParamsSpec {
-    name: "insecure-tiny-perfomr1-v1",
-    expansion: true,
-    ..INSECURE_TINY_V2
 };
 
 /// One clue for both engines: a secret in blocks, three coordinates.
@@ -201,10 +188,8 @@ impl SetSpec {
             Self::of(HYBRID_V1, Some(HYBRID_V1_INSTANT)),
             Self::of(HYBRID_STRONG_V1, Some(HYBRID_STRONG_V1_INSTANT)),
             INSTANTOMR_V1,
-            Self::of(PERFOMR1_V1, None),
             Self::of(INSECURE_TINY_V2, None),
             Self::of(INSECURE_TINY_HYBRID_V1, Some(INSECURE_TINY_INSTANT_V1)),
-            Self::of(INSECURE_TINY_PERFOMR1_V1, None),
         ]
     }
 

@@ -1,6 +1,25 @@
 use super::{ClueSpec, FinalRingSpec, ParamsError, SetSpec, dimension};
 use crate::clue::OFFSET_LEN;
+use crate::earlier::{LweKind, LweSpec};
 use omr_rlwe::noise::NoiseModel;
+
+/// The clues on the boards that a set's detectors scan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Posted {
+    /// Ring LWE, under the set's own name.
+    Own,
+    /// Ring LWE, under the name of the set that they come from.
+    Of(&'static str),
+    /// LWE. A detector makes clues of the set's ring of them ([`LweParams::in_ring`]).
+    ///
+    /// [`LweParams::in_ring`]: crate::earlier::LweParams::in_ring
+    Lwe {
+        /// The clue's name.
+        name: &'static str,
+        /// The specification.
+        spec: LweSpec,
+    },
+}
 
 /// A parameter set as it is published, unchecked.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,13 +42,15 @@ pub struct ParamsSpec {
     pub weight: usize,
     /// Bound on `|s(zeta)|^2 / weight` for that secret (`Secret::fixed_weight`).
     pub embedding_bound: f64,
-    /// Clues.
+    /// Clues as the affine transform takes them.
     pub clue: ClueSpec,
+    /// Clues as they are posted.
+    pub posted: Posted,
     /// The window: pertinent when both coordinates of d that are looked at lie in `[-range, range]`.
     pub range: u64,
     /// Baby steps of the affine transform.
     pub baby: usize,
-    /// Powers of Y in one block of the window polynomial.
+    /// Powers in one block of the polynomial that decides.
     pub block: usize,
     /// Digits of the rotation keys.
     pub rotation_digits: usize,
@@ -40,8 +61,37 @@ pub struct ParamsSpec {
 }
 
 impl ParamsSpec {
-    /// Coordinates of a clue that are looked at.
+    /// Coordinates of a ring clue that are looked at.
     pub const COORDINATES: usize = 2;
+
+    /// Coordinates of a clue that are looked at.
+    pub fn coordinates(&self) -> usize {
+        match &self.posted {
+            Posted::Lwe { spec, .. } => spec.coordinates,
+            _ => Self::COORDINATES,
+        }
+    }
+
+    /// Clue secrets: one of a ring for all coordinates, or one vector for each.
+    pub fn secrets(&self) -> usize {
+        match &self.posted {
+            Posted::Lwe { spec, .. } => spec.secrets(),
+            _ => 1,
+        }
+    }
+
+    /// The clue whose distances are integers, not residues, if it is one.
+    pub fn integers(&self) -> Option<&LweSpec> {
+        match &self.posted {
+            Posted::Lwe { spec, .. } if matches!(spec.kind, LweKind::Integers { .. }) => Some(spec),
+            _ => None,
+        }
+    }
+
+    /// The rotations of the secrets that are held: coordinates of one secret are a step apart.
+    pub fn baby_steps(&self) -> usize {
+        self.baby + self.coordinates() / self.secrets() - 1
+    }
 
     /// SophOMR's part of every published set that has one, the default first.
     pub fn published() -> Vec<ParamsSpec> {
@@ -72,8 +122,8 @@ impl ParamsSpec {
             self.baby,
         )?;
         dimension(
-            self.clue.coordinates >= Self::COORDINATES,
-            "two clue coordinates or more",
+            self.clue.coordinates >= self.coordinates(),
+            "as many clue coordinates as are looked at",
             self.clue.coordinates,
         )?;
         dimension(
@@ -82,7 +132,27 @@ impl ParamsSpec {
             self.clue.q as usize,
         )?;
         dimension(power(self.block), "a power of two", self.block)?;
+        if let Posted::Lwe { spec, .. } = &self.posted {
+            self.check_lwe(spec)?;
+        }
         self.final_ring.check(self.small_n)
+    }
+
+    fn check_lwe(&self, clue: &LweSpec) -> Result<(), ParamsError> {
+        let fits = match clue.kind {
+            LweKind::Integers { .. } => clue.n == self.clue.n,
+            _ => clue.n <= self.clue.n,
+        };
+        dimension(fits, "an LWE clue of the ring's dimension", clue.n)?;
+        // Squares of different distances must differ.
+        let distance = clue.largest_distance() as u64;
+        let fits = match clue.kind {
+            LweKind::Integers { .. } => 2 * distance < self.p,
+            _ => u64::from(clue.q) == self.p,
+        };
+        dimension(fits, "distances below half of p", distance as usize)?;
+        let range = u64::from(clue.range) == self.range;
+        dimension(range, "the window of the clue", self.range as usize)
     }
 
     /// The noise model of the large ring.
@@ -96,12 +166,18 @@ impl ParamsSpec {
 
     /// log2 of the probability that an impertinent message passes the window.
     pub fn false_positive_log2(&self) -> f64 {
+        if let Posted::Lwe { spec, .. } = &self.posted {
+            return spec.false_positive_log2();
+        }
         let window = (2 * self.range + 1) as f64;
         Self::COORDINATES as f64 * (window / self.p as f64).log2()
     }
 
     /// log2 of the probability that a pertinent message is missed (exact convolution, union bound).
     pub fn miss_log2(&self) -> f64 {
+        if let Posted::Lwe { spec, .. } = &self.posted {
+            return spec.miss_log2();
+        }
         let noise = self.clue.noise();
         let beyond = (noise.len() / 2).saturating_sub(self.range as usize);
         // Summed from the outside in: no cancellation near 2^-30.

@@ -1,0 +1,108 @@
+//! A synthetic board of an earlier scheme's clues.
+
+use super::keys::Address;
+use crate::workload::uniform_clue;
+use omr_client::Sender;
+use omr_client::earlier::LweSender;
+use omr_protocol::earlier::LweParams;
+use omr_protocol::{Clue, Params};
+use omr_ring::Xof;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Messages made from a seed: pertinent ones at random places, the rest strangers', whose clues look uniform.
+pub(super) struct Board<'a> {
+    params: &'a Params,
+    sender: EitherSender<'a>,
+    seed: [u8; 32],
+    payload_bytes: usize,
+    pertinent: BTreeSet<u64>,
+}
+
+enum EitherSender<'a> {
+    Ring(Sender<'a>),
+    Lwe(&'a LweParams, Box<LweSender<'a>>),
+}
+
+impl<'a> Board<'a> {
+    /// Panics: when more are pertinent than there are.
+    pub(super) fn new(
+        params: &'a Params,
+        address: &'a Address,
+        (messages, pertinent): (u64, usize),
+        payload_bytes: usize,
+        seed: u64,
+    ) -> Self {
+        assert!(pertinent as u64 <= messages, "pertinent messages");
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let mut places = BTreeSet::new();
+        while places.len() < pertinent {
+            places.insert(rng.next_u64() % messages);
+        }
+        let mut bytes = [0; 32];
+        rng.fill_bytes(&mut bytes);
+        let sender = match address {
+            Address::Ring { clue, .. } => EitherSender::Ring(Sender::new(&params.clue, clue)),
+            Address::Lwe { params, clue, .. } => {
+                EitherSender::Lwe(params, Box::new(LweSender::new(params, clue)))
+            }
+        };
+        Self {
+            params,
+            sender,
+            seed: bytes,
+            payload_bytes,
+            pertinent: places,
+        }
+    }
+
+    pub(super) fn is_pertinent(&self, message: u64) -> bool {
+        self.pertinent.contains(&message)
+    }
+
+    pub(super) fn payload(&self, message: u64) -> Vec<u8> {
+        let mut bytes = vec![0; self.payload_bytes];
+        Xof::stream("omr bench payload v1", &self.seed, &[message]).fill_bytes(&mut bytes);
+        bytes
+    }
+
+    pub(super) fn clue_bytes(&self) -> usize {
+        match &self.sender {
+            EitherSender::Ring(_) => Clue::bytes(&self.params.clue),
+            EitherSender::Lwe(lwe, _) => lwe.clue_bytes(),
+        }
+    }
+
+    /// The clues of a range, one after another.
+    pub(super) fn clues(&self, messages: Range<u64>) -> Vec<u8> {
+        let bytes = self.clue_bytes();
+        let mut out = vec![0; bytes * (messages.end - messages.start) as usize];
+        let places = out.par_chunks_exact_mut(bytes).enumerate();
+        places.for_each(|(i, place)| place.copy_from_slice(&self.clue(messages.start + i as u64)));
+        out
+    }
+
+    fn clue(&self, message: u64) -> Vec<u8> {
+        let mut stream = Xof::stream("omr bench clue v1", &self.seed, &[message]);
+        match (&self.sender, self.is_pertinent(message)) {
+            (EitherSender::Ring(sender), true) => {
+                sender.gen_clue(&mut stream).to_bytes(&self.params.clue)
+            }
+            (EitherSender::Ring(_), false) => {
+                uniform_clue(&self.params.clue, &mut stream).to_bytes(&self.params.clue)
+            }
+            (EitherSender::Lwe(lwe, sender), true) => {
+                lwe.clue_to_bytes(&sender.gen_clue(&mut stream))
+            }
+            (EitherSender::Lwe(lwe, _), false) => {
+                let mut a = vec![0; lwe.spec().n + lwe.spec().coordinates];
+                lwe.residues().fill(&mut stream, &mut a);
+                let b = a.split_off(lwe.spec().n);
+                lwe.clue_to_bytes(&Clue { a, b })
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A recipient of an earlier scheme and her detector, whose keys serve one run after another.
+
+use super::{EarlierBenchError, EarlierError};
+use omr_client::earlier::{EarlierRecipient, LweSecret, detection_key, identity};
+use omr_client::{SecretKey, keygen};
+use omr_detector::Detector;
+use omr_detector::earlier::Bundles;
+use omr_protocol::earlier::{EarlierSet, LweClueKey, LweParams};
+use omr_protocol::{ClueError, ClueKey, DetectionKey, Params};
+use omr_ring::Kernels;
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use std::sync::Arc;
+
+/// A set's parameters, a recipient's keys and her detector.
+pub struct EarlierKeys {
+    pub(super) set: EarlierSet,
+    pub(super) params: Arc<Params>,
+    pub(super) address: Address,
+    pub(super) detector: Detector,
+    pub(super) detection_key_bytes: u64,
+}
+
+/// Her secret and what senders get.
+pub(super) enum Address {
+    Ring {
+        secret: Box<SecretKey>,
+        clue: ClueKey,
+    },
+    Lwe {
+        params: LweParams,
+        secret: Box<LweSecret>,
+        clue: LweClueKey,
+    },
+}
+
+impl EarlierKeys {
+    /// Makes keys of a set; all random numbers follow from the seed.
+    ///
+    /// Errors: `NoDetection` for a set that is there in the clear only; parameters that do not fit.
+    pub fn new(set: &EarlierSet, seed: u64) -> Result<Self, EarlierBenchError> {
+        let spec = set
+            .detection()
+            .ok_or(EarlierBenchError::NoDetection { found: set.name })?;
+        let params = Arc::new(Params::new(spec, Kernels::detect())?);
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let (address, key) = match &params.lwe {
+            None => {
+                let keys = keygen(&params, &mut rng);
+                let address = Address::Ring {
+                    secret: Box::new(keys.secret),
+                    clue: keys.clue,
+                };
+                (address, keys.detection)
+            }
+            Some(lwe) => {
+                let (secret, clue) = identity(lwe, &mut rng);
+                let key = detection_key(&params, &secret, &mut rng);
+                let address = Address::Lwe {
+                    params: lwe.clone(),
+                    secret: Box::new(secret),
+                    clue,
+                };
+                (address, key)
+            }
+        };
+        let detection_key_bytes = DetectionKey::file_bytes(&key, &params);
+        Ok(Self {
+            set: set.clone(),
+            detector: Detector::new(params.clone(), key),
+            params,
+            address,
+            detection_key_bytes,
+        })
+    }
+
+    /// The set.
+    pub fn set(&self) -> &EarlierSet {
+        &self.set
+    }
+
+    pub(super) fn recipient(&self) -> EarlierRecipient<'_> {
+        match &self.address {
+            Address::Ring { secret, .. } => EarlierRecipient::new(&self.params, secret),
+            Address::Lwe { secret, .. } => EarlierRecipient::of_lwe(&self.params, secret),
+        }
+    }
+
+    /// Bytes of the file that senders get.
+    pub(super) fn clue_key_bytes(&self) -> Result<usize, ClueError> {
+        let file = match &self.address {
+            Address::Ring { clue, .. } => clue.to_bytes(&self.params.clue),
+            Address::Lwe { params, clue, .. } => clue.to_bytes(params),
+        };
+        Ok(file?.len())
+    }
+
+    /// The set with bundles of so many messages.
+    pub(super) fn bundled(&self, bundle: usize) -> Result<(EarlierSet, Bundles), EarlierError> {
+        let bundles = Bundles::new(&self.params, bundle)?;
+        let bundle = bundle as u32;
+        Ok((
+            EarlierSet {
+                bundle,
+                ..self.set.clone()
+            },
+            bundles,
+        ))
+    }
+}

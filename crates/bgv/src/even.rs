@@ -1,0 +1,291 @@
+use crate::polynomial::add_linear;
+use crate::{Ciphertext, EvalError, Evaluator};
+use omr_ring::{Modulus, Poly};
+use omr_rlwe::SwitchingKey;
+use rayon::prelude::*;
+
+/// Coefficients of a piece of the powers: a piece of all of them stays in the second-level cache.
+const PIECE: usize = 128;
+
+/// Words between the rows of a piece, so that rows do not compete for cache lines.
+const PAD: usize = 8;
+
+/// An even function on the integers from -B to B, as a polynomial of degree B in `U = X^2` modulo p, evaluated by
+/// baby and giant steps (Paterson, Stockmeyer 1973): `sum_j B_j(U) G^j`, `G = U^k`, blocks of `k` coefficients.
+///
+/// All giants are brought to one level, so that the products with blocks are added before they are
+/// relinearised, once. Blocks are sums with scalars as large as p: they are made one level above, where powers
+/// and sums have one prime more, and drop the noise there.
+///
+/// Levels used: one for U, `log2(k)` for its powers, those of the giants (at least one), one for the sum.
+#[derive(Clone, Debug)]
+pub struct EvenFunction {
+    coefficients: Vec<u64>,
+    block: usize,
+}
+
+impl EvenFunction {
+    /// The function with `values[i]` at i and -i, by divided differences, in blocks of `block` powers (a power of
+    /// two). Time: quadratic in the number of values.
+    ///
+    /// Panics: without values; unless different distances have different squares modulo p.
+    pub fn new(p: &Modulus, values: &[u64], block: usize) -> Self {
+        let count = values.len();
+        assert!(
+            count > 0 && 2 * count as u64 <= p.value(),
+            "distances modulo p"
+        );
+        assert!(block.is_power_of_two(), "a power of two");
+        let node = |i: usize| p.reduce((i * i) as u64);
+        // 1/i: nodes differ by (i - j)(i + j).
+        let inverse: Vec<u64> = (0..2 * count as u64)
+            .map(|i| if i == 0 { 0 } else { p.inv(i) })
+            .collect();
+        let mut differences: Vec<u64> = values.iter().map(|&v| p.reduce(v)).collect();
+        for order in 1..count {
+            for i in (order..count).rev() {
+                let rise = p.sub(differences[i], differences[i - 1]);
+                let per = p.mul(inverse[order], inverse[2 * i - order]);
+                differences[i] = p.mul(rise, per);
+            }
+        }
+        // Newton's form, from the inside out.
+        let mut coefficients = vec![0; count];
+        for i in (0..count).rev() {
+            let root = node(i);
+            for k in (1..count - i).rev() {
+                coefficients[k] = p.sub(coefficients[k - 1], p.mul(root, coefficients[k]));
+            }
+            coefficients[0] = p.sub(differences[i], p.mul(root, coefficients[0]));
+        }
+        Self {
+            coefficients,
+            block,
+        }
+    }
+
+    /// The coefficients in U, constant term first.
+    pub fn coefficients(&self) -> &[u64] {
+        &self.coefficients
+    }
+
+    /// Blocks of a polynomial of this degree.
+    pub fn blocks_of(degree: usize, block: usize) -> usize {
+        (degree + 1).div_ceil(block)
+    }
+
+    /// Levels that it takes.
+    pub fn depth_of(degree: usize, block: usize) -> usize {
+        let log2 = |x: usize| x.next_power_of_two().trailing_zeros() as usize;
+        let giants = Self::blocks_of(degree, block) - 1;
+        1 + log2(block) + log2(giants.max(1)).max(1) + 1
+    }
+
+    /// Blocks.
+    pub fn blocks(&self) -> usize {
+        Self::blocks_of(self.coefficients.len() - 1, self.block)
+    }
+
+    /// Levels from X to the result.
+    pub fn depth(&self) -> usize {
+        Self::depth_of(self.coefficients.len() - 1, self.block)
+    }
+
+    /// Products that are relinearised: U, its powers, the giants, their sum.
+    pub fn products(&self) -> usize {
+        1 + (self.block - 1) + self.blocks().saturating_sub(2) + 1
+    }
+
+    /// The value at the slots of `x`; its noise is that of a product.
+    /// `progress` is called after each product. Errors: the chain is too short below `x`.
+    pub fn evaluate(
+        &self,
+        ev: &Evaluator,
+        x: &Ciphertext,
+        key: &SwitchingKey,
+        progress: &(dyn Fn() + Sync),
+    ) -> Result<Ciphertext, EvalError> {
+        let end = x.level() + self.depth();
+        let u = ev.mul(x, x, key)?;
+        progress();
+        let powers = powers(ev, u, self.block, key, progress)?;
+        let giant = powers[self.block - 1].clone();
+        // Blocks are made where the giants' last products are.
+        let powers = lowered(ev, powers, end - 2)?;
+        let giants = self.blocks() - 1;
+        if giants == 0 {
+            let sums = self.block_sums(ev, &powers, &[1])?;
+            return ev.at_level(&sums[0], end);
+        }
+        let giants = lowered(ev, self::powers(ev, giant, giants, key, progress)?, end - 1)?;
+        let sums = self.block_sums(ev, &powers, &self.scales(ev, &giants))?;
+        drop(powers);
+        let mut sums = sums.into_iter();
+        let first = sums.next().expect("at least one block");
+        let mut total: Option<Ciphertext> = None;
+        for (block, giant) in sums.zip(&giants) {
+            let product = ev.tensor(&ev.into_level(block, end - 1)?, giant)?;
+            match &mut total {
+                None => total = Some(product),
+                Some(total) => ev.add_assign(total, &product)?,
+            }
+        }
+        let mut total = total.expect("at least one giant");
+        add_linear(ev, &mut total, &ev.into_level(first, end - 1)?);
+        let sum = ev.relinearise(&total, key, end)?;
+        progress();
+        Ok(sum)
+    }
+
+    /// The scale of each block, such that all products and the first block have one scale.
+    fn scales(&self, ev: &Evaluator, giants: &[Ciphertext]) -> Vec<u64> {
+        let p = ev.plain.p();
+        let of_giant = giants.iter().map(|giant| p.inv(giant.scale()));
+        [1].into_iter().chain(of_giant).collect()
+    }
+
+    /// All blocks `sum_k c_(b block + k) U^k` at the level of the powers, with these scales.
+    fn block_sums(
+        &self,
+        ev: &Evaluator,
+        powers: &[Ciphertext],
+        scales: &[u64],
+    ) -> Result<Vec<Ciphertext>, EvalError> {
+        let p = ev.plain.p();
+        let factors: Vec<u64> = powers.iter().map(|power| p.inv(power.scale())).collect();
+        // Row b: what U^1 .. U^(k-1) are multiplied by in block b.
+        let scalars = self.coefficients.chunks(self.block).zip(scales);
+        let scalars: Vec<Vec<i64>> = scalars
+            .map(|(block, &scale)| {
+                let scalar = |(&c, &factor)| p.to_centered(p.mul(p.mul(c, scale), factor));
+                block[1..].iter().zip(&factors).map(scalar).collect()
+            })
+            .collect();
+        let parts: Vec<Vec<Poly<_>>> = (0..2)
+            .map(|i| {
+                let powers: Vec<&Poly<_>> = powers.iter().map(|ct| &ct.parts[i]).collect();
+                combinations(ev, &powers, &scalars)
+            })
+            .collect();
+        let level = powers[0].level();
+        let [c0, c1] = <[_; 2]>::try_from(parts).expect("two parts");
+        let constants = self.coefficients.iter().step_by(self.block).zip(scales);
+        let sums = c0.into_iter().zip(c1).zip(constants);
+        Ok(sums
+            .map(|((c0, c1), (&constant, &scale))| {
+                let parts = vec![c0, c1];
+                let mut sum = Ciphertext {
+                    parts,
+                    level,
+                    scale,
+                };
+                ev.add_constant_assign(&mut sum, constant);
+                sum
+            })
+            .collect())
+    }
+}
+
+/// `sum_k scalars[b][k] rows[k]` for all b, piece by piece: the powers are read from memory once.
+fn combinations<D: Sync + Send>(
+    ev: &Evaluator,
+    rows: &[&Poly<D>],
+    scalars: &[Vec<i64>],
+) -> Vec<Poly<D>> {
+    let (ring, basis) = (ev.ring, rows[0].basis());
+    let mut out: Vec<Poly<D>> = scalars.iter().map(|_| Poly::scratch(ring, basis)).collect();
+    let mut of_limb: Vec<Vec<&mut [u64]>> = basis.ids().iter().map(|_| Vec::new()).collect();
+    for poly in &mut out {
+        for (limb, row) in poly.rows_mut().enumerate() {
+            of_limb[limb].push(row);
+        }
+    }
+    let n = ring.n();
+    let piece = PIECE.min(n);
+    of_limb
+        .into_par_iter()
+        .enumerate()
+        .for_each(|(limb, mut out)| {
+            let m = ring.modulus(basis.ids()[limb]);
+            let residues = |row: &Vec<i64>| row.iter().map(|&c| m.from_i64(c)).collect();
+            let scalars: Vec<Vec<u64>> = scalars.iter().map(residues).collect();
+            let most = scalars.iter().map(Vec::len).max().unwrap_or(0);
+            let mut tile = vec![0; most * (piece + PAD)];
+            for start in (0..n).step_by(piece) {
+                for (tile, poly) in tile.chunks_mut(piece + PAD).zip(rows) {
+                    tile[..piece].copy_from_slice(&poly.row(limb)[start..start + piece]);
+                }
+                let tile: Vec<&[u64]> = tile.chunks(piece + PAD).map(|row| &row[..piece]).collect();
+                for (out, scalars) in out.iter_mut().zip(&scalars) {
+                    let out = &mut out[start..start + piece];
+                    match scalars.is_empty() {
+                        true => out.fill(0),
+                        false => ring
+                            .kernels()
+                            .convert(m, out, &tile[..scalars.len()], scalars),
+                    }
+                }
+            }
+        });
+    out
+}
+
+/// `Y^1 .. Y^count`: each from two halves, which stand at the same level but after powers of two.
+fn powers(
+    ev: &Evaluator,
+    y: Ciphertext,
+    count: usize,
+    key: &SwitchingKey,
+    progress: &(dyn Fn() + Sync),
+) -> Result<Vec<Ciphertext>, EvalError> {
+    let mut powers = vec![y];
+    for k in 2..=count {
+        let (high, low) = (&powers[k.div_ceil(2) - 1], &powers[k / 2 - 1]);
+        let power = match low.level() == high.level() {
+            true => ev.mul(high, low, key)?,
+            false => ev.mul(high, &ev.at_level(low, high.level())?, key)?,
+        };
+        powers.push(power);
+        progress();
+    }
+    Ok(powers)
+}
+
+/// All of them at one level.
+fn lowered(
+    ev: &Evaluator,
+    cts: Vec<Ciphertext>,
+    level: usize,
+) -> Result<Vec<Ciphertext>, EvalError> {
+    let down = |ct| ev.into_level(ct, level);
+    cts.into_iter().map(down).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_even_function_has_its_values() {
+        let p = Modulus::new(786_433).unwrap();
+        for count in [1, 2, 3, 100] {
+            let values: Vec<u64> = (0..count as u64).map(|i| i * i * i % 7).collect();
+            let even = EvenFunction::new(&p, &values, 8);
+            assert_eq!(even.coefficients().len(), count);
+            for (i, &expected) in values.iter().enumerate() {
+                let u = p.reduce((i * i) as u64);
+                let terms = even.coefficients().iter().rev();
+                let found = terms.fold(0, |sum, &c| p.add(p.mul(sum, u), c));
+                assert_eq!(found, expected, "{i} of {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn levels_and_products() {
+        let depth = |degree, block| EvenFunction::depth_of(degree, block);
+        assert_eq!(depth(13_260, 128), 1 + 7 + 7 + 1);
+        assert_eq!(depth(15, 8), 1 + 3 + 1 + 1);
+        assert_eq!(depth(7, 8), 1 + 3 + 1 + 1);
+    }
+}

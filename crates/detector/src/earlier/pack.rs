@@ -1,0 +1,28 @@
+//! Sums in the ring of digests.
+
+use crate::finish;
+use omr_protocol::{PackedCiphertext, Params};
+use omr_rlwe::{Rlwe, SharedKey};
+
+/// The first `positions` coefficients of all ciphertexts together: part k has those from `n' k` on.
+pub(crate) fn pack(
+    params: &Params,
+    last: &SharedKey,
+    sums: &[Rlwe],
+    positions: usize,
+) -> Vec<PackedCiphertext> {
+    let n = params.small.n();
+    let (together, components) = (params.final_shape.parts, params.final_shape.components);
+    let ciphertext = |(i, parts): (usize, &[Rlwe])| {
+        let inputs: Vec<_> = parts.iter().map(|sum| finish::high(params, sum)).collect();
+        let (mask, bodies) = finish::share(params, last, &inputs);
+        let part = |(j, bodies): (usize, &[Vec<u64>])| {
+            let kept = n.min(positions - (i * together + j) * n);
+            let value = |at: usize| bodies[at % components][at / components];
+            (0..kept).map(value).collect()
+        };
+        let parts = bodies.chunks(components).enumerate().map(part).collect();
+        PackedCiphertext { mask, parts }
+    };
+    sums.chunks(together).enumerate().map(ciphertext).collect()
+}

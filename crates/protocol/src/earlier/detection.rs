@@ -1,0 +1,101 @@
+//! What the sets of the earlier schemes detect with: the rings and chain of `sophomr-v2`, longer or shorter.
+
+use super::{EarlierClue, EarlierScheme, EarlierSet};
+use crate::params::{ClueSpec, INSECURE_TINY_V2, ParamsSpec, Posted, SOPHOMR_V2, SecretSpec};
+
+/// The ring whose clues LWE clues are made to. Nobody samples there: secret and randomness are those of LWE.
+const fn ring(n: usize, coordinates: usize) -> ClueSpec {
+    ClueSpec {
+        n,
+        q: 786_433,
+        secret: SecretSpec::Ternary { weight: 0 },
+        weight: 0,
+        sigma: 0.5,
+        coordinates,
+        rounded: 786_433,
+    }
+}
+
+impl EarlierSet {
+    /// What this set detects with; `None` for published ones, which are there in the clear only.
+    pub fn detection(&self) -> Option<ParamsSpec> {
+        if self.published {
+            return None;
+        }
+        let tiny = self.insecure;
+        let base = match tiny {
+            true => INSECURE_TINY_V2,
+            false => SOPHOMR_V2,
+        };
+        let n = base.clue.n;
+        let spec = match &self.clue {
+            EarlierClue::Ring { name, .. } => ParamsSpec {
+                posted: Posted::Of(name),
+                ..base
+            },
+            EarlierClue::Lwe { name, spec } => ParamsSpec {
+                clue: ring(n, spec.coordinates),
+                posted: Posted::Lwe { name, spec: *spec },
+                range: spec.range.into(),
+                rotation_digits: 3,
+                product_digits: 3,
+                ..base
+            },
+        };
+        let spec = match self.scheme {
+            EarlierScheme::Omd1p | EarlierScheme::Omr1p | EarlierScheme::Omr2p => ParamsSpec {
+                // Two secrets to turn: fewer steps of each.
+                baby: if tiny { 4 } else { 32 },
+                block: 32,
+                security_bits: 128.4,
+                ..spec
+            },
+            EarlierScheme::DosPerfomr => ParamsSpec {
+                baby: if tiny { 4 } else { 32 },
+                block: 16,
+                security_bits: 128.4,
+                ..spec
+            },
+            EarlierScheme::Perfomr2 => ParamsSpec {
+                baby: if tiny { 8 } else { 128 },
+                block: if tiny { 32 } else { 128 },
+                security_bits: 128.4,
+                ..spec
+            },
+            EarlierScheme::Perfomr1 => spec,
+        };
+        Some(ParamsSpec {
+            name: self.name,
+            expansion: self.scheme != EarlierScheme::Omd1p,
+            security_bits: if tiny { 0.0 } else { spec.security_bits },
+            ..spec
+        })
+    }
+
+    /// What the set of this name detects with, if it is one of these.
+    pub(crate) fn detection_named(name: &str) -> Option<ParamsSpec> {
+        let set = Self::all().into_iter().chain(Self::tiny());
+        set.filter(|set| set.name == name)
+            .find_map(|set| set.detection())
+    }
+
+    /// Messages of a batch and plaintext modulus of the tiny sets are those of `insecure-tiny-v2`.
+    pub(super) const fn tiny_of(
+        name: &'static str,
+        scheme: EarlierScheme,
+        clue: EarlierClue,
+        bundle: u32,
+    ) -> Self {
+        Self {
+            name,
+            scheme,
+            insecure: true,
+            published: false,
+            clue_bits: 0.0,
+            clue,
+            p: INSECURE_TINY_V2.p as u32,
+            slots: INSECURE_TINY_V2.n,
+            bundle,
+        }
+    }
+}
