@@ -1,8 +1,12 @@
 //! The schemes that compare.
 
 use super::{ClueKind, CompareError, Entry, Sizes, Work};
-use crate::{DigestBench, DigestFigures, InstantBench, Scheme};
+use crate::digest::timed;
+use crate::{
+    DigestBench, DigestFigures, EarlierBench, EarlierFigures, EarlierKeys, InstantBench, Scheme,
+};
 use omr_detector::Progress;
+use omr_protocol::earlier::{EarlierScheme, EarlierSet};
 use omr_protocol::instantomr::Encoding;
 use omr_protocol::{ParamSet, Params, ParamsError};
 
@@ -21,9 +25,11 @@ enum Engine {
     Bulk(Scheme),
     /// Message by message; payloads or indices.
     Single { payloads: bool },
+    /// Batches.
+    Earlier(EarlierScheme),
 }
 
-/// Every scheme.
+/// Every scheme with a set of at least 128 bits.
 pub fn contenders() -> Vec<Contender> {
     let bulk = |name, scheme| Contender {
         name,
@@ -37,25 +43,53 @@ pub fn contenders() -> Vec<Contender> {
         set: "instantomr-v1",
         tiny: "insecure-tiny-hybrid-v1",
     };
-    vec![
+    let mut all = vec![
         bulk("sophomr", Scheme::Sophomr),
         bulk("sophomd", Scheme::Sophomd),
         single("instantomr", true),
         single("instantomd", false),
-    ]
+    ];
+    let tiny = EarlierSet::tiny();
+    let tiny = |scheme| {
+        tiny.iter()
+            .find(|set| set.scheme == scheme)
+            .map(|set| set.name)
+    };
+    all.extend(EarlierScheme::ALL.map(|scheme| Contender {
+        name: scheme.name(),
+        engine: Engine::Earlier(scheme),
+        set: EarlierSet::of(scheme).name,
+        tiny: tiny(scheme).expect("every scheme has a tiny set"),
+    }));
+    all
 }
 
-/// The scheme of this name; one below 128 bits only where `allow_insecure` says so.
+/// Earlier schemes as published, by the names of their sets. They have no tiny sets.
+fn as_published() -> impl Iterator<Item = Contender> {
+    let sets = EarlierSet::all().into_iter().filter(|set| set.published);
+    sets.map(|set| Contender {
+        name: set.name,
+        engine: Engine::Earlier(set.scheme),
+        set: set.name,
+        tiny: set.name,
+    })
+}
+
+/// The scheme of this name, or an earlier one as published, which must be allowed where it has less than 128 bits.
 ///
 /// Errors: `Unknown`; `Weak`.
-pub fn named(name: &str, _allow_insecure: bool) -> Result<Contender, ParamsError> {
-    let all = contenders();
+pub fn named(name: &str, allow_insecure: bool) -> Result<Contender, ParamsError> {
+    let all: Vec<Contender> = contenders().into_iter().chain(as_published()).collect();
     let known: Vec<&str> = all.iter().map(|contender| contender.name).collect();
     let unknown = ParamsError::Unknown {
         known: known.join(", "),
         found: name.to_owned(),
     };
-    all.into_iter().find(|it| it.name == name).ok_or(unknown)
+    let found = all.into_iter().find(|it| it.name == name).ok_or(unknown)?;
+    if let Engine::Earlier(_) = found.engine {
+        EarlierSet::named(found.set, allow_insecure)?;
+    }
+    Ok(found)
 }
 
 impl Contender {
@@ -77,6 +111,74 @@ impl Contender {
         match self.engine {
             Engine::Bulk(scheme) => self.bulk(scheme, set, work, seed, progress),
             Engine::Single { payloads } => self.single(payloads, set, work, seed, progress),
+            Engine::Earlier(scheme) => self.earlier(scheme, set, work, seed, progress),
+        }
+    }
+
+    fn earlier(
+        &self,
+        scheme: EarlierScheme,
+        set: &str,
+        work: &Work,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Entry, CompareError> {
+        // Whoever asked for a weak set was asked before.
+        let set = EarlierSet::named(set, true)?;
+        let bench = EarlierBench {
+            scheme,
+            messages: work.messages,
+            pertinent: work.pertinent,
+            bound: work.bound,
+            payload_bytes: work.payload_bytes,
+            seed,
+            bundle: set.bundle as usize,
+        };
+        let (keys, keygen_s) = timed(|| EarlierKeys::new(&set, seed));
+        let keys = keys?;
+        let clue_ms = keys.clue_ms(seed);
+        let figures = bench.run_with(&keys, progress)?;
+        Ok(self.earlier_entry(scheme, &set, figures, (keygen_s, clue_ms)))
+    }
+
+    fn earlier_entry(
+        &self,
+        scheme: EarlierScheme,
+        set: &EarlierSet,
+        figures: EarlierFigures,
+        (keygen_s, clue_ms): (f64, f64),
+    ) -> Entry {
+        let stages = figures.stages.into_iter();
+        let stages = stages.map(|(name, s)| (name.to_owned(), s)).collect();
+        Entry {
+            scheme: self.name.to_owned(),
+            params: figures.params.to_owned(),
+            payloads: scheme != EarlierScheme::Omd1p,
+            clues: match scheme {
+                EarlierScheme::DosPerfomr => ClueKind::Lwemongrass,
+                _ => ClueKind::Plain,
+            },
+            security_bits: figures.clue_security_bits.min(figures.key_security_bits),
+            miss_log2: finite(figures.miss_log2),
+            false_positive_log2: figures.false_positive_log2,
+            messages: figures.messages,
+            batch: set.slots as u64,
+            runs: 1,
+            exact: (figures.exact == figures.pertinent && figures.wrong == 0).into(),
+            digest_s: figures.digest_s,
+            fixed_s: Entry::fixed(&stages),
+            stages,
+            keygen_s,
+            clue_ms,
+            decode_ms: figures.decode_ms,
+            bytes: Sizes {
+                clue: figures.clue_bytes as u64,
+                clue_key: figures.clue_key_bytes as u64,
+                detection_key: figures.detection_key_bytes,
+                digest: figures.digest_bytes as u64,
+            },
+            peak_rss_bytes: figures.peak_rss_bytes,
+            yardstick_us: figures.yardstick_us,
         }
     }
 
@@ -149,7 +251,7 @@ impl Contender {
                 false => ClueKind::Plain,
             },
             security_bits: figures.security_bits,
-            miss_log2: miss,
+            miss_log2: finite(miss),
             false_positive_log2: passes,
             messages: figures.messages,
             batch,
@@ -171,4 +273,9 @@ impl Contender {
             yardstick_us: figures.yardstick_us,
         }
     }
+}
+
+/// Documents have no infinity.
+fn finite(log2: f64) -> Option<f64> {
+    log2.is_finite().then_some(log2)
 }

@@ -62,8 +62,8 @@ pub struct Entry {
     pub clues: ClueKind,
     /// Bits of security, of the weaker of clue and detection key.
     pub security_bits: f64,
-    /// log2 of the probability that a pertinent message is missed.
-    pub miss_log2: f64,
+    /// log2 of the probability that a pertinent message is missed; `None` where none is, as with tiny sets.
+    pub miss_log2: Option<f64>,
     /// log2 of the probability that a stranger's message passes.
     pub false_positive_log2: f64,
     /// Messages that were run.
@@ -170,7 +170,7 @@ mod tests {
             payloads: true,
             clues: ClueKind::Plain,
             security_bits: 0.0,
-            miss_log2: -30.0,
+            miss_log2: Some(-30.0),
             false_positive_log2: -20.0,
             messages,
             batch,

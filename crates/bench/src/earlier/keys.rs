@@ -1,7 +1,8 @@
 //! A recipient of an earlier scheme and her detector, whose keys serve one run after another.
 
 use super::{EarlierBenchError, EarlierError};
-use omr_client::earlier::{EarlierRecipient, LweSecret, detection_key, identity};
+use crate::digest::{clue_ms, timed};
+use omr_client::earlier::{EarlierRecipient, LweSecret, LweSender, detection_key, identity};
 use omr_client::{SecretKey, keygen};
 use omr_detector::Detector;
 use omr_detector::earlier::Bundles;
@@ -84,6 +85,23 @@ impl EarlierKeys {
             Address::Ring { secret, .. } => EarlierRecipient::new(&self.params, secret),
             Address::Lwe { secret, .. } => EarlierRecipient::of_lwe(&self.params, secret),
         }
+    }
+
+    /// Milliseconds of a clue, the mean of many; preparing the address is no part of it.
+    pub(crate) fn clue_ms(&self, seed: u64) -> f64 {
+        const CLUES: usize = 20;
+        let (params, clue) = match &self.address {
+            Address::Ring { clue, .. } => return clue_ms(&self.params.clue, clue, seed),
+            Address::Lwe { params, clue, .. } => (params, clue),
+        };
+        let sender = LweSender::new(params, clue);
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let mut make = || {
+            (0..CLUES)
+                .map(|_| sender.gen_clue(&mut rng).a.len())
+                .sum::<usize>()
+        };
+        timed(&mut make).1 * 1e3 / CLUES as f64
     }
 
     /// Bytes of the file that senders get.

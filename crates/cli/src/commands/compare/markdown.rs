@@ -63,7 +63,9 @@ pub(super) fn cells(entry: &Entry, messages: u64) -> [String; 14] {
     [
         entry.scheme.clone(),
         format!("{:.1}", entry.security_bits),
-        format!("2^{:.1}", entry.miss_log2),
+        entry
+            .miss_log2
+            .map_or("0".to_owned(), |log2| format!("2^{log2:.1}")),
         format!("2^{:.1}", entry.false_positive_log2),
         format!("{}{clues}", thousands(entry.bytes.clue)),
         thousands(entry.bytes.clue_key),
