@@ -46,20 +46,21 @@ impl EarlierSet {
             EarlierScheme::Omd1p | EarlierScheme::Omr1p | EarlierScheme::Omr2p => ParamsSpec {
                 // Two secrets to turn: fewer steps of each.
                 baby: if tiny { 4 } else { 32 },
-                block: 32,
-                security_bits: 128.4,
+                block: 64,
+                security_bits: 130.2,
                 ..spec
             },
             EarlierScheme::DosPerfomr => ParamsSpec {
                 baby: if tiny { 4 } else { 32 },
                 block: 16,
-                security_bits: 128.4,
+                security_bits: 133.0,
                 ..spec
             },
             EarlierScheme::Perfomr2 => ParamsSpec {
                 baby: if tiny { 8 } else { 128 },
                 block: if tiny { 32 } else { 128 },
-                security_bits: 128.4,
+                rotation_digits: 2,
+                security_bits: 136.0,
                 ..spec
             },
             EarlierScheme::Perfomr1 => spec,
