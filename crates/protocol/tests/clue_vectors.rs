@@ -48,16 +48,7 @@ impl Arithmetic<'_> {
 
     /// Whether the window polynomial, by which the detector decides, is zero at every distance.
     fn pertinent(&self, d: &[i64]) -> bool {
-        let p = self.0.p();
-        let window = self.0.window.coefficients();
-        d.iter().all(|&d| {
-            let y = p.from_i64(d * d);
-            window
-                .iter()
-                .rev()
-                .fold(0, |acc, &c| p.add(p.mul(acc, y), c))
-                == 0
-        })
+        d.iter().all(|&d| self.0.test.accepts(self.0.p(), d))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::earlier::{EarlierClue, EarlierSet, LweClueKey, LweKind, LweParams, LweSpec};
-use omr_protocol::{Clue, ClueParams, ParamsError};
+use omr_protocol::params::largest_log_pq;
+use omr_protocol::{Clue, ClueParams, Params, ParamsError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -183,6 +184,35 @@ fn dimensions_that_do_not_fit_are_refused() {
     ] {
         let error = LweParams::new("insecure-tiny-lwe", spec).unwrap_err();
         assert!(matches!(error, ParamsError::Dimension { .. }), "{spec:?}");
+    }
+}
+
+/// Detection keys of every repaired set; a published one has none.
+#[test]
+fn detection_keys_are_secure() {
+    for set in EarlierSet::all() {
+        let Some(spec) = set.detection() else {
+            assert!(set.published);
+            continue;
+        };
+        let params = Params::named(set.name).unwrap();
+        assert_eq!(*params.spec(), spec);
+        let mut largest = 0f64;
+        for (n, weight, found) in params.key_moduli() {
+            let limit = largest_log_pq(n, weight);
+            assert!(found > 0.0 && found <= limit, "{found} of {limit}, {n}");
+            if n == params.slots() {
+                largest = largest.max(found);
+            }
+        }
+        // `reference/security.py`: 128.4 at 1736.3 bits, 133.0 at 1678.7; 136.3 for the key to the ring of digests.
+        let estimated = (128.4 + 0.08 * (1736.3 - largest)).min(136.3);
+        let stated = spec.security_bits;
+        assert!(
+            (estimated - 0.3..=estimated + 0.1).contains(&stated),
+            "{}: {estimated}",
+            set.name
+        );
     }
 }
 

@@ -1,14 +1,18 @@
 //! A recipient of an earlier scheme and her detector, whose keys serve one run after another.
 
+use super::board::Board;
 use super::{EarlierBenchError, EarlierError};
 use crate::digest::{clue_ms, timed};
-use omr_client::earlier::{EarlierRecipient, LweSecret, LweSender, detection_key, identity};
-use omr_client::{SecretKey, keygen};
-use omr_detector::Detector;
+use omr_client::earlier::{
+    EarlierRecipient, LweSecret, LweSender, detection_key_with_large_secret, identity,
+};
+use omr_client::{SecretKey, keygen_with_large_secret};
 use omr_detector::earlier::Bundles;
+use omr_detector::{ClueBatch, Detector};
 use omr_protocol::earlier::{EarlierSet, LweClueKey, LweParams};
-use omr_protocol::{ClueError, ClueKey, DetectionKey, Params};
+use omr_protocol::{ClueError, ClueKey, DetectionKey, Params, Placement};
 use omr_ring::Kernels;
+use omr_rlwe::Secret;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::sync::Arc;
@@ -40,39 +44,67 @@ impl EarlierKeys {
     ///
     /// Errors: `NoDetection` for a set that is there in the clear only; parameters that do not fit.
     pub fn new(set: &EarlierSet, seed: u64) -> Result<Self, EarlierBenchError> {
+        Ok(Self::with_large_secret(set, seed)?.0)
+    }
+
+    /// The same, and the large ring's secret, for measuring noise.
+    ///
+    /// Errors: as there.
+    pub fn with_large_secret(
+        set: &EarlierSet,
+        seed: u64,
+    ) -> Result<(Self, Secret), EarlierBenchError> {
         let spec = set
             .detection()
             .ok_or(EarlierBenchError::NoDetection { found: set.name })?;
         let params = Arc::new(Params::new(spec, Kernels::detect())?);
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let (address, key) = match &params.lwe {
+        let (address, key, large) = match &params.lwe {
             None => {
-                let keys = keygen(&params, &mut rng);
+                let (keys, large) = keygen_with_large_secret(&params, &mut rng);
                 let address = Address::Ring {
                     secret: Box::new(keys.secret),
                     clue: keys.clue,
                 };
-                (address, keys.detection)
+                (address, keys.detection, large)
             }
             Some(lwe) => {
                 let (secret, clue) = identity(lwe, &mut rng);
-                let key = detection_key(&params, &secret, &mut rng);
+                let (key, large) = detection_key_with_large_secret(&params, &secret, &mut rng);
                 let address = Address::Lwe {
                     params: lwe.clone(),
                     secret: Box::new(secret),
                     clue,
                 };
-                (address, key)
+                (address, key, large)
             }
         };
         let detection_key_bytes = DetectionKey::file_bytes(&key, &params);
-        Ok(Self {
+        let keys = Self {
             set: set.clone(),
             detector: Detector::new(params.clone(), key),
             params,
             address,
             detection_key_bytes,
-        })
+        };
+        Ok((keys, large))
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Arc<Params> {
+        &self.params
+    }
+
+    /// The detector.
+    pub fn detector(&self) -> &Detector {
+        &self.detector
+    }
+
+    /// The clues of one batch, of so many messages with so many pertinent ones.
+    pub fn clues(&self, of: (u64, usize), seed: u64, placement: &Placement) -> ClueBatch {
+        let board = Board::new(&self.params, &self.address, of, 1, seed);
+        let clues = board.clues(0..of.0);
+        ClueBatch::new(&self.params, placement, clues, board.clue_bytes())
     }
 
     /// The set.

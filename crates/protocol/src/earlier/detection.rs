@@ -3,42 +3,54 @@
 use super::{EarlierClue, EarlierScheme, EarlierSet};
 use crate::params::{ClueSpec, INSECURE_TINY_V2, ParamsSpec, Posted, SOPHOMR_V2, SecretSpec};
 
-/// The ring whose clues LWE clues are made to. Nobody samples there: secret and randomness are those of LWE.
-const fn ring(n: usize, coordinates: usize) -> ClueSpec {
+/// The rings of published sets: their dimension and modulus, our chain.
+const AS_PUBLISHED: ParamsSpec = ParamsSpec {
+    insecure: true,
+    p: 65_537,
+    n: 1 << 15,
+    rotation_digits: 3,
+    product_digits: 4,
+    ..SOPHOMR_V2
+};
+
+/// The ring modulo `p` whose clues LWE clues are made to. Nobody samples there: secret and randomness are those of LWE.
+const fn ring(n: usize, p: u64, coordinates: usize) -> ClueSpec {
     ClueSpec {
         n,
-        q: 786_433,
+        q: p,
         secret: SecretSpec::Ternary { weight: 0 },
         weight: 0,
         sigma: 0.5,
         coordinates,
-        rounded: 786_433,
+        rounded: p,
     }
 }
 
 impl EarlierSet {
-    /// What this set detects with; `None` for published ones, which are there in the clear only.
-    pub fn detection(&self) -> Option<ParamsSpec> {
-        if self.published {
-            return None;
-        }
-        let tiny = self.insecure;
-        let base = match tiny {
-            true => INSECURE_TINY_V2,
-            false => SOPHOMR_V2,
+    /// What this set detects with.
+    ///
+    /// Published sets have their authors' clue, codes, ring dimension and plaintext modulus, and our circuit, whose chain
+    /// is longer than theirs: its bits of security are lower (`reference/security.py`).
+    pub fn detection(&self) -> ParamsSpec {
+        let tiny = self.insecure && !self.published;
+        let base = match (self.published, tiny) {
+            (true, _) => AS_PUBLISHED,
+            (_, true) => INSECURE_TINY_V2,
+            (_, false) => SOPHOMR_V2,
         };
-        let n = base.clue.n;
         let spec = match &self.clue {
-            EarlierClue::Ring { name, .. } => ParamsSpec {
+            EarlierClue::Ring { name, spec, range } => ParamsSpec {
+                clue: spec.clone(),
                 posted: Posted::Of(name),
+                range: (*range).into(),
                 ..base
             },
             EarlierClue::Lwe { name, spec } => ParamsSpec {
-                clue: ring(n, spec.coordinates),
+                clue: ring(spec.n.next_power_of_two(), base.p, spec.coordinates),
                 posted: Posted::Lwe { name, spec: *spec },
                 range: spec.range.into(),
                 rotation_digits: 3,
-                product_digits: 3,
+                product_digits: base.product_digits.max(3),
                 ..base
             },
         };
@@ -46,37 +58,39 @@ impl EarlierSet {
             EarlierScheme::Omd1p | EarlierScheme::Omr1p | EarlierScheme::Omr2p => ParamsSpec {
                 // Two secrets to turn: fewer steps of each.
                 baby: if tiny { 4 } else { 32 },
-                block: 32,
-                security_bits: 128.4,
+                block: 64,
+                security_bits: 130.2,
                 ..spec
             },
             EarlierScheme::DosPerfomr => ParamsSpec {
                 baby: if tiny { 4 } else { 32 },
                 block: 16,
-                security_bits: 128.4,
+                security_bits: 133.0,
                 ..spec
             },
             EarlierScheme::Perfomr2 => ParamsSpec {
                 baby: if tiny { 8 } else { 128 },
                 block: if tiny { 32 } else { 128 },
-                security_bits: 128.4,
+                rotation_digits: 2,
+                security_bits: 136.0,
                 ..spec
             },
             EarlierScheme::Perfomr1 => spec,
         };
-        Some(ParamsSpec {
+        ParamsSpec {
             name: self.name,
             expansion: self.scheme != EarlierScheme::Omd1p,
             security_bits: if tiny { 0.0 } else { spec.security_bits },
             ..spec
-        })
+        }
     }
 
     /// What the set of this name detects with, if it is one of these.
     pub(crate) fn detection_named(name: &str) -> Option<ParamsSpec> {
         let set = Self::all().into_iter().chain(Self::tiny());
         set.filter(|set| set.name == name)
-            .find_map(|set| set.detection())
+            .map(|set| set.detection())
+            .next()
     }
 
     /// Messages of a batch and plaintext modulus of the tiny sets are those of `insecure-tiny-v2`.

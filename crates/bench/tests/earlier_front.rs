@@ -1,0 +1,136 @@
+//! The front ends of LWE clues against the decision in the clear, at the insecure tiny parameters: at the edges of the
+//! window and for strangers.
+
+use omr_bgv::{Ciphertext, Decryptor};
+use omr_client::earlier::{LweSecret, LweSender, detection_key_with_large_secret, identity};
+use omr_detector::{ClueBatch, Detector, Quiet};
+use omr_protocol::earlier::{EarlierScheme, EarlierSet, LweKind, LweParams};
+use omr_protocol::{Clue, DetectionKey, Params, Placement};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+/// A clue with these distances, a uniform one but for that.
+fn at(params: &LweParams, secret: &LweSecret, distances: &[i64], rng: &mut ChaCha20Rng) -> Clue {
+    let (spec, residues) = (params.spec(), params.residues());
+    let mut a = vec![0; spec.n];
+    residues.fill(rng, &mut a);
+    let mut clue = Clue {
+        a,
+        b: vec![0; spec.coordinates],
+    };
+    let found = secret.distances(params, &clue);
+    clue.b = found
+        .iter()
+        .zip(distances)
+        .map(|(found, wanted)| residues.reduce_signed(wanted - found))
+        .collect();
+    clue
+}
+
+/// Distances about the edges of the window, in every coordinate, and whether they are pertinent.
+fn edges(params: &LweParams) -> Vec<Vec<i64>> {
+    let (r, l) = (i64::from(params.spec().range), params.spec().coordinates);
+    let mut all = vec![vec![0; l], vec![r; l], vec![-r; l]];
+    for coordinate in 0..l {
+        for d in [r, -r, r + 1, -r - 1, r / 2, i64::from(params.spec().q / 2)] {
+            let mut distances = vec![0; l];
+            distances[coordinate] = d;
+            all.push(distances);
+        }
+    }
+    all
+}
+
+/// One batch: clues at the edges many times, those of senders, strangers', and forged ones.
+fn check(scheme: EarlierScheme) {
+    let sets = EarlierSet::tiny();
+    let set = sets.iter().find(|set| set.scheme == scheme).unwrap();
+    let params = Params::named(set.name).unwrap();
+    let lwe = params.lwe.as_ref().unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let (secret, address) = identity(lwe, &mut rng);
+    let sender = LweSender::new(lwe, &address);
+    let n = params.slots();
+    let edges = edges(lwe);
+    let clues: Vec<Clue> = (0..n - 9)
+        .map(|i| match i {
+            0..50 => sender.gen_clue(&mut rng),
+            50..1000 => at(lwe, &secret, &edges[i % edges.len()], &mut rng),
+            1000 => Clue {
+                a: vec![0; lwe.spec().n],
+                b: vec![lwe.offset(); lwe.spec().coordinates],
+            },
+            _ => {
+                let mut b = vec![0; lwe.spec().coordinates];
+                lwe.residues().fill(&mut rng, &mut b);
+                let mut clue = at(lwe, &secret, &[], &mut rng);
+                clue.b = b;
+                clue
+            }
+        })
+        .collect();
+    let bytes: Vec<u8> = clues
+        .iter()
+        .flat_map(|clue| lwe.clue_to_bytes(clue))
+        .collect();
+    let placement = Placement::new(&[6; 32], 0, n);
+    let batch = ClueBatch::new(&params, &placement, bytes, lwe.clue_bytes());
+    let refused = clues.iter().filter(|clue| lwe.check_clue(clue).is_err());
+    assert_eq!(batch.unusable(), refused.count());
+    assert!(batch.unusable() >= 1);
+
+    let (key, large) = detection_key_with_large_secret(&params, &secret, &mut rng);
+    let mut file = Vec::new();
+    key.write(&params, &mut file).unwrap();
+    assert_eq!(file.len() as u64, key.file_bytes(&params));
+    let key = DetectionKey::read(&params, &mut file.as_slice()).unwrap();
+    assert_eq!(key.secrets.len(), params.spec().secrets());
+    let detector = Detector::new(params.clone(), key);
+    let decryptor = Decryptor {
+        ring: &params.ring,
+        plain: &params.plain,
+        secret: &large,
+    };
+    let decrypt = |ct: &Ciphertext| decryptor.decrypt(ct);
+    let steps = detector.baby_steps(&Quiet).unwrap();
+    let d = detector.affine(&steps, &batch, &Quiet).unwrap();
+    let found: Vec<Vec<u32>> = d.iter().map(decrypt).collect();
+    let pertinent = decrypt(&detector.range_check(&d, &Quiet).unwrap());
+    let usable = |slot: usize| clues.get(placement.messages()[slot] as usize);
+    let usable = |slot| usable(slot).filter(|clue| lwe.check_clue(clue).is_ok());
+    let integers = matches!(lwe.spec().kind, LweKind::Integers { .. });
+    let mut counts = [0; 2];
+    for slot in 0..n {
+        let Some(clue) = usable(slot) else {
+            assert_eq!(pertinent[slot], 0, "no clue in slot {slot}");
+            continue;
+        };
+        for (found, &expected) in found.iter().zip(&secret.distances(lwe, clue)) {
+            assert_eq!(u64::from(found[slot]), params.p().from_i64(expected));
+            let inside = lwe.accepts(&[expected]);
+            assert_eq!(params.test.accepts(params.p(), expected), inside);
+            if integers {
+                assert!(expected.abs() <= lwe.spec().largest_distance());
+            }
+        }
+        let expected = u32::from(secret.is_pertinent(lwe, clue));
+        assert_eq!(pertinent[slot], expected, "slot {slot}");
+        counts[expected as usize] += 1;
+    }
+    assert!(counts[1] >= 150 && counts[0] >= 1000, "{counts:?}");
+}
+
+#[test]
+fn pvw() {
+    check(EarlierScheme::Omr2p);
+}
+
+#[test]
+fn lwemongrass() {
+    check(EarlierScheme::DosPerfomr);
+}
+
+#[test]
+fn integers() {
+    check(EarlierScheme::Perfomr2);
+}
