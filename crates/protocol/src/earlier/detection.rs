@@ -59,7 +59,7 @@ impl EarlierSet {
                 // Two secrets to turn: fewer steps of each.
                 baby: if tiny { 4 } else { 32 },
                 block: 64,
-                security_bits: 130.2,
+                security_bits: 130.1,
                 ..spec
             },
             EarlierScheme::DosPerfomr => ParamsSpec {
