@@ -50,6 +50,9 @@ KNOWN = [
     (65536, 1724, SPARSE, "bdd", 129.6),
 ]
 
+# log2 of the modulus of the largest detection key
+AS_PUBLISHED = [("omr1p", 864), ("perfomr1", 1016), ("perfomr2", 805), ("dos-perfomr", 1114)]
+
 CLUE = (math.log2(786433), 0.4637)  # log2 of the modulus, standard deviation of the error
 SWITCH = (math.log2(16760833), 9.9)  # the largest 24-bit prime that is 1 modulo 2048
 N = 1024
@@ -509,6 +512,10 @@ def large_keys():
     known = bits("bdd", 65536, 1724, SPARSE)
     for log_q in range(1716, 1749, 4):
         print(f"{log_q:6}  {129.6 + bits('bdd', 65536, log_q, SPARSE) - known:.2f}")
+    print("\nweight 4096 in dimension 32768, of the earlier schemes as published: usvp, bdd")
+    for name, log_q in AS_PUBLISHED:
+        row = (bits(attack, 32768, log_q, math.sqrt(1 / 8)) for attack in ("usvp", "bdd"))
+        print(f"{name:12}{log_q:6}{''.join(f'{x:8.1f}' for x in row)}")
     print("\nuniform ternary, dimension 2048, 50 bits, bdd (lattice-estimator: 128 at 0.58, all attacks)")
     for error in (0.58, 0.615):
         print(f"{error:6}  {bits('bdd', 2048, 50, TERNARY, error):.2f}")

@@ -98,12 +98,6 @@ pub struct EarlierFigures {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EarlierBenchError {
-    /// A set without detection keys.
-    #[error("expected a set with detection keys, found {found}, which is there in the clear only")]
-    NoDetection {
-        /// The set.
-        found: &'static str,
-    },
     /// A bitmap has a bit for each message, not for several.
     #[error("expected bundles of 1 message for a bitmap index, found {found}")]
     Bundle {

@@ -4,10 +4,13 @@
 use omr_bgv::{Ciphertext, Decryptor};
 use omr_client::earlier::{LweSecret, LweSender, detection_key_with_large_secret, identity};
 use omr_detector::{ClueBatch, Detector, Quiet};
-use omr_protocol::earlier::{EarlierScheme, EarlierSet, LweKind, LweParams};
-use omr_protocol::{Clue, DetectionKey, Params, Placement};
+use omr_protocol::earlier::{EarlierClue, EarlierScheme, EarlierSet, LweKind, LweParams, LweSpec};
+use omr_protocol::params::ClueSpec;
+use omr_protocol::{Clue, DetectionKey, Params, ParamsSpec, Placement};
+use omr_ring::Kernels;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+use std::sync::Arc;
 
 /// A clue with these distances, a uniform one but for that.
 fn at(params: &LweParams, secret: &LweSecret, distances: &[i64], rng: &mut ChaCha20Rng) -> Clue {
@@ -41,11 +44,22 @@ fn edges(params: &LweParams) -> Vec<Vec<i64>> {
     all
 }
 
+/// The tiny set of a scheme, with its clue changed.
+fn tiny(scheme: EarlierScheme, change: impl Fn(&mut LweSpec)) -> EarlierSet {
+    let mut sets = EarlierSet::tiny().into_iter();
+    let mut set = sets.find(|set| set.scheme == scheme).unwrap();
+    if let EarlierClue::Lwe { spec, .. } = &mut set.clue {
+        change(spec);
+    }
+    set
+}
+
+fn params(spec: ParamsSpec) -> Arc<Params> {
+    Arc::new(Params::new(spec, Kernels::detect()).unwrap())
+}
+
 /// One batch: clues at the edges many times, those of senders, strangers', and forged ones.
-fn check(scheme: EarlierScheme) {
-    let sets = EarlierSet::tiny();
-    let set = sets.iter().find(|set| set.scheme == scheme).unwrap();
-    let params = Params::named(set.name).unwrap();
+fn check(params: Arc<Params>) {
     let lwe = params.lwe.as_ref().unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(5);
     let (secret, address) = identity(lwe, &mut rng);
@@ -122,15 +136,43 @@ fn check(scheme: EarlierScheme) {
 
 #[test]
 fn pvw() {
-    check(EarlierScheme::Omr2p);
+    check(params(tiny(EarlierScheme::Omr2p, |_| ()).detection()));
 }
 
 #[test]
 fn lwemongrass() {
-    check(EarlierScheme::DosPerfomr);
+    check(params(tiny(EarlierScheme::DosPerfomr, |_| ()).detection()));
 }
 
 #[test]
 fn integers() {
-    check(EarlierScheme::Perfomr2);
+    check(params(tiny(EarlierScheme::Perfomr2, |_| ()).detection()));
+}
+
+/// A pair with one power, and one alone.
+#[test]
+fn three_coordinates() {
+    let set = tiny(EarlierScheme::DosPerfomr, |spec| spec.coordinates = 3);
+    check(params(set.detection()));
+}
+
+/// OMR's polynomial on all of `Z_p`, as published sets have it.
+#[test]
+fn residues_by_one_polynomial() {
+    let set = tiny(EarlierScheme::Omr2p, |spec| {
+        (spec.q, spec.range, spec.coordinates) = (65_537, 850, 4);
+    });
+    let tiny = set.detection();
+    let clue = ClueSpec {
+        q: 65_537,
+        rounded: 65_537,
+        ..tiny.clue.clone()
+    };
+    check(params(ParamsSpec {
+        p: 65_537,
+        whole: true,
+        block: 128,
+        clue,
+        ..tiny
+    }));
 }

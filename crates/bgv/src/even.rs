@@ -32,13 +32,13 @@ impl EvenFunction {
     pub fn new(p: &Modulus, values: &[u64], block: usize) -> Self {
         let count = values.len();
         assert!(
-            count > 0 && 2 * count as u64 <= p.value(),
+            count > 0 && 2 * (count as u64 - 1) < p.value(),
             "distances modulo p"
         );
         assert!(block.is_power_of_two(), "a power of two");
         let node = |i: usize| p.reduce((i * i) as u64);
         // 1/i: nodes differ by (i - j)(i + j).
-        let inverse: Vec<u64> = (0..2 * count as u64)
+        let inverse: Vec<u64> = (0..2 * count as u64 - 1)
             .map(|i| if i == 0 { 0 } else { p.inv(i) })
             .collect();
         let mut differences: Vec<u64> = values.iter().map(|&v| p.reduce(v)).collect();
@@ -58,6 +58,28 @@ impl EvenFunction {
             }
             coefficients[0] = p.sub(differences[i], p.mul(root, coefficients[0]));
         }
+        Self {
+            coefficients,
+            block,
+        }
+    }
+
+    /// On all of `Z_p` 0 in the window `[-r, r]`, else 1 (Liu, Tromer 2021): the sum over the window of
+    /// `(X - a)^(p-1)`, whose odd terms cancel, less `2 r`.
+    pub fn outside(p: &Modulus, r: u64, block: usize) -> Self {
+        let half = (p.value() - 1) / 2;
+        let mut coefficients = vec![0; half as usize + 1];
+        // (X - a)^(p-1) = sum_i a^(p-1-i) X^i; a and -a have the same even terms.
+        for a in 1..=r {
+            let step = p.inv(p.reduce(a * a));
+            let mut term = 2;
+            for coefficient in coefficients.iter_mut() {
+                *coefficient = p.add(*coefficient, term);
+                term = p.mul(term, step);
+            }
+        }
+        coefficients[0] = p.sub(coefficients[0], p.reduce(2 * r));
+        coefficients[half as usize] = p.add(coefficients[half as usize], 1);
         Self {
             coefficients,
             block,
@@ -278,6 +300,17 @@ mod tests {
                 let found = terms.fold(0, |sum, &c| p.add(p.mul(sum, u), c));
                 assert_eq!(found, expected, "{i} of {count}");
             }
+        }
+    }
+
+    #[test]
+    fn outside_is_zero_in_the_window_alone() {
+        let p = Modulus::new(257).unwrap();
+        for r in [0, 1, 19, 127, 128] {
+            let outside = EvenFunction::outside(&p, r, 8);
+            let values: Vec<u64> = (0..=128).map(|i| u64::from(i > r)).collect();
+            let interpolated = EvenFunction::new(&p, &values, 8);
+            assert_eq!(outside.coefficients(), interpolated.coefficients(), "{r}");
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn check(
     };
     match &params.test {
         DistanceTest::Window(window) => check.window(window, d),
-        DistanceTest::Integers(even) => check.integers(even, d),
+        DistanceTest::Whole(even) => check.whole(even, d),
     }
 }
 
@@ -35,10 +35,10 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Of two coordinates modulo p.
+    /// Of coordinates modulo p.
     ///
     /// With `g` zero exactly on the window, `N = g1^2 + g1 g2 + c g2^2` vanishes only where both do,
-    /// because its discriminant 1 - 4 c is no square; one Fermat power of N then serves both
+    /// because its discriminant 1 - 4 c is no square; one Fermat power of N then serves two
     /// coordinates.
     fn window(
         &self,
@@ -46,8 +46,8 @@ impl Check<'_> {
         d: &[Ciphertext],
     ) -> Result<Ciphertext, DetectorError> {
         let (ev, params, key, progress) = (self.ev, self.params, self.key, self.progress);
-        let powers = fermat_depth(params.p().value()) as u64;
-        progress.stage("range check", 3 + powers);
+        let powers = fermat_depth(params.p().value()) * d.len().div_ceil(2);
+        progress.stage("range check", (2 * d.len() - 1 + powers) as u64);
         // Side by side: one coordinate's threads need not wait at the other's steps.
         let inside: Vec<Ciphertext> = d
             .par_iter()
@@ -58,21 +58,35 @@ impl Check<'_> {
                 inside
             })
             .collect::<Result<_, _>>()?;
-        let mut sum = inside[0].clone();
-        ev.add_assign(&mut sum, &inside[1])?;
-        let mut norm = ev.tensor(&inside[0], &sum)?;
-        let mut other = ev.tensor(&inside[1], &inside[1])?;
-        ev.mul_scalar_assign(&mut other, params.p().from_i64(params.norm_constant()));
-        ev.add_assign(&mut norm, &other)?;
-        let norm = ev.relinearise(&norm, &key.product, inside[0].level() + 1)?;
-        progress.advance(1);
-        go_on(progress)?;
-        let pertinent = fermat_power(ev, &norm, &key.product, &mut || progress.advance(1))?;
-        Ok(self.complement(pertinent))
+        let mut both = Vec::with_capacity(inside.len().div_ceil(2));
+        for pair in inside.chunks(2) {
+            let outside = self.norm(pair)?;
+            go_on(progress)?;
+            let power = fermat_power(ev, &outside, &key.product, &mut || progress.advance(1))?;
+            both.push(self.complement(power));
+        }
+        self.all(both)
     }
 
-    /// Of integers: each coordinate's function is 0 or 1. One after another, since powers take much memory.
-    fn integers(&self, even: &EvenFunction, d: &[Ciphertext]) -> Result<Ciphertext, DetectorError> {
+    /// Zero only where the values of a pair are, one level below; of one value, that value.
+    fn norm(&self, pair: &[Ciphertext]) -> Result<Ciphertext, DetectorError> {
+        let (ev, params) = (self.ev, self.params);
+        let level = pair[0].level() + 1;
+        let [first, second] = pair else {
+            return Ok(ev.at_level(&pair[0], level)?);
+        };
+        let mut sum = first.clone();
+        ev.add_assign(&mut sum, second)?;
+        let mut norm = ev.tensor(first, &sum)?;
+        let mut other = ev.tensor(second, second)?;
+        ev.mul_scalar_assign(&mut other, params.p().from_i64(params.norm_constant()));
+        ev.add_assign(&mut norm, &other)?;
+        self.progress.advance(1);
+        Ok(ev.relinearise(&norm, &self.key.product, level)?)
+    }
+
+    /// Each coordinate's function is 0 or 1. One after another, since powers take much memory.
+    fn whole(&self, even: &EvenFunction, d: &[Ciphertext]) -> Result<Ciphertext, DetectorError> {
         let (ev, key, progress) = (self.ev, self.key, self.progress);
         let steps = d.len() * even.products() + d.len() - 1;
         progress.stage("range check", steps as u64);
@@ -82,20 +96,25 @@ impl Check<'_> {
             inside.push(self.complement(outside));
             go_on(progress)?;
         }
-        while inside.len() > 1 {
-            let last = (inside.len() % 2 == 1).then(|| inside.pop()).flatten();
+        self.all(inside)
+    }
+
+    /// The product of values that are 0 or 1.
+    fn all(&self, mut values: Vec<Ciphertext>) -> Result<Ciphertext, DetectorError> {
+        while values.len() > 1 {
+            let last = (values.len() % 2 == 1).then(|| values.pop()).flatten();
             let product = |pair: &[Ciphertext]| {
-                progress.advance(1);
-                ev.mul(&pair[0], &pair[1], &key.product)
+                self.progress.advance(1);
+                self.ev.mul(&pair[0], &pair[1], &self.key.product)
             };
             let mut products: Vec<Ciphertext> =
-                inside.chunks(2).map(product).collect::<Result<_, _>>()?;
+                values.chunks(2).map(product).collect::<Result<_, _>>()?;
             if let Some(last) = last {
-                products.push(ev.into_level(last, products[0].level())?);
+                products.push(self.ev.into_level(last, products[0].level())?);
             }
-            inside = products;
+            values = products;
         }
-        Ok(inside.remove(0))
+        Ok(values.remove(0))
     }
 
     /// 1 less the slots.

@@ -42,7 +42,7 @@ pub(super) enum Address {
 impl EarlierKeys {
     /// Makes keys of a set; all random numbers follow from the seed.
     ///
-    /// Errors: `NoDetection` for a set that is there in the clear only; parameters that do not fit.
+    /// Errors: parameters that do not fit.
     pub fn new(set: &EarlierSet, seed: u64) -> Result<Self, EarlierBenchError> {
         Ok(Self::with_large_secret(set, seed)?.0)
     }
@@ -54,9 +54,7 @@ impl EarlierKeys {
         set: &EarlierSet,
         seed: u64,
     ) -> Result<(Self, Secret), EarlierBenchError> {
-        let spec = set
-            .detection()
-            .ok_or(EarlierBenchError::NoDetection { found: set.name })?;
+        let spec = set.detection();
         let params = Arc::new(Params::new(spec, Kernels::detect())?);
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let (address, key, large) = match &params.lwe {

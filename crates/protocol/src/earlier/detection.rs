@@ -8,8 +8,8 @@ const AS_PUBLISHED: ParamsSpec = ParamsSpec {
     insecure: true,
     p: 65_537,
     n: 1 << 15,
-    rotation_digits: 3,
-    product_digits: 4,
+    rotation_digits: 8,
+    product_digits: 8,
     ..SOPHOMR_V2
 };
 
@@ -49,12 +49,25 @@ impl EarlierSet {
                 clue: ring(spec.n.next_power_of_two(), base.p, spec.coordinates),
                 posted: Posted::Lwe { name, spec: *spec },
                 range: spec.range.into(),
-                rotation_digits: 3,
+                rotation_digits: base.rotation_digits.max(3),
                 product_digits: base.product_digits.max(3),
                 ..base
             },
         };
-        let spec = match self.scheme {
+        let spec = match self.published {
+            true => self.as_published_circuit(spec),
+            false => self.repaired_circuit(spec, tiny),
+        };
+        ParamsSpec {
+            name: self.name,
+            expansion: self.scheme != EarlierScheme::Omd1p,
+            security_bits: if tiny { 0.0 } else { spec.security_bits },
+            ..spec
+        }
+    }
+
+    fn repaired_circuit(&self, spec: ParamsSpec, tiny: bool) -> ParamsSpec {
+        match self.scheme {
             EarlierScheme::Omd1p | EarlierScheme::Omr1p | EarlierScheme::Omr2p => ParamsSpec {
                 // Two secrets to turn: fewer steps of each.
                 baby: if tiny { 4 } else { 32 },
@@ -76,11 +89,24 @@ impl EarlierSet {
                 ..spec
             },
             EarlierScheme::Perfomr1 => spec,
+        }
+    }
+
+    fn as_published_circuit(&self, spec: ParamsSpec) -> ParamsSpec {
+        let (whole, baby, block, security_bits) = match self.scheme {
+            // A window of 851 squares and a power take 13 levels more.
+            EarlierScheme::Omd1p | EarlierScheme::Omr1p | EarlierScheme::Omr2p => {
+                (true, 32, 128, 128.4)
+            }
+            EarlierScheme::Perfomr1 => (false, 64, 8, 108.7),
+            EarlierScheme::Perfomr2 => (false, 64, 128, 136.3),
+            EarlierScheme::DosPerfomr => (false, 32, 16, 99.3),
         };
         ParamsSpec {
-            name: self.name,
-            expansion: self.scheme != EarlierScheme::Omd1p,
-            security_bits: if tiny { 0.0 } else { spec.security_bits },
+            whole,
+            baby,
+            block,
+            security_bits,
             ..spec
         }
     }

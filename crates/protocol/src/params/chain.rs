@@ -65,18 +65,20 @@ impl Primes {
         let model = spec.noise_model();
         let p = Modulus::new(spec.p).map_err(omr_ring::RingError::from)?;
         let level = model.floor() + tail_bits(spec.embedding_bound);
-        let drops = match spec.integers() {
+        let drops = match spec.whole_degree() {
             None => {
                 let window = RangePolynomial::new(&p, spec.range, spec.block).depth();
-                let mut drops = vec![level; window + 1 + fermat_depth(spec.p)];
+                let pairs = spec.coordinates().div_ceil(2);
+                let depth = window + 1 + fermat_depth(spec.p) + DistanceTest::product_depth(pairs);
+                let mut drops = vec![level; depth];
                 // Here the norm is scaled back below the larger of the squares it comes from.
                 drops[window] += norm_growth_bits(&p);
                 drops
             }
-            Some(clue) => {
-                let (degree, block) = (clue.largest_distance() as usize, spec.block);
+            Some(degree) => {
+                let block = spec.block;
                 let even = EvenFunction::depth_of(degree, block);
-                let mut drops = vec![level; even + DistanceTest::product_depth(clue.coordinates)];
+                let mut drops = vec![level; even + DistanceTest::product_depth(spec.coordinates())];
                 // Here the products of all blocks are added.
                 drops[even - 1] += (EvenFunction::blocks_of(degree, block) as f64).log2() / 2.0;
                 drops

@@ -53,6 +53,7 @@ pub(crate) const SOPHOMR_V2: ParamsSpec = ParamsSpec {
     block: 8,
     rotation_digits: 2,
     product_digits: 2,
+    whole: false,
     expansion: false,
 };
 

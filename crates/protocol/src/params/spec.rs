@@ -50,6 +50,9 @@ pub struct ParamsSpec {
     pub range: u64,
     /// Baby steps of the affine transform.
     pub baby: usize,
+    /// Whether one polynomial decides each coordinate, without a power after it: for integers always, for residues
+    /// that of OMR.
+    pub whole: bool,
     /// Powers in one block of the polynomial that decides.
     pub block: usize,
     /// Digits of the rotation keys.
@@ -77,6 +80,15 @@ impl ParamsSpec {
         match &self.posted {
             Posted::Lwe { spec, .. } => spec.secrets(),
             _ => 1,
+        }
+    }
+
+    /// The degree in the squared distance of the one polynomial that decides each coordinate; `None` for a window
+    /// and a power.
+    pub fn whole_degree(&self) -> Option<usize> {
+        match self.integers() {
+            Some(clue) => Some(clue.largest_distance() as usize),
+            None => self.whole.then_some((self.p as usize - 1) / 2),
         }
     }
 

@@ -14,9 +14,10 @@ pub enum DistanceTest {
     /// The polynomial of degree p - 1 of OMR (Liu, Tromer 2021) is on all of `Z_p` this one to the power
     /// `p - 1`: both are 0 in the window and 1 elsewhere.
     Window(RangePolynomial),
-    /// Integers, never reduced (PerfOMR2): 0 near the multiples of q, else 1, up to the largest distance that there
-    /// is. The product over all coordinates of what is left to 1 follows.
-    Integers(EvenFunction),
+    /// 0 where it is pertinent, else 1. Of integers, never reduced (PerfOMR2): up to the largest distance that there
+    /// is, near the multiples of q. Of residues: the polynomial of OMR. The product over all coordinates of what is
+    /// left to 1 follows.
+    Whole(EvenFunction),
 }
 
 impl DistanceTest {
@@ -24,15 +25,20 @@ impl DistanceTest {
     ///
     /// Errors: `Dimension` where the clue's parameters do not fit.
     pub(super) fn new(p: &Modulus, spec: &ParamsSpec) -> Result<Self, ParamsError> {
-        let (Posted::Lwe { name, spec: clue }, Some(_)) = (&spec.posted, spec.integers()) else {
-            return Ok(Self::Window(RangePolynomial::new(
-                p, spec.range, spec.block,
-            )));
+        if spec.integers().is_none() {
+            let (range, block) = (spec.range, spec.block);
+            return Ok(match spec.whole {
+                true => Self::Whole(EvenFunction::outside(p, range, block)),
+                false => Self::Window(RangePolynomial::new(p, range, block)),
+            });
+        }
+        let Posted::Lwe { name, spec: clue } = &spec.posted else {
+            unreachable!("integers are those of LWE clues");
         };
         let clue = LweParams::new(name, *clue)?;
         let value = |distance| u64::from(!clue.accepts(&[distance]));
         let values: Vec<u64> = (0..=clue.spec().largest_distance()).map(value).collect();
-        Ok(Self::Integers(EvenFunction::new(p, &values, spec.block)))
+        Ok(Self::Whole(EvenFunction::new(p, &values, spec.block)))
     }
 
     /// Levels of the product over so many coordinates.
@@ -44,7 +50,7 @@ impl DistanceTest {
     pub fn accepts(&self, p: &Modulus, distance: i64) -> bool {
         let coefficients = match self {
             Self::Window(window) => window.coefficients(),
-            Self::Integers(even) => even.coefficients(),
+            Self::Whole(even) => even.coefficients(),
         };
         let y = p.from_i64(distance);
         let y = p.mul(y, y);
