@@ -86,7 +86,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// Whether every run of every scheme gave exactly the pertinent messages.
+    /// Whether every run of every scheme gave all pertinent messages, bit for bit.
     pub fn is_exact(&self) -> bool {
         self.failed.is_empty() && self.entries.iter().all(|entry| entry.exact == entry.runs)
     }

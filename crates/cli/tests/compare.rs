@@ -75,6 +75,8 @@ fn unknown_schemes_and_impossible_work_are_refused() {
     let scene = Scene::keys();
     let unknown = scene.run(&["compare", "omr3p", "--quick"]);
     unknown.refused(1, &["sophomr", "instantomr", "omr3p"]);
+    let weak = scene.run(&["compare", "sophomr", "omr1p-as-published", "--quick"]);
+    weak.refused(1, &["128 bits", "omr1p-as-published", "92.6"]);
     let many = scene.run(&["compare", "--quick", "--pertinent", "2049"]);
     many.refused(2, &["at most 2048", "found 2049"]);
 }

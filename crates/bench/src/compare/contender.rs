@@ -164,7 +164,8 @@ impl Contender {
             messages: figures.messages,
             batch: set.slots as u64,
             runs: 1,
-            exact: (figures.exact == figures.pertinent && figures.wrong == 0).into(),
+            exact: (figures.exact == figures.pertinent).into(),
+            strays: figures.wrong as u64,
             digest_s: figures.digest_s,
             fixed_s: Entry::fixed(&stages),
             stages,
@@ -239,7 +240,7 @@ impl Contender {
     }
 
     fn entry(&self, figures: DigestFigures, batch: u64, (miss, passes): (f64, f64)) -> Entry {
-        let exact = figures.is_exact().into();
+        let exact = (figures.exact() == figures.pertinent).into();
         let stages = figures.stages.into_iter();
         let stages = stages.map(|(name, s)| (name.to_owned(), s)).collect();
         Entry {
@@ -257,6 +258,7 @@ impl Contender {
             batch,
             runs: 1,
             exact,
+            strays: figures.false_positives as u64,
             digest_s: figures.digest_s,
             fixed_s: Entry::fixed(&stages),
             stages,

@@ -49,7 +49,7 @@ pub struct Sizes {
     pub digest: u64,
 }
 
-/// Figures of a scheme: those of the run of median time, but for `exact`.
+/// Figures of a scheme: those of the run of median time, but for counts over all runs and for memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The scheme.
@@ -72,8 +72,10 @@ pub struct Entry {
     pub batch: u64,
     /// Runs.
     pub runs: u32,
-    /// Runs that gave exactly the pertinent messages, payloads bit for bit.
+    /// Runs that gave all pertinent messages, payloads bit for bit.
     pub exact: u32,
+    /// Strangers' messages that all runs gave besides: false hits.
+    pub strays: u64,
     /// Seconds from clues and payloads in memory to the digest, of the messages that were run.
     pub digest_s: f64,
     /// The parts of it.
@@ -101,6 +103,7 @@ impl Entry {
     /// The entry of several runs of one scheme; `None` if there are none.
     pub(super) fn of_runs(mut runs: Vec<Self>) -> Option<Self> {
         let exact = runs.iter().map(|run| run.exact).sum();
+        let strays = runs.iter().map(|run| run.strays).sum();
         let count = runs.len();
         runs.sort_by(|a, b| a.digest_s.total_cmp(&b.digest_s));
         let peak_rss_bytes = runs.iter().map(|run| run.peak_rss_bytes).max()?;
@@ -108,6 +111,7 @@ impl Entry {
         Some(Self {
             runs: count as u32,
             exact,
+            strays,
             peak_rss_bytes,
             ..median
         })
@@ -176,6 +180,7 @@ mod tests {
             batch,
             runs: 1,
             exact,
+            strays: 1,
             digest_s,
             fixed_s: Entry::fixed(&stages),
             stages,
@@ -213,6 +218,7 @@ mod tests {
         let runs = [(20.0, 1), (10.0, 1), (30.0, 0)].map(|(s, exact)| entry(s, 100, 100, exact));
         let all = Entry::of_runs(runs.to_vec()).unwrap();
         assert_eq!((all.digest_s, all.runs, all.exact), (20.0, 3, 2));
+        assert_eq!(all.strays, 3);
         assert_eq!(all.peak_rss_bytes, 30);
         assert!(Entry::of_runs(Vec::new()).is_none());
     }

@@ -15,8 +15,8 @@ pub(crate) struct Compare {
     /// Pertinent messages among them
     #[arg(long, value_name = "P", default_value_t = 50)]
     pub(crate) pertinent: usize,
-    /// Pertinent messages that a digest may carry
-    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
+    /// Pertinent messages that a digest may carry; a stranger's message passes for one now and then
+    #[arg(long, value_name = "K", default_value_t = 54, value_parser = bound())]
     pub(crate) bound: u32,
     /// Bytes of a payload
     #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]

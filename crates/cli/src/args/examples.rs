@@ -216,12 +216,13 @@ what the detector has or makes contains the secret key.";
 pub(super) const COMPARE: &str = "\
 Examples:
   omr compare --out figures
-  omr compare sophomr instantomr --messages 65536 --pertinent 50 --bound 50 --payload-bytes 612 --threads 1
+  omr compare sophomr instantomr --messages 65536 --pertinent 50 --bound 54 --payload-bytes 612 --threads 1
+  omr compare omr2p omr2p-as-published --allow-insecure
   omr compare --runs 20 --threads 1 --json
   omr compare --quick
 
-Each scheme runs in a process of its own, one after another. Exits with 1 unless every run gave exactly the
-pertinent messages. Yardstick NTTs need a build with the feature `yardstick`.";
+Each scheme runs in a process of its own, one after another. Exits with 1 unless every run gave all
+pertinent messages, bit for bit; strangers' messages that pass besides are told. Yardstick NTTs need a build with the feature `yardstick`.";
 
 pub(super) const BENCH: &str = "\
 Examples:

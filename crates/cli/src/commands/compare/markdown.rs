@@ -25,7 +25,7 @@ pub(super) const COLUMNS: [&str; 14] = [
 pub(super) const LEGEND: &str = "bits: security of clue and detection key; missed, false hits: a message; clue, address \
     (clue key), key (detection key), digest: bytes; seconds: from clues and payloads in memory to the digest; NTTs: the same in \
     transforms of 65,536 points on this machine; wait: from the last post to payloads in hand, seconds; decode: milliseconds; memory: MiB at most; \
-    exact: runs that gave exactly the pertinent messages, bit for bit. ~ extrapolated from fewer messages; * digest of indices \
+    exact: runs that gave all pertinent messages, bit for bit, and strangers' messages that passed besides. ~ extrapolated from fewer messages; * digest of indices \
     alone; clues: (b) bound to payloads, nobody can aim them at everybody, (l) LWEmongrass, the same, but copies of a clue hit, \
     others plain.";
 
@@ -59,6 +59,10 @@ pub(super) fn cells(entry: &Entry, messages: u64) -> [String; 14] {
         ClueKind::Bound => " (b)",
         ClueKind::Lwemongrass => " (l)",
     };
+    let strays = match entry.strays {
+        0 => String::new(),
+        strays => format!(", {strays} stray"),
+    };
     let ntts = |ntts: f64| format!("{about}{}", thousands(ntts as u64));
     [
         entry.scheme.clone(),
@@ -76,7 +80,7 @@ pub(super) fn cells(entry: &Entry, messages: u64) -> [String; 14] {
         seconds(entry.latency_s()),
         format!("{:.1}", entry.decode_ms),
         thousands(entry.peak_rss_bytes >> 20),
-        format!("{} of {}", entry.exact, entry.runs),
+        format!("{} of {}{strays}", entry.exact, entry.runs),
     ]
 }
 
