@@ -1,8 +1,10 @@
 //! Clues and clue keys (private signaling; SophOMR, section 3.1).
 
 mod bound;
+mod kind;
 
-pub use bound::{Binding, BoundClue, OFFSET_LEN, offset, rows, rows_of_bytes};
+pub use bound::{Binding, BoundClue, OFFSET_LEN, offset, post_key, rows, rows_of_bytes};
+pub use kind::{ClueKind, ClueKindError};
 
 use crate::ClueParams;
 use crate::frame::{

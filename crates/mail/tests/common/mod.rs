@@ -166,6 +166,7 @@ pub(crate) fn board() -> Board {
         clue_bytes: Clue::bytes(set.clue()) as u32,
         payload_bytes: PAYLOAD as u32,
         messages: 0,
+        clues: omr_remote::v1::ClueKind::Plain.into(),
     }
 }
 

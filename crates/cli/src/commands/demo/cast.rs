@@ -8,6 +8,7 @@ use crate::progress::Ui;
 use omr_board::Message;
 use omr_client::{Sender, os_rng};
 use omr_detector::Progress;
+use omr_protocol::clue::ClueKind;
 use omr_protocol::{ClueKey, ClueParams, ParamSet, Sealing};
 use omr_testkit::RealPayloads;
 use rand_core::Rng;
@@ -77,7 +78,13 @@ impl Cast {
         dir: &Path,
         ui: &Ui,
     ) -> Result<Posting, CliError> {
-        let mut board = board::create(dir, params, Sealing::None, payloads.payload_bytes())?;
+        let mut board = board::create(
+            dir,
+            params,
+            Sealing::None,
+            payloads.payload_bytes(),
+            ClueKind::Plain,
+        )?;
         let senders: Vec<Sender> = self
             .addresses
             .iter()
