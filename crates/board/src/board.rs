@@ -10,8 +10,8 @@ use crate::append::append;
 use crate::config::{BoardConfig, Message};
 use crate::error::{BoardError, Foreign, Redb};
 use crate::format::{
-    FILE_NAME, FORMAT_VERSION, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, decode_config,
-    read_u32,
+    FILE_NAME, FORMAT_VERSION, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, OLDEST_VERSION,
+    decode_config, read_u32,
 };
 use crate::publish::publish;
 use crate::snapshot::{Snapshot, Visit};
@@ -230,7 +230,7 @@ fn read_meta(source: &Source, store: &Store) -> Result<(BoardConfig, Layout, u64
                 key: KEY_VERSION,
                 found: found.len(),
             })?;
-        if version != FORMAT_VERSION {
+        if !(OLDEST_VERSION..=FORMAT_VERSION).contains(&version) {
             return Err(BoardError::Version {
                 expected: FORMAT_VERSION,
                 found: version,

@@ -29,6 +29,7 @@ pub(crate) use trials::{BenchLoad, BenchMail, KeyChoice, LoadPart};
 pub(crate) use trials_hostile::{BenchChaos, BenchHostile};
 
 use clap::{Args, Parser, Subcommand};
+use omr_protocol::clue::ClueKind;
 use omr_protocol::params::DEFAULT;
 use omr_protocol::plan::{MAX_BOUND, MAX_PAYLOAD_BYTES};
 use omr_protocol::{Scheme, Sealing};
@@ -230,6 +231,9 @@ pub(crate) struct BoardInit {
     /// Parameter set of the board's clues
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     pub(crate) params: String,
+    /// Kind of the board's clues: bound, or plain, which anybody can make so that they reach every recipient
+    #[arg(long, value_name = "KIND", default_value_t = ClueKind::Bound)]
+    pub(crate) clues: ClueKind,
 }
 
 #[derive(Args)]

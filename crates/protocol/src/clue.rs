@@ -3,7 +3,7 @@
 mod bound;
 mod kind;
 
-pub use bound::{Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN, offset, rows};
+pub use bound::{Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN, offset, post_key, rows};
 pub use kind::{ClueKind, ClueKindError};
 
 use crate::ClueParams;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use omr_board::{BoardConfig, Message};
+use omr_board::{BoardConfig, Clues, Message};
 use omr_store::{Post, Store, StoreConfig};
 
 const CLUE_BYTES: u32 = 2565;
@@ -40,6 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         sealing: "none".into(),
         clue_bytes: CLUE_BYTES,
         payload_bytes: PAYLOAD_BYTES,
+        clues: Clues::Plain,
     };
     Store::create(&config, &board)?;
     let store = Store::open(&config)?;

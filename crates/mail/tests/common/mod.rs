@@ -167,6 +167,7 @@ pub(crate) fn board() -> Board {
         clue_bytes: ClueKind::Bound.bytes(set.clue()) as u32,
         payload_bytes: PAYLOAD as u32,
         messages: 0,
+        clues: omr_remote::v1::ClueKind::Bound.into(),
     }
 }
 

@@ -129,6 +129,22 @@ impl BoundClue {
     }
 }
 
+/// The one-time key of a bound clue on its way to a board, once all is well with it: form, length of its vector,
+/// signature. A board takes one message for each key.
+///
+/// Errors: `Length`, `Kind`, `Params`, `Coordinate`, `Short`, `Signature`.
+pub fn post_key(
+    params: &ClueParams,
+    board_id: &[u8; 16],
+    clue: &[u8],
+    payload: &[u8],
+) -> Result<[u8; KEY_BYTES], ClueError> {
+    let bound = BoundClue::from_bytes(params, clue)?;
+    bound.clue.check_norm(params)?;
+    bound.verify(params, Binding { board_id, payload })?;
+    Ok(bound.key)
+}
+
 /// The rows `h_j`, one for each coordinate: a hash of the set, the board, `a`, the one-time key and the payload.
 ///
 /// Range: out `[0, q)`.

@@ -1,6 +1,6 @@
 //! The bytes of `docs/storage.md`, written out by hand.
 
-use omr_board::BoardConfig;
+use omr_board::{BoardConfig, Clues};
 
 use crate::format::{Layout, State, decode_config, encode_config, open_row, seal_row};
 use crate::frames::{header, push_frame};
@@ -25,6 +25,7 @@ fn config() -> BoardConfig {
         sealing: "no".into(),
         clue_bytes: 3,
         payload_bytes: 2,
+        clues: Clues::Plain,
     }
 }
 

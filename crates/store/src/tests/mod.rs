@@ -16,7 +16,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use object_store::memory::InMemory;
-use omr_board::{BoardConfig, Message};
+use omr_board::{BoardConfig, Clues, Message};
 use tempfile::TempDir;
 
 use crate::database::{Guarded, Source, builder, guarded};
@@ -36,6 +36,7 @@ fn board() -> BoardConfig {
         sealing: "none".into(),
         clue_bytes: 300,
         payload_bytes: 60,
+        clues: Clues::Plain,
     }
 }
 

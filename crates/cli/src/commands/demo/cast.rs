@@ -79,7 +79,8 @@ impl Cast {
         dir: &Path,
         ui: &Ui,
     ) -> Result<Posting, CliError> {
-        let mut board = board::create(dir, params, Sealing::None, payloads.payload_bytes())?;
+        let (bytes, clues) = (payloads.payload_bytes(), ClueKind::Bound);
+        let mut board = board::create(dir, params, Sealing::None, bytes, clues)?;
         let board_id = board.config().board_id;
         let sender = |key| BoundSender::new(params, key, board_id);
         let senders: Vec<BoundSender> = self.addresses.iter().map(sender).collect();

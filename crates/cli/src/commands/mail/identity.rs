@@ -7,9 +7,10 @@ use crate::error::CliError;
 use crate::io::{self, hex};
 use crate::progress::Ui;
 use omr_mail::{
-    Address, Home, Identity, Inbox, MailError, NewIdentity, board_place, register, revoke,
+    Address, Home, Identity, Inbox, MailError, NewIdentity, board_place, check_clues, register,
+    revoke,
 };
-use omr_protocol::Scheme;
+use omr_protocol::{ClueKind, ParamSet, Scheme};
 use serde::Serialize;
 use std::path::PathBuf;
 
