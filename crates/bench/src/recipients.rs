@@ -1,6 +1,6 @@
 use crate::digest::{Score, stages_without_reading};
 use crate::{BenchError, DigestBench, Scheme, Workload, peak_rss_bytes, yardstick_us};
-use omr_client::{Keys, Recipient, SecretKey, keygen};
+use omr_client::{Keys, Recipient, SecretKey};
 use omr_detector::{BoardCache, Detector, Progress};
 use omr_protocol::{Digest, DigestPlan, SEED_BYTES, Sealing};
 use rand_chacha::ChaCha20Rng;

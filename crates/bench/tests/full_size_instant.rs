@@ -59,6 +59,7 @@ fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_
     let message = |&index: &u64| Retrieved {
         index,
         payload: Some(board.payload(index)),
+        fingerprint: None,
     };
     let expected: Vec<Retrieved> = board.pertinent().iter().map(message).collect();
     assert_eq!(recipient.decode(&digest).unwrap(), expected);

@@ -330,7 +330,7 @@ impl Detector {
         let (coordinates, clues) = match kept.instead_of_clues() {
             Some(coordinates) => (coordinates, None),
             None => {
-                let clues = self.clues(run, batch)?;
+                let clues = self.read_clues(run, batch)?;
                 (clues.coordinates().clone(), Some(clues))
             }
         };
@@ -357,7 +357,7 @@ impl Detector {
     }
 
     /// Reads the clues of a batch.
-    fn clues(&self, run: &mut Run, batch: usize) -> Result<ClueBatch, DetectorError> {
+    fn read_clues(&self, run: &mut Run, batch: usize) -> Result<ClueBatch, DetectorError> {
         let params = &self.params;
         let range = run.plan.batch(batch);
         let clues = run.stages.time("read", || run.source.clues(range.clone()));

@@ -63,6 +63,7 @@ fn written() -> Vec<(&'static str, Vec<u8>)> {
     let retrieved = |&index: &u64| Retrieved {
         index,
         payload: Some(board.payload(index).to_vec()),
+        fingerprint: None,
     };
     let messages: Vec<Retrieved> = PERTINENT.iter().map(retrieved).collect();
     vec![

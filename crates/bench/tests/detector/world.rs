@@ -57,6 +57,7 @@ impl Board {
         let message = |&index: &u64| Retrieved {
             index,
             payload: Some(self.payloads[index as usize].clone()),
+            fingerprint: None,
         };
         indices.iter().map(message).collect()
     }

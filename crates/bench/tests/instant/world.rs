@@ -107,6 +107,7 @@ pub(crate) fn expected(board: &Workload, range: std::ops::Range<u64>) -> Vec<Ret
     mine.map(|&index| Retrieved {
         index,
         payload: Some(board.payload(index)),
+        fingerprint: None,
     })
     .collect()
 }
