@@ -103,11 +103,12 @@ impl<'a> BoundTo<'a> {
     }
 }
 
-/// What is kept of a clue beside its bytes.
+const COORDINATES: usize = ParamsSpec::COORDINATES;
+
+/// What is kept of a clue beside its bytes; of a plain one b alone.
 struct Tail {
-    b: Vec<u32>,
-    /// Those of a bound one.
-    rows: Vec<[u32; OFFSET_LEN]>,
+    b: [u32; COORDINATES],
+    rows: [[u32; OFFSET_LEN]; COORDINATES],
     fingerprint: u32,
 }
 
@@ -152,13 +153,13 @@ impl ClueBatch {
             .map_init(scratch, |row, (message, clue)| {
                 parser.parse_into(clue, row).ok()?;
                 let mut tail = Tail {
-                    b: row[spec.n..].to_vec(),
-                    rows: Vec::new(),
+                    b: *row[spec.n..].first_chunk()?,
+                    rows: Default::default(),
                     fingerprint: 0,
                 };
                 if let Some(to) = to {
                     let hashed = Hashed::new(&params.clue, to.message(message), clue);
-                    tail.rows = hashed.rows(&params.clue);
+                    hashed.rows_into(&params.clue, &mut tail.rows);
                     tail.fingerprint = hashed.fingerprint(&to.fingerprints);
                 }
                 Some(tail)
@@ -167,13 +168,13 @@ impl ClueBatch {
         let of_slot = |&message: &u32| parsed.get(message as usize)?.as_ref();
         let b = |i: usize| {
             let b = |message| of_slot(message).map_or(far, |tail| tail.b[i]);
-            placement.messages().iter().map(b).collect()
+            placement.messages().par_iter().map(b).collect()
         };
         let row = |i: usize| {
             let row = |message| of_slot(message).map_or([0; OFFSET_LEN], |tail| tail.rows[i]);
-            placement.messages().iter().map(row).collect()
+            placement.messages().par_iter().map(row).collect()
         };
-        let bound = to.map_or(0, |_| ParamsSpec::COORDINATES);
+        let bound = to.map_or(0, |_| COORDINATES);
         let clue = |message| of_slot(message).map(|_| *message);
         let fingerprint = |tail: &Option<Tail>| tail.as_ref().map_or(0, |tail| tail.fingerprint);
         let coordinates = Coordinates {
@@ -181,7 +182,7 @@ impl ClueBatch {
                 Some(_) => parsed.iter().map(fingerprint).collect(),
                 None => Arc::default(),
             },
-            b: (0..ParamsSpec::COORDINATES).map(b).collect(),
+            b: (0..COORDINATES).map(b).collect(),
             rows: (0..bound).map(row).collect(),
             unusable: parsed.iter().filter(|tail| tail.is_none()).count(),
         };

@@ -47,16 +47,16 @@ impl Clues {
         let read = bytes.par_chunks(clue_bytes).enumerate();
         let read = read.map_init(scratch, |words, (message, bytes)| {
             let usable = parser.parse_into(bytes, words).is_ok();
-            let (rows, fingerprint) = match usable {
+            let mut rows = vec![[0; OFFSET_LEN]; clue.spec().coordinates];
+            let mut fingerprint = 0;
+            match usable {
                 true => {
                     let hashed = Hashed::new(clue, to.message(message), bytes);
-                    (hashed.rows(clue), hashed.fingerprint(&to.fingerprints))
+                    hashed.rows_into(clue, &mut rows);
+                    fingerprint = hashed.fingerprint(&to.fingerprints);
                 }
-                false => {
-                    far(clue, words);
-                    (vec![[0; OFFSET_LEN]; clue.spec().coordinates], 0)
-                }
-            };
+                false => far(clue, words),
+            }
             let coordinates = bare_coordinates(params, words, &rows, key);
             (coordinates, usable, Some(fingerprint))
         });

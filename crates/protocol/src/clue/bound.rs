@@ -12,7 +12,7 @@
 use super::{Clue, ClueError, ClueKey, ClueParser, HASH_BOUND, residue_bits, write_residues};
 use crate::ClueParams;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
-use omr_ring::{Xof, uniform_residues};
+use omr_ring::Xof;
 use rand_core::Rng;
 
 /// Residues of an address's `w` and of each row of `h`.
@@ -156,7 +156,9 @@ pub fn rows(
 ) -> Vec<[u32; OFFSET_LEN]> {
     let mut packed = Vec::new();
     write_residues(params.spec().rounded, a.iter(), &mut packed);
-    rows_of(params, &hash(params, to, &packed, key))
+    let mut rows = vec![[0; OFFSET_LEN]; params.spec().coordinates];
+    rows_of(params, &hash(params, to, &packed, key), &mut rows);
+    rows
 }
 
 /// A bound clue's bytes and the hash that its rows follow from.
@@ -180,9 +182,9 @@ impl<'a> Hashed<'a> {
         Self { hash, rest }
     }
 
-    /// The rows `h_j`.
-    pub fn rows(&self, params: &ClueParams) -> Vec<[u32; OFFSET_LEN]> {
-        rows_of(params, &self.hash)
+    /// The rows `h_j`, as many as there is room for.
+    pub fn rows_into(&self, params: &ClueParams, out: &mut [[u32; OFFSET_LEN]]) {
+        rows_of(params, &self.hash, out);
     }
 
     /// What a digest says of the clue beside its payload: 32 bits of a hash of all of it. Whoever does not know the
@@ -214,10 +216,9 @@ fn hash(params: &ClueParams, to: Binding, a: &[u8], key: &[u8]) -> [u8; 32] {
     *hasher.update(to.payload).finalize().as_bytes()
 }
 
-fn rows_of(params: &ClueParams, seed: &[u8; 32]) -> Vec<[u32; OFFSET_LEN]> {
+fn rows_of(params: &ClueParams, seed: &[u8; 32], out: &mut [[u32; OFFSET_LEN]]) {
     let mut stream = Xof::stream("omr bound clue rows v1", seed, &[]);
-    let row = |_| residues(params, &mut stream);
-    (0..params.spec().coordinates).map(row).collect()
+    out.fill_with(|| residues(params, &mut stream));
 }
 
 /// `<h_j, w>` modulo q.
@@ -235,8 +236,10 @@ impl ClueKey {
     }
 }
 
+/// As [`uniform_residues`](omr_ring::uniform_residues), a word at a time: of a stream no more is made than is used.
 fn residues(params: &ClueParams, stream: &mut impl Rng) -> [u32; OFFSET_LEN] {
-    let mut words = [0; OFFSET_LEN];
-    uniform_residues(stream, params.q(), &mut words);
-    words.map(|word| word as u32)
+    let (q, mask) = (params.q().value(), u64::MAX >> (64 - params.q().bits()));
+    let mut candidates = std::iter::repeat_with(|| stream.next_u64() & mask);
+    let mut next = || candidates.find(|&x| x < q).expect("an endless stream");
+    std::array::from_fn(|_| next() as u32)
 }
