@@ -4,6 +4,7 @@ use omr_bench::Workload;
 use omr_bgv::{Ciphertext, Decryptor};
 use omr_client::keygen_with_large_secret;
 use omr_detector::{ClueBatch, Detector, MessageSource, Quiet};
+use omr_protocol::ClueKind;
 use omr_protocol::{Clue, Params, Placement, SEED_BYTES};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -13,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let params = Params::named(args.get(1).map_or("sophomr-v2", |name| name))?;
     let seed = args.get(2).map_or(Ok(1), |s| s.parse())?;
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let (keys, large) = keygen_with_large_secret(&params, &mut rng);
+    let (keys, large) = keygen_with_large_secret(&params, ClueKind::Plain, &mut rng);
     let n = params.slots() as u64;
     let mut board = Workload::new(params.clue.clone(), keys.clue.clone(), n, 50, 1, seed);
     let placement = Placement::new(&[1; SEED_BYTES], 0, params.slots());

@@ -1,6 +1,7 @@
 //! Clues that are aimed at everybody, decided in the clear under many keys: plain clues and bound ones.
 
 use omr_client::{BoundSender, ClueSeed, SecretKey, Sender, identity};
+use omr_protocol::ClueKind;
 use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN, offset};
 use omr_protocol::{Clue, ClueKey, ClueParams, ParamsSpec};
 use omr_ring::{Eval, Poly};
@@ -114,7 +115,7 @@ enum Change {
 impl<'a> Bed<'a> {
     fn new(params: &'a ClueParams, spec: &ParamsSpec, keys: usize, rng: &mut ChaCha20Rng) -> Self {
         let target = |_| {
-            let (secret, key) = identity(params, rng);
+            let (secret, key) = identity(params, ClueKind::Bound, rng);
             Target::new(params, &secret, key)
         };
         Self {

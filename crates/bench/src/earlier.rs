@@ -7,6 +7,7 @@ use omr_client::{DecodeError, Recipient, keygen};
 use omr_codec::{Combinations, IndexBuckets};
 use omr_detector::earlier::{Bundles, EarlierError, RowShape, RowSource};
 use omr_detector::{ClueBatch, Detector, MessageSource, Progress, Stages, transforms};
+use omr_protocol::ClueKind;
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
 use omr_protocol::earlier::{EarlierCodes, EarlierIndex, EarlierSet};
 use omr_protocol::{Clue, PackedCiphertext, Params, ParamsError, Placement, SEED_BYTES};
@@ -148,7 +149,7 @@ impl EarlierBench {
     pub fn run(&self, progress: &dyn Progress) -> Result<EarlierFigures, EarlierBenchError> {
         let params = &self.params;
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
-        let keys = keygen(params, &mut rng);
+        let keys = keygen(params, ClueKind::Plain, &mut rng);
         let (clue, key) = (params.clue.clone(), keys.clue.clone());
         let (bytes, seed) = (self.payload_bytes, self.seed);
         let mut board = Workload::new(clue, key, self.messages, self.pertinent, bytes, seed);

@@ -121,6 +121,9 @@ pub(crate) struct Keygen {
     /// Parameter set; sophomr-v2 unless the scheme needs another
     #[arg(long, value_name = "NAME")]
     pub(crate) params: Option<String>,
+    /// Keys for plain clues, for boards of such: weaker, as a few posts of an enemy can fill everybody's digests
+    #[arg(long)]
+    pub(crate) plain_clues: bool,
     /// Replace keys; what was posted to the old ones is lost
     #[arg(long)]
     pub(crate) force: bool,

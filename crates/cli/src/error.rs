@@ -11,7 +11,7 @@ use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::SessionError;
 use omr_protocol::sealing::SealingError;
 use omr_protocol::{
-    ClueError, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme, Sealing,
+    ClueError, ClueKind, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme, Sealing,
 };
 use std::io;
 use std::path::PathBuf;
@@ -115,12 +115,24 @@ pub(crate) enum InputError {
         found: usize,
     },
     /// Clues of another size than the parameter set makes.
-    #[error("expected a board with clues of {expected} bytes, found {found}")]
+    #[error("expected a board with clues of {} (plain) or {} bytes (bound), found {found}", expected[0], expected[1])]
     ClueSize {
         /// The parameter set's.
-        expected: usize,
+        expected: [usize; 2],
         /// The board's.
         found: usize,
+    },
+    /// An address for other clues than the board takes.
+    #[error(
+        "expected an address for {expected} clues, which the board takes, found one for {found} clues: its owner \
+         makes another one{}",
+        match found { ClueKind::Plain => "", ClueKind::Bound => " with --plain-clues" }
+    )]
+    ClueKind {
+        /// The board's.
+        expected: ClueKind,
+        /// The address's.
+        found: ClueKind,
     },
     /// No message to digest.
     #[error("the board is empty: there is nothing to digest")]

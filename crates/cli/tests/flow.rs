@@ -56,12 +56,12 @@ fn unsealed_files_come_back() {
 
 #[test]
 fn hpke_sealed_files_come_back() {
-    files_come_back("hpke-x25519", 200, 152);
+    files_come_back("hpke-x25519", 200, 120);
 }
 
 #[test]
 fn x_wing_sealed_files_come_back() {
-    files_come_back("x-wing", 1300, 164);
+    files_come_back("x-wing", 1300, 132);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use crate::DetectorError;
 use crate::detector::expect;
-use omr_protocol::clue::{Binding, OFFSET_LEN, rows_of_bytes};
-use omr_protocol::{ClueParser, Params, ParamsSpec, Placement};
+use omr_protocol::clue::{Binding, FingerprintKey, Hashed, OFFSET_LEN};
+use omr_protocol::{ClueKind, ClueParams, ClueParser, Params, ParamsSpec, Placement, SEED_BYTES};
 use omr_ring::{Buffer, SlotOrder};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub(crate) struct Coordinates {
     pub(crate) b: Vec<Vec<u32>>,
     /// For each coordinate, of bound clues: the row `h`, by slot.
     pub(crate) rows: Vec<Vec<[u32; OFFSET_LEN]>>,
+    /// Of bound clues: their fingerprints, by message.
+    pub(crate) fingerprints: Arc<[u32]>,
     /// Clues that did not parse.
     pub(crate) unusable: usize,
 }
@@ -38,7 +40,7 @@ impl Coordinates {
     pub(crate) fn bytes(&self) -> usize {
         let b = self.b.iter().map(|b| size_of_val(&b[..]));
         let rows = self.rows.iter().map(|rows| size_of_val(&rows[..]));
-        b.chain(rows).sum()
+        b.chain(rows).sum::<usize>() + size_of_val(&self.fingerprints[..])
     }
 }
 
@@ -50,6 +52,25 @@ pub struct BoundTo<'a> {
     pub payloads: &'a [u8],
     /// Bytes of one.
     pub payload_bytes: usize,
+    /// For the fingerprints of the digest that clues are read for.
+    pub fingerprints: FingerprintKey,
+}
+
+/// Checks that a board's clues, by their length, are of the kind that a key takes.
+///
+/// Errors: `ClueKind` where they are of the other one.
+pub(crate) fn check_kind(
+    params: &ClueParams,
+    expected: ClueKind,
+    clue_bytes: usize,
+) -> Result<(), DetectorError> {
+    let of_board = ClueKind::ALL
+        .into_iter()
+        .find(|kind| kind.bytes(params) == clue_bytes);
+    match of_board {
+        Some(found) if found != expected => Err(DetectorError::ClueKind { expected, found }),
+        _ => Ok(()),
+    }
 }
 
 impl<'a> BoundTo<'a> {
@@ -57,7 +78,7 @@ impl<'a> BoundTo<'a> {
     ///
     /// Errors: `SourceLength`.
     pub(crate) fn new(
-        board_id: &'a [u8; 16],
+        (board_id, seed): (&'a [u8; 16], &[u8; SEED_BYTES]),
         payloads: &'a [u8],
         messages: usize,
         payload_bytes: Option<usize>,
@@ -69,6 +90,7 @@ impl<'a> BoundTo<'a> {
             board_id,
             payloads,
             payload_bytes,
+            fingerprints: FingerprintKey::new(seed),
         })
     }
 
@@ -86,6 +108,7 @@ struct Tail {
     b: Vec<u32>,
     /// Those of a bound one.
     rows: Vec<[u32; OFFSET_LEN]>,
+    fingerprint: u32,
 }
 
 impl ClueBatch {
@@ -128,12 +151,17 @@ impl ClueBatch {
             .enumerate()
             .map_init(scratch, |row, (message, clue)| {
                 parser.parse_into(clue, row).ok()?;
-                let binding = to.map(|to| to.message(message));
-                let rows = binding.map(|binding| rows_of_bytes(&params.clue, binding, clue));
-                Some(Tail {
+                let mut tail = Tail {
                     b: row[spec.n..].to_vec(),
-                    rows: rows.unwrap_or_default(),
-                })
+                    rows: Vec::new(),
+                    fingerprint: 0,
+                };
+                if let Some(to) = to {
+                    let hashed = Hashed::new(&params.clue, to.message(message), clue);
+                    tail.rows = hashed.rows(&params.clue);
+                    tail.fingerprint = hashed.fingerprint(&to.fingerprints);
+                }
+                Some(tail)
             })
             .collect();
         let of_slot = |&message: &u32| parsed.get(message as usize)?.as_ref();
@@ -147,7 +175,12 @@ impl ClueBatch {
         };
         let bound = to.map_or(0, |_| ParamsSpec::COORDINATES);
         let clue = |message| of_slot(message).map(|_| *message);
+        let fingerprint = |tail: &Option<Tail>| tail.as_ref().map_or(0, |tail| tail.fingerprint);
         let coordinates = Coordinates {
+            fingerprints: match to {
+                Some(_) => parsed.iter().map(fingerprint).collect(),
+                None => Arc::default(),
+            },
             b: (0..ParamsSpec::COORDINATES).map(b).collect(),
             rows: (0..bound).map(row).collect(),
             unusable: parsed.iter().filter(|tail| tail.is_none()).count(),

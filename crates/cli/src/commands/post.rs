@@ -1,4 +1,4 @@
-use super::source::sealing;
+use super::source::{clues, sealing};
 use crate::args::Post;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
@@ -61,6 +61,14 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     let set = key.set()?;
     let params = set.clue();
     let key = io::read_clue_key(key, params)?;
+    let expected = clues(&board, params).map_err(on_board())?;
+    if key.kind != expected {
+        let found = key.kind;
+        return Err(CliError::input(&args.to)(InputError::ClueKind {
+            expected,
+            found,
+        }));
+    }
     let config = board.config();
     let place = Place {
         board_id: config.board_id,

@@ -156,33 +156,66 @@ pub fn rows(
 ) -> Vec<[u32; OFFSET_LEN]> {
     let mut packed = Vec::new();
     write_residues(params.spec().rounded, a.iter(), &mut packed);
-    rows_of_packed(params, to, &packed, key)
+    rows_of(params, &hash(params, to, &packed, key))
 }
 
-/// The same of a bound clue's bytes that [`ClueParser::parse_into`] took.
-///
-/// Panics: on another length.
-pub fn rows_of_bytes(params: &ClueParams, to: Binding, clue: &[u8]) -> Vec<[u32; OFFSET_LEN]> {
-    assert_eq!(clue.len(), BoundClue::bytes(params), "a bound clue");
-    // Dimensions are multiples of eight, so a ends with a byte.
-    let packed = params.spec().n * residue_bits(params.spec().rounded) as usize / 8;
-    let key = &clue[Clue::bytes(params)..][..KEY_BYTES];
-    rows_of_packed(params, to, &clue[HEAD..][..packed], key)
+/// A bound clue's bytes and the hash that its rows follow from.
+pub struct Hashed<'a> {
+    hash: [u8; 32],
+    /// Behind `a`: b, the one-time key, the signature.
+    rest: &'a [u8],
 }
 
-fn rows_of_packed(
-    params: &ClueParams,
-    to: Binding,
-    a: &[u8],
-    key: &[u8],
-) -> Vec<[u32; OFFSET_LEN]> {
+impl<'a> Hashed<'a> {
+    /// Hashes a bound clue's bytes that [`ClueParser::parse_into`] took.
+    ///
+    /// Panics: on another length.
+    pub fn new(params: &ClueParams, to: Binding, clue: &'a [u8]) -> Self {
+        assert_eq!(clue.len(), BoundClue::bytes(params), "a bound clue");
+        // Dimensions are multiples of eight, so a ends with a byte.
+        let packed = params.spec().n * residue_bits(params.spec().rounded) as usize / 8;
+        let key = &clue[Clue::bytes(params)..][..KEY_BYTES];
+        let (a, rest) = clue[HEAD..].split_at(packed);
+        let hash = hash(params, to, a, key);
+        Self { hash, rest }
+    }
+
+    /// The rows `h_j`.
+    pub fn rows(&self, params: &ClueParams) -> Vec<[u32; OFFSET_LEN]> {
+        rows_of(params, &self.hash)
+    }
+
+    /// What a digest says of the clue beside its payload: 32 bits of a hash of all of it. Whoever does not know the
+    /// digest's seed finds no other clue with the same ones but by a chance of 2^-32.
+    pub fn fingerprint(&self, key: &FingerprintKey) -> u32 {
+        let mut hasher = blake3::Hasher::new_keyed(&key.0);
+        let hash = hasher.update(&self.hash).update(self.rest).finalize();
+        u32::from_le_bytes(*hash.as_bytes().first_chunk().expect("four bytes"))
+    }
+}
+
+/// What fingerprints of a digest are keyed with, from the digest's seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FingerprintKey([u8; 32]);
+
+impl FingerprintKey {
+    /// That of a digest's seed.
+    pub fn new(seed: &[u8; crate::SEED_BYTES]) -> Self {
+        Self(blake3::derive_key("omr clue fingerprint v1", seed))
+    }
+}
+
+fn hash(params: &ClueParams, to: Binding, a: &[u8], key: &[u8]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("omr bound clue hash v1");
     hasher.update(&params.tag());
     hasher.update(to.board_id);
     hasher.update(key);
     hasher.update(a); // of the set's length, as all before it
-    let seed = hasher.update(to.payload).finalize();
-    let mut stream = Xof::stream("omr bound clue rows v1", seed.as_bytes(), &[]);
+    *hasher.update(to.payload).finalize().as_bytes()
+}
+
+fn rows_of(params: &ClueParams, seed: &[u8; 32]) -> Vec<[u32; OFFSET_LEN]> {
+    let mut stream = Xof::stream("omr bound clue rows v1", seed, &[]);
     let row = |_| residues(params, &mut stream);
     (0..params.spec().coordinates).map(row).collect()
 }

@@ -49,7 +49,7 @@ impl People {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let (mut recipients, mut addresses) = (Vec::new(), Vec::new());
         for who in 0..RECIPIENTS {
-            let (secret, address) = identity(set.clue(), &mut rng);
+            let (secret, address) = identity(set.clue(), omr_protocol::ClueKind::Plain, &mut rng);
             let create = |name: &str| {
                 let path = folder.join(format!("{who}-{name}"));
                 let file = File::create(&path).map_err(TrialError::io("writing a key"))?;
@@ -70,7 +70,7 @@ impl People {
             });
             addresses.push(address);
         }
-        addresses.push(identity(set.clue(), &mut rng).1);
+        addresses.push(identity(set.clue(), omr_protocol::ClueKind::Plain, &mut rng).1);
         Ok(Self {
             set: Arc::new(set),
             recipients,

@@ -27,7 +27,7 @@ impl Pool {
     pub(crate) fn new(set: &ParamSet, board: &Board, count: usize) -> Result<Self, TrialError> {
         let mut rng = os_rng();
         let keys: Vec<ClueKey> = (0..ADDRESSES)
-            .map(|_| identity(set.clue(), &mut rng).1)
+            .map(|_| identity(set.clue(), omr_protocol::ClueKind::Plain, &mut rng).1)
             .collect();
         let writers: Result<Vec<Writer<'_>>, TrialError> = keys
             .iter()

@@ -116,7 +116,7 @@ pub(crate) struct Person {
 impl Person {
     pub(crate) fn new(seed: u64) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let (secret, address) = identity(set().clue(), &mut rng);
+        let (secret, address) = identity(set().clue(), omr_protocol::ClueKind::Plain, &mut rng);
         let params = set().bulk().unwrap();
         let mut bulk = Vec::new();
         let key = detection_key(params, &secret, &mut rng);
