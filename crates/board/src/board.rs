@@ -111,14 +111,18 @@ impl Board {
 
     /// Appends `messages` in one durable transaction, all or none, and returns their indices.
     ///
+    /// On a board of bound clues every message needs a one-time key that no other has. The caller has tested that
+    /// the key signed: without that, whoever sees a message could have its key refused by posting first.
+    ///
     /// They are on the disk when this returns. An error means that nothing was appended, with one
     /// exception that has its own variant: the disk took the append and then failed to say so,
     /// [`BoardError::Unacknowledged`]. Where the board could not look at once, its next append
     /// does so first and reports it then. Appending again is possible once the cause is gone.
     /// No message, no transaction.
     ///
-    /// Errors: [`BoardError::ReadOnly`], [`BoardError::Size`], [`BoardError::DiskFull`],
-    /// [`BoardError::Chunk`] where the last chunk is damaged, and those of the database.
+    /// Errors: [`BoardError::ReadOnly`], [`BoardError::Size`], [`BoardError::UsedKey`],
+    /// [`BoardError::DiskFull`], [`BoardError::Chunk`] where the last chunk is damaged,
+    /// [`BoardError::KeyCount`] where the list of keys is, and those of the database.
     pub fn append<I>(&mut self, messages: I) -> Result<Range<u64>, BoardError>
     where
         I: IntoIterator,

@@ -12,8 +12,7 @@ use omr_board::{BoardConfig, Clues};
 use omr_detector::BoardCache;
 use omr_detector::hybrid::Costs;
 use omr_ops::Metrics;
-use omr_protocol::clue::ClueKind;
-use omr_protocol::{ParamSet, Sealing};
+use omr_protocol::{ClueKind, ParamSet, Sealing};
 use omr_store::{Objects, Store, StoreConfig};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -56,11 +55,14 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
         Store::create(&at, &board)?;
     }
     let store = Store::open(&at)?;
+    if store.index_keys(&mut |_, _| {})? {
+        tracing::warn!("the list of one-time keys was made anew");
+    }
     let board = store.board();
     let names = |params: &str, sealing: &str, bytes: u32, clues: ClueKind| {
         format!("set {params}, sealing {sealing}, payloads of {bytes} bytes, {clues} clues")
     };
-    let clues = clue_kind(board)?;
+    let clues = clue_kind(board);
     let (bytes, wanted) = (config.board.payload_bytes, wanted.unwrap_or(clues));
     let expected = names(set.name(), sealing.name(), bytes, wanted);
     let found = names(&board.params_id, &board.sealing, board.payload_bytes, clues);
@@ -82,11 +84,12 @@ fn rule(clues: ClueKind) -> Clues {
     }
 }
 
-/// The clues of a board.
-///
-/// Errors: `Clues`.
-pub(crate) fn clue_kind(board: &BoardConfig) -> Result<ClueKind, ServerError> {
-    Ok(board.clues.tag().try_into()?)
+/// The kind of a board's clues.
+pub(crate) fn clue_kind(board: &BoardConfig) -> ClueKind {
+    match board.clues {
+        Clues::Plain => ClueKind::Plain,
+        Clues::Bound => ClueKind::Bound,
+    }
 }
 
 fn pool(threads: usize, name: &'static str) -> Result<rayon::ThreadPool, ServerError> {

@@ -27,7 +27,9 @@ pub(crate) const ORDER: Rows = TableDefinition::new("omr.store.order");
 pub(crate) const KEYS: Rows = TableDefinition::new("omr.store.keys");
 pub(crate) const UPLOADS: Rows = TableDefinition::new("omr.store.uploads");
 pub(crate) const RECORDS: Rows = TableDefinition::new("omr.store.records");
-/// All tables, with the names that go into checksums and errors.
+/// On boards of bound clues alone.
+pub(crate) const ONCE: Rows = TableDefinition::new("omr.store.once");
+/// All other tables, with the names that go into checksums and errors.
 pub(crate) const TABLES: [(Rows, &str); 8] = [
     (META, "meta"),
     (TAIL, "tail"),
@@ -55,6 +57,7 @@ pub(crate) type Mismatch = (Evidence, Evidence);
 pub(crate) struct Layout {
     pub(crate) clue_bytes: usize,
     pub(crate) payload_bytes: usize,
+    pub(crate) clues: Clues,
     pub(crate) seed: u32,
 }
 
@@ -63,6 +66,7 @@ impl Layout {
         Self {
             clue_bytes: config.clue_bytes as usize,
             payload_bytes: config.payload_bytes as usize,
+            clues: config.clues,
             seed: crc32c::crc32c(&config.board_id),
         }
     }

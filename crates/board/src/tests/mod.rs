@@ -7,6 +7,7 @@ mod damage;
 mod files;
 mod full;
 mod model;
+mod once;
 mod overlay;
 
 use std::ops::ControlFlow;
@@ -24,7 +25,7 @@ fn config() -> BoardConfig {
         sealing: "none".into(),
         clue_bytes: 12_000,
         payload_bytes: 600,
-        clues: Clues::Plain,
+        clues: Clues::Bound,
     }
 }
 

@@ -78,9 +78,22 @@ fn a_row() {
 #[test]
 fn configuration_and_state() {
     let bytes = encode_config(&config());
-    let mut expected = b"0123456789abcdef\x03\0\0\0\x02\0\0\0\x03toy\x02no".to_vec();
+    let mut expected = b"0123456789abcdef\x03\0\0\0\x02\0\0\0\x03toy\x02no\x01".to_vec();
     expected.extend(crc(&expected));
     assert_eq!(bytes, expected);
+    // Version 1 has no kind of clues: they are plain.
+    let mut old = expected[..expected.len() - 5].to_vec();
+    old.extend(crc(&old));
+    assert_eq!(decode_config(&old), Some(config()));
+    let bound = BoardConfig {
+        clues: Clues::Bound,
+        clue_bytes: 100,
+        ..config()
+    };
+    let bytes = encode_config(&bound);
+    assert_eq!(bytes[bytes.len() - 5], 2);
+    assert_eq!(decode_config(&bytes), Some(bound));
+    let bytes = encode_config(&config());
     assert_eq!(decode_config(&bytes), Some(config()));
     for len in 0..bytes.len() {
         assert_eq!(decode_config(&bytes[..len]), None);
@@ -99,7 +112,7 @@ fn configuration_and_state() {
 
 #[test]
 fn a_frame() {
-    assert_eq!(header(), b"omr-bak\n\x01\0\0\0");
+    assert_eq!(header(), b"omr-bak\n\x02\0\0\0");
     let mut frame = Vec::new();
     push_frame(16, &[7], &[1, 2], &mut frame);
     let mut expected = vec![16, 1, 0, 0, 0, 2, 0, 0, 0, 7, 1, 2];
