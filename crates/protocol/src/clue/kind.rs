@@ -1,39 +1,51 @@
-//! What binds the clues of a board or an address.
+//! What binds the clues of a board.
 
-use super::{BoundClue, Clue};
+use super::{BoundClue, Clue, HASH_BOUND, PLAIN};
 use crate::ClueParams;
 use std::fmt;
 use std::str::FromStr;
 
-/// Which clues an address, its detection keys and a board take. The number stands first on the wire.
+/// The kind of a board's clues: all are of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
 pub enum ClueKind {
-    /// A linear form of the recipient's secret. Some of them reach everybody: no defence against floods.
-    Plain = 1,
-    /// With an offset bound to payload, board and a one-time key; 32 bytes of key and 64 of signature follow.
-    Bound = 2,
+    /// [`Clue`]: anybody can make one that reaches every recipient.
+    Plain,
+    /// [`BoundClue`]: bound to its payload, its board and a one-time key.
+    Bound,
 }
 
-/// A name that no kind of clues has.
+/// A kind of clue that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected clues that are plain or bound, found {found:?}")]
-pub struct ClueKindError {
-    /// The name.
-    pub found: String,
+#[non_exhaustive]
+pub enum ClueKindError {
+    /// No kind has this name.
+    #[error("expected clues that are plain or bound, found {found:?}")]
+    Name {
+        /// The name.
+        found: String,
+    },
+    /// No kind has this number.
+    #[error("expected clues of kind 1 or 2, found kind {found}")]
+    Tag {
+        /// The number.
+        found: u8,
+    },
 }
 
 impl ClueKind {
     /// Every kind.
     pub const ALL: [Self; 2] = [Self::Plain, Self::Bound];
 
-    /// The kind of a number.
+    /// The number that stands for it in files: the first byte of its clues.
     #[must_use]
-    pub fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| *kind as u8 == number)
+    pub fn tag(self) -> u8 {
+        match self {
+            Self::Plain => PLAIN,
+            Self::Bound => HASH_BOUND,
+        }
     }
 
-    /// The name that people read and write.
+    /// The name that people write.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,7 +54,8 @@ impl ClueKind {
         }
     }
 
-    /// Bytes of a clue of this kind.
+    /// Bytes of a clue.
+    #[must_use]
     pub fn bytes(self, params: &ClueParams) -> usize {
         match self {
             Self::Plain => Clue::bytes(params),
@@ -61,10 +74,25 @@ impl FromStr for ClueKind {
     type Err = ClueKindError;
 
     fn from_str(name: &str) -> Result<Self, ClueKindError> {
-        let kind = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        kind.ok_or_else(|| ClueKindError {
+        let found = || ClueKindError::Name {
             found: name.to_owned(),
-        })
+        };
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(found)
+    }
+}
+
+impl TryFrom<u8> for ClueKind {
+    type Error = ClueKindError;
+
+    fn try_from(tag: u8) -> Result<Self, ClueKindError> {
+        let found = ClueKindError::Tag { found: tag };
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.tag() == tag)
+            .ok_or(found)
     }
 }
 
@@ -73,12 +101,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_numbers_round_trip() {
+    fn names_and_tags_round_trip() {
         for kind in ClueKind::ALL {
             assert_eq!(kind.to_string().parse(), Ok(kind));
-            assert_eq!(ClueKind::from_number(kind as u8), Some(kind));
+            assert_eq!(ClueKind::try_from(kind.tag()), Ok(kind));
         }
+        assert_eq!(ClueKind::ALL.map(ClueKind::tag), [1, 2]);
         assert!("Bound".parse::<ClueKind>().is_err());
-        assert_eq!(ClueKind::from_number(0), None);
+        assert!(ClueKind::try_from(0).is_err());
     }
 }
