@@ -26,11 +26,8 @@ pub const SEAL_PUBLIC_BYTES: usize = 32 + 1216;
 #[non_exhaustive]
 pub enum ClueError {
     /// A clue key of no known kind.
-    #[error("expected a clue key of plain (1) or bound clues (2), found kind {found}")]
-    KeyKind {
-        /// The kind.
-        found: u8,
-    },
+    #[error(transparent)]
+    KeyKind(#[from] ClueKindError),
     /// A wrong number of bytes.
     #[error("expected a clue of {expected} bytes, found {found}")]
     Length {
@@ -92,7 +89,7 @@ pub enum ClueError {
 }
 
 fn name(kind: u8) -> &'static str {
-    ClueKind::from_number(kind).map_or("unknown", ClueKind::name)
+    ClueKind::try_from(kind).map_or("unknown", ClueKind::name)
 }
 
 /// The name of a kind that has one, to be put before it.
@@ -324,7 +321,7 @@ impl ClueKey {
 
     /// The file: kind of clue, seed, beta, sealing keys, framed.
     pub fn to_bytes(&self, params: &ClueParams) -> Result<Vec<u8>, ClueError> {
-        let mut body = vec![self.kind as u8];
+        let mut body = vec![self.kind.tag()];
         body.extend(self.seed);
         write_residues(params.spec().q, self.beta.iter(), &mut body);
         body.extend(self.seal);
@@ -349,8 +346,7 @@ impl ClueKey {
                 found: body.len(),
             });
         }
-        let found = body[0];
-        let kind = ClueKind::from_number(found).ok_or(ClueError::KeyKind { found })?;
+        let kind = ClueKind::try_from(body[0])?;
         let end = expected - SEAL_PUBLIC_BYTES;
         let mut beta = vec![0; params.spec().n];
         read_residues(params.spec().q, &body[33..end], &mut beta)?;

@@ -1,6 +1,6 @@
 use crate::forge::{KEY_ID, announcing, body_of, damage_is_refused, file, headers_are_checked};
 use crate::forge::{noise, set_residue, tiny};
-use omr_protocol::clue::SEAL_PUBLIC_BYTES;
+use omr_protocol::clue::{ClueKindError, SEAL_PUBLIC_BYTES};
 use omr_protocol::frame::{FrameError, Kind};
 use omr_protocol::{ClueError, ClueKey, ClueKind};
 use proptest::prelude::*;
@@ -71,7 +71,8 @@ fn forged_bodies() {
         let mut body = body_of(&good).to_vec();
         body[0] = kind;
         let error = parse(&file(Kind::ClueKey, &body)).unwrap_err();
-        assert!(matches!(error, ClueError::KeyKind { found } if found == kind));
+        let unknown = ClueKindError::Tag { found: kind };
+        assert!(matches!(error, ClueError::KeyKind(error) if error == unknown));
     }
     for index in 0..tiny().spec().clue.n {
         let mut body = body_of(&good).to_vec();
