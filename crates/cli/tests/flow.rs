@@ -174,7 +174,7 @@ fn reports_are_json() {
 
 #[test]
 fn parts_outside_the_range_are_named() {
-    let scene = Scene::new("hpke-x25519", 150);
+    let scene = Scene::new("hpke-x25519", 182);
     scene.write("long", &bytes(1, 200));
     scene.write("short", b"short");
     assert_eq!(

@@ -200,7 +200,10 @@ impl Bulk {
             messages: args.messages,
             bound: args.bound,
             payload_bytes: args.payload_bytes,
-            digest_bytes: Digest::file_bytes(&plan(Some(payload_bytes))?, params),
+            digest_bytes: {
+                let plan = plan(Some(payload_bytes))?.for_clues(params, ClueKind::Bound);
+                Digest::file_bytes(&plan, params)
+            },
             indices_digest_bytes: Digest::file_bytes(&plan(None)?, params),
             key_moduli: KEYS
                 .into_iter()
