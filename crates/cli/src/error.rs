@@ -106,6 +106,14 @@ pub(crate) enum InputError {
         /// The limit.
         limit: u64,
     },
+    /// A bound clue that a board must not take.
+    #[error("message {position} of the post: {source}")]
+    BadClue {
+        /// Its place among the messages posted together, from 0.
+        position: u64,
+        /// What is wrong with it.
+        source: ClueError,
+    },
     /// A raw payload of another size.
     #[error("expected a payload of {expected} bytes, found {found}")]
     RawSize {
