@@ -165,6 +165,16 @@ pub(crate) enum InputError {
         /// Messages in all.
         messages: u64,
     },
+    /// A board with messages that should have been refused.
+    #[error(
+        "expected clues that their one-time keys signed, found others in {bad} of {messages} messages"
+    )]
+    Unsigned {
+        /// Messages at fault.
+        bad: u64,
+        /// Messages in all.
+        messages: u64,
+    },
     /// Payloads that are to be sealed cannot be posted raw.
     #[error("expected a board with sealing none for --raw, found {found}")]
     RawSealed {

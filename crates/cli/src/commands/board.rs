@@ -213,8 +213,12 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
         Structure::Inconsistent => ui.line("omr: the database under the board contradicts itself"),
         _ => {}
     }
+    if report.is_sound() {
+        let (bad, messages) = (clues.count, report.messages);
+        return Err(CliError::input(dir)(InputError::Unsigned { bad, messages }));
+    }
     let unsound = InputError::Unsound {
-        bad: report.bad_messages + clues.count,
+        bad: report.bad_messages,
         messages: report.messages,
     };
     Err(CliError::input(dir)(unsound))

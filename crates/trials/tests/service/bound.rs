@@ -136,8 +136,7 @@ async fn the_board_says_the_kind_of_its_clues_and_another_is_refused() {
     // Made by the server itself, and found by one that asks for no kind.
     for clues in [Some("plain".to_owned()), None] {
         plain.board.clues = clues;
-        let server = omr_server::Server::start(plain.clone()).await.unwrap();
-        drop(server);
+        Running::start_bare(plain.clone()).await.stop().await;
     }
     let board = omr_store::Store::open(&omr_server::store_config(&plain)).unwrap();
     assert_eq!(board.board().clues, omr_board::Clues::Plain);

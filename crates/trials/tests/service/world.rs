@@ -67,6 +67,11 @@ impl Running {
         if !Store::exists(&config.data) {
             create(&config);
         }
+        Self::start_bare(config).await
+    }
+
+    /// Without a board, unless there is one.
+    pub(crate) async fn start_bare(config: Config) -> Self {
         let server = Server::start(config).await.unwrap();
         let address = server.address().unwrap();
         let (stop, stopped) = oneshot::channel();
