@@ -106,6 +106,14 @@ pub(crate) enum InputError {
         /// The limit.
         limit: u64,
     },
+    /// A bound clue that a board must not take.
+    #[error("message {position} of the post: {source}")]
+    BadClue {
+        /// Its place among the messages posted together, from 0.
+        position: u64,
+        /// What is wrong with it.
+        source: ClueError,
+    },
     /// A raw payload of another size.
     #[error("expected a payload of {expected} bytes, found {found}")]
     RawSize {
@@ -152,6 +160,16 @@ pub(crate) enum InputError {
     /// A board that does not read as it was written.
     #[error("the board is damaged: {bad} of {messages} messages cannot be read")]
     Unsound {
+        /// Messages at fault.
+        bad: u64,
+        /// Messages in all.
+        messages: u64,
+    },
+    /// A board with messages that should have been refused.
+    #[error(
+        "expected clues that their one-time keys signed, found others in {bad} of {messages} messages"
+    )]
+    Unsigned {
         /// Messages at fault.
         bad: u64,
         /// Messages in all.

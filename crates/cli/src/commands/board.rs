@@ -192,17 +192,30 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
     let report = report
         .map_err(InputError::from)
         .map_err(CliError::input(dir))?;
-    if report.is_sound() {
+    let clues = super::clues::sweep(board.config(), board.len(), |range| {
+        let mut out = Vec::new();
+        let _ = board.read(range, &mut super::clues::keep(&mut out));
+        out
+    })?;
+    if report.is_sound() && clues.count == 0 {
         let messages = super::thousands(report.messages);
         return io::print(&format!("sound: {messages} messages\n"));
     }
     for fault in &report.faults {
         ui.line(&format!("omr: {}", chain(fault)));
     }
+    clues
+        .told
+        .iter()
+        .for_each(|line| ui.line(&format!("omr: {line}")));
     match &report.structure {
         Structure::Damaged(error) => ui.line(&format!("omr: {}", chain(error))),
         Structure::Inconsistent => ui.line("omr: the database under the board contradicts itself"),
         _ => {}
+    }
+    if report.is_sound() {
+        let (bad, messages) = (clues.count, report.messages);
+        return Err(CliError::input(dir)(InputError::Unsigned { bad, messages }));
     }
     let unsound = InputError::Unsound {
         bad: report.bad_messages,
