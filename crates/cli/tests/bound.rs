@@ -23,7 +23,7 @@ impl Enemy {
         let alice = ClueKey::from_bytes(set.clue(), &scene.read("alice/clue.key")).unwrap();
         assert_eq!(alice.kind, ClueKind::Bound);
         let place = Place {
-            board_id: Board::open(&scene.path("board")).unwrap().config().board_id,
+            board_id: Board::open(scene.path("board")).unwrap().config().board_id,
             params: params.to_owned(),
             sealing: Sealing::HpkeX25519,
             payload_bytes: PAYLOAD,
@@ -78,7 +78,7 @@ impl Enemy {
             payload: message.payload,
         });
         let messages: Vec<Message> = messages.collect();
-        let mut board = Board::open(&scene.path("board")).unwrap();
+        let mut board = Board::open(scene.path("board")).unwrap();
         board.append(&messages).unwrap();
     }
 }

@@ -111,6 +111,9 @@ fn tampered(dir: &tempfile::TempDir, change: impl FnOnce(&Database)) -> (StoreCo
     (config, store)
 }
 
+/// What is done to a meta file.
+type Change<'a> = &'a dyn Fn(&redb::WriteTransaction);
+
 fn key(index: u64) -> Vec<u8> {
     let clue = message(index).clue;
     Clues::Bound.post_key(&clue).unwrap().to_vec()
@@ -132,7 +135,7 @@ fn a_lost_list_is_made_anew_from_the_messages() {
         transaction.delete_table(ONCE).unwrap();
         transaction.open_table(ONCE).unwrap();
     };
-    let losses: [(&dyn Fn(&redb::WriteTransaction), u64); 2] = [(&lose_one, 29), (&lose_all, 0)];
+    let losses: [(Change, u64); 2] = [(&lose_one, 29), (&lose_all, 0)];
     for (lose, left) in losses {
         let dir = tempfile::tempdir().unwrap();
         let (_, store) = tampered(&dir, |database| edit(database, lose));
