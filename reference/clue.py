@@ -6,6 +6,9 @@ Usage: python3 reference/clue.py [OUT]     (default: testdata/clue beside this f
 Address: alpha uniform, beta = alpha s + e. Clue: a = alpha x + e1, b = the first coordinates of
 beta x + e2. The recipient's rows: d_i = b_i - <Neg^i(a), s>, pertinent when every d_i lies in
 [-range, range]. On the wire: kind 1, four bytes of tag, residues of 20 bits, lowest bit first.
+
+A bound clue (kind 2) adds <h_j, w> to b_j, w of the address, h a hash of all but b; a one-time key and a signature
+follow (random bytes here: nothing else depends on the signature). Its fingerprint is what a digest says of it.
 Output is deterministic.
 """
 
@@ -14,10 +17,11 @@ import pathlib
 import random
 import sys
 
-from xof import derive_key, residues, stream
+from xof import derive_hash, derive_key, keyed_hash, residues, stream
 
 P = 786433
 COORDINATES = 2
+OFFSET = 8
 RANGE = 38
 SETS = [("insecure-tiny-v2", 64, 16), ("sophomr-v2", 1024, 84)]
 RNG = random.Random(0x636C7565)
@@ -90,6 +94,26 @@ def clue(key, weight, secret, shift):
     }  # fmt: skip
 
 
+def bound(key, plain, payload):
+    """The bound clue over a plain one."""
+    n = len(key["s"])
+    w = residues(stream("omr clue key offset v1", bytes(key["seed"]), []), P, OFFSET)
+    board, one_time, signature, seed = (RNG.randbytes(size) for size in (16, 32, 64, 32))
+    body = wire(key["params"], plain["a"])
+    tag, a = body[1:5], body[5:]
+    assert len(a) * 8 == 20 * n
+    hash_ = derive_hash("omr bound clue hash v1", tag + board + one_time + a + payload)
+    source = stream("omr bound clue rows v1", hash_, [])
+    rows = [residues(source, P, OFFSET) for _ in range(COORDINATES)]
+    b = [(y + inner(h, w)) % P for y, h in zip(plain["b"], rows)]
+    posted = b"\x02" + wire(key["params"], plain["a"] + b)[1:] + one_time + signature
+    fingerprint = keyed_hash(derive_key("omr clue fingerprint v1", seed), hash_ + posted[5 + len(a) :])
+    return {
+        "payload": payload.hex(), "board": board.hex(), "w": w, "rows": rows, "a": plain["a"], "b": b,
+        "bytes": posted.hex(), "seed": seed.hex(), "fingerprint": int.from_bytes(fingerprint[:4], "little"),
+    }  # fmt: skip
+
+
 def to_the_edge(key, weight, target):
     """A clue whose first distance is exactly `target`."""
     state = RNG.getstate()
@@ -111,7 +135,8 @@ def cases(name, n, weight):
     if n < 100:
         clues += [to_the_edge(key, weight, d) for d in (-39, -38, 38, 39)]
         assert [c["pertinent"] for c in clues[3:]] == [False, True, True, False]
-    return {"key": key, "other": other, "range": RANGE, "clues": clues}
+    bounds = [bound(key, clues[0], RNG.randbytes(size)) for size in (6, 612)]
+    return {"key": key, "other": other, "range": RANGE, "clues": clues, "bound": bounds}
 
 
 def main():

@@ -75,6 +75,28 @@ def block_bytes(p):
     return best
 
 
+def bits_of(p, count):
+    """The most bits that `count` symbols hold whatever they are."""
+    return (p**count).bit_length() - 1
+
+
+def pack_marked(p, payload, mark):
+    """The same with a number of 32 bits above the bytes of blocks, and in symbols of its own what is left."""
+    symbols, size, left = [], block_bytes(p), 32
+    for start in range(0, len(payload), size):
+        block = payload[start : start + size]
+        count = least_symbols(p, len(block))
+        free = min(left, bits_of(p, count) - 8 * len(block))
+        value = int.from_bytes(block, "little") + (mark % 2**free << 8 * len(block))
+        mark, left = mark >> free, left - free
+        symbols += [value // p**i % p for i in range(count)]
+        assert value < p**count
+    more = 0
+    while bits_of(p, more) < left:
+        more += 1
+    return symbols + [mark // p**i % p for i in range(more)]
+
+
 def pack(p, payload):
     symbols, size = [], block_bytes(p)
     for start in range(0, len(payload), size):
@@ -126,6 +148,17 @@ def symbols_cases():
         cases += [(p, b"\xff" * 64), (p, b"\x00" * 9), (p, b"\xff" * 9)]
     cases += [(786433, bytes(below(256) for _ in range(size))) for size in (611, 612, 613)]
     return [{"p": p, "payload": b.hex(), "symbols": pack(p, b)} for p, b in cases]
+
+
+def marked_cases():
+    cases = []
+    for p in (97, 65537, 786433, 2147483647):
+        for size in (1, 8, 9, 56, 57, 64, 130, 612):
+            payload, mark = bytes(below(256) for _ in range(size)), next(NUMBERS)
+            symbols = pack_marked(p, payload, mark)
+            assert pack_marked(p, payload, 0)[: len(pack(p, payload))] == pack(p, payload)
+            cases.append({"p": p, "payload": payload.hex(), "mark": mark, "symbols": symbols})
+    return cases
 
 
 def support_cases():
@@ -188,6 +221,7 @@ def main():
     write(out / "support.json", support_cases())
     write(out / "tiny.json", tiny_cases())
     write(out / "values.json", values_cases())
+    write(out / "marked.json", marked_cases())
 
 
 if __name__ == "__main__":

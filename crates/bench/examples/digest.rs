@@ -35,7 +35,7 @@ fn main() {
         payload_bytes: 612,
         seed: args.get(3).map_or(1, |s| s.parse().expect("seed")),
         yardstick: true,
-        bound_clues: false,
+        bound_clues: true,
     };
     println!("{:#?}", bench.run(&Quiet).expect("run"));
 }

@@ -4,6 +4,7 @@ use omr_bench::{EarlierKeys, Workload};
 use omr_bgv::{Ciphertext, Decryptor};
 use omr_client::keygen_with_large_secret;
 use omr_detector::{ClueBatch, Detector, MessageSource, Quiet};
+use omr_protocol::ClueKind;
 use omr_protocol::earlier::EarlierSet;
 use omr_protocol::{Clue, Params, Placement, SEED_BYTES};
 use omr_rlwe::Secret;
@@ -24,12 +25,12 @@ fn main() -> Result<(), Error> {
         let (keys, large) = EarlierKeys::with_large_secret(&set, seed)?;
         let n = keys.params().slots() as u64;
         let placement = Placement::new(&[1; SEED_BYTES], 0, n as usize);
-        let clues = keys.clues((n, PERTINENT), seed, &placement);
+        let clues = keys.clues((n, PERTINENT), seed, &placement)?;
         return batch(keys.params(), keys.detector(), &large, &clues);
     }
     let params = Params::named(name)?;
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let (keys, large) = keygen_with_large_secret(&params, &mut rng);
+    let (keys, large) = keygen_with_large_secret(&params, ClueKind::Plain, &mut rng);
     let n = params.slots() as u64;
     let mut board = Workload::new(params.clue.clone(), keys.clue, n, PERTINENT, 1, seed);
     let placement = Placement::new(&[1; SEED_BYTES], 0, params.slots());

@@ -3,6 +3,7 @@
 mod lwemongrass;
 
 use omr_client::{BoundSender, ClueSeed, SecretKey, Sender, identity};
+use omr_protocol::ClueKind;
 use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN, offset};
 use omr_protocol::{Clue, ClueKey, ClueParams, ParamsError, ParamsSpec};
 use omr_ring::{Eval, Poly};
@@ -158,7 +159,7 @@ impl<'a> Bed<'a> {
         rng: &mut ChaCha20Rng,
     ) -> Result<Self, ParamsError> {
         let target = |_| {
-            let (secret, key) = identity(params, rng);
+            let (secret, key) = identity(params, ClueKind::Bound, rng);
             Target::new(params, &secret, key)
         };
         let targets = (0..keys).map(target).collect();

@@ -3,8 +3,8 @@
 use crate::digest::timed;
 use crate::instant::InstantBench;
 use crate::{BenchError, DigestBench, Scheme, Workload};
+use omr_client::Recipient;
 use omr_client::instantomr::InstantRecipient;
-use omr_client::{Recipient, keygen};
 use omr_detector::{Detector, Progress};
 use omr_protocol::{DigestPlan, SEED_BYTES, Sealing};
 use rand_chacha::ChaCha20Rng;
@@ -70,7 +70,7 @@ pub fn decode_times(
 ) -> Result<DecodeTimes, BenchError> {
     let params = &bench.params;
     let mut rng = ChaCha20Rng::seed_from_u64(bench.seed);
-    let keys = keygen(params, &mut rng);
+    let keys = bench.keys(&mut rng);
     let payload = (bench.scheme == Scheme::Sophomr).then_some(bench.payload_bytes);
     let plan = DigestPlan::new(params, 0..bench.messages, bench.bound, payload)?;
     let detector = Detector::new(params.clone(), keys.detection);
@@ -80,6 +80,9 @@ pub fn decode_times(
         let (clue, key) = (params.clue.clone(), keys.clue.clone());
         let (messages, bytes) = (bench.messages, bench.payload_bytes);
         let mut board = Workload::new(clue, key, messages, pertinent, bytes, bench.seed);
+        if bench.bound_clues {
+            board = board.bound_to([0; 16]);
+        }
         let mut seed = [0; SEED_BYTES];
         rng.fill_bytes(&mut seed);
         let out = detector.digest(&mut board, &plan, [0; 16], Sealing::None, seed, progress)?;

@@ -12,7 +12,7 @@ use board::Board;
 use omr_client::DecodeError;
 use omr_client::earlier::{EarlierDecodeError, Retrieved, decode};
 use omr_detector::earlier::{EarlierError, Pertinency, RowShape};
-use omr_detector::{ClueBatch, Progress, Stages, transforms};
+use omr_detector::{Progress, Stages, transforms};
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
 use omr_protocol::earlier::{EarlierScheme, EarlierSet};
 use omr_protocol::{ClueError, PackedCiphertext, ParamsError};
@@ -54,6 +54,8 @@ pub struct EarlierFigures {
     pub miss_log2: f64,
     /// log2 of the probability that an impertinent message passes.
     pub false_positive_log2: f64,
+    /// Whether clues are bound to their payloads: of ring LWE, but for sets as published.
+    pub bound_clues: bool,
     /// Bytes of a clue.
     pub clue_bytes: usize,
     /// Bytes of the file that senders get.
@@ -176,6 +178,7 @@ impl EarlierBench {
             key_security_bits: params.spec().security_bits,
             miss_log2: keys.set.miss_log2(),
             false_positive_log2: keys.set.false_positive_log2(),
+            bound_clues: board.is_bound(),
             clue_bytes: board.clue_bytes(),
             clue_key_bytes: keys.clue_key_bytes()?,
             detection_key_bytes: keys.detection_key_bytes,
@@ -229,12 +232,9 @@ impl Run<'_> {
         let mut pertinent = Vec::new();
         for batch in 0..places.batches() {
             let messages = places.batch(batch, self.bench.messages);
-            let bytes = self.board.clue_bytes();
-            let clues = stages.time("read", || self.board.clues(messages));
-            let placement = places.placement(batch);
-            let clues = stages.time("clues", || {
-                ClueBatch::new(&self.keys.params, placement, clues, bytes)
-            });
+            let clues = self
+                .board
+                .batch(messages, places.placement(batch), stages)?;
             pertinent.push(detector.pertinency_vector(&steps, &clues, self.progress, stages)?);
         }
         drop(steps);

@@ -1,9 +1,9 @@
 //! InstantOMR on synthetic messages: a digest of a range, and one message alone or several in flight.
 
 use crate::cpu::process_seconds;
-use crate::digest::{Score, clue_ms, root_mean_square, stages_without_reading, timed};
+use crate::digest::{Score, clue_ms, kind, root_mean_square, stages_without_reading, timed};
 use crate::{BenchError, DigestFigures, Scheme, Workload, peak_rss_bytes, yardstick_us};
-use omr_client::instantomr::{InstantRecipient, bound_detection_key, detection_key};
+use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{SecretKey, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Progress};
@@ -46,6 +46,7 @@ pub(crate) struct Bed {
     pub(crate) clue: ClueKey,
     pub(crate) detector: Arc<InstantDetector>,
     pub(crate) board: Workload,
+    key_bytes: u64,
     keygen_s: f64,
 }
 
@@ -55,11 +56,8 @@ impl InstantBench {
         let params = &self.params;
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         let (keys, keygen_s) = timed(|| {
-            let (secret, clue) = identity(&params.clue, &mut rng);
-            let key = match self.bound_clues {
-                true => bound_detection_key(params, &secret, &clue, &mut rng)?,
-                false => detection_key(params, &secret, &mut rng)?,
-            };
+            let (secret, clue) = identity(&params.clue, kind(self.bound_clues), &mut rng);
+            let key = detection_key(params, &secret, &mut rng)?;
             Ok::<_, BenchError>((secret, clue, key))
         });
         let (secret, clue, key) = keys?;
@@ -74,7 +72,10 @@ impl InstantBench {
         if self.bound_clues {
             board = board.bound_to([0; 16]);
         }
+        let offset = key.offset.as_ref();
+        let offset = offset.map_or(0, |_| InstantKey::offset_bytes(params));
         Ok(Bed {
+            key_bytes: InstantKey::file_bytes(params) + offset,
             secret,
             clue,
             detector: Arc::new(InstantDetector::new(params.clone(), key)),
@@ -151,7 +152,7 @@ impl InstantBench {
             stages,
             decode_ms: decode_s * 1e3,
             clue_ms,
-            detection_key_bytes: InstantKey::file_bytes(params),
+            detection_key_bytes: bed.key_bytes,
             clue_key_bytes: bed.clue.to_bytes(&params.clue)?.len(),
             bound_clues: self.bound_clues,
             clue_bytes: MessageSource::clue_bytes(&bed.board),
@@ -196,7 +197,7 @@ impl InstantUnits {
             payload_bytes: 612,
             seed,
             yardstick: false,
-            bound_clues: false,
+            bound_clues: true,
         };
         let mut bed = bench.bed()?;
         let read = |error| BenchError::Detector(DetectorError::Source(error));

@@ -1,6 +1,6 @@
 use crate::digest::{Score, stages_without_reading};
 use crate::{BenchError, DigestBench, Scheme, Workload, peak_rss_bytes, yardstick_us};
-use omr_client::{Keys, Recipient, SecretKey, keygen};
+use omr_client::{Keys, Recipient, SecretKey};
 use omr_detector::{BoardCache, Detector, Progress};
 use omr_protocol::{Digest, DigestPlan, SEED_BYTES, Sealing};
 use rand_chacha::ChaCha20Rng;
@@ -176,7 +176,7 @@ impl RecipientsBench {
         let of = &self.digest;
         let payload = (of.scheme == Scheme::Sophomr).then_some(of.payload_bytes);
         let plan = DigestPlan::new(&of.params, 0..of.messages, of.bound, payload)?;
-        let board = Workload::for_recipients(
+        let mut board = Workload::for_recipients(
             of.params.clue.clone(),
             (0..self.recipients).map(|i| self.keys(i).clue).collect(),
             of.messages,
@@ -184,6 +184,9 @@ impl RecipientsBench {
             of.payload_bytes,
             of.seed,
         );
+        if of.bound_clues {
+            board = board.bound_to([0; 16]);
+        }
         Ok(Shared {
             plan,
             board,
@@ -194,7 +197,7 @@ impl RecipientsBench {
 
     fn keys(&self, recipient: usize) -> Keys {
         let seed = self.digest.seed.wrapping_add(recipient as u64);
-        keygen(&self.digest.params, &mut ChaCha20Rng::seed_from_u64(seed))
+        self.digest.keys(&mut ChaCha20Rng::seed_from_u64(seed))
     }
 
     /// A recipient's digest: its stages, and whether it is exact.

@@ -8,7 +8,7 @@ pub use instant::{InstantCandidate, InstantFound, search_instant};
 
 use crate::{Units, cost};
 use omr_protocol::params::Outline;
-use omr_protocol::{Clue, Digest, DigestPlan, Params, ParamsError, ParamsSpec, PlanError};
+use omr_protocol::{ClueKind, Digest, DigestPlan, Params, ParamsError, ParamsSpec, PlanError};
 use omr_ring::Kernels;
 use rayon::ThreadPoolBuildError;
 use rayon::prelude::*;
@@ -116,10 +116,11 @@ impl Small {
     {
         let payload = Some(digests.payload_bytes);
         let plan = DigestPlan::new(params, 0..digests.messages, digests.bound, payload)?;
+        let plan = plan.for_clues(params, ClueKind::Bound);
         Ok(Self {
             n: params.small.n(),
             units: Units::measure(params, &plan)?,
-            clue_bytes: Clue::bytes(&params.clue) as u64,
+            clue_bytes: ClueKind::Bound.bytes(&params.clue) as u64,
             digest_bytes: Digest::file_bytes(&plan, params),
             plan,
         })

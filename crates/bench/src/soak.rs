@@ -11,6 +11,7 @@ use crate::{BenchError, Hostile, Scheme, Strangers, Workload, peak_rss_bytes};
 use line::Verdict;
 use omr_client::{Keys, Recipient, keygen};
 use omr_detector::{Detector, Progress};
+use omr_protocol::ClueKind;
 use omr_protocol::{DigestPlan, Params, SEED_BYTES, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -73,7 +74,7 @@ impl Soak {
         let plan = DigestPlan::new(params, 0..messages, self.bound, payload)?;
         let seed = self.seed.wrapping_add(digest.key);
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let (keys, keygen_s) = timed(|| keygen(params, &mut rng));
+        let (keys, keygen_s) = timed(|| keygen(params, ClueKind::Plain, &mut rng));
         let Keys {
             secret,
             clue,

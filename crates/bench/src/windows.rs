@@ -5,6 +5,7 @@ use crate::BenchError;
 use crate::workload::uniform_clue;
 use omr_client::{Sender, identity};
 use omr_detector::instantomr::coordinates;
+use omr_protocol::ClueKind;
 use omr_protocol::{Clue, InstantParams};
 use omr_tfhe::BlockSecret;
 use rand_chacha::ChaCha20Rng;
@@ -60,7 +61,7 @@ struct Counts {
 /// Errors: a secret of a set without InstantOMR.
 pub fn windows(params: &InstantParams, clues: u64, seed: u64) -> Result<WindowFigures, BenchError> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let (secret, address) = identity(&params.clue, &mut rng);
+    let (secret, address) = identity(&params.clue, ClueKind::Plain, &mut rng);
     let bits = secret.clue_secret().coeffs().iter().map(|&c| c as u64);
     let (block, _) = params.blocks();
     let secret = BlockSecret::from_bits(bits.collect(), block)

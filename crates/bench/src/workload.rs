@@ -139,16 +139,7 @@ impl Workload {
     /// That of a stranger has a random key and no signature, which is the board's to check.
     fn bound_clue(&self, board_id: [u8; 16], stream: &mut ChaCha20Rng, index: u64) -> Vec<u8> {
         let Some(&who) = self.owners.get(&index) else {
-            let clue = uniform_clue(&self.params, stream);
-            let mut key = [0; 32];
-            stream.fill_bytes(&mut key);
-            let signature = [0; 64];
-            let bound = BoundClue {
-                clue,
-                key,
-                signature,
-            };
-            return bound.to_bytes(&self.params);
+            return uniform_bound_clue(&self.params, stream).to_bytes(&self.params);
         };
         let sender = BoundSender::new(&self.params, &self.keys[who], board_id);
         let clue = sender.clue(&ClueSeed::generate(stream), &self.payload(index));
@@ -161,6 +152,18 @@ impl Workload {
         let places = out.par_chunks_exact_mut(bytes).enumerate();
         places.for_each(|(i, place)| place.copy_from_slice(&message(range.start + i as u64)));
         out
+    }
+}
+
+/// The same, bound to nothing: its signature is the board's to check.
+pub(crate) fn uniform_bound_clue(params: &ClueParams, stream: &mut impl Rng) -> BoundClue {
+    let clue = uniform_clue(params, stream);
+    let mut key = [0; 32];
+    stream.fill_bytes(&mut key);
+    BoundClue {
+        clue,
+        key,
+        signature: [0; 64],
     }
 }
 

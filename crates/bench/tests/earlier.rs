@@ -5,6 +5,7 @@ use omr_client::earlier::EarlierRecipient;
 use omr_client::{DecodeError, keygen};
 use omr_detector::earlier::{Bundles, RowShape, RowSource};
 use omr_detector::{ClueBatch, Detector, MessageSource, Quiet, Stages};
+use omr_protocol::ClueKind;
 use omr_protocol::earlier::{EarlierScheme, EarlierSet};
 use omr_protocol::{Clue, DetectionKey, Params, Placement, SEED_BYTES};
 use rand_chacha::ChaCha20Rng;
@@ -27,7 +28,7 @@ fn value(p: u64, bundle: usize, which: u64) -> u32 {
 fn sums_of_the_pertinent_bundles_come_out_of_clues() {
     let params = Params::named("insecure-tiny-perfomr1-v1").unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let keys = keygen(&params, &mut rng);
+    let keys = keygen(&params, ClueKind::Plain, &mut rng);
     let mut file = Vec::new();
     keys.detection.write(&params, &mut file).unwrap();
     let key = DetectionKey::read(&params, &mut file.as_slice()).unwrap();

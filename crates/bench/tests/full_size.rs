@@ -5,6 +5,7 @@
 use omr_bench::Workload;
 use omr_client::{Recipient, SecretKey, keygen};
 use omr_detector::{Detector, Quiet};
+use omr_protocol::ClueKind;
 use omr_protocol::{Clue, ClueKey, DetectionKey, Digest, DigestPlan, Params, SEED_BYTES, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -18,7 +19,11 @@ const SEED: u64 = 2026;
 fn fifty_of_65536_messages_are_exact() {
     let params = Params::named("sophomr-v2").unwrap();
     assert!(Clue::bytes(&params.clue) <= 2_600);
-    let keys = keygen(&params, &mut ChaCha20Rng::seed_from_u64(SEED));
+    let keys = keygen(
+        &params,
+        ClueKind::Plain,
+        &mut ChaCha20Rng::seed_from_u64(SEED),
+    );
     let mut detection = Vec::new();
     keys.detection.write(&params, &mut detection).unwrap();
     drop(keys.detection);

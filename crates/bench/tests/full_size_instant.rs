@@ -7,6 +7,7 @@ use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{Retrieved, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Quiet};
+use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
 use omr_protocol::{Clue, DigestHeader, ParamSet, Request, Sealing};
 use rand_chacha::ChaCha20Rng;
@@ -25,7 +26,7 @@ fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_
     assert!(Clue::bytes(set.clue()) <= clue_bytes);
     assert!(InstantKey::file_bytes(params) <= key_bytes);
     let mut rng = ChaCha20Rng::seed_from_u64(7);
-    let (secret, clue) = identity(set.clue(), &mut rng);
+    let (secret, clue) = identity(set.clue(), ClueKind::Plain, &mut rng);
     let mut file = Vec::new();
     let key = detection_key(params, &secret, &mut rng).unwrap();
     key.write(params, &mut file).unwrap();
@@ -58,6 +59,7 @@ fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_
     let message = |&index: &u64| Retrieved {
         index,
         payload: Some(board.payload(index)),
+        fingerprint: None,
     };
     let expected: Vec<Retrieved> = board.pertinent().iter().map(message).collect();
     assert_eq!(recipient.decode(&digest).unwrap(), expected);

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Instant;
 
-use omr_board::{Board, BoardConfig, Message};
+use omr_board::{Board, BoardConfig, Clues, Message};
 
 const CLUE_BYTES: u32 = 2565;
 const PAYLOAD_BYTES: u32 = 612;
@@ -21,6 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         sealing: "none".into(),
         clue_bytes: CLUE_BYTES,
         payload_bytes: PAYLOAD_BYTES,
+        clues: Clues::Plain,
     };
     let mut board = Board::create(&dir, &config)?;
     let message = Message {

@@ -2,16 +2,16 @@
 
 use std::borrow::Borrow;
 
-use redb::{Database, ReadableTable, Table};
+use redb::{Database, ReadableTable, ReadableTableMetadata, Table, WriteTransaction};
 
-use crate::config::Message;
+use crate::config::{Clues, Message, POST_KEY_BYTES};
 use crate::error::{BoardError, Part, Redb};
-use crate::format::{KEY_STATE, Layout, MESSAGES, META};
+use crate::format::{KEY_STATE, Layout, MESSAGES, META, ONCE};
 use crate::store::guarded;
 
 /// Appends `messages` behind `len` others and returns the new length, once durable.
 ///
-/// Errors: [`BoardError::Size`]; those of the database, after which the commit may nevertheless
+/// Errors: [`BoardError::Size`], [`BoardError::UsedKey`], [`BoardError::KeyCount`]; those of the database, after which the commit may nevertheless
 /// have reached the disk.
 pub(crate) fn append<I>(
     database: &Database,
@@ -25,10 +25,14 @@ where
 {
     let transaction = guarded(|| Ok(database.begin_write().map_err(Redb)?))?;
     let table = guarded(|| Ok(transaction.open_table(MESSAGES).map_err(Redb)?))?;
+    let mut keys = Keys::open(&transaction, layout, len)?;
     let mut tail = Tail::load(table, layout, len)?;
     for message in messages {
-        tail.push(message.borrow())?;
+        let (index, message) = (tail.end, message.borrow());
+        tail.push(message)?;
+        keys.push(index, &message.clue)?;
     }
+    keys.close()?;
     let end = tail.finish()?;
     guarded(|| {
         let mut transaction = transaction;
@@ -45,6 +49,66 @@ where
         Ok(transaction.commit().map_err(Redb)?)
     })?;
     Ok(end)
+}
+
+/// The keys of bound clues, growing.
+struct Keys<'txn> {
+    /// Absent on boards of plain clues.
+    table: Option<Table<'txn, &'static [u8; POST_KEY_BYTES], u64>>,
+    /// Messages before the append.
+    len: u64,
+}
+
+impl<'txn> Keys<'txn> {
+    fn open(
+        transaction: &'txn WriteTransaction,
+        layout: &Layout,
+        len: u64,
+    ) -> Result<Self, BoardError> {
+        let open = || {
+            let table = transaction.open_table(ONCE).map_err(Redb)?;
+            let found = table.len().map_err(Redb)?;
+            // With keys missing, a used one would pass.
+            match found == len {
+                true => Ok(table),
+                false => Err(BoardError::KeyCount {
+                    expected: len,
+                    found,
+                }),
+            }
+        };
+        let table = (layout.clues == Clues::Bound).then(|| guarded(open));
+        Ok(Self {
+            table: table.transpose()?,
+            len,
+        })
+    }
+
+    /// Takes the key of message `index`, whose size is checked.
+    fn push(&mut self, index: u64, clue: &[u8]) -> Result<(), BoardError> {
+        let key = Clues::Bound.post_key(clue);
+        let Some((table, key)) = self.table.as_mut().zip(key) else {
+            return Ok(());
+        };
+        let taken = || {
+            let before = table.insert(key, index).map_err(Redb)?;
+            Ok(before.map(|guard| guard.value()))
+        };
+        match guarded(taken)? {
+            None => Ok(()),
+            Some(found) => Err(BoardError::UsedKey {
+                position: index - self.len,
+                index: found,
+            }),
+        }
+    }
+
+    fn close(self) -> Result<(), BoardError> {
+        guarded(|| {
+            drop(self);
+            Ok(())
+        })
+    }
 }
 
 /// The last chunk, growing.

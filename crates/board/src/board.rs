@@ -10,8 +10,8 @@ use crate::append::append;
 use crate::config::{BoardConfig, Message};
 use crate::error::{BoardError, Foreign, Redb};
 use crate::format::{
-    FILE_NAME, FORMAT_VERSION, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, decode_config,
-    read_u32,
+    FILE_NAME, FORMAT_VERSION, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, OLDEST_VERSION,
+    decode_config, read_u32,
 };
 use crate::publish::publish;
 use crate::snapshot::{Snapshot, Visit};
@@ -111,14 +111,18 @@ impl Board {
 
     /// Appends `messages` in one durable transaction, all or none, and returns their indices.
     ///
+    /// On a board of bound clues every message needs a one-time key that no other has. The caller has tested that
+    /// the key signed: without that, whoever sees a message could have its key refused by posting first.
+    ///
     /// They are on the disk when this returns. An error means that nothing was appended, with one
     /// exception that has its own variant: the disk took the append and then failed to say so,
     /// [`BoardError::Unacknowledged`]. Where the board could not look at once, its next append
     /// does so first and reports it then. Appending again is possible once the cause is gone.
     /// No message, no transaction.
     ///
-    /// Errors: [`BoardError::ReadOnly`], [`BoardError::Size`], [`BoardError::DiskFull`],
-    /// [`BoardError::Chunk`] where the last chunk is damaged, and those of the database.
+    /// Errors: [`BoardError::ReadOnly`], [`BoardError::Size`], [`BoardError::UsedKey`],
+    /// [`BoardError::DiskFull`], [`BoardError::Chunk`] where the last chunk is damaged,
+    /// [`BoardError::KeyCount`] where the list of keys is, and those of the database.
     pub fn append<I>(&mut self, messages: I) -> Result<Range<u64>, BoardError>
     where
         I: IntoIterator,
@@ -230,7 +234,7 @@ fn read_meta(source: &Source, store: &Store) -> Result<(BoardConfig, Layout, u64
                 key: KEY_VERSION,
                 found: found.len(),
             })?;
-        if version != FORMAT_VERSION {
+        if !(OLDEST_VERSION..=FORMAT_VERSION).contains(&version) {
             return Err(BoardError::Version {
                 expected: FORMAT_VERSION,
                 found: version,

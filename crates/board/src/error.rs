@@ -75,6 +75,17 @@ pub enum BoardError {
         /// Bytes given.
         found: usize,
     },
+    /// The one-time key of a bound clue was used before. Nothing was appended.
+    #[error(
+        "message {position} of the append: expected a one-time key that is new on the board, found that of \
+         message {index}"
+    )]
+    UsedKey {
+        /// The place of the message among those given, from 0.
+        position: u64,
+        /// The message that has the key; beyond the board, one of the same append.
+        index: u64,
+    },
     /// A range to read holds no message.
     #[error("range {start}..{end} is empty: expected start below end")]
     EmptyRange {
@@ -124,6 +135,24 @@ pub enum BoardError {
         expected: u64,
         /// Chunks in the file.
         found: u64,
+    },
+    /// The number of one-time keys does not agree with the number of messages.
+    #[error("corrupt board: expected {expected} one-time keys, found {found}")]
+    KeyCount {
+        /// Messages on the board.
+        expected: u64,
+        /// Keys in the file.
+        found: u64,
+    },
+    /// The one-time key of a message is not listed as its own.
+    #[error(
+        "corrupt board: expected the one-time key of message {index} to be listed, found it at {found:?}"
+    )]
+    Key {
+        /// The message.
+        index: u64,
+        /// The message that the list has for the key.
+        found: Option<u64>,
     },
     /// A record of the meta table cannot be understood.
     #[error("corrupt board: meta record `{key}` of {found} bytes is malformed")]

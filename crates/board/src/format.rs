@@ -1,7 +1,7 @@
-//! The file format, version 1, byte by byte.
+//! The file format, version 2, byte by byte; version 1 is read and written on.
 //!
 //! A board is one file, `board.redb`, in a folder of its own: a [redb] database of file format 3
-//! with two tables. Integers are little-endian. `CRC` is CRC-32C (Castagnoli: polynomial
+//! with two tables, or three. Integers are little-endian. `CRC` is CRC-32C (Castagnoli: polynomial
 //! `0x1EDC6F41` reflected, initial value and final exclusive-or `0xFFFF_FFFF`), 4 bytes.
 //!
 //! [redb]: https://www.redb.org
@@ -10,8 +10,8 @@
 //!
 //! | key       | bytes | value |
 //! |-----------|-------|-------|
-//! | `version` | 4     | `u32`, the format version: 1 |
-//! | `config`  | 34 + P + S | see below; never rewritten |
+//! | `version` | 4     | `u32`, the format version: 2 |
+//! | `config`  | 35 + P + S | see below; never rewritten |
 //! | `state`   | 12    | see below; rewritten by every append |
 //!
 //! `config`:
@@ -26,7 +26,8 @@
 //! | 29         | P     | parameter id, UTF-8 |
 //! | 29 + P     | 1     | `S`, length of the sealing id, `0..=32` |
 //! | 30 + P     | S     | sealing id, UTF-8 |
-//! | 30 + P + S | 4     | `CRC` of all bytes before |
+//! | 30 + P + S | 1     | kind of clues: 1 plain, 2 bound; absent in version 1, which has plain clues alone |
+//! | 31 + P + S | 4     | `CRC` of all bytes before |
 //!
 //! `state`:
 //!
@@ -49,6 +50,11 @@
 //!
 //! The id and the index make a record of another board, or in the wrong place, fail its check.
 //!
+//! # Table `omr.once`: 32 bytes to `u64`
+//!
+//! On boards of bound clues: the key of every clue, which are the 32 bytes before its last 64, to the
+//! index of its message. An append whose keys are not all new is refused.
+//!
 //! # Choice of `M`
 //!
 //! The writer chooses `M` at creation so that a chunk nearly fills a page of the database, which
@@ -60,12 +66,14 @@
 //! One append is one database transaction, committed in two phases (data, sync, switch of the
 //! root, sync). The last, partly filled chunk is replaced as a whole, copy-on-write.
 
-use crate::config::BoardConfig;
+use crate::config::{BoardConfig, Clues, POST_KEY_BYTES};
 use crate::error::BoardError;
 use redb::TableDefinition;
 
 /// The version of the format this build reads and writes.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
+/// The oldest version this build reads, and appends to.
+pub const OLDEST_VERSION: u32 = 1;
 /// The name of the file in the folder of a board.
 pub const FILE_NAME: &str = "board.redb";
 /// The longest parameter id, in bytes.
@@ -79,6 +87,8 @@ pub const MAX_CHUNK_BYTES: usize = 1 << 28;
 
 pub(crate) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("omr.meta");
 pub(crate) const MESSAGES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("omr.messages");
+pub(crate) const ONCE: TableDefinition<'_, &[u8; POST_KEY_BYTES], u64> =
+    TableDefinition::new("omr.once");
 pub(crate) const KEY_VERSION: &str = "version";
 pub(crate) const KEY_CONFIG: &str = "config";
 pub(crate) const KEY_STATE: &str = "state";
@@ -96,6 +106,7 @@ pub(crate) struct Layout {
     pub(crate) clue_bytes: usize,
     pub(crate) payload_bytes: usize,
     pub(crate) chunk_messages: u64,
+    pub(crate) clues: Clues,
     /// `CRC` of the board id, from which every other continues.
     seed: u32,
 }
@@ -123,6 +134,7 @@ impl Layout {
             clue_bytes: config.clue_bytes as usize,
             payload_bytes: config.payload_bytes as usize,
             chunk_messages,
+            clues: config.clues,
             seed: crc32c::crc32c(&config.board_id),
         }
     }
@@ -220,6 +232,7 @@ pub(crate) fn encode_config(config: &BoardConfig, layout: &Layout) -> Vec<u8> {
         out.push(text.len() as u8);
         out.extend_from_slice(text.as_bytes());
     }
+    out.push(config.clues.tag());
     let crc = crc32c::crc32c(&out);
     out.extend_from_slice(&crc.to_le_bytes());
     out
@@ -255,8 +268,13 @@ fn parse_config(bytes: &[u8]) -> Option<(BoardConfig, u32)> {
         sealing,
         clue_bytes: read_u32(body, 16)?,
         payload_bytes: read_u32(body, 20)?,
+        clues: match rest {
+            [] => Clues::Plain,
+            [tag] => Clues::from_tag(*tag)?,
+            _ => return None,
+        },
     };
-    rest.is_empty().then_some((config, read_u32(body, 24)?))
+    Some((config, read_u32(body, 24)?))
 }
 
 fn read_text(bytes: &[u8]) -> Option<(String, &[u8])> {
@@ -285,6 +303,7 @@ mod tests {
             sealing: "none".into(),
             clue_bytes: 3,
             payload_bytes: 2,
+            clues: Clues::Plain,
         }
     }
 
@@ -322,7 +341,7 @@ mod tests {
         let config = config();
         let layout = Layout::choose(&config);
         let bytes = encode_config(&config, &layout);
-        assert_eq!(bytes.len(), 34 + 6 + 4);
+        assert_eq!(bytes.len(), 35 + 6 + 4);
         assert_eq!(decode_config(&bytes).unwrap(), (config, layout));
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();

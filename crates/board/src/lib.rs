@@ -7,7 +7,7 @@
 //! The crate knows nothing of cryptography: clues and payloads are opaque.
 //!
 //! ```
-//! use omr_board::{Board, BoardConfig, Message};
+//! use omr_board::{Board, BoardConfig, Clues, Message};
 //! # let dir = tempfile::tempdir().unwrap();
 //! let config = BoardConfig {
 //!     board_id: [7; 16],
@@ -15,6 +15,7 @@
 //!     sealing: "none".into(),
 //!     clue_bytes: 3,
 //!     payload_bytes: 2,
+//!     clues: Clues::Plain,
 //! };
 //! let mut board = Board::create(dir.path(), &config)?;
 //! board.append([Message { clue: vec![1, 2, 3], payload: vec![4, 5] }])?;
@@ -41,7 +42,7 @@ mod verify;
 mod tests;
 
 pub use board::{Board, Stat};
-pub use config::{BoardConfig, Message};
+pub use config::{BoardConfig, Clues, Message, POST_KEY_BYTES};
 pub use error::{BoardError, ConfigField, Foreign, Holder, Part};
 pub use snapshot::{Snapshot, Visit};
 pub use verify::{Report, Structure};

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use redb::Database;
 
-use crate::config::BoardConfig;
+use crate::config::{BoardConfig, Clues};
 use crate::error::{BoardError, Redb};
 use crate::format::{
-    FILE_NAME, FORMAT_VERSION, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, MESSAGES, META,
+    FILE_NAME, FORMAT_VERSION, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, MESSAGES, META, ONCE,
     encode_config,
 };
 use crate::store::{Guarded, builder, guarded};
@@ -51,12 +51,15 @@ pub(crate) fn initialise(database: &Database, config: &BoardConfig) -> Result<()
     {
         let mut meta = transaction.open_table(META).map_err(Redb)?;
         let version = FORMAT_VERSION.to_le_bytes();
-        let config = encode_config(config, &layout);
+        let encoded = encode_config(config, &layout);
         let state = layout.encode_state(0);
         meta.insert(KEY_VERSION, version.as_slice()).map_err(Redb)?;
-        meta.insert(KEY_CONFIG, config.as_slice()).map_err(Redb)?;
+        meta.insert(KEY_CONFIG, encoded.as_slice()).map_err(Redb)?;
         meta.insert(KEY_STATE, state.as_slice()).map_err(Redb)?;
         transaction.open_table(MESSAGES).map_err(Redb)?;
+        if config.clues == Clues::Bound {
+            transaction.open_table(ONCE).map_err(Redb)?;
+        }
     }
     Ok(transaction.commit().map_err(Redb)?)
 }

@@ -2,10 +2,11 @@
 
 use std::ops::{ControlFlow, Range};
 
-use redb::{OwnedAccessGuard, ReadOnlyTable, ReadableTableMetadata};
+use redb::{OwnedAccessGuard, ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
 
+use crate::config::{Clues, POST_KEY_BYTES};
 use crate::error::{BoardError, Redb};
-use crate::format::{Layout, MESSAGES};
+use crate::format::{Layout, MESSAGES, ONCE};
 use crate::store::{Guarded, Store, guarded};
 
 /// A visitor of messages: index, clue, payload. It breaks to end the reading.
@@ -18,15 +19,21 @@ pub type Visit<'a> = dyn FnMut(u64, &[u8], &[u8]) -> ControlFlow<()> + 'a;
 #[derive(Debug)]
 pub struct Snapshot {
     table: Guarded<ReadOnlyTable<u64, &'static [u8]>>,
+    transaction: Guarded<ReadTransaction>,
     layout: Layout,
     len: u64,
 }
 
+/// The keys of bound clues.
+pub(crate) type Keys = Guarded<ReadOnlyTable<&'static [u8; POST_KEY_BYTES], u64>>;
+
 impl Snapshot {
     pub(crate) fn new(store: &Store, layout: Layout, len: u64) -> Result<Self, BoardError> {
-        let table = guarded(|| Ok(store.begin_read()?.open_table(MESSAGES).map_err(Redb)?))?;
+        let transaction = Guarded::new(guarded(|| store.begin_read())?);
+        let table = guarded(|| Ok(transaction.get()?.open_table(MESSAGES).map_err(Redb)?))?;
         Ok(Self {
             table: Guarded::new(table),
+            transaction,
             layout,
             len,
         })
@@ -96,6 +103,17 @@ impl Snapshot {
 
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// The keys of the board's clues; none where they are plain.
+    pub(crate) fn keys(&self) -> Result<Option<Keys>, BoardError> {
+        let open = || {
+            let table = self.transaction.get()?.open_table(ONCE).map_err(Redb)?;
+            Ok(Guarded::new(table))
+        };
+        (self.layout.clues == Clues::Bound)
+            .then(|| guarded(open))
+            .transpose()
     }
 
     /// The number of chunks in the file, whatever the messages.

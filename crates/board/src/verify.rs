@@ -3,11 +3,12 @@
 use std::fs::File;
 
 use redb::backends::FileBackend;
-use redb::{DatabaseError, StorageBackend};
+use redb::{DatabaseError, ReadableTableMetadata, StorageBackend};
 
+use crate::config::Clues;
 use crate::error::{BoardError, Redb};
 use crate::overlay::Overlay;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Keys, Snapshot};
 use crate::store::{Guarded, Source, builder, guarded};
 
 /// Faults listed in full; the others are counted.
@@ -22,7 +23,8 @@ pub struct Report {
     /// Messages that cannot be read as they were appended.
     pub bad_messages: u64,
     /// The first 16 faults: [`BoardError::Corrupt`], [`BoardError::Chunk`],
-    /// [`BoardError::ChunkCount`] or an error of the database.
+    /// [`BoardError::ChunkCount`], [`BoardError::KeyCount`], [`BoardError::Key`] or an error of the
+    /// database.
     pub faults: Vec<BoardError>,
     /// The database under the records.
     pub structure: Structure,
@@ -78,22 +80,66 @@ pub(crate) fn verify(
         Ok(found) => report.add(0, BoardError::ChunkCount { expected, found }),
         Err(error) => report.add(0, error),
     }
+    let keys = open_keys(snapshot, &mut report);
     for chunk in 0..expected {
-        check_chunk(snapshot, chunk, &mut report);
+        check_chunk(snapshot, keys.as_ref(), chunk, &mut report);
         progress(snapshot.layout().chunk_range(chunk, messages).end, messages);
     }
     Ok(report)
 }
 
-fn check_chunk(snapshot: &Snapshot, chunk: u64, report: &mut Report) {
+/// The list of keys, one for each message; none where there is none to look at.
+fn open_keys(snapshot: &Snapshot, report: &mut Report) -> Option<Keys> {
+    let counted = snapshot.keys().and_then(|keys| {
+        let count = |keys: &Keys| guarded(|| Ok(keys.get()?.len().map_err(Redb)?));
+        let found = keys.as_ref().map(count).transpose()?;
+        Ok((keys, found))
+    });
+    let expected = snapshot.len();
+    match counted {
+        Ok((keys, found)) => {
+            if let Some(found) = found.filter(|found| *found != expected) {
+                report.add(0, BoardError::KeyCount { expected, found });
+            }
+            keys
+        }
+        Err(error) => {
+            report.add(0, error);
+            None
+        }
+    }
+}
+
+/// Tests that the key of a message is listed as its own.
+fn check_key(keys: &Keys, index: u64, clue: &[u8]) -> Result<(), BoardError> {
+    let Some(key) = Clues::Bound.post_key(clue) else {
+        return Ok(());
+    };
+    let found = guarded(|| {
+        let found = keys.get()?.get(key).map_err(Redb)?;
+        Ok(found.map(|guard| guard.value()))
+    })?;
+    match found {
+        Some(found) if found == index => Ok(()),
+        found => Err(BoardError::Key { index, found }),
+    }
+}
+
+fn check_chunk(snapshot: &Snapshot, keys: Option<&Keys>, chunk: u64, report: &mut Report) {
     let range = snapshot.layout().chunk_range(chunk, snapshot.len());
     let guard = match snapshot.chunk(chunk) {
         Ok(guard) => guard,
         Err(fault) => return report.add(range.end - range.start, fault),
     };
     for (index, record) in snapshot.records(chunk, guard.value()) {
-        if let Err(fault) = snapshot.layout().open_record(index, record) {
-            report.add(1, fault);
+        match snapshot.layout().open_record(index, record) {
+            Err(fault) => report.add(1, fault),
+            Ok((clue, _)) => {
+                let listed = keys.map_or(Ok(()), |keys| check_key(keys, index, clue));
+                if let Err(fault) = listed {
+                    report.add(0, fault);
+                }
+            }
         }
     }
 }

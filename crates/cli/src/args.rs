@@ -31,6 +31,7 @@ pub(crate) use trials::{BenchLoad, BenchMail, KeyChoice, LoadPart};
 pub(crate) use trials_hostile::{BenchChaos, BenchHostile};
 
 use clap::{Args, Parser, Subcommand};
+use omr_protocol::clue::ClueKind;
 use omr_protocol::params::DEFAULT;
 use omr_protocol::plan::{MAX_BOUND, MAX_PAYLOAD_BYTES};
 use omr_protocol::{Scheme, Sealing};
@@ -125,6 +126,9 @@ pub(crate) struct Keygen {
     /// Parameter set; sophomr-v2 unless the scheme needs another
     #[arg(long, value_name = "NAME")]
     pub(crate) params: Option<String>,
+    /// Keys for plain clues, for boards of such: weaker, as a few posts of an enemy can fill everybody's digests
+    #[arg(long)]
+    pub(crate) plain_clues: bool,
     /// Replace keys; what was posted to the old ones is lost
     #[arg(long)]
     pub(crate) force: bool,
@@ -232,6 +236,9 @@ pub(crate) struct BoardInit {
     /// Parameter set of the board's clues
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     pub(crate) params: String,
+    /// Kind of the board's clues: bound, or plain, which anybody can make so that they reach every recipient
+    #[arg(long, value_name = "KIND", default_value_t = ClueKind::Bound)]
+    pub(crate) clues: ClueKind,
 }
 
 #[derive(Args)]

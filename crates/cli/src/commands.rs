@@ -2,6 +2,7 @@
 
 mod bench;
 mod board;
+mod clues;
 mod compare;
 mod data;
 mod decode;

@@ -11,7 +11,7 @@ use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::SessionError;
 use omr_protocol::sealing::SealingError;
 use omr_protocol::{
-    ClueError, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme, Sealing,
+    ClueError, ClueKind, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme, Sealing,
 };
 use std::io;
 use std::path::PathBuf;
@@ -106,6 +106,14 @@ pub(crate) enum InputError {
         /// The limit.
         limit: u64,
     },
+    /// A bound clue that a board must not take.
+    #[error("message {position} of the post: {source}")]
+    BadClue {
+        /// Its place among the messages posted together, from 0.
+        position: u64,
+        /// What is wrong with it.
+        source: ClueError,
+    },
     /// A raw payload of another size.
     #[error("expected a payload of {expected} bytes, found {found}")]
     RawSize {
@@ -115,12 +123,24 @@ pub(crate) enum InputError {
         found: usize,
     },
     /// Clues of another size than the parameter set makes.
-    #[error("expected a board with clues of {expected} bytes, found {found}")]
+    #[error("expected a board with clues of {} (plain) or {} bytes (bound), found {found}", expected[0], expected[1])]
     ClueSize {
         /// The parameter set's.
-        expected: usize,
+        expected: [usize; 2],
         /// The board's.
         found: usize,
+    },
+    /// An address for other clues than the board takes.
+    #[error(
+        "expected an address for {expected} clues, which the board takes, found one for {found} clues: its owner \
+         makes another one{}",
+        match found { ClueKind::Plain => "", ClueKind::Bound => " with --plain-clues" }
+    )]
+    ClueKind {
+        /// The board's.
+        expected: ClueKind,
+        /// The address's.
+        found: ClueKind,
     },
     /// No message to digest.
     #[error("the board is empty: there is nothing to digest")]
@@ -140,6 +160,16 @@ pub(crate) enum InputError {
     /// A board that does not read as it was written.
     #[error("the board is damaged: {bad} of {messages} messages cannot be read")]
     Unsound {
+        /// Messages at fault.
+        bad: u64,
+        /// Messages in all.
+        messages: u64,
+    },
+    /// A board with messages that should have been refused.
+    #[error(
+        "expected clues that their one-time keys signed, found others in {bad} of {messages} messages"
+    )]
+    Unsigned {
         /// Messages at fault.
         bad: u64,
         /// Messages in all.

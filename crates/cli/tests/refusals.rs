@@ -191,8 +191,17 @@ fn nothing_is_overwritten_unasked() {
 /// The sender knows the address but seals to another key: to alice it is noise.
 #[test]
 fn what_does_not_open_is_left_out_with_a_warning() {
-    let scene = Scene::new("hpke-x25519", 100);
-    scene.keygen("bob");
+    let scene = Scene::plain("hpke-x25519", 100);
+    scene
+        .run(&[
+            "keygen",
+            "--out",
+            "bob",
+            "--params",
+            PARAMS,
+            "--plain-clues",
+        ])
+        .quietly();
     scene.write("f", b"hello");
     scene.write("hybrid.key", &hybrid(&scene));
     let args = ["post", "--board", "board", "--to", "hybrid.key", "f"];

@@ -1,7 +1,8 @@
 //! Sending and accepting clues that are bound to their payload.
 
+use crate::Fingerprint;
 use crate::Sender;
-use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN};
+use omr_protocol::clue::{Binding, BoundClue, Hashed, OFFSET_LEN};
 use omr_protocol::{ClueKey, ClueParams};
 use omr_ring::Xof;
 use rand_core::CryptoRng;
@@ -90,6 +91,17 @@ impl<'a> BoundSender<'a> {
     pub fn accepts(&self, seed: &ClueSeed, payload: &[u8], posted: &[u8]) -> bool {
         let own = self.clue(seed, payload).to_bytes(self.params);
         own[..].ct_eq(posted).into()
+    }
+
+    /// The same of what a digest says of the posted clue.
+    pub fn agrees(&self, seed: &ClueSeed, payload: &[u8], posted: &Fingerprint) -> bool {
+        let own = self.clue(seed, payload).to_bytes(self.params);
+        let binding = Binding {
+            board_id: &self.board_id,
+            payload,
+        };
+        let own = Hashed::new(self.params, binding, &own).fingerprint(&posted.key);
+        own.ct_eq(&posted.value).into()
     }
 
     /// 32 bytes from the seed, for this address and these bytes alone.

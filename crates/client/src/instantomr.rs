@@ -1,19 +1,24 @@
 //! InstantOMR: the detector's key, and decoding.
 
 use crate::keygen::random;
-use crate::recipient::{DecodeError, Retrieved, expect, in_order, nearest};
+use crate::recipient::{
+    DecodeError, Fingerprint, Retrieved, check_clues, expect, in_order, nearest,
+};
 use crate::secret_key::block_secret;
 use crate::{SecretKey, SecretKeyError};
-use omr_protocol::instantomr::{Code, InstantDigest, InstantKey, OffsetKey, Part, SumsError};
+use omr_protocol::clue::FingerprintKey;
+use omr_protocol::instantomr::{
+    Code, Decoded, InstantDigest, InstantKey, OffsetKey, Part, SumsError,
+};
 use omr_protocol::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, SUMS_MODULUS};
-use omr_protocol::{ClueKey, InstantParams, PackedCiphertext};
+use omr_protocol::{ClueKey, ClueKind, InstantParams, PackedCiphertext};
 use omr_ring::{Coeff, Eval, NarrowGaussian, Poly};
 use omr_rlwe::{Secret, SecretPoly, SharedKey};
 use omr_tfhe::{BootstrapKey, LweSwitchKey, TraceKey};
 use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
-/// The InstantOMR detector's key for a secret. The ring's secret is forgotten: nobody needs it again.
+/// The InstantOMR detector's key for a secret, for clues of its kind. The ring's secret is forgotten: nobody needs it again.
 ///
 /// Errors: `Coefficients` when the secret is of a set without InstantOMR.
 pub fn detection_key(
@@ -33,7 +38,7 @@ pub fn detection_key(
     let bootstrap = at(Part::Bootstrap);
     let switch = at(Part::Switch);
     let errors = &params.switch_noise;
-    Ok(InstantKey {
+    let mut key = InstantKey {
         id: secret.instant_id(),
         bootstrap: BootstrapKey::generate(ring, gadget, &clue, &z, bootstrap, noise, rng),
         switch: LweSwitchKey::generate(
@@ -49,19 +54,21 @@ pub fn detection_key(
         last: SharedKey::generate(ring, params.shared(), &ternary, &last, at(Part::Last), rng),
         seed,
         offset: None,
-    })
+    };
+    if let Some(address) = &secret.address {
+        add_offset(params, &mut key, secret, address, rng);
+    }
+    Ok(key)
 }
 
-/// The same for an address to which clues are bound: the key takes bound clues and no others.
-///
-/// Errors: the same.
-pub fn bound_detection_key(
+/// Adds what a detector takes off bound clues: with it a key takes them and no others.
+fn add_offset(
     params: &InstantParams,
+    key: &mut InstantKey,
     secret: &SecretKey,
     address: &ClueKey,
     rng: &mut impl CryptoRng,
-) -> Result<InstantKey, SecretKeyError> {
-    let mut key = detection_key(params, secret, rng)?;
+) {
     let (clue, q) = (&params.clue, params.clue.q());
     let errors = NarrowGaussian::new(clue.spec().sigma).sample(rng, OffsetKey::SAMPLES);
     let errors = Zeroizing::new(errors);
@@ -78,13 +85,13 @@ pub fn bound_detection_key(
     };
     let bodies = masks.into_iter().zip(messages).zip(errors.iter()).map(body);
     key.offset = Some(OffsetKey::from_bodies(clue, bodies.collect(), &key.seed));
-    Ok(key)
 }
 
 /// A recipient: her secret, ready to decode InstantOMR's digests.
 pub struct InstantRecipient<'a> {
     params: &'a InstantParams,
     key_id: [u8; 16],
+    clues: ClueKind,
     digest: Vec<SecretPoly>,
 }
 
@@ -95,6 +102,7 @@ impl<'a> InstantRecipient<'a> {
         Self {
             params,
             key_id: secret.instant_id(),
+            clues: secret.clues(),
             digest: secret.digest.instant_polys(&params.ring, bodies),
         }
     }
@@ -103,7 +111,7 @@ impl<'a> InstantRecipient<'a> {
     ///
     /// Time: with sums over GF(97^3), until what was found is put into the result, that of `bound` messages
     /// in every group and of all messages of the range. Buckets are decoded in variable time.
-    /// Errors: `OtherKey`; `Overflow`; `Inconsistent`, also where a group holds more than 96 pertinent
+    /// Errors: `OtherKey`; `Clues`; `Overflow`; `Inconsistent`, also where a group holds more than 96 pertinent
     /// messages; `Checksum`.
     pub fn decode(&self, digest: &InstantDigest) -> Result<Vec<Retrieved>, DecodeError> {
         let (expected, found) = (self.key_id, digest.header.key_id);
@@ -111,6 +119,7 @@ impl<'a> InstantRecipient<'a> {
             return Err(DecodeError::OtherKey { expected, found });
         }
         let plan = &digest.header.plan;
+        check_clues(self.clues, plan.payload_bytes(), plan.has_fingerprints())?;
         let sum = |phase| nearest(phase, SUMS_MODULUS.into(), INSTANT_MASK_BITS) as u8;
         let parts: Vec<Vec<u8>> = self
             .phases(digest)?
@@ -212,7 +221,18 @@ impl<'a> InstantRecipient<'a> {
             SumsError::Checksum { index } => DecodeError::Checksum { index },
             other => DecodeError::Inconsistent(other.to_string()),
         })?;
-        let retrieved = |(index, payload)| Retrieved { index, payload };
+        let key = plan
+            .has_fingerprints()
+            .then(|| FingerprintKey::new(&digest.header.seed));
+        let retrieved = |(index, payload): Decoded| {
+            let (payload, value) = payload.unzip();
+            let fingerprint = key.zip(value);
+            Retrieved {
+                index,
+                payload,
+                fingerprint: fingerprint.map(|(key, value)| Fingerprint { key, value }),
+            }
+        };
         Ok(found.into_iter().map(retrieved).collect())
     }
 }

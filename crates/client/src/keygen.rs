@@ -1,11 +1,11 @@
 use crate::SecretKey;
 use crate::digest_secret::DigestSecret;
-use crate::seal::SealSecret;
+use crate::seal::{SealSecret, public_bytes};
 use omr_bgv::{GaloisKey, encrypt_symmetric};
 use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::detection_key::{Part, merge_levels};
 use omr_protocol::params::SecretSpec;
-use omr_protocol::{ClueKey, ClueParams, DetectionKey, Params};
+use omr_protocol::{ClueKey, ClueKind, ClueParams, DetectionKey, Params};
 use omr_ring::{NarrowGaussian, Ring};
 use omr_rlwe::{KeyShape, Secret, SecretPoly, SharedKey, SwitchingKey};
 use omr_tfhe::BlockSecret;
@@ -22,14 +22,18 @@ pub struct Keys {
     pub detection: DetectionKey,
 }
 
-/// Makes a recipient's keys for SophOMR.
-pub fn keygen(params: &Params, rng: &mut impl CryptoRng) -> Keys {
-    keygen_with_large_secret(params, rng).0
+/// Makes a recipient's keys for SophOMR, for clues of a kind.
+pub fn keygen(params: &Params, clues: ClueKind, rng: &mut impl CryptoRng) -> Keys {
+    keygen_with_large_secret(params, clues, rng).0
 }
 
 /// The same, and the large ring's secret, for measuring noise.
-pub fn keygen_with_large_secret(params: &Params, rng: &mut impl CryptoRng) -> (Keys, Secret) {
-    let (secret, clue) = identity(&params.clue, rng);
+pub fn keygen_with_large_secret(
+    params: &Params,
+    clues: ClueKind,
+    rng: &mut impl CryptoRng,
+) -> (Keys, Secret) {
+    let (secret, clue) = identity(&params.clue, clues, rng);
     let (detection, large) = detection_key_and_secret(params, &secret, rng);
     let keys = Keys {
         secret,
@@ -39,14 +43,20 @@ pub fn keygen_with_large_secret(params: &Params, rng: &mut impl CryptoRng) -> (K
     (keys, large)
 }
 
-/// A recipient's secret and her address; keys for detectors are made from the secret.
-pub fn identity(params: &ClueParams, rng: &mut impl CryptoRng) -> (SecretKey, ClueKey) {
+/// A recipient's secret and her address, which takes clues of a kind; keys for detectors are made from the secret.
+pub fn identity(
+    params: &ClueParams,
+    clues: ClueKind,
+    rng: &mut impl CryptoRng,
+) -> (SecretKey, ClueKey) {
     let secret = clue_secret(params, rng);
     let seal = SealSecret::generate(rng);
-    let clue = clue_key(params, &secret, &seal, rng);
+    let mut clue = clue_key(params, &secret, &seal, rng);
+    clue.kind = clues;
     let secret = SecretKey {
         address_id: clue.id,
         detection_id: random(rng),
+        address: (clues == ClueKind::Bound).then(|| clue.clone()),
         clue: secret,
         digest: DigestSecret::new(random(rng)),
         seal,
@@ -54,8 +64,8 @@ pub fn identity(params: &ClueParams, rng: &mut impl CryptoRng) -> (SecretKey, Cl
     (secret, clue)
 }
 
-/// The SophOMR detector's key for a secret. The secrets of the large and the small ring are
-/// forgotten: nobody needs them again.
+/// The SophOMR detector's key for a secret, for clues of its kind. The secrets of the large and the small ring
+/// are forgotten: nobody needs them again.
 pub fn detection_key(
     params: &Params,
     secret: &SecretKey,
@@ -64,14 +74,14 @@ pub fn detection_key(
     detection_key_and_secret(params, secret, rng).0
 }
 
-/// The same for an address to which clues are bound: the key takes bound clues and no others.
-pub fn bound_detection_key(
+/// Adds what a detector takes off bound clues: with it a key takes them and no others.
+fn add_offset(
     params: &Params,
-    secret: &SecretKey,
+    key: &mut DetectionKey,
     address: &ClueKey,
+    large: &Secret,
     rng: &mut impl CryptoRng,
-) -> DetectionKey {
-    let (mut key, large) = detection_key_and_secret(params, secret, rng);
+) {
     let s = large.poly(&params.ring, params.chain.basis(0));
     let slots = packed_offset(params, &address.offset(&params.clue));
     key.offset = Some(encrypt_symmetric(
@@ -84,7 +94,6 @@ pub fn bound_detection_key(
         (&key.seed, Part::Offset.index()),
         rng,
     ));
-    key
 }
 
 fn detection_key_and_secret(
@@ -93,7 +102,11 @@ fn detection_key_and_secret(
     rng: &mut impl CryptoRng,
 ) -> (DetectionKey, Secret) {
     let clue = vec![secret.clue.coeffs()];
-    key_and_secret(params, secret.detection_id, clue, &secret.digest, rng)
+    let (mut key, large) = key_and_secret(params, secret.detection_id, clue, &secret.digest, rng);
+    if let Some(address) = &secret.address {
+        add_offset(params, &mut key, address, &large, rng);
+    }
+    (key, large)
 }
 
 /// A detection key of this name, and the large ring's secret.
@@ -145,16 +158,12 @@ fn clue_key(
 ) -> ClueKey {
     let ring = &params.ring;
     let basis = ring.everything();
-    let seal = seal
-        .public()
-        .to_bytes()
-        .try_into()
-        .expect("public sealing keys of fixed length");
     let mut key = ClueKey {
+        kind: ClueKind::Plain,
         id: random(rng),
         seed: random(rng),
         beta: Vec::new(),
-        seal,
+        seal: public_bytes(seal),
     };
     let alpha = omr_ring::Poly::from_rows(ring.n(), &basis, key.alpha(params));
     let mut beta = ring.forward(alpha);

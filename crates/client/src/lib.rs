@@ -18,10 +18,8 @@ mod sender;
 
 pub use bound::{BoundSender, CLUE_SEED_BYTES, ClueSeed};
 pub use digest_secret::DIGEST_SEED_BYTES;
-pub use keygen::{
-    Keys, bound_detection_key, detection_key, identity, keygen, keygen_with_large_secret,
-};
-pub use recipient::{DecodeError, Recipient, Retrieved, decode};
+pub use keygen::{Keys, detection_key, identity, keygen, keygen_with_large_secret};
+pub use recipient::{DecodeError, Fingerprint, Recipient, Retrieved, decode};
 pub use secret_key::{SecretKey, SecretKeyError};
 pub use sender::Sender;
 

@@ -2,9 +2,10 @@ use crate::SecretKey;
 use crate::instantomr::InstantRecipient;
 use crate::phases::Phases;
 use omr_codec::{CodecError, Field, Solver, Support, Symbols};
+use omr_protocol::clue::FingerprintKey;
 use omr_protocol::digest::MASK_BITS;
-use omr_protocol::plan::{INDEX_SYMBOLS, checksum};
-use omr_protocol::{Digest, DigestPlan, ParamSet, Params, ParamsError, Response};
+use omr_protocol::plan::{INDEX_SYMBOLS, checksum, packing};
+use omr_protocol::{ClueKind, Digest, DigestPlan, ParamSet, Params, ParamsError, Response};
 
 /// A digest that does not decode.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +18,16 @@ pub enum DecodeError {
         expected: [u8; 16],
         /// The digest's.
         found: [u8; 16],
+    },
+    /// Payloads with the fingerprints of their clues for a key of plain clues, or without for one of bound clues.
+    #[error(
+        "expected a digest of {expected} clues, as the secret key is for, found one of {found} clues"
+    )]
+    Clues {
+        /// The secret key's.
+        expected: ClueKind,
+        /// The digest's.
+        found: ClueKind,
     },
     /// More pertinent messages than the bound.
     #[error(
@@ -72,6 +83,33 @@ pub struct Retrieved {
     pub index: u64,
     /// Its payload, as it stands on the board; `None` from a digest of indices.
     pub payload: Option<Vec<u8>>,
+    /// What the digest says of a bound clue, beside its payload.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// What a digest says of a bound clue: see [`omr_protocol::clue::Hashed::fingerprint`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// The digest's.
+    pub key: FingerprintKey,
+    /// The clue's.
+    pub value: u32,
+}
+
+/// Errors: `Clues` unless a digest of payloads has fingerprints where clues are bound, and none where not.
+pub(crate) fn check_clues(
+    expected: ClueKind,
+    payload_bytes: Option<usize>,
+    fingerprints: bool,
+) -> Result<(), DecodeError> {
+    let found = match fingerprints {
+        true => ClueKind::Bound,
+        false => ClueKind::Plain,
+    };
+    match payload_bytes.is_some() && expected != found {
+        true => Err(DecodeError::Clues { expected, found }),
+        false => Ok(()),
+    }
 }
 
 /// Her pertinent messages in the range of a digest of any scheme, in the order of the board.
@@ -119,13 +157,18 @@ impl<'a> Recipient<'a> {
     ///
     /// Time: until what was found is put into the result, that of `bound` messages in every group and of
     /// all messages of the range, however many are pertinent and whether or not they decode.
-    /// Errors: `OtherKey`; `Overflow`, which names the true count; `Inconsistent`; `Checksum`.
+    /// Errors: `OtherKey`; `Clues`; `Overflow`, which names the true count; `Inconsistent`; `Checksum`.
     pub fn decode(&self, digest: &Digest) -> Result<Vec<Retrieved>, DecodeError> {
         let (expected, found) = (self.secret.detection_id, digest.header.key_id);
         if expected != found {
             return Err(DecodeError::OtherKey { expected, found });
         }
         let plan = &digest.header.plan;
+        check_clues(
+            self.secret.clues(),
+            plan.payload_bytes(),
+            plan.has_fingerprints(),
+        )?;
         let parts = self.decrypt(digest)?;
         let groups = parts.chunks(plan.parts() / plan.groups()).enumerate();
         let groups = groups.map(|(group, parts)| self.group(digest, group, &sums(plan, parts)));
@@ -213,7 +256,10 @@ impl<'a> Recipient<'a> {
         let support = self.support(digest, group, &powers).map_err(failed)?;
         let payloads = match plan.payload_bytes() {
             None => None,
-            Some(bytes) => Some(self.payloads((start, &support), &sums[INDEX_SYMBOLS..], bytes)?),
+            Some(bytes) => {
+                let code = packing(self.params.p().value(), bytes, plan.has_fingerprints())?;
+                Some(self.payloads((start, &support), &sums[INDEX_SYMBOLS..], &code))
+            }
         };
         // From here on time depends on what was found.
         if differ(&count[1..], &shifted[..shifted.len() - 1]) {
@@ -229,14 +275,22 @@ impl<'a> Recipient<'a> {
             let retrieved = |index| Retrieved {
                 index,
                 payload: None,
+                fingerprint: None,
             };
             return Ok(indices.map(retrieved).collect());
         };
         payloads.outcome.map_err(failed)?;
-        let retrieved = |(index, (payload, right)): (u64, (Vec<u8>, bool))| match right {
+        let key = plan
+            .has_fingerprints()
+            .then(|| FingerprintKey::new(&digest.header.seed));
+        let retrieved = |(index, found): (u64, Checked)| match found.right {
             true => Ok(Retrieved {
                 index,
-                payload: Some(payload),
+                fingerprint: key.map(|key| Fingerprint {
+                    key,
+                    value: found.fingerprint,
+                }),
+                payload: Some(found.payload),
             }),
             false => Err(DecodeError::Checksum { index }),
         };
@@ -262,14 +316,12 @@ impl<'a> Recipient<'a> {
     }
 
     /// The payloads in all places of a support whose label 0 is message `start`.
-    ///
-    /// Errors: `Codec`.
     fn payloads(
         &self,
         (start, support): (u64, &Support<Field>),
         sums: &[Vec<u32>],
-        bytes: usize,
-    ) -> Result<Payloads, DecodeError> {
+        code: &Symbols,
+    ) -> Payloads {
         let places = support.labels().len();
         let solver = Solver::new(support.field(), support.nodes(), places);
         let mut outcome = Ok(());
@@ -281,28 +333,37 @@ impl<'a> Recipient<'a> {
             symbols.for_each(|(row, &symbol)| row.push(symbol));
         }
         let p = self.params.p().value();
-        let code = Symbols::new(p as u32, bytes)?;
         let checked = support.labels().iter().zip(rows).map(|(&label, row)| {
             let (body, sum) = row.split_at(code.count());
-            let mut payload = vec![0; bytes];
-            let canonical = code.unpack_into(body, &mut payload).is_ok();
+            let mut payload = vec![0; code.payload_bytes()];
+            let mark = code.unpack_marked_into(body, &mut payload);
             let right = checksum(start + u64::from(label), &payload, p);
-            let right = !differ(&right, sum) & canonical;
-            (payload, right)
+            Checked {
+                right: !differ(&right, sum) & mark.is_ok(),
+                fingerprint: mark.unwrap_or(0),
+                payload,
+            }
         });
-        Ok(Payloads {
+        Payloads {
             checked: checked.collect(),
             outcome,
-        })
+        }
     }
 }
 
 /// What stands in all places of a support, messages or not.
 struct Payloads {
-    /// With whether they match their checksums.
-    checked: Vec<(Vec<u8>, bool)>,
+    checked: Vec<Checked>,
     /// Whether all sums are those of payloads.
     outcome: Result<(), omr_codec::DecodeError>,
+}
+
+/// A payload and the fingerprint beside it.
+struct Checked {
+    payload: Vec<u8>,
+    fingerprint: u32,
+    /// Whether the payload matches its checksum.
+    right: bool,
 }
 
 /// The nearest symbol modulo p to a phase of `bits` bits, without a branch.

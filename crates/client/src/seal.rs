@@ -29,6 +29,12 @@ pub use keys::{SEAL_PUBLIC_BYTES, SEAL_SECRET_BYTES, SealPublic, SealSecret};
 
 const INFO: &[u8] = b"omr seal v1";
 
+/// The keys to give to senders, as a clue key has them.
+pub(crate) fn public_bytes(secret: &SealSecret) -> [u8; SEAL_PUBLIC_BYTES] {
+    let bytes = secret.public().to_bytes();
+    bytes.try_into().expect("public keys of fixed length")
+}
+
 /// Appends the sealed `plaintext` to `out`, with randomness of the operating system.
 ///
 /// `aad` is bound to the payload, not carried in it: `open` must be given the same.

@@ -1,10 +1,11 @@
 use crate::digest_secret::{DIGEST_SEED_BYTES, DigestSecret};
-use crate::seal::{SEAL_SECRET_BYTES, SealError, SealSecret};
-use omr_protocol::ClueParams;
+use crate::seal::{SEAL_SECRET_BYTES, SealError, SealSecret, public_bytes};
+use omr_protocol::clue::{read_residues, residue_bits, write_residues};
 use omr_protocol::frame::{
     self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits,
 };
 use omr_protocol::params::SecretSpec;
+use omr_protocol::{ClueError, ClueKey, ClueKind, ClueParams};
 use omr_rlwe::Secret;
 use omr_tfhe::BlockSecret;
 use zeroize::Zeroizing;
@@ -26,6 +27,9 @@ pub enum SecretKeyError {
         "expected coefficients of the set's shape and weight, found others: the file is forged"
     )]
     Coefficients,
+    /// The address.
+    #[error(transparent)]
+    Address(#[from] ClueError),
     /// The sealing key.
     #[error(transparent)]
     Seal(#[from] SealError),
@@ -40,6 +44,8 @@ pub struct SecretKey {
     pub address_id: [u8; 16],
     /// The name of her detection key.
     pub detection_id: [u8; 16],
+    /// Her address where clues are bound to it: she makes the clues of her messages again.
+    pub(crate) address: Option<ClueKey>,
     /// The clue secret.
     pub(crate) clue: Secret,
     /// The secrets under which digests come.
@@ -64,17 +70,36 @@ impl SecretKey {
         self.digest.instant_id()
     }
 
+    /// Which clues her address takes.
+    pub fn clues(&self) -> ClueKind {
+        match self.address {
+            Some(_) => ClueKind::Bound,
+            None => ClueKind::Plain,
+        }
+    }
+
+    fn address_bytes(params: &ClueParams) -> usize {
+        let bits = residue_bits(params.spec().q);
+        32 + packed_len(params.spec().n, bits).expect("keys are small")
+    }
+
+    /// Of a key for plain clues; bound ones add [`SecretKey::address_bytes`].
     fn body_bytes(params: &ClueParams) -> usize {
         let ternary = |n| packed_len(n, 2).expect("secrets are small");
         32 + ternary(params.spec().n) + DIGEST_SEED_BYTES + SEAL_SECRET_BYTES
     }
 
-    /// The file: names, the clue secret's coefficients in two bits each (plus one), the seeds of
+    /// The file: names, of bound clues the address's seed and beta, the clue secret's coefficients in two bits each (plus one), the seeds of
     /// the digest's secrets and of sealing.
     pub fn to_bytes(&self, params: &ClueParams) -> Result<Zeroizing<Vec<u8>>, SecretKeyError> {
-        let mut body = Zeroizing::new(Vec::with_capacity(Self::body_bytes(params)));
+        let most = Self::body_bytes(params) + Self::address_bytes(params);
+        let mut body = Zeroizing::new(Vec::with_capacity(most));
         body.extend(self.address_id);
         body.extend(self.detection_id);
+        if let Some(address) = &self.address {
+            body.extend(address.seed);
+            write_residues(params.spec().q, address.beta.iter(), &mut body);
+        }
         let words = self.clue.coeffs().iter().map(|&c| (c + 1) as u64);
         pack_bits(&Zeroizing::new(words.collect::<Vec<_>>()), 2, &mut body);
         body.extend(self.digest.seed());
@@ -90,19 +115,22 @@ impl SecretKey {
     /// Reads the file.
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters, two names), `Length`,
-    /// `Coefficients`.
+    /// `Address`, `Coefficients`.
     pub fn from_bytes(params: &ClueParams, bytes: &[u8]) -> Result<Self, SecretKeyError> {
         let (header, body) = frame::read_frame(&mut &bytes[..], Kind::SecretKey, 1 << 20)?;
         let body = Zeroizing::new(body);
         header.expect_params(params.name())?;
         let expected = Self::body_bytes(params);
-        if body.len() != expected {
-            return Err(SecretKeyError::Length {
-                expected,
-                found: body.len(),
-            });
-        }
+        let address = match body.len().checked_sub(expected) {
+            Some(0) => 0,
+            Some(rest) if rest == Self::address_bytes(params) => rest,
+            _ => {
+                let found = body.len();
+                return Err(SecretKeyError::Length { expected, found });
+            }
+        };
         let (names, rest) = body.split_at(32);
+        let (address, rest) = rest.split_at(address);
         let name = |at: usize| names[at..at + 16].try_into().expect("in range");
         header.expect_key(&name(0))?;
         let clue_n = params.spec().n;
@@ -112,14 +140,39 @@ impl SecretKey {
         if !is_of(&params.spec().secret, &clue) {
             return Err(SecretKeyError::Coefficients);
         }
+        let seal = SealSecret::from_bytes(seal)?;
         Ok(Self {
             address_id: name(0),
             detection_id: name(16),
+            address: read_address(params, name(0), address, &seal)?,
             clue,
             digest: DigestSecret::new(digest.try_into().expect("split so")),
-            seal: SealSecret::from_bytes(seal)?,
+            seal,
         })
     }
+}
+
+/// The address of bound clues, if the file has one.
+///
+/// Errors: `Address`.
+fn read_address(
+    params: &ClueParams,
+    id: [u8; 16],
+    bytes: &[u8],
+    seal: &SealSecret,
+) -> Result<Option<ClueKey>, SecretKeyError> {
+    let Some((seed, beta)) = bytes.split_first_chunk() else {
+        return Ok(None);
+    };
+    let mut key = ClueKey {
+        kind: ClueKind::Bound,
+        id,
+        seed: *seed,
+        beta: vec![0; params.spec().n],
+        seal: public_bytes(seal),
+    };
+    read_residues(params.spec().q, beta, &mut key.beta)?;
+    Ok(Some(key))
 }
 
 /// Whether a set has such a secret.

@@ -114,7 +114,7 @@ fn perfomr1_clues_are_those_of_ring_lwe() {
         let params = set.ring().unwrap().unwrap();
         assert!(set.lwe().is_none());
         let mut rng = rng(3);
-        let (_, key) = omr_client::identity(&params, &mut rng);
+        let (_, key) = omr_client::identity(&params, omr_protocol::ClueKind::Plain, &mut rng);
         let clue = Sender::new(&params, &key).gen_clue(&mut rng);
         let bytes = clue.to_bytes(&params);
         assert_eq!(Clue::from_bytes(&params, &bytes).unwrap(), clue);

@@ -50,7 +50,7 @@ impl Radix {
 
     /// Writes the number `limbs` in base `p`, least significant digit first; spends `limbs`.
     ///
-    /// Shape: at most `BLOCK_LIMBS` limbs, and digits enough to hold the number.
+    /// Shape: at most `VALUE_LIMBS` limbs, and digits enough to hold the number.
     #[inline]
     pub(crate) fn write_digits(&self, limbs: &mut [u64], digits: &mut [u32]) {
         let mut used = limbs.len();
@@ -136,6 +136,18 @@ pub(crate) fn digits_by_bytes(p: u32, bytes: usize) -> Vec<usize> {
         digits
     };
     (0..=bytes).map(&mut holding).collect()
+}
+
+/// The most bits that every number of them fits `digits` digits of base `p`.
+///
+/// Range: `p^digits < 2^(64 * VALUE_LIMBS)`.
+pub(crate) fn bits_of_digits(p: u32, digits: usize) -> u32 {
+    let mut power = [0; VALUE_LIMBS];
+    power[0] = 1;
+    for _ in 0..digits {
+        mul_add(&mut power, u64::from(p), 0);
+    }
+    bit_length(&power) - 1
 }
 
 /// The bits of the number `limbs`, zero for zero.

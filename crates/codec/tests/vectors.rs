@@ -38,6 +38,22 @@ fn payloads_pack_to_the_reference_symbols() {
 }
 
 #[test]
+fn marked_payloads_pack_to_the_reference_symbols() {
+    for case in cases(include_str!("../../../testdata/codec/marked.json")) {
+        let (payload, mark) = (bytes(&case["payload"]), number(&case["mark"]));
+        let expected = row(&case["symbols"]);
+        let symbols = Symbols::marked(number(&case["p"]), payload.len()).unwrap();
+        assert_eq!(symbols.count(), expected.len());
+        let mut packed = vec![0; expected.len()];
+        symbols.pack_marked(&payload, mark, &mut packed).unwrap();
+        assert_eq!(packed, expected);
+        let mut found = vec![0; payload.len()];
+        assert_eq!(symbols.unpack_marked_into(&expected, &mut found), Ok(mark));
+        assert_eq!(found, payload);
+    }
+}
+
+#[test]
 fn sums_decode_to_the_reference_support() {
     for case in cases(include_str!("../../../testdata/codec/support.json")) {
         let slots = number(&case["slots"]) as usize;

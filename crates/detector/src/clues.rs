@@ -2,9 +2,11 @@
 
 use crate::DetectorError;
 use crate::detector::expect;
-use omr_protocol::clue::{Binding, OFFSET_LEN, rows_of_bytes};
+use omr_protocol::clue::{Binding, FingerprintKey, Hashed, OFFSET_LEN};
 use omr_protocol::earlier::LweParams;
-use omr_protocol::{Clue, ClueParser, Params, ParamsSpec, Placement};
+use omr_protocol::{
+    Clue, ClueKind, ClueParams, ClueParser, Params, ParamsSpec, Placement, SEED_BYTES,
+};
 use omr_ring::{Buffer, SlotOrder};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -31,6 +33,8 @@ pub(crate) struct Coordinates {
     pub(crate) b: Vec<Vec<u32>>,
     /// For each coordinate, of bound clues: the row `h`, by slot.
     pub(crate) rows: Vec<Vec<[u32; OFFSET_LEN]>>,
+    /// Of bound clues: their fingerprints, by message.
+    pub(crate) fingerprints: Arc<[u32]>,
     /// Clues that did not parse.
     pub(crate) unusable: usize,
 }
@@ -39,7 +43,7 @@ impl Coordinates {
     pub(crate) fn bytes(&self) -> usize {
         let b = self.b.iter().map(|b| size_of_val(&b[..]));
         let rows = self.rows.iter().map(|rows| size_of_val(&rows[..]));
-        b.chain(rows).sum()
+        b.chain(rows).sum::<usize>() + size_of_val(&self.fingerprints[..])
     }
 }
 
@@ -51,14 +55,33 @@ pub struct BoundTo<'a> {
     pub payloads: &'a [u8],
     /// Bytes of one.
     pub payload_bytes: usize,
+    /// For the fingerprints of the digest that clues are read for.
+    pub fingerprints: FingerprintKey,
+}
+
+/// Checks that a board's clues, by their length, are of the kind that a key takes.
+///
+/// Errors: `ClueKind` where they are of the other one.
+pub(crate) fn check_kind(
+    params: &ClueParams,
+    expected: ClueKind,
+    clue_bytes: usize,
+) -> Result<(), DetectorError> {
+    let of_board = ClueKind::ALL
+        .into_iter()
+        .find(|kind| kind.bytes(params) == clue_bytes);
+    match of_board {
+        Some(found) if found != expected => Err(DetectorError::ClueKind { expected, found }),
+        _ => Ok(()),
+    }
 }
 
 impl<'a> BoundTo<'a> {
     /// The payloads of so many messages, of a digest of indices (`None`) as long as they are.
     ///
     /// Errors: `SourceLength`.
-    pub(crate) fn new(
-        board_id: &'a [u8; 16],
+    pub fn new(
+        (board_id, seed): (&'a [u8; 16], &[u8; SEED_BYTES]),
         payloads: &'a [u8],
         messages: usize,
         payload_bytes: Option<usize>,
@@ -70,6 +93,7 @@ impl<'a> BoundTo<'a> {
             board_id,
             payloads,
             payload_bytes,
+            fingerprints: FingerprintKey::new(seed),
         })
     }
 
@@ -82,11 +106,14 @@ impl<'a> BoundTo<'a> {
     }
 }
 
-/// What is kept of a clue beside its bytes.
+const COORDINATES: usize = ParamsSpec::COORDINATES;
+
+/// What is kept of a clue beside its bytes; of a plain one b alone.
 struct Tail {
-    b: Vec<u32>,
-    /// Those of a bound one.
-    rows: Vec<[u32; OFFSET_LEN]>,
+    /// Those that are looked at, first.
+    b: [u32; ParamsSpec::MOST_COORDINATES],
+    rows: [[u32; OFFSET_LEN]; COORDINATES],
+    fingerprint: u32,
 }
 
 impl ClueBatch {
@@ -127,7 +154,7 @@ impl ClueBatch {
         parser: &ClueParser,
         to: Option<&BoundTo>,
     ) -> Self {
-        let spec = &params.spec().clue;
+        let (spec, looked_at) = (&params.spec().clue, params.spec().coordinates());
         let far = (params.p().value() / 2) as u32;
         let far = params.lwe.as_ref().map_or(far, LweParams::nobody);
         let scratch = || vec![0; parser.residues()];
@@ -136,27 +163,38 @@ impl ClueBatch {
             .enumerate()
             .map_init(scratch, |row, (message, clue)| {
                 parser.parse_into(clue, row).ok()?;
-                let binding = to.map(|to| to.message(message));
-                let rows = binding.map(|binding| rows_of_bytes(&params.clue, binding, clue));
-                Some(Tail {
-                    b: row[spec.n..].to_vec(),
-                    rows: rows.unwrap_or_default(),
-                })
+                let mut tail = Tail {
+                    b: Default::default(),
+                    rows: Default::default(),
+                    fingerprint: 0,
+                };
+                tail.b[..looked_at].copy_from_slice(&row[spec.n..][..looked_at]);
+                if let Some(to) = to {
+                    let hashed = Hashed::new(&params.clue, to.message(message), clue);
+                    hashed.rows_into(&params.clue, &mut tail.rows);
+                    tail.fingerprint = hashed.fingerprint(&to.fingerprints);
+                }
+                Some(tail)
             })
             .collect();
         let of_slot = |&message: &u32| parsed.get(message as usize)?.as_ref();
         let b = |i: usize| {
             let b = |message| of_slot(message).map_or(far, |tail| tail.b[i]);
-            placement.messages().iter().map(b).collect()
+            placement.messages().par_iter().map(b).collect()
         };
         let row = |i: usize| {
             let row = |message| of_slot(message).map_or([0; OFFSET_LEN], |tail| tail.rows[i]);
-            placement.messages().iter().map(row).collect()
+            placement.messages().par_iter().map(row).collect()
         };
-        let bound = to.map_or(0, |_| ParamsSpec::COORDINATES);
+        let bound = to.map_or(0, |_| COORDINATES);
         let clue = |message| of_slot(message).map(|_| *message);
+        let fingerprint = |tail: &Option<Tail>| tail.as_ref().map_or(0, |tail| tail.fingerprint);
         let coordinates = Coordinates {
-            b: (0..params.spec().coordinates()).map(b).collect(),
+            fingerprints: match to {
+                Some(_) => parsed.iter().map(fingerprint).collect(),
+                None => Arc::default(),
+            },
+            b: (0..looked_at).map(b).collect(),
             rows: (0..bound).map(row).collect(),
             unusable: parsed.iter().filter(|tail| tail.is_none()).count(),
         };

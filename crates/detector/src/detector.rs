@@ -1,5 +1,5 @@
 use crate::affine::{self, BabySteps, Keeps, Kept, Matrix};
-use crate::clues::{BoundTo, ClueBatch};
+use crate::clues::{BoundTo, ClueBatch, check_kind};
 use crate::codes::{CodeTables, Codes, Round};
 use crate::compress::{Batch, Sums};
 use crate::encoder::{Encoder, KeptSymbols, Shape};
@@ -9,8 +9,10 @@ use crate::progress::go_on;
 use crate::shared::{BatchKey, BoardCache, Part, PartKey, SharedBatch};
 use crate::{DetectorError, Progress, Stages, range};
 use omr_bgv::{Ciphertext, Evaluator};
+use omr_protocol::plan::packing;
 use omr_protocol::{
-    DetectionKey, Digest, DigestHeader, DigestPlan, Params, Placement, SEED_BYTES, Sealing,
+    ClueKind, DetectionKey, Digest, DigestHeader, DigestPlan, Params, Placement, SEED_BYTES,
+    Sealing,
 };
 use omr_rlwe::{Descent, Rlwe};
 use std::ops::Range;
@@ -65,6 +67,8 @@ struct Run<'a> {
     progress: &'a dyn Progress,
     stages: Stages,
     unusable: usize,
+    /// Of bound clues: batch by batch, message by message.
+    fingerprints: Vec<Arc<[u32]>>,
 }
 
 impl Detector {
@@ -147,7 +151,7 @@ impl Detector {
     /// The digest of the plan's messages. `seed` decides where they lie; it must be random, and
     /// drawn after the messages were posted: see SECURITY.md.
     ///
-    /// Errors: the source's.
+    /// Errors: the source's; `ClueKind` where clues are of another kind than the key takes.
     pub fn digest(
         &self,
         source: &mut dyn MessageSource,
@@ -157,6 +161,8 @@ impl Detector {
         seed: [u8; SEED_BYTES],
         progress: &dyn Progress,
     ) -> Result<Output, DetectorError> {
+        self.check_board(source.clue_bytes())?;
+        let plan = &plan.for_clues(&self.params, self.clues());
         let mut run = Run {
             source,
             plan,
@@ -165,6 +171,7 @@ impl Detector {
             progress,
             stages: Stages::default(),
             unusable: 0,
+            fingerprints: Vec::new(),
         };
         // Kept steps have room beside them since they were asked for, and are not in the pool.
         if plan.batches() > 1 && self.baby_steps.is_none() {
@@ -230,6 +237,18 @@ impl Detector {
     /// The turned secret, for [`Detector::affine`].
     pub fn baby_steps(&self, progress: &dyn Progress) -> Result<BabySteps, DetectorError> {
         BabySteps::new(&self.ev(), &self.params, &self.key, progress)
+    }
+
+    /// Which clues it takes.
+    pub fn clues(&self) -> ClueKind {
+        self.key.clues()
+    }
+
+    /// Checks that a board's clues, by their length, are not of the other kind.
+    ///
+    /// Errors: `ClueKind`.
+    pub fn check_board(&self, clue_bytes: usize) -> Result<(), DetectorError> {
+        check_kind(&self.params.clue, self.clues(), clue_bytes)
     }
 
     /// The parameters.
@@ -311,7 +330,7 @@ impl Detector {
         let (coordinates, clues) = match kept.instead_of_clues() {
             Some(coordinates) => (coordinates, None),
             None => {
-                let clues = self.clues(run, batch)?;
+                let clues = self.read_clues(run, batch)?;
                 (clues.coordinates().clone(), Some(clues))
             }
         };
@@ -323,6 +342,7 @@ impl Detector {
             room.fill(Part::Coordinates(coordinates.clone()));
         }
         run.unusable += coordinates.unusable;
+        run.fingerprints.push(coordinates.fingerprints.clone());
         let matrix = Matrix {
             coordinates: &coordinates,
             clues: clues.as_ref(),
@@ -337,7 +357,7 @@ impl Detector {
     }
 
     /// Reads the clues of a batch.
-    fn clues(&self, run: &mut Run, batch: usize) -> Result<ClueBatch, DetectorError> {
+    fn read_clues(&self, run: &mut Run, batch: usize) -> Result<ClueBatch, DetectorError> {
         let params = &self.params;
         let range = run.plan.batch(batch);
         let clues = run.stages.time("read", || run.source.clues(range.clone()));
@@ -353,7 +373,7 @@ impl Detector {
         let (seed, board_id) = (&run.seed, &run.board_id);
         let bytes = run.plan.payload_bytes();
         let to = payloads.as_ref();
-        let to = to.map(|payloads| BoundTo::new(board_id, payloads, messages, bytes));
+        let to = to.map(|payloads| BoundTo::new((board_id, seed), payloads, messages, bytes));
         let to = to.transpose()?;
         Ok(run.stages.time("clues", || {
             let placement = Placement::new(seed, batch, params.slots());
@@ -513,7 +533,14 @@ impl Detector {
             )?;
             let first = (start - messages.start) as usize;
             stages.time("payloads", || {
-                window.fill(params, bytes, (start, first), &payloads)
+                let fingerprints = run.fingerprints[batch].get(first..);
+                let packing = packing(params.p().value(), bytes, run.plan.has_fingerprints())?;
+                window.fill(
+                    &packing,
+                    (start, first),
+                    &payloads,
+                    fingerprints.unwrap_or_default(),
+                )
             })?;
         }
         Ok(window)

@@ -1,4 +1,5 @@
 use omr_bgv::EvalError;
+use omr_protocol::ClueKind;
 
 /// Why a digest could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,16 @@ pub enum DetectorError {
         expected: usize,
         /// Bytes read.
         found: usize,
+    },
+    /// Clues of another kind than the detection key takes.
+    #[error(
+        "expected a board of {expected} clues, which the detection key takes, found one of {found} clues"
+    )]
+    ClueKind {
+        /// What the key takes.
+        expected: ClueKind,
+        /// What the board holds.
+        found: ClueKind,
     },
     /// A scheme whose detection key is missing.
     #[error("expected a detection key for {expected}, found none")]

@@ -98,13 +98,14 @@ impl Engines {
     /// Answers a request by a scheme; whether there are payloads the request says. `Hybrid` makes one
     /// digest where one engine does it all.
     ///
-    /// Errors: `NoKey`, `Plan`, those of the engines.
+    /// Errors: `NoKey`, `ClueKind` before any work is done, `Plan`, those of the engines.
     pub fn respond(
         &self,
         scheme: Scheme,
         mut job: Job,
         progress: &dyn Progress,
     ) -> Result<Answer, DetectorError> {
+        self.check_board(job.source.clue_bytes())?;
         let range = job.request.range.clone();
         let first = match scheme {
             Scheme::Sophomr | Scheme::Sophomd => range.end,
@@ -143,6 +144,19 @@ impl Engines {
             stages,
             unusable_clues,
         })
+    }
+
+    /// Checks that a board's clues, by their length, are of the kind that all keys take.
+    ///
+    /// Errors: `ClueKind`.
+    pub fn check_board(&self, clue_bytes: usize) -> Result<(), DetectorError> {
+        if let Some(bulk) = &self.bulk {
+            bulk.check_board(clue_bytes)?;
+        }
+        match &self.instant {
+            Some(instant) => instant.check_board(clue_bytes),
+            None => Ok(()),
+        }
     }
 
     fn bulk(&self) -> Result<&Arc<Detector>, DetectorError> {

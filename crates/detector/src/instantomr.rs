@@ -7,10 +7,11 @@ mod session;
 pub use clue::coordinates;
 pub use session::{CutError, Session, Share};
 
-use crate::{BoundTo, Stages};
+use crate::clues::check_kind;
+use crate::{BoundTo, DetectorError, Stages};
 use clue::Clues;
-use omr_protocol::InstantParams;
 use omr_protocol::instantomr::InstantKey;
+use omr_protocol::{ClueKind, InstantParams};
 use omr_tfhe::{FourierKey, Lwe, RingCipher, Rotation};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub struct Verdicts {
     /// A ciphertext each: its message is a constant, a step of the sums where all coordinates hit, else
     /// 0.
     pub verdicts: Vec<RingCipher>,
+    /// The fingerprints of bound clues; none of plain ones.
+    pub fingerprints: Vec<u32>,
     /// Clues that did not parse and counted as impertinent.
     pub unusable: usize,
 }
@@ -52,9 +55,16 @@ impl InstantDetector {
         self.key.id
     }
 
-    /// Whether it takes bound clues, and no others.
-    pub fn takes_bound_clues(&self) -> bool {
-        self.key.offset.is_some()
+    /// Which clues it takes.
+    pub fn clues(&self) -> ClueKind {
+        self.key.clues()
+    }
+
+    /// Checks that a board's clues, by their length, are not of the other kind.
+    ///
+    /// Errors: `ClueKind`.
+    pub fn check_board(&self, clue_bytes: usize) -> Result<(), DetectorError> {
+        check_kind(&self.params.clue, self.clues(), clue_bytes)
     }
 
     /// The verdicts on clues of `clue_bytes` laid one after another. Several at a time read the key
@@ -83,6 +93,7 @@ impl InstantDetector {
         });
         Verdicts {
             verdicts,
+            fingerprints: clues.fingerprints,
             unusable: clues.unusable,
         }
     }

@@ -64,20 +64,19 @@ impl SymbolWindow {
         }
     }
 
-    /// Takes the payloads of `bytes` bytes each that lie one after another in `payloads`, the
-    /// first one that of message `message`, number `first` of the batch (a multiple of
-    /// [`MESSAGES_TOGETHER`]).
+    /// Takes the payloads that lie one after another in `payloads`, the first one that of message `message`,
+    /// number `first` of the batch (a multiple of [`MESSAGES_TOGETHER`]), and as many fingerprints, none where the
+    /// packing has none.
     ///
     /// Errors: a payload size that the code does not take.
     pub(crate) fn fill(
         &mut self,
-        params: &Params,
-        bytes: usize,
+        code: &Symbols,
         (message, first): (u64, usize),
         payloads: &[u8],
+        fingerprints: &[u32],
     ) -> Result<(), DetectorError> {
-        let p = params.p().value();
-        let code = Symbols::new(p as u32, bytes)?;
+        let bytes = code.payload_bytes();
         let all = INDEX_SYMBOLS + code.count() + CHECKSUM_SYMBOLS;
         let (low, high) = (
             self.symbols.start.max(INDEX_SYMBOLS),
@@ -99,13 +98,13 @@ impl SymbolWindow {
         let mut tasks = Vec::new();
         for chunk in payloads.chunks(MESSAGES_TOGETHER * bytes) {
             let parts: Vec<&mut [u32]> = columns.iter_mut().filter_map(Iterator::next).collect();
-            let first = message + (tasks.len() * MESSAGES_TOGETHER) as u64;
-            tasks.push((first, chunk, parts));
+            let number = tasks.len() * MESSAGES_TOGETHER;
+            let fingerprints = fingerprints.get(number..).unwrap_or_default();
+            tasks.push((message + number as u64, (chunk, fingerprints), parts));
         }
         let coder = Coder {
             code,
             with_checksum: high > all - CHECKSUM_SYMBOLS,
-            p,
         };
         tasks
             .into_par_iter()
@@ -132,18 +131,17 @@ fn order(params: &Params, classes: &SlotClasses, placement: &Placement) -> Vec<u
 }
 
 /// Payloads to symbols.
-struct Coder {
-    code: Symbols,
+struct Coder<'a> {
+    code: &'a Symbols,
     with_checksum: bool,
-    p: u64,
 }
 
-impl Coder {
+impl Coder<'_> {
     /// Writes the symbols from `skip` on of messages `first`, `first + 1`, ...: one column a symbol.
     fn columns(
         &self,
         first: u64,
-        payloads: &[u8],
+        (payloads, fingerprints): (&[u8], &[u32]),
         skip: usize,
         columns: &mut [&mut [u32]],
     ) -> Result<(), DetectorError> {
@@ -155,7 +153,8 @@ impl Coder {
             let messages = payloads.len() / bytes;
             let each = payloads.chunks_exact(bytes).zip(rows.chunks_mut(count));
             for (i, (payload, row)) in each.enumerate() {
-                self.symbols(first + (start + i) as u64, payload, row)?;
+                let fingerprint = fingerprints.get(start + i).copied().unwrap_or(0);
+                self.symbols(first + (start + i) as u64, (payload, fingerprint), row)?;
             }
             for (symbol, column) in columns.iter_mut().enumerate() {
                 for (i, value) in column[start..start + messages].iter_mut().enumerate() {
@@ -166,11 +165,16 @@ impl Coder {
         Ok(())
     }
 
-    fn symbols(&self, message: u64, payload: &[u8], row: &mut [u32]) -> Result<(), DetectorError> {
+    fn symbols(
+        &self,
+        message: u64,
+        (payload, fingerprint): (&[u8], u32),
+        row: &mut [u32],
+    ) -> Result<(), DetectorError> {
         let (body, sum) = row.split_at_mut(self.code.count());
-        self.code.pack(payload, body)?;
+        self.code.pack_marked(payload, fingerprint, body)?;
         if self.with_checksum {
-            sum.copy_from_slice(&checksum(message, payload, self.p));
+            sum.copy_from_slice(&checksum(message, payload, self.code.modulus().into()));
         }
         Ok(())
     }

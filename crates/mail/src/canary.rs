@@ -96,7 +96,8 @@ pub async fn post_canary(
     identity: &Identity,
     inbox: &Inbox,
 ) -> Result<(), MailError> {
-    let place = board_place(&client.board().await?)?;
+    let board = client.board().await?;
+    let place = board_place(&board)?;
     identity.check(&place)?;
     let mut content = [0; CONTENT];
     os_rng().fill_bytes(&mut content);
@@ -104,7 +105,7 @@ pub async fn post_canary(
         server: None,
         clue_key: identity.clue_key_bytes()?,
     };
-    let post = write(&to, &place, &content)?.pop();
+    let post = write(&to, (&board, &place), &content)?.pop();
     let canary = Canary {
         made: unix_now(),
         index: None,

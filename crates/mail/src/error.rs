@@ -1,7 +1,9 @@
 use omr_client::letter::LetterError;
 use omr_client::{DecodeError, SecretKeyError};
 use omr_protocol::frame::FrameError;
-use omr_protocol::{ClueError, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme};
+use omr_protocol::{
+    ClueError, ClueKind, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme,
+};
 use omr_remote::RemoteError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,6 +56,18 @@ pub enum MailError {
         expected: String,
         /// The board's.
         found: String,
+    },
+    /// An address for other clues than the board's.
+    #[error(
+        "the address takes {expected} clues, the server's board {found} ones: an identity for it is made with \
+         `omr id new`{}",
+        match found { ClueKind::Plain => " --plain-clues", ClueKind::Bound => "" }
+    )]
+    OtherClues {
+        /// The address's.
+        expected: ClueKind,
+        /// The board's.
+        found: ClueKind,
     },
     /// The server shows another board than the identity was registered for.
     #[error(

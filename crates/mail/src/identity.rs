@@ -3,7 +3,7 @@
 use crate::{Home, MailError};
 use omr_client::letter::Place;
 use omr_client::{SecretKey, detection_key, instantomr, os_rng};
-use omr_protocol::{ClueKey, ParamSet, Scheme};
+use omr_protocol::{ClueKey, ClueKind, ParamSet, Scheme};
 use serde::{Deserialize, Serialize};
 
 const SECRET_KEY: &str = "secret.key";
@@ -19,6 +19,8 @@ pub struct NewIdentity {
     pub params: String,
     /// Which detection keys are made; all that the set has unless given.
     pub scheme: Option<Scheme>,
+    /// Clues that the address takes: those of the server's board.
+    pub clues: ClueKind,
     /// Pertinent messages that a digest may carry: the same at every request.
     pub bound: u32,
 }
@@ -73,7 +75,7 @@ impl Identity {
         if home.path(PROFILE).exists() {
             return Err(MailError::Exists { path });
         }
-        let (secret, clue) = omr_client::identity(set.clue(), &mut os_rng());
+        let (secret, clue) = omr_client::identity(set.clue(), new.clues, &mut os_rng());
         let keys = write_detection_keys(home, &set, new.scheme, &secret)?;
         home.write_bytes(SECRET_KEY, &secret.to_bytes(set.clue())?)?;
         home.write_bytes(CLUE_KEY, &clue.to_bytes(set.clue())?)?;

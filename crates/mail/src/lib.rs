@@ -27,7 +27,7 @@ pub use home::{Home, Server};
 pub use identity::{Identity, KeyFile, NewIdentity, Profile};
 pub use inbox::{Inbox, Kept, Listed, Outcome, Reader, Requests, Taken};
 pub use register::{register, revoke};
-pub use send::{Sent, board_place, send};
+pub use send::{Sent, board_place, check_clues, send};
 pub use session::{close_session, cut};
 pub use watch::{Grid, next_canary};
 

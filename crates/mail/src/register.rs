@@ -1,20 +1,23 @@
 //! Giving a server the detection keys, and taking them back.
 
-use crate::send::board_place;
+use crate::send::{board_place, check_clues};
 use crate::{Identity, MailError};
 use omr_remote::Client;
 
 /// Uploads and registers all detection keys. What was done before is not done again: an interrupted
 /// registration goes on. `progress` is told the file, the bytes that are sent and their total.
 ///
-/// Errors: `OtherParams`, `OtherBoard`, `Remote`, `File`.
+/// Errors: `OtherParams`, `OtherBoard`, `OtherClues`, `Remote`, `File`.
 pub async fn register(
     identity: &mut Identity,
     client: &Client,
     progress: impl Fn(&str, u64, u64),
 ) -> Result<(), MailError> {
-    let place = board_place(&client.board().await?)?;
+    let board = client.board().await?;
+    let place = board_place(&board)?;
     identity.check(&place)?;
+    let set = identity.set()?;
+    check_clues(&board, set.clue(), identity.clue_key(&set)?.kind)?;
     identity.profile.board_id = Some(place.board_id);
     identity.save()?;
     for i in 0..identity.profile.keys.len() {

@@ -4,7 +4,7 @@ use crate::{Address, MailError};
 use omr_client::letter::{Place, Writer, Written};
 use omr_client::os_rng;
 use omr_protocol::frame::{FrameReader, Kind};
-use omr_protocol::{ClueKey, ParamSet};
+use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet};
 use omr_remote::{Client, v1};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -33,17 +33,18 @@ pub fn board_place(board: &v1::Board) -> Result<Place, MailError> {
 
 /// Splits, seals and posts files for one recipient, all in one go.
 ///
-/// Errors: `OtherParams`, `Clue`, `Letter`, `Remote`. Posts before the one that failed stand.
+/// Errors: `OtherParams`, `OtherClues`, `Clue`, `Letter`, `Remote`. Posts before the one that failed stand.
 pub async fn send(
     client: &Client,
     to: &Address,
     files: &[Vec<u8>],
 ) -> Result<Vec<Sent>, MailError> {
-    let place = board_place(&client.board().await?)?;
+    let board = client.board().await?;
+    let place = board_place(&board)?;
     let mut messages = Vec::new();
     let mut lengths = Vec::new();
     for file in files {
-        let written = write(to, &place, file)?;
+        let written = write(to, (&board, &place), file)?;
         lengths.push(written.len() as u64);
         messages.extend(written.into_iter().map(message));
     }
@@ -52,7 +53,11 @@ pub async fn send(
 }
 
 /// The messages of a file.
-pub(crate) fn write(to: &Address, place: &Place, file: &[u8]) -> Result<Vec<Written>, MailError> {
+pub(crate) fn write(
+    to: &Address,
+    (board, place): (&v1::Board, &Place),
+    file: &[u8],
+) -> Result<Vec<Written>, MailError> {
     let header = FrameReader::read_header(&to.clue_key[..], Kind::ClueKey, u64::MAX)?;
     let found = header.header().params_id.clone();
     if found != place.params {
@@ -62,11 +67,32 @@ pub(crate) fn write(to: &Address, place: &Place, file: &[u8]) -> Result<Vec<Writ
     }
     let set = ParamSet::named(&place.params)?;
     let key = ClueKey::from_bytes(set.clue(), &to.clue_key)?;
+    check_clues(board, set.clue(), key.kind)?;
     let writer = Writer::new(set.clue(), &key, place.clone())?;
     let parts = writer.parts(file, &mut os_rng())?;
     let seal = |rng: &mut _, part: &Vec<u8>| writer.message(rng, part);
     let written: Result<Vec<_>, _> = parts.par_iter().map_init(os_rng, seal).collect();
     Ok(written?)
+}
+
+/// Checks that an address takes the clues of a board, whose length tells their kind.
+///
+/// Errors: `OtherClues`.
+pub fn check_clues(
+    board: &v1::Board,
+    params: &ClueParams,
+    expected: ClueKind,
+) -> Result<(), MailError> {
+    let mut kinds = ClueKind::ALL.into_iter();
+    let found = kinds.find(|kind| kind.bytes(params) == board.clue_bytes as usize);
+    match found {
+        Some(found) if found == expected => Ok(()),
+        Some(found) => Err(MailError::OtherClues { expected, found }),
+        None => Err(MailError::Board {
+            expected: "clues of the parameter set",
+            found: format!("clues of {} bytes", board.clue_bytes),
+        }),
+    }
 }
 
 pub(crate) fn message(written: Written) -> v1::Message {

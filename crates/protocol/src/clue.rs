@@ -1,8 +1,10 @@
 //! Clues and clue keys (private signaling; SophOMR, section 3.1).
 
 mod bound;
+mod kind;
 
-pub use bound::{Binding, BoundClue, OFFSET_LEN, offset, rows, rows_of_bytes};
+pub use bound::{Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN, offset, post_key, rows};
+pub use kind::{ClueKind, ClueKindError};
 
 use crate::ClueParams;
 use crate::frame::{
@@ -23,6 +25,9 @@ pub const SEAL_PUBLIC_BYTES: usize = 32 + 1216;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClueError {
+    /// A clue key of no known kind.
+    #[error(transparent)]
+    KeyKind(#[from] ClueKindError),
     /// A wrong number of bytes.
     #[error("expected a clue of {expected} bytes, found {found}")]
     Length {
@@ -84,11 +89,7 @@ pub enum ClueError {
 }
 
 fn name(kind: u8) -> &'static str {
-    match kind {
-        PLAIN => "plain",
-        HASH_BOUND => "hash-bound",
-        _ => "unknown",
-    }
+    ClueKind::try_from(kind).map_or("unknown", ClueKind::name)
 }
 
 /// The name of a kind that has one, to be put before it.
@@ -112,7 +113,7 @@ pub struct Clue {
 /// Unpacks residues modulo `modulus`, `bits` each.
 ///
 /// Errors: `Frame` (length, padding), `Coordinate`.
-pub(crate) fn read_residues(modulus: u64, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
+pub fn read_residues(modulus: u64, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
     unpack_bits_u32(bytes, residue_bits(modulus), out)?;
     // The search for the first offender leaves early and so is slow: only when there is one.
     let largest = out.iter().copied().fold(0, u32::max);
@@ -126,7 +127,8 @@ pub(crate) fn read_residues(modulus: u64, bytes: &[u8], out: &mut [u32]) -> Resu
     })
 }
 
-pub(crate) fn write_residues<'a>(
+/// Packs residues modulo `modulus`, [`read_residues`]'s reverse.
+pub fn write_residues<'a>(
     modulus: u64,
     residues: impl Iterator<Item = &'a u32>,
     out: &mut Vec<u8>,
@@ -136,7 +138,7 @@ pub(crate) fn write_residues<'a>(
 }
 
 /// Bits of a residue.
-pub(crate) fn residue_bits(modulus: u64) -> u32 {
+pub fn residue_bits(modulus: u64) -> u32 {
     u64::BITS - (modulus - 1).leading_zeros()
 }
 
@@ -290,6 +292,8 @@ impl<'a> ClueParser<'a> {
 /// A recipient's public address: what senders need for clues and for sealing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClueKey {
+    /// Which clues the address takes.
+    pub kind: ClueKind,
     /// Names the address; unrelated to the detection key's name.
     pub id: [u8; 16],
     /// The seed of alpha.
@@ -317,7 +321,7 @@ impl ClueKey {
 
     /// The file: kind of clue, seed, beta, sealing keys, framed.
     pub fn to_bytes(&self, params: &ClueParams) -> Result<Vec<u8>, ClueError> {
-        let mut body = vec![PLAIN];
+        let mut body = vec![self.kind.tag()];
         body.extend(self.seed);
         write_residues(params.spec().q, self.beta.iter(), &mut body);
         body.extend(self.seal);
@@ -331,7 +335,7 @@ impl ClueKey {
 
     /// Reads the file.
     ///
-    /// Errors: `Frame` (damage, another kind of file, other parameters), `Kind`, `Coordinate`.
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `KeyKind`, `Coordinate`.
     pub fn from_bytes(params: &ClueParams, bytes: &[u8]) -> Result<Self, ClueError> {
         let expected = Self::body_bytes(params);
         let (header, body) = frame::read_frame(&mut &bytes[..], Kind::ClueKey, 1 << 20)?;
@@ -342,16 +346,12 @@ impl ClueKey {
                 found: body.len(),
             });
         }
-        if body[0] != PLAIN {
-            return Err(ClueError::Kind {
-                expected: PLAIN,
-                found: body[0],
-            });
-        }
+        let kind = ClueKind::try_from(body[0])?;
         let end = expected - SEAL_PUBLIC_BYTES;
         let mut beta = vec![0; params.spec().n];
         read_residues(params.spec().q, &body[33..end], &mut beta)?;
         Ok(Self {
+            kind,
             id: header.key_id,
             seed: body[1..33].try_into().expect("32 bytes"),
             beta,

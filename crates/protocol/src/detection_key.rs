@@ -1,9 +1,9 @@
 //! The detector's key and its file.
 
-use crate::Params;
 use crate::frame::{
     FrameError, FrameHeader, FrameReader, FrameWriter, Kind, pack_bits, packed_len, unpack_bits,
 };
+use crate::{ClueKind, Params};
 use omr_bgv::{Ciphertext, GaloisKey};
 use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
 use omr_rlwe::{KeyShape, Rlwe, SharedKey, SwitchingKey, mask};
@@ -198,6 +198,14 @@ impl DetectionKey {
     pub fn body_bytes(params: &Params) -> u64 {
         let parts = Part::all(params).into_iter();
         32 + parts.map(|part| part.bytes(params)).sum::<u64>()
+    }
+
+    /// Which clues a detector with this key takes.
+    pub fn clues(&self) -> ClueKind {
+        match self.offset {
+            Some(_) => ClueKind::Bound,
+            None => ClueKind::Plain,
+        }
     }
 
     /// Bytes that an offset adds.

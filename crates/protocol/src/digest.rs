@@ -2,7 +2,7 @@
 
 use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
 use crate::plan::Request;
-use crate::{DigestPlan, Params, Placement, PlanError, SEED_BYTES, Scheme, Sealing};
+use crate::{ClueKind, DigestPlan, Params, Placement, PlanError, SEED_BYTES, Scheme, Sealing};
 
 /// Bits of a mask coefficient: in the dimension 2,048 rounding it adds 0.016 of a symbol's step to
 /// the noise.
@@ -96,13 +96,35 @@ pub struct Digest {
     pub ciphertexts: Vec<PackedCiphertext>,
 }
 
+/// Beside the scheme's number: payloads have the fingerprints of their clues.
+const FINGERPRINTS: u8 = 0x80;
+
+/// The scheme that a first byte names, and whether there are fingerprints.
+///
+/// Errors: `UnknownScheme`.
+pub(crate) fn scheme_of(found: u8) -> Result<(Scheme, bool), DigestError> {
+    let fingerprints = found & FINGERPRINTS != 0;
+    let scheme = Scheme::from_tag(found & !FINGERPRINTS);
+    let possible =
+        |scheme: &Scheme| !fingerprints || !scheme.is_for_indices() && *scheme != Scheme::Hybrid;
+    let scheme = scheme.filter(possible);
+    Ok((
+        scheme.ok_or(DigestError::UnknownScheme { found })?,
+        fingerprints,
+    ))
+}
+
 /// Bytes in front of the ciphertexts.
 pub(crate) const FIXED_BYTES: usize = 1 + 16 + 8 + 8 + 4 + 4 + 1 + SEED_BYTES;
 
 impl<P> DigestHeader<P> {
     /// The bytes in front of the ciphertexts.
-    pub(crate) fn encode(&self, scheme: Scheme, request: &Request) -> Vec<u8> {
-        let mut out = vec![scheme.tag()];
+    pub(crate) fn encode(
+        &self,
+        (scheme, fingerprints): (Scheme, bool),
+        request: &Request,
+    ) -> Vec<u8> {
+        let mut out = vec![scheme.tag() | if fingerprints { FINGERPRINTS } else { 0 }];
         out.extend(self.board_id);
         out.extend(request.range.start.to_le_bytes());
         out.extend(request.range.end.to_le_bytes());
@@ -135,18 +157,24 @@ impl<P> DigestHeader<P> {
 }
 
 impl DigestHeader<Request> {
-    /// Reads the bytes in front of the ciphertexts.
+    /// Reads the bytes in front of the ciphertexts: scheme, kind of clues and header.
     ///
     /// Errors: `Length`, `UnknownScheme`, `IndexPayload`, `Sealing`.
-    pub(crate) fn decode(key_id: [u8; 16], body: &[u8]) -> Result<(Scheme, Self), DigestError> {
+    pub(crate) fn decode(
+        key_id: [u8; 16],
+        body: &[u8],
+    ) -> Result<(Scheme, ClueKind, Self), DigestError> {
         if body.len() < FIXED_BYTES {
             return Err(DigestError::Length {
                 expected: FIXED_BYTES as u64,
                 found: body.len() as u64,
             });
         }
-        let found = body[0];
-        let scheme = Scheme::from_tag(found).ok_or(DigestError::UnknownScheme { found })?;
+        let (scheme, fingerprints) = scheme_of(body[0])?;
+        let clues = match fingerprints {
+            true => ClueKind::Bound,
+            false => ClueKind::Plain,
+        };
         let word = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("in range"));
         let half = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().expect("in range"));
         let payload_bytes = match (scheme.is_for_indices(), half(37)) {
@@ -166,7 +194,7 @@ impl DigestHeader<Request> {
             plan: request,
             seed: body[42..FIXED_BYTES].try_into().expect("in range"),
         };
-        Ok((scheme, header))
+        Ok((scheme, clues, header))
     }
 }
 
@@ -280,7 +308,8 @@ impl Digest {
     pub fn to_bytes(&self, params: &Params) -> Result<Vec<u8>, DigestError> {
         let request = self.header.plan.request();
         let scheme = Scheme::bulk(request.payload_bytes.is_some());
-        let mut body = self.header.encode(scheme, request);
+        let fingerprints = self.header.plan.has_fingerprints();
+        let mut body = self.header.encode((scheme, fingerprints), request);
         packing(params).write(&self.ciphertexts, &mut body);
         Ok(frame::write_frame_vec(
             &self.header.frame(params.name()),
@@ -303,7 +332,7 @@ impl Digest {
         key_id: [u8; 16],
         body: &[u8],
     ) -> Result<Self, DigestError> {
-        let (scheme, header) = DigestHeader::decode(key_id, body)?;
+        let (scheme, clues, header) = DigestHeader::decode(key_id, body)?;
         let Request {
             range,
             bound,
@@ -315,7 +344,8 @@ impl Digest {
                 return Err(DigestError::Scheme { expected, found });
             }
         };
-        let header = header.with_plan(DigestPlan::new(params, range, bound, payload_bytes)?);
+        let plan = DigestPlan::new(params, range, bound, payload_bytes)?;
+        let header = header.with_plan(plan.for_clues(params, clues));
         let plan = &header.plan;
         let (expected, found) = (Self::body_bytes(plan, params), body.len() as u64);
         if expected != found {

@@ -15,7 +15,7 @@ pub mod response;
 pub mod scheme;
 pub mod sealing;
 
-pub use clue::{Clue, ClueError, ClueKey, ClueParser};
+pub use clue::{Clue, ClueError, ClueKey, ClueKind, ClueParser};
 pub use detection_key::{DetectionKey, DetectionKeyError};
 pub use digest::{Digest, DigestError, DigestHeader, PackedCiphertext};
 pub use layout::SlotClasses;

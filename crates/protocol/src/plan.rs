@@ -1,7 +1,7 @@
 //! What a digest of given range, bound and payload size is made of.
 
-use crate::Params;
-use omr_codec::Symbols;
+use crate::{ClueKind, Params};
+use omr_codec::{CodecError, Symbols};
 use std::ops::Range;
 
 /// Largest number of pertinent messages that one digest may carry.
@@ -101,6 +101,7 @@ pub struct DigestPlan {
     small_n: usize,
     width: usize,
     symbols: usize,
+    fingerprints: bool,
 }
 
 impl DigestPlan {
@@ -134,7 +135,7 @@ impl DigestPlan {
             Some(found) => {
                 let symbols = (1..=MAX_PAYLOAD_BYTES)
                     .contains(&found)
-                    .then(|| Symbols::new(params.p().value() as u32, found).ok())
+                    .then(|| packing(params.p().value(), found, false).ok())
                     .flatten();
                 symbols.ok_or(PlanError::Payload { found })?.count() + CHECKSUM_SYMBOLS
             }
@@ -146,7 +147,26 @@ impl DigestPlan {
             small_n: params.small.n(),
             width: bound.next_power_of_two().clamp(MIN_WIDTH, MAX_WIDTH),
             symbols: INDEX_SYMBOLS + payload_symbols,
+            fingerprints: false,
         })
+    }
+
+    /// The same of clues of a kind: payloads of bound ones have the fingerprints of their clues beside them.
+    #[must_use]
+    pub fn for_clues(&self, params: &Params, kind: ClueKind) -> Self {
+        let mut plan = self.clone();
+        if let Some(bytes) = self.payload_bytes() {
+            plan.fingerprints = kind == ClueKind::Bound;
+            let packing = packing(params.p().value(), bytes, plan.fingerprints);
+            let packing = packing.expect("a plan's payload size");
+            plan.symbols = INDEX_SYMBOLS + packing.count() + CHECKSUM_SYMBOLS;
+        }
+        plan
+    }
+
+    /// Whether payloads have the fingerprints of their clues beside them.
+    pub fn has_fingerprints(&self) -> bool {
+        self.fingerprints
     }
 
     /// What it was made for.
@@ -263,6 +283,16 @@ impl DigestPlan {
         let stride = self.stride();
         let (count, symbols) = (exponents.len(), symbols.len());
         (0..count).flat_map(move |e| (0..symbols).map(move |i| e * stride + i))
+    }
+}
+
+/// How payloads, with the fingerprints of their clues or without, become symbols modulo p.
+///
+/// Errors: the code's.
+pub fn packing(p: u64, payload_bytes: usize, fingerprints: bool) -> Result<Symbols, CodecError> {
+    match fingerprints {
+        true => Symbols::marked(p as u32, payload_bytes),
+        false => Symbols::new(p as u32, payload_bytes),
     }
 }
 

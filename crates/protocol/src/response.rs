@@ -38,6 +38,26 @@ impl Response {
         }
     }
 
+    /// Whether payloads have the fingerprints of their clues beside them.
+    pub fn has_fingerprints(&self) -> bool {
+        match self {
+            Self::Bulk(digest) | Self::Hybrid(digest, _) => digest.header.plan.has_fingerprints(),
+            Self::Instant(digest) => digest.header.plan.has_fingerprints(),
+        }
+    }
+
+    /// The most messages that it can hold: the bounds of all groups together.
+    pub fn places(&self) -> usize {
+        let bulk = |digest: &Digest| digest.header.plan.groups() * digest.header.plan.bound();
+        let rest =
+            |digest: &InstantDigest| digest.header.plan.groups() * digest.header.plan.bound();
+        match self {
+            Self::Bulk(digest) => bulk(digest),
+            Self::Instant(digest) => rest(digest),
+            Self::Hybrid(first, second) => bulk(first) + rest(second),
+        }
+    }
+
     /// The board it was made of.
     pub fn board_id(&self) -> [u8; 16] {
         match self {
@@ -82,8 +102,7 @@ impl Response {
     pub fn from_bytes(set: &ParamSet, bytes: &[u8]) -> Result<Self, DigestError> {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Digest, 1 << 33)?;
         file.expect_params(set.name())?;
-        let found = *body.first().unwrap_or(&0);
-        match Scheme::from_tag(found).ok_or(DigestError::UnknownScheme { found })? {
+        match crate::digest::scheme_of(*body.first().unwrap_or(&0))?.0 {
             Scheme::Sophomr | Scheme::Sophomd => {
                 let digest = Digest::from_body(set.bulk()?, file.key_id, &body)?;
                 Ok(Self::Bulk(digest))
@@ -115,7 +134,8 @@ impl Response {
         let follows = bulk.header.plan.range().end == rest.header.plan.range().start
             && bulk.header.board_id == rest.header.board_id
             && bulk.header.sealing == rest.header.sealing
-            && bulk.header.plan.payload_bytes() == rest.header.plan.payload_bytes();
+            && bulk.header.plan.payload_bytes() == rest.header.plan.payload_bytes()
+            && bulk.header.plan.has_fingerprints() == rest.header.plan.has_fingerprints();
         match follows {
             true => Ok(Self::Hybrid(bulk, rest)),
             false => Err(DigestError::Parts),

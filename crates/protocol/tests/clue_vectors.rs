@@ -1,5 +1,6 @@
 //! Clues against plain integers, byte by byte: `reference/clue.py`.
-use omr_protocol::{Clue, ClueKey, Params};
+use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, offset};
+use omr_protocol::{Clue, ClueKey, ClueKind, Params};
 use omr_ring::{Eval, Poly};
 use serde_json::Value;
 
@@ -58,6 +59,7 @@ fn key(params: &Params, case: &Value) -> ClueKey {
         .map(|x| x as u8)
         .collect();
     let key = ClueKey {
+        kind: ClueKind::Bound,
         id: [0; 16],
         seed: seed.try_into().unwrap(),
         beta: residues(&case["beta"]),
@@ -115,6 +117,37 @@ fn check_clue(params: &Params, own: &Value, source: &ClueKey, case: &Value) {
     );
 }
 
+fn check_bound(params: &Params, own: &ClueKey, plain: &Value, case: &Value) {
+    let (clue, q) = (&params.clue, params.p());
+    let w = own.offset(clue);
+    assert_eq!(w.to_vec(), residues(&case["w"]));
+    let wire = bytes(&case["bytes"]);
+    let bound = BoundClue::from_bytes(clue, &wire).unwrap();
+    assert_eq!(bound.to_bytes(clue), wire);
+    assert_eq!(
+        (&bound.clue.a, &bound.clue.b),
+        (&residues(&case["a"]), &residues(&case["b"]))
+    );
+    let (board_id, payload) = (bytes(&case["board"]), bytes(&case["payload"]));
+    let to = Binding {
+        board_id: &board_id.try_into().unwrap(),
+        payload: &payload,
+    };
+    let rows = bound.rows(clue, to);
+    let expected = list(&case["rows"]).iter().map(residues);
+    assert!(expected.eq(rows.iter().map(|row| row.to_vec())));
+    for ((b, row), plain) in bound.clue.b.iter().zip(&rows).zip(residues(&plain["b"])) {
+        assert_eq!(u64::from(*b), q.add(plain.into(), offset(clue, row, &w)));
+    }
+    let hashed = Hashed::new(clue, to, &wire);
+    let mut again = vec![[0; 8]; rows.len()];
+    hashed.rows_into(clue, &mut again);
+    assert_eq!(again, rows);
+    let key = FingerprintKey::new(&bytes(&case["seed"]).try_into().unwrap());
+    let expected = case["fingerprint"].as_u64().unwrap();
+    assert_eq!(u64::from(hashed.fingerprint(&key)), expected);
+}
+
 fn check_set(text: &str) {
     let file: Value = serde_json::from_str(text).unwrap();
     let params = Params::named(file["key"]["params"].as_str().unwrap()).unwrap();
@@ -127,6 +160,9 @@ fn check_set(text: &str) {
             &own
         };
         check_clue(&params, &file["key"], source, case);
+    }
+    for case in list(&file["bound"]) {
+        check_bound(&params, &own, &file["clues"][0], case);
     }
 }
 

@@ -73,6 +73,14 @@ pub enum RemoteError {
         /// The server's words.
         message: String,
     },
+    /// What was posted or asked for is there already: a one-time key on the board, an id with other contents.
+    #[error("{call}: the server has it already ({message})")]
+    Exists {
+        /// The call.
+        call: &'static str,
+        /// The server's words; of a post, which message it is.
+        message: String,
+    },
     /// Another refusal: the request will not do as it is.
     #[error("{call}: refused as {code:?}: {message}")]
     Refused {
@@ -141,6 +149,7 @@ impl RemoteError {
             Code::Unauthenticated => Self::Unauthenticated { call, message },
             Code::PermissionDenied => Self::Denied { call, message },
             Code::NotFound => Self::NotFound { call, message },
+            Code::AlreadyExists => Self::Exists { call, message },
             Code::ResourceExhausted => Self::Exhausted { call, message },
             code => Self::Refused {
                 call,

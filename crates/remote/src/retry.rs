@@ -142,6 +142,7 @@ mod tests {
         for code in [
             Code::InvalidArgument,
             Code::NotFound,
+            Code::AlreadyExists,
             Code::PermissionDenied,
             Code::Unauthenticated,
             Code::FailedPrecondition,

@@ -42,6 +42,8 @@ pub struct Board {
     pub payload_bytes: u32,
     /// `none`, `hpke-x25519` or `x-wing`.
     pub sealing: String,
+    /// `bound` or `plain`; unless set, bound for a new board and any for one that is there.
+    pub clues: Option<String>,
 }
 
 /// Files in PEM.
@@ -180,6 +182,7 @@ impl Default for Board {
             params: HYBRID.into(),
             payload_bytes: 612,
             sealing: Sealing::HpkeX25519.name().into(),
+            clues: None,
         }
     }
 }

@@ -75,6 +75,9 @@ pub enum ServerError {
     /// The sealing of the board.
     #[error(transparent)]
     Sealing(#[from] omr_protocol::sealing::SealingError),
+    /// The clues of the board.
+    #[error(transparent)]
+    Clues(#[from] omr_protocol::clue::ClueKindError),
     /// What the server keeps.
     #[error(transparent)]
     Store(#[from] omr_store::StoreError),

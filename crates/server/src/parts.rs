@@ -8,11 +8,11 @@ use crate::gate::Gate;
 use crate::jobs::{Bounds, Jobs, Worker};
 use crate::sessions::{Sessions, Tools};
 use crate::tokens::Tokens;
-use omr_board::BoardConfig;
+use omr_board::{BoardConfig, Clues};
 use omr_detector::BoardCache;
 use omr_detector::hybrid::Costs;
 use omr_ops::Metrics;
-use omr_protocol::{Clue, ParamSet, Sealing};
+use omr_protocol::{ClueKind, ParamSet, Sealing};
 use omr_store::{Objects, Store, StoreConfig};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -38,26 +38,34 @@ pub fn store_config(config: &Config) -> StoreConfig {
 
 /// Opens the store, or creates it at the first start.
 fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store, ServerError> {
+    let wanted: Option<ClueKind> = config.board.clues.as_deref().map(str::parse).transpose()?;
     let at = store_config(config);
     if !Store::exists(&config.data) {
         let mut board_id = [0; 16];
         getrandom::fill(&mut board_id).map_err(|_| ServerError::NoRandomness)?;
+        let clues = wanted.unwrap_or(ClueKind::Bound);
         let board = BoardConfig {
             board_id,
             params_id: set.name().into(),
             sealing: sealing.name().into(),
-            clue_bytes: Clue::bytes(set.clue()) as u32,
+            clue_bytes: clues.bytes(set.clue()) as u32,
             payload_bytes: config.board.payload_bytes,
+            clues: rule(clues),
         };
         Store::create(&at, &board)?;
     }
     let store = Store::open(&at)?;
+    if store.index_keys(&mut |_, _| {})? {
+        tracing::warn!("the list of one-time keys was made anew");
+    }
     let board = store.board();
-    let names = |params: &str, sealing: &str, bytes: u32| {
-        format!("set {params}, sealing {sealing}, payloads of {bytes} bytes")
+    let names = |params: &str, sealing: &str, bytes: u32, clues: ClueKind| {
+        format!("set {params}, sealing {sealing}, payloads of {bytes} bytes, {clues} clues")
     };
-    let expected = names(set.name(), sealing.name(), config.board.payload_bytes);
-    let found = names(&board.params_id, &board.sealing, board.payload_bytes);
+    let clues = clue_kind(board);
+    let (bytes, wanted) = (config.board.payload_bytes, wanted.unwrap_or(clues));
+    let expected = names(set.name(), sealing.name(), bytes, wanted);
+    let found = names(&board.params_id, &board.sealing, board.payload_bytes, clues);
     match expected == found {
         true => Ok(store),
         false => Err(ServerError::OtherBoard {
@@ -65,6 +73,22 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
             expected,
             found,
         }),
+    }
+}
+
+/// What a board asks of clues of a kind.
+fn rule(clues: ClueKind) -> Clues {
+    match clues {
+        ClueKind::Plain => Clues::Plain,
+        ClueKind::Bound => Clues::Bound,
+    }
+}
+
+/// The kind of a board's clues.
+pub(crate) fn clue_kind(board: &BoardConfig) -> ClueKind {
+    match board.clues {
+        Clues::Plain => ClueKind::Plain,
+        Clues::Bound => ClueKind::Bound,
     }
 }
 

@@ -44,7 +44,8 @@ impl Posting {
 
     /// Posts; answers when it is on the disk.
     ///
-    /// Errors: RESOURCE_EXHAUSTED where others' posts fill the queue, those of the store.
+    /// Errors: ALREADY_EXISTS where a one-time key was used before, RESOURCE_EXHAUSTED where others' posts fill the
+    /// queue, those of the store.
     pub(crate) async fn post(&self, post: Post) -> Result<Appended, Status> {
         let bytes: usize = post
             .messages
@@ -96,13 +97,16 @@ fn write(store: &Store, lot: Vec<Pending>, metrics: &Metrics) {
         answers.push((pending.answer, pending._room));
     }
     let appended = store.append(&posts);
-    let messages = posts.iter().map(|post| post.messages.len() as u64).sum();
-    metrics.commit(messages, start.elapsed().as_secs_f64());
     match appended {
         Ok(appended) => {
+            let written = posts.iter().zip(&appended);
+            let written = written.filter(|(_, appended)| appended.is_ok());
+            let messages = written.map(|(post, _)| post.messages.len() as u64).sum();
+            metrics.commit(messages, start.elapsed().as_secs_f64());
             for ((answer, _), appended) in answers.into_iter().zip(appended) {
+                let appended = appended.map_err(|used| Status::already_exists(used.to_string()));
                 // A client that left finds its post by its id.
-                let _ = answer.send(Ok(appended));
+                let _ = answer.send(appended);
             }
         }
         Err(error) => {

@@ -4,19 +4,23 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use omr_board::{BoardConfig, Message};
+use omr_board::{BoardConfig, Clues, Message};
 use omr_store::{Post, Store, StoreConfig};
 
-const CLUE_BYTES: u32 = 2565;
+const CLUE_BYTES: u32 = 2565 + 96;
 const PAYLOAD_BYTES: u32 = 612;
 
 /// A post of one message under an id that spreads as random ones do.
 fn post(number: u64) -> Post {
     let id = u128::from(number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+    let mut clue = vec![number as u8; CLUE_BYTES as usize];
+    // A key that spreads.
+    let key = CLUE_BYTES as usize - 96..CLUE_BYTES as usize - 80;
+    clue[key].copy_from_slice(&id.to_be_bytes());
     Post {
         id: id.to_be_bytes(),
         messages: vec![Message {
-            clue: vec![number as u8; CLUE_BYTES as usize],
+            clue,
             payload: vec![!number as u8; PAYLOAD_BYTES as usize],
         }],
     }
@@ -40,6 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         sealing: "none".into(),
         clue_bytes: CLUE_BYTES,
         payload_bytes: PAYLOAD_BYTES,
+        clues: Clues::Bound,
     };
     Store::create(&config, &board)?;
     let store = Store::open(&config)?;
@@ -62,7 +67,9 @@ fn append(store: &Store, calls: u64, posts: u64) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     for call in 0..calls {
         let batch: Vec<_> = (call * posts..(call + 1) * posts).map(post).collect();
-        store.append(&batch)?;
+        for appended in store.append(&batch)? {
+            appended?;
+        }
     }
     let seconds = start.elapsed().as_secs_f64();
     println!(

@@ -112,6 +112,17 @@ pub enum StoreError {
         /// Messages given.
         found: usize,
     },
+    /// The list of one-time keys is not as long as the board.
+    #[error(
+        "corrupt list of one-time keys: expected {expected} as there are messages, found {found}; the next start makes \
+         it anew"
+    )]
+    KeyCount {
+        /// Messages on the board.
+        expected: u64,
+        /// Keys in the list.
+        found: u64,
+    },
     /// A range to read ends beyond the board, or before it starts.
     #[error("range {start}..{end}: expected a range within 0..{expected}")]
     OutOfRange {
@@ -252,6 +263,19 @@ pub enum StoreError {
     /// A callback asked to stop.
     #[error("stopped")]
     Stopped,
+}
+
+/// The one-time key of a bound clue was used before. Nothing of its post was appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "message {position} of the post: expected a one-time key that is new on the board, found that of message {index}"
+)]
+#[non_exhaustive]
+pub struct UsedKey {
+    /// Place of the message in the post, from 0.
+    pub position: usize,
+    /// The message that has the key; beyond the board, one of the same post.
+    pub index: u64,
 }
 
 /// What tells an intact object from a damaged one.

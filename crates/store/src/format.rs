@@ -1,13 +1,14 @@
 //! Records, rows and tables as bytes; `docs/storage.md` has them all.
 
-use omr_board::format::{MAX_PARAMS_ID_BYTES, MAX_PART_BYTES, MAX_SEALING_BYTES};
-use omr_board::{BoardConfig, BoardError, ConfigField};
+use omr_board::{BoardConfig, Clues};
 use redb::TableDefinition;
 
 use crate::error::{Evidence, StoreError, hex};
 
 /// The version of the meta file that this build reads and writes.
-pub const META_VERSION: u32 = 1;
+pub const META_VERSION: u32 = 2;
+/// The oldest version this build reads, and writes on.
+pub(crate) const OLDEST_META_VERSION: u32 = 1;
 /// The name of the meta file.
 pub const META_FILE: &str = "meta.redb";
 /// The folder of objects, where they are local.
@@ -26,7 +27,9 @@ pub(crate) const ORDER: Rows = TableDefinition::new("omr.store.order");
 pub(crate) const KEYS: Rows = TableDefinition::new("omr.store.keys");
 pub(crate) const UPLOADS: Rows = TableDefinition::new("omr.store.uploads");
 pub(crate) const RECORDS: Rows = TableDefinition::new("omr.store.records");
-/// All tables, with the names that go into checksums and errors.
+/// On boards of bound clues alone.
+pub(crate) const ONCE: Rows = TableDefinition::new("omr.store.once");
+/// All other tables, with the names that go into checksums and errors.
 pub(crate) const TABLES: [(Rows, &str); 8] = [
     (META, "meta"),
     (TAIL, "tail"),
@@ -54,6 +57,7 @@ pub(crate) type Mismatch = (Evidence, Evidence);
 pub(crate) struct Layout {
     pub(crate) clue_bytes: usize,
     pub(crate) payload_bytes: usize,
+    pub(crate) clues: Clues,
     pub(crate) seed: u32,
 }
 
@@ -62,6 +66,7 @@ impl Layout {
         Self {
             clue_bytes: config.clue_bytes as usize,
             payload_bytes: config.payload_bytes as usize,
+            clues: config.clues,
             seed: crc32c::crc32c(&config.board_id),
         }
     }
@@ -244,6 +249,7 @@ pub(crate) fn encode_config(config: &BoardConfig) -> Vec<u8> {
         out.push(text.len() as u8);
         out.extend_from_slice(text.as_bytes());
     }
+    out.push(config.clues.tag());
     let crc = crc32c::crc32c(&out);
     out.extend_from_slice(&crc.to_le_bytes());
     out
@@ -263,48 +269,17 @@ pub(crate) fn decode_config(bytes: &[u8]) -> Option<BoardConfig> {
         sealing,
         clue_bytes: u32_at(body, 16)?,
         payload_bytes: u32_at(body, 20)?,
+        clues: match rest {
+            [] => Clues::Plain,
+            [tag] => Clues::from_tag(*tag)?,
+            _ => return None,
+        },
     };
-    (rest.is_empty() && check_config(&config).is_ok()).then_some(config)
+    config.check().is_ok().then_some(config)
 }
 
 fn read_text(bytes: &[u8]) -> Option<(String, &[u8])> {
     let (&len, rest) = bytes.split_first()?;
     let (text, rest) = rest.split_at_checked(usize::from(len))?;
     Some((str::from_utf8(text).ok()?.to_owned(), rest))
-}
-
-/// Tests the fields against the ranges of a board.
-///
-/// Errors: [`StoreError::Board`].
-pub(crate) fn check_config(config: &BoardConfig) -> Result<(), StoreError> {
-    let part = u64::from(MAX_PART_BYTES);
-    let (params, sealing) = (config.params_id.len(), config.sealing.len());
-    let (params_most, sealing_most) = (MAX_PARAMS_ID_BYTES as u64, MAX_SEALING_BYTES as u64);
-    for (field, found, least, most) in [
-        (ConfigField::ParamsId, params as u64, 0, params_most),
-        (ConfigField::Sealing, sealing as u64, 0, sealing_most),
-        (
-            ConfigField::ClueBytes,
-            u64::from(config.clue_bytes),
-            1,
-            part,
-        ),
-        (
-            ConfigField::PayloadBytes,
-            u64::from(config.payload_bytes),
-            0,
-            part,
-        ),
-    ] {
-        if !(least..=most).contains(&found) {
-            let source = BoardError::Config {
-                field,
-                least,
-                most,
-                found,
-            };
-            return Err(StoreError::Board { source });
-        }
-    }
-    Ok(())
 }

@@ -12,7 +12,9 @@ use crate::format::{
 };
 
 /// The version of backups that this build reads and writes.
-pub const BACKUP_VERSION: u32 = 1;
+pub const BACKUP_VERSION: u32 = 2;
+/// The oldest version this build reads.
+const OLDEST_VERSION: u32 = 1;
 pub(crate) const MAGIC: [u8; 8] = *b"omr-bak\n";
 const HEADER_BYTES: usize = 12;
 /// Longest key and value accepted; a run of the tail is one message or 256 KiB.
@@ -90,7 +92,7 @@ impl Frames {
             return Err(frames.bad(Evidence::Magic(MAGIC), Evidence::Magic(magic)));
         }
         let version = u32_at(&header, 8).unwrap_or_default();
-        if version != BACKUP_VERSION {
+        if !(OLDEST_VERSION..=BACKUP_VERSION).contains(&version) {
             return Err(StoreError::Version {
                 what: "the backup",
                 expected: BACKUP_VERSION,

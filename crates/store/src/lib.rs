@@ -18,6 +18,7 @@ mod keys;
 mod log;
 mod meta;
 mod objects;
+mod once;
 mod partial;
 mod posts;
 mod records;
@@ -32,7 +33,7 @@ mod verify;
 mod tests;
 
 pub use backup::Piece;
-pub use error::{Evidence, StoreError};
+pub use error::{Evidence, StoreError, UsedKey};
 pub use format::{KeyValue, META_FILE, META_VERSION, OBJECTS_DIR, UPLOADS_DIR};
 pub use frames::BACKUP_VERSION;
 pub use log::{Appended, Post, Visit};

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use omr_board::{Message, Part};
 use redb::ReadableTable;
 
-use crate::error::{Evidence, Redb, StoreError};
+use crate::error::{Evidence, Redb, StoreError, UsedKey};
 use crate::format::{Layout, SEGMENTS, TAIL, index_key, index_of};
 use crate::meta::{Outcome, lock};
+use crate::once::Once;
 use crate::posts::Ids;
 use crate::segment::{self, Segment};
 use crate::store::Store;
@@ -46,14 +47,18 @@ pub type Visit<'a> = dyn FnMut(u64, &[u8], &[u8]) -> ControlFlow<()> + 'a;
 
 impl Store {
     /// Appends `posts` in one durable transaction, all or none, but for those whose id is
-    /// remembered from an earlier post, also one of the same call.
+    /// remembered from an earlier post, also one of the same call, and those that use a one-time
+    /// key again, of which nothing is appended.
+    ///
+    /// The caller has tested that the keys of bound clues signed: without that, whoever sees a
+    /// message could have its key refused by posting first.
     ///
     /// They are on the disk when this returns. After an error of the disk the next call opens the
     /// meta file anew; a post that reached the disk without an answer is found by its id.
     ///
-    /// Errors: [`StoreError::Size`], [`StoreError::PostLength`], [`StoreError::DiskFull`] and
-    /// those of the database.
-    pub fn append(&self, posts: &[Post]) -> Result<Vec<Appended>, StoreError> {
+    /// Errors: [`StoreError::Size`], [`StoreError::PostLength`], [`StoreError::DiskFull`],
+    /// [`StoreError::KeyCount`] and those of the database.
+    pub fn append(&self, posts: &[Post]) -> Result<Vec<Result<Appended, UsedKey>>, StoreError> {
         let inner = self.inner();
         check_posts(&inner.meta.layout, posts)?;
         let now = inner.meta.clock();
@@ -61,19 +66,23 @@ impl Store {
         inner.meta.transact(|writing, state| {
             let mut ids = Ids::open(writing)?;
             ids.forget(now.saturating_sub(memory), FORGET + 2 * posts.len())?;
+            let mut once = Once::open(writing, &inner.meta.layout, state.len)?;
             let mut tail = Tail::open(writing, &inner.meta.layout, state.len)?;
             let mut out = Vec::with_capacity(posts.len());
             for post in posts {
-                let known = ids.find(&post.id)?;
-                let repeated = known.is_some();
-                let range = match known {
-                    Some(range) => range,
-                    None => tail.push_all(&post.messages)?,
-                };
-                if !repeated {
-                    ids.remember(&post.id, &range, now)?;
+                if let Some(range) = ids.find(&post.id)? {
+                    let repeated = true;
+                    out.push(Ok(Appended { range, repeated }));
+                    continue;
                 }
-                out.push(Appended { range, repeated });
+                if let Err(used) = once.take(&post.messages, tail.end)? {
+                    out.push(Err(used));
+                    continue;
+                }
+                let range = tail.push_all(&post.messages)?;
+                ids.remember(&post.id, &range, now)?;
+                let repeated = false;
+                out.push(Ok(Appended { range, repeated }));
             }
             let end = tail.finish()?;
             if end == state.len {

@@ -10,7 +10,8 @@ use tokio::sync::watch;
 use crate::database::{Guarded, Source, guarded};
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{
-    KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, META_VERSION, State, bad_row, decode_config,
+    KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, META_VERSION, OLDEST_META_VERSION, State,
+    bad_row, decode_config,
 };
 use crate::tables::{View, Writing};
 
@@ -267,7 +268,7 @@ fn read_meta(source: &Source, database: &Database) -> Result<(BoardConfig, State
         .try_into()
         .map(u32::from_le_bytes)
         .map_err(|_| bad_row("meta", KEY_VERSION, Evidence::Bytes(4), version.len()))?;
-    if version != META_VERSION {
+    if !(OLDEST_META_VERSION..=META_VERSION).contains(&version) {
         return Err(StoreError::Version {
             what: "the store",
             expected: META_VERSION,

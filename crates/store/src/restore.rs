@@ -80,6 +80,8 @@ impl Store {
         publish(&config.dir, &manifest.board, |database| {
             fill(database, &file, &manifest)
         })?;
+        // Backups leave it out.
+        Self::open(config)?.index_keys(&mut |_, _| {})?;
         Ok(Restored {
             messages: manifest.state.len,
             segments: manifest.segments.len() as u64,

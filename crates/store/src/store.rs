@@ -12,9 +12,7 @@ use tokio::sync::watch;
 
 use crate::database::{Guarded, Source, builder, guarded, remove_if_present, sync_dir};
 use crate::error::{Evidence, Redb, StoreError};
-use crate::format::{
-    META_FILE, OBJECTS_DIR, State, UPLOADS_DIR, check_config, decode_config, encode_config,
-};
+use crate::format::{META_FILE, OBJECTS_DIR, State, UPLOADS_DIR, decode_config, encode_config};
 use crate::keys;
 use crate::meta::{Meta, lock};
 use crate::objects::{KEYS_PREFIX, MARKER, Objects, Place, SEGMENTS_PREFIX};
@@ -118,7 +116,8 @@ impl Store {
     /// Errors: [`StoreError::Board`], [`StoreError::Exists`], [`StoreError::ObjectsExist`] where
     /// the place of the objects has some of another board, and those of disk and bucket.
     pub fn create(config: &StoreConfig, board: &BoardConfig) -> Result<(), StoreError> {
-        check_config(board)?;
+        let checked = board.check();
+        checked.map_err(|source| StoreError::Board { source })?;
         config.check()?;
         fs::create_dir_all(&config.dir).map_err(StoreError::file)?;
         let path = config.dir.join(META_FILE);

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use omr_board::BoardConfig;
+use omr_board::{BoardConfig, Clues};
 use redb::{
     Database, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableHandle,
     WriteTransaction,
@@ -10,8 +10,8 @@ use redb::{
 
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{
-    KEY_CONFIG, KEY_STATE, KEY_VERSION, KeyValue, Layout, META, META_VERSION, Rows, State, TABLES,
-    bad_row, encode_config, open_row, seal_row,
+    KEY_CONFIG, KEY_STATE, KEY_VERSION, KeyValue, Layout, META, META_VERSION, ONCE, Rows, State,
+    TABLES, bad_row, encode_config, open_row, seal_row,
 };
 
 /// Writes the rows of an empty store.
@@ -24,6 +24,9 @@ pub(crate) fn initialise(
     transaction.set_quick_repair(true);
     for (table, _) in TABLES {
         transaction.open_table(table).map_err(Redb)?;
+    }
+    if config.clues == Clues::Bound {
+        transaction.open_table(ONCE).map_err(Redb)?;
     }
     {
         let mut meta = transaction.open_table(META).map_err(Redb)?;
@@ -166,6 +169,12 @@ impl<'t> Writing<'t> {
         let mut table = self.table(rows)?;
         table.insert(key, row.as_slice()).map_err(Redb)?;
         Ok(())
+    }
+
+    /// Removes all rows of a table.
+    pub(crate) fn clear(&self, rows: Rows) -> Result<(), StoreError> {
+        self.transaction.delete_table(rows).map_err(Redb)?;
+        self.table(rows).map(drop)
     }
 
     /// Removes a row; whether it was there.

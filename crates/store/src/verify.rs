@@ -3,14 +3,20 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use omr_board::Clues;
+
 use crate::error::{Evidence, StoreError};
 use crate::format::{KEYS, Layout, META, ORDER, POSTS, SEGMENTS, TABLES, TAIL, index_of, numbers};
 use crate::keys::hash_of;
 use crate::log::damaged_tail;
+use crate::once;
 use crate::restore::{copy_key, copy_segment};
-use crate::segment::Segment;
+use crate::segment::{self, Segment};
 use crate::store::Store;
 use crate::tables::{View, short};
+
+/// What a repair calls the list of one-time keys.
+const ONE_TIME_KEYS: &str = "one-time keys";
 
 /// What a verification or a repair found.
 #[derive(Debug)]
@@ -22,8 +28,8 @@ pub struct Report {
     pub segments: u64,
     /// Keys tested.
     pub keys: u64,
-    /// Everything that is not as it was written: [`StoreError::Damaged`], [`StoreError::Row`], and
-    /// errors of objects that cannot be read.
+    /// Everything that is not as it was written: [`StoreError::Damaged`], [`StoreError::Row`],
+    /// [`StoreError::KeyCount`], and errors of objects that cannot be read.
     pub faults: Vec<StoreError>,
     /// Names of the objects that a repair has replaced; they are not among the faults.
     pub repaired: Vec<String>,
@@ -40,6 +46,7 @@ impl Report {
 #[derive(Default)]
 struct Tables {
     messages: u64,
+    sealed: u64,
     segments: Vec<Segment>,
     keys: Vec<([u8; 32], u64)>,
     faults: Vec<StoreError>,
@@ -56,7 +63,8 @@ impl Store {
     }
 
     /// Replaces damaged and missing objects by intact ones from the folder of a backup, any
-    /// backup: objects never change. What it cannot replace, it leaves and reports.
+    /// backup: objects never change; and makes the list of one-time keys anew where it is wrong.
+    /// What it cannot repair, it leaves and reports.
     ///
     /// Errors: as [`Store::verify`].
     pub fn repair(&self, from: &Path) -> Result<Report, StoreError> {
@@ -84,12 +92,15 @@ impl Store {
         let keys = tables.keys.iter().map(|(_, bytes)| *bytes);
         let total = segments.chain(keys).fold(0, u64::saturating_add);
         let mut done = 0u64;
+        let counted = inner.meta.view(|view| once::check_count(view, &layout));
+        let mut listed = vec![counted];
         for segment in &tables.segments {
             let name = segment.name();
             let found = self.fetch(segment).map(drop);
             report.settle(found, name, from, &|from| {
                 copy_segment(&inner.place, &layout, board, segment, from)
             });
+            listed.push(self.check_listed(segment));
             done = done.saturating_add(segment.bytes);
             progress(done, total);
         }
@@ -101,7 +112,47 @@ impl Store {
             done = done.saturating_add(*bytes);
             progress(done, total);
         }
+        listed.push(self.check_tail_listed(tables.sealed..tables.messages));
+        let faults: Vec<_> = listed.into_iter().filter_map(Result::err).collect();
+        match from.is_some() && !faults.is_empty() {
+            true => match self.list_all(&mut |_, _| {}) {
+                Ok(()) => report.repaired.push(ONE_TIME_KEYS.into()),
+                Err(fault) => report.faults.push(fault),
+            },
+            false => report.faults.extend(faults),
+        }
         Ok(report)
+    }
+
+    /// Tests the list of keys against a segment; one that cannot be read is another fault.
+    fn check_listed(&self, segment: &Segment) -> Result<(), StoreError> {
+        let inner = self.inner();
+        let layout = inner.meta.layout;
+        if layout.clues == Clues::Plain {
+            return Ok(());
+        }
+        let Ok(bytes) = self.fetch(segment) else {
+            return Ok(());
+        };
+        let records = segment::records(&bytes);
+        let check = |view: &View| once::check_records(view, &layout, segment.first, &records);
+        inner.meta.view(check)
+    }
+
+    /// The same of messages in the tail.
+    fn check_tail_listed(&self, range: std::ops::Range<u64>) -> Result<(), StoreError> {
+        let layout = self.inner().meta.layout;
+        if layout.clues == Clues::Plain || range.is_empty() {
+            return Ok(());
+        }
+        let (first, mut records) = (range.start, Vec::new());
+        // One that cannot be read is another fault.
+        let _ = self.read(range, &mut |index, clue, payload| {
+            layout.push_record(index, clue, payload, &mut records);
+            ControlFlow::Continue(())
+        });
+        let check = |view: &View| once::check_records(view, &layout, first, &records);
+        self.inner().meta.view(check)
     }
 
     /// Reads a key to its end. One that was revoked meanwhile is no fault.
@@ -144,6 +195,7 @@ impl Tables {
         let mut out = Self::default();
         let state = view.state()?;
         out.messages = state.len;
+        out.sealed = state.sealed;
         for (rows, name) in TABLES {
             let mut seen = 0;
             view.each(rows, &[], |key, row| {

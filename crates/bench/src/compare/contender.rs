@@ -154,9 +154,10 @@ impl Contender {
             scheme: self.name.to_owned(),
             params: figures.params.to_owned(),
             payloads: scheme != EarlierScheme::Omd1p,
-            clues: match scheme {
-                EarlierScheme::DosPerfomr => ClueKind::Lwemongrass,
-                _ => ClueKind::Plain,
+            clues: match (scheme, figures.bound_clues) {
+                (EarlierScheme::DosPerfomr, _) => ClueKind::Lwemongrass,
+                (_, true) => ClueKind::Bound,
+                (_, false) => ClueKind::Plain,
             },
             security_bits: figures.clue_security_bits.min(figures.key_security_bits),
             miss_log2: finite(figures.miss_log2),

@@ -1,17 +1,22 @@
 //! A synthetic board of an earlier scheme's clues.
 
 use super::keys::Address;
-use crate::workload::uniform_clue;
-use omr_client::Sender;
+use crate::workload::{uniform_bound_clue, uniform_clue};
 use omr_client::earlier::LweSender;
+use omr_client::{BoundSender, ClueSeed, Sender};
+use omr_detector::{BoundTo, ClueBatch, DetectorError, Stages};
+use omr_protocol::clue::BoundClue;
 use omr_protocol::earlier::LweParams;
-use omr_protocol::{Clue, Params};
+use omr_protocol::{Clue, ClueKind, Params, Placement};
 use omr_ring::Xof;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::ops::Range;
+
+/// The board's id.
+const BOARD: [u8; 16] = [0; 16];
 
 /// Messages made from a seed: pertinent ones at random places, the rest strangers', whose clues look uniform.
 pub(super) struct Board<'a> {
@@ -24,6 +29,7 @@ pub(super) struct Board<'a> {
 
 enum EitherSender<'a> {
     Ring(Sender<'a>),
+    Bound(BoundSender<'a>),
     Lwe(&'a LweParams, Box<LweSender<'a>>),
 }
 
@@ -45,7 +51,10 @@ impl<'a> Board<'a> {
         let mut bytes = [0; 32];
         rng.fill_bytes(&mut bytes);
         let sender = match address {
-            Address::Ring { clue, .. } => EitherSender::Ring(Sender::new(&params.clue, clue)),
+            Address::Ring { clue, .. } => match clue.kind {
+                ClueKind::Plain => EitherSender::Ring(Sender::new(&params.clue, clue)),
+                ClueKind::Bound => EitherSender::Bound(BoundSender::new(&params.clue, clue, BOARD)),
+            },
             Address::Lwe { params, clue, .. } => {
                 EitherSender::Lwe(params, Box::new(LweSender::new(params, clue)))
             }
@@ -69,9 +78,14 @@ impl<'a> Board<'a> {
         bytes
     }
 
+    pub(super) fn is_bound(&self) -> bool {
+        matches!(self.sender, EitherSender::Bound(_))
+    }
+
     pub(super) fn clue_bytes(&self) -> usize {
         match &self.sender {
             EitherSender::Ring(_) => Clue::bytes(&self.params.clue),
+            EitherSender::Bound(_) => BoundClue::bytes(&self.params.clue),
             EitherSender::Lwe(lwe, _) => lwe.clue_bytes(),
         }
     }
@@ -85,6 +99,33 @@ impl<'a> Board<'a> {
         out
     }
 
+    /// The clues of a range as a detector takes them.
+    pub(super) fn batch(
+        &self,
+        messages: Range<u64>,
+        placement: &Placement,
+        stages: &mut Stages,
+    ) -> Result<ClueBatch, DetectorError> {
+        let (params, bytes) = (self.params, self.clue_bytes());
+        let clues = stages.time("read", || self.clues(messages.clone()));
+        let EitherSender::Bound(_) = self.sender else {
+            let batch = || ClueBatch::new(params, placement, clues, bytes);
+            return Ok(stages.time("clues", batch));
+        };
+        let count = (messages.end - messages.start) as usize;
+        let payloads = stages.time("read", || self.payloads(messages));
+        stages.time("clues", || {
+            let own = (&BOARD, &[0; 32]);
+            let to = BoundTo::new(own, &payloads, count, Some(self.payload_bytes))?;
+            Ok(ClueBatch::bound(params, placement, clues, bytes, &to))
+        })
+    }
+
+    fn payloads(&self, messages: Range<u64>) -> Vec<u8> {
+        let payload = |message| self.payload(message);
+        messages.into_par_iter().flat_map_iter(payload).collect()
+    }
+
     fn clue(&self, message: u64) -> Vec<u8> {
         let mut stream = Xof::stream("omr bench clue v1", &self.seed, &[message]);
         match (&self.sender, self.is_pertinent(message)) {
@@ -93,6 +134,13 @@ impl<'a> Board<'a> {
             }
             (EitherSender::Ring(_), false) => {
                 uniform_clue(&self.params.clue, &mut stream).to_bytes(&self.params.clue)
+            }
+            (EitherSender::Bound(sender), true) => {
+                let clue = sender.clue(&ClueSeed::generate(&mut stream), &self.payload(message));
+                clue.to_bytes(&self.params.clue)
+            }
+            (EitherSender::Bound(_), false) => {
+                uniform_bound_clue(&self.params.clue, &mut stream).to_bytes(&self.params.clue)
             }
             (EitherSender::Lwe(lwe, sender), true) => {
                 lwe.clue_to_bytes(&sender.gen_clue(&mut stream))

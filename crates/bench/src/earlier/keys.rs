@@ -8,9 +8,9 @@ use omr_client::earlier::{
 };
 use omr_client::{SecretKey, keygen_with_large_secret};
 use omr_detector::earlier::Bundles;
-use omr_detector::{ClueBatch, Detector};
+use omr_detector::{ClueBatch, Detector, DetectorError, Stages};
 use omr_protocol::earlier::{EarlierSet, LweClueKey, LweParams};
-use omr_protocol::{ClueError, ClueKey, DetectionKey, Params, Placement};
+use omr_protocol::{ClueError, ClueKey, ClueKind, DetectionKey, Params, Placement};
 use omr_ring::Kernels;
 use omr_rlwe::Secret;
 use rand_chacha::ChaCha20Rng;
@@ -55,11 +55,15 @@ impl EarlierKeys {
         seed: u64,
     ) -> Result<(Self, Secret), EarlierBenchError> {
         let spec = set.detection();
+        let kind = match set.published {
+            true => ClueKind::Plain,
+            false => ClueKind::Bound,
+        };
         let params = Arc::new(Params::new(spec, Kernels::detect())?);
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let (address, key, large) = match &params.lwe {
             None => {
-                let (keys, large) = keygen_with_large_secret(&params, &mut rng);
+                let (keys, large) = keygen_with_large_secret(&params, kind, &mut rng);
                 let address = Address::Ring {
                     secret: Box::new(keys.secret),
                     clue: keys.clue,
@@ -99,10 +103,16 @@ impl EarlierKeys {
     }
 
     /// The clues of one batch, of so many messages with so many pertinent ones.
-    pub fn clues(&self, of: (u64, usize), seed: u64, placement: &Placement) -> ClueBatch {
+    ///
+    /// Errors: none of boards that are made here.
+    pub fn clues(
+        &self,
+        of: (u64, usize),
+        seed: u64,
+        placement: &Placement,
+    ) -> Result<ClueBatch, DetectorError> {
         let board = Board::new(&self.params, &self.address, of, 1, seed);
-        let clues = board.clues(0..of.0);
-        ClueBatch::new(&self.params, placement, clues, board.clue_bytes())
+        board.batch(0..of.0, placement, &mut Stages::default())
     }
 
     /// The set.

@@ -70,7 +70,7 @@ impl MeasuredCosts {
             payload_bytes: 612,
             seed,
             yardstick: false,
-            bound_clues: false,
+            bound_clues: true,
         };
         let figures = digest.run(progress)?;
         let after = yardstick_us();

@@ -2,6 +2,7 @@
 
 use crate::world::{rng, stranger, tiny};
 use omr_client::{Sender, keygen};
+use omr_protocol::ClueKind;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::{Clue, ClueError, ClueKey, Params};
 use omr_ring::{NarrowGaussian, Poly};
@@ -90,7 +91,7 @@ fn noise_at_tiny_parameters() {
     let mut rng = rng(30);
     let (mut squares, mut prediction) = (0.0, 0.0);
     for _ in 0..KEYS {
-        let keys = keygen(params, &mut rng);
+        let keys = keygen(params, ClueKind::Plain, &mut rng);
         let secret = keys.secret.clue_secret();
         squares += measure(params, secret, &keys.clue, CLUES, &mut rng);
         prediction += predicted(params, secret, &keys.clue) / KEYS as f64;

@@ -20,6 +20,7 @@ fn the_bound_is_reached_and_not_passed() {
             .map(|index| Retrieved {
                 index,
                 payload: Some(board.payload(index).to_vec()),
+                fingerprint: None,
             })
             .collect();
         assert_eq!(world.recipient().decode(&digest).unwrap(), expected);

@@ -5,6 +5,7 @@
 use crate::clues::noise;
 use crate::world::{Board, World, rng, tiny};
 use omr_client::{Recipient, Retrieved, SecretKey, Sender, keygen};
+use omr_protocol::ClueKind;
 use omr_protocol::{Clue, ClueKey, Digest};
 use std::fmt::Write;
 use std::fs;
@@ -51,7 +52,7 @@ fn listed(messages: &[Retrieved]) -> String {
 /// Every frozen file, made today.
 fn written() -> Vec<(&'static str, Vec<u8>)> {
     let mut rng = rng(SEED);
-    let keys = keygen(tiny(), &mut rng);
+    let keys = keygen(tiny(), ClueKind::Plain, &mut rng);
     let clue = Sender::new(&tiny().clue, &keys.clue).gen_clue(&mut rng);
     let mut detection = Vec::new();
     keys.detection.write(tiny(), &mut detection).unwrap();
@@ -62,6 +63,7 @@ fn written() -> Vec<(&'static str, Vec<u8>)> {
     let retrieved = |&index: &u64| Retrieved {
         index,
         payload: Some(board.payload(index).to_vec()),
+        fingerprint: None,
     };
     let messages: Vec<Retrieved> = PERTINENT.iter().map(retrieved).collect();
     vec![

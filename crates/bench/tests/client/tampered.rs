@@ -17,6 +17,7 @@ fn expected(board: &Board, payload: bool) -> Vec<Retrieved> {
     let retrieved = |&index: &u64| Retrieved {
         index,
         payload: payload.then(|| board.payload(index).to_vec()),
+        fingerprint: None,
     };
     PERTINENT.iter().map(retrieved).collect()
 }

@@ -2,6 +2,7 @@
 
 use omr_client::{Recipient, SecretKey, Sender, keygen};
 use omr_detector::{Detector, MessageSource, Quiet};
+use omr_protocol::ClueKind;
 use omr_protocol::{Clue, ClueKey, Digest, DigestPlan, Params, SEED_BYTES, Sealing};
 use omr_ring::uniform_residues;
 use rand_chacha::ChaCha20Rng;
@@ -94,7 +95,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(seed: u8) -> Self {
-        let keys = keygen(tiny(), &mut rng(seed));
+        let keys = keygen(tiny(), ClueKind::Plain, &mut rng(seed));
         let detector = Detector::new(tiny().clone(), keys.detection);
         Self {
             secret: keys.secret,

@@ -1,10 +1,10 @@
 //! Clues bound to their payload, from the key's file to the digest.
 
 use crate::world::{Board, World, tiny};
-use omr_client::{BoundSender, ClueSeed, Keys, Recipient, bound_detection_key, keygen};
-use omr_detector::{BoardCache, Detector, MessageSource, Quiet};
-use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN};
-use omr_protocol::{Clue, DetectionKey, DigestPlan, SEED_BYTES, Sealing};
+use omr_client::{BoundSender, ClueSeed, DecodeError, Keys, Recipient, keygen};
+use omr_detector::{BoardCache, Detector, DetectorError, MessageSource, Quiet};
+use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN};
+use omr_protocol::{Clue, ClueKind, DetectionKey, Digest, DigestPlan, SEED_BYTES, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::error::Error;
@@ -37,8 +37,8 @@ fn rng() -> ChaCha20Rng {
 }
 
 fn keys() -> Keys {
-    let mut keys = keygen(tiny(), &mut rng());
-    let key = bound_detection_key(tiny(), &keys.secret, &keys.clue, &mut rng());
+    let mut keys = keygen(tiny(), ClueKind::Bound, &mut rng());
+    let key = &keys.detection;
     let mut bytes = Vec::new();
     key.write(tiny(), &mut bytes).unwrap();
     assert_eq!(bytes.len() as u64, key.file_bytes(tiny()));
@@ -70,9 +70,19 @@ fn digest(keys: Keys, board: &mut Bound, payloads: bool, cached: bool) -> Vec<u6
         let found = Recipient::new(tiny(), &keys.secret)
             .decode(&digest)
             .unwrap();
+        let file = digest.to_bytes(tiny()).unwrap();
+        assert_eq!(Digest::from_bytes(tiny(), &file).unwrap(), digest);
+        assert_eq!(digest.header.plan.has_fingerprints(), payloads);
         for message in &found {
             let payload = &board.0.payloads[message.index as usize];
             assert_eq!(message.payload.as_ref(), payloads.then_some(payload));
+            let to = Binding {
+                board_id: &BOARD,
+                payload,
+            };
+            let clue = Hashed::new(&tiny().clue, to, &board.0.clues[message.index as usize]);
+            let expected = payloads.then(|| clue.fingerprint(&FingerprintKey::new(&seed)));
+            assert_eq!(message.fingerprint.map(|found| found.value), expected);
         }
         indices = found.into_iter().map(|message| message.index).collect();
     }
@@ -116,33 +126,48 @@ fn bound_clues_reach_their_recipient_and_what_is_changed_does_not() {
 }
 
 #[test]
-fn a_plain_key_takes_no_bound_clue_and_a_bound_key_no_plain_one() {
+fn a_board_of_other_clues_than_the_key_takes_is_refused_before_any_work() {
     let world = World::shared();
-    let mut board = Board::new(60, 6);
-    board.post(&world.clue_key, &[4]);
-    let key = keys();
+    let mut plain = Board::new(60, 6);
+    plain.post(&world.clue_key, &[4]);
     let plan = DigestPlan::new(tiny(), 0..60, 5, Some(6)).unwrap();
-    let detector = Detector::new(tiny().clone(), key.detection);
-    let out = detector.digest(
-        &mut board,
-        &plan,
-        BOARD,
-        Sealing::None,
-        [3; SEED_BYTES],
-        &Quiet,
+    let bound_detector = Detector::new(tiny().clone(), keys().detection);
+    let refused = |detector: &Detector, source: &mut dyn MessageSource| {
+        let seed = [3; SEED_BYTES];
+        let out = detector.digest(source, &plan, BOARD, Sealing::None, seed, &Quiet);
+        match out.err().expect("an error") {
+            DetectorError::ClueKind { expected, found } => [expected, found],
+            other => panic!("{other}"),
+        }
+    };
+    let kinds = [ClueKind::Bound, ClueKind::Plain];
+    assert_eq!(refused(&bound_detector, &mut plain), kinds);
+    let mut kinds = kinds;
+    kinds.reverse();
+    assert_eq!(refused(&world.detector, &mut strangers()), kinds);
+    assert_eq!(
+        BoundClue::bytes(&tiny().clue),
+        Clue::bytes(&tiny().clue) + 96
     );
-    assert_eq!(out.unwrap().unusable_clues, 60);
-    let mut bound = strangers();
-    let out = world.detector.digest(
-        &mut bound,
-        &plan,
-        BOARD,
-        Sealing::None,
-        [3; SEED_BYTES],
-        &Quiet,
-    );
-    assert_eq!(out.unwrap().unusable_clues, 60);
-    assert!(BoundClue::bytes(&tiny().clue) == Clue::bytes(&tiny().clue) + 96);
+}
+
+#[test]
+fn a_digest_without_fingerprints_is_refused_by_a_key_of_bound_clues() {
+    let (keys, mut board) = (keys(), strangers());
+    let plan = DigestPlan::new(tiny(), 0..70, 9, Some(6)).unwrap();
+    let detector = Detector::new(tiny().clone(), keys.detection);
+    let seed = [3; SEED_BYTES];
+    let out = detector.digest(&mut board, &plan, BOARD, Sealing::None, seed, &Quiet);
+    let mut digest = out.unwrap().digest;
+    digest.header.plan = digest.header.plan.for_clues(tiny(), ClueKind::Plain);
+    let error = Recipient::new(tiny(), &keys.secret).decode(&digest);
+    assert!(matches!(
+        error,
+        Err(DecodeError::Clues {
+            expected: ClueKind::Bound,
+            found: ClueKind::Plain
+        })
+    ));
 }
 
 #[test]
@@ -151,7 +176,9 @@ fn the_length_of_a_key_tells_whether_it_has_an_offset() {
     let mut bytes = Vec::new();
     keys.detection.write(tiny(), &mut bytes).unwrap();
     let bound = keys.detection.file_bytes(tiny());
-    let plain = keygen(tiny(), &mut rng()).detection.file_bytes(tiny());
+    let plain = keygen(tiny(), ClueKind::Plain, &mut rng())
+        .detection
+        .file_bytes(tiny());
     assert_eq!(bound, plain + DetectionKey::offset_bytes(tiny()));
     assert!(DetectionKey::read(tiny(), &bytes[..bytes.len() - 1]).is_err());
 }

@@ -2,6 +2,7 @@
 
 use omr_client::{Keys, Recipient, Retrieved, SecretKey, Sender, keygen};
 use omr_detector::{Detector, DetectorError, MessageSource, Output, Quiet};
+use omr_protocol::ClueKind;
 use omr_protocol::{Clue, ClueKey, DetectionKey, DigestPlan, Params, SEED_BYTES, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -56,6 +57,7 @@ impl Board {
         let message = |&index: &u64| Retrieved {
             index,
             payload: Some(self.payloads[index as usize].clone()),
+            fingerprint: None,
         };
         indices.iter().map(message).collect()
     }
@@ -104,7 +106,11 @@ impl World {
             secret,
             clue: clue_key,
             detection,
-        } = keygen(tiny(), &mut ChaCha20Rng::seed_from_u64(seed));
+        } = keygen(
+            tiny(),
+            ClueKind::Plain,
+            &mut ChaCha20Rng::seed_from_u64(seed),
+        );
         let mut bytes = Vec::new();
         detection.write(tiny(), &mut bytes).unwrap();
         let key = DetectionKey::read(tiny(), &bytes[..]).unwrap();

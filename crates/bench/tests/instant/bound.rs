@@ -3,10 +3,12 @@
 use crate::world::{World, expected, params, tiny};
 use omr_bench::Workload;
 use omr_client::identity;
-use omr_client::instantomr::bound_detection_key;
+use omr_client::instantomr::detection_key;
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Quiet};
-use omr_protocol::instantomr::InstantKey;
+use omr_protocol::ClueKind;
+use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
+use omr_protocol::instantomr::{Encoding, InstantKey};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::error::Error;
@@ -15,10 +17,15 @@ use std::sync::Arc;
 
 #[test]
 fn bound_clues_reach_their_recipient_and_what_is_changed_does_not() {
-    for payloads in [true, false] {
+    let cases = [
+        (Encoding::Powers, true),
+        (Encoding::Powers, false),
+        (Encoding::Buckets, true),
+    ];
+    for (encoding, payloads) in cases {
         let mut rng = ChaCha20Rng::seed_from_u64(12);
-        let (secret, clue) = identity(tiny().clue(), &mut rng);
-        let key = bound_detection_key(params(), &secret, &clue, &mut rng).unwrap();
+        let (secret, clue) = identity(tiny().clue(), ClueKind::Bound, &mut rng);
+        let key = detection_key(params(), &secret, &mut rng).unwrap();
         let mut file = Vec::new();
         key.write(params(), &mut file).unwrap();
         let offset = InstantKey::offset_bytes(params());
@@ -30,7 +37,7 @@ fn bound_clues_reach_their_recipient_and_what_is_changed_does_not() {
             secret,
             clue,
         };
-        let mut session = world.session(0, payloads);
+        let mut session = world.session_of(encoding, 0, payloads);
         let board = world.board(70, 5).bound_to([3; 16]);
         let mut all = Changed {
             clues: Vec::new(),
@@ -53,12 +60,21 @@ fn bound_clues_reach_their_recipient_and_what_is_changed_does_not() {
         let nothing = |_: &Session| Ok::<(), DetectorError>(());
         session.advance(&mut all, 70, &Quiet, nothing).unwrap();
         assert_eq!(session.unusable_clues, 0);
-        if !payloads {
-            expected
-                .iter_mut()
-                .for_each(|message| message.payload = None);
+        let mut found = world.decode(&world.digest(&session)).unwrap();
+        for (found, expected) in found.iter_mut().zip(&mut expected) {
+            let payload = expected.payload.take_if(|_| !payloads);
+            let payload = payload.as_ref().or(expected.payload.as_ref()).unwrap();
+            let to = Binding {
+                board_id: &[3; 16],
+                payload,
+            };
+            let clue = &all.clues[found.index as usize * bytes..][..bytes];
+            let key = FingerprintKey::new(&session.header().seed);
+            let hashed = Hashed::new(tiny().clue(), to, clue).fingerprint(&key);
+            let fingerprint = found.fingerprint.take().map(|found| found.value);
+            assert_eq!(fingerprint, payloads.then_some(hashed));
         }
-        assert_eq!(world.decode(&world.digest(&session)).unwrap(), expected);
+        assert_eq!(found, expected);
     }
 }
 

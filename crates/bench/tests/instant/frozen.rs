@@ -7,6 +7,7 @@ use crate::world::{World, advance, expected, params, tiny};
 use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{SecretKey, Sender, decode, identity};
 use omr_detector::instantomr::Session;
+use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{Encoding, InstantDigest, SessionFile};
 use omr_protocol::{Clue, ClueKey, Response, Scheme};
 use rand_chacha::ChaCha20Rng;
@@ -36,7 +37,7 @@ fn stored(name: &str) -> Vec<u8> {
 /// What is the same on every machine.
 fn written() -> Vec<(&'static str, Vec<u8>)> {
     let mut rng = ChaCha20Rng::seed_from_u64(SEED);
-    let (secret, clue) = identity(tiny().clue(), &mut rng);
+    let (secret, clue) = identity(tiny().clue(), ClueKind::Plain, &mut rng);
     let key = detection_key(params(), &secret, &mut rng).unwrap();
     let mut file = Vec::new();
     key.write(params(), &mut file).unwrap();

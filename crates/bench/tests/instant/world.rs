@@ -5,6 +5,7 @@ use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{DecodeError, Retrieved, SecretKey, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Quiet};
+use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantPlan};
 use omr_protocol::{ClueKey, DigestHeader, InstantParams, ParamSet, Request, Sealing};
 use rand_chacha::ChaCha20Rng;
@@ -33,7 +34,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(seed: u64) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let (secret, clue) = identity(tiny().clue(), &mut rng);
+        let (secret, clue) = identity(tiny().clue(), ClueKind::Plain, &mut rng);
         let key = detection_key(params(), &secret, &mut rng).unwrap();
         Self {
             detector: Arc::new(InstantDetector::new(params().clone(), key)),
@@ -106,6 +107,7 @@ pub(crate) fn expected(board: &Workload, range: std::ops::Range<u64>) -> Vec<Ret
     mine.map(|&index| Retrieved {
         index,
         payload: Some(board.payload(index)),
+        fingerprint: None,
     })
     .collect()
 }

@@ -66,12 +66,12 @@ fn flips_anywhere() {
 }
 
 /// Bit 0 of byte 9 names the root. In a file left by a crash, its flip looks the same as a crash
-/// just before the last commit, so it hides that append; no reader can tell the two apart.
+/// just before the last commit, so it can hide that append; no reader can tell the two apart.
 #[test]
 fn flips_after_a_crash() {
     let bytes = image(true);
     assert!(survives(bytes.clone()));
-    assert_eq!(flip(&bytes, 0..512 * 8), [9 * 8]);
+    assert!(flip(&bytes, 0..512 * 8).iter().all(|bit| *bit == 9 * 8));
     assert_eq!(flip(&bytes, spread(bytes.len(), 2000, 2)), [0; 0]);
 }
 

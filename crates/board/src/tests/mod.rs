@@ -7,13 +7,14 @@ mod damage;
 mod files;
 mod full;
 mod model;
+mod once;
 mod overlay;
 
 use std::ops::ControlFlow;
 
 use crate::publish::initialise;
 use crate::store::{Access, Guarded, Source, Store, builder};
-use crate::{Board, BoardConfig, BoardError, Message};
+use crate::{Board, BoardConfig, BoardError, Clues, Message};
 use disk::Disk;
 
 /// Large enough for several chunks of several messages in a small file.
@@ -24,6 +25,7 @@ fn config() -> BoardConfig {
         sealing: "none".into(),
         clue_bytes: 12_000,
         payload_bytes: 600,
+        clues: Clues::Bound,
     }
 }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::disk::Disk;
 use super::{config, create, message, messages, open};
-use crate::{BoardConfig, BoardError};
+use crate::{BoardConfig, BoardError, Clues};
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -31,9 +31,11 @@ proptest! {
     fn behaves_as_a_vector(
         clue_bytes in prop_oneof![1u32..80, 9_000u32..70_000],
         payload_bytes in 0u32..700,
+        clues in prop_oneof![Just(Clues::Plain), Just(Clues::Bound)],
         steps in prop::collection::vec(step(), 1..25),
     ) {
-        let config = BoardConfig { clue_bytes, payload_bytes, ..config() };
+        let clue_bytes = clue_bytes.max(clues.least_bytes());
+        let config = BoardConfig { clue_bytes, payload_bytes, clues, ..config() };
         let disk = Disk::default();
         let mut board = create(&disk, &config).unwrap();
         let mut len = 0;

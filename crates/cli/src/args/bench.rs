@@ -125,6 +125,9 @@ pub(crate) struct BenchDecode {
     /// Threads to make the digests on; all cores unless given
     #[arg(long, value_name = "T", value_parser = threads())]
     pub(crate) threads: Option<u16>,
+    /// Clues that are not bound to their payloads
+    #[arg(long)]
+    pub(crate) plain_clues: bool,
     /// Everything random follows from it
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -153,6 +156,9 @@ pub(crate) struct BenchStream {
     /// Threads to work on; all cores unless given
     #[arg(long, value_name = "T", value_parser = threads())]
     pub(crate) threads: Option<u16>,
+    /// Clues that are not bound to their payloads
+    #[arg(long)]
+    pub(crate) plain_clues: bool,
     /// Everything random follows from it
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -244,9 +250,9 @@ pub(crate) struct BenchDigest {
     /// Do not time the yardstick (only builds with the feature `yardstick` do)
     #[arg(long)]
     pub(crate) no_yardstick: bool,
-    /// Clues that are bound to their payloads
+    /// Clues that are not bound to their payloads
     #[arg(long)]
-    pub(crate) bound_clues: bool,
+    pub(crate) plain_clues: bool,
     /// Print one JSON object a run
     #[arg(long)]
     pub(crate) json: bool,

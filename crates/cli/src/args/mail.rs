@@ -57,6 +57,10 @@ pub(crate) struct IdNew {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    /// An address for plain clues, for a board of such: weaker, as a few posts of an enemy can fill everybody's
+    /// digests
+    #[arg(long)]
+    pub(crate) plain_clues: bool,
     /// Messages for her that a digest may carry, the same at every request
     #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
     pub(crate) bound: u32,

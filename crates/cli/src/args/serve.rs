@@ -2,6 +2,7 @@
 
 use super::examples;
 use clap::{Args, Subcommand};
+use omr_protocol::clue::ClueKind;
 use omr_server::tokens::Right;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,6 +21,10 @@ pub(crate) struct Serve {
     /// Parameter set of the board that the first start makes, over the configuration's
     #[arg(long, value_name = "NAME")]
     pub(crate) params: Option<String>,
+    /// Clues of that board, over the configuration's: bound, or plain, which anybody can make so that they reach
+    /// every recipient
+    #[arg(long, value_name = "KIND")]
+    pub(crate) clues: Option<ClueKind>,
 }
 
 #[derive(Subcommand)]

@@ -62,7 +62,7 @@ fn digest(args: &BenchDigest, ui: &Ui) -> Result<(), CliError> {
         payload_bytes: args.payload_bytes as usize,
         seed: args.seed,
         yardstick: !args.no_yardstick,
-        bound_clues: args.bound_clues,
+        bound_clues: !args.plain_clues,
     };
     if let Some(count) = args.recipients {
         return recipients::run(args, first, count.into(), ui);
@@ -100,7 +100,7 @@ fn instant(args: &BenchDigest, scheme: Scheme, ui: &Ui) -> Result<(), CliError> 
             payload_bytes: args.payload_bytes as usize,
             seed: args.seed.wrapping_add(run.into()),
             yardstick: !args.no_yardstick,
-            bound_clues: args.bound_clues,
+            bound_clues: !args.plain_clues,
         };
         let bar = ui.bar();
         let figures = bench.run(&bar);

@@ -2,10 +2,10 @@ use crate::args::{BoardCommand, BoardInit};
 use crate::error::{CliError, InputError, chain};
 use crate::io;
 use crate::progress::Ui;
-use omr_board::{Board, BoardConfig, BoardError, Stat, Structure};
+use omr_board::{Board, BoardConfig, BoardError, Clues, Stat, Structure};
 use omr_detector::Progress;
 use omr_protocol::plan::MAX_PAYLOAD_BYTES;
-use omr_protocol::{Clue, ClueParams, ParamSet, PlanError, Sealing};
+use omr_protocol::{ClueKind, ClueParams, ParamSet, PlanError, Sealing};
 use rand_core::Rng;
 use serde::Serialize;
 use std::path::Path;
@@ -16,6 +16,7 @@ struct Report {
     board_id: String,
     params: String,
     sealing: String,
+    clues: &'static str,
     messages: u64,
     clue_bytes: u32,
     payload_bytes: u32,
@@ -39,6 +40,7 @@ fn init(args: &BoardInit) -> Result<(), CliError> {
         set.clue(),
         args.sealing,
         args.payload_bytes as usize,
+        args.clues,
     )?;
     Ok(())
 }
@@ -51,6 +53,7 @@ pub(super) fn create(
     params: &ClueParams,
     sealing: Sealing,
     payload_bytes: usize,
+    clues: ClueKind,
 ) -> Result<Board, CliError> {
     if !(1..=MAX_PAYLOAD_BYTES).contains(&payload_bytes) {
         let found = payload_bytes;
@@ -71,12 +74,24 @@ pub(super) fn create(
         board_id,
         params_id: params.name().to_owned(),
         sealing: sealing.name().to_owned(),
-        clue_bytes: Clue::bytes(params) as u32,
+        clue_bytes: clues.bytes(params) as u32,
         payload_bytes: payload_bytes as u32,
+        clues: match clues {
+            ClueKind::Plain => Clues::Plain,
+            ClueKind::Bound => Clues::Bound,
+        },
     };
     Board::create(dir, &config)
         .map_err(InputError::from)
         .map_err(CliError::input(dir))
+}
+
+/// The kind of a board's clues.
+pub(super) fn clues(of: Clues) -> ClueKind {
+    match of {
+        Clues::Plain => ClueKind::Plain,
+        Clues::Bound => ClueKind::Bound,
+    }
 }
 
 /// How long a board in use is waited for: posts and reads hold it for milliseconds.
@@ -136,6 +151,7 @@ impl Report {
             board_id: io::hex(&stat.config.board_id),
             params: stat.config.params_id,
             sealing: stat.config.sealing,
+            clues: clues(stat.config.clues).name(),
             messages: stat.messages,
             clue_bytes: stat.config.clue_bytes,
             payload_bytes: stat.config.payload_bytes,
@@ -147,11 +163,12 @@ impl Report {
 
     fn text(&self) -> String {
         format!(
-            "board          {}\nparameters     {}\nsealing        {}\nmessages       {}\n\
+            "board          {}\nparameters     {}\nsealing        {}\nclues          {}\nmessages       {}\n\
              clue bytes     {}\npayload bytes  {}\nbytes in all   {}\nbytes on disk  {}\n",
             self.board_id,
             self.params,
             self.sealing,
+            self.clues,
             super::thousands(self.messages),
             self.clue_bytes,
             self.payload_bytes,
@@ -175,17 +192,30 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
     let report = report
         .map_err(InputError::from)
         .map_err(CliError::input(dir))?;
-    if report.is_sound() {
+    let clues = super::clues::sweep(board.config(), board.len(), |range| {
+        let mut out = Vec::new();
+        let _ = board.read(range, &mut super::clues::keep(&mut out));
+        out
+    })?;
+    if report.is_sound() && clues.count == 0 {
         let messages = super::thousands(report.messages);
         return io::print(&format!("sound: {messages} messages\n"));
     }
     for fault in &report.faults {
         ui.line(&format!("omr: {}", chain(fault)));
     }
+    clues
+        .told
+        .iter()
+        .for_each(|line| ui.line(&format!("omr: {line}")));
     match &report.structure {
         Structure::Damaged(error) => ui.line(&format!("omr: {}", chain(error))),
         Structure::Inconsistent => ui.line("omr: the database under the board contradicts itself"),
         _ => {}
+    }
+    if report.is_sound() {
+        let (bad, messages) = (clues.count, report.messages);
+        return Err(CliError::input(dir)(InputError::Unsigned { bad, messages }));
     }
     let unsound = InputError::Unsound {
         bad: report.bad_messages,

@@ -50,8 +50,13 @@ fn verify(args: &DataVerify, ui: &Ui) -> Result<(), CliError> {
     let store = Store::open(&place(&args.of)?)?;
     let bar = ui.bar();
     let report = store.verify(&mut steps(&bar, "bytes"))?;
+    let clues = super::clues::sweep(store.board(), store.len(), |range| {
+        let mut out = Vec::new();
+        let _ = store.read(range, &mut super::clues::keep(&mut out));
+        out
+    })?;
     drop(bar);
-    told(&report, args.json, ui)
+    told(&report, clues.told, args.json, ui)
 }
 
 /// A bar for calls that say how far they are of how much.
@@ -67,8 +72,10 @@ fn steps<'a>(bar: &'a dyn Progress, name: &'static str) -> impl FnMut(u64, u64) 
     }
 }
 
-fn told(report: &Report, json: bool, ui: &Ui) -> Result<(), CliError> {
-    let faults: Vec<String> = report.faults.iter().map(|fault| chain(fault)).collect();
+/// `clues`: those that their keys did not sign.
+fn told(report: &Report, clues: Vec<String>, json: bool, ui: &Ui) -> Result<(), CliError> {
+    let faults = report.faults.iter().map(|fault| chain(fault));
+    let faults: Vec<String> = faults.chain(clues).collect();
     for line in &faults {
         ui.warn(line);
     }
@@ -241,5 +248,5 @@ fn restore(args: &DataRestore, ui: &Ui) -> Result<(), CliError> {
 fn repair(args: &DataRestore, ui: &Ui) -> Result<(), CliError> {
     let store = Store::open(&place(&args.of)?)?;
     let report = store.repair(&args.from)?;
-    told(&report, false, ui)
+    told(&report, Vec::new(), false, ui)
 }

@@ -4,7 +4,7 @@ use crate::args::Decode;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access, Framed, STANDARD};
 use crate::progress::Ui;
-use omr_client::{Retrieved, decode};
+use omr_client::{Retrieved, SecretKey, decode};
 use omr_protocol::frame::Kind;
 use omr_protocol::{ParamSet, Response, Sealing};
 use open::{LeftOut, Message, Opened, open};
@@ -51,7 +51,9 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
     let digest = digest.map_err(CliError::input(&args.digest))?;
     check_sealing(args, digest.sealing())?;
     let retrieved = decode(&set, &secret, &digest)?;
-    let indices: Vec<u64> = retrieved.iter().map(|message| message.index).collect();
+    let opened = opened(args, &set, &secret, &digest, &retrieved);
+    // Of the messages that are left: those that were dropped are not told of, counted or named.
+    let indices = opened.pertinent.clone();
     if is_unvouched(args, &digest) && !indices.is_empty() {
         ui.warn(
             "the digest's board does not seal payloads, so the detector could have made them up: \
@@ -59,11 +61,6 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
         );
     }
     let request = digest.request();
-    let opened = match (request.payload_bytes, args.raw) {
-        (None, _) => list(&indices),
-        (Some(_), true) => raw(retrieved),
-        (Some(_), false) => open(&set, &secret, &digest, retrieved),
-    };
     for left_out in &opened.left_out {
         ui.warn(&left_out.to_string());
     }
@@ -80,6 +77,21 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
     };
     tell(args, ui, &set, &report)?;
     verdict(args, &report)
+}
+
+fn opened(
+    args: &Decode,
+    set: &ParamSet,
+    secret: &SecretKey,
+    digest: &Response,
+    retrieved: &[Retrieved],
+) -> Opened {
+    let indices = || retrieved.iter().map(|message| message.index).collect();
+    match (digest.request().payload_bytes, args.raw) {
+        (None, _) => list(indices()),
+        (Some(_), true) => raw(retrieved, indices()),
+        (Some(_), false) => open(set, secret, digest, retrieved),
+    }
 }
 
 fn check_sealing(args: &Decode, found: Sealing) -> Result<(), CliError> {
@@ -101,7 +113,7 @@ fn is_unvouched(args: &Decode, digest: &Response) -> bool {
 }
 
 /// The one file of a digest of indices: one index a line.
-fn list(indices: &[u64]) -> Opened {
+fn list(indices: Vec<u64>) -> Opened {
     let text: String = indices.iter().map(|index| format!("{index}\n")).collect();
     let message = Message {
         index: None,
@@ -110,19 +122,21 @@ fn list(indices: &[u64]) -> Opened {
     Opened {
         messages: vec![message],
         left_out: Vec::new(),
+        pertinent: indices,
     }
 }
 
-fn raw(retrieved: Vec<Retrieved>) -> Opened {
-    let message = |found: Retrieved| {
-        found.payload.map(|bytes| Message {
+fn raw(retrieved: &[Retrieved], pertinent: Vec<u64>) -> Opened {
+    let message = |found: &Retrieved| {
+        found.payload.clone().map(|bytes| Message {
             index: Some(found.index),
             bytes,
         })
     };
     Opened {
-        messages: retrieved.into_iter().filter_map(message).collect(),
+        messages: retrieved.iter().filter_map(message).collect(),
         left_out: Vec::new(),
+        pertinent,
     }
 }
 

@@ -14,7 +14,7 @@ use omr_client::{Retrieved, decode};
 use omr_detector::Stages;
 use omr_detector::hybrid::{Costs, Job};
 use omr_protocol::frame::Kind;
-use omr_protocol::{Clue, ParamSet, Request, Response, Sealing};
+use omr_protocol::{ClueKind, ParamSet, Request, Response, Sealing};
 use omr_testkit::{RealPayloads, real_payloads};
 use report::{Outcome, Report};
 use scan::Check;
@@ -124,7 +124,7 @@ fn report(
             .map(|key| size(key))
             .sum::<Result<_, _>>()?,
         detection_keys: stage.detection_keys().iter().map(name).collect(),
-        clue_bytes: Clue::bytes(set.clue()),
+        clue_bytes: ClueKind::Bound.bytes(set.clue()),
         clues_s: posting.clues_s,
         append_s: posting.append_s,
         board_bytes: posting.board_bytes,

@@ -5,6 +5,7 @@ use crate::error::{CliError, InputError};
 use crate::io;
 use crate::progress::Ui;
 use omr_board::Board;
+use omr_detector::MessageSource;
 use omr_detector::hybrid::{Answer, Job};
 use omr_protocol::{ParamSet, Request, SEED_BYTES};
 use rand_core::Rng;
@@ -39,6 +40,7 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     let payload = payload(args, board.config().payload_bytes as usize);
     let source = BoardSource::new(&board, set.clue());
     let mut source = source.map_err(CliError::input(&args.board))?;
+    engines.check_board(source.clue_bytes())?;
     let job = Job {
         source: &mut source,
         request: Request {

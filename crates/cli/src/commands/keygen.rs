@@ -4,7 +4,7 @@ use crate::io::{self, Access, Staged};
 use omr_client::{SecretKey, SecretKeyError, detection_key, identity, instantomr};
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::params::{DEFAULT, HYBRID};
-use omr_protocol::{ClueKey, DetectionKey, DetectionKeyError, ParamSet, Scheme};
+use omr_protocol::{ClueKey, ClueKind, DetectionKey, DetectionKeyError, ParamSet, Scheme};
 use rand_core::CryptoRng;
 use serde::Serialize;
 use std::fs;
@@ -36,12 +36,13 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Keys for the engines of a scheme; for all that the set has unless given.
+    /// Keys for clues of a kind and for the engines of a scheme; for all that the set has unless given.
     ///
     /// Errors: `Params` where the set lacks one.
     pub(super) fn new(
         set: &ParamSet,
         scheme: Option<Scheme>,
+        clues: ClueKind,
         rng: &mut impl CryptoRng,
     ) -> Result<Self, CliError> {
         let spec = set.spec();
@@ -49,7 +50,7 @@ impl Made {
             [spec.bulk.is_some(), spec.instant.is_some()],
             Scheme::engines,
         );
-        let (secret, clue) = identity(set.clue(), rng);
+        let (secret, clue) = identity(set.clue(), clues, rng);
         let mut made = Self {
             secret,
             clue,
@@ -72,6 +73,7 @@ impl Made {
 #[derive(Serialize)]
 struct Report<'a> {
     params: &'a str,
+    clues: &'a str,
     files: Vec<Written>,
 }
 
@@ -89,11 +91,16 @@ pub(super) fn run(args: &Keygen) -> Result<(), CliError> {
     if !args.force {
         refuse_existing(&args.out)?;
     }
-    let keys = Made::new(&set, args.scheme, &mut omr_client::os_rng())?;
+    let clues = match args.plain_clues {
+        true => ClueKind::Plain,
+        false => ClueKind::Bound,
+    };
+    let keys = Made::new(&set, args.scheme, clues, &mut omr_client::os_rng())?;
     let files = write(&args.out, &set, &keys, args.force)?;
     if args.json {
         return io::print_json(&Report {
             params: set.name(),
+            clues: clues.name(),
             files,
         });
     }

@@ -10,7 +10,9 @@ use instant::Instant;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::frame::{FrameHeader, Kind};
 use omr_protocol::params::SetSpec;
-use omr_protocol::{Clue, ClueKey, ClueParams, DetectionKey, Digest, DigestPlan, ParamSet, Params};
+use omr_protocol::{
+    ClueKey, ClueKind, ClueParams, DetectionKey, Digest, DigestPlan, ParamSet, Params,
+};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -156,7 +158,7 @@ impl Set {
             name: set.name(),
             insecure: set.spec().insecure,
             security_bits: set.spec().security_bits,
-            clue_bytes: Clue::bytes(set.clue()),
+            clue_bytes: ClueKind::Bound.bytes(set.clue()),
             clue_key_bytes: clue_key_bytes(set.clue())?,
         })
     }
@@ -198,7 +200,10 @@ impl Bulk {
             messages: args.messages,
             bound: args.bound,
             payload_bytes: args.payload_bytes,
-            digest_bytes: Digest::file_bytes(&plan(Some(payload_bytes))?, params),
+            digest_bytes: {
+                let plan = plan(Some(payload_bytes))?.for_clues(params, ClueKind::Bound);
+                Digest::file_bytes(&plan, params)
+            },
             indices_digest_bytes: Digest::file_bytes(&plan(None)?, params),
             key_moduli: KEYS
                 .into_iter()
@@ -257,6 +262,7 @@ impl Bulk {
 fn clue_key_bytes(params: &ClueParams) -> Result<usize, CliError> {
     let beta = vec![0; params.spec().n];
     let key = ClueKey {
+        kind: ClueKind::Bound,
         id: [0; 16],
         seed: [0; 32],
         beta,
@@ -274,5 +280,5 @@ fn detection_key_bytes(params: &Params) -> u64 {
         params_id: params.name().to_owned(),
         key_id: [0; 16],
     };
-    header.file_len(DetectionKey::body_bytes(params))
+    header.file_len(DetectionKey::body_bytes(params) + DetectionKey::offset_bytes(params))
 }

@@ -1,4 +1,4 @@
-use super::source::sealing;
+use super::source::{clues, sealing};
 use crate::args::Post;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
@@ -7,8 +7,8 @@ use omr_board::{Board, Message};
 use omr_client::letter::{Place, Writer};
 use omr_client::os_rng;
 use omr_detector::Progress;
-use omr_protocol::Sealing;
 use omr_protocol::frame::Kind;
+use omr_protocol::{ClueParams, Sealing};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -61,6 +61,14 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     let set = key.set()?;
     let params = set.clue();
     let key = io::read_clue_key(key, params)?;
+    let expected = clues(&board, params).map_err(on_board())?;
+    if key.kind != expected {
+        let found = key.kind;
+        return Err(CliError::input(&args.to)(InputError::ClueKind {
+            expected,
+            found,
+        }));
+    }
     let config = board.config();
     let place = Place {
         board_id: config.board_id,
@@ -80,7 +88,7 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
         files: VecDeque::new(),
         told,
     };
-    queue.post(&writer, ui)
+    queue.post(&writer, params, ui)
 }
 
 /// The payloads of a file before sealing; `raw`: the file as it is.
@@ -105,24 +113,29 @@ fn messages(writer: &Writer, parts: &[Vec<u8>]) -> Result<Vec<Message>, InputErr
 }
 
 impl<'a> Queue<'a> {
-    fn post(&mut self, writer: &Writer, ui: &Ui) -> Result<(), CliError> {
+    fn post(&mut self, writer: &Writer, params: &ClueParams, ui: &Ui) -> Result<(), CliError> {
         let bar = ui.bar();
         bar.stage("files", self.args.files.len() as u64);
         for path in &self.args.files {
-            self.add(writer, path)?;
+            self.add(writer, params, path)?;
             bar.advance(1);
         }
-        self.flush()
+        self.flush(params)
     }
 
-    fn add(&mut self, writer: &Writer, path: &'a PathBuf) -> Result<(), CliError> {
+    fn add(
+        &mut self,
+        writer: &Writer,
+        params: &ClueParams,
+        path: &'a PathBuf,
+    ) -> Result<(), CliError> {
         let bytes = io::read_file(path, MAX_FILE_BYTES)?;
         let parts = parts(writer, self.raw, bytes).map_err(CliError::input(path))?;
         self.files.push_back((path, parts.len() as u64));
         let mut rest = &parts[..];
         while !rest.is_empty() {
             if self.messages.len() == TRANSACTION {
-                self.flush()?;
+                self.flush(params)?;
             }
             let (now, later) = rest.split_at(rest.len().min(TRANSACTION - self.messages.len()));
             self.messages
@@ -133,7 +146,9 @@ impl<'a> Queue<'a> {
     }
 
     /// Appends what is queued in one transaction and tells of the files that are now complete.
-    fn flush(&mut self) -> Result<(), CliError> {
+    fn flush(&mut self, params: &ClueParams) -> Result<(), CliError> {
+        let checked = super::clues::check(self.board.config(), params, &self.messages);
+        checked.map_err(CliError::input(&self.args.board))?;
         let appended = self.board.append(&self.messages).map_err(InputError::from);
         let end = appended.map_err(CliError::input(&self.args.board))?.end;
         self.messages.clear();

@@ -31,6 +31,10 @@ fn config(args: &Serve) -> Result<Config, CliError> {
     config.listen = args.listen.unwrap_or(config.listen);
     config.data = args.data.clone().unwrap_or(config.data);
     config.board.params = args.params.clone().unwrap_or(config.board.params);
+    config.board.clues = args
+        .clues
+        .map(|clues| clues.to_string())
+        .or(config.board.clues);
     Ok(config)
 }
 

@@ -1,7 +1,7 @@
 use crate::error::{InputError, chain};
 use omr_board::{Board, Snapshot};
 use omr_detector::{DetectorError, MessageSource};
-use omr_protocol::{Clue, ClueParams, Sealing};
+use omr_protocol::{ClueKind, ClueParams, Sealing};
 use std::ops::{ControlFlow, Range};
 
 /// A board as the detector reads it.
@@ -22,13 +22,7 @@ impl BoardSource {
     ///
     /// Errors: `ClueSize`, `Board`.
     pub(super) fn new(board: &Board, params: &ClueParams) -> Result<Self, InputError> {
-        let (clue_bytes, expected) = (board.config().clue_bytes as usize, Clue::bytes(params));
-        if clue_bytes != expected {
-            return Err(InputError::ClueSize {
-                expected,
-                found: clue_bytes,
-            });
-        }
+        let clue_bytes = clues(board, params)?.bytes(params);
         let payload_bytes = board.config().payload_bytes as usize;
         Ok(Self {
             snapshot: board.snapshot()?,
@@ -122,6 +116,19 @@ impl MessageSource for Buffered {
     ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
         Ok(self.part(range, self.payload_bytes, &self.payloads))
     }
+}
+
+/// The kind of a board's clues, which their length tells.
+///
+/// Errors: `ClueSize`.
+pub(super) fn clues(board: &Board, params: &ClueParams) -> Result<ClueKind, InputError> {
+    let found = board.config().clue_bytes as usize;
+    let mut kinds = ClueKind::ALL.into_iter();
+    let kind = kinds.find(|kind| kind.bytes(params) == found);
+    kind.ok_or(InputError::ClueSize {
+        expected: ClueKind::ALL.map(|kind| kind.bytes(params)),
+        found,
+    })
 }
 
 /// The sealing that a board names.

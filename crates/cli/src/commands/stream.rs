@@ -82,6 +82,7 @@ fn open(
     board: &Board,
     detector: &Arc<InstantDetector>,
 ) -> Result<Session, CliError> {
+    detector.check_board(board.config().clue_bytes as usize)?;
     let messages = board.len();
     let start = args.from.unwrap_or(0);
     if start > messages {

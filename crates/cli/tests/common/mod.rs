@@ -53,18 +53,44 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
+    /// An empty folder.
+    pub(crate) fn empty() -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
     /// Alice's keys alone.
     pub(crate) fn keys() -> Self {
-        let scene = Self {
-            dir: tempfile::tempdir().unwrap(),
-        };
+        let scene = Self::empty();
         scene.keygen("alice");
+        scene
+    }
+
+    /// Alice's keys for plain clues and an empty board of such.
+    pub(crate) fn plain(sealing: &str, payload_bytes: usize) -> Self {
+        let scene = Self::empty();
+        let keygen = [
+            "keygen",
+            "--out",
+            "alice",
+            "--params",
+            PARAMS,
+            "--plain-clues",
+        ];
+        scene.run(&keygen).quietly();
+        scene.board(sealing, payload_bytes, &["--clues", "plain"]);
         scene
     }
 
     /// Alice's keys and an empty board.
     pub(crate) fn new(sealing: &str, payload_bytes: usize) -> Self {
         let scene = Self::keys();
+        scene.board(sealing, payload_bytes, &[]);
+        scene
+    }
+
+    fn board(&self, sealing: &str, payload_bytes: usize, more: &[&str]) {
         let bytes = payload_bytes.to_string();
         let init = [
             "board",
@@ -75,13 +101,8 @@ impl Scene {
             "--sealing",
             sealing,
         ];
-        assert_eq!(
-            scene
-                .run(&[&init[..], &["--payload-bytes", &bytes]].concat())
-                .quietly(),
-            ""
-        );
-        scene
+        let args = [&init[..], &["--payload-bytes", &bytes], more].concat();
+        assert_eq!(self.run(&args).quietly(), "");
     }
 
     pub(crate) fn keygen(&self, name: &str) {

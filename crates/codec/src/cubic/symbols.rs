@@ -22,6 +22,14 @@ impl CubicSymbols {
         Ok(Self { digits })
     }
 
+    /// The same of payloads with marks, as of [`Symbols::marked`].
+    ///
+    /// Errors: the same.
+    pub fn marked(payload_bytes: usize) -> Result<Self, CodecError> {
+        let digits = Symbols::marked(P, payload_bytes)?;
+        Ok(Self { digits })
+    }
+
     /// The symbols of one payload.
     pub fn count(&self) -> usize {
         self.digits.count().div_ceil(3)
@@ -37,9 +45,14 @@ impl CubicSymbols {
     /// Shape:  `payload_bytes` bytes to `count` symbols.
     /// Errors: [`CodecError::PayloadLength`].
     pub fn pack(&self, payload: &[u8]) -> Result<Vec<CubicElement>, CodecError> {
+        self.pack_marked(payload, 0)
+    }
+
+    /// The same with a mark, which is left out where payloads have none.
+    pub fn pack_marked(&self, payload: &[u8], mark: u32) -> Result<Vec<CubicElement>, CodecError> {
         let mut digits = vec![0; 3 * self.count()];
-        self.digits
-            .pack(payload, &mut digits[..self.digits.count()])?;
+        let (packed, _) = digits.split_at_mut(self.digits.count());
+        self.digits.pack_marked(payload, mark, packed)?;
         let (triples, _) = digits.as_chunks::<3>();
         Ok(triples
             .iter()
@@ -56,24 +69,35 @@ impl CubicSymbols {
         Ok(payload)
     }
 
-    /// Writes the payload whose symbols are given, in a time that does not depend on them.
+    /// [`CubicSymbols::unpack_marked_into`] without the mark.
     ///
-    /// Shape:  `count` symbols to `payload_bytes` bytes.
-    /// Errors: [`CodecError::SymbolCount`]; [`CodecError::PayloadLength`]; [`CodecError::NotCanonical`]
-    /// for a block that holds more than its bytes can; [`CodecError::Padding`] for a last element not
-    /// filled with zeros. Of these two, bytes are written all the same.
+    /// Errors: the same.
     pub fn unpack_into(
         &self,
         symbols: &[CubicElement],
         payload: &mut [u8],
     ) -> Result<(), CodecError> {
+        self.unpack_marked_into(symbols, payload).map(|_| ())
+    }
+
+    /// Writes the payload whose symbols are given and returns its mark, in a time that does not depend on them.
+    ///
+    /// Shape:  `count` symbols to `payload_bytes` bytes.
+    /// Errors: [`CodecError::SymbolCount`]; [`CodecError::PayloadLength`]; [`CodecError::NotCanonical`]
+    /// for a block that holds more than its bytes can; [`CodecError::Padding`] for a last element not
+    /// filled with zeros. Of these two, bytes are written all the same.
+    pub fn unpack_marked_into(
+        &self,
+        symbols: &[CubicElement],
+        payload: &mut [u8],
+    ) -> Result<u32, CodecError> {
         if symbols.len() != self.count() {
             let (expected, found) = (self.count(), symbols.len());
             return Err(CodecError::SymbolCount { expected, found });
         }
         let digits: Vec<u32> = symbols.iter().flat_map(|symbol| symbol.lanes()).collect();
         let (digits, padding) = digits.split_at(self.digits.count());
-        let unpacked = self.digits.unpack_into(digits, payload);
+        let unpacked = self.digits.unpack_marked_into(digits, payload);
         match padding.iter().fold(0, |found, &digit| found | digit) {
             0 => unpacked,
             found => Err(CodecError::Padding { found }),

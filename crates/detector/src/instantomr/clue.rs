@@ -1,5 +1,5 @@
 use crate::BoundTo;
-use omr_protocol::clue::{OFFSET_LEN, rows_of_bytes};
+use omr_protocol::clue::{Hashed, OFFSET_LEN};
 use omr_protocol::instantomr::OffsetKey;
 use omr_protocol::{ClueParams, ClueParser, InstantParams};
 use omr_tfhe::Lwe;
@@ -9,6 +9,8 @@ use rayon::prelude::*;
 /// message.
 pub(super) struct Clues {
     pub(super) coordinates: Vec<Lwe>,
+    /// Of bound clues: their fingerprints, message by message.
+    pub(super) fingerprints: Vec<u32>,
     /// Clues that did not parse.
     pub(super) unusable: usize,
 }
@@ -27,7 +29,7 @@ impl Clues {
                 if !usable {
                     far(clue, words);
                 }
-                (coordinates(params, words), usable)
+                (coordinates(params, words), usable, None)
             });
         Self::of(read.collect())
     }
@@ -45,22 +47,30 @@ impl Clues {
         let read = bytes.par_chunks(clue_bytes).enumerate();
         let read = read.map_init(scratch, |words, (message, bytes)| {
             let usable = parser.parse_into(bytes, words).is_ok();
-            let rows = match usable {
-                true => rows_of_bytes(clue, to.message(message), bytes),
-                false => {
-                    far(clue, words);
-                    vec![[0; OFFSET_LEN]; clue.spec().coordinates]
+            let mut rows = vec![[0; OFFSET_LEN]; clue.spec().coordinates];
+            let mut fingerprint = 0;
+            match usable {
+                true => {
+                    let hashed = Hashed::new(clue, to.message(message), bytes);
+                    hashed.rows_into(clue, &mut rows);
+                    fingerprint = hashed.fingerprint(&to.fingerprints);
                 }
-            };
-            (bare_coordinates(params, words, &rows, key), usable)
+                false => far(clue, words),
+            }
+            let coordinates = bare_coordinates(params, words, &rows, key);
+            (coordinates, usable, Some(fingerprint))
         });
         Self::of(read.collect())
     }
 
-    fn of(read: Vec<(Vec<Lwe>, bool)>) -> Self {
+    fn of(read: Vec<(Vec<Lwe>, bool, Option<u32>)>) -> Self {
         Self {
-            unusable: read.iter().filter(|(_, usable)| !usable).count(),
-            coordinates: read.into_iter().flat_map(|(cts, _)| cts).collect(),
+            unusable: read.iter().filter(|(_, usable, _)| !usable).count(),
+            fingerprints: read
+                .iter()
+                .filter_map(|(.., fingerprint)| *fingerprint)
+                .collect(),
+            coordinates: read.into_iter().flat_map(|(cts, ..)| cts).collect(),
         }
     }
 }

@@ -1,12 +1,13 @@
-use super::InstantDetector;
+use super::{InstantDetector, Verdicts};
 use crate::detector::expect;
 use crate::finish::scale;
 use crate::progress::go_on;
 use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
+use omr_protocol::clue::FingerprintKey;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{Code, InstantDigest, InstantPlan, SessionError, SessionFile};
 use omr_protocol::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, SUMS_MODULUS};
-use omr_protocol::{DigestHeader, PackedCiphertext, SEED_BYTES};
+use omr_protocol::{ClueKind, DigestHeader, PackedCiphertext, SEED_BYTES};
 use omr_rlwe::SharedInput;
 use omr_tfhe::{PlainSums, RingCipher};
 use rayon::prelude::*;
@@ -52,7 +53,8 @@ impl Session {
     /// A session that begins where the header's range starts and has seen nothing. Its seed must be
     /// random; sessions with one seed can be merged.
     pub fn new(detector: Arc<InstantDetector>, mut header: DigestHeader<InstantPlan>) -> Self {
-        header.plan = header.plan.until(header.plan.range().start);
+        let plan = header.plan.until(header.plan.range().start);
+        header.plan = plan.for_clues(detector.clues());
         header.key_id = detector.key_id();
         let mut session = Self {
             detector,
@@ -70,11 +72,15 @@ impl Session {
 
     /// Goes on where a file stopped.
     ///
-    /// Errors: `Frame` when it is another key's.
+    /// Errors: `Frame` when it is another key's; `Clues` when it is of other clues than the key takes.
     pub fn resume(detector: Arc<InstantDetector>, file: SessionFile) -> Result<Self, SessionError> {
         let (expected, found) = (detector.key_id(), file.header.key_id);
         if expected != found {
             return Err(FrameError::KeyId { expected, found }.into());
+        }
+        if file.header.plan.for_clues(detector.clues()) != file.header.plan {
+            let expected = detector.clues();
+            return Err(SessionError::Clues { expected });
         }
         let mut session = Self {
             detector,
@@ -144,10 +150,11 @@ impl Session {
     ) -> Result<(), DetectorError> {
         let stages = &mut self.stages;
         let clue_bytes = source.clue_bytes().max(1);
+        self.detector.check_board(clue_bytes)?;
         let clues = stages.time("read", || source.clues(lot.clone()));
         let clues = clues.map_err(DetectorError::Source)?;
         let wanted = self.header.plan.payload_bytes().is_some();
-        let payloads = match wanted || self.detector.takes_bound_clues() {
+        let payloads = match wanted || self.detector.clues() == ClueKind::Bound {
             false => Vec::new(),
             true => stages
                 .time("read", || source.payloads(lot.clone()))
@@ -172,13 +179,15 @@ impl Session {
         expect("clues", count * clue_bytes, clues.len())?;
         let first = self.next();
         let detector = self.detector.clone();
-        let (board_id, bytes) = (&self.header.board_id, self.header.plan.payload_bytes());
-        let to = match bytes.is_some() || detector.takes_bound_clues() {
-            true => BoundTo::new(board_id, payloads, count, bytes)?,
+        let (board_id, seed) = (&self.header.board_id, &self.header.seed);
+        let bytes = self.header.plan.payload_bytes();
+        let to = match bytes.is_some() || detector.clues() == ClueKind::Bound {
+            true => BoundTo::new((board_id, seed), payloads, count, bytes)?,
             false => BoundTo {
                 board_id,
                 payloads: &[],
                 payload_bytes: 1,
+                fingerprints: FingerprintKey::new(seed),
             },
         };
         let found = detector.verdicts(clues, clue_bytes, &to, &mut self.stages);
@@ -186,7 +195,7 @@ impl Session {
         self.unusable_clues += found.unusable;
         self.open_groups();
         let mut stages = std::mem::take(&mut self.stages);
-        stages.time("sums", || self.add(first, &found.verdicts, payloads));
+        stages.time("sums", || self.add(first, &found, payloads));
         self.stages = stages;
         Ok(())
     }
@@ -205,14 +214,16 @@ impl Session {
         }
     }
 
-    fn add(&mut self, first: u64, verdicts: &[RingCipher], payloads: &[u8]) {
+    fn add(&mut self, first: u64, found: &Verdicts, payloads: &[u8]) {
         let plan = &self.header.plan;
+        let verdicts = &found.verdicts;
         let weights = |(i, _): (usize, &RingCipher)| {
             let bytes = plan.payload_bytes().unwrap_or(0);
             let payload = &payloads[i * bytes..(i + 1) * bytes];
             let index = first + i as u64;
             let (group, number) = plan.place(index);
-            self.codes[group].weights(plan, (index, number), payload)
+            let fingerprint = found.fingerprints.get(i).copied().unwrap_or(0);
+            self.codes[group].weights(plan, (index, number), (payload, fingerprint))
         };
         let weights: Vec<Vec<u8>> = verdicts.par_iter().enumerate().map(weights).collect();
         let (ring, p) = (&self.detector.params.ring, SUMS_MODULUS as u8);

@@ -9,10 +9,9 @@ use crate::canary;
 use crate::inbox::view::Record;
 use crate::{Identity, MailError, unix_now};
 use omr_client::fragment::{FragmentError, Reassembler};
-use omr_client::letter::{Piece, Place, read};
+use omr_client::letter::{self, Piece, Place};
 use omr_client::{DecodeError, SecretKey};
 use omr_protocol::{ParamSet, Response, Sealing};
-use rayon::prelude::*;
 use redb::{ReadableDatabase, ReadableTable, WriteTransaction};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -93,22 +92,21 @@ impl Reader {
             sealing: response.sealing(),
             payload_bytes,
         };
-        let payloads = retrieved.into_par_iter();
-        let open = |index, payload: Option<Vec<u8>>| self.open(&place, index, &payload?);
-        Ok(payloads
-            .filter_map(|found| open(found.index, found.payload))
-            .collect())
-    }
-
-    fn open(&self, place: &Place, index: u64, payload: &[u8]) -> Option<Found> {
-        let piece = read(self.secret.seal_secret(), place, payload);
+        let reader = letter::Reader::new(self.set.clue(), &self.secret, &place);
+        let opened = reader.open(&retrieved, response.places());
         // Sealing is random, so equal payloads are copies; without it, two people may write the same.
         let sealed = place.sealing != Sealing::None;
-        Some(Found {
+        let hash = |index: u64| {
+            let at = retrieved.binary_search_by_key(&index, |found| found.index);
+            let payload = retrieved[at.ok()?].payload.as_ref()?;
+            sealed.then(|| *blake3::hash(payload).as_bytes())
+        };
+        let found = opened.into_iter().map(|(index, piece)| Found {
             index,
-            hash: sealed.then(|| *blake3::hash(payload).as_bytes()),
+            hash: hash(index),
             piece: piece.map_err(|error| error.to_string()),
-        })
+        });
+        Ok(found.collect())
     }
 }
 

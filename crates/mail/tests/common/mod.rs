@@ -13,7 +13,7 @@ use omr_mail::{
     register,
 };
 use omr_protocol::instantomr::InstantKey;
-use omr_protocol::{Clue, DetectionKey, ParamSet, Request, Scheme, Sealing};
+use omr_protocol::{ClueKind, DetectionKey, ParamSet, Request, Scheme, Sealing};
 use omr_remote::Client;
 use omr_remote::v1::{Board, CreateJobRequest, Message};
 use std::collections::BTreeSet;
@@ -87,6 +87,7 @@ impl Scene {
         let new = NewIdentity {
             params: PARAMS.into(),
             scheme: Some(Scheme::Instantomr),
+            clues: ClueKind::Bound,
             bound,
         };
         let mut identity = Identity::create(&home, &new).unwrap();
@@ -132,7 +133,7 @@ impl Scene {
     /// Posts letters to somebody else.
     pub(crate) async fn write_to_others(&self, count: usize) {
         let set = ParamSet::named(PARAMS).unwrap();
-        let (_, key) = omr_client::identity(set.clue(), &mut omr_client::os_rng());
+        let (_, key) = omr_client::identity(set.clue(), ClueKind::Bound, &mut omr_client::os_rng());
         let to = Address {
             server: None,
             clue_key: key.to_bytes(set.clue()).unwrap(),
@@ -163,9 +164,10 @@ pub(crate) fn board() -> Board {
         board_id: BOARD.to_vec().into(),
         params_id: PARAMS.into(),
         sealing: Sealing::HpkeX25519.name().into(),
-        clue_bytes: Clue::bytes(set.clue()) as u32,
+        clue_bytes: ClueKind::Bound.bytes(set.clue()) as u32,
         payload_bytes: PAYLOAD as u32,
         messages: 0,
+        clues: omr_remote::v1::ClueKind::Bound.into(),
     }
 }
 
@@ -192,12 +194,12 @@ fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>) -> Arc<Maker> {
         let engines = keys.0.lock().unwrap().clone().expect("registered");
         let mut messages = messages.to_vec();
         for index in dropped.lock().unwrap().range(request.start..request.end) {
-            let other = omr_client::identity(set.clue(), &mut omr_client::os_rng()).1;
-            let clue = omr_client::Sender::new(set.clue(), &other);
-            let clue = clue
-                .gen_clue(&mut omr_client::os_rng())
-                .to_bytes(set.clue());
-            messages[(index - request.start) as usize].clue = clue.into();
+            let rng = &mut omr_client::os_rng();
+            let other = omr_client::identity(set.clue(), ClueKind::Bound, rng).1;
+            let message = &mut messages[(index - request.start) as usize];
+            let sender = omr_client::BoundSender::new(set.clue(), &other, BOARD);
+            let clue = sender.clue(&omr_client::ClueSeed::generate(rng), &message.payload);
+            message.clue = clue.to_bytes(set.clue()).into();
         }
         let mut source = Source {
             start: request.start,

@@ -12,7 +12,7 @@
 use super::{Clue, ClueError, ClueKey, ClueParser, HASH_BOUND, residue_bits, write_residues};
 use crate::ClueParams;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
-use omr_ring::{Xof, uniform_residues};
+use omr_ring::Xof;
 use rand_core::Rng;
 
 /// Residues of an address's `w` and of each row of `h`.
@@ -129,6 +129,22 @@ impl BoundClue {
     }
 }
 
+/// The one-time key of a bound clue on its way to a board, once all is well with it: form, length of its vector,
+/// signature. A board takes one message for each key.
+///
+/// Errors: `Length`, `Kind`, `Params`, `Coordinate`, `Short`, `Signature`.
+pub fn post_key(
+    params: &ClueParams,
+    board_id: &[u8; 16],
+    clue: &[u8],
+    payload: &[u8],
+) -> Result<[u8; KEY_BYTES], ClueError> {
+    let bound = BoundClue::from_bytes(params, clue)?;
+    bound.clue.check_norm(params)?;
+    bound.verify(params, Binding { board_id, payload })?;
+    Ok(bound.key)
+}
+
 /// The rows `h_j`, one for each coordinate: a hash of the set, the board, `a`, the one-time key and the payload.
 ///
 /// Range: out `[0, q)`.
@@ -140,35 +156,69 @@ pub fn rows(
 ) -> Vec<[u32; OFFSET_LEN]> {
     let mut packed = Vec::new();
     write_residues(params.spec().rounded, a.iter(), &mut packed);
-    rows_of_packed(params, to, &packed, key)
+    let mut rows = vec![[0; OFFSET_LEN]; params.spec().coordinates];
+    rows_of(params, &hash(params, to, &packed, key), &mut rows);
+    rows
 }
 
-/// The same of a bound clue's bytes that [`ClueParser::parse_into`] took.
-///
-/// Panics: on another length.
-pub fn rows_of_bytes(params: &ClueParams, to: Binding, clue: &[u8]) -> Vec<[u32; OFFSET_LEN]> {
-    assert_eq!(clue.len(), BoundClue::bytes(params), "a bound clue");
-    // Dimensions are multiples of eight, so a ends with a byte.
-    let packed = params.spec().n * residue_bits(params.spec().rounded) as usize / 8;
-    let key = &clue[Clue::bytes(params)..][..KEY_BYTES];
-    rows_of_packed(params, to, &clue[HEAD..][..packed], key)
+/// A bound clue's bytes and the hash that its rows follow from.
+pub struct Hashed<'a> {
+    hash: [u8; 32],
+    /// Behind `a`: b, the one-time key, the signature.
+    rest: &'a [u8],
 }
 
-fn rows_of_packed(
-    params: &ClueParams,
-    to: Binding,
-    a: &[u8],
-    key: &[u8],
-) -> Vec<[u32; OFFSET_LEN]> {
+impl<'a> Hashed<'a> {
+    /// Hashes a bound clue's bytes that [`ClueParser::parse_into`] took.
+    ///
+    /// Panics: on another length.
+    pub fn new(params: &ClueParams, to: Binding, clue: &'a [u8]) -> Self {
+        assert_eq!(clue.len(), BoundClue::bytes(params), "a bound clue");
+        // Dimensions are multiples of eight, so a ends with a byte.
+        let packed = params.spec().n * residue_bits(params.spec().rounded) as usize / 8;
+        let key = &clue[Clue::bytes(params)..][..KEY_BYTES];
+        let (a, rest) = clue[HEAD..].split_at(packed);
+        let hash = hash(params, to, a, key);
+        Self { hash, rest }
+    }
+
+    /// The rows `h_j`, as many as there is room for.
+    pub fn rows_into(&self, params: &ClueParams, out: &mut [[u32; OFFSET_LEN]]) {
+        rows_of(params, &self.hash, out);
+    }
+
+    /// What a digest says of the clue beside its payload: 32 bits of a hash of all of it. Whoever does not know the
+    /// digest's seed finds no other clue with the same ones but by a chance of 2^-32.
+    pub fn fingerprint(&self, key: &FingerprintKey) -> u32 {
+        let mut hasher = blake3::Hasher::new_keyed(&key.0);
+        let hash = hasher.update(&self.hash).update(self.rest).finalize();
+        u32::from_le_bytes(*hash.as_bytes().first_chunk().expect("four bytes"))
+    }
+}
+
+/// What fingerprints of a digest are keyed with, from the digest's seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FingerprintKey([u8; 32]);
+
+impl FingerprintKey {
+    /// That of a digest's seed.
+    pub fn new(seed: &[u8; crate::SEED_BYTES]) -> Self {
+        Self(blake3::derive_key("omr clue fingerprint v1", seed))
+    }
+}
+
+fn hash(params: &ClueParams, to: Binding, a: &[u8], key: &[u8]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("omr bound clue hash v1");
     hasher.update(&params.tag());
     hasher.update(to.board_id);
     hasher.update(key);
     hasher.update(a); // of the set's length, as all before it
-    let seed = hasher.update(to.payload).finalize();
-    let mut stream = Xof::stream("omr bound clue rows v1", seed.as_bytes(), &[]);
-    let row = |_| residues(params, &mut stream);
-    (0..params.spec().coordinates).map(row).collect()
+    *hasher.update(to.payload).finalize().as_bytes()
+}
+
+fn rows_of(params: &ClueParams, seed: &[u8; 32], out: &mut [[u32; OFFSET_LEN]]) {
+    let mut stream = Xof::stream("omr bound clue rows v1", seed, &[]);
+    out.fill_with(|| residues(params, &mut stream));
 }
 
 /// `<h_j, w>` modulo q.
@@ -186,8 +236,10 @@ impl ClueKey {
     }
 }
 
+/// As [`uniform_residues`](omr_ring::uniform_residues), a word at a time: of a stream no more is made than is used.
 fn residues(params: &ClueParams, stream: &mut impl Rng) -> [u32; OFFSET_LEN] {
-    let mut words = [0; OFFSET_LEN];
-    uniform_residues(stream, params.q(), &mut words);
-    words.map(|word| word as u32)
+    let (q, mask) = (params.q().value(), u64::MAX >> (64 - params.q().bits()));
+    let mut candidates = std::iter::repeat_with(|| stream.next_u64() & mask);
+    let mut next = || candidates.find(|&x| x < q).expect("an endless stream");
+    std::array::from_fn(|_| next() as u32)
 }

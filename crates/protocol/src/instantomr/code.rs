@@ -2,7 +2,7 @@
 
 use super::InstantPlan;
 use crate::SEED_BYTES;
-use crate::plan::checksum_word;
+use crate::plan::{checksum_word, packing};
 use omr_codec::{
     BucketCode, CodecError, Cubic, CubicCode, CubicElement, CubicSymbols, DecodeError, Support,
     Symbols,
@@ -31,19 +31,20 @@ impl Encoding {
         self,
         bound: usize,
         payload_bytes: Option<usize>,
+        fingerprints: bool,
     ) -> Result<[usize; 2], CodecError> {
         let seed = [0; 32];
         Ok(match (self, payload_bytes) {
             (Self::Powers, None) => [CubicCode::new(&seed, bound)?.index_weights(), 0],
             (Self::Powers, Some(bytes)) => {
                 let code = CubicCode::new(&seed, bound)?;
-                let symbols = CubicSymbols::new(bytes)?.count() + CHECKSUM_DIGITS / 3;
+                let symbols = cubic(bytes, fingerprints)?.count() + CHECKSUM_DIGITS / 3;
                 [code.index_weights(), code.payload_weights(symbols)]
             }
             (Self::Buckets, None) => [BucketCode::new(&seed, bound)?.index_weights(), 0],
             (Self::Buckets, Some(bytes)) => {
                 let code = BucketCode::new(&seed, bound)?;
-                let digits = digits(bytes)?.count() + CHECKSUM_DIGITS;
+                let digits = digits(bytes, fingerprints)?.count() + CHECKSUM_DIGITS;
                 [code.index_weights(), code.payload_weights(digits)]
             }
         })
@@ -59,8 +60,9 @@ pub enum Code {
     Buckets(BucketCode),
 }
 
-/// A message found in sums: its index, and its payload unless sums are of indices alone.
-pub type Decoded = (u64, Option<Vec<u8>>);
+/// A message found in sums: its index, and unless sums are of indices alone its payload and its clue's fingerprint
+/// (0 where the plan has none).
+pub type Decoded = (u64, Option<(Vec<u8>, u32)>);
 
 impl Code {
     /// That of a group.
@@ -77,14 +79,14 @@ impl Code {
     }
 
     /// What message `index`, number `number` of the group, adds where it is pertinent: as many values
-    /// below 97 as the plan has sums.
+    /// below 97 as the plan has sums. The clue's fingerprint counts where the plan has fingerprints.
     ///
     /// Panics: when the payload has not the plan's size, or the number is too large.
     pub fn weights(
         &self,
         plan: &InstantPlan,
         (index, number): (u64, u64),
-        payload: &[u8],
+        (payload, fingerprint): (&[u8], u32),
     ) -> Vec<u8> {
         let mut out = vec![0; plan.sums()];
         let (of_index, of_payload) = out.split_at_mut(plan.index_sums());
@@ -95,8 +97,8 @@ impl Code {
                 let node = code.nodes().node(number);
                 code.index_weights_into(node, of_index);
                 if with_payload {
-                    let packing = CubicSymbols::new(payload.len()).expect(fits);
-                    let mut symbols = packing.pack(payload).expect(fits);
+                    let packing = cubic(payload.len(), plan.has_fingerprints()).expect(fits);
+                    let mut symbols = packing.pack_marked(payload, fingerprint).expect(fits);
                     symbols.extend(elements(checksum(index, payload)));
                     code.blind(number, &mut symbols);
                     code.payload_weights_into(node, &symbols, of_payload);
@@ -105,9 +107,10 @@ impl Code {
             Self::Buckets(code) => {
                 code.index_weights_into(number, of_index);
                 if with_payload {
-                    let packing = digits(payload.len()).expect(fits);
+                    let packing = digits(payload.len(), plan.has_fingerprints()).expect(fits);
                     let mut symbols = vec![0; packing.count()];
-                    packing.pack(payload, &mut symbols).expect(fits);
+                    let packed = packing.pack_marked(payload, fingerprint, &mut symbols);
+                    packed.expect(fits);
                     let mut all: Vec<u8> = symbols.into_iter().map(|x| x as u8).collect();
                     all.extend(checksum(index, payload));
                     code.payload_weights_into(number, &all, of_payload);
@@ -133,9 +136,11 @@ impl Code {
         match self {
             Self::Powers(code) => {
                 let support = code.find_support(of_index, count)?;
-                let payloads = plan
-                    .payload_bytes()
-                    .map(|bytes| solve(code, &support, messages.start, bytes, of_payload));
+                let packing = plan.payload_bytes();
+                let packing = packing.map(|bytes| cubic(bytes, plan.has_fingerprints()));
+                let payloads = packing
+                    .transpose()?
+                    .map(|packing| solve(code, &support, messages.start, &packing, of_payload));
                 let (payloads, outcome) = payloads.transpose()?.unzip();
                 // From here on time depends on what was found.
                 let found = support.count()?;
@@ -151,16 +156,16 @@ impl Code {
                 }
                 let indices: Vec<u64> = numbers.iter().map(|n| messages.start + n).collect();
                 let payloads = plan.payload_bytes().map(|bytes| {
-                    let packing = digits(bytes)?;
+                    let packing = digits(bytes, plan.has_fingerprints())?;
                     let rows =
                         code.solve(&numbers, packing.count() + CHECKSUM_DIGITS, of_payload)?;
                     let checked = |(row, &index): (Vec<u8>, &u64)| {
                         let (body, sum) = row.split_at(packing.count());
                         let body: Vec<u32> = body.iter().map(|&x| x.into()).collect();
                         let mut payload = vec![0; bytes];
-                        let canonical = packing.unpack_into(&body, &mut payload).is_ok();
-                        let right = canonical & (checksum(index, &payload)[..] == *sum);
-                        (payload, right)
+                        let mark = packing.unpack_marked_into(&body, &mut payload);
+                        let right = mark.is_ok() & (checksum(index, &payload)[..] == *sum);
+                        ((payload, mark.unwrap_or(0)), right)
                     };
                     Ok::<_, SumsError>(rows.into_iter().zip(&indices).map(checked).collect())
                 });
@@ -170,30 +175,30 @@ impl Code {
     }
 }
 
-/// Payloads, with whether they match their checksums.
-type Checked = Vec<(Vec<u8>, bool)>;
+/// Payloads and fingerprints, with whether payloads match their checksums.
+type Checked = Vec<((Vec<u8>, u32), bool)>;
 
 /// The payloads in all places of a support, messages or not, and whether their sums are consistent.
 fn solve(
     code: &CubicCode,
     support: &Support<Cubic>,
     first: u64,
-    bytes: usize,
+    packing: &CubicSymbols,
     sums: &[u8],
 ) -> Result<(Checked, Result<(), DecodeError>), SumsError> {
-    let packing = CubicSymbols::new(bytes)?;
     let count = packing.count() + CHECKSUM_DIGITS / 3;
     let checked = |(row, &label): (Vec<CubicElement>, &u32)| {
         let (body, sum) = row.split_at(packing.count());
-        let mut payload = vec![0; bytes];
-        let canonical = packing.unpack_into(body, &mut payload).is_ok();
+        let mut payload = vec![0; packing.payload_bytes()];
+        let mark = packing.unpack_marked_into(body, &mut payload);
         let digits = checksum(first + u64::from(label), &payload);
         let found = sum.iter().flat_map(|x| x.coefficients());
         let difference = digits
             .iter()
             .zip(found)
             .fold(0, |all, (a, b)| all | (a ^ b));
-        (payload, canonical & (difference == 0))
+        let right = mark.is_ok() & (difference == 0);
+        ((payload, mark.unwrap_or(0)), right)
     };
     let solved = code.solver(support).solve(count, sums)?;
     let rows = solved.rows.into_iter().zip(support.labels());
@@ -242,8 +247,20 @@ pub enum SumsError {
 }
 
 /// The packing of payloads in base 97.
-fn digits(payload_bytes: usize) -> Result<Symbols, CodecError> {
-    Symbols::new(crate::params::SUMS_MODULUS, payload_bytes)
+fn digits(payload_bytes: usize, fingerprints: bool) -> Result<Symbols, CodecError> {
+    packing(
+        crate::params::SUMS_MODULUS.into(),
+        payload_bytes,
+        fingerprints,
+    )
+}
+
+/// The same in elements of the cubic field.
+fn cubic(payload_bytes: usize, fingerprints: bool) -> Result<CubicSymbols, CodecError> {
+    match fingerprints {
+        true => CubicSymbols::marked(payload_bytes),
+        false => CubicSymbols::new(payload_bytes),
+    }
 }
 
 /// The checksum digits of message `index` with its payload.

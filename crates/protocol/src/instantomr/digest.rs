@@ -45,7 +45,8 @@ impl InstantDigest {
     pub fn to_bytes(&self, params: &InstantParams) -> Result<Vec<u8>, DigestError> {
         let request = self.header.plan.request();
         let scheme = self.header.plan.scheme();
-        let mut body = self.header.encode(scheme, request);
+        let fingerprints = self.header.plan.has_fingerprints();
+        let mut body = self.header.encode((scheme, fingerprints), request);
         packing(params).write(&self.ciphertexts, &mut body);
         let header = self.header.frame(params.name());
         Ok(frame::write_frame_vec(&header, &body)?)
@@ -66,8 +67,9 @@ impl InstantDigest {
         key_id: [u8; 16],
         body: &[u8],
     ) -> Result<Self, DigestError> {
-        let (scheme, header) = DigestHeader::decode(key_id, body)?;
+        let (scheme, clues, header) = DigestHeader::decode(key_id, body)?;
         let plan = InstantPlan::new(params, scheme.expect_instant()?, header.plan.clone())?;
+        let plan = plan.for_clues(clues);
         let (expected, found) = (Self::body_bytes(&plan, params), body.len() as u64);
         if expected != found {
             return Err(DigestError::Length { expected, found });

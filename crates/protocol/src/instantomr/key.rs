@@ -1,11 +1,11 @@
 //! The detector's key for InstantOMR and its file.
 
 use super::OffsetKey;
-use crate::InstantParams;
 use crate::detection_key::{DetectionKeyError, read_poly, write_poly};
 use crate::frame::{
     FrameHeader, FrameReader, FrameWriter, Kind, pack_bits, packed_len, unpack_bits_u32,
 };
+use crate::{ClueKind, InstantParams};
 use omr_ring::{Eval, Gadget, Poly};
 use omr_rlwe::SharedKey;
 use omr_tfhe::{BootstrapKey, LweSwitchKey, RotationRing, TraceKey};
@@ -92,6 +92,14 @@ impl InstantKey {
             kind: Kind::InstantKey,
             params_id: params.name().to_owned(),
             key_id: id,
+        }
+    }
+
+    /// Which clues a detector with this key takes.
+    pub fn clues(&self) -> ClueKind {
+        match self.offset {
+            Some(_) => ClueKind::Bound,
+            None => ClueKind::Plain,
         }
     }
 

@@ -1,6 +1,6 @@
 use super::Encoding;
 use crate::plan::{MAX_PAYLOAD_BYTES, Request};
-use crate::{InstantParams, PlanError, Scheme};
+use crate::{ClueKind, InstantParams, PlanError, Scheme};
 use omr_codec::CUBIC_BOUND;
 use std::ops::Range;
 
@@ -17,6 +17,7 @@ pub struct InstantPlan {
     encoding: Encoding,
     /// Sums of the index, and of the payload.
     sums: [usize; 2],
+    fingerprints: bool,
 }
 
 impl InstantPlan {
@@ -43,14 +44,35 @@ impl InstantPlan {
         if !(1..=MAX_PAYLOAD_BYTES).contains(&found) {
             return Err(refused);
         }
-        let sums = encoding.sums(request.bound, request.payload_bytes);
+        let sums = encoding.sums(request.bound, request.payload_bytes, false);
         Ok(Self {
             request,
             n: params.ring.n(),
             group: params.spec().group,
             encoding,
             sums: sums.map_err(|_| refused)?,
+            fingerprints: false,
         })
+    }
+
+    /// The same of clues of a kind: payloads of bound ones have the fingerprints of their clues beside them.
+    #[must_use]
+    pub fn for_clues(&self, kind: ClueKind) -> Self {
+        let payload_bytes = self.request.payload_bytes;
+        let fingerprints = kind == ClueKind::Bound && payload_bytes.is_some();
+        let sums = self
+            .encoding
+            .sums(self.request.bound, payload_bytes, fingerprints);
+        Self {
+            sums: sums.expect("a plan's bound and payload size"),
+            fingerprints,
+            ..self.clone()
+        }
+    }
+
+    /// Whether payloads have the fingerprints of their clues beside them.
+    pub fn has_fingerprints(&self) -> bool {
+        self.fingerprints
     }
 
     /// The same with another end. Panics: when it lies before the start.

@@ -3,7 +3,7 @@
 use super::InstantPlan;
 use crate::digest::FIXED_BYTES;
 use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
-use crate::{DigestError, DigestHeader, InstantParams};
+use crate::{ClueKind, DigestError, DigestHeader, InstantParams};
 use omr_tfhe::PlainSums;
 
 /// Largest digest that a session keeps.
@@ -23,6 +23,14 @@ pub enum SessionError {
         expected: u64,
         /// Bytes there are.
         found: u64,
+    },
+    /// Sums of other clues than the detection key takes.
+    #[error(
+        "expected a session of {expected} clues, which the detection key takes, found one of others"
+    )]
+    Clues {
+        /// What the key takes.
+        expected: ClueKind,
     },
     /// A residue is not below the modulus.
     #[error("expected residues below {modulus}, found {found}")]
@@ -54,7 +62,8 @@ impl SessionFile {
     pub fn to_bytes(&self, params: &InstantParams) -> Result<Vec<u8>, SessionError> {
         let request = self.header.plan.request();
         let scheme = self.header.plan.scheme();
-        let mut body = self.header.encode(scheme, request);
+        let fingerprints = self.header.plan.has_fingerprints();
+        let mut body = self.header.encode((scheme, fingerprints), request);
         let last = self.last_cut.as_deref().unwrap_or_default();
         body.extend(self.cuts.to_le_bytes());
         body.extend((last.len() as u64).to_le_bytes());
@@ -78,10 +87,10 @@ impl SessionFile {
     pub fn from_bytes(params: &InstantParams, bytes: &[u8]) -> Result<Self, SessionError> {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Session, 1 << 36)?;
         file.expect_params(params.name())?;
-        let (scheme, header) = DigestHeader::decode(file.key_id, &body)?;
+        let (scheme, clues, header) = DigestHeader::decode(file.key_id, &body)?;
         let encoding = scheme.expect_instant()?;
         let plan = InstantPlan::new(params, encoding, header.plan.clone());
-        let plan = plan.map_err(DigestError::from)?;
+        let plan = plan.map_err(DigestError::from)?.for_clues(clues);
         let found = body.len() as u64;
         let fixed = (FIXED_BYTES + 16) as u64;
         let length = |expected| SessionError::Length { expected, found };

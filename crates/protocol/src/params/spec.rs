@@ -67,6 +67,9 @@ impl ParamsSpec {
     /// Coordinates of a ring clue that are looked at.
     pub const COORDINATES: usize = 2;
 
+    /// Most coordinates of a clue that are looked at.
+    pub const MOST_COORDINATES: usize = 8;
+
     /// Coordinates of a clue that are looked at.
     pub fn coordinates(&self) -> usize {
         match &self.posted {
@@ -132,6 +135,11 @@ impl ParamsSpec {
             power(self.baby) && OFFSET_LEN * self.baby <= self.clue.n,
             "a power of two up to an eighth of the clue dimension",
             self.baby,
+        )?;
+        dimension(
+            self.coordinates() <= Self::MOST_COORDINATES,
+            "at most 8 coordinates that are looked at",
+            self.coordinates(),
         )?;
         dimension(
             self.clue.coordinates >= self.coordinates(),

@@ -98,7 +98,7 @@ fn kinds_and_parameters_are_named() {
         bad[0] = kind;
         let error = parse(&bad).unwrap_err();
         assert!(matches!(error, ClueError::Kind { expected: 1, found } if found == kind));
-        let named = error.to_string().contains("a hash-bound clue, kind 2");
+        let named = error.to_string().contains("a bound clue, kind 2");
         assert_eq!(named, kind == 2, "{error}");
     }
     let mut bad = good;

@@ -1,8 +1,8 @@
 use crate::forge::{KEY_ID, announcing, body_of, damage_is_refused, file, headers_are_checked};
 use crate::forge::{noise, set_residue, tiny};
-use omr_protocol::clue::SEAL_PUBLIC_BYTES;
+use omr_protocol::clue::{ClueKindError, SEAL_PUBLIC_BYTES};
 use omr_protocol::frame::{FrameError, Kind};
-use omr_protocol::{ClueError, ClueKey};
+use omr_protocol::{ClueError, ClueKey, ClueKind};
 use proptest::prelude::*;
 
 fn parse(bytes: &[u8]) -> Result<ClueKey, ClueError> {
@@ -15,6 +15,7 @@ fn honest() -> ClueKey {
         .collect();
     let seal = noise(9, SEAL_PUBLIC_BYTES).try_into().unwrap();
     ClueKey {
+        kind: ClueKind::Bound,
         id: KEY_ID,
         seed: [7; 32],
         beta,
@@ -66,11 +67,12 @@ fn lengths_that_do_not_fit() {
 #[test]
 fn forged_bodies() {
     let good = honest().to_bytes(&tiny().clue).unwrap();
-    for kind in [0, 2, 255] {
+    for kind in [0, 3, 255] {
         let mut body = body_of(&good).to_vec();
         body[0] = kind;
         let error = parse(&file(Kind::ClueKey, &body)).unwrap_err();
-        assert!(matches!(error, ClueError::Kind { found, .. } if found == kind));
+        let unknown = ClueKindError::Tag { found: kind };
+        assert!(matches!(error, ClueError::KeyKind(error) if error == unknown));
     }
     for index in 0..tiny().spec().clue.n {
         let mut body = body_of(&good).to_vec();

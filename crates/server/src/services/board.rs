@@ -1,13 +1,16 @@
 use super::{Answers, READY};
 use crate::caller::Caller;
+use crate::parts::clue_kind;
 use crate::refuse::{self, blocking};
 use crate::shared::Shared;
 use crate::tokens::Right;
 use bytes::Bytes;
 use omr_api::v1::board_service_server::BoardService;
 use omr_api::v1::{self, PostMessagesRequest, PostMessagesResponse};
-use omr_protocol::Clue;
-use omr_store::Post;
+use omr_protocol::clue::post_key;
+use omr_protocol::{Clue, ClueError, ClueKind, ParamSet};
+use omr_store::{Post, Store};
+use rayon::prelude::*;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Instant;
@@ -46,9 +49,11 @@ impl Board {
         caller: &Caller,
         request: PostMessagesRequest,
     ) -> Result<PostMessagesResponse, Status> {
-        let post = self.checked(caller, request)?;
+        let post = self.measured(caller, request)?;
         let count = post.messages.len() as u32;
+        // Before signatures, which take time.
         self.0.callers.take(caller, count)?;
+        let post = self.verified(post).await?;
         let appended = self.0.posting.post(post).await?;
         Ok(PostMessagesResponse {
             first_index: appended.range.start,
@@ -56,8 +61,10 @@ impl Board {
         })
     }
 
+    /// Everything but the clues.
+    ///
     /// Errors: INVALID_ARGUMENT that says what is wrong.
-    fn checked(&self, caller: &Caller, request: PostMessagesRequest) -> Result<Post, Status> {
+    fn measured(&self, caller: &Caller, request: PostMessagesRequest) -> Result<Post, Status> {
         let shared = &self.0;
         let id = refuse::id("post_id", &request.post_id)?;
         let (limit, found) = (shared.config.limits.post_messages, request.messages.len());
@@ -69,19 +76,17 @@ impl Board {
             ));
         }
         let board = shared.store.board();
-        for message in &request.messages {
+        for (at, message) in request.messages.iter().enumerate() {
             for (what, expected, found) in [
                 ("clue", board.clue_bytes, message.clue.len()),
                 ("payload", board.payload_bytes, message.payload.len()),
             ] {
                 if expected as usize != found {
                     let expected = format!("{expected} bytes");
-                    return Err(refuse::invalid(what, expected, found));
+                    let what = format!("message {at}, {what}");
+                    return Err(refuse::invalid(&what, expected, found));
                 }
             }
-            let clue = Clue::from_bytes(shared.set.clue(), &message.clue);
-            let checked = clue.and_then(|clue| clue.check_norm(shared.set.clue()));
-            checked.map_err(|error| Status::invalid_argument(error.to_string()))?;
         }
         self.check_work(caller, &request)?;
         let message = |m: v1::Message| omr_board::Message {
@@ -92,6 +97,26 @@ impl Board {
             id,
             messages: request.messages.into_iter().map(message).collect(),
         })
+    }
+
+    /// A post whose clues are well, signatures included.
+    ///
+    /// Errors: INVALID_ARGUMENT that says which is not and why.
+    async fn verified(&self, post: Post) -> Result<Post, Status> {
+        let shared = self.0.clone();
+        blocking(move || {
+            let check = |(at, message)| {
+                let checked = check_clue(&shared.set, &shared.store, message);
+                checked.map_err(|error| Status::invalid_argument(format!("message {at}: {error}")))
+            };
+            match &post.messages[..] {
+                // Sooner done here than elsewhere.
+                [only] => check((0, only))?,
+                all => all.par_iter().enumerate().try_for_each(check)?,
+            }
+            Ok(post)
+        })
+        .await
     }
 
     /// What a stranger's post must cost her.
@@ -112,6 +137,21 @@ impl Board {
         Err(Status::invalid_argument(format!(
             "work: expected a proof of work of {bits} bits or a token, found neither"
         )))
+    }
+}
+
+/// Form, norm and, where clues are bound, signature.
+fn check_clue(
+    set: &ParamSet,
+    store: &Store,
+    message: &omr_board::Message,
+) -> Result<(), ClueError> {
+    let (board, params) = (store.board(), set.clue());
+    match clue_kind(board) {
+        ClueKind::Plain => Clue::from_bytes(params, &message.clue)?.check_norm(params),
+        ClueKind::Bound => {
+            post_key(params, &board.board_id, &message.clue, &message.payload).map(drop)
+        }
     }
 }
 

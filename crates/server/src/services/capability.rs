@@ -19,6 +19,7 @@ pub(super) fn board(store: &Store) -> v1::Board {
         clue_bytes: config.clue_bytes,
         payload_bytes: config.payload_bytes,
         messages: store.len(),
+        clues: i32::from(config.clues.tag()),
     }
 }
 

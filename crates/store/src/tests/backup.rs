@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{append, back_up, board, check_content, config, key, post, read_key, upload};
+use super::{all, append, back_up, board, check_content, config, key, post, read_key, upload};
 use crate::{Change, Store, StoreConfig, StoreError};
 
 /// A store with everything in it: 30 messages in 3 segments and a tail, a key, records.
@@ -61,7 +61,7 @@ fn what_is_restored_is_what_was_there() {
     assert_eq!(copy.segments().unwrap(), store.segments().unwrap());
     assert_eq!(copy.scan("jobs").unwrap(), store.scan("jobs").unwrap());
     assert!(read_key(&copy, hash).unwrap() == key(2_500_000, 1).0);
-    assert!(copy.append(&[post(0..30)]).unwrap()[0].repeated);
+    assert!(all(&copy, &[post(0..30)]).unwrap()[0].repeated);
     assert_eq!(append(&copy, 30..40).unwrap(), 30..40);
     assert!(copy.verify(&mut |_, _| {}).unwrap().is_sound());
     let error = Store::restore(&config, &folder, &mut |_, _| {}).unwrap_err();

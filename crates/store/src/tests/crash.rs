@@ -6,7 +6,7 @@ use object_store::ObjectStoreExt;
 use object_store::memory::InMemory;
 
 use super::disk::{Disk, Kind};
-use super::{Simulated, check_content, key, post, read_key, upload};
+use super::{Simulated, all, check_content, key, post, read_key, upload};
 use crate::{Change, Store, StoreError};
 
 /// Posts of one run; a number of messages each, `0` for a seal.
@@ -36,7 +36,7 @@ fn run(simulated: &Simulated) -> Progress {
         }
         let start = progress.acknowledged;
         progress.attempted = start + count;
-        if store.append(&[post(start..start + count)]).is_err() {
+        if all(&store, &[post(start..start + count)]).is_err() {
             return progress;
         }
         progress.acknowledged = progress.attempted;
@@ -75,7 +75,7 @@ fn check(survivor: &Simulated, progress: Progress, at: u64) {
     let mut start = 0;
     for count in STEPS.into_iter().filter(|count| *count > 0) {
         let range = start..start + count;
-        let appended = store.append(&[post(range.clone())]).unwrap();
+        let appended = all(&store, &[post(range.clone())]).unwrap();
         assert_eq!(appended[0].range, range, "crash at {at}");
         assert_eq!(appended[0].repeated, range.end <= len, "crash at {at}");
         start += count;
@@ -149,7 +149,7 @@ fn torn_and_random_writes_survive() {
 fn a_crash_between_object_and_transaction_leaves_one_object_that_is_used_again() {
     let simulated = Simulated::create();
     let store = simulated.open().unwrap();
-    store.append(&[post(0..9)]).unwrap();
+    all(&store, &[post(0..9)]).unwrap();
     let before = simulated.disk.operations();
     simulated.disk.fail_after_object(before);
     store.seal().unwrap_err();

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{append, board, check_content, config, key, message, post, read_key, upload};
+use omr_board::{BoardConfig, Clues};
+
+use super::{all, append, board, check_content, config, key, message, post, read_key, upload};
 use crate::{Change, Post, Store, StoreConfig, StoreError};
 
 #[test]
@@ -18,7 +20,7 @@ fn round_trip() {
     assert!(lengths.has_changed().unwrap());
     assert_eq!(*lengths.borrow_and_update(), 30);
     let posts = [post(30..31), post(31..35), post(30..31), post(0..30)];
-    let appended = store.append(&posts).unwrap();
+    let appended = all(&store, &posts).unwrap();
     let ranges: Vec<_> = appended
         .iter()
         .map(|a| (a.range.clone(), a.repeated))
@@ -52,7 +54,7 @@ fn reopened(config: &StoreConfig) {
     assert_eq!(store.board(), &board());
     assert_eq!((store.len(), store.segments().unwrap().len()), (35, 4));
     check_content(&store).unwrap();
-    assert!(store.append(&[post(31..35)]).unwrap()[0].repeated);
+    assert!(all(&store, &[post(31..35)]).unwrap()[0].repeated);
     assert_eq!(append(&store, 35..36).unwrap(), 35..36);
     check_content(&store).unwrap();
 }
@@ -155,7 +157,7 @@ fn posts_are_checked() {
         id: [1; 16],
         messages: vec![message(0), long],
     };
-    let error = store.append(&[post(0..2), bad]).unwrap_err();
+    let error = all(&store, &[post(0..2), bad]).unwrap_err();
     assert!(
         matches!(
             error,
@@ -173,7 +175,7 @@ fn posts_are_checked() {
         id: [1; 16],
         messages: Vec::new(),
     };
-    let error = store.append(&[post(0..2), empty]).unwrap_err();
+    let error = all(&store, &[post(0..2), empty]).unwrap_err();
     assert!(
         matches!(error, StoreError::PostLength { post: 1, found: 0 }),
         "{error}"
@@ -207,16 +209,20 @@ fn ids_are_forgotten_by_uptime_alone() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config(&dir);
     config.post_id_memory = Duration::ZERO;
-    Store::create(&config, &board()).unwrap();
+    let plain = BoardConfig {
+        clues: Clues::Plain,
+        ..board()
+    };
+    Store::create(&config, &plain).unwrap();
     let store = Store::open(&config).unwrap();
     append(&store, 0..2).unwrap();
     std::thread::sleep(Duration::from_millis(5));
     // The next append forgets it; the content comes again under the same id.
-    assert!(!store.append(&[post(0..2)]).unwrap()[0].repeated);
+    assert!(!all(&store, &[post(0..2)]).unwrap()[0].repeated);
     drop(store);
     config.post_id_memory = Duration::from_secs(3600);
     let store = Store::open(&config).unwrap();
-    let appended = store.append(&[post(0..2)]).unwrap();
+    let appended = all(&store, &[post(0..2)]).unwrap();
     assert!(appended[0].repeated && appended[0].range == (2..4));
 }
 

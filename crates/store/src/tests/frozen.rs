@@ -1,6 +1,6 @@
 //! The bytes of `docs/storage.md`, written out by hand.
 
-use omr_board::BoardConfig;
+use omr_board::{BoardConfig, Clues};
 
 use crate::format::{Layout, State, decode_config, encode_config, open_row, seal_row};
 use crate::frames::{header, push_frame};
@@ -25,6 +25,7 @@ fn config() -> BoardConfig {
         sealing: "no".into(),
         clue_bytes: 3,
         payload_bytes: 2,
+        clues: Clues::Plain,
     }
 }
 
@@ -77,9 +78,22 @@ fn a_row() {
 #[test]
 fn configuration_and_state() {
     let bytes = encode_config(&config());
-    let mut expected = b"0123456789abcdef\x03\0\0\0\x02\0\0\0\x03toy\x02no".to_vec();
+    let mut expected = b"0123456789abcdef\x03\0\0\0\x02\0\0\0\x03toy\x02no\x01".to_vec();
     expected.extend(crc(&expected));
     assert_eq!(bytes, expected);
+    // Version 1 has no kind of clues: they are plain.
+    let mut old = expected[..expected.len() - 5].to_vec();
+    old.extend(crc(&old));
+    assert_eq!(decode_config(&old), Some(config()));
+    let bound = BoardConfig {
+        clues: Clues::Bound,
+        clue_bytes: 100,
+        ..config()
+    };
+    let bytes = encode_config(&bound);
+    assert_eq!(bytes[bytes.len() - 5], 2);
+    assert_eq!(decode_config(&bytes), Some(bound));
+    let bytes = encode_config(&config());
     assert_eq!(decode_config(&bytes), Some(config()));
     for len in 0..bytes.len() {
         assert_eq!(decode_config(&bytes[..len]), None);
@@ -98,7 +112,7 @@ fn configuration_and_state() {
 
 #[test]
 fn a_frame() {
-    assert_eq!(header(), b"omr-bak\n\x01\0\0\0");
+    assert_eq!(header(), b"omr-bak\n\x02\0\0\0");
     let mut frame = Vec::new();
     push_frame(16, &[7], &[1, 2], &mut frame);
     let mut expected = vec![16, 1, 0, 0, 0, 2, 0, 0, 0, 7, 1, 2];

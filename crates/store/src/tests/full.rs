@@ -1,7 +1,7 @@
 //! A disk without space: a clean error, old content intact, work goes on once there is space.
 
 use super::disk::{Disk, Kind};
-use super::{Simulated, append, check_content, post};
+use super::{Simulated, all, append, check_content, post};
 use crate::{Change, StoreError};
 
 /// Fills the disk at every operation of an append; gives how many failed.
@@ -112,7 +112,7 @@ fn reads_and_records_go_on_after_failures() {
     };
     for _ in 0..3 {
         simulated.disk.fill(0, None);
-        let error = store.append(&[post(20..40)]).unwrap_err();
+        let error = all(&store, &[post(20..40)]).unwrap_err();
         assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
         assert!(error.to_string().contains("free some space"));
         store.write(std::slice::from_ref(&change)).unwrap_err();

@@ -10,13 +10,14 @@ mod files;
 mod frozen;
 mod full;
 mod model;
+mod once;
 mod uploads;
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use object_store::memory::InMemory;
-use omr_board::{BoardConfig, Message};
+use omr_board::{BoardConfig, Clues, Message};
 use tempfile::TempDir;
 
 use crate::database::{Guarded, Source, builder, guarded};
@@ -26,7 +27,7 @@ use crate::meta::Meta;
 use crate::objects::Place;
 use crate::store::claim;
 use crate::tables::initialise;
-use crate::{Post, Store, StoreConfig, StoreError};
+use crate::{Appended, Post, Store, StoreConfig, StoreError};
 use disk::Disk;
 
 fn board() -> BoardConfig {
@@ -36,6 +37,7 @@ fn board() -> BoardConfig {
         sealing: "none".into(),
         clue_bytes: 300,
         payload_bytes: 60,
+        clues: Clues::Bound,
     }
 }
 
@@ -66,9 +68,15 @@ fn post(range: Range<u64>) -> Post {
     }
 }
 
+/// Appends posts whose keys are new.
+fn all(store: &Store, posts: &[Post]) -> Result<Vec<Appended>, StoreError> {
+    let appended = store.append(posts)?;
+    Ok(appended.into_iter().map(Result::unwrap).collect())
+}
+
 /// Appends the messages of `range` as one post.
 fn append(store: &Store, range: Range<u64>) -> Result<Range<u64>, StoreError> {
-    let appended = store.append(&[post(range)])?;
+    let appended = all(store, &[post(range)])?;
     Ok(appended[0].range.clone())
 }
 

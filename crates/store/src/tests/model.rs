@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 
-use super::{Simulated, check_content, message, post};
+use super::{Simulated, all, check_content, message, post};
 use crate::{Change, Post};
 
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ proptest! {
                         posted.push(len..len + count);
                         len += count;
                     }
-                    let appended = store.append(&posts).unwrap();
+                    let appended = all(&store, &posts).unwrap();
                     prop_assert_eq!(appended.len(), posts.len());
                     for (appended, expected) in appended.iter().zip(&posted[posted.len() - posts.len()..]) {
                         prop_assert!(!appended.repeated && appended.range == *expected);
@@ -63,7 +63,7 @@ proptest! {
                     let known = posted.get(at % posted.len().max(1)).cloned();
                     let again = known.clone().unwrap_or(fresh.clone());
                     let posts = [post(fresh.clone()), post(again.clone()), post(fresh.clone())];
-                    let appended = store.append(&posts).unwrap();
+                    let appended = all(&store, &posts).unwrap();
                     let found: Vec<_> = appended.iter().map(|a| (a.range.clone(), a.repeated)).collect();
                     prop_assert_eq!(found, [(fresh.clone(), false), (again, true), (fresh.clone(), true)]);
                     posted.push(fresh);
@@ -73,7 +73,7 @@ proptest! {
                     let mut bad = message(0);
                     bad.clue.pop();
                     let bad = Post { id: [9; 16], messages: vec![bad] };
-                    prop_assert!(store.append(&[post(len..len + 3), bad]).is_err());
+                    prop_assert!(all(&store, &[post(len..len + 3), bad]).is_err());
                 }
                 Step::Read(start, end) => {
                     let mut next = start;

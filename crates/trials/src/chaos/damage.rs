@@ -159,7 +159,9 @@ impl Trial {
 
     fn post(&mut self, client: &Client, seed: u64) -> Result<(), TrialError> {
         let people = self.people.clone();
-        let (senders, mut left) = (people.senders(), (SEGMENTS * SEGMENT + TAIL) as usize);
+        let board = self.runtime.block_on(client.board())?;
+        let senders = people.senders(&board)?;
+        let mut left = (SEGMENTS * SEGMENT + TAIL) as usize;
         let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(seed);
         while left > 0 {
             let (id, count) = (omr_remote::random_id(), left.min(POST));

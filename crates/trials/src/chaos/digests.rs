@@ -189,6 +189,7 @@ mod tests {
                 .map(|&(index, byte)| Retrieved {
                     index,
                     payload: Some(vec![byte; 3]),
+                    fingerprint: None,
                 })
                 .collect(),
         };

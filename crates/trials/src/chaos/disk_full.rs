@@ -100,8 +100,9 @@ fn fill(place: &Place) -> Result<PathBuf, TrialError> {
 fn refused(running: &Running, outcome: &mut Outcome) -> Result<(), TrialError> {
     let work = &running.work;
     let people = work.people.clone();
-    let (senders, mut rng) = (people.senders(), work.rng(1000));
     let client = running.client(Duration::ZERO)?;
+    let board = running.wait(client.board())?;
+    let (senders, mut rng) = (people.senders(&board)?, work.rng(1000));
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
         let id = omr_remote::random_id();

@@ -3,9 +3,9 @@
 use super::place::PAYLOAD;
 use crate::TrialError;
 use bytes::Bytes;
-use omr_client::{SecretKey, Sender, detection_key, identity, instantomr};
-use omr_protocol::{ClueKey, ParamSet};
-use omr_remote::v1::Message;
+use omr_client::{BoundSender, ClueSeed, SecretKey, detection_key, identity, instantomr};
+use omr_protocol::{ClueKey, ClueKind, ParamSet};
+use omr_remote::v1::{Board, Message};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use std::fs::File;
@@ -49,7 +49,7 @@ impl People {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let (mut recipients, mut addresses) = (Vec::new(), Vec::new());
         for who in 0..RECIPIENTS {
-            let (secret, address) = identity(set.clue(), &mut rng);
+            let (secret, address) = identity(set.clue(), ClueKind::Bound, &mut rng);
             let create = |name: &str| {
                 let path = folder.join(format!("{who}-{name}"));
                 let file = File::create(&path).map_err(TrialError::io("writing a key"))?;
@@ -70,7 +70,7 @@ impl People {
             });
             addresses.push(address);
         }
-        addresses.push(identity(set.clue(), &mut rng).1);
+        addresses.push(identity(set.clue(), ClueKind::Bound, &mut rng).1);
         Ok(Self {
             set: Arc::new(set),
             recipients,
@@ -78,16 +78,19 @@ impl People {
         })
     }
 
-    /// Everybody one can write to.
-    pub(crate) fn senders(&self) -> Vec<Sender<'_>> {
-        let sender = |key| Sender::new(self.set.clue(), key);
-        self.addresses.iter().map(sender).collect()
+    /// Everybody one can write to on a board.
+    ///
+    /// Errors: `Broken` where the board's id is none.
+    pub(crate) fn senders(&self, board: &Board) -> Result<Vec<BoundSender<'_>>, TrialError> {
+        let id = board_id(board)?;
+        let sender = |key| BoundSender::new(self.set.clue(), key, id);
+        Ok(self.addresses.iter().map(sender).collect())
     }
 
     /// The messages of a post, each with its place in it and its owner in front.
     pub(crate) fn messages(
         &self,
-        senders: &[Sender<'_>],
+        senders: &[BoundSender<'_>],
         id: &[u8; 16],
         count: usize,
         rng: &mut ChaCha20Rng,
@@ -104,7 +107,7 @@ impl People {
             payload[18] = owner as u8;
             Message {
                 clue: senders[owner]
-                    .gen_clue(rng)
+                    .clue(&ClueSeed::generate(rng), &payload)
                     .to_bytes(self.set.clue())
                     .into(),
                 payload: payload.into(),
@@ -112,6 +115,16 @@ impl People {
         };
         (0..count).map(message).collect()
     }
+}
+
+/// The id of a server's board.
+///
+/// Errors: `Broken`.
+pub(crate) fn board_id(board: &Board) -> Result<[u8; 16], TrialError> {
+    board.board_id.as_ref().try_into().map_err(|_| {
+        let found = board.board_id.len();
+        TrialError::Broken(format!("expected a board id of 16 bytes, found {found}"))
+    })
 }
 
 /// Post, place in it and owner, as a payload says.

@@ -33,7 +33,8 @@ struct Poster {
 /// Errors: a refusal that should not be.
 pub(crate) async fn run(work: Arc<Work>, number: usize) -> Result<(), TrialError> {
     let people = work.people.clone();
-    let senders = people.senders();
+    let board = work.patient()?.board().await?;
+    let senders = people.senders(&board)?;
     let mut poster = Poster {
         once: work.client(Duration::ZERO)?,
         patient: work.patient()?,

@@ -68,7 +68,7 @@ fn fresh_key(
     let set = &work.people.set;
     let broken = |error: &dyn std::error::Error| TrialError::Broken(error.to_string());
     let params = set.instant().map_err(|error| broken(&error))?;
-    let (secret, _) = identity(set.clue(), rng);
+    let (secret, _) = identity(set.clue(), omr_protocol::ClueKind::Bound, rng);
     let key = instantomr::detection_key(params, &secret, rng).map_err(|e| broken(&e))?;
     let mut file = File::create(path).map_err(TrialError::io("writing a key"))?;
     key.write(params, &mut file).map_err(|error| broken(&error))

@@ -36,7 +36,8 @@ pub(super) async fn run(
     mut rng: ChaCha20Rng,
 ) -> Result<Canary, TrialError> {
     let client = client(&url, PATIENCE)?;
-    let (senders, mut canary) = (people.senders(), Canary::default());
+    let senders = people.senders(&client.board().await?)?;
+    let mut canary = Canary::default();
     while !tally.is_over() {
         let id = omr_remote::random_id();
         let messages = people.messages(&senders, &id, 2, &mut rng);

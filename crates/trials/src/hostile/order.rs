@@ -28,9 +28,11 @@ pub(super) async fn run(tally: Arc<Tally>, known: Arc<Known>, mut rng: ChaCha20R
             let (what, path) = (line.what, &line.path);
             tally.count(&format!("order: {what}"));
             let answer = wire.call(Call::polite(path, &line.messages)).await;
-            let accepted = matches!(answer, Answer::Grpc(0, _));
-            let decided = matches!(answer, Answer::Grpc(..));
-            if decided && accepted == line.must_fail {
+            let expected = match &answer {
+                Answer::Grpc(code, _) => line.expected.takes(*code),
+                _ => true,
+            };
+            if !expected {
                 tally.fault(format!("{what} at {path}: {answer:?}"));
             }
             if tally.answer(&format!("{what} to {path}"), answer) {

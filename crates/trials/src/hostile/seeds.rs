@@ -8,6 +8,7 @@ use omr_remote::{Client, v1};
 use prost::Message;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Messages on the board before anything hostile.
@@ -26,6 +27,11 @@ pub(super) struct Known {
     pub(super) instant: [u8; 32],
     pub(super) job: Bytes,
     pub(super) session: Bytes,
+    /// Who makes messages, for this board.
+    pub(super) people: Arc<People>,
+    pub(super) board: v1::Board,
+    /// A message that is on the board.
+    pub(super) used: v1::Message,
     /// A post as it should be, but for its id.
     pub(super) post: v1::PostMessagesRequest,
 }
@@ -43,12 +49,19 @@ fn random_id(rng: &mut impl Rng, bytes: usize) -> Bytes {
 /// Posts, registers keys, makes a digest and opens a session.
 ///
 /// Errors: the client's.
-pub(super) async fn prepare(url: &str, people: &People, seed: u64) -> Result<Known, TrialError> {
+pub(super) async fn prepare(
+    url: &str,
+    people: &Arc<People>,
+    seed: u64,
+) -> Result<Known, TrialError> {
     let client = client(url, Duration::from_secs(20))?;
-    let (senders, mut rng) = (people.senders(), ChaCha20Rng::seed_from_u64(seed));
+    let board = client.board().await?;
+    let (senders, mut rng) = (people.senders(&board)?, ChaCha20Rng::seed_from_u64(seed));
     let id = omr_remote::random_id();
     let messages = people.messages(&senders, &id, MESSAGES, &mut rng);
-    let sample = messages[..3].to_vec();
+    let used = messages[0].clone();
+    // Not on the board, else all that is made of them is refused for their keys.
+    let sample = people.messages(&senders, &id, 3, &mut rng);
     client.post_as(id, messages).await?;
     let person = &people.recipients[0];
     let mut keys = [[0; 32]; 2];
@@ -63,6 +76,9 @@ pub(super) async fn prepare(url: &str, people: &People, seed: u64) -> Result<Kno
         instant,
         job,
         session,
+        people: people.clone(),
+        board,
+        used,
         post: v1::PostMessagesRequest {
             post_id: Bytes::new(),
             messages: sample,

@@ -240,7 +240,7 @@ fn generate(
     path: &Path,
 ) -> Result<(SecretKey, ClueKey, u64), TrialError> {
     let mut rng = os_rng();
-    let (secret, clue) = identity(set.clue(), &mut rng);
+    let (secret, clue) = identity(set.clue(), omr_protocol::ClueKind::Bound, &mut rng);
     let writing = TrialError::io("writing a key");
     let file = File::create(path).map_err(TrialError::io("making a key's file"))?;
     let mut out = BufWriter::with_capacity(1 << 20, file);

@@ -1,11 +1,13 @@
-//! Messages as senders make them: real clues, real sealed payloads. Made in advance, each used often with a
-//! number of its own at the end of its payload, so that all are distinct and each tells what it should be.
+//! Messages as senders make them: real sealed payloads, clues of real samples. Made in advance, each used often with
+//! a number of its own at the end of its payload, so that all are distinct and each tells what it should be. Every
+//! use has its own one-time key and signature, as the board asks; no recipient finds it.
 
 use crate::TrialError;
-use bytes::Bytes;
+use crate::chaos::people::board_id;
 use omr_client::seal::{SealPublic, seal};
-use omr_client::{Sender, identity, os_rng};
-use omr_protocol::{ClueKey, ParamSet, Sealing};
+use omr_client::{BoundSender, ClueSeed, identity, os_rng};
+use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN};
+use omr_protocol::{ClueKey, ClueKind, ParamSet, Sealing};
 use omr_remote::v1::{Board, Message};
 use rand_core::Rng;
 use rayon::prelude::*;
@@ -17,7 +19,11 @@ const ADDRESSES: usize = 8;
 
 /// Messages for strangers.
 pub(crate) struct Pool {
-    made: Vec<(Bytes, Vec<u8>)>,
+    set: ParamSet,
+    board_id: [u8; 16],
+    /// What one-time keys follow from.
+    seed: [u8; 32],
+    made: Vec<(BoundClue, Vec<u8>)>,
 }
 
 impl Pool {
@@ -27,7 +33,7 @@ impl Pool {
     pub(crate) fn new(set: &ParamSet, board: &Board, count: usize) -> Result<Self, TrialError> {
         let mut rng = os_rng();
         let keys: Vec<ClueKey> = (0..ADDRESSES)
-            .map(|_| identity(set.clue(), &mut rng).1)
+            .map(|_| identity(set.clue(), ClueKind::Bound, &mut rng).1)
             .collect();
         let writers: Result<Vec<Writer<'_>>, TrialError> = keys
             .iter()
@@ -35,11 +41,18 @@ impl Pool {
             .collect();
         let writers = writers?;
         let make = |number: usize| {
-            let message = writers[number % ADDRESSES].message()?;
-            Ok((message.clue, message.payload.to_vec()))
+            let (clue, payload) = writers[number % ADDRESSES].made()?;
+            Ok::<_, TrialError>((clue, payload))
         };
         let made: Result<Vec<_>, TrialError> = (0..count).into_par_iter().map(make).collect();
-        Ok(Self { made: made? })
+        let mut seed = [0; 32];
+        rng.fill_bytes(&mut seed);
+        Ok(Self {
+            board_id: board_id(board)?,
+            seed,
+            made: made?,
+            set: ParamSet::named(set.name()).map_err(TrialError::own)?,
+        })
     }
 
     /// The message with this number.
@@ -48,8 +61,18 @@ impl Pool {
         let mut payload = payload.clone();
         let at = payload.len() - NUMBER_BYTES;
         payload[at..].copy_from_slice(&number.to_le_bytes());
+        let to = Binding {
+            board_id: &self.board_id,
+            payload: &payload,
+        };
+        // The same number gives the same message.
+        let one_time = blake3::keyed_hash(&self.seed, &number.to_le_bytes());
+        let params = self.set.clue();
+        let b: Vec<u64> = clue.clue.b.iter().map(|&b| b.into()).collect();
+        let a = clue.clue.a.clone();
+        let bound = BoundClue::bind(params, a, &b, &[0; OFFSET_LEN], to, one_time.as_bytes());
         Message {
-            clue: clue.clone(),
+            clue: bound.to_bytes(params).into(),
             payload: payload.into(),
         }
     }
@@ -64,7 +87,7 @@ impl Pool {
 /// Somebody who writes to one recipient.
 pub(crate) struct Writer<'a> {
     set: &'a ParamSet,
-    sender: Sender<'a>,
+    sender: BoundSender<'a>,
     public: SealPublic,
     sealing: Sealing,
     context: Vec<u8>,
@@ -84,7 +107,7 @@ impl<'a> Writer<'a> {
         }
         Ok(Self {
             set,
-            sender: Sender::new(set.clue(), key),
+            sender: BoundSender::new(set.clue(), key, board_id(board)?),
             public: SealPublic::from_bytes(&key.seal).map_err(TrialError::own)?,
             sealing,
             context: [&board.board_id[..], board.params_id.as_bytes()].concat(),
@@ -96,6 +119,14 @@ impl<'a> Writer<'a> {
     ///
     /// Errors: `Own`.
     pub(crate) fn message(&self) -> Result<Message, TrialError> {
+        let (clue, payload) = self.made()?;
+        Ok(Message {
+            clue: clue.to_bytes(self.set.clue()).into(),
+            payload: payload.into(),
+        })
+    }
+
+    fn made(&self) -> Result<(BoundClue, Vec<u8>), TrialError> {
         let mut rng = os_rng();
         let mut content = vec![0; self.content];
         rng.fill_bytes(&mut content);
@@ -108,10 +139,7 @@ impl<'a> Writer<'a> {
             &mut payload,
         )
         .map_err(TrialError::own)?;
-        let clue = self.sender.gen_clue(&mut rng).to_bytes(self.set.clue());
-        Ok(Message {
-            clue: clue.into(),
-            payload: payload.into(),
-        })
+        let clue = self.sender.clue(&ClueSeed::generate(&mut rng), &payload);
+        Ok((clue, payload))
     }
 }

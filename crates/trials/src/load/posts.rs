@@ -304,6 +304,7 @@ fn reason(error: &RemoteError) -> String {
         RemoteError::Unauthenticated { .. } => "UNAUTHENTICATED".into(),
         RemoteError::Denied { .. } => "PERMISSION_DENIED".into(),
         RemoteError::NotFound { .. } => "NOT_FOUND".into(),
+        RemoteError::Exists { .. } => "ALREADY_EXISTS".into(),
         RemoteError::Refused { code, .. } => format!("{code:?}"),
         other => other.to_string(),
     }

@@ -211,7 +211,10 @@ async fn strangers_posts_cost_work() {
     );
     client
         .board
-        .post_messages(with_token(post(2, request.messages.clone()), &secret))
+        .post_messages(with_token(
+            post(2, vec![Person::new(1).message(9, 9)]),
+            &secret,
+        ))
         .await
         .unwrap();
     request.work = good;

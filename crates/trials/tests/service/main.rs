@@ -2,6 +2,7 @@
 
 mod access;
 mod board;
+mod bound;
 mod jobs;
 mod keys;
 mod sessions;

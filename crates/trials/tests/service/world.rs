@@ -4,9 +4,11 @@ use omr_api::v1;
 use omr_api::v1::board_service_client::BoardServiceClient;
 use omr_api::v1::detection_service_client::DetectionServiceClient;
 use omr_api::v1::key_service_client::KeyServiceClient;
-use omr_client::{SecretKey, Sender, detection_key, identity, instantomr};
-use omr_protocol::{ClueKey, ParamSet, Response};
-use omr_server::{Config, Server};
+use omr_board::{BoardConfig, Clues};
+use omr_client::{BoundSender, ClueSeed, SecretKey, detection_key, identity, instantomr};
+use omr_protocol::{ClueKey, ClueKind, ParamSet, Response};
+use omr_server::{Config, Server, store_config};
+use omr_store::Store;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::net::SocketAddr;
@@ -20,6 +22,8 @@ use tonic::{Request, Status};
 pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v1";
 pub(crate) const PAYLOAD_BYTES: usize = 32;
 pub(crate) const BOUND: u32 = 10;
+/// Every server's board, so that messages can be made before there is one.
+pub(crate) const BOARD: [u8; 16] = [0xB0; 16];
 
 pub(crate) fn set() -> &'static ParamSet {
     static SET: OnceLock<ParamSet> = OnceLock::new();
@@ -46,8 +50,28 @@ pub(crate) fn config(data: &Path) -> Config {
     config
 }
 
+fn create(config: &Config) {
+    let board = BoardConfig {
+        board_id: BOARD,
+        params_id: PARAMS.into(),
+        sealing: config.board.sealing.clone(),
+        clue_bytes: ClueKind::Bound.bytes(set().clue()) as u32,
+        payload_bytes: config.board.payload_bytes,
+        clues: Clues::Bound,
+    };
+    Store::create(&store_config(config), &board).unwrap();
+}
+
 impl Running {
     pub(crate) async fn start(config: Config) -> Self {
+        if !Store::exists(&config.data) {
+            create(&config);
+        }
+        Self::start_bare(config).await
+    }
+
+    /// Without a board, unless there is one.
+    pub(crate) async fn start_bare(config: Config) -> Self {
         let server = Server::start(config).await.unwrap();
         let address = server.address().unwrap();
         let (stop, stopped) = oneshot::channel();
@@ -116,7 +140,7 @@ pub(crate) struct Person {
 impl Person {
     pub(crate) fn new(seed: u64) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let (secret, address) = identity(set().clue(), &mut rng);
+        let (secret, address) = identity(set().clue(), ClueKind::Bound, &mut rng);
         let params = set().bulk().unwrap();
         let mut bulk = Vec::new();
         let key = detection_key(params, &secret, &mut rng);
@@ -136,10 +160,21 @@ impl Person {
     /// A message to her.
     pub(crate) fn message(&self, seed: u64, payload: u8) -> v1::Message {
         let mut rng = ChaCha20Rng::seed_from_u64(1000 + seed);
-        let clue = Sender::new(set().clue(), &self.address).gen_clue(&mut rng);
+        self.message_on(BOARD, &mut rng, vec![payload; PAYLOAD_BYTES])
+    }
+
+    /// A message to her on a board.
+    pub(crate) fn message_on(
+        &self,
+        board_id: [u8; 16],
+        rng: &mut ChaCha20Rng,
+        payload: Vec<u8>,
+    ) -> v1::Message {
+        let sender = BoundSender::new(set().clue(), &self.address, board_id);
+        let clue = sender.clue(&ClueSeed::generate(rng), &payload);
         v1::Message {
             clue: clue.to_bytes(set().clue()).into(),
-            payload: vec![payload; PAYLOAD_BYTES].into(),
+            payload: payload.into(),
         }
     }
 

@@ -37,7 +37,7 @@ pub(super) fn run(args: &BenchAll, ui: &Ui) -> Result<(), CliError> {
         payload_bytes,
         seed: args.seed,
         yardstick: true,
-        bound_clues: false,
+        bound_clues: true,
     };
     let setting = Setting {
         params: name.to_owned(),
@@ -121,7 +121,7 @@ fn instant(
         payload_bytes: bench.payload_bytes,
         seed: bench.seed,
         yardstick: true,
-        bound_clues: false,
+        bound_clues: true,
     };
     for (name, threads) in [("", threads), ("_doubled_threads", 2 * threads)] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;

@@ -26,7 +26,7 @@ pub(super) fn run(args: &BenchDecode, ui: &Ui) -> Result<(), CliError> {
                 payload_bytes: args.payload_bytes as usize,
                 seed: args.seed,
                 yardstick: false,
-                bound_clues: false,
+                bound_clues: !args.plain_clues,
             };
             decode_times(&bench, args.rounds as usize, &bar)
         }
@@ -57,7 +57,7 @@ fn instant(
         payload_bytes: args.payload_bytes as usize,
         seed: args.seed,
         yardstick: false,
-        bound_clues: false,
+        bound_clues: !args.plain_clues,
     };
     let name = set.spec().name;
     instant_decode_times(&bench, (name, scheme), args.rounds as usize, progress)

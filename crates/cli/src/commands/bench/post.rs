@@ -4,6 +4,7 @@ use crate::io;
 use crate::progress::Ui;
 use omr_board::Message;
 use omr_detector::Progress;
+use omr_protocol::clue::ClueKind;
 use omr_protocol::{Clue, Params, Sealing};
 use rand_core::Rng;
 use serde::Serialize;
@@ -60,8 +61,13 @@ fn measure_in(
     ui: &Ui,
 ) -> Result<PostFigures, CliError> {
     let (clue_bytes, payload_bytes) = (Clue::bytes(&params.clue), args.payload_bytes as usize);
-    let mut board =
-        crate::commands::board::create(dir, &params.clue, Sealing::None, payload_bytes)?;
+    let mut board = crate::commands::board::create(
+        dir,
+        &params.clue,
+        Sealing::None,
+        payload_bytes,
+        ClueKind::Plain,
+    )?;
     let mut rng = omr_client::os_rng();
     let mut random = |count: usize| {
         let mut bytes = vec![0; count];

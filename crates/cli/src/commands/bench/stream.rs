@@ -26,7 +26,7 @@ pub(super) fn run(args: &BenchStream, ui: &Ui) -> Result<(), CliError> {
             payload_bytes: args.payload_bytes as usize,
             seed: args.seed,
             yardstick: true,
-            bound_clues: false,
+            bound_clues: !args.plain_clues,
         },
         rate: args.rate,
         seconds: args.seconds,

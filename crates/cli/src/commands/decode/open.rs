@@ -2,7 +2,7 @@
 
 use crate::error::chain;
 use omr_client::fragment::{FragmentError, MessageId, Reassembler};
-use omr_client::letter::{LetterError, Piece, Place, read};
+use omr_client::letter::{LetterError, Piece, Place, Reader};
 use omr_client::{Retrieved, SecretKey};
 use omr_protocol::{ParamSet, Response, Sealing};
 use serde::Serialize;
@@ -26,6 +26,8 @@ pub(super) struct LeftOut {
 /// What became of the pertinent messages.
 #[derive(Default)]
 pub(super) struct Opened {
+    /// Indices of all messages, those left out too. What was not made honestly is none: see [`Reader::open`].
+    pub(super) pertinent: Vec<u64>,
     pub(super) messages: Vec<Message>,
     pub(super) left_out: Vec<LeftOut>,
 }
@@ -55,7 +57,7 @@ pub(super) fn open(
     set: &ParamSet,
     secret: &SecretKey,
     digest: &Response,
-    retrieved: Vec<Retrieved>,
+    retrieved: &[Retrieved],
 ) -> Opened {
     let place = Place {
         board_id: digest.board_id(),
@@ -66,9 +68,9 @@ pub(super) fn open(
     let mut opened = Opened::default();
     let mut files: Vec<Pending> = Vec::new();
     let mut by_id: HashMap<MessageId, usize> = HashMap::new();
-    for Retrieved { index, payload } in retrieved {
-        let Some(payload) = payload else { continue };
-        let piece = read(secret.seal_secret(), &place, &payload);
+    let reader = Reader::new(set.clue(), secret, &place);
+    for (index, piece) in reader.open(retrieved, digest.places()) {
+        opened.pertinent.push(index);
         match piece.map_err(|error| hint(place.sealing, &error)) {
             Err(reason) => opened.left_out.push(LeftOut {
                 indices: vec![index],

@@ -6,9 +6,9 @@ use crate::commands::{board, keygen};
 use crate::error::{CliError, InputError};
 use crate::progress::Ui;
 use omr_board::Message;
-use omr_client::{Sender, os_rng};
+use omr_client::{BoundSender, ClueSeed, os_rng};
 use omr_detector::Progress;
-use omr_protocol::{ClueKey, ClueParams, ParamSet, Sealing};
+use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet, Sealing};
 use omr_testkit::RealPayloads;
 use rand_core::Rng;
 use rayon::prelude::*;
@@ -43,7 +43,7 @@ impl Cast {
     /// Errors: `Params`, `Write`, `Exists`.
     pub(super) fn new(set: &ParamSet, args: &Demo, dir: &Path) -> Result<Self, CliError> {
         let start = Instant::now();
-        let keys = Made::new(set, Some(args.scheme), &mut os_rng())?;
+        let keys = Made::new(set, Some(args.scheme), ClueKind::Bound, &mut os_rng())?;
         let keygen_s = start.elapsed().as_secs_f64();
         keygen::write(dir, set, &keys, false)?;
         let start = Instant::now();
@@ -51,7 +51,9 @@ impl Cast {
         addresses.par_extend(
             (1..args.recipients)
                 .into_par_iter()
-                .map_init(os_rng, |rng, _| omr_client::identity(set.clue(), rng).1),
+                .map_init(os_rng, |rng, _| {
+                    omr_client::identity(set.clue(), ClueKind::Bound, rng).1
+                }),
         );
         let addresses_s = start.elapsed().as_secs_f64();
         let mut pertinent = BTreeSet::new();
@@ -77,12 +79,11 @@ impl Cast {
         dir: &Path,
         ui: &Ui,
     ) -> Result<Posting, CliError> {
-        let mut board = board::create(dir, params, Sealing::None, payloads.payload_bytes())?;
-        let senders: Vec<Sender> = self
-            .addresses
-            .iter()
-            .map(|key| Sender::new(params, key))
-            .collect();
+        let (bytes, clues) = (payloads.payload_bytes(), ClueKind::Bound);
+        let mut board = board::create(dir, params, Sealing::None, bytes, clues)?;
+        let board_id = board.config().board_id;
+        let sender = |key| BoundSender::new(params, key, board_id);
+        let senders: Vec<BoundSender> = self.addresses.iter().map(sender).collect();
         let bar = ui.bar();
         bar.stage("post", self.messages);
         let mut posting = Posting {
@@ -114,15 +115,16 @@ impl Cast {
         &self,
         params: &ClueParams,
         payloads: &RealPayloads,
-        senders: &[Sender],
+        senders: &[BoundSender],
         range: Range<u64>,
     ) -> Result<Vec<Message>, InputError> {
         let message = |rng: &mut _, index: u64| {
-            let clue = senders[self.recipient(index)].gen_clue(rng);
-            clue.check_norm(params)?;
             let payload = payloads.payload(index as usize);
+            let sender = &senders[self.recipient(index)];
+            let bound = sender.clue(&ClueSeed::generate(rng), &payload);
+            bound.clue.check_norm(params)?;
             Ok(Message {
-                clue: clue.to_bytes(params),
+                clue: bound.to_bytes(params),
                 payload,
             })
         };

@@ -135,7 +135,8 @@ mod tests {
     #[test]
     fn every_secret_is_found_where_it_lies_open() {
         let params = ClueParams::named("insecure-tiny-v2").unwrap();
-        let (secret, clue) = omr_client::identity(&params, &mut omr_client::os_rng());
+        let kind = omr_protocol::ClueKind::Bound;
+        let (secret, clue) = omr_client::identity(&params, kind, &mut omr_client::os_rng());
         let pieces = pieces(&params, &secret).unwrap();
         let file = secret.to_bytes(&params).unwrap();
         for secret in ["clue secret", "digest seed", "sealing seed"] {

@@ -7,9 +7,10 @@ use crate::error::CliError;
 use crate::io::{self, hex};
 use crate::progress::Ui;
 use omr_mail::{
-    Address, Home, Identity, Inbox, MailError, NewIdentity, board_place, register, revoke,
+    Address, Home, Identity, Inbox, MailError, NewIdentity, board_place, check_clues, register,
+    revoke,
 };
-use omr_protocol::Scheme;
+use omr_protocol::{ClueKind, ParamSet, Scheme};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -48,6 +49,10 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
     let home = home(&args.home)?;
     let server = server(&args.server)?;
     let mut params = args.params.clone();
+    let clues = match args.plain_clues {
+        true => ClueKind::Plain,
+        false => ClueKind::Bound,
+    };
     let mut start = None;
     if let Some(server) = &server {
         // Before the keys are made nobody can have written to them.
@@ -59,11 +64,15 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
             let found = of_board;
             return Err(MailError::OtherParams { expected, found }.into());
         }
+        // A server does not talk anybody into the weaker kind.
+        let set = ParamSet::named(expected)?;
+        check_clues(&board, set.clue(), clues)?;
         start = Some(board.messages);
     }
     let new = NewIdentity {
         params: params.unwrap_or_else(|| default_set(args.scheme).to_owned()),
         scheme: args.scheme,
+        clues,
         bound: args.bound,
     };
     let mut identity = Identity::create(&home, &new)?;

@@ -4,7 +4,7 @@ use crate::args::ParamsShow;
 use crate::commands::thousands;
 use crate::error::CliError;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
-use omr_protocol::{InstantParams, Request};
+use omr_protocol::{ClueKind, InstantParams, Request};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -37,7 +37,8 @@ impl Instant {
                 bound,
                 payload_bytes,
             };
-            InstantPlan::new(params, encoding, request)
+            let plan = InstantPlan::new(params, encoding, request);
+            plan.map(|plan| plan.for_clues(ClueKind::Bound))
         };
         let with_payloads = plan(Encoding::Powers, Some(args.payload_bytes as usize))?;
         Ok(Self {
@@ -47,7 +48,7 @@ impl Instant {
             false_positive_log2: params.false_positive_log2(),
             failure_log2: params.failure_log2(with_payloads.sums()),
             group: params.spec().group,
-            detection_key_bytes: InstantKey::file_bytes(params),
+            detection_key_bytes: InstantKey::file_bytes(params) + InstantKey::offset_bytes(params),
             messages: args.messages,
             bound: bound as u32,
             payload_bytes: args.payload_bytes,

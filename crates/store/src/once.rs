@@ -1,0 +1,201 @@
+//! One-time keys of bound clues: each is good for one message of the board.
+//!
+//! The table follows from the messages. It is written in the transaction that appends them, left out of backups, and
+//! made anew where its rows are not as many as the messages.
+
+use std::ops::ControlFlow;
+
+use omr_board::{Clues, Message, POST_KEY_BYTES};
+use redb::{ReadableTable, ReadableTableMetadata};
+
+use crate::error::{Evidence, Redb, StoreError, UsedKey, hex};
+use crate::format::{Layout, ONCE, numbers, open_row, pack, seal_row};
+use crate::meta::{Outcome, lock};
+use crate::store::Store;
+use crate::tables::{Open, View, Writing};
+
+/// Messages whose keys are listed in one transaction, when all are listed anew.
+const TOGETHER: u64 = 16_384;
+
+/// The keys in a transaction.
+pub(crate) struct Once<'t> {
+    /// Absent on boards of plain clues.
+    table: Option<Open<'t>>,
+    seed: u32,
+}
+
+impl<'t> Once<'t> {
+    /// The keys of a board of `len` messages.
+    ///
+    /// Errors: [`StoreError::KeyCount`]: with keys missing, a used one would pass.
+    pub(crate) fn open(
+        writing: &Writing<'t>,
+        layout: &Layout,
+        len: u64,
+    ) -> Result<Self, StoreError> {
+        let seed = writing.seed();
+        if layout.clues == Clues::Plain {
+            return Ok(Self { table: None, seed });
+        }
+        let table = writing.table(ONCE)?;
+        let found = table.len().map_err(Redb)?;
+        if found != len {
+            let expected = len;
+            return Err(StoreError::KeyCount { expected, found });
+        }
+        let table = Some(table);
+        Ok(Self { table, seed })
+    }
+
+    /// Takes the keys of a post's messages, the first at index `first`: all or none.
+    pub(crate) fn take(
+        &mut self,
+        messages: &[Message],
+        first: u64,
+    ) -> Result<Result<(), UsedKey>, StoreError> {
+        let Some(table) = &mut self.table else {
+            return Ok(Ok(()));
+        };
+        for (position, message) in messages.iter().enumerate() {
+            // Sizes are checked: every clue has a key.
+            let Some(key) = Clues::Bound.post_key(&message.clue) else {
+                continue;
+            };
+            let found = list(table, self.seed, key, first + position as u64)?;
+            let Some(index) = found else { continue };
+            for message in &messages[..position] {
+                if let Some(key) = Clues::Bound.post_key(&message.clue) {
+                    table.remove(key.as_slice()).map_err(Redb)?;
+                }
+            }
+            return Ok(Err(UsedKey { position, index }));
+        }
+        Ok(Ok(()))
+    }
+}
+
+/// Lists the key of message `index`, or gives the message that has it already.
+fn list(
+    table: &mut Open<'_>,
+    seed: u32,
+    key: &[u8; POST_KEY_BYTES],
+    index: u64,
+) -> Result<Option<u64>, StoreError> {
+    if let Some(row) = table.get(key.as_slice()).map_err(Redb)? {
+        return Ok(Some(holder(seed, key, row.value())?));
+    }
+    let row = seal_row(seed, "once", key, &pack([index]));
+    table.insert(key.as_slice(), row.as_slice()).map_err(Redb)?;
+    Ok(None)
+}
+
+/// The message that a row names.
+fn holder(seed: u32, key: &[u8], row: &[u8]) -> Result<u64, StoreError> {
+    let [index] = numbers("once", key, open_row(seed, "once", key, row)?)?;
+    Ok(index)
+}
+
+/// Tests the keys of whole records, the first of index `first`; the first fault.
+pub(crate) fn check_records(
+    view: &View,
+    layout: &Layout,
+    first: u64,
+    records: &[u8],
+) -> Result<(), StoreError> {
+    for (record, index) in records.chunks_exact(layout.record_bytes()).zip(first..) {
+        let Some(key) = layout.clues.post_key(&record[..layout.clue_bytes]) else {
+            continue;
+        };
+        let found = match view.raw(ONCE, key)? {
+            Some(row) => Evidence::Number(holder(layout.seed, key, &row)?),
+            None => Evidence::Missing,
+        };
+        let expected = Evidence::Number(index);
+        if found != expected {
+            return Err(StoreError::Row {
+                table: "once".into(),
+                key: hex(key),
+                expected,
+                found,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Tests that there are as many keys as messages.
+///
+/// Errors: [`StoreError::KeyCount`].
+pub(crate) fn check_count(view: &View, layout: &Layout) -> Result<(), StoreError> {
+    if layout.clues == Clues::Plain {
+        return Ok(());
+    }
+    let (expected, found) = (view.state()?.len, view.count(ONCE)?);
+    match expected == found {
+        true => Ok(()),
+        false => Err(StoreError::KeyCount { expected, found }),
+    }
+}
+
+impl Store {
+    /// Lists the keys of all messages anew where the list lacks some, as after restoring; gives whether it did.
+    /// Until then nothing can be appended. `progress(done, total)` counts messages.
+    ///
+    /// Errors: [`StoreError::Damaged`] where messages cannot be read, [`StoreError::Row`] where two messages have one
+    /// key, and those of the database.
+    pub fn index_keys(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<bool, StoreError> {
+        let inner = self.inner();
+        let counted = inner
+            .meta
+            .view(|view| check_count(view, &inner.meta.layout));
+        match counted {
+            Ok(()) => return Ok(false),
+            Err(StoreError::KeyCount { .. }) => {}
+            Err(other) => return Err(other),
+        }
+        self.list_all(progress)?;
+        Ok(true)
+    }
+
+    pub(crate) fn list_all(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<(), StoreError> {
+        let inner = self.inner();
+        let _one_at_a_time = lock(&inner.sealing);
+        inner.meta.transact(|writing, _| {
+            writing.clear(ONCE)?;
+            Ok(Outcome::Commit(()))
+        })?;
+        // No append comes between: the list is too short for that.
+        let len = self.len();
+        let mut start = 0;
+        while start < len {
+            let end = len.min(start + TOGETHER);
+            self.list_range(start..end)?;
+            progress(end, len);
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn list_range(&self, range: std::ops::Range<u64>) -> Result<(), StoreError> {
+        let mut keys = Vec::new();
+        self.read(range, &mut |index, clue, _| {
+            let key = Clues::Bound.post_key(clue);
+            keys.extend(key.map(|key| (index, *key)));
+            ControlFlow::Continue(())
+        })?;
+        self.inner().meta.transact(|writing, _| {
+            let mut table = writing.table(ONCE)?;
+            for (index, key) in &keys {
+                if let Some(other) = list(&mut table, writing.seed(), key, *index)? {
+                    return Err(StoreError::Row {
+                        table: "once".into(),
+                        key: hex(key),
+                        expected: Evidence::Number(*index),
+                        found: Evidence::Number(other),
+                    });
+                }
+            }
+            Ok(Outcome::Commit(()))
+        })
+    }
+}

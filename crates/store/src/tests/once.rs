@@ -1,0 +1,240 @@
+//! One message for each key of a board of bound clues.
+
+use omr_board::{BoardConfig, Clues, Message};
+use redb::Database;
+
+use super::disk::Disk;
+use super::{Simulated, all, append, board, check_content, config, message, post};
+use crate::format::{META_FILE, ONCE};
+use crate::{Evidence, Post, Store, StoreConfig, StoreError};
+
+/// Message `index` with the key of message `of`.
+fn with_key(index: u64, of: u64) -> Message {
+    let mut out = message(index);
+    let at = out.clue.len() - 96..out.clue.len() - 64;
+    out.clue[at.clone()].copy_from_slice(&message(of).clue[at]);
+    out
+}
+
+fn single(id: u8, messages: Vec<Message>) -> Post {
+    Post {
+        id: [id; 16],
+        messages,
+    }
+}
+
+#[test]
+fn a_used_key_is_refused_with_all_of_its_post_and_no_other() {
+    let simulated = Simulated::create();
+    let store = simulated.open().unwrap();
+    append(&store, 0..9).unwrap();
+    store.seal().unwrap();
+    let posts = [
+        single(1, vec![message(9)]),
+        // Message 10 goes with the key that message 3, by now in a segment, has.
+        single(2, vec![message(10), with_key(11, 3)]),
+        // So its key is free for the next post, and taken for the one after.
+        single(3, vec![message(10)]),
+        single(4, vec![message(12), with_key(13, 10)]),
+        // Twice in one post.
+        single(5, vec![message(14), message(15), with_key(16, 14)]),
+        // Known by its id: no matter what it holds.
+        single(1, vec![message(9)]),
+    ];
+    let appended = store.append(&posts).unwrap();
+    let outcomes: Vec<_> = appended
+        .iter()
+        .map(|one| match one {
+            Ok(done) => Ok((done.range.clone(), done.repeated)),
+            Err(used) => Err((used.position, used.index)),
+        })
+        .collect();
+    assert_eq!(
+        outcomes,
+        [
+            Ok((9..10, false)),
+            Err((1, 3)),
+            Ok((10..11, false)),
+            Err((1, 10)),
+            Err((2, 11)),
+            Ok((9..10, true)),
+        ]
+    );
+    assert_eq!(store.len(), 11);
+    // What was refused left nothing behind, its ids included.
+    append(&store, 11..20).unwrap();
+    check_content(&store).unwrap();
+    assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());
+    let text = appended[3].as_ref().unwrap_err().to_string();
+    assert!(
+        text.starts_with("message 1 of the post") && text.ends_with("message 10"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_call_of_refused_posts_changes_nothing() {
+    let simulated = Simulated::create();
+    let store = simulated.open().unwrap();
+    append(&store, 0..3).unwrap();
+    let sequence = || store.inner().meta.view(|view| Ok(view.state()?.sequence));
+    let before = sequence().unwrap();
+    assert!(store.append(&[single(1, vec![message(1)])]).unwrap()[0].is_err());
+    assert_eq!((store.len(), sequence().unwrap()), (3, before));
+    append(&store, 3..5).unwrap();
+}
+
+#[test]
+fn plain_clues_have_no_keys() {
+    let dir = tempfile::tempdir().unwrap();
+    let plain = BoardConfig {
+        clues: Clues::Plain,
+        ..board()
+    };
+    Store::create(&config(&dir), &plain).unwrap();
+    let store = Store::open(&config(&dir)).unwrap();
+    all(&store, &[single(1, vec![message(0), message(0)])]).unwrap();
+    assert!(!store.index_keys(&mut |_, _| {}).unwrap());
+    assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());
+}
+
+/// A store of 30 messages, 24 in segments, whose meta file is changed behind its back.
+fn tampered(dir: &tempfile::TempDir, change: impl FnOnce(&Database)) -> (StoreConfig, Store) {
+    let config = config(dir);
+    Store::create(&config, &board()).unwrap();
+    let store = Store::open(&config).unwrap();
+    append(&store, 0..30).unwrap();
+    store.seal().unwrap();
+    drop(store);
+    change(&Database::open(config.dir.join(META_FILE)).unwrap());
+    let store = Store::open(&config).unwrap();
+    (config, store)
+}
+
+/// What is done to a meta file.
+type Change<'a> = &'a dyn Fn(&redb::WriteTransaction);
+
+fn key(index: u64) -> Vec<u8> {
+    let clue = message(index).clue;
+    Clues::Bound.post_key(&clue).unwrap().to_vec()
+}
+
+fn edit(database: &Database, change: impl FnOnce(&redb::WriteTransaction)) {
+    let transaction = database.begin_write().unwrap();
+    change(&transaction);
+    transaction.commit().unwrap();
+}
+
+#[test]
+fn a_lost_list_is_made_anew_from_the_messages() {
+    let lose_one = |transaction: &redb::WriteTransaction| {
+        let mut table = transaction.open_table(ONCE).unwrap();
+        table.remove(key(2).as_slice()).unwrap();
+    };
+    let lose_all = |transaction: &redb::WriteTransaction| {
+        transaction.delete_table(ONCE).unwrap();
+        transaction.open_table(ONCE).unwrap();
+    };
+    let losses: [(Change, u64); 2] = [(&lose_one, 29), (&lose_all, 0)];
+    for (lose, left) in losses {
+        let dir = tempfile::tempdir().unwrap();
+        let (_, store) = tampered(&dir, |database| edit(database, lose));
+        let lacks = |error: &StoreError| matches!(error, StoreError::KeyCount { expected: 30, found } if *found == left);
+        let error = store.append(&[single(1, vec![message(2)])]).unwrap_err();
+        assert!(lacks(&error), "{error}");
+        let faults = store.verify(&mut |_, _| {}).unwrap().faults;
+        assert!(lacks(&faults[0]) && faults.len() > 1, "{faults:?}");
+        let mut last = (0, 0);
+        assert!(
+            store
+                .index_keys(&mut |done, all| last = (done, all))
+                .unwrap()
+        );
+        assert_eq!(last, (30, 30));
+        assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());
+        let again = store.append(&[single(1, vec![message(2)])]).unwrap();
+        assert_eq!(again[0].as_ref().unwrap_err().index, 2);
+        append(&store, 30..33).unwrap();
+        assert!(!store.index_keys(&mut |_, _| {}).unwrap());
+    }
+}
+
+#[test]
+fn a_wrong_row_is_found_and_repaired() {
+    let dir = tempfile::tempdir().unwrap();
+    let swap = |database: &Database| {
+        edit(database, |transaction| {
+            let mut table = transaction.open_table(ONCE).unwrap();
+            let row = crate::format::seal_row(
+                crc32c::crc32c(&board().board_id),
+                "once",
+                &key(2),
+                &9u64.to_le_bytes(),
+            );
+            table.insert(key(2).as_slice(), row.as_slice()).unwrap();
+            // And one of the tail whose checksum is wrong.
+            table
+                .insert(key(28).as_slice(), [0; 12].as_slice())
+                .unwrap();
+        });
+    };
+    let (_, store) = tampered(&dir, swap);
+    let faults = store.verify(&mut |_, _| {}).unwrap().faults;
+    assert!(
+        matches!(
+            &faults[..],
+            [
+                StoreError::Row {
+                    expected: Evidence::Number(2),
+                    found: Evidence::Number(9),
+                    ..
+                },
+                StoreError::Row {
+                    found: Evidence::Checksum(0),
+                    ..
+                },
+            ]
+        ),
+        "{faults:?}"
+    );
+    let report = store.repair(dir.path()).unwrap();
+    assert!(report.is_sound(), "{:?}", report.faults);
+    assert_eq!(report.repaired, ["one-time keys"]);
+    assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());
+}
+
+#[test]
+fn a_crash_while_the_list_is_made_leaves_it_to_the_next_start() {
+    let fresh = Simulated::create();
+    let store = fresh.open().unwrap();
+    append(&store, 0..30).unwrap();
+    store.seal().unwrap();
+    store
+        .inner()
+        .meta
+        .transact(|writing, _| {
+            writing.clear(ONCE)?;
+            Ok(crate::meta::Outcome::Commit(()))
+        })
+        .unwrap();
+    drop(store);
+    let bytes = fresh.disk.bytes();
+    let again = |disk: Disk| Simulated::on(disk, std::sync::Arc::new(fresh.objects.fork()));
+    let whole = again(Disk::from_bytes(bytes.clone()));
+    whole.open().unwrap().index_keys(&mut |_, _| {}).unwrap();
+    for at in 0..whole.disk.operations() {
+        let simulated = again(Disk::from_bytes(bytes.clone()));
+        simulated.disk.crash_at(at);
+        let _ = simulated
+            .open()
+            .and_then(|store| store.index_keys(&mut |_, _| {}));
+        let survivor = again(simulated.disk.after_crash(&mut || None));
+        let store = survivor.open().unwrap();
+        store.index_keys(&mut |_, _| {}).unwrap();
+        assert!(
+            store.verify(&mut |_, _| {}).unwrap().is_sound(),
+            "crash at {at}"
+        );
+        assert!(all(&store, &[post(0..30)]).unwrap()[0].repeated);
+    }
+}

@@ -1,0 +1,150 @@
+//! Bound clues: signatures and one-time keys.
+
+use crate::world::{BOARD, Client, PAYLOAD_BYTES, Person, Running, config, post, set};
+use omr_api::v1;
+use omr_protocol::clue::{BoundClue, post_key};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use tonic::Code;
+
+async fn refused(client: &mut Client, id: u8, messages: Vec<v1::Message>) -> (Code, String) {
+    let answer = client.board.post_messages(post(id, messages)).await;
+    let status = answer.unwrap_err();
+    (status.code(), status.message().to_owned())
+}
+
+fn changed(message: &v1::Message, change: impl FnOnce(&mut Vec<u8>, &mut Vec<u8>)) -> v1::Message {
+    let (mut clue, mut payload) = (message.clue.to_vec(), message.payload.to_vec());
+    change(&mut clue, &mut payload);
+    v1::Message {
+        clue: clue.into(),
+        payload: payload.into(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clues_that_are_not_signed_for_this_message_and_board_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    let alice = Person::new(1);
+    let good = alice.message(0, 1);
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let elsewhere = alice.message_on([1; 16], &mut rng, vec![1; PAYLOAD_BYTES]);
+    let end = good.clue.len();
+    for (what, wrong) in [
+        ("signature", changed(&good, |clue, _| clue[end - 1] ^= 1)),
+        ("key", changed(&good, |clue, _| clue[end - 96] ^= 1)),
+        ("vector", changed(&good, |clue, _| clue[9] ^= 1)),
+        ("payload", changed(&good, |_, payload| payload[3] ^= 1)),
+        ("board", elsewhere),
+    ] {
+        let (code, text) = refused(&mut client, 1, vec![alice.message(9, 9), wrong]).await;
+        assert_eq!(code, Code::InvalidArgument, "{what}: {text}");
+        assert!(
+            text.starts_with("message 1: expected a clue signed"),
+            "{what}: {text}"
+        );
+    }
+    let plain = changed(&good, |clue, _| clue[0] = 1);
+    let (code, text) = refused(&mut client, 1, vec![plain]).await;
+    assert_eq!(code, Code::InvalidArgument, "{text}");
+    // Nothing of all that was written: the id and the keys are free.
+    let posted = client
+        .board
+        .post_messages(post(1, vec![good]))
+        .await
+        .unwrap();
+    assert_eq!(posted.into_inner().first_index, 0);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_good_for_one_message_and_a_retry_for_one_post() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    let alice = Person::new(1);
+    let first = post(1, (0..20).map(|i| alice.message(i, 0)).collect());
+    client.board.post_messages(first.clone()).await.unwrap();
+    let used = first.messages[3].clone();
+    let key = BoundClue::from_bytes(set().clue(), &used.clue).unwrap().key;
+    assert_eq!(
+        post_key(set().clue(), &BOARD, &used.clue, &used.payload).unwrap(),
+        key
+    );
+    let replay = vec![alice.message(30, 1), used.clone()];
+    let (code, text) = refused(&mut client, 2, replay).await;
+    assert_eq!(code, Code::AlreadyExists, "{text}");
+    assert!(
+        text.starts_with("message 1 of the post") && text.ends_with("message 3"),
+        "{text}"
+    );
+    let twice = vec![alice.message(31, 1), alice.message(31, 1)];
+    assert_eq!(refused(&mut client, 3, twice).await.0, Code::AlreadyExists);
+    server.stop().await;
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    assert_eq!(
+        refused(&mut client, 4, vec![used]).await.0,
+        Code::AlreadyExists
+    );
+    let again = client
+        .board
+        .post_messages(first)
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!((again.first_index, again.count), (0, 20));
+    // What was refused beside a used key is free.
+    let posted = client
+        .board
+        .post_messages(post(5, vec![alice.message(30, 1)]))
+        .await
+        .unwrap();
+    assert_eq!(posted.into_inner().first_index, 20);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_board_says_the_kind_of_its_clues_and_another_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    let board = client
+        .board
+        .get_board(v1::GetBoardRequest {})
+        .await
+        .unwrap()
+        .into_inner()
+        .board;
+    assert_eq!(board.unwrap().clues(), v1::ClueKind::Bound);
+    server.stop().await;
+    let mut plain = config(dir.path());
+    plain.board.clues = Some("plain".into());
+    let error = omr_server::Server::start(plain.clone())
+        .await
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("plain clues") && error.contains("bound clues"),
+        "{error}"
+    );
+    let other = tempfile::tempdir().unwrap();
+    plain.data = other.path().to_owned();
+    // Made by the server itself, and found by one that asks for no kind.
+    for clues in [Some("plain".to_owned()), None] {
+        plain.board.clues = clues;
+        Running::start_bare(plain.clone()).await.stop().await;
+    }
+    let board = omr_store::Store::open(&omr_server::store_config(&plain)).unwrap();
+    assert_eq!(board.board().clues, omr_board::Clues::Plain);
+    plain.board.clues = Some("linear".into());
+    let error = omr_server::Server::start(plain)
+        .await
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(error.contains("linear"), "{error}");
+}
