@@ -108,6 +108,7 @@ fn address(params: &Params, rng: &mut ChaCha20Rng) -> (Secret, ClueKey) {
     let secret = Secret::fixed_weight(rng, spec.n, spec.weight, f64::INFINITY);
     let seal = [0; SEAL_PUBLIC_BYTES];
     let mut key = ClueKey {
+        kind: ClueKind::Plain,
         id: [0; 16],
         seed: [5; 32],
         beta: Vec::new(),

@@ -4,6 +4,7 @@ use crate::world::{BOUND, World, advance, expected, params, tiny};
 use omr_client::DecodeError;
 use omr_client::instantomr::InstantRecipient;
 use omr_detector::{BoundTo, MessageSource, Quiet, Stages};
+use omr_protocol::clue::FingerprintKey;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey};
 use omr_protocol::{Clue, DigestError, PlanError, Request};
 
@@ -129,11 +130,14 @@ fn unusable_clues_are_counted_and_disturb_nothing() {
 }
 
 /// Plain clues are bound to nothing.
-const PLAIN: BoundTo = BoundTo {
-    board_id: &[0; 16],
-    payloads: &[],
-    payload_bytes: 1,
-};
+fn plain() -> BoundTo<'static> {
+    BoundTo {
+        board_id: &[0; 16],
+        payloads: &[],
+        payload_bytes: 1,
+        fingerprints: FingerprintKey::new(&[0; 32]),
+    }
+}
 
 #[test]
 fn verdicts_do_not_depend_on_company() {
@@ -142,9 +146,11 @@ fn verdicts_do_not_depend_on_company() {
     let bytes = Clue::bytes(tiny().clue());
     let clues = board.clues(0..9).unwrap();
     let mut stages = Stages::default();
-    let together = world.detector.verdicts(&clues, bytes, &PLAIN, &mut stages);
+    let together = world
+        .detector
+        .verdicts(&clues, bytes, &plain(), &mut stages);
     for (i, clue) in clues.chunks(bytes).enumerate() {
-        let alone = world.detector.verdicts(clue, bytes, &PLAIN, &mut stages);
+        let alone = world.detector.verdicts(clue, bytes, &plain(), &mut stages);
         let (a, b) = (&alone.verdicts[0], &together.verdicts[i]);
         assert_eq!((&a.body[..], &a.mask[..]), (&b.body[..], &b.mask[..]));
     }
@@ -168,7 +174,7 @@ fn keys_survive_their_files() {
     let clues = board.clues(0..4).unwrap();
     let bytes = Clue::bytes(tiny().clue());
     let [a, b] = detectors.map(|detector| {
-        let found = detector.verdicts(&clues, bytes, &PLAIN, &mut Stages::default());
+        let found = detector.verdicts(&clues, bytes, &plain(), &mut Stages::default());
         found.verdicts[1].mask.to_vec()
     });
     assert_eq!(a, b);
