@@ -6,6 +6,7 @@ mod places;
 
 pub use keys::EarlierKeys;
 
+use crate::cpu::process_seconds;
 use crate::digest::timed;
 use crate::{peak_rss_bytes, yardstick_us};
 use board::Board;
@@ -78,6 +79,8 @@ pub struct EarlierFigures {
     pub digest_s: f64,
     /// The parts of `digest_s`.
     pub stages: BTreeMap<&'static str, f64>,
+    /// Processor time over time, clues and payloads made included: below the number of threads, the machine was disturbed.
+    pub cpu_share: f64,
     /// Number-theoretic transforms of all lengths.
     pub transforms: u64,
     /// From decrypting to payloads.
@@ -163,7 +166,10 @@ impl EarlierBench {
         let before = yardstick_us();
         let done = transforms();
         let mut stages = Stages::default();
-        let digest = run.digest(&mut stages)?;
+        let cpu = process_seconds();
+        let (digest, wall_s) = timed(|| run.digest(&mut stages));
+        let cpu_share = (process_seconds() - cpu) / wall_s;
+        let digest = digest?;
         let transforms = transforms() - done;
         let after = yardstick_us();
         let (found, decode_s) = timed(|| run.decode(&digest));
@@ -190,6 +196,7 @@ impl EarlierBench {
             threads: rayon::current_num_threads(),
             digest_s,
             stages,
+            cpu_share,
             transforms,
             decode_ms: decode_s * 1e3,
             digest_bytes: ciphertext_bytes(&digest),

@@ -240,7 +240,8 @@ mod tests {
     #[test]
     fn every_kind_makes_messages_of_the_right_size() {
         let params = tiny();
-        let keys = keygen(&params, ClueKind::Plain, &mut ChaCha20Rng::seed_from_u64(1));
+        let plain = omr_protocol::ClueKind::Plain;
+        let keys = keygen(&params, plain, &mut ChaCha20Rng::seed_from_u64(1));
         let sender = Sender::new(&params.clue, &keys.clue);
         for bytes in [1, 57, 612] {
             let hostile = Hostile::new(&params, bytes, 2).expect("a payload size");

@@ -396,7 +396,7 @@ impl Kernels {
         rows.check(out);
         let fast = self
             .sliding_dots
-            .filter(|_| (rows.shifts, rows.parts) == (2, 2))
+            .filter(|_| rows.in_fours())
             .filter(|_| rows.stride.is_multiple_of(8) && rows.len.is_multiple_of(8));
         match fast {
             // SAFETY: the CPU has the features of this back end; `check` has checked the shape.
@@ -571,6 +571,12 @@ impl SlidingRows<'_> {
 
     fn b(&self, i: usize) -> &[u64] {
         &self.b[i * self.stride..][..self.len]
+    }
+
+    /// Whether the sums of a group fall into fours that meet neighbouring rows of `b`.
+    fn in_fours(&self) -> bool {
+        let shifts = self.parts == 2 && self.shifts.is_multiple_of(2);
+        shifts || self.shifts == 1 && self.parts.is_multiple_of(4)
     }
 
     fn check(&self, out: &[&mut [u64]]) {

@@ -76,7 +76,7 @@ pub(crate) fn moduli() -> Vec<Modulus> {
 }
 
 /// Groups, shifts and parts of sliding sums.
-pub(crate) const SHAPES: [(usize, usize, usize); 13] = [
+pub(crate) const SHAPES: [(usize, usize, usize); 18] = [
     (0, 2, 2),
     (1, 2, 2),
     (2, 2, 2),
@@ -90,6 +90,11 @@ pub(crate) const SHAPES: [(usize, usize, usize); 13] = [
     (2, 2, 3),
     (1, 4, 4),
     (2, 4, 1),
+    (1, 1, 4),
+    (3, 1, 4),
+    (2, 1, 8),
+    (3, 4, 2),
+    (2, 8, 2),
 ];
 
 /// Rows of `len` words, `stride` apart.
