@@ -51,7 +51,7 @@ KNOWN = [
 ]
 
 # log2 of the modulus of the largest detection key
-AS_PUBLISHED = [("omr1p", 864), ("perfomr1", 1016), ("perfomr2", 805), ("dos-perfomr", 1114)]
+AS_PUBLISHED = [("omr1p", 914), ("perfomr1", 1016), ("perfomr2", 855), ("dos-perfomr", 1113)]
 
 CLUE = (math.log2(786433), 0.4637)  # log2 of the modulus, standard deviation of the error
 SWITCH = (math.log2(16760833), 9.9)  # the largest 24-bit prime that is 1 modulo 2048

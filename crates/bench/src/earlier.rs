@@ -16,10 +16,10 @@ use omr_detector::earlier::{EarlierError, Pertinency, RowShape};
 use omr_detector::{Progress, Stages, transforms};
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
 use omr_protocol::earlier::{EarlierScheme, EarlierSet};
-use omr_protocol::{ClueError, PackedCiphertext, ParamsError};
+use omr_protocol::{ClueError, PackedCiphertext, ParamsError, SEED_BYTES};
 use places::Places;
 use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
+use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -155,12 +155,15 @@ impl EarlierBench {
         let of = (self.messages, self.pertinent);
         let (params, bytes) = (&keys.params, self.payload_bytes);
         let board = Board::new(params, &keys.address, of, bytes, self.seed);
-        let places = self.places(keys, &mut rng)?;
+        let mut seed = [0; SEED_BYTES];
+        rng.fill_bytes(&mut seed);
+        let places = self.places(keys, (board.is_bound(), seed))?;
         let run = Run {
             bench: self,
             keys,
             board: &board,
             places: &places,
+            seed: &seed,
             progress,
         };
         let before = yardstick_us();
@@ -211,7 +214,7 @@ impl EarlierBench {
     fn places(
         &self,
         keys: &EarlierKeys,
-        rng: &mut ChaCha20Rng,
+        how: (bool, [u8; SEED_BYTES]),
     ) -> Result<Places, EarlierBenchError> {
         let found = self.bundle;
         let (set, bundles) = keys.bundled(found)?;
@@ -219,7 +222,7 @@ impl EarlierBench {
             return Err(EarlierBenchError::Bundle { found });
         }
         let code = (self.bound, self.payload_bytes);
-        Ok(Places::new(&set, bundles, self.messages, code, rng)?)
+        Ok(Places::new(&set, bundles, self.messages, code, how)?)
     }
 }
 
@@ -229,6 +232,8 @@ struct Run<'a> {
     keys: &'a EarlierKeys,
     board: &'a Board<'a>,
     places: &'a Places,
+    /// The digest's: of placements, codes and fingerprints.
+    seed: &'a [u8; SEED_BYTES],
     progress: &'a dyn Progress,
 }
 
@@ -236,18 +241,18 @@ impl Run<'_> {
     fn digest(&self, stages: &mut Stages) -> Result<Vec<PackedCiphertext>, EarlierBenchError> {
         let (detector, places) = (&self.keys.detector, self.places);
         let steps = stages.time("baby_steps", || detector.baby_steps(self.progress))?;
-        let mut pertinent = Vec::new();
+        let (mut pertinent, mut fingerprints) = (Vec::new(), Vec::new());
         for batch in 0..places.batches() {
             let messages = places.batch(batch, self.bench.messages);
-            let clues = self
-                .board
-                .batch(messages, places.placement(batch), stages)?;
+            let placement = places.placement(batch);
+            let clues = self.board.batch(messages, placement, self.seed, stages)?;
+            fingerprints.extend(clues.fingerprints());
             pertinent.push(detector.pertinency_vector(&steps, &clues, self.progress, stages)?);
         }
         drop(steps);
         match self.bench.scheme {
             EarlierScheme::Omd1p => Ok(self.indices(pertinent, stages)),
-            _ => self.sums(&pertinent, stages),
+            _ => self.sums(&pertinent, &fingerprints, stages),
         }
     }
 
@@ -264,11 +269,16 @@ impl Run<'_> {
     fn sums(
         &self,
         pertinent: &[Pertinency],
+        fingerprints: &[u32],
         stages: &mut Stages,
     ) -> Result<Vec<PackedCiphertext>, EarlierBenchError> {
         let (detector, places) = (&self.keys.detector, self.places);
         let mut compressor = detector.compressor(places.bundles(), places.shape())?;
-        let payload = |message| self.board.payload(message);
+        let fingerprint = |message: u64| fingerprints.get(message as usize).copied();
+        let payload = |message| {
+            let fingerprint = fingerprint(message).unwrap_or(0);
+            (self.board.payload(message), fingerprint)
+        };
         for (batch, pertinent) in pertinent.iter().enumerate() {
             places.with_rows(batch, self.bench.messages, &payload, |rows| {
                 compressor.add_batch(pertinent, rows, self.progress)
@@ -296,17 +306,22 @@ impl Run<'_> {
         let (mut exact, mut wrong) = (0, 0);
         for bundle in found {
             let members = bundle.messages.clone().enumerate();
-            let own: Vec<(u64, Option<&Vec<u8>>)> = members
+            type Found<'b> = Option<(&'b Vec<u8>, u32)>;
+            let own: Vec<(u64, Found)> = members
                 .filter_map(|(i, place)| {
                     let message = self.places.message(place, self.bench.messages)?;
-                    Some((message, bundle.payloads.get(i)))
+                    let fingerprint = bundle.fingerprints.get(i).copied();
+                    Some((message, bundle.payloads.get(i).zip(fingerprint)))
                 })
                 .filter(|(message, _)| self.board.is_pertinent(*message))
                 .collect();
-            let right = |(message, payload): &&(u64, Option<&Vec<u8>>)| {
+            let right = |&&(message, found): &&(u64, Found)| {
                 let indices_only = self.places.codes().payloads.is_none();
-                let same = |payload: &Vec<u8>| self.board.payload(*message) == *payload;
-                payload.map_or(indices_only, same)
+                let same = |(payload, fingerprint): (&Vec<u8>, u32)| {
+                    self.board.payload(message) == *payload
+                        && self.board.fingerprint(message, self.seed) == fingerprint
+                };
+                found.map_or(indices_only, same)
             };
             match own.len() == bundle.count as usize && !own.is_empty() {
                 true => exact += own.iter().filter(right).count(),

@@ -2,8 +2,12 @@
 //! add is added, and the recipient decodes exactly her messages.
 
 use omr_client::earlier::{EarlierDecodeError, LweSender, decode, identity};
+use omr_client::letter::{Piece, Place, Reader, Writer};
+use omr_client::{BoundSender, ClueSeed};
 use omr_codec::{DecodeError, Field};
+use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
 use omr_protocol::earlier::{EarlierCodes, EarlierIndex, EarlierSet};
+use omr_protocol::{ClueKind, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -17,6 +21,19 @@ fn payload(message: u64) -> Vec<u8> {
 
 /// What the detector adds for these pertinent messages.
 fn sums(set: &EarlierSet, codes: &EarlierCodes, pertinent: &[u64]) -> (Vec<u32>, Vec<u32>) {
+    let pack = |message, symbols: &mut [u32]| {
+        codes.symbols.pack(&payload(message), symbols).unwrap();
+    };
+    sums_of(set, codes, pertinent, &pack)
+}
+
+/// The same with symbols of any payloads.
+fn sums_of(
+    set: &EarlierSet,
+    codes: &EarlierCodes,
+    pertinent: &[u64],
+    pack: &dyn Fn(u64, &mut [u32]),
+) -> (Vec<u32>, Vec<u32>) {
     let field = Field::new(set.p).unwrap();
     let mut index_sums = vec![0; codes.index_sums()];
     let mut payload_sums = vec![0; codes.payload_sums()];
@@ -42,7 +59,7 @@ fn sums(set: &EarlierSet, codes: &EarlierCodes, pertinent: &[u64]) -> (Vec<u32>,
             let mut symbols = vec![0; codes.bundle_symbols()];
             let each = symbols.chunks_exact_mut(codes.symbols.count());
             for (message, symbols) in codes.messages(bundle).zip(each) {
-                codes.symbols.pack(&payload(message), symbols).unwrap();
+                pack(message, symbols);
             }
             let mut own = vec![0; payload_sums.len()];
             code.payload_weights_into(bundle, &symbols, &mut own);
@@ -142,4 +159,59 @@ fn a_small_board_from_clues_to_payloads() {
             assert!(all.contains(&(message, &payload(message))));
         }
     }
+}
+
+/// Two bundles of two messages with bound clues of PerfOMR1: an honest letter, one whose clue does not follow from the seed in it,
+/// and strangers'. All are in the digest; the reader gives the honest one.
+#[test]
+fn letters_with_dishonest_clues_are_dropped() {
+    let set = EarlierSet::named("perfomr1-v1", false).unwrap();
+    let params = set.ring().unwrap().unwrap();
+    let mut rng = ChaCha20Rng::from_seed([4; 32]);
+    let (secret, address) = omr_client::identity(&params, ClueKind::Bound, &mut rng);
+    let place = Place {
+        board_id: [1; 16],
+        params: params.name().to_owned(),
+        sealing: Sealing::HpkeX25519,
+        payload_bytes: 300,
+    };
+    let writer = Writer::new(&params, &address, place.clone()).unwrap();
+    let part = &writer.parts(b"for her", &mut rng).unwrap()[0];
+    let honest = writer.message(&mut rng, part).unwrap();
+    let mut crafted = writer.message(&mut rng, part).unwrap();
+    let sender = BoundSender::new(&params, &address, place.board_id);
+    let clue = sender.clue(&ClueSeed::generate(&mut rng), &crafted.payload);
+    crafted.clue = clue.to_bytes(&params);
+
+    let seed = [9; 32];
+    let key = FingerprintKey::new(&seed);
+    let codes = EarlierCodes::with_fingerprints(&set, &seed, 8, 3, place.payload_bytes).unwrap();
+    let pertinent = [(3, &honest), (4, &crafted)];
+    let message = |index: u64| {
+        let own = pertinent.iter().find(|(at, _)| *at == index);
+        let (clue, payload) = own.map_or((&honest.clue, vec![7; 300]), |(_, message)| {
+            (&message.clue, message.payload.clone())
+        });
+        let to = Binding {
+            board_id: &place.board_id,
+            payload: &payload,
+        };
+        let fingerprint = Hashed::new(&params, to, clue).fingerprint(&key);
+        (payload, fingerprint)
+    };
+    let pack = |index, symbols: &mut [u32]| {
+        let (payload, fingerprint) = message(index);
+        let packed = codes.symbols.pack_marked(&payload, fingerprint, symbols);
+        packed.unwrap();
+    };
+    let (index, payloads) = sums_of(&set, &codes, &[3, 4], &pack);
+    let found = decode(&codes, &index, &payloads).unwrap();
+    let all: Vec<_> = found
+        .iter()
+        .flat_map(|bundle| bundle.each(key, Some))
+        .collect();
+    assert_eq!(all.len(), 4);
+    let opened = Reader::new(&params, &secret, &place).open(&all, 6);
+    assert_eq!(opened.len(), 1);
+    assert!(matches!(&opened[0], (3, Ok(Piece::Whole(file))) if file == b"for her"));
 }

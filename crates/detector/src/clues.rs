@@ -206,6 +206,11 @@ impl ClueBatch {
         }
     }
 
+    /// Of bound clues: their fingerprints, by message; 0 of one that did not parse.
+    pub fn fingerprints(&self) -> &[u32] {
+        &self.coordinates.fingerprints
+    }
+
     /// Clues that did not parse.
     pub fn unusable(&self) -> usize {
         self.coordinates.unusable

@@ -5,9 +5,9 @@ use crate::workload::{uniform_bound_clue, uniform_clue};
 use omr_client::earlier::LweSender;
 use omr_client::{BoundSender, ClueSeed, Sender};
 use omr_detector::{BoundTo, ClueBatch, DetectorError, Stages};
-use omr_protocol::clue::BoundClue;
+use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed};
 use omr_protocol::earlier::LweParams;
-use omr_protocol::{Clue, ClueKind, Params, Placement};
+use omr_protocol::{Clue, ClueKind, Params, Placement, SEED_BYTES};
 use omr_ring::Xof;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -104,6 +104,7 @@ impl<'a> Board<'a> {
         &self,
         messages: Range<u64>,
         placement: &Placement,
+        seed: &[u8; SEED_BYTES],
         stages: &mut Stages,
     ) -> Result<ClueBatch, DetectorError> {
         let (params, bytes) = (self.params, self.clue_bytes());
@@ -115,10 +116,22 @@ impl<'a> Board<'a> {
         let count = (messages.end - messages.start) as usize;
         let payloads = stages.time("read", || self.payloads(messages));
         stages.time("clues", || {
-            let own = (&BOARD, &[0; 32]);
-            let to = BoundTo::new(own, &payloads, count, Some(self.payload_bytes))?;
+            let to = BoundTo::new((&BOARD, seed), &payloads, count, Some(self.payload_bytes))?;
             Ok(ClueBatch::bound(params, placement, clues, bytes, &to))
         })
+    }
+
+    /// What a digest with this seed says of a message's clue; 0 of one that is not bound.
+    pub(super) fn fingerprint(&self, message: u64, seed: &[u8; SEED_BYTES]) -> u32 {
+        if !self.is_bound() {
+            return 0;
+        }
+        let (clue, payload) = (self.clue(message), self.payload(message));
+        let to = Binding {
+            board_id: &BOARD,
+            payload: &payload,
+        };
+        Hashed::new(&self.params.clue, to, &clue).fingerprint(&FingerprintKey::new(seed))
     }
 
     fn payloads(&self, messages: Range<u64>) -> Vec<u8> {

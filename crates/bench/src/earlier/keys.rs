@@ -10,7 +10,7 @@ use omr_client::{SecretKey, keygen_with_large_secret};
 use omr_detector::earlier::Bundles;
 use omr_detector::{ClueBatch, Detector, DetectorError, Stages};
 use omr_protocol::earlier::{EarlierSet, LweClueKey, LweParams};
-use omr_protocol::{ClueError, ClueKey, ClueKind, DetectionKey, Params, Placement};
+use omr_protocol::{ClueError, ClueKey, ClueKind, DetectionKey, Params, Placement, SEED_BYTES};
 use omr_ring::Kernels;
 use omr_rlwe::Secret;
 use rand_chacha::ChaCha20Rng;
@@ -112,7 +112,7 @@ impl EarlierKeys {
         placement: &Placement,
     ) -> Result<ClueBatch, DetectorError> {
         let board = Board::new(&self.params, &self.address, of, 1, seed);
-        board.batch(0..of.0, placement, &mut Stages::default())
+        board.batch(0..of.0, placement, &[0; SEED_BYTES], &mut Stages::default())
     }
 
     /// The set.

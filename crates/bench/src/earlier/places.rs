@@ -4,8 +4,6 @@ use omr_codec::{CodecError, Combinations};
 use omr_detector::earlier::{Bundles, RowShape, RowSource};
 use omr_protocol::earlier::{EarlierCodes, EarlierIndex, EarlierSet};
 use omr_protocol::{Placement, SEED_BYTES};
-use rand_chacha::ChaCha20Rng;
-use rand_core::Rng;
 use std::ops::Range;
 
 /// The codes, whose messages are places: bundle by bundle, batch by batch.
@@ -22,15 +20,17 @@ impl Places {
         bundles: Bundles,
         messages: u64,
         (bound, payload_bytes): (usize, usize),
-        rng: &mut ChaCha20Rng,
+        (fingerprints, seed): (bool, [u8; SEED_BYTES]),
     ) -> Result<Self, CodecError> {
         let batches = messages.div_ceil(set.slots as u64);
-        let mut seed = [0; SEED_BYTES];
-        rng.fill_bytes(&mut seed);
+        let codes = match fingerprints {
+            true => EarlierCodes::with_fingerprints,
+            false => EarlierCodes::new,
+        };
         let places = batches * set.slots as u64;
         let placement = |batch| Placement::new(&seed, batch, set.slots);
         Ok(Self {
-            codes: EarlierCodes::new(set, &seed, places, bound, payload_bytes)?,
+            codes: codes(set, &seed, places, bound, payload_bytes)?,
             bundles,
             placements: (0..batches as usize).map(placement).collect(),
             slots: set.slots as u64,
@@ -86,7 +86,7 @@ impl Places {
         &self,
         batch: usize,
         messages: u64,
-        payload: &(dyn Fn(u64) -> Vec<u8> + Sync),
+        payload: &(dyn Fn(u64) -> (Vec<u8>, u32) + Sync),
         add: impl FnOnce(&RowSource) -> T,
     ) -> T {
         let first = (batch * self.bundles.count()) as u64;
@@ -104,8 +104,9 @@ impl Places {
             let all = codes.messages(first + j as u64);
             for (place, out) in all.zip(out.chunks_mut(packing.count())) {
                 if let Some(message) = self.message(place, messages) {
-                    let payload = payload(message);
-                    packing.pack(&payload, out).expect("payloads of one length");
+                    let (payload, fingerprint) = payload(message);
+                    let packed = packing.pack_marked(&payload, fingerprint, out);
+                    packed.expect("payloads of one length");
                 }
             }
         };

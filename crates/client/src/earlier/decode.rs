@@ -1,6 +1,8 @@
 //! Bundles and payloads from decrypted sums.
 
+use crate::Fingerprint;
 use omr_codec::{Bundle, CodecError, DecodeError};
+use omr_protocol::clue::FingerprintKey;
 use omr_protocol::earlier::{EarlierCodes, EarlierIndex};
 use std::ops::Range;
 
@@ -30,6 +32,28 @@ pub struct Retrieved {
     pub count: u32,
     /// The payloads of all its messages; none for OMD1p.
     pub payloads: Vec<Vec<u8>>,
+    /// The fingerprints of their clues; 0 where the codes have none.
+    pub fingerprints: Vec<u32>,
+}
+
+impl Retrieved {
+    /// The messages one by one, for the [`Reader`](crate::letter::Reader) of bound clues: it leaves out those that are
+    /// not hers. `index`: the message on the board at a place of the codes, if there is one.
+    pub fn each(
+        &self,
+        key: FingerprintKey,
+        index: impl Fn(u64) -> Option<u64>,
+    ) -> impl Iterator<Item = crate::Retrieved> {
+        let beside = self.payloads.iter().zip(&self.fingerprints);
+        let places = self.messages.clone().zip(beside);
+        places.filter_map(move |(place, (payload, &value))| {
+            Some(crate::Retrieved {
+                index: index(place)?,
+                payload: Some(payload.clone()),
+                fingerprint: Some(Fingerprint { key, value }),
+            })
+        })
+    }
 }
 
 /// The bundles with pertinent messages, in ascending order, and their payloads.
@@ -57,12 +81,16 @@ pub fn decode(
         let messages = codes.messages(bundle.index);
         let symbols = row.chunks_exact(codes.symbols.count());
         let payload = |(message, symbols): (u64, &[u32])| {
-            let payload = codes.symbols.unpack(symbols);
-            payload.map_err(|error| EarlierDecodeError::Payload { message, error })
+            let mut payload = vec![0; codes.symbols.payload_bytes()];
+            let mark = codes.symbols.unpack_marked_into(symbols, &mut payload);
+            let mark = mark.map_err(|error| EarlierDecodeError::Payload { message, error })?;
+            Ok::<_, EarlierDecodeError>((payload, mark))
         };
         let payloads = messages.clone().zip(symbols).map(payload);
+        let (payloads, fingerprints) = payloads.collect::<Result<_, _>>()?;
         Ok(Retrieved {
-            payloads: payloads.collect::<Result<_, _>>()?,
+            payloads,
+            fingerprints,
             messages,
             count: bundle.count,
         })

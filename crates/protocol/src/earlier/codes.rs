@@ -37,6 +37,41 @@ impl EarlierCodes {
         bound: usize,
         payload_bytes: usize,
     ) -> Result<Self, CodecError> {
+        Self::of(
+            set,
+            seed,
+            messages,
+            bound,
+            Symbols::new(set.p, payload_bytes)?,
+        )
+    }
+
+    /// The same for bound clues: a fingerprint of 32 bits stands beside each payload.
+    ///
+    /// Errors: the same.
+    pub fn with_fingerprints(
+        set: &EarlierSet,
+        seed: &[u8; 32],
+        messages: u64,
+        bound: usize,
+        payload_bytes: usize,
+    ) -> Result<Self, CodecError> {
+        Self::of(
+            set,
+            seed,
+            messages,
+            bound,
+            Symbols::marked(set.p, payload_bytes)?,
+        )
+    }
+
+    fn of(
+        set: &EarlierSet,
+        seed: &[u8; 32],
+        messages: u64,
+        bound: usize,
+        symbols: Symbols,
+    ) -> Result<Self, CodecError> {
         let bundles = messages.div_ceil(set.bundle.into());
         let index = match (set.bitmap(), set.buckets(bound)) {
             (None, Some(shape)) => {
@@ -52,7 +87,7 @@ impl EarlierCodes {
         Ok(Self {
             index,
             payloads: set.combinations(bound).map(combinations).transpose()?,
-            symbols: Symbols::new(set.p, payload_bytes)?,
+            symbols,
             bundle: set.bundle,
             messages,
         })

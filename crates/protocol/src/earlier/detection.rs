@@ -8,7 +8,7 @@ const AS_PUBLISHED: ParamsSpec = ParamsSpec {
     insecure: true,
     p: 65_537,
     n: 1 << 15,
-    rotation_digits: 8,
+    rotation_digits: 7,
     product_digits: 8,
     ..SOPHOMR_V2
 };
@@ -96,10 +96,10 @@ impl EarlierSet {
         let (whole, baby, block, security_bits) = match self.scheme {
             // A window of 851 squares and a power take 13 levels more.
             EarlierScheme::Omd1p | EarlierScheme::Omr1p | EarlierScheme::Omr2p => {
-                (true, 32, 128, 128.4)
+                (true, 32, 128, 121.2)
             }
             EarlierScheme::Perfomr1 => (false, 64, 8, 108.7),
-            EarlierScheme::Perfomr2 => (false, 64, 128, 136.3),
+            EarlierScheme::Perfomr2 => (false, 64, 128, 129.7),
             EarlierScheme::DosPerfomr => (false, 32, 16, 99.3),
         };
         ParamsSpec {
