@@ -176,3 +176,16 @@ fn residues_by_one_polynomial() {
         ..tiny
     }));
 }
+
+/// Rotation keys of digits of three primes, two and one.
+#[test]
+fn small_digits() {
+    let set = tiny(EarlierScheme::Omr2p, |_| ());
+    let few = set.detection();
+    for rotation_digits in [8, 13, 26] {
+        check(params(ParamsSpec {
+            rotation_digits,
+            ..few.clone()
+        }));
+    }
+}

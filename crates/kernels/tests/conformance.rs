@@ -460,6 +460,38 @@ fn factors_serve_as_the_residues_do() {
     }
 }
 
+/// Factors are larger than residues: sums of many products of them need one reduction more.
+#[test]
+fn sums_of_many_products_of_factors() {
+    let mut rng = Rng::new(34);
+    let n = 1 << 13;
+    for t in all_tables(n) {
+        let m = t.modulus();
+        for terms in (1..=17).chain([40]) {
+            let [digits, b, c] = [(); 3].map(|()| {
+                let row = |_| rng.row(n, m.value());
+                (0..terms).map(row).collect::<Vec<_>>()
+            });
+            let with = |k: &Kernels| {
+                let mut a = digits.clone();
+                a.iter_mut().for_each(|row| k.ntt_factors(&t, row));
+                let [a, b, c] = [&a, &b, &c].map(|rows| slices(rows));
+                let mut pair = [(); 2].map(|()| vec![0; n]);
+                k.dot_pair(m, pair.each_mut().map(Vec::as_mut_slice), &a, [&b, &c]);
+                let mut square = [(); 4].map(|()| vec![0; n]);
+                let out = square.each_mut().map(Vec::as_mut_slice);
+                k.dot_square(m, out, [&a, &a], [&b, &c]);
+                (pair, square)
+            };
+            let expected = with(Kernels::scalar());
+            for k in backends() {
+                let same = with(k) == expected;
+                assert!(same, "{}: {terms} terms modulo {}", k.name(), m.value());
+            }
+        }
+    }
+}
+
 #[test]
 fn factors_serve_as_digits() {
     let mut rng = Rng::new(33);

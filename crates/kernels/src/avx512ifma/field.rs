@@ -230,6 +230,10 @@ pub(super) fn halves(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
 /// `2^52` with the carry of the low one.
 pub(super) const SHORT_TERMS: usize = 16;
 
+/// The same of products with factors ([`ntt_factors`](crate::Kernels::ntt_factors)), which may be up to `4q`, below
+/// `2^52`: products below `2^102`.
+pub(super) const SHORT_TERMS_OF_FACTORS: usize = 4;
+
 /// Reduces sums of products kept as low and high 52-bit halves.
 pub(super) struct Wide {
     f: Field,

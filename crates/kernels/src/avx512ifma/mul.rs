@@ -4,7 +4,9 @@
 
 use std::arch::x86_64::*;
 
-use super::field::{Block, Factors, Field, SHORT_TERMS, Wide, load, load_at, splat, store};
+use super::field::{
+    Block, Factors, Field, SHORT_TERMS_OF_FACTORS, Wide, load, load_at, splat, store,
+};
 use crate::{Modulus, scalar::mul as scalar};
 
 /// Vectors whose sums stay in registers.
@@ -240,7 +242,7 @@ impl<const T: usize> Products<T> {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn store(&self, wide: &Wide, terms: usize, out: &mut [Block; T]) {
         for ((out, &low), &high) in out.iter_mut().zip(&self.low).zip(&self.high) {
-            match terms <= SHORT_TERMS {
+            match terms <= SHORT_TERMS_OF_FACTORS {
                 true => store(out, wide.reduce_short(low, high)),
                 false => store(out, wide.reduce(low, high)),
             }

@@ -17,7 +17,7 @@ const NAMES: i32 = 200;
 const VALUES: i32 = 110;
 
 /// Colours that people tell apart who see red and green alike (Okabe, Ito 2008), and lighter ones.
-const COLOURS: [RGBColor; 14] = [
+const COLOURS: [RGBColor; 20] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
     RGBColor(0, 158, 115),
@@ -32,6 +32,12 @@ const COLOURS: [RGBColor; 14] = [
     RGBColor(230, 190, 210),
     RGBColor(235, 170, 130),
     RGBColor(180, 180, 180),
+    RGBColor(0, 70, 110),
+    RGBColor(150, 100, 0),
+    RGBColor(0, 95, 70),
+    RGBColor(130, 60, 100),
+    RGBColor(140, 60, 0),
+    RGBColor(160, 150, 40),
 ];
 
 /// A bar: pieces with their colours, and what stands behind it.
