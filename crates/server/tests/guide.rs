@@ -1,6 +1,7 @@
 //! The operator's guide and the files of `packaging/` know every key of the configuration.
 
 use omr_server::Config;
+use omr_server::config::Board;
 use std::collections::BTreeSet;
 
 const SECTIONS: [&str; 7] = [
@@ -93,7 +94,14 @@ fn what_the_example_leaves_out_are_defaults() {
     config.check().expect("values in range");
     assert_eq!(config.limits, default.limits);
     assert_eq!(config.detector, default.detector);
-    assert_eq!(config.board, default.board);
+    // Said or not, a new board takes bound clues.
+    assert_eq!(default.board.clues, None);
+    assert_eq!(config.board.clues.as_deref(), Some("bound"));
+    let unsaid = Board {
+        clues: None,
+        ..config.board.clone()
+    };
+    assert_eq!(unsaid, default.board);
     assert_eq!(config.watch.log, default.watch.log);
     assert_eq!(config.watch.json, default.watch.json);
     assert_eq!(config.watch.status, default.watch.status);
