@@ -7,6 +7,7 @@ use omr_client::{BoundSender, ClueSeed};
 use omr_codec::{DecodeError, Field};
 use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
 use omr_protocol::earlier::{EarlierCodes, EarlierIndex, EarlierSet};
+use omr_protocol::plan::packing;
 use omr_protocol::{ClueKind, Sealing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -185,7 +186,8 @@ fn letters_with_dishonest_clues_are_dropped() {
 
     let seed = [9; 32];
     let key = FingerprintKey::new(&seed);
-    let codes = EarlierCodes::with_fingerprints(&set, &seed, 8, 3, place.payload_bytes).unwrap();
+    let symbols = packing(set.p.into(), place.payload_bytes, true).unwrap();
+    let codes = EarlierCodes::with_symbols(&set, &seed, 8, 3, symbols).unwrap();
     let pertinent = [(3, &honest), (4, &crafted)];
     let message = |index: u64| {
         let own = pertinent.iter().find(|(at, _)| *at == index);

@@ -3,6 +3,7 @@
 use omr_codec::{CodecError, Combinations};
 use omr_detector::earlier::{Bundles, RowShape, RowSource};
 use omr_protocol::earlier::{EarlierCodes, EarlierIndex, EarlierSet};
+use omr_protocol::plan::packing;
 use omr_protocol::{Placement, SEED_BYTES};
 use std::ops::Range;
 
@@ -23,14 +24,11 @@ impl Places {
         (fingerprints, seed): (bool, [u8; SEED_BYTES]),
     ) -> Result<Self, CodecError> {
         let batches = messages.div_ceil(set.slots as u64);
-        let codes = match fingerprints {
-            true => EarlierCodes::with_fingerprints,
-            false => EarlierCodes::new,
-        };
+        let symbols = packing(set.p.into(), payload_bytes, fingerprints)?;
         let places = batches * set.slots as u64;
         let placement = |batch| Placement::new(&seed, batch, set.slots);
         Ok(Self {
-            codes: codes(set, &seed, places, bound, payload_bytes)?,
+            codes: EarlierCodes::with_symbols(set, &seed, places, bound, symbols)?,
             bundles,
             placements: (0..batches as usize).map(placement).collect(),
             slots: set.slots as u64,

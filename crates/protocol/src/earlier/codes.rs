@@ -1,6 +1,7 @@
 //! The codes of one digest.
 
 use super::EarlierSet;
+use crate::plan::packing;
 use omr_codec::{CodecError, Combinations, IndexBitmap, IndexBuckets, Symbols};
 
 /// How indices come.
@@ -37,35 +38,14 @@ impl EarlierCodes {
         bound: usize,
         payload_bytes: usize,
     ) -> Result<Self, CodecError> {
-        Self::of(
-            set,
-            seed,
-            messages,
-            bound,
-            Symbols::new(set.p, payload_bytes)?,
-        )
+        let symbols = packing(set.p.into(), payload_bytes, false)?;
+        Self::with_symbols(set, seed, messages, bound, symbols)
     }
 
-    /// The same for bound clues: a fingerprint of 32 bits stands beside each payload.
+    /// The same with payloads packed otherwise: for bound clues with fingerprints ([`packing`]).
     ///
     /// Errors: the same.
-    pub fn with_fingerprints(
-        set: &EarlierSet,
-        seed: &[u8; 32],
-        messages: u64,
-        bound: usize,
-        payload_bytes: usize,
-    ) -> Result<Self, CodecError> {
-        Self::of(
-            set,
-            seed,
-            messages,
-            bound,
-            Symbols::marked(set.p, payload_bytes)?,
-        )
-    }
-
-    fn of(
+    pub fn with_symbols(
         set: &EarlierSet,
         seed: &[u8; 32],
         messages: u64,

@@ -113,10 +113,8 @@ impl EarlierSet {
 
     /// What the set of this name detects with, if it is one of these.
     pub(crate) fn detection_named(name: &str) -> Option<ParamsSpec> {
-        let set = Self::all().into_iter().chain(Self::tiny());
-        set.filter(|set| set.name == name)
-            .map(|set| set.detection())
-            .next()
+        let mut sets = Self::all().into_iter().chain(Self::tiny());
+        sets.find(|set| set.name == name).map(|set| set.detection())
     }
 
     /// Messages of a batch and plaintext modulus of the tiny sets are those of `insecure-tiny-v2`.
