@@ -1,0 +1,138 @@
+use serde::{Deserialize, Serialize};
+
+/// `SELECT columns FROM table WHERE filter`, with everything settled against a schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    /// Columns to return, by their place in the schema, in the order asked for.
+    pub select: Vec<usize>,
+    /// Which rows.
+    pub filter: Filter,
+}
+
+/// A condition in negation normal form: NOT has been pushed to the leaves, so that a row is selected where the
+/// filter is true; absent values make a leaf false, negated or not, as SQL's three-valued logic wants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Filter {
+    /// All of them; at least two.
+    And(Vec<Filter>),
+    /// Any of them; at least two.
+    Or(Vec<Filter>),
+    /// One test of one column.
+    Leaf(Leaf),
+}
+
+/// One test of one column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leaf {
+    /// The column's place in the schema.
+    pub column: usize,
+    /// The test.
+    pub test: Test,
+    /// Whether rows are wanted that fail it (absent values fail both).
+    pub negated: bool,
+}
+
+/// A test with its constants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// The ordinal is one of these (distinct, ascending, at least one; those outside the domain match nothing and stay, so
+    /// that their number tells nothing). Equality has one.
+    Ordinals(Vec<i64>),
+    /// The ordinal lies in an interval, ends included; a missing end is open. `low > high` matches nothing.
+    Range {
+        /// Smallest.
+        low: Option<i64>,
+        /// Largest.
+        high: Option<i64>,
+    },
+    /// The text is one of these (distinct, at least one).
+    Texts(Vec<String>),
+    /// The text matches a pattern.
+    Like(Pattern),
+    /// The value is absent. Tells the server all: it has no constant. Negated: is present.
+    Null,
+}
+
+/// A pattern `prefix % infix % suffix`, or exactly `prefix` where `exact`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// No `%` at all: the text has as many characters as the prefix.
+    pub exact: bool,
+    /// Before the first `%`.
+    pub prefix: Segment,
+    /// Between two `%`; empty: none.
+    pub infix: Segment,
+    /// Behind the last `%`.
+    pub suffix: Segment,
+    /// ILIKE: ASCII and other letters compare without their case.
+    pub fold: bool,
+}
+
+/// Characters at fixed places beside each other; `None`: any one character (`_`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Segment(pub Vec<Option<char>>);
+
+/// What the server sees of a query: everything but the constants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shape {
+    /// As in [`Query`].
+    pub select: Vec<usize>,
+    /// The filter without constants.
+    pub filter: FilterShape,
+}
+
+/// [`Filter`] without constants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FilterShape {
+    /// All of them.
+    And(Vec<FilterShape>),
+    /// Any of them.
+    Or(Vec<FilterShape>),
+    /// One test.
+    Leaf {
+        /// The column's place in the schema.
+        column: usize,
+        /// The test.
+        test: TestShape,
+        /// As in [`Leaf`].
+        negated: bool,
+    },
+}
+
+/// [`Test`] without constants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TestShape {
+    /// One of so many ordinals.
+    Ordinals(usize),
+    /// An interval, with which ends.
+    Range {
+        /// There is a lower end.
+        low: bool,
+        /// There is an upper end.
+        high: bool,
+    },
+    /// One of so many texts.
+    Texts(usize),
+    /// A pattern.
+    Like(LikeShape),
+    /// Absent.
+    Null,
+}
+
+/// [`Pattern`] without its characters: for each place whether a character is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LikeShape {
+    /// As in [`Pattern`].
+    pub exact: bool,
+    /// As in [`Pattern`].
+    pub prefix: Vec<bool>,
+    /// As in [`Pattern`].
+    pub infix: Vec<bool>,
+    /// As in [`Pattern`].
+    pub suffix: Vec<bool>,
+    /// As in [`Pattern`].
+    pub fold: bool,
+}

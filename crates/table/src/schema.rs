@@ -1,0 +1,64 @@
+use serde::{Deserialize, Serialize};
+
+/// Most bytes of a text value.
+pub const MAX_TEXT_BYTES: u8 = 64;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ColumnType {
+    /// True or false.
+    Boolean,
+    /// 64-bit signed whole numbers.
+    Integer,
+    /// Days.
+    Date,
+    /// Seconds.
+    Timestamp,
+    /// Numbers of at most 18 digits, `scale` of them behind the point.
+    Decimal {
+        /// Decimal places, 0 to 18.
+        scale: u8,
+    },
+    /// UTF-8 of at most `max_bytes`, 1 to 64.
+    Text {
+        /// Bytes of the longest value that the column may hold.
+        max_bytes: u8,
+    },
+}
+
+/// The range of a column's ordinals, both ends included. Public: it decides how many digits a comparison takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Domain {
+    /// Smallest.
+    pub min: i64,
+    /// Largest; at least `min`.
+    pub max: i64,
+}
+
+/// A column, without its values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// Its name, unique in the table but for case.
+    pub name: String,
+    /// What it holds.
+    pub kind: ColumnType,
+    /// Whether values may be absent.
+    pub nullable: bool,
+    /// The range of ordinals (`Value::ordinal`); of text, none.
+    pub domain: Option<Domain>,
+}
+
+/// What is public about a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schema {
+    /// The table's name.
+    pub name: String,
+    /// How many rows.
+    pub rows: u64,
+    /// Keys the fingerprints of text, drawn at import: what values are has been settled before.
+    pub salt: [u8; 16],
+    /// The columns.
+    pub columns: Vec<Column>,
+}
