@@ -1,0 +1,57 @@
+//! What the circuits add to the noise, as log2 of the root mean square over the embeddings (see [`omr_rlwe::noise`]).
+
+use crate::params::Spec;
+use omr_rlwe::noise::{self, NoiseModel};
+
+/// Levels of expansion: a ciphertext of a query holds up to 2 to this constants.
+pub(crate) const EXPANSION_LEVELS: usize = 9;
+
+/// Largest radix of a digit, in bits.
+pub(crate) const MAX_DIGIT_BITS: u32 = 8;
+
+/// A constant after expansion: each level adds a ciphertext to its own image, and a key switch.
+pub(crate) fn expanded(spec: &Spec) -> f64 {
+    let model = spec.noise_model();
+    // Special primes are about as large as a digit.
+    let switch = model.key_switch(digits(spec), 0.0, 0.0);
+    let one_level = |noise: f64| noise::add(noise::sum(noise, 2), switch);
+    (0..EXPANSION_LEVELS).fold(model.fresh(), |noise, _| one_level(noise))
+}
+
+fn digits(spec: &Spec) -> usize {
+    (spec.base_primes + spec.depth + 1).div_ceil(spec.digit_primes)
+}
+
+/// A selection, the sum of one product with a mask for each value of the widest digit, before its level is dropped.
+pub(crate) fn selected(spec: &Spec) -> f64 {
+    noise::sum(spec.noise_model().times_plain(expanded(spec)), 1 << MAX_DIGIT_BITS)
+}
+
+/// Modulus of the last level without flooding: what compression needs, for the most merged blocks.
+///
+/// As `omr-protocol` has it for SophOMR: constants, symbols (largest norm, not the mean), all automorphisms and
+/// classes, merged blocks, packing.
+pub(crate) fn compression_bits(spec: &Spec) -> f64 {
+    let tail = 4.5;
+    let sign = 1.0;
+    let compressed = |width: usize| compressed(spec, last(spec), width, (spec.p as usize - 1) / spec.n);
+    compressed(16).max(compressed(64)) + tail + sign
+}
+
+/// The noisiest index that is let through: 2.8 bits above the floor.
+pub(crate) fn last(spec: &Spec) -> f64 {
+    spec.noise_model().floor() + 2.8
+}
+
+/// One coefficient of a packed ciphertext, from an index of noise `index` (an embedding's), for so many exponents and blocks.
+pub(crate) fn compressed(spec: &Spec, index: f64, width: usize, blocks: usize) -> f64 {
+    let small: NoiseModel = spec.small_noise_model();
+    let [embed, small_embed] = [spec.n, spec.small_n].map(|n| (n as f64).log2() / 2.0);
+    let classes = spec.n / spec.small_n;
+    let start = noise::add(index - embed, small.floor() - small_embed);
+    let constants = noise::sum(small.times_plain(start), classes);
+    let worst_symbol = 3f64.log2() / 2.0;
+    let packing = (spec.small_n / width) as f64;
+    let terms = width * classes * blocks;
+    noise::sum(small.times_plain(constants) + worst_symbol, terms) + packing.log2()
+}

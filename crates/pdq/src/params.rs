@@ -1,0 +1,187 @@
+//! Parameter sets: [`Spec`] (public, unchecked) and [`Params`] (checked, ready to use).
+
+mod primes;
+mod spec;
+
+pub use spec::Spec;
+
+use crate::ParamsError;
+use omr_bgv::{Chain, Plain};
+use omr_codec::Nodes;
+use omr_protocol::params::largest_log_pq;
+use omr_ring::{Basis, Kernels, Modulus, Ring, primes_below};
+use omr_rlwe::noise::NoiseModel;
+use omr_rlwe::{KeyShape, SharedShape};
+use primes::Primes;
+use std::sync::Arc;
+
+/// Bits of a mask coefficient of an answer.
+pub const MASK_BITS: u32 = 29;
+
+/// Bits of a body coefficient of an answer.
+pub const BODY_BITS: u32 = 22;
+
+/// A checked parameter set with its rings, moduli and key shapes.
+pub struct Params {
+    spec: Spec,
+    /// The large ring: tests of rows.
+    pub ring: Ring,
+    /// Slots of the large ring: rows of a block.
+    pub plain: Plain,
+    /// Level 0 takes constants; level 1 what was selected; each product one more; the last one is compressed.
+    pub chain: Chain,
+    /// The small ring: compression.
+    pub small: Ring,
+    /// Slots of the small ring.
+    pub small_plain: Plain,
+    /// The ring of answers, of one prime.
+    pub final_ring: Ring,
+    /// Nodes of the sparse-recovery code.
+    pub nodes: Nodes,
+    /// Gadget of relinearisation and expansion.
+    pub product_shape: KeyShape,
+    /// Gadget of the ring-switching key.
+    pub descent_shape: KeyShape,
+    /// Gadget of the small ring's keys.
+    pub small_shape: KeyShape,
+    /// Shape of the key to the ring of answers.
+    pub final_shape: SharedShape,
+    small_basis: Basis,
+    scales: Vec<u64>,
+}
+
+impl Params {
+    /// The published set of this name, on the best kernels of this CPU. Errors: `Unknown`.
+    pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
+        Ok(Arc::new(Self::new(Spec::named(name)?, Kernels::detect())?))
+    }
+
+    /// Checks a specification and derives its modulus chain from the noise model.
+    ///
+    /// Errors: a key below 128 bits, unless the set is marked insecure; primes that do not exist.
+    pub fn new(spec: Spec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
+        let primes = Primes::derive(&spec)?;
+        let ring = Ring::with_kernels(spec.n, &primes.universe(), kernels)?;
+        let small = Ring::with_kernels(spec.small_n, &primes.small_universe(), kernels)?;
+        let plain = Plain::new(spec.p, spec.n, kernels)?;
+        let small_basis = Basis::new(0..spec.base_primes);
+        let specials = Basis::new(spec.base_primes..spec.base_primes + spec.descent_special);
+        let final_primes = primes_below(50, spec.final_n, 1, &[])?;
+        let chain = primes.chain();
+        let base = chain.basis(chain.len() - 1).clone();
+        let params = Self {
+            product_shape: primes.product_shape(),
+            descent_shape: KeyShape::new(&base, spec.descent_digits, &primes.descent_special()),
+            small_shape: KeyShape::new(&small_basis, spec.descent_digits, &specials),
+            nodes: Nodes::new(spec.p as u32, spec.n)?,
+            small_plain: Plain::new(spec.p, spec.small_n, kernels)?,
+            final_ring: Ring::with_kernels(spec.final_n, &final_primes, kernels)?,
+            final_shape: SharedShape {
+                components: spec.small_n / spec.final_n,
+                parts: 1,
+                digits: 2,
+                digit_bits: 16,
+            },
+            scales: scales(&ring, &chain, plain.p()),
+            spec,
+            ring,
+            plain,
+            chain,
+            small,
+            small_basis,
+        };
+        params.check_security()?;
+        Ok(params)
+    }
+
+    fn check_security(&self) -> Result<(), ParamsError> {
+        if self.spec.insecure {
+            return Ok(());
+        }
+        for (n, found) in self.key_moduli() {
+            let limit = largest_log_pq(n, None);
+            if found > limit {
+                return Err(ParamsError::Insecure { n, limit, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// Ring dimension and log2 of the modulus of each kind of key's RLWE samples; all secrets are uniform ternary.
+    pub fn key_moduli(&self) -> Vec<(usize, f64)> {
+        let descent = self.ring.log2(&self.descent_shape.extended());
+        vec![
+            (
+                self.spec.n,
+                self.ring.log2(&self.product_shape.extended()),
+            ),
+            // The ring-switching key hides a secret of the small ring.
+            (self.spec.small_n, descent),
+            (
+                self.spec.small_n,
+                self.small.log2(&self.small_shape.extended()),
+            ),
+            (
+                self.spec.final_n,
+                self.final_ring.log2(&self.final_ring.everything()),
+            ),
+        ]
+    }
+
+    /// The specification.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// The set's versioned name.
+    pub fn name(&self) -> &'static str {
+        self.spec.name
+    }
+
+    /// The plaintext modulus.
+    pub fn p(&self) -> &Modulus {
+        self.plain.p()
+    }
+
+    /// Rows of a block: the slots of the large ring.
+    pub fn slots(&self) -> usize {
+        self.spec.n
+    }
+
+    /// Products that may follow one another.
+    pub fn depth(&self) -> usize {
+        self.spec.depth
+    }
+
+    /// The small ring's ciphertext modulus, in its own numbering of primes.
+    pub fn small_basis(&self) -> &Basis {
+        &self.small_basis
+    }
+
+    /// The level that is compressed.
+    pub fn last_level(&self) -> usize {
+        self.chain.len() - 1
+    }
+
+    /// By what slots of level `level` are multiplied: the same for all values of a level, so that they add.
+    pub fn scale(&self, level: usize) -> u64 {
+        self.scales[level]
+    }
+
+    /// The noise model of the large ring.
+    pub fn noise_model(&self) -> NoiseModel {
+        self.spec.noise_model()
+    }
+}
+
+/// Scale 1 at level 0; dropping a prime divides by it, a product squares first.
+fn scales(ring: &Ring, chain: &Chain, p: &Modulus) -> Vec<u64> {
+    let mut scales = vec![1];
+    for level in 1..chain.len() {
+        let dropped = chain.basis(level - 1).minus(chain.basis(level));
+        let by = p.inv(ring.product_mod(&dropped, p));
+        let last: u64 = scales[level - 1];
+        scales.push(p.mul(p.mul(last, last), by));
+    }
+    scales
+}

@@ -1,0 +1,141 @@
+//! What a circuit costs, counted: transforms of the large ring's length, bytes on the wire.
+
+use super::circuit::{Circuit, Op};
+use crate::{BODY_BITS, MASK_BITS, Params, noise};
+use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, packing};
+use serde::Serialize;
+
+/// What a plan takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Cost {
+    /// Products one after another.
+    pub depth: usize,
+    /// Masks encoded and multiplied with a constant, in each block.
+    pub masks: usize,
+    /// Relinearisations in each block.
+    pub relinearisations: usize,
+    /// Encrypted constants.
+    pub constants: usize,
+    /// Ciphertexts of the query.
+    pub query_ciphertexts: usize,
+    /// Transforms of the large ring's length for all blocks, compression counted in the same unit.
+    pub transforms: u64,
+    /// Bytes of the query.
+    pub query_bytes: u64,
+    /// Bytes of the answer.
+    pub answer_bytes: u64,
+}
+
+impl Cost {
+    pub(super) fn new(
+        params: &Params,
+        circuit: &Circuit,
+        start: usize,
+        (blocks, bound, row_bytes): (usize, usize, usize),
+    ) -> Self {
+        let mut cost = Cost {
+            depth: circuit.depth(),
+            constants: circuit.constants(),
+            query_ciphertexts: circuit.constants().div_ceil(1 << noise::EXPANSION_LEVELS),
+            ..Cost::default()
+        };
+        let count = Counter { params, start };
+        let mut block = 0;
+        let mut encoded = std::collections::HashSet::new();
+        for (op, &level) in circuit.ops.iter().zip(&circuit.levels) {
+            match op {
+                Op::Select { source, digit, .. } => {
+                    let radix = circuit.sources[*source].radix;
+                    cost.masks += radix;
+                    if encoded.insert((*source, *digit)) {
+                        block += radix * (1 + count.limbs(0));
+                    }
+                    block += 2 * count.limbs(0);
+                }
+                Op::Dot(_) => {
+                    cost.relinearisations += 1;
+                    block += count.relinearisation(level - 1);
+                }
+                _ => {}
+            }
+        }
+        let shape = AnswerShape::new(params, bound, row_bytes, blocks);
+        let expansion = cost.constants * count.relinearisation(0);
+        cost.transforms = (blocks * (block + shape.compression(params)) + expansion) as u64;
+        cost.query_bytes = (cost.query_ciphertexts * count.ciphertext_bytes()) as u64;
+        cost.answer_bytes = shape.bytes(params) as u64;
+        cost
+    }
+}
+
+struct Counter<'a> {
+    params: &'a Params,
+    start: usize,
+}
+
+impl Counter<'_> {
+    fn limbs(&self, level: usize) -> usize {
+        self.params.chain.basis(self.start + level).len()
+    }
+
+    /// A key switch from a level to the next: the input back, digits to all other primes, both parts' dropped primes
+    /// back and to those that stay.
+    fn relinearisation(&self, level: usize) -> usize {
+        let spec = self.params.spec();
+        let (limbs, special) = (self.limbs(level), spec.product_special);
+        let digits = limbs.div_ceil(spec.digit_primes);
+        limbs + digits * (limbs + special) - limbs + 2 * (special + 1) + 2 * (limbs - 1)
+    }
+
+    /// A body in bits as they are; the mask is a seed.
+    fn ciphertext_bytes(&self) -> usize {
+        let ring = &self.params.ring;
+        let basis = self.params.chain.basis(self.start);
+        let bits = |&id: &usize| 64 - ring.modulus(id).value().leading_zeros() as usize;
+        let bits: usize = basis.ids().iter().map(bits).sum();
+        bits * ring.n() / 8
+    }
+}
+
+/// How an answer is laid out, as compression does.
+struct AnswerShape {
+    bound: usize,
+    width: usize,
+    symbols: usize,
+    groups: usize,
+}
+
+impl AnswerShape {
+    fn new(params: &Params, bound: usize, row_bytes: usize, blocks: usize) -> Self {
+        let symbols = packing(params.p().value(), row_bytes, false).map_or(0, |code| code.count());
+        Self {
+            bound,
+            width: bound.next_power_of_two().clamp(16, 64),
+            symbols: INDEX_SYMBOLS + symbols + CHECKSUM_SYMBOLS,
+            groups: blocks.div_ceil(params.nodes.batches()),
+        }
+    }
+
+    fn rounds(&self) -> usize {
+        self.bound.div_ceil(self.width)
+    }
+
+    /// Of one block: ring switch, turns and constants of the codes, symbols encoded.
+    fn compression(&self, params: &Params) -> usize {
+        let spec = params.spec();
+        let classes = spec.n / spec.small_n;
+        let switch = 4 * spec.base_primes + 4 * spec.descent_special;
+        let codes = self.rounds() * self.width * classes * (switch + classes * (1 + spec.base_primes));
+        let symbols = self.symbols * classes * (1 + spec.base_primes);
+        // Transforms of the small ring are shorter.
+        (codes + symbols) / classes + 3 * switch
+    }
+
+    fn bytes(&self, params: &Params) -> usize {
+        let stride = params.spec().small_n / self.width;
+        let parts = self.groups * self.rounds() * self.symbols.div_ceil(stride);
+        let mask = params.spec().final_n * MASK_BITS as usize;
+        let kept = self.groups * self.bound * self.symbols * BODY_BITS as usize;
+        (parts * mask + kept).div_ceil(8)
+    }
+}
