@@ -93,7 +93,7 @@ impl Hostile {
             code: Symbols::new(p, payload_bytes)?,
             large,
             small,
-            classes: SlotClasses::new(params),
+            classes: SlotClasses::new(&params.plain, &params.small_plain),
         })
     }
 

@@ -1,11 +1,10 @@
 //! InstantOMR: the detector's key, and decoding.
 
 use crate::keygen::random;
-use crate::recipient::{
-    DecodeError, Fingerprint, Retrieved, check_clues, expect, in_order, nearest,
-};
+use crate::recipient::{DecodeError, Fingerprint, Retrieved, check_clues, expect, in_order};
 use crate::secret_key::block_secret;
 use crate::{SecretKey, SecretKeyError};
+use omr_compress::nearest;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::instantomr::{
     Code, Decoded, InstantDigest, InstantKey, OffsetKey, Part, SumsError,

@@ -10,7 +10,6 @@ pub mod fragment;
 pub mod instantomr;
 mod keygen;
 pub mod letter;
-mod phases;
 mod recipient;
 pub mod seal;
 mod secret_key;

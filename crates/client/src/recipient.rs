@@ -1,11 +1,12 @@
 use crate::SecretKey;
+use crate::digest_secret::DigestSecret;
 use crate::instantomr::InstantRecipient;
-use crate::phases::Phases;
 use omr_codec::{CodecError, Field, Solver, Support, Symbols};
+use omr_compress::{Phases, PhasesError};
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::digest::MASK_BITS;
 use omr_protocol::plan::{INDEX_SYMBOLS, checksum, packing};
-use omr_protocol::{ClueKind, Digest, DigestPlan, ParamSet, Params, ParamsError, Response};
+use omr_protocol::{ClueKind, Digest, ParamSet, Params, ParamsError, Response};
 
 /// A digest that does not decode.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +75,12 @@ pub enum DecodeError {
     /// The digest's shape does not suit the code.
     #[error(transparent)]
     Codec(#[from] CodecError),
+}
+
+impl From<PhasesError> for DecodeError {
+    fn from(error: PhasesError) -> Self {
+        Self::Inconsistent(error.to_string())
+    }
 }
 
 /// A pertinent message.
@@ -149,7 +156,7 @@ impl<'a> Recipient<'a> {
         Self {
             params,
             secret,
-            phases: Phases::new(params, &secret.digest),
+            phases: phases(params, &secret.digest),
         }
     }
 
@@ -171,7 +178,8 @@ impl<'a> Recipient<'a> {
         )?;
         let parts = self.decrypt(digest)?;
         let groups = parts.chunks(plan.parts() / plan.groups()).enumerate();
-        let groups = groups.map(|(group, parts)| self.group(digest, group, &sums(plan, parts)));
+        let sums = plan.sums();
+        let groups = groups.map(|(group, parts)| self.group(digest, group, &sums.by_symbol(parts)));
         in_order(groups.collect())
     }
 
@@ -208,26 +216,10 @@ impl<'a> Recipient<'a> {
     ///
     /// Errors: `Inconsistent` when the digest has another shape.
     fn phases(&self, digest: &Digest) -> Result<Vec<Vec<u64>>, DecodeError> {
-        let (plan, together) = (&digest.header.plan, self.params.final_shape.parts);
-        let expected = plan.parts().div_ceil(together);
-        expect("ciphertexts", expected, digest.ciphertexts.len())?;
-        let mut out = Vec::with_capacity(plan.parts());
-        for ct in &digest.ciphertexts {
-            expect(
-                "mask coefficients",
-                self.params.final_ring.n(),
-                ct.mask.len(),
-            )?;
-            let parts = together.min(plan.parts() - out.len());
-            expect("parts of a ciphertext", parts, ct.parts.len())?;
-            let mask = self.phases.mask(ct);
-            for (i, part) in ct.parts.iter().enumerate() {
-                expect("body coefficients", plan.part_len(out.len()), part.len())?;
-                let (round, set) = plan.position(out.len());
-                out.push(self.phases.phase(&mask, i, part, plan.kept(round, set)));
-            }
-        }
-        Ok(out)
+        let plan = &digest.header.plan;
+        Ok(self
+            .phases
+            .phases(plan.sums(), plan.groups(), &digest.ciphertexts)?)
     }
 
     fn group(
@@ -366,12 +358,6 @@ struct Checked {
     right: bool,
 }
 
-/// The nearest symbol modulo p to a phase of `bits` bits, without a branch.
-pub(crate) fn nearest(phase: u64, p: u64, bits: u32) -> u64 {
-    let symbol = (phase * p + (1 << (bits - 1))) >> bits;
-    symbol & (symbol ^ p).min(1).wrapping_neg() // p is 0
-}
-
 /// Whether two rows of one length differ; looks at all of them.
 fn differ(a: &[u32], b: &[u32]) -> bool {
     debug_assert_eq!(a.len(), b.len());
@@ -386,16 +372,11 @@ pub(crate) fn in_order(
     Ok(groups?.concat())
 }
 
-/// The sums of one group: symbol by symbol, exponent by exponent.
-fn sums(plan: &DigestPlan, parts: &[Vec<u32>]) -> Vec<Vec<u32>> {
-    let mut sums = vec![Vec::with_capacity(plan.bound()); plan.symbols()];
-    for ((_, set), values) in plan.positions().zip(parts) {
-        let symbols = plan.symbols_of(set);
-        for (k, &value) in values.iter().enumerate() {
-            sums[symbols.start + k % symbols.len()].push(value);
-        }
-    }
-    sums
+/// The secrets under which a set's digests come.
+pub(crate) fn phases<'a>(params: &'a Params, digest: &DigestSecret) -> Phases<'a> {
+    let bodies = params.final_shape.bodies();
+    let secrets = digest.polys(&params.final_ring, bodies);
+    Phases::new(params.compression(), secrets)
 }
 
 pub(crate) fn expect(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {

@@ -1,14 +1,13 @@
 use crate::affine::{self, BabySteps, Keeps, Kept, Matrix};
 use crate::clues::{BoundTo, ClueBatch, check_kind};
-use crate::codes::{CodeTables, Codes, Round};
-use crate::compress::{Batch, Sums};
 use crate::encoder::{Encoder, KeptSymbols, Shape};
-use crate::finish::{self, Finisher};
 use crate::payload::{MESSAGES_TOGETHER, SymbolWindow};
 use crate::progress::go_on;
 use crate::shared::{BatchKey, BoardCache, Part, PartKey, SharedBatch};
 use crate::{DetectorError, Progress, Stages, range};
 use omr_bgv::{Ciphertext, Evaluator};
+use omr_compress::finish::{self, Finisher};
+use omr_compress::{CodeTables, Codes, Round, Sums};
 use omr_protocol::plan::packing;
 use omr_protocol::{
     ClueKind, DetectionKey, Digest, DigestHeader, DigestPlan, Params, Placement, SEED_BYTES,
@@ -76,7 +75,7 @@ impl Detector {
     ///
     /// Takes the memory that digests work in from the system, about 2 GB at full size.
     pub fn new(params: Arc<Params>, key: DetectionKey) -> Self {
-        let tables = CodeTables::new(&params);
+        let tables = CodeTables::new(params.compression());
         let detector = Self {
             params,
             key,
@@ -185,7 +184,7 @@ impl Detector {
         for batch in 0..plan.batches() {
             pertinent.push(self.pertinency(&mut run, &mut steps, batch)?);
         }
-        let mut finisher = Finisher::new(&self.params, &self.key, plan);
+        let mut finisher = Finisher::new(self.params.compression(), &self.key.last, plan.sums());
         for group in 0..plan.groups() {
             let pertinent = &pertinent[plan.group(group)];
             self.compress(&mut run, group, pertinent, &mut finisher)?;
@@ -412,20 +411,21 @@ impl Detector {
 
     fn codes(&self, run: &mut Run, round: usize, pertinent: &[(Vec<Rlwe>, u64)]) -> Vec<Codes> {
         let (plan, params, progress) = (run.plan, &self.params, run.progress);
+        let (setting, keys) = (params.compression(), self.key.compression(params));
         progress.stage("codes", (pertinent.len() * plan.width() / 2) as u64);
         run.stages.time("codes", || {
             let of_batch = |(batch, (small, scale)): (usize, &(Vec<Rlwe>, u64))| {
                 let p = params.p();
-                let gathered = p.mul(*scale, finish::gathered_scale(params, plan.stride()));
+                let gathered = p.mul(*scale, finish::gathered_scale(setting, plan.stride()));
                 let first_exponent = plan.exponents(round).start;
                 let round = Round {
-                    plan,
+                    shape: plan.sums(),
                     batch,
                     first_exponent,
                     unscale: p.inv(gathered),
                 };
                 self.tables
-                    .codes(params, &self.key, &round, small, &|n| progress.advance(n))
+                    .codes(setting, keys, &round, small, &|n| progress.advance(n))
             };
             pertinent.iter().enumerate().map(of_batch).collect()
         })
@@ -453,12 +453,11 @@ impl Detector {
         let symbols = plan.symbols_of(window.start).start..plan.symbols_of(window.end - 1).end;
         let mut sums: Vec<Sums> = window
             .clone()
-            .map(|ct| Sums::new(params, plan.symbols_of(ct).len()))
+            .map(|ct| Sums::new(params.compression(), plan.symbols_of(ct).len()))
             .collect();
         run.progress
             .stage("payloads", (codes.len() * window.len()) as u64);
-        let classes = self.tables.classes();
-        let shape = Shape::new(params, classes, plan);
+        let shape = Shape::new(params.compression(), plan);
         let mut scratch = None;
         for (i, (batch, codes)) in plan.group(group).zip(codes).enumerate() {
             let shared = self.shared(run, batch);
@@ -474,23 +473,18 @@ impl Detector {
                 shared: shared.as_ref(),
                 scratch: &mut scratch,
             };
-            let batch = Batch {
-                params,
-                classes,
-                codes,
-            };
             for (ct, sums) in window.clone().zip(&mut sums) {
-                run.stages
-                    .time("payloads", || sums.add_batch(batch, &mut encoder, ct));
+                run.stages.time("payloads", || encoder.add(codes, ct, sums));
                 run.progress.advance(1);
                 go_on(run.progress)?;
             }
         }
         run.progress.stage("packing", window.len() as u64);
         let progress = run.progress;
+        let keys = self.key.compression(params);
         run.stages.time("packing", || {
             for sums in sums {
-                finisher.push(&sums.pack(params, plan, &self.key));
+                finisher.push(&sums.pack(plan.sums(), keys));
                 progress.advance(1);
             }
         });

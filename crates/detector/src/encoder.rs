@@ -1,60 +1,44 @@
 //! Symbols as plaintexts, encoded as they are needed or taken from a cache.
 
-use crate::payload::{Plaintexts, SymbolWindow};
+use crate::payload::SymbolWindow;
 use crate::shared::{Part, PartKey, SharedBatch};
-use omr_protocol::{DigestPlan, Params, SlotClasses};
+use omr_compress::{Codes, Plaintexts, SYMBOLS_TOGETHER, Setting, Sums, SumsShape};
+use omr_protocol::DigestPlan;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Symbols encoded at a time: what a piece reads of them stays in the second-level cache too.
-const SYMBOLS: usize = 32;
-
 /// How the symbols of a digest are encoded.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape<'a> {
-    params: &'a Params,
-    classes: &'a SlotClasses,
-    plan: &'a DigestPlan,
+    setting: Setting<'a>,
+    sums: SumsShape,
+    payload_bytes: Option<usize>,
 }
 
 impl<'a> Shape<'a> {
-    pub(crate) fn new(params: &'a Params, classes: &'a SlotClasses, plan: &'a DigestPlan) -> Self {
+    pub(crate) fn new(setting: Setting<'a>, plan: &DigestPlan) -> Self {
         Self {
-            params,
-            classes,
-            plan,
+            setting,
+            sums: plan.sums(),
+            payload_bytes: plan.payload_bytes(),
         }
-    }
-
-    /// The symbols of a ciphertext, as many as are encoded together at a time.
-    pub(crate) fn runs(
-        self,
-        ciphertext: usize,
-    ) -> impl Iterator<Item = Range<usize>> + Clone + use<> {
-        let symbols = self.plan.symbols_of(ciphertext);
-        let starts = symbols.clone().step_by(SYMBOLS);
-        starts.map(move |start| start..(start + SYMBOLS).min(symbols.end))
     }
 
     fn key(self, symbols: Range<usize>) -> PartKey {
         PartKey::Payloads {
-            bytes: self.plan.payload_bytes(),
-            pad: self.pad(),
+            bytes: self.payload_bytes,
+            width: self.sums.width(),
             symbols,
         }
     }
 
-    fn pad(self) -> usize {
-        self.plan.width() / 2
-    }
-
     fn room(self, symbols: usize) -> Plaintexts {
-        Plaintexts::new(self.params, self.classes, symbols, self.pad())
+        Plaintexts::new(self.setting, self.sums, symbols)
     }
 
     fn bytes(self, symbols: usize) -> usize {
-        symbols * Plaintexts::words(self.params, self.classes, self.pad()) * size_of::<u64>()
+        symbols * Plaintexts::words(self.setting, self.sums) * size_of::<u64>()
     }
 }
 
@@ -71,7 +55,7 @@ impl KeptSymbols {
         ciphertexts: Range<usize>,
         shared: Option<&SharedBatch>,
     ) -> Self {
-        let runs = ciphertexts.flat_map(|ct| shape.runs(ct));
+        let runs = ciphertexts.flat_map(|ct| shape.sums.runs(ct));
         let known = |run: Range<usize>| {
             let plaintexts = shared?.payloads(&shape.key(run.clone()))?;
             Some((run.start, plaintexts))
@@ -102,8 +86,17 @@ pub(crate) struct Encoder<'a> {
 }
 
 impl Encoder<'_> {
-    /// Calls `work` with the plaintexts of a run of [`Shape::runs`].
-    pub(crate) fn with(&mut self, run: Range<usize>, work: impl FnOnce(&Plaintexts)) {
+    /// Adds the batch's products to the sums of a ciphertext's symbols.
+    pub(crate) fn add(&mut self, codes: &Codes, ciphertext: usize, sums: &mut Sums) {
+        let first = self.shape.sums.symbols_of(ciphertext).start;
+        for run in self.shape.sums.runs(ciphertext) {
+            let to = run.start - first..run.end - first;
+            self.with(run, |plaintexts| sums.add(codes, plaintexts, to));
+        }
+    }
+
+    /// Calls `work` with the plaintexts of a run of [`SumsShape::runs`].
+    fn with(&mut self, run: Range<usize>, work: impl FnOnce(&Plaintexts)) {
         if let Some(kept) = self.kept.runs.get(&run.start) {
             return work(kept);
         }
@@ -112,18 +105,20 @@ impl Encoder<'_> {
         };
         let bytes = shape.bytes(run.len());
         let key = shape.key(run.clone());
+        let columns: Vec<&[u32]> = run.clone().map(|symbol| window.column(symbol)).collect();
         match self.shared.and_then(|shared| shared.room(key, bytes)) {
             Some(room) => {
                 let mut plaintexts = shape.room(run.len());
-                plaintexts.encode(shape.params, window, run.clone());
+                plaintexts.encode(shape.setting, window.order(), &columns);
                 work(&plaintexts);
                 room.fill(Part::Payloads(Arc::new(plaintexts)));
             }
             None => {
-                let scratch = self.scratch.get_or_insert_with(|| {
-                    shape.room(SYMBOLS.min(shape.plan.stride()).min(shape.plan.symbols()))
-                });
-                scratch.encode(shape.params, window, run);
+                let most = shape.sums.stride().min(shape.sums.symbols());
+                let scratch = self
+                    .scratch
+                    .get_or_insert_with(|| shape.room(SYMBOLS_TOGETHER.min(most)));
+                scratch.encode(shape.setting, window.order(), &columns);
                 work(scratch);
             }
         }

@@ -6,17 +6,13 @@
 
 mod affine;
 mod clues;
-mod codes;
-mod compress;
 mod detector;
 pub mod earlier;
 mod encoder;
 mod error;
-mod finish;
 pub mod hybrid;
 pub mod instantomr;
 mod payload;
-mod pieces;
 mod progress;
 mod range;
 mod shared;

@@ -4,7 +4,7 @@ use crate::DetectorError;
 use omr_codec::Symbols;
 use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
 use omr_protocol::{Params, Placement, SlotClasses};
-use omr_ring::{AlignedVec, Buffer};
+use omr_ring::Buffer;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ impl SymbolWindow {
         Self {
             symbols,
             slots,
-            order: order(params, classes, placement),
+            order: classes.order(&params.small_plain, placement.messages()),
             values,
         }
     }
@@ -111,23 +111,14 @@ impl SymbolWindow {
             .try_for_each(|(first, chunk, mut parts)| coder.columns(first, chunk, skip, &mut parts))
     }
 
-    fn column(&self, symbol: usize) -> &[u32] {
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    pub(crate) fn column(&self, symbol: usize) -> &[u32] {
         let i = symbol - self.symbols.start;
         &self.values[i / TOGETHER].halves()[i % TOGETHER * self.slots..][..self.slots]
     }
-}
-
-/// For each class, in the order of the small evaluation domain: the message that lies there.
-fn order(params: &Params, classes: &SlotClasses, placement: &Placement) -> Vec<u32> {
-    let n = params.small.n();
-    let mut order = vec![0; classes.classes() * n];
-    for (class, order) in order.chunks_mut(n).enumerate() {
-        let positions = params.small_plain.order().positions();
-        for (&position, &slot) in positions.iter().zip(classes.slots(class)) {
-            order[position as usize] = placement.messages()[slot as usize];
-        }
-    }
-    order
 }
 
 /// Payloads to symbols.
@@ -177,79 +168,5 @@ impl Coder<'_> {
             sum.copy_from_slice(&checksum(message, payload, self.code.modulus().into()));
         }
         Ok(())
-    }
-}
-
-/// The encoded plaintexts of some symbols, in slot order, each slot row followed by its own
-/// beginning, so that a rotation of up to `pad` slots is a shifted read. Kept and overwritten:
-/// fresh pages are dear.
-pub(crate) struct Plaintexts {
-    /// For each symbol: by class, limb and slot row.
-    symbols: Vec<Buffer>,
-    limbs: usize,
-    half: usize,
-    pad: usize,
-}
-
-impl Plaintexts {
-    /// Room for `count` symbols.
-    pub(crate) fn new(params: &Params, classes: &SlotClasses, count: usize, pad: usize) -> Self {
-        let (half, limbs) = (params.small.n() / 2, params.small_basis().len());
-        let words = Self::words(params, classes, pad);
-        Self {
-            symbols: (0..count).map(|_| Buffer::any(words)).collect(),
-            limbs,
-            half,
-            pad,
-        }
-    }
-
-    /// Words of one symbol.
-    pub(crate) fn words(params: &Params, classes: &SlotClasses, pad: usize) -> usize {
-        let (half, limbs) = (params.small.n() / 2, params.small_basis().len());
-        classes.classes() * limbs * 2 * (half + pad)
-    }
-
-    /// Encodes the symbols of `range`, as many as there is room for or fewer.
-    pub(crate) fn encode(&mut self, params: &Params, window: &SymbolWindow, range: Range<usize>) {
-        let (n, half, pad) = (params.small.n(), self.half, self.pad);
-        let scratch = || (AlignedVec::zeroed(n), AlignedVec::zeroed(n), vec![0u32; n]);
-        self.symbols.par_iter_mut().zip(range).for_each_init(
-            scratch,
-            |(values, row, coeffs), (out, symbol)| {
-                let (ring, plain) = (&params.small, &params.small_plain);
-                let column = window.column(symbol);
-                let of_class = 2 * self.limbs * (half + pad);
-                for (order, out) in window.order.chunks(n).zip(out.chunks_mut(of_class)) {
-                    for (value, &message) in values.iter_mut().zip(order) {
-                        *value = column[message as usize].into();
-                    }
-                    plain.interpolate_into(values, coeffs);
-                    for (limb, out) in out.chunks_mut(2 * (half + pad)).enumerate() {
-                        let p = params.p().value() as u32;
-                        ring.kernels()
-                            .lift_centered(ring.modulus(limb), row, coeffs, p);
-                        ring.kernels().ntt_forward(ring.table(limb), row);
-                        let positions = plain.order().positions().chunks(half);
-                        for (out, positions) in out.chunks_mut(half + pad).zip(positions) {
-                            ring.kernels().gather(&mut out[..half], row, positions);
-                            out.copy_within(..pad, half);
-                        }
-                    }
-                }
-            },
-        );
-    }
-
-    /// `len` slots of symbol `index` of those encoded, from column `from` of a slot row on.
-    pub(crate) fn read(
-        &self,
-        index: usize,
-        (class, limb, row): (usize, usize, usize),
-        from: usize,
-        len: usize,
-    ) -> &[u64] {
-        let start = ((class * self.limbs + limb) * 2 + row) * (self.half + self.pad) + from;
-        &self.symbols[index][start..start + len]
     }
 }

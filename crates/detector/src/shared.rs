@@ -2,7 +2,7 @@
 //! payloads, which depend on messages and placement alone.
 
 use crate::clues::Coordinates;
-use crate::payload::Plaintexts;
+use omr_compress::Plaintexts;
 use omr_protocol::SEED_BYTES;
 use omr_ring::Buffer;
 use std::collections::{HashMap, VecDeque};
@@ -64,10 +64,10 @@ pub(crate) enum PartKey {
     Coordinates,
     /// One limb of the diagonals of some giant steps, from `giant` on.
     Diagonals { giant: usize, limb: usize },
-    /// Encoded symbols, each followed by `pad` slots of its own, of payloads of so many bytes.
+    /// Encoded symbols of payloads of so many bytes, for sums of so many exponents a ciphertext.
     Payloads {
         bytes: Option<usize>,
-        pad: usize,
+        width: usize,
         symbols: Range<usize>,
     },
 }

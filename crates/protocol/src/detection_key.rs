@@ -5,6 +5,7 @@ use crate::frame::{
 };
 use crate::{ClueKind, Params};
 use omr_bgv::{Ciphertext, GaloisKey};
+use omr_compress::{KeyUse, Keys};
 use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
 use omr_rlwe::{KeyShape, Rlwe, SharedKey, SwitchingKey, mask};
 use std::io::{Read, Write};
@@ -99,9 +100,9 @@ impl Part {
         match self {
             Part::Step => Some(Automorphism::rotation(params.ring.n(), 1)),
             Part::Giant => Some(Automorphism::rotation(params.ring.n(), params.giant_step())),
-            Part::Turn => Some(Automorphism::rotation(params.small.n(), 1)),
-            Part::Swap => Some(Automorphism::row_swap(params.small.n())),
-            Part::Merge(level) => Some((1 << level) + 1),
+            Part::Turn => Some(KeyUse::Turn.exponent(params.small.n())),
+            Part::Swap => Some(KeyUse::Swap.exponent(params.small.n())),
+            Part::Merge(level) => Some(KeyUse::Merge(level).exponent(params.small.n())),
             _ => None,
         }
     }
@@ -152,8 +153,7 @@ fn secrets(params: &Params) -> impl Iterator<Item = Part> + use<> {
 /// Levels of merging that any digest width may need: widths from 16 up. Oblivious expansion goes the
 /// same way back, and down to single coefficients.
 pub fn merge_levels(params: &Params) -> std::ops::RangeInclusive<u32> {
-    let first = if params.spec().expansion { 1 } else { 5 };
-    first..=params.small.n().trailing_zeros()
+    omr_compress::merge_levels(params.small.n(), params.spec().least_width())
 }
 
 /// What the detector needs: switching keys and the encrypted clue secrets. Holds no secret.
@@ -205,6 +205,17 @@ impl DetectionKey {
         match self.offset {
             Some(_) => ClueKind::Bound,
             None => ClueKind::Plain,
+        }
+    }
+
+    /// Those that compression takes.
+    pub fn compression(&self, params: &Params) -> Keys<'_> {
+        Keys {
+            turn: &self.turn,
+            swap: &self.swap,
+            merge: &self.merge,
+            first_merge: *merge_levels(params).start(),
+            last: &self.last,
         }
     }
 
@@ -335,11 +346,13 @@ impl DetectionKey {
     }
 }
 
-fn row_bytes(ring: &Ring, id: usize) -> usize {
+/// Bytes of a row modulo one of the ring's primes.
+pub fn row_bytes(ring: &Ring, id: usize) -> usize {
     packed_len(ring.n(), ring.modulus(id).bits()).expect("rows fit memory")
 }
 
-pub(crate) fn write_poly(
+/// Writes a polynomial's rows at their exact width. Errors: those of the writer.
+pub fn write_poly(
     ring: &Ring,
     poly: &Poly<Eval>,
     out: &mut impl Write,
@@ -353,7 +366,8 @@ pub(crate) fn write_poly(
     Ok(())
 }
 
-pub(crate) fn read_poly(
+/// Reads what [`write_poly`] wrote. Errors: `Residue`, those of the reader.
+pub fn read_poly(
     ring: &Ring,
     basis: &Basis,
     from: &mut impl Read,

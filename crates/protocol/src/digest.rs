@@ -3,6 +3,7 @@
 use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
 use crate::plan::Request;
 use crate::{ClueKind, DigestPlan, Params, Placement, PlanError, SEED_BYTES, Scheme, Sealing};
+use omr_compress::PackedCiphertext;
 
 /// Bits of a mask coefficient: in the dimension 2,048 rounding it adds 0.016 of a symbol's step to
 /// the noise.
@@ -74,16 +75,6 @@ pub struct DigestHeader<P = DigestPlan> {
     /// Where messages lie ([`crate::Placement`]), or which nodes they have. Random; for SophOMR drawn
     /// after the messages were posted.
     pub seed: [u8; SEED_BYTES],
-}
-
-/// A ciphertext of a digest, rounded to few bits: several bodies on one mask, under as many secrets.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PackedCiphertext {
-    /// As many coefficients as the ring's dimension.
-    pub mask: Vec<u64>,
-    /// For each part the coefficients that hold sums, in the order of the plan. SophOMR: coefficient
-    /// i of a part of r components is coefficient `i / r` under secret `i % r` of it.
-    pub parts: Vec<Vec<u64>>,
 }
 
 /// SophOMR's answer. For each group, round and set of symbols there is one *part*; as many

@@ -7,7 +7,6 @@ pub mod digest;
 pub mod earlier;
 pub mod frame;
 pub mod instantomr;
-pub mod layout;
 pub mod params;
 pub mod placement;
 pub mod plan;
@@ -17,8 +16,8 @@ pub mod sealing;
 
 pub use clue::{Clue, ClueError, ClueKey, ClueKind, ClueParser};
 pub use detection_key::{DetectionKey, DetectionKeyError};
-pub use digest::{Digest, DigestError, DigestHeader, PackedCiphertext};
-pub use layout::SlotClasses;
+pub use digest::{Digest, DigestError, DigestHeader};
+pub use omr_compress::{PackedCiphertext, SlotClasses};
 pub use params::{ClueParams, InstantParams, ParamSet, Params, ParamsError, ParamsSpec};
 pub use placement::{Placement, SEED_BYTES};
 pub use plan::{DigestPlan, PlanError, Request};

@@ -21,10 +21,12 @@ pub use set::{ParamSet, SetSpec};
 pub use spec::{ParamsSpec, Posted};
 pub use test::DistanceTest;
 
+use crate::digest::{BODY_BITS, MASK_BITS};
 use crate::earlier::{EarlierSet, LweParams};
-use chain::Primes;
+use chain::{BASE_PRIMES, Primes};
 use omr_bgv::{Chain, Plain};
 use omr_codec::Nodes;
+use omr_compress::Setting;
 use omr_ring::{Basis, Kernels, Modulus, Ring, RingError};
 use omr_rlwe::noise::NoiseModel;
 use omr_rlwe::{KeyShape, SharedShape};
@@ -177,7 +179,7 @@ impl Params {
         let plain = Plain::new(spec.p, spec.n, kernels)?;
         let chain = primes.chain();
         let descent_special = primes.descent_special();
-        let small_special = Basis::new(2..2 + descent_special.len());
+        let small_special = Basis::new(BASE_PRIMES..BASE_PRIMES + descent_special.len());
         let (clue_name, lwe) = match &spec.posted {
             Posted::Own => (spec.name, None),
             Posted::Of(name) => (*name, None),
@@ -190,7 +192,7 @@ impl Params {
             giant_shape: primes.giant_shape(&spec),
             product_shape: primes.product_shape(&spec),
             descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &descent_special),
-            small_shape: KeyShape::new(&Basis::new(0..2), 1, &small_special),
+            small_shape: KeyShape::new(&Basis::new(0..BASE_PRIMES), 1, &small_special),
             small_plain: Plain::new(spec.p, spec.small_n, kernels)?,
             final_ring: spec.final_ring.ring(kernels)?,
             final_shape: spec.final_ring.shape(spec.small_n),
@@ -272,7 +274,22 @@ impl Params {
 
     /// The small ring's ciphertext modulus, in its own numbering of primes.
     pub fn small_basis(&self) -> Basis {
-        Basis::new(0..2)
+        Basis::new(0..BASE_PRIMES)
+    }
+
+    /// What compression works with.
+    pub fn compression(&self) -> Setting<'_> {
+        Setting {
+            plain: &self.plain,
+            small: &self.small,
+            small_plain: &self.small_plain,
+            limbs: BASE_PRIMES,
+            nodes: &self.nodes,
+            final_ring: &self.final_ring,
+            final_shape: self.final_shape,
+            mask_bits: MASK_BITS,
+            body_bits: BODY_BITS,
+        }
     }
 
     /// The exponent of the giant step's rotation.

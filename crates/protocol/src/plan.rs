@@ -2,6 +2,7 @@
 
 use crate::{ClueKind, Params};
 use omr_codec::{CodecError, Symbols};
+use omr_compress::SumsShape;
 use std::ops::Range;
 
 /// Largest number of pertinent messages that one digest may carry.
@@ -9,10 +10,6 @@ pub const MAX_BOUND: usize = 4096;
 
 /// Largest payload a message may have.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
-
-/// Most functionals of the code that one ciphertext holds.
-const MAX_WIDTH: usize = 64;
-pub(crate) const MIN_WIDTH: usize = 16;
 
 /// Symbols that find the pertinent messages: the sums of `x^e` and of `x^(e+1)`.
 pub const INDEX_SYMBOLS: usize = 2;
@@ -98,9 +95,8 @@ pub struct DigestPlan {
     request: Request,
     slots: usize,
     batches_in_group: usize,
-    small_n: usize,
-    width: usize,
-    symbols: usize,
+    /// Of one group.
+    sums: SumsShape,
     fingerprints: bool,
 }
 
@@ -140,13 +136,12 @@ impl DigestPlan {
                 symbols.ok_or(PlanError::Payload { found })?.count() + CHECKSUM_SYMBOLS
             }
         };
+        let sums = SumsShape::new(params.small.n(), bound, INDEX_SYMBOLS + payload_symbols);
         Ok(Self {
             request,
             slots: params.slots(),
             batches_in_group: params.nodes.batches(),
-            small_n: params.small.n(),
-            width: bound.next_power_of_two().clamp(MIN_WIDTH, MAX_WIDTH),
-            symbols: INDEX_SYMBOLS + payload_symbols,
+            sums: sums.expect("a checked bound in a checked ring"),
             fingerprints: false,
         })
     }
@@ -159,7 +154,8 @@ impl DigestPlan {
             plan.fingerprints = kind == ClueKind::Bound;
             let packing = packing(params.p().value(), bytes, plan.fingerprints);
             let packing = packing.expect("a plan's payload size");
-            plan.symbols = INDEX_SYMBOLS + packing.count() + CHECKSUM_SYMBOLS;
+            let symbols = INDEX_SYMBOLS + packing.count() + CHECKSUM_SYMBOLS;
+            plan.sums = plan.sums.with_symbols(symbols).expect("index symbols");
         }
         plan
     }
@@ -189,19 +185,24 @@ impl DigestPlan {
         self.request.payload_bytes
     }
 
+    /// Which sums a group has.
+    pub fn sums(&self) -> SumsShape {
+        self.sums
+    }
+
     /// Exponents in one ciphertext.
     pub fn width(&self) -> usize {
-        self.width
+        self.sums.width()
     }
 
     /// Coefficients between two exponents of one symbol: symbols in one ciphertext.
     pub fn stride(&self) -> usize {
-        self.small_n / self.width
+        self.sums.stride()
     }
 
     /// Symbols in all.
     pub fn symbols(&self) -> usize {
-        self.symbols
+        self.sums.symbols()
     }
 
     /// Batches in all.
@@ -230,34 +231,32 @@ impl DigestPlan {
 
     /// Rounds: sets of `width` exponents.
     pub fn rounds(&self) -> usize {
-        self.request.bound.div_ceil(self.width)
+        self.sums.rounds()
     }
 
     /// The exponents of a round.
     pub fn exponents(&self, round: usize) -> Range<usize> {
-        round * self.width..((round + 1) * self.width).min(self.request.bound)
+        self.sums.exponents(round)
     }
 
     /// Ciphertexts of one round.
     pub fn ciphertexts(&self) -> usize {
-        self.symbols.div_ceil(self.stride())
+        self.sums.ciphertexts()
     }
 
     /// The symbols of a ciphertext.
     pub fn symbols_of(&self, ciphertext: usize) -> Range<usize> {
-        let start = ciphertext * self.stride();
-        start..(start + self.stride()).min(self.symbols)
+        self.sums.symbols_of(ciphertext)
     }
 
     /// Ciphertexts in all: parts of the digest.
     pub fn parts(&self) -> usize {
-        self.groups() * self.rounds() * self.ciphertexts()
+        self.groups() * self.sums.parts()
     }
 
     /// Round and place in it of part `part`; each group has as many parts.
     pub fn position(&self, part: usize) -> (usize, usize) {
-        let in_group = part % (self.rounds() * self.ciphertexts());
-        (in_group / self.ciphertexts(), in_group % self.ciphertexts())
+        self.sums.position(part)
     }
 
     /// How many coefficients are kept of part `part`.
@@ -268,21 +267,17 @@ impl DigestPlan {
 
     /// Round and place in it of each ciphertext of a group, in order.
     pub fn positions(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let (rounds, ciphertexts) = (self.rounds(), self.ciphertexts());
-        (0..rounds).flat_map(move |round| (0..ciphertexts).map(move |ct| (round, ct)))
+        self.sums.positions()
     }
 
     /// How many body coefficients are kept of a ciphertext.
     pub fn kept_len(&self, round: usize, ciphertext: usize) -> usize {
-        self.exponents(round).len() * self.symbols_of(ciphertext).len()
+        self.sums.kept_len(round, ciphertext)
     }
 
     /// Body coefficients kept of a ciphertext, exponent by exponent, symbol by symbol.
     pub fn kept(&self, round: usize, ciphertext: usize) -> impl Iterator<Item = usize> + use<> {
-        let (exponents, symbols) = (self.exponents(round), self.symbols_of(ciphertext));
-        let stride = self.stride();
-        let (count, symbols) = (exponents.len(), symbols.len());
-        (0..count).flat_map(move |e| (0..symbols).map(move |i| e * stride + i))
+        self.sums.kept(round, ciphertext)
     }
 }
 

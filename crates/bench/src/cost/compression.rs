@@ -8,7 +8,7 @@ const LIMBS: usize = 2;
 /// Symbols that `omr-detector/encoder.rs` encodes at a time.
 const SYMBOLS_TOGETHER: usize = 32;
 
-/// `omr-detector/codes.rs`, one batch and round: images under all automorphisms, then for each
+/// `omr-compress/codes.rs`, one batch and round: images under all automorphisms, then for each
 /// of them and each class a constant for every class.
 pub(super) fn codes(outline: &Outline, plan: &DigestPlan) -> Work {
     let classes = outline.spec().n / outline.spec().small_n;
@@ -27,7 +27,7 @@ pub(super) fn codes(outline: &Outline, plan: &DigestPlan) -> Work {
         + large(outline, Unit::Pass, 2 * 2 * LIMBS * terms)
 }
 
-/// `payload.rs`, `encoder.rs` and `Sums::add_batch`, one batch and round: symbols packed, encoded for each class
+/// `payload.rs`, `encoder.rs` and `Sums::add`, one batch and round: symbols packed, encoded for each class
 /// and multiplied with the codes.
 pub(super) fn payloads(outline: &Outline, plan: &DigestPlan) -> Work {
     let spec = outline.spec();

@@ -92,7 +92,7 @@ fn the_zero_clue_reaches_every_recipient() {
 /// each slot has.
 fn coefficients_rms(values: &[u32], at: &dyn Fn(u32) -> usize) -> f64 {
     let p = tiny().p();
-    let classes = SlotClasses::new(tiny());
+    let classes = SlotClasses::new(&tiny().plain, &tiny().small_plain);
     let mut sum = 0.0;
     for class in 0..classes.classes() {
         let slots: Vec<u32> = classes
@@ -112,7 +112,7 @@ fn coefficients_rms(values: &[u32], at: &dyn Fn(u32) -> usize) -> f64 {
 #[test]
 fn placement_spoils_aligned_payloads() {
     let (p, n) = (tiny().p().value(), tiny().small.n());
-    let classes = SlotClasses::new(tiny());
+    let classes = SlotClasses::new(&tiny().plain, &tiny().small_plain);
     let mut values = vec![0; tiny().slots()];
     for class in 0..classes.classes() {
         let extreme = (0..n).map(|i| p / 2 + (i * i * 7 / 3 % 2) as u64).collect();

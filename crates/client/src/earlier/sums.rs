@@ -1,23 +1,28 @@
 //! Digests of the earlier schemes: their sums.
 
 use super::LweSecret;
-use crate::phases::Phases;
-use crate::recipient::expect;
+use crate::recipient::{expect, phases};
 use crate::{DecodeError, SecretKey};
+use omr_compress::Phases;
 use omr_protocol::{PackedCiphertext, Params};
 
 /// A recipient's secret, ready to decrypt digests of the earlier schemes.
-pub struct EarlierRecipient<'a>(Phases<'a>);
+pub struct EarlierRecipient<'a> {
+    params: &'a Params,
+    phases: Phases<'a>,
+}
 
 impl<'a> EarlierRecipient<'a> {
     /// Of a set with clues of ring LWE.
     pub fn new(params: &'a Params, secret: &SecretKey) -> Self {
-        Self(Phases::new(params, &secret.digest))
+        let phases = phases(params, &secret.digest);
+        Self { params, phases }
     }
 
     /// Of a set with LWE clues.
     pub fn of_lwe(params: &'a Params, secret: &LweSecret) -> Self {
-        Self(Phases::new(params, &secret.digest()))
+        let phases = phases(params, &secret.digest());
+        Self { params, phases }
     }
 
     /// The first `positions` sums of a digest, one part after another.
@@ -28,7 +33,7 @@ impl<'a> EarlierRecipient<'a> {
         digest: &[PackedCiphertext],
         positions: usize,
     ) -> Result<Vec<u32>, DecodeError> {
-        let params = self.0.params();
+        let params = self.params;
         let (n, together) = (params.small.n(), params.final_shape.parts);
         let parts = positions.div_ceil(n);
         expect("ciphertexts", parts.div_ceil(together), digest.len())?;
@@ -38,12 +43,12 @@ impl<'a> EarlierRecipient<'a> {
             expect("mask coefficients", dimension, ct.mask.len())?;
             let here = together.min(parts - i * together);
             expect("parts of a ciphertext", here, ct.parts.len())?;
-            let mask = self.0.mask(ct);
+            let mask = self.phases.mask(ct);
             for (j, body) in ct.parts.iter().enumerate() {
                 let kept = n.min(positions - out.len());
                 expect("body coefficients", kept, body.len())?;
-                let phases = self.0.phase(&mask, j, body, 0..kept);
-                out.extend(phases.into_iter().map(|x| self.0.symbol(x)));
+                let phases = self.phases.phase(&mask, j, body, 0..kept);
+                out.extend(phases.into_iter().map(|x| self.phases.symbol(x)));
             }
         }
         Ok(out)
@@ -58,7 +63,7 @@ impl<'a> EarlierRecipient<'a> {
         digest: &[PackedCiphertext],
         vectors: usize,
     ) -> Result<Vec<u32>, DecodeError> {
-        let params = self.0.params();
+        let params = self.params;
         let (n, small) = (params.slots(), params.small.n());
         let coefficients = self.sums(digest, vectors * n)?;
         let slots = |vector: &[u32]| {

@@ -6,10 +6,10 @@ use super::pack::pack;
 use super::rows::{BundleRows, LeafRows, TILE};
 use super::sums::{LOT, Scratch, Sums};
 use super::{Bundles, EarlierError, RowShape, RowSource};
-use crate::finish;
 use crate::progress::go_on;
 use crate::{BabySteps, ClueBatch, Detector, Progress, Stages};
 use omr_bgv::GaloisKey;
+use omr_compress::finish;
 use omr_protocol::{DetectionKey, PackedCiphertext, Params};
 use omr_rlwe::{Rlwe, SharedKey};
 use rayon::prelude::*;
@@ -181,7 +181,10 @@ impl<'a> Compressor<'a> {
     fn unit(&self, scale: u64, transform: usize) -> u64 {
         let (params, p) = (self.params, self.params.p());
         let expansion = p.reduce(params.small.n() as u64);
-        let gathered = p.mul(p.mul(scale, expansion), finish::gathered_scale(params, 1));
+        let gathered = p.mul(
+            p.mul(scale, expansion),
+            finish::gathered_scale(params.compression(), 1),
+        );
         let wanted = p.reduce((self.bundles.size() * transform) as u64);
         p.mul(wanted, p.inv(gathered))
     }

@@ -2,7 +2,7 @@
 
 use super::{Pertinency, pack};
 use crate::Detector;
-use crate::finish;
+use omr_compress::finish;
 use omr_protocol::{PackedCiphertext, Params};
 use omr_rlwe::{Rlwe, SharedKey};
 
@@ -34,7 +34,10 @@ impl Indices<'_> {
         let (params, p) = (self.params, self.params.p());
         let bit = self.batches % p.value().ilog2() as usize;
         self.batches += 1;
-        let gathered = p.mul(pertinency.scale, finish::gathered_scale(params, 1));
+        let gathered = p.mul(
+            pertinency.scale,
+            finish::gathered_scale(params.compression(), 1),
+        );
         let unit = p.to_centered(p.mul(1 << bit, p.inv(gathered)));
         let ring = &params.small;
         for part in &mut pertinency.parts {

@@ -1,6 +1,6 @@
 //! Sums in the ring of digests.
 
-use crate::finish;
+use omr_compress::finish;
 use omr_protocol::{PackedCiphertext, Params};
 use omr_rlwe::{Rlwe, SharedKey};
 
@@ -11,11 +11,11 @@ pub(crate) fn pack(
     sums: &[Rlwe],
     positions: usize,
 ) -> Vec<PackedCiphertext> {
-    let n = params.small.n();
+    let (setting, n) = (params.compression(), params.small.n());
     let (together, components) = (params.final_shape.parts, params.final_shape.components);
     let ciphertext = |(i, parts): (usize, &[Rlwe])| {
-        let inputs: Vec<_> = parts.iter().map(|sum| finish::high(params, sum)).collect();
-        let (mask, bodies) = finish::share(params, last, &inputs);
+        let inputs: Vec<_> = parts.iter().map(|sum| finish::high(setting, sum)).collect();
+        let (mask, bodies) = finish::share(setting, last, &inputs);
         let part = |(j, bodies): (usize, &[Vec<u64>])| {
             let kept = n.min(positions - (i * together + j) * n);
             let value = |at: usize| bodies[at % components][at / components];

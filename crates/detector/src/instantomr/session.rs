@@ -1,8 +1,8 @@
 use super::{InstantDetector, Verdicts};
 use crate::detector::expect;
-use crate::finish::scale;
 use crate::progress::go_on;
 use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
+use omr_compress::finish::scale;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{Code, InstantDigest, InstantPlan, SessionError, SessionFile};

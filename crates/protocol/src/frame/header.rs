@@ -34,10 +34,20 @@ pub enum Kind {
     InstantKey = 6,
     /// A detector's session for one recipient.
     Session = 7,
+    /// The secret of a client of private database queries.
+    PdqSecretKey = 8,
+    /// What the server of a private database needs of a client.
+    PdqKey = 9,
+    /// A private database query.
+    PdqQuery = 10,
+    /// The answer to one.
+    PdqAnswer = 11,
+    /// An encrypted table.
+    PdqTable = 12,
 }
 
 impl Kind {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 12] = [
         Self::SecretKey,
         Self::ClueKey,
         Self::DetectionKey,
@@ -45,6 +55,11 @@ impl Kind {
         Self::Clue,
         Self::InstantKey,
         Self::Session,
+        Self::PdqSecretKey,
+        Self::PdqKey,
+        Self::PdqQuery,
+        Self::PdqAnswer,
+        Self::PdqTable,
     ];
 
     fn from_tag(tag: u16) -> Option<Self> {
@@ -62,6 +77,11 @@ impl fmt::Display for Kind {
             Self::Clue => "a clue",
             Self::InstantKey => "an InstantOMR detection key",
             Self::Session => "a session",
+            Self::PdqSecretKey => "a secret key for database queries",
+            Self::PdqKey => "a key for database queries",
+            Self::PdqQuery => "a database query",
+            Self::PdqAnswer => "an answer to a database query",
+            Self::PdqTable => "an encrypted table",
         })
     }
 }

@@ -2,7 +2,8 @@ use super::InstantPlan;
 use crate::digest::{FIXED_BYTES, Packing};
 use crate::frame::{self, Kind};
 use crate::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS};
-use crate::{DigestError, DigestHeader, InstantParams, PackedCiphertext};
+use crate::{DigestError, DigestHeader, InstantParams};
+use omr_compress::PackedCiphertext;
 
 /// InstantOMR's answer: the parts of all groups, as many on a mask as the set has bodies.
 #[derive(Clone, Debug, PartialEq)]

@@ -33,7 +33,7 @@ const HONEST_MARGIN: f64 = 3.0;
 const ESCAPE: f64 = 53.8;
 
 /// Primes of the last level, which the small ring shares.
-const BASE_PRIMES: usize = 2;
+pub(super) const BASE_PRIMES: usize = 2;
 
 /// The primes of a parameter set, by purpose. Universe order: top, special, then the chain.
 pub(super) struct Primes {

@@ -1,7 +1,7 @@
-use super::chain::Primes;
+use super::chain::{BASE_PRIMES, Primes};
 use super::{ParamsError, ParamsSpec, largest_log_pq};
-use crate::plan::MIN_WIDTH;
 use omr_bgv::{Chain, RangePolynomial};
+use omr_compress::merge_levels;
 use omr_ring::{Basis, Modulus};
 use omr_rlwe::KeyShape;
 
@@ -37,7 +37,7 @@ impl Outline {
         let chain = primes.chain();
         let p = Modulus::new(spec.p).map_err(omr_ring::RingError::from)?;
         let special = primes.descent_special();
-        let small_special = Basis::new(2..2 + special.len());
+        let small_special = Basis::new(BASE_PRIMES..BASE_PRIMES + special.len());
         let outline = Self {
             large: primes.universe(),
             small: primes.small_universe(),
@@ -45,7 +45,7 @@ impl Outline {
             giant_shape: primes.giant_shape(&spec),
             product_shape: primes.product_shape(&spec),
             descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &special),
-            small_shape: KeyShape::new(&Basis::new(0..2), 1, &small_special),
+            small_shape: KeyShape::new(&Basis::new(0..BASE_PRIMES), 1, &small_special),
             window: RangePolynomial::new(&p, spec.range, spec.block),
             chain,
             spec,
@@ -94,12 +94,8 @@ impl Outline {
     pub fn detection_key_bytes(&self) -> u64 {
         let (large, small) = ((self.spec.n, &self.large), (self.spec.small_n, &self.small));
         let key = |ring, shape: &KeyShape| rows(ring, &shape.extended()) * shape.digits().len();
-        let small_n = self.spec.small_n as u32;
-        let unmerged = match self.spec.expansion {
-            true => 0,
-            false => MIN_WIDTH.trailing_zeros(),
-        };
-        let small_keys = 2 + (small_n.trailing_zeros() - unmerged) as usize;
+        let merges = merge_levels(self.spec.small_n, self.spec.least_width());
+        let small_keys = 2 + merges.count();
         let bytes = 32
             + key(large, &self.step_shape)
             + key(large, &self.giant_shape)

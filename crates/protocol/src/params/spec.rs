@@ -70,6 +70,14 @@ impl ParamsSpec {
     /// Most coordinates of a clue that are looked at.
     pub const MOST_COORDINATES: usize = 8;
 
+    /// Fewest coefficients that detection keys merge into one ciphertext, or split it into.
+    pub(crate) fn least_width(&self) -> usize {
+        match self.expansion {
+            true => 1,
+            false => omr_compress::MIN_WIDTH,
+        }
+    }
+
     /// Coordinates of a clue that are looked at.
     pub fn coordinates(&self) -> usize {
         match &self.posted {

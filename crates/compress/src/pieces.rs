@@ -1,6 +1,6 @@
 //! How rows in slot order are cut for the sums of products.
 
-use omr_protocol::Params;
+use crate::Setting;
 use omr_ring::Buffer;
 
 /// Slots of a piece.
@@ -16,12 +16,12 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    pub(crate) fn new(params: &Params) -> Self {
-        let half = params.small.n() / 2;
+    pub(crate) fn new(setting: Setting) -> Self {
+        let half = setting.small.n() / 2;
         Self {
             half,
             len: PIECE.min(half),
-            limbs: params.small_basis().len(),
+            limbs: setting.limbs,
         }
     }
 

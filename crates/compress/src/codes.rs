@@ -12,18 +12,19 @@
 //! `theta^stride` run through all primitive 2 width-th roots, and the inverse transform that reads
 //! a coefficient cancels against the sum over t.
 
+use crate::keys::turn;
 use crate::pieces::{PieceWords, Pieces};
-use omr_protocol::{DetectionKey, DigestPlan, Params, SlotClasses};
-use omr_ring::{AlignedVec, Buffer, Modulus, Ring};
+use crate::{Keys, Setting, SlotClasses, SumsShape};
+use omr_ring::{AlignedVec, Buffer};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The multiplied pertinency ciphertexts `V(g, u)` of one batch and round, in slot order.
+/// The multiplied ciphertexts `V(g, u)` of one batch and round, in slot order.
 ///
 /// Piece by piece, then part (body, mask), then term; term `(sign, i, u)` at
 /// `(sign * width/2 + i) * classes + u`.
-pub(crate) struct Codes {
+pub struct Codes {
     terms: usize,
     cut: Pieces,
     words: PieceWords,
@@ -33,8 +34,8 @@ pub(crate) struct Codes {
 const TOGETHER: usize = 8;
 
 impl Codes {
-    fn new(params: &Params, terms: usize) -> Self {
-        let cut = Pieces::new(params);
+    fn new(setting: Setting, terms: usize) -> Self {
+        let cut = Pieces::new(setting);
         let words = PieceWords::new(&cut, 2 * terms * cut.len(), TOGETHER, Buffer::any);
         Self { terms, cut, words }
     }
@@ -78,67 +79,78 @@ impl Codes {
 }
 
 /// What all batches and rounds share.
-pub(crate) struct CodeTables {
+pub struct CodeTables {
     classes: SlotClasses,
     /// `1 / i` modulo p, 0 for 0.
     inverse: Vec<u64>,
 }
 
 /// One batch and round.
-pub(crate) struct Round<'a> {
-    pub(crate) plan: &'a DigestPlan,
-    pub(crate) batch: usize,
-    pub(crate) first_exponent: usize,
-    /// Multiplies every sum: undoes the scales gathered before and after.
-    pub(crate) unscale: u64,
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    /// Which sums.
+    pub shape: SumsShape,
+    /// The batch whose nodes are taken.
+    pub batch: usize,
+    /// The least exponent of the round: see [`SumsShape::exponents`].
+    pub first_exponent: usize,
+    /// Multiplies every sum: undoes the scales gathered before and after
+    /// ([`gathered_scale`](crate::finish::gathered_scale)).
+    pub unscale: u64,
 }
 
 impl CodeTables {
-    pub(crate) fn new(params: &Params) -> Self {
-        let p = params.p().value();
+    /// The tables of a setting: p + 4 n words.
+    pub fn new(setting: Setting) -> Self {
+        let p = setting.p().value();
         let mut inverse = vec![0; p as usize];
         inverse[1] = 1;
         for i in 2..p {
             inverse[i as usize] = (p - p / i) * inverse[(p % i) as usize] % p;
         }
         Self {
-            classes: SlotClasses::new(params),
+            classes: SlotClasses::new(setting.plain, setting.small_plain),
             inverse,
         }
     }
 
-    pub(crate) fn classes(&self) -> &SlotClasses {
+    /// Where slots of the large ring lie in the small one.
+    pub fn classes(&self) -> &SlotClasses {
         &self.classes
     }
 
-    /// All `V(g, u)` of a batch from its small ciphertexts.
-    pub(crate) fn codes(
+    /// All `V(g, u)` of a batch from its small ciphertexts, [`Setting::classes`] of them; `advance` is told of
+    /// each of `width / 2` steps.
+    ///
+    /// Panics: when the batch has no nodes.
+    /// Time: that of the setting and the shape, whatever is encrypted.
+    pub fn codes(
         &self,
-        params: &Params,
-        key: &DetectionKey,
+        setting: Setting,
+        keys: Keys,
         round: &Round,
         small: &[Rlwe],
         advance: &(dyn Fn(u64) + Sync),
     ) -> Codes {
-        let (ring, p) = (&params.small, params.p());
-        let (classes, half) = (self.classes.classes(), round.plan.width() / 2);
-        let mut codes = Codes::new(params, round.plan.width() * classes);
+        let (ring, p) = (setting.small, setting.p());
+        let (classes, half) = (self.classes.classes(), round.shape.width() / 2);
+        let mut codes = Codes::new(setting, round.shape.width() * classes);
         let weights: Vec<ClassWeights> = (0..classes)
             .into_par_iter()
-            .map(|u| self.weights(params, round, u))
+            .map(|u| self.weights(setting, round, u))
             .collect();
-        let theta = self.theta(params, round.plan.stride());
+        let theta = self.theta(setting, round.shape.stride());
         let mut turned = small.to_vec();
         for i in 0..half {
             if i > 0 {
                 turned = turned
                     .par_iter()
-                    .map(|ct| turn(ring, ct, &key.turn, p))
+                    .map(|ct| turn(ring, ct, keys.turn, p))
                     .collect();
             }
             let swapped: Vec<Rlwe> = turned
                 .par_iter()
-                .map(|ct| turn(ring, ct, &key.swap, p))
+                .map(|ct| turn(ring, ct, keys.swap, p))
                 .collect();
             let tasks: Vec<(usize, usize)> = (0..2)
                 .flat_map(|sign| (0..classes).map(move |u| (sign, u)))
@@ -146,7 +158,7 @@ impl CodeTables {
             let made: Vec<(usize, Vec<AlignedVec>)> = tasks
                 .into_par_iter()
                 .map_init(
-                    || Scratch::new(params),
+                    || Scratch::new(setting),
                     |scratch, (sign, u)| {
                         let images = if sign == 0 { &turned } else { &swapped };
                         let rows = scratch.term(self, &weights[u], &theta, images, u, (sign, i));
@@ -161,8 +173,8 @@ impl CodeTables {
     }
 
     /// `theta^stride` over the small evaluation domain.
-    fn theta(&self, params: &Params, stride: usize) -> Vec<u64> {
-        let (plain, n) = (&params.small_plain, params.small.n());
+    fn theta(&self, setting: Setting, stride: usize) -> Vec<u64> {
+        let (plain, n) = (setting.small_plain, setting.small.n());
         let mut theta = vec![0; n];
         for (slot, &position) in plain.order().positions().iter().enumerate() {
             let exponent = plain.order().exponent(slot) * stride % (2 * n);
@@ -171,14 +183,14 @@ impl CodeTables {
         theta
     }
 
-    fn weights(&self, params: &Params, round: &Round, u: usize) -> ClassWeights {
-        let p = params.p();
-        let width = round.plan.width() as u64;
-        let per_slot = p.mul(round.unscale, round.plan.stride() as u64);
+    fn weights(&self, setting: Setting, round: &Round, u: usize) -> ClassWeights {
+        let p = setting.p();
+        let width = round.shape.width() as u64;
+        let per_slot = p.mul(round.unscale, round.shape.stride() as u64);
         let slots = self.classes.slots(u);
         let nodes: Vec<u64> = slots
             .iter()
-            .map(|&z| params.nodes.node(round.batch, z as usize).into())
+            .map(|&z| setting.nodes.node(round.batch, z as usize).into())
             .collect();
         let lead = |&x: &u64| p.mul(per_slot, p.pow(x, round.first_exponent as u64));
         let lead: Vec<u64> = nodes.iter().map(lead).collect();
@@ -202,7 +214,7 @@ struct ClassWeights {
 
 /// Rows that one term after another is made in.
 struct Scratch<'a> {
-    params: &'a Params,
+    setting: Setting<'a>,
     value: AlignedVec,
     step: AlignedVec,
     row: AlignedVec,
@@ -213,12 +225,12 @@ struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    fn new(params: &'a Params) -> Self {
-        let n = params.small.n();
-        let rows = params.slots() / n * params.small_basis().len();
+    fn new(setting: Setting<'a>) -> Self {
+        let n = setting.small.n();
+        let rows = setting.classes() * setting.limbs;
         let row = || AlignedVec::zeroed(n);
         Self {
-            params,
+            setting,
             value: row(),
             step: row(),
             row: row(),
@@ -239,7 +251,7 @@ impl<'a> Scratch<'a> {
         g: (usize, usize),
     ) -> Vec<AlignedVec> {
         self.sums(tables, weights, theta, g);
-        image(self.params, tables.classes.roots(u), g, &mut self.step);
+        image(self.setting, tables.classes.roots(u), g, &mut self.step);
         self.encode(images.len());
         self.products(images)
     }
@@ -252,19 +264,19 @@ impl<'a> Scratch<'a> {
         theta: &[u64],
         g: (usize, usize),
     ) {
-        let (params, p) = (self.params, self.params.p());
-        let kernels = params.small.kernels();
-        image(params, &weights.nodes, g, &mut self.row);
+        let (setting, p) = (self.setting, self.setting.p());
+        let kernels = setting.small.kernels();
+        image(setting, &weights.nodes, g, &mut self.row);
         kernels.mul_assign(p, &mut self.row, theta);
         for (below, &ratio) in self.below.iter_mut().zip(&*self.row) {
             *below = p.sub(ratio, 1) as u32;
         }
         kernels.gather(&mut self.row, &tables.inverse, &self.below);
-        image(params, &weights.top, g, &mut self.value);
+        image(setting, &weights.top, g, &mut self.value);
         kernels.mul_assign(p, &mut self.value, &self.row);
         if self.below.contains(&0) {
             // A ratio of 1: all terms are alike.
-            image(params, &weights.full, g, &mut self.row);
+            image(setting, &weights.full, g, &mut self.row);
             let each = self.value.iter_mut().zip(&*self.row).zip(&self.below);
             for ((value, &full), _) in each.filter(|(_, below)| **below == 0) {
                 *value = full;
@@ -273,14 +285,14 @@ impl<'a> Scratch<'a> {
     }
 
     fn encode(&mut self, images: usize) {
-        let (ring, p) = (&self.params.small, self.params.p());
-        let limbs = self.params.small_basis().len();
+        let (ring, p) = (self.setting.small, self.setting.p());
+        let limbs = self.setting.limbs;
         for j in 0..images {
             if j > 0 {
                 ring.kernels().mul_assign(p, &mut self.value, &self.step);
             }
             self.row.copy_from_slice(&self.value);
-            self.params
+            self.setting
                 .small_plain
                 .interpolate_into(&mut self.row, &mut self.coeffs);
             let rows = &mut self.constants[j * limbs..(j + 1) * limbs];
@@ -294,9 +306,8 @@ impl<'a> Scratch<'a> {
     }
 
     fn products(&mut self, images: &[Rlwe]) -> Vec<AlignedVec> {
-        let ring = &self.params.small;
-        let limbs = self.params.small_basis().len();
-        let positions = self.params.small_plain.order().positions();
+        let (ring, limbs) = (self.setting.small, self.setting.limbs);
+        let positions = self.setting.small_plain.order().positions();
         let mut out = Vec::with_capacity(2 * limbs);
         for part in 0..2 {
             for limb in 0..limbs {
@@ -319,13 +330,13 @@ impl<'a> Scratch<'a> {
 
 /// The image under `sigma_g`, `g = (-1)^sign 5^i`, of values by slot, over the evaluation domain.
 fn image<T: Copy + Into<u64>>(
-    params: &Params,
+    setting: Setting,
     values: &[T],
     (sign, i): (usize, usize),
     out: &mut [u64],
 ) {
     let half = values.len() / 2;
-    let positions = params.small_plain.order().positions().chunks(half);
+    let positions = setting.small_plain.order().positions().chunks(half);
     for (row, positions) in positions.enumerate() {
         let from = &values[(row ^ sign) * half..][..half];
         let turned = from[i..].iter().chain(&from[..i]);
@@ -333,9 +344,4 @@ fn image<T: Copy + Into<u64>>(
             out[position as usize] = value.into();
         }
     }
-}
-
-/// The image of a small ciphertext under a key's automorphism.
-pub(crate) fn turn(ring: &Ring, ct: &Rlwe, key: &omr_bgv::GaloisKey, p: &Modulus) -> Rlwe {
-    key.apply(ring, &[(&ct.c0, &ct.c1)], p).remove(0)
 }

@@ -1,0 +1,63 @@
+//! The keys that compression takes.
+
+use omr_bgv::GaloisKey;
+use omr_ring::{Automorphism, Modulus, Ring};
+use omr_rlwe::{Rlwe, SharedKey};
+use std::ops::RangeInclusive;
+
+/// The switching keys that sums are made and packed with, all of the small ring's secret.
+#[derive(Clone, Copy)]
+pub struct Keys<'a> {
+    /// [`KeyUse::Turn`].
+    pub turn: &'a GaloisKey,
+    /// [`KeyUse::Swap`].
+    pub swap: &'a GaloisKey,
+    /// [`KeyUse::Merge`], by level from `first_merge` up.
+    pub merge: &'a [GaloisKey],
+    /// The level of the first of `merge`.
+    pub first_merge: u32,
+    /// To the ring of digests.
+    pub last: &'a SharedKey,
+}
+
+impl<'a> Keys<'a> {
+    /// Panics: when there is none of this level.
+    pub(crate) fn merge(self, level: u32) -> &'a GaloisKey {
+        &self.merge[(level - self.first_merge) as usize]
+    }
+}
+
+/// What a Galois key of the small ring is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyUse {
+    /// Rotation by one slot.
+    Turn,
+    /// Swap of the slot rows.
+    Swap,
+    /// `X -> X^(2^level + 1)`: merges sums into one ciphertext (see [`merge_levels`]).
+    Merge(u32),
+}
+
+impl KeyUse {
+    /// The exponent of the automorphism in dimension `n`.
+    pub fn exponent(self, n: usize) -> usize {
+        match self {
+            Self::Turn => Automorphism::rotation(n, 1),
+            Self::Swap => Automorphism::row_swap(n),
+            Self::Merge(level) => (1 << level) + 1,
+        }
+    }
+}
+
+/// Levels of merging that sums of so many exponents a ciphertext (`width`, a power of two) or more need
+/// in dimension `n`.
+///
+/// With `width` 1 these are also the levels of oblivious expansion, which goes the same way back.
+pub fn merge_levels(n: usize, width: usize) -> RangeInclusive<u32> {
+    width.ilog2() + 1..=n.ilog2()
+}
+
+/// The image of a small ciphertext under a key's automorphism.
+pub(crate) fn turn(ring: &Ring, ct: &Rlwe, key: &GaloisKey, p: &Modulus) -> Rlwe {
+    key.apply(ring, &[(&ct.c0, &ct.c1)], p).remove(0)
+}

@@ -1,0 +1,39 @@
+//! Homomorphic compression: the power sums of a sparse encrypted vector, packed into digests.
+//!
+//! Given are encrypted vectors `v` (*batches*), a *node* `x` for every entry, and for every entry
+//! some *symbols* in the clear (or encrypted). A digest holds, for each symbol `L` and all `e < bound`, the sum of
+//! `x^e * L * v` over all entries of all batches, modulo p. Whoever holds the key finds from the sums of `L = 1` which
+//! entries are not zero, and from the others their symbols (`omr-codec`).
+//!
+//! 1. A batch comes as the small ciphertexts that ring switching gives
+//!    ([`Descent`](omr_rlwe::Descent)). [`CodeTables::codes`] makes its [`Codes`].
+//! 2. [`Plaintexts::encode`] encodes symbols; [`Sums::add`] adds their products with the codes, batch by batch.
+//!    Encrypted symbols become codes themselves: [`Sums::add_codes`].
+//! 3. [`Sums::pack`] makes one ciphertext of the sums of up to [`SumsShape::stride`] symbols, and [`Finisher`] digests of these.
+//! 4. [`Phases`] decrypts.
+//!
+//! Nothing that is done here depends on what is encrypted. SophOMR's digests are these sums, and so are the answers
+//! of a private database query.
+#![forbid(unsafe_code)]
+
+mod codes;
+pub mod finish;
+mod keys;
+mod layout;
+mod merge;
+mod phases;
+mod pieces;
+mod plaintexts;
+mod setting;
+mod shape;
+mod sums;
+
+pub use codes::{CodeTables, Codes, Round};
+pub use finish::{Finisher, PackedCiphertext};
+pub use keys::{KeyUse, Keys, merge_levels};
+pub use layout::SlotClasses;
+pub use phases::{Phases, PhasesError, nearest};
+pub use plaintexts::Plaintexts;
+pub use setting::Setting;
+pub use shape::{MIN_WIDTH, SYMBOLS_TOGETHER, ShapeError, SumsShape};
+pub use sums::Sums;

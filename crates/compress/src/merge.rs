@@ -1,0 +1,64 @@
+use crate::keys::turn;
+use crate::{Keys, Setting};
+use omr_ring::{Basis, Coeff, Eval, Poly, Ring};
+use omr_rlwe::Rlwe;
+
+/// Merges ciphertexts whose wanted coefficients lie at multiples of the stride (Chen, Dai, Kim,
+/// Song 2021, stopped above the leaves): the automorphisms cancel all other coefficients.
+pub(crate) struct Merger<'a> {
+    pub(crate) setting: Setting<'a>,
+    pub(crate) keys: Keys<'a>,
+    /// That of the last join.
+    pub(crate) first_level: u32,
+}
+
+impl Merger<'_> {
+    /// Of a power of two; none where all are.
+    pub(crate) fn merge(&self, parts: Vec<Option<Rlwe>>) -> Option<Rlwe> {
+        if parts.len() == 1 {
+            return parts.into_iter().next().expect("one part");
+        }
+        let levels = parts.len().trailing_zeros();
+        let (mut even, mut odd) = (Vec::new(), Vec::new());
+        for (i, part) in parts.into_iter().enumerate() {
+            if i % 2 == 0 {
+                even.push(part)
+            } else {
+                odd.push(part)
+            }
+        }
+        let (even, odd) = rayon::join(|| self.merge(even), || self.merge(odd));
+        self.join(even?, odd, self.first_level + levels - 1)
+    }
+
+    /// `E + X^k O + sigma(E - X^k O)`, `k = n' / 2^level`.
+    fn join(&self, even: Rlwe, odd: Option<Rlwe>, level: u32) -> Option<Rlwe> {
+        let (ring, p) = (self.setting.small, self.setting.p());
+        let key = self.keys.merge(level);
+        let (mut sum, mut difference) = (even.clone(), even);
+        if let Some(odd) = odd {
+            let monomial = monomial(ring, &self.setting.small_basis(), ring.n() >> level);
+            for (part, sum, difference) in [
+                (odd.c0, &mut sum.c0, &mut difference.c0),
+                (odd.c1, &mut sum.c1, &mut difference.c1),
+            ] {
+                let mut shifted = part;
+                ring.mul_assign(&mut shifted, &monomial);
+                ring.add_assign(sum, &shifted);
+                ring.sub_assign(difference, &shifted);
+            }
+        }
+        let image = turn(ring, &difference, key, p);
+        ring.add_assign(&mut sum.c0, &image.c0);
+        ring.add_assign(&mut sum.c1, &image.c1);
+        Some(sum)
+    }
+}
+
+fn monomial(ring: &Ring, basis: &Basis, k: usize) -> Poly<Eval> {
+    let mut poly = Poly::<Coeff>::zero(ring, basis);
+    for limb in 0..basis.len() {
+        poly.row_mut(limb)[k] = 1;
+    }
+    ring.forward(poly)
+}

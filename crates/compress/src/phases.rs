@@ -1,0 +1,144 @@
+//! The recipient's side: sums out of digests.
+
+use crate::{PackedCiphertext, Setting, SumsShape};
+use omr_ring::{Coeff, Eval, Poly};
+use omr_rlwe::SecretPoly;
+use zeroize::Zeroize;
+
+/// A digest that is not of the expected shape.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected} {what}, found {found}")]
+#[non_exhaustive]
+pub struct PhasesError {
+    /// Ciphertexts, coefficients or parts.
+    pub what: &'static str,
+    /// How many the shape has.
+    pub expected: usize,
+    /// How many there are.
+    pub found: usize,
+}
+
+/// Errors: unless both are alike.
+fn expect(what: &'static str, expected: usize, found: usize) -> Result<(), PhasesError> {
+    let error = PhasesError {
+        what,
+        expected,
+        found,
+    };
+    (expected == found).then_some(()).ok_or(error)
+}
+
+/// The secrets of the ring of digests, ready to decrypt. They are wiped when dropped.
+pub struct Phases<'a> {
+    setting: Setting<'a>,
+    secrets: Vec<SecretPoly>,
+}
+
+impl<'a> Phases<'a> {
+    /// Of the secrets that the key to the ring of digests was made for, in the same order.
+    ///
+    /// Panics: unless there is one for each body.
+    pub fn new(setting: Setting<'a>, secrets: Vec<SecretPoly>) -> Self {
+        let bodies = setting.final_shape.bodies();
+        assert_eq!(secrets.len(), bodies, "one secret for each body");
+        Self { setting, secrets }
+    }
+
+    /// The sums of one group, by symbol and exponent, modulo p.
+    ///
+    /// Shape: out `symbols` rows of `bound`.
+    /// Errors: when the ciphertexts have another shape.
+    pub fn sums(
+        &self,
+        shape: SumsShape,
+        ciphertexts: &[PackedCiphertext],
+    ) -> Result<Vec<Vec<u32>>, PhasesError> {
+        let phases = self.phases(shape, 1, ciphertexts)?;
+        let symbols = |part: Vec<u64>| part.into_iter().map(|x| self.symbol(x)).collect();
+        let parts: Vec<Vec<u32>> = phases.into_iter().map(symbols).collect();
+        Ok(shape.by_symbol(&parts))
+    }
+
+    /// `body + mask * secret` modulo `2^mask_bits` at the kept coefficients, part by part, of the sums of so many
+    /// groups: the sums with their noise.
+    ///
+    /// Errors: when the ciphertexts have another shape.
+    pub fn phases(
+        &self,
+        shape: SumsShape,
+        groups: usize,
+        ciphertexts: &[PackedCiphertext],
+    ) -> Result<Vec<Vec<u64>>, PhasesError> {
+        let (all, together) = (groups * shape.parts(), self.setting.final_shape.parts);
+        expect("ciphertexts", all.div_ceil(together), ciphertexts.len())?;
+        let mut out = Vec::with_capacity(all);
+        for ct in ciphertexts {
+            let n = self.setting.final_ring.n();
+            expect("mask coefficients", n, ct.mask.len())?;
+            let parts = together.min(all - out.len());
+            expect("parts of a ciphertext", parts, ct.parts.len())?;
+            let mask = self.mask(ct);
+            for (i, part) in ct.parts.iter().enumerate() {
+                let (round, place) = shape.position(out.len());
+                let kept = shape.kept_len(round, place);
+                expect("body coefficients", kept, part.len())?;
+                out.push(self.phase(&mask, i, part, shape.kept(round, place)));
+            }
+        }
+        Ok(out)
+    }
+
+    /// The nearest symbol modulo p to a phase.
+    pub fn symbol(&self, phase: u64) -> u32 {
+        let (p, bits) = (self.setting.p().value(), self.setting.mask_bits);
+        nearest(phase, p, bits) as u32
+    }
+
+    /// The mask of a ciphertext. Panics: when its length is another than the ring's dimension.
+    pub fn mask(&self, ct: &PackedCiphertext) -> Poly<Eval> {
+        let ring = self.setting.final_ring;
+        let mask = Poly::<Coeff>::from_rows(ring.n(), &ring.everything(), ct.mask.clone());
+        ring.forward(mask)
+    }
+
+    /// The phases of part `part` of a ciphertext with this mask, of which the coefficients `kept` are in `body`.
+    ///
+    /// Panics: when there is no such part, or a coefficient exceeds the small ring's dimension.
+    pub fn phase(
+        &self,
+        mask: &Poly<Eval>,
+        part: usize,
+        body: &[u64],
+        kept: impl Iterator<Item = usize>,
+    ) -> Vec<u64> {
+        let (ring, components) = (self.setting.final_ring, self.setting.final_shape.components);
+        let secrets = &self.secrets[part * components..(part + 1) * components];
+        let mut products: Vec<Poly<Coeff>> = secrets
+            .iter()
+            .map(|secret| {
+                let mut product = mask.clone();
+                ring.mul_assign(&mut product, secret);
+                ring.inverse(product)
+            })
+            .collect();
+        let m = ring.modulus(0);
+        let (mask_bits, body_bits) = (self.setting.mask_bits, self.setting.body_bits);
+        let value = |(at, &body): (usize, &u64)| {
+            // |mask * secret| < n 2^mask_bits: exact modulo the prime, then modulo 2^mask_bits.
+            let product = products[at % components].row(0)[at / components];
+            let product = m.to_centered(product) as u64;
+            product.wrapping_add(body << (mask_bits - body_bits)) & ((1 << mask_bits) - 1)
+        };
+        let out = kept.zip(body).map(value).collect();
+        products.iter_mut().for_each(Zeroize::zeroize);
+        out
+    }
+}
+
+/// The nearest symbol modulo p to a phase of `bits` bits. Time: constant.
+///
+/// Range: `p 2^bits` below `2^63`.
+pub fn nearest(phase: u64, p: u64, bits: u32) -> u64 {
+    let symbol = (phase * p + (1 << (bits - 1))) >> bits;
+    symbol & (symbol ^ p).min(1).wrapping_neg() // p is 0
+}

@@ -1,0 +1,85 @@
+use crate::{Setting, SumsShape};
+use omr_ring::{AlignedVec, Buffer};
+use rayon::prelude::*;
+
+/// The encoded plaintexts of some symbols, in slot order, each slot row followed by its own
+/// beginning, so that a rotation of up to `pad` slots is a shifted read. Kept and overwritten:
+/// fresh pages are dear.
+pub struct Plaintexts {
+    /// For each symbol: by class, limb and slot row.
+    symbols: Vec<Buffer>,
+    limbs: usize,
+    half: usize,
+    pad: usize,
+}
+
+impl Plaintexts {
+    /// Room for `count` symbols of sums of this shape.
+    pub fn new(setting: Setting, shape: SumsShape, count: usize) -> Self {
+        let (half, pad) = (setting.small.n() / 2, pad(shape));
+        let words = Self::words(setting, shape);
+        Self {
+            symbols: (0..count).map(|_| Buffer::any(words)).collect(),
+            limbs: setting.limbs,
+            half,
+            pad,
+        }
+    }
+
+    /// Words of one symbol.
+    pub fn words(setting: Setting, shape: SumsShape) -> usize {
+        let half = setting.small.n() / 2;
+        setting.classes() * setting.limbs * 2 * (half + pad(shape))
+    }
+
+    /// Encodes symbols, as many as there is room for or fewer, in place of those that were here.
+    ///
+    /// Shape: `order` for each class, in the order of the small evaluation domain, the place in a column of what lies
+    /// there ([`SlotClasses::order`](crate::SlotClasses::order)); `columns` one symbol each.   Range: `[0, p)`.
+    /// Panics: when a column lacks a place.
+    pub fn encode(&mut self, setting: Setting, order: &[u32], columns: &[&[u32]]) {
+        let (n, half, pad) = (setting.small.n(), self.half, self.pad);
+        let scratch = || (AlignedVec::zeroed(n), AlignedVec::zeroed(n), vec![0u32; n]);
+        self.symbols.par_iter_mut().zip(columns).for_each_init(
+            scratch,
+            |(values, row, coeffs), (out, column)| {
+                let (ring, plain) = (setting.small, setting.small_plain);
+                let of_class = 2 * self.limbs * (half + pad);
+                for (order, out) in order.chunks(n).zip(out.chunks_mut(of_class)) {
+                    for (value, &place) in values.iter_mut().zip(order) {
+                        *value = column[place as usize].into();
+                    }
+                    plain.interpolate_into(values, coeffs);
+                    for (limb, out) in out.chunks_mut(2 * (half + pad)).enumerate() {
+                        let p = setting.p().value() as u32;
+                        ring.kernels()
+                            .lift_centered(ring.modulus(limb), row, coeffs, p);
+                        ring.kernels().ntt_forward(ring.table(limb), row);
+                        let positions = plain.order().positions().chunks(half);
+                        for (out, positions) in out.chunks_mut(half + pad).zip(positions) {
+                            ring.kernels().gather(&mut out[..half], row, positions);
+                            out.copy_within(..pad, half);
+                        }
+                    }
+                }
+            },
+        );
+    }
+
+    /// `len` slots of symbol `index` of those encoded, from column `from` of a slot row on.
+    pub(crate) fn read(
+        &self,
+        index: usize,
+        (class, limb, row): (usize, usize, usize),
+        from: usize,
+        len: usize,
+    ) -> &[u64] {
+        let start = ((class * self.limbs + limb) * 2 + row) * (self.half + self.pad) + from;
+        &self.symbols[index][start..start + len]
+    }
+}
+
+/// Slots that the automorphisms of a shape turn by, at most.
+fn pad(shape: SumsShape) -> usize {
+    shape.width() / 2
+}

@@ -1,0 +1,170 @@
+//! Products of plaintexts with the codes, summed over batches, then packed.
+
+use crate::merge::Merger;
+use crate::pieces::{PieceWords, Pieces};
+use crate::{Codes, Keys, Plaintexts, Setting, SumsShape};
+use omr_ring::{AlignedVec, Buffer, Eval, Poly};
+use omr_rlwe::Rlwe;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Pieces of sums in a buffer: about as long as others that the pool has.
+const PIECES: usize = 16;
+
+/// Products added at a time: their codes stay in the second-level cache while all symbols pass, and
+/// reductions are few.
+const TERMS: usize = 64;
+
+/// The sums of one ciphertext's symbols, in slot order.
+///
+/// Piece by piece, then symbol, then body and mask.
+pub struct Sums<'a> {
+    setting: Setting<'a>,
+    pieces: PieceWords,
+    cut: Pieces,
+    symbols: usize,
+}
+
+impl<'a> Sums<'a> {
+    /// Sums of nothing yet, of so many symbols: those of one ciphertext.
+    pub fn new(setting: Setting<'a>, symbols: usize) -> Self {
+        let cut = Pieces::new(setting);
+        let words = symbols * 2 * cut.len();
+        Self {
+            setting,
+            pieces: PieceWords::new(&cut, words, PIECES, Buffer::zeroed),
+            cut,
+            symbols,
+        }
+    }
+
+    /// Adds `sum_(g,u) sigma_g(L_u) V(g, u)` of one batch for the symbols `to`, of which `plaintexts` has the first at
+    /// place 0, the next at place 1, and so on.
+    ///
+    /// Panics: when there are fewer symbols, here or there.
+    pub fn add(&mut self, codes: &Codes, plaintexts: &Plaintexts, to: Range<usize>) {
+        let (setting, cut, size) = (self.setting, self.cut, 2 * self.cut.len());
+        let pieces: Vec<&mut [u64]> = self.pieces.iter_mut().collect();
+        pieces
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(index, sums)| {
+                let sums = &mut sums[to.start * size..to.end * size];
+                add_piece(setting, codes, plaintexts, cut, index, sums);
+            });
+    }
+
+    /// Adds `sum_(g,u) V(g, u)` of one batch to a symbol: the sums of what the codes were made of, as if the symbol
+    /// were 1 for all entries. So an encrypted symbol is added, already multiplied with the vector.
+    ///
+    /// Panics: unless the symbol is one of these sums.
+    pub fn add_codes(&mut self, codes: &Codes, symbol: usize) {
+        assert!(symbol < self.symbols, "symbol {symbol} of {}", self.symbols);
+        let (setting, cut, len) = (self.setting, self.cut, self.cut.len());
+        let pieces: Vec<&mut [u64]> = self.pieces.iter_mut().collect();
+        pieces
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(index, sums)| {
+                let (limb, ..) = cut.locate(index);
+                let (kernels, m) = (setting.small.kernels(), setting.small.modulus(limb));
+                let sums = sums[2 * symbol * len..][..2 * len].chunks_mut(len);
+                for (part, sum) in sums.enumerate() {
+                    for row in codes.rows(index, part, 0..codes.terms()) {
+                        kernels.add_assign(m, sum, row);
+                    }
+                }
+            });
+    }
+
+    /// One ciphertext a symbol.
+    fn ciphertexts(self) -> Vec<Rlwe> {
+        let setting = self.setting;
+        let basis = setting.small_basis();
+        let positions = setting.small_plain.order().positions();
+        let len = self.cut.len();
+        (0..self.symbols)
+            .into_par_iter()
+            .map(|symbol| {
+                let part = |part: usize| -> Poly<Eval> {
+                    let mut poly = Poly::zero(setting.small, &basis);
+                    for (index, piece) in self.pieces.iter().enumerate() {
+                        let (limb, start) = self.cut.slot(index);
+                        let from = (2 * symbol + part) * len;
+                        let row = poly.row_mut(limb);
+                        for (i, &x) in piece[from..from + len].iter().enumerate() {
+                            row[positions[start + i] as usize] = x;
+                        }
+                    }
+                    poly
+                };
+                Rlwe {
+                    c0: part(0),
+                    c1: part(1),
+                }
+            })
+            .collect()
+    }
+
+    /// Packs symbol i into the coefficients `i, i + stride, i + 2 stride, ...` of one ciphertext;
+    /// every sum is multiplied by `stride`.
+    ///
+    /// Panics: when there are no symbols, more than a ciphertext holds, or keys of a level are missing.
+    pub fn pack(self, shape: SumsShape, keys: Keys) -> Rlwe {
+        let setting = self.setting;
+        let mut parts: Vec<Option<Rlwe>> = self.ciphertexts().into_iter().map(Some).collect();
+        assert!(parts.len() <= shape.stride(), "one ciphertext's symbols");
+        parts.resize(shape.stride(), None);
+        let merger = Merger {
+            setting,
+            keys,
+            first_level: shape.width().trailing_zeros() + 1,
+        };
+        merger.merge(parts).expect("at least one symbol")
+    }
+}
+
+/// One piece of all symbols encoded. `sums`: symbol by symbol, body and mask.
+fn add_piece(
+    setting: Setting,
+    codes: &Codes,
+    plaintexts: &Plaintexts,
+    cut: Pieces,
+    index: usize,
+    sums: &mut [u64],
+) {
+    let (limb, row, start) = cut.locate(index);
+    let (ring, classes, len) = (setting.small, setting.classes(), cut.len());
+    let (kernels, m) = (ring.kernels(), ring.modulus(limb));
+    let per_sign = codes.terms() / 2;
+    let mut products = AlignedVec::zeroed(4 * len);
+    for first in (0..codes.terms()).step_by(TERMS) {
+        let terms = first..(first + TERMS).min(codes.terms());
+        let rows = [0, 1].map(|part| codes.rows(index, part, terms.clone()).collect::<Vec<_>>());
+        let rows = rows.each_ref().map(Vec::as_slice);
+        let plain = |symbol: usize| -> Vec<&[u64]> {
+            let row_of = |term: usize| {
+                let (sign, i) = (term / per_sign, term % per_sign / classes);
+                let place = (term % classes, limb, row ^ sign);
+                plaintexts.read(symbol, place, start + i, len)
+            };
+            terms.clone().map(row_of).collect()
+        };
+        // Two symbols at a time: codes come from the second-level cache.
+        for (pair, sums) in sums.chunks_mut(4 * len).enumerate() {
+            let products = &mut products[..sums.len()];
+            let mut parts = products.chunks_mut(len);
+            let mut two = || Some([parts.next()?, parts.next()?]);
+            match (two(), two()) {
+                (Some([a, b]), Some([c, d])) => {
+                    let plain = [plain(2 * pair), plain(2 * pair + 1)];
+                    let plain = plain.each_ref().map(Vec::as_slice);
+                    kernels.dot_square(m, [a, b, c, d], plain, rows);
+                }
+                (Some(last), _) => kernels.dot_pair(m, last, &plain(2 * pair), rows),
+                _ => {}
+            }
+            kernels.add_assign(m, sums, products);
+        }
+    }
+}
