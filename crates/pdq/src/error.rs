@@ -58,3 +58,88 @@ pub enum PlanError {
     #[error(transparent)]
     Row(#[from] omr_table::RowError),
 }
+
+/// A key that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The file's length does not fit the parameter set.
+    #[error("expected a key of {expected} bytes, found {found}")]
+    Length {
+        /// Bytes of the body.
+        expected: u64,
+        /// Bytes there are.
+        found: u64,
+    },
+    /// A part of it.
+    #[error(transparent)]
+    Part(#[from] omr_protocol::DetectionKeyError),
+    /// The file around it.
+    #[error(transparent)]
+    Frame(#[from] omr_protocol::frame::FrameError),
+}
+
+impl From<std::io::Error> for KeyError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Frame(error.into())
+    }
+}
+
+/// A query's file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueryFileError {
+    /// It is shorter or longer than the plan of its public part says.
+    #[error("expected {expected} bytes of a query, found {found}")]
+    Length {
+        /// Bytes that should follow.
+        expected: usize,
+        /// Bytes that do.
+        found: usize,
+    },
+    /// The public part is too long.
+    #[error("expected a public part of a query of at most {expected} bytes, found {found}")]
+    LongHead {
+        /// The limit.
+        expected: usize,
+        /// Its length.
+        found: usize,
+    },
+    /// The public part is not what this version reads.
+    #[error("expected the public part of a query: {0}")]
+    Head(serde_json::Error),
+    /// It was made for another table.
+    #[error(
+        "expected a query for the table whose schema has the fingerprint {expected}, found one for {found}: \
+         fetch the schema again"
+    )]
+    Schema {
+        /// The table's.
+        expected: String,
+        /// The query's.
+        found: String,
+    },
+    /// It was made with other keys.
+    #[error("expected a query under key {expected}, found one under {found}")]
+    Key {
+        /// The server's.
+        expected: String,
+        /// The query's.
+        found: String,
+    },
+    /// The plan of its public part.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A ciphertext.
+    #[error(transparent)]
+    Part(#[from] omr_protocol::DetectionKeyError),
+    /// The file around it.
+    #[error(transparent)]
+    Frame(#[from] omr_protocol::frame::FrameError),
+}
+
+impl From<std::io::Error> for QueryFileError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Frame(error.into())
+    }
+}

@@ -4,7 +4,7 @@ use crate::params::Spec;
 use omr_rlwe::noise::{self, NoiseModel};
 
 /// Levels of expansion: a ciphertext of a query holds up to 2 to this constants.
-pub(crate) const EXPANSION_LEVELS: usize = 9;
+pub(crate) const EXPANSION_LEVELS: usize = 7;
 
 /// Largest radix of a digit, in bits.
 pub(crate) const MAX_DIGIT_BITS: u32 = 8;

@@ -6,8 +6,9 @@ mod spec;
 pub use spec::Spec;
 
 use crate::ParamsError;
-use omr_bgv::{Chain, Plain};
+use omr_bgv::{Chain, Evaluator, Plain};
 use omr_codec::Nodes;
+use omr_compress::Setting;
 use omr_protocol::params::largest_log_pq;
 use omr_ring::{Basis, Kernels, Modulus, Ring, primes_below};
 use omr_rlwe::noise::NoiseModel;
@@ -166,6 +167,41 @@ impl Params {
     /// By what slots of level `level` are multiplied: the same for all values of a level, so that they add.
     pub fn scale(&self, level: usize) -> u64 {
         self.scales[level]
+    }
+
+    /// What level `level` drops on the way to the next, modulo p.
+    pub fn dropped(&self, level: usize) -> u64 {
+        let dropped = self.chain.basis(level).minus(self.chain.basis(level + 1));
+        self.ring.product_mod(&dropped, self.p())
+    }
+
+    /// By what constants at `level` are multiplied, so that selections come at the next level's scale.
+    pub fn leaf_scale(&self, level: usize) -> u64 {
+        self.p().mul(self.scale(level + 1), self.dropped(level))
+    }
+
+    /// The evaluator of the large ring.
+    pub fn evaluator(&self) -> Evaluator<'_> {
+        Evaluator {
+            ring: &self.ring,
+            plain: &self.plain,
+            chain: &self.chain,
+        }
+    }
+
+    /// What compression works in.
+    pub fn compression(&self) -> Setting<'_> {
+        Setting {
+            plain: &self.plain,
+            small: &self.small,
+            small_plain: &self.small_plain,
+            limbs: self.spec.base_primes,
+            nodes: &self.nodes,
+            final_ring: &self.final_ring,
+            final_shape: self.final_shape,
+            mask_bits: MASK_BITS,
+            body_bits: BODY_BITS,
+        }
     }
 
     /// The noise model of the large ring.

@@ -1,0 +1,81 @@
+//! Oblivious expansion (Angel, Chen, Laine, Setty 2018): one ciphertext becomes one for each coefficient.
+
+use crate::GaloisKey;
+use omr_ring::{Basis, Eval, Modulus, Poly, Ring};
+use omr_rlwe::Rlwe;
+use rayon::prelude::*;
+
+/// Splits ciphertexts level by level. A node of level i holds the coefficients that are its number
+/// modulo `2^i`, in the places that are multiples of `2^i`, times `2^i`; where it had no others, it is a constant.
+pub struct Expander<'a> {
+    ring: &'a Ring,
+    p: &'a Modulus,
+    keys: &'a [GaloisKey],
+    /// `X^(-2^i)`.
+    monomials: Vec<Poly<Eval>>,
+}
+
+impl<'a> Expander<'a> {
+    /// For ciphertexts over `basis`; the key of level i is that of `X -> X^(n / 2^i + 1)`.
+    ///
+    /// Panics: when a key is another.
+    pub fn new(ring: &'a Ring, basis: &Basis, p: &'a Modulus, keys: &'a [GaloisKey]) -> Self {
+        for (i, key) in keys.iter().enumerate() {
+            assert_eq!(key.exponent(), (ring.n() >> i) + 1, "the key of level {i}");
+        }
+        let monomial = |i| inverse_monomial(ring, basis, 1 << i);
+        Self {
+            ring,
+            p,
+            keys,
+            monomials: (0..keys.len()).map(monomial).collect(),
+        }
+    }
+
+    /// How many levels there are.
+    pub fn levels(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Both children of a node of level i, `ct + sigma(ct)` and `X^(-2^i) (ct - sigma(ct))`: sigma,
+    /// `X -> X^(n/2^i + 1)`, turns the sign of every other coefficient that the node has.
+    pub fn children(&self, ct: &Rlwe, level: usize) -> [Rlwe; 2] {
+        let ring = self.ring;
+        let image = self.keys[level].apply(ring, &[(&ct.c0, &ct.c1)], self.p).remove(0);
+        let mut odd = ct.clone();
+        ring.sub_assign(&mut odd.c0, &image.c0);
+        ring.sub_assign(&mut odd.c1, &image.c1);
+        ring.mul_assign(&mut odd.c0, &self.monomials[level]);
+        ring.mul_assign(&mut odd.c1, &self.monomials[level]);
+        let mut even = image;
+        ring.add_assign(&mut even.c0, &ct.c0);
+        ring.add_assign(&mut even.c1, &ct.c1);
+        [even, odd]
+    }
+
+    /// The first `count` coefficients as constants, each times `2^i` for the least `i` with `count <= 2^i`; all other
+    /// coefficients must be 0.
+    ///
+    /// Panics: without a key for one of these levels.
+    pub fn constants(&self, ct: Rlwe, count: usize) -> Vec<Rlwe> {
+        let levels = count.next_power_of_two().ilog2() as usize;
+        let mut nodes = vec![ct];
+        for level in 0..levels {
+            let pairs: Vec<[Rlwe; 2]> =
+                nodes.par_iter().map(|ct| self.children(ct, level)).collect();
+            // Node k has the children k and k + 2^level.
+            let (even, odd): (Vec<_>, Vec<_>) = pairs.into_iter().map(|[a, b]| (a, b)).unzip();
+            nodes = even;
+            nodes.extend(odd);
+        }
+        nodes.truncate(count);
+        nodes
+    }
+}
+
+/// `X^-k = -X^(n - k)`.
+fn inverse_monomial(ring: &Ring, basis: &Basis, k: usize) -> Poly<Eval> {
+    let mut coeffs = vec![0; ring.n()];
+    coeffs[ring.n() - k] = -1;
+    ring.forward(ring.lift_signed(&coeffs, basis))
+}

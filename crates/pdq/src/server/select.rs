@@ -1,0 +1,161 @@
+//! Selections: for each row the entry of an encrypted truth table that its digit stands at.
+//!
+//! A mask is the plaintext with 1 in the slots of the rows whose digit has a value, 0 in the others. It is encoded
+//! once and multiplied with the entries of all tables for that digit. Values that no row of a block has are
+//! skipped: the server knows its rows.
+
+use crate::Params;
+use crate::plan::{Op, Plan};
+use omr_bgv::Ciphertext;
+use omr_ring::{AlignedVec, Eval, Poly};
+use omr_rlwe::Rlwe;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// Masks transformed before they are multiplied: with the entries' rows they stay in the second-level cache.
+const TOGETHER: usize = 16;
+
+/// The number of each slot's row, in the order of the evaluation domain; `None` where it has none.
+pub(super) type Numbers = Vec<Option<u64>>;
+
+/// The operations that share masks.
+struct Digit {
+    source: usize,
+    digit: usize,
+    /// Operation and first entry of its table.
+    ops: Vec<(usize, usize)>,
+}
+
+fn digits(plan: &Plan) -> Vec<Digit> {
+    let mut found: BTreeMap<(usize, usize), Vec<(usize, usize)>> = BTreeMap::new();
+    for (id, op) in plan.circuit.ops.iter().enumerate() {
+        if let Op::Select {
+            source,
+            digit,
+            table,
+        } = op
+        {
+            let first = plan.circuit.tables[*table].first;
+            found.entry((*source, *digit)).or_default().push((id, first));
+        }
+    }
+    let digit = |((source, digit), ops)| Digit { source, digit, ops };
+    found.into_iter().map(digit).collect()
+}
+
+/// The selections of some blocks: for each of them, by operation.
+///
+/// `numbers`: of each block by source. `constants`: the entries of all tables, expanded.
+pub(super) fn select(
+    params: &Params,
+    plan: &Plan,
+    constants: &[Rlwe],
+    numbers: &[Vec<Numbers>],
+) -> Vec<Vec<Option<Ciphertext>>> {
+    let mut out: Vec<Vec<Option<Ciphertext>>> = vec![vec![None; plan.circuit.ops.len()]; numbers.len()];
+    for digit in digits(plan) {
+        let source = &plan.circuit.sources[digit.source];
+        let of_row = |number: &Option<u64>| number.map(|number| source.digit(number, digit.digit));
+        let masks: Vec<Masks> = numbers
+            .par_iter()
+            .map(|numbers| {
+                let digits: Vec<Option<usize>> = numbers[digit.source].iter().map(of_row).collect();
+                Masks::new(params, &digits, source.radix)
+            })
+            .collect();
+        for (block, chosen) in choose(params, plan, constants, &digit, &masks).into_iter().enumerate() {
+            for (ct, &(id, _)) in chosen.into_iter().zip(&digit.ops) {
+                out[block][id] = Some(ct);
+            }
+        }
+    }
+    out
+}
+
+/// The masks of a block as polynomials modulo p, of the values that occur.
+struct Masks(Vec<(usize, Vec<u32>)>);
+
+impl Masks {
+    fn new(params: &Params, digits: &[Option<usize>], radix: usize) -> Self {
+        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); radix];
+        for (position, digit) in (0..).zip(digits) {
+            if let Some(value) = *digit {
+                rows[value].push(position);
+            }
+        }
+        let encode = |(value, rows): (usize, Vec<u32>)| {
+            let (mut values, mut coeffs) = (AlignedVec::zeroed(digits.len()), vec![0; digits.len()]);
+            rows.into_iter().for_each(|position| values[position as usize] = 1);
+            params.plain.interpolate_into(&mut values, &mut coeffs);
+            (value, coeffs)
+        };
+        let occur = rows.into_par_iter().enumerate().filter(|(_, rows)| !rows.is_empty());
+        Self(occur.map(encode).collect())
+    }
+}
+
+/// For each block the selections of a digit's operations, one level down.
+fn choose(
+    params: &Params,
+    plan: &Plan,
+    constants: &[Rlwe],
+    digit: &Digit,
+    masks: &[Masks],
+) -> Vec<Vec<Ciphertext>> {
+    let ring = &params.ring;
+    let basis = params.chain.basis(plan.start);
+    let mut parts: Vec<Vec<[Poly<Eval>; 2]>> = masks
+        .iter()
+        .map(|_| digit.ops.iter().map(|_| [0, 1].map(|_| Poly::zero(ring, basis))).collect())
+        .collect();
+    for limb in 0..basis.len() {
+        // All blocks meet the same entries while these are in cache.
+        parts.par_iter_mut().zip(masks).for_each_init(
+            || vec![AlignedVec::zeroed(ring.n()); TOGETHER + 2],
+            |rows, (parts, masks)| limb_of_block(params, (limb, basis.ids()[limb]), (constants, digit), masks, (parts, rows)),
+        );
+    }
+    let scale = params.leaf_scale(plan.start);
+    let evaluator = params.evaluator();
+    parts
+        .into_par_iter()
+        .map(|parts| {
+            let lower = |[c0, c1]: [Poly<Eval>; 2]| {
+                let ct = Ciphertext::new(Rlwe { c0, c1 }, plan.start, scale);
+                evaluator.at_level(&ct, plan.start + 1).expect("a level below the first")
+            };
+            parts.into_iter().map(lower).collect()
+        })
+        .collect()
+}
+
+fn limb_of_block(
+    params: &Params,
+    (limb, id): (usize, usize),
+    (constants, digit): (&[Rlwe], &Digit),
+    masks: &Masks,
+    (parts, rows): (&mut [[Poly<Eval>; 2]], &mut [AlignedVec]),
+) {
+    let (ring, p) = (&params.ring, params.p().value() as u32);
+    let (kernels, m) = (ring.kernels(), ring.modulus(id));
+    let (rows, sums) = rows.split_at_mut(TOGETHER);
+    let [body, mask] = sums else { unreachable!("two sums") };
+    for masks in masks.0.chunks(TOGETHER) {
+        for ((_, coeffs), row) in masks.iter().zip(rows.iter_mut()) {
+            kernels.lift_centered(m, row, coeffs, p);
+            kernels.ntt_forward(ring.table(id), row);
+        }
+        let factors: Vec<&[u64]> = rows[..masks.len()].iter().map(|row| &row[..]).collect();
+        for ([c0, c1], &(_, first)) in parts.iter_mut().zip(&digit.ops) {
+            let entries = |part: fn(&Rlwe) -> &Poly<Eval>| -> Vec<&[u64]> {
+                let entry = |(value, _): &(usize, Vec<u32>)| part(&constants[first + value]).row(limb);
+                masks.iter().map(entry).collect()
+            };
+            let entries = [entries(|ct| &ct.c0), entries(|ct| &ct.c1)];
+            let entries = entries.each_ref().map(Vec::as_slice);
+            kernels.dot_pair(m, [&mut body[..], &mut mask[..]], &factors, entries);
+            kernels.add_assign(m, c0.row_mut(limb), body);
+            kernels.add_assign(m, c1.row_mut(limb), mask);
+        }
+    }
+}
