@@ -5,12 +5,29 @@
 //! reference that encrypted answers are judged by.
 #![forbid(unsafe_code)]
 
+mod bits;
+mod builder;
+mod calendar;
+mod column;
+mod decimal;
 mod query;
+mod row_codec;
 mod schema;
+mod schema_check;
+mod show;
+mod table;
 mod value;
+mod value_parse;
 
+pub use builder::{BuildError, TableBuilder};
+pub use column::{Ordinals, Texts};
 pub use query::{
     Filter, FilterShape, Leaf, LikeShape, Pattern, Query, Segment, Shape, Test, TestShape,
 };
+pub use row_codec::{MAX_ROW_BYTES, RowCodec, RowError};
 pub use schema::{Column, ColumnType, Domain, MAX_TEXT_BYTES, Schema};
+pub use schema_check::{MAX_COLUMNS, MAX_NAME_BYTES, MAX_ROWS, MAX_SCHEMA_BYTES, SchemaError};
+pub use show::Shown;
+pub use table::Table;
 pub use value::Value;
+pub use value_parse::ValueError;

@@ -1,0 +1,215 @@
+//! Limits of schemas, their JSON and their fingerprint.
+
+use std::collections::HashSet;
+
+use crate::{Column, ColumnType, Schema};
+
+/// Most columns of a table.
+pub const MAX_COLUMNS: usize = 256;
+/// Most rows of a table: below 2^32.
+pub const MAX_ROWS: u64 = u32::MAX as u64;
+/// Most bytes of the name of a table or column.
+pub const MAX_NAME_BYTES: usize = 128;
+/// Most bytes of a schema as JSON.
+pub const MAX_SCHEMA_BYTES: usize = 1 << 20;
+
+/// Separates fingerprints of schemas from all other hashes.
+const CONTEXT: &str = "omr table schema v1";
+
+/// Why a schema is none.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SchemaError {
+    /// A name is empty, too long or holds control characters.
+    #[error(
+        "name: expected 1 to {MAX_NAME_BYTES} bytes without control characters, found {found:?}"
+    )]
+    Name {
+        /// The name, cut short.
+        found: String,
+    },
+    /// Two columns differ by case at most.
+    #[error("column {found:?} is there twice (names differ in more than case)")]
+    Duplicate {
+        /// The second one's name.
+        found: String,
+    },
+    /// Too few or too many columns.
+    #[error("expected 1 to {MAX_COLUMNS} columns, found {found}")]
+    Columns {
+        /// How many there are.
+        found: usize,
+    },
+    /// Too many rows.
+    #[error("expected at most {MAX_ROWS} rows, found {found}")]
+    Rows {
+        /// How many there are.
+        found: u64,
+    },
+    /// No column type.
+    #[error(
+        "type: expected boolean, integer, date, timestamp, decimal(0 to 18) or text(1 to 64), found {found:?}"
+    )]
+    Type {
+        /// What stands there.
+        found: String,
+    },
+    /// The range of a column's values is none, or missing, or has no place there.
+    #[error("column {column:?} of type {kind}: its domain {found} is not one")]
+    Domain {
+        /// The column.
+        column: String,
+        /// Its type.
+        kind: ColumnType,
+        /// The range, or that there is none.
+        found: String,
+    },
+    /// No JSON of a schema.
+    #[error("schema: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Too much JSON.
+    #[error("schema: expected at most {MAX_SCHEMA_BYTES} bytes of JSON, found {found}")]
+    Long {
+        /// Bytes found.
+        found: usize,
+    },
+}
+
+impl Schema {
+    /// Checks names, numbers, types and domains.
+    ///
+    /// Errors: see [`SchemaError`]. A column other than text has a domain, within its type's limits, unless all its
+    /// values are absent; text has none.
+    pub fn check(&self) -> Result<(), SchemaError> {
+        check_name(&self.name)?;
+        if self.rows > MAX_ROWS {
+            return Err(SchemaError::Rows { found: self.rows });
+        }
+        check_columns(
+            self.columns
+                .iter()
+                .map(|column| (column.name.as_str(), column.kind)),
+        )?;
+        self.columns
+            .iter()
+            .try_for_each(|column| check_domain(column, self.rows))
+    }
+
+    /// The column's place, by its name in any case.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        let name = name.to_lowercase();
+        self.columns
+            .iter()
+            .position(|column| column.name.to_lowercase() == name)
+    }
+
+    /// As JSON, for clients.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("names, numbers and lists have JSON")
+    }
+
+    /// Reads and checks what strangers may have written.
+    ///
+    /// Errors: more than [`MAX_SCHEMA_BYTES`], no JSON of a schema, and what [`Schema::check`] refuses.
+    pub fn from_json(json: &[u8]) -> Result<Schema, SchemaError> {
+        if json.len() > MAX_SCHEMA_BYTES {
+            return Err(SchemaError::Long { found: json.len() });
+        }
+        let schema: Schema = serde_json::from_slice(json)?;
+        schema.check()?;
+        Ok(schema)
+    }
+
+    /// BLAKE3 of all that the schema says, in one encoding: what queries are bound to.
+    pub fn fingerprint(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
+        hash_text(&mut hasher, &self.name);
+        hasher.update(&self.rows.to_le_bytes());
+        hasher.update(&self.salt);
+        hasher.update(&(self.columns.len() as u64).to_le_bytes());
+        for column in &self.columns {
+            hash_column(&mut hasher, column);
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
+/// Checks what a table's columns are before there are values.
+pub(crate) fn check_columns<'a>(
+    columns: impl ExactSizeIterator<Item = (&'a str, ColumnType)>,
+) -> Result<(), SchemaError> {
+    if !(1..=MAX_COLUMNS).contains(&columns.len()) {
+        return Err(SchemaError::Columns {
+            found: columns.len(),
+        });
+    }
+    let mut names = HashSet::new();
+    for (name, kind) in columns {
+        check_name(name)?;
+        if !kind.is_valid() {
+            return Err(SchemaError::Type {
+                found: kind.to_string(),
+            });
+        }
+        if !names.insert(name.to_lowercase()) {
+            return Err(SchemaError::Duplicate { found: name.into() });
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn check_name(name: &str) -> Result<(), SchemaError> {
+    let valid = (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control);
+    match valid {
+        true => Ok(()),
+        false => Err(SchemaError::Name {
+            found: crate::value_parse::excerpt(name),
+        }),
+    }
+}
+
+fn check_domain(column: &Column, rows: u64) -> Result<(), SchemaError> {
+    let valid = match (column.kind.limits(), column.domain) {
+        (None, domain) => domain.is_none(),
+        (Some(_), None) => column.nullable || rows == 0,
+        (Some(limits), Some(domain)) => {
+            limits.min <= domain.min && domain.min <= domain.max && domain.max <= limits.max
+        }
+    };
+    let found = || match column.domain {
+        Some(domain) => format!("from {} to {}", domain.min, domain.max),
+        None => "(none)".into(),
+    };
+    match valid {
+        true => Ok(()),
+        false => Err(SchemaError::Domain {
+            column: column.name.clone(),
+            kind: column.kind,
+            found: found(),
+        }),
+    }
+}
+
+fn hash_text(hasher: &mut blake3::Hasher, text: &str) {
+    hasher.update(&(text.len() as u64).to_le_bytes());
+    hasher.update(text.as_bytes());
+}
+
+fn hash_column(hasher: &mut blake3::Hasher, column: &Column) {
+    hash_text(hasher, &column.name);
+    let (kind, parameter) = match column.kind {
+        ColumnType::Boolean => (0, 0),
+        ColumnType::Integer => (1, 0),
+        ColumnType::Date => (2, 0),
+        ColumnType::Timestamp => (3, 0),
+        ColumnType::Decimal { scale } => (4, scale),
+        ColumnType::Text { max_bytes } => (5, max_bytes),
+    };
+    let domain = column
+        .domain
+        .map_or((0, 0), |domain| (domain.min, domain.max));
+    hasher.update(&[kind, parameter]);
+    hasher.update(&[u8::from(column.nullable), u8::from(column.domain.is_some())]);
+    hasher.update(&domain.0.to_le_bytes());
+    hasher.update(&domain.1.to_le_bytes());
+}

@@ -1,0 +1,100 @@
+use crate::column::ColumnData;
+use crate::{Column, Ordinals, Schema, Texts, Value};
+
+/// A schema and its rows, in memory by columns: 8 bytes and a bit for every value, and the bytes of text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    schema: Schema,
+    columns: Vec<ColumnData>,
+}
+
+impl Table {
+    /// Joins columns, whose values have been checked against their types, and measures domains.
+    pub(crate) fn new(
+        name: String,
+        salt: [u8; 16],
+        columns: Vec<(String, crate::ColumnType, ColumnData)>,
+    ) -> Self {
+        let rows = columns.first().map_or(0, |(_, _, data)| data.rows());
+        let schemas = columns.iter().map(|(name, kind, data)| Column {
+            name: name.clone(),
+            kind: *kind,
+            nullable: !data.present().all(),
+            domain: data.domain(),
+        });
+        Table {
+            schema: Schema {
+                name,
+                rows: rows as u64,
+                salt,
+                columns: schemas.collect(),
+            },
+            columns: columns.into_iter().map(|(_, _, data)| data).collect(),
+        }
+    }
+
+    /// What is public about it.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        self.schema.rows as usize
+    }
+
+    /// The number that stands for a value; `None`: absent, or a column of text.
+    ///
+    /// Panics: no such row or column.
+    pub fn ordinal(&self, row: usize, column: usize) -> Option<i64> {
+        match &self.columns[column] {
+            ColumnData::Ordinals(data) => data.view().at(row),
+            ColumnData::Texts(_) => None,
+        }
+    }
+
+    /// A text; `None`: absent, or a column of another type.
+    ///
+    /// Panics: no such row or column.
+    pub fn text(&self, row: usize, column: usize) -> Option<&str> {
+        match &self.columns[column] {
+            ColumnData::Ordinals(_) => None,
+            ColumnData::Texts(data) => data.view().at(row),
+        }
+    }
+
+    /// Whether a value is absent. Panics: no such row or column.
+    pub fn is_null(&self, row: usize, column: usize) -> bool {
+        !self.columns[column].present().at(row)
+    }
+
+    /// A value. Panics: no such row or column.
+    pub fn value(&self, row: usize, column: usize) -> Value {
+        let value = match &self.columns[column] {
+            ColumnData::Texts(data) => data.view().at(row).map(|text| Value::Text(text.into())),
+            ColumnData::Ordinals(data) => {
+                let kind = self.schema.columns[column].kind;
+                let value =
+                    |ordinal| Value::from_ordinal(kind, ordinal).expect("checked at its entry");
+                data.view().at(row).map(value)
+            }
+        };
+        value.unwrap_or(Value::Null)
+    }
+
+    /// All ordinals of a column; `None` for text. Panics: no such column.
+    pub fn ordinals(&self, column: usize) -> Option<Ordinals<'_>> {
+        match &self.columns[column] {
+            ColumnData::Ordinals(data) => Some(data.view()),
+            ColumnData::Texts(_) => None,
+        }
+    }
+
+    /// All texts of a column; `None` for other types. Panics: no such column.
+    pub fn texts(&self, column: usize) -> Option<Texts<'_>> {
+        match &self.columns[column] {
+            ColumnData::Ordinals(_) => None,
+            ColumnData::Texts(data) => Some(data.view()),
+        }
+    }
+}
