@@ -10,7 +10,9 @@ mod schema;
 mod value;
 
 pub use query::{
-    Filter, FilterShape, Leaf, LikeShape, Pattern, Query, Segment, Shape, Test, TestShape,
+    Deriver, Filter, FilterShape, Fingerprints, Leaf, LeafShape, LikeShape, MAX_CONSTANTS,
+    MAX_DEPTH, MAX_LEAVES, Pattern, Query, Row, Segment, Shape, ShapeError, Test, TestShape,
+    derive, fingerprint,
 };
 pub use schema::{Column, ColumnType, Domain, MAX_TEXT_BYTES, Schema};
 pub use value::Value;
