@@ -23,7 +23,7 @@ impl<'a> Expander<'a> {
         for (i, key) in keys.iter().enumerate() {
             assert_eq!(key.exponent(), (ring.n() >> i) + 1, "the key of level {i}");
         }
-        let monomial = |i| inverse_monomial(ring, basis, 1 << i);
+        let monomial = |i: usize| inverse_monomial(ring, basis, 1 << i);
         Self {
             ring,
             p,
@@ -41,7 +41,9 @@ impl<'a> Expander<'a> {
     /// `X -> X^(n/2^i + 1)`, turns the sign of every other coefficient that the node has.
     pub fn children(&self, ct: &Rlwe, level: usize) -> [Rlwe; 2] {
         let ring = self.ring;
-        let image = self.keys[level].apply(ring, &[(&ct.c0, &ct.c1)], self.p).remove(0);
+        let image = self.keys[level]
+            .apply(ring, &[(&ct.c0, &ct.c1)], self.p)
+            .remove(0);
         let mut odd = ct.clone();
         ring.sub_assign(&mut odd.c0, &image.c0);
         ring.sub_assign(&mut odd.c1, &image.c1);
@@ -61,8 +63,10 @@ impl<'a> Expander<'a> {
         let levels = count.next_power_of_two().ilog2() as usize;
         let mut nodes = vec![ct];
         for level in 0..levels {
-            let pairs: Vec<[Rlwe; 2]> =
-                nodes.par_iter().map(|ct| self.children(ct, level)).collect();
+            let pairs: Vec<[Rlwe; 2]> = nodes
+                .par_iter()
+                .map(|ct| self.children(ct, level))
+                .collect();
             // Node k has the children k and k + 2^level.
             let (even, odd): (Vec<_>, Vec<_>) = pairs.into_iter().map(|[a, b]| (a, b)).unzip();
             nodes = even;

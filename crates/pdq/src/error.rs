@@ -53,7 +53,7 @@ pub enum PlanError {
     },
     /// The query does not fit the table.
     #[error(transparent)]
-    Query(#[from] omr_table::QueryError),
+    Shape(#[from] omr_table::ShapeError),
     /// The columns do not make a row.
     #[error(transparent)]
     Row(#[from] omr_table::RowError),
@@ -142,4 +142,41 @@ impl From<std::io::Error> for QueryFileError {
     fn from(error: std::io::Error) -> Self {
         Self::Frame(error.into())
     }
+}
+
+/// An answer's file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerError {
+    /// Its length is not that of an answer to the query.
+    #[error(
+        "expected an answer of {expected} bytes, found {found}: it is the answer to another query"
+    )]
+    Length {
+        /// Bytes of the body.
+        expected: usize,
+        /// Bytes there are.
+        found: usize,
+    },
+    /// The file around it.
+    #[error(transparent)]
+    Frame(#[from] omr_protocol::frame::FrameError),
+}
+
+/// A query that cannot be answered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The query.
+    #[error(transparent)]
+    Query(#[from] QueryFileError),
+    /// The plan, which should have been checked.
+    #[error(transparent)]
+    Evaluation(#[from] omr_bgv::EvalError),
+    /// A row.
+    #[error(transparent)]
+    Row(#[from] omr_table::RowError),
+    /// Symbols of a row.
+    #[error(transparent)]
+    Codec(#[from] omr_codec::CodecError),
 }

@@ -15,7 +15,7 @@ use rand_core::{CryptoRng, Rng};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// Bytes of the seed that all secrets come from.
-pub const SEED_BYTES: usize = 32;
+pub(crate) const SEED_BYTES: usize = 32;
 
 /// A client's secret. Wiped when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]

@@ -1,11 +1,35 @@
-//! Private database queries.
+//! Private database queries: a server finds the rows of its table that satisfy a condition whose constants it
+//! cannot read, and returns them without learning which they are.
+//!
+//! The *shape* of a query (its columns, operators, numbers of constants) is public, and both sides make the same
+//! [`Plan`] from it. The client encrypts truth tables of her constants ([`Client::encrypt`]); the server looks each
+//! row's digits up in them, multiplies and adds ([`Server::answer`]), and compresses the rows that are marked as OMR
+//! compresses messages: power sums in the clear ring's slots, solved by the client ([`Client::decode`]).
+//!
+//! Source: SIMD-aware homomorphic compression and application to private database query (2024), with the table in the
+//! clear as in its Remark 7 and ring switching before compression (Section V-C).
 #![forbid(unsafe_code)]
 
+mod answer;
+mod client;
 mod error;
+mod keys;
 mod noise;
 mod params;
 pub mod plan;
+mod query;
+mod server;
 
-pub use error::{ParamsError, PlanError};
+pub use answer::Answer;
+pub use client::{Client, DecodeError, Rows};
+pub use error::{AnswerError, KeyError, ParamsError, PlanError, QueryFileError, ServerError};
+pub use keys::{EvaluationKey, Part, SecretKey};
 pub use params::{BODY_BITS, MASK_BITS, Params, Spec};
 pub use plan::Plan;
+pub use query::{EncryptedQuery, QueryHead};
+pub use server::{Progress, Server};
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -24,7 +24,10 @@ fn digits(spec: &Spec) -> usize {
 
 /// A selection, the sum of one product with a mask for each value of the widest digit, before its level is dropped.
 pub(crate) fn selected(spec: &Spec) -> f64 {
-    noise::sum(spec.noise_model().times_plain(expanded(spec)), 1 << MAX_DIGIT_BITS)
+    noise::sum(
+        spec.noise_model().times_plain(expanded(spec)),
+        1 << MAX_DIGIT_BITS,
+    )
 }
 
 /// Modulus of the last level without flooding: what compression needs, for the most merged blocks.
@@ -34,7 +37,8 @@ pub(crate) fn selected(spec: &Spec) -> f64 {
 pub(crate) fn compression_bits(spec: &Spec) -> f64 {
     let tail = 4.5;
     let sign = 1.0;
-    let compressed = |width: usize| compressed(spec, last(spec), width, (spec.p as usize - 1) / spec.n);
+    let compressed =
+        |width: usize| compressed(spec, last(spec), width, (spec.p as usize - 1) / spec.n);
     compressed(16).max(compressed(64)) + tail + sign
 }
 

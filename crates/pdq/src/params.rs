@@ -112,10 +112,7 @@ impl Params {
     pub fn key_moduli(&self) -> Vec<(usize, f64)> {
         let descent = self.ring.log2(&self.descent_shape.extended());
         vec![
-            (
-                self.spec.n,
-                self.ring.log2(&self.product_shape.extended()),
-            ),
+            (self.spec.n, self.ring.log2(&self.product_shape.extended())),
             // The ring-switching key hides a secret of the small ring.
             (self.spec.small_n, descent),
             (

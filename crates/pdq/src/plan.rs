@@ -9,7 +9,10 @@ pub use circuit::{Circuit, Id, Op, Source, SourceKind, Table, Truth};
 pub use cost::Cost;
 
 use crate::{Params, PlanError, noise};
+use omr_compress::SumsShape;
+use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, packing};
 use omr_table::{RowCodec, Schema, Shape};
+use std::ops::Range;
 
 /// Most rows that an answer may hold.
 pub const MAX_BOUND: usize = 4096;
@@ -42,7 +45,12 @@ impl Plan {
     /// The cheapest circuit that the parameters have the depth for.
     ///
     /// Errors: a bound of 0 or too large; a shape that does not fit the schema; no circuit shallow enough.
-    pub fn new(params: &Params, schema: &Schema, shape: &Shape, bound: usize) -> Result<Self, PlanError> {
+    pub fn new(
+        params: &Params,
+        schema: &Schema,
+        shape: &Shape,
+        bound: usize,
+    ) -> Result<Self, PlanError> {
         if !(1..=MAX_BOUND).contains(&bound) {
             return Err(PlanError::Bound { found: bound });
         }
@@ -58,8 +66,16 @@ impl Plan {
             let Some((start, noise)) = settle(params, &circuit) else {
                 continue;
             };
-            let cost = Cost::new(params, &circuit, start, (blocks, bound, row_bytes));
-            if found.as_ref().is_none_or(|best| cost.transforms < best.cost.transforms) {
+            let cost = Cost::new(
+                params,
+                &circuit,
+                start,
+                (blocks, sums(params, bound, row_bytes)),
+            );
+            if found
+                .as_ref()
+                .is_none_or(|best| cost.transforms < best.cost.transforms)
+            {
                 found = Some(Plan {
                     shape: shape.clone(),
                     bound,
@@ -78,10 +94,33 @@ impl Plan {
         })
     }
 
+    /// The sums of a group of the answer.
+    pub fn sums(&self, params: &Params) -> SumsShape {
+        sums(params, self.bound, self.row_bytes)
+    }
+
+    /// Groups of blocks; each has sums of its own.
+    pub fn groups(&self, params: &Params) -> usize {
+        self.blocks.div_ceil(params.nodes.batches())
+    }
+
+    /// The blocks of a group.
+    pub fn blocks_of(&self, params: &Params, group: usize) -> Range<usize> {
+        let start = group * params.nodes.batches();
+        start..(start + params.nodes.batches()).min(self.blocks)
+    }
+
     /// The level of a value in the chain.
     pub fn level(&self, id: Id) -> usize {
         self.start + self.circuit.levels[id]
     }
+}
+
+/// The sums of rows of so many bytes.
+fn sums(params: &Params, bound: usize, row_bytes: usize) -> SumsShape {
+    let code = packing(params.p().value(), row_bytes, false).expect("rows are short");
+    let symbols = INDEX_SYMBOLS + code.count() + CHECKSUM_SYMBOLS;
+    SumsShape::new(params.spec().small_n, bound, symbols).expect("bound and symbols are not 0")
 }
 
 /// Where the chain is entered so that the index arrives quiet enough, as late as possible; and its noise then.

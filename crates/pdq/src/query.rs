@@ -38,12 +38,12 @@ pub struct EncryptedQuery {
 }
 
 /// How many ciphertexts hold a plan's constants.
-pub fn ciphertexts(plan: &Plan) -> usize {
+pub(crate) fn ciphertexts(plan: &Plan) -> usize {
     plan.circuit.constants().div_ceil(1 << EXPANSION_LEVELS)
 }
 
 /// The constants of ciphertext `i` of a plan, in its first coefficients.
-pub fn constants_of(plan: &Plan, i: usize) -> Range<usize> {
+pub(crate) fn constants_of(plan: &Plan, i: usize) -> Range<usize> {
     let (start, all) = (i << EXPANSION_LEVELS, plan.circuit.constants());
     start..(start + (1 << EXPANSION_LEVELS)).min(all)
 }
@@ -103,7 +103,8 @@ impl EncryptedQuery {
                 found: length,
             });
         }
-        let head: QueryHead = serde_json::from_slice(&take(length)?).map_err(QueryFileError::Head)?;
+        let head: QueryHead =
+            serde_json::from_slice(&take(length)?).map_err(QueryFileError::Head)?;
         let seed = take(32)?.try_into().expect("32 bytes");
         let plan = plan(&head)?;
         let basis = params.chain.basis(plan.start);

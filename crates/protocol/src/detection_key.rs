@@ -352,11 +352,7 @@ pub fn row_bytes(ring: &Ring, id: usize) -> usize {
 }
 
 /// Writes a polynomial's rows at their exact width. Errors: those of the writer.
-pub fn write_poly(
-    ring: &Ring,
-    poly: &Poly<Eval>,
-    out: &mut impl Write,
-) -> std::io::Result<()> {
+pub fn write_poly(ring: &Ring, poly: &Poly<Eval>, out: &mut impl Write) -> std::io::Result<()> {
     let mut bytes = Vec::new();
     for (i, &id) in poly.basis().ids().iter().enumerate() {
         bytes.clear();

@@ -22,7 +22,9 @@ mod value_parse;
 pub use builder::{BuildError, TableBuilder};
 pub use column::{Ordinals, Texts};
 pub use query::{
-    Filter, FilterShape, Leaf, LikeShape, Pattern, Query, Segment, Shape, Test, TestShape,
+    Deriver, Filter, FilterShape, Fingerprints, Leaf, LeafShape, LikeShape, MAX_CONSTANTS,
+    MAX_DEPTH, MAX_LEAVES, Pattern, Query, Row, Segment, Shape, ShapeError, Test, TestShape,
+    derive, fingerprint,
 };
 pub use row_codec::{MAX_ROW_BYTES, RowCodec, RowError};
 pub use schema::{Column, ColumnType, Domain, MAX_TEXT_BYTES, Schema};

@@ -1,3 +1,15 @@
+mod derived;
+mod matches;
+mod pattern;
+mod render;
+mod shape;
+mod walk;
+
+pub use derived::{Deriver, Fingerprints, derive, fingerprint};
+pub use matches::Row;
+pub use shape::ShapeError;
+pub use walk::LeafShape;
+
 use serde::{Deserialize, Serialize};
 
 /// `SELECT columns FROM table WHERE filter`, with everything settled against a schema.
@@ -136,3 +148,12 @@ pub struct LikeShape {
     /// As in [`Pattern`].
     pub fold: bool,
 }
+
+/// Most leaves of a query.
+pub const MAX_LEAVES: usize = 64;
+
+/// Most constants of one `IN`.
+pub const MAX_CONSTANTS: usize = 256;
+
+/// Most ANDs and ORs inside each other, and most parentheses in a query's text.
+pub const MAX_DEPTH: usize = 32;

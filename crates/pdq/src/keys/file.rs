@@ -165,12 +165,22 @@ impl<R: Read> Parts<'_, R> {
     fn switching(&mut self, part: Part) -> Result<SwitchingKey, KeyError> {
         let bodies = self.bodies(part)?;
         let (ring, shape) = part.switching(self.params);
-        Ok(SwitchingKey::from_bodies(ring, shape, bodies, &self.seed, part.index()))
+        Ok(SwitchingKey::from_bodies(
+            ring,
+            shape,
+            bodies,
+            &self.seed,
+            part.index(),
+        ))
     }
 
     fn galois(&mut self, part: Part) -> Result<GaloisKey, KeyError> {
         let key = self.switching(part)?;
         let (ring, _) = part.switching(self.params);
-        Ok(GaloisKey::from_switching_key(ring, part.exponent(self.params), key))
+        Ok(GaloisKey::from_switching_key(
+            ring,
+            part.exponent(self.params),
+            key,
+        ))
     }
 }

@@ -58,11 +58,7 @@ impl<'a> Primes<'a> {
     }
 
     pub(super) fn small_universe(&self) -> Vec<u64> {
-        [
-            &self.lower[..self.spec.base_primes],
-            &self.descent_special,
-        ]
-        .concat()
+        [&self.lower[..self.spec.base_primes], &self.descent_special].concat()
     }
 
     fn lower_from(&self) -> usize {
@@ -93,11 +89,17 @@ impl<'a> Primes<'a> {
 fn special_bits(spec: &Spec, lower: &[u64]) -> f64 {
     let bits: Vec<f64> = lower.iter().map(|&q| (q as f64).log2()).collect();
     let digits = bits.rchunks(spec.digit_primes);
-    let needed = digits.map(|digit| digit.iter().sum::<f64>()).fold(0.0, f64::max);
+    let needed = digits
+        .map(|digit| digit.iter().sum::<f64>())
+        .fold(0.0, f64::max);
     let count = spec.product_special as f64;
     // A little off: a prime lies above the size it is asked for.
     let room = largest_log_pq(spec.n, None) - bits.iter().sum::<f64>() - 0.01;
     let wanted = (needed + 1.0).min(LARGEST_SPECIAL_BITS * count);
-    let all = if spec.insecure { wanted } else { wanted.min(room) };
+    let all = if spec.insecure {
+        wanted
+    } else {
+        wanted.min(room)
+    };
     all / count
 }

@@ -32,7 +32,7 @@ pub enum Op {
     Minus(Id, Id),
     /// A sum.
     Sum(Vec<Id>),
-    /// 1 - x; where a source is given, 0 in rows in which it has no value.
+    /// 1 - x; where a source is given, 0 in rows in which it has no value, those past the table's end among them.
     Complement {
         /// x.
         of: Id,
@@ -124,7 +124,9 @@ impl Source {
             all.is_none_or(|all| all > u128::from(largest))
         };
         let digits = (1..64).find(|&digits| holds(widest, digits)).unwrap_or(64);
-        let radix = (1..=widest).find(|&radix| holds(radix, digits)).unwrap_or(widest);
+        let radix = (1..=widest)
+            .find(|&radix| holds(radix, digits))
+            .unwrap_or(widest);
         (digits, radix)
     }
 }
@@ -145,7 +147,9 @@ pub struct Circuit {
 impl Circuit {
     /// Entries of all tables.
     pub fn constants(&self) -> usize {
-        self.tables.last().map_or(0, |table| table.first + table.radix)
+        self.tables
+            .last()
+            .map_or(0, |table| table.first + table.radix)
     }
 
     /// Products one after another.
@@ -179,10 +183,6 @@ impl Builder {
 
     pub(super) fn digits(&self, source: usize) -> usize {
         self.circuit.sources[source].digits
-    }
-
-    pub(super) fn column(&self, source: usize) -> usize {
-        self.circuit.sources[source].column
     }
 
     fn table(&mut self, mut table: Table) -> usize {
@@ -300,7 +300,10 @@ impl Builder {
         if let [one] = values[..] {
             return one;
         }
-        let none = values.into_iter().map(|id| self.complement(id, None)).collect();
+        let none = values
+            .into_iter()
+            .map(|id| self.complement(id, None))
+            .collect();
         let none = self.product(none);
         self.complement(none, None)
     }

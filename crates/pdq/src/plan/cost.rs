@@ -2,7 +2,7 @@
 
 use super::circuit::{Circuit, Op};
 use crate::{BODY_BITS, MASK_BITS, Params, noise};
-use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, packing};
+use omr_compress::SumsShape;
 use serde::Serialize;
 
 /// What a plan takes.
@@ -31,7 +31,7 @@ impl Cost {
         params: &Params,
         circuit: &Circuit,
         start: usize,
-        (blocks, bound, row_bytes): (usize, usize, usize),
+        (blocks, sums): (usize, SumsShape),
     ) -> Self {
         let mut cost = Cost {
             depth: circuit.depth(),
@@ -59,11 +59,12 @@ impl Cost {
                 _ => {}
             }
         }
-        let shape = AnswerShape::new(params, bound, row_bytes, blocks);
+
         let expansion = cost.constants * count.relinearisation(0);
-        cost.transforms = (blocks * (block + shape.compression(params)) + expansion) as u64;
+        cost.transforms = (blocks * (block + compression(params, sums)) + expansion) as u64;
         cost.query_bytes = (cost.query_ciphertexts * count.ciphertext_bytes()) as u64;
-        cost.answer_bytes = shape.bytes(params) as u64;
+        let groups = blocks.div_ceil(params.nodes.batches());
+        cost.answer_bytes = answer_bytes(params, sums, groups) as u64;
         cost
     }
 }
@@ -97,45 +98,21 @@ impl Counter<'_> {
     }
 }
 
-/// How an answer is laid out, as compression does.
-struct AnswerShape {
-    bound: usize,
-    width: usize,
-    symbols: usize,
-    groups: usize,
+/// Of one block: ring switch, turns and constants of the codes, symbols encoded.
+fn compression(params: &Params, sums: SumsShape) -> usize {
+    let spec = params.spec();
+    let classes = spec.n / spec.small_n;
+    let switch = 4 * spec.base_primes + 4 * spec.descent_special;
+    let codes =
+        sums.rounds() * sums.width() * classes * (switch + classes * (1 + spec.base_primes));
+    let symbols = sums.symbols() * classes * (1 + spec.base_primes);
+    // Transforms of the small ring are shorter.
+    (codes + symbols) / classes + 3 * switch
 }
 
-impl AnswerShape {
-    fn new(params: &Params, bound: usize, row_bytes: usize, blocks: usize) -> Self {
-        let symbols = packing(params.p().value(), row_bytes, false).map_or(0, |code| code.count());
-        Self {
-            bound,
-            width: bound.next_power_of_two().clamp(16, 64),
-            symbols: INDEX_SYMBOLS + symbols + CHECKSUM_SYMBOLS,
-            groups: blocks.div_ceil(params.nodes.batches()),
-        }
-    }
-
-    fn rounds(&self) -> usize {
-        self.bound.div_ceil(self.width)
-    }
-
-    /// Of one block: ring switch, turns and constants of the codes, symbols encoded.
-    fn compression(&self, params: &Params) -> usize {
-        let spec = params.spec();
-        let classes = spec.n / spec.small_n;
-        let switch = 4 * spec.base_primes + 4 * spec.descent_special;
-        let codes = self.rounds() * self.width * classes * (switch + classes * (1 + spec.base_primes));
-        let symbols = self.symbols * classes * (1 + spec.base_primes);
-        // Transforms of the small ring are shorter.
-        (codes + symbols) / classes + 3 * switch
-    }
-
-    fn bytes(&self, params: &Params) -> usize {
-        let stride = params.spec().small_n / self.width;
-        let parts = self.groups * self.rounds() * self.symbols.div_ceil(stride);
-        let mask = params.spec().final_n * MASK_BITS as usize;
-        let kept = self.groups * self.bound * self.symbols * BODY_BITS as usize;
-        (parts * mask + kept).div_ceil(8)
-    }
+/// Masks and kept coefficients.
+fn answer_bytes(params: &Params, sums: SumsShape, groups: usize) -> usize {
+    let mask = (params.spec().final_n * MASK_BITS as usize).div_ceil(8);
+    let part = |(round, ct)| mask + (sums.kept_len(round, ct) * BODY_BITS as usize).div_ceil(8);
+    groups * sums.positions().map(part).sum::<usize>()
 }

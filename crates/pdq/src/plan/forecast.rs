@@ -50,13 +50,19 @@ struct Forecast<'a> {
 impl Forecast<'_> {
     /// After the prime of `level` (of the circuit) is dropped.
     fn dropped(&self, noise: f64, level: usize) -> f64 {
-        let [from, to] = [0, 1].map(|i| self.params.chain.log2(&self.params.ring, self.start + level + i));
+        let [from, to] = [0, 1].map(|i| {
+            self.params
+                .chain
+                .log2(&self.params.ring, self.start + level + i)
+        });
         self.model.switched(noise, from - to)
     }
 
     /// Brought to the scale of a lower level on the way.
     fn lowered(&self, noise: f64, from: usize, to: usize) -> f64 {
-        (from..to).fold(noise, |noise, level| self.dropped(self.model.times_scalar(noise), level))
+        (from..to).fold(noise, |noise, level| {
+            self.dropped(self.model.times_scalar(noise), level)
+        })
     }
 
     fn selected(&self, radix: usize) -> f64 {

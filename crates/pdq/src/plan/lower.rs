@@ -108,8 +108,7 @@ impl Lowering<'_> {
             return factors;
         }
         let value = self.builder.product(factors);
-        let nullable = self.schema.columns[leaf.column].nullable;
-        vec![self.builder.complement(value, nullable.then_some(within))]
+        vec![self.builder.complement(value, Some(within))]
     }
 
     /// Factors of "the number is one of `count` constants".
@@ -121,7 +120,10 @@ impl Lowering<'_> {
         let mut lists: Vec<Vec<Id>> = (0..count)
             .map(|constant| {
                 (0..digits)
-                    .map(|digit| self.builder.select(source, digit, leaf, Truth::Equal(constant)))
+                    .map(|digit| {
+                        self.builder
+                            .select(source, digit, leaf, Truth::Equal(constant))
+                    })
                     .collect()
             })
             .collect();
@@ -146,11 +148,10 @@ impl Lowering<'_> {
         };
         let below_low = low.then(|| end(Truth::BelowLow, Truth::AtLow));
         let below_high = high.then(|| end(Truth::BelowHigh, Truth::AtHigh));
-        let nullable = self.schema.columns[self.builder.column(source)].nullable;
         match (below_low, below_high) {
             (Some(low), Some(high)) => self.builder.minus(high, low),
             (None, Some(high)) => high,
-            (Some(low), None) => self.builder.complement(low, nullable.then_some(source)),
+            (Some(low), None) => self.builder.complement(low, Some(source)),
             (None, None) => self.builder.known(source, true),
         }
     }

@@ -1,8 +1,8 @@
 //! Circuits on blocks: from selections to the encrypted index.
 
 use super::select::Numbers;
-use crate::plan::{Id, Op, Plan};
 use crate::Params;
+use crate::plan::{Id, Op, Plan};
 use omr_bgv::{Ciphertext, EvalError, Evaluator};
 use omr_ring::Poly;
 use omr_rlwe::{Rlwe, SwitchingKey};
@@ -103,7 +103,8 @@ impl Block<'_> {
             c1: zero(),
         };
         let mut out = Ciphertext::new(pair, level, params.scale(level));
-        self.evaluator().add_plain_assign(&mut out, &self.indicator(source, present));
+        self.evaluator()
+            .add_plain_assign(&mut out, &self.indicator(source, present));
         out
     }
 

@@ -36,7 +36,10 @@ fn digits(plan: &Plan) -> Vec<Digit> {
         } = op
         {
             let first = plan.circuit.tables[*table].first;
-            found.entry((*source, *digit)).or_default().push((id, first));
+            found
+                .entry((*source, *digit))
+                .or_default()
+                .push((id, first));
         }
     }
     let digit = |((source, digit), ops)| Digit { source, digit, ops };
@@ -52,7 +55,8 @@ pub(super) fn select(
     constants: &[Rlwe],
     numbers: &[Vec<Numbers>],
 ) -> Vec<Vec<Option<Ciphertext>>> {
-    let mut out: Vec<Vec<Option<Ciphertext>>> = vec![vec![None; plan.circuit.ops.len()]; numbers.len()];
+    let mut out: Vec<Vec<Option<Ciphertext>>> =
+        vec![vec![None; plan.circuit.ops.len()]; numbers.len()];
     for digit in digits(plan) {
         let source = &plan.circuit.sources[digit.source];
         let of_row = |number: &Option<u64>| number.map(|number| source.digit(number, digit.digit));
@@ -63,7 +67,10 @@ pub(super) fn select(
                 Masks::new(params, &digits, source.radix)
             })
             .collect();
-        for (block, chosen) in choose(params, plan, constants, &digit, &masks).into_iter().enumerate() {
+        for (block, chosen) in choose(params, plan, constants, &digit, &masks)
+            .into_iter()
+            .enumerate()
+        {
             for (ct, &(id, _)) in chosen.into_iter().zip(&digit.ops) {
                 out[block][id] = Some(ct);
             }
@@ -84,12 +91,17 @@ impl Masks {
             }
         }
         let encode = |(value, rows): (usize, Vec<u32>)| {
-            let (mut values, mut coeffs) = (AlignedVec::zeroed(digits.len()), vec![0; digits.len()]);
-            rows.into_iter().for_each(|position| values[position as usize] = 1);
+            let (mut values, mut coeffs) =
+                (AlignedVec::zeroed(digits.len()), vec![0; digits.len()]);
+            rows.into_iter()
+                .for_each(|position| values[position as usize] = 1);
             params.plain.interpolate_into(&mut values, &mut coeffs);
             (value, coeffs)
         };
-        let occur = rows.into_par_iter().enumerate().filter(|(_, rows)| !rows.is_empty());
+        let occur = rows
+            .into_par_iter()
+            .enumerate()
+            .filter(|(_, rows)| !rows.is_empty());
         Self(occur.map(encode).collect())
     }
 }
@@ -106,13 +118,27 @@ fn choose(
     let basis = params.chain.basis(plan.start);
     let mut parts: Vec<Vec<[Poly<Eval>; 2]>> = masks
         .iter()
-        .map(|_| digit.ops.iter().map(|_| [0, 1].map(|_| Poly::zero(ring, basis))).collect())
+        .map(|_| {
+            digit
+                .ops
+                .iter()
+                .map(|_| [0, 1].map(|_| Poly::zero(ring, basis)))
+                .collect()
+        })
         .collect();
     for limb in 0..basis.len() {
         // All blocks meet the same entries while these are in cache.
         parts.par_iter_mut().zip(masks).for_each_init(
             || vec![AlignedVec::zeroed(ring.n()); TOGETHER + 2],
-            |rows, (parts, masks)| limb_of_block(params, (limb, basis.ids()[limb]), (constants, digit), masks, (parts, rows)),
+            |rows, (parts, masks)| {
+                limb_of_block(
+                    params,
+                    (limb, basis.ids()[limb]),
+                    (constants, digit),
+                    masks,
+                    (parts, rows),
+                )
+            },
         );
     }
     let scale = params.leaf_scale(plan.start);
@@ -122,7 +148,9 @@ fn choose(
         .map(|parts| {
             let lower = |[c0, c1]: [Poly<Eval>; 2]| {
                 let ct = Ciphertext::new(Rlwe { c0, c1 }, plan.start, scale);
-                evaluator.at_level(&ct, plan.start + 1).expect("a level below the first")
+                evaluator
+                    .at_level(&ct, plan.start + 1)
+                    .expect("a level below the first")
             };
             parts.into_iter().map(lower).collect()
         })
@@ -139,7 +167,9 @@ fn limb_of_block(
     let (ring, p) = (&params.ring, params.p().value() as u32);
     let (kernels, m) = (ring.kernels(), ring.modulus(id));
     let (rows, sums) = rows.split_at_mut(TOGETHER);
-    let [body, mask] = sums else { unreachable!("two sums") };
+    let [body, mask] = sums else {
+        unreachable!("two sums")
+    };
     for masks in masks.0.chunks(TOGETHER) {
         for ((_, coeffs), row) in masks.iter().zip(rows.iter_mut()) {
             kernels.lift_centered(m, row, coeffs, p);
@@ -148,7 +178,8 @@ fn limb_of_block(
         let factors: Vec<&[u64]> = rows[..masks.len()].iter().map(|row| &row[..]).collect();
         for ([c0, c1], &(_, first)) in parts.iter_mut().zip(&digit.ops) {
             let entries = |part: fn(&Rlwe) -> &Poly<Eval>| -> Vec<&[u64]> {
-                let entry = |(value, _): &(usize, Vec<u32>)| part(&constants[first + value]).row(limb);
+                let entry =
+                    |(value, _): &(usize, Vec<u32>)| part(&constants[first + value]).row(limb);
                 masks.iter().map(entry).collect()
             };
             let entries = [entries(|ct| &ct.c0), entries(|ct| &ct.c1)];

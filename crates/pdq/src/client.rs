@@ -1,0 +1,71 @@
+//! The client: encrypts the constants of a query, decodes the answer.
+
+mod constants;
+mod decode;
+
+pub use decode::{DecodeError, Rows};
+
+use crate::keys::random;
+use crate::query::{ciphertexts, constants_of};
+use crate::{EncryptedQuery, Params, Plan, PlanError, QueryHead, SecretKey};
+use omr_rlwe::{encrypt, mask};
+use omr_table::{Query, Schema};
+use rand_core::CryptoRng;
+use zeroize::Zeroize;
+
+/// A client of one table.
+pub struct Client<'a> {
+    /// The parameters.
+    pub params: &'a Params,
+    /// The table's schema.
+    pub schema: &'a Schema,
+    /// Her secret.
+    pub secret: &'a SecretKey,
+}
+
+impl Client<'_> {
+    /// What a query will cost, before anything is encrypted. Errors: those of [`Plan::new`].
+    pub fn plan(&self, query: &Query, bound: usize) -> Result<Plan, PlanError> {
+        Plan::new(self.params, self.schema, &query.shape(), bound)
+    }
+
+    /// Encrypts the constants of a planned query: all that the server then sees is the plan.
+    ///
+    /// Panics: when the plan is that of another query.
+    pub fn encrypt(&self, query: &Query, plan: &Plan, rng: &mut impl CryptoRng) -> EncryptedQuery {
+        assert_eq!(query.shape(), plan.shape, "the plan of this query");
+        let params = self.params;
+        let (ring, p) = (&params.ring, params.p());
+        let basis = params.chain.basis(plan.start);
+        let secret = self.secret.large(params).poly(ring, basis);
+        let seed = random(rng);
+        let mut entries = constants::entries(self.schema, query, plan);
+        let bodies = (0..ciphertexts(plan)).map(|i| {
+            let range = constants_of(plan, i);
+            let expanded = range.len().next_power_of_two() as u64;
+            let factor = p.mul(params.leaf_scale(plan.start), p.inv(expanded));
+            let mut coeffs = vec![0; ring.n()];
+            for (coeff, &entry) in coeffs.iter_mut().zip(&entries[range]) {
+                *coeff = p.mul(entry.into(), factor) as u32;
+            }
+            let mut message = ring.lift_plain(&coeffs, p.value() as u32, basis);
+            coeffs.zeroize();
+            let mask = mask(ring, basis, &seed, &[i as u64]);
+            let body = encrypt(ring, &secret, &message, p.value(), &mask, rng);
+            message.zeroize();
+            body
+        });
+        let bodies = bodies.collect();
+        entries.zeroize();
+        EncryptedQuery {
+            key_id: self.secret.id,
+            head: QueryHead {
+                schema: self.schema.fingerprint(),
+                shape: plan.shape.clone(),
+                bound: plan.bound,
+            },
+            seed,
+            bodies,
+        }
+    }
+}

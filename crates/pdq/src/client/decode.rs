@@ -1,0 +1,187 @@
+//! From an answer to rows.
+
+use super::Client;
+use crate::{Answer, Plan};
+use omr_codec::{Nodes, Solver, Symbols};
+use omr_compress::Phases;
+use omr_protocol::Placement;
+use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum, packing};
+use omr_table::{RowCodec, Value};
+
+/// Rows of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows {
+    /// Numbers of the rows in the table, ascending; none where the server keeps them to itself.
+    pub numbers: Vec<u64>,
+    /// For each of them the columns asked for.
+    pub values: Vec<Vec<Value>>,
+}
+
+/// An answer that does not decode.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// More rows match than the answer holds.
+    #[error(
+        "{found} rows match, the answer holds {bound}: ask again with a bound of at least {found}, or a narrower condition"
+    )]
+    Overflow {
+        /// The bound.
+        bound: usize,
+        /// Rows that match.
+        found: u64,
+    },
+    /// The answer is one to another query.
+    #[error("expected {expected} of an answer, found {found}: it is the answer to another query")]
+    Shape {
+        /// What the plan says.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// The answer is under another key.
+    #[error("expected an answer under key {expected}, found one under {found}")]
+    Key {
+        /// Her key.
+        expected: String,
+        /// The answer's.
+        found: String,
+    },
+    /// Sums that no set of rows has: the wrong key, another table, or a server that does not compute what it should.
+    #[error("the answer does not decode: {0}")]
+    Code(#[from] omr_codec::DecodeError),
+    /// A row that fails its checksum.
+    #[error(
+        "row {number} fails its checksum: wrong key, damaged answer, or another table than the schema says"
+    )]
+    Checksum {
+        /// The row.
+        number: u64,
+    },
+    /// A row whose bytes are no values.
+    #[error(transparent)]
+    Row(#[from] omr_table::RowError),
+    /// Ciphertexts of another shape.
+    #[error(transparent)]
+    Phases(#[from] omr_compress::PhasesError),
+}
+
+impl Client<'_> {
+    /// The rows of an answer.
+    ///
+    /// Errors: `Overflow` with the true number of rows; `Key`, `Shape`, `Phases`; `Code` and `Checksum` where the answer
+    /// is no honest one.
+    pub fn decode(&self, plan: &Plan, answer: &Answer) -> Result<Rows, DecodeError> {
+        let params = self.params;
+        if answer.key_id != self.secret.id {
+            let hex = |id: &[u8]| crate::hex(id);
+            return Err(DecodeError::Key {
+                expected: hex(&self.secret.id),
+                found: hex(&answer.key_id),
+            });
+        }
+        let shape = plan.sums(params);
+        let groups = plan.groups(params);
+        if answer.groups.len() != groups {
+            return Err(DecodeError::Shape {
+                expected: format!("{groups} groups"),
+                found: format!("{}", answer.groups.len()),
+            });
+        }
+        let phases = Phases::new(params.compression(), self.secret.last(params));
+        let reader = Reader {
+            client: self,
+            plan,
+            codec: RowCodec::new(self.schema, &plan.shape.select)?,
+            code: packing(params.p().value(), plan.row_bytes, false).expect("a plan's rows pack"),
+        };
+        let sums: Vec<Vec<Vec<u32>>> = answer
+            .groups
+            .iter()
+            .map(|packed| phases.sums(shape, packed))
+            .collect::<Result<_, _>>()?;
+        reader.check_count(&sums)?;
+        let mut rows: Vec<(u64, Vec<Value>)> = Vec::new();
+        for (group, sums) in sums.iter().enumerate() {
+            reader.group(group, sums, &answer.placement, &mut rows)?;
+        }
+        rows.sort_by_key(|(number, _)| *number);
+        let (numbers, values) = rows.into_iter().unzip();
+        Ok(Rows { numbers, values })
+    }
+}
+
+struct Reader<'a> {
+    client: &'a Client<'a>,
+    plan: &'a Plan,
+    codec: RowCodec,
+    code: Symbols,
+}
+
+impl Reader<'_> {
+    /// The sums of x^0 count rows: a group has fewer than p.
+    fn check_count(&self, sums: &[Vec<Vec<u32>>]) -> Result<(), DecodeError> {
+        let found: u64 = sums.iter().map(|sums| u64::from(sums[0][0])).sum();
+        let over = sums
+            .iter()
+            .any(|sums| sums[0][0] as usize > self.plan.bound);
+        match over {
+            true => Err(DecodeError::Overflow {
+                bound: self.plan.bound,
+                found,
+            }),
+            false => Ok(()),
+        }
+    }
+
+    fn group(
+        &self,
+        group: usize,
+        sums: &[Vec<u32>],
+        seed: &[u8; 32],
+        rows: &mut Vec<(u64, Vec<Value>)>,
+    ) -> Result<(), DecodeError> {
+        let params = self.client.params;
+        let (nodes, slots): (&Nodes, usize) = (&params.nodes, params.slots());
+        // Sums of x^e for e < bound, and with the last of x^(e+1) those for e = bound.
+        let mut powers = sums[0].clone();
+        powers.extend(sums[1].last());
+        let mut search = nodes.search(&powers, self.plan.bound)?;
+        let all: Vec<u32> = (0..slots as u32).collect();
+        for batch in 0..self.plan.blocks_of(params, group).len() {
+            search.batch(batch, &all);
+        }
+        let support = search.finish();
+        let found = support.count()?;
+        let solver = Solver::new(nodes.field(), support.nodes(), self.plan.bound);
+        let mut columns: Vec<Vec<u32>> = Vec::new();
+        for sums in &sums[INDEX_SYMBOLS..] {
+            columns.push(solver.solve(sums)?);
+        }
+        let body = self.code.count();
+        for i in 0..found {
+            let label = support.labels()[i] as usize;
+            let symbols: Vec<u32> = columns.iter().map(|column| column[i]).collect();
+            let (batch, slot) = (label / slots, label % slots);
+            let number = self.row_number(group, batch, slot, seed);
+            let payload = self
+                .code
+                .unpack(&symbols[..body])
+                .map_err(|_| DecodeError::Checksum { number })?;
+            if symbols[body..body + CHECKSUM_SYMBOLS]
+                != checksum(number, &payload, params.p().value())
+            {
+                return Err(DecodeError::Checksum { number });
+            }
+            rows.push((number, self.codec.decode(&payload)?));
+        }
+        Ok(())
+    }
+
+    fn row_number(&self, group: usize, batch: usize, slot: usize, seed: &[u8; 32]) -> u64 {
+        let params = self.client.params;
+        let block = group * params.nodes.batches() + batch;
+        let placement = Placement::new(seed, block, params.slots());
+        (block * params.slots()) as u64 + u64::from(placement.messages()[slot])
+    }
+}

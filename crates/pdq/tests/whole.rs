@@ -1,0 +1,213 @@
+//! Queries from constants to rows, on small insecure rings, against the plain reference.
+
+use omr_pdq::{Answer, Client, DecodeError, EvaluationKey, Params, SecretKey, Server};
+use omr_table::{
+    ColumnType, Filter, Leaf, Pattern, Query, Row, Segment, Table, TableBuilder, Test, Value,
+};
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use std::sync::{Arc, LazyLock};
+
+struct World {
+    params: Arc<Params>,
+    table: Table,
+    secret: SecretKey,
+    key: EvaluationKey,
+}
+
+static WORLD: LazyLock<World> = LazyLock::new(|| {
+    let mut rng = ChaCha20Rng::seed_from_u64(7);
+    let columns = vec![
+        ("month".to_owned(), ColumnType::Integer),
+        ("id".to_owned(), ColumnType::Integer),
+        ("city".to_owned(), ColumnType::Text { max_bytes: 12 }),
+        ("delayed".to_owned(), ColumnType::Boolean),
+    ];
+    let mut builder = TableBuilder::new("flights", columns).unwrap();
+    for row in 0..2500i64 {
+        let mut below = |n: u32| i64::from(rng.next_u32() % n);
+        let or_null = |value: Value, draw: i64| if draw == 0 { Value::Null } else { value };
+        let (letter, number) = (below(20) as u8, below(9));
+        let city = format!(
+            "{}x{}{}",
+            (b'a' + letter) as char,
+            number,
+            "y".repeat(number as usize)
+        );
+        let values = vec![
+            or_null(Value::Integer(below(12) + 1), below(40)),
+            or_null(Value::Integer(row * 1_000_003 - 77), below(40)),
+            or_null(Value::Text(city), below(40)),
+            or_null(Value::Boolean(below(2) == 0), below(40)),
+        ];
+        builder.push_row(values).unwrap();
+    }
+    let params = Params::named("insecure-tiny-pdq-v1").unwrap();
+    let (secret, key) = SecretKey::generate(&params, &mut rng);
+    World {
+        params,
+        table: builder.finish([9; 16]),
+        secret,
+        key,
+    }
+});
+
+struct At<'a>(&'a Table, usize);
+
+impl Row for At<'_> {
+    fn ordinal(&self, column: usize) -> Option<i64> {
+        self.0.ordinal(self.1, column)
+    }
+    fn text(&self, column: usize) -> Option<&str> {
+        self.0.text(self.1, column)
+    }
+}
+
+fn leaf(column: usize, test: Test) -> Filter {
+    Filter::Leaf(Leaf {
+        column,
+        test,
+        negated: false,
+    })
+}
+
+fn not(filter: Filter) -> Filter {
+    let Filter::Leaf(leaf) = filter else {
+        panic!("a leaf")
+    };
+    Filter::Leaf(Leaf {
+        negated: !leaf.negated,
+        ..leaf
+    })
+}
+
+/// The rows that the server returns, and those that it should.
+fn ask(filter: Filter, bound: usize) -> Result<(), DecodeError> {
+    let world = &*WORLD;
+    let (params, table) = (&*world.params, &world.table);
+    let query = Query {
+        select: vec![1, 2],
+        filter,
+    };
+    let expected: Vec<u64> = (0..table.rows())
+        .filter(|&row| query.matches(&At(table, row)))
+        .map(|row| row as u64)
+        .collect();
+    let client = Client {
+        params,
+        schema: table.schema(),
+        secret: &world.secret,
+    };
+    let server = Server {
+        params,
+        table,
+        placement: [3; 32],
+    };
+    let mut rng = ChaCha20Rng::seed_from_u64(8);
+    let plan = client.plan(&query, bound).unwrap();
+    eprintln!(
+        "{} rows; {:?} noise {:.1} start {}",
+        expected.len(),
+        plan.cost,
+        plan.noise,
+        plan.start
+    );
+    let sent = client
+        .encrypt(&query, &plan, &mut rng)
+        .to_bytes(params)
+        .unwrap();
+    let (received, its_plan) = server.read(&sent).unwrap();
+    let answer = server
+        .answer(&received, &its_plan, &world.key, &|_, _| {})
+        .unwrap();
+    let bytes = answer.to_bytes(params).unwrap();
+    let answer = Answer::from_bytes(params, &plan, &bytes).unwrap();
+    let rows = client.decode(&plan, &answer)?;
+    assert_eq!(rows.numbers, expected);
+    for (&row, values) in expected.iter().zip(&rows.values) {
+        let row = row as usize;
+        assert_eq!(values, &[table.value(row, 1), table.value(row, 2)]);
+    }
+    Ok(())
+}
+
+fn id(row: i64) -> i64 {
+    row * 1_000_003 - 77
+}
+
+fn range(low: Option<i64>, high: Option<i64>) -> Test {
+    Test::Range { low, high }
+}
+
+#[test]
+fn equality_of_numbers_of_one_digit_and_of_several() {
+    ask(leaf(1, Test::Ordinals(vec![id(1717)])), 16).unwrap();
+    ask(
+        leaf(
+            1,
+            Test::Ordinals(vec![id(17), id(18) + 1, id(2000), i64::MIN, i64::MAX]),
+        ),
+        16,
+    )
+    .unwrap();
+    ask(leaf(0, Test::Ordinals(vec![3, 17])), 400).unwrap();
+}
+
+#[test]
+fn intervals() {
+    ask(leaf(1, range(Some(id(40)), Some(id(45)))), 16).unwrap();
+    ask(leaf(1, range(None, Some(id(5) - 1))), 16).unwrap();
+    ask(leaf(1, range(Some(id(2490) + 1), None)), 16).unwrap();
+    ask(leaf(1, range(Some(id(45)), Some(id(40)))), 16).unwrap();
+    ask(leaf(1, range(Some(i64::MAX), None)), 16).unwrap();
+    ask(not(leaf(1, range(Some(id(9)), None))), 16).unwrap();
+}
+
+#[test]
+fn texts_and_patterns() {
+    let chars = |text: &str| Segment(text.chars().map(|c| (c != '_').then_some(c)).collect());
+    let like = |exact, prefix, infix, suffix| {
+        Test::Like(Pattern {
+            exact,
+            prefix: chars(prefix),
+            infix: chars(infix),
+            suffix: chars(suffix),
+            fold: false,
+        })
+    };
+    ask(leaf(2, Test::Texts(vec!["ax0".into(), "bx1y".into()])), 64).unwrap();
+    ask(leaf(2, like(false, "c_8", "", "y")), 64).unwrap();
+    let some = leaf(2, like(false, "", "x7", ""));
+    let few = leaf(1, range(None, Some(id(100))));
+    ask(Filter::And(vec![some, few]), 64).unwrap();
+}
+
+#[test]
+fn and_or_not_null() {
+    let early = leaf(1, range(None, Some(id(60))));
+    let march = leaf(0, Test::Ordinals(vec![3]));
+    let late = leaf(3, Test::Ordinals(vec![1]));
+    let unknown = leaf(2, Test::Null);
+    let both = Filter::And(vec![
+        early.clone(),
+        not(march.clone()),
+        not(unknown.clone()),
+        late,
+    ]);
+    ask(both, 64).unwrap();
+    let one = leaf(1, Test::Ordinals(vec![id(2222)]));
+    let two = Filter::And(vec![early, Filter::Or(vec![march, unknown])]);
+    ask(Filter::Or(vec![one, two]), 64).unwrap();
+}
+
+#[test]
+fn more_rows_than_the_bound_are_counted() {
+    let world = &*WORLD;
+    let marches = (0..world.table.rows())
+        .filter(|&row| world.table.ordinal(row, 0) == Some(3))
+        .count() as u64;
+    match ask(leaf(0, Test::Ordinals(vec![3])), 16) {
+        Err(DecodeError::Overflow { bound: 16, found }) => assert_eq!(found, marches),
+        other => panic!("expected an overflow, found {other:?}"),
+    }
+}
