@@ -179,7 +179,7 @@ fn texts_and_patterns() {
     ask(leaf(2, like(false, "c_8", "", "y")), 64).unwrap();
     let some = leaf(2, like(false, "", "x7", ""));
     let few = leaf(1, range(None, Some(id(100))));
-    ask(Filter::And(vec![some, few]), 64).unwrap();
+    ask_deep(Filter::And(vec![some, few]), 64).unwrap();
 }
 
 #[test]

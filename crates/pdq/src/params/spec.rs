@@ -62,6 +62,27 @@ const PDQ_PRIVATE_V1: Spec = Spec {
     ..PDQ_V1
 };
 
+/// Deeper circuits on blocks of 32,768 rows: patterns with a part that may stand anywhere, many conditions.
+const PDQ_DEEP_V1: Spec = Spec {
+    name: "pdq-deep-v1",
+    n: 1 << 15,
+    depth: 14,
+    base_primes: 3,
+    digit_primes: 4,
+    product_special: 3,
+    ..PDQ_V1
+};
+
+/// For tests: no security at all.
+const INSECURE_TINY_DEEP: Spec = Spec {
+    name: "insecure-tiny-pdq-deep-v1",
+    insecure: true,
+    n: 1 << 10,
+    small_n: 1 << 9,
+    final_n: 1 << 7,
+    ..PDQ_DEEP_V1
+};
+
 /// For tests: no security at all.
 const INSECURE_TINY: Spec = Spec {
     name: "insecure-tiny-pdq-v1",
@@ -84,7 +105,14 @@ const INSECURE_TINY_PRIVATE: Spec = Spec {
 
 impl Spec {
     /// All sets.
-    pub const ALL: [Spec; 4] = [PDQ_V1, PDQ_PRIVATE_V1, INSECURE_TINY, INSECURE_TINY_PRIVATE];
+    pub const ALL: [Spec; 6] = [
+        PDQ_V1,
+        PDQ_DEEP_V1,
+        PDQ_PRIVATE_V1,
+        INSECURE_TINY,
+        INSECURE_TINY_DEEP,
+        INSECURE_TINY_PRIVATE,
+    ];
 
     /// The set of this name. Errors: `Unknown`.
     pub fn named(name: &str) -> Result<Self, ParamsError> {
