@@ -12,6 +12,7 @@
 //! `theta^stride` run through all primitive 2 width-th roots, and the inverse transform that reads
 //! a coefficient cancels against the sum over t.
 
+use crate::finish::gathered_scale;
 use crate::keys::turn;
 use crate::pieces::{PieceWords, Pieces};
 use crate::{Keys, Setting, SlotClasses, SumsShape};
@@ -88,15 +89,33 @@ pub struct CodeTables {
 /// One batch and round.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
-    /// Which sums.
-    pub shape: SumsShape,
-    /// The batch whose nodes are taken.
-    pub batch: usize,
-    /// The least exponent of the round: see [`SumsShape::exponents`].
-    pub first_exponent: usize,
-    /// Multiplies every sum: undoes the scales gathered before and after
-    /// ([`gathered_scale`](crate::finish::gathered_scale)).
-    pub unscale: u64,
+    shape: SumsShape,
+    batch: usize,
+    first_exponent: usize,
+    /// Multiplies every sum.
+    unscale: u64,
+}
+
+impl Round {
+    /// The sums of round `number` of a shape, of a vector that comes multiplied by `scale` and takes the nodes of
+    /// `batch`.
+    ///
+    /// The codes undo that scale and what sums are multiplied by afterwards, up to a digest.
+    pub fn new(
+        setting: Setting,
+        shape: SumsShape,
+        number: usize,
+        (batch, scale): (usize, u64),
+    ) -> Self {
+        let p = setting.p();
+        let gathered = p.mul(scale, gathered_scale(setting, shape.stride()));
+        Self {
+            shape,
+            batch,
+            first_exponent: shape.exponents(number).start,
+            unscale: p.inv(gathered),
+        }
+    }
 }
 
 impl CodeTables {
