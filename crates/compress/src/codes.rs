@@ -116,6 +116,17 @@ impl Round {
             unscale: p.inv(gathered),
         }
     }
+
+    pub(crate) fn shape(&self) -> SumsShape {
+        self.shape
+    }
+
+    /// `theta^stride` by small slot.
+    pub(crate) fn theta(&self, setting: Setting) -> Vec<u64> {
+        let (plain, n) = (setting.small_plain, setting.small.n());
+        let exponent = |slot| plain.order().exponent(slot) * self.shape.stride() % (2 * n);
+        (0..n).map(|slot| plain.root(exponent(slot))).collect()
+    }
 }
 
 impl CodeTables {
@@ -158,7 +169,8 @@ impl CodeTables {
             .into_par_iter()
             .map(|u| self.weights(setting, round, u))
             .collect();
-        let theta = self.theta(setting, round.shape.stride());
+        let mut theta = vec![0; ring.n()];
+        image(setting, &round.theta(setting), (0, 0), &mut theta);
         let mut turned = small.to_vec();
         for i in 0..half {
             if i > 0 {
@@ -191,18 +203,7 @@ impl CodeTables {
         codes
     }
 
-    /// `theta^stride` over the small evaluation domain.
-    fn theta(&self, setting: Setting, stride: usize) -> Vec<u64> {
-        let (plain, n) = (setting.small_plain, setting.small.n());
-        let mut theta = vec![0; n];
-        for (slot, &position) in plain.order().positions().iter().enumerate() {
-            let exponent = plain.order().exponent(slot) * stride % (2 * n);
-            theta[position as usize] = plain.root(exponent);
-        }
-        theta
-    }
-
-    fn weights(&self, setting: Setting, round: &Round, u: usize) -> ClassWeights {
+    pub(crate) fn weights(&self, setting: Setting, round: &Round, u: usize) -> ClassWeights {
         let p = setting.p();
         let width = round.shape.width() as u64;
         let per_slot = p.mul(round.unscale, round.shape.stride() as u64);
@@ -223,7 +224,7 @@ impl CodeTables {
 }
 
 /// Rows of one class over the small slots; `x` is the node.
-struct ClassWeights {
+pub(crate) struct ClassWeights {
     nodes: Vec<u64>,
     /// `lead (-x^width - 1)`.
     top: Vec<u64>,
@@ -232,9 +233,9 @@ struct ClassWeights {
 }
 
 /// Rows that one term after another is made in.
-struct Scratch<'a> {
+pub(crate) struct Scratch<'a> {
     setting: Setting<'a>,
-    value: AlignedVec,
+    pub(crate) value: AlignedVec,
     step: AlignedVec,
     row: AlignedVec,
     below: Vec<u32>,
@@ -244,7 +245,7 @@ struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    fn new(setting: Setting<'a>) -> Self {
+    pub(crate) fn new(setting: Setting<'a>) -> Self {
         let n = setting.small.n();
         let rows = setting.classes() * setting.limbs;
         let row = || AlignedVec::zeroed(n);
@@ -275,8 +276,8 @@ impl<'a> Scratch<'a> {
         self.products(images)
     }
 
-    /// `lead * sum_t (theta x)^t` over t < width in every slot: geometric, and `theta^width = -1`.
-    fn sums(
+    /// `lead * sum_t (theta x)^t` over t < width in every slot, in `value`: geometric, and `theta^width = -1`.
+    pub(crate) fn sums(
         &mut self,
         tables: &CodeTables,
         weights: &ClassWeights,
@@ -348,7 +349,7 @@ impl<'a> Scratch<'a> {
 }
 
 /// The image under `sigma_g`, `g = (-1)^sign 5^i`, of values by slot, over the evaluation domain.
-fn image<T: Copy + Into<u64>>(
+pub(crate) fn image<T: Copy + Into<u64>>(
     setting: Setting,
     values: &[T],
     (sign, i): (usize, usize),

@@ -3,8 +3,8 @@
 use omr_bgv::{Chain, GaloisKey, Plain, encrypt_symmetric};
 use omr_codec::Nodes;
 use omr_compress::{
-    CodeTables, Codes, Finisher, KeyUse, Keys, PackedCiphertext, Phases, Plaintexts, Round,
-    Setting, Sums, SumsShape, merge_levels,
+    CodeTables, Codes, Finisher, Functionals, KeyUse, Keys, PackedCiphertext, Phases, Plaintexts,
+    Round, Setting, Sums, SumsShape, encrypted_sum, merge_levels, pack,
 };
 use omr_ring::{Basis, Kernels, Ring, primes_below};
 use omr_rlwe::{Descent, KeyShape, Rlwe, Secret, SharedKey, SharedShape, SwitchingKey};
@@ -220,6 +220,32 @@ impl InsecureWorld {
 
     /// The digest of encrypted products of vectors and symbols: batch by batch, symbol by symbol.
     pub(crate) fn digest_of_encrypted(
+        &self,
+        shape: SumsShape,
+        products: &[Vec<Vec<Rlwe>>],
+    ) -> Vec<PackedCiphertext> {
+        let (setting, keys) = (self.setting(), self.keys());
+        let mut finisher = Finisher::new(setting, &self.last, shape);
+        for (round, ciphertext) in shape.positions() {
+            let functionals = |batch| {
+                let round = Round::new(setting, shape, round, (batch, 1));
+                self.tables.functionals(setting, &round)
+            };
+            let functionals: Vec<Functionals> = (0..products.len()).map(functionals).collect();
+            let sum = |symbol: usize| {
+                let products = products.iter().map(|symbols| &symbols[symbol][..]);
+                let batches: Vec<(&Functionals, &[Rlwe])> =
+                    functionals.iter().zip(products).collect();
+                encrypted_sum(setting, keys, &batches)
+            };
+            let sums = shape.symbols_of(ciphertext).map(sum).collect();
+            finisher.push(&pack(setting, shape, keys, sums));
+        }
+        finisher.finish()
+    }
+
+    /// The same by codes.
+    pub(crate) fn digest_of_encrypted_codes(
         &self,
         shape: SumsShape,
         products: &[Vec<Vec<Rlwe>>],
