@@ -72,14 +72,17 @@ fn an_index_vector_counts_itself() {
         vector[slot] = 1;
     }
     let encrypted = world.encrypt(&vector, 0);
-    let symbols = vec![vec![1; 512], world.values()];
-    let digest = world.digest(shape, &[encrypted], &[symbols.clone()], &identity());
+    let symbols = [vec![vec![1; 512], world.values()]];
+    let digest = world.digest(shape, &[encrypted], &symbols, &identity());
     let sums = world.phases().sums(shape, &digest).unwrap();
     assert_eq!(sums[0][0], 4);
     let support = omr_codec::find_support(world.setting().nodes, &sums[0], 15).unwrap();
     let slots: Vec<usize> = support.iter().map(|found| found.slot).collect();
     assert_eq!(slots, [0, 3, 300, 511]);
-    let sum: u64 = slots.iter().map(|&slot| u64::from(symbols[1][slot])).sum();
+    let sum: u64 = slots
+        .iter()
+        .map(|&slot| u64::from(symbols[0][1][slot]))
+        .sum();
     assert_eq!(u64::from(sums[1][0]), sum % P);
 }
 
