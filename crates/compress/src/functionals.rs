@@ -86,9 +86,11 @@ impl CodeTables {
 ///
 /// Shape: for each batch its constants, all of one round, and the small ciphertexts of the product of symbol and vector,
 /// [`Setting::classes`] of them.
-/// Panics: without a batch.
+/// Panics: without a batch, or when there are fewer or more of them.
 pub fn encrypted_sum(setting: Setting, keys: Keys, batches: &[(&Functionals, &[Rlwe])]) -> Rlwe {
     let (ring, p) = (setting.small, setting.p());
+    let whole = |&(_, small): &(_, &[Rlwe])| small.len() == setting.classes();
+    assert!(batches.iter().all(whole), "one ciphertext a class");
     let half = batches[0].0.constants.len() / 2;
     let horner = |all: Range<usize>| {
         let products: Vec<Rlwe> = all
