@@ -12,6 +12,7 @@
 //! `theta^stride` run through all primitive 2 width-th roots, and the inverse transform that reads
 //! a coefficient cancels against the sum over t.
 
+use crate::finish::gathered_scale;
 use crate::keys::turn;
 use crate::pieces::{PieceWords, Pieces};
 use crate::{Keys, Setting, SlotClasses, SumsShape};
@@ -88,15 +89,44 @@ pub struct CodeTables {
 /// One batch and round.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
-    /// Which sums.
-    pub shape: SumsShape,
-    /// The batch whose nodes are taken.
-    pub batch: usize,
-    /// The least exponent of the round: see [`SumsShape::exponents`].
-    pub first_exponent: usize,
-    /// Multiplies every sum: undoes the scales gathered before and after
-    /// ([`gathered_scale`](crate::finish::gathered_scale)).
-    pub unscale: u64,
+    shape: SumsShape,
+    batch: usize,
+    first_exponent: usize,
+    /// Multiplies every sum.
+    unscale: u64,
+}
+
+impl Round {
+    /// The sums of round `number` of a shape, of a vector that comes multiplied by `scale` and takes the nodes of
+    /// `batch`.
+    ///
+    /// The codes undo that scale and what sums are multiplied by afterwards, up to a digest.
+    pub fn new(
+        setting: Setting,
+        shape: SumsShape,
+        number: usize,
+        (batch, scale): (usize, u64),
+    ) -> Self {
+        let p = setting.p();
+        let gathered = p.mul(scale, gathered_scale(setting, shape.stride()));
+        Self {
+            shape,
+            batch,
+            first_exponent: shape.exponents(number).start,
+            unscale: p.inv(gathered),
+        }
+    }
+
+    pub(crate) fn shape(&self) -> SumsShape {
+        self.shape
+    }
+
+    /// `theta^stride` by small slot.
+    pub(crate) fn theta(&self, setting: Setting) -> Vec<u64> {
+        let (plain, n) = (setting.small_plain, setting.small.n());
+        let exponent = |slot| plain.order().exponent(slot) * self.shape.stride() % (2 * n);
+        (0..n).map(|slot| plain.root(exponent(slot))).collect()
+    }
 }
 
 impl CodeTables {
@@ -139,7 +169,8 @@ impl CodeTables {
             .into_par_iter()
             .map(|u| self.weights(setting, round, u))
             .collect();
-        let theta = self.theta(setting, round.shape.stride());
+        let mut theta = vec![0; ring.n()];
+        image(setting, &round.theta(setting), (0, 0), &mut theta);
         let mut turned = small.to_vec();
         for i in 0..half {
             if i > 0 {
@@ -172,18 +203,7 @@ impl CodeTables {
         codes
     }
 
-    /// `theta^stride` over the small evaluation domain.
-    fn theta(&self, setting: Setting, stride: usize) -> Vec<u64> {
-        let (plain, n) = (setting.small_plain, setting.small.n());
-        let mut theta = vec![0; n];
-        for (slot, &position) in plain.order().positions().iter().enumerate() {
-            let exponent = plain.order().exponent(slot) * stride % (2 * n);
-            theta[position as usize] = plain.root(exponent);
-        }
-        theta
-    }
-
-    fn weights(&self, setting: Setting, round: &Round, u: usize) -> ClassWeights {
+    pub(crate) fn weights(&self, setting: Setting, round: &Round, u: usize) -> ClassWeights {
         let p = setting.p();
         let width = round.shape.width() as u64;
         let per_slot = p.mul(round.unscale, round.shape.stride() as u64);
@@ -204,7 +224,7 @@ impl CodeTables {
 }
 
 /// Rows of one class over the small slots; `x` is the node.
-struct ClassWeights {
+pub(crate) struct ClassWeights {
     nodes: Vec<u64>,
     /// `lead (-x^width - 1)`.
     top: Vec<u64>,
@@ -213,9 +233,9 @@ struct ClassWeights {
 }
 
 /// Rows that one term after another is made in.
-struct Scratch<'a> {
+pub(crate) struct Scratch<'a> {
     setting: Setting<'a>,
-    value: AlignedVec,
+    pub(crate) value: AlignedVec,
     step: AlignedVec,
     row: AlignedVec,
     below: Vec<u32>,
@@ -225,7 +245,7 @@ struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    fn new(setting: Setting<'a>) -> Self {
+    pub(crate) fn new(setting: Setting<'a>) -> Self {
         let n = setting.small.n();
         let rows = setting.classes() * setting.limbs;
         let row = || AlignedVec::zeroed(n);
@@ -256,8 +276,8 @@ impl<'a> Scratch<'a> {
         self.products(images)
     }
 
-    /// `lead * sum_t (theta x)^t` over t < width in every slot: geometric, and `theta^width = -1`.
-    fn sums(
+    /// `lead * sum_t (theta x)^t` over t < width in every slot, in `value`: geometric, and `theta^width = -1`.
+    pub(crate) fn sums(
         &mut self,
         tables: &CodeTables,
         weights: &ClassWeights,
@@ -329,7 +349,7 @@ impl<'a> Scratch<'a> {
 }
 
 /// The image under `sigma_g`, `g = (-1)^sign 5^i`, of values by slot, over the evaluation domain.
-fn image<T: Copy + Into<u64>>(
+pub(crate) fn image<T: Copy + Into<u64>>(
     setting: Setting,
     values: &[T],
     (sign, i): (usize, usize),

@@ -138,3 +138,19 @@ pub fn scale(x: u64, from: u64, to: u64) -> u64 {
         scaled as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::scale;
+
+    #[test]
+    fn scaling_rounds_and_wraps() {
+        // x / 10 in units of 1 / 4: 2.5 a unit.
+        assert_eq!(
+            (0..10).map(|x| scale(x, 10, 4)).collect::<Vec<_>>(),
+            [0, 0, 1, 1, 2, 2, 2, 3, 3, 0]
+        );
+        assert_eq!(scale((1 << 50) - 1, 1 << 50, 1 << 21), 0);
+        assert_eq!(scale(3, 7, 7), 3);
+    }
+}

@@ -53,6 +53,17 @@ impl KeyUse {
 /// in dimension `n`.
 ///
 /// With `width` 1 these are also the levels of oblivious expansion, which goes the same way back.
+///
+/// ```
+/// use omr_compress::{KeyUse, merge_levels};
+///
+/// let exponents: Vec<usize> = merge_levels(128, 16)
+///     .map(|level| KeyUse::Merge(level).exponent(128))
+///     .collect();
+/// assert_eq!(exponents, [33, 65, 129]);
+/// ```
+///
+/// Panics: when one of them is 0.
 pub fn merge_levels(n: usize, width: usize) -> RangeInclusive<u32> {
     width.ilog2() + 1..=n.ilog2()
 }

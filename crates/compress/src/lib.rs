@@ -8,7 +8,8 @@
 //! 1. A batch comes as the small ciphertexts that ring switching gives
 //!    ([`Descent`](omr_rlwe::Descent)). [`CodeTables::codes`] makes its [`Codes`].
 //! 2. [`Plaintexts::encode`] encodes symbols; [`Sums::add`] adds their products with the codes, batch by batch.
-//!    Encrypted symbols become codes themselves: [`Sums::add_codes`].
+//!    An encrypted symbol comes as its product with the vector: [`Functionals`] and [`encrypted_sum`] for many,
+//!    [`Sums::add_codes`] for one whose codes are there.
 //! 3. [`Sums::pack`] makes one ciphertext of the sums of up to [`SumsShape::stride`] symbols, and [`Finisher`] digests of these.
 //! 4. [`Phases`] decrypts.
 //!
@@ -18,6 +19,7 @@
 
 mod codes;
 pub mod finish;
+mod functionals;
 mod keys;
 mod layout;
 mod merge;
@@ -30,8 +32,10 @@ mod sums;
 
 pub use codes::{CodeTables, Codes, Round};
 pub use finish::{Finisher, PackedCiphertext};
+pub use functionals::{Functionals, encrypted_sum};
 pub use keys::{KeyUse, Keys, merge_levels};
 pub use layout::SlotClasses;
+pub use merge::pack;
 pub use phases::{Phases, PhasesError, nearest};
 pub use plaintexts::Plaintexts;
 pub use setting::Setting;

@@ -1,20 +1,36 @@
 use crate::keys::turn;
-use crate::{Keys, Setting};
+use crate::{Keys, Setting, SumsShape};
 use omr_ring::{Basis, Coeff, Eval, Poly, Ring};
 use omr_rlwe::Rlwe;
 
+/// Packs ciphertexts of symbols: the coefficients `0, stride, 2 stride, ...` of ciphertext i become `i, i + stride,
+/// i + 2 stride, ...` of the one that comes out, multiplied by `stride`; the others are cancelled.
+///
+/// Panics: when there are none, more than [`SumsShape::stride`], or keys of a level are missing.
+pub fn pack(setting: Setting, shape: SumsShape, keys: Keys, symbols: Vec<Rlwe>) -> Rlwe {
+    let mut parts: Vec<Option<Rlwe>> = symbols.into_iter().map(Some).collect();
+    assert!(parts.len() <= shape.stride(), "one ciphertext's symbols");
+    parts.resize(shape.stride(), None);
+    let merger = Merger {
+        setting,
+        keys,
+        first_level: shape.width().trailing_zeros() + 1,
+    };
+    merger.merge(parts).expect("at least one symbol")
+}
+
 /// Merges ciphertexts whose wanted coefficients lie at multiples of the stride (Chen, Dai, Kim,
 /// Song 2021, stopped above the leaves): the automorphisms cancel all other coefficients.
-pub(crate) struct Merger<'a> {
-    pub(crate) setting: Setting<'a>,
-    pub(crate) keys: Keys<'a>,
-    /// That of the last join.
-    pub(crate) first_level: u32,
+struct Merger<'a> {
+    setting: Setting<'a>,
+    keys: Keys<'a>,
+    /// That of the first joins, of two symbols each.
+    first_level: u32,
 }
 
 impl Merger<'_> {
     /// Of a power of two; none where all are.
-    pub(crate) fn merge(&self, parts: Vec<Option<Rlwe>>) -> Option<Rlwe> {
+    fn merge(&self, parts: Vec<Option<Rlwe>>) -> Option<Rlwe> {
         if parts.len() == 1 {
             return parts.into_iter().next().expect("one part");
         }

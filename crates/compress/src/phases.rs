@@ -138,6 +138,13 @@ impl<'a> Phases<'a> {
 /// The nearest symbol modulo p to a phase of `bits` bits. Time: constant.
 ///
 /// Range: `p 2^bits` below `2^63`.
+///
+/// ```
+/// use omr_compress::nearest;
+///
+/// // Ten steps of 2^8 / 10, rounded; half a step below the turn is 0 again.
+/// assert_eq!([0, 12, 13, 26, 243, 244].map(|phase| nearest(phase, 10, 8)), [0, 0, 1, 1, 9, 0]);
+/// ```
 pub fn nearest(phase: u64, p: u64, bits: u32) -> u64 {
     let symbol = (phase * p + (1 << (bits - 1))) >> bits;
     symbol & (symbol ^ p).min(1).wrapping_neg() // p is 0

@@ -187,3 +187,59 @@ impl SumsShape {
         sums
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_checked() {
+        let of = SumsShape::new;
+        assert_eq!(of(128, 0, 1), Err(ShapeError::Bound { found: 0 }));
+        assert_eq!(of(128, 1, 0), Err(ShapeError::Symbols { found: 0 }));
+        for (found, bound, least) in [(8, 1, 16), (96, 1, 16), (0, 17, 32), (32, usize::MAX, 64)] {
+            assert_eq!(
+                of(found, bound, 1),
+                Err(ShapeError::Dimension { least, found })
+            );
+        }
+        let shape = of(64, usize::MAX, 1).unwrap();
+        assert_eq!((shape.width(), shape.stride()), (64, 1));
+    }
+
+    #[test]
+    fn every_sum_has_one_place() {
+        for (bound, symbols) in [(1, 1), (16, 8), (17, 9), (64, 3), (65, 2), (200, 17)] {
+            let shape = SumsShape::new(128, bound, symbols).unwrap();
+            let mut parts = Vec::new();
+            for (round, ciphertext) in shape.positions() {
+                let kept: Vec<usize> = shape.kept(round, ciphertext).collect();
+                assert_eq!(kept.len(), shape.kept_len(round, ciphertext));
+                let sum = |&at: &usize| {
+                    let exponent = shape.exponents(round).start + at / shape.stride();
+                    let symbol = shape.symbols_of(ciphertext).start + at % shape.stride();
+                    (symbol * bound + exponent) as u32
+                };
+                parts.push(kept.iter().map(sum).collect());
+            }
+            let sums = shape.by_symbol(&parts).concat();
+            assert!(
+                sums.into_iter().eq(0..(symbols * bound) as u32),
+                "{shape:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn runs_cover_the_symbols_of_a_ciphertext() {
+        let shape = SumsShape::new(8192, 50, 343).unwrap();
+        for ciphertext in 0..shape.ciphertexts() {
+            let runs: Vec<_> = shape.runs(ciphertext).collect();
+            assert!(
+                runs.iter()
+                    .all(|run| (1..=SYMBOLS_TOGETHER).contains(&run.len()))
+            );
+            assert!(runs.into_iter().flatten().eq(shape.symbols_of(ciphertext)));
+        }
+    }
+}

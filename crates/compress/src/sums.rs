@@ -1,6 +1,6 @@
 //! Products of plaintexts with the codes, summed over batches, then packed.
 
-use crate::merge::Merger;
+use crate::merge::pack;
 use crate::pieces::{PieceWords, Pieces};
 use crate::{Codes, Keys, Plaintexts, Setting, SumsShape};
 use omr_ring::{AlignedVec, Buffer, Eval, Poly};
@@ -77,8 +77,8 @@ impl<'a> Sums<'a> {
             });
     }
 
-    /// One ciphertext a symbol.
-    fn ciphertexts(self) -> Vec<Rlwe> {
+    /// One ciphertext a symbol, to be packed.
+    pub fn ciphertexts(self) -> Vec<Rlwe> {
         let setting = self.setting;
         let basis = setting.small_basis();
         let positions = setting.small_plain.order().positions();
@@ -109,18 +109,9 @@ impl<'a> Sums<'a> {
     /// Packs symbol i into the coefficients `i, i + stride, i + 2 stride, ...` of one ciphertext;
     /// every sum is multiplied by `stride`.
     ///
-    /// Panics: when there are no symbols, more than a ciphertext holds, or keys of a level are missing.
+    /// Panics: as [`pack`].
     pub fn pack(self, shape: SumsShape, keys: Keys) -> Rlwe {
-        let setting = self.setting;
-        let mut parts: Vec<Option<Rlwe>> = self.ciphertexts().into_iter().map(Some).collect();
-        assert!(parts.len() <= shape.stride(), "one ciphertext's symbols");
-        parts.resize(shape.stride(), None);
-        let merger = Merger {
-            setting,
-            keys,
-            first_level: shape.width().trailing_zeros() + 1,
-        };
-        merger.merge(parts).expect("at least one symbol")
+        pack(self.setting, shape, keys, self.ciphertexts())
     }
 }
 

@@ -6,8 +6,7 @@ use crate::progress::go_on;
 use crate::shared::{BatchKey, BoardCache, Part, PartKey, SharedBatch};
 use crate::{DetectorError, Progress, Stages, range};
 use omr_bgv::{Ciphertext, Evaluator};
-use omr_compress::finish::{self, Finisher};
-use omr_compress::{CodeTables, Codes, Round, Sums};
+use omr_compress::{CodeTables, Codes, Finisher, Round, Sums};
 use omr_protocol::plan::packing;
 use omr_protocol::{
     ClueKind, DetectionKey, Digest, DigestHeader, DigestPlan, Params, Placement, SEED_BYTES,
@@ -415,15 +414,7 @@ impl Detector {
         progress.stage("codes", (pertinent.len() * plan.width() / 2) as u64);
         run.stages.time("codes", || {
             let of_batch = |(batch, (small, scale)): (usize, &(Vec<Rlwe>, u64))| {
-                let p = params.p();
-                let gathered = p.mul(*scale, finish::gathered_scale(setting, plan.stride()));
-                let first_exponent = plan.exponents(round).start;
-                let round = Round {
-                    shape: plan.sums(),
-                    batch,
-                    first_exponent,
-                    unscale: p.inv(gathered),
-                };
+                let round = Round::new(setting, plan.sums(), round, (batch, *scale));
                 self.tables
                     .codes(setting, keys, &round, small, &|n| progress.advance(n))
             };
