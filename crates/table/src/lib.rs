@@ -11,8 +11,8 @@ mod value;
 
 pub use query::{
     Deriver, Filter, FilterShape, Fingerprints, Leaf, LeafShape, LikeShape, MAX_CONSTANTS,
-    MAX_DEPTH, MAX_LEAVES, Pattern, Query, Row, Segment, Shape, ShapeError, Test, TestShape,
-    derive, fingerprint,
+    MAX_DEPTH, MAX_LEAVES, Pattern, Query, QueryError, Row, Segment, Shape, ShapeError, Test,
+    TestShape, derive, fingerprint,
 };
 pub use schema::{Column, ColumnType, Domain, MAX_TEXT_BYTES, Schema};
 pub use value::Value;
