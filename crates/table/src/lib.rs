@@ -7,6 +7,8 @@
 
 mod query;
 mod schema;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod value;
 
 pub use query::{

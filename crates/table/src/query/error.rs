@@ -94,6 +94,12 @@ pub enum QueryError {
         /// The column.
         column: String,
     },
+    /// The system gives no thread to parse on.
+    #[error("no thread with a stack of {bytes} bytes to parse on")]
+    NoStack {
+        /// Bytes asked for.
+        bytes: usize,
+    },
     /// The query breaks a rule of all questions.
     #[error(transparent)]
     Shape(#[from] ShapeError),

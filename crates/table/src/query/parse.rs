@@ -26,6 +26,9 @@ const DIALECT: GenericDialect = GenericDialect {};
 /// Levels of the parser: parentheses and NOTs take some each, [`MAX_DEPTH`] bounds them before.
 const PARSER_DEPTH: usize = 4 * MAX_DEPTH;
 
+/// Several times what [`PARSER_DEPTH`] levels take.
+const STACK: usize = 16 << 20;
+
 impl Query {
     /// Parses `SELECT * | a, b, "C" FROM name WHERE condition [LIMIT n]`; the second value is n.
     ///
@@ -42,27 +45,48 @@ impl Query {
     /// Errors: everything else, and more than 64 KiB, [`MAX_LEAVES`](super::MAX_LEAVES) conditions,
     /// [`MAX_CONSTANTS`](super::MAX_CONSTANTS) constants in a list, [`MAX_DEPTH`] parentheses or NOTs inside each other.
     pub fn parse(sql: &str, schema: &Schema) -> Result<(Self, Option<u64>), QueryError> {
-        let mut parser = parser(sql)?;
-        let parsed = parser.parse_query().map_err(syntax)?;
-        finish(&mut parser)?;
-        let statement = statement::read(*parsed, schema)?;
-        let query = Self {
-            select: statement.select,
-            filter: lower(&statement.condition, schema)?,
-        };
-        query.shape().check(schema)?;
-        Ok((query, statement.limit))
+        deep(|| statement_query(sql, schema))
     }
 }
 
 impl Filter {
     /// Parses a condition alone, what stands behind WHERE. Otherwise as [`Query::parse`].
     pub fn parse(condition: &str, schema: &Schema) -> Result<Self, QueryError> {
-        let mut parser = parser(condition)?;
-        let parsed = parser.parse_expr().map_err(syntax)?;
-        finish(&mut parser)?;
-        lower(&parsed, schema)
+        deep(|| bare_condition(condition, schema))
     }
+}
+
+/// Runs on a stack of its own: the parser takes up to 20 KB for a parenthesis, more than small threads have for all.
+fn deep<T: Send>(work: impl FnOnce() -> Result<T, QueryError> + Send) -> Result<T, QueryError> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let running = thread.spawn_scoped(scope, work);
+        let running = running.map_err(|_| QueryError::NoStack { bytes: STACK })?;
+        running
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn statement_query(sql: &str, schema: &Schema) -> Result<(Query, Option<u64>), QueryError> {
+    let mut parser = parser(sql)?;
+    let parsed = parser.parse_query().map_err(syntax)?;
+    finish(&mut parser)?;
+    let statement = statement::read(*parsed, schema)?;
+    let filter = lower(&statement.condition, schema)?;
+    let query = Query {
+        select: statement.select,
+        filter,
+    };
+    query.shape().check(schema)?;
+    Ok((query, statement.limit))
+}
+
+fn bare_condition(condition: &str, schema: &Schema) -> Result<Filter, QueryError> {
+    let mut parser = parser(condition)?;
+    let parsed = parser.parse_expr().map_err(syntax)?;
+    finish(&mut parser)?;
+    lower(&parsed, schema)
 }
 
 fn parser(sql: &str) -> Result<Parser<'static>, QueryError> {
