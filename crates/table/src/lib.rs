@@ -16,6 +16,8 @@ mod schema;
 mod schema_check;
 mod show;
 mod table;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod value;
 mod value_parse;
 
@@ -23,8 +25,8 @@ pub use builder::{BuildError, TableBuilder};
 pub use column::{Ordinals, Texts};
 pub use query::{
     Deriver, Filter, FilterShape, Fingerprints, Leaf, LeafShape, LikeShape, MAX_CONSTANTS,
-    MAX_DEPTH, MAX_LEAVES, Pattern, Query, Row, Segment, Shape, ShapeError, Test, TestShape,
-    derive, fingerprint,
+    MAX_DEPTH, MAX_LEAVES, Pattern, Query, QueryError, Row, Segment, Shape, ShapeError, Test,
+    TestShape, derive, fingerprint,
 };
 pub use row_codec::{MAX_ROW_BYTES, RowCodec, RowError};
 pub use schema::{Column, ColumnType, Domain, MAX_TEXT_BYTES, Schema};

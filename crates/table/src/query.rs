@@ -1,11 +1,14 @@
 mod derived;
+mod error;
 mod matches;
+mod parse;
 mod pattern;
 mod render;
 mod shape;
 mod walk;
 
 pub use derived::{Deriver, Fingerprints, derive, fingerprint};
+pub use error::QueryError;
 pub use matches::Row;
 pub use shape::ShapeError;
 pub use walk::LeafShape;

@@ -3,6 +3,9 @@
 use super::{FilterShape, LeafShape, LikeShape, Shape, TestShape};
 use crate::Schema;
 
+/// Constants that are shown one by one.
+const LONG_LIST: usize = 16;
+
 impl Shape {
     /// The question as SQL, with `?` for each constant and for each character that a pattern asks for:
     /// `SELECT name FROM people WHERE state = ? AND name LIKE '?????%'`. For people; columns that do not exist read
@@ -79,8 +82,7 @@ impl LeafShape<'_> {
             }
             TestShape::Ordinals(1) | TestShape::Texts(1) => format!("{column} = ?"),
             TestShape::Ordinals(count) | TestShape::Texts(count) => {
-                let marks = vec!["?"; *count].join(", ");
-                format!("{column} {not}IN ({marks})")
+                format!("{column} {not}IN ({})", marks(*count))
             }
             TestShape::Range {
                 low: true,
@@ -95,6 +97,14 @@ impl LeafShape<'_> {
             TestShape::Null => format!("{column} IS {not}NULL"),
         }
     }
+}
+
+/// So many `?`; of a long list its length, whatever length a stranger names.
+fn marks(count: usize) -> String {
+    if count > LONG_LIST {
+        return format!("{count} x ?");
+    }
+    vec!["?"; count].join(", ")
 }
 
 impl LikeShape {
