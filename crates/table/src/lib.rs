@@ -10,6 +10,9 @@ mod builder;
 mod calendar;
 mod column;
 mod decimal;
+mod file;
+mod import;
+mod output;
 mod query;
 mod row_codec;
 mod schema;
@@ -21,6 +24,11 @@ mod value_parse;
 
 pub use builder::{BuildError, TableBuilder};
 pub use column::{Ordinals, Texts};
+pub use file::FileError;
+pub use import::{
+    Declared, ImportError, ImportOptions, Progress, Wanted, import_csv, import_file, import_parquet,
+};
+pub use output::{OutputError, Rows};
 pub use query::{
     Filter, FilterShape, Leaf, LikeShape, Pattern, Query, Segment, Shape, Test, TestShape,
 };

@@ -1,0 +1,116 @@
+use super::ImportError;
+use super::cell::Cell;
+use super::fill::Target;
+use crate::ColumnType;
+use crate::calendar::{parse_date, parse_timestamp};
+use crate::decimal::Written;
+use crate::value_parse::parse_boolean;
+
+/// Digits of a decimal.
+const DIGITS: u32 = 18;
+
+/// Which types all values of a column so far have. Absent ones have every type.
+#[derive(Clone, Debug)]
+pub(super) struct Guess {
+    seen: bool,
+    boolean: bool,
+    integer: bool,
+    number: bool,
+    date: bool,
+    timestamp: bool,
+    /// Most digits before and behind the point.
+    whole: u32,
+    places: u32,
+}
+
+impl Guess {
+    pub(super) fn new() -> Self {
+        Guess {
+            seen: false,
+            boolean: true,
+            integer: true,
+            number: true,
+            date: true,
+            timestamp: true,
+            whole: 0,
+            places: 0,
+        }
+    }
+
+    /// Takes the next value; of cells other than text and numbers it learns nothing.
+    pub(super) fn push(&mut self, cell: &Cell) {
+        match cell {
+            Cell::Text(text) => self.push_text(text),
+            Cell::Number(number) => {
+                self.seen = true;
+                self.measure(*number);
+            }
+            _ => {}
+        }
+    }
+
+    fn push_text(&mut self, text: &str) {
+        self.seen = true;
+        self.boolean = self.boolean && parse_boolean(text).is_some();
+        self.date = self.date && parse_date(text).is_some();
+        self.timestamp = self.timestamp && parse_timestamp(text).is_some();
+        if self.number {
+            match written(text) {
+                Some(number) => self.measure(number),
+                None => self.number = false,
+            }
+            self.integer = self.integer && text.parse::<i64>().is_ok();
+        }
+    }
+
+    fn measure(&mut self, number: Written) {
+        self.whole = self.whole.max(number.whole_digits());
+        self.places = self.places.max(number.places());
+    }
+
+    /// The type that all values have.
+    ///
+    /// Errors: numbers of too many digits.
+    pub(super) fn target(&self, column: &str) -> Result<Target, ImportError> {
+        Ok(match self {
+            Guess { seen: false, .. } => Target::MeasuredText,
+            Guess { boolean: true, .. } => Target::Exactly(ColumnType::Boolean),
+            Guess {
+                number: true,
+                integer: true,
+                ..
+            } => Target::Exactly(ColumnType::Integer),
+            Guess { number: true, .. } => Target::Exactly(self.decimal(column)?),
+            Guess { date: true, .. } => Target::Exactly(ColumnType::Date),
+            Guess {
+                timestamp: true, ..
+            } => Target::Exactly(ColumnType::Timestamp),
+            _ => Target::MeasuredText,
+        })
+    }
+
+    /// The decimal that holds all numbers.
+    ///
+    /// Errors: too many digits.
+    pub(super) fn decimal(&self, column: &str) -> Result<ColumnType, ImportError> {
+        match self.whole.saturating_add(self.places) <= DIGITS {
+            true => Ok(ColumnType::Decimal {
+                scale: self.places as u8,
+            }),
+            false => Err(ImportError::Digits {
+                column: column.into(),
+                whole: self.whole,
+                places: self.places,
+            }),
+        }
+    }
+}
+
+/// A number; with a plus or zeros before it, as of telephones and post codes, it is text.
+fn written(text: &str) -> Option<Written> {
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    match digits {
+        [b'+', ..] | [b'0', b'0'..=b'9', ..] => None,
+        _ => Written::parse(text),
+    }
+}
