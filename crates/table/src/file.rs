@@ -97,9 +97,9 @@ pub enum FileError {
 /// Bytes of a number of a column.
 fn width(domain: Option<Domain>) -> usize {
     match domain.map_or(0, |domain| domain.max.abs_diff(domain.min)) {
-        ..=0xFF => 1,
-        ..=0xFFFF => 2,
-        ..=0xFFFF_FFFF => 4,
+        0..=0xFF => 1,
+        0x100..=0xFFFF => 2,
+        0x1_0000..=0xFFFF_FFFF => 4,
         _ => 8,
     }
 }

@@ -69,7 +69,8 @@ fn guess<R: Read + Seek>(
     chosen: &[Chosen],
     report: &mut dyn FnMut(u64),
 ) -> Result<Vec<Target>, ImportError> {
-    let mut guesses = vec![Guess::new(); chosen.len()];
+    let new = |column: &Chosen| Guess::new(column.wanted);
+    let mut guesses: Vec<Guess> = chosen.iter().map(new).collect();
     let pass = Pass::begin(source, options)?;
     pass.rows(chosen, report, &mut |column, cell| {
         guesses[column].push(cell);

@@ -132,6 +132,14 @@ fn ordinal(cell: &Cell, kind: ColumnType, truncate: bool) -> Result<i64, ValueEr
         }
         (ColumnType::Integer, Cell::Number(number)) => whole(*number),
         (ColumnType::Date, Cell::Date(days)) => Ok(*days),
+        // Days that a program wrote as their midnights.
+        (ColumnType::Date, Cell::Moment(moment)) => match moment.seconds.rem_euclid(86_400) {
+            0 if !moment.fraction => Ok(moment.seconds.div_euclid(86_400)),
+            _ => Err(ValueError::Kind {
+                expected: kind,
+                found: cell.noun(),
+            }),
+        },
         (ColumnType::Timestamp, Cell::Moment(moment)) => seconds(*moment, truncate),
         (ColumnType::Timestamp, Cell::Date(days)) => days
             .checked_mul(86_400)

@@ -1,6 +1,6 @@
-use super::ImportError;
 use super::cell::Cell;
 use super::fill::Target;
+use super::{ImportError, Wanted};
 use crate::ColumnType;
 use crate::calendar::{parse_date, parse_timestamp};
 use crate::decimal::Written;
@@ -12,6 +12,8 @@ const DIGITS: u32 = 18;
 /// Which types all values of a column so far have. Absent ones have every type.
 #[derive(Clone, Debug)]
 pub(super) struct Guess {
+    /// Whether a decimal is wanted, however its numbers are written.
+    decimal: bool,
     seen: bool,
     boolean: bool,
     integer: bool,
@@ -24,8 +26,9 @@ pub(super) struct Guess {
 }
 
 impl Guess {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(wanted: Option<Wanted>) -> Self {
         Guess {
+            decimal: wanted == Some(Wanted::Decimal),
             seen: false,
             boolean: true,
             integer: true,
@@ -54,12 +57,11 @@ impl Guess {
         self.boolean = self.boolean && parse_boolean(text).is_some();
         self.date = self.date && parse_date(text).is_some();
         self.timestamp = self.timestamp && parse_timestamp(text).is_some();
-        if self.number {
-            match written(text) {
-                Some(number) => self.measure(number),
-                None => self.number = false,
-            }
+        if self.number || self.decimal {
+            let number = Written::parse(text);
+            self.number = self.number && number.is_some() && !looks_like_a_code(text);
             self.integer = self.integer && text.parse::<i64>().is_ok();
+            number.into_iter().for_each(|number| self.measure(number));
         }
     }
 
@@ -106,11 +108,8 @@ impl Guess {
     }
 }
 
-/// A number; with a plus or zeros before it, as of telephones and post codes, it is text.
-fn written(text: &str) -> Option<Written> {
+/// Telephones and post codes begin with a plus or superfluous zeros, which numbers would lose.
+fn looks_like_a_code(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    match digits {
-        [b'+', ..] | [b'0', b'0'..=b'9', ..] => None,
-        _ => Written::parse(text),
-    }
+    matches!(digits, [b'+', ..] | [b'0', b'0'..=b'9', ..])
 }

@@ -179,7 +179,7 @@ impl Source<'_> {
             (Some(Wanted::Text), _) | (None, Natural::Text) => Ok(Target::MeasuredText),
             (None, Natural::Exactly(kind)) => Ok(Target::Exactly(kind)),
             (Some(Wanted::Decimal), _) | (None, Natural::Measured) => {
-                let mut guess = Guess::new();
+                let mut guess = Guess::new(Some(Wanted::Decimal));
                 let mut rows = 0;
                 self.cells(column, &mut |cell| {
                     guess.push(cell);
