@@ -14,6 +14,32 @@ impl Bits {
         self.len += 1;
     }
 
+    pub(crate) fn ones(len: usize) -> Self {
+        let mut words = vec![u64::MAX; len.div_ceil(64)];
+        if let (Some(last), used @ 1..) = (words.last_mut(), len % 64) {
+            *last = (1 << used) - 1;
+        }
+        Bits { words, len }
+    }
+
+    /// Bits from bytes, the lowest first. `None`: another number of bytes, or bits set behind the end.
+    pub(crate) fn from_bytes(bytes: &[u8], len: usize) -> Option<Self> {
+        if bytes.len() != len.div_ceil(8) {
+            return None;
+        }
+        let word = |bytes: &[u8]| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
+        };
+        let words: Vec<u64> = bytes.chunks(8).map(word).collect();
+        let behind = match (words.last(), len % 64) {
+            (Some(last), used @ 1..) => last >> used,
+            _ => 0,
+        };
+        (behind == 0).then_some(Bits { words, len })
+    }
+
     /// The bit at `place`. Panics where there is none.
     pub(crate) fn at(&self, place: usize) -> bool {
         assert!(

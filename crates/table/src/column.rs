@@ -1,8 +1,7 @@
 //! The values of one column, one after another.
 
 use crate::bits::Bits;
-use crate::value_parse::{check_ordinal, check_text};
-use crate::{ColumnType, Domain, Value, ValueError};
+use crate::{ColumnType, Domain, Value};
 
 /// A column's values.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,30 +51,6 @@ impl ColumnData {
         match self {
             ColumnData::Ordinals(data) => &data.present,
             ColumnData::Texts(data) => &data.present,
-        }
-    }
-
-    /// Checks every value that is present against the column's type.
-    pub(crate) fn check(&self, kind: ColumnType) -> Result<(), (usize, ValueError)> {
-        let at = |row| move |error| (row, error);
-        match (self, kind) {
-            (ColumnData::Texts(data), ColumnType::Text { max_bytes }) => {
-                let mut texts = data.view().iter().enumerate();
-                texts.try_for_each(|(row, text)| {
-                    check_text(text.unwrap_or(""), max_bytes).map_err(at(row))
-                })
-            }
-            (ColumnData::Ordinals(data), _) => {
-                let mut ordinals = data.view().iter().enumerate();
-                ordinals.try_for_each(|(row, ordinal)| match ordinal {
-                    Some(ordinal) => check_ordinal(ordinal, kind).map_err(at(row)),
-                    None => Ok(()),
-                })
-            }
-            (ColumnData::Texts(_), _) => Err(at(0)(ValueError::Kind {
-                expected: kind,
-                found: "text",
-            })),
         }
     }
 

@@ -1,10 +1,34 @@
 //! Decimal numbers as written: exact until a scale is asked for.
 
+use std::fmt;
+
 /// A number `coefficient` × 10^−`places`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
     coefficient: i128,
     places: i32,
+}
+
+/// `-12.50`; with an exponent where places are negative or too many to write down.
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ok(places @ 0..=DIGITS) = u32::try_from(self.places) else {
+            let exponent = -i64::from(self.places);
+            return write!(f, "{}e{exponent}", self.coefficient);
+        };
+        if places == 0 {
+            return write!(f, "{}", self.coefficient);
+        }
+        let sign = if self.coefficient < 0 { "-" } else { "" };
+        let unit = 10u128.pow(places);
+        let number = self.coefficient.unsigned_abs();
+        let (whole, fraction) = (number / unit, number % unit);
+        write!(
+            f,
+            "{sign}{whole}.{fraction:0width$}",
+            width = places as usize
+        )
+    }
 }
 
 /// The largest coefficient of a decimal: 18 digits.

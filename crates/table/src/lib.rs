@@ -10,6 +10,9 @@ mod builder;
 mod calendar;
 mod column;
 mod decimal;
+mod file;
+mod import;
+mod output;
 mod query;
 mod row_codec;
 mod schema;
@@ -23,6 +26,11 @@ mod value_parse;
 
 pub use builder::{BuildError, TableBuilder};
 pub use column::{Ordinals, Texts};
+pub use file::FileError;
+pub use import::{
+    Declared, ImportError, ImportOptions, Progress, Wanted, import_csv, import_file, import_parquet,
+};
+pub use output::{OutputError, Rows};
 pub use query::{
     Deriver, Filter, FilterShape, Fingerprints, Leaf, LeafShape, LikeShape, MAX_CONSTANTS,
     MAX_DEPTH, MAX_LEAVES, Pattern, Query, QueryError, Row, Segment, Shape, ShapeError, Test,

@@ -33,6 +33,15 @@ impl Table {
         }
     }
 
+    /// Joins a schema and columns that have been checked against it.
+    pub(crate) fn with_schema(schema: Schema, columns: Vec<ColumnData>) -> Self {
+        Table { schema, columns }
+    }
+
+    pub(crate) fn data(&self) -> &[ColumnData] {
+        &self.columns
+    }
+
     /// What is public about it.
     pub fn schema(&self) -> &Schema {
         &self.schema

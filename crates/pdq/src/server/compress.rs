@@ -5,7 +5,6 @@ use super::numbers::Layout;
 use crate::keys::EvaluationKey;
 use crate::{Plan, ServerError};
 use omr_codec::Symbols;
-use omr_compress::finish::gathered_scale;
 use omr_compress::{
     CodeTables, Finisher, Keys, PackedCiphertext, Plaintexts, Round, Setting, Sums, SumsShape,
 };
@@ -70,7 +69,7 @@ impl<'a> Compressor<'a> {
         block: usize,
         small: &[Rlwe],
     ) -> Result<(), ServerError> {
-        let (setting, shape) = (self.setting(), self.shape);
+        let (params, setting, shape) = (self.server.params, self.setting(), self.shape);
         let placement = self.layout().placement(block);
         let columns = self.columns(batch, block)?;
         let order = self
@@ -79,12 +78,8 @@ impl<'a> Compressor<'a> {
             .order(setting.small_plain, placement.messages());
         let rounds: Vec<_> = (0..shape.rounds())
             .map(|round| {
-                let round = Round {
-                    shape,
-                    batch,
-                    first_exponent: shape.exponents(round).start,
-                    unscale: self.unscale(),
-                };
+                let scale = params.scale(params.last_level());
+                let round = Round::new(setting, shape, round, (batch, scale));
                 self.tables
                     .codes(setting, self.keys, &round, small, &|_| {})
             })
@@ -103,14 +98,6 @@ impl<'a> Compressor<'a> {
             }
         }
         Ok(())
-    }
-
-    /// What undoes the scale of the index and all that compression gathers.
-    fn unscale(&self) -> u64 {
-        let params = self.server.params;
-        let p = params.p();
-        let gathered = gathered_scale(self.setting(), self.shape.stride());
-        p.inv(p.mul(params.scale(params.last_level()), gathered))
     }
 
     /// The symbols of a block's rows, one column each.

@@ -1,0 +1,105 @@
+//! A table's file, version 1. Numbers are little-endian.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | `OMRTABLE` |
+//! | 4 | version, 1 |
+//! | 4 | `s`, bytes of the schema |
+//! | 8 | bytes of the whole file |
+//! | s | the schema as JSON |
+//! | | the columns in their order |
+//! | 32 | BLAKE3 of all before |
+//!
+//! A column is, if it is nullable, a bit a row, whether its value is present, the lowest first, up to whole bytes;
+//! then, of numbers, 1, 2, 4 or 8 bytes a row, as few as its domain allows: the value less the domain's smallest, 0 if
+//! absent; of text, a byte a row, its length, 0 if absent, and then all text.
+//! No number is read from the file that sizes memory before the file has shown that it is long enough.
+
+mod read;
+mod write;
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::{Domain, SchemaError};
+
+const MAGIC: [u8; 8] = *b"OMRTABLE";
+const VERSION: u32 = 1;
+/// Magic, version, length of the schema, length of the file.
+const HEAD_BYTES: usize = 24;
+const CHECKSUM_BYTES: usize = 32;
+/// Rows read or written at once.
+const ROWS_AT_ONCE: usize = 1 << 16;
+
+/// Why a table's file could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file begins otherwise than a table's.
+    #[error("not a table: expected {MAGIC:?} at its beginning, found {found:?}")]
+    NotATable {
+        /// The first bytes.
+        found: Vec<u8>,
+    },
+    /// The file was written in a version that this build does not know.
+    #[error("table version: expected {expected}, found {found}")]
+    Version {
+        /// The version that this build reads and writes.
+        expected: u32,
+        /// The version of the file.
+        found: u32,
+    },
+    /// The file is shorter than it says, or than any.
+    #[error("table cut off: expected {expected} bytes, found {found}")]
+    Truncated {
+        /// Bytes there should be.
+        expected: u64,
+        /// Bytes there are.
+        found: u64,
+    },
+    /// The file is longer than it says, or than its schema allows.
+    #[error("table too long: expected {expected} bytes, found {found}")]
+    Oversized {
+        /// Bytes there should be.
+        expected: u64,
+        /// Bytes there are.
+        found: u64,
+    },
+    /// The checksum is another one than that of the file's bytes.
+    #[error("table corrupted: expected checksum {expected}, found {found}")]
+    Corrupted {
+        /// The checksum in the file.
+        expected: blake3::Hash,
+        /// That of its bytes.
+        found: blake3::Hash,
+    },
+    /// The schema is none.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// A column's bytes are no values of it, though the checksum is right.
+    #[error("column {column:?}: expected {expected}, found otherwise")]
+    Column {
+        /// The column.
+        column: String,
+        /// What should be there.
+        expected: &'static str,
+    },
+}
+
+/// Bytes of a number of a column.
+fn width(domain: Option<Domain>) -> usize {
+    match domain.map_or(0, |domain| domain.max.abs_diff(domain.min)) {
+        0..=0xFF => 1,
+        0x100..=0xFFFF => 2,
+        0x1_0000..=0xFFFF_FFFF => 4,
+        _ => 8,
+    }
+}

@@ -1,0 +1,135 @@
+//! Tables from CSV and Parquet.
+//!
+//! Values are taken as they are or refused with their row and column: nothing is rounded, cut or dropped unless an
+//! option or a declared type says so. Memory is that of the table, plus one row of CSV or one page and one batch of a column of Parquet.
+
+mod arrays;
+mod cell;
+mod csv;
+mod error;
+mod fill;
+mod guess;
+mod parquet;
+mod select;
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::Path;
+use std::str::FromStr;
+
+pub use csv::import_csv;
+pub use error::ImportError;
+pub use parquet::import_parquet;
+
+use crate::{ColumnType, MAX_ROWS, SchemaError, Table};
+
+/// How to import.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ImportOptions {
+    /// The table's name.
+    pub name: String,
+    /// Keys the fingerprints of text: draw it anew for every table.
+    pub salt: [u8; 16],
+    /// Types of columns; those of others are found out.
+    pub declared: Vec<Declared>,
+    /// The columns wanted, in that order; `None`: all.
+    pub select: Option<Vec<String>>,
+    /// Columns left out.
+    pub drop: Vec<String>,
+    /// Cut texts that are too long, at the end of a character, and fractions of seconds.
+    pub truncate: bool,
+    /// What separates fields of CSV.
+    pub delimiter: u8,
+    /// Refuse more rows.
+    pub max_rows: u64,
+    /// Refuse longer rows of CSV, in bytes.
+    pub max_row_bytes: u64,
+    /// Take columns of Parquet that gzip compressed: their size is not known before they are in memory, up to a
+    /// thousand times the file's. For files that are trusted.
+    pub gzip: bool,
+}
+
+impl ImportOptions {
+    /// All columns, types found out, nothing cut, commas, as many rows as a table holds, 1 MiB a row.
+    pub fn new(name: impl Into<String>, salt: [u8; 16]) -> Self {
+        ImportOptions {
+            name: name.into(),
+            salt,
+            declared: Vec::new(),
+            select: None,
+            drop: Vec::new(),
+            truncate: false,
+            delimiter: b',',
+            max_rows: MAX_ROWS,
+            max_row_bytes: 1 << 20,
+            gzip: false,
+        }
+    }
+}
+
+/// A column's type, said beforehand: `fare:decimal(2)`, `name:text(32)`, `when:date`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The column, in any case.
+    pub name: String,
+    /// The type.
+    pub wanted: Wanted,
+}
+
+/// What is known of a type beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// All; numbers are rounded to a decimal's scale.
+    Exactly(ColumnType),
+    /// `text`: as long as the longest value, up to [`crate::MAX_TEXT_BYTES`].
+    Text,
+    /// `decimal`: as many places as the values have.
+    Decimal,
+}
+
+impl FromStr for Declared {
+    type Err = SchemaError;
+
+    fn from_str(text: &str) -> Result<Self, SchemaError> {
+        let (name, kind) = text
+            .rsplit_once(':')
+            .ok_or_else(|| SchemaError::Type { found: text.into() })?;
+        let wanted = match kind.trim().to_ascii_lowercase().as_str() {
+            "text" => Wanted::Text,
+            "decimal" => Wanted::Decimal,
+            kind => Wanted::Exactly(kind.parse()?),
+        };
+        Ok(Declared {
+            name: name.into(),
+            wanted,
+        })
+    }
+}
+
+/// How far an import has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Work done: bytes of CSV, values of Parquet.
+    pub done: u64,
+    /// Work there is, as far as the file tells; CSV whose types are found out is read twice.
+    pub total: u64,
+}
+
+/// Imports a file: Parquet if it begins as such, else CSV.
+///
+/// Errors: see [`ImportError`].
+pub fn import_file(
+    path: &Path,
+    options: &ImportOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Table, ImportError> {
+    let mut file = File::open(path)?;
+    let mut magic = Vec::new();
+    (&mut file).take(4).read_to_end(&mut magic)?;
+    file.rewind()?;
+    match magic.as_slice() {
+        b"PAR1" => import_parquet(file, options, progress),
+        _ => import_csv(file, options, progress),
+    }
+}

@@ -1,0 +1,34 @@
+use crate::calendar::Moment;
+use crate::decimal::Written;
+
+/// A value as a file has it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Cell<'a> {
+    Null,
+    Boolean(bool),
+    /// Any number of 64 bits, signed or not.
+    Integer(i128),
+    /// Days.
+    Date(i64),
+    Moment(Moment),
+    Number(Written),
+    Text(&'a str),
+    /// What no type holds: infinities, numbers of more than 38 digits.
+    Odd(String),
+}
+
+impl Cell<'_> {
+    /// What it is, in a word.
+    pub(super) fn noun(&self) -> &'static str {
+        match self {
+            Cell::Null => "null",
+            Cell::Boolean(_) => "boolean",
+            Cell::Integer(_) => "integer",
+            Cell::Date(_) => "date",
+            Cell::Moment(_) => "timestamp",
+            Cell::Number(_) => "decimal",
+            Cell::Text(_) => "text",
+            Cell::Odd(_) => "a number out of range",
+        }
+    }
+}

@@ -1,0 +1,120 @@
+use std::io;
+
+use crate::{SchemaError, ValueError};
+
+/// Why a file was not imported. Rows are counted from 0, without a header.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The system refused.
+    #[error("reading: {0}")]
+    Io(#[from] io::Error),
+    /// No CSV, or rows of different lengths.
+    #[error("CSV: {0}")]
+    Csv(#[from] ::csv::Error),
+    /// No Parquet, or one that is damaged.
+    #[error("Parquet: {0}")]
+    Parquet(#[from] ::parquet::errors::ParquetError),
+    /// Arrow's arrays of a Parquet file are damaged.
+    #[error("Parquet: {0}")]
+    Arrow(#[from] arrow::error::ArrowError),
+    /// The Parquet file is damaged in a way that its reader does not foresee.
+    #[error("Parquet: damaged, its reader stopped: {0}")]
+    Damaged(String),
+    /// Names, types or numbers of columns or rows.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// A column that the options name is not there.
+    #[error("expected a column {expected:?}, found {}", found.join(", "))]
+    NoColumn {
+        /// Its name.
+        expected: String,
+        /// The file's columns.
+        found: Vec<String>,
+    },
+    /// Columns of Parquet have different numbers of rows.
+    #[error("column {column:?}: expected {expected} rows, found {found}")]
+    Rows {
+        /// The column.
+        column: String,
+        /// Rows of the others.
+        expected: u64,
+        /// Its rows.
+        found: u64,
+    },
+    /// More rows than the options allow.
+    #[error("expected at most {limit} rows, found more")]
+    TooManyRows {
+        /// The limit.
+        limit: u64,
+    },
+    /// A row of CSV is too long: perhaps a quote is missing.
+    #[error("row {row}, counted from 0: expected at most {limit} bytes, found more")]
+    RowTooLong {
+        /// The row.
+        row: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// A value has no place in its column.
+    #[error(
+        "row {row}, counted from 0, column {column:?}: {error}{}",
+        advice(error)
+    )]
+    Value {
+        /// The row.
+        row: u64,
+        /// The column.
+        column: String,
+        /// What is wrong with it.
+        error: ValueError,
+    },
+    /// A text is not UTF-8.
+    #[error("row {row}, counted from 0, column {column:?}: expected UTF-8, found other bytes")]
+    Utf8 {
+        /// The row.
+        row: u64,
+        /// The column.
+        column: String,
+    },
+    /// A column's numbers have too many digits for a type found out.
+    #[error(
+        "column {column:?}: expected numbers of at most 18 digits, found {whole} before the point and {places} behind \
+         it: declare it as text, or as decimal with a scale, to which its numbers are rounded"
+    )]
+    Digits {
+        /// The column.
+        column: String,
+        /// The most digits before the point.
+        whole: u32,
+        /// The most decimal places.
+        places: u32,
+    },
+    /// Parquet's type has no place in a table.
+    #[error(
+        "column {column:?}: expected boolean, numbers, dates, timestamps or text, found {found}: leave it out"
+    )]
+    Type {
+        /// The column.
+        column: String,
+        /// Its type.
+        found: String,
+    },
+    /// A column of Parquet is compressed by gzip.
+    #[error(
+        "column {column:?}: compressed by gzip, which tells no size beforehand: allow it if the file is trusted"
+    )]
+    Gzip {
+        /// The column.
+        column: String,
+    },
+}
+
+fn advice(error: &ValueError) -> &'static str {
+    match error {
+        ValueError::TooLong { .. } | ValueError::Fraction { .. } => {
+            ": leave the column out, or truncate"
+        }
+        _ => "",
+    }
+}

@@ -1,0 +1,232 @@
+use super::cell::Cell;
+use super::{ImportError, ImportOptions};
+use crate::calendar::{Moment, parse_timestamp, timestamp_text};
+use crate::column::{ColumnData, OrdinalData, TextData};
+use crate::decimal::{Misfit, Written};
+use crate::value_parse::{check_ordinal, check_text, excerpt, misfit_error};
+use crate::{ColumnType, MAX_TEXT_BYTES, Value, ValueError};
+
+/// Takes a column's cells and keeps their values.
+pub(super) struct Filler {
+    name: String,
+    kind: ColumnType,
+    data: ColumnData,
+    /// Whether the longest text decides the type.
+    measured: bool,
+    truncate: bool,
+    max_rows: u64,
+}
+
+/// The type that a column is filled as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Exactly(ColumnType),
+    /// Text as long as the longest value.
+    MeasuredText,
+}
+
+impl Filler {
+    pub(super) fn new(name: &str, target: Target, options: &ImportOptions) -> Self {
+        let kind = match target {
+            Target::Exactly(kind) => kind,
+            Target::MeasuredText => ColumnType::Text {
+                max_bytes: MAX_TEXT_BYTES,
+            },
+        };
+        Filler {
+            name: name.into(),
+            kind,
+            data: ColumnData::new(kind),
+            measured: target == Target::MeasuredText,
+            truncate: options.truncate,
+            max_rows: options.max_rows.min(crate::MAX_ROWS),
+        }
+    }
+
+    pub(super) fn rows(&self) -> u64 {
+        self.data.rows() as u64
+    }
+
+    /// Takes the next row's cell.
+    pub(super) fn push(&mut self, cell: &Cell) -> Result<(), ImportError> {
+        if self.rows() == self.max_rows {
+            return Err(ImportError::TooManyRows {
+                limit: self.max_rows,
+            });
+        }
+        let (kind, truncate) = (self.kind, self.truncate);
+        let pushed = match &mut self.data {
+            ColumnData::Ordinals(data) => push_ordinal(data, cell, kind, truncate),
+            ColumnData::Texts(data) => push_text(data, cell, kind, truncate),
+        };
+        pushed.map_err(|error| ImportError::Value {
+            row: self.rows(),
+            column: self.name.clone(),
+            error,
+        })
+    }
+
+    pub(super) fn finish(self) -> (String, ColumnType, ColumnData) {
+        let kind = match &self.data {
+            ColumnData::Texts(data) if self.measured => ColumnType::Text {
+                max_bytes: data.longest().max(1) as u8,
+            },
+            _ => self.kind,
+        };
+        (self.name, kind, self.data)
+    }
+}
+
+fn push_ordinal(
+    data: &mut OrdinalData,
+    cell: &Cell,
+    kind: ColumnType,
+    truncate: bool,
+) -> Result<(), ValueError> {
+    let ordinal = match cell {
+        Cell::Null => None,
+        Cell::Text(text) => Some(read(text, kind, truncate)?),
+        cell => Some(ordinal(cell, kind, truncate)?),
+    };
+    if let Some(ordinal) = ordinal {
+        check_ordinal(ordinal, kind)?;
+    }
+    data.push(ordinal);
+    Ok(())
+}
+
+/// The ordinal of a text.
+fn read(text: &str, kind: ColumnType, truncate: bool) -> Result<i64, ValueError> {
+    match kind {
+        ColumnType::Timestamp if truncate => match parse_timestamp(text) {
+            Some(moment) => Ok(moment.seconds),
+            None => ordinal_of(Value::parse(text, kind)?, kind),
+        },
+        ColumnType::Decimal { scale } => match Written::parse(text) {
+            Some(number) => rounded(number, scale),
+            None => ordinal_of(Value::parse(text, kind)?, kind),
+        },
+        // Whole numbers that a program wrote as 12.0.
+        ColumnType::Integer => match (text.parse(), Written::parse(text)) {
+            (Ok(number), _) => Ok(number),
+            (Err(_), Some(number)) if text.contains('.') => whole(number),
+            _ => ordinal_of(Value::parse(text, kind)?, kind),
+        },
+        _ => ordinal_of(Value::parse(text, kind)?, kind),
+    }
+}
+
+fn ordinal_of(value: Value, kind: ColumnType) -> Result<i64, ValueError> {
+    value.ordinal().ok_or(ValueError::Kind {
+        expected: kind,
+        found: value.noun(),
+    })
+}
+
+/// The ordinal of a cell other than text.
+fn ordinal(cell: &Cell, kind: ColumnType, truncate: bool) -> Result<i64, ValueError> {
+    match (kind, cell) {
+        (ColumnType::Boolean, Cell::Boolean(truth)) => Ok(i64::from(*truth)),
+        (ColumnType::Integer, Cell::Integer(number)) => {
+            i64::try_from(*number).map_err(|_| out_of_range(kind, number.to_string()))
+        }
+        (ColumnType::Integer, Cell::Number(number)) => whole(*number),
+        (ColumnType::Date, Cell::Date(days)) => Ok(*days),
+        // Days that a program wrote as their midnights.
+        (ColumnType::Date, Cell::Moment(moment)) => match moment.seconds.rem_euclid(86_400) {
+            0 if !moment.fraction => Ok(moment.seconds.div_euclid(86_400)),
+            _ => Err(ValueError::Kind {
+                expected: kind,
+                found: cell.noun(),
+            }),
+        },
+        (ColumnType::Timestamp, Cell::Moment(moment)) => seconds(*moment, truncate),
+        (ColumnType::Timestamp, Cell::Date(days)) => days
+            .checked_mul(86_400)
+            .ok_or_else(|| out_of_range(kind, format!("{days} days"))),
+        (ColumnType::Decimal { scale }, Cell::Number(number)) => rounded(*number, scale),
+        (ColumnType::Decimal { scale }, Cell::Integer(number)) => {
+            rounded(Written::new(*number, 0), scale)
+        }
+        (_, Cell::Odd(found)) => Err(out_of_range(kind, found.clone())),
+        (_, cell) => Err(ValueError::Kind {
+            expected: kind,
+            found: cell.noun(),
+        }),
+    }
+}
+
+fn out_of_range(expected: ColumnType, found: String) -> ValueError {
+    ValueError::Range { expected, found }
+}
+
+fn rounded(number: Written, scale: u8) -> Result<i64, ValueError> {
+    number
+        .rounded(scale)
+        .map_err(|misfit| misfit_error(misfit, scale, &number.to_string()))
+}
+
+/// A number without a fraction.
+fn whole(number: Written) -> Result<i64, ValueError> {
+    number.exactly(0).map_err(|misfit| match misfit {
+        Misfit::Places => misfit_error(misfit, 0, &number.to_string()),
+        Misfit::Digits => out_of_range(ColumnType::Integer, number.to_string()),
+    })
+}
+
+fn seconds(moment: Moment, truncate: bool) -> Result<i64, ValueError> {
+    if moment.fraction && !truncate {
+        let second = timestamp_text(moment.seconds).unwrap_or_else(|| moment.seconds.to_string());
+        return Err(ValueError::Fraction {
+            found: format!("{second} and a fraction"),
+        });
+    }
+    Ok(moment.seconds)
+}
+
+fn push_text(
+    data: &mut TextData,
+    cell: &Cell,
+    kind: ColumnType,
+    truncate: bool,
+) -> Result<(), ValueError> {
+    let ColumnType::Text { max_bytes } = kind else {
+        return Err(ValueError::Kind {
+            expected: kind,
+            found: "text",
+        });
+    };
+    let written;
+    let text = match cell {
+        Cell::Null => {
+            data.push(None);
+            return Ok(());
+        }
+        Cell::Text(text) => *text,
+        cell => {
+            written = write(cell, kind)?;
+            &written
+        }
+    };
+    let text = match truncate {
+        true => &text[..text.floor_char_boundary(usize::from(max_bytes))],
+        false => text,
+    };
+    check_text(text, max_bytes)?;
+    data.push(Some(text));
+    Ok(())
+}
+
+/// Numbers and truths as text, where that was asked for.
+fn write(cell: &Cell, kind: ColumnType) -> Result<String, ValueError> {
+    match cell {
+        Cell::Boolean(truth) => Ok(truth.to_string()),
+        Cell::Integer(number) => Ok(number.to_string()),
+        Cell::Number(number) => Ok(number.to_string()),
+        Cell::Odd(found) => Ok(excerpt(found)),
+        cell => Err(ValueError::Kind {
+            expected: kind,
+            found: cell.noun(),
+        }),
+    }
+}

@@ -1,0 +1,9 @@
+//! Tables, their files, rows in bytes, import and output.
+
+mod csv;
+mod output;
+mod parquet;
+mod rows;
+mod schema;
+mod table_file;
+mod tables;

@@ -1,0 +1,137 @@
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::{DataType, Decimal128Type, TimeUnit};
+use arrow::ipc::reader::FileReader;
+use omr_table::{ColumnType, OutputError, Rows, Table, Value};
+
+use crate::tables::table;
+
+fn mixed() -> Table {
+    let kinds = [
+        ColumnType::Boolean,
+        ColumnType::Integer,
+        ColumnType::Date,
+        ColumnType::Timestamp,
+        ColumnType::Decimal { scale: 2 },
+        ColumnType::Text { max_bytes: 10 },
+    ];
+    let row = vec![
+        Value::Boolean(true),
+        Value::Integer(-5),
+        Value::Date(11_332),
+        Value::Timestamp(979_150_800),
+        Value::Decimal(-5),
+        Value::Text("a \"b\", c".into()),
+    ];
+    table(&kinds, vec![row, vec![Value::Null; 6]])
+}
+
+fn rows() -> Rows {
+    mixed().pick(&[0, 1, 2, 3, 4, 5], [0, 1])
+}
+
+fn text(write: impl FnOnce(&mut Vec<u8>) -> Result<(), OutputError>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).expect("written");
+    String::from_utf8(out).expect("UTF-8")
+}
+
+#[test]
+fn batches_have_the_columns_types() {
+    let batch = rows().record_batch().expect("a batch");
+    let kinds: Vec<DataType> = batch
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| field.data_type().clone())
+        .collect();
+    let expected = [
+        DataType::Int64,
+        DataType::Boolean,
+        DataType::Int64,
+        DataType::Date32,
+        DataType::Timestamp(TimeUnit::Second, None),
+        DataType::Decimal128(18, 2),
+        DataType::Utf8,
+    ];
+    assert_eq!(kinds, expected);
+    assert_eq!(
+        batch.column(5).as_primitive::<Decimal128Type>().value(0),
+        -5
+    );
+    assert!(batch.columns()[1..].iter().all(|column| column.is_null(1)));
+}
+
+#[test]
+fn csv_reads_as_sql_writes() {
+    let csv = text(|out| rows().write_csv(out));
+    let expected = "row,c0,c1,c2,c3,c4,c5\n\
+        0,true,-5,2001-01-10,2001-01-10 18:20:00,-0.05,\"a \"\"b\"\", c\"\n\
+        1,,,,,,\n";
+    assert_eq!(csv, expected);
+}
+
+#[test]
+fn json_is_an_array_of_objects() {
+    let json = text(|out| rows().write_json(out));
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let expected = serde_json::json!([
+        {"row": 0, "c0": true, "c1": -5, "c2": "2001-01-10", "c3": "2001-01-10T18:20:00", "c4": -0.05,
+         "c5": "a \"b\", c"},
+        {"row": 1, "c0": null, "c1": null, "c2": null, "c3": null, "c4": null, "c5": null},
+    ]);
+    assert_eq!(json, expected);
+    let none = text(|out| mixed().pick(&[0], []).write_json(out));
+    assert_eq!(none, "[]");
+}
+
+#[test]
+fn arrow_files_give_batches_back() {
+    let mut out = Vec::new();
+    rows().write_arrow(&mut out).expect("written");
+    let mut reader = FileReader::try_new(std::io::Cursor::new(out), None).expect("a file");
+    let batch = reader.next().expect("a batch").expect("read");
+    assert_eq!(batch, rows().record_batch().expect("a batch"));
+}
+
+#[test]
+fn columns_asked_for_twice_get_names_of_their_own() {
+    let mut rows = mixed().pick(&[1, 1, 0], [0]);
+    rows.columns[2].name = "ROW".into();
+    let batch = rows.record_batch().expect("a batch");
+    let schema = batch.schema();
+    let names: Vec<&str> = schema
+        .fields()
+        .iter()
+        .map(|field| field.name().as_str())
+        .collect();
+    assert_eq!(names, ["row", "c1", "c1_2", "ROW_2"]);
+}
+
+#[test]
+fn rows_made_by_hand_are_checked() {
+    let mut narrow = rows();
+    narrow.rows[1].pop();
+    assert!(matches!(
+        narrow.record_batch(),
+        Err(OutputError::Width {
+            row: 1,
+            expected: 6,
+            found: 5
+        })
+    ));
+    let mut wrong = rows();
+    wrong.rows[0][2] = Value::Integer(1);
+    assert!(matches!(
+        wrong.record_batch(),
+        Err(OutputError::Value { row: 0, .. })
+    ));
+    let mut numbers = rows();
+    numbers.numbers = Some(vec![1]);
+    assert!(matches!(
+        numbers.record_batch(),
+        Err(OutputError::Numbers {
+            expected: 2,
+            found: 1
+        })
+    ));
+}

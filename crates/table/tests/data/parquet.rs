@@ -1,0 +1,446 @@
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::sync::Arc;
+
+use arrow::array::*;
+use arrow::datatypes::{DataType, Field, Int32Type, Schema};
+use omr_table::{
+    ColumnType, ImportError, ImportOptions, Table, Value, ValueError, import_file, import_parquet,
+};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use proptest::prelude::*;
+
+use crate::tables::SALT;
+
+fn options() -> ImportOptions {
+    ImportOptions::new("test", SALT)
+}
+
+fn declared(columns: &[&str]) -> ImportOptions {
+    let mut options = options();
+    options.declared = columns
+        .iter()
+        .map(|text| text.parse().expect("a declaration"))
+        .collect();
+    options
+}
+
+/// Parquet of these columns, three rows a group.
+fn written(columns: Vec<(&str, ArrayRef)>, compression: Compression) -> Vec<u8> {
+    let batch = RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, array)| (name, array, true)),
+    )
+    .expect("a batch");
+    let properties = WriterProperties::builder()
+        .set_compression(compression)
+        .set_max_row_group_row_count(Some(3))
+        .build();
+    let mut writer =
+        ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).expect("a writer");
+    writer.write(&batch).expect("written");
+    writer.into_inner().expect("closed")
+}
+
+fn file(bytes: &[u8]) -> File {
+    let mut file = tempfile::tempfile().expect("a file");
+    file.write_all(bytes).expect("written");
+    file.rewind().expect("rewound");
+    file
+}
+
+fn import(bytes: &[u8], options: &ImportOptions) -> Result<Table, ImportError> {
+    import_parquet(file(bytes), options, &mut |_| {})
+}
+
+fn one(array: ArrayRef, options: &ImportOptions) -> Result<Table, ImportError> {
+    import(&written(vec![("x", array)], Compression::SNAPPY), options)
+}
+
+fn kinds(table: &Table) -> Vec<String> {
+    table
+        .schema()
+        .columns
+        .iter()
+        .map(|column| column.kind.to_string())
+        .collect()
+}
+
+/// Eight rows of many types.
+fn mixed() -> Vec<(&'static str, ArrayRef)> {
+    let dictionary: DictionaryArray<Int32Type> = [
+        Some("x"),
+        None,
+        Some("y"),
+        Some("x"),
+        None,
+        Some("x"),
+        Some("x"),
+        Some("é"),
+    ]
+    .into_iter()
+    .collect();
+    let zoned = TimestampMicrosecondArray::from_iter((0..8).map(|row| Some(row * 1_000_000)))
+        .with_timezone("+02:00");
+    let decimals = Decimal128Array::from_iter((0..8).map(|row| (row != 3).then_some(row * 5)))
+        .with_precision_and_scale(9, 2)
+        .expect("a scale");
+    vec![
+        (
+            "truth",
+            Arc::new(BooleanArray::from_iter(
+                (0..8).map(|row| Some(row % 2 == 0)),
+            )),
+        ),
+        (
+            "small",
+            Arc::new(Int8Array::from_iter((0..8).map(|row| Some(row - 4)))),
+        ),
+        (
+            "unsigned",
+            Arc::new(UInt64Array::from_iter(
+                (0..8).map(|row| (row > 0).then_some(row << 50)),
+            )),
+        ),
+        (
+            "float",
+            Arc::new(Float64Array::from_iter(
+                (0..8).map(|row| Some(f64::from(row) / 8.0)),
+            )),
+        ),
+        (
+            "single",
+            Arc::new(Float32Array::from_iter(
+                (0..8).map(|row| Some(row as f32 / 10.0)),
+            )),
+        ),
+        ("decimal", Arc::new(decimals)),
+        (
+            "day",
+            Arc::new(Date32Array::from_iter((0..8).map(|row| Some(row * 1000)))),
+        ),
+        (
+            "nanosecond",
+            Arc::new(TimestampNanosecondArray::from_iter(
+                (0..8).map(|row| Some(-row * 1_000_000_000)),
+            )),
+        ),
+        ("zoned", Arc::new(zoned)),
+        (
+            "second",
+            Arc::new(TimestampSecondArray::from_iter((0..8).map(Some))),
+        ),
+        (
+            "text",
+            Arc::new(LargeStringArray::from_iter(
+                (0..8).map(|row| Some("é".repeat(row))),
+            )),
+        ),
+        ("dictionary", Arc::new(dictionary)),
+    ]
+}
+
+#[test]
+fn types_and_row_groups_are_read() {
+    for compression in [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::LZ4_RAW,
+        Compression::ZSTD(ZstdLevel::default()),
+    ] {
+        let table = import(&written(mixed(), compression), &options()).expect("imported");
+        assert_eq!(
+            kinds(&table),
+            [
+                "boolean",
+                "integer",
+                "integer",
+                "decimal(3)",
+                "decimal(1)",
+                "decimal(2)",
+                "date",
+                "timestamp",
+                "timestamp",
+                "timestamp",
+                "text(14)",
+                "text(2)"
+            ]
+        );
+        assert_eq!(table.rows(), 8);
+        let row: Vec<Value> = (0..12).map(|column| table.value(3, column)).collect();
+        let expected = [
+            Value::Boolean(false),
+            Value::Integer(-1),
+            Value::Integer(3 << 50),
+            Value::Decimal(375),
+            Value::Decimal(3),
+            Value::Null,
+            Value::Date(3000),
+            Value::Timestamp(-3),
+            Value::Timestamp(3),
+            Value::Timestamp(3),
+            Value::Text("ééé".into()),
+            Value::Text("x".into()),
+        ];
+        assert_eq!(row, expected);
+        assert_eq!(table.text(7, 11), Some("é"));
+        assert!(table.is_null(4, 11) && table.is_null(0, 2));
+    }
+}
+
+#[test]
+fn gzip_must_be_allowed() {
+    let bytes = written(mixed(), Compression::GZIP(GzipLevel::default()));
+    assert!(matches!(
+        import(&bytes, &options()),
+        Err(ImportError::Gzip { .. })
+    ));
+    let mut trusting = options();
+    trusting.gzip = true;
+    assert_eq!(import(&bytes, &trusting).expect("imported").rows(), 8);
+}
+
+#[test]
+fn files_are_known_by_their_beginning() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("data");
+    std::fs::write(&path, written(mixed(), Compression::SNAPPY)).expect("written");
+    assert_eq!(
+        import_file(&path, &options(), &mut |_| {})
+            .expect("imported")
+            .rows(),
+        8
+    );
+    std::fs::write(&path, "a\n1\n").expect("written");
+    assert_eq!(
+        import_file(&path, &options(), &mut |_| {})
+            .expect("imported")
+            .rows(),
+        1
+    );
+}
+
+#[test]
+fn types_without_a_place_are_refused_or_left_out() {
+    let lists =
+        ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1), None]), None]);
+    let pair = StructArray::from(vec![(
+        Arc::new(Field::new("inner", DataType::Int32, true)),
+        Arc::new(Int32Array::from(vec![5, 6])) as ArrayRef,
+    )]);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("list", Arc::new(lists)),
+        ("pair", Arc::new(pair)),
+        ("bytes", Arc::new(BinaryArray::from(vec![&b"x"[..], b"y"]))),
+        ("number", Arc::new(Int32Array::from(vec![7, 8]))),
+    ];
+    let bytes = written(columns, Compression::SNAPPY);
+    let of = |name: &str| {
+        let mut options = options();
+        options.select = Some(vec![name.into()]);
+        options
+    };
+    for (name, found) in [("list", "List"), ("pair", "Struct"), ("bytes", "Binary")] {
+        let error = import(&bytes, &of(name)).expect_err("no place");
+        assert!(
+            matches!(&error, ImportError::Type { column, found: kind } if column == name && kind.contains(found)),
+            "{error}"
+        );
+    }
+    let table = import(&bytes, &of("number")).expect("imported");
+    assert_eq!(table.ordinals(0).expect("numbers").values(), [7, 8]);
+}
+
+#[test]
+fn numbers_out_of_range_name_their_row() {
+    let cases: Vec<(ArrayRef, u64)> = vec![
+        (Arc::new(UInt64Array::from(vec![1, 2, 3, 1 << 63])), 3),
+        (
+            Arc::new(
+                Decimal128Array::from(vec![1, 10i128.pow(18)])
+                    .with_precision_and_scale(38, 0)
+                    .unwrap(),
+            ),
+            1,
+        ),
+        (Arc::new(Date32Array::from(vec![0, i32::MAX])), 1),
+        (
+            Arc::new(TimestampSecondArray::from(vec![0, 0, i64::MIN])),
+            2,
+        ),
+    ];
+    for (array, expected) in cases {
+        let error = one(array, &options()).expect_err("out of range");
+        assert!(
+            matches!(&error, ImportError::Value { row, column, error: ValueError::Range { .. } }
+                if *row == expected && column == "x"),
+            "{error}"
+        );
+    }
+    for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let error =
+            one(Arc::new(Float64Array::from(vec![1.5, odd])), &options()).expect_err("no number");
+        assert!(
+            matches!(
+                &error,
+                ImportError::Value {
+                    row: 1,
+                    error: ValueError::Range { .. },
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn floats_of_many_digits_need_a_scale() {
+    let array: ArrayRef = Arc::new(Float64Array::from(vec![0.1 + 0.2, 1e17, 2.5]));
+    assert!(matches!(
+        one(array.clone(), &options()),
+        Err(ImportError::Digits {
+            whole: 18,
+            places: 17,
+            ..
+        })
+    ));
+    let array: ArrayRef = Arc::new(Float64Array::from(vec![0.1 + 0.2, 1e10, 2.5]));
+    let table = one(array.clone(), &declared(&["x:decimal(2)"])).expect("imported");
+    assert_eq!(
+        table.ordinals(0).expect("numbers").values(),
+        [30, 1_000_000_000_000, 250]
+    );
+    let table = one(array, &declared(&["x:text"])).expect("imported");
+    assert_eq!(table.text(0, 0), Some("0.30000000000000004"));
+    assert_eq!(table.text(1, 0), Some("1e10"));
+}
+
+#[test]
+fn declared_types_convert_what_they_can() {
+    let whole: ArrayRef = Arc::new(Float64Array::from(vec![Some(1.0), None, Some(3.0)]));
+    let table = one(whole.clone(), &declared(&["x:integer"])).expect("imported");
+    assert_eq!(table.value(2, 0), Value::Integer(3));
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["2001-01-10", "1999-12-31"]));
+    assert_eq!(
+        kinds(&one(text, &declared(&["x:date"])).expect("imported")),
+        ["date"]
+    );
+    let days: ArrayRef = Arc::new(Date32Array::from(vec![1, 2]));
+    let table = one(days.clone(), &declared(&["x:timestamp"])).expect("imported");
+    assert_eq!(table.ordinal(0, 0), Some(86_400));
+    let midnights: ArrayRef = Arc::new(TimestampSecondArray::from(vec![-86_400, 86_400]));
+    let table = one(midnights, &declared(&["x:date"])).expect("imported");
+    assert_eq!(table.ordinals(0).expect("days").values(), [-1, 1]);
+    let noon: ArrayRef = Arc::new(TimestampSecondArray::from(vec![43_200]));
+    assert!(one(noon, &declared(&["x:date"])).is_err());
+    assert!(matches!(
+        one(days, &declared(&["x:boolean"])),
+        Err(ImportError::Value {
+            row: 0,
+            error: ValueError::Kind { found: "date", .. },
+            ..
+        })
+    ));
+}
+
+#[test]
+fn long_texts_and_parts_of_seconds_are_cut_only_if_asked_for() {
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["a".to_owned(), "é".repeat(40)]));
+    let mut cut = options();
+    cut.truncate = true;
+    assert!(matches!(
+        one(text.clone(), &options()),
+        Err(ImportError::Value {
+            row: 1,
+            error: ValueError::TooLong {
+                limit: 64,
+                found: 80
+            },
+            ..
+        })
+    ));
+    assert_eq!(
+        one(text, &cut).expect("imported").text(1, 0).map(str::len),
+        Some(64)
+    );
+    let parts: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![-1, 1500]));
+    assert!(matches!(
+        one(parts.clone(), &options()),
+        Err(ImportError::Value {
+            row: 0,
+            error: ValueError::Fraction { .. },
+            ..
+        })
+    ));
+    assert_eq!(
+        one(parts, &cut)
+            .expect("imported")
+            .ordinals(0)
+            .expect("moments")
+            .values(),
+        [-1, 1]
+    );
+}
+
+#[test]
+fn rows_too_many_are_refused() {
+    let mut few = options();
+    few.max_rows = 7;
+    for name in ["small", "float"] {
+        few.select = Some(vec![name.into()]);
+        let error = import(&written(mixed(), Compression::SNAPPY), &few);
+        assert!(matches!(error, Err(ImportError::TooManyRows { limit: 7 })));
+    }
+}
+
+#[test]
+fn no_columns_are_no_table() {
+    let schema = Arc::new(Schema::empty());
+    let writer = ArrowWriter::try_new(Vec::new(), schema, None).expect("a writer");
+    let bytes = writer.into_inner().expect("closed");
+    assert!(import(&bytes, &options()).is_err());
+}
+
+#[test]
+fn cut_files_are_refused() {
+    let bytes = written(mixed(), Compression::SNAPPY);
+    for length in 0..bytes.len() {
+        assert!(
+            import(&bytes[..length], &options()).is_err(),
+            "{length} bytes of {}",
+            bytes.len()
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn changed_bytes_never_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+        compression in prop_oneof![Just(Compression::UNCOMPRESSED), Just(Compression::SNAPPY)],
+    ) {
+        let mut bytes = written(mixed(), compression);
+        for (place, change) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = change;
+        }
+        if let Ok(table) = import(&bytes, &options()) {
+            table.schema().check().expect("a schema");
+            prop_assert!(table.rows() <= 1 << 20);
+        }
+    }
+}
+
+#[test]
+fn dates_in_milliseconds_are_days() {
+    let table = one(
+        Arc::new(Date64Array::from(vec![-1, 86_400_000])),
+        &options(),
+    )
+    .expect("imported");
+    assert_eq!(table.schema().columns[0].kind, ColumnType::Date);
+    assert_eq!(table.ordinals(0).expect("days").values(), [-1, 1]);
+}
