@@ -9,14 +9,14 @@ use proptest::prelude::*;
 
 use crate::tables::{SALT, table, tables};
 
-fn saved(table: &Table) -> Vec<u8> {
+pub(crate) fn saved(table: &Table) -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.table");
     table.save(&path).expect("saved");
     fs::read(path).expect("bytes")
 }
 
-fn opened(bytes: &[u8]) -> Result<Table, FileError> {
+pub(crate) fn opened(bytes: &[u8]) -> Result<Table, FileError> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.table");
     fs::write(&path, bytes).expect("written");
