@@ -1,19 +1,5 @@
-//! A table's file, version 1. Numbers are little-endian.
-//!
-//! | bytes | what |
-//! |---|---|
-//! | 8 | `OMRTABLE` |
-//! | 4 | version, 1 |
-//! | 4 | `s`, bytes of the schema |
-//! | 8 | bytes of the whole file |
-//! | s | the schema as JSON |
-//! | | the columns in their order |
-//! | 32 | BLAKE3 of all before |
-//!
-//! A column is, if it is nullable, a bit a row, whether its value is present, the lowest first, up to whole bytes;
-//! then, of numbers, 1, 2, 4 or 8 bytes a row, as few as its domain allows: the value less the domain's smallest, 0 if
-//! absent; of text, a byte a row, its length, 0 if absent, and then all text.
-//! No number is read from the file that sizes memory before the file has shown that it is long enough.
+//! A table's file, version 1: `docs/table.md`, section 3. No number is read from the file that sizes memory before the
+//! file has shown that it is long enough.
 
 mod read;
 mod write;

@@ -1,16 +1,11 @@
-//! Rows as a fixed number of bytes.
-//!
-//! Numbers first, bit by bit, the lowest first: each takes as many bits as it has states, which are those of its
-//! column's domain, counted from the smallest, behind one for an absent value where the column is nullable. Zero bits
-//! fill the last byte. Then texts, each as many bytes as its column has at most, filled with 0xFF; an absent
-//! one is 0xFE and fill. Neither byte occurs in UTF-8, so that no length is needed. Every row has one encoding.
+//! Rows as a fixed number of bytes: `docs/table.md`, section 4.
 
 use crate::{Column, ColumnType, Domain, Schema, Table, Value};
 
 /// Most bytes of an encoded row.
 pub const MAX_ROW_BYTES: usize = 2048;
 
-/// Fills texts up.
+/// Fills texts up. Neither byte occurs in UTF-8.
 const FILL: u8 = 0xFF;
 /// The first byte of an absent text.
 const ABSENT: u8 = 0xFE;

@@ -155,3 +155,35 @@ fn a_table_of_another_schema_is_refused() {
     );
     assert!(codec.encode(&texts, 0, &mut [0]).is_err());
 }
+
+/// Run alone for its figures: `cargo test --profile tested -p omr-table a_million -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn a_million_rows_in_bytes() {
+    let kinds = [
+        ColumnType::Integer,
+        ColumnType::Text { max_bytes: 16 },
+        ColumnType::Date,
+    ];
+    let row = |row: i64| {
+        vec![
+            Value::Integer(row),
+            Value::Text(format!("name {}", row % 1000)),
+            Value::Date(row % 20_000),
+        ]
+    };
+    let table = table(&kinds, (0..1_000_000).map(row).collect());
+    let codec = RowCodec::new(table.schema(), &[0, 1, 2]).expect("a codec");
+    let mut bytes = vec![0; codec.bytes() * table.rows()];
+    let begin = std::time::Instant::now();
+    for (row, out) in bytes.chunks_exact_mut(codec.bytes()).enumerate() {
+        codec.encode(&table, row, out).expect("encoded");
+    }
+    println!(
+        "{} bytes a row, encoded in {:?}",
+        codec.bytes(),
+        begin.elapsed()
+    );
+    let last = codec.decode(&bytes[bytes.len() - codec.bytes()..]);
+    assert_eq!(last.expect("decoded")[0], Value::Integer(999_999));
+}

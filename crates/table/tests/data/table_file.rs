@@ -1,4 +1,5 @@
 use std::fs;
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use omr_table::{
@@ -9,14 +10,14 @@ use proptest::prelude::*;
 
 use crate::tables::{SALT, table, tables};
 
-fn saved(table: &Table) -> Vec<u8> {
+pub(crate) fn saved(table: &Table) -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.table");
     table.save(&path).expect("saved");
     fs::read(path).expect("bytes")
 }
 
-fn opened(bytes: &[u8]) -> Result<Table, FileError> {
+pub(crate) fn opened(bytes: &[u8]) -> Result<Table, FileError> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.table");
     fs::write(&path, bytes).expect("written");
@@ -47,15 +48,21 @@ fn small() -> Table {
     table(&kinds, vec![row(-300, "é"), row(5, ""), row(7, "abc")])
 }
 
+/// Saved once: a save waits for the disk.
+static SMALL: LazyLock<Vec<u8>> = LazyLock::new(|| saved(&small()));
+
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn files_give_tables_back(table in tables(0)) {
         prop_assert_eq!(opened(&saved(&table)).expect("opened"), table);
     }
+}
 
+proptest! {
     #[test]
     fn changed_bytes_are_found(place in any::<prop::sample::Index>(), change in 1..=255u8) {
-        let mut bytes = saved(&small());
+        let mut bytes = SMALL.clone();
         let place = place.index(bytes.len());
         bytes[place] ^= change;
         prop_assert!(opened(&bytes).is_err());
@@ -65,7 +72,7 @@ proptest! {
     fn hostile_files_under_a_right_checksum_do_not_panic(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
-        let mut bytes = saved(&small());
+        let mut bytes = SMALL.clone();
         let body = bytes.len() - 32;
         for (place, change) in changes {
             bytes[place.index(body)] = change;
