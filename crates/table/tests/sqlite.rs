@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Memory, random_table};
-use omr_table::testing::{Cells, Rows, Twin, random_condition, random_query};
+use omr_table::testing::{Cells, Rows, Twin, random_condition, random_query, selective_condition};
 use omr_table::{ColumnType, Filter, Query, Schema, Value};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
@@ -124,7 +124,6 @@ fn stored(value: Value) -> Stored {
     }
 }
 
-/// Constants of other sizes in the same words give the same shape.
 #[test]
 fn statements_parse_and_their_shapes_are_fit_to_ask() {
     let mut rng = ChaCha8Rng::seed_from_u64(77);
@@ -144,4 +143,22 @@ fn statements_parse_and_their_shapes_are_fit_to_ask() {
             assert_eq!(leaf.test.shape(), *shape.test);
         }
     }
+}
+
+#[test]
+fn selective_conditions_are_found() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let (schema, table) = random_table(&mut rng, 1000);
+    let cells: Vec<Cells> = (0..1000)
+        .map(|row| Cells::of(&table, row, schema.columns.len()))
+        .collect();
+    for _ in 0..20 {
+        let twin = selective_condition(&mut rng, &schema, &table, 1..=50).unwrap();
+        assert!((1..=50).contains(&ours(&twin, &schema, &cells).len()));
+    }
+    // No row passes more often than all do.
+    assert_eq!(
+        selective_condition(&mut rng, &schema, &table, 1001..=2000),
+        None
+    );
 }

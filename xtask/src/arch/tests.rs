@@ -66,6 +66,7 @@ fn a_graph_along_the_arrows_passes() {
         ("omr-detector", "serde", None),
         ("omr-detector", "omr-testkit", Some("dev")),
         ("omr-client", "omr-kernels", Some("dev")),
+        ("omr-client", "omr-client", Some("dev")),
         ("omr-bench", "omr-client", None),
         ("omr-bench", "omr-detector", Some("build")),
         ("xtask", "serde", None),

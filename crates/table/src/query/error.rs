@@ -88,8 +88,12 @@ pub enum QueryError {
         /// The pattern.
         pattern: String,
     },
-    /// No value of the column can pass, and the column's range leaves no ordinal to say so without telling the server.
-    #[error("no value of column `{column}` can pass: its range is all of 64 bits")]
+    /// A constant that no value of the column can equal, or the same one again, is to look like any other to the server, and
+    /// the column's range leaves no ordinal for it.
+    #[error(
+        "column `{column}` ranges over all of 64 bits: nothing stands for a constant beyond, between two values or \
+         there twice"
+    )]
     NoRoom {
         /// The column.
         column: String,

@@ -38,8 +38,8 @@ impl Query {
     /// `TIMESTAMP '2001-01-10 12:00:00'`, strings of that form beside a column of dates or moments, and `NULL`, which equals
     /// nothing. A backslash in a pattern is a character like others.
     ///
-    /// The query's shape depends on columns, operators, the number of distinct constants, `NULL`s and the places of a
-    /// pattern, not on values. A constant that no value of the column can equal becomes an ordinal outside the column's
+    /// The query's shape depends on columns, operators, the number of constants, `NULL`s and the places of a
+    /// pattern, not on values. A constant that no value of the column can equal, or that stands in a list twice, becomes an ordinal outside the column's
     /// domain, right above it or, where there is no room, right below; ends of intervals are kept within one of the domain.
     ///
     /// Errors: everything else, and more than 64 KiB, [`MAX_LEAVES`](super::MAX_LEAVES) conditions,

@@ -209,19 +209,14 @@ impl<'a> Ordinals<'a> {
         i64::try_from(kept).map_err(|_| self.no_room())
     }
 
-    /// Distinct ordinals, ascending; each constant that no row can have takes one of its own outside the domain.
+    /// Distinct ordinals, ascending, as many as there are constants: one that no row can have, or that was there
+    /// before, takes an ordinal of its own outside the domain.
     fn values(&self, constants: &[Option<Exact>]) -> Result<Vec<i64>, QueryError> {
-        let mut values = BTreeSet::new();
-        let mut impossible = Vec::new();
-        for constant in constants {
-            match self.within(*constant) {
-                Some(value) => drop(values.insert(value)),
-                None if constant.is_some_and(|exact| exact.whole)
-                    && impossible.contains(constant) => {}
-                None => impossible.push(*constant),
-            }
-        }
-        values.extend(self.outside(impossible.len())?);
+        let mut values: BTreeSet<i64> = constants
+            .iter()
+            .filter_map(|constant| self.within(*constant))
+            .collect();
+        values.extend(self.outside(constants.len() - values.len())?);
         Ok(values.into_iter().collect())
     }
 
