@@ -183,24 +183,52 @@ impl Evaluator<'_> {
 
     /// The product in three parts, not yet relinearised. Errors: levels differ.
     pub fn tensor(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, EvalError> {
-        Self::expect_parts(a, 2)?;
-        Self::expect_parts(b, 2)?;
-        if a.level != b.level {
-            return Err(EvalError::Level {
-                expected: a.level,
-                found: b.level,
+        self.dot(&[(a, b)])
+    }
+
+    /// The sum of products in three parts, not yet relinearised. Errors: no product, levels or scales of products differ.
+    pub fn dot<'a>(
+        &self,
+        pairs: &[(&'a Ciphertext, &'a Ciphertext)],
+    ) -> Result<Ciphertext, EvalError> {
+        let Some(&(a, b)) = pairs.first() else {
+            return Err(EvalError::Parts {
+                expected: 2,
+                found: 0,
             });
+        };
+        let (level, scale) = (a.level, self.p().mul(a.scale, b.scale));
+        for &(a, b) in pairs {
+            Self::expect_one_level(&[a, b], 2)?;
+            let found = self.p().mul(a.scale, b.scale);
+            if a.level != level {
+                return Err(EvalError::Level {
+                    expected: level,
+                    found: a.level,
+                });
+            }
+            if found != scale {
+                return Err(EvalError::Scale {
+                    expected: scale,
+                    found,
+                });
+            }
         }
-        let ([a0, a1], [b0, b1]) = ([0, 1].map(|i| &a.parts[i]), [0, 1].map(|i| &b.parts[i]));
+        let products = |places: &[(usize, usize)]| -> Vec<(&'a Poly<Eval>, &'a Poly<Eval>)> {
+            let pair = |&(a, b): &'_ (&'a Ciphertext, &'a Ciphertext)| (a, b);
+            let each = pairs.iter().map(pair);
+            each.flat_map(|(a, b)| places.iter().map(move |&(i, j)| (&a.parts[i], &b.parts[j])))
+                .collect()
+        };
         let parts = vec![
-            self.ring.sum_of_products(&[(a0, b0)]),
-            self.ring.sum_of_products(&[(a0, b1), (a1, b0)]),
-            self.ring.sum_of_products(&[(a1, b1)]),
+            self.ring.sum_of_products(&products(&[(0, 0)])),
+            self.ring.sum_of_products(&products(&[(0, 1), (1, 0)])),
+            self.ring.sum_of_products(&products(&[(1, 1)])),
         ];
         Ok(Ciphertext {
             parts,
-            level: a.level,
-            scale: self.p().mul(a.scale, b.scale),
+            level,
+            scale,
         })
     }
 

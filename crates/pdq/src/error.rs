@@ -51,6 +51,38 @@ pub enum PlanError {
         /// The shallowest circuit.
         found: usize,
     },
+    /// The public part of an encrypted table.
+    #[error("expected {what} of an encrypted table: {expected}, found {found}")]
+    Head {
+        /// Which part.
+        what: &'static str,
+        /// What it may be.
+        expected: String,
+        /// What it is.
+        found: usize,
+    },
+    /// The schema of an encrypted table.
+    #[error(transparent)]
+    Schema(#[from] omr_table::SchemaError),
+    /// An encrypted table has no fingerprints for a pattern.
+    #[error(
+        "expected a pattern that the encrypted table has fingerprints for, found another one of column {column}: \
+         its owner names patterns when she encrypts it"
+    )]
+    NotIndexed {
+        /// The column.
+        column: String,
+    },
+    /// The index would be too noisy to be compressed.
+    #[error(
+        "expected an index of at most {expected:.1} bits of noise, found {found:.1}: ask for fewer alternatives at once"
+    )]
+    Noise {
+        /// The limit.
+        expected: f64,
+        /// The prediction.
+        found: f64,
+    },
     /// The query does not fit the table.
     #[error(transparent)]
     Shape(#[from] omr_table::ShapeError),
@@ -179,4 +211,36 @@ pub enum ServerError {
     /// Symbols of a row.
     #[error(transparent)]
     Codec(#[from] omr_codec::CodecError),
+}
+
+/// An encrypted table's file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableFileError {
+    /// Its length is not what its public part says.
+    #[error("expected an encrypted table of {expected} bytes, found {found}")]
+    Length {
+        /// Bytes that there should be.
+        expected: u64,
+        /// Bytes there are.
+        found: u64,
+    },
+    /// The public part is not what this version reads.
+    #[error("expected the public part of an encrypted table: {0}")]
+    Head(serde_json::Error),
+    /// The public part does not fit the parameters.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A ciphertext.
+    #[error(transparent)]
+    Part(#[from] omr_protocol::DetectionKeyError),
+    /// The file around it.
+    #[error(transparent)]
+    Frame(#[from] omr_protocol::frame::FrameError),
+}
+
+impl From<std::io::Error> for TableFileError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Frame(error.into())
+    }
 }

@@ -12,6 +12,7 @@
 
 mod answer;
 mod client;
+mod encrypted;
 mod error;
 mod keys;
 mod noise;
@@ -22,7 +23,10 @@ mod server;
 
 pub use answer::Answer;
 pub use client::{Client, DecodeError, Rows};
-pub use error::{AnswerError, KeyError, ParamsError, PlanError, QueryFileError, ServerError};
+pub use encrypted::{EncryptedHead, EncryptedServer, EncryptedTable, Indexed};
+pub use error::{
+    AnswerError, KeyError, ParamsError, PlanError, QueryFileError, ServerError, TableFileError,
+};
 pub use keys::{EvaluationKey, Part, SecretKey};
 pub use params::{BODY_BITS, MASK_BITS, Params, Spec};
 pub use plan::Plan;

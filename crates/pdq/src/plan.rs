@@ -7,11 +7,14 @@ mod lower;
 
 pub use circuit::{Circuit, Id, Op, Source, SourceKind, Table, Truth};
 pub use cost::Cost;
+pub(crate) use lower::source_of;
 
-use crate::{Params, PlanError, noise};
+use crate::{EncryptedHead, Params, PlanError, noise};
+use forecast::Constants;
+use omr_codec::Symbols;
 use omr_compress::SumsShape;
 use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, packing};
-use omr_table::{RowCodec, Schema, Shape};
+use omr_table::{RowCodec, RowError, Schema, Shape};
 use std::ops::Range;
 
 /// Most rows that an answer may hold.
@@ -31,8 +34,8 @@ pub struct Plan {
     pub circuit: Circuit,
     /// The level that constants are encrypted at: deep circuits begin higher in the chain.
     pub start: usize,
-    /// Bytes of a row of the answer.
-    pub row_bytes: usize,
+    /// What a row of the answer is made of: of a table in the clear one piece, of an encrypted one a piece a column.
+    pub pieces: Vec<Piece>,
     /// Blocks of rows.
     pub blocks: usize,
     /// Predicted noise of the index: log2 of the root mean square embedding, at the level that is compressed.
@@ -55,8 +58,9 @@ impl Plan {
             return Err(PlanError::Bound { found: bound });
         }
         shape.check(schema)?;
-        let row_bytes = RowCodec::new(schema, &shape.select)?.bytes();
-        let blocks = (schema.rows as usize).div_ceil(params.slots()).max(1);
+        let pieces = vec![Piece::new(schema, &shape.select)?];
+        let blocks = blocks(params, schema);
+        let sums = sums(params, bound, &pieces);
         let mut found: Option<Plan> = None;
         let mut shallowest = usize::MAX;
         for widest in RADICES {
@@ -66,12 +70,7 @@ impl Plan {
             let Some((start, noise)) = settle(params, &circuit) else {
                 continue;
             };
-            let cost = Cost::new(
-                params,
-                &circuit,
-                start,
-                (blocks, sums(params, bound, row_bytes)),
-            );
+            let cost = Cost::new(params, &circuit, start, (blocks, sums));
             if found
                 .as_ref()
                 .is_none_or(|best| cost.transforms < best.cost.transforms)
@@ -81,7 +80,7 @@ impl Plan {
                     bound,
                     circuit,
                     start,
-                    row_bytes,
+                    pieces: pieces.clone(),
                     blocks,
                     noise,
                     cost,
@@ -94,9 +93,68 @@ impl Plan {
         })
     }
 
+    /// The plan of a query to an encrypted table. Its masks settle radices and where the chain is entered; a row has a
+    /// piece a column.
+    ///
+    /// Errors: as [`Plan::new`]; a pattern that the table has no fingerprints of.
+    pub fn encrypted(
+        params: &Params,
+        head: &EncryptedHead,
+        shape: &Shape,
+        bound: usize,
+    ) -> Result<Self, PlanError> {
+        if !(1..=MAX_BOUND).contains(&bound) {
+            return Err(PlanError::Bound { found: bound });
+        }
+        let schema = &head.schema;
+        shape.check(schema)?;
+        let circuit = lower::lower(schema, &shape.filter, head.radix);
+        for source in &circuit.sources {
+            head.place(shape, source)
+                .ok_or_else(|| PlanError::NotIndexed {
+                    column: schema.columns[source.column].name.clone(),
+                })?;
+        }
+        // The last product is that with the symbols of rows.
+        let (expected, found) = (head.depth - 1, circuit.depth());
+        if found > expected {
+            return Err(PlanError::Depth { expected, found });
+        }
+        let start = head.start(params);
+        let noise = forecast::index(params, &circuit, start, Constants::Products);
+        let limit = noise::last(params.spec());
+        if noise > limit {
+            return Err(PlanError::Noise {
+                expected: limit,
+                found: noise,
+            });
+        }
+        let columns = shape.select.iter();
+        let pieces: Vec<Piece> = columns
+            .map(|&column| Piece::new(schema, &[column]))
+            .collect::<Result<_, _>>()?;
+        let blocks = blocks(params, schema);
+        let cost = Cost::new(
+            params,
+            &circuit,
+            start,
+            (blocks, sums(params, bound, &pieces)),
+        );
+        Ok(Plan {
+            shape: shape.clone(),
+            bound,
+            circuit,
+            start,
+            pieces,
+            blocks,
+            noise,
+            cost,
+        })
+    }
+
     /// The sums of a group of the answer.
     pub fn sums(&self, params: &Params) -> SumsShape {
-        sums(params, self.bound, self.row_bytes)
+        sums(params, self.bound, &self.pieces)
     }
 
     /// Groups of blocks; each has sums of its own.
@@ -116,11 +174,44 @@ impl Plan {
     }
 }
 
-/// The sums of rows of so many bytes.
-fn sums(params: &Params, bound: usize, row_bytes: usize) -> SumsShape {
-    let code = packing(params.p().value(), row_bytes, false).expect("rows are short");
-    let symbols = INDEX_SYMBOLS + code.count() + CHECKSUM_SYMBOLS;
-    SumsShape::new(params.spec().small_n, bound, symbols).expect("bound and symbols are not 0")
+/// Bytes that come as symbols and a checksum of their own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    /// The columns.
+    pub columns: Vec<usize>,
+    /// Bytes of their values.
+    pub bytes: usize,
+}
+
+impl Piece {
+    pub(crate) fn new(schema: &Schema, columns: &[usize]) -> Result<Self, RowError> {
+        Ok(Self {
+            columns: columns.to_vec(),
+            bytes: RowCodec::new(schema, columns)?.bytes(),
+        })
+    }
+
+    /// How its bytes become symbols.
+    pub(crate) fn code(&self, params: &Params) -> Symbols {
+        packing(params.p().value(), self.bytes, false).expect("rows are short")
+    }
+
+    /// Symbols with those of the checksum.
+    pub(crate) fn symbols(&self, params: &Params) -> usize {
+        self.code(params).count() + CHECKSUM_SYMBOLS
+    }
+}
+
+/// Blocks of a table; at least one.
+fn blocks(params: &Params, schema: &Schema) -> usize {
+    (schema.rows as usize).div_ceil(params.slots()).max(1)
+}
+
+/// The sums of rows of these pieces.
+fn sums(params: &Params, bound: usize, pieces: &[Piece]) -> SumsShape {
+    let symbols: usize = pieces.iter().map(|piece| piece.symbols(params)).sum();
+    let shape = SumsShape::new(params.spec().small_n, bound, INDEX_SYMBOLS + symbols);
+    shape.expect("bound and symbols are not 0")
 }
 
 /// Where the chain is entered so that the index arrives quiet enough, as late as possible; and its noise then.
@@ -128,7 +219,7 @@ fn settle(params: &Params, circuit: &Circuit) -> Option<(usize, f64)> {
     let latest = params.depth().checked_sub(circuit.depth())?;
     let limit = noise::last(params.spec());
     (0..=latest).rev().find_map(|start| {
-        let noise = forecast::index(params, circuit, start);
+        let noise = forecast::index(params, circuit, start, Constants::Masks);
         (noise <= limit).then_some((start, noise))
     })
 }

@@ -9,13 +9,14 @@ use crate::keys::EvaluationKey;
 use crate::query::{ciphertexts, constants_of};
 use crate::{Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError, hex};
 use compress::Compressor;
-use evaluate::Block;
-use numbers::Layout;
+pub(crate) use evaluate::{Block, Present};
+pub(crate) use numbers::Layout;
 use omr_bgv::Expander;
 use omr_rlwe::{Descent, Rlwe};
-use omr_table::Table;
+use omr_table::{Schema, Table};
 use rayon::prelude::*;
 use select::Numbers;
+pub(crate) use select::masks;
 
 /// Most bytes of selections held at a time.
 const SELECTIONS_BYTES: usize = 1 << 30;
@@ -37,13 +38,7 @@ impl Server<'_> {
     /// The plan of a query that arrived. Errors: another schema than the table's; those of [`Plan::new`].
     pub fn plan(&self, head: &QueryHead) -> Result<Plan, QueryFileError> {
         let schema = self.table.schema();
-        let expected = schema.fingerprint();
-        if head.schema != expected {
-            return Err(QueryFileError::Schema {
-                expected: hex(&expected[..8]),
-                found: hex(&head.schema[..8]),
-            });
-        }
+        expect_schema(schema, head)?;
         Ok(Plan::new(self.params, schema, &head.shape, head.bound)?)
     }
 
@@ -62,14 +57,8 @@ impl Server<'_> {
         key: &EvaluationKey,
         progress: Progress,
     ) -> Result<Answer, ServerError> {
-        if key.id != query.key_id {
-            return Err(QueryFileError::Key {
-                expected: hex(&key.id),
-                found: hex(&query.key_id),
-            }
-            .into());
-        }
-        let constants = self.expand(query, plan, key);
+        expect_key(key, &query.key_id)?;
+        let constants = expand(self.params, query, plan, key);
         let compressor = Compressor::new(self, plan, key)?;
         let run = Run {
             server: self,
@@ -97,17 +86,46 @@ impl Server<'_> {
             groups,
         })
     }
+}
 
-    fn expand(&self, query: &EncryptedQuery, plan: &Plan, key: &EvaluationKey) -> Vec<Rlwe> {
-        let (params, basis) = (self.params, self.params.chain.basis(plan.start));
-        let expander = Expander::new(&params.ring, basis, params.p(), &key.expand);
-        (0..ciphertexts(plan))
-            .flat_map(|i| {
-                let ct = query.ciphertext(params, plan, i);
-                expander.constants(ct, constants_of(plan, i).len())
-            })
-            .collect()
+/// Errors: unless the query was made for this schema.
+pub(crate) fn expect_schema(schema: &Schema, head: &QueryHead) -> Result<(), QueryFileError> {
+    let expected = schema.fingerprint();
+    match head.schema == expected {
+        true => Ok(()),
+        false => Err(QueryFileError::Schema {
+            expected: hex(&expected[..8]),
+            found: hex(&head.schema[..8]),
+        }),
     }
+}
+
+/// Errors: unless the key is the one of this name.
+pub(crate) fn expect_key(key: &EvaluationKey, id: &[u8; 16]) -> Result<(), QueryFileError> {
+    match key.id == *id {
+        true => Ok(()),
+        false => Err(QueryFileError::Key {
+            expected: hex(&key.id),
+            found: hex(id),
+        }),
+    }
+}
+
+/// A query's constants, one ciphertext each.
+pub(crate) fn expand(
+    params: &Params,
+    query: &EncryptedQuery,
+    plan: &Plan,
+    key: &EvaluationKey,
+) -> Vec<Rlwe> {
+    let basis = params.chain.basis(plan.start);
+    let expander = Expander::new(&params.ring, basis, params.p(), &key.expand);
+    (0..ciphertexts(plan))
+        .flat_map(|i| {
+            let ct = query.ciphertext(params, plan, i);
+            expander.constants(ct, constants_of(plan, i).len())
+        })
+        .collect()
 }
 
 struct Run<'a> {
@@ -151,9 +169,10 @@ impl Run<'_> {
                     params,
                     plan,
                     product: &self.key.product,
-                    numbers,
+                    present: Present::Clear(numbers),
                 };
-                let index = block.index(selected)?.into_pair();
+                let index = block.index(selected)?;
+                let index = block.lowered(&index, params.last_level())?.into_pair();
                 Ok(descent.apply(&index, params.small_basis(), params.p()))
             })
             .collect()

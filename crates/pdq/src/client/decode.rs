@@ -5,7 +5,7 @@ use crate::{Answer, Plan};
 use omr_codec::{Nodes, Solver, Symbols};
 use omr_compress::Phases;
 use omr_protocol::Placement;
-use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum, packing};
+use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
 use omr_table::{RowCodec, Value};
 
 /// Rows of an answer.
@@ -29,6 +29,16 @@ pub enum DecodeError {
         /// The bound.
         bound: usize,
         /// Rows that match.
+        found: u64,
+    },
+    /// More rows match than there are: the wrong key, another table, or a damaged answer.
+    #[error(
+        "expected at most the {rows} rows of the table to match, found {found}: wrong key, damaged answer, or another table"
+    )]
+    Count {
+        /// Rows of the table.
+        rows: u64,
+        /// What the answer says.
         found: u64,
     },
     /// The answer is one to another query.
@@ -92,8 +102,16 @@ impl Client<'_> {
         let reader = Reader {
             client: self,
             plan,
-            codec: RowCodec::new(self.schema, &plan.shape.select)?,
-            code: packing(params.p().value(), plan.row_bytes, false).expect("a plan's rows pack"),
+            pieces: plan
+                .pieces
+                .iter()
+                .map(|piece| {
+                    Ok((
+                        RowCodec::new(self.schema, &piece.columns)?,
+                        piece.code(params),
+                    ))
+                })
+                .collect::<Result<_, omr_table::RowError>>()?,
         };
         let sums: Vec<Vec<Vec<u32>>> = answer
             .groups
@@ -114,8 +132,8 @@ impl Client<'_> {
 struct Reader<'a> {
     client: &'a Client<'a>,
     plan: &'a Plan,
-    codec: RowCodec,
-    code: Symbols,
+    /// How the bytes of each piece are read, and its symbols.
+    pieces: Vec<(RowCodec, Symbols)>,
 }
 
 impl Reader<'_> {
@@ -125,6 +143,10 @@ impl Reader<'_> {
         let over = sums
             .iter()
             .any(|sums| sums[0][0] as usize > self.plan.bound);
+        let rows = self.client.schema.rows;
+        if found > rows {
+            return Err(DecodeError::Count { rows, found });
+        }
         match over {
             true => Err(DecodeError::Overflow {
                 bound: self.plan.bound,
@@ -158,24 +180,31 @@ impl Reader<'_> {
         for sums in &sums[INDEX_SYMBOLS..] {
             columns.push(solver.solve(sums)?);
         }
-        let body = self.code.count();
         for i in 0..found {
             let label = support.labels()[i] as usize;
             let symbols: Vec<u32> = columns.iter().map(|column| column[i]).collect();
-            let (batch, slot) = (label / slots, label % slots);
-            let number = self.row_number(group, batch, slot, seed);
-            let payload = self
-                .code
-                .unpack(&symbols[..body])
-                .map_err(|_| DecodeError::Checksum { number })?;
-            if symbols[body..body + CHECKSUM_SYMBOLS]
-                != checksum(number, &payload, params.p().value())
-            {
-                return Err(DecodeError::Checksum { number });
-            }
-            rows.push((number, self.codec.decode(&payload)?));
+            let number = self.row_number(group, label / slots, label % slots, seed);
+            rows.push((number, self.row(number, &symbols)?));
         }
         Ok(())
+    }
+
+    fn row(&self, number: u64, mut symbols: &[u32]) -> Result<Vec<Value>, DecodeError> {
+        let p = self.client.params.p().value();
+        let mut values = Vec::new();
+        for (codec, code) in &self.pieces {
+            let (body, rest) = symbols.split_at(code.count());
+            let (sum, rest) = rest.split_at(CHECKSUM_SYMBOLS);
+            symbols = rest;
+            let bytes = code
+                .unpack(body)
+                .map_err(|_| DecodeError::Checksum { number })?;
+            if sum != checksum(number, &bytes, p) {
+                return Err(DecodeError::Checksum { number });
+            }
+            values.extend(codec.decode(&bytes)?);
+        }
+        Ok(values)
     }
 
     fn row_number(&self, group: usize, batch: usize, slot: usize, seed: &[u8; 32]) -> u64 {

@@ -4,12 +4,22 @@ use super::circuit::{Circuit, Op};
 use crate::{Params, noise as ours};
 use omr_rlwe::noise::{self, NoiseModel};
 
+/// What encrypted constants are multiplied with.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Constants {
+    /// Masks in the clear.
+    Masks,
+    /// Encrypted masks.
+    Products,
+}
+
 /// The noise of the index at the last level, when constants are encrypted at level `start`.
-pub(super) fn index(params: &Params, circuit: &Circuit, start: usize) -> f64 {
+pub(super) fn index(params: &Params, circuit: &Circuit, start: usize, constants: Constants) -> f64 {
     let forecast = Forecast {
         params,
         model: params.noise_model(),
         start,
+        constants,
     };
     let mut noises: Vec<f64> = Vec::with_capacity(circuit.ops.len());
     for (op, &level) in circuit.ops.iter().zip(&circuit.levels) {
@@ -45,6 +55,7 @@ struct Forecast<'a> {
     params: &'a Params,
     model: NoiseModel,
     start: usize,
+    constants: Constants,
 }
 
 impl Forecast<'_> {
@@ -66,7 +77,11 @@ impl Forecast<'_> {
     }
 
     fn selected(&self, radix: usize) -> f64 {
-        let product = self.model.times_plain(ours::expanded(self.params.spec()));
+        let constant = ours::expanded(self.params.spec());
+        let product = match self.constants {
+            Constants::Masks => self.model.times_plain(constant),
+            Constants::Products => self.model.product(self.model.fresh(), constant),
+        };
         self.dropped(noise::sum(product, radix), 0)
     }
 }

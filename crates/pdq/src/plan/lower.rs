@@ -165,14 +165,8 @@ impl Lowering<'_> {
 
     /// The column's own numbers: ordinals, or fingerprints of whole texts.
     fn source(&mut self, column: usize) -> usize {
-        let of = &self.schema.columns[column];
-        match of.kind {
-            ColumnType::Text { .. } => self.add(column, SourceKind::Text, self.fingerprints(1)),
-            _ => {
-                let span = |domain: Domain| domain.max.abs_diff(domain.min);
-                self.add(column, SourceKind::Ordinal, of.domain.map_or(0, span))
-            }
-        }
+        let source = source_of(self.schema, column, None, self.widest);
+        self.builder.source(&source)
     }
 
     /// Factors of "the text matches", whatever place its infix stands at.
@@ -183,8 +177,9 @@ impl Lowering<'_> {
                 leaf: leaf.number,
                 place,
             };
-            let largest = self.fingerprints(places as u64);
-            let source = self.add(leaf.column, kind, largest);
+            let largest = fingerprints(self.schema, places as u64);
+            let source = source(leaf.column, kind, largest, self.widest);
+            let source = self.builder.source(&source);
             let factors = self.one_of(source, leaf.number, 1);
             if places == 1 {
                 return factors;
@@ -193,22 +188,41 @@ impl Lowering<'_> {
         }
         vec![self.builder.any(values)]
     }
+}
 
-    /// The largest fingerprint where each row has so many.
-    fn fingerprints(&self, places: u64) -> u64 {
-        let all = self.schema.rows.max(1).saturating_mul(places);
-        let bits = (FINGERPRINT_MARGIN + u64::BITS - all.leading_zeros()).min(FINGERPRINT_BITS);
-        (1 << bits) - 1
-    }
+/// The largest fingerprint where each row has so many.
+fn fingerprints(schema: &Schema, places: u64) -> u64 {
+    let all = schema.rows.max(1).saturating_mul(places);
+    let bits = (FINGERPRINT_MARGIN + u64::BITS - all.leading_zeros()).min(FINGERPRINT_BITS);
+    (1 << bits) - 1
+}
 
-    fn add(&mut self, column: usize, kind: SourceKind, largest: u64) -> usize {
-        let (digits, radix) = Source::split(largest, self.widest);
-        self.builder.source(&Source {
-            column,
-            kind,
-            largest,
-            digits,
-            radix,
-        })
+/// A column's own numbers, or what the pattern of a leaf, which has one place, makes of its texts.
+pub(crate) fn source_of(
+    schema: &Schema,
+    column: usize,
+    leaf: Option<usize>,
+    widest: usize,
+) -> Source {
+    let of = &schema.columns[column];
+    let (kind, largest) = match (of.kind, leaf) {
+        (_, Some(leaf)) => (SourceKind::Like { leaf, place: 0 }, fingerprints(schema, 1)),
+        (ColumnType::Text { .. }, None) => (SourceKind::Text, fingerprints(schema, 1)),
+        (_, None) => {
+            let span = |domain: Domain| domain.max.abs_diff(domain.min);
+            (SourceKind::Ordinal, of.domain.map_or(0, span))
+        }
+    };
+    source(column, kind, largest, widest)
+}
+
+fn source(column: usize, kind: SourceKind, largest: u64, widest: usize) -> Source {
+    let (digits, radix) = Source::split(largest, widest);
+    Source {
+        column,
+        kind,
+        largest,
+        digits,
+        radix,
     }
 }

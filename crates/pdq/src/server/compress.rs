@@ -8,7 +8,7 @@ use omr_codec::Symbols;
 use omr_compress::{
     CodeTables, Finisher, Keys, PackedCiphertext, Plaintexts, Round, Setting, Sums, SumsShape,
 };
-use omr_protocol::plan::{INDEX_SYMBOLS, checksum, packing};
+use omr_protocol::plan::{INDEX_SYMBOLS, checksum};
 use omr_rlwe::Rlwe;
 use omr_table::RowCodec;
 use rayon::prelude::*;
@@ -37,7 +37,7 @@ impl<'a> Compressor<'a> {
             keys: key.compression(params),
             last: &key.last,
             codec: RowCodec::new(server.table.schema(), &plan.shape.select)?,
-            code: packing(params.p().value(), plan.row_bytes, false)?,
+            code: plan.pieces[0].code(params),
         })
     }
 

@@ -8,13 +8,23 @@ use omr_ring::Poly;
 use omr_rlwe::{Rlwe, SwitchingKey};
 
 /// One block.
-pub(super) struct Block<'a> {
-    pub(super) params: &'a Params,
-    pub(super) plan: &'a Plan,
+pub(crate) struct Block<'a> {
+    pub(crate) params: &'a Params,
+    pub(crate) plan: &'a Plan,
     /// Relinearisation.
-    pub(super) product: &'a SwitchingKey,
-    /// By source.
-    pub(super) numbers: &'a [Numbers],
+    pub(crate) product: &'a SwitchingKey,
+    /// Which rows have values, by source.
+    pub(crate) present: Present<'a>,
+}
+
+/// What is known of where sources have values.
+#[derive(Clone, Copy)]
+pub(crate) enum Present<'a> {
+    /// Numbers of rows in the clear, by source.
+    Clear(&'a [Numbers]),
+    /// By source the encrypted indicator at the first level of values, where the circuit asks for it; and the
+    /// indicator of rows that exist.
+    Encrypted(&'a [Option<Ciphertext>], &'a [u32]),
 }
 
 impl Block<'_> {
@@ -22,8 +32,8 @@ impl Block<'_> {
         self.params.evaluator()
     }
 
-    /// The index of the block at the last level. `selected`: by operation.
-    pub(super) fn index(&self, selected: Vec<Option<Ciphertext>>) -> Result<Ciphertext, EvalError> {
+    /// The index of the block, as it leaves the circuit. `selected`: by operation.
+    pub(crate) fn index(&self, selected: Vec<Option<Ciphertext>>) -> Result<Ciphertext, EvalError> {
         let mut values: Vec<Ciphertext> = Vec::with_capacity(selected.len());
         for (id, given) in selected.into_iter().enumerate() {
             let value = match given {
@@ -32,8 +42,7 @@ impl Block<'_> {
             };
             values.push(value);
         }
-        let index = values.pop().expect("a circuit has a value");
-        self.lowered(&index, self.params.last_level())
+        Ok(values.pop().expect("a circuit has a value"))
     }
 
     fn value(&self, values: &[Ciphertext], id: Id) -> Result<Ciphertext, EvalError> {
@@ -42,7 +51,7 @@ impl Block<'_> {
         let evaluator = self.evaluator();
         match &self.plan.circuit.ops[id] {
             Op::Select { .. } => unreachable!("selections are given"),
-            Op::Known { source, present } => Ok(self.known(*source, *present)),
+            Op::Known { source, present } => self.known(*source, *present),
             Op::Complement { of, within } => self.complement(&values[*of], *within),
             Op::Minus(a, b) => {
                 let mut out = at(*a, level)?;
@@ -57,20 +66,18 @@ impl Block<'_> {
                 Ok(out)
             }
             Op::Dot(pairs) => {
-                let product = |&(a, b): &(Id, Id)| -> Result<Ciphertext, EvalError> {
-                    evaluator.tensor(&at(a, level - 1)?, &at(b, level - 1)?)
-                };
-                let mut out = product(&pairs[0])?;
-                for pair in &pairs[1..] {
-                    evaluator.add_assign(&mut out, &product(pair)?)?;
-                }
+                let lower = |&(a, b): &(Id, Id)| Ok((at(a, level - 1)?, at(b, level - 1)?));
+                let factors: Vec<(Ciphertext, Ciphertext)> =
+                    pairs.iter().map(lower).collect::<Result<_, EvalError>>()?;
+                let products: Vec<_> = factors.iter().map(|(a, b)| (a, b)).collect();
+                let out = evaluator.dot(&products)?;
                 evaluator.relinearise(&out, self.product, level)
             }
         }
     }
 
     /// The same slots at a lower level, at the scale of that level.
-    fn lowered(&self, ct: &Ciphertext, level: usize) -> Result<Ciphertext, EvalError> {
+    pub(crate) fn lowered(&self, ct: &Ciphertext, level: usize) -> Result<Ciphertext, EvalError> {
         let (params, p) = (self.params, self.params.p());
         let mut out = ct.clone();
         while out.level() < level {
@@ -84,18 +91,15 @@ impl Block<'_> {
         Ok(out)
     }
 
-    fn indicator(&self, source: usize, present: bool) -> Vec<u32> {
-        let mut values: Vec<u64> = self.numbers[source]
-            .iter()
-            .map(|number| u64::from(number.is_some() == present))
-            .collect();
+    fn encode(&self, rows: impl Iterator<Item = bool>) -> Vec<u32> {
+        let mut values: Vec<u64> = rows.map(u64::from).collect();
         let mut coeffs = vec![0; values.len()];
         self.params.plain.interpolate_into(&mut values, &mut coeffs);
         coeffs
     }
 
-    /// What the server knows needs no encryption.
-    fn known(&self, source: usize, present: bool) -> Ciphertext {
+    /// Where a source has values, or none. What the server knows needs no encryption.
+    fn known(&self, source: usize, present: bool) -> Result<Ciphertext, EvalError> {
         let (params, level) = (self.params, self.plan.start + 1);
         let zero = || Poly::zero(&params.ring, params.chain.basis(level));
         let pair = Rlwe {
@@ -103,20 +107,40 @@ impl Block<'_> {
             c1: zero(),
         };
         let mut out = Ciphertext::new(pair, level, params.scale(level));
-        self.evaluator()
-            .add_plain_assign(&mut out, &self.indicator(source, present));
-        out
+        match self.present {
+            Present::Clear(numbers) => {
+                let rows = numbers[source].iter();
+                let rows = self.encode(rows.map(|number| number.is_some() == present));
+                self.evaluator().add_plain_assign(&mut out, &rows);
+            }
+            Present::Encrypted(sources, rows) => {
+                let has_value = sources[source].as_ref().expect("asked for by the circuit");
+                match present {
+                    true => self.evaluator().add_assign(&mut out, has_value)?,
+                    false => {
+                        self.evaluator().add_plain_assign(&mut out, rows);
+                        self.evaluator().sub_assign(&mut out, has_value)?;
+                    }
+                }
+            }
+        }
+        Ok(out)
     }
 
     fn complement(&self, of: &Ciphertext, within: Option<usize>) -> Result<Ciphertext, EvalError> {
+        let evaluator = self.evaluator();
         let mut out = of.clone();
-        self.evaluator().neg_assign(&mut out);
-        match within {
-            Some(source) => {
-                let present = self.indicator(source, true);
-                self.evaluator().add_plain_assign(&mut out, &present);
+        evaluator.neg_assign(&mut out);
+        match (within, self.present) {
+            (None, _) => evaluator.add_constant_assign(&mut out, 1),
+            (Some(source), Present::Clear(numbers)) => {
+                let present = self.encode(numbers[source].iter().map(Option::is_some));
+                evaluator.add_plain_assign(&mut out, &present);
             }
-            None => self.evaluator().add_constant_assign(&mut out, 1),
+            (Some(source), Present::Encrypted(sources, _)) => {
+                let has_value = sources[source].as_ref().expect("asked for by the circuit");
+                evaluator.add_assign(&mut out, &self.lowered(has_value, of.level())?)?;
+            }
         }
         Ok(out)
     }

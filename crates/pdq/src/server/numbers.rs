@@ -4,47 +4,62 @@ use super::select::Numbers;
 use crate::Params;
 use crate::plan::{Plan, Source, SourceKind};
 use omr_protocol::Placement;
-use omr_table::{Deriver, Fingerprints, Table, TestShape};
+use omr_table::{Deriver, Fingerprints, LikeShape, Table, TestShape};
 use std::ops::Range;
 
 /// Where rows lie.
-pub(super) struct Layout<'a> {
-    pub(super) params: &'a Params,
-    pub(super) table: &'a Table,
-    pub(super) seed: &'a [u8; 32],
+pub(crate) struct Layout<'a> {
+    pub(crate) params: &'a Params,
+    pub(crate) table: &'a Table,
+    pub(crate) seed: &'a [u8; 32],
 }
 
 impl Layout<'_> {
-    pub(super) fn placement(&self, block: usize) -> Placement {
+    pub(crate) fn placement(&self, block: usize) -> Placement {
         Placement::new(self.seed, block, self.params.slots())
     }
 
     /// The rows of a block.
-    pub(super) fn rows(&self, block: usize) -> Range<usize> {
+    pub(crate) fn rows(&self, block: usize) -> Range<usize> {
         let slots = self.params.slots();
         let start = (block * slots).min(self.table.rows());
         start..(start + slots).min(self.table.rows())
     }
 
     /// By source: the number of the row in each slot, in the order of the evaluation domain.
-    pub(super) fn numbers(&self, plan: &Plan, block: usize) -> Vec<Numbers> {
-        let placement = self.placement(block);
-        let rows = self.rows(block);
-        let sources = plan.circuit.sources.iter();
-        sources
-            .map(|source| {
-                let numbers = self.of_source(plan, source, rows.clone());
-                let mut out = vec![None; self.params.slots()];
-                let positions = self.params.plain.order().positions();
-                for (number, &slot) in numbers.into_iter().zip(placement.slots()) {
-                    out[positions[slot as usize] as usize] = number;
-                }
-                out
-            })
-            .collect()
+    pub(crate) fn numbers(&self, plan: &Plan, block: usize) -> Vec<Numbers> {
+        let leaves = plan.shape.leaves();
+        let of = |source: &Source| {
+            let like = match source.kind {
+                SourceKind::Like { leaf, .. } => match leaves[leaf].test {
+                    TestShape::Like(like) => Some(like),
+                    _ => None,
+                },
+                _ => None,
+            };
+            self.numbers_of(source, like, block)
+        };
+        plan.circuit.sources.iter().map(of).collect()
     }
 
-    fn of_source(&self, plan: &Plan, source: &Source, rows: Range<usize>) -> Numbers {
+    /// Those of one source; `like`: its pattern, of sources that are a pattern's.
+    pub(crate) fn numbers_of(
+        &self,
+        source: &Source,
+        like: Option<&LikeShape>,
+        block: usize,
+    ) -> Numbers {
+        let placement = self.placement(block);
+        let numbers = self.of_source(source, like, self.rows(block));
+        let mut out = vec![None; self.params.slots()];
+        let positions = self.params.plain.order().positions();
+        for (number, &slot) in numbers.into_iter().zip(placement.slots()) {
+            out[positions[slot as usize] as usize] = number;
+        }
+        out
+    }
+
+    fn of_source(&self, source: &Source, like: Option<&LikeShape>, rows: Range<usize>) -> Numbers {
         let (table, column) = (self.table, source.column);
         match &source.kind {
             SourceKind::Ordinal => {
@@ -61,12 +76,8 @@ impl Layout<'_> {
                 };
                 rows.map(number).collect()
             }
-            SourceKind::Like { leaf, place } => {
-                let leaves = plan.shape.leaves();
-                let TestShape::Like(like) = leaves[*leaf].test else {
-                    unreachable!("the source of a pattern")
-                };
-                let mut deriver = Deriver::new(like);
+            SourceKind::Like { place, .. } => {
+                let mut deriver = Deriver::new(like.expect("the source of a pattern"));
                 let fingerprints = Fingerprints::new(&table.schema().salt);
                 let mut number = |row| {
                     deriver.read(table.text(row, column)?);

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const TOGETHER: usize = 16;
 
 /// The number of each slot's row, in the order of the evaluation domain; `None` where it has none.
-pub(super) type Numbers = Vec<Option<u64>>;
+pub(crate) type Numbers = Vec<Option<u64>>;
 
 /// The operations that share masks.
 struct Digit {
@@ -79,30 +79,49 @@ pub(super) fn select(
     out
 }
 
-/// The masks of a block as polynomials modulo p, of the values that occur.
+/// For each value of a digit the mask as a polynomial modulo p; `None` where no row has the value.
+fn masks_that_occur(
+    params: &Params,
+    digits: &[Option<usize>],
+    radix: usize,
+) -> Vec<Option<Vec<u32>>> {
+    let mut rows: Vec<Vec<u32>> = vec![Vec::new(); radix];
+    for (position, digit) in (0..).zip(digits) {
+        if let Some(value) = *digit {
+            rows[value].push(position);
+        }
+    }
+    let encode = |rows: Vec<u32>| {
+        let (mut values, mut coeffs) = (AlignedVec::zeroed(digits.len()), vec![0; digits.len()]);
+        rows.iter()
+            .for_each(|&position| values[position as usize] = 1);
+        params.plain.interpolate_into(&mut values, &mut coeffs);
+        (!rows.is_empty()).then_some(coeffs)
+    };
+    rows.into_par_iter().map(encode).collect()
+}
+
+/// For each value of a digit the mask as a polynomial modulo p. `digits`: in the order of the evaluation domain.
+pub(crate) fn masks(params: &Params, digits: &[Option<usize>], radix: usize) -> Vec<Vec<u32>> {
+    let masks = masks_that_occur(params, digits, radix).into_iter();
+    masks
+        .map(|mask| mask.unwrap_or_else(|| vec![0; digits.len()]))
+        .collect()
+}
+
+/// The masks of a block, of the values that occur.
 struct Masks(Vec<(usize, Vec<u32>)>);
 
 impl Masks {
     fn new(params: &Params, digits: &[Option<usize>], radix: usize) -> Self {
-        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); radix];
-        for (position, digit) in (0..).zip(digits) {
-            if let Some(value) = *digit {
-                rows[value].push(position);
-            }
-        }
-        let encode = |(value, rows): (usize, Vec<u32>)| {
-            let (mut values, mut coeffs) =
-                (AlignedVec::zeroed(digits.len()), vec![0; digits.len()]);
-            rows.into_iter()
-                .for_each(|position| values[position as usize] = 1);
-            params.plain.interpolate_into(&mut values, &mut coeffs);
-            (value, coeffs)
-        };
-        let occur = rows
-            .into_par_iter()
-            .enumerate()
-            .filter(|(_, rows)| !rows.is_empty());
-        Self(occur.map(encode).collect())
+        let masks = masks_that_occur(params, digits, radix)
+            .into_iter()
+            .enumerate();
+        Self(
+            masks
+                .filter_map(|(value, mask)| Some((value, mask?)))
+                .collect(),
+        )
     }
 }
 
