@@ -1,6 +1,9 @@
 //! Queries from constants to rows, on small insecure rings, against the plain reference.
 
-use omr_pdq::{Answer, Client, DecodeError, EvaluationKey, Params, SecretKey, Server};
+use omr_pdq::{
+    Answer, Client, DecodeError, EncryptedHead, EncryptedServer, EncryptedTable, EvaluationKey,
+    Params, Plan, SecretKey, Server,
+};
 use omr_table::{
     ColumnType, Filter, Leaf, Pattern, Query, Row, Segment, Table, TableBuilder, Test, Value,
 };
@@ -218,4 +221,102 @@ fn more_rows_than_the_bound_are_counted() {
         Err(DecodeError::Overflow { bound: 16, found }) => assert_eq!(found, marches),
         other => panic!("expected an overflow, found {other:?}"),
     }
+}
+
+/// The same of the table under encryption.
+fn ask_encrypted(table: &EncryptedTable, filter: Filter, bound: usize) -> Result<(), DecodeError> {
+    let world = &*WORLD;
+    let params = &*world.params;
+    let query = Query {
+        select: vec![2, 0],
+        filter,
+    };
+    let expected: Vec<u64> = (0..world.table.rows())
+        .filter(|&row| query.matches(&At(&world.table, row)))
+        .map(|row| row as u64)
+        .collect();
+    let client = Client {
+        params,
+        schema: &table.head.schema,
+        secret: &world.secret,
+    };
+    let server = EncryptedServer { params, table };
+    let mut rng = ChaCha20Rng::seed_from_u64(9);
+    let plan = Plan::encrypted(params, &table.head, &query.shape(), bound).unwrap();
+    eprintln!("{} rows; {:?}", expected.len(), plan.cost);
+    let sent = client
+        .encrypt(&query, &plan, &mut rng)
+        .to_bytes(params)
+        .unwrap();
+    let (received, its_plan) = server.read(&sent).unwrap();
+    let answer = server
+        .answer(&received, &its_plan, &world.key, &|_, _| {})
+        .unwrap();
+    let rows = client.decode(&plan, &answer)?;
+    assert_eq!(rows.numbers, expected);
+    for (&row, values) in expected.iter().zip(&rows.values) {
+        let row = row as usize;
+        assert_eq!(
+            values,
+            &[world.table.value(row, 2), world.table.value(row, 0)]
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn encrypted_tables_answer_as_tables_in_the_clear() {
+    let world = &*WORLD;
+    let (params, mut rng) = (&*world.params, ChaCha20Rng::seed_from_u64(10));
+    let head = EncryptedHead::new(params, world.table.schema(), &[2]);
+    let table = EncryptedTable::encrypt(
+        params,
+        &world.table,
+        head,
+        &world.secret,
+        &mut rng,
+        &|_, _| {},
+    );
+    let mut file = Vec::new();
+    table.unwrap().write(params, &mut file).unwrap();
+    let table = EncryptedTable::read(params, &file[..], 1 << 32).unwrap();
+    let chars = |text: &str| Segment(text.chars().map(Some).collect());
+    let prefix = |text| {
+        Test::Like(Pattern {
+            exact: false,
+            prefix: chars(text),
+            infix: chars(""),
+            suffix: chars(""),
+            fold: false,
+        })
+    };
+    let early = leaf(1, range(Some(id(20)), Some(id(90))));
+    let march = leaf(0, Test::Ordinals(vec![3]));
+    ask_encrypted(&table, leaf(1, Test::Ordinals(vec![id(1717), id(3)])), 16).unwrap();
+    ask_encrypted(&table, leaf(2, Test::Texts(vec!["ax0".into()])), 64).unwrap();
+    ask_encrypted(
+        &table,
+        Filter::And(vec![early.clone(), not(march.clone())]),
+        100,
+    )
+    .unwrap();
+    let unknown = leaf(0, Test::Null);
+    ask_encrypted(
+        &table,
+        Filter::And(vec![early.clone(), Filter::Or(vec![march, unknown])]),
+        100,
+    )
+    .unwrap();
+    ask_encrypted(&table, not(leaf(1, range(Some(id(9)), None))), 16).unwrap();
+    match ask_encrypted(&table, leaf(2, prefix("bx")), 16) {
+        Err(DecodeError::Overflow { bound: 16, .. }) => {}
+        other => panic!("expected an overflow, found {other:?}"),
+    }
+    let shape = leaf(2, prefix("bx1")).shape();
+    let shape = omr_table::Shape {
+        select: vec![0],
+        filter: shape,
+    };
+    let error = Plan::encrypted(params, &table.head, &shape, 16).unwrap_err();
+    assert!(error.to_string().contains("city"), "{error}");
 }
