@@ -90,7 +90,10 @@ impl<G: Rng, R: Rows> Draw<'_, G, R> {
             2 => format!("%{}", parts[2]),
             3 => format!("%{}%", parts[1]),
             4 => format!("{}%{}", parts[0], parts[2]),
-            _ => format!("{}%{}%{}", parts[0], parts[1], parts[2]),
+            _ => {
+                let mut gap = || self.pick(&["%", "%", "%_", "_%", "%_%", "%%"]);
+                format!("{}{}{}{}{}", parts[0], gap(), parts[1], gap(), parts[2])
+            }
         }
     }
 
