@@ -2,6 +2,8 @@
 
 mod compress;
 mod evaluate;
+#[cfg(test)]
+mod noise_tests;
 mod numbers;
 mod select;
 

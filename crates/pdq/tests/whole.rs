@@ -5,7 +5,7 @@ use omr_pdq::{
     Params, Plan, SecretKey, Server,
 };
 use omr_table::{
-    ColumnType, Filter, Leaf, Pattern, Query, Row, Segment, Table, TableBuilder, Test, Value,
+    ColumnType, Filter, Leaf, Pattern, Query, Segment, Table, TableBuilder, Test, Value,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -60,17 +60,6 @@ impl World {
     }
 }
 
-struct At<'a>(&'a Table, usize);
-
-impl Row for At<'_> {
-    fn ordinal(&self, column: usize) -> Option<i64> {
-        self.0.ordinal(self.1, column)
-    }
-    fn text(&self, column: usize) -> Option<&str> {
-        self.0.text(self.1, column)
-    }
-}
-
 fn leaf(column: usize, test: Test) -> Filter {
     Filter::Leaf(Leaf {
         column,
@@ -101,7 +90,7 @@ fn ask_of(world: &World, filter: Filter, bound: usize) -> Result<(), DecodeError
         filter,
     };
     let expected: Vec<u64> = (0..table.rows())
-        .filter(|&row| query.matches(&At(table, row)))
+        .filter(|&row| query.matches(&table.at(row)))
         .map(|row| row as u64)
         .collect();
     let client = Client {
@@ -232,7 +221,7 @@ fn ask_encrypted(table: &EncryptedTable, filter: Filter, bound: usize) -> Result
         filter,
     };
     let expected: Vec<u64> = (0..world.table.rows())
-        .filter(|&row| query.matches(&At(&world.table, row)))
+        .filter(|&row| query.matches(&world.table.at(row)))
         .map(|row| row as u64)
         .collect();
     let client = Client {

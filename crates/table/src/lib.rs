@@ -40,6 +40,6 @@ pub use row_codec::{MAX_ROW_BYTES, RowCodec, RowError};
 pub use schema::{Column, ColumnType, Domain, MAX_TEXT_BYTES, Schema};
 pub use schema_check::{MAX_COLUMNS, MAX_NAME_BYTES, MAX_ROWS, MAX_SCHEMA_BYTES, SchemaError};
 pub use show::Shown;
-pub use table::Table;
+pub use table::{Table, TableRow};
 pub use value::Value;
 pub use value_parse::ValueError;

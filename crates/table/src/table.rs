@@ -1,5 +1,5 @@
 use crate::column::ColumnData;
-use crate::{Column, Ordinals, Schema, Texts, Value};
+use crate::{Column, Ordinals, Row, Schema, Texts, Value};
 
 /// A schema and its rows, in memory by columns: 8 bytes and a bit for every value, and the bytes of text.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,5 +105,29 @@ impl Table {
             ColumnData::Ordinals(_) => None,
             ColumnData::Texts(data) => Some(data.view()),
         }
+    }
+}
+
+/// One row of a table, for the plain reference.
+#[derive(Clone, Copy, Debug)]
+pub struct TableRow<'a> {
+    table: &'a Table,
+    row: usize,
+}
+
+impl Table {
+    /// A row. Its methods panic when there is none.
+    pub fn at(&self, row: usize) -> TableRow<'_> {
+        TableRow { table: self, row }
+    }
+}
+
+impl Row for TableRow<'_> {
+    fn ordinal(&self, column: usize) -> Option<i64> {
+        self.table.ordinal(self.row, column)
+    }
+
+    fn text(&self, column: usize) -> Option<&str> {
+        self.table.text(self.row, column)
     }
 }

@@ -26,6 +26,16 @@ pub trait Rows {
     fn value(&self, row: usize, column: usize) -> Value;
 }
 
+impl Rows for crate::Table {
+    fn rows(&self) -> usize {
+        self.rows()
+    }
+
+    fn value(&self, row: usize, column: usize) -> Value {
+        self.value(row, column)
+    }
+}
+
 /// The same text in two dialects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Twin {
