@@ -3,6 +3,7 @@
 mod constants;
 mod decode;
 
+pub(crate) use constants::entries;
 pub use decode::{DecodeError, Rows};
 
 use crate::keys::random;
@@ -39,13 +40,13 @@ impl Client<'_> {
         let basis = params.chain.basis(plan.start);
         let secret = self.secret.large(params).poly(ring, basis);
         let seed = random(rng);
-        let mut entries = constants::entries(self.schema, query, plan);
+        let mut table = entries(self.schema, query, plan);
         let bodies = (0..ciphertexts(plan)).map(|i| {
             let range = constants_of(plan, i);
             let expanded = range.len().next_power_of_two() as u64;
             let factor = p.mul(params.leaf_scale(plan.start), p.inv(expanded));
             let mut coeffs = vec![0; ring.n()];
-            for (coeff, &entry) in coeffs.iter_mut().zip(&entries[range]) {
+            for (coeff, &entry) in coeffs.iter_mut().zip(&table[range]) {
                 *coeff = p.mul(entry.into(), factor) as u32;
             }
             let mut message = ring.lift_plain(&coeffs, p.value() as u32, basis);
@@ -56,7 +57,7 @@ impl Client<'_> {
             body
         });
         let bodies = bodies.collect();
-        entries.zeroize();
+        table.zeroize();
         EncryptedQuery {
             key_id: self.secret.id,
             head: QueryHead {

@@ -1,5 +1,7 @@
 //! The server of a table in the clear: evaluates queries whose constants it cannot read.
 
+#[cfg(test)]
+mod clear_tests;
 mod compress;
 mod evaluate;
 #[cfg(test)]
@@ -157,6 +159,7 @@ impl Run<'_> {
             .par_iter()
             .map(|&block| layout.numbers(plan, block))
             .collect();
+        let exists: Vec<Vec<bool>> = blocks.iter().map(|&block| layout.exists(block)).collect();
         let selected = select::select(params, plan, self.constants, &numbers);
         let descent = Descent {
             large: &params.ring,
@@ -166,12 +169,13 @@ impl Run<'_> {
         selected
             .into_par_iter()
             .zip(&numbers)
-            .map(|(selected, numbers)| {
+            .zip(&exists)
+            .map(|((selected, numbers), exists)| {
                 let block = Block {
                     params,
                     plan,
                     product: &self.key.product,
-                    present: Present::Clear(numbers),
+                    present: Present::Clear(numbers, exists),
                 };
                 let index = block.index(selected)?;
                 let index = block.lowered(&index, params.last_level())?.into_pair();

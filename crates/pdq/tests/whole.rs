@@ -195,6 +195,8 @@ fn and_or_not_null() {
         late,
     ]);
     ask(both, 64).unwrap();
+    // The last block has slots without rows: these are no absent values.
+    ask(leaf(2, Test::Null), 100).unwrap();
     let one = leaf(1, Test::Ordinals(vec![id(2222)]));
     let two = Filter::And(vec![early, Filter::Or(vec![march, unknown])]);
     ask(Filter::Or(vec![one, two]), 64).unwrap();

@@ -7,8 +7,11 @@
 mod constant;
 mod draw;
 mod leaf;
+mod tables;
 mod text;
 mod tree;
+
+pub use tables::random_table;
 
 use std::ops::RangeInclusive;
 

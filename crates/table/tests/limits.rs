@@ -1,18 +1,17 @@
 //! No text makes the parser panic, run long or deep.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::random_table;
-use omr_table::testing::random_query;
+use omr_table::testing::{random_query, random_table};
 use omr_table::{Filter, MAX_CONSTANTS, MAX_LEAVES, Query, QueryError, Schema, ShapeError};
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
 fn schema() -> Schema {
-    random_table(&mut ChaCha8Rng::seed_from_u64(1), 50).0
+    random_table(&mut ChaCha8Rng::seed_from_u64(1), 50)
+        .schema()
+        .clone()
 }
 
 /// Far less than threads have by default.
@@ -163,7 +162,8 @@ fn nesting_and_sizes_are_bounded() {
 /// A query with some characters replaced, and pieces of it moved.
 fn mutated(seed: u64, edits: &[(usize, char)], cut: (usize, usize, usize)) -> String {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let (schema, table) = random_table(&mut rng, 20);
+    let table = random_table(&mut rng, 20);
+    let schema = table.schema().clone();
     let mut text: Vec<char> = random_query(&mut rng, &schema, &table).chars().collect();
     for &(place, character) in edits {
         let length = text.len();

@@ -1,10 +1,9 @@
 //! Queries mean what SQL says: the same rows as SQLite selects, over random tables of all types with absent values.
 
-mod common;
-
-use common::{Memory, random_table};
-use omr_table::testing::{Cells, Rows, Twin, random_condition, random_query, selective_condition};
-use omr_table::{ColumnType, Filter, Query, Schema, Value};
+use omr_table::testing::{
+    Cells, Twin, random_condition, random_query, random_table, selective_condition,
+};
+use omr_table::{ColumnType, Filter, Query, Schema, Table, Value};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use rusqlite::{Connection, params_from_iter, types::Value as Stored};
@@ -18,7 +17,8 @@ fn selects_the_rows_that_sqlite_selects() {
     for seed in 0..TABLES {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let size = [0, 1, 100, 300, 3000][seed as usize % 5];
-        let (schema, table) = random_table(&mut rng, size);
+        let table = random_table(&mut rng, size);
+        let schema = table.schema().clone();
         let database = database(&schema, &table);
         let cells: Vec<Cells> = (0..size)
             .map(|row| Cells::of(&table, row, schema.columns.len()))
@@ -76,7 +76,7 @@ fn theirs(database: &Connection, twin: &Twin) -> Vec<usize> {
     rows.map(|row| row.unwrap() as usize - 1).collect()
 }
 
-fn database(schema: &Schema, table: &Memory) -> Connection {
+fn database(schema: &Schema, table: &Table) -> Connection {
     let database = Connection::open_in_memory().unwrap();
     database
         .execute_batch("PRAGMA case_sensitive_like = ON")
@@ -127,7 +127,8 @@ fn stored(value: Value) -> Stored {
 #[test]
 fn statements_parse_and_their_shapes_are_fit_to_ask() {
     let mut rng = ChaCha8Rng::seed_from_u64(77);
-    let (schema, table) = random_table(&mut rng, 300);
+    let table = random_table(&mut rng, 300);
+    let schema = table.schema().clone();
     for _ in 0..500 {
         let limit = rng.next_u32() % 100;
         let sql = random_query(&mut rng, &schema, &table);
@@ -148,7 +149,8 @@ fn statements_parse_and_their_shapes_are_fit_to_ask() {
 #[test]
 fn selective_conditions_are_found() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
-    let (schema, table) = random_table(&mut rng, 1000);
+    let table = random_table(&mut rng, 1000);
+    let schema = table.schema().clone();
     let cells: Vec<Cells> = (0..1000)
         .map(|row| Cells::of(&table, row, schema.columns.len()))
         .collect();

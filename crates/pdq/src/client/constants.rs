@@ -20,7 +20,7 @@ struct Constants {
 }
 
 /// All entries of all tables, 0 or 1, in the plan's order.
-pub(super) fn entries(schema: &Schema, query: &Query, plan: &Plan) -> Vec<u32> {
+pub(crate) fn entries(schema: &Schema, query: &Query, plan: &Plan) -> Vec<u32> {
     let leaves = query.leaves();
     let constants: Vec<Constants> = leaves
         .iter()

@@ -20,8 +20,8 @@ pub(crate) struct Block<'a> {
 /// What is known of where sources have values.
 #[derive(Clone, Copy)]
 pub(crate) enum Present<'a> {
-    /// Numbers of rows in the clear, by source.
-    Clear(&'a [Numbers]),
+    /// Numbers of rows in the clear, by source; and which rows exist.
+    Clear(&'a [Numbers], &'a [bool]),
     /// By source the encrypted indicator at the first level of values, where the circuit asks for it; and the
     /// indicator of rows that exist.
     Encrypted(&'a [Option<Ciphertext>], &'a [u32]),
@@ -108,9 +108,10 @@ impl Block<'_> {
         };
         let mut out = Ciphertext::new(pair, level, params.scale(level));
         match self.present {
-            Present::Clear(numbers) => {
-                let rows = numbers[source].iter();
-                let rows = self.encode(rows.map(|number| number.is_some() == present));
+            Present::Clear(numbers, exists) => {
+                let rows = numbers[source].iter().zip(exists);
+                let rows = rows.map(|(number, exists)| *exists && number.is_some() == present);
+                let rows = self.encode(rows);
                 self.evaluator().add_plain_assign(&mut out, &rows);
             }
             Present::Encrypted(sources, rows) => {
@@ -133,7 +134,7 @@ impl Block<'_> {
         evaluator.neg_assign(&mut out);
         match (within, self.present) {
             (None, _) => evaluator.add_constant_assign(&mut out, 1),
-            (Some(source), Present::Clear(numbers)) => {
+            (Some(source), Present::Clear(numbers, _)) => {
                 let present = self.encode(numbers[source].iter().map(Option::is_some));
                 evaluator.add_plain_assign(&mut out, &present);
             }

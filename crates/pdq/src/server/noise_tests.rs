@@ -62,7 +62,7 @@ fn noise_is_what_the_plan_predicts() {
             params: &params,
             plan: &plan,
             product: &key.product,
-            present: Present::Clear(&numbers[0]),
+            present: Present::Clear(&numbers[0], &layout.exists(0)),
         };
         let index = block.index(selected).unwrap();
         let index = block.lowered(&index, params.last_level()).unwrap();

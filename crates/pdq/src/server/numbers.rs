@@ -26,6 +26,18 @@ impl Layout<'_> {
         start..(start + slots).min(self.table.rows())
     }
 
+    /// Which slots have a row, in the order of the evaluation domain.
+    pub(crate) fn exists(&self, block: usize) -> Vec<bool> {
+        let rows = self.rows(block).len();
+        let placement = self.placement(block);
+        let mut out = vec![false; self.params.slots()];
+        let positions = self.params.plain.order().positions();
+        for &slot in &placement.slots()[..rows] {
+            out[positions[slot as usize] as usize] = true;
+        }
+        out
+    }
+
     /// By source: the number of the row in each slot, in the order of the evaluation domain.
     pub(crate) fn numbers(&self, plan: &Plan, block: usize) -> Vec<Numbers> {
         let leaves = plan.shape.leaves();
