@@ -10,7 +10,7 @@ use rayon::prelude::*;
 pub struct Expander<'a> {
     ring: &'a Ring,
     p: &'a Modulus,
-    keys: &'a [GaloisKey],
+    keys: Vec<&'a GaloisKey>,
     /// `X^(-2^i)`.
     monomials: Vec<Poly<Eval>>,
 }
@@ -19,16 +19,16 @@ impl<'a> Expander<'a> {
     /// For ciphertexts over `basis`; the key of level i is that of `X -> X^(n / 2^i + 1)`.
     ///
     /// Panics: when a key is another.
-    pub fn new(ring: &'a Ring, basis: &Basis, p: &'a Modulus, keys: &'a [GaloisKey]) -> Self {
+    pub fn new(ring: &'a Ring, basis: &Basis, p: &'a Modulus, keys: Vec<&'a GaloisKey>) -> Self {
         for (i, key) in keys.iter().enumerate() {
             assert_eq!(key.exponent(), (ring.n() >> i) + 1, "the key of level {i}");
         }
         let monomial = |i: usize| inverse_monomial(ring, basis, 1 << i);
         Self {
+            monomials: (0..keys.len()).map(monomial).collect(),
             ring,
             p,
             keys,
-            monomials: (0..keys.len()).map(monomial).collect(),
         }
     }
 
@@ -53,6 +53,37 @@ impl<'a> Expander<'a> {
         ring.add_assign(&mut even.c0, &ct.c0);
         ring.add_assign(&mut even.c1, &ct.c1);
         [even, odd]
+    }
+
+    /// Node `number` of `level` below a ciphertext.
+    pub fn node(&self, ct: &Rlwe, level: usize, number: usize) -> Rlwe {
+        (0..level).fold(ct.clone(), |node, i| {
+            let [even, odd] = self.children(&node, i);
+            match number >> i & 1 {
+                0 => even,
+                _ => odd,
+            }
+        })
+    }
+
+    /// All nodes `deeper` levels below a node of `level`, in the order of depth first.
+    pub fn below(&self, node: Rlwe, level: usize, deeper: usize) -> Vec<Rlwe> {
+        let mut nodes = vec![node];
+        for i in level..level + deeper {
+            nodes = nodes.iter().flat_map(|ct| self.children(ct, i)).collect();
+        }
+        nodes
+    }
+
+    /// Calls `take` with every leaf below a node, depth first, so that one ciphertext a level is held.
+    pub fn leaves(&self, node: Rlwe, level: usize, take: &mut dyn FnMut(Rlwe)) {
+        if level == self.levels() {
+            return take(node);
+        }
+        let [even, odd] = self.children(&node, level);
+        drop(node);
+        self.leaves(even, level + 1, take);
+        self.leaves(odd, level + 1, take);
     }
 
     /// The first `count` coefficients as constants, each times `2^i` for the least `i` with `count <= 2^i`; all other

@@ -31,7 +31,6 @@ mod blocks;
 mod bundles;
 mod compressor;
 mod error;
-mod expand;
 mod indices;
 mod noise;
 mod pack;

@@ -123,7 +123,7 @@ pub(crate) fn expand(
     key: &EvaluationKey,
 ) -> Vec<Rlwe> {
     let basis = params.chain.basis(plan.start);
-    let expander = Expander::new(&params.ring, basis, params.p(), &key.expand);
+    let expander = Expander::new(&params.ring, basis, params.p(), key.expand.iter().collect());
     (0..ciphertexts(plan))
         .flat_map(|i| {
             let ct = query.ciphertext(params, plan, i);

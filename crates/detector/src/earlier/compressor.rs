@@ -1,14 +1,13 @@
 //! From pertinency vectors to a digest.
 
 use super::blocks::Blocks;
-use super::expand::Expander;
 use super::pack::pack;
 use super::rows::{BundleRows, LeafRows, TILE};
 use super::sums::{LOT, Scratch, Sums};
 use super::{Bundles, EarlierError, RowShape, RowSource};
 use crate::progress::go_on;
 use crate::{BabySteps, ClueBatch, Detector, Progress, Stages};
-use omr_bgv::GaloisKey;
+use omr_bgv::{Expander, GaloisKey};
 use omr_compress::finish;
 use omr_protocol::{DetectionKey, PackedCiphertext, Params};
 use omr_rlwe::{Rlwe, SharedKey};
@@ -152,7 +151,10 @@ impl<'a> Compressor<'a> {
             BundleRows::read(params, &self.bundles, self.shape, rows)
         })?;
         let blocks = Blocks::new(params, &self.bundles, self.blocks())?;
-        let expander = Expander::new(params, self.expansion);
+        // Merging goes the same way back: its first level is the last of expansion.
+        let keys = self.expansion.iter().rev().collect();
+        let (small, basis) = (&params.small, params.small_basis());
+        let expander = Expander::new(small, &basis, params.p(), keys);
         let mut factors = vec![self.unit(pertinency.scale, blocks.len); self.bundles.count()];
         // Fresh pages are dear: one block after another uses the same.
         let mut leaf_rows = LeafRows::default();
