@@ -178,7 +178,8 @@ impl Run<'_> {
                     present: Present::Clear(numbers, exists),
                 };
                 let index = block.index(selected)?;
-                let index = block.lowered(&index, params.last_level())?.into_pair();
+                let index = block.lowered(&index, params.last_level())?;
+                let index = index.into_owned().into_pair();
                 Ok(descent.apply(&index, params.small_basis(), params.p()))
             })
             .collect()

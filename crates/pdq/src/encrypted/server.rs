@@ -185,7 +185,7 @@ impl Run<'_> {
         let last = params.last_level();
         let before = evaluate.lowered(&index, last - 1)?;
         let mut marked = vec![
-            self.descend(evaluate.lowered(&before, last)?),
+            self.descend(evaluate.lowered(&before, last)?.into_owned()),
             self.descend(self.nodes(&before, batch)?),
         ];
         let symbols = self.symbols()?;

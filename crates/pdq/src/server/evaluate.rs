@@ -6,6 +6,7 @@ use crate::plan::{Id, Op, Plan};
 use omr_bgv::{Ciphertext, EvalError, Evaluator};
 use omr_ring::Poly;
 use omr_rlwe::{Rlwe, SwitchingKey};
+use std::borrow::Cow;
 
 /// One block.
 pub(crate) struct Block<'a> {
@@ -54,22 +55,22 @@ impl Block<'_> {
             Op::Known { source, present } => self.known(*source, *present),
             Op::Complement { of, within } => self.complement(&values[*of], *within),
             Op::Minus(a, b) => {
-                let mut out = at(*a, level)?;
-                evaluator.sub_assign(&mut out, &at(*b, level)?)?;
+                let mut out = at(*a, level)?.into_owned();
+                evaluator.sub_assign(&mut out, &*at(*b, level)?)?;
                 Ok(out)
             }
             Op::Sum(terms) => {
-                let mut out = at(terms[0], level)?;
+                let mut out = at(terms[0], level)?.into_owned();
                 for &term in &terms[1..] {
-                    evaluator.add_assign(&mut out, &at(term, level)?)?;
+                    evaluator.add_assign(&mut out, &*at(term, level)?)?;
                 }
                 Ok(out)
             }
             Op::Dot(pairs) => {
                 let lower = |&(a, b): &(Id, Id)| Ok((at(a, level - 1)?, at(b, level - 1)?));
-                let factors: Vec<(Ciphertext, Ciphertext)> =
+                let factors: Vec<(Cow<Ciphertext>, Cow<Ciphertext>)> =
                     pairs.iter().map(lower).collect::<Result<_, EvalError>>()?;
-                let products: Vec<_> = factors.iter().map(|(a, b)| (a, b)).collect();
+                let products: Vec<_> = factors.iter().map(|(a, b)| (&**a, &**b)).collect();
                 let out = evaluator.dot(&products)?;
                 evaluator.relinearise(&out, self.product, level)
             }
@@ -77,18 +78,25 @@ impl Block<'_> {
     }
 
     /// The same slots at a lower level, at the scale of that level.
-    pub(crate) fn lowered(&self, ct: &Ciphertext, level: usize) -> Result<Ciphertext, EvalError> {
+    pub(crate) fn lowered<'b>(
+        &self,
+        ct: &'b Ciphertext,
+        level: usize,
+    ) -> Result<Cow<'b, Ciphertext>, EvalError> {
         let (params, p) = (self.params, self.params.p());
-        let mut out = ct.clone();
-        while out.level() < level {
-            let next = out.level() + 1;
-            let dropped = params.dropped(out.level());
-            let by = p.mul(p.mul(params.scale(next), dropped), p.inv(out.scale()));
-            self.evaluator().mul_scalar_assign(&mut out, by);
-            let pair = self.evaluator().at_level(&out, next)?.into_pair();
-            out = Ciphertext::new(pair, next, params.scale(next));
+        if ct.level() == level {
+            return Ok(Cow::Borrowed(ct));
         }
-        Ok(out)
+        let dropped = (ct.level()..level).fold(1, |all, at| p.mul(all, params.dropped(at)));
+        let by = p.mul(p.mul(params.scale(level), dropped), p.inv(ct.scale()));
+        let mut out = ct.clone();
+        self.evaluator().mul_scalar_assign(&mut out, by);
+        let pair = self.evaluator().into_level(out, level)?.into_pair();
+        Ok(Cow::Owned(Ciphertext::new(
+            pair,
+            level,
+            params.scale(level),
+        )))
     }
 
     fn encode(&self, rows: impl Iterator<Item = bool>) -> Vec<u32> {
@@ -140,7 +148,7 @@ impl Block<'_> {
             }
             (Some(source), Present::Encrypted(sources, _)) => {
                 let has_value = sources[source].as_ref().expect("asked for by the circuit");
-                evaluator.add_assign(&mut out, &self.lowered(has_value, of.level())?)?;
+                evaluator.add_assign(&mut out, &*self.lowered(has_value, of.level())?)?;
             }
         }
         Ok(out)
