@@ -3,10 +3,11 @@
 use prost::Message;
 use std::path::PathBuf;
 
-const FILES: [&str; 4] = [
+const FILES: [&str; 5] = [
     "omr/v1/board.proto",
     "omr/v1/key.proto",
     "omr/v1/detection.proto",
+    "omr/v1/pdq.proto",
     "omr/v1/service.proto",
 ];
 

@@ -4,6 +4,7 @@ mod bench;
 mod compare;
 mod examples;
 mod mail;
+mod pdq;
 mod serve;
 mod sizing;
 mod span;
@@ -19,6 +20,10 @@ pub(crate) use compare::Compare;
 pub(crate) use mail::{
     AddressArgs, Contact, HomeArg, Id, IdNew, IdRegister, Inbox, InboxAct, InboxRead, Send,
     ServerArgs, Watch,
+};
+pub(crate) use pdq::{
+    Pdq, PdqAccess, PdqAnswer, PdqDecode, PdqEncrypt, PdqImport, PdqKeygen, PdqPlan, PdqQuery,
+    PdqSchema, PdqServe, RowFormat, RowsOut,
 };
 pub(crate) use serve::{
     DataBackup, DataCommand, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd,
@@ -106,6 +111,9 @@ pub(crate) enum Command {
     /// Ask a server whether it serves
     #[command(after_help = examples::SERVE)]
     Health(Health),
+    /// Ask a table on a server for rows, without telling it which
+    #[command(subcommand, after_help = examples::PDQ)]
+    Pdq(Pdq),
     /// Run every scheme on the same messages and put their figures side by side
     #[command(after_help = examples::COMPARE)]
     Compare(Compare),

@@ -13,6 +13,7 @@ mod health;
 mod keygen;
 mod mail;
 mod params;
+mod pdq;
 mod post;
 mod serve;
 mod source;
@@ -49,6 +50,7 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Token(command) => token::run(command, ui),
         Command::Data(command) => data::run(command, ui),
         Command::Health(args) => health::run(args),
+        Command::Pdq(command) => pdq::run(command, ui),
         Command::Compare(args) => compare::run(args, ui),
         Command::Bench(command) => bench::run(command, ui),
     }

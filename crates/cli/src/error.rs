@@ -1,5 +1,9 @@
 //! Why a command failed, and the exit code that tells.
 
+mod pdq;
+
+pub(crate) use pdq::PdqError;
+
 use omr_bench::BenchError;
 use omr_board::BoardError;
 use omr_client::letter::LetterError;
@@ -26,6 +30,9 @@ pub(crate) enum InputError {
     /// Not read.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// A table, or a file of a private database query.
+    #[error(transparent)]
+    Pdq(#[from] PdqError),
     /// Not a file of ours, or damaged.
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -395,6 +402,9 @@ pub(crate) enum CliError {
     /// What a server keeps.
     #[error(transparent)]
     Store(#[from] omr_store::StoreError),
+    /// A private database query.
+    #[error(transparent)]
+    Pdq(#[from] PdqError),
     /// A server did not answer as hoped.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),

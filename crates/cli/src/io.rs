@@ -83,6 +83,11 @@ impl Framed {
         set.map_err(CliError::input(&self.path))
     }
 
+    /// The whole file, its header again, for what reads it piece by piece.
+    pub(crate) fn into_reader(self) -> impl Read {
+        self.reader
+    }
+
     /// The whole file; of a longer one just enough to tell that it is.
     ///
     /// Errors: `Input`.

@@ -9,6 +9,7 @@ use std::time::Duration;
 /// Standard error: notes and bars on a terminal, only warnings and errors elsewhere.
 pub(crate) struct Ui {
     chatty: bool,
+    quiet: bool,
 }
 
 impl Ui {
@@ -16,6 +17,7 @@ impl Ui {
     pub(crate) fn new(quiet: bool) -> Self {
         Self {
             chatty: !quiet && std::io::stderr().is_terminal(),
+            quiet,
         }
     }
 
@@ -27,6 +29,13 @@ impl Ui {
     /// A line for people only.
     pub(crate) fn note(&self, text: &str) {
         if self.chatty {
+            self.line(text);
+        }
+    }
+
+    /// What a command is about to do, told even where no person looks unless asked to be quiet.
+    pub(crate) fn tell(&self, text: &str) {
+        if !self.quiet {
             self.line(text);
         }
     }

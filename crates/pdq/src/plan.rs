@@ -4,6 +4,7 @@ pub mod circuit;
 mod cost;
 mod forecast;
 mod lower;
+mod measure;
 
 pub use circuit::{Circuit, Id, Op, Source, SourceKind, Table, Truth};
 pub use cost::Cost;

@@ -6,6 +6,7 @@ use omr_api::v1::board_service_client::BoardServiceClient;
 use omr_api::v1::capability_service_client::CapabilityServiceClient;
 use omr_api::v1::detection_service_client::DetectionServiceClient;
 use omr_api::v1::key_service_client::KeyServiceClient;
+use omr_api::v1::pdq_service_client::PdqServiceClient;
 use omr_api::v1::{
     Board, GetBoardRequest, GetCapabilitiesRequest, GetCapabilitiesResponse, Limits,
 };
@@ -98,6 +99,12 @@ impl Client {
 
     pub(crate) fn detection(&self) -> DetectionServiceClient<Service> {
         DetectionServiceClient::new(self.service.clone())
+            .max_decoding_message_size(MESSAGE_BYTES)
+            .max_encoding_message_size(MESSAGE_BYTES)
+    }
+
+    pub(crate) fn pdq(&self) -> PdqServiceClient<Service> {
+        PdqServiceClient::new(self.service.clone())
             .max_decoding_message_size(MESSAGE_BYTES)
             .max_encoding_message_size(MESSAGE_BYTES)
     }

@@ -11,6 +11,7 @@ mod error;
 mod jobs;
 mod keys;
 mod operator;
+mod pdq;
 mod posts;
 mod read;
 mod retry;
@@ -21,6 +22,7 @@ pub use endpoint::{Endpoint, Timeouts};
 pub use error::RemoteError;
 pub use jobs::MAX_DIGEST_BYTES;
 pub use omr_api::v1;
+pub use pdq::Stage;
 pub use read::Piece;
 pub use retry::Retry;
 

@@ -66,6 +66,23 @@ pub enum ServerError {
     /// Tokens that TOML cannot hold.
     #[error("the tokens cannot be written as TOML")]
     TokenText,
+    /// A file is no table.
+    #[error("{}: {source}", path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<omr_table::FileError>,
+    },
+    /// Two tables of one name.
+    #[error("expected tables of different names, found {name:?} twice")]
+    TableTwice {
+        /// The name.
+        name: String,
+    },
+    /// The parameter set of private database queries.
+    #[error(transparent)]
+    PdqParams(#[from] omr_pdq::ParamsError),
     /// The operating system has no randomness.
     #[error("the operating system gave no randomness")]
     NoRandomness,

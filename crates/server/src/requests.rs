@@ -73,6 +73,7 @@ impl Requests {
         match path {
             path if path.starts_with("/omr.v1.BoardService/") => self.post,
             path if path.starts_with("/omr.v1.KeyService/") => CHUNK,
+            path if path.starts_with("/omr.v1.PdqService/") => CHUNK,
             _ => omr_api::MESSAGE_BYTES,
         }
     }

@@ -25,7 +25,7 @@ const PING: Duration = Duration::from_secs(30);
 /// Streams of one connection.
 const CONNECTION_STREAMS: u32 = 64;
 /// How long requests may take to end when the server stops.
-const FAREWELL: Duration = Duration::from_secs(20);
+pub(crate) const FAREWELL: Duration = Duration::from_secs(20);
 
 /// A server that listens.
 pub struct Server {
@@ -120,19 +120,8 @@ impl Server {
         } = self;
         let watched = Arc::new(Watched::new());
         let (reporter, routes) = routes(&shared, &watched, metrics_listener.is_some()).await?;
-        let mut server = tonic::transport::Server::builder()
-            .accept_http1(true)
-            .http2_keepalive_interval(Some(PING))
-            .http2_keepalive_timeout(Some(PING))
-            .max_concurrent_streams(CONNECTION_STREAMS)
-            .layer(tower_http::cors::CorsLayer::permissive());
-        if let Some(tls) = &shared.config.tls {
-            let certificate =
-                std::fs::read(&tls.certificate).map_err(ServerError::read(&tls.certificate))?;
-            let key = std::fs::read(&tls.key).map_err(ServerError::read(&tls.key))?;
-            let identity = Identity::from_pem(certificate, key);
-            server = server.tls_config(ServerTlsConfig::new().identity(identity))?;
-        }
+        let mut server =
+            transport(&shared.config)?.layer(tower_http::cors::CorsLayer::permissive());
         let incoming = connections::accept(
             listener,
             shared.config.limits.connections,
@@ -167,6 +156,25 @@ impl Server {
         finish(shared, sessions, threads).await;
         Ok(served?)
     }
+}
+
+/// The transport of a configuration: pings, limits of connections, TLS.
+///
+/// Errors: `Transport`, `Read` of the certificate.
+pub(crate) fn transport(config: &Config) -> Result<tonic::transport::Server, ServerError> {
+    let server = tonic::transport::Server::builder()
+        .accept_http1(true)
+        .http2_keepalive_interval(Some(PING))
+        .http2_keepalive_timeout(Some(PING))
+        .max_concurrent_streams(CONNECTION_STREAMS);
+    let Some(tls) = &config.tls else {
+        return Ok(server);
+    };
+    let certificate =
+        std::fs::read(&tls.certificate).map_err(ServerError::read(&tls.certificate))?;
+    let key = std::fs::read(&tls.key).map_err(ServerError::read(&tls.key))?;
+    let identity = Identity::from_pem(certificate, key);
+    Ok(server.tls_config(ServerTlsConfig::new().identity(identity))?)
 }
 
 /// Waits until no request works any more, so that the posting queue ends with the server.
@@ -204,7 +212,7 @@ async fn finish(
 }
 
 /// Asks the system for as many open files as it gives: a connection is one.
-fn allow_many_files() {
+pub(crate) fn allow_many_files() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

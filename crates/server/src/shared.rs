@@ -44,12 +44,7 @@ impl Shared {
         method: &'static str,
         work: impl Future<Output = Result<T, Status>>,
     ) -> Result<T, Status> {
-        let start = Instant::now();
-        let done = work.await;
-        let code = done.as_ref().err().map_or(tonic::Code::Ok, Status::code);
-        self.metrics
-            .request(method, code.into(), start.elapsed().as_secs_f64());
-        done
+        observe(&self.metrics, method, work).await
     }
 
     pub(crate) fn caller<T>(&self, request: &Request<T>, right: Right) -> Result<Caller, Status> {
@@ -60,27 +55,14 @@ impl Shared {
     ///
     /// Errors: RESOURCE_EXHAUSTED.
     pub(crate) fn stream(&self) -> Result<OwnedSemaphorePermit, Status> {
-        let room = self.streams.clone().try_acquire_owned();
-        room.map_err(|_| {
-            refuse::busy(
-                "too many open streams: try again later",
-                Duration::from_secs(10),
-            )
-        })
+        room_for_stream(&self.streams)
     }
 
     /// The next message of a client's stream; a client that is silent for long is let go.
     ///
     /// Errors: DEADLINE_EXCEEDED, the stream's.
     pub(crate) async fn next<T>(&self, stream: &mut Streaming<T>) -> Result<Option<T>, Status> {
-        let idle = self.config.limits.idle_seconds;
-        let next = tokio::time::timeout(Duration::from_secs(idle), stream.message()).await;
-        let next = next.map(|next| next.map_err(crate::requests::of_stream));
-        next.unwrap_or_else(|_| {
-            Err(Status::deadline_exceeded(format!(
-                "expected the next message of the stream within {idle} s, found none"
-            )))
-        })
+        next(stream, self.config.limits.idle_seconds).await
     }
 
     /// Schemes that the board's set serves.
@@ -93,4 +75,43 @@ impl Shared {
         };
         Scheme::ALL.into_iter().filter(serves).collect()
     }
+}
+
+/// Runs a method and counts it.
+pub(crate) async fn observe<T>(
+    metrics: &Metrics,
+    method: &'static str,
+    work: impl Future<Output = Result<T, Status>>,
+) -> Result<T, Status> {
+    let start = Instant::now();
+    let done = work.await;
+    let code = done.as_ref().err().map_or(tonic::Code::Ok, Status::code);
+    metrics.request(method, code.into(), start.elapsed().as_secs_f64());
+    done
+}
+
+/// Room for a stream that stays open.
+///
+/// Errors: RESOURCE_EXHAUSTED.
+pub(crate) fn room_for_stream(streams: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Status> {
+    let room = streams.clone().try_acquire_owned();
+    room.map_err(|_| {
+        refuse::busy(
+            "too many open streams: try again later",
+            Duration::from_secs(10),
+        )
+    })
+}
+
+/// The next message of a client's stream, which is let go when it is silent for so many seconds.
+///
+/// Errors: DEADLINE_EXCEEDED, the stream's.
+pub(crate) async fn next<T>(stream: &mut Streaming<T>, idle: u64) -> Result<Option<T>, Status> {
+    let next = tokio::time::timeout(Duration::from_secs(idle), stream.message()).await;
+    let next = next.map(|next| next.map_err(crate::requests::of_stream));
+    next.unwrap_or_else(|_| {
+        Err(Status::deadline_exceeded(format!(
+            "expected the next message of the stream within {idle} s, found none"
+        )))
+    })
 }

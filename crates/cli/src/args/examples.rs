@@ -284,3 +284,22 @@ Examples:
 
 Servers, and for mail all senders and recipients, are processes of their own on this machine, in a folder
 that is removed. Exit code 1 if a promise of the service did not hold; figures are printed first.";
+
+pub(super) const PDQ: &str = "\
+Examples:
+  omr pdq import people.csv --out people.table
+  omr pdq query \"SELECT name FROM people WHERE state = 'NY' AND age > 90 LIMIT 20\" --table people.table
+  omr pdq serve people.table --listen 127.0.0.1:7600
+  omr pdq query \"SELECT * FROM people WHERE name LIKE 'Ann%'\" --url http://127.0.0.1:7600
+  omr pdq schema http://127.0.0.1:7600 --out people.json
+  omr pdq plan --schema people.json \"SELECT * FROM people WHERE name LIKE 'Ann%'\"
+
+The same in steps, with files:
+  omr pdq keygen --out alice
+  omr pdq encrypt \"SELECT * FROM people WHERE age = 7\" --schema people.json --key alice --out q
+  omr pdq answer people.table --evaluation-key alice/pdq-evaluation.key --query q --out a
+  omr pdq decode --schema people.json --key alice --query q --answer a
+
+The server sees columns, operators, how many constants a list has, lengths of patterns and the bound; no
+constant and no row that matches. More rows than the bound are an error with their true number and exit
+code 1. docs/pdq.md has the rest.";

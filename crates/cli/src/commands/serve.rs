@@ -6,13 +6,22 @@ use crate::io;
 use crate::progress::Ui;
 use omr_ops::TelemetryConfig;
 use omr_server::{Config, Server};
+use std::net::SocketAddr;
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(super) fn run(args: &Serve, ui: &Ui) -> Result<(), CliError> {
     let config = config(args)?;
+    watched(config.clone(), serve(config, ui))
+}
+
+/// Runs a server with the logs and traces of its configuration.
+pub(super) fn watched(
+    config: Config,
+    serve: impl Future<Output = Result<(), CliError>>,
+) -> Result<(), CliError> {
     let runtime = runtime()?;
     let telemetry = runtime.block_on(async { omr_ops::init(&telemetry(&config)) })?;
-    let served = runtime.block_on(serve(config, ui));
+    let served = runtime.block_on(serve);
     drop(telemetry);
     runtime.shutdown_background();
     served
@@ -48,25 +57,37 @@ fn telemetry(config: &Config) -> TelemetryConfig {
 }
 
 async fn serve(config: Config, ui: &Ui) -> Result<(), CliError> {
-    let scheme = if config.tls.is_some() {
-        "https"
-    } else {
-        "http"
-    };
+    let scheme = scheme(&config, ui);
+    let stop = stopped().map_err(CliError::Runtime)?;
+    let server = Server::start(config).await?;
+    announce(scheme, server.address()?)?;
+    Ok(server.run(farewell(stop)).await?)
+}
+
+/// How clients speak to a server; warns where strangers may use it.
+pub(super) fn scheme(config: &Config, ui: &Ui) -> &'static str {
     let [post, detect] = config.anonymous();
     if !config.listen.ip().is_loopback() && (post || detect) {
         ui.warn("strangers may use this server without a token: see docs/operating.md");
     }
-    let stop = stopped().map_err(CliError::Runtime)?;
-    let server = Server::start(config).await?;
+    match config.tls {
+        Some(_) => "https",
+        None => "http",
+    }
+}
+
+/// Tells where a server listens, to systemd too.
+pub(super) fn announce(scheme: &str, address: SocketAddr) -> Result<(), CliError> {
     // Programs that start a server read this line.
-    io::print(&format!("listening on {scheme}://{}\n", server.address()?))?;
+    io::print(&format!("listening on {scheme}://{address}\n"))?;
     notify(&[sd_notify::NotifyState::Ready]);
-    let stop = async move {
-        stop.await;
-        notify(&[sd_notify::NotifyState::Stopping]);
-    };
-    Ok(server.run(stop).await?)
+    Ok(())
+}
+
+/// Passes a request to stop on, and tells systemd.
+pub(super) async fn farewell(stop: impl Future<Output = ()>) {
+    stop.await;
+    notify(&[sd_notify::NotifyState::Stopping]);
 }
 
 /// Tells systemd, where that started the server.
@@ -77,7 +98,7 @@ fn notify(states: &[sd_notify::NotifyState<'_>]) {
 }
 
 /// Ready when the process is asked to stop.
-fn stopped() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+pub(super) fn stopped() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     Ok(async move {

@@ -64,7 +64,17 @@ impl EvaluationKey {
 
     /// Bytes of the whole file.
     pub fn file_bytes(&self, params: &Params) -> u64 {
-        self.header(params).file_len(Self::body_bytes(params))
+        Self::bytes_of(params)
+    }
+
+    /// Bytes of the whole file of any key of a set: what a server makes room for.
+    pub fn bytes_of(params: &Params) -> u64 {
+        let header = FrameHeader {
+            kind: Kind::PdqKey,
+            params_id: params.name().to_owned(),
+            key_id: [0; 16],
+        };
+        header.file_len(Self::body_bytes(params))
     }
 
     fn part(&self, part: Part, params: &Params) -> Vec<&Poly<Eval>> {

@@ -1,0 +1,58 @@
+//! Tables, schemas and keys in files.
+
+use crate::error::{CliError, InputError, PdqError};
+use crate::io::{self, Framed};
+use omr_pdq::{EvaluationKey, Params, SecretKey};
+use omr_protocol::frame::Kind;
+use omr_table::{MAX_SCHEMA_BYTES, Schema, Table};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Name of the client's secret in her folder.
+pub(super) const SECRET_KEY: &str = "pdq-secret.key";
+/// Name of the server's key.
+pub(super) const EVALUATION_KEY: &str = "pdq-evaluation.key";
+
+/// An error with the file it is about.
+pub(super) fn of_file<E: Into<PdqError>>(path: &Path) -> impl FnOnce(E) -> CliError {
+    let path: PathBuf = path.to_owned();
+    move |error| CliError::input(path)(InputError::Pdq(error.into()))
+}
+
+/// Reads a table and checks all of it.
+pub(super) fn table(path: &Path) -> Result<Table, CliError> {
+    // The system's errors name the file themselves.
+    match Table::open(path) {
+        Err(error @ omr_table::FileError::Io { .. }) => Err(PdqError::from(error).into()),
+        opened => opened.map_err(of_file(path)),
+    }
+}
+
+/// Reads a schema; `-` is standard input.
+pub(super) fn schema(path: &Path) -> Result<Schema, CliError> {
+    let json = io::read_file(path, MAX_SCHEMA_BYTES as u64)?;
+    Schema::from_json(&json).map_err(of_file(path))
+}
+
+/// The set of a name.
+pub(super) fn params(name: &str) -> Result<Arc<Params>, PdqError> {
+    Ok(Params::named(name)?)
+}
+
+/// A client's secret and its parameters.
+pub(super) fn secret(dir: &Path) -> Result<(Arc<Params>, SecretKey), CliError> {
+    let path = dir.join(SECRET_KEY);
+    let file = Framed::open(&path, Kind::PdqSecretKey)?;
+    let params = params(&file.header.params_id).map_err(of_file(&path))?;
+    let bytes = file.bytes()?;
+    let key = SecretKey::from_bytes(&params, &bytes).map_err(of_file(&path))?;
+    Ok((params, key))
+}
+
+/// A server's key and its parameters.
+pub(super) fn evaluation(path: &Path) -> Result<(Arc<Params>, EvaluationKey), CliError> {
+    let file = Framed::open(path, Kind::PdqKey)?;
+    let params = params(&file.header.params_id).map_err(of_file(path))?;
+    let key = EvaluationKey::read(&params, file.into_reader()).map_err(of_file(path))?;
+    Ok((params, key))
+}

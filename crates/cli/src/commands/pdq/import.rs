@@ -1,0 +1,93 @@
+use super::files::of_file;
+use crate::args::PdqImport;
+use crate::commands::thousands;
+use crate::error::{CliError, PdqError};
+use crate::io;
+use crate::progress::Ui;
+use omr_table::{Column, ImportOptions, Schema, Value, import_file};
+use serde::Serialize;
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    name: &'a str,
+    rows: u64,
+    bytes: u64,
+    columns: &'a [Column],
+}
+
+pub(super) fn run(args: &PdqImport, ui: &Ui) -> Result<(), CliError> {
+    if args.out.exists() && !args.force {
+        let path = args.out.clone();
+        return Err(CliError::Exists { path });
+    }
+    let mut salt = [0; 16];
+    rand_core::Rng::fill_bytes(&mut omr_client::os_rng(), &mut salt);
+    let mut options = ImportOptions::new(name(args)?, salt);
+    options.declared = args.types.clone();
+    options.select = args.columns.clone();
+    options.truncate = args.truncate;
+    let bar = ui.bar();
+    let table = import_file(&args.file, &options, &mut |progress| {
+        bar.at("import".into(), progress.done, progress.total);
+    });
+    drop(bar);
+    let table = table.map_err(of_file(&args.file))?;
+    table.save(&args.out).map_err(PdqError::from)?;
+    let written = std::fs::metadata(&args.out);
+    let bytes = written
+        .map_err(|error| CliError::write(&args.out, error))?
+        .len();
+    tell(args, table.schema(), bytes)
+}
+
+fn name(args: &PdqImport) -> Result<String, PdqError> {
+    let stem = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
+    let name = args.name.clone().or_else(|| stem(&args.file));
+    name.ok_or(PdqError::NoName)
+}
+
+fn tell(args: &PdqImport, schema: &Schema, bytes: u64) -> Result<(), CliError> {
+    if args.json {
+        return io::print_json(&Report {
+            name: &schema.name,
+            rows: schema.rows,
+            bytes,
+            columns: &schema.columns,
+        });
+    }
+    let width = schema.columns.iter().map(|column| column.name.len()).max();
+    let line = |column: &Column| {
+        format!(
+            "  {:<width$}  {:<14}  {}{}\n",
+            column.name,
+            column.kind.to_string(),
+            domain(column),
+            if column.nullable {
+                ", may be absent"
+            } else {
+                ""
+            },
+            width = width.unwrap_or(0)
+        )
+    };
+    let lines: String = schema.columns.iter().map(line).collect();
+    let (rows, bytes) = (thousands(schema.rows), thousands(bytes));
+    let name = &schema.name;
+    io::print(&format!("{name}: {rows} rows, {bytes} bytes\n{lines}"))
+}
+
+/// The range of a column's values in words.
+fn domain(column: &Column) -> String {
+    let Some(domain) = column.domain else {
+        return "any".into();
+    };
+    let show = |ordinal| {
+        let value = Value::from_ordinal(column.kind, ordinal);
+        value.map_or_else(
+            || ordinal.to_string(),
+            |value| value.show(column.kind).to_string(),
+        )
+    };
+    format!("{} to {}", show(domain.min), show(domain.max))
+}

@@ -1,0 +1,56 @@
+use super::files::{self, EVALUATION_KEY, SECRET_KEY};
+use crate::args::PdqKeygen;
+use crate::commands::keygen::{Written, create_folder};
+use crate::error::{CliError, InputError, PdqError};
+use crate::io::{self, Access, Staged};
+use omr_client::os_rng;
+use omr_pdq::SecretKey;
+use serde::Serialize;
+use std::io::{BufWriter, Write};
+
+#[derive(Serialize)]
+struct Report {
+    params: &'static str,
+    files: Vec<Written>,
+}
+
+pub(super) fn run(args: &PdqKeygen) -> Result<(), CliError> {
+    let params = files::params(&args.params)?;
+    create_folder(&args.out)?;
+    let [secret_path, key_path] = [SECRET_KEY, EVALUATION_KEY].map(|name| args.out.join(name));
+    for path in [&secret_path, &key_path] {
+        if path.exists() && !args.force {
+            let path = path.clone();
+            return Err(CliError::Exists { path });
+        }
+    }
+    let (secret, key) = SecretKey::generate(&params, &mut os_rng());
+    let bytes = secret.to_bytes(&params).map_err(PdqError::from)?;
+    let staged = [
+        io::stage_bytes(&secret_path, Access::Private, &bytes)?,
+        Staged::write(&key_path, Access::Public, |file| {
+            let mut out = BufWriter::with_capacity(1 << 20, file);
+            key.write(&params, &mut out)
+                .map_err(|error| InputError::Pdq(error.into()))?;
+            Ok(out.flush()?)
+        })?,
+    ];
+    let mut written = Vec::new();
+    for file in staged {
+        let path = file.path().to_owned();
+        file.commit(args.force)?;
+        let metadata = std::fs::metadata(&path);
+        let bytes = metadata
+            .map_err(|error| CliError::write(&path, error))?
+            .len();
+        written.push(Written { path, bytes });
+    }
+    if args.json {
+        return io::print_json(&Report {
+            params: params.name(),
+            files: written,
+        });
+    }
+    let line = |file: &Written| format!("{}  {} bytes\n", file.path.display(), file.bytes);
+    io::print(&written.iter().map(line).collect::<String>())
+}

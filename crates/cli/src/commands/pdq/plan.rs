@@ -1,0 +1,131 @@
+//! Plans in words.
+
+use super::files;
+use crate::args::PdqPlan;
+use crate::commands::thousands;
+use crate::error::{CliError, PdqError};
+use crate::io;
+use omr_pdq::plan::{Cost, Source, SourceKind};
+use omr_pdq::{Params, Plan};
+use omr_table::Schema;
+use serde::Serialize;
+
+/// A plan as JSON.
+#[derive(Serialize)]
+struct Report<'a> {
+    shape: String,
+    params: &'a str,
+    bound: usize,
+    rows: u64,
+    blocks: usize,
+    sources: Vec<SourceReport>,
+    most_depth: usize,
+    #[serde(flatten)]
+    cost: Cost,
+    transform_seconds: f64,
+    seconds_of_one_thread: f64,
+}
+
+#[derive(Serialize)]
+struct SourceReport {
+    column: String,
+    compared_by: &'static str,
+    digits: usize,
+    radix: usize,
+}
+
+pub(super) fn run(args: &PdqPlan) -> Result<(), CliError> {
+    let schema = files::schema(&args.schema)?;
+    let params = files::params(&args.params)?;
+    let (query, bound) = super::parse(&args.sql, &schema, args.bound)?;
+    let plan = Plan::new(&params, &schema, &query.shape(), bound).map_err(PdqError::from)?;
+    match args.json {
+        true => io::print_json(&report(&params, &schema, &plan)),
+        false => io::print(&format!("{}\n", words(&params, &schema, &plan))),
+    }
+}
+
+fn report<'a>(params: &'a Params, schema: &Schema, plan: &Plan) -> Report<'a> {
+    let transform_seconds = params.transform_seconds();
+    Report {
+        shape: plan.shape.render(schema),
+        params: params.name(),
+        bound: plan.bound,
+        rows: schema.rows,
+        blocks: plan.blocks,
+        sources: plan
+            .circuit
+            .sources
+            .iter()
+            .map(|source| SourceReport {
+                column: schema.columns[source.column].name.clone(),
+                compared_by: compared_by(source),
+                digits: source.digits,
+                radix: source.radix,
+            })
+            .collect(),
+        most_depth: params.depth(),
+        cost: plan.cost,
+        transform_seconds,
+        seconds_of_one_thread: plan.cost.transforms as f64 * transform_seconds,
+    }
+}
+
+/// What a query will do, line by line.
+pub(super) fn words(params: &Params, schema: &Schema, plan: &Plan) -> String {
+    let cost = &plan.cost;
+    let unit = params.transform_seconds();
+    let plural = |count: usize, thing: &str| match count {
+        1 => format!("1 {thing}"),
+        _ => format!("{} {thing}s", thousands(count as u64)),
+    };
+    let mut lines = vec![
+        format!("the server sees: {}", plan.shape.render(schema)),
+        format!(
+            "parameters {}, bound {}: {} in {} of {}",
+            params.name(),
+            plural(plan.bound, "row"),
+            plural(schema.rows as usize, "row"),
+            plural(plan.blocks, "block"),
+            thousands(params.slots() as u64)
+        ),
+    ];
+    lines.extend(plan.circuit.sources.iter().map(|source| {
+        format!(
+            "  {}, by {}: {} of radix {}",
+            schema.columns[source.column].name,
+            compared_by(source),
+            plural(source.digits, "digit"),
+            source.radix
+        )
+    }));
+    lines.push(format!(
+        "{} in {}; for each block {} and {}; depth {} of {}",
+        plural(cost.constants, "encrypted constant"),
+        plural(cost.query_ciphertexts, "ciphertext"),
+        plural(cost.masks, "mask"),
+        plural(cost.relinearisations, "relinearisation"),
+        cost.depth,
+        params.depth()
+    ));
+    lines.push(format!(
+        "about {:.1} s of one thread here: {} transforms of {:.1} us",
+        cost.transforms as f64 * unit,
+        thousands(cost.transforms),
+        unit * 1e6
+    ));
+    lines.push(format!(
+        "{} bytes up, {} bytes down",
+        thousands(cost.query_bytes),
+        thousands(cost.answer_bytes)
+    ));
+    lines.join("\n")
+}
+
+fn compared_by(source: &Source) -> &'static str {
+    match source.kind {
+        SourceKind::Ordinal => "value",
+        SourceKind::Text => "fingerprint",
+        SourceKind::Like { .. } => "fingerprint of the pattern's places",
+    }
+}

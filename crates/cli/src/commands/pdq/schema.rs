@@ -1,0 +1,18 @@
+use super::{files, remote};
+use crate::args::PdqSchema;
+use crate::error::CliError;
+use crate::io;
+use std::path::Path;
+
+/// Whether a text names a server.
+fn is_url(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
+}
+
+pub(super) fn run(args: &PdqSchema) -> Result<(), CliError> {
+    let schema = match is_url(&args.from) {
+        true => remote::schema(&args.from, &args.access, args.table.as_deref())?,
+        false => files::table(Path::new(&args.from))?.schema().clone(),
+    };
+    io::write_result(&args.out, format!("{}\n", schema.to_json()).as_bytes())
+}

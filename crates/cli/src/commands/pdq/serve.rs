@@ -1,0 +1,32 @@
+//! Tables behind a network.
+
+use crate::args::PdqServe;
+use crate::commands::serve::{announce, farewell, scheme, stopped, watched};
+use crate::error::CliError;
+use crate::progress::Ui;
+use omr_server::{Config, PdqConfig, PdqServer};
+
+pub(super) fn run(args: &PdqServe, ui: &Ui) -> Result<(), CliError> {
+    let mut config = Config::of(args.config.as_deref())?;
+    config.listen = args.listen.unwrap_or(config.listen);
+    config.data = args.data.clone().unwrap_or(config.data);
+    let pdq = PdqConfig {
+        tables: args.tables.clone(),
+        params: args.params.clone(),
+        at_once: args.at_once.into(),
+        waiting: args.waiting.into(),
+        threads: args.threads.unwrap_or(0).into(),
+        keys: args.keys as usize,
+        key_bytes: args.key_bytes,
+        query_memory: args.query_memory,
+    };
+    watched(config.clone(), serve(config, pdq, ui))
+}
+
+async fn serve(config: Config, pdq: PdqConfig, ui: &Ui) -> Result<(), CliError> {
+    let scheme = scheme(&config, ui);
+    let stop = stopped().map_err(CliError::Runtime)?;
+    let server = PdqServer::start(config, pdq).await?;
+    announce(scheme, server.address()?)?;
+    Ok(server.run(farewell(stop)).await?)
+}

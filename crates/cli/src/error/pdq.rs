@@ -1,0 +1,85 @@
+//! What can be wrong with private database queries.
+
+/// Why a table, a key, a query or an answer could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum PdqError {
+    /// Not a table's file.
+    #[error(transparent)]
+    File(#[from] omr_table::FileError),
+    /// No table can be made of it.
+    #[error(transparent)]
+    Import(#[from] omr_table::ImportError),
+    /// Not a schema.
+    #[error(transparent)]
+    Schema(#[from] omr_table::SchemaError),
+    /// Not a query.
+    #[error(transparent)]
+    Query(#[from] omr_table::QueryError),
+    /// Rows were not written.
+    #[error(transparent)]
+    Output(#[from] omr_table::OutputError),
+    /// Parameters that are not published.
+    #[error(transparent)]
+    Params(#[from] omr_pdq::ParamsError),
+    /// A query that cannot be planned.
+    #[error(transparent)]
+    Plan(#[from] omr_pdq::PlanError),
+    /// Not a key.
+    #[error(transparent)]
+    Key(#[from] omr_pdq::KeyError),
+    /// Not an encrypted query.
+    #[error(transparent)]
+    QueryFile(#[from] omr_pdq::QueryFileError),
+    /// Not an answer.
+    #[error(transparent)]
+    Answer(#[from] omr_pdq::AnswerError),
+    /// No answer was made.
+    #[error(transparent)]
+    Server(#[from] omr_pdq::ServerError),
+    /// More rows match than the answer holds.
+    #[error(
+        "overflow: {found} rows match, the answer holds {bound}: ask again with --bound {found}, or a narrower condition"
+    )]
+    Overflow {
+        /// The bound.
+        bound: usize,
+        /// Rows that match.
+        found: u64,
+    },
+    /// An answer that does not decode.
+    #[error(transparent)]
+    Decode(omr_pdq::DecodeError),
+    /// A bound that no answer holds.
+    #[error("expected a bound of 1 to {most} rows, found {found}")]
+    Bound {
+        /// The largest.
+        most: usize,
+        /// The one asked for.
+        found: u64,
+    },
+    /// A server with no table that the query names.
+    #[error("expected one of the server's tables {known}, found none of them in the query")]
+    NoTable {
+        /// Their names.
+        known: String,
+    },
+    /// A server with several tables, none of them chosen.
+    #[error("expected --table with one of the server's tables {known}, found none")]
+    WhichTable {
+        /// Their names.
+        known: String,
+    },
+    /// A file that is no name for a table.
+    #[error("expected a file's name to name the table by, found none: pass --name")]
+    NoName,
+}
+
+impl From<omr_pdq::DecodeError> for PdqError {
+    fn from(error: omr_pdq::DecodeError) -> Self {
+        match error {
+            omr_pdq::DecodeError::Overflow { bound, found } => Self::Overflow { bound, found },
+            error => Self::Decode(error),
+        }
+    }
+}

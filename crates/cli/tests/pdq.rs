@@ -1,0 +1,330 @@
+//! Private database queries by the command, here and step by step.
+mod common;
+
+use common::{Done, Scene};
+
+const PARAMS: &str = "insecure-tiny-pdq-v1";
+
+/// 1,500 people, two blocks of the tiny set.
+fn people() -> String {
+    let mut csv = String::from("id,name,age,state,joined\n");
+    for i in 0..1500u32 {
+        let state = ["NY", "CA", "TX", "WA", ""][(i % 5) as usize];
+        let (age, day) = (i * 7 % 100, 1 + i % 28);
+        csv += &format!(
+            "{},person {},{age},{state},2020-03-{day:02}\n",
+            1000 + i,
+            i % 700
+        );
+    }
+    csv
+}
+
+/// A folder with a table, its schema and alice's keys.
+fn scene() -> Scene {
+    let scene = Scene::empty();
+    scene.write("people.csv", people().as_bytes());
+    scene
+        .run(&["pdq", "import", "people.csv", "--out", "people.table"])
+        .quietly();
+    let schema = ["pdq", "schema", "people.table", "--out", "people.json"];
+    scene.run(&schema).quietly();
+    keygen(&scene, "alice");
+    scene
+}
+
+fn keygen(scene: &Scene, name: &str) {
+    scene
+        .run(&["pdq", "keygen", "--out", name, "--params", PARAMS])
+        .quietly();
+}
+
+fn encrypt(scene: &Scene, sql: &str) -> Done {
+    let args = ["-q", "pdq", "encrypt", sql, "--schema", "people.json"];
+    scene.run(&[&args[..], &["--key", "alice", "--out", "q"]].concat())
+}
+
+fn answer(scene: &Scene, key: &str, table: &str) -> Done {
+    let args = ["pdq", "answer", table, "--evaluation-key", key];
+    scene.run(&[&args[..], &["--query", "q", "--out", "a"]].concat())
+}
+
+fn decode(scene: &Scene, key: &str, schema: &str, more: &[&str]) -> Done {
+    let args = ["pdq", "decode", "--schema", schema, "--key", key];
+    let files = ["--query", "q", "--answer", "a"];
+    scene.run(&[&args[..], &files, more].concat())
+}
+
+/// Quiet queries of the local table.
+fn query(scene: &Scene, sql: &str, more: &[&str]) -> Done {
+    let args = ["-q", "pdq", "query", sql, "--table", "people.table"];
+    scene.run(&[&args[..], &["--key", "alice"], more].concat())
+}
+
+#[test]
+fn import_tells_columns_and_domains() {
+    let scene = Scene::empty();
+    scene.write("people.csv", people().as_bytes());
+    let args = ["pdq", "import", "people.csv", "--out", "t", "--json"];
+    let more = [
+        "--name",
+        "folk",
+        "--columns",
+        "age,name",
+        "--type",
+        "name:text(20)",
+    ];
+    let report = scene.run(&[&args[..], &more].concat()).json();
+    assert_eq!(
+        (&report["name"], &report["rows"]),
+        (&"folk".into(), &1500.into())
+    );
+    let age = &report["columns"][0];
+    assert_eq!(age["name"], "age");
+    assert_eq!(age["domain"], serde_json::json!({"min": 0, "max": 99}));
+    assert_eq!(report["columns"][1]["kind"]["text"]["max_bytes"], 20);
+    scene.run(&args).refused(1, &["t exists", "--force"]);
+    let text = scene.run(&["pdq", "import", "people.csv", "--out", "u"]);
+    let text = text.quietly();
+    assert!(text.starts_with("people: 1,500 rows, "), "{text}");
+    assert!(text.contains("2020-03-01 to 2020-03-28"), "{text}");
+    assert!(
+        text.lines()
+            .any(|line| line.contains("state") && line.ends_with("may be absent"))
+    );
+    let long = [
+        "pdq",
+        "import",
+        "people.csv",
+        "--out",
+        "v",
+        "--type",
+        "name:text(6)",
+    ];
+    scene
+        .run(&long)
+        .refused(1, &["people.csv", "\"name\"", "truncate"]);
+    scene.run(&[&long[..], &["--truncate"]].concat()).quietly();
+}
+
+#[test]
+fn keys_are_made_with_private_permissions() {
+    let scene = scene();
+    assert_eq!(
+        scene.list("alice"),
+        ["pdq-evaluation.key", "pdq-secret.key"]
+    );
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let secret = std::fs::metadata(scene.path("alice/pdq-secret.key")).unwrap();
+        assert_eq!(secret.permissions().mode() & 0o777, 0o600);
+    }
+    let again = ["pdq", "keygen", "--out", "alice", "--params", PARAMS];
+    scene.run(&again).refused(1, &["exists", "--force"]);
+    scene
+        .run(&["pdq", "keygen", "--out", "bob", "--params", "pdq-v9"])
+        .refused(1, &["pdq-v1", "pdq-v9"]);
+}
+
+#[test]
+fn a_plan_tells_what_the_server_sees_and_what_it_costs() {
+    let scene = scene();
+    let sql = "SELECT name FROM people WHERE state IN ('NY','CA') AND age BETWEEN 3 AND 17 LIMIT 7";
+    let args = [
+        "pdq",
+        "plan",
+        sql,
+        "--schema",
+        "people.json",
+        "--params",
+        PARAMS,
+    ];
+    let text = scene.run(&args).quietly();
+    for part in [
+        "SELECT name FROM people WHERE state IN (?, ?) AND (age BETWEEN ? AND ?)",
+        "bound 7 rows: 1,500 rows in 2 blocks of 1,024",
+        "state, by fingerprint: ",
+        "age, by value: 1 digit of radix 100",
+        " of 6",
+        "bytes up",
+    ] {
+        assert!(text.contains(part), "{part:?} not in {text}");
+    }
+    assert!(!text.contains("NY") && !text.contains("17"), "{text}");
+    let report = scene
+        .run(&[&args[..], &["--json", "--bound", "9"]].concat())
+        .json();
+    assert_eq!(
+        (&report["bound"], &report["blocks"]),
+        (&9.into(), &2.into())
+    );
+    assert!(report["transforms"].as_u64().unwrap() > 100);
+    assert!(report["seconds_of_one_thread"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_query_in_one_go_in_every_form() {
+    let scene = scene();
+    let sql = "SELECT id, name, joined FROM people WHERE id IN (1003, 2007, 77)";
+    let told = scene.run(&[
+        "pdq",
+        "query",
+        sql,
+        "--table",
+        "people.table",
+        "--params",
+        PARAMS,
+    ]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(
+        told.stderr
+            .contains("the server sees: SELECT id, name, joined FROM people WHERE id IN (?, ?, ?)")
+    );
+    let text = "row   id    name        joined\n\
+                3     1003  person 3    2020-03-04\n\
+                1007  2007  person 307  2020-03-28\n";
+    assert_eq!(String::from_utf8(told.stdout).unwrap(), text);
+    let csv = query(&scene, sql, &["--format", "csv"]).quietly();
+    assert_eq!(
+        csv,
+        "row,id,name,joined\n3,1003,person 3,2020-03-04\n1007,2007,person 307,2020-03-28\n"
+    );
+    let json = query(&scene, sql, &["--format", "json"]).json();
+    assert_eq!(json[1]["name"], "person 307");
+    let figures = query(
+        &scene,
+        sql,
+        &["--format", "arrow", "--out", "rows.arrow", "--json"],
+    )
+    .json();
+    assert_eq!(
+        (&figures["rows"], &figures["bound"]),
+        (&2.into(), &16.into())
+    );
+    assert!(figures["query_bytes"].as_u64().unwrap() > 1000);
+    assert!(scene.read("rows.arrow").starts_with(b"ARROW1"));
+    let none = query(
+        &scene,
+        "SELECT id FROM people WHERE id = 5",
+        &["--format", "csv"],
+    );
+    assert_eq!(none.quietly(), "row,id\n");
+}
+
+#[test]
+fn too_many_rows_and_wrong_queries() {
+    let scene = scene();
+    // Ages are i * 7 mod 100: each comes 15 times.
+    let sql = "SELECT id FROM people WHERE age = 21";
+    let refused = query(&scene, sql, &["--bound", "4"]);
+    refused.refused(1, &["15 rows match", "holds 4", "--bound 15"]);
+    query(&scene, &format!("{sql} LIMIT 14"), &[]).refused(1, &["15 rows match"]);
+    let rows = query(&scene, sql, &["--bound", "15", "--format", "csv"]).quietly();
+    assert_eq!(rows.lines().count(), 16);
+    query(&scene, sql, &["--bound", "0"]).refused(1, &["bound of 1 to", "found 0"]);
+    for (sql, text) in [
+        ("SELECT id FROM folk WHERE age = 21", "no table `folk`"),
+        ("SELECT id FROM people WHERE aeg = 21", "did you mean `age`"),
+        ("SELECT id FROM people", "WHERE"),
+        ("DROP TABLE people", "SQL"),
+    ] {
+        query(&scene, sql, &[]).refused(1, &[text]);
+    }
+}
+
+#[test]
+fn a_query_in_steps() {
+    let scene = scene();
+    let sql = "SELECT name, age FROM people WHERE name LIKE 'person 69_' AND age < 50";
+    encrypt(&scene, sql).quietly();
+    assert!(
+        !scene
+            .read("q")
+            .windows(9)
+            .any(|bytes| bytes == b"person 69")
+    );
+    answer(&scene, "alice/pdq-evaluation.key", "people.table").quietly();
+    let csv = decode(&scene, "alice", "people.json", &["--format", "csv"]).quietly();
+    let expected = (0..1500u32).filter(|i| i % 700 / 10 == 69 && i * 7 % 100 < 50);
+    let expected: String = expected
+        .map(|i| format!("{i},person {},{}\n", i % 700, i * 7 % 100))
+        .collect();
+    assert!(expected.lines().count() > 3);
+    assert_eq!(csv, format!("row,name,age\n{expected}"));
+}
+
+#[test]
+fn keys_tables_and_schemas_of_others() {
+    let scene = scene();
+    keygen(&scene, "bob");
+    encrypt(&scene, "SELECT id FROM people WHERE id = 1003").quietly();
+    answer(&scene, "bob/pdq-evaluation.key", "people.table")
+        .refused(1, &["expected a query under key"]);
+    // The same rows imported again have another salt.
+    scene
+        .run(&["pdq", "import", "people.csv", "--out", "other.table"])
+        .quietly();
+    let other = ["pdq", "schema", "other.table", "--out", "other.json"];
+    scene.run(&other).quietly();
+    answer(&scene, "alice/pdq-evaluation.key", "other.table")
+        .refused(1, &["fingerprint", "fetch the schema again"]);
+    answer(&scene, "alice/pdq-evaluation.key", "people.table").quietly();
+    decode(&scene, "bob", "people.json", &[]).refused(1, &["expected an answer under key"]);
+    decode(&scene, "alice", "other.json", &[]).refused(1, &["fingerprint"]);
+    answer(&scene, "alice/pdq-secret.key", "people.table").refused(1, &["pdq-secret.key"]);
+    let deep = [
+        "pdq",
+        "keygen",
+        "--out",
+        "deep",
+        "--params",
+        "insecure-tiny-pdq-deep-v1",
+    ];
+    scene.run(&deep).quietly();
+    answer(&scene, "deep/pdq-evaluation.key", "people.table")
+        .refused(1, &["insecure-tiny-pdq-deep-v1"]);
+}
+
+#[test]
+fn damaged_files() {
+    let scene = scene();
+    encrypt(&scene, "SELECT id FROM people WHERE id = 1003").quietly();
+    answer(&scene, "alice/pdq-evaluation.key", "people.table").quietly();
+    let key = "alice/pdq-evaluation.key";
+    let step = |file: &str| match file {
+        "a" | "people.json" | "alice/pdq-secret.key" => decode(&scene, "alice", "people.json", &[]),
+        _ => answer(&scene, key, "people.table"),
+    };
+    for file in [
+        "people.table",
+        "people.json",
+        key,
+        "alice/pdq-secret.key",
+        "q",
+        "a",
+    ] {
+        let whole = scene.read(file);
+        let mut cases = vec![Vec::new(), whole[..whole.len() / 2].to_vec()];
+        let mut longer = whole.clone();
+        longer.push(b'x');
+        cases.push(longer);
+        for at in [0, whole.len() / 3, whole.len() - 3] {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x40;
+            // A schema is text; some of it, such as a name, may be another.
+            cases.push(flipped);
+        }
+        for (i, case) in cases.iter().enumerate() {
+            scene.write(file, case);
+            let done = step(file);
+            assert_eq!(done.code, 1, "{file} {i} {done:?}");
+            assert!(
+                !done.stderr.contains("internal error"),
+                "{file} {i} {done:?}"
+            );
+        }
+        scene.write(file, &whole);
+    }
+    step("a").quietly();
+}

@@ -1,0 +1,189 @@
+//! One query, from its file to the answer's.
+
+use super::Pdq;
+use super::keys::{Hash, LoadError};
+use super::tables::Served;
+use bytes::Bytes;
+use omr_api::v1::query_response::Part;
+use omr_api::v1::{QueryAnswer, QueryProgress, QueryResponse};
+use omr_pdq::{Params, Plan, QueryFileError, Server, ServerError};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::Sender;
+use tonic::Status;
+
+/// What goes to the client.
+pub(super) type Answers = Sender<Result<QueryResponse, Status>>;
+
+/// A query that arrived whole.
+pub(super) struct Asked {
+    pub(super) served: Arc<Served>,
+    pub(super) key: Hash,
+    pub(super) bytes: Vec<u8>,
+    pub(super) room: OwnedSemaphorePermit,
+}
+
+/// Waits for its turn, answers, sends; gives up when the client is gone or the server stops.
+pub(super) async fn run(pdq: Arc<Pdq>, asked: Asked, answers: Answers) {
+    let start = Instant::now();
+    if let Err(status) = steps(&pdq, asked, &answers).await {
+        // A client that is gone needs no answer.
+        let _ = answers.send(Err(status)).await;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    pdq.metrics.digest("pdq", seconds);
+}
+
+async fn steps(pdq: &Arc<Pdq>, asked: Asked, answers: &Answers) -> Result<(), Status> {
+    let arrived = Instant::now();
+    let waiting = QueryProgress {
+        waiting: true,
+        ..QueryProgress::default()
+    };
+    let _ = answers.try_send(Ok(progress(waiting)));
+    let mut stopping = pdq.stopping.clone();
+    let turn = tokio::select! {
+        turn = pdq.running.clone().acquire_owned() => turn,
+        () = answers.closed() => return Ok(()),
+        _ = stopping.wait_for(|stopping| *stopping) => {
+            return Err(Status::unavailable("the server stops"));
+        }
+    };
+    let turn = turn.map_err(|_| Status::unavailable("the server stops"))?;
+    pdq.metrics.queue_wait(arrived.elapsed().as_secs_f64());
+    let (own, to) = (pdq.clone(), answers.clone());
+    let answer = crate::refuse::blocking(move || {
+        let Asked {
+            served,
+            key,
+            bytes,
+            room,
+        } = asked;
+        let _held = (turn, room);
+        own.pool.install(|| own.answer(&served, &key, &bytes, &to))
+    });
+    send(answers, answer.await?.into()).await;
+    Ok(())
+}
+
+fn progress(progress: QueryProgress) -> QueryResponse {
+    QueryResponse {
+        part: Some(Part::Progress(progress)),
+    }
+}
+
+/// Sends the answer's file in chunks, as fast as the client takes them.
+async fn send(answers: &Answers, answer: Bytes) {
+    for start in (0..answer.len()).step_by(omr_api::CHUNK_BYTES) {
+        let end = answer.len().min(start + omr_api::CHUNK_BYTES);
+        let part = Part::Answer(QueryAnswer {
+            offset: start as u64,
+            data: answer.slice(start..end),
+            total_bytes: answer.len() as u64,
+        });
+        let response = QueryResponse { part: Some(part) };
+        // A client that takes nothing holds up its own task alone, for as long as its connection lives.
+        if answers.send(Ok(response)).await.is_err() {
+            return;
+        }
+    }
+}
+
+impl Pdq {
+    /// The answer's file.
+    fn answer(
+        &self,
+        served: &Served,
+        key: &Hash,
+        bytes: &[u8],
+        answers: &Answers,
+    ) -> Result<Vec<u8>, Status> {
+        let loaded = match self.keys.get(key, &self.sets) {
+            Ok(Some(loaded)) => loaded,
+            Ok(None) => return Err(no_key()),
+            Err(error) => return Err(self.damaged(key, &error)),
+        };
+        let params = &*loaded.params;
+        let server = Server {
+            params,
+            table: &served.table,
+            placement: served.placement,
+        };
+        let start = Instant::now();
+        let (query, plan) = server.read(bytes).map_err(|error| of_query(&error))?;
+        self.check_memory(params, &plan)?;
+        let told = |done: usize, blocks: usize| {
+            // A client that is slow to listen misses some.
+            let _ = answers.try_send(Ok(progress(QueryProgress {
+                waiting: false,
+                blocks_done: done as u64,
+                blocks: blocks as u64,
+            })));
+        };
+        told(0, plan.blocks);
+        let answer = server.answer(&query, &plan, &loaded.key, &told);
+        let answer = answer.map_err(|error| of_answer(&error))?;
+        let bytes = answer.to_bytes(params).map_err(|error| internal(&error))?;
+        tracing::info!(
+            table = served.table.schema().name,
+            blocks = plan.blocks,
+            depth = plan.cost.depth,
+            transforms = plan.cost.transforms,
+            seconds = start.elapsed().as_secs_f64(),
+            "a query is answered"
+        );
+        Ok(bytes)
+    }
+
+    /// A stranger's shape may ask for more constants than there is memory.
+    fn check_memory(&self, params: &Params, plan: &Plan) -> Result<(), Status> {
+        let limbs = params.chain.basis(plan.start).len() as u64;
+        let constant = 2 * limbs * params.slots() as u64 * 8;
+        let found = plan.cost.constants as u64 * constant;
+        match found <= self.query_memory {
+            true => Ok(()),
+            false => Err(Status::failed_precondition(format!(
+                "a query of {} constants: expected at most {} bytes of memory for them, found {found}: ask for fewer \
+                 conditions at once",
+                plan.cost.constants, self.query_memory
+            ))),
+        }
+    }
+
+    fn damaged(&self, key: &Hash, error: &LoadError) -> Status {
+        tracing::warn!(%error, "a key on the disk is damaged");
+        self.keys.forget(key);
+        Status::not_found("the server's copy of the key is damaged: upload it again")
+    }
+}
+
+/// No key of the hash.
+pub(super) fn no_key() -> Status {
+    Status::not_found("expected a key that was uploaded, found none of this hash: upload it first")
+}
+
+/// How long a client should wait when there is no room.
+pub(super) const AGAIN: Duration = Duration::from_secs(5);
+
+fn of_query(error: &QueryFileError) -> Status {
+    let text = error.to_string();
+    match error {
+        QueryFileError::Schema { .. } | QueryFileError::Key { .. } => {
+            Status::failed_precondition(text)
+        }
+        _ => Status::invalid_argument(text),
+    }
+}
+
+fn of_answer(error: &ServerError) -> Status {
+    match error {
+        ServerError::Query(error) => of_query(error),
+        error => internal(error),
+    }
+}
+
+fn internal(error: &dyn std::error::Error) -> Status {
+    tracing::error!(%error, "answering a query");
+    Status::internal("the query could not be answered; the server's log says why")
+}

@@ -1,0 +1,188 @@
+//! Starts a server of tables, keeps it going, and stops it in order.
+
+use super::keys::{Keys, Room};
+use super::service::Service;
+use super::tables::{Sets, Tables};
+use super::{Pdq, PdqConfig};
+use crate::caller::Callers;
+use crate::config::Config;
+use crate::connections;
+use crate::error::ServerError;
+use crate::requests::{CHUNK, Requests, bounded};
+use crate::routes::serve_metrics;
+use crate::serve::{FAREWELL, allow_many_files, transport};
+use crate::tokens::Tokens;
+use omr_api::v1::pdq_service_server::PdqServiceServer;
+use omr_ops::Metrics;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tonic::service::{Routes, RoutesBuilder};
+use tonic_health::server::HealthReporter;
+
+/// Folder of clients' keys in the data folder.
+const KEYS: &str = "pdq-keys";
+/// Uploads at a time.
+const UPLOADS: usize = 4;
+
+/// A server of tables that listens.
+pub struct PdqServer {
+    pdq: Arc<Pdq>,
+    listener: TcpListener,
+    metrics_listener: Option<TcpListener>,
+    stop: watch::Sender<bool>,
+}
+
+impl PdqServer {
+    /// Reads tables and keys and listens. Of the configuration it takes address, data folder, TLS, access, limits of
+    /// connections and idle time, logs and metrics. Needs a tokio runtime.
+    ///
+    /// Errors: any `ServerError` but those of the network later on.
+    pub async fn start(config: Config, pdq: PdqConfig) -> Result<Self, ServerError> {
+        allow_many_files();
+        let (stop, stopping) = watch::channel(false);
+        let opened = tokio::task::spawn_blocking(move || open(config, &pdq, stopping));
+        let pdq = opened.await.map_err(|_| ServerError::Opening)??;
+        let listener = connections::listen(pdq.config.listen).await?;
+        let metrics_listener = match pdq.config.watch.metrics {
+            Some(address) => Some(connections::listen(address).await?),
+            None => None,
+        };
+        Ok(Self {
+            pdq: Arc::new(pdq),
+            listener,
+            metrics_listener,
+            stop,
+        })
+    }
+
+    /// Where it listens; tells the port where 0 was asked for.
+    ///
+    /// Errors: `Listen`.
+    pub fn address(&self) -> Result<SocketAddr, ServerError> {
+        let address = self.pdq.config.listen;
+        let local = self.listener.local_addr();
+        local.map_err(|source| ServerError::Listen { address, source })
+    }
+
+    /// Serves until `stop` is ready. Queries that wait are then refused, those that run have some seconds.
+    ///
+    /// Errors: `Transport`, `Read` of the certificate.
+    pub async fn run(
+        self,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), ServerError> {
+        let Self {
+            pdq,
+            listener,
+            metrics_listener,
+            stop: stopping,
+        } = self;
+        let (reporter, routes) = routes(&pdq, metrics_listener.is_some()).await?;
+        let mut server = transport(&pdq.config)?.layer(tower_http::cors::CorsLayer::permissive());
+        let most = pdq.config.limits.connections;
+        let incoming = connections::accept(listener, most, pdq.metrics.clone());
+        let (ending, ended) = tokio::sync::oneshot::channel::<()>();
+        let farewell = async move {
+            stop.await;
+            tracing::info!("stopping");
+            reporter
+                .set_service_status("", tonic_health::ServingStatus::NotServing)
+                .await;
+            stopping.send_replace(true);
+            let _ = ending.send(());
+        };
+        let metrics = metrics_listener
+            .map(|listener| tokio::spawn(serve_metrics(listener, pdq.metrics.clone())));
+        let serving = server
+            .add_routes(routes)
+            .serve_with_incoming_shutdown(incoming, farewell);
+        let served = tokio::select! {
+            served = serving => served,
+            // Clients that hold on must not keep it from stopping.
+            () = async { let _ = ended.await; tokio::time::sleep(FAREWELL).await } => Ok(()),
+        };
+        metrics.inspect(|server| server.abort());
+        tracing::info!("stopped");
+        Ok(served?)
+    }
+}
+
+fn open(
+    config: Config,
+    pdq: &PdqConfig,
+    stopping: watch::Receiver<bool>,
+) -> Result<Pdq, ServerError> {
+    config.check()?;
+    let at_once = pdq.at_once.max(1);
+    let sets = Sets::named(&pdq.params)?;
+    let tables = Tables::open(&pdq.tables)?;
+    let dir = config.data.join(KEYS);
+    let room = Room {
+        keys: pdq.keys.max(1),
+        bytes: pdq.key_bytes,
+        in_memory: at_once + 1,
+    };
+    let keys = Keys::open(&dir, room).map_err(ServerError::write(&dir))?;
+    let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), &sets.names().join(" "));
+    metrics.keys(keys.count() as u64);
+    let mut salt = [0; 32];
+    getrandom::fill(&mut salt).map_err(|_| ServerError::NoRandomness)?;
+    let tokens = Tokens::open(config.tokens())?;
+    let config = Arc::new(config);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(pdq.threads)
+        .thread_name(|i| format!("pdq-{i}"));
+    Ok(Pdq {
+        callers: Callers::new(config.clone(), tokens, salt),
+        config,
+        metrics,
+        tables,
+        sets,
+        keys: Arc::new(keys),
+        pool: pool.build()?,
+        query_memory: pdq.query_memory,
+        uploads: Arc::new(Semaphore::new(UPLOADS)),
+        checks: Semaphore::new(1),
+        room: Arc::new(Semaphore::new(at_once + pdq.waiting)),
+        running: Arc::new(Semaphore::new(at_once)),
+        stopping,
+    })
+}
+
+/// The services and pages, and what says whether the server serves.
+async fn routes(
+    pdq: &Arc<Pdq>,
+    separate_metrics: bool,
+) -> Result<(HealthReporter, Routes), ServerError> {
+    let (reporter, health) = tonic_health::server::health_reporter();
+    reporter
+        .set_service_status("", tonic_health::ServingStatus::Serving)
+        .await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(omr_api::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()
+        .map_err(|_| ServerError::Reflection)?;
+    let mut builder = RoutesBuilder::default();
+    builder
+        .add_service(health)
+        .add_service(reflection)
+        .add_service(PdqServiceServer::new(Service(pdq.clone())).max_decoding_message_size(CHUNK));
+    let idle = Duration::from_secs(pdq.config.limits.idle_seconds);
+    let router = builder.routes().prepare().into_axum_router();
+    let mut router =
+        router
+            .layer(tonic_web::GrpcWebLayer::new())
+            .layer(axum::middleware::from_fn_with_state(
+                Requests::new(idle, CHUNK),
+                bounded,
+            ));
+    if !separate_metrics {
+        router = router.merge(omr_ops::metrics_router(pdq.metrics.clone()));
+    }
+    Ok((reporter, Routes::from(router)))
+}

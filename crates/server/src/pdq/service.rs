@@ -1,0 +1,287 @@
+//! The calls of `PdqService`.
+
+use super::keys::{Hash, LoadError, load};
+use super::run::{AGAIN, Asked, no_key, run};
+use super::tables::Served;
+use super::{LONGEST_QUERY, Pdq};
+use crate::refuse::{self, blocking};
+use crate::services::Answers;
+use crate::shared::{next, observe};
+use crate::tokens::Right;
+use omr_api::v1::pdq_service_server::PdqService;
+use omr_api::{CHUNK_BYTES, v1};
+use omr_pdq::KeyError;
+use std::io::{Seek, SeekFrom, Write};
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::NamedTempFile;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+
+/// How long a query may take to arrive, and a key.
+const ARRIVAL: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(3600)];
+/// Messages kept ready for a client.
+const READY: usize = 4;
+
+pub(super) struct Service(pub(super) Arc<Pdq>);
+
+/// A key's file as it arrives.
+struct Upload {
+    file: NamedTempFile,
+    hasher: blake3::Hasher,
+    bytes: u64,
+}
+
+impl Upload {
+    fn take(mut self, data: &[u8]) -> Result<Self, Status> {
+        self.file.write_all(data).map_err(|error| disk(&error))?;
+        self.hasher.update(data);
+        self.bytes += data.len() as u64;
+        Ok(self)
+    }
+}
+
+fn disk(error: &std::io::Error) -> Status {
+    tracing::error!(%error, "keeping a key");
+    refuse::busy("the server cannot keep the key now", AGAIN)
+}
+
+/// Checks a message's part of so many bytes in all.
+fn check_chunk(data: &[u8], left: u64) -> Result<(), Status> {
+    let most = left.min(CHUNK_BYTES as u64);
+    match (1..=most).contains(&(data.len() as u64)) {
+        true => Ok(()),
+        false => {
+            let expected = format!("1 to {most} bytes");
+            Err(refuse::invalid("data", expected, data.len()))
+        }
+    }
+}
+
+/// Checks how long something is to be.
+fn check_total(found: u64, most: u64) -> Result<(), Status> {
+    match (1..=most).contains(&found) {
+        true => Ok(()),
+        false => Err(refuse::invalid(
+            "total_bytes",
+            format!("1 to {most}"),
+            found,
+        )),
+    }
+}
+
+async fn within<T>(
+    most: Duration,
+    work: impl Future<Output = Result<T, Status>>,
+) -> Result<T, Status> {
+    let done = tokio::time::timeout(most, work).await;
+    done.unwrap_or_else(|_| {
+        Err(Status::deadline_exceeded(format!(
+            "expected all of it within {} s, found less",
+            most.as_secs()
+        )))
+    })
+}
+
+impl Service {
+    async fn next<T>(&self, stream: &mut Streaming<T>) -> Result<T, Status> {
+        let message = next(stream, self.0.config.limits.idle_seconds).await?;
+        message.ok_or_else(|| refuse::invalid("stream", "more messages", "its end"))
+    }
+
+    async fn upload(
+        &self,
+        mut chunks: Streaming<v1::UploadKeyRequest>,
+    ) -> Result<v1::UploadKeyResponse, Status> {
+        let pdq = &self.0;
+        let _room = pdq.uploads.try_acquire();
+        if _room.is_err() {
+            return Err(refuse::busy("too many uploads: try again later", AGAIN));
+        }
+        let first = self.next(&mut chunks).await?;
+        let total = first.total_bytes;
+        check_total(total, pdq.sets.longest_key())?;
+        let keys = pdq.keys.clone();
+        let mut upload = blocking(move || {
+            Ok(Upload {
+                file: keys.upload().map_err(|error| disk(&error))?,
+                hasher: blake3::Hasher::new(),
+                bytes: 0,
+            })
+        })
+        .await?;
+        let mut data = first.data;
+        loop {
+            check_chunk(&data, total - upload.bytes)?;
+            upload = blocking(move || upload.take(&data)).await?;
+            if upload.bytes == total {
+                return self.keep(upload).await;
+            }
+            data = self.next(&mut chunks).await?.data;
+        }
+    }
+
+    /// Checks a whole file and keeps it.
+    async fn keep(&self, upload: Upload) -> Result<v1::UploadKeyResponse, Status> {
+        let pdq = self.0.clone();
+        let permit = self.0.checks.acquire().await;
+        let _permit = permit.map_err(|_| Status::unavailable("the server stops"))?;
+        blocking(move || {
+            let Upload {
+                mut file, hasher, ..
+            } = upload;
+            let hash: Hash = *hasher.finalize().as_bytes();
+            let start = file.seek(SeekFrom::Start(0));
+            start.map_err(|error| disk(&error))?;
+            let loaded = load(file.as_file_mut(), &pdq.sets).map_err(|error| of_key(&error))?;
+            let params_id = loaded.params.name().to_owned();
+            let kept = pdq.keys.add(file, hash, Arc::new(loaded));
+            kept.map_err(|error| disk(&error))?;
+            pdq.metrics.upload();
+            pdq.metrics.keys(pdq.keys.count() as u64);
+            Ok(v1::UploadKeyResponse {
+                key_hash: hash.to_vec().into(),
+                params_id,
+            })
+        })
+        .await
+    }
+
+    /// A query as it arrives, whole.
+    async fn receive(
+        &self,
+        mut parts: Streaming<v1::QueryRequest>,
+    ) -> Result<(Arc<Served>, Hash, Vec<u8>), Status> {
+        let first = self.next(&mut parts).await?;
+        let served = self.0.tables.named(&first.table)?;
+        let key = refuse::hash("key_hash", &first.key_hash)?;
+        if !self.0.keys.find(&key) {
+            return Err(no_key());
+        }
+        let total = first.total_bytes;
+        check_total(total, LONGEST_QUERY)?;
+        let (mut bytes, mut data) = (Vec::new(), first.data);
+        loop {
+            check_chunk(&data, total - bytes.len() as u64)?;
+            bytes.extend_from_slice(&data);
+            if bytes.len() as u64 == total {
+                return Ok((served, key, bytes));
+            }
+            data = self.next(&mut parts).await?.data;
+        }
+    }
+
+    async fn ask(
+        &self,
+        request: Request<Streaming<v1::QueryRequest>>,
+    ) -> Result<Answers<v1::QueryResponse>, Status> {
+        let pdq = &self.0;
+        pdq.callers.with_right(&request, Right::Detect)?;
+        let room = pdq.room.clone().try_acquire_owned();
+        let room = room.map_err(|_| {
+            refuse::busy("too many queries are here already: try again later", AGAIN)
+        })?;
+        let received = self.receive(request.into_inner());
+        let (served, key, bytes) = within(ARRIVAL[0], received).await?;
+        let asked = Asked {
+            served,
+            key,
+            bytes,
+            room,
+        };
+        let (answers, ready) = mpsc::channel(READY);
+        tokio::spawn(run(pdq.clone(), asked, answers));
+        Ok(Box::pin(ReceiverStream::new(ready)))
+    }
+}
+
+fn of_key(error: &LoadError) -> Status {
+    match error {
+        LoadError::Params { .. } => Status::failed_precondition(error.to_string()),
+        LoadError::Read(error) => disk(error),
+        LoadError::Key(KeyError::Frame(_)) | LoadError::Frame(_) | LoadError::Key(_) => {
+            Status::invalid_argument(error.to_string())
+        }
+    }
+}
+
+#[tonic::async_trait]
+impl PdqService for Service {
+    async fn list_tables(
+        &self,
+        request: Request<v1::ListTablesRequest>,
+    ) -> Result<Response<v1::ListTablesResponse>, Status> {
+        let pdq = &self.0;
+        let answer = async {
+            pdq.callers.of(&request)?;
+            let summary = |served: &Served| {
+                let schema = served.table.schema();
+                v1::TableSummary {
+                    name: schema.name.clone(),
+                    rows: schema.rows,
+                    columns: schema.columns.len() as u32,
+                    schema_fingerprint: schema.fingerprint().to_vec().into(),
+                }
+            };
+            Ok(Response::new(v1::ListTablesResponse {
+                tables: pdq.tables.all().map(summary).collect(),
+                params_ids: pdq.sets.names(),
+                key_bytes: pdq.sets.longest_key(),
+                query_bytes: LONGEST_QUERY,
+            }))
+        };
+        observe(&pdq.metrics, "ListTables", answer).await
+    }
+
+    async fn get_schema(
+        &self,
+        request: Request<v1::GetSchemaRequest>,
+    ) -> Result<Response<v1::GetSchemaResponse>, Status> {
+        let pdq = &self.0;
+        let answer = async {
+            pdq.callers.of(&request)?;
+            let served = pdq.tables.named(&request.get_ref().table)?;
+            let schema_json = served.table.schema().to_json().into_bytes().into();
+            Ok(Response::new(v1::GetSchemaResponse { schema_json }))
+        };
+        observe(&pdq.metrics, "GetSchema", answer).await
+    }
+
+    async fn find_key(
+        &self,
+        request: Request<v1::FindKeyRequest>,
+    ) -> Result<Response<v1::FindKeyResponse>, Status> {
+        let pdq = &self.0;
+        let answer = async {
+            pdq.callers.with_right(&request, Right::Detect)?;
+            let hash = refuse::hash("key_hash", &request.get_ref().key_hash)?;
+            let found = pdq.keys.find(&hash);
+            Ok(Response::new(v1::FindKeyResponse { found }))
+        };
+        observe(&pdq.metrics, "FindKey", answer).await
+    }
+
+    async fn upload_key(
+        &self,
+        request: Request<Streaming<v1::UploadKeyRequest>>,
+    ) -> Result<Response<v1::UploadKeyResponse>, Status> {
+        let pdq = &self.0;
+        let answer = async {
+            pdq.callers.with_right(&request, Right::Detect)?;
+            let upload = self.upload(request.into_inner());
+            Ok(Response::new(within(ARRIVAL[1], upload).await?))
+        };
+        observe(&pdq.metrics, "UploadKey", answer).await
+    }
+
+    type QueryStream = Answers<v1::QueryResponse>;
+
+    async fn query(
+        &self,
+        request: Request<Streaming<v1::QueryRequest>>,
+    ) -> Result<Response<Self::QueryStream>, Status> {
+        let answer = async { Ok(Response::new(self.ask(request).await?)) };
+        observe(&self.0.metrics, "Query", answer).await
+    }
+}

@@ -1,0 +1,86 @@
+//! Tables and parameter sets, by name.
+
+use crate::error::ServerError;
+use omr_pdq::{EvaluationKey, Params};
+use omr_table::Table;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tonic::Status;
+
+/// A table that is served.
+pub(super) struct Served {
+    pub(super) table: Table,
+    /// Where rows lie in their blocks: drawn when the server starts.
+    pub(super) placement: [u8; 32],
+}
+
+/// Tables by name in lower case.
+pub(super) struct Tables(BTreeMap<String, Arc<Served>>);
+
+impl Tables {
+    /// Reads all files.
+    ///
+    /// Errors: `Table`, `TableTwice`, `NoRandomness`.
+    pub(super) fn open(paths: &[PathBuf]) -> Result<Self, ServerError> {
+        let mut tables = BTreeMap::new();
+        for path in paths {
+            let table = Table::open(path).map_err(|source| ServerError::Table {
+                path: path.clone(),
+                source: Box::new(source),
+            })?;
+            let name = table.schema().name.clone();
+            tracing::info!(%name, rows = table.rows(), "a table is served");
+            let mut placement = [0; 32];
+            getrandom::fill(&mut placement).map_err(|_| ServerError::NoRandomness)?;
+            let served = Arc::new(Served { table, placement });
+            if tables.insert(name.to_lowercase(), served).is_some() {
+                return Err(ServerError::TableTwice { name });
+            }
+        }
+        Ok(Self(tables))
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Served> {
+        self.0.values().map(Arc::as_ref)
+    }
+
+    /// The table of a name in any case. Errors: NOT_FOUND.
+    pub(super) fn named(&self, name: &str) -> Result<Arc<Served>, Status> {
+        let found = self.0.get(&name.to_lowercase());
+        found.cloned().ok_or_else(|| {
+            let known = self.all().map(|served| served.table.schema().name.as_str());
+            let known: Vec<&str> = known.collect();
+            let name: String = name.chars().take(128).collect();
+            Status::not_found(format!(
+                "expected one of the tables {}, found {name:?}",
+                known.join(", ")
+            ))
+        })
+    }
+}
+
+/// Parameter sets by name.
+pub(super) struct Sets(Vec<Arc<Params>>);
+
+impl Sets {
+    /// Errors: `PdqParams`.
+    pub(super) fn named(names: &[String]) -> Result<Self, ServerError> {
+        let sets = names.iter().map(|name| Ok(Params::named(name)?));
+        Ok(Self(sets.collect::<Result<_, ServerError>>()?))
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        self.0.iter().map(|set| set.name().to_owned()).collect()
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Arc<Params>> {
+        self.0.iter().find(|set| set.name() == name).cloned()
+    }
+
+    /// Bytes of the longest key.
+    pub(super) fn longest_key(&self) -> u64 {
+        let bytes = self.0.iter().map(|set| EvaluationKey::bytes_of(set));
+        bytes.max().unwrap_or(0)
+    }
+}
