@@ -1,11 +1,12 @@
 //! From an answer to rows.
 
 use super::Client;
+use crate::compress::marked;
 use crate::{Answer, Plan};
-use omr_codec::{Nodes, Solver, Symbols};
+use omr_codec::Symbols;
 use omr_compress::Phases;
 use omr_protocol::Placement;
-use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum, packing};
+use omr_protocol::plan::{CHECKSUM_SYMBOLS, checksum, packing};
 use omr_table::{RowCodec, Value};
 
 /// Rows of an answer.
@@ -142,33 +143,15 @@ impl Reader<'_> {
         rows: &mut Vec<(u64, Vec<Value>)>,
     ) -> Result<(), DecodeError> {
         let params = self.client.params;
-        let (nodes, slots): (&Nodes, usize) = (&params.nodes, params.slots());
-        // Sums of x^e for e < bound, and with the last of x^(e+1) those for e = bound.
-        let mut powers = sums[0].clone();
-        powers.extend(sums[1].last());
-        let mut search = nodes.search(&powers, self.plan.bound)?;
-        let all: Vec<u32> = (0..slots as u32).collect();
-        for batch in 0..self.plan.blocks_of(params, group).len() {
-            search.batch(batch, &all);
-        }
-        let support = search.finish();
-        let found = support.count()?;
-        let solver = Solver::new(nodes.field(), support.nodes(), self.plan.bound);
-        let mut columns: Vec<Vec<u32>> = Vec::new();
-        for sums in &sums[INDEX_SYMBOLS..] {
-            columns.push(solver.solve(sums)?);
-        }
+        let batches = self.plan.blocks_of(params, group).len();
         let body = self.code.count();
-        for i in 0..found {
-            let label = support.labels()[i] as usize;
-            let symbols: Vec<u32> = columns.iter().map(|column| column[i]).collect();
-            let (batch, slot) = (label / slots, label % slots);
-            let number = self.row_number(group, batch, slot, seed);
+        for row in marked(params, (batches, self.plan.bound), sums)? {
+            let number = self.row_number(group, row.batch, row.slot, seed);
             let payload = self
                 .code
-                .unpack(&symbols[..body])
+                .unpack(&row.symbols[..body])
                 .map_err(|_| DecodeError::Checksum { number })?;
-            if symbols[body..body + CHECKSUM_SYMBOLS]
+            if row.symbols[body..body + CHECKSUM_SYMBOLS]
                 != checksum(number, &payload, params.p().value())
             {
                 return Err(DecodeError::Checksum { number });
