@@ -11,6 +11,7 @@ mod digest;
 mod earlier;
 mod instant;
 mod memory;
+pub mod pdq;
 mod recipients;
 mod report;
 pub mod search;

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod bench;
+mod bench_pdq;
 mod compare;
 mod examples;
 mod mail;
@@ -16,6 +17,7 @@ pub(crate) use bench::{
     BenchAll, BenchClues, BenchCommand, BenchCompare, BenchCrossover, BenchDecode, BenchDigest,
     BenchPost, BenchSoak, BenchStream, BenchWindows, BulkName, CACHE_BYTES, SchemeName,
 };
+pub(crate) use bench_pdq::{BenchPdq, PdqCompress, PdqOracle, PdqQuery, PdqQuestions};
 pub(crate) use compare::Compare;
 pub(crate) use mail::{
     AddressArgs, Contact, HomeArg, Id, IdNew, IdRegister, Inbox, InboxAct, InboxRead, Send,

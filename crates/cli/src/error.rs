@@ -301,6 +301,17 @@ pub(crate) enum CliError {
         /// All digests.
         digests: u64,
     },
+    /// A benchmark of private queries failed.
+    #[error(transparent)]
+    Pdq(#[from] omr_bench::pdq::PdqBenchError),
+    /// Private queries with other answers than another database's.
+    #[error("{different} of {questions} questions have other rows or values")]
+    Differs {
+        /// How many.
+        different: usize,
+        /// Of so many.
+        questions: usize,
+    },
     /// Schemes that did not run.
     #[error("{failed} schemes did not run")]
     NotCompared {

@@ -12,6 +12,7 @@
 
 mod answer;
 mod client;
+pub mod compress;
 mod encrypted;
 mod error;
 mod keys;
@@ -20,6 +21,7 @@ mod params;
 pub mod plan;
 mod query;
 mod server;
+mod times;
 
 pub use answer::Answer;
 pub use client::{Client, DecodeError, Rows};
@@ -32,6 +34,7 @@ pub use params::{BODY_BITS, MASK_BITS, Params, Spec};
 pub use plan::Plan;
 pub use query::{EncryptedQuery, QueryHead};
 pub use server::{Progress, Server};
+pub use times::{Stage, Times};
 
 /// Bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {

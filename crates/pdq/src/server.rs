@@ -2,25 +2,28 @@
 
 #[cfg(test)]
 mod clear_tests;
-mod compress;
 mod evaluate;
 #[cfg(test)]
 mod noise_tests;
 mod numbers;
 mod select;
+mod symbols;
 
+use crate::compress::{Batch, Compressor};
 use crate::keys::EvaluationKey;
 use crate::query::{ciphertexts, constants_of};
-use crate::{Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError, hex};
-use compress::Compressor;
+use crate::{
+    Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError, Stage, Times, hex,
+};
 pub(crate) use evaluate::{Block, Present};
 pub(crate) use numbers::Layout;
 use omr_bgv::Expander;
-use omr_rlwe::{Descent, Rlwe};
+use omr_rlwe::Rlwe;
 use omr_table::{Schema, Table};
 use rayon::prelude::*;
 use select::Numbers;
 pub(crate) use select::masks;
+use symbols::RowSymbols;
 
 /// Most bytes of selections held at a time.
 const SELECTIONS_BYTES: usize = 1 << 30;
@@ -61,15 +64,30 @@ impl Server<'_> {
         key: &EvaluationKey,
         progress: Progress,
     ) -> Result<Answer, ServerError> {
+        self.answer_timed(query, plan, key, progress, &Times::new())
+    }
+
+    /// As [`Server::answer`], telling where the time goes.
+    pub fn answer_timed(
+        &self,
+        query: &EncryptedQuery,
+        plan: &Plan,
+        key: &EvaluationKey,
+        progress: Progress,
+        times: &Times,
+    ) -> Result<Answer, ServerError> {
         expect_key(key, &query.key_id)?;
-        let constants = expand(self.params, query, plan, key);
-        let compressor = Compressor::new(self, plan, key)?;
+        let constants = times.of(Stage::Expansion, || expand(self.params, query, plan, key));
+        let compressor = Compressor::new(self.params, plan.sums(self.params), key);
+        let symbols = RowSymbols::new(self, plan)?;
         let run = Run {
             server: self,
             plan,
             key,
             constants: &constants,
+            times,
         };
+        let layout = run.layout();
         let together = run.blocks_together();
         let mut groups = Vec::new();
         for group in 0..plan.groups(self.params) {
@@ -77,12 +95,23 @@ impl Server<'_> {
             let mut sums = compressor.sums();
             for first in blocks.clone().step_by(together) {
                 let some: Vec<usize> = (first..(first + together).min(blocks.end)).collect();
-                for (&block, small) in some.iter().zip(run.indices(&some)?) {
-                    compressor.add(&mut sums, block - blocks.start, block, &small)?;
+                for (&block, index) in some.iter().zip(run.indices(&some)?) {
+                    let index = times.of(Stage::Descent, || compressor.descend(&index));
+                    let number = block - blocks.start;
+                    let columns =
+                        times.of(Stage::Symbols, || symbols.columns(&layout, number, block))?;
+                    let placement = layout.placement(block);
+                    let batch = Batch {
+                        number,
+                        rows: placement.messages(),
+                        index: &index,
+                        columns: &columns,
+                    };
+                    compressor.add(&mut sums, &batch, times);
                     progress(block + 1, plan.blocks);
                 }
             }
-            groups.push(compressor.finish(sums));
+            groups.push(times.of(Stage::Packing, || compressor.finish(sums)));
         }
         Ok(Answer {
             key_id: key.id,
@@ -137,6 +166,7 @@ struct Run<'a> {
     plan: &'a Plan,
     key: &'a EvaluationKey,
     constants: &'a [Rlwe],
+    times: &'a Times,
 }
 
 impl Run<'_> {
@@ -147,41 +177,39 @@ impl Run<'_> {
         (SELECTIONS_BYTES / of_block).clamp(1, 16)
     }
 
-    /// The index of each block, in ciphertexts of the small ring.
-    fn indices(&self, blocks: &[usize]) -> Result<Vec<Vec<Rlwe>>, ServerError> {
-        let (params, plan) = (self.server.params, self.plan);
-        let layout = Layout {
-            params,
+    fn layout(&self) -> Layout<'_> {
+        Layout {
+            params: self.server.params,
             table: self.server.table,
             seed: &self.server.placement,
-        };
-        let numbers: Vec<Vec<Numbers>> = blocks
-            .par_iter()
-            .map(|&block| layout.numbers(plan, block))
-            .collect();
+        }
+    }
+
+    /// The index of each block, at the last level.
+    fn indices(&self, blocks: &[usize]) -> Result<Vec<Rlwe>, ServerError> {
+        let (params, plan) = (self.server.params, self.plan);
+        let layout = self.layout();
         let exists: Vec<Vec<bool>> = blocks.iter().map(|&block| layout.exists(block)).collect();
-        let selected = select::select(params, plan, self.constants, &numbers);
-        let descent = Descent {
-            large: &params.ring,
-            small: &params.small,
-            key: &self.key.descent,
+        let (numbers, selected) = self.times.of(Stage::Selections, || {
+            let numbers = blocks.par_iter().map(|&block| layout.numbers(plan, block));
+            let numbers: Vec<Vec<Numbers>> = numbers.collect();
+            let selected = select::select(params, plan, self.constants, &numbers);
+            (numbers, selected)
+        });
+        let index = |((selected, numbers), exists): ((Vec<_>, &Vec<Numbers>), &Vec<bool>)| {
+            let block = Block {
+                params,
+                plan,
+                product: &self.key.product,
+                present: Present::Clear(numbers, exists),
+            };
+            let index = block.index(selected)?;
+            let index = block.lowered(&index, params.last_level())?;
+            Ok(index.into_owned().into_pair())
         };
-        selected
-            .into_par_iter()
-            .zip(&numbers)
-            .zip(&exists)
-            .map(|((selected, numbers), exists)| {
-                let block = Block {
-                    params,
-                    plan,
-                    product: &self.key.product,
-                    present: Present::Clear(numbers, exists),
-                };
-                let index = block.index(selected)?;
-                let index = block.lowered(&index, params.last_level())?;
-                let index = index.into_owned().into_pair();
-                Ok(descent.apply(&index, params.small_basis(), params.p()))
-            })
-            .collect()
+        self.times.of(Stage::Products, || {
+            let blocks = selected.into_par_iter().zip(&numbers).zip(&exists);
+            blocks.map(index).collect()
+        })
     }
 }

@@ -2,7 +2,8 @@
 
 use super::trials::{BenchLoad, BenchMail};
 use super::{
-    BenchChaos, BenchHostile, BenchSizing, bound, examples, messages, payload_bytes, threads,
+    BenchChaos, BenchHostile, BenchPdq, BenchSizing, bound, examples, messages, payload_bytes,
+    threads,
 };
 use clap::{Args, Subcommand, ValueEnum};
 use omr_protocol::instantomr::MAX_BOUND;
@@ -55,6 +56,9 @@ pub(crate) enum BenchCommand {
     /// Senders, recipients and a server in processes of their own, killed and started again: every letter
     /// arrives once
     Mail(BenchMail),
+    /// Private database queries: against another database's answers, compression alone, a whole query
+    #[command(subcommand, after_help = examples::BENCH_PDQ)]
+    Pdq(BenchPdq),
 }
 
 /// Enough for one batch at full size.

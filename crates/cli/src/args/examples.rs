@@ -235,6 +235,17 @@ Examples:
 
 Exits with 1 if a run misses a message, finds one of others or gets a payload wrong.";
 
+pub(super) const BENCH_PDQ: &str = "\
+Examples:
+  omr bench pdq questions tables --asked reference/pdq_questions.sql --random 200 --out questions.json
+  omr bench pdq oracle tables answers.json
+  omr bench pdq compress --bounds 8,32,128 --runs 5
+  omr bench pdq compress --rows 16384,65536,262144,1048576 --bounds 8,32,128 --svg compress.svg
+  omr bench pdq query --rows 1000000 --bound 16 --threads 2 --json
+
+reference/pdq_oracle.py writes the tables and answers the questions by DuckDB. Exits with 1 if a
+row or a value differs.";
+
 pub(super) const BENCH_STREAM: &str = "\
 Examples:
   omr bench digest --scheme instantomr --messages 1000 --threads 1 --json

@@ -7,6 +7,7 @@ mod decode;
 mod hostile;
 mod load;
 mod mail;
+mod pdq;
 mod post;
 mod recipients;
 mod sizing;
@@ -41,6 +42,7 @@ pub(super) fn run(command: &BenchCommand, ui: &Ui) -> Result<(), CliError> {
         BenchCommand::Compare(args) => compare::run(args),
         BenchCommand::Load(args) => load::run(args, ui),
         BenchCommand::Mail(args) => mail::run(args, ui),
+        BenchCommand::Pdq(command) => pdq::run(command, ui),
     }
 }
 

@@ -1,11 +1,12 @@
 //! From an answer to rows.
 
 use super::Client;
+use crate::compress::marked;
 use crate::{Answer, Plan};
-use omr_codec::{Nodes, Solver, Symbols};
+use omr_codec::Symbols;
 use omr_compress::Phases;
 use omr_protocol::Placement;
-use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
+use omr_protocol::plan::{CHECKSUM_SYMBOLS, checksum};
 use omr_table::{RowCodec, Value};
 
 /// Rows of an answer.
@@ -164,27 +165,10 @@ impl Reader<'_> {
         rows: &mut Vec<(u64, Vec<Value>)>,
     ) -> Result<(), DecodeError> {
         let params = self.client.params;
-        let (nodes, slots): (&Nodes, usize) = (&params.nodes, params.slots());
-        // Sums of x^e for e < bound, and with the last of x^(e+1) those for e = bound.
-        let mut powers = sums[0].clone();
-        powers.extend(sums[1].last());
-        let mut search = nodes.search(&powers, self.plan.bound)?;
-        let all: Vec<u32> = (0..slots as u32).collect();
-        for batch in 0..self.plan.blocks_of(params, group).len() {
-            search.batch(batch, &all);
-        }
-        let support = search.finish();
-        let found = support.count()?;
-        let solver = Solver::new(nodes.field(), support.nodes(), self.plan.bound);
-        let mut columns: Vec<Vec<u32>> = Vec::new();
-        for sums in &sums[INDEX_SYMBOLS..] {
-            columns.push(solver.solve(sums)?);
-        }
-        for i in 0..found {
-            let label = support.labels()[i] as usize;
-            let symbols: Vec<u32> = columns.iter().map(|column| column[i]).collect();
-            let number = self.row_number(group, label / slots, label % slots, seed);
-            rows.push((number, self.row(number, &symbols)?));
+        let batches = self.plan.blocks_of(params, group).len();
+        for row in marked(params, (batches, self.plan.bound), sums)? {
+            let number = self.row_number(group, row.batch, row.slot, seed);
+            rows.push((number, self.row(number, &row.symbols)?));
         }
         Ok(())
     }

@@ -1,0 +1,130 @@
+//! Private database queries: against DuckDB's answers, compression alone, and a whole query.
+
+mod compression;
+mod oracle;
+mod questions;
+mod tables;
+mod whole;
+
+pub use compression::{CompressBench, CompressFigures};
+pub use oracle::{Outcome, Verdict, ask};
+pub use questions::{Answered, Question, Random, Typed, questions};
+pub use tables::{read_tables, typed};
+pub use whole::{QueryBench, QueryFigures};
+
+pub use omr_pdq::Params;
+pub use omr_pdq::plan::MAX_BOUND;
+
+use omr_pdq::{EvaluationKey, SecretKey, Stage};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The stages of an answer, in their order.
+pub const STAGES: [&str; Stage::ALL.len()] = {
+    let mut names = [""; Stage::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = Stage::ALL[i].name();
+        i += 1;
+    }
+    names
+};
+
+/// Published sets. Errors: `Params`.
+pub fn named(names: &[String]) -> Result<Vec<Arc<Params>>, PdqBenchError> {
+    let named = names.iter().map(|name| Ok(Params::named(name)?));
+    named.collect()
+}
+
+/// Keys that follow from a seed: for benchmarks alone.
+pub fn keys(params: &Params, seed: u64) -> (SecretKey, EvaluationKey) {
+    SecretKey::generate(params, &mut ChaCha20Rng::seed_from_u64(seed))
+}
+
+/// Why a benchmark of private queries failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PdqBenchError {
+    /// The system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file that is no table.
+    #[error("{}: {source}", path.display())]
+    Import {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: omr_table::ImportError,
+    },
+    /// A question about a table that is not there, or whose types are others than when it was asked.
+    #[error(
+        "expected a table {table} with the types that its questions were made for, found {found}"
+    )]
+    Table {
+        /// The table.
+        table: String,
+        /// What there is.
+        found: String,
+    },
+    /// A query that no table has.
+    #[error("{sql}: {source}")]
+    Sql {
+        /// The query.
+        sql: String,
+        /// Why.
+        source: omr_table::QueryError,
+    },
+    /// Too few random questions of the size wanted.
+    #[error("expected {expected} random questions, found {found} in a thousand draws each")]
+    TooFew {
+        /// How many were wanted.
+        expected: usize,
+        /// How many were found.
+        found: usize,
+    },
+    /// Unknown parameters.
+    #[error(transparent)]
+    Params(#[from] omr_pdq::ParamsError),
+    /// A query that the parameters cannot answer.
+    #[error(transparent)]
+    Plan(#[from] omr_pdq::PlanError),
+    /// A query's file.
+    #[error(transparent)]
+    Query(#[from] omr_pdq::QueryFileError),
+    /// The server.
+    #[error(transparent)]
+    Server(#[from] omr_pdq::ServerError),
+    /// An answer's file.
+    #[error(transparent)]
+    Answer(#[from] omr_pdq::AnswerError),
+    /// An answer that does not decode.
+    #[error(transparent)]
+    Decode(#[from] omr_pdq::DecodeError),
+    /// A table that cannot be made.
+    #[error(transparent)]
+    Build(#[from] omr_table::BuildError),
+    /// Sums that cannot be made.
+    #[error(transparent)]
+    Shape(#[from] omr_compress::ShapeError),
+    /// Ciphertexts of another shape.
+    #[error(transparent)]
+    Phases(#[from] omr_compress::PhasesError),
+    /// Sums of no rows.
+    #[error(transparent)]
+    Code(#[from] omr_codec::DecodeError),
+    /// More rows than share an answer's sums.
+    #[error("expected at most {limit} rows, found {found}")]
+    Rows {
+        /// The most.
+        limit: usize,
+        /// Rows asked for.
+        found: usize,
+    },
+}

@@ -1,0 +1,61 @@
+//! Tables from a folder of CSV.
+
+use super::{PdqBenchError, Typed};
+use omr_table::{ImportOptions, Table, import_file};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Keys the fingerprints of text; any will do.
+const SALT: [u8; 16] = *b"omr bench tables";
+
+/// All tables of a folder, by name: `NAME.csv` is table NAME; types are found out.
+///
+/// Errors: `Io`, `Import`.
+pub fn read_tables(folder: &Path) -> Result<BTreeMap<String, Table>, PdqBenchError> {
+    let io = |source| PdqBenchError::Io {
+        path: folder.into(),
+        source,
+    };
+    let mut tables = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        let Some(name) = path.file_stem().and_then(|name| name.to_str()) else {
+            continue;
+        };
+        if path.extension().is_none_or(|extension| extension != "csv") {
+            continue;
+        }
+        let options = ImportOptions::new(name, SALT);
+        let table = import_file(&path, &options, &mut |_| {});
+        let table = table.map_err(|source| PdqBenchError::Import {
+            path: path.clone(),
+            source,
+        })?;
+        tables.insert(name.to_owned(), table);
+    }
+    Ok(tables)
+}
+
+/// Names and types of a table's columns.
+pub fn typed(table: &Table) -> Typed {
+    let schema = table.schema();
+    let columns = schema.columns.iter();
+    let column = |column: &omr_table::Column| (column.name.clone(), column.kind.to_string());
+    Typed {
+        name: schema.name.clone(),
+        columns: columns.map(column).collect(),
+    }
+}
+
+/// A table as random questions draw from it.
+pub(super) struct Drawn<'a>(pub(super) &'a Table);
+
+impl omr_table::testing::Rows for Drawn<'_> {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn value(&self, row: usize, column: usize) -> omr_table::Value {
+        self.0.value(row, column)
+    }
+}

@@ -1,0 +1,172 @@
+//! Compression alone.
+
+use crate::args::PdqCompress;
+use crate::commands::{start_threads, thousands};
+use crate::error::CliError;
+use crate::io;
+use crate::progress::Ui;
+use omr_bench::pdq::{CompressBench, CompressFigures, Params, PdqBenchError, keys};
+use plotters::prelude::*;
+use std::error::Error;
+
+/// Colours that people tell apart who see red and green alike (Okabe, Ito 2008).
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(213, 94, 0),
+    RGBColor(90, 90, 90),
+];
+
+pub(super) fn run(args: &PdqCompress, ui: &Ui) -> Result<(), CliError> {
+    start_threads(Some(args.threads))?;
+    let params = Params::named(&args.params).map_err(PdqBenchError::from)?;
+    let (secret, key) = keys(&params, args.seed);
+    let mut all = Vec::new();
+    if !args.json {
+        io::print(&heading(args))?;
+    }
+    for &rows in &args.rows {
+        for &bound in &args.bounds {
+            ui.note(&format!("{rows} rows, bound {bound}"));
+            let run = |run: u32| {
+                let bench = CompressBench {
+                    params: params.clone(),
+                    rows,
+                    bound,
+                    seed: args.seed.wrapping_add(run.into()),
+                };
+                bench.run(&secret, &key)
+            };
+            let runs = (0..args.runs).map(run).collect::<Result<Vec<_>, _>>()?;
+            let figures = median(runs);
+            match args.json {
+                true => io::print_json(&figures)?,
+                false => io::print(&line(&figures))?,
+            }
+            all.push(figures);
+        }
+    }
+    if let Some(path) = &args.svg {
+        let picture = picture(&all).map_err(|error| {
+            let error = std::io::Error::other(error.to_string());
+            CliError::write(path, error)
+        })?;
+        io::write_result(path, picture.as_bytes())?;
+    }
+    let exact = all.iter().filter(|figures| figures.exact).count();
+    super::super::all_exact(exact as u64, all.len() as u64)
+}
+
+/// The run of median time; exact only if all were.
+fn median(mut runs: Vec<CompressFigures>) -> CompressFigures {
+    let exact = runs.iter().all(|run| run.exact);
+    runs.sort_by(|a, b| a.compress_s.total_cmp(&b.compress_s));
+    let mut middle = runs.swap_remove(runs.len() / 2);
+    middle.exact = exact;
+    middle
+}
+
+fn heading(args: &PdqCompress) -> String {
+    format!(
+        "{}, {} threads, median of {} runs\n{:>10} {:>6} {:>11} {:>10} {:>10} {:>9} {:>9} {:>9} {:>11} {:>6}\n",
+        args.params,
+        args.threads,
+        args.runs,
+        "rows",
+        "bound",
+        "compress s",
+        "NTTs",
+        "descent s",
+        "codes s",
+        "symbols s",
+        "packing s",
+        "answer B",
+        "exact"
+    )
+}
+
+fn line(figures: &CompressFigures) -> String {
+    let stage = |name: &str| figures.stages.get(name).copied().unwrap_or_default();
+    let ntts = figures.compress_ntts;
+    format!(
+        "{:>10} {:>6} {:>11.4} {:>10} {:>10.4} {:>9.4} {:>9.4} {:>9.4} {:>11} {:>6}  decode {:.3} s\n",
+        thousands(figures.rows as u64),
+        figures.bound,
+        figures.compress_s,
+        ntts.map_or("-".to_owned(), |ntts| thousands(ntts as u64)),
+        stage("descent"),
+        stage("codes"),
+        stage("symbols"),
+        stage("packing"),
+        thousands(figures.answer_bytes as u64),
+        if figures.exact { "yes" } else { "NO" },
+        figures.decode_s,
+    )
+}
+
+/// One line for each bound over rows; with one number of rows, one line over bounds. Both axes are logarithmic.
+fn picture(all: &[CompressFigures]) -> Result<String, Box<dyn Error>> {
+    let distinct = |of: fn(&CompressFigures) -> usize| {
+        let mut found: Vec<usize> = all.iter().map(of).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    let over_rows = distinct(|figures| figures.rows).len() > 1;
+    let (x, group): (fn(&CompressFigures) -> usize, fn(&CompressFigures) -> usize) = match over_rows
+    {
+        true => (|figures| figures.rows, |figures| figures.bound),
+        false => (|figures| figures.bound, |figures| figures.rows),
+    };
+    let (what, of) = if over_rows {
+        ("rows", "s =")
+    } else {
+        ("bound s", "rows:")
+    };
+    let (xs, groups) = (distinct(x), distinct(group));
+    let seconds = all.iter().map(|figures| figures.compress_s);
+    let (low, high) = seconds.fold((f64::MAX, 0f64), |(a, b), s| (a.min(s), b.max(s)));
+    let (first, last) = (xs[0] as f64, xs[xs.len() - 1] as f64);
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, (760, 480)).into_drawing_area();
+        area.fill(&WHITE)?;
+        let mut chart = ChartBuilder::on(&area)
+            .caption("Seconds of compression", ("sans-serif", 18))
+            .margin(12)
+            .x_label_area_size(36)
+            .y_label_area_size(56)
+            .build_cartesian_2d(
+                (first..last * 1.01).log_scale(),
+                (low / 1.5..high * 1.5).log_scale(),
+            )?;
+        let mesh = &mut chart.configure_mesh();
+        mesh.x_desc(what).y_desc("seconds").draw()?;
+        for (&one, colour) in groups.iter().zip(COLOURS.into_iter().cycle()) {
+            let of_group = all.iter().filter(|figures| group(figures) == one);
+            let points: Vec<_> = of_group
+                .map(|figures| (x(figures) as f64, figures.compress_s))
+                .collect();
+            let style = colour.stroke_width(2);
+            let dots = points
+                .iter()
+                .map(|&point| Circle::new(point, 3, colour.filled()));
+            chart.draw_series(dots)?;
+            chart
+                .draw_series(LineSeries::new(points.clone(), style))?
+                .label(format!("{of} {}", thousands(one as u64)))
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], style));
+        }
+        chart
+            .configure_series_labels()
+            .background_style(WHITE)
+            .border_style(BLACK)
+            .position(SeriesLabelPosition::UpperLeft)
+            .draw()?;
+        area.present()?;
+    }
+    Ok(svg)
+}
