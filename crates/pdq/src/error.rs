@@ -151,6 +151,16 @@ pub enum QueryFileError {
         /// The query's.
         found: String,
     },
+    /// It was made with other parameters than an encrypted table.
+    #[error(
+        "expected a query with the parameters {expected} of the encrypted table, found {found}"
+    )]
+    Params {
+        /// The table's.
+        expected: &'static str,
+        /// The query's.
+        found: &'static str,
+    },
     /// It was made with other keys.
     #[error("expected a query under key {expected}, found one under {found}")]
     Key {
@@ -208,6 +218,9 @@ pub enum ServerError {
     /// A row.
     #[error(transparent)]
     Row(#[from] omr_table::RowError),
+    /// The answer's file.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
     /// Symbols of a row.
     #[error(transparent)]
     Codec(#[from] omr_codec::CodecError),
@@ -231,6 +244,12 @@ pub enum TableFileError {
     /// The public part does not fit the parameters.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// No such parameters.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// A table in the clear.
+    #[error(transparent)]
+    Clear(#[from] omr_table::FileError),
     /// A ciphertext.
     #[error(transparent)]
     Part(#[from] omr_protocol::DetectionKeyError),

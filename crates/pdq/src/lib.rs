@@ -15,6 +15,7 @@ mod client;
 pub mod compress;
 mod encrypted;
 mod error;
+mod hosted;
 mod keys;
 mod noise;
 mod params;
@@ -29,6 +30,7 @@ pub use encrypted::{EncryptedHead, EncryptedServer, EncryptedTable, Indexed};
 pub use error::{
     AnswerError, KeyError, ParamsError, PlanError, QueryFileError, ServerError, TableFileError,
 };
+pub use hosted::{Hosted, Public};
 pub use keys::{EvaluationKey, Part, SecretKey};
 pub use params::{BODY_BITS, MASK_BITS, Params, Spec};
 pub use plan::Plan;

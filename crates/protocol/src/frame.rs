@@ -32,7 +32,7 @@ pub use bits::{
     unpack_window_u32, window_bytes,
 };
 pub use error::{FrameError, FramePart};
-pub use header::{FORMAT_VERSION, FrameHeader, KEY_ID_BYTES, Kind, MAX_PARAMS_ID_BYTES};
+pub use header::{FORMAT_VERSION, FrameHeader, KEY_ID_BYTES, Kind, MAX_PARAMS_ID_BYTES, is_frame};
 pub use read::{FrameReader, read_frame};
 pub use write::{FrameWriter, write_frame, write_frame_vec};
 

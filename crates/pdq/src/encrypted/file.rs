@@ -6,6 +6,7 @@ use omr_protocol::detection_key::{read_poly, row_bytes, write_poly};
 use omr_protocol::frame::{FrameHeader, FrameReader, FrameWriter, Kind};
 use omr_ring::Basis;
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 /// Longest public part, in bytes.
 const MAX_HEAD_BYTES: u64 = 1 << 21;
@@ -71,8 +72,26 @@ impl EncryptedTable {
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Head`, `Plan`, `Part`.
     pub fn read(params: &Params, from: impl Read, max_bytes: u64) -> Result<Self, TableFileError> {
-        let mut frame = FrameReader::read_header(from, Kind::PdqTable, max_bytes)?;
+        let frame = FrameReader::read_header(from, Kind::PdqTable, max_bytes)?;
         frame.header().expect_params(params.name())?;
+        Self::read_body(params, frame)
+    }
+
+    /// The same with the parameters that the file names. Errors: also `Params`.
+    pub fn read_any(
+        from: impl Read,
+        max_bytes: u64,
+    ) -> Result<(Arc<Params>, Self), TableFileError> {
+        let frame = FrameReader::read_header(from, Kind::PdqTable, max_bytes)?;
+        let params = Params::named(&frame.header().params_id)?;
+        let table = Self::read_body(&params, frame)?;
+        Ok((params, table))
+    }
+
+    fn read_body(
+        params: &Params,
+        mut frame: FrameReader<impl Read>,
+    ) -> Result<Self, TableFileError> {
         let mut length = [0; 8];
         frame.read_exact(&mut length)?;
         let length = u64::from_le_bytes(length);

@@ -168,6 +168,11 @@ pub(super) fn parse_prefix(prefix: &[u8; PREFIX_BYTES]) -> Result<usize, FrameEr
     Ok(found + SUFFIX_BYTES)
 }
 
+/// Whether bytes begin as every file of this format does.
+pub fn is_frame(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC)
+}
+
 /// Whether a file of fewer than nine bytes could have become one of ours.
 pub(super) fn is_prefix_of_magic(found: &[u8]) -> bool {
     found.iter().zip(&MAGIC).all(|(a, b)| a == b)

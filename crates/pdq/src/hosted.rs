@@ -1,0 +1,171 @@
+//! A table as a server holds it, in the clear or encrypted, and what clients are told of it.
+
+use crate::keys::EvaluationKey;
+use crate::{
+    EncryptedHead, EncryptedQuery, EncryptedServer, EncryptedTable, Params, Plan, PlanError,
+    Progress, QueryFileError, QueryHead, Server, ServerError, TableFileError,
+};
+use omr_protocol::frame::is_frame;
+use omr_table::{Schema, Shape, Table};
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a client must know to ask a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Public {
+    /// Of a table in the clear its schema.
+    Clear(Schema),
+    /// Of an encrypted one its schema and what it has masks of.
+    Encrypted(EncryptedHead),
+}
+
+impl Public {
+    /// The schema.
+    pub fn schema(&self) -> &Schema {
+        match self {
+            Self::Clear(schema) => schema,
+            Self::Encrypted(head) => &head.schema,
+        }
+    }
+
+    /// The plan of a query. Errors: those of [`Plan::new`] and [`Plan::encrypted`].
+    pub fn plan(&self, params: &Params, shape: &Shape, bound: usize) -> Result<Plan, PlanError> {
+        match self {
+            Self::Clear(schema) => Plan::new(params, schema, shape, bound),
+            Self::Encrypted(head) => Plan::encrypted(params, head, shape, bound),
+        }
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> String {
+        match self {
+            Self::Clear(schema) => schema.to_json(),
+            Self::Encrypted(head) => serde_json::to_string_pretty(head).expect("plain data"),
+        }
+    }
+
+    /// Reads either. An encrypted table's part that does not fit a parameter set is refused when it is planned with.
+    ///
+    /// Errors: what a schema may not be.
+    pub fn from_json(json: &[u8]) -> Result<Self, PlanError> {
+        if let Ok(head) = serde_json::from_slice::<EncryptedHead>(json) {
+            head.schema.check()?;
+            return Ok(Self::Encrypted(head));
+        }
+        Ok(Self::Clear(Schema::from_json(json)?))
+    }
+}
+
+/// A table and what is needed to answer from it.
+pub enum Hosted {
+    /// Rows that the server reads.
+    Clear {
+        /// The table.
+        table: Table,
+        /// The seed of where rows lie in their blocks.
+        placement: [u8; 32],
+    },
+    /// Rows that it does not.
+    Encrypted {
+        /// The parameters that it was encrypted with.
+        params: Arc<Params>,
+        /// The table.
+        table: EncryptedTable,
+    },
+}
+
+impl Hosted {
+    /// Reads a table's file of either kind; an encrypted one may have `max_bytes`. `placement`: of a table in the clear.
+    ///
+    /// Errors: what is wrong with the file.
+    pub fn open(path: &Path, placement: [u8; 32], max_bytes: u64) -> Result<Self, TableFileError> {
+        let mut magic = Vec::new();
+        File::open(path)?.take(4).read_to_end(&mut magic)?;
+        if !is_frame(&magic) {
+            let table = Table::open(path)?;
+            return Ok(Self::Clear { table, placement });
+        }
+        let from = BufReader::new(File::open(path)?);
+        let (params, table) = EncryptedTable::read_any(from, max_bytes)?;
+        Ok(Self::Encrypted { params, table })
+    }
+
+    /// What clients are told.
+    pub fn public(&self) -> Public {
+        match self {
+            Self::Clear { table, .. } => Public::Clear(table.schema().clone()),
+            Self::Encrypted { table, .. } => Public::Encrypted(table.head.clone()),
+        }
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> &Schema {
+        match self {
+            Self::Clear { table, .. } => table.schema(),
+            Self::Encrypted { table, .. } => &table.head.schema,
+        }
+    }
+
+    /// The plan of a query that arrived. Errors: another schema than the table's; other parameters; those of planning.
+    pub fn plan(&self, params: &Params, head: &QueryHead) -> Result<Plan, QueryFileError> {
+        match self {
+            Self::Clear { table, placement } => clear(params, table, placement).plan(head),
+            Self::Encrypted { params: own, table } => encrypted(params, own, table)?.plan(head),
+        }
+    }
+
+    /// Reads a query's file. Errors: those of [`EncryptedQuery::from_bytes`] and [`Hosted::plan`].
+    pub fn read(
+        &self,
+        params: &Params,
+        bytes: &[u8],
+    ) -> Result<(EncryptedQuery, Plan), QueryFileError> {
+        EncryptedQuery::from_bytes(params, bytes, |head| self.plan(params, head))
+    }
+
+    /// The answer's file.
+    ///
+    /// Errors: a key other than the query's, or than an encrypted table's.
+    pub fn answer(
+        &self,
+        params: &Params,
+        (query, plan): (&EncryptedQuery, &Plan),
+        key: &EvaluationKey,
+        progress: Progress,
+    ) -> Result<Vec<u8>, ServerError> {
+        let answer = match self {
+            Self::Clear { table, placement } => {
+                clear(params, table, placement).answer(query, plan, key, progress)?
+            }
+            Self::Encrypted { params: own, table } => {
+                encrypted(params, own, table)?.answer(query, plan, key, progress)?
+            }
+        };
+        Ok(answer.to_bytes(params)?)
+    }
+}
+
+fn clear<'a>(params: &'a Params, table: &'a Table, placement: &[u8; 32]) -> Server<'a> {
+    Server {
+        params,
+        table,
+        placement: *placement,
+    }
+}
+
+/// Errors: unless both are the same set.
+fn encrypted<'a>(
+    params: &'a Params,
+    own: &Params,
+    table: &'a EncryptedTable,
+) -> Result<EncryptedServer<'a>, QueryFileError> {
+    match params.name() == own.name() {
+        true => Ok(EncryptedServer { params, table }),
+        false => Err(QueryFileError::Params {
+            expected: own.name(),
+            found: params.name(),
+        }),
+    }
+}
