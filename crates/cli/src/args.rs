@@ -24,8 +24,8 @@ pub(crate) use mail::{
     ServerArgs, Watch,
 };
 pub(crate) use pdq::{
-    Pdq, PdqAccess, PdqAnswer, PdqDecode, PdqEncrypt, PdqImport, PdqKeygen, PdqPlan, PdqQuery,
-    PdqSchema, PdqServe, RowFormat, RowsOut,
+    Pdq, PdqAccess, PdqAnswer, PdqDecode, PdqEncrypt, PdqEncryptTable, PdqImport, PdqKeygen,
+    PdqPlan, PdqQuery, PdqSchema, PdqServe, RowFormat, RowsOut,
 };
 pub(crate) use serve::{
     DataBackup, DataCommand, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd,

@@ -72,7 +72,7 @@ pub enum ServerError {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: Box<omr_table::FileError>,
+        source: Box<omr_pdq::TableFileError>,
     },
     /// Two tables of one name.
     #[error("expected tables of different names, found {name:?} twice")]

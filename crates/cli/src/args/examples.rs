@@ -311,6 +311,10 @@ The same in steps, with files:
   omr pdq answer people.table --evaluation-key alice/pdq-evaluation.key --query q --out a
   omr pdq decode --schema people.json --key alice --query q --answer a
 
+A table that its server cannot read, asked with its owner's keys:
+  omr pdq encrypt-table people.table --key alice --out people.encrypted --prefixes 3
+  omr pdq query \"SELECT * FROM people WHERE name LIKE 'Ann%'\" --table people.encrypted --key alice
+
 The server sees columns, operators, how many constants a list has, lengths of patterns and the bound; no
 constant and no row that matches. More rows than the bound are an error with their true number and exit
 code 1. docs/pdq.md has the rest.";

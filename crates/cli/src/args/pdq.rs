@@ -20,6 +20,9 @@ pub(crate) enum Pdq {
     /// Make a client's keys: pdq-secret.key and pdq-evaluation.key
     #[command(after_help = examples::PDQ)]
     Keygen(PdqKeygen),
+    /// Encrypt a table, so that its server cannot read it; its owner asks with the same keys
+    #[command(after_help = examples::PDQ)]
+    EncryptTable(PdqEncryptTable),
     /// What a query will cost and what the server will see of it
     #[command(after_help = examples::PDQ)]
     Plan(PdqPlan),
@@ -103,6 +106,32 @@ pub(crate) struct PdqKeygen {
     #[arg(long, value_name = "NAME", default_value = PARAMS)]
     pub(crate) params: String,
     /// Replace keys
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct PdqEncryptTable {
+    /// The table
+    #[arg(value_name = "TABLE")]
+    pub(crate) table: PathBuf,
+    /// Folder of its owner's keys
+    #[arg(long, value_name = "DIR")]
+    pub(crate) key: PathBuf,
+    /// File for the encrypted table
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Lengths of prefixes, in characters, that texts may be asked for: LIKE 'abc%' takes 3
+    #[arg(long, value_name = "N,M", value_delimiter = ',')]
+    pub(crate) prefixes: Vec<usize>,
+    /// Products one after another that queries may take, one of them for their rows; all that the parameters have unless
+    /// given. Fewer make a smaller table
+    #[arg(long, value_name = "D")]
+    pub(crate) depth: Option<usize>,
+    /// Replace a file
     #[arg(long)]
     pub(crate) force: bool,
     /// Print one JSON object

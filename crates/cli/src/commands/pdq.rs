@@ -1,5 +1,6 @@
 //! `omr pdq`: private database queries, thin over `omr-pdq` and `omr-table`.
 
+mod encrypt_table;
 mod files;
 mod import;
 mod keygen;
@@ -26,6 +27,7 @@ pub(super) fn run(command: &Pdq, ui: &Ui) -> Result<(), CliError> {
         Pdq::Import(args) => import::run(args, ui),
         Pdq::Schema(args) => schema::run(args),
         Pdq::Keygen(args) => keygen::run(args),
+        Pdq::EncryptTable(args) => encrypt_table::run(args, ui),
         Pdq::Plan(args) => plan::run(args),
         Pdq::Query(args) => query::run(args, ui),
         Pdq::Encrypt(args) => steps::encrypt(args, ui),

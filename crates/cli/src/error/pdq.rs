@@ -7,6 +7,9 @@ pub(crate) enum PdqError {
     /// Not a table's file.
     #[error(transparent)]
     File(#[from] omr_table::FileError),
+    /// Not an encrypted table's file.
+    #[error(transparent)]
+    TableFile(#[from] omr_pdq::TableFileError),
     /// No table can be made of it.
     #[error(transparent)]
     Import(#[from] omr_table::ImportError),

@@ -2,11 +2,10 @@
 
 use super::Pdq;
 use super::keys::{Hash, LoadError};
-use super::tables::Served;
 use bytes::Bytes;
 use omr_api::v1::query_response::Part;
 use omr_api::v1::{QueryAnswer, QueryProgress, QueryResponse};
-use omr_pdq::{Params, Plan, QueryFileError, Server, ServerError};
+use omr_pdq::{Hosted, Params, Plan, QueryFileError, ServerError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
@@ -18,7 +17,7 @@ pub(super) type Answers = Sender<Result<QueryResponse, Status>>;
 
 /// A query that arrived whole.
 pub(super) struct Asked {
-    pub(super) served: Arc<Served>,
+    pub(super) served: Arc<Hosted>,
     pub(super) key: Hash,
     pub(super) bytes: Vec<u8>,
     pub(super) room: OwnedSemaphorePermit,
@@ -94,7 +93,7 @@ impl Pdq {
     /// The answer's file.
     fn answer(
         &self,
-        served: &Served,
+        served: &Hosted,
         key: &Hash,
         bytes: &[u8],
         answers: &Answers,
@@ -105,13 +104,10 @@ impl Pdq {
             Err(error) => return Err(self.damaged(key, &error)),
         };
         let params = &*loaded.params;
-        let server = Server {
-            params,
-            table: &served.table,
-            placement: served.placement,
-        };
         let start = Instant::now();
-        let (query, plan) = server.read(bytes).map_err(|error| of_query(&error))?;
+        let (query, plan) = served
+            .read(params, bytes)
+            .map_err(|error| of_query(&error))?;
         self.check_memory(params, &plan)?;
         let told = |done: usize, blocks: usize| {
             // A client that is slow to listen misses some.
@@ -122,11 +118,10 @@ impl Pdq {
             })));
         };
         told(0, plan.blocks);
-        let answer = server.answer(&query, &plan, &loaded.key, &told);
-        let answer = answer.map_err(|error| of_answer(&error))?;
-        let bytes = answer.to_bytes(params).map_err(|error| internal(&error))?;
+        let answer = served.answer(params, (&query, &plan), &loaded.key, &told);
+        let bytes = answer.map_err(|error| of_answer(&error))?;
         tracing::info!(
-            table = served.table.schema().name,
+            table = served.schema().name,
             blocks = plan.blocks,
             depth = plan.cost.depth,
             transforms = plan.cost.transforms,
@@ -169,9 +164,9 @@ pub(super) const AGAIN: Duration = Duration::from_secs(5);
 fn of_query(error: &QueryFileError) -> Status {
     let text = error.to_string();
     match error {
-        QueryFileError::Schema { .. } | QueryFileError::Key { .. } => {
-            Status::failed_precondition(text)
-        }
+        QueryFileError::Schema { .. }
+        | QueryFileError::Key { .. }
+        | QueryFileError::Params { .. } => Status::failed_precondition(text),
         _ => Status::invalid_argument(text),
     }
 }

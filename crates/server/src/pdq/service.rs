@@ -2,7 +2,6 @@
 
 use super::keys::{Hash, LoadError, load};
 use super::run::{AGAIN, Asked, no_key, run};
-use super::tables::Served;
 use super::{LONGEST_QUERY, Pdq};
 use crate::refuse::{self, blocking};
 use crate::services::Answers;
@@ -10,7 +9,7 @@ use crate::shared::{next, observe};
 use crate::tokens::Right;
 use omr_api::v1::pdq_service_server::PdqService;
 use omr_api::{CHUNK_BYTES, v1};
-use omr_pdq::KeyError;
+use omr_pdq::{Hosted, KeyError};
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -152,7 +151,7 @@ impl Service {
     async fn receive(
         &self,
         mut parts: Streaming<v1::QueryRequest>,
-    ) -> Result<(Arc<Served>, Hash, Vec<u8>), Status> {
+    ) -> Result<(Arc<Hosted>, Hash, Vec<u8>), Status> {
         let first = self.next(&mut parts).await?;
         let served = self.0.tables.named(&first.table)?;
         let key = refuse::hash("key_hash", &first.key_hash)?;
@@ -215,8 +214,8 @@ impl PdqService for Service {
         let pdq = &self.0;
         let answer = async {
             pdq.callers.of(&request)?;
-            let summary = |served: &Served| {
-                let schema = served.table.schema();
+            let summary = |served: &Hosted| {
+                let schema = served.schema();
                 v1::TableSummary {
                     name: schema.name.clone(),
                     rows: schema.rows,
@@ -242,7 +241,7 @@ impl PdqService for Service {
         let answer = async {
             pdq.callers.of(&request)?;
             let served = pdq.tables.named(&request.get_ref().table)?;
-            let schema_json = served.table.schema().to_json().into_bytes().into();
+            let schema_json = served.public().to_json().into_bytes().into();
             Ok(Response::new(v1::GetSchemaResponse { schema_json }))
         };
         observe(&pdq.metrics, "GetSchema", answer).await

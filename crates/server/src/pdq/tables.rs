@@ -1,22 +1,14 @@
 //! Tables and parameter sets, by name.
 
 use crate::error::ServerError;
-use omr_pdq::{EvaluationKey, Params};
-use omr_table::Table;
+use omr_pdq::{EvaluationKey, Hosted, Params};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tonic::Status;
 
-/// A table that is served.
-pub(super) struct Served {
-    pub(super) table: Table,
-    /// Where rows lie in their blocks: drawn when the server starts.
-    pub(super) placement: [u8; 32],
-}
-
 /// Tables by name in lower case.
-pub(super) struct Tables(BTreeMap<String, Arc<Served>>);
+pub(super) struct Tables(BTreeMap<String, Arc<Hosted>>);
 
 impl Tables {
     /// Reads all files.
@@ -25,15 +17,18 @@ impl Tables {
     pub(super) fn open(paths: &[PathBuf]) -> Result<Self, ServerError> {
         let mut tables = BTreeMap::new();
         for path in paths {
-            let table = Table::open(path).map_err(|source| ServerError::Table {
-                path: path.clone(),
-                source: Box::new(source),
-            })?;
-            let name = table.schema().name.clone();
-            tracing::info!(%name, rows = table.rows(), "a table is served");
+            // Where rows of a table in the clear lie in their blocks, until the server stops.
             let mut placement = [0; 32];
             getrandom::fill(&mut placement).map_err(|_| ServerError::NoRandomness)?;
-            let served = Arc::new(Served { table, placement });
+            let table =
+                Hosted::open(path, placement, u64::MAX).map_err(|source| ServerError::Table {
+                    path: path.clone(),
+                    source: Box::new(source),
+                })?;
+            let schema = table.schema();
+            let name = schema.name.clone();
+            tracing::info!(%name, rows = schema.rows, "a table is served");
+            let served = Arc::new(table);
             if tables.insert(name.to_lowercase(), served).is_some() {
                 return Err(ServerError::TableTwice { name });
             }
@@ -41,15 +36,15 @@ impl Tables {
         Ok(Self(tables))
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Served> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Hosted> {
         self.0.values().map(Arc::as_ref)
     }
 
     /// The table of a name in any case. Errors: NOT_FOUND.
-    pub(super) fn named(&self, name: &str) -> Result<Arc<Served>, Status> {
+    pub(super) fn named(&self, name: &str) -> Result<Arc<Hosted>, Status> {
         let found = self.0.get(&name.to_lowercase());
         found.cloned().ok_or_else(|| {
-            let known = self.all().map(|served| served.table.schema().name.as_str());
+            let known = self.all().map(|served| served.schema().name.as_str());
             let known: Vec<&str> = known.collect();
             let name: String = name.chars().take(128).collect();
             Status::not_found(format!(

@@ -2,9 +2,9 @@
 
 use crate::error::{CliError, InputError, PdqError};
 use crate::io::{self, Framed};
-use omr_pdq::{EvaluationKey, Params, SecretKey};
+use omr_pdq::{EvaluationKey, Hosted, Params, Public, SecretKey, TableFileError};
 use omr_protocol::frame::Kind;
-use omr_table::{MAX_SCHEMA_BYTES, Schema, Table};
+use omr_table::{MAX_SCHEMA_BYTES, Table};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub(super) fn of_file<E: Into<PdqError>>(path: &Path) -> impl FnOnce(E) -> CliEr
     move |error| CliError::input(path)(InputError::Pdq(error.into()))
 }
 
-/// Reads a table and checks all of it.
-pub(super) fn table(path: &Path) -> Result<Table, CliError> {
+/// Reads a table in the clear and checks all of it.
+pub(super) fn clear_table(path: &Path) -> Result<Table, CliError> {
     // The system's errors name the file themselves.
     match Table::open(path) {
         Err(error @ omr_table::FileError::Io { .. }) => Err(PdqError::from(error).into()),
@@ -28,10 +28,22 @@ pub(super) fn table(path: &Path) -> Result<Table, CliError> {
     }
 }
 
-/// Reads a schema; `-` is standard input.
-pub(super) fn schema(path: &Path) -> Result<Schema, CliError> {
-    let json = io::read_file(path, MAX_SCHEMA_BYTES as u64)?;
-    Schema::from_json(&json).map_err(of_file(path))
+/// Reads a table of either kind and checks all of it.
+pub(super) fn table(path: &Path) -> Result<Hosted, CliError> {
+    match Hosted::open(path, super::placement(), u64::MAX) {
+        Err(TableFileError::Clear(error @ omr_table::FileError::Io { .. })) => {
+            Err(PdqError::from(error).into())
+        }
+        Err(TableFileError::Clear(error)) => Err(of_file(path)(error)),
+        opened => opened.map_err(of_file(path)),
+    }
+}
+
+/// Reads what is public about a table; `-` is standard input.
+pub(super) fn public(path: &Path) -> Result<Public, CliError> {
+    // Beside the schema an encrypted table's has a list.
+    let json = io::read_file(path, 2 * MAX_SCHEMA_BYTES as u64)?;
+    Public::from_json(&json).map_err(of_file(path))
 }
 
 /// The set of a name.

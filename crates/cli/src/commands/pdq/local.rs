@@ -6,17 +6,17 @@ use crate::io::hex;
 use crate::progress::Ui;
 use omr_client::os_rng;
 use omr_pdq::{
-    Answer, Client, EncryptedQuery, EvaluationKey, Params, Plan, QueryFileError, Rows, SecretKey,
-    Server,
+    Answer, Client, EncryptedQuery, EvaluationKey, Hosted, Params, Plan, Public, QueryFileError,
+    Rows, SecretKey,
 };
-use omr_table::{Query, Schema, Table};
+use omr_table::Query;
 use serde::Serialize;
 use std::sync::Arc;
 
 /// A client with one question.
 pub(super) struct Asker {
     pub(super) params: Arc<Params>,
-    pub(super) schema: Schema,
+    pub(super) public: Public,
     pub(super) secret: SecretKey,
     pub(super) query: Query,
     pub(super) plan: Plan,
@@ -26,16 +26,16 @@ impl Asker {
     /// Plans a query and says so.
     pub(super) fn new(
         (params, secret): (Arc<Params>, SecretKey),
-        schema: Schema,
+        public: Public,
         (sql, bound): (&str, Option<u64>),
         ui: &Ui,
     ) -> Result<Self, PdqError> {
-        let (query, bound) = super::parse(sql, &schema, bound)?;
-        let plan = Plan::new(&params, &schema, &query.shape(), bound)?;
-        ui.tell(&plan::words(&params, &schema, &plan));
+        let (query, bound) = super::parse(sql, public.schema(), bound)?;
+        let plan = public.plan(&params, &query.shape(), bound)?;
+        ui.tell(&plan::words(&params, public.schema(), &plan));
         Ok(Self {
             params,
-            schema,
+            public,
             secret,
             query,
             plan,
@@ -45,7 +45,7 @@ impl Asker {
     fn client(&self) -> Client<'_> {
         Client {
             params: &self.params,
-            schema: &self.schema,
+            schema: self.public.schema(),
             secret: &self.secret,
         }
     }
@@ -68,23 +68,23 @@ impl Asker {
 /// The rows of the answer to a query's file.
 pub(super) fn decode(
     (params, secret): (&Params, &SecretKey),
-    schema: &Schema,
+    public: &Public,
     query: &[u8],
     answer: &[u8],
 ) -> Result<(Plan, Rows), PdqError> {
     let (_, plan) = EncryptedQuery::from_bytes(params, query, |head| {
-        let expected = schema.fingerprint();
+        let expected = public.schema().fingerprint();
         if head.schema != expected {
             return Err(QueryFileError::Schema {
                 expected: hex(&expected[..8]),
                 found: hex(&head.schema[..8]),
             });
         }
-        Ok(Plan::new(params, schema, &head.shape, head.bound)?)
+        Ok(public.plan(params, &head.shape, head.bound)?)
     })?;
     let client = Client {
         params,
-        schema,
+        schema: public.schema(),
         secret,
     };
     let answer = Answer::from_bytes(params, &plan, answer)?;
@@ -95,21 +95,16 @@ pub(super) fn decode(
 /// The answer's file.
 pub(super) fn answer(
     (params, key): (&Params, &EvaluationKey),
-    table: &Table,
+    table: &Hosted,
     query: &[u8],
     ui: &Ui,
 ) -> Result<Vec<u8>, PdqError> {
-    let server = Server {
-        params,
-        table,
-        placement: super::placement(),
-    };
-    let (query, plan) = server.read(query)?;
+    let (query, plan) = table.read(params, query)?;
     let bar = ui.bar();
-    let answer = server.answer(&query, &plan, key, &|done, blocks| {
+    let answer = table.answer(params, (&query, &plan), key, &|done, blocks| {
         bar.at("answer".into(), done as u64, blocks as u64);
-    })?;
-    Ok(answer.to_bytes(params)?)
+    });
+    Ok(answer?)
 }
 
 /// What a query took.

@@ -35,13 +35,16 @@ struct SourceReport {
 }
 
 pub(super) fn run(args: &PdqPlan) -> Result<(), CliError> {
-    let schema = files::schema(&args.schema)?;
+    let public = files::public(&args.schema)?;
+    let schema = public.schema();
     let params = files::params(&args.params)?;
-    let (query, bound) = super::parse(&args.sql, &schema, args.bound)?;
-    let plan = Plan::new(&params, &schema, &query.shape(), bound).map_err(PdqError::from)?;
+    let (query, bound) = super::parse(&args.sql, schema, args.bound)?;
+    let plan = public
+        .plan(&params, &query.shape(), bound)
+        .map_err(PdqError::from)?;
     match args.json {
-        true => io::print_json(&report(&params, &schema, &plan)),
-        false => io::print(&format!("{}\n", words(&params, &schema, &plan))),
+        true => io::print_json(&report(&params, schema, &plan)),
+        false => io::print(&format!("{}\n", words(&params, schema, &plan))),
     }
 }
 

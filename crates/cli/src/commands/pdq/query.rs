@@ -60,7 +60,7 @@ pub(super) fn run(args: &PdqQuery, ui: &Ui) -> Result<(), CliError> {
         (Some(table), _) => here(args, table, ui)?,
         (None, url) => remote::query(args, url.as_deref().unwrap_or_default(), ui)?,
     };
-    let found = rows::rows(&asker.schema, &asker.query.select, found);
+    let found = rows::rows(asker.public.schema(), &asker.query.select, found);
     rows::write(&found, &args.rows)?;
     let note = format!(
         "{} rows; {} bytes up, {} bytes down, {:.2} s",
@@ -87,7 +87,7 @@ fn here(args: &PdqQuery, table: &Path, ui: &Ui) -> Result<(Asker, Rows, Figures)
     };
     let asker = Asker::new(
         (keys.params, keys.secret),
-        table.schema().clone(),
+        table.public(),
         (&args.sql, args.bound),
         ui,
     )?;

@@ -7,9 +7,9 @@ use crate::args::{PdqAccess, PdqQuery};
 use crate::commands::{data, serve};
 use crate::error::{CliError, PdqError};
 use crate::progress::Ui;
-use omr_pdq::{EvaluationKey, Params, Rows};
+use omr_pdq::{EvaluationKey, Params, Public, Rows};
 use omr_remote::{Client, Endpoint, Stage};
-use omr_table::{Query, QueryError, Schema};
+use omr_table::{Query, QueryError};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -23,11 +23,11 @@ fn client(url: &str, access: &PdqAccess) -> Result<Client, CliError> {
 }
 
 /// The schema of a server's table, of its only one without a name.
-pub(super) fn schema(
+pub(super) fn public(
     url: &str,
     access: &PdqAccess,
     table: Option<&str>,
-) -> Result<Schema, CliError> {
+) -> Result<Public, CliError> {
     serve::runtime()?.block_on(async {
         let client = client(url, access)?;
         let name = match table {
@@ -52,18 +52,21 @@ fn only(names: &[String]) -> Result<String, PdqError> {
     }
 }
 
-async fn fetch(client: &Client, name: &str) -> Result<Schema, CliError> {
+async fn fetch(client: &Client, name: &str) -> Result<Public, CliError> {
     let json = client.schema(name).await?;
-    Ok(Schema::from_json(&json).map_err(PdqError::from)?)
+    Ok(Public::from_json(&json).map_err(PdqError::from)?)
 }
 
 /// The schema of the table that a query names.
-async fn named(client: &Client, sql: &str) -> Result<Schema, CliError> {
+async fn named(client: &Client, sql: &str) -> Result<Public, CliError> {
     let names = names(client).await?;
     for name in &names {
-        let schema = fetch(client, name).await?;
-        if !matches!(Query::parse(sql, &schema), Err(QueryError::Table { .. })) {
-            return Ok(schema);
+        let public = fetch(client, name).await?;
+        if !matches!(
+            Query::parse(sql, public.schema()),
+            Err(QueryError::Table { .. })
+        ) {
+            return Ok(public);
         }
     }
     let known = names.join(", ");
@@ -78,12 +81,12 @@ pub(super) fn query(
 ) -> Result<(Asker, Rows, Figures), CliError> {
     let runtime = serve::runtime()?;
     let client = runtime.block_on(async { client(url, &args.access) })?;
-    let schema = match &args.schema {
-        Some(path) => files::schema(path)?,
+    let public = match &args.schema {
+        Some(path) => files::public(path)?,
         None => runtime.block_on(named(&client, &args.sql))?,
     };
     // Before keys are made: most mistakes are in the query.
-    super::parse(&args.sql, &schema, args.bound)?;
+    super::parse(&args.sql, public.schema(), args.bound)?;
     let mut start = Instant::now();
     let mut figures = Figures::default();
     let Keys {
@@ -92,7 +95,7 @@ pub(super) fn query(
         server,
     } = Keys::new(args)?;
     let key = KeyFile::new(server, &params)?;
-    let asker = Asker::new((params, secret), schema, (&args.sql, args.bound), ui)?;
+    let asker = Asker::new((params, secret), public, (&args.sql, args.bound), ui)?;
     let bar = ui.bar();
     bar.at("key".into(), 0, 1);
     let (hash, sent) = runtime.block_on(client.upload_evaluation_key(key.path()))?;
@@ -101,7 +104,7 @@ pub(super) fn query(
     let query = asker.encrypt()?;
     figures.encrypt_s = lap(&mut start);
     let answer = client.query(
-        &asker.schema.name,
+        &asker.public.schema().name,
         hash,
         query.clone().into(),
         |stage| match stage {

@@ -10,9 +10,9 @@ fn is_url(text: &str) -> bool {
 }
 
 pub(super) fn run(args: &PdqSchema) -> Result<(), CliError> {
-    let schema = match is_url(&args.from) {
-        true => remote::schema(&args.from, &args.access, args.table.as_deref())?,
-        false => files::table(Path::new(&args.from))?.schema().clone(),
+    let public = match is_url(&args.from) {
+        true => remote::public(&args.from, &args.access, args.table.as_deref())?,
+        false => files::table(Path::new(&args.from))?.public(),
     };
-    io::write_result(&args.out, format!("{}\n", schema.to_json()).as_bytes())
+    io::write_result(&args.out, format!("{}\n", public.to_json()).as_bytes())
 }

@@ -22,9 +22,9 @@ struct Step {
 }
 
 pub(super) fn encrypt(args: &PdqEncrypt, ui: &Ui) -> Result<(), CliError> {
-    let schema = files::schema(&args.schema)?;
+    let public = files::public(&args.schema)?;
     let keys = files::secret(&args.key)?;
-    let asker = Asker::new(keys, schema, (&args.sql, args.bound), ui)?;
+    let asker = Asker::new(keys, public, (&args.sql, args.bound), ui)?;
     let start = Instant::now();
     let bytes = asker.encrypt()?;
     let step = Step {
@@ -52,12 +52,12 @@ pub(super) fn answer(args: &PdqAnswer, ui: &Ui) -> Result<(), CliError> {
 }
 
 pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
-    let schema = files::schema(&args.schema)?;
+    let public = files::public(&args.schema)?;
     let (params, secret) = files::secret(&args.key)?;
     let query = io::read_file(&args.query, MAX_FILE_BYTES)?;
     let answer = io::read_file(&args.answer, MAX_FILE_BYTES)?;
     let start = Instant::now();
-    let decoded = local::decode((&params, &secret), &schema, &query, &answer);
+    let decoded = local::decode((&params, &secret), &public, &query, &answer);
     let (plan, found) = decoded.map_err(|error| match error {
         PdqError::QueryFile(_) => about(&args.query)(error),
         PdqError::Overflow { .. } => error.into(),
@@ -72,7 +72,7 @@ pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
         decode_s: start.elapsed().as_secs_f64(),
         ..local::Figures::default()
     };
-    let found = rows::rows(&schema, &plan.shape.select, found);
+    let found = rows::rows(public.schema(), &plan.shape.select, found);
     rows::write(&found, &args.rows)?;
     let note = format!("{} rows", found.rows.len());
     tell_beside(ui, &args.rows.out, args.rows.json, &step, &note)
