@@ -82,7 +82,7 @@ pub enum PdqBenchError {
         source: omr_table::QueryError,
     },
     /// Too few random questions of the size wanted.
-    #[error("expected {expected} random questions, found {found} in a thousand draws each")]
+    #[error("expected {expected} random questions, found {found} in a hundred draws each")]
     TooFew {
         /// How many were wanted.
         expected: usize,

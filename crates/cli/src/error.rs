@@ -60,6 +60,9 @@ pub(crate) enum InputError {
     /// Not a document of `omr bench all`.
     #[error("expected a document of `omr bench all --json`")]
     Report(#[from] serde_json::Error),
+    /// Not questions that another database answered.
+    #[error("expected questions as reference/pdq_oracle.py answers them")]
+    Questions(#[source] serde_json::Error),
     /// Not a session.
     #[error(transparent)]
     Session(#[from] SessionError),

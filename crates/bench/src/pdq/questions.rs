@@ -10,6 +10,9 @@ use rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Conditions drawn for a question, at most.
+const DRAWS: usize = 100;
+
 /// Names and types of a table's columns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Typed {
@@ -118,28 +121,29 @@ fn random_questions(
 ) -> Result<Vec<Question>, PdqBenchError> {
     let mut rng = ChaCha20Rng::seed_from_u64(random.seed);
     let mut found = Vec::new();
-    for table in tables.values().cycle() {
+    for table in tables.values().cycle().take(DRAWS * random.count) {
         if found.len() == random.count {
             break;
         }
         let rows = 1..=random.most;
         let drawn = Drawn(table);
         let condition = selective_condition(&mut rng, table.schema(), &drawn, rows);
-        let Some(condition) = condition else {
-            return Err(PdqBenchError::TooFew {
-                expected: random.count,
-                found: found.len(),
-            });
-        };
-        if !is_typed(&condition.sql) || !is_planned(table, &condition.sql, params, random.most) {
+        let fits = |sql: &str| is_typed(sql) && is_planned(table, sql, params, random.most);
+        let Some(condition) = condition.filter(|condition| fits(&condition.sql)) else {
             continue;
-        }
+        };
         let select = select(&mut rng, table);
         let name = &table.schema().name;
         let sql = format!("SELECT {select} FROM {name} WHERE {}", condition.sql);
         found.push(question(table, sql, true));
     }
-    Ok(found)
+    match found.len() == random.count {
+        true => Ok(found),
+        false => Err(PdqBenchError::TooFew {
+            expected: random.count,
+            found: found.len(),
+        }),
+    }
 }
 
 /// All columns, or some of them.

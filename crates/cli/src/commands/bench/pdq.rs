@@ -13,6 +13,6 @@ pub(super) fn run(command: &BenchPdq, ui: &Ui) -> Result<(), CliError> {
         BenchPdq::Questions(args) => oracle::questions(args, ui),
         BenchPdq::Oracle(args) => oracle::run(args, ui),
         BenchPdq::Compress(args) => compress::run(args, ui),
-        BenchPdq::Query(args) => query::run(args, ui),
+        BenchPdq::Query(args) => query::run(args),
     }
 }

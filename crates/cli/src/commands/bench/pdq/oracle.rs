@@ -121,7 +121,7 @@ pub(super) fn run(args: &PdqOracle, ui: &Ui) -> Result<(), CliError> {
     start_threads(args.threads)?;
     let document = io::read_file(&args.answers, LIMIT)?;
     let asked: Answered = serde_json::from_slice(&document)
-        .map_err(|error| CliError::input(&args.answers)(InputError::Report(error)))?;
+        .map_err(|error| CliError::input(&args.answers)(InputError::Questions(error)))?;
     let tables = read_tables(&args.tables)?;
     let end = args.count.map_or(asked.questions.len(), |n| args.from + n);
     let mut summary = Summary {

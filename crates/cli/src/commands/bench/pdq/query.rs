@@ -4,11 +4,10 @@ use crate::args::PdqQuery;
 use crate::commands::{start_threads, thousands};
 use crate::error::CliError;
 use crate::io;
-use crate::progress::Ui;
 use omr_bench::pdq::{Params, STAGES};
 use omr_bench::pdq::{PdqBenchError, QueryBench, QueryFigures};
 
-pub(super) fn run(args: &PdqQuery, ui: &Ui) -> Result<(), CliError> {
+pub(super) fn run(args: &PdqQuery) -> Result<(), CliError> {
     start_threads(args.threads)?;
     let bench = QueryBench {
         params: Params::named(&args.params).map_err(PdqBenchError::from)?,
@@ -17,10 +16,7 @@ pub(super) fn run(args: &PdqQuery, ui: &Ui) -> Result<(), CliError> {
         on_text: args.text,
         seed: args.seed,
     };
-    let bar = ui.bar();
-    let figures = bench.run(&|_, _| {});
-    drop(bar);
-    let figures = figures?;
+    let figures = bench.run(&|_, _| {})?;
     match args.json {
         true => io::print_json(&figures)?,
         false => io::print(&table(&figures))?,
