@@ -17,7 +17,7 @@ pub(crate) use bench::{
     BenchAll, BenchClues, BenchCommand, BenchCompare, BenchCrossover, BenchDecode, BenchDigest,
     BenchPost, BenchSoak, BenchStream, BenchWindows, BulkName, CACHE_BYTES, SchemeName,
 };
-pub(crate) use bench_pdq::{BenchPdq, PdqCompress, PdqOracle, PdqQuery, PdqQuestions};
+pub(crate) use bench_pdq::{BenchPdq, PdqCompress, PdqOracle, PdqQuestions, PdqWhole};
 pub(crate) use compare::Compare;
 pub(crate) use mail::{
     AddressArgs, Contact, HomeArg, Id, IdNew, IdRegister, Inbox, InboxAct, InboxRead, Send,

@@ -306,7 +306,7 @@ pub(crate) enum CliError {
     },
     /// A benchmark of private queries failed.
     #[error(transparent)]
-    Pdq(#[from] omr_bench::pdq::PdqBenchError),
+    PdqBench(#[from] omr_bench::pdq::PdqBenchError),
     /// Private queries with other answers than another database's.
     #[error("{different} of {questions} questions have other rows or values")]
     Differs {

@@ -118,7 +118,7 @@ impl QueryBench {
             rows: self.rows,
             bound: self.bound,
             shape: plan.shape.render(table.schema()),
-            row_bytes: plan.row_bytes,
+            row_bytes: plan.pieces[0].bytes,
             threads: rayon::current_num_threads(),
             keygen_s,
             encrypt_s,

@@ -13,7 +13,7 @@ pub(crate) enum BenchPdq {
     /// Compression alone: rows in the clear, an encrypted index
     Compress(PdqCompress),
     /// One query on a synthetic table, from keys to rows
-    Query(PdqQuery),
+    Query(PdqWhole),
 }
 
 fn bound() -> clap::builder::RangedU64ValueParser<usize> {
@@ -116,7 +116,7 @@ pub(crate) struct PdqCompress {
 }
 
 #[derive(Args)]
-pub(crate) struct PdqQuery {
+pub(crate) struct PdqWhole {
     /// Rows of the synthetic table
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = rows())]
     pub(crate) rows: usize,

@@ -1,13 +1,13 @@
 //! A whole query.
 
-use crate::args::PdqQuery;
+use crate::args::PdqWhole;
 use crate::commands::{start_threads, thousands};
 use crate::error::CliError;
 use crate::io;
 use omr_bench::pdq::{Params, STAGES};
 use omr_bench::pdq::{PdqBenchError, QueryBench, QueryFigures};
 
-pub(super) fn run(args: &PdqQuery) -> Result<(), CliError> {
+pub(super) fn run(args: &PdqWhole) -> Result<(), CliError> {
     start_threads(args.threads)?;
     let bench = QueryBench {
         params: Params::named(&args.params).map_err(PdqBenchError::from)?,
