@@ -77,7 +77,9 @@ fn main() {
         );
         let start = Instant::now();
         let (received, plan) = server.read(&sent).unwrap();
-        let answer = server.answer(&received, &plan, &key, &|_, _| {}).unwrap();
+        let answer = server
+            .answer(&received, &plan, &key, &mut rng, &|_, _| {})
+            .unwrap();
         println!(
             "answer {:.2} s, {} bytes",
             start.elapsed().as_secs_f64(),

@@ -176,6 +176,11 @@ pub enum ServerError {
     /// A row.
     #[error(transparent)]
     Row(#[from] omr_table::RowError),
+    /// A key of parameters without two-sided privacy.
+    #[error(
+        "expected a key with an encryption of zero, as two-sided privacy takes it, found one without"
+    )]
+    PublicKey,
     /// Symbols of a row.
     #[error(transparent)]
     Codec(#[from] omr_codec::CodecError),

@@ -14,6 +14,7 @@ mod answer;
 mod client;
 mod error;
 mod keys;
+mod lock;
 mod noise;
 mod params;
 pub mod plan;
@@ -25,7 +26,7 @@ pub use client::{Client, DecodeError, Rows};
 pub use error::{AnswerError, KeyError, ParamsError, PlanError, QueryFileError, ServerError};
 pub use keys::{EvaluationKey, Part, SecretKey};
 pub use params::{BODY_BITS, MASK_BITS, Params, Spec};
-pub use plan::Plan;
+pub use plan::{Flooding, Plan};
 pub use query::{EncryptedQuery, QueryHead};
 pub use server::{Progress, Server};
 

@@ -5,7 +5,7 @@ mod spec;
 
 pub use spec::Spec;
 
-use crate::ParamsError;
+use crate::{ParamsError, noise};
 use omr_bgv::{Chain, Evaluator, Plain};
 use omr_codec::Nodes;
 use omr_compress::Setting;
@@ -184,6 +184,18 @@ impl Params {
             plain: &self.plain,
             chain: &self.chain,
         }
+    }
+
+    /// Whether the client learns no more than the result: the last level has room for flooding.
+    pub fn two_sided(&self) -> bool {
+        self.spec.flooding_bits > 0
+    }
+
+    /// Bits of the flooding noise where there is any: uniform in `-2^bits..2^bits`, times p.
+    pub fn flooding(&self) -> Option<u32> {
+        let modulus = self.small.log2(&self.small_basis);
+        let bits = noise::flooding(&self.spec, modulus);
+        self.two_sided().then_some(bits)
     }
 
     /// What compression works in.

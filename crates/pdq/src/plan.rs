@@ -2,12 +2,15 @@
 
 pub mod circuit;
 mod cost;
+mod flooding;
 mod forecast;
 mod lower;
 
 pub use circuit::{Circuit, Id, Op, Source, SourceKind, Table, Truth};
 pub use cost::Cost;
+pub use flooding::Flooding;
 
+use crate::lock::LOCK_SYMBOLS;
 use crate::{Params, PlanError, noise};
 use omr_compress::SumsShape;
 use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, packing};
@@ -37,6 +40,8 @@ pub struct Plan {
     pub blocks: usize,
     /// Predicted noise of the index: log2 of the root mean square embedding, at the level that is compressed.
     pub noise: f64,
+    /// What keeps from the client all but the result; none where privacy is one-sided: then she may learn more.
+    pub flooding: Option<Flooding>,
     /// What it takes.
     pub cost: Cost,
 }
@@ -84,14 +89,22 @@ impl Plan {
                     row_bytes,
                     blocks,
                     noise,
+                    flooding: None,
                     cost,
                 });
             }
         }
-        found.ok_or(PlanError::Depth {
+        let mut plan = found.ok_or(PlanError::Depth {
             expected: params.depth(),
             found: shallowest,
-        })
+        })?;
+        plan.flooding = Flooding::new(params, &plan);
+        Ok(plan)
+    }
+
+    /// Whether the client learns no more than the result (see [`Flooding`]); otherwise only the server learns nothing.
+    pub fn two_sided(&self) -> bool {
+        self.flooding.is_some()
     }
 
     /// The sums of a group of the answer.
@@ -110,16 +123,31 @@ impl Plan {
         start..(start + params.nodes.batches()).min(self.blocks)
     }
 
+    /// Predicted noise of a packed coefficient of the largest group: log2 of its root mean square.
+    pub(crate) fn compressed(&self, params: &Params) -> f64 {
+        let blocks = self.blocks_of(params, 0).len();
+        let width = self.sums(params).width();
+        noise::compressed(params.spec(), self.noise, width, blocks)
+    }
+
     /// The level of a value in the chain.
     pub fn level(&self, id: Id) -> usize {
         self.start + self.circuit.levels[id]
     }
 }
 
+/// Symbols of a row's key, between those of the index and those of the row.
+pub(crate) fn locks(params: &Params) -> usize {
+    match params.two_sided() {
+        true => LOCK_SYMBOLS,
+        false => 0,
+    }
+}
+
 /// The sums of rows of so many bytes.
 fn sums(params: &Params, bound: usize, row_bytes: usize) -> SumsShape {
     let code = packing(params.p().value(), row_bytes, false).expect("rows are short");
-    let symbols = INDEX_SYMBOLS + code.count() + CHECKSUM_SYMBOLS;
+    let symbols = INDEX_SYMBOLS + locks(params) + code.count() + CHECKSUM_SYMBOLS;
     SumsShape::new(params.spec().small_n, bound, symbols).expect("bound and symbols are not 0")
 }
 

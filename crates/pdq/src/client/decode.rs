@@ -1,17 +1,17 @@
 //! From an answer to rows.
 
 use super::Client;
-use crate::{Answer, Plan};
+use crate::{Answer, Plan, lock, plan};
 use omr_codec::{Nodes, Solver, Symbols};
 use omr_compress::Phases;
 use omr_protocol::Placement;
-use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum, packing};
+use omr_protocol::plan::{INDEX_SYMBOLS, checksum, packing};
 use omr_table::{RowCodec, Value};
 
 /// Rows of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
-    /// Numbers of the rows in the table, ascending; none where the server keeps them to itself.
+    /// Numbers of the rows in the table, ascending; none with two-sided privacy, where rows come in random order.
     pub numbers: Vec<u64>,
     /// For each of them the columns asked for.
     pub values: Vec<Vec<Value>>,
@@ -55,7 +55,7 @@ pub enum DecodeError {
         "row {number} fails its checksum: wrong key, damaged answer, or another table than the schema says"
     )]
     Checksum {
-        /// The row.
+        /// The row; with two-sided privacy its place in the answer.
         number: u64,
     },
     /// A row whose bytes are no values.
@@ -67,7 +67,8 @@ pub enum DecodeError {
 }
 
 impl Client<'_> {
-    /// The rows of an answer.
+    /// The rows of an answer. What comes of it is for the client alone: whoever sends crafted answers and hears how they
+    /// decode learns of her secret.
     ///
     /// Errors: `Overflow` with the true number of rows; `Key`, `Shape`, `Phases`; `Code` and `Checksum` where the answer
     /// is no honest one.
@@ -88,10 +89,19 @@ impl Client<'_> {
                 found: format!("{}", answer.groups.len()),
             });
         }
+        let found = answer.placement.is_some();
+        if found == params.two_sided() {
+            let said = |placement| format!("{} placement", if placement { "a" } else { "no" });
+            return Err(DecodeError::Shape {
+                expected: said(!found),
+                found: said(found),
+            });
+        }
         let phases = Phases::new(params.compression(), self.secret.last(params));
         let reader = Reader {
             client: self,
             plan,
+            placement: answer.placement.as_ref(),
             codec: RowCodec::new(self.schema, &plan.shape.select)?,
             code: packing(params.p().value(), plan.row_bytes, false).expect("a plan's rows pack"),
         };
@@ -103,10 +113,13 @@ impl Client<'_> {
         reader.check_count(&sums)?;
         let mut rows: Vec<(u64, Vec<Value>)> = Vec::new();
         for (group, sums) in sums.iter().enumerate() {
-            reader.group(group, sums, &answer.placement, &mut rows)?;
+            reader.group(group, sums, &mut rows)?;
         }
-        rows.sort_by_key(|(number, _)| *number);
-        let (numbers, values) = rows.into_iter().unzip();
+        rows.sort_by_key(|(label, _)| *label);
+        let (mut numbers, values): (Vec<u64>, _) = rows.into_iter().unzip();
+        if params.two_sided() {
+            numbers.clear();
+        }
         Ok(Rows { numbers, values })
     }
 }
@@ -114,6 +127,7 @@ impl Client<'_> {
 struct Reader<'a> {
     client: &'a Client<'a>,
     plan: &'a Plan,
+    placement: Option<&'a [u8; 32]>,
     codec: RowCodec,
     code: Symbols,
 }
@@ -138,7 +152,6 @@ impl Reader<'_> {
         &self,
         group: usize,
         sums: &[Vec<u32>],
-        seed: &[u8; 32],
         rows: &mut Vec<(u64, Vec<Value>)>,
     ) -> Result<(), DecodeError> {
         let params = self.client.params;
@@ -158,30 +171,37 @@ impl Reader<'_> {
         for sums in &sums[INDEX_SYMBOLS..] {
             columns.push(solver.solve(sums)?);
         }
-        let body = self.code.count();
         for i in 0..found {
             let label = support.labels()[i] as usize;
             let symbols: Vec<u32> = columns.iter().map(|column| column[i]).collect();
-            let (batch, slot) = (label / slots, label % slots);
-            let number = self.row_number(group, batch, slot, seed);
-            let payload = self
-                .code
-                .unpack(&symbols[..body])
-                .map_err(|_| DecodeError::Checksum { number })?;
-            if symbols[body..body + CHECKSUM_SYMBOLS]
-                != checksum(number, &payload, params.p().value())
-            {
-                return Err(DecodeError::Checksum { number });
-            }
-            rows.push((number, self.codec.decode(&payload)?));
+            let block = group * params.nodes.batches() + label / slots;
+            let number = self.label(block, label % slots);
+            rows.push((number, self.row(number, symbols)?));
         }
         Ok(())
     }
 
-    fn row_number(&self, group: usize, batch: usize, slot: usize, seed: &[u8; 32]) -> u64 {
+    /// The values of a row. `symbols`: its key where it has one, its bytes and their checksum.
+    fn row(&self, number: u64, mut symbols: Vec<u32>) -> Result<Vec<Value>, DecodeError> {
         let params = self.client.params;
-        let block = group * params.nodes.batches() + batch;
-        let placement = Placement::new(seed, block, params.slots());
-        (block * params.slots()) as u64 + u64::from(placement.messages()[slot])
+        let (key, symbols) = symbols.split_at_mut(plan::locks(params));
+        if params.two_sided() {
+            lock::unlock(key, number, params.p(), symbols);
+        }
+        let (body, sum) = symbols.split_at(self.code.count());
+        let damaged = || DecodeError::Checksum { number };
+        let payload = self.code.unpack(body).map_err(|_| damaged())?;
+        match sum == checksum(number, &payload, params.p().value()) {
+            true => Ok(self.codec.decode(&payload)?),
+            false => Err(damaged()),
+        }
+    }
+
+    /// The number of the row in a slot; with two-sided privacy the place.
+    fn label(&self, block: usize, slot: usize) -> u64 {
+        let slots = self.client.params.slots();
+        let place = |seed| Placement::new(seed, block, slots).messages()[slot];
+        let within = self.placement.map_or(slot as u32, place);
+        (block * slots) as u64 + u64::from(within)
     }
 }

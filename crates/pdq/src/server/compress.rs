@@ -1,9 +1,10 @@
 //! Compression of the rows that an index marks: `omr-compress` with rows as symbols.
 
-use super::Server;
-use super::numbers::Layout;
+use super::flood::flood;
+use super::hidden::Hidden;
+use super::numbers::{Layout, Places};
 use crate::keys::EvaluationKey;
-use crate::{Plan, ServerError};
+use crate::{Plan, ServerError, lock, plan};
 use omr_codec::Symbols;
 use omr_compress::{
     CodeTables, Finisher, Keys, PackedCiphertext, Plaintexts, Round, Setting, Sums, SumsShape,
@@ -13,44 +14,55 @@ use omr_rlwe::Rlwe;
 use omr_table::RowCodec;
 use rayon::prelude::*;
 
+/// What flooding takes.
+#[derive(Clone, Copy)]
+struct Flood<'a> {
+    hidden: &'a Hidden,
+    zero: &'a Rlwe,
+    bits: u32,
+}
+
 pub(super) struct Compressor<'a> {
-    server: &'a Server<'a>,
+    layout: Layout<'a>,
     shape: SumsShape,
     tables: CodeTables,
     keys: Keys<'a>,
     last: &'a omr_rlwe::SharedKey,
+    flood: Option<Flood<'a>>,
     codec: RowCodec,
     code: Symbols,
 }
 
 impl<'a> Compressor<'a> {
     pub(super) fn new(
-        server: &'a Server,
+        layout: Layout<'a>,
         plan: &Plan,
         key: &'a EvaluationKey,
     ) -> Result<Self, ServerError> {
-        let params = server.params;
+        let (params, table) = (layout.params, layout.table);
+        let zero = key.zero.as_ref();
+        let flood = match (layout.hidden, params.flooding()) {
+            (Some(hidden), Some(bits)) => Some(Flood {
+                hidden,
+                zero: zero.ok_or(ServerError::PublicKey)?,
+                bits,
+            }),
+            _ => None,
+        };
         Ok(Self {
-            server,
+            layout,
+            flood,
             shape: plan.sums(params),
             tables: CodeTables::new(params.compression()),
             keys: key.compression(params),
             last: &key.last,
-            codec: RowCodec::new(server.table.schema(), &plan.shape.select)?,
+            codec: RowCodec::new(table.schema(), &plan.shape.select)?,
             code: packing(params.p().value(), plan.row_bytes, false)?,
         })
     }
 
     fn setting(&self) -> Setting<'a> {
-        self.server.params.compression()
-    }
-
-    fn layout(&self) -> Layout<'_> {
-        Layout {
-            params: self.server.params,
-            table: self.server.table,
-            seed: &self.server.placement,
-        }
+        self.layout.params.compression()
     }
 
     /// Sums of nothing yet, by round and ciphertext.
@@ -69,13 +81,13 @@ impl<'a> Compressor<'a> {
         block: usize,
         small: &[Rlwe],
     ) -> Result<(), ServerError> {
-        let (params, setting, shape) = (self.server.params, self.setting(), self.shape);
-        let placement = self.layout().placement(block);
-        let columns = self.columns(batch, block)?;
+        let (params, setting, shape) = (self.layout.params, self.setting(), self.shape);
+        let places = self.layout.places(block);
+        let columns = self.columns(batch, block, &places)?;
         let order = self
             .tables
             .classes()
-            .order(setting.small_plain, placement.messages());
+            .order(setting.small_plain, &places.order);
         let rounds: Vec<_> = (0..shape.rounds())
             .map(|round| {
                 let scale = params.scale(params.last_level());
@@ -101,26 +113,28 @@ impl<'a> Compressor<'a> {
     }
 
     /// The symbols of a block's rows, one column each.
-    fn columns(&self, batch: usize, block: usize) -> Result<Vec<Vec<u32>>, ServerError> {
-        let (params, layout) = (self.server.params, self.layout());
-        let placement = layout.placement(block);
-        let rows = layout.rows(block);
+    fn columns(
+        &self,
+        batch: usize,
+        block: usize,
+        places: &Places,
+    ) -> Result<Vec<Vec<u32>>, ServerError> {
+        let params = self.layout.params;
+        let rows = &places.rows;
         let count = self.shape.symbols();
         let mut by_row = vec![0u32; rows.len() * count];
         by_row
             .par_chunks_mut(count)
-            .zip(rows.clone().into_par_iter())
-            .zip(placement.slots())
+            .zip(rows)
+            .zip(&places.slots)
             .try_for_each_init(
                 || vec![0; self.codec.bytes()],
-                |bytes, ((symbols, row), &slot)| -> Result<(), ServerError> {
-                    self.codec.encode(self.server.table, row, bytes)?;
+                |bytes, ((symbols, &row), &slot)| -> Result<(), ServerError> {
                     symbols[0] = 1;
                     symbols[1] = params.nodes.node(batch, slot as usize);
-                    let (body, sum) = symbols[INDEX_SYMBOLS..].split_at_mut(self.code.count());
-                    self.code.pack(bytes, body)?;
-                    sum.copy_from_slice(&checksum(row as u64, bytes, params.p().value()));
-                    Ok(())
+                    self.codec.encode(self.layout.table, row, bytes)?;
+                    let label = self.layout.label(row, (block, slot));
+                    self.payload(bytes, label, &mut symbols[INDEX_SYMBOLS..])
                 },
             )?;
         let column = |symbol: usize| {
@@ -133,11 +147,40 @@ impl<'a> Compressor<'a> {
         Ok((0..count).into_par_iter().map(column).collect())
     }
 
-    /// Packs the sums of a group.
-    pub(super) fn finish(&self, sums: Vec<Sums>) -> Vec<PackedCiphertext> {
+    /// The symbols of a row's bytes and their checksum; with two-sided privacy its key, and these under its mask.
+    fn payload(&self, bytes: &[u8], label: u64, out: &mut [u32]) -> Result<(), ServerError> {
+        let params = self.layout.params;
+        let (key, symbols) = out.split_at_mut(plan::locks(params));
+        let (body, sum) = symbols.split_at_mut(self.code.count());
+        self.code.pack(bytes, body)?;
+        sum.copy_from_slice(&checksum(label, bytes, params.p().value()));
+        if let Some(hidden) = self.layout.hidden {
+            key.copy_from_slice(&hidden.key(params, label));
+            lock::lock(key, label, params.p(), symbols);
+        }
+        Ok(())
+    }
+
+    /// Packs the sums of a group: the ciphertexts of the small ring, in order.
+    pub(super) fn pack(&self, sums: Vec<Sums>) -> impl Iterator<Item = Rlwe> {
+        let pack = |sums: Sums| sums.pack(self.shape, self.keys);
+        sums.into_iter().map(pack)
+    }
+
+    /// Hides what the noise of ciphertext `ct` of a group, and its mask, tell of the table, where the set is for that.
+    pub(super) fn flood(&self, packed: &mut Rlwe, group: usize, ct: usize) {
+        if let Some(Flood { hidden, zero, bits }) = self.flood {
+            let mut rng = hidden.flood(group, ct);
+            flood(self.layout.params, zero, bits, packed, &mut rng);
+        }
+    }
+
+    /// What is sent of the sums of a group.
+    pub(super) fn finish(&self, group: usize, sums: Vec<Sums>) -> Vec<PackedCiphertext> {
         let mut finisher = Finisher::new(self.setting(), self.last, self.shape);
-        for sums in sums {
-            finisher.push(&sums.pack(self.shape, self.keys));
+        for (ct, mut packed) in self.pack(sums).enumerate() {
+            self.flood(&mut packed, group, ct);
+            finisher.push(&packed);
         }
         finisher.finish()
     }

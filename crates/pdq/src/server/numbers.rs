@@ -1,42 +1,92 @@
 //! What rows are compared by, block by block, in the order of slots.
 
+use super::hidden::Hidden;
 use super::select::Numbers;
 use crate::Params;
 use crate::plan::{Plan, Source, SourceKind};
 use omr_protocol::Placement;
 use omr_table::{Deriver, Fingerprints, Table, TestShape};
-use std::ops::Range;
 
 /// Where rows lie.
+#[derive(Clone, Copy)]
 pub(super) struct Layout<'a> {
     pub(super) params: &'a Params,
     pub(super) table: &'a Table,
+    /// The seed of placements block by block, which the client is told.
     pub(super) seed: &'a [u8; 32],
+    /// With two-sided privacy: where rows lie instead.
+    pub(super) hidden: Option<&'a Hidden>,
+}
+
+/// The rows of a block.
+pub(super) struct Places {
+    /// Their numbers.
+    pub(super) rows: Vec<usize>,
+    /// The slot of each.
+    pub(super) slots: Vec<u32>,
+    /// For each slot: the place of its row among these; where there is none, a place past them.
+    pub(super) order: Vec<u32>,
 }
 
 impl Layout<'_> {
-    pub(super) fn placement(&self, block: usize) -> Placement {
-        Placement::new(self.seed, block, self.params.slots())
+    pub(super) fn places(&self, block: usize) -> Places {
+        match self.hidden {
+            Some(hidden) => self.scattered(&hidden.placement, block),
+            None => self.together(block),
+        }
     }
 
-    /// The rows of a block.
-    pub(super) fn rows(&self, block: usize) -> Range<usize> {
+    /// The table's next rows, permuted.
+    fn together(&self, block: usize) -> Places {
         let slots = self.params.slots();
+        let placement = Placement::new(self.seed, block, slots);
         let start = (block * slots).min(self.table.rows());
-        start..(start + slots).min(self.table.rows())
+        let rows = start..(start + slots).min(self.table.rows());
+        Places {
+            slots: placement.slots()[..rows.len()].to_vec(),
+            rows: rows.collect(),
+            order: placement.messages().to_vec(),
+        }
+    }
+
+    /// Rows from everywhere.
+    fn scattered(&self, placement: &Placement, block: usize) -> Places {
+        let slots = self.params.slots();
+        let here = &placement.messages()[block * slots..(block + 1) * slots];
+        let is_row = |&slot: &u32| (here[slot as usize] as usize) < self.table.rows();
+        let (taken, empty): (Vec<u32>, Vec<u32>) = (0..slots as u32).partition(is_row);
+        let mut order = vec![0; slots];
+        for (place, &slot) in (0..).zip(taken.iter().chain(&empty)) {
+            order[slot as usize] = place;
+        }
+        Places {
+            rows: taken
+                .iter()
+                .map(|&slot| here[slot as usize] as usize)
+                .collect(),
+            slots: taken,
+            order,
+        }
+    }
+
+    /// What a row's checksum is bound to: its number, or with two-sided privacy its place.
+    pub(super) fn label(&self, row: usize, (block, slot): (usize, u32)) -> u64 {
+        match self.hidden {
+            Some(_) => (block * self.params.slots()) as u64 + u64::from(slot),
+            None => row as u64,
+        }
     }
 
     /// By source: the number of the row in each slot, in the order of the evaluation domain.
     pub(super) fn numbers(&self, plan: &Plan, block: usize) -> Vec<Numbers> {
-        let placement = self.placement(block);
-        let rows = self.rows(block);
+        let Places { rows, slots, .. } = self.places(block);
         let sources = plan.circuit.sources.iter();
         sources
             .map(|source| {
-                let numbers = self.of_source(plan, source, rows.clone());
+                let numbers = self.of_source(plan, source, &rows);
                 let mut out = vec![None; self.params.slots()];
                 let positions = self.params.plain.order().positions();
-                for (number, &slot) in numbers.into_iter().zip(placement.slots()) {
+                for (number, &slot) in numbers.into_iter().zip(&slots) {
                     out[positions[slot as usize] as usize] = number;
                 }
                 out
@@ -44,8 +94,9 @@ impl Layout<'_> {
             .collect()
     }
 
-    fn of_source(&self, plan: &Plan, source: &Source, rows: Range<usize>) -> Numbers {
+    fn of_source(&self, plan: &Plan, source: &Source, rows: &[usize]) -> Numbers {
         let (table, column) = (self.table, source.column);
+        let rows = rows.iter().copied();
         match &source.kind {
             SourceKind::Ordinal => {
                 let domain = table.schema().columns[column].domain;

@@ -2,7 +2,7 @@
 //!
 //! A mask is the plaintext with 1 in the slots of the rows whose digit has a value, 0 in the others. It is encoded
 //! once and multiplied with the entries of all tables for that digit. Values that no row of a block has are
-//! skipped: the server knows its rows.
+//! skipped: the server knows its rows. Not so with two-sided privacy: the time would tell of them.
 
 use crate::Params;
 use crate::plan::{Op, Plan};
@@ -79,7 +79,7 @@ pub(super) fn select(
     out
 }
 
-/// The masks of a block as polynomials modulo p, of the values that occur.
+/// The masks of a block as polynomials modulo p, of the values that occur, or of all with two-sided privacy.
 struct Masks(Vec<(usize, Vec<u32>)>);
 
 impl Masks {
@@ -101,7 +101,7 @@ impl Masks {
         let occur = rows
             .into_par_iter()
             .enumerate()
-            .filter(|(_, rows)| !rows.is_empty());
+            .filter(|(_, rows)| params.two_sided() || !rows.is_empty());
         Self(occur.map(encode).collect())
     }
 }
