@@ -62,8 +62,8 @@ fn main() {
         };
         let plan = client.plan(&query, 16).unwrap();
         println!(
-            "{:?} noise {:.1} start {} widest {}",
-            plan.cost, plan.noise, plan.start, plan.circuit.sources[0].radix
+            "{:?} {:?} noise {:.1} start {} widest {}",
+            plan.flooding, plan.cost, plan.noise, plan.start, plan.circuit.sources[0].radix
         );
         let start = Instant::now();
         let sent = client

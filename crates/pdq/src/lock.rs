@@ -62,3 +62,51 @@ fn residues(domain: &str, seed: &[u8; 32], position: u64, p: &Modulus, out: &mut
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_key_and_the_place_unlock() {
+        let p = Modulus::new(1_179_649).unwrap();
+        let plain: Vec<u32> = (0..40).map(|i| i * 29_489).collect();
+        let mine = key(&[1; 32], 5, &p);
+        let mut locked = plain.clone();
+        lock(&mine, 5, &p, &mut locked);
+        assert!(locked.iter().all(|&x| u64::from(x) < p.value()));
+        let opened = |key: &[u32], place| {
+            let mut out = locked.clone();
+            unlock(key, place, &p, &mut out);
+            out
+        };
+        assert_eq!(opened(&mine, 5), plain);
+        let mut other = mine;
+        other[LOCK_SYMBOLS - 1] ^= 1;
+        for wrong in [opened(&other, 5), opened(&mine, 6), locked.clone()] {
+            let equal = wrong.iter().zip(&plain).filter(|(a, b)| a == b).count();
+            assert!(equal < 3, "{equal} of 40");
+        }
+    }
+
+    /// Mean and mean square of uniform residues, to 4.5 deviations; all keys differ.
+    #[test]
+    fn keys_are_uniform() {
+        let p = Modulus::new(1_179_649).unwrap();
+        let keys: Vec<_> = (0..4_000).map(|place| key(&[2; 32], place, &p)).collect();
+        let distinct: std::collections::HashSet<_> = keys.iter().collect();
+        assert_eq!(distinct.len(), keys.len());
+        let unit = |&x: &u32| f64::from(x) / p.value() as f64;
+        let values: Vec<f64> = keys.iter().flatten().map(unit).collect();
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let square = values.iter().map(|x| x * x).sum::<f64>() / count;
+        assert!(
+            (mean - 0.5).abs() < 4.5 * (1.0 / 12.0 / count).sqrt(),
+            "{mean}"
+        );
+        // The fourth moment is 1/5.
+        let deviation = ((1.0 / 5.0 - 1.0 / 9.0) / count).sqrt();
+        assert!((square - 1.0 / 3.0).abs() < 4.5 * deviation, "{square}");
+    }
+}

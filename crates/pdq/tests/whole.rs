@@ -309,7 +309,6 @@ fn two_sided_answers_share_nothing_but_the_rows() {
     }
 }
 
-/// Nothing but how many: what stands under the locks differs from answer to answer.
 #[test]
 fn two_sided_overflow_is_counted() {
     let world = &*TWO_SIDED;

@@ -190,3 +190,21 @@ fn limb_of_block(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A block whose rows all have the digit 2 of 5.
+    #[test]
+    fn two_sided_sets_skip_no_mask() {
+        let masks = |name: &str| {
+            let params = Params::named(name).unwrap();
+            let masks = Masks::new(&params, &vec![Some(2); params.slots()], 5).0;
+            masks.into_iter().map(|(value, _)| value).collect()
+        };
+        let of: [Vec<usize>; 2] =
+            ["insecure-tiny-pdq-v1", "insecure-tiny-pdq-two-sided-v1"].map(masks);
+        assert_eq!(of, [vec![2], vec![0, 1, 2, 3, 4]]);
+    }
+}
