@@ -51,8 +51,14 @@ pub(crate) fn last(spec: &Spec) -> f64 {
 pub(crate) fn compressed(spec: &Spec, index: f64, width: usize, blocks: usize) -> f64 {
     let small: NoiseModel = spec.small_noise_model();
     let [embed, small_embed] = [spec.n, spec.small_n].map(|n| (n as f64).log2() / 2.0);
-    let classes = spec.n / spec.small_n;
     let start = noise::add(index - embed, small.floor() - small_embed);
+    packed(spec, start, width, blocks)
+}
+
+/// The same from the noise of the small ciphertexts that constants are multiplied with.
+pub(crate) fn packed(spec: &Spec, start: f64, width: usize, blocks: usize) -> f64 {
+    let small = spec.small_noise_model();
+    let classes = spec.n / spec.small_n;
     let constants = noise::sum(small.times_plain(start), classes);
     let worst_symbol = 3f64.log2() / 2.0;
     let packing = (spec.small_n / width) as f64;
@@ -72,12 +78,9 @@ pub(crate) fn flooding(spec: &Spec, modulus: f64) -> u32 {
     (half_step + FLOODING_SHARE).floor() as u32
 }
 
-/// Bits that packed coefficients may be noisier than predicted: tests hold them to it.
-pub(crate) const COMPRESSED_MARGIN: f64 = 1.0;
-
 /// How far a coefficient of noise `compressed` under flooding of so many bits is from flooding alone: log2 of the mean
-/// statistical distance, `|e| / 2^(bits + 1)` for a normal e, a margin of noise included.
+/// statistical distance, `|e| / 2^(bits + 1)` for a normal e.
 pub(crate) fn distance(spec: &Spec, flooding: u32, compressed: f64) -> f64 {
     let shift = compressed - (spec.p as f64).log2() + std::f64::consts::FRAC_2_PI.log2() / 2.0;
-    shift + COMPRESSED_MARGIN - f64::from(flooding) - 1.0
+    shift - f64::from(flooding) - 1.0
 }

@@ -11,7 +11,7 @@ use omr_codec::Nodes;
 use omr_compress::Setting;
 use omr_protocol::params::largest_log_pq;
 use omr_ring::{Basis, Kernels, Modulus, Ring, primes_below};
-use omr_rlwe::noise::NoiseModel;
+use omr_rlwe::noise::{NoiseModel, add, sum};
 use omr_rlwe::{KeyShape, SharedShape};
 use primes::Primes;
 use std::sync::Arc;
@@ -196,6 +196,24 @@ impl Params {
         let modulus = self.small.log2(&self.small_basis);
         let bits = noise::flooding(&self.spec, modulus);
         self.two_sided().then_some(bits)
+    }
+
+    /// What key switches add to a coefficient before constants are multiplied with it, at so many exponents a
+    /// ciphertext: one to the small ring, then `width / 4` on average, as codes are turned step by step.
+    pub(crate) fn switches(&self, width: usize) -> f64 {
+        let spec = &self.spec;
+        let modulus = self.small.log2(&self.small_basis);
+        let special = self.small.log2(&self.small_shape.extended()) - modulus;
+        let digits = spec.descent_digits;
+        let coefficient = |model: NoiseModel| {
+            let digit = modulus / digits as f64;
+            model.gadget(digits, digit, special) - (model.n as f64).log2() / 2.0
+        };
+        let small = spec.small_noise_model();
+        let floor = small.floor() - (small.n as f64).log2() / 2.0;
+        let turn = add(coefficient(small), floor);
+        let descent = add(coefficient(spec.noise_model()), floor);
+        add(descent, sum(turn, width / 4))
     }
 
     /// What compression works in.

@@ -127,7 +127,9 @@ impl Plan {
     pub(crate) fn compressed(&self, params: &Params) -> f64 {
         let blocks = self.blocks_of(params, 0).len();
         let width = self.sums(params).width();
-        noise::compressed(params.spec(), self.noise, width, blocks)
+        let index = self.noise - (params.slots() as f64).log2() / 2.0;
+        let start = omr_rlwe::noise::add(index, params.switches(width));
+        noise::packed(params.spec(), start, width, blocks)
     }
 
     /// The level of a value in the chain.

@@ -1,7 +1,7 @@
 //! What the client sees of a two-sided answer, with her secrets.
 
 use super::*;
-use crate::{Client, SecretKey, Spec, noise};
+use crate::{Client, SecretKey, Spec};
 use omr_compress::Phases;
 use omr_ring::centered_f64;
 use omr_rlwe::{decrypt_residues, rounding_noise};
@@ -135,15 +135,13 @@ fn the_computation_is_as_quiet_as_predicted() {
         let (found, predicted) = (rms(&kept).log2(), packed.plan.compressed(&WORLD.params));
         eprintln!("{rows} {bound}: {found:.2} of {predicted:.2} bits");
         let above = found - predicted;
-        assert!(
-            (-4.0..noise::COMPRESSED_MARGIN).contains(&above),
-            "{above} bits"
-        );
+        // Symbols are predicted at their largest norm, 0.8 bits above the mean.
+        assert!((-2.0..0.0).contains(&above), "{above} bits");
         let flooding = packed.plan.flooding.unwrap();
         let mean = kept.iter().map(|x| x.abs()).sum::<f64>() / kept.len() as f64;
         let distance = (mean / width() / 2.0).log2();
         assert!(
-            distance < flooding.coefficient && flooding.coefficient < -45.0,
+            distance < flooding.coefficient && flooding.coefficient < -48.0,
             "{distance} of {flooding:?}"
         );
     }
