@@ -6,6 +6,9 @@
 //! row's digits up in them, multiplies and adds ([`Server::answer`]), and compresses the rows that are marked as OMR
 //! compresses messages: power sums in the clear ring's slots, solved by the client ([`Client::decode`]).
 //!
+//! Sets with `two-sided` in their name also keep from the client all but the rows that match ([`Flooding`]); with the
+//! others she may learn more of the table. SECURITY.md says what is promised.
+//!
 //! Source: SIMD-aware homomorphic compression and application to private database query (2024), with the table in the
 //! clear as in its Remark 7 and ring switching before compression (Section V-C).
 #![forbid(unsafe_code)]

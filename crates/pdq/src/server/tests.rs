@@ -194,7 +194,7 @@ fn phases_deviate_as_predicted() {
     let phases = phases.phases(shape, 1, &packed.answer.groups[0]).unwrap();
     let (p, bits) = (params.p().value(), setting.mask_bits);
     let deviation = |&phase: &u64| {
-        let part = phase * p & ((1 << bits) - 1);
+        let part = (phase * p) & ((1 << bits) - 1);
         let centred = part as i64 - ((part >> (bits - 1)) << bits) as i64;
         centred as f64 / (1u64 << (bits - 1)) as f64
     };
