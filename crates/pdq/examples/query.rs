@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (received, its_plan) = server.read(&sent)?;
     let answer = server
-        .answer(&received, &its_plan, &key, &|_, _| {})?
+        .answer(&received, &its_plan, &key, &mut rng, &|_, _| {})?
         .to_bytes(params)?;
 
     let rows = client.decode(&plan, &Answer::from_bytes(params, &plan, &answer)?)?;

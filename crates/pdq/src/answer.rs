@@ -4,21 +4,24 @@ use crate::{AnswerError, BODY_BITS, MASK_BITS, Params, Plan};
 use omr_compress::{PackedCiphertext, SumsShape};
 use omr_protocol::frame::{self, BitReader, BitWriter, FrameHeader, Kind};
 
+/// Bytes of a placement's seed.
+const SEED_BYTES: usize = 32;
+
 /// The sums of the rows that match, packed and encrypted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Names the client's keys.
     pub key_id: [u8; 16],
-    /// The seed of where rows lie in their blocks.
-    pub placement: [u8; 32],
+    /// The seed of where rows lie in their blocks; none where the server keeps that to itself.
+    pub placement: Option<[u8; 32]>,
     /// Ciphertexts of each group.
     pub groups: Vec<Vec<PackedCiphertext>>,
 }
 
 impl Answer {
-    /// The file: the seed, then masks and bodies in their bits.
+    /// The file: the seed (in sets without two-sided privacy), then masks and bodies in their bits.
     pub fn to_bytes(&self, params: &Params) -> Result<Vec<u8>, AnswerError> {
-        let mut body = self.placement.to_vec();
+        let mut body = self.placement.map_or_else(Vec::new, |seed| seed.to_vec());
         let mut bits = BitWriter::new(&mut body);
         for ct in self.groups.iter().flatten() {
             ct.mask.iter().for_each(|&x| bits.push(x, MASK_BITS));
@@ -43,21 +46,22 @@ impl Answer {
         let (header, body) = frame::read_frame(&mut &bytes[..], Kind::PdqAnswer, 1 << 30)?;
         header.expect_params(params.name())?;
         let (shape, groups) = (plan.sums(params), plan.groups(params));
-        let expected = 32 + (groups * bits_of_group(params, shape)).div_ceil(8);
-        let (Some((placement, packed)), true) = (body.split_first_chunk(), body.len() == expected)
-        else {
+        let seed = SEED_BYTES * usize::from(!params.two_sided());
+        let expected = seed + (groups * bits_of_group(params, shape)).div_ceil(8);
+        if body.len() != expected {
             return Err(AnswerError::Length {
                 expected,
                 found: body.len(),
             });
-        };
+        }
+        let (placement, packed) = body.split_at(seed);
         let mut bits = BitReader::new(packed);
         let groups = (0..groups).map(|_| group(params, shape, &mut bits));
         let groups = groups.collect::<Result<_, _>>()?;
         bits.finish()?;
         Ok(Self {
             key_id: header.key_id,
-            placement: *placement,
+            placement: placement.try_into().ok(),
             groups,
         })
     }

@@ -107,10 +107,19 @@ impl<'a> Compressor<'a> {
 
     /// Packs the sums of a group.
     pub fn finish(&self, sums: Vec<Sums>) -> Vec<PackedCiphertext> {
+        self.send(self.pack(sums))
+    }
+
+    /// The ciphertexts of the small ring that hold the sums of a group, in order.
+    pub(crate) fn pack(&self, sums: Vec<Sums>) -> impl Iterator<Item = Rlwe> {
+        let pack = |sums: Sums| sums.pack(self.shape, self.keys);
+        sums.into_iter().map(pack)
+    }
+
+    /// What is sent of them.
+    pub(crate) fn send(&self, packed: impl Iterator<Item = Rlwe>) -> Vec<PackedCiphertext> {
         let mut finisher = Finisher::new(self.setting(), self.keys.last, self.shape);
-        for sums in sums {
-            finisher.push(&sums.pack(self.shape, self.keys));
-        }
+        packed.for_each(|packed| finisher.push(&packed));
         finisher.finish()
     }
 }

@@ -102,6 +102,7 @@ impl Writer<'_> {
             params: self.params,
             table: self.table,
             seed: &self.out.placement,
+            hidden: None,
         }
     }
 
@@ -173,8 +174,8 @@ impl Writer<'_> {
         let count = piece.symbols(params);
         let mut columns = vec![vec![0; params.slots()]; count];
         let (mut bytes, mut symbols) = (vec![0; codec.bytes()], vec![0; count]);
-        let placement = self.layout().placement(self.block);
-        for (row, &slot) in self.layout().rows(self.block).zip(placement.slots()) {
+        let places = self.layout().places(self.block);
+        for (&row, &slot) in places.rows.iter().zip(&places.slots) {
             codec.encode(self.table, row, &mut bytes)?;
             let (body, sum) = symbols.split_at_mut(code.count());
             code.pack(&bytes, body)?;

@@ -221,6 +221,14 @@ pub enum ServerError {
     /// The answer's file.
     #[error(transparent)]
     Answer(#[from] AnswerError),
+    /// A key of parameters without two-sided privacy.
+    #[error(
+        "expected a key with an encryption of zero, as two-sided privacy takes it, found one without"
+    )]
+    PublicKey,
+    /// The system gives no randomness.
+    #[error("expected randomness of the system, found none: {0}")]
+    NoRandomness(getrandom::Error),
     /// Symbols of a row.
     #[error(transparent)]
     Codec(#[from] omr_codec::CodecError),

@@ -7,6 +7,8 @@ use crate::{
 };
 use omr_protocol::frame::is_frame;
 use omr_table::{Schema, Shape, Table};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -137,7 +139,7 @@ impl Hosted {
     ) -> Result<Vec<u8>, ServerError> {
         let answer = match self {
             Self::Clear { table, placement } => {
-                clear(params, table, placement).answer(query, plan, key, progress)?
+                clear(params, table, placement).answer(query, plan, key, &mut rng()?, progress)?
             }
             Self::Encrypted { params: own, table } => {
                 encrypted(params, own, table)?.answer(query, plan, key, progress)?
@@ -145,6 +147,15 @@ impl Hosted {
         };
         Ok(answer.to_bytes(params)?)
     }
+}
+
+/// Seeded by the operating system.
+fn rng() -> Result<ChaCha20Rng, ServerError> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(ServerError::NoRandomness)?;
+    let rng = ChaCha20Rng::from_seed(seed);
+    zeroize::Zeroize::zeroize(&mut seed);
+    Ok(rng)
 }
 
 fn clear<'a>(params: &'a Params, table: &'a Table, placement: &[u8; 32]) -> Server<'a> {

@@ -9,8 +9,8 @@ use crate::Params;
 use crate::noise::EXPANSION_LEVELS;
 use omr_bgv::GaloisKey;
 use omr_compress::Keys;
-use omr_ring::{Ring, Xof};
-use omr_rlwe::{KeyShape, Secret, SecretPoly, SharedKey, SwitchingKey};
+use omr_ring::{Poly, Ring, Xof};
+use omr_rlwe::{KeyShape, Rlwe, Secret, SecretPoly, SharedKey, SwitchingKey, encrypt, mask};
 use rand_core::{CryptoRng, Rng};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -45,6 +45,8 @@ pub struct EvaluationKey {
     pub merge: Vec<GaloisKey>,
     /// To the ring of answers.
     pub last: SharedKey,
+    /// The small ring's public key, an encryption of zero: in sets with two-sided privacy.
+    pub zero: Option<Rlwe>,
 }
 
 impl EvaluationKey {
@@ -81,7 +83,8 @@ impl SecretKey {
         self.draw("omr pdq large secret v1", params.spec().n, 0)
     }
 
-    fn small(&self, params: &Params) -> Secret {
+    /// The small ring's secret: what is compressed comes under it.
+    pub(crate) fn small(&self, params: &Params) -> Secret {
         self.draw("omr pdq small secret v1", params.spec().small_n, 0)
     }
 
@@ -112,6 +115,7 @@ impl SecretKey {
                 .collect(),
             product: maker.product(),
             descent: maker.descent(),
+            zero: params.two_sided().then(|| maker.zero()),
             turn: maker.galois(Part::Turn),
             swap: maker.galois(Part::Swap),
             merge: part::merge_levels(params)
@@ -171,6 +175,16 @@ impl<R: CryptoRng> Maker<'_, R> {
         let s = self.large.poly(ring, &shape.extended());
         let square = s.product(ring, &s);
         self.switching(at, &square, &s, Part::Product)
+    }
+
+    fn zero(&mut self) -> Rlwe {
+        let (ring, basis) = (&self.params.small, self.params.small_basis());
+        let secret = self.small.poly(ring, basis);
+        let c1 = mask(ring, basis, &self.seed, &[Part::Zero.index()]);
+        let zero = Poly::zero(ring, basis);
+        let p = self.params.p().value();
+        let c0 = encrypt(ring, &secret, &zero, p, &c1, self.rng);
+        Rlwe { c0, c1 }
     }
 
     fn descent(&mut self) -> SwitchingKey {

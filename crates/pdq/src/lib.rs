@@ -6,6 +6,9 @@
 //! row's digits up in them, multiplies and adds ([`Server::answer`]), and compresses the rows that are marked as OMR
 //! compresses messages: power sums in the clear ring's slots, solved by the client ([`Client::decode`]).
 //!
+//! Sets with `two-sided` in their name also keep from the client all but the rows that match ([`Flooding`]); with the
+//! others she may learn more of the table. SECURITY.md says what is promised.
+//!
 //! Source: SIMD-aware homomorphic compression and application to private database query (2024), with the table in the
 //! clear as in its Remark 7 and ring switching before compression (Section V-C).
 #![forbid(unsafe_code)]
@@ -17,6 +20,7 @@ mod encrypted;
 mod error;
 mod hosted;
 mod keys;
+mod lock;
 mod noise;
 mod params;
 pub mod plan;
@@ -33,7 +37,7 @@ pub use error::{
 pub use hosted::{Hosted, Public};
 pub use keys::{EvaluationKey, Part, SecretKey};
 pub use params::{BODY_BITS, MASK_BITS, Params, Spec};
-pub use plan::Plan;
+pub use plan::{Flooding, Plan};
 pub use query::{EncryptedQuery, QueryHead};
 pub use server::{Progress, Server};
 pub use times::{Stage, Times};

@@ -5,13 +5,13 @@ mod spec;
 
 pub use spec::Spec;
 
-use crate::ParamsError;
+use crate::{ParamsError, noise};
 use omr_bgv::{Chain, Evaluator, Plain};
 use omr_codec::Nodes;
 use omr_compress::Setting;
 use omr_protocol::params::largest_log_pq;
 use omr_ring::{Basis, Kernels, Modulus, Ring, primes_below};
-use omr_rlwe::noise::NoiseModel;
+use omr_rlwe::noise::{NoiseModel, add, sum};
 use omr_rlwe::{KeyShape, SharedShape};
 use primes::Primes;
 use std::sync::Arc;
@@ -184,6 +184,36 @@ impl Params {
             plain: &self.plain,
             chain: &self.chain,
         }
+    }
+
+    /// Whether the client learns no more than the result: the last level has room for flooding.
+    pub fn two_sided(&self) -> bool {
+        self.spec.flooding_bits > 0
+    }
+
+    /// Bits of the flooding noise where there is any: uniform in `-2^bits..2^bits`, times p.
+    pub fn flooding(&self) -> Option<u32> {
+        let modulus = self.small.log2(&self.small_basis);
+        let bits = noise::flooding(&self.spec, modulus);
+        self.two_sided().then_some(bits)
+    }
+
+    /// What key switches add to a coefficient before constants are multiplied with it, at so many exponents a
+    /// ciphertext: one to the small ring, then `width / 4` on average, as codes are turned step by step.
+    pub(crate) fn switches(&self, width: usize) -> f64 {
+        let spec = &self.spec;
+        let modulus = self.small.log2(&self.small_basis);
+        let special = self.small.log2(&self.small_shape.extended()) - modulus;
+        let digits = spec.descent_digits;
+        let coefficient = |model: NoiseModel| {
+            let digit = modulus / digits as f64;
+            model.gadget(digits, digit, special) - (model.n as f64).log2() / 2.0
+        };
+        let small = spec.small_noise_model();
+        let floor = small.floor() - (small.n as f64).log2() / 2.0;
+        let turn = add(coefficient(small), floor);
+        let descent = add(coefficient(spec.noise_model()), floor);
+        add(descent, sum(turn, width / 4))
     }
 
     /// What compression works in.

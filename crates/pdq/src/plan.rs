@@ -2,14 +2,17 @@
 
 pub mod circuit;
 mod cost;
+mod flooding;
 mod forecast;
 mod lower;
 mod measure;
 
 pub use circuit::{Circuit, Id, Op, Source, SourceKind, Table, Truth};
 pub use cost::Cost;
+pub use flooding::Flooding;
 pub(crate) use lower::source_of;
 
+use crate::lock::LOCK_SYMBOLS;
 use crate::{EncryptedHead, Params, PlanError, noise};
 use forecast::Constants;
 use omr_codec::Symbols;
@@ -41,6 +44,8 @@ pub struct Plan {
     pub blocks: usize,
     /// Predicted noise of the index: log2 of the root mean square embedding, at the level that is compressed.
     pub noise: f64,
+    /// With two-sided privacy: how well it hides the rest of the table from the client.
+    pub flooding: Option<Flooding>,
     /// What it takes.
     pub cost: Cost,
 }
@@ -84,14 +89,22 @@ impl Plan {
                     pieces: pieces.clone(),
                     blocks,
                     noise,
+                    flooding: None,
                     cost,
                 });
             }
         }
-        found.ok_or(PlanError::Depth {
+        let mut plan = found.ok_or(PlanError::Depth {
             expected: params.depth(),
             found: shallowest,
-        })
+        })?;
+        plan.flooding = Flooding::new(params, &plan);
+        Ok(plan)
+    }
+
+    /// Whether the client learns no more than the result (see [`Flooding`]); otherwise only the server learns nothing.
+    pub fn two_sided(&self) -> bool {
+        self.flooding.is_some()
     }
 
     /// The plan of a query to an encrypted table. Its masks settle radices and where the chain is entered; a row has a
@@ -149,6 +162,7 @@ impl Plan {
             pieces,
             blocks,
             noise,
+            flooding: None,
             cost,
         })
     }
@@ -167,6 +181,15 @@ impl Plan {
     pub fn blocks_of(&self, params: &Params, group: usize) -> Range<usize> {
         let start = group * params.nodes.batches();
         start..(start + params.nodes.batches()).min(self.blocks)
+    }
+
+    /// Predicted noise of a packed coefficient of the largest group: log2 of its root mean square.
+    pub(crate) fn compressed(&self, params: &Params) -> f64 {
+        let blocks = self.blocks_of(params, 0).len();
+        let width = self.sums(params).width();
+        let index = self.noise - (params.slots() as f64).log2() / 2.0;
+        let start = omr_rlwe::noise::add(index, params.switches(width));
+        noise::packed(params.spec(), start, width, blocks)
     }
 
     /// The level of a value in the chain.
@@ -203,6 +226,14 @@ impl Piece {
     }
 }
 
+/// Symbols of a row's key, between those of the index and those of the row.
+pub(crate) fn locks(params: &Params) -> usize {
+    match params.two_sided() {
+        true => LOCK_SYMBOLS,
+        false => 0,
+    }
+}
+
 /// Blocks of a table; at least one.
 fn blocks(params: &Params, schema: &Schema) -> usize {
     (schema.rows as usize).div_ceil(params.slots()).max(1)
@@ -211,7 +242,11 @@ fn blocks(params: &Params, schema: &Schema) -> usize {
 /// The sums of rows of these pieces.
 fn sums(params: &Params, bound: usize, pieces: &[Piece]) -> SumsShape {
     let symbols: usize = pieces.iter().map(|piece| piece.symbols(params)).sum();
-    let shape = SumsShape::new(params.spec().small_n, bound, INDEX_SYMBOLS + symbols);
+    let shape = SumsShape::new(
+        params.spec().small_n,
+        bound,
+        INDEX_SYMBOLS + locks(params) + symbols,
+    );
     shape.expect("bound and symbols are not 0")
 }
 

@@ -3,11 +3,15 @@
 #[cfg(test)]
 mod clear_tests;
 mod evaluate;
+mod flood;
+mod hidden;
 #[cfg(test)]
 mod noise_tests;
 mod numbers;
 mod select;
 mod symbols;
+#[cfg(test)]
+mod tests;
 
 use crate::compress::{Batch, Compressor};
 use crate::keys::EvaluationKey;
@@ -16,10 +20,13 @@ use crate::{
     Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError, Stage, Times, hex,
 };
 pub(crate) use evaluate::{Block, Present};
+use hidden::Hidden;
 pub(crate) use numbers::Layout;
 use omr_bgv::Expander;
+use omr_compress::Sums;
 use omr_rlwe::Rlwe;
 use omr_table::{Schema, Table};
+use rand_core::CryptoRng;
 use rayon::prelude::*;
 use select::Numbers;
 pub(crate) use select::masks;
@@ -34,7 +41,8 @@ pub struct Server<'a> {
     pub params: &'a Params,
     /// The table.
     pub table: &'a Table,
-    /// The seed of where rows lie in their blocks: drawn once for a table.
+    /// The seed of where rows lie in their blocks: drawn once for a table. Clients see it. With two-sided privacy it is
+    /// not used: rows lie elsewhere for each answer.
     pub placement: [u8; 32],
 }
 
@@ -56,23 +64,30 @@ impl Server<'_> {
 
     /// Answers a query. What is computed, and for how long, depends on the plan and the table, not on the constants.
     ///
-    /// Errors: a key other than the query's.
+    /// In a parameter set with two-sided privacy ([`Plan::two_sided`]) a client who keeps to the protocol learns from
+    /// the answer which rows match, in random order and without their numbers; of more rows than the bound only how many
+    /// there are (in each group). The rest is hidden as [`Flooding`](crate::Flooding) says; what is computed then
+    /// depends on the plan alone. In other sets the noise and the masks of an answer may tell her more of the table.
+    ///
+    /// `rng`: one seed is drawn with two-sided privacy; it must be fit for secrets.
+    /// Errors: a key other than the query's, or without what flooding takes.
     pub fn answer(
         &self,
         query: &EncryptedQuery,
         plan: &Plan,
         key: &EvaluationKey,
+        rng: &mut impl CryptoRng,
         progress: Progress,
     ) -> Result<Answer, ServerError> {
-        self.answer_timed(query, plan, key, progress, &Times::new())
+        self.answer_timed((query, plan), key, rng, progress, &Times::new())
     }
 
     /// As [`Server::answer`], telling where the time goes.
     pub fn answer_timed(
         &self,
-        query: &EncryptedQuery,
-        plan: &Plan,
+        (query, plan): (&EncryptedQuery, &Plan),
         key: &EvaluationKey,
+        rng: &mut impl CryptoRng,
         progress: Progress,
         times: &Times,
     ) -> Result<Answer, ServerError> {
@@ -80,44 +95,78 @@ impl Server<'_> {
         let constants = times.of(Stage::Expansion, || expand(self.params, query, plan, key));
         let compressor = Compressor::new(self.params, plan.sums(self.params), key);
         let symbols = RowSymbols::new(self, plan)?;
+        let hidden = self.hidden(plan, rng);
+        let flooding = self.flooding(hidden.as_ref(), key)?;
         let run = Run {
-            server: self,
+            layout: self.layout(hidden.as_ref()),
             plan,
             key,
             constants: &constants,
+            compressor: &compressor,
+            symbols: &symbols,
             times,
         };
-        let layout = run.layout();
-        let together = run.blocks_together();
-        let mut groups = Vec::new();
-        for group in 0..plan.groups(self.params) {
-            let blocks = plan.blocks_of(self.params, group);
-            let mut sums = compressor.sums();
-            for first in blocks.clone().step_by(together) {
-                let some: Vec<usize> = (first..(first + together).min(blocks.end)).collect();
-                for (&block, index) in some.iter().zip(run.indices(&some)?) {
-                    let index = times.of(Stage::Descent, || compressor.descend(&index));
-                    let number = block - blocks.start;
-                    let columns =
-                        times.of(Stage::Symbols, || symbols.columns(&layout, number, block))?;
-                    let placement = layout.placement(block);
-                    let batch = Batch {
-                        number,
-                        rows: placement.messages(),
-                        index: &index,
-                        columns: &columns,
-                    };
-                    compressor.add(&mut sums, &batch, times);
-                    progress(block + 1, plan.blocks);
+        let groups = (0..plan.groups(self.params)).map(|group| {
+            let sums = run.sums(group, progress)?;
+            let packed = compressor.pack(sums).enumerate();
+            let hide = |(ct, mut packed)| {
+                if let Some(flooding) = &flooding {
+                    flooding.hide(self.params, (group, ct), &mut packed);
                 }
-            }
-            groups.push(times.of(Stage::Packing, || compressor.finish(sums)));
-        }
+                packed
+            };
+            Ok(times.of(Stage::Packing, || compressor.send(packed.map(hide))))
+        });
+        let groups = groups.collect::<Result<_, ServerError>>()?;
         Ok(Answer {
             key_id: key.id,
-            placement: self.placement,
+            placement: (!self.params.two_sided()).then_some(self.placement),
             groups,
         })
+    }
+}
+
+impl Server<'_> {
+    fn hidden(&self, plan: &Plan, rng: &mut impl CryptoRng) -> Option<Hidden> {
+        let places = plan.blocks * self.params.slots();
+        self.params.two_sided().then(|| Hidden::new(places, rng))
+    }
+
+    fn layout<'b>(&'b self, hidden: Option<&'b Hidden>) -> Layout<'b> {
+        Layout {
+            params: self.params,
+            table: self.table,
+            seed: &self.placement,
+            hidden,
+        }
+    }
+
+    /// What flooding takes, with two-sided privacy.
+    fn flooding<'b>(
+        &self,
+        hidden: Option<&'b Hidden>,
+        key: &'b EvaluationKey,
+    ) -> Result<Option<Flood<'b>>, ServerError> {
+        let (Some(hidden), Some(bits)) = (hidden, self.params.flooding()) else {
+            return Ok(None);
+        };
+        let zero = key.zero.as_ref().ok_or(ServerError::PublicKey)?;
+        Ok(Some(Flood { hidden, zero, bits }))
+    }
+}
+
+/// What flooding takes.
+struct Flood<'a> {
+    hidden: &'a Hidden,
+    zero: &'a Rlwe,
+    bits: u32,
+}
+
+impl Flood<'_> {
+    /// Hides what the noise of ciphertext `ct` of a group, and its mask, tell of the table.
+    fn hide(&self, params: &Params, (group, ct): (usize, usize), packed: &mut Rlwe) {
+        let mut rng = self.hidden.flood(group, ct);
+        flood::flood(params, self.zero, self.bits, packed, &mut rng);
     }
 }
 
@@ -162,33 +211,53 @@ pub(crate) fn expand(
 }
 
 struct Run<'a> {
-    server: &'a Server<'a>,
+    layout: Layout<'a>,
     plan: &'a Plan,
     key: &'a EvaluationKey,
     constants: &'a [Rlwe],
+    compressor: &'a Compressor<'a>,
+    symbols: &'a RowSymbols<'a>,
     times: &'a Times,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// The sums of a group.
+    fn sums(&self, group: usize, progress: Progress) -> Result<Vec<Sums<'a>>, ServerError> {
+        let (together, plan, times) = (self.blocks_together(), self.plan, self.times);
+        let blocks = plan.blocks_of(self.layout.params, group);
+        let mut sums = self.compressor.sums();
+        for first in blocks.clone().step_by(together) {
+            let some: Vec<usize> = (first..(first + together).min(blocks.end)).collect();
+            for (&block, index) in some.iter().zip(self.indices(&some)?) {
+                let index = times.of(Stage::Descent, || self.compressor.descend(&index));
+                let number = block - blocks.start;
+                let places = self.layout.places(block);
+                let columns = times.of(Stage::Symbols, || {
+                    self.symbols.columns(&self.layout, (number, block), &places)
+                })?;
+                let batch = Batch {
+                    number,
+                    rows: &places.order,
+                    index: &index,
+                    columns: &columns,
+                };
+                self.compressor.add(&mut sums, &batch, times);
+                progress(block + 1, plan.blocks);
+            }
+        }
+        Ok(sums)
+    }
+
     fn blocks_together(&self) -> usize {
-        let params = self.server.params;
+        let params = self.layout.params;
         let ciphertext = 2 * params.chain.basis(self.plan.start).len() * params.spec().n * 8;
         let of_block = self.plan.circuit.ops.len() * ciphertext;
         (SELECTIONS_BYTES / of_block).clamp(1, 16)
     }
 
-    fn layout(&self) -> Layout<'_> {
-        Layout {
-            params: self.server.params,
-            table: self.server.table,
-            seed: &self.server.placement,
-        }
-    }
-
     /// The index of each block, at the last level.
     fn indices(&self, blocks: &[usize]) -> Result<Vec<Rlwe>, ServerError> {
-        let (params, plan) = (self.server.params, self.plan);
-        let layout = self.layout();
+        let (params, plan, layout) = (self.layout.params, self.plan, self.layout);
         let exists: Vec<Vec<bool>> = blocks.iter().map(|&block| layout.exists(block)).collect();
         let (numbers, selected) = self.times.of(Stage::Selections, || {
             let numbers = blocks.par_iter().map(|&block| layout.numbers(plan, block));

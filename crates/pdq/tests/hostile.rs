@@ -75,7 +75,7 @@ impl World {
         let sent = sent.to_bytes(&params).unwrap();
         let server = server(&params, &table);
         let (received, its_plan) = server.read(&sent).unwrap();
-        let answer = server.answer(&received, &its_plan, &key, &|_, _| {});
+        let answer = server.answer(&received, &its_plan, &key, &mut rng, &|_, _| {});
         let answer = answer.unwrap().to_bytes(&params).unwrap();
         let mut key_file = Vec::new();
         key.write(&params, &mut key_file).unwrap();

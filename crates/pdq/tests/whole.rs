@@ -2,7 +2,7 @@
 
 use omr_pdq::{
     Answer, Client, DecodeError, EncryptedHead, EncryptedServer, EncryptedTable, EvaluationKey,
-    Params, Plan, SecretKey, Server,
+    Params, Plan, Rows, SecretKey, Server,
 };
 use omr_table::{
     ColumnType, Filter, Leaf, Pattern, Query, Segment, Table, TableBuilder, Test, Value,
@@ -19,6 +19,7 @@ struct World {
 }
 
 static WORLD: LazyLock<World> = LazyLock::new(|| World::new("insecure-tiny-pdq-v1"));
+static TWO_SIDED: LazyLock<World> = LazyLock::new(|| World::new("insecure-tiny-pdq-two-sided-v1"));
 static DEEP: LazyLock<World> = LazyLock::new(|| World::new("insecure-tiny-pdq-deep-v1"));
 
 impl World {
@@ -84,15 +85,56 @@ fn ask(filter: Filter, bound: usize) -> Result<(), DecodeError> {
 }
 
 fn ask_of(world: &World, filter: Filter, bound: usize) -> Result<(), DecodeError> {
-    let (params, table) = (&*world.params, &world.table);
-    let query = Query {
+    let query = select(filter);
+    let table = &world.table;
+    let expected = matching(world, &query);
+    let rows = exchange(world, &query, bound, 8).rows?;
+    let values = |&row: &u64| {
+        [1, 2]
+            .map(|column| table.value(row as usize, column))
+            .to_vec()
+    };
+    let values: Vec<Vec<Value>> = expected.iter().map(values).collect();
+    if world.params.two_sided() {
+        assert!(rows.numbers.is_empty(), "{:?}", rows.numbers);
+        assert_eq!(sorted(&rows.values), sorted(&values));
+    } else {
+        assert_eq!(rows.numbers, expected);
+        assert_eq!(rows.values, values);
+    }
+    Ok(())
+}
+
+fn select(filter: Filter) -> Query {
+    Query {
         select: vec![1, 2],
         filter,
-    };
-    let expected: Vec<u64> = (0..table.rows())
-        .filter(|&row| query.matches(&table.at(row)))
+    }
+}
+
+fn matching(world: &World, query: &Query) -> Vec<u64> {
+    (0..world.table.rows())
+        .filter(|&row| query.matches(&world.table.at(row)))
         .map(|row| row as u64)
-        .collect();
+        .collect()
+}
+
+fn sorted(rows: &[Vec<Value>]) -> Vec<String> {
+    let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+    rows.sort();
+    rows
+}
+
+/// An answer, as file and decoded.
+struct Exchange {
+    answer: Answer,
+    bytes: usize,
+    rows: Result<Rows, DecodeError>,
+}
+
+/// A query there and back, with all files; `draw` seeds the server's randomness.
+fn exchange(world: &World, query: &Query, bound: usize, draw: u64) -> Exchange {
+    let (params, table) = (&*world.params, &world.table);
     let client = Client {
         params,
         schema: table.schema(),
@@ -104,31 +146,34 @@ fn ask_of(world: &World, filter: Filter, bound: usize) -> Result<(), DecodeError
         placement: [3; 32],
     };
     let mut rng = ChaCha20Rng::seed_from_u64(8);
-    let plan = client.plan(&query, bound).unwrap();
+    let plan = client.plan(query, bound).unwrap();
+    assert_eq!(plan.two_sided(), params.two_sided());
     eprintln!(
-        "{} rows; {:?} noise {:.1} start {}",
-        expected.len(),
-        plan.cost,
-        plan.noise,
-        plan.start
+        "{:?} {:?} noise {:.1} start {}",
+        plan.flooding, plan.cost, plan.noise, plan.start
     );
     let sent = client
-        .encrypt(&query, &plan, &mut rng)
+        .encrypt(query, &plan, &mut rng)
         .to_bytes(params)
         .unwrap();
     let (received, its_plan) = server.read(&sent).unwrap();
     let answer = server
-        .answer(&received, &its_plan, &world.key, &|_, _| {})
+        .answer(
+            &received,
+            &its_plan,
+            &world.key,
+            &mut ChaCha20Rng::seed_from_u64(draw),
+            &|_, _| {},
+        )
         .unwrap();
     let bytes = answer.to_bytes(params).unwrap();
     let answer = Answer::from_bytes(params, &plan, &bytes).unwrap();
-    let rows = client.decode(&plan, &answer)?;
-    assert_eq!(rows.numbers, expected);
-    for (&row, values) in expected.iter().zip(&rows.values) {
-        let row = row as usize;
-        assert_eq!(values, &[table.value(row, 1), table.value(row, 2)]);
+    let rows = client.decode(&plan, &answer);
+    Exchange {
+        answer,
+        bytes: bytes.len(),
+        rows,
     }
-    Ok(())
 }
 
 fn id(row: i64) -> i64 {
@@ -212,6 +257,84 @@ fn more_rows_than_the_bound_are_counted() {
         Err(DecodeError::Overflow { bound: 16, found }) => assert_eq!(found, marches),
         other => panic!("expected an overflow, found {other:?}"),
     }
+}
+
+#[test]
+fn two_sided_answers_hold_the_rows_without_their_numbers() {
+    let ask = |filter, bound| ask_of(&TWO_SIDED, filter, bound).unwrap();
+    let texts = leaf(2, Test::Texts(vec!["ax0".into(), "bx1y".into()]));
+    let few = leaf(1, range(None, Some(id(60))));
+    let march = leaf(0, Test::Ordinals(vec![3]));
+    ask(leaf(1, Test::Ordinals(vec![id(1717)])), 16);
+    ask(march.clone(), 400);
+    ask(leaf(1, range(Some(id(40)), Some(id(45)))), 16);
+    ask(not(leaf(1, range(Some(id(9)), None))), 16);
+    ask(texts.clone(), 64);
+    ask(Filter::And(vec![few, Filter::Or(vec![march, texts])]), 64);
+    ask(leaf(1, range(Some(id(45)), Some(id(40)))), 16);
+}
+
+/// The same query twice: other masks, another order, the same rows.
+#[test]
+fn two_sided_answers_share_nothing_but_the_rows() {
+    let world = &*TWO_SIDED;
+    let query = select(leaf(1, range(None, Some(id(40)))));
+    let expected = matching(world, &query).len();
+    assert!(expected > 30, "{expected} rows");
+    let [one, two, again] = [1, 2, 1].map(|draw| exchange(world, &query, 64, draw));
+    assert_eq!(one.answer, again.answer);
+    assert_eq!(one.answer.placement, None);
+    for (a, b) in one.answer.groups[0].iter().zip(&two.answer.groups[0]) {
+        let same = a.mask.iter().zip(&b.mask).filter(|(a, b)| a == b).count();
+        assert!(same < 3, "{same} of {} equal", a.mask.len());
+    }
+    let [one, two] = [one, two].map(|exchange| exchange.rows.unwrap().values);
+    assert_eq!(sorted(&one), sorted(&two));
+    assert_ne!(one, two);
+    let ids = |row: &Vec<Value>| match row[0] {
+        Value::Integer(id) => Some(id),
+        _ => None,
+    };
+    for rows in [one, two] {
+        let ids: Vec<i64> = rows.iter().filter_map(ids).collect();
+        let rising = ids.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        // Of random order about half do: 32 of 40 would be 3.8 deviations of sqrt(40 / 12).
+        assert!((8..32).contains(&rising), "{rising} of {}", ids.len());
+    }
+}
+
+#[test]
+fn two_sided_overflow_is_counted() {
+    let world = &*TWO_SIDED;
+    let query = select(leaf(0, Test::Ordinals(vec![3])));
+    let marches = matching(world, &query).len() as u64;
+    match exchange(world, &query, 16, 3).rows {
+        Err(DecodeError::Overflow { bound: 16, found }) => assert_eq!(found, marches),
+        other => panic!("expected an overflow, found {other:?}"),
+    }
+}
+
+#[test]
+fn files_of_two_sided_sets() {
+    let world = &*TWO_SIDED;
+    let params = &*world.params;
+    let mut file = Vec::new();
+    world.key.write(params, &mut file).unwrap();
+    assert_eq!(file.len() as u64, world.key.file_bytes(params));
+    let read = EvaluationKey::read(params, &file[..]).unwrap();
+    let [zero, again] = [&world.key, &read].map(|key| key.zero.as_ref().unwrap());
+    assert_eq!(zero.c0.to_words(), again.c0.to_words());
+    assert_eq!(zero.c1.to_words(), again.c1.to_words());
+    let mut twice = Vec::new();
+    read.write(params, &mut twice).unwrap();
+    assert_eq!(file, twice);
+    let answer = exchange(world, &select(leaf(0, Test::Ordinals(vec![3]))), 16, 4);
+    let with_seed = Answer {
+        placement: Some([0; 32]),
+        ..answer.answer
+    };
+    assert_eq!(with_seed.to_bytes(params).unwrap().len(), answer.bytes + 32);
+    assert!(WORLD.key.zero.is_none());
 }
 
 /// The same of the table under encryption.

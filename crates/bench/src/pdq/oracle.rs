@@ -161,7 +161,7 @@ impl Keyed {
         let sent = sent?;
         let (answer, answer_s) = timed(|| -> Result<Vec<u8>, PdqBenchError> {
             let (received, plan) = server.read(&sent)?;
-            let answer = server.answer(&received, &plan, &self.key, &|_, _| {})?;
+            let answer = server.answer(&received, &plan, &self.key, &mut rng, &|_, _| {})?;
             Ok(answer.to_bytes(params)?)
         });
         let answer = answer?;
@@ -184,7 +184,7 @@ impl Keyed {
                 Verdict::Different
             },
             params: params.name(),
-            found: rows.map_or(0, |rows| rows.numbers.len()),
+            found: rows.map_or(0, |rows| rows.values.len()),
             encrypt_s,
             answer_s,
             decode_s,

@@ -2,7 +2,7 @@
 
 use super::Client;
 use crate::compress::marked;
-use crate::{Answer, Plan};
+use crate::{Answer, Plan, lock, plan};
 use omr_codec::Symbols;
 use omr_compress::Phases;
 use omr_protocol::Placement;
@@ -103,6 +103,7 @@ impl Client<'_> {
         let reader = Reader {
             client: self,
             plan,
+            placement: answer.placement.as_ref(),
             pieces: plan
                 .pieces
                 .iter()
@@ -122,10 +123,13 @@ impl Client<'_> {
         reader.check_count(&sums)?;
         let mut rows: Vec<(u64, Vec<Value>)> = Vec::new();
         for (group, sums) in sums.iter().enumerate() {
-            reader.group(group, sums, &answer.placement, &mut rows)?;
+            reader.group(group, sums, &mut rows)?;
         }
-        rows.sort_by_key(|(number, _)| *number);
-        let (numbers, values) = rows.into_iter().unzip();
+        rows.sort_by_key(|(label, _)| *label);
+        let (mut numbers, values): (Vec<u64>, _) = rows.into_iter().unzip();
+        if params.two_sided() {
+            numbers.clear();
+        }
         Ok(Rows { numbers, values })
     }
 }
@@ -133,6 +137,7 @@ impl Client<'_> {
 struct Reader<'a> {
     client: &'a Client<'a>,
     plan: &'a Plan,
+    placement: Option<&'a [u8; 32]>,
     /// How the bytes of each piece are read, and its symbols.
     pieces: Vec<(RowCodec, Symbols)>,
 }
@@ -161,24 +166,30 @@ impl Reader<'_> {
         &self,
         group: usize,
         sums: &[Vec<u32>],
-        seed: &[u8; 32],
         rows: &mut Vec<(u64, Vec<Value>)>,
     ) -> Result<(), DecodeError> {
         let params = self.client.params;
         let batches = self.plan.blocks_of(params, group).len();
         for row in marked(params, (batches, self.plan.bound), sums)? {
-            let number = self.row_number(group, row.batch, row.slot, seed);
-            rows.push((number, self.row(number, &row.symbols)?));
+            let block = group * params.nodes.batches() + row.batch;
+            let number = self.label(block, row.slot);
+            rows.push((number, self.row(number, row.symbols)?));
         }
         Ok(())
     }
 
-    fn row(&self, number: u64, mut symbols: &[u32]) -> Result<Vec<Value>, DecodeError> {
-        let p = self.client.params.p().value();
+    /// The values of a row. `symbols`: its key where it has one, its pieces and their checksums.
+    fn row(&self, number: u64, mut symbols: Vec<u32>) -> Result<Vec<Value>, DecodeError> {
+        let params = self.client.params;
+        let p = params.p().value();
+        let (key, mut symbols) = symbols.split_at_mut(plan::locks(params));
+        if params.two_sided() {
+            lock::unlock(key, number, params.p(), symbols);
+        }
         let mut values = Vec::new();
         for (codec, code) in &self.pieces {
-            let (body, rest) = symbols.split_at(code.count());
-            let (sum, rest) = rest.split_at(CHECKSUM_SYMBOLS);
+            let (body, rest) = symbols.split_at_mut(code.count());
+            let (sum, rest) = rest.split_at_mut(CHECKSUM_SYMBOLS);
             symbols = rest;
             let bytes = code
                 .unpack(body)
@@ -191,10 +202,11 @@ impl Reader<'_> {
         Ok(values)
     }
 
-    fn row_number(&self, group: usize, batch: usize, slot: usize, seed: &[u8; 32]) -> u64 {
-        let params = self.client.params;
-        let block = group * params.nodes.batches() + batch;
-        let placement = Placement::new(seed, block, params.slots());
-        (block * params.slots()) as u64 + u64::from(placement.messages()[slot])
+    /// The number of the row in a slot; with two-sided privacy the place.
+    fn label(&self, block: usize, slot: usize) -> u64 {
+        let slots = self.client.params.slots();
+        let place = |seed| Placement::new(seed, block, slots).messages()[slot];
+        let within = self.placement.map_or(slot as u32, place);
+        (block * slots) as u64 + u64::from(within)
     }
 }

@@ -68,6 +68,11 @@ impl EncryptedHead {
             found,
         };
         self.schema.check()?;
+        if params.two_sided() {
+            // An encrypted table's owner is its only client.
+            let expected = "without two-sided privacy".into();
+            return Err(wrong("parameters", expected, params.depth()));
+        }
         if !(2..=16).contains(&self.radix) {
             return Err(wrong("radix", "2 to 16".into(), self.radix));
         }

@@ -73,7 +73,7 @@ impl EncryptedServer<'_> {
         }
         Ok(Answer {
             key_id: key.id,
-            placement: self.table.placement,
+            placement: Some(self.table.placement),
             groups,
         })
     }

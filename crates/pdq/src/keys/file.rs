@@ -8,7 +8,7 @@ use omr_bgv::GaloisKey;
 use omr_protocol::detection_key::{read_poly, row_bytes, write_poly};
 use omr_protocol::frame::{self, FrameHeader, FrameReader, FrameWriter, Kind};
 use omr_ring::{Eval, Poly};
-use omr_rlwe::{SharedKey, SwitchingKey};
+use omr_rlwe::{Rlwe, SharedKey, SwitchingKey, mask};
 use std::io::{Read, Write};
 use zeroize::Zeroizing;
 
@@ -88,6 +88,7 @@ impl EvaluationKey {
                 galois(&self.merge[(level - merge_levels(params).start()) as usize])
             }
             Part::Final => self.last.bodies().collect(),
+            Part::Zero => self.zero.iter().map(|zero| &zero.c0).collect(),
         }
     }
 
@@ -139,6 +140,7 @@ impl EvaluationKey {
             &seed,
             Part::Final.index(),
         );
+        let zero = params.two_sided().then(|| parts.zero()).transpose()?;
         let id = frame.finish()?.key_id;
         Ok(Self {
             id,
@@ -150,6 +152,7 @@ impl EvaluationKey {
             swap,
             merge,
             last,
+            zero,
         })
     }
 }
@@ -170,6 +173,14 @@ impl<R: Read> Parts<'_, R> {
         (0..count)
             .map(|_| Ok(read_poly(ring, &basis, self.frame)?))
             .collect()
+    }
+
+    fn zero(&mut self) -> Result<Rlwe, KeyError> {
+        let (ring, basis, _) = Part::Zero.bodies(self.params);
+        Ok(Rlwe {
+            c0: read_poly(ring, &basis, self.frame)?,
+            c1: mask(ring, &basis, &self.seed, &[Part::Zero.index()]),
+        })
     }
 
     fn switching(&mut self, part: Part) -> Result<SwitchingKey, KeyError> {

@@ -22,6 +22,8 @@ pub enum Part {
     Merge(u32),
     /// To the ring of answers.
     Final,
+    /// An encryption of zero, small ring: in sets with two-sided privacy.
+    Zero,
 }
 
 /// Levels of merging that an answer may need.
@@ -36,6 +38,7 @@ impl Part {
         parts.extend([Part::Product, Part::Descent, Part::Turn, Part::Swap]);
         parts.extend(merge_levels(params).map(Part::Merge));
         parts.push(Part::Final);
+        parts.extend(params.two_sided().then_some(Part::Zero));
         parts
     }
 
@@ -47,6 +50,7 @@ impl Part {
             Part::Turn => 2,
             Part::Swap => 3,
             Part::Final => 4,
+            Part::Zero => 5,
             Part::Merge(level) => 16 + u64::from(level),
             Part::Expand(level) => 48 + u64::from(level),
         }
@@ -60,17 +64,17 @@ impl Part {
             Part::Turn => KeyUse::Turn.exponent(small),
             Part::Swap => KeyUse::Swap.exponent(small),
             Part::Merge(level) => KeyUse::Merge(level).exponent(small),
-            Part::Product | Part::Descent | Part::Final => 1,
+            Part::Product | Part::Descent | Part::Final | Part::Zero => 1,
         }
     }
 
-    /// Ring and gadget. Panics: for [`Part::Final`], which is no [`omr_rlwe::SwitchingKey`].
+    /// Ring and gadget. Panics: for [`Part::Final`] and [`Part::Zero`], which are no [`omr_rlwe::SwitchingKey`].
     pub(super) fn switching(self, params: &Params) -> (&Ring, &KeyShape) {
         match self {
             Part::Expand(_) | Part::Product => (&params.ring, &params.product_shape),
             Part::Descent => (&params.ring, &params.descent_shape),
             Part::Turn | Part::Swap | Part::Merge(_) => (&params.small, &params.small_shape),
-            Part::Final => unreachable!("the last key has a shape of its own"),
+            Part::Final | Part::Zero => unreachable!("parts of a shape of their own"),
         }
     }
 
@@ -81,6 +85,7 @@ impl Part {
                 let (ring, shape) = (&params.final_ring, &params.final_shape);
                 (ring, ring.everything(), shape.rows() * shape.bodies())
             }
+            Part::Zero => (&params.small, params.small_basis().clone(), 1),
             _ => {
                 let (ring, shape) = self.switching(params);
                 (ring, shape.extended(), shape.digits().len())

@@ -54,7 +54,7 @@ const PDQ_PRIVATE_V1: Spec = Spec {
     name: "pdq-two-sided-v1",
     depth: 5,
     base_primes: 3,
-    flooding_bits: 45,
+    flooding_bits: 50,
     digit_primes: 1,
     product_special: 1,
     descent_digits: 3,

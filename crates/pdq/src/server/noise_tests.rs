@@ -55,6 +55,7 @@ fn noise_is_what_the_plan_predicts() {
             params: &params,
             table: &table,
             seed: &server.placement,
+            hidden: None,
         };
         let numbers = vec![layout.numbers(&plan, 0)];
         let selected = select::select(&params, &plan, &constants, &numbers).remove(0);
@@ -72,9 +73,9 @@ fn noise_is_what_the_plan_predicts() {
             plain: &params.plain,
             secret: &large,
         };
-        let placement = layout.placement(0);
+        let places = layout.places(0);
         let slots = decryptor.decrypt(&index);
-        for (row, &slot) in placement.slots().iter().enumerate() {
+        for (row, &slot) in places.slots.iter().enumerate() {
             assert_eq!(
                 slots[slot as usize] == 1,
                 query.matches(&table.at(row)),

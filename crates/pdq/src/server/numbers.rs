@@ -1,38 +1,87 @@
 //! What rows are compared by, block by block, in the order of slots.
 
+use super::hidden::Hidden;
 use super::select::Numbers;
 use crate::Params;
 use crate::plan::{Plan, Source, SourceKind};
 use omr_protocol::Placement;
 use omr_table::{Deriver, Fingerprints, LikeShape, Table, TestShape};
-use std::ops::Range;
 
 /// Where rows lie.
+#[derive(Clone, Copy)]
 pub(crate) struct Layout<'a> {
     pub(crate) params: &'a Params,
     pub(crate) table: &'a Table,
+    /// The seed of placements block by block, which the client is told.
     pub(crate) seed: &'a [u8; 32],
+    /// With two-sided privacy: where rows lie instead.
+    pub(crate) hidden: Option<&'a Hidden>,
+}
+
+/// The rows of a block.
+pub(crate) struct Places {
+    /// Their numbers.
+    pub(crate) rows: Vec<usize>,
+    /// The slot of each.
+    pub(crate) slots: Vec<u32>,
+    /// For each slot: the place of its row among these; where there is none, a place past them.
+    pub(crate) order: Vec<u32>,
 }
 
 impl Layout<'_> {
-    pub(crate) fn placement(&self, block: usize) -> Placement {
-        Placement::new(self.seed, block, self.params.slots())
+    pub(crate) fn places(&self, block: usize) -> Places {
+        match self.hidden {
+            Some(hidden) => self.scattered(&hidden.placement, block),
+            None => self.together(block),
+        }
     }
 
-    /// The rows of a block.
-    pub(crate) fn rows(&self, block: usize) -> Range<usize> {
+    /// The table's next rows, permuted.
+    fn together(&self, block: usize) -> Places {
         let slots = self.params.slots();
+        let placement = Placement::new(self.seed, block, slots);
         let start = (block * slots).min(self.table.rows());
-        start..(start + slots).min(self.table.rows())
+        let rows = start..(start + slots).min(self.table.rows());
+        Places {
+            slots: placement.slots()[..rows.len()].to_vec(),
+            rows: rows.collect(),
+            order: placement.messages().to_vec(),
+        }
+    }
+
+    /// Rows from everywhere.
+    fn scattered(&self, placement: &Placement, block: usize) -> Places {
+        let slots = self.params.slots();
+        let here = &placement.messages()[block * slots..(block + 1) * slots];
+        let is_row = |&slot: &u32| (here[slot as usize] as usize) < self.table.rows();
+        let (taken, empty): (Vec<u32>, Vec<u32>) = (0..slots as u32).partition(is_row);
+        let mut order = vec![0; slots];
+        for (place, &slot) in (0..).zip(taken.iter().chain(&empty)) {
+            order[slot as usize] = place;
+        }
+        Places {
+            rows: taken
+                .iter()
+                .map(|&slot| here[slot as usize] as usize)
+                .collect(),
+            slots: taken,
+            order,
+        }
+    }
+
+    /// What a row's checksum is bound to: its number, or with two-sided privacy its place.
+    pub(crate) fn label(&self, row: usize, (block, slot): (usize, u32)) -> u64 {
+        match self.hidden {
+            Some(_) => (block * self.params.slots()) as u64 + u64::from(slot),
+            None => row as u64,
+        }
     }
 
     /// Which slots have a row, in the order of the evaluation domain.
     pub(crate) fn exists(&self, block: usize) -> Vec<bool> {
-        let rows = self.rows(block).len();
-        let placement = self.placement(block);
         let mut out = vec![false; self.params.slots()];
         let positions = self.params.plain.order().positions();
-        for &slot in &placement.slots()[..rows] {
+        for &slot in &self.places(block).slots {
             out[positions[slot as usize] as usize] = true;
         }
         out
@@ -61,18 +110,19 @@ impl Layout<'_> {
         like: Option<&LikeShape>,
         block: usize,
     ) -> Numbers {
-        let placement = self.placement(block);
-        let numbers = self.of_source(source, like, self.rows(block));
+        let Places { rows, slots, .. } = self.places(block);
+        let numbers = self.of_source(source, like, &rows);
         let mut out = vec![None; self.params.slots()];
         let positions = self.params.plain.order().positions();
-        for (number, &slot) in numbers.into_iter().zip(placement.slots()) {
+        for (number, &slot) in numbers.into_iter().zip(&slots) {
             out[positions[slot as usize] as usize] = number;
         }
         out
     }
 
-    fn of_source(&self, source: &Source, like: Option<&LikeShape>, rows: Range<usize>) -> Numbers {
+    fn of_source(&self, source: &Source, like: Option<&LikeShape>, rows: &[usize]) -> Numbers {
         let (table, column) = (self.table, source.column);
+        let rows = rows.iter().copied();
         match &source.kind {
             SourceKind::Ordinal => {
                 let domain = table.schema().columns[column].domain;

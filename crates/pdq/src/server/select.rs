@@ -109,19 +109,21 @@ pub(crate) fn masks(params: &Params, digits: &[Option<usize>], radix: usize) -> 
         .collect()
 }
 
-/// The masks of a block, of the values that occur.
+/// The masks of a block, of the values that occur, or of all with two-sided privacy.
 struct Masks(Vec<(usize, Vec<u32>)>);
 
 impl Masks {
     fn new(params: &Params, digits: &[Option<usize>], radix: usize) -> Self {
-        let masks = masks_that_occur(params, digits, radix)
+        // Time tells of the table what is skipped.
+        if params.two_sided() {
+            let all = masks(params, digits, radix).into_iter().enumerate();
+            return Self(all.collect());
+        }
+        let some = masks_that_occur(params, digits, radix)
             .into_iter()
             .enumerate();
-        Self(
-            masks
-                .filter_map(|(value, mask)| Some((value, mask?)))
-                .collect(),
-        )
+        let some = some.filter_map(|(value, mask)| Some((value, mask?)));
+        Self(some.collect())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Rows as symbols to compress.
 
 use super::Server;
-use super::numbers::Layout;
-use crate::{Plan, ServerError};
+use super::numbers::{Layout, Places};
+use crate::{Plan, ServerError, lock, plan};
 use omr_codec::Symbols;
 use omr_protocol::plan::{INDEX_SYMBOLS, checksum};
 use omr_table::RowCodec;
@@ -30,27 +30,23 @@ impl<'a> RowSymbols<'a> {
     pub(super) fn columns(
         &self,
         layout: &Layout,
-        batch: usize,
-        block: usize,
+        (batch, block): (usize, usize),
+        places: &Places,
     ) -> Result<Vec<Vec<u32>>, ServerError> {
         let params = self.server.params;
-        let placement = layout.placement(block);
-        let rows = layout.rows(block);
-        let mut by_row = vec![0u32; rows.len() * self.count];
+        let mut by_row = vec![0u32; places.rows.len() * self.count];
         by_row
             .par_chunks_mut(self.count)
-            .zip(rows.clone().into_par_iter())
-            .zip(placement.slots())
+            .zip(&places.rows)
+            .zip(&places.slots)
             .try_for_each_init(
                 || vec![0; self.codec.bytes()],
-                |bytes, ((symbols, row), &slot)| -> Result<(), ServerError> {
-                    self.codec.encode(self.server.table, row, bytes)?;
+                |bytes, ((symbols, &row), &slot)| -> Result<(), ServerError> {
                     symbols[0] = 1;
                     symbols[1] = params.nodes.node(batch, slot as usize);
-                    let (body, sum) = symbols[INDEX_SYMBOLS..].split_at_mut(self.code.count());
-                    self.code.pack(bytes, body)?;
-                    sum.copy_from_slice(&checksum(row as u64, bytes, params.p().value()));
-                    Ok(())
+                    self.codec.encode(self.server.table, row, bytes)?;
+                    let label = layout.label(row, (block, slot));
+                    self.payload(layout, bytes, label, &mut symbols[INDEX_SYMBOLS..])
                 },
             )?;
         let column = |symbol: usize| {
@@ -61,5 +57,25 @@ impl<'a> RowSymbols<'a> {
             column
         };
         Ok((0..self.count).into_par_iter().map(column).collect())
+    }
+
+    /// The symbols of a row's bytes and their checksum; with two-sided privacy its key, and these under its mask.
+    fn payload(
+        &self,
+        layout: &Layout,
+        bytes: &[u8],
+        label: u64,
+        out: &mut [u32],
+    ) -> Result<(), ServerError> {
+        let params = self.server.params;
+        let (key, symbols) = out.split_at_mut(plan::locks(params));
+        let (body, sum) = symbols.split_at_mut(self.code.count());
+        self.code.pack(bytes, body)?;
+        sum.copy_from_slice(&checksum(label, bytes, params.p().value()));
+        if let Some(hidden) = layout.hidden {
+            key.copy_from_slice(&hidden.key(params, label));
+            lock::lock(key, label, params.p(), symbols);
+        }
+        Ok(())
     }
 }

@@ -112,7 +112,7 @@ pub(super) fn decoded(
     figures.decode_s = lap(start);
     figures.params = asker.params.name();
     figures.bound = asker.plan.bound;
-    figures.rows = found.numbers.len();
+    figures.rows = found.values.len();
     figures.query_bytes = query.len();
     figures.answer_bytes = answer.len();
     Ok(found)

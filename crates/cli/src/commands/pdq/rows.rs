@@ -11,7 +11,7 @@ pub(super) fn rows(schema: &Schema, select: &[usize], found: omr_pdq::Rows) -> R
     Rows {
         columns: columns.collect(),
         rows: found.values,
-        numbers: Some(found.numbers),
+        numbers: (found.numbers.len() == found.values.len()).then_some(found.numbers),
     }
 }
 

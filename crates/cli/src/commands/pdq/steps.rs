@@ -66,7 +66,7 @@ pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
     let step = local::Figures {
         params: params.name(),
         bound: plan.bound,
-        rows: found.numbers.len(),
+        rows: found.values.len(),
         query_bytes: query.len(),
         answer_bytes: answer.len(),
         decode_s: start.elapsed().as_secs_f64(),
