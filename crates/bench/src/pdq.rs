@@ -110,6 +110,9 @@ pub enum PdqBenchError {
     /// An answer that does not decode.
     #[error(transparent)]
     Decode(#[from] omr_pdq::DecodeError),
+    /// A schema that no table has.
+    #[error(transparent)]
+    Schema(#[from] omr_table::SchemaError),
     /// A table that cannot be made.
     #[error(transparent)]
     Build(#[from] omr_table::BuildError),

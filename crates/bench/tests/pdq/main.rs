@@ -2,7 +2,7 @@
 //!
 //! `airports.csv` is the one of PyPI's `vega_datasets` 0.9.0, byte for byte: a subset of ourairports.com's, in the public
 //! domain. `answers.json` is what `reference/pdq_oracle.py` made of
-//! `omr bench pdq questions crates/bench/tests/pdq --asked reference/pdq_questions.sql --random 60 --seed 1`.
+//! `omr bench pdq questions crates/bench/tests/pdq --asked reference/pdq_questions.sql --random 30 --seed 1`.
 
 use omr_bench::pdq::{
     Answered, CompressBench, Outcome, Params, QueryBench, Verdict, ask, keys, read_tables,
@@ -39,7 +39,7 @@ fn answers_are_those_of_duckdb() {
     let asked = answered();
     let outcomes = outcomes(&asked);
     let random = asked.questions.iter().filter(|question| question.random);
-    assert!(random.count() >= 60 && asked.questions.len() >= 70);
+    assert!(random.count() >= 30 && asked.questions.len() >= 43);
     for (outcome, question) in outcomes.iter().zip(&asked.questions) {
         assert_eq!(outcome.verdict, Verdict::Same, "{}", outcome.sql);
         assert_eq!(outcome.found, question.rows.len());
@@ -48,7 +48,7 @@ fn answers_are_those_of_duckdb() {
     for set in SETS {
         assert!(outcomes.iter().any(|outcome| outcome.params == set));
     }
-    assert!(outcomes.iter().map(|outcome| outcome.found).sum::<usize>() > 300);
+    assert!(outcomes.iter().map(|outcome| outcome.found).sum::<usize>() > 150);
 }
 
 /// What judges would notice.
