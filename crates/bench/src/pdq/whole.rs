@@ -101,7 +101,8 @@ impl QueryBench {
         let (times, before) = (Times::new(), yardstick_us());
         let (answer, answer_s) = timed(|| -> Result<Vec<u8>, PdqBenchError> {
             let (received, plan) = server.read(&sent)?;
-            let answer = server.answer_timed((&received, &plan), &key, &mut rng, progress, &times)?;
+            let answer =
+                server.answer_timed((&received, &plan), &key, &mut rng, progress, &times)?;
             Ok(answer.to_bytes(params)?)
         });
         let answer = answer?;
