@@ -47,9 +47,6 @@ pub fn keys(params: &Params, seed: u64) -> (SecretKey, EvaluationKey) {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PdqBenchError {
-    /// Columns that make no table.
-    #[error(transparent)]
-    Schema(#[from] omr_table::SchemaError),
     /// The system refused.
     #[error("{}: {source}", path.display())]
     Io {

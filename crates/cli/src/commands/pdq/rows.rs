@@ -10,8 +10,9 @@ pub(super) fn rows(schema: &Schema, select: &[usize], found: omr_pdq::Rows) -> R
     let columns = select.iter().map(|&column| schema.columns[column].clone());
     Rows {
         columns: columns.collect(),
-        rows: found.values,
+        // With two-sided privacy the server keeps numbers to itself.
         numbers: (found.numbers.len() == found.values.len()).then_some(found.numbers),
+        rows: found.values,
     }
 }
 
