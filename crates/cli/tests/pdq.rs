@@ -225,7 +225,10 @@ fn too_many_rows_and_wrong_queries() {
     query(&scene, sql, &["--bound", "0"]).refused(1, &["bound of 1 to", "found 0"]);
     for (sql, text) in [
         ("SELECT id FROM folk WHERE age = 21", "no table `folk`"),
-        ("SELECT id FROM people WHERE aeg = 21", "did you mean `age`"),
+        (
+            "SELECT id FROM people WHERE stat = 'NY'",
+            "did you mean `state`",
+        ),
         ("SELECT id FROM people", "WHERE"),
         ("DROP TABLE people", "SQL"),
     ] {

@@ -21,10 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         schema,
         secret: &secret,
     };
-    let (query, limit) = Query::parse(
-        "SELECT city FROM cities WHERE people < 100000 LIMIT 3",
-        schema,
-    )?;
+    let (query, limit) = Query::parse("SELECT city FROM cities WHERE people < 100000", schema)?;
     let plan = client.plan(&query, limit.unwrap_or(16) as usize)?;
     println!("the server sees {}", plan.shape.render(schema));
     let sent = client.encrypt(&query, &plan, &mut rng).to_bytes(params)?;

@@ -9,7 +9,7 @@ use crate::shared::{next, observe};
 use crate::tokens::Right;
 use omr_api::v1::pdq_service_server::PdqService;
 use omr_api::{CHUNK_BYTES, v1};
-use omr_pdq::{Hosted, KeyError};
+use omr_pdq::Hosted;
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,10 +94,8 @@ impl Service {
         mut chunks: Streaming<v1::UploadKeyRequest>,
     ) -> Result<v1::UploadKeyResponse, Status> {
         let pdq = &self.0;
-        let _room = pdq.uploads.try_acquire();
-        if _room.is_err() {
-            return Err(refuse::busy("too many uploads: try again later", AGAIN));
-        }
+        let room = pdq.uploads.try_acquire();
+        let _room = room.map_err(|_| refuse::busy("too many uploads: try again later", AGAIN))?;
         let first = self.next(&mut chunks).await?;
         let total = first.total_bytes;
         check_total(total, pdq.sets.longest_key())?;
@@ -199,9 +197,7 @@ fn of_key(error: &LoadError) -> Status {
     match error {
         LoadError::Params { .. } => Status::failed_precondition(error.to_string()),
         LoadError::Read(error) => disk(error),
-        LoadError::Key(KeyError::Frame(_)) | LoadError::Frame(_) | LoadError::Key(_) => {
-            Status::invalid_argument(error.to_string())
-        }
+        LoadError::Frame(_) | LoadError::Key(_) => Status::invalid_argument(error.to_string()),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::args::PdqPlan;
 use crate::commands::thousands;
 use crate::error::{CliError, PdqError};
 use crate::io;
-use omr_pdq::plan::{Cost, Source, SourceKind};
+use omr_pdq::plan::{Cost, Op, Source, SourceKind};
 use omr_pdq::{Params, Plan};
 use omr_table::Schema;
 use serde::Serialize;
@@ -56,10 +56,7 @@ fn report<'a>(params: &'a Params, schema: &Schema, plan: &Plan) -> Report<'a> {
         bound: plan.bound,
         rows: schema.rows,
         blocks: plan.blocks,
-        sources: plan
-            .circuit
-            .sources
-            .iter()
+        sources: compared(plan)
             .map(|source| SourceReport {
                 column: schema.columns[source.column].name.clone(),
                 compared_by: compared_by(source),
@@ -93,7 +90,7 @@ pub(super) fn words(params: &Params, schema: &Schema, plan: &Plan) -> String {
             thousands(params.slots() as u64)
         ),
     ];
-    lines.extend(plan.circuit.sources.iter().map(|source| {
+    lines.extend(compared(plan).map(|source| {
         format!(
             "  {}, by {}: {} of radix {}",
             schema.columns[source.column].name,
@@ -123,6 +120,17 @@ pub(super) fn words(params: &Params, schema: &Schema, plan: &Plan) -> String {
         thousands(cost.answer_bytes)
     ));
     lines.join("\n")
+}
+
+/// The sources that constants are compared with; of others only absence counts.
+fn compared(plan: &Plan) -> impl Iterator<Item = &Source> {
+    let circuit = &plan.circuit;
+    let is_compared = move |&(place, _): &(usize, &Source)| {
+        let selects = |op: &Op| matches!(op, Op::Select { source, .. } if *source == place);
+        circuit.ops.iter().any(selects)
+    };
+    let sources = circuit.sources.iter().enumerate();
+    sources.filter(is_compared).map(|(_, source)| source)
 }
 
 fn compared_by(source: &Source) -> &'static str {
