@@ -10,7 +10,7 @@ use crate::progress::Ui;
 
 pub(super) fn run(command: &BenchPdq, ui: &Ui) -> Result<(), CliError> {
     match command {
-        BenchPdq::Questions(args) => oracle::questions(args, ui),
+        BenchPdq::Questions(args) => oracle::make(args, ui),
         BenchPdq::Oracle(args) => oracle::run(args, ui),
         BenchPdq::Compress(args) => compress::run(args, ui),
         BenchPdq::Query(args) => query::run(args),

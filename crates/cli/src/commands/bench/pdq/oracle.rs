@@ -32,7 +32,7 @@ fn questions_of(args: &PdqQuestions) -> Result<Answered, CliError> {
     )?)
 }
 
-pub(super) fn questions(args: &PdqQuestions, ui: &Ui) -> Result<(), CliError> {
+pub(super) fn make(args: &PdqQuestions, ui: &Ui) -> Result<(), CliError> {
     let made = questions_of(args)?;
     io::write_result(&args.out, io::json_line(&made)?.as_bytes())?;
     let (tables, count) = (made.tables.len(), made.questions.len());
