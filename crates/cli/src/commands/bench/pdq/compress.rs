@@ -107,6 +107,9 @@ fn line(figures: &CompressFigures) -> String {
     )
 }
 
+/// A figure of a run.
+type Of = fn(&CompressFigures) -> usize;
+
 /// One line for each bound over rows; with one number of rows, one line over bounds. Both axes are logarithmic.
 fn picture(all: &[CompressFigures]) -> Result<String, Box<dyn Error>> {
     let distinct = |of: fn(&CompressFigures) -> usize| {
@@ -116,8 +119,7 @@ fn picture(all: &[CompressFigures]) -> Result<String, Box<dyn Error>> {
         found
     };
     let over_rows = distinct(|figures| figures.rows).len() > 1;
-    let (x, group): (fn(&CompressFigures) -> usize, fn(&CompressFigures) -> usize) = match over_rows
-    {
+    let (x, group): (Of, Of) = match over_rows {
         true => (|figures| figures.rows, |figures| figures.bound),
         false => (|figures| figures.bound, |figures| figures.rows),
     };
