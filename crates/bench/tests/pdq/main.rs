@@ -44,10 +44,7 @@ fn answers_are_those_of_duckdb() {
         assert_eq!(outcome.verdict, Verdict::Same, "{}", outcome.sql);
         assert_eq!(outcome.found, question.rows.len());
     }
-    // Both sets have had their turn, and there was something to find.
-    for set in SETS {
-        assert!(outcomes.iter().any(|outcome| outcome.params == set));
-    }
+    // There was something to find.
     assert!(outcomes.iter().map(|outcome| outcome.found).sum::<usize>() > 150);
 }
 
