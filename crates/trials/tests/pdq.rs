@@ -501,13 +501,18 @@ async fn a_full_server_says_when_to_come_again() {
     let alice = &PEOPLE[0];
     upload(&mut raw, &alice.key).await.unwrap();
     let (query, ..) = alice.ask(TABLE.schema(), "SELECT id FROM people WHERE id = 37");
-    // One that does not end holds the only place.
-    let (parts, outgoing) = mpsc::channel(1);
+    // One that does not end holds the only place, once it got it.
     let mut first = request(&alice.hash, &query[..1000]);
     first.total_bytes = query.len() as u64;
-    parts.send(first).await.unwrap();
     let mut own = raw.clone();
-    let open = tokio::spawn(async move { own.query(ReceiverStream::new(outgoing)).await });
+    let open = tokio::spawn(async move {
+        loop {
+            let (parts, outgoing) = mpsc::channel(1);
+            parts.send(first.clone()).await.unwrap();
+            // Refused while the place is another's.
+            let _ = own.query(ReceiverStream::new(outgoing)).await;
+        }
+    });
     let refusal = loop {
         match run(&mut raw, vec![request(&alice.hash, &query)]).await {
             Err(status) => break status,
@@ -523,7 +528,6 @@ async fn a_full_server_says_when_to_come_again() {
         ask(&remote, &PEOPLE[0], "SELECT name FROM people WHERE id = 37").await;
     });
     open.abort();
-    drop(parts);
     asked.await.unwrap();
     server.stop().await;
 }
