@@ -151,10 +151,7 @@ impl<'a> Compressor<'a> {
             BundleRows::read(params, &self.bundles, self.shape, rows)
         })?;
         let blocks = Blocks::new(params, &self.bundles, self.blocks())?;
-        // Merging goes the same way back: its first level is the last of expansion.
-        let keys = self.expansion.iter().rev().collect();
-        let (small, basis) = (&params.small, params.small_basis());
-        let expander = Expander::new(small, &basis, params.p(), keys);
+        let expander = expander(params, self.expansion);
         let mut factors = vec![self.unit(pertinency.scale, blocks.len); self.bundles.count()];
         // Fresh pages are dear: one block after another uses the same.
         let mut leaf_rows = LeafRows::default();
@@ -241,6 +238,13 @@ impl<'a> Compressor<'a> {
             .time("packing", || pack(self.params, last, sums, positions));
         (made, self.stages)
     }
+}
+
+/// Expansion down to single coefficients by the keys of all merge levels: merging goes the same way back, its first
+/// level is the last of expansion.
+fn expander<'a>(params: &'a Params, merge: &'a [GaloisKey]) -> Expander<'a> {
+    let keys = merge.iter().rev().collect();
+    Expander::new(&params.small, &params.small_basis(), params.p(), keys)
 }
 
 #[cfg(test)]

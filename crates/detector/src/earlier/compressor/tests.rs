@@ -1,7 +1,7 @@
 //! The compression of a chosen pertinency vector, encrypted part by part in the small ring.
 
+use super::super::blocks::Blocks;
 use super::super::{Bundles, Compressor, EarlierError, Pertinency, RowShape, RowSource, SumNoise};
-use super::super::{blocks::Blocks, expand::Expander};
 use crate::Quiet;
 use omr_bgv::GaloisKey;
 use omr_protocol::detection_key::{Part, merge_levels};
@@ -191,7 +191,7 @@ fn leaves_are_the_coefficients() {
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     let slots: Vec<u32> = (0..params.slots()).map(|_| rng.next_u32() % 1000).collect();
     let coeffs = params.plain.encode(&slots);
-    let expander = Expander::new(params, &world.expansion);
+    let expander = super::expander(params, &world.expansion);
     for (size, count) in [(2, 8), (8, 2)] {
         let bundles = Bundles::new(params, size).unwrap();
         let blocks = Blocks::new(params, &bundles, count).unwrap();
@@ -264,7 +264,7 @@ fn noise(world: &World, size: usize) {
     let start = pertinency.parts.iter().map(noise).sum::<f64>() / params.slots() as f64;
     let predicted = SumNoise::from_start(params, start.log2() / 2.0, bundles.count());
     // One part's leaves.
-    let expander = Expander::new(params, &world.expansion);
+    let expander = super::expander(params, &world.expansion);
     let (mut leaves, mut count) = (0.0, 0.0);
     expander.leaves(pertinency.parts[3].clone(), 0, &mut |leaf| {
         leaves += noise(&leaf);
