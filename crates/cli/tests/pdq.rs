@@ -331,3 +331,62 @@ fn damaged_files() {
     }
     step("a").quietly();
 }
+
+#[test]
+fn a_table_that_its_server_cannot_read() {
+    let scene = scene();
+    let encrypt = ["pdq", "encrypt-table", "people.table", "--key", "alice"];
+    let report = scene
+        .run(&[&encrypt[..], &["--out", "e", "--prefixes", "8", "--json"]].concat())
+        .json();
+    assert_eq!(
+        (&report["rows"], &report["radix"]),
+        (&1500.into(), &4.into())
+    );
+    scene
+        .run(&[&encrypt[..], &["--out", "e"]].concat())
+        .refused(1, &["e exists", "--force"]);
+    let ask = |sql: &str, table: &str, key: &str| {
+        let args = ["-q", "pdq", "query", sql, "--table", table];
+        scene.run(&[&args[..], &["--key", key, "--format", "csv"]].concat())
+    };
+    for sql in [
+        "SELECT id, age FROM people WHERE id BETWEEN 1003 AND 1009 AND NOT age = 21",
+        "SELECT id FROM people WHERE name LIKE 'person 3%' AND state IS NULL AND id < 1040",
+    ] {
+        let (clear, encrypted) = (ask(sql, "people.table", "alice"), ask(sql, "e", "alice"));
+        assert_eq!(clear.quietly(), encrypted.quietly(), "{sql}");
+    }
+    // No masks for this pattern; another's keys; a schema for the other kind of table.
+    let middle = "SELECT id FROM people WHERE name LIKE '%son%'";
+    ask(middle, "e", "alice").refused(1, &["\"name\"", "pattern"]);
+    keygen(&scene, "bob");
+    let equal = "SELECT id FROM people WHERE id = 1003";
+    ask(equal, "e", "bob").refused(1, &["key"]);
+    let public = scene.run(&["pdq", "schema", "e"]).quietly();
+    assert!(public.contains("\"indexed\""), "{public}");
+    scene.write("cut", &scene.read("e")[..1000]);
+    ask(equal, "cut", "alice").refused(1, &["cut", "expected"]);
+}
+
+#[test]
+fn two_sided_answers_come_without_row_numbers() {
+    let scene = scene();
+    let set = ["--params", "insecure-tiny-pdq-two-sided-v1"];
+    scene
+        .run(&[&["pdq", "keygen", "--out", "carol"], &set[..]].concat())
+        .quietly();
+    let sql = "SELECT id, name FROM people WHERE id IN (1003, 1450)";
+    let args = ["-q", "pdq", "query", sql, "--table", "people.table"];
+    let rows = scene.run(&[&args[..], &["--key", "carol", "--format", "json"]].concat());
+    let mut rows = rows.json();
+    let rows = rows.as_array_mut().expect("rows");
+    rows.sort_by_key(|row| row["id"].as_i64());
+    assert_eq!(
+        *rows,
+        [
+            serde_json::json!({"id": 1003, "name": "person 3"}),
+            serde_json::json!({"id": 1450, "name": "person 450"})
+        ]
+    );
+}

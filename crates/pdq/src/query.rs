@@ -33,7 +33,7 @@ pub struct EncryptedQuery {
     pub head: QueryHead,
     /// The seed of all masks.
     pub seed: [u8; 32],
-    /// Bodies of the constants, those of [`constants_of`] in each.
+    /// Bodies of the constants, 128 constants in each, the rest in the last.
     pub bodies: Vec<Poly<Eval>>,
 }
 

@@ -84,7 +84,7 @@ pub fn derive(shape: &LikeShape, text: &str, place: usize) -> Option<Vec<u8>> {
 }
 
 impl Pattern {
-    /// The pattern's own value: what [`derive`] makes of exactly the texts that have the pattern, at one place at least.
+    /// The pattern's own value: what [`derive()`] makes of exactly the texts that have the pattern, at one place at least.
     #[must_use]
     pub fn derived(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
