@@ -352,14 +352,14 @@ fn a_table_that_its_server_cannot_read() {
     };
     for sql in [
         "SELECT id, age FROM people WHERE id BETWEEN 1003 AND 1009 AND NOT age = 21",
-        "SELECT id FROM people WHERE name LIKE 'person 3%' AND state IS NULL AND id < 1040",
+        "SELECT id FROM people WHERE name LIKE 'person 3%' AND state IS NULL LIMIT 64",
     ] {
         let (clear, encrypted) = (ask(sql, "people.table", "alice"), ask(sql, "e", "alice"));
         assert_eq!(clear.quietly(), encrypted.quietly(), "{sql}");
     }
     // No masks for this pattern; another's keys; a schema for the other kind of table.
     let middle = "SELECT id FROM people WHERE name LIKE '%son%'";
-    ask(middle, "e", "alice").refused(1, &["\"name\"", "pattern"]);
+    ask(middle, "e", "alice").refused(1, &["column name", "pattern"]);
     keygen(&scene, "bob");
     let equal = "SELECT id FROM people WHERE id = 1003";
     ask(equal, "e", "bob").refused(1, &["key"]);
