@@ -366,7 +366,7 @@ fn a_table_that_its_server_cannot_read() {
     let public = scene.run(&["pdq", "schema", "e"]).quietly();
     assert!(public.contains("\"indexed\""), "{public}");
     scene.write("cut", &scene.read("e")[..1000]);
-    ask(equal, "cut", "alice").refused(1, &["cut", "expected"]);
+    ask(equal, "cut", "alice").refused(1, &["cut", "ends after 1000"]);
 }
 
 #[test]
