@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What a server needs of `omr-pdq`.
-const SERVERS: [&str; 8] = [
+const SERVERS: [&str; 10] = [
     "EvaluationKey",
+    "Hosted",
     "KeyError",
     "Params",
     "ParamsError",
@@ -13,6 +14,7 @@ const SERVERS: [&str; 8] = [
     "QueryFileError",
     "Server",
     "ServerError",
+    "TableFileError",
 ];
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {

@@ -58,14 +58,12 @@ pub(super) struct Ordinals<'a> {
 
 impl<'a> Ordinals<'a> {
     pub(super) fn new(place: usize, column: &'a Column) -> Self {
-        let all = Domain {
-            min: i64::MIN,
-            max: i64::MAX,
-        };
+        // A column without values has no range: any will do.
+        let none = Domain { min: 0, max: 0 };
         Self {
             place,
             column,
-            domain: column.domain.unwrap_or(all),
+            domain: column.domain.unwrap_or(none),
         }
     }
 
