@@ -1,11 +1,16 @@
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use crate::arch;
 use crate::error::XtaskError;
 use crate::{browser, proto};
+
+/// How long tests may print nothing: several times what the slowest test binary takes.
+const SILENCE: Duration = Duration::from_secs(15 * 60);
 
 type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
@@ -54,33 +59,27 @@ fn cargo(root: &Path, args: &[&str], env: Option<(&str, &str)>) -> Result<(), Xt
     success(&command, status)
 }
 
-/// Runs all tests, optimised, one test binary after another, then prints the sums.
+/// Runs all tests, optimised, one test binary after another, then prints the sums. Stops tests that
+/// hang; the last line says which.
 pub(crate) fn test(root: &Path, extra: &[&str]) -> Result<(), XtaskError> {
+    let tests = ["test", "--workspace", "--profile", "tested", "--quiet"];
+    // First, because compilers may be silent for long.
+    let which = extra.split(|arg| *arg == "--").next().unwrap_or_default();
+    cargo(root, &[&tests[..], which, &["--no-run"]].concat(), None)?;
     // Without --no-fail-fast the sums would miss whatever follows the first failure.
-    let mut args = vec![
-        "test",
-        "--workspace",
-        "--profile",
-        "tested",
-        "--quiet",
-        "--no-fail-fast",
-    ];
-    args.extend(extra);
+    let args = [&tests[..], &["--no-fail-fast"], extra].concat();
     let mut command = cargo_command(root, &args);
-    command.stdout(Stdio::piped());
+    // A group of its own, so that its end is that of the tests, too.
+    command.stdout(Stdio::piped()).process_group(0);
     let mut child = command
         .spawn()
         .map_err(|source| start_error(&command, source))?;
     let mut tally = Tally::default();
-    for line in child
-        .stdout
-        .take()
-        .into_iter()
-        .flat_map(|out| BufReader::new(out).lines())
-    {
-        let line = line.map_err(|source| start_error(&command, source))?;
-        println!("{line}");
-        tally.add(&line);
+    if !follow(&mut child, |line| tally.add(line)) {
+        let group = format!("-{}", child.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+        let _ = child.wait();
+        return Err(XtaskError::Silent { limit: SILENCE });
     }
     let status = child
         .wait()
@@ -94,6 +93,30 @@ pub(crate) fn test(root: &Path, extra: &[&str]) -> Result<(), XtaskError> {
         Err(XtaskError::NoTests)
     } else {
         Ok(())
+    }
+}
+
+/// Prints a program's lines as they come. False: none came for [`SILENCE`].
+fn follow(child: &mut Child, mut each: impl FnMut(&str)) -> bool {
+    let Some(out) = child.stdout.take() else {
+        return true;
+    };
+    let (to, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        let lines = BufReader::new(out).lines();
+        lines
+            .map_while(Result::ok)
+            .try_for_each(|line| to.send(line))
+    });
+    loop {
+        match lines.recv_timeout(SILENCE) {
+            Ok(line) => {
+                println!("{line}");
+                each(&line);
+            }
+            Err(RecvTimeoutError::Disconnected) => return true,
+            Err(RecvTimeoutError::Timeout) => return false,
+        }
     }
 }
 

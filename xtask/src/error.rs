@@ -38,6 +38,8 @@ pub(crate) enum XtaskError {
     BreakNotFound { status: ExitStatus },
     #[error("cargo build: expected the executable `{expected}`, found none")]
     NotBuilt { expected: &'static str },
+    #[error("tests: expected a line within {} s, found none; the last line names what hangs", limit.as_secs())]
+    Silent { limit: std::time::Duration },
     #[error("no test ran")]
     NoTests,
     #[error("{}: expected two hexadecimal digits a byte, found otherwise at digit {at}", path.display())]

@@ -79,6 +79,8 @@ impl Jobs {
 
     /// Ends the queue. A job that is at work stops, and the next start queues it again.
     pub(crate) fn stop(&self) {
+        // Under the lock: a worker between its look at the flag and its wait would sleep for ever.
+        let _inner = self.lock();
         self.stopping.store(true, Ordering::Relaxed);
         self.more.notify_all();
     }
@@ -131,5 +133,42 @@ impl Jobs {
             inner.queue.len(),
             running.map(|e| e.view.borrow().clone()).collect(),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Config;
+    use crate::parts::Parts;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn a_worker_that_goes_to_wait_hears_the_end() {
+        let data = tempfile::tempdir().unwrap();
+        let mut config = Config {
+            data: data.path().to_owned(),
+            ..Config::default()
+        };
+        config.board.params = "insecure-tiny-hybrid-v1".into();
+        let parts = Parts::open(config).unwrap();
+        for round in 0..2000 {
+            let jobs = Arc::new(parts.jobs().unwrap());
+            let (ended, end) = std::sync::mpsc::channel();
+            let (worker, ready) = (jobs.clone(), Arc::new(AtomicBool::new(false)));
+            let going = ready.clone();
+            std::thread::spawn(move || {
+                going.store(true, Ordering::Release);
+                ended.send(worker.next().is_none())
+            });
+            while !ready.load(Ordering::Acquire) {
+                std::hint::spin_loop();
+            }
+            // Now just before, now just after the worker waits.
+            (0..round % 32).for_each(|_| std::hint::spin_loop());
+            jobs.stop();
+            let patience = std::time::Duration::from_secs(30);
+            assert_eq!(end.recv_timeout(patience), Ok(true), "round {round}");
+        }
     }
 }
