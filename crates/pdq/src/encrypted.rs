@@ -126,9 +126,10 @@ impl Writer<'_> {
     fn masks(&self, secret: &SecretPoly, rng: &mut impl CryptoRng) -> Vec<Poly<Eval>> {
         let level = self.out.head.start(self.params);
         let mut bodies = Vec::new();
+        let places = self.layout().places(self.block);
         for source in self.out.head.sources() {
             let like = self.out.head.like(&source);
-            let numbers = self.layout().numbers_of(&source, like, self.block);
+            let numbers = self.layout().numbers_of(&source, like, &places);
             for digit in 0..source.digits {
                 let digits: Vec<Option<usize>> = numbers
                     .iter()

@@ -60,10 +60,7 @@ impl Plan {
         shape: &Shape,
         bound: usize,
     ) -> Result<Self, PlanError> {
-        if !(1..=MAX_BOUND).contains(&bound) {
-            return Err(PlanError::Bound { found: bound });
-        }
-        shape.check(schema)?;
+        check(schema, shape, bound)?;
         let pieces = vec![Piece::new(schema, &shape.select)?];
         let blocks = blocks(params, schema);
         let sums = sums(params, bound, &pieces);
@@ -117,11 +114,8 @@ impl Plan {
         shape: &Shape,
         bound: usize,
     ) -> Result<Self, PlanError> {
-        if !(1..=MAX_BOUND).contains(&bound) {
-            return Err(PlanError::Bound { found: bound });
-        }
         let schema = &head.schema;
-        shape.check(schema)?;
+        check(schema, shape, bound)?;
         let circuit = lower::lower(schema, &shape.filter, head.radix);
         for source in &circuit.sources {
             head.place(shape, source)
@@ -232,6 +226,14 @@ pub(crate) fn locks(params: &Params) -> usize {
         true => LOCK_SYMBOLS,
         false => 0,
     }
+}
+
+/// Errors: a bound of 0 or too large; a shape that does not fit the schema.
+fn check(schema: &Schema, shape: &Shape, bound: usize) -> Result<(), PlanError> {
+    if !(1..=MAX_BOUND).contains(&bound) {
+        return Err(PlanError::Bound { found: bound });
+    }
+    Ok(shape.check(schema)?)
 }
 
 /// Blocks of a table; at least one.

@@ -1,12 +1,12 @@
 //! A query as it goes to the server.
 
 use crate::noise::EXPANSION_LEVELS;
-use crate::{Params, Plan, QueryFileError};
+use crate::{Params, Plan, QueryFileError, hex};
 use omr_protocol::detection_key::{read_poly, row_bytes, write_poly};
 use omr_protocol::frame::{self, FrameHeader, Kind};
 use omr_ring::{Eval, Poly};
 use omr_rlwe::{Rlwe, mask};
-use omr_table::Shape;
+use omr_table::{Schema, Shape};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::ops::Range;
@@ -23,6 +23,20 @@ pub struct QueryHead {
     pub shape: Shape,
     /// Most rows that the answer is to hold.
     pub bound: usize,
+}
+
+impl QueryHead {
+    /// Errors: unless the query was made for this schema.
+    pub fn expect_schema(&self, schema: &Schema) -> Result<(), QueryFileError> {
+        let expected = schema.fingerprint();
+        match self.schema == expected {
+            true => Ok(()),
+            false => Err(QueryFileError::Schema {
+                expected: hex(&expected[..8]),
+                found: hex(&self.schema[..8]),
+            }),
+        }
+    }
 }
 
 /// A query: its public part, and encrypted truth tables.

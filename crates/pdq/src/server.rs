@@ -25,7 +25,7 @@ pub(crate) use numbers::Layout;
 use omr_bgv::Expander;
 use omr_compress::Sums;
 use omr_rlwe::Rlwe;
-use omr_table::{Schema, Table};
+use omr_table::Table;
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use select::Numbers;
@@ -53,7 +53,7 @@ impl Server<'_> {
     /// The plan of a query that arrived. Errors: another schema than the table's; those of [`Plan::new`].
     pub fn plan(&self, head: &QueryHead) -> Result<Plan, QueryFileError> {
         let schema = self.table.schema();
-        expect_schema(schema, head)?;
+        head.expect_schema(schema)?;
         Ok(Plan::new(self.params, schema, &head.shape, head.bound)?)
     }
 
@@ -167,18 +167,6 @@ impl Flood<'_> {
     fn hide(&self, params: &Params, (group, ct): (usize, usize), packed: &mut Rlwe) {
         let mut rng = self.hidden.flood(group, ct);
         flood::flood(params, self.zero, self.bits, packed, &mut rng);
-    }
-}
-
-/// Errors: unless the query was made for this schema.
-pub(crate) fn expect_schema(schema: &Schema, head: &QueryHead) -> Result<(), QueryFileError> {
-    let expected = schema.fingerprint();
-    match head.schema == expected {
-        true => Ok(()),
-        false => Err(QueryFileError::Schema {
-            expected: hex(&expected[..8]),
-            found: hex(&head.schema[..8]),
-        }),
     }
 }
 

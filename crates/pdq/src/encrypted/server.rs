@@ -3,7 +3,7 @@
 use super::{EncryptedTable, mask_index};
 use crate::keys::EvaluationKey;
 use crate::plan::{Id, Op};
-use crate::server::{Block, Present, Progress, expand, expect_key, expect_schema};
+use crate::server::{Block, Present, Progress, expand, expect_key};
 use crate::{Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError};
 use omr_bgv::{Ciphertext, EvalError};
 use omr_compress::{
@@ -26,7 +26,7 @@ impl EncryptedServer<'_> {
     /// The plan of a query that arrived. Errors: another schema than the table's; those of [`Plan::encrypted`].
     pub fn plan(&self, query: &QueryHead) -> Result<Plan, QueryFileError> {
         let head = &self.table.head;
-        expect_schema(&head.schema, query)?;
+        query.expect_schema(&head.schema)?;
         Ok(Plan::encrypted(
             self.params,
             head,

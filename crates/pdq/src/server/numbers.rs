@@ -89,7 +89,7 @@ impl Layout<'_> {
 
     /// By source: the number of the row in each slot, in the order of the evaluation domain.
     pub(crate) fn numbers(&self, plan: &Plan, block: usize) -> Vec<Numbers> {
-        let leaves = plan.shape.leaves();
+        let (leaves, places) = (plan.shape.leaves(), self.places(block));
         let of = |source: &Source| {
             let like = match source.kind {
                 SourceKind::Like { leaf, .. } => match leaves[leaf].test {
@@ -98,7 +98,7 @@ impl Layout<'_> {
                 },
                 _ => None,
             };
-            self.numbers_of(source, like, block)
+            self.numbers_of(source, like, &places)
         };
         plan.circuit.sources.iter().map(of).collect()
     }
@@ -108,13 +108,12 @@ impl Layout<'_> {
         &self,
         source: &Source,
         like: Option<&LikeShape>,
-        block: usize,
+        places: &Places,
     ) -> Numbers {
-        let Places { rows, slots, .. } = self.places(block);
-        let numbers = self.of_source(source, like, &rows);
+        let numbers = self.of_source(source, like, &places.rows);
         let mut out = vec![None; self.params.slots()];
         let positions = self.params.plain.order().positions();
-        for (number, &slot) in numbers.into_iter().zip(&slots) {
+        for (number, &slot) in numbers.into_iter().zip(&places.slots) {
             out[positions[slot as usize] as usize] = number;
         }
         out

@@ -2,12 +2,10 @@
 
 use super::plan;
 use crate::error::PdqError;
-use crate::io::hex;
 use crate::progress::Ui;
 use omr_client::os_rng;
 use omr_pdq::{
-    Answer, Client, EncryptedQuery, EvaluationKey, Hosted, Params, Plan, Public, QueryFileError,
-    Rows, SecretKey,
+    Answer, Client, EncryptedQuery, EvaluationKey, Hosted, Params, Plan, Public, Rows, SecretKey,
 };
 use omr_table::Query;
 use serde::Serialize;
@@ -73,13 +71,7 @@ pub(super) fn decode(
     answer: &[u8],
 ) -> Result<(Plan, Rows), PdqError> {
     let (_, plan) = EncryptedQuery::from_bytes(params, query, |head| {
-        let expected = public.schema().fingerprint();
-        if head.schema != expected {
-            return Err(QueryFileError::Schema {
-                expected: hex(&expected[..8]),
-                found: hex(&head.schema[..8]),
-            });
-        }
+        head.expect_schema(public.schema())?;
         Ok(public.plan(params, &head.shape, head.bound)?)
     })?;
     let client = Client {
