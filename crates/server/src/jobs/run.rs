@@ -152,7 +152,7 @@ mod tests {
         };
         config.board.params = "insecure-tiny-hybrid-v1".into();
         let parts = Parts::open(config).unwrap();
-        for round in 0..2000 {
+        for round in 0..500 {
             let jobs = Arc::new(parts.jobs().unwrap());
             let (ended, end) = std::sync::mpsc::channel();
             let (worker, ready) = (jobs.clone(), Arc::new(AtomicBool::new(false)));
