@@ -6,11 +6,13 @@ mod flooding;
 mod forecast;
 mod lower;
 mod measure;
+mod schedule;
 
 pub use circuit::{Circuit, Id, Op, Source, SourceKind, Table, Truth};
 pub use cost::Cost;
 pub use flooding::Flooding;
 pub(crate) use lower::source_of;
+pub(crate) use schedule::Schedule;
 
 use crate::lock::LOCK_SYMBOLS;
 use crate::{EncryptedHead, Params, PlanError, noise};

@@ -15,11 +15,12 @@ mod tests;
 
 use crate::compress::{Batch, Compressor};
 use crate::keys::EvaluationKey;
+use crate::plan::Schedule;
 use crate::query::{ciphertexts, constants_of};
 use crate::{
     Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError, Stage, Times, hex,
 };
-pub(crate) use evaluate::{Block, Present};
+pub(crate) use evaluate::{Block, Present, Values};
 use hidden::Hidden;
 pub(crate) use numbers::Layout;
 use omr_bgv::Expander;
@@ -31,9 +32,6 @@ use rayon::prelude::*;
 use select::Numbers;
 pub(crate) use select::masks;
 use symbols::RowSymbols;
-
-/// Most bytes of selections held at a time.
-const SELECTIONS_BYTES: usize = 1 << 30;
 
 /// A table and a client's key.
 pub struct Server<'a> {
@@ -100,6 +98,7 @@ impl Server<'_> {
         let run = Run {
             layout: self.layout(hidden.as_ref()),
             plan,
+            schedule: Schedule::new(self.params, plan),
             key,
             constants: &constants,
             compressor: &compressor,
@@ -201,6 +200,7 @@ pub(crate) fn expand(
 struct Run<'a> {
     layout: Layout<'a>,
     plan: &'a Plan,
+    schedule: Schedule,
     key: &'a EvaluationKey,
     constants: &'a [Rlwe],
     compressor: &'a Compressor<'a>,
@@ -211,7 +211,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     /// The sums of a group.
     fn sums(&self, group: usize, progress: Progress) -> Result<Vec<Sums<'a>>, ServerError> {
-        let (together, plan, times) = (self.blocks_together(), self.plan, self.times);
+        let (together, plan, times) = (self.schedule.blocks_together(), self.plan, self.times);
         let blocks = plan.blocks_of(self.layout.params, group);
         let mut sums = self.compressor.sums();
         for first in blocks.clone().step_by(together) {
@@ -236,37 +236,44 @@ impl<'a> Run<'a> {
         Ok(sums)
     }
 
-    fn blocks_together(&self) -> usize {
-        let params = self.layout.params;
-        let ciphertext = 2 * params.chain.basis(self.plan.start).len() * params.spec().n * 8;
-        let of_block = self.plan.circuit.ops.len() * ciphertext;
-        (SELECTIONS_BYTES / of_block).clamp(1, 16)
-    }
-
     /// The index of each block, at the last level.
     fn indices(&self, blocks: &[usize]) -> Result<Vec<Rlwe>, ServerError> {
         let (params, plan, layout) = (self.layout.params, self.plan, self.layout);
         let exists: Vec<Vec<bool>> = blocks.iter().map(|&block| layout.exists(block)).collect();
-        let (numbers, selected) = self.times.of(Stage::Selections, || {
+        let numbers: Vec<Vec<Numbers>> = self.times.of(Stage::Selections, || {
             let numbers = blocks.par_iter().map(|&block| layout.numbers(plan, block));
-            let numbers: Vec<Vec<Numbers>> = numbers.collect();
-            let selected = select::select(params, plan, self.constants, &numbers);
-            (numbers, selected)
+            numbers.collect()
         });
-        let index = |((selected, numbers), exists): ((Vec<_>, &Vec<Numbers>), &Vec<bool>)| {
-            let block = Block {
+        let some: Vec<Block> = numbers
+            .iter()
+            .zip(&exists)
+            .map(|(numbers, exists)| Block {
                 params,
                 plan,
                 product: &self.key.product,
                 present: Present::Clear(numbers, exists),
-            };
-            let index = block.index(selected)?;
+            })
+            .collect();
+        let mut values = vec![Values::new(plan); blocks.len()];
+        for step in &self.schedule.steps {
+            self.times.of(Stage::Selections, || {
+                let of = (plan, step.clone());
+                select::select(params, of, self.constants, &numbers, &mut values);
+            });
+            self.times.of(Stage::Products, || {
+                let all = some.par_iter().zip(&mut values);
+                all.try_for_each(|(block, values)| {
+                    block.advance((&self.schedule, step.clone()), values)
+                })
+            })?;
+        }
+        let index = |(block, values): (&Block, Values)| {
+            let index = values.into_index();
             let index = block.lowered(&index, params.last_level())?;
             Ok(index.into_owned().into_pair())
         };
         self.times.of(Stage::Products, || {
-            let blocks = selected.into_par_iter().zip(&numbers).zip(&exists);
-            blocks.map(index).collect()
+            some.par_iter().zip(values).map(index).collect()
         })
     }
 }

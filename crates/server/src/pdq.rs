@@ -40,7 +40,7 @@ pub struct PdqConfig {
     pub keys: usize,
     /// Bytes that they may take; the largest key fits in any case.
     pub key_bytes: u64,
-    /// Most bytes of memory that the constants of one query may take.
+    /// Most bytes of memory that one query may take, for constants and values.
     pub query_memory: u64,
 }
 

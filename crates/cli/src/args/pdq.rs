@@ -305,7 +305,7 @@ pub(crate) struct PdqServe {
     /// Bytes that they may take together
     #[arg(long, value_name = "B", default_value_t = 16 << 30)]
     pub(crate) key_bytes: u64,
-    /// Most bytes of memory that the constants of one query may take
+    /// Most bytes of memory that one query may take
     #[arg(long, value_name = "B", default_value_t = 8 << 30)]
     pub(crate) query_memory: u64,
 }

@@ -2,8 +2,8 @@
 
 use super::{EncryptedTable, mask_index};
 use crate::keys::EvaluationKey;
-use crate::plan::{Id, Op};
-use crate::server::{Block, Present, Progress, expand, expect_key};
+use crate::plan::{Id, Op, Schedule};
+use crate::server::{Block, Present, Progress, Values, expand, expect_key};
 use crate::{Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError};
 use omr_bgv::{Ciphertext, EvalError};
 use omr_compress::{
@@ -56,6 +56,7 @@ impl EncryptedServer<'_> {
             params: self.params,
             table: self.table,
             plan,
+            schedule: Schedule::new(self.params, plan),
             key,
             constants: expand(self.params, query, plan, key)
                 .into_iter()
@@ -83,6 +84,7 @@ struct Run<'a> {
     params: &'a Params,
     table: &'a EncryptedTable,
     plan: &'a Plan,
+    schedule: Schedule,
     key: &'a EvaluationKey,
     constants: Vec<Ciphertext>,
 }
@@ -120,22 +122,22 @@ impl Run<'_> {
             .collect()
     }
 
-    fn select(&self, block: usize, id: Id) -> Result<Option<Ciphertext>, EvalError> {
+    /// None: it is no selection.
+    fn select(&self, block: usize, id: Id) -> Option<Result<Ciphertext, EvalError>> {
         let Op::Select {
             source,
             digit,
             table,
         } = self.plan.circuit.ops[id]
         else {
-            return Ok(None);
+            return None;
         };
         let first = self.plan.circuit.tables[table].first;
         let masks = self.masks(block, source, digit);
         let pairs: Vec<_> = masks.iter().zip(&self.constants[first..]).collect();
         let evaluator = self.params.evaluator();
-        let sum = evaluator.dot(&pairs)?;
-        let out = evaluator.relinearise(&sum, &self.key.product, self.plan.start + 1)?;
-        Ok(Some(out))
+        let relinearise = |sum| evaluator.relinearise(&sum, &self.key.product, self.plan.start + 1);
+        Some(evaluator.dot(&pairs).and_then(relinearise))
     }
 
     /// Where a source has values: the sum of the masks of any digit.
@@ -155,10 +157,6 @@ impl Run<'_> {
     /// The marked symbols of a block, the index and its nodes first, in ciphertexts of the small ring.
     fn block(&self, block: usize, batch: usize) -> Result<Vec<Vec<Rlwe>>, ServerError> {
         let (params, circuit) = (self.params, &self.plan.circuit);
-        let selected = (0..circuit.ops.len())
-            .into_par_iter()
-            .map(|id| self.select(block, id))
-            .collect::<Result<Vec<_>, EvalError>>()?;
         let asked = |source: usize| {
             circuit.ops.iter().any(|op| match op {
                 Op::Known { source: of, .. } => *of == source,
@@ -181,7 +179,16 @@ impl Run<'_> {
             product: &self.key.product,
             present: Present::Encrypted(&present, &rows),
         };
-        let index = evaluate.index(selected)?;
+        let mut values = Values::new(self.plan);
+        for step in &self.schedule.steps {
+            let selected = step.clone().into_par_iter();
+            let selected = selected.filter_map(|id| Some((id, self.select(block, id)?)));
+            for (id, selected) in selected.collect::<Vec<_>>() {
+                values.put(id, selected?);
+            }
+            evaluate.advance((&self.schedule, step.clone()), &mut values)?;
+        }
+        let index = values.into_index();
         let last = params.last_level();
         let before = evaluate.lowered(&index, last - 1)?;
         let mut marked = vec![

@@ -41,6 +41,19 @@ pub enum Op {
     },
 }
 
+impl Op {
+    /// The values that it is made of.
+    pub(crate) fn operands(&self) -> Vec<Id> {
+        match self {
+            Self::Select { .. } | Self::Known { .. } => Vec::new(),
+            Self::Dot(pairs) => pairs.iter().flat_map(|&(a, b)| [a, b]).collect(),
+            Self::Minus(a, b) => vec![*a, *b],
+            Self::Sum(terms) => terms.clone(),
+            Self::Complement { of, .. } => vec![*of],
+        }
+    }
+}
+
 /// Which entries of a truth table are 1, in terms of a leaf's constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Truth {
@@ -254,14 +267,15 @@ impl Builder {
         self.push(Op::Sum(terms), level)
     }
 
-    fn dot(&mut self, pairs: Vec<(Id, Id)>) -> Id {
+    /// The sum of products, with one relinearisation.
+    pub(super) fn dot(&mut self, pairs: Vec<(Id, Id)>) -> Id {
         let level = |&(a, b): &(Id, Id)| self.level(a).max(self.level(b));
         let level = pairs.iter().map(level).max().unwrap_or(1) + 1;
         self.push(Op::Dot(pairs), level)
     }
 
     /// Multiplies the two of the lowest level until `left` are left.
-    fn join(&mut self, factors: Vec<Id>, left: usize) -> Vec<Id> {
+    pub(super) fn join(&mut self, factors: Vec<Id>, left: usize) -> Vec<Id> {
         let mut heap: BinaryHeap<Reverse<(usize, Id)>> = factors
             .into_iter()
             .map(|id| Reverse((self.level(id), id)))
@@ -277,22 +291,6 @@ impl Builder {
     /// The product of all.
     pub(super) fn product(&mut self, factors: Vec<Id>) -> Id {
         self.join(factors, 1)[0]
-    }
-
-    /// The sum of the products of each list: the last products of all share a relinearisation.
-    pub(super) fn sum_of_products(&mut self, lists: Vec<Vec<Id>>) -> Id {
-        let (mut single, mut pairs) = (Vec::new(), Vec::new());
-        for list in lists {
-            match self.join(list, 2)[..] {
-                [a, b] => pairs.push((a, b)),
-                [a] => single.push(a),
-                _ => unreachable!("joined down to two"),
-            }
-        }
-        if !pairs.is_empty() {
-            single.push(self.dot(pairs));
-        }
-        self.sum(single)
     }
 
     /// Whether any of them holds.

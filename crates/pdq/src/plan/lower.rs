@@ -7,6 +7,9 @@ use omr_table::{ColumnType, Domain, FilterShape, Schema, TestShape};
 /// passes for another.
 const FINGERPRINT_MARGIN: u32 = 40;
 
+/// Products that share a relinearisation: their factors are held until then.
+const PAIRS: usize = 32;
+
 /// Bits of the longest fingerprint.
 const FINGERPRINT_BITS: u32 = 60;
 
@@ -117,20 +120,31 @@ impl Lowering<'_> {
         if digits == 1 {
             return vec![self.builder.select(source, 0, leaf, Truth::Set)];
         }
-        let mut lists: Vec<Vec<Id>> = (0..count)
-            .map(|constant| {
-                (0..digits)
-                    .map(|digit| {
-                        self.builder
-                            .select(source, digit, leaf, Truth::Equal(constant))
-                    })
-                    .collect()
-            })
-            .collect();
-        match count {
-            1 => lists.remove(0),
-            _ => vec![self.builder.sum_of_products(lists)],
+        if count == 1 {
+            return self.equal(source, leaf, 0);
         }
+        let constants: Vec<usize> = (0..count).collect();
+        let sums = constants.chunks(PAIRS).map(|some| {
+            let pair = |&constant: &usize| {
+                let factors = self.equal(source, leaf, constant);
+                match self.builder.join(factors, 2)[..] {
+                    [a, b] => (a, b),
+                    _ => unreachable!("two digits or more"),
+                }
+            };
+            let pairs = some.iter().map(pair).collect();
+            self.builder.dot(pairs)
+        });
+        let sums = sums.collect();
+        vec![self.builder.sum(sums)]
+    }
+
+    /// Factors of "the number is this constant".
+    fn equal(&mut self, source: usize, leaf: usize, constant: usize) -> Vec<Id> {
+        let truth = Truth::Equal(constant);
+        (0..self.builder.digits(source))
+            .map(|digit| self.builder.select(source, digit, leaf, truth))
+            .collect()
     }
 
     fn interval(&mut self, source: usize, leaf: usize, low: bool, high: bool) -> Id {

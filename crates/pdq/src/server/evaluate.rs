@@ -2,11 +2,12 @@
 
 use super::select::Numbers;
 use crate::Params;
-use crate::plan::{Id, Op, Plan};
+use crate::plan::{Id, Op, Plan, Schedule};
 use omr_bgv::{Ciphertext, EvalError, Evaluator};
 use omr_ring::Poly;
 use omr_rlwe::{Rlwe, SwitchingKey};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// One block.
 pub(crate) struct Block<'a> {
@@ -28,32 +29,62 @@ pub(crate) enum Present<'a> {
     Encrypted(&'a [Option<Ciphertext>], &'a [u32]),
 }
 
+/// The values of a block that are asked for still, by operation.
+#[derive(Clone)]
+pub(crate) struct Values(Vec<Option<Ciphertext>>);
+
+impl Values {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Self(vec![None; plan.circuit.ops.len()])
+    }
+
+    /// Puts a selection into its place.
+    pub(crate) fn put(&mut self, id: Id, value: Ciphertext) {
+        self.0[id] = Some(value);
+    }
+
+    fn at(&self, id: Id) -> &Ciphertext {
+        let value = self.0[id].as_ref();
+        value.expect("values stay until nothing asks for them")
+    }
+
+    /// The last value: the index, as it leaves the circuit.
+    pub(crate) fn into_index(mut self) -> Ciphertext {
+        let index = self.0.pop().flatten();
+        index.expect("all steps were made")
+    }
+}
+
 impl Block<'_> {
     fn evaluator(&self) -> Evaluator<'_> {
         self.params.evaluator()
     }
 
-    /// The index of the block, as it leaves the circuit. `selected`: by operation.
-    pub(crate) fn index(&self, selected: Vec<Option<Ciphertext>>) -> Result<Ciphertext, EvalError> {
-        let mut values: Vec<Ciphertext> = Vec::with_capacity(selected.len());
-        for (id, given) in selected.into_iter().enumerate() {
-            let value = match given {
-                Some(value) => value,
-                None => self.value(&values, id)?,
-            };
-            values.push(value);
+    /// One step of the circuit, whose selections are there.
+    pub(crate) fn advance(
+        &self,
+        (schedule, step): (&Schedule, Range<Id>),
+        values: &mut Values,
+    ) -> Result<(), EvalError> {
+        for id in step {
+            if values.0[id].is_none() {
+                values.0[id] = Some(self.value(values, id)?);
+            }
+            schedule.spent[id]
+                .iter()
+                .for_each(|&id| values.0[id] = None);
         }
-        Ok(values.pop().expect("a circuit has a value"))
+        Ok(())
     }
 
-    fn value(&self, values: &[Ciphertext], id: Id) -> Result<Ciphertext, EvalError> {
+    fn value(&self, values: &Values, id: Id) -> Result<Ciphertext, EvalError> {
         let level = self.plan.level(id);
-        let at = |id: Id, level: usize| self.lowered(&values[id], level);
+        let at = |id: Id, level: usize| self.lowered(values.at(id), level);
         let evaluator = self.evaluator();
         match &self.plan.circuit.ops[id] {
             Op::Select { .. } => unreachable!("selections are given"),
             Op::Known { source, present } => self.known(*source, *present),
-            Op::Complement { of, within } => self.complement(&values[*of], *within),
+            Op::Complement { of, within } => self.complement(values.at(*of), *within),
             Op::Minus(a, b) => {
                 let mut out = at(*a, level)?.into_owned();
                 evaluator.sub_assign(&mut out, &*at(*b, level)?)?;

@@ -58,14 +58,21 @@ fn noise_is_what_the_plan_predicts() {
             hidden: None,
         };
         let numbers = vec![layout.numbers(&plan, 0)];
-        let selected = select::select(&params, &plan, &constants, &numbers).remove(0);
         let block = Block {
             params: &params,
             plan: &plan,
             product: &key.product,
             present: Present::Clear(&numbers[0], &layout.exists(0)),
         };
-        let index = block.index(selected).unwrap();
+        let schedule = Schedule::new(&params, &plan);
+        let mut values = vec![Values::new(&plan)];
+        for step in &schedule.steps {
+            let of = (&plan, step.clone());
+            select::select(&params, of, &constants, &numbers, &mut values);
+            let advanced = block.advance((&schedule, step.clone()), &mut values[0]);
+            advanced.unwrap();
+        }
+        let index = values.remove(0).into_index();
         let index = block.lowered(&index, params.last_level()).unwrap();
         let large = secret.large(&params);
         let decryptor = Decryptor {

@@ -4,13 +4,15 @@
 //! once and multiplied with the entries of all tables for that digit. Values that no row of a block has are
 //! skipped: the server knows its rows.
 
+use super::evaluate::Values;
 use crate::Params;
-use crate::plan::{Op, Plan};
+use crate::plan::{Id, Op, Plan};
 use omr_bgv::Ciphertext;
 use omr_ring::{AlignedVec, Eval, Poly};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Masks transformed before they are multiplied: with the entries' rows they stay in the second-level cache.
 const TOGETHER: usize = 16;
@@ -26,38 +28,34 @@ struct Digit {
     ops: Vec<(usize, usize)>,
 }
 
-fn digits(plan: &Plan) -> Vec<Digit> {
+fn digits(plan: &Plan, step: Range<Id>) -> Vec<Digit> {
     let mut found: BTreeMap<(usize, usize), Vec<(usize, usize)>> = BTreeMap::new();
-    for (id, op) in plan.circuit.ops.iter().enumerate() {
+    for id in step {
         if let Op::Select {
             source,
             digit,
             table,
-        } = op
+        } = plan.circuit.ops[id]
         {
-            let first = plan.circuit.tables[*table].first;
-            found
-                .entry((*source, *digit))
-                .or_default()
-                .push((id, first));
+            let first = plan.circuit.tables[table].first;
+            found.entry((source, digit)).or_default().push((id, first));
         }
     }
     let digit = |((source, digit), ops)| Digit { source, digit, ops };
     found.into_iter().map(digit).collect()
 }
 
-/// The selections of some blocks: for each of them, by operation.
+/// The selections of a step, on some blocks.
 ///
 /// `numbers`: of each block by source. `constants`: the entries of all tables, expanded.
 pub(super) fn select(
     params: &Params,
-    plan: &Plan,
+    (plan, step): (&Plan, Range<Id>),
     constants: &[Rlwe],
     numbers: &[Vec<Numbers>],
-) -> Vec<Vec<Option<Ciphertext>>> {
-    let mut out: Vec<Vec<Option<Ciphertext>>> =
-        vec![vec![None; plan.circuit.ops.len()]; numbers.len()];
-    for digit in digits(plan) {
+    values: &mut [Values],
+) {
+    for digit in digits(plan, step) {
         let source = &plan.circuit.sources[digit.source];
         let of_row = |number: &Option<u64>| number.map(|number| source.digit(number, digit.digit));
         let masks: Vec<Masks> = numbers
@@ -67,16 +65,13 @@ pub(super) fn select(
                 Masks::new(params, &digits, source.radix)
             })
             .collect();
-        for (block, chosen) in choose(params, plan, constants, &digit, &masks)
-            .into_iter()
-            .enumerate()
-        {
+        let chosen = choose(params, plan, constants, &digit, &masks);
+        for (values, chosen) in values.iter_mut().zip(chosen) {
             for (ct, &(id, _)) in chosen.into_iter().zip(&digit.ops) {
-                out[block][id] = Some(ct);
+                values.put(id, ct);
             }
         }
     }
-    out
 }
 
 /// For each value of a digit the mask as a polynomial modulo p; `None` where no row has the value.
@@ -137,31 +132,22 @@ fn choose(
 ) -> Vec<Vec<Ciphertext>> {
     let ring = &params.ring;
     let basis = params.chain.basis(plan.start);
-    let mut parts: Vec<Vec<[Poly<Eval>; 2]>> = masks
-        .iter()
-        .map(|_| {
-            digit
-                .ops
-                .iter()
-                .map(|_| [0, 1].map(|_| Poly::zero(ring, basis)))
-                .collect()
-        })
-        .collect();
-    for limb in 0..basis.len() {
-        // All blocks meet the same entries while these are in cache.
-        parts.par_iter_mut().zip(masks).for_each_init(
-            || vec![AlignedVec::zeroed(ring.n()); TOGETHER + 2],
-            |rows, (parts, masks)| {
-                limb_of_block(
-                    params,
-                    (limb, basis.ids()[limb]),
-                    (constants, digit),
-                    masks,
-                    (parts, rows),
-                )
-            },
-        );
-    }
+    let empty = || [0, 1].map(|_| Poly::zero(ring, basis));
+    let of_block = |_| digit.ops.iter().map(|_| empty()).collect();
+    let mut parts: Vec<Vec<[Poly<Eval>; 2]>> = masks.iter().map(of_block).collect();
+    // All blocks meet the entries of a limb while these are in cache.
+    by_limb(&mut parts, basis.len())
+        .into_par_iter()
+        .enumerate()
+        .for_each(|(limb, blocks)| {
+            blocks.into_par_iter().zip(masks).for_each_init(
+                || vec![AlignedVec::zeroed(ring.n()); TOGETHER + 2],
+                |rows, (sums, masks)| {
+                    let limb = (limb, basis.ids()[limb]);
+                    limb_of_block(params, limb, (constants, digit), masks, (sums, rows));
+                },
+            );
+        });
     let scale = params.leaf_scale(plan.start);
     let evaluator = params.evaluator();
     parts
@@ -178,17 +164,32 @@ fn choose(
         .collect()
 }
 
+/// By limb: the rows of each block's sums.
+fn by_limb(blocks: &mut [Vec<[Poly<Eval>; 2]>], limbs: usize) -> Vec<Vec<Vec<[&mut [u64]; 2]>>> {
+    let of_limb = || blocks.iter().map(|_| Vec::new()).collect();
+    let mut out: Vec<Vec<Vec<[&mut [u64]; 2]>>> = (0..limbs).map(|_| of_limb()).collect();
+    for (block, sums) in blocks.iter_mut().enumerate() {
+        for [c0, c1] in sums {
+            for (limb, (c0, c1)) in c0.rows_mut().zip(c1.rows_mut()).enumerate() {
+                out[limb][block].push([c0, c1]);
+            }
+        }
+    }
+    out
+}
+
+/// Adds to the sums of a block, one for each operation, in one limb.
 fn limb_of_block(
     params: &Params,
     (limb, id): (usize, usize),
     (constants, digit): (&[Rlwe], &Digit),
     masks: &Masks,
-    (parts, rows): (&mut [[Poly<Eval>; 2]], &mut [AlignedVec]),
+    (mut sums, rows): (Vec<[&mut [u64]; 2]>, &mut [AlignedVec]),
 ) {
     let (ring, p) = (&params.ring, params.p().value() as u32);
     let (kernels, m) = (ring.kernels(), ring.modulus(id));
-    let (rows, sums) = rows.split_at_mut(TOGETHER);
-    let [body, mask] = sums else {
+    let (rows, products) = rows.split_at_mut(TOGETHER);
+    let [body, mask] = products else {
         unreachable!("two sums")
     };
     for masks in masks.0.chunks(TOGETHER) {
@@ -197,7 +198,7 @@ fn limb_of_block(
             kernels.ntt_forward(ring.table(id), row);
         }
         let factors: Vec<&[u64]> = rows[..masks.len()].iter().map(|row| &row[..]).collect();
-        for ([c0, c1], &(_, first)) in parts.iter_mut().zip(&digit.ops) {
+        for ([c0, c1], &(_, first)) in sums.iter_mut().zip(&digit.ops) {
             let entries = |part: fn(&Rlwe) -> &Poly<Eval>| -> Vec<&[u64]> {
                 let entry =
                     |(value, _): &(usize, Vec<u32>)| part(&constants[first + value]).row(limb);
@@ -206,8 +207,8 @@ fn limb_of_block(
             let entries = [entries(|ct| &ct.c0), entries(|ct| &ct.c1)];
             let entries = entries.each_ref().map(Vec::as_slice);
             kernels.dot_pair(m, [&mut body[..], &mut mask[..]], &factors, entries);
-            kernels.add_assign(m, c0.row_mut(limb), body);
-            kernels.add_assign(m, c1.row_mut(limb), mask);
+            kernels.add_assign(m, c0, body);
+            kernels.add_assign(m, c1, mask);
         }
     }
 }

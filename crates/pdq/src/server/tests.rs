@@ -76,6 +76,7 @@ fn packed(table: &Table, key: i64, bound: usize, draw: u64) -> Packed {
     let run = Run {
         layout,
         plan: &plan,
+        schedule: Schedule::new(params, &plan),
         key: &WORLD.key,
         constants: &expand(params, &sent, &plan, &WORLD.key),
         compressor: &compressor,

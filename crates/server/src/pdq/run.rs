@@ -131,15 +131,13 @@ impl Pdq {
         Ok(bytes)
     }
 
-    /// A stranger's shape may ask for more constants than there is memory.
+    /// A stranger's shape may ask for more than there is memory.
     fn check_memory(&self, params: &Params, plan: &Plan) -> Result<(), Status> {
-        let limbs = params.chain.basis(plan.start).len() as u64;
-        let constant = 2 * limbs * params.slots() as u64 * 8;
-        let found = plan.cost.constants as u64 * constant;
+        let found = plan.memory_bytes(params);
         match found <= self.query_memory {
             true => Ok(()),
             false => Err(Status::failed_precondition(format!(
-                "a query of {} constants: expected at most {} bytes of memory for them, found {found}: ask for fewer \
+                "a query of {} constants: expected at most {} bytes of memory, found {found}: ask for fewer \
                  conditions at once",
                 plan.cost.constants, self.query_memory
             ))),

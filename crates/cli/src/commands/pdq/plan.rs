@@ -22,6 +22,7 @@ struct Report<'a> {
     most_depth: usize,
     #[serde(flatten)]
     cost: Cost,
+    memory_bytes: u64,
     transform_seconds: f64,
     seconds_of_one_thread: f64,
 }
@@ -66,6 +67,7 @@ fn report<'a>(params: &'a Params, schema: &Schema, plan: &Plan) -> Report<'a> {
             .collect(),
         most_depth: params.depth(),
         cost: plan.cost,
+        memory_bytes: plan.memory_bytes(params),
         transform_seconds,
         seconds_of_one_thread: plan.cost.transforms as f64 * transform_seconds,
     }
@@ -115,9 +117,10 @@ pub(super) fn words(params: &Params, schema: &Schema, plan: &Plan) -> String {
         unit * 1e6
     ));
     lines.push(format!(
-        "{} bytes up, {} bytes down",
+        "{} bytes up, {} bytes down; {} bytes of the server's memory beside the table",
         thousands(cost.query_bytes),
-        thousands(cost.answer_bytes)
+        thousands(cost.answer_bytes),
+        thousands(plan.memory_bytes(params))
     ));
     lines.join("\n")
 }

@@ -6,6 +6,7 @@ use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
 use omr_bench::pdq::{CompressBench, CompressFigures, Params, PdqBenchError, keys};
+use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::error::Error;
 
@@ -107,68 +108,100 @@ fn line(figures: &CompressFigures) -> String {
     )
 }
 
-/// A figure of a run.
-type Of = fn(&CompressFigures) -> usize;
+/// One of the two figures that runs differ by.
+#[derive(Clone, Copy)]
+struct Varied {
+    of: fn(&CompressFigures) -> usize,
+    axis: &'static str,
+    legend: &'static str,
+}
 
-/// One line for each bound over rows; with one number of rows, one line over bounds. Both axes are logarithmic.
-fn picture(all: &[CompressFigures]) -> Result<String, Box<dyn Error>> {
-    let distinct = |of: fn(&CompressFigures) -> usize| {
-        let mut found: Vec<usize> = all.iter().map(of).collect();
+const ROWS: Varied = Varied {
+    of: |figures| figures.rows,
+    axis: "rows",
+    legend: "rows:",
+};
+const BOUND: Varied = Varied {
+    of: |figures| figures.bound,
+    axis: "bound s",
+    legend: "s =",
+};
+
+impl Varied {
+    fn values(&self, all: &[CompressFigures]) -> Vec<usize> {
+        let mut found: Vec<usize> = all.iter().map(self.of).collect();
         found.sort_unstable();
         found.dedup();
         found
-    };
-    let over_rows = distinct(|figures| figures.rows).len() > 1;
-    let (x, group): (Of, Of) = match over_rows {
-        true => (|figures| figures.rows, |figures| figures.bound),
-        false => (|figures| figures.bound, |figures| figures.rows),
-    };
-    let (what, of) = if over_rows {
-        ("rows", "s =")
-    } else {
-        ("bound s", "rows:")
-    };
-    let (xs, groups) = (distinct(x), distinct(group));
-    let seconds = all.iter().map(|figures| figures.compress_s);
-    let (low, high) = seconds.fold((f64::MAX, 0f64), |(a, b), s| (a.min(s), b.max(s)));
-    let (first, last) = (xs[0] as f64, xs[xs.len() - 1] as f64);
+    }
+}
+
+/// Seconds over rows, a line for each bound, and over bounds, a line for each number of rows: of these the ones that
+/// vary. All axes are logarithmic.
+fn picture(all: &[CompressFigures]) -> Result<String, Box<dyn Error>> {
+    let mut panels = vec![(ROWS, BOUND), (BOUND, ROWS)];
+    panels.retain(|(x, _)| x.values(all).len() > 1);
+    if panels.is_empty() {
+        panels.push((ROWS, BOUND));
+    }
     let mut svg = String::new();
     {
-        let area = SVGBackend::with_string(&mut svg, (760, 480)).into_drawing_area();
+        let size = (560 * panels.len() as u32, 420);
+        let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
         area.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&area)
-            .caption("Seconds of compression", ("sans-serif", 18))
-            .margin(12)
-            .x_label_area_size(36)
-            .y_label_area_size(56)
-            .build_cartesian_2d(
-                (first..last * 1.01).log_scale(),
-                (low / 1.5..high * 1.5).log_scale(),
-            )?;
-        let mesh = &mut chart.configure_mesh();
-        mesh.x_desc(what).y_desc("seconds").draw()?;
-        for (&one, colour) in groups.iter().zip(COLOURS.into_iter().cycle()) {
-            let of_group = all.iter().filter(|figures| group(figures) == one);
-            let points: Vec<_> = of_group
-                .map(|figures| (x(figures) as f64, figures.compress_s))
-                .collect();
-            let style = colour.stroke_width(2);
-            let dots = points
-                .iter()
-                .map(|&point| Circle::new(point, 3, colour.filled()));
-            chart.draw_series(dots)?;
-            chart
-                .draw_series(LineSeries::new(points.clone(), style))?
-                .label(format!("{of} {}", thousands(one as u64)))
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], style));
+        let areas = area.split_evenly((1, panels.len()));
+        for (area, panel) in areas.iter().zip(panels) {
+            draw(area, all, panel)?;
         }
-        chart
-            .configure_series_labels()
-            .background_style(WHITE)
-            .border_style(BLACK)
-            .position(SeriesLabelPosition::UpperLeft)
-            .draw()?;
         area.present()?;
     }
     Ok(svg)
+}
+
+fn draw(
+    area: &DrawingArea<SVGBackend<'_>, Shift>,
+    all: &[CompressFigures],
+    (x, lines): (Varied, Varied),
+) -> Result<(), Box<dyn Error>> {
+    let (xs, lines_of) = (x.values(all), lines.values(all));
+    let seconds = all.iter().map(|figures| figures.compress_s);
+    let (low, high) = seconds.fold((f64::MAX, 0f64), |(a, b), s| (a.min(s), b.max(s)));
+    let (first, last) = (xs[0] as f64, xs[xs.len() - 1] as f64);
+    let marks = xs.iter().map(|&x| x as f64).collect();
+    let mut chart = ChartBuilder::on(area)
+        .caption("Seconds of compression", ("sans-serif", 18))
+        .margin(16)
+        .x_label_area_size(36)
+        .y_label_area_size(56)
+        .build_cartesian_2d(
+            (first..last * 1.01).log_scale().with_key_points(marks),
+            (low / 1.5..high * 3.0).log_scale(),
+        )?;
+    let mesh = &mut chart.configure_mesh();
+    mesh.x_desc(x.axis)
+        .y_desc("seconds")
+        .x_label_formatter(&|x| thousands(x.round() as u64))
+        .draw()?;
+    for (&line, colour) in lines_of.iter().zip(COLOURS.into_iter().cycle()) {
+        let of_line = all.iter().filter(|figures| (lines.of)(figures) == line);
+        let points: Vec<_> = of_line
+            .map(|figures| ((x.of)(figures) as f64, figures.compress_s))
+            .collect();
+        let style = colour.stroke_width(2);
+        let dots = points
+            .iter()
+            .map(|&point| Circle::new(point, 3, colour.filled()));
+        chart.draw_series(dots)?;
+        chart
+            .draw_series(LineSeries::new(points.clone(), style))?
+            .label(format!("{} {}", lines.legend, thousands(line as u64)))
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], style));
+    }
+    chart
+        .configure_series_labels()
+        .background_style(WHITE)
+        .border_style(BLACK)
+        .position(SeriesLabelPosition::UpperLeft)
+        .draw()?;
+    Ok(())
 }
