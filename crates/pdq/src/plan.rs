@@ -12,7 +12,7 @@ pub use circuit::{Circuit, Id, Op, Source, SourceKind, Table, Truth};
 pub use cost::Cost;
 pub use flooding::Flooding;
 pub(crate) use lower::source_of;
-pub(crate) use schedule::Schedule;
+pub(crate) use schedule::{Schedule, Step, spent};
 
 use crate::lock::LOCK_SYMBOLS;
 use crate::{EncryptedHead, Params, PlanError, noise};

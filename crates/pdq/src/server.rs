@@ -254,17 +254,15 @@ impl<'a> Run<'a> {
                 present: Present::Clear(numbers, exists),
             })
             .collect();
-        let mut values = vec![Values::new(plan); blocks.len()];
+        let mut values = vec![Values::new(&self.schedule); blocks.len()];
         for step in &self.schedule.steps {
             self.times.of(Stage::Selections, || {
-                let of = (plan, step.clone());
+                let of = (plan, &step.selections[..]);
                 select::select(params, of, self.constants, &numbers, &mut values);
             });
             self.times.of(Stage::Products, || {
                 let all = some.par_iter().zip(&mut values);
-                all.try_for_each(|(block, values)| {
-                    block.advance((&self.schedule, step.clone()), values)
-                })
+                all.try_for_each(|(block, values)| block.advance(step, values))
             })?;
         }
         let index = |(block, values): (&Block, Values)| {

@@ -122,22 +122,21 @@ impl Run<'_> {
             .collect()
     }
 
-    /// None: it is no selection.
-    fn select(&self, block: usize, id: Id) -> Option<Result<Ciphertext, EvalError>> {
+    fn select(&self, block: usize, id: Id) -> Result<Ciphertext, EvalError> {
         let Op::Select {
             source,
             digit,
             table,
         } = self.plan.circuit.ops[id]
         else {
-            return None;
+            unreachable!("no selection");
         };
         let first = self.plan.circuit.tables[table].first;
         let masks = self.masks(block, source, digit);
         let pairs: Vec<_> = masks.iter().zip(&self.constants[first..]).collect();
         let evaluator = self.params.evaluator();
         let relinearise = |sum| evaluator.relinearise(&sum, &self.key.product, self.plan.start + 1);
-        Some(evaluator.dot(&pairs).and_then(relinearise))
+        evaluator.dot(&pairs).and_then(relinearise)
     }
 
     /// Where a source has values: the sum of the masks of any digit.
@@ -179,14 +178,14 @@ impl Run<'_> {
             product: &self.key.product,
             present: Present::Encrypted(&present, &rows),
         };
-        let mut values = Values::new(self.plan);
+        let mut values = Values::new(&self.schedule);
         for step in &self.schedule.steps {
-            let selected = step.clone().into_par_iter();
-            let selected = selected.filter_map(|id| Some((id, self.select(block, id)?)));
-            for (id, selected) in selected.collect::<Vec<_>>() {
-                values.put(id, selected?);
+            let selected = step.selections.par_iter();
+            let selected = selected.map(|&id| Ok((id, self.select(block, id)?)));
+            for (id, selected) in selected.collect::<Result<Vec<_>, EvalError>>()? {
+                values.put(id, selected);
             }
-            evaluate.advance((&self.schedule, step.clone()), &mut values)?;
+            evaluate.advance(step, &mut values)?;
         }
         let index = values.into_index();
         let last = params.last_level();

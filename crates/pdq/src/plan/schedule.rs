@@ -17,12 +17,21 @@ const SELECTIONS_BYTES: usize = 1 << 29;
 /// The steps of a circuit.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Schedule {
-    /// Operations that follow each other. The selections of a step are made first, together.
-    pub(crate) steps: Vec<Range<Id>>,
-    /// By operation: the values that nothing asks for after it.
-    pub(crate) spent: Vec<Vec<Id>>,
+    /// One after another.
+    pub(crate) steps: Vec<Step>,
+    /// By operation: how many others ask for its value.
+    pub(crate) uses: Vec<u32>,
     /// Most bytes of values of a block at a time.
     pub(crate) bytes: usize,
+}
+
+/// Operations that follow each other in the circuit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Step {
+    /// Its selections, which are made first.
+    pub(crate) selections: Vec<Id>,
+    /// The others: those of a wave need nothing of each other.
+    pub(crate) waves: Vec<Vec<Id>>,
 }
 
 impl Schedule {
@@ -32,24 +41,29 @@ impl Schedule {
             let limbs = params.chain.basis(plan.level(id)).len();
             2 * limbs * params.spec().n * size_of::<u64>()
         };
-        let steps = steps(ops, &bytes);
-        let spent = spent(ops);
+        let steps: Vec<Step> = ranges(ops, &bytes)
+            .into_iter()
+            .map(|range| Step::new(ops, range))
+            .collect();
+        let mut uses = vec![0; ops.len()];
+        for operand in ops.iter().flat_map(Op::operands) {
+            uses[operand] += 1;
+        }
+        let mut left = uses.clone();
         let (mut held, mut most) = (0, 0);
+        let all = |ids: &[Id]| ids.iter().copied().map(bytes).sum::<usize>();
         for step in &steps {
-            let select = |id: &Id| matches!(ops[*id], Op::Select { .. });
-            held += step.clone().filter(select).map(bytes).sum::<usize>();
-            most = most.max(held);
-            for id in step.clone() {
-                if !select(&id) {
-                    held += bytes(id);
-                    most = most.max(held);
-                }
-                held -= spent[id].iter().copied().map(bytes).sum::<usize>();
+            held += all(&step.selections);
+            for wave in &step.waves {
+                held += all(wave);
+                most = most.max(held);
+                held -= all(&spent(ops, wave, &mut left));
             }
+            most = most.max(held);
         }
         Self {
             steps,
-            spent,
+            uses,
             bytes: most,
         }
     }
@@ -71,33 +85,54 @@ impl Plan {
     }
 }
 
-fn steps(ops: &[Op], bytes: &dyn Fn(Id) -> usize) -> Vec<Range<Id>> {
-    let (mut steps, mut start, mut selected) = (Vec::new(), 0, 0);
+impl Step {
+    fn new(ops: &[Op], range: Range<Id>) -> Self {
+        let mut step = Self::default();
+        // The wave of each value of the range; those before it are there.
+        let mut waves = vec![0; range.len()];
+        for id in range.clone() {
+            if let Op::Select { .. } = ops[id] {
+                step.selections.push(id);
+                continue;
+            }
+            let own = ops[id].operands().into_iter();
+            let own = own.filter_map(|at| Some(waves[at.checked_sub(range.start)?]));
+            let wave = own.max().unwrap_or(0);
+            waves[id - range.start] = wave + 1;
+            step.waves
+                .resize_with(step.waves.len().max(wave + 1), Vec::new);
+            step.waves[wave].push(id);
+        }
+        step
+    }
+}
+
+/// The values that nothing asks for after a wave. `left`: by operation, how many still ask for its value.
+pub(crate) fn spent(ops: &[Op], wave: &[Id], left: &mut [u32]) -> Vec<Id> {
+    let mut spent = Vec::new();
+    for operand in wave.iter().flat_map(|&id| ops[id].operands()) {
+        left[operand] -= 1;
+        if left[operand] == 0 {
+            spent.push(operand);
+        }
+    }
+    spent
+}
+
+fn ranges(ops: &[Op], bytes: &dyn Fn(Id) -> usize) -> Vec<Range<Id>> {
+    let (mut ranges, mut start, mut selected) = (Vec::new(), 0, 0);
     for (id, op) in ops.iter().enumerate() {
         if !matches!(op, Op::Select { .. }) {
             continue;
         }
         if selected + bytes(id) > SELECTIONS_BYTES && id > start {
-            steps.push(start..id);
+            ranges.push(start..id);
             (start, selected) = (id, 0);
         }
         selected += bytes(id);
     }
-    steps.push(start..ops.len());
-    steps
-}
-
-fn spent(ops: &[Op]) -> Vec<Vec<Id>> {
-    let mut spent = vec![Vec::new(); ops.len()];
-    let mut seen = vec![false; ops.len()];
-    for (id, op) in ops.iter().enumerate().rev() {
-        for operand in op.operands() {
-            if !std::mem::replace(&mut seen[operand], true) {
-                spent[id].push(operand);
-            }
-        }
-    }
-    spent
+    ranges.push(start..ops.len());
+    ranges
 }
 
 #[cfg(test)]
@@ -132,13 +167,19 @@ mod tests {
             planned += 1;
             let ops = &plan.circuit.ops;
             let schedule = Schedule::new(&params, &plan);
-            let all: Vec<Id> = schedule.steps.iter().cloned().flatten().collect();
-            assert_eq!(all, (0..ops.len()).collect::<Vec<_>>(), "{condition}");
             let mut held = vec![false; ops.len()];
-            for (id, op) in ops.iter().enumerate() {
-                assert!(op.operands().iter().all(|&at| held[at]), "{condition}");
-                held[id] = true;
-                schedule.spent[id].iter().for_each(|&at| held[at] = false);
+            let mut left = schedule.uses.clone();
+            for step in &schedule.steps {
+                step.selections.iter().for_each(|&id| held[id] = true);
+                for wave in &step.waves {
+                    for &id in wave {
+                        let there = ops[id].operands().iter().all(|&at| held[at]);
+                        assert!(there && !held[id], "{condition}");
+                    }
+                    wave.iter().for_each(|&id| held[id] = true);
+                    let spent = spent(ops, wave, &mut left);
+                    spent.iter().for_each(|&id| held[id] = false);
+                }
             }
             let left: Vec<Id> = (0..ops.len()).filter(|&id| held[id]).collect();
             assert_eq!(left, [ops.len() - 1], "the index alone: {condition}");

@@ -2,12 +2,12 @@
 
 use super::select::Numbers;
 use crate::Params;
-use crate::plan::{Id, Op, Plan, Schedule};
+use crate::plan::{Id, Op, Plan, Schedule, Step, spent};
 use omr_bgv::{Ciphertext, EvalError, Evaluator};
 use omr_ring::Poly;
 use omr_rlwe::{Rlwe, SwitchingKey};
+use rayon::prelude::*;
 use std::borrow::Cow;
-use std::ops::Range;
 
 /// One block.
 pub(crate) struct Block<'a> {
@@ -31,26 +31,32 @@ pub(crate) enum Present<'a> {
 
 /// The values of a block that are asked for still, by operation.
 #[derive(Clone)]
-pub(crate) struct Values(Vec<Option<Ciphertext>>);
+pub(crate) struct Values {
+    values: Vec<Option<Ciphertext>>,
+    /// How many still ask for each.
+    left: Vec<u32>,
+}
 
 impl Values {
-    pub(crate) fn new(plan: &Plan) -> Self {
-        Self(vec![None; plan.circuit.ops.len()])
+    pub(crate) fn new(schedule: &Schedule) -> Self {
+        Self {
+            values: vec![None; schedule.uses.len()],
+            left: schedule.uses.clone(),
+        }
     }
 
-    /// Puts a selection into its place.
     pub(crate) fn put(&mut self, id: Id, value: Ciphertext) {
-        self.0[id] = Some(value);
+        self.values[id] = Some(value);
     }
 
     fn at(&self, id: Id) -> &Ciphertext {
-        let value = self.0[id].as_ref();
+        let value = self.values[id].as_ref();
         value.expect("values stay until nothing asks for them")
     }
 
     /// The last value: the index, as it leaves the circuit.
     pub(crate) fn into_index(mut self) -> Ciphertext {
-        let index = self.0.pop().flatten();
+        let index = self.values.pop().flatten();
         index.expect("all steps were made")
     }
 }
@@ -61,18 +67,16 @@ impl Block<'_> {
     }
 
     /// One step of the circuit, whose selections are there.
-    pub(crate) fn advance(
-        &self,
-        (schedule, step): (&Schedule, Range<Id>),
-        values: &mut Values,
-    ) -> Result<(), EvalError> {
-        for id in step {
-            if values.0[id].is_none() {
-                values.0[id] = Some(self.value(values, id)?);
+    pub(crate) fn advance(&self, step: &Step, values: &mut Values) -> Result<(), EvalError> {
+        for wave in &step.waves {
+            let made = wave.par_iter().map(|&id| Ok((id, self.value(values, id)?)));
+            let made: Vec<(Id, Ciphertext)> = made.collect::<Result<_, EvalError>>()?;
+            for (id, value) in made {
+                values.put(id, value);
             }
-            schedule.spent[id]
-                .iter()
-                .for_each(|&id| values.0[id] = None);
+            for id in spent(&self.plan.circuit.ops, wave, &mut values.left) {
+                values.values[id] = None;
+            }
         }
         Ok(())
     }

@@ -65,12 +65,11 @@ fn noise_is_what_the_plan_predicts() {
             present: Present::Clear(&numbers[0], &layout.exists(0)),
         };
         let schedule = Schedule::new(&params, &plan);
-        let mut values = vec![Values::new(&plan)];
+        let mut values = vec![Values::new(&schedule)];
         for step in &schedule.steps {
-            let of = (&plan, step.clone());
+            let of = (&plan, &step.selections[..]);
             select::select(&params, of, &constants, &numbers, &mut values);
-            let advanced = block.advance((&schedule, step.clone()), &mut values[0]);
-            advanced.unwrap();
+            block.advance(step, &mut values[0]).unwrap();
         }
         let index = values.remove(0).into_index();
         let index = block.lowered(&index, params.last_level()).unwrap();

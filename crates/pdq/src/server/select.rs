@@ -12,7 +12,6 @@ use omr_ring::{AlignedVec, Eval, Poly};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// Masks transformed before they are multiplied: with the entries' rows they stay in the second-level cache.
 const TOGETHER: usize = 16;
@@ -28,9 +27,9 @@ struct Digit {
     ops: Vec<(usize, usize)>,
 }
 
-fn digits(plan: &Plan, step: Range<Id>) -> Vec<Digit> {
+fn digits(plan: &Plan, selections: &[Id]) -> Vec<Digit> {
     let mut found: BTreeMap<(usize, usize), Vec<(usize, usize)>> = BTreeMap::new();
-    for id in step {
+    for &id in selections {
         if let Op::Select {
             source,
             digit,
@@ -45,17 +44,17 @@ fn digits(plan: &Plan, step: Range<Id>) -> Vec<Digit> {
     found.into_iter().map(digit).collect()
 }
 
-/// The selections of a step, on some blocks.
+/// Some selections, on some blocks.
 ///
 /// `numbers`: of each block by source. `constants`: the entries of all tables, expanded.
 pub(super) fn select(
     params: &Params,
-    (plan, step): (&Plan, Range<Id>),
+    (plan, selections): (&Plan, &[Id]),
     constants: &[Rlwe],
     numbers: &[Vec<Numbers>],
     values: &mut [Values],
 ) {
-    for digit in digits(plan, step) {
+    for digit in digits(plan, selections) {
         let source = &plan.circuit.sources[digit.source];
         let of_row = |number: &Option<u64>| number.map(|number| source.digit(number, digit.digit));
         let masks: Vec<Masks> = numbers

@@ -92,14 +92,23 @@ pub(super) fn words(params: &Params, schema: &Schema, plan: &Plan) -> String {
             thousands(params.slots() as u64)
         ),
     ];
-    lines.extend(compared(plan).map(|source| {
-        format!(
+    let mut sources: Vec<(String, usize)> = Vec::new();
+    for source in compared(plan) {
+        let line = format!(
             "  {}, by {}: {} of radix {}",
             schema.columns[source.column].name,
             compared_by(source),
             plural(source.digits, "digit"),
             source.radix
-        )
+        );
+        match sources.last_mut().filter(|(last, _)| *last == line) {
+            Some((_, times)) => *times += 1,
+            None => sources.push((line, 1)),
+        }
+    }
+    lines.extend(sources.into_iter().map(|(line, times)| match times {
+        1 => line,
+        _ => format!("{line}, at {times} places"),
     }));
     lines.push(format!(
         "{} in {}; for each block {} and {}; depth {} of {}",
