@@ -69,7 +69,7 @@ fn report<'a>(params: &'a Params, schema: &Schema, plan: &Plan) -> Report<'a> {
         cost: plan.cost,
         memory_bytes: plan.memory_bytes(params),
         transform_seconds,
-        seconds_of_one_thread: plan.cost.transforms as f64 * transform_seconds,
+        seconds_of_one_thread: plan.cost.seconds(transform_seconds),
     }
 }
 
@@ -120,8 +120,8 @@ pub(super) fn words(params: &Params, schema: &Schema, plan: &Plan) -> String {
         params.depth()
     ));
     lines.push(format!(
-        "about {:.1} s of one thread here: {} transforms of {:.1} us",
-        cost.transforms as f64 * unit,
+        "about {:.1} s of one thread here: {} transforms of {:.1} us, and what goes with them",
+        cost.seconds(unit),
         thousands(cost.transforms),
         unit * 1e6
     ));
