@@ -162,11 +162,18 @@ impl<'a> Compressor<'a> {
             });
             let (part, level, number) = blocks.root(beta, self.bundles.size(), expected);
             let node = expander.node(&pertinency.parts[part], level, number);
-            for (sums, [expansion, products]) in self.block(&expander, node, level, &leaf_rows) {
+            let started = Instant::now();
+            let (mut expansion, mut products) = (0.0, 0.0);
+            for (sums, seconds) in self.block(&expander, node, level, &leaf_rows) {
                 self.sums.add(params, &sums);
-                self.stages.count("expansion", expansion);
-                self.stages.count("products", products);
+                expansion += seconds[0];
+                products += seconds[1];
             }
+            // Threads work side by side: the stages share the time that passed as they share theirs.
+            let both = (expansion + products).max(f64::MIN_POSITIVE);
+            let passed = started.elapsed().as_secs_f64() / both;
+            self.stages.count("expansion", passed * expansion);
+            self.stages.count("products", passed * products);
             let next = factors.iter_mut().zip(&blocks.roots);
             next.for_each(|(factor, &root)| *factor = params.p().mul(*factor, root));
             progress.advance(1);
