@@ -11,6 +11,7 @@ mod digest;
 mod engines;
 mod health;
 mod keygen;
+mod legend;
 mod mail;
 mod params;
 mod pdq;

@@ -101,12 +101,7 @@ fn picture(measured: &Crossover) -> Result<String, Box<dyn Error>> {
                 .label(name)
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], style));
         }
-        chart
-            .configure_series_labels()
-            .background_style(WHITE)
-            .border_style(BLACK)
-            .position(SeriesLabelPosition::UpperLeft)
-            .draw()?;
+        crate::commands::legend::legend(&mut chart)?;
         area.present()?;
     }
     Ok(svg)

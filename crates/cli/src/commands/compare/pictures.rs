@@ -235,12 +235,7 @@ pub(super) fn scaling(all: &Comparison) -> Drawn {
             let measured = (entry.messages as f64, entry.digest_s);
             chart.draw_series([Circle::new(measured, 4, colour.filled())])?;
         }
-        chart
-            .configure_series_labels()
-            .background_style(WHITE)
-            .border_style(BLACK)
-            .position(SeriesLabelPosition::UpperLeft)
-            .draw()?;
+        crate::commands::legend::legend(&mut chart)?;
         Ok(())
     })
 }

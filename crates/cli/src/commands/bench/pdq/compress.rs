@@ -197,11 +197,6 @@ fn draw(
             .label(format!("{} {}", lines.legend, thousands(line as u64)))
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], style));
     }
-    chart
-        .configure_series_labels()
-        .background_style(WHITE)
-        .border_style(BLACK)
-        .position(SeriesLabelPosition::UpperLeft)
-        .draw()?;
+    crate::commands::legend::legend(&mut chart)?;
     Ok(())
 }
