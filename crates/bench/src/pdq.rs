@@ -12,8 +12,8 @@ pub use questions::{Answered, Question, Random, Typed, questions};
 pub use tables::{read_tables, typed};
 pub use whole::{QueryBench, QueryFigures};
 
-pub use omr_pdq::Params;
 pub use omr_pdq::plan::MAX_BOUND;
+pub use omr_pdq::{Params, Quiet};
 
 use omr_pdq::{EvaluationKey, SecretKey, Stage};
 use rand_chacha::ChaCha20Rng;

@@ -1,5 +1,5 @@
 //! A private query on a small table, both sides in one process.
-use omr_pdq::{Answer, Client, Params, SecretKey, Server};
+use omr_pdq::{Answer, Client, Params, Quiet, SecretKey, Server};
 use omr_table::{ImportOptions, Query, import_csv};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (received, its_plan) = server.read(&sent)?;
     let answer = server
-        .answer(&received, &its_plan, &key, &mut rng, &|_, _| {})?
+        .answer(&received, &its_plan, &key, &mut rng, &Quiet)?
         .to_bytes(params)?;
 
     let rows = client.decode(&plan, &Answer::from_bytes(params, &plan, &answer)?)?;

@@ -226,6 +226,9 @@ pub enum ServerError {
         "expected a key with an encryption of zero, as two-sided privacy takes it, found one without"
     )]
     PublicKey,
+    /// Nobody waits for the answer any more, or it takes too long.
+    #[error("the query was stopped before its answer was whole")]
+    Stopped,
     /// The system gives no randomness.
     #[error("expected randomness of the system, found none: {0}")]
     NoRandomness(getrandom::Error),

@@ -129,13 +129,13 @@ impl Hosted {
 
     /// The answer's file.
     ///
-    /// Errors: a key other than the query's, or than an encrypted table's.
+    /// Errors: a key other than the query's, or than an encrypted table's; `Stopped`.
     pub fn answer(
         &self,
         params: &Params,
         (query, plan): (&EncryptedQuery, &Plan),
         key: &EvaluationKey,
-        progress: Progress,
+        progress: &dyn Progress,
     ) -> Result<Vec<u8>, ServerError> {
         let answer = match self {
             Self::Clear { table, placement } => {

@@ -24,6 +24,7 @@ mod lock;
 mod noise;
 mod params;
 pub mod plan;
+mod progress;
 mod query;
 mod server;
 mod times;
@@ -38,8 +39,9 @@ pub use hosted::{Hosted, Public};
 pub use keys::{EvaluationKey, Part, SecretKey};
 pub use params::{BODY_BITS, MASK_BITS, Params, Spec};
 pub use plan::{Flooding, Plan};
+pub use progress::{Progress, Quiet};
 pub use query::{EncryptedQuery, QueryHead};
-pub use server::{Progress, Server};
+pub use server::Server;
 pub use times::{Stage, Times};
 
 /// Bytes as hexadecimal digits.

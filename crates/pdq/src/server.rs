@@ -16,6 +16,7 @@ mod tests;
 use crate::compress::{Batch, Compressor};
 use crate::keys::EvaluationKey;
 use crate::plan::Schedule;
+use crate::progress::{Progress, go_on};
 use crate::query::{ciphertexts, constants_of};
 use crate::{
     Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError, Stage, Times, hex,
@@ -44,9 +45,6 @@ pub struct Server<'a> {
     pub placement: [u8; 32],
 }
 
-/// How far an answer is: blocks done, of blocks.
-pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
-
 impl Server<'_> {
     /// The plan of a query that arrived. Errors: another schema than the table's; those of [`Plan::new`].
     pub fn plan(&self, head: &QueryHead) -> Result<Plan, QueryFileError> {
@@ -68,14 +66,14 @@ impl Server<'_> {
     /// depends on the plan alone. In other sets the noise and the masks of an answer may tell her more of the table.
     ///
     /// `rng`: one seed is drawn with two-sided privacy; it must be fit for secrets.
-    /// Errors: a key other than the query's, or without what flooding takes.
+    /// Errors: a key other than the query's, or without what flooding takes; `Stopped`.
     pub fn answer(
         &self,
         query: &EncryptedQuery,
         plan: &Plan,
         key: &EvaluationKey,
         rng: &mut impl CryptoRng,
-        progress: Progress,
+        progress: &dyn Progress,
     ) -> Result<Answer, ServerError> {
         self.answer_timed((query, plan), key, rng, progress, &Times::new())
     }
@@ -86,7 +84,7 @@ impl Server<'_> {
         (query, plan): (&EncryptedQuery, &Plan),
         key: &EvaluationKey,
         rng: &mut impl CryptoRng,
-        progress: Progress,
+        progress: &dyn Progress,
         times: &Times,
     ) -> Result<Answer, ServerError> {
         expect_key(key, &query.key_id)?;
@@ -210,13 +208,14 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// The sums of a group.
-    fn sums(&self, group: usize, progress: Progress) -> Result<Vec<Sums<'a>>, ServerError> {
+    fn sums(&self, group: usize, progress: &dyn Progress) -> Result<Vec<Sums<'a>>, ServerError> {
         let (together, plan, times) = (self.schedule.blocks_together(), self.plan, self.times);
         let blocks = plan.blocks_of(self.layout.params, group);
         let mut sums = self.compressor.sums();
         for first in blocks.clone().step_by(together) {
             let some: Vec<usize> = (first..(first + together).min(blocks.end)).collect();
-            for (&block, index) in some.iter().zip(self.indices(&some)?) {
+            for (&block, index) in some.iter().zip(self.indices(&some, progress)?) {
+                go_on(progress)?;
                 let index = times.of(Stage::Descent, || self.compressor.descend(&index));
                 let number = block - blocks.start;
                 let places = self.layout.places(block);
@@ -230,14 +229,14 @@ impl<'a> Run<'a> {
                     columns: &columns,
                 };
                 self.compressor.add(&mut sums, &batch, times);
-                progress(block + 1, plan.blocks);
+                progress.blocks(block + 1, plan.blocks);
             }
         }
         Ok(sums)
     }
 
     /// The index of each block, at the last level.
-    fn indices(&self, blocks: &[usize]) -> Result<Vec<Rlwe>, ServerError> {
+    fn indices(&self, blocks: &[usize], progress: &dyn Progress) -> Result<Vec<Rlwe>, ServerError> {
         let (params, plan, layout) = (self.layout.params, self.plan, self.layout);
         let exists: Vec<Vec<bool>> = blocks.iter().map(|&block| layout.exists(block)).collect();
         let numbers: Vec<Vec<Numbers>> = self.times.of(Stage::Selections, || {
@@ -256,6 +255,7 @@ impl<'a> Run<'a> {
             .collect();
         let mut values = vec![Values::new(&self.schedule); blocks.len()];
         for step in &self.schedule.steps {
+            go_on(progress)?;
             self.times.of(Stage::Selections, || {
                 let of = (plan, &step.selections[..]);
                 select::select(params, of, self.constants, &numbers, &mut values);

@@ -1,7 +1,9 @@
 //! Every file of private queries against truncated, flipped, foreign, forged and random bytes: an error, never a panic,
 //! never a wrong row. Forged files carry right checksums: anyone can compute them.
 
-use omr_pdq::{Answer, Client, EncryptedQuery, EvaluationKey, Params, Plan, SecretKey, Server};
+use omr_pdq::{
+    Answer, Client, EncryptedQuery, EvaluationKey, Params, Plan, Quiet, SecretKey, Server,
+};
 use omr_protocol::frame::{FrameHeader, Kind, read_frame, write_frame_vec};
 use omr_table::{ColumnType, Filter, Leaf, Query, RowCodec, Table, TableBuilder, Test, Value};
 use proptest::prelude::*;
@@ -75,7 +77,7 @@ impl World {
         let sent = sent.to_bytes(&params).unwrap();
         let server = server(&params, &table);
         let (received, its_plan) = server.read(&sent).unwrap();
-        let answer = server.answer(&received, &its_plan, &key, &mut rng, &|_, _| {});
+        let answer = server.answer(&received, &its_plan, &key, &mut rng, &Quiet);
         let answer = answer.unwrap().to_bytes(&params).unwrap();
         let mut key_file = Vec::new();
         key.write(&params, &mut key_file).unwrap();

@@ -2,13 +2,14 @@
 
 use omr_pdq::{
     Answer, Client, DecodeError, EncryptedHead, EncryptedServer, EncryptedTable, EvaluationKey,
-    Params, Plan, Rows, SecretKey, Server,
+    Params, Plan, Progress, Quiet, Rows, SecretKey, Server, ServerError,
 };
 use omr_table::{
     ColumnType, Filter, Leaf, Pattern, Query, Segment, Table, TableBuilder, Test, Value,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 struct World {
@@ -163,7 +164,7 @@ fn exchange(world: &World, query: &Query, bound: usize, draw: u64) -> Exchange {
             &its_plan,
             &world.key,
             &mut ChaCha20Rng::seed_from_u64(draw),
-            &|_, _| {},
+            &Quiet,
         )
         .unwrap();
     let bytes = answer.to_bytes(params).unwrap();
@@ -364,7 +365,7 @@ fn ask_encrypted(table: &EncryptedTable, filter: Filter, bound: usize) -> Result
         .unwrap();
     let (received, its_plan) = server.read(&sent).unwrap();
     let answer = server
-        .answer(&received, &its_plan, &world.key, &|_, _| {})
+        .answer(&received, &its_plan, &world.key, &Quiet)
         .unwrap();
     let rows = client.decode(&plan, &answer)?;
     assert_eq!(rows.numbers, expected);
@@ -433,4 +434,58 @@ fn encrypted_tables_answer_as_tables_in_the_clear() {
     };
     let error = Plan::encrypted(params, &table.head, &shape, 16).unwrap_err();
     assert!(error.to_string().contains("city"), "{error}");
+}
+
+/// Goes on so many times.
+struct Impatient(AtomicUsize);
+
+impl Progress for Impatient {
+    fn blocks(&self, _: usize, _: usize) {}
+
+    fn is_stopped(&self) -> bool {
+        let one_less = |left: usize| left.checked_sub(1);
+        let order = Ordering::Relaxed;
+        self.0.fetch_update(order, order, one_less).is_err()
+    }
+}
+
+/// At the first step, and later.
+#[test]
+fn answers_stop_when_they_are_told_to() {
+    let world = &*WORLD;
+    let (params, mut rng) = (&*world.params, ChaCha20Rng::seed_from_u64(11));
+    let query = Query {
+        select: vec![0],
+        filter: leaf(0, Test::Ordinals(vec![3])),
+    };
+    let client = Client {
+        params,
+        schema: world.table.schema(),
+        secret: &world.secret,
+    };
+    let server = Server {
+        params,
+        table: &world.table,
+        placement: [3; 32],
+    };
+    let plan = client.plan(&query, 16).unwrap();
+    let sent = client.encrypt(&query, &plan, &mut rng);
+    let head = EncryptedHead::new(params, world.table.schema(), &[0]);
+    let secret = &world.secret;
+    let table =
+        EncryptedTable::encrypt(params, &world.table, head, secret, &mut rng, &|_, _| {}).unwrap();
+    let hidden = EncryptedServer {
+        params,
+        table: &table,
+    };
+    let its_plan = Plan::encrypted(params, &table.head, &query.shape(), 16).unwrap();
+    let to_hidden = client.encrypt(&query, &its_plan, &mut rng);
+    for times in [0, 1] {
+        let stop = Impatient(AtomicUsize::new(times));
+        let clear = server.answer(&sent, &plan, &world.key, &mut rng, &stop);
+        assert!(matches!(clear, Err(ServerError::Stopped)), "{times}");
+        let stop = Impatient(AtomicUsize::new(times));
+        let encrypted = hidden.answer(&to_hidden, &its_plan, &world.key, &stop);
+        assert!(matches!(encrypted, Err(ServerError::Stopped)), "{times}");
+    }
 }

@@ -17,6 +17,7 @@ use keys::Keys;
 use omr_ops::Metrics;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tables::{Sets, Tables};
 use tokio::sync::{Semaphore, watch};
 
@@ -42,6 +43,8 @@ pub struct PdqConfig {
     pub key_bytes: u64,
     /// Most bytes of memory that one query may take, for constants and values.
     pub query_memory: u64,
+    /// Most seconds that one query may be worked on.
+    pub query_seconds: u64,
 }
 
 /// What all calls share.
@@ -54,6 +57,7 @@ pub(crate) struct Pdq {
     keys: Arc<Keys>,
     pool: rayon::ThreadPool,
     query_memory: u64,
+    query_time: Duration,
     /// Uploads at a time.
     uploads: Arc<Semaphore>,
     /// Keys that are checked at a time.

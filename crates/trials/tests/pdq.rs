@@ -110,6 +110,7 @@ fn limits(dir: &Path) -> PdqConfig {
         keys: 8,
         key_bytes: 1 << 30,
         query_memory: 1 << 30,
+        query_seconds: 3600,
     }
 }
 
@@ -428,6 +429,21 @@ async fn forged_shapes_are_refused_before_they_cost_anything() {
     let asked = run(&mut raw.clone(), vec![request(&alice.hash, &large)]).await;
     refused(asked, Code::FailedPrecondition, "bytes of memory");
     drop(good);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_takes_too_long_is_stopped_and_not_asked_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut hasty = limits(dir.path());
+    hasty.query_seconds = 0;
+    let server = Running::start(dir.path(), hasty).await;
+    let mut raw = server.raw().await;
+    let alice = &PEOPLE[0];
+    upload(&mut raw, &alice.key).await.unwrap();
+    let (good, ..) = alice.ask(TABLE.schema(), "SELECT id FROM people WHERE id = 37");
+    let asked = run(&mut raw, vec![request(&alice.hash, &good)]).await;
+    refused(asked, Code::FailedPrecondition, "at most 0 s");
     server.stop().await;
 }
 

@@ -3,7 +3,9 @@
 use super::questions::{Question, parse};
 use super::{Answered, PdqBenchError, typed};
 use crate::digest::timed;
-use omr_pdq::{Answer, Client, EvaluationKey, Params, Plan, PlanError, Rows, SecretKey, Server};
+use omr_pdq::{
+    Answer, Client, EvaluationKey, Params, Plan, PlanError, Quiet, Rows, SecretKey, Server,
+};
 use omr_table::{Query, Table};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -161,7 +163,7 @@ impl Keyed {
         let sent = sent?;
         let (answer, answer_s) = timed(|| -> Result<Vec<u8>, PdqBenchError> {
             let (received, plan) = server.read(&sent)?;
-            let answer = server.answer(&received, &plan, &self.key, &mut rng, &|_, _| {})?;
+            let answer = server.answer(&received, &plan, &self.key, &mut rng, &Quiet)?;
             Ok(answer.to_bytes(params)?)
         });
         let answer = answer?;

@@ -79,7 +79,7 @@ impl QueryBench {
     /// Runs it.
     ///
     /// Errors: what should not fail; `Decode` with more rows than the bound.
-    pub fn run(&self, progress: omr_pdq::Progress) -> Result<QueryFigures, PdqBenchError> {
+    pub fn run(&self, progress: &dyn omr_pdq::Progress) -> Result<QueryFigures, PdqBenchError> {
         let params = &*self.params;
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         let table = self.table(&mut rng)?;

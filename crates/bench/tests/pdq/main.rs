@@ -5,7 +5,7 @@
 //! `omr bench pdq questions crates/bench/tests/pdq --asked reference/pdq_questions.sql --random 30 --seed 1`.
 
 use omr_bench::pdq::{
-    Answered, CompressBench, Outcome, Params, QueryBench, Verdict, ask, keys, read_tables,
+    Answered, CompressBench, Outcome, Params, QueryBench, Quiet, Verdict, ask, keys, read_tables,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ fn a_whole_query_gives_its_rows() {
             on_text,
             seed: 3,
         };
-        let figures = bench.run(&|_, _| {}).unwrap();
+        let figures = bench.run(&Quiet).unwrap();
         assert!(figures.exact && figures.matching == 1, "{figures:?}");
         let stages: f64 = figures.stages.values().sum();
         assert!(stages > 0.0 && stages <= figures.answer_s);

@@ -308,4 +308,7 @@ pub(crate) struct PdqServe {
     /// Most bytes of memory that one query may take
     #[arg(long, value_name = "B", default_value_t = 8 << 30)]
     pub(crate) query_memory: u64,
+    /// Most seconds that one query may be worked on
+    #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) query_seconds: u64,
 }

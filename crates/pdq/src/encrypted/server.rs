@@ -3,7 +3,8 @@
 use super::{EncryptedTable, mask_index};
 use crate::keys::EvaluationKey;
 use crate::plan::{Id, Op, Schedule};
-use crate::server::{Block, Present, Progress, Values, expand, expect_key};
+use crate::progress::{Progress, go_on};
+use crate::server::{Block, Present, Values, expand, expect_key};
 use crate::{Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError};
 use omr_bgv::{Ciphertext, EvalError};
 use omr_compress::{
@@ -42,13 +43,13 @@ impl EncryptedServer<'_> {
 
     /// Answers a query. What is computed, and for how long, depends on the plan alone.
     ///
-    /// Errors: a key other than the query's and the table's.
+    /// Errors: a key other than the query's and the table's; `Stopped`.
     pub fn answer(
         &self,
         query: &EncryptedQuery,
         plan: &Plan,
         key: &EvaluationKey,
-        progress: Progress,
+        progress: &dyn Progress,
     ) -> Result<Answer, ServerError> {
         expect_key(key, &query.key_id)?;
         expect_key(key, &self.table.key_id)?;
@@ -67,8 +68,8 @@ impl EncryptedServer<'_> {
         for group in 0..plan.groups(self.params) {
             let mut marked = Vec::new();
             for block in plan.blocks_of(self.params, group) {
-                marked.push(run.block(block, marked.len())?);
-                progress(block + 1, plan.blocks);
+                marked.push(run.block(block, marked.len(), progress)?);
+                progress.blocks(block + 1, plan.blocks);
             }
             groups.push(run.compress(&marked));
         }
@@ -154,7 +155,12 @@ impl Run<'_> {
     }
 
     /// The marked symbols of a block, the index and its nodes first, in ciphertexts of the small ring.
-    fn block(&self, block: usize, batch: usize) -> Result<Vec<Vec<Rlwe>>, ServerError> {
+    fn block(
+        &self,
+        block: usize,
+        batch: usize,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<Rlwe>>, ServerError> {
         let (params, circuit) = (self.params, &self.plan.circuit);
         let asked = |source: usize| {
             circuit.ops.iter().any(|op| match op {
@@ -180,6 +186,7 @@ impl Run<'_> {
         };
         let mut values = Values::new(&self.schedule);
         for step in &self.schedule.steps {
+            go_on(progress)?;
             let selected = step.selections.par_iter();
             let selected = selected.map(|&id| Ok((id, self.select(block, id)?)));
             for (id, selected) in selected.collect::<Result<Vec<_>, EvalError>>()? {

@@ -1,7 +1,7 @@
 //! What the client sees of a two-sided answer, with her secrets.
 
 use super::*;
-use crate::{Client, SecretKey, Spec};
+use crate::{Client, Quiet, SecretKey, Spec};
 use omr_compress::Phases;
 use omr_ring::centered_f64;
 use omr_rlwe::{decrypt_residues, rounding_noise};
@@ -83,7 +83,7 @@ fn packed(table: &Table, key: i64, bound: usize, draw: u64) -> Packed {
         symbols: &RowSymbols::new(&server, &plan).unwrap(),
         times: &Times::new(),
     };
-    let sums = run.sums(0, &|_, _| {}).unwrap();
+    let sums = run.sums(0, &Quiet).unwrap();
     let before: Vec<Rlwe> = compressor.pack(sums).collect();
     let mut after = before.clone();
     for (ct, packed) in after.iter_mut().enumerate() {
@@ -91,7 +91,7 @@ fn packed(table: &Table, key: i64, bound: usize, draw: u64) -> Packed {
         flooding.hide(params, (0, ct), packed);
     }
     let answer = server
-        .answer(&sent, &plan, &WORLD.key, &mut rng(draw), &|_, _| {})
+        .answer(&sent, &plan, &WORLD.key, &mut rng(draw), &Quiet)
         .unwrap();
     Packed {
         plan,

@@ -5,7 +5,7 @@ use super::keys::{Hash, LoadError};
 use bytes::Bytes;
 use omr_api::v1::query_response::Part;
 use omr_api::v1::{QueryAnswer, QueryProgress, QueryResponse};
-use omr_pdq::{Hosted, Params, Plan, QueryFileError, ServerError};
+use omr_pdq::{Hosted, Params, Plan, Progress, QueryFileError, ServerError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
@@ -23,7 +23,7 @@ pub(super) struct Asked {
     pub(super) room: OwnedSemaphorePermit,
 }
 
-/// Waits for its turn, answers, sends; gives up when the client is gone or the server stops.
+/// Waits for its turn, answers, sends; gives up when the client is gone, or the server stops before its turn.
 pub(super) async fn run(pdq: Arc<Pdq>, asked: Asked, answers: Answers) {
     let start = Instant::now();
     if let Err(status) = steps(&pdq, asked, &answers).await {
@@ -89,6 +89,42 @@ async fn send(answers: &Answers, answer: Bytes) {
     }
 }
 
+/// Whoever waits for an answer.
+struct Asker<'a> {
+    answers: &'a Answers,
+    start: Instant,
+    most: Duration,
+}
+
+impl Asker<'_> {
+    /// Why the work was stopped. Another attempt would end as this one did.
+    fn stopped(&self) -> Status {
+        match self.answers.is_closed() {
+            true => Status::cancelled("the client is gone"),
+            false => Status::failed_precondition(format!(
+                "expected a query that takes at most {} s, found one that takes longer: ask for fewer conditions at \
+                 once, or of fewer rows",
+                self.most.as_secs()
+            )),
+        }
+    }
+}
+
+impl Progress for Asker<'_> {
+    fn blocks(&self, done: usize, blocks: usize) {
+        // A client that is slow to listen misses some.
+        let _ = self.answers.try_send(Ok(progress(QueryProgress {
+            waiting: false,
+            blocks_done: done as u64,
+            blocks: blocks as u64,
+        })));
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.answers.is_closed() || self.start.elapsed() >= self.most
+    }
+}
+
 impl Pdq {
     /// The answer's file.
     fn answer(
@@ -109,17 +145,17 @@ impl Pdq {
             .read(params, bytes)
             .map_err(|error| of_query(&error))?;
         self.check_memory(params, &plan)?;
-        let told = |done: usize, blocks: usize| {
-            // A client that is slow to listen misses some.
-            let _ = answers.try_send(Ok(progress(QueryProgress {
-                waiting: false,
-                blocks_done: done as u64,
-                blocks: blocks as u64,
-            })));
+        let asker = Asker {
+            answers,
+            start,
+            most: self.query_time,
         };
-        told(0, plan.blocks);
-        let answer = served.answer(params, (&query, &plan), &loaded.key, &told);
-        let bytes = answer.map_err(|error| of_answer(&error))?;
+        asker.blocks(0, plan.blocks);
+        let answer = served.answer(params, (&query, &plan), &loaded.key, &asker);
+        let bytes = answer.map_err(|error| match error {
+            ServerError::Stopped => asker.stopped(),
+            error => of_answer(&error),
+        })?;
         tracing::info!(
             table = served.schema().name,
             blocks = plan.blocks,
@@ -179,4 +215,27 @@ fn of_answer(error: &ServerError) -> Status {
 fn internal(error: &dyn std::error::Error) -> Status {
     tracing::error!(%error, "answering a query");
     Status::internal("the query could not be answered; the server's log says why")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tonic::Code;
+
+    #[test]
+    fn work_stops_when_its_time_is_up_and_when_nobody_waits() {
+        let (answers, ready) = tokio::sync::mpsc::channel(1);
+        let asker = |seconds| Asker {
+            answers: &answers,
+            start: Instant::now(),
+            most: Duration::from_secs(seconds),
+        };
+        assert!(!asker(3600).is_stopped());
+        let late = asker(0);
+        assert!(late.is_stopped());
+        assert_eq!(late.stopped().code(), Code::FailedPrecondition);
+        drop(ready);
+        assert!(asker(3600).is_stopped());
+        assert_eq!(asker(3600).stopped().code(), Code::Cancelled);
+    }
 }

@@ -145,6 +145,7 @@ fn open(
         keys: Arc::new(keys),
         pool: pool.build()?,
         query_memory: pdq.query_memory,
+        query_time: Duration::from_secs(pdq.query_seconds),
         uploads: Arc::new(Semaphore::new(UPLOADS)),
         checks: Semaphore::new(1),
         room: Arc::new(Semaphore::new(at_once + pdq.waiting)),

@@ -93,9 +93,14 @@ pub(super) fn answer(
 ) -> Result<Vec<u8>, PdqError> {
     let (query, plan) = table.read(params, query)?;
     let bar = ui.bar();
-    let answer = table.answer(params, (&query, &plan), key, &|done, blocks| {
-        bar.at("answer".into(), done as u64, blocks as u64);
-    });
+    let answer = table.answer(
+        params,
+        (&query, &plan),
+        key,
+        &|done: usize, blocks: usize| {
+            bar.at("answer".into(), done as u64, blocks as u64);
+        },
+    );
     Ok(answer?)
 }
 

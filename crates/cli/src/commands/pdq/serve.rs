@@ -19,6 +19,7 @@ pub(super) fn run(args: &PdqServe, ui: &Ui) -> Result<(), CliError> {
         keys: args.keys as usize,
         key_bytes: args.key_bytes,
         query_memory: args.query_memory,
+        query_seconds: args.query_seconds,
     };
     watched(config.clone(), serve(config, pdq, ui))
 }

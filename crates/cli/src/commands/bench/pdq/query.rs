@@ -4,7 +4,7 @@ use crate::args::PdqWhole;
 use crate::commands::{start_threads, thousands};
 use crate::error::CliError;
 use crate::io;
-use omr_bench::pdq::{Params, STAGES};
+use omr_bench::pdq::{Params, Quiet, STAGES};
 use omr_bench::pdq::{PdqBenchError, QueryBench, QueryFigures};
 
 pub(super) fn run(args: &PdqWhole) -> Result<(), CliError> {
@@ -16,7 +16,7 @@ pub(super) fn run(args: &PdqWhole) -> Result<(), CliError> {
         on_text: args.text,
         seed: args.seed,
     };
-    let figures = bench.run(&|_, _| {})?;
+    let figures = bench.run(&Quiet)?;
     match args.json {
         true => io::print_json(&figures)?,
         false => io::print(&table(&figures))?,

@@ -1,0 +1,35 @@
+//! What a server tells of an answer in the making, and how it is told to stop.
+
+use crate::ServerError;
+
+/// Told how far an answer is, and asked whether to go on. Functions of blocks done and blocks are such listeners.
+pub trait Progress: Sync {
+    /// So many blocks are done, of so many.
+    fn blocks(&self, done: usize, blocks: usize);
+    /// Whether to stop with [`ServerError::Stopped`]; asked before each block and each step of a circuit, which take
+    /// seconds at most.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+impl<F: Fn(usize, usize) + Sync> Progress for F {
+    fn blocks(&self, done: usize, blocks: usize) {
+        self(done, blocks);
+    }
+}
+
+/// Says nothing.
+pub struct Quiet;
+
+impl Progress for Quiet {
+    fn blocks(&self, _: usize, _: usize) {}
+}
+
+/// Errors: `Stopped`.
+pub(crate) fn go_on(progress: &dyn Progress) -> Result<(), ServerError> {
+    match progress.is_stopped() {
+        true => Err(ServerError::Stopped),
+        false => Ok(()),
+    }
+}
