@@ -147,6 +147,25 @@ fn indices_of_omd1p() {
     payloads_come_out(EarlierScheme::Omd1p, &[1, 1, 1]);
 }
 
+/// A batch more than a vector has bits.
+#[test]
+fn indices_of_omd1p_in_two_vectors() {
+    let keys = keys(EarlierScheme::Omd1p);
+    let n = keys.set().slots as u64;
+    let bits = u64::from(keys.set().p.ilog2());
+    let bench = EarlierBench {
+        scheme: EarlierScheme::Omd1p,
+        messages: bits * n + n / 2,
+        pertinent: 40,
+        bound: 40,
+        payload_bytes: 30,
+        seed: 31,
+        bundle: 1,
+    };
+    let figures = bench.run_with(&keys, &Quiet).unwrap();
+    assert_eq!((figures.exact, figures.wrong), (40, 0));
+}
+
 #[test]
 fn payloads_of_perfomr1() {
     payloads_come_out(EarlierScheme::Perfomr1, &[2, 1, 4]);
