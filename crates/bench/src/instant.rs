@@ -72,10 +72,8 @@ impl InstantBench {
         if self.bound_clues {
             board = board.bound_to([0; 16]);
         }
-        let offset = key.offset.as_ref();
-        let offset = offset.map_or(0, |_| InstantKey::offset_bytes(params));
         Ok(Bed {
-            key_bytes: InstantKey::file_bytes(params) + offset,
+            key_bytes: InstantKey::file_bytes_of(params, key.clues()),
             secret,
             clue,
             detector: Arc::new(InstantDetector::new(params.clone(), key)),

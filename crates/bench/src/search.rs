@@ -36,7 +36,7 @@ pub struct Candidate {
     pub security_bits: f64,
     /// Modelled seconds of a digest, one thread.
     pub seconds: f64,
-    /// Bytes of the detection key's body.
+    /// Bytes of the body of a detection key for bound clues.
     pub key_bytes: u64,
     /// Bytes of a clue.
     pub clue_bytes: u64,
@@ -135,7 +135,7 @@ fn candidate(outline: Outline, small: &Small) -> Candidate {
     Candidate {
         security_bits: spec.security_bits,
         seconds: stages.iter().map(|(_, work)| small.units.model(work)).sum(),
-        key_bytes: outline.detection_key_bytes(),
+        key_bytes: outline.detection_key_bytes(ClueKind::Bound),
         clue_bytes: small.clue_bytes,
         digest_bytes: small.digest_bytes,
         baby_step_bytes: (steps * limbs * 2 * spec.n * size_of::<u64>()) as u64,

@@ -6,10 +6,9 @@ pub use costs::{COSTS_FORMAT, MeasuredCosts};
 
 use crate::BenchError;
 use omr_detector::hybrid::Costs;
-use omr_protocol::frame::{FrameHeader, Kind};
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
 use omr_protocol::{
-    Clue, DetectionKey, Digest, DigestPlan, InstantParams, ParamSet, Params, Request,
+    ClueKind, DetectionKey, Digest, DigestPlan, InstantParams, ParamSet, Params, Request,
 };
 use serde::Serialize;
 
@@ -17,6 +16,8 @@ const DAY_S: f64 = 86_400.0;
 const YEAR_DAYS: u64 = 365;
 /// Bytes of a board's record beside clue and payload.
 const RECORD_BYTES: u64 = 4;
+/// Bytes of a message's one-time key and index in a tree whose pages are two thirds full.
+const ONCE_BYTES: u64 = 40 * 3 / 2;
 /// How long a server keeps finished digests unless told otherwise.
 const DIGEST_DAYS: u64 = 7;
 /// The share of its time that a core should work, so that queues stay short.
@@ -93,7 +94,7 @@ struct Part {
 }
 
 impl Sizing {
-    /// What `load` needs under a set with both engines, on a machine that takes `slower` times as long
+    /// What `load` of bound clues needs under a set with both engines, on a machine that takes `slower` times as long
     /// as the one with these costs.
     ///
     /// Errors: `Params` where the set lacks an engine, `Plan` where bound or payloads do not suit it.
@@ -104,8 +105,8 @@ impl Sizing {
         slower: f64,
     ) -> Result<Self, BenchError> {
         let (bulk, instant) = (set.bulk()?, set.instant()?);
-        let message = (Clue::bytes(set.clue()) + load.payload_bytes) as u64;
-        let board_bytes_a_day = load.messages_a_day * (message + RECORD_BYTES);
+        let message = (ClueKind::Bound.bytes(set.clue()) + load.payload_bytes) as u64;
+        let board_bytes_a_day = load.messages_a_day * (message + RECORD_BYTES + ONCE_BYTES);
         let digests = load.digests_a_day.max(1);
         let model = Model {
             messages: load.messages_a_day.div_ceil(digests).max(1),
@@ -175,7 +176,7 @@ impl Model<'_> {
             core_seconds_a_day: self.digests * batches as f64 * self.costs.batch_core_s,
             work_bytes: self.costs.bulk_peak_bytes.saturating_sub(key_memory_bytes),
             key_memory_bytes,
-            key_bytes: bulk_key_bytes(params),
+            key_bytes: DetectionKey::file_bytes_of(params, ClueKind::Bound),
             session_bytes: 0,
             digest_bytes: self.bulk_digest_bytes(params, self.messages)?,
         })
@@ -193,7 +194,7 @@ impl Model<'_> {
                 .instant_peak_bytes
                 .saturating_sub(key_memory_bytes),
             key_memory_bytes,
-            key_bytes: InstantKey::file_bytes(params),
+            key_bytes: InstantKey::file_bytes_of(params, ClueKind::Bound),
             session_bytes: session_bytes(&plan, params) + digest_bytes,
             digest_bytes,
         })
@@ -232,6 +233,7 @@ impl Model<'_> {
             ..
         } = self.load;
         let plan = DigestPlan::new(params, 0..messages, bound, Some(payload_bytes))?;
+        let plan = plan.for_clues(params, ClueKind::Bound);
         Ok(Digest::file_bytes(&plan, params))
     }
 
@@ -241,22 +243,14 @@ impl Model<'_> {
             bound: self.load.bound,
             payload_bytes: Some(self.load.payload_bytes),
         };
-        Ok(InstantPlan::new(params, Encoding::Powers, request)?)
+        let plan = InstantPlan::new(params, Encoding::Powers, request)?;
+        Ok(plan.for_clues(ClueKind::Bound))
     }
-}
-
-fn bulk_key_bytes(params: &Params) -> u64 {
-    let header = FrameHeader {
-        kind: Kind::DetectionKey,
-        params_id: params.name().to_owned(),
-        key_id: [0; 16],
-    };
-    header.file_len(DetectionKey::body_bytes(params))
 }
 
 /// Masks are made from seeds, and residues of 48 bits take words of 64.
 fn bulk_key_memory(params: &Params) -> u64 {
-    bulk_key_bytes(params) * 2 * 64 / 48
+    DetectionKey::file_bytes_of(params, ClueKind::Bound) * 2 * 64 / 48
 }
 
 /// Both halves of each sum at their exact width.

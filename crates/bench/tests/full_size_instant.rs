@@ -24,7 +24,7 @@ fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_
     assert!(params.miss_log2() <= -30.0, "{}", params.miss_log2());
     assert!(params.false_positive_log2() <= -20.0);
     assert!(Clue::bytes(set.clue()) <= clue_bytes);
-    assert!(InstantKey::file_bytes(params) <= key_bytes);
+    assert!(InstantKey::file_bytes_of(params, ClueKind::Plain) <= key_bytes);
     let mut rng = ChaCha20Rng::seed_from_u64(7);
     let (secret, clue) = identity(set.clue(), ClueKind::Plain, &mut rng);
     let mut file = Vec::new();

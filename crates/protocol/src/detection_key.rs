@@ -186,18 +186,25 @@ pub struct DetectionKey {
 }
 
 impl DetectionKey {
-    fn header(&self, params: &Params) -> FrameHeader {
+    fn header(params: &Params, id: [u8; 16]) -> FrameHeader {
         FrameHeader {
             kind: Kind::DetectionKey,
             params_id: params.name().to_owned(),
-            key_id: self.id,
+            key_id: id,
         }
     }
 
-    /// Bytes of the file's body, without an offset.
-    pub fn body_bytes(params: &Params) -> u64 {
+    /// Bytes of the file's body of a key for clues of a kind.
+    pub fn body_bytes(params: &Params, clues: ClueKind) -> u64 {
         let parts = Part::all(params).into_iter();
-        32 + parts.map(|part| part.bytes(params)).sum::<u64>()
+        let offset = (clues == ClueKind::Bound).then_some(Part::Offset);
+        let parts = parts.chain(offset).map(|part| part.bytes(params));
+        32 + parts.sum::<u64>()
+    }
+
+    /// Bytes of the whole file of a key for clues of a kind.
+    pub fn file_bytes_of(params: &Params, clues: ClueKind) -> u64 {
+        Self::header(params, [0; 16]).file_len(Self::body_bytes(params, clues))
     }
 
     /// Which clues a detector with this key takes.
@@ -219,22 +226,9 @@ impl DetectionKey {
         }
     }
 
-    /// Bytes that an offset adds.
-    pub fn offset_bytes(params: &Params) -> u64 {
-        Part::Offset.bytes(params)
-    }
-
-    fn own_body_bytes(&self, params: &Params) -> u64 {
-        let offset = self
-            .offset
-            .as_ref()
-            .map_or(0, |_| Self::offset_bytes(params));
-        Self::body_bytes(params) + offset
-    }
-
     /// Bytes of the whole file.
     pub fn file_bytes(&self, params: &Params) -> u64 {
-        self.header(params).file_len(self.own_body_bytes(params))
+        Self::file_bytes_of(params, self.clues())
     }
 
     fn part(&self, part: Part, params: &Params) -> Vec<&Poly<Eval>> {
@@ -259,8 +253,8 @@ impl DetectionKey {
     ///
     /// Errors: those of the writer.
     pub fn write(&self, params: &Params, out: impl Write) -> Result<(), DetectionKeyError> {
-        let bytes = self.own_body_bytes(params);
-        let mut frame = FrameWriter::new(out, &self.header(params), bytes)?;
+        let bytes = Self::body_bytes(params, self.clues());
+        let mut frame = FrameWriter::new(out, &Self::header(params, self.id), bytes)?;
         frame.write_all(&self.seed)?;
         for part in Part::all(params).into_iter().chain([Part::Offset]) {
             let (ring, ..) = part.bodies(params);
@@ -276,11 +270,11 @@ impl DetectionKey {
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
     pub fn read(params: &Params, from: impl Read) -> Result<Self, DetectionKeyError> {
-        let expected = Self::body_bytes(params);
+        let expected = Self::body_bytes(params, ClueKind::Plain);
         let mut frame = FrameReader::read_header(from, Kind::DetectionKey, 1 << 33)?;
         frame.header().expect_params(params.name())?;
         let found = frame.body_len();
-        let bound = found == expected + Self::offset_bytes(params);
+        let bound = found == Self::body_bytes(params, ClueKind::Bound);
         if found != expected && !bound {
             return Err(DetectionKeyError::Length { expected, found });
         }

@@ -4,7 +4,7 @@ use omr_protocol::digest::MASK_BITS;
 use omr_protocol::params::{
     FinalNoise, FinalRingSpec, InstantSpec, Outline, SetSpec, largest_log_pq,
 };
-use omr_protocol::{DetectionKey, InstantParams, Params, ParamsError, ParamsSpec};
+use omr_protocol::{ClueKind, DetectionKey, InstantParams, Params, ParamsError, ParamsSpec};
 use omr_ring::Kernels;
 
 fn default_spec() -> ParamsSpec {
@@ -93,7 +93,8 @@ fn expansion_takes_four_keys() {
         let bits = |id: &usize| 64 - with.small.modulus(*id).value().leading_zeros() as usize;
         let extended = with.small_shape.extended();
         let key: usize = extended.ids().iter().map(bits).sum::<usize>() * with.small.n() / 8;
-        let bytes = [&with, &without].map(|params| DetectionKey::body_bytes(params));
+        let bytes =
+            [&with, &without].map(|params| DetectionKey::body_bytes(params, ClueKind::Plain));
         assert_eq!(bytes[0], bytes[1] + 4 * key as u64);
     }
 }
@@ -356,10 +357,12 @@ fn outlines_are_those_of_whole_sets() {
         assert_eq!(outline.product_shape, params.product_shape);
         assert_eq!(outline.descent_shape, params.descent_shape);
         assert_eq!(outline.small_shape, params.small_shape);
-        assert_eq!(
-            outline.detection_key_bytes(),
-            DetectionKey::body_bytes(&params)
-        );
+        for clues in ClueKind::ALL {
+            assert_eq!(
+                outline.detection_key_bytes(clues),
+                DetectionKey::body_bytes(&params, clues)
+            );
+        }
     }
     let weak = ParamsSpec {
         rotation_digits: 1,

@@ -3,7 +3,7 @@
 
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::params::{ClueSpec, InstantSpec, SecretSpec, SetSpec};
-use omr_protocol::{Clue, InstantParams, ParamsError};
+use omr_protocol::{ClueKind, InstantParams, ParamsError};
 use omr_ring::Kernels;
 use omr_rlwe::Secret;
 use omr_tfhe::{BlockSecret, BootstrapKey, FourierKey, Lwe, Rotation};
@@ -159,8 +159,8 @@ fn candidate(
             block,
             miss_log2: params.miss_log2(),
             false_positive_log2: params.false_positive_log2(),
-            clue_bytes: Clue::bytes(&params.clue),
-            key_bytes: InstantKey::file_bytes(&params),
+            clue_bytes: ClueKind::Bound.bytes(&params.clue),
+            key_bytes: InstantKey::file_bytes_of(&params, ClueKind::Bound),
             seconds: coordinates as f64 * first + second,
         }));
     }

@@ -2,8 +2,8 @@ use crate::cpu::process_seconds;
 use crate::report::Machine;
 use crate::{BenchError, DigestBench, InstantUnits, Scheme, peak_rss_bytes, yardstick_us};
 use omr_detector::Progress;
-use omr_protocol::ParamSet;
 use omr_protocol::instantomr::InstantKey;
+use omr_protocol::{ClueKind, ParamSet};
 use serde::{Deserialize, Serialize};
 
 /// Version of the document.
@@ -84,7 +84,10 @@ impl MeasuredCosts {
             message_core_s,
             bulk_peak_bytes: figures.peak_rss_bytes,
             instant_peak_bytes,
-            instant_key_memory_bytes: instant_key_memory(InstantKey::file_bytes(instant)),
+            instant_key_memory_bytes: instant_key_memory(InstantKey::file_bytes_of(
+                instant,
+                ClueKind::Bound,
+            )),
             yardstick_us: before.zip(after).map(|(a, b)| (a + b) / 2.0),
         })
     }

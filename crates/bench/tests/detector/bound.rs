@@ -175,11 +175,11 @@ fn the_length_of_a_key_tells_whether_it_has_an_offset() {
     let keys = keys();
     let mut bytes = Vec::new();
     keys.detection.write(tiny(), &mut bytes).unwrap();
-    let bound = keys.detection.file_bytes(tiny());
-    let plain = keygen(tiny(), ClueKind::Plain, &mut rng())
-        .detection
-        .file_bytes(tiny());
-    assert_eq!(bound, plain + DetectionKey::offset_bytes(tiny()));
+    let of = |clues| DetectionKey::file_bytes_of(tiny(), clues);
+    assert_eq!(bytes.len() as u64, of(ClueKind::Bound));
+    let plain = keygen(tiny(), ClueKind::Plain, &mut rng()).detection;
+    assert_eq!(plain.file_bytes(tiny()), of(ClueKind::Plain));
+    assert!(of(ClueKind::Plain) < of(ClueKind::Bound));
     assert!(DetectionKey::read(tiny(), &bytes[..bytes.len() - 1]).is_err());
 }
 

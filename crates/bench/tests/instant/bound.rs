@@ -28,10 +28,10 @@ fn bound_clues_reach_their_recipient_and_what_is_changed_does_not() {
         let key = detection_key(params(), &secret, &mut rng).unwrap();
         let mut file = Vec::new();
         key.write(params(), &mut file).unwrap();
-        let offset = InstantKey::offset_bytes(params());
-        assert_eq!(file.len() as u64, InstantKey::file_bytes(params()) + offset);
+        let of = |clues| InstantKey::file_bytes_of(params(), clues);
+        assert_eq!(file.len() as u64, of(ClueKind::Bound));
         let key = InstantKey::read(params(), &file[..]).unwrap();
-        assert_eq!(offset, 80);
+        assert_eq!(of(ClueKind::Bound), of(ClueKind::Plain) + 80);
         let world = World {
             detector: Arc::new(InstantDetector::new(params().clone(), key)),
             secret,

@@ -8,7 +8,6 @@ use crate::io;
 use crate::progress::Ui;
 use instant::Instant;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
-use omr_protocol::frame::{FrameHeader, Kind};
 use omr_protocol::params::SetSpec;
 use omr_protocol::{
     ClueKey, ClueKind, ClueParams, DetectionKey, Digest, DigestPlan, ParamSet, Params,
@@ -196,7 +195,7 @@ impl Bulk {
             plaintext_modulus: params.p().value(),
             miss_log2: spec.miss_log2(),
             false_positive_log2: spec.false_positive_log2(),
-            detection_key_bytes: detection_key_bytes(params),
+            detection_key_bytes: DetectionKey::file_bytes_of(params, ClueKind::Bound),
             messages: args.messages,
             bound: args.bound,
             payload_bytes: args.payload_bytes,
@@ -272,13 +271,4 @@ fn clue_key_bytes(params: &ClueParams) -> Result<usize, CliError> {
         .to_bytes(params)
         .map_err(|error| CliError::write("clue key", error))?;
     Ok(bytes.len())
-}
-
-fn detection_key_bytes(params: &Params) -> u64 {
-    let header = FrameHeader {
-        kind: Kind::DetectionKey,
-        params_id: params.name().to_owned(),
-        key_id: [0; 16],
-    };
-    header.file_len(DetectionKey::body_bytes(params) + DetectionKey::offset_bytes(params))
 }

@@ -78,13 +78,17 @@ pub struct InstantKey {
 }
 
 impl InstantKey {
-    fn body_bytes(params: &InstantParams) -> u64 {
+    fn body_bytes(params: &InstantParams, clues: ClueKind) -> u64 {
         let of = |part: Part| {
             let (ring, count) = part.bodies(params);
             let body = packed_len(ring.n(), ring.modulus(0).bits()).expect("rows fit memory");
             (count * body) as u64
         };
-        32 + Part::ALL.into_iter().map(of).sum::<u64>()
+        let offset = match clues {
+            ClueKind::Plain => 0,
+            ClueKind::Bound => Self::offset_bytes(params),
+        };
+        32 + Part::ALL.into_iter().map(of).sum::<u64>() + offset
     }
 
     fn header(params: &InstantParams, id: [u8; 16]) -> FrameHeader {
@@ -103,15 +107,14 @@ impl InstantKey {
         }
     }
 
-    /// Bytes that an offset adds.
-    pub fn offset_bytes(params: &InstantParams) -> u64 {
+    fn offset_bytes(params: &InstantParams) -> u64 {
         let bits = params.clue.q().bits();
         packed_len(OffsetKey::SAMPLES, bits).expect("offsets are small") as u64
     }
 
-    /// Bytes of the file, without an offset.
-    pub fn file_bytes(params: &InstantParams) -> u64 {
-        Self::header(params, [0; 16]).file_len(Self::body_bytes(params))
+    /// Bytes of the whole file of a key for clues of a kind.
+    pub fn file_bytes_of(params: &InstantParams, clues: ClueKind) -> u64 {
+        Self::header(params, [0; 16]).file_len(Self::body_bytes(params, clues))
     }
 
     /// Writes the file: the seed, then the bodies at their exact width.
@@ -119,11 +122,8 @@ impl InstantKey {
     /// Errors: those of the writer.
     pub fn write(&self, params: &InstantParams, out: impl Write) -> Result<(), InstantKeyError> {
         let header = Self::header(params, self.id);
-        let offset = self
-            .offset
-            .as_ref()
-            .map_or(0, |_| Self::offset_bytes(params));
-        let mut frame = FrameWriter::new(out, &header, Self::body_bytes(params) + offset)?;
+        let bytes = Self::body_bytes(params, self.clues());
+        let mut frame = FrameWriter::new(out, &header, bytes)?;
         frame.write_all(&self.seed)?;
         let basis = params.ring.everything();
         for row in 0..params.bootstrap().rows() {
@@ -151,11 +151,11 @@ impl InstantKey {
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
     pub fn read(params: &InstantParams, from: impl Read) -> Result<Self, InstantKeyError> {
-        let expected = Self::body_bytes(params);
+        let expected = Self::body_bytes(params, ClueKind::Plain);
         let mut frame = FrameReader::read_header(from, Kind::InstantKey, 1 << 33)?;
         frame.header().expect_params(params.name())?;
         let found = frame.body_len();
-        let bound = found == expected + Self::offset_bytes(params);
+        let bound = found == Self::body_bytes(params, ClueKind::Bound);
         if found != expected && !bound {
             return Err(InstantKeyError::Length { expected, found });
         }

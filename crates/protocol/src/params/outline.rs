@@ -1,5 +1,6 @@
 use super::chain::{BASE_PRIMES, Primes};
 use super::{ParamsError, ParamsSpec, largest_log_pq};
+use crate::ClueKind;
 use omr_bgv::{Chain, RangePolynomial};
 use omr_compress::merge_levels;
 use omr_ring::{Basis, Modulus};
@@ -90,19 +91,20 @@ impl Outline {
         shape.rows() * shape.bodies() * body
     }
 
-    /// Bytes of the body of a detection key's file.
-    pub fn detection_key_bytes(&self) -> u64 {
+    /// Bytes of the body of a detection key's file, of a key for clues of a kind.
+    pub fn detection_key_bytes(&self, clues: ClueKind) -> u64 {
         let (large, small) = ((self.spec.n, &self.large), (self.spec.small_n, &self.small));
         let key = |ring, shape: &KeyShape| rows(ring, &shape.extended()) * shape.digits().len();
         let merges = merge_levels(self.spec.small_n, self.spec.least_width());
         let small_keys = 2 + merges.count();
+        let encrypted = self.spec.secrets() + usize::from(clues == ClueKind::Bound);
         let bytes = 32
             + key(large, &self.step_shape)
             + key(large, &self.giant_shape)
             + key(large, &self.product_shape)
             + key(large, &self.descent_shape)
             + small_keys * key(small, &self.small_shape)
-            + rows(large, self.chain.basis(0))
+            + encrypted * rows(large, self.chain.basis(0))
             + self.final_key_bytes();
         bytes as u64
     }

@@ -48,7 +48,7 @@ impl Instant {
             false_positive_log2: params.false_positive_log2(),
             failure_log2: params.failure_log2(with_payloads.sums()),
             group: params.spec().group,
-            detection_key_bytes: InstantKey::file_bytes(params) + InstantKey::offset_bytes(params),
+            detection_key_bytes: InstantKey::file_bytes_of(params, ClueKind::Bound),
             messages: args.messages,
             bound: bound as u32,
             payload_bytes: args.payload_bytes,
