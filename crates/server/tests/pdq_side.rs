@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What a server needs of `omr-pdq`.
-const SERVERS: [&str; 10] = [
+const SERVERS: [&str; 11] = [
     "EvaluationKey",
     "Hosted",
     "KeyError",
     "Params",
     "ParamsError",
     "Plan",
+    "Progress",
     "QueryFileError",
     "Server",
     "ServerError",
