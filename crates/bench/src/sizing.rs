@@ -171,12 +171,13 @@ impl Model<'_> {
     /// Every digest takes whole batches.
     fn sophomr(&self, params: &Params) -> Result<Part, BenchError> {
         let batches = self.messages.div_ceil(params.slots() as u64);
-        let key_memory_bytes = bulk_key_memory(params);
+        let key_bytes = DetectionKey::file_bytes_of(params, ClueKind::Bound);
+        let key_memory_bytes = bulk_key_memory(key_bytes);
         Ok(Part {
             core_seconds_a_day: self.digests * batches as f64 * self.costs.batch_core_s,
             work_bytes: self.costs.bulk_peak_bytes.saturating_sub(key_memory_bytes),
             key_memory_bytes,
-            key_bytes: DetectionKey::file_bytes_of(params, ClueKind::Bound),
+            key_bytes,
             session_bytes: 0,
             digest_bytes: self.bulk_digest_bytes(params, self.messages)?,
         })
@@ -249,8 +250,8 @@ impl Model<'_> {
 }
 
 /// Masks are made from seeds, and residues of 48 bits take words of 64.
-fn bulk_key_memory(params: &Params) -> u64 {
-    DetectionKey::file_bytes_of(params, ClueKind::Bound) * 2 * 64 / 48
+fn bulk_key_memory(file_bytes: u64) -> u64 {
+    file_bytes * 2 * 64 / 48
 }
 
 /// Both halves of each sum at their exact width.

@@ -74,6 +74,7 @@ impl MeasuredCosts {
         };
         let figures = digest.run(progress)?;
         let after = yardstick_us();
+        let key_bytes = InstantKey::file_bytes_of(instant, ClueKind::Bound);
         Ok(Self {
             format: COSTS_FORMAT.to_owned(),
             command,
@@ -84,10 +85,7 @@ impl MeasuredCosts {
             message_core_s,
             bulk_peak_bytes: figures.peak_rss_bytes,
             instant_peak_bytes,
-            instant_key_memory_bytes: instant_key_memory(InstantKey::file_bytes_of(
-                instant,
-                ClueKind::Bound,
-            )),
+            instant_key_memory_bytes: instant_key_memory(key_bytes),
             yardstick_us: before.zip(after).map(|(a, b)| (a + b) / 2.0),
         })
     }

@@ -93,15 +93,8 @@ pub(super) fn answer(
 ) -> Result<Vec<u8>, PdqError> {
     let (query, plan) = table.read(params, query)?;
     let bar = ui.bar();
-    let answer = table.answer(
-        params,
-        (&query, &plan),
-        key,
-        &|done: usize, blocks: usize| {
-            bar.at("answer".into(), done as u64, blocks as u64);
-        },
-    );
-    Ok(answer?)
+    let told = |done: usize, blocks: usize| bar.at("answer".into(), done as u64, blocks as u64);
+    Ok(table.answer(params, (&query, &plan), key, &told)?)
 }
 
 /// What a query took.
