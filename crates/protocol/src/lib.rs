@@ -1,6 +1,7 @@
 //! Parameters, public keys, clues, digests and their wire formats.
 #![forbid(unsafe_code)]
 
+mod bounds;
 pub mod clue;
 pub mod detection_key;
 pub mod digest;

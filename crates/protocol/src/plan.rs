@@ -1,6 +1,6 @@
 //! What a digest of given range, bound and payload size is made of.
 
-use crate::{ClueKind, Params};
+use crate::{ClueKind, Params, Scheme};
 use omr_codec::{CodecError, Symbols};
 use omr_compress::SumsShape;
 use std::ops::Range;
@@ -27,16 +27,28 @@ pub enum PlanError {
         /// The bound.
         found: usize,
     },
-    /// The bound is 0 or too large for InstantOMR.
+    /// The bound is 0 or larger than the set's engines serve.
     #[error(
-        "expected a bound of 1 to {limit} pertinent messages for InstantOMR, found {found}: ask for \
-         smaller ranges, or SophOMR"
+        "expected a bound of 1 to {limit} pertinent messages for {scheme} with {set}, found {found}: {}",
+        advice(*limit)
     )]
-    InstantBound {
+    SetBound {
+        /// The set.
+        set: &'static str,
+        /// The scheme.
+        scheme: Scheme,
         /// The limit.
         limit: usize,
         /// The bound.
         found: usize,
+    },
+    /// The set has not what the scheme works with.
+    #[error("expected a parameter set that serves {scheme}, found {set}, which does not")]
+    NoEngine {
+        /// The set.
+        set: &'static str,
+        /// The scheme.
+        scheme: Scheme,
     },
     /// The payload size is 0 or too large.
     #[error("expected payloads of 1 to {MAX_PAYLOAD_BYTES} bytes, found {found}")]
@@ -60,6 +72,14 @@ pub enum PlanError {
         /// Messages in the range.
         found: u64,
     },
+}
+
+/// What to do about a bound above a limit.
+fn advice(limit: usize) -> String {
+    match limit < MAX_BOUND {
+        true => format!("ask for smaller ranges, or for SophOMR, which takes up to {MAX_BOUND}"),
+        false => "ask for smaller ranges".to_owned(),
+    }
 }
 
 /// What a digest is asked to cover.

@@ -1,7 +1,8 @@
 //! The shape of digests, up to the last index there is.
 
+use omr_protocol::params::SetSpec;
 use omr_protocol::plan::{MAX_BOUND, MAX_PAYLOAD_BYTES};
-use omr_protocol::{DigestPlan, Params, PlanError};
+use omr_protocol::{DigestPlan, Params, PlanError, Scheme};
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 
@@ -58,6 +59,45 @@ fn bounds_and_payloads_have_limits() {
         assert_eq!(new(1, Some(found)), Err(PlanError::Payload { found }));
     }
     assert!(new(MAX_BOUND, Some(MAX_PAYLOAD_BYTES)).is_ok());
+}
+
+/// What a set's engines serve, and nothing else, passes the check that every room uses.
+#[test]
+fn sets_and_schemes_have_limits() {
+    let named = |name| SetSpec::named(name).unwrap();
+    let hybrid = named("hybrid-v1");
+    for (scheme, limit) in [
+        (Scheme::Sophomr, MAX_BOUND),
+        (Scheme::Instantomr, 96),
+        (Scheme::Hybrid, 96),
+        (Scheme::InstantomdBuckets, 96),
+    ] {
+        assert_eq!(hybrid.largest_bound(scheme), Ok(limit));
+        assert_eq!(hybrid.check_bound(scheme, limit), Ok(()));
+        for found in [0, limit + 1, usize::MAX] {
+            let error = hybrid.check_bound(scheme, found).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("hybrid-v1") && text.contains("smaller ranges"));
+            let set = "hybrid-v1";
+            let expected = PlanError::SetBound {
+                set,
+                scheme,
+                limit,
+                found,
+            };
+            assert_eq!(error, expected);
+        }
+    }
+    for (set, scheme) in [
+        ("sophomr-v2", Scheme::Instantomr),
+        ("sophomr-v2", Scheme::Hybrid),
+        ("instantomr-v1", Scheme::Sophomd),
+        ("instantomr-v1", Scheme::Hybrid),
+    ] {
+        let missing = PlanError::NoEngine { set, scheme };
+        assert_eq!(named(set).largest_bound(scheme), Err(missing.clone()));
+        assert_eq!(named(set).check_bound(scheme, 1), Err(missing));
+    }
 }
 
 proptest! {

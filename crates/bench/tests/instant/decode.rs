@@ -6,7 +6,7 @@ use omr_client::instantomr::InstantRecipient;
 use omr_detector::{BoundTo, MessageSource, Quiet, Stages};
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey};
-use omr_protocol::{Clue, ClueKind, DigestError, PlanError, Request};
+use omr_protocol::{Clue, ClueKind, DigestError, PlanError, Request, Scheme};
 
 #[test]
 fn payloads_come_out_bit_for_bit() {
@@ -232,7 +232,9 @@ fn impossible_requests_are_refused() {
     };
     assert_eq!(
         plan(0..1, 97, None).unwrap_err(),
-        PlanError::InstantBound {
+        PlanError::SetBound {
+            set: params().name(),
+            scheme: Scheme::Instantomd,
             limit: 96,
             found: 97
         }

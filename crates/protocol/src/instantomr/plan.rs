@@ -24,7 +24,7 @@ impl InstantPlan {
     /// The plan for messages `range`, which may be none yet, at most `bound` of them pertinent in each
     /// group, with payloads of `payload_bytes` (`None`: indices only).
     ///
-    /// Errors: `EmptyRange` when it ends before it starts, `LongRange`, `InstantBound`, `Payload`.
+    /// Errors: `EmptyRange` when it ends before it starts, `LongRange`, `SetBound`, `Payload`.
     pub fn new(
         params: &InstantParams,
         encoding: Encoding,
@@ -35,9 +35,16 @@ impl InstantPlan {
             return Err(PlanError::EmptyRange { start, end });
         }
         request.check_length()?;
-        let (limit, found) = (MAX_BOUND, request.bound);
+        let (limit, found) = (params.spec().largest_bound(encoding), request.bound);
         if !(1..=limit).contains(&found) {
-            return Err(PlanError::InstantBound { limit, found });
+            let scheme = Scheme::instant(encoding, request.payload_bytes.is_some());
+            let set = params.name();
+            return Err(PlanError::SetBound {
+                set,
+                scheme,
+                limit,
+                found,
+            });
         }
         let found = request.payload_bytes.unwrap_or(1);
         let refused = PlanError::Payload { found };

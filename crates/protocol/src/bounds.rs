@@ -1,0 +1,56 @@
+//! How many pertinent messages a digest can be asked for: one answer for every check.
+
+use crate::instantomr::{self, Encoding};
+use crate::params::{InstantSpec, SetSpec};
+use crate::plan::MAX_BOUND;
+use crate::{PlanError, Scheme};
+
+impl InstantSpec {
+    /// The largest bound of InstantOMR's digests and sessions in this encoding.
+    #[must_use]
+    pub fn largest_bound(&self, encoding: Encoding) -> usize {
+        match encoding {
+            Encoding::Powers | Encoding::Buckets => instantomr::MAX_BOUND,
+        }
+    }
+}
+
+impl SetSpec {
+    /// The largest bound of digests and sessions of a scheme with this set's keys: what every engine of the
+    /// scheme serves.
+    ///
+    /// Errors: `NoEngine` where the set lacks one of them.
+    pub fn largest_bound(&self, scheme: Scheme) -> Result<usize, PlanError> {
+        let missing = || PlanError::NoEngine {
+            set: self.name,
+            scheme,
+        };
+        let [bulk, _] = scheme.engines();
+        if bulk && self.bulk.is_none() {
+            return Err(missing());
+        }
+        match scheme.encoding() {
+            None => Ok(MAX_BOUND),
+            Some(encoding) => {
+                let instant = self.instant.as_ref().ok_or_else(missing)?;
+                Ok(instant.largest_bound(encoding))
+            }
+        }
+    }
+
+    /// Checks a bound where it is typed, so that nothing is asked for that no engine serves.
+    ///
+    /// Errors: `NoEngine`; `SetBound` outside `1..=largest_bound`.
+    pub fn check_bound(&self, scheme: Scheme, bound: usize) -> Result<(), PlanError> {
+        let limit = self.largest_bound(scheme)?;
+        match (1..=limit).contains(&bound) {
+            true => Ok(()),
+            false => Err(PlanError::SetBound {
+                set: self.name,
+                scheme,
+                limit,
+                found: bound,
+            }),
+        }
+    }
+}
