@@ -1,5 +1,6 @@
 //! Predicted and measured noise along one full-size batch: `cargo run --release -p omr-bench
 //! --example noise [PARAMS] [SEED]`, PARAMS also a set of an earlier scheme.
+use chacha20::ChaCha20Rng;
 use omr_bench::{EarlierKeys, Workload};
 use omr_bgv::{Ciphertext, Decryptor};
 use omr_client::keygen_with_large_secret;
@@ -8,7 +9,6 @@ use omr_protocol::ClueKind;
 use omr_protocol::earlier::EarlierSet;
 use omr_protocol::{Clue, Params, Placement, SEED_BYTES};
 use omr_rlwe::Secret;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::sync::Arc;
 

@@ -3,11 +3,11 @@
 use crate::digest::timed;
 use crate::instant::InstantBench;
 use crate::{BenchError, DigestBench, Scheme, Workload};
+use chacha20::ChaCha20Rng;
 use omr_client::Recipient;
 use omr_client::instantomr::InstantRecipient;
 use omr_detector::{Detector, Progress};
 use omr_protocol::{DigestPlan, SEED_BYTES, Sealing};
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::hint::black_box;

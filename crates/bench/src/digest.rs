@@ -1,12 +1,12 @@
 use crate::cpu::process_seconds;
 use crate::{Workload, peak_rss_bytes, yardstick_us};
+use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, DecodeError, Keys, Recipient, Retrieved, Sender, keygen};
 use omr_detector::{Detector, DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::{
     ClueError, ClueKey, ClueKind, ClueParams, DigestError, DigestPlan, Params, PlanError,
     SEED_BYTES, Sealing,
 };
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::collections::BTreeMap;

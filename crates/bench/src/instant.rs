@@ -3,13 +3,13 @@
 use crate::cpu::process_seconds;
 use crate::digest::{Score, clue_ms, kind, root_mean_square, stages_without_reading, timed};
 use crate::{BenchError, DigestFigures, Scheme, Workload, peak_rss_bytes, yardstick_us};
+use chacha20::ChaCha20Rng;
 use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{SecretKey, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Progress};
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
 use omr_protocol::{ClueKey, DigestHeader, InstantParams, Request, SEED_BYTES, Sealing};
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 

@@ -15,8 +15,8 @@ pub use whole::{QueryBench, QueryFigures};
 pub use omr_pdq::plan::MAX_BOUND;
 pub use omr_pdq::{Params, Quiet};
 
+use chacha20::ChaCha20Rng;
 use omr_pdq::{EvaluationKey, SecretKey, Stage};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 use crate::digest::{Score, stages_without_reading};
 use crate::{BenchError, DigestBench, Scheme, Workload, peak_rss_bytes, yardstick_us};
+use chacha20::ChaCha20Rng;
 use omr_client::{Keys, Recipient, SecretKey};
 use omr_detector::{BoardCache, Detector, Progress};
 use omr_protocol::{Digest, DigestPlan, SEED_BYTES, Sealing};
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -8,12 +8,12 @@ pub use tally::{SoakTally, failure_log2};
 
 use crate::digest::timed;
 use crate::{BenchError, Hostile, Scheme, Strangers, Workload, peak_rss_bytes};
+use chacha20::ChaCha20Rng;
 use line::Verdict;
 use omr_client::{Keys, Recipient, keygen};
 use omr_detector::{Detector, Progress};
 use omr_protocol::ClueKind;
 use omr_protocol::{DigestPlan, Params, SEED_BYTES, Sealing};
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! What strangers may put on a board to disturb the digests of others.
 
+use chacha20::ChaCha20Rng;
 use omr_client::Sender;
 use omr_codec::{CodecError, Symbols};
 use omr_protocol::{Clue, Params, SlotClasses};
 use omr_ring::uniform_residues;
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use std::f64::consts::PI;
 use std::sync::Arc;

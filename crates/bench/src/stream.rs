@@ -3,9 +3,9 @@
 use crate::digest::{Score, timed};
 use crate::instant::InstantBench;
 use crate::{BenchError, yardstick_us};
+use chacha20::ChaCha20Rng;
 use omr_client::instantomr::InstantRecipient;
 use omr_detector::{DetectorError, MessageSource, Progress};
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::fs::File;

@@ -3,12 +3,12 @@
 
 use crate::BenchError;
 use crate::workload::uniform_clue;
+use chacha20::ChaCha20Rng;
 use omr_client::{Sender, identity};
 use omr_detector::instantomr::coordinates;
 use omr_protocol::ClueKind;
 use omr_protocol::{Clue, InstantParams};
 use omr_tfhe::BlockSecret;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use rayon::prelude::*;
 use serde::Serialize;

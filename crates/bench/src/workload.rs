@@ -1,10 +1,10 @@
 use crate::Strangers;
+use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, Sender};
 use omr_detector::MessageSource;
 use omr_protocol::clue::BoundClue;
 use omr_protocol::{Clue, ClueKey, ClueParams};
 use omr_ring::{Xof, uniform_residues};
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use std::collections::BTreeMap;

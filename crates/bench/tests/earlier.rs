@@ -1,5 +1,6 @@
 //! The earlier schemes from clues to payloads, at the insecure tiny parameters.
 
+use chacha20::ChaCha20Rng;
 use omr_bench::{EarlierBench, EarlierKeys, Workload};
 use omr_client::earlier::EarlierRecipient;
 use omr_client::{DecodeError, keygen};
@@ -8,7 +9,6 @@ use omr_detector::{ClueBatch, Detector, MessageSource, Quiet, Stages};
 use omr_protocol::ClueKind;
 use omr_protocol::earlier::{EarlierScheme, EarlierSet};
 use omr_protocol::{Clue, DetectionKey, Params, Placement, SEED_BYTES};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 const SHAPE: RowShape = RowShape {

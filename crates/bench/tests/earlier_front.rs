@@ -1,6 +1,7 @@
 //! The front ends of LWE clues against the decision in the clear, at the insecure tiny parameters: at the edges of the
 //! window and for strangers.
 
+use chacha20::ChaCha20Rng;
 use omr_bgv::{Ciphertext, Decryptor};
 use omr_client::earlier::{LweSecret, LweSender, detection_key_with_large_secret, identity};
 use omr_detector::{ClueBatch, Detector, Quiet};
@@ -8,7 +9,6 @@ use omr_protocol::earlier::{EarlierClue, EarlierScheme, EarlierSet, LweKind, Lwe
 use omr_protocol::params::ClueSpec;
 use omr_protocol::{Clue, DetectionKey, Params, ParamsSpec, Placement};
 use omr_ring::Kernels;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::sync::Arc;
 

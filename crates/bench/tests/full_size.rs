@@ -2,12 +2,12 @@
 //! minutes and 3 GB.
 #![cfg(not(debug_assertions))]
 
+use chacha20::ChaCha20Rng;
 use omr_bench::Workload;
 use omr_client::{Recipient, SecretKey, keygen};
 use omr_detector::{Detector, Quiet};
 use omr_protocol::ClueKind;
 use omr_protocol::{Clue, ClueKey, DetectionKey, Digest, DigestPlan, Params, SEED_BYTES, Sealing};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 const MESSAGES: u64 = 65_536;

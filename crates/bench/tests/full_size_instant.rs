@@ -2,6 +2,7 @@
 //! a minute.
 #![cfg(not(debug_assertions))]
 
+use chacha20::ChaCha20Rng;
 use omr_bench::{InstantBench, Workload};
 use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{Retrieved, identity};
@@ -10,7 +11,6 @@ use omr_detector::{DetectorError, Quiet};
 use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
 use omr_protocol::{Clue, DigestHeader, ParamSet, Request, Sealing};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::sync::Arc;
 

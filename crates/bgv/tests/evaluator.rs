@@ -1,8 +1,8 @@
 //! Properties `dec(op(enc(x))) = op(x)` of the evaluator, at an insecure small dimension.
+use chacha20::ChaCha20Rng;
 use omr_bgv::*;
 use omr_ring::*;
 use omr_rlwe::*;
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 const P: u64 = 786_433;

@@ -24,11 +24,11 @@ pub use sender::Sender;
 
 use rand_core::SeedableRng;
 
-/// A ChaCha20 generator seeded by the operating system.
+/// A ChaCha20 generator seeded by the operating system. Its state is wiped when it is dropped.
 ///
 /// Panics: when the operating system has no randomness.
-pub fn os_rng() -> rand_chacha::ChaCha20Rng {
+pub fn os_rng() -> chacha20::ChaCha20Rng {
     let mut seed = zeroize::Zeroizing::new([0; 32]);
     getrandom::fill(&mut *seed).expect("the operating system gives randomness");
-    rand_chacha::ChaCha20Rng::from_seed(*seed)
+    chacha20::ChaCha20Rng::from_seed(*seed)
 }

@@ -1,10 +1,10 @@
 //! Clues of the earlier schemes: they reach whom they should, and nobody else.
 
+use chacha20::ChaCha20Rng;
 use omr_client::earlier::{LweSecret, LweSender, identity};
 use omr_client::{SecretKeyError, Sender};
 use omr_protocol::earlier::{EarlierSet, LweClueKey, LweKind, LweParams, LweSpec};
 use omr_protocol::{Clue, ClueError};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 fn rng(seed: u8) -> ChaCha20Rng {

@@ -1,6 +1,7 @@
 //! Digests of the earlier schemes in the clear: a board is judged clue by clue, what the detector would
 //! add is added, and the recipient decodes exactly her messages.
 
+use chacha20::ChaCha20Rng;
 use omr_client::earlier::{EarlierDecodeError, LweSender, decode, identity};
 use omr_client::letter::{Piece, Place, Reader, Writer};
 use omr_client::{BoundSender, ClueSeed};
@@ -9,7 +10,6 @@ use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
 use omr_protocol::earlier::{EarlierCodes, EarlierIndex, EarlierSet};
 use omr_protocol::plan::packing;
 use omr_protocol::{ClueKind, Sealing};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 const BYTES: usize = 40;

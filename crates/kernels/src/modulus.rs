@@ -143,15 +143,13 @@ impl Modulus {
         self.add(high, self.reduce(x as u64))
     }
 
-    /// `x mod q` in `[0, q)` for any signed word.
+    /// `x mod q` in `[0, q)` for any signed word. Time: constant.
     #[inline]
     pub fn from_i64(&self, x: i64) -> u64 {
-        let magnitude = self.reduce(x.unsigned_abs());
-        if x < 0 {
-            self.neg(magnitude)
-        } else {
-            magnitude
-        }
+        let sign = (x >> 63) as u64; // all ones below zero; no branch: `x` may be secret
+        let magnitude = self.reduce((x as u64 ^ sign).wrapping_sub(sign));
+        let signed = (magnitude ^ sign).wrapping_sub(sign);
+        self.fold(signed.wrapping_add(sign & self.q))
     }
 
     /// The representative of `a` in `[-(q - 1) / 2, (q - 1) / 2]`, for `a` in `[0, q)`.

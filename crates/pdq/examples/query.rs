@@ -1,7 +1,7 @@
 //! A private query on a small table, both sides in one process.
+use chacha20::ChaCha20Rng;
 use omr_pdq::{Answer, Client, Params, Quiet, SecretKey, Server};
 use omr_table::{ImportOptions, Query, import_csv};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::io::Cursor;
 

@@ -5,9 +5,9 @@ use crate::{
     EncryptedHead, EncryptedQuery, EncryptedServer, EncryptedTable, Params, Plan, PlanError,
     Progress, QueryFileError, QueryHead, Server, ServerError, TableFileError,
 };
+use chacha20::ChaCha20Rng;
 use omr_protocol::frame::is_frame;
 use omr_table::{Schema, Shape, Table};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::fs::File;
 use std::io::{BufReader, Read};

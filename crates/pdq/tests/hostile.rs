@@ -1,13 +1,13 @@
 //! Every file of private queries against truncated, flipped, foreign, forged and random bytes: an error, never a panic,
 //! never a wrong row. Forged files carry right checksums: anyone can compute them.
 
+use chacha20::ChaCha20Rng;
 use omr_pdq::{
     Answer, Client, EncryptedQuery, EvaluationKey, Params, Plan, Quiet, SecretKey, Server,
 };
 use omr_protocol::frame::{FrameHeader, Kind, read_frame, write_frame_vec};
 use omr_table::{ColumnType, Filter, Leaf, Query, RowCodec, Table, TableBuilder, Test, Value};
 use proptest::prelude::*;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 

@@ -1,5 +1,6 @@
 //! Queries from constants to rows, on small insecure rings, against the plain reference.
 
+use chacha20::ChaCha20Rng;
 use omr_pdq::{
     Answer, Client, DecodeError, EncryptedHead, EncryptedServer, EncryptedTable, EvaluationKey,
     Params, Plan, Progress, Quiet, Rows, SecretKey, Server, ServerError,
@@ -7,7 +8,6 @@ use omr_pdq::{
 use omr_table::{
     ColumnType, Filter, Leaf, Pattern, Query, Segment, Table, TableBuilder, Test, Value,
 };
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};

@@ -1,4 +1,4 @@
-use rand_chacha::ChaCha20Rng;
+use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 /// A domain-separated expandable stream: BLAKE3's key derivation hashes the domain string, the

@@ -1,6 +1,6 @@
 //! Basis conversions against plain integers, with numbers of primes around a sum's shorter reduction.
+use chacha20::ChaCha20Rng;
 use omr_ring::*;
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 const N: usize = 32;

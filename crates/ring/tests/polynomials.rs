@@ -1,6 +1,6 @@
 //! Polynomials whose rows are kept apart, the memory behind them, and automorphisms of their rows.
+use chacha20::ChaCha20Rng;
 use omr_ring::*;
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use zeroize::Zeroize;
 

@@ -1,6 +1,6 @@
 //! Distributions of the samplers (fixed seeds, chi-square) and arithmetic against 128-bit integers.
+use chacha20::ChaCha20Rng;
 use omr_ring::*;
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 fn rng(seed: u64) -> ChaCha20Rng {

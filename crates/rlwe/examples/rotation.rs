@@ -1,7 +1,7 @@
 //! Times the parts of one full-size key switch.
+use chacha20::ChaCha20Rng;
 use omr_ring::*;
 use omr_rlwe::*;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! What a key switch does beside switching: several inputs, primes dropped, an image.
+use chacha20::ChaCha20Rng;
 use omr_ring::*;
 use omr_rlwe::*;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 const P: u64 = 786_433;

@@ -1,8 +1,8 @@
 //! The noise formulas against measurement, at insecure small dimensions: key switching, its parts.
+use chacha20::ChaCha20Rng;
 use omr_ring::*;
 use omr_rlwe::noise::{self, NoiseModel};
 use omr_rlwe::*;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 const P: u64 = 786_433;

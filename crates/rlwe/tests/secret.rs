@@ -1,7 +1,7 @@
 //! Secrets keep the bounds that the noise model asks for.
+use chacha20::ChaCha20Rng;
 use omr_ring::{max_embedding_squared, squared_embeddings};
 use omr_rlwe::Secret;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 const N: usize = 1024;

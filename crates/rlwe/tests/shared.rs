@@ -1,7 +1,7 @@
 //! Ciphertexts that share one mask: every component of every part under its own secret.
+use chacha20::ChaCha20Rng;
 use omr_ring::*;
 use omr_rlwe::*;
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 const SEED: [u8; 32] = [5; 32];

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use chacha20::ChaCha8Rng;
 use omr_table::testing::{random_query, random_table};
 use omr_table::{Filter, MAX_CONSTANTS, MAX_LEAVES, Query, QueryError, Schema, ShapeError};
 use proptest::prelude::*;
-use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
 fn schema() -> Schema {

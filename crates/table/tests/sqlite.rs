@@ -1,10 +1,10 @@
 //! Queries mean what SQL says: the same rows as SQLite selects, over random tables of all types with absent values.
 
+use chacha20::ChaCha8Rng;
 use omr_table::testing::{
     Cells, Twin, random_condition, random_query, random_table, selective_condition,
 };
 use omr_table::{ColumnType, Filter, Query, Schema, Table, Value};
-use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use rusqlite::{Connection, params_from_iter, types::Value as Stored};
 

@@ -15,7 +15,7 @@ use crate::chaos::place::{Place, Shape, open_files, status_kb};
 use crate::chaos::work::runtime;
 use crate::{ServerProcess, TrialError};
 use canary::Canary;
-use rand_chacha::ChaCha20Rng;
+use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use serde::Serialize;

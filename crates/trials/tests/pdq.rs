@@ -1,5 +1,6 @@
 //! Private database queries over a real socket, in this process, on a tiny insecure set.
 
+use chacha20::ChaCha20Rng;
 use omr_api::v1::pdq_service_client::PdqServiceClient;
 use omr_api::v1::{
     FindKeyRequest, GetSchemaRequest, ListTablesRequest, QueryRequest, UploadKeyRequest,
@@ -10,7 +11,6 @@ use omr_protocol::frame::{FrameHeader, Kind, write_frame_vec};
 use omr_remote::{Endpoint, Retry};
 use omr_server::{Config, PdqConfig, PdqServer};
 use omr_table::{ColumnType, Query, Row, Schema, Table, TableBuilder, Value};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};

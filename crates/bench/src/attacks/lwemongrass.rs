@@ -1,10 +1,10 @@
 //! The same attacks on LWEmongrass clues.
 
 use super::{Change, Shape};
+use chacha20::ChaCha20Rng;
 use omr_client::earlier::{LweSecret, LweSender, identity};
 use omr_protocol::earlier::{EarlierSet, LweParams};
 use omr_protocol::{Clue, ParamsError};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use rayon::prelude::*;
 

@@ -2,6 +2,7 @@
 
 use super::keys::Address;
 use crate::workload::{uniform_bound_clue, uniform_clue};
+use chacha20::ChaCha20Rng;
 use omr_client::earlier::LweSender;
 use omr_client::{BoundSender, ClueSeed, Sender};
 use omr_detector::{BoundTo, ClueBatch, DetectorError, Stages};
@@ -9,7 +10,6 @@ use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed};
 use omr_protocol::earlier::LweParams;
 use omr_protocol::{Clue, ClueKind, Params, Placement, SEED_BYTES};
 use omr_ring::Xof;
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use std::collections::BTreeSet;

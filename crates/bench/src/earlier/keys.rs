@@ -3,6 +3,7 @@
 use super::board::Board;
 use super::{EarlierBenchError, EarlierError};
 use crate::digest::{clue_ms, timed};
+use chacha20::ChaCha20Rng;
 use omr_client::earlier::{
     EarlierRecipient, LweSecret, LweSender, detection_key_with_large_secret, identity,
 };
@@ -13,7 +14,6 @@ use omr_protocol::earlier::{EarlierSet, LweClueKey, LweParams};
 use omr_protocol::{ClueError, ClueKey, ClueKind, DetectionKey, Params, Placement, SEED_BYTES};
 use omr_ring::Kernels;
 use omr_rlwe::Secret;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::sync::Arc;
 

@@ -3,11 +3,11 @@
 use super::questions::{Question, parse};
 use super::{Answered, PdqBenchError, typed};
 use crate::digest::timed;
+use chacha20::ChaCha20Rng;
 use omr_pdq::{
     Answer, Client, EvaluationKey, Params, Plan, PlanError, Quiet, Rows, SecretKey, Server,
 };
 use omr_table::{Query, Table};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -2,10 +2,10 @@
 
 use super::PdqBenchError;
 use super::tables::{Drawn, typed};
+use chacha20::ChaCha20Rng;
 use omr_pdq::{Params, Plan};
 use omr_table::testing::selective_condition;
 use omr_table::{Filter, Query, Table};
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

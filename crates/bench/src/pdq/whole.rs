@@ -3,9 +3,9 @@
 use super::PdqBenchError;
 use crate::digest::timed;
 use crate::{peak_rss_bytes, yardstick_us};
+use chacha20::ChaCha20Rng;
 use omr_pdq::{Answer, Client, Params, SecretKey, Server, Stage, Times};
 use omr_table::{ColumnType, Filter, Leaf, Query, Table, TableBuilder, Test, Value};
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,13 +1,13 @@
 //! InstantOMR's parameter sets compared: blocks of the secret, coordinates of clues, what clues are rounded
 //! to, digits of accumulators.
 
+use chacha20::ChaCha20Rng;
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::params::{ClueSpec, InstantSpec, SecretSpec, SetSpec};
 use omr_protocol::{ClueKind, InstantParams, ParamsError};
 use omr_ring::Kernels;
 use omr_rlwe::Secret;
 use omr_tfhe::{BlockSecret, BootstrapKey, FourierKey, Lwe, Rotation};
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use std::ops::RangeInclusive;
 use std::time::Instant;

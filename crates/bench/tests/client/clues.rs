@@ -1,13 +1,13 @@
 //! Genuine clues lie in the window with the noise that the parameters promise; others do not.
 
 use crate::world::{rng, stranger, tiny};
+use chacha20::ChaCha20Rng;
 use omr_client::{Sender, keygen};
 use omr_protocol::ClueKind;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::{Clue, ClueError, ClueKey, Params};
 use omr_ring::{NarrowGaussian, Poly};
 use omr_rlwe::Secret;
-use rand_chacha::ChaCha20Rng;
 
 /// `b - a s` in the coordinates of b, centred.
 pub(crate) fn noise(params: &Params, secret: &Secret, clue: &Clue) -> Vec<i64> {

@@ -1,11 +1,11 @@
 //! A recipient, her detector and boards in memory, at the insecure tiny parameters.
 
+use chacha20::ChaCha20Rng;
 use omr_client::{Recipient, SecretKey, Sender, keygen};
 use omr_detector::{Detector, MessageSource, Quiet};
 use omr_protocol::ClueKind;
 use omr_protocol::{Clue, ClueKey, Digest, DigestPlan, Params, SEED_BYTES, Sealing};
 use omr_ring::uniform_residues;
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use std::error::Error;
 use std::ops::Range;

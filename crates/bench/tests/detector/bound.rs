@@ -1,11 +1,11 @@
 //! Clues bound to their payload, from the key's file to the digest.
 
 use crate::world::{Board, World, tiny};
+use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, DecodeError, Keys, Recipient, keygen};
 use omr_detector::{BoardCache, Detector, DetectorError, MessageSource, Quiet};
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN};
 use omr_protocol::{Clue, ClueKind, DetectionKey, Digest, DigestPlan, SEED_BYTES, Sealing};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::error::Error;
 use std::ops::Range;

@@ -1,6 +1,7 @@
 //! Clues bound to their payload, from the key's file to the digest.
 
 use crate::world::{World, expected, params, tiny};
+use chacha20::ChaCha20Rng;
 use omr_bench::Workload;
 use omr_client::identity;
 use omr_client::instantomr::detection_key;
@@ -9,7 +10,6 @@ use omr_detector::{DetectorError, MessageSource, Quiet};
 use omr_protocol::ClueKind;
 use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
 use omr_protocol::instantomr::{Encoding, InstantKey};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::error::Error;
 use std::ops::Range;

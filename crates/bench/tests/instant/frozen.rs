@@ -4,13 +4,13 @@
 //! To freeze them anew (a break of the format): `cargo test -p omr-bench --test instant -- --ignored freeze`.
 
 use crate::world::{World, advance, expected, params, tiny};
+use chacha20::ChaCha20Rng;
 use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{SecretKey, Sender, decode, identity};
 use omr_detector::instantomr::Session;
 use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{Encoding, InstantDigest, SessionFile};
 use omr_protocol::{Clue, ClueKey, Response, Scheme};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::fs;
 use std::path::PathBuf;

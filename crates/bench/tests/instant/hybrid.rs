@@ -1,11 +1,11 @@
 //! One request for both engines.
 
 use crate::world::{BOUND, PAYLOAD_BYTES, World, expected, tiny};
+use chacha20::ChaCha20Rng;
 use omr_client::{decode, detection_key};
 use omr_detector::hybrid::{Costs, Engines, Job};
 use omr_detector::{Detector, DetectorError, Quiet};
 use omr_protocol::{DigestError, ParamSet, Request, Response, Scheme, Sealing};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::ops::Range;
 use std::sync::Arc;

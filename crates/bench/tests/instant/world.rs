@@ -1,5 +1,6 @@
 //! A board in memory and a recipient with her detectors.
 
+use chacha20::ChaCha20Rng;
 use omr_bench::Workload;
 use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{DecodeError, Retrieved, SecretKey, identity};
@@ -8,7 +9,6 @@ use omr_detector::{DetectorError, Quiet};
 use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantPlan};
 use omr_protocol::{ClueKey, DigestHeader, InstantParams, ParamSet, Request, Sealing};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 

@@ -1,9 +1,9 @@
 //! A scheme at an insecure small dimension, with primes of any size, to measure noise.
+use chacha20::ChaCha20Rng;
 use omr_bgv::*;
 use omr_ring::*;
 use omr_rlwe::noise::NoiseModel;
 use omr_rlwe::*;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 pub(crate) const P: u64 = 786_433;

@@ -1,5 +1,5 @@
+use chacha20::ChaCha20Rng;
 use proptest::prelude::*;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 use super::part::{Multi, chunk};

@@ -1,5 +1,6 @@
 //! A setting of small, insecure dimensions with all keys.
 
+use chacha20::ChaCha20Rng;
 use omr_bgv::{Chain, GaloisKey, Plain, encrypt_symmetric};
 use omr_codec::Nodes;
 use omr_compress::{
@@ -8,7 +9,6 @@ use omr_compress::{
 };
 use omr_ring::{Basis, Kernels, Ring, primes_below};
 use omr_rlwe::{Descent, KeyShape, Rlwe, Secret, SharedKey, SharedShape, SwitchingKey};
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 /// Dimensions of the three rings: they hide nothing.

@@ -139,9 +139,9 @@ fn ranges(ops: &[Op], bytes: &dyn Fn(Id) -> usize) -> Vec<Range<Id>> {
 mod tests {
     use super::*;
     use crate::PlanError;
+    use chacha20::ChaCha20Rng;
     use omr_table::testing::{random_condition, random_table};
     use omr_table::{ColumnType, Filter, Query, Schema, TableBuilder, Value};
-    use rand_chacha::ChaCha20Rng;
     use rand_core::SeedableRng;
 
     fn plan(params: &Params, schema: &Schema, condition: &str) -> Result<Plan, PlanError> {

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::plan::{Op, Plan};
+use chacha20::ChaCha20Rng;
 use omr_table::testing::random_condition;
 use omr_table::{Filter, Query};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 /// The value of a circuit in every slot.

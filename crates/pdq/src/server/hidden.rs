@@ -1,9 +1,9 @@
 //! What the server draws for one answer with two-sided privacy, and keeps to itself.
 
 use crate::{Params, lock};
+use chacha20::ChaCha20Rng;
 use omr_protocol::Placement;
 use omr_ring::Xof;
-use rand_chacha::ChaCha20Rng;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{Client, SecretKey};
+use chacha20::ChaCha20Rng;
 use omr_bgv::Decryptor;
 use omr_table::{ColumnType, Query, TableBuilder, Value};
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 fn table(rows: usize, rng: &mut ChaCha20Rng) -> Table {

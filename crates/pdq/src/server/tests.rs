@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::{Client, Quiet, SecretKey, Spec};
+use chacha20::ChaCha20Rng;
 use omr_compress::Phases;
 use omr_ring::centered_f64;
 use omr_rlwe::{decrypt_residues, rounding_noise};
 use omr_table::{ColumnType, Filter, Leaf, Query, TableBuilder, Test, Value};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 

@@ -1,10 +1,10 @@
 //! Full-size rings, secrets and keys.
 #![allow(dead_code)] // each test binary takes its share
 
+use chacha20::ChaCha20Rng;
 use omr_ring::{Gadget, NarrowGaussian, Ring, primes_below, uniform_residues};
 use omr_rlwe::{Secret, SecretPoly};
 use omr_tfhe::*;
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 /// Coordinates of a block of the secret.

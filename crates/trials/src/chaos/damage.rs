@@ -88,7 +88,7 @@ fn segments(place: &Place) -> Result<Vec<PathBuf>, TrialError> {
 }
 
 fn harm(path: &Path, harm: Harm, seed: u64) -> Result<(), TrialError> {
-    let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(seed);
+    let mut rng = chacha20::ChaCha20Rng::seed_from_u64(seed);
     let mut changed = || -> std::io::Result<()> {
         let mut bytes = fs::read(path)?;
         match harm {
@@ -162,7 +162,7 @@ impl Trial {
         let board = self.runtime.block_on(client.board())?;
         let senders = people.senders(&board)?;
         let mut left = (SEGMENTS * SEGMENT + TAIL) as usize;
-        let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(seed);
+        let mut rng = chacha20::ChaCha20Rng::seed_from_u64(seed);
         while left > 0 {
             let (id, count) = (omr_remote::random_id(), left.min(POST));
             let messages = people.messages(&senders, &id, count, &mut rng);

@@ -3,10 +3,10 @@
 use super::place::PAYLOAD;
 use crate::TrialError;
 use bytes::Bytes;
+use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, SecretKey, detection_key, identity, instantomr};
 use omr_protocol::{ClueKey, ClueKind, ParamSet};
 use omr_remote::v1::{Board, Message};
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use std::fs::File;
 use std::path::{Path, PathBuf};

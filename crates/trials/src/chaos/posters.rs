@@ -3,9 +3,9 @@
 use super::ledger::PostId;
 use super::work::{Work, pause};
 use crate::TrialError;
+use chacha20::ChaCha20Rng;
 use omr_remote::v1::Message;
 use omr_remote::{Client, RemoteError};
-use rand_chacha::ChaCha20Rng;
 use rand_core::Rng;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

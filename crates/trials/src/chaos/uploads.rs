@@ -60,11 +60,7 @@ pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
     }
 }
 
-fn fresh_key(
-    work: &Work,
-    rng: &mut rand_chacha::ChaCha20Rng,
-    path: &Path,
-) -> Result<(), TrialError> {
+fn fresh_key(work: &Work, rng: &mut chacha20::ChaCha20Rng, path: &Path) -> Result<(), TrialError> {
     let set = &work.people.set;
     let broken = |error: &dyn std::error::Error| TrialError::Broken(error.to_string());
     let params = set.instant().map_err(|error| broken(&error))?;

@@ -4,9 +4,9 @@ use super::seeds::Seed;
 use super::tally::Tally;
 use super::wire::{Call, Ending, Wire, framed, grpc_headers};
 use bytes::Bytes;
+use chacha20::ChaCha20Rng;
 use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, Method};
-use rand_chacha::ChaCha20Rng;
 use rand_core::Rng;
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@ mod script;
 use super::seeds::{BOARD, Known};
 use super::tally::Tally;
 use super::wire::{Answer, Call, Ending, Wire};
+use chacha20::ChaCha20Rng;
 use omr_remote::v1;
 use prost::Message;
-use rand_chacha::ChaCha20Rng;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Bytes that are no gRPC at all, or hardly: on plain connections.
 
 use super::tally::Tally;
-use rand_chacha::ChaCha20Rng;
+use chacha20::ChaCha20Rng;
 use rand_core::Rng;
 use std::sync::Arc;
 use std::time::Duration;

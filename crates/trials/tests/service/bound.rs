@@ -1,9 +1,9 @@
 //! Bound clues: signatures and one-time keys.
 
 use crate::world::{BOARD, Client, PAYLOAD_BYTES, Person, Running, config, post, set};
+use chacha20::ChaCha20Rng;
 use omr_api::v1;
 use omr_protocol::clue::{BoundClue, post_key};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use tonic::Code;
 

@@ -1,5 +1,6 @@
 //! A server in a folder of its own, and what clients need.
 
+use chacha20::ChaCha20Rng;
 use omr_api::v1;
 use omr_api::v1::board_service_client::BoardServiceClient;
 use omr_api::v1::detection_service_client::DetectionServiceClient;
@@ -9,7 +10,6 @@ use omr_client::{BoundSender, ClueSeed, SecretKey, detection_key, identity, inst
 use omr_protocol::{ClueKey, ClueKind, ParamSet, Response};
 use omr_server::{Config, Server, store_config};
 use omr_store::Store;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::net::SocketAddr;
 use std::path::Path;

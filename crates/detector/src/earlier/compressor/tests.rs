@@ -3,14 +3,14 @@
 use super::super::blocks::Blocks;
 use super::super::{Bundles, Compressor, EarlierError, Pertinency, RowShape, RowSource, SumNoise};
 use crate::Quiet;
+use chacha20::ChaCha20Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use omr_bgv::GaloisKey;
 use omr_protocol::detection_key::{Part, merge_levels};
 use omr_protocol::digest::{BODY_BITS, MASK_BITS};
 use omr_protocol::{PackedCiphertext, Params};
 use omr_ring::{Coeff, Poly, centered_f64, centered_mod};
 use omr_rlwe::{Rlwe, Secret, SecretPoly, SharedKey, decrypt_residues, encrypt, mask};
-use rand_chacha::ChaCha20Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::sync::{Arc, LazyLock};
 
 const SEED: [u8; 32] = [5; 32];

@@ -2,9 +2,9 @@
 
 use crate::hostile::seeds::{BOARD, DETECTION, KEYS, Known};
 use bytes::Bytes;
+use chacha20::ChaCha20Rng;
 use omr_remote::v1;
 use prost::Message;
-use rand_chacha::ChaCha20Rng;
 use rand_core::Rng;
 
 /// Bytes of a file that is begun to be uploaded, and of its first chunk.
