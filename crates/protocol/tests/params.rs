@@ -248,7 +248,13 @@ fn dimensions_that_do_not_fit() {
 #[test]
 fn published_primes_are_those_of_the_wire_format() {
     let wire = include_str!("../../../docs/wire.md");
-    for name in ["sophomr-v2", "hybrid-v1", "hybrid-strong-v1"] {
+    for name in [
+        "sophomr-v3",
+        "hybrid-v2",
+        "sophomr-v2",
+        "hybrid-v1",
+        "hybrid-strong-v1",
+    ] {
         let params = Params::named(name).unwrap();
         let primes: Vec<u64> = params
             .ring
@@ -275,8 +281,15 @@ fn published_primes_are_those_of_the_wire_format() {
 /// Missed messages, false positives, and wrong coefficients of a full group's digest.
 #[test]
 fn rates_of_sets_with_instantomr() {
-    for name in ["hybrid-v1", "hybrid-strong-v1", "instantomr-v1"] {
+    let old = ["hybrid-v1", "hybrid-strong-v1", "instantomr-v1"];
+    for name in old.into_iter().chain(["hybrid-v2", "instantomr-v2"]) {
         let params = InstantParams::named(name).unwrap();
+        // The least window that misses rarely enough, in what clues are rounded to.
+        let half = params.spec().half;
+        let grid = (2 * params.ring.n() as u64).min(params.clue.spec().rounded);
+        let unit = (2 * params.ring.n() as u64 / grid) as u32;
+        let least = params.least_window(-30.0).unwrap();
+        assert_eq!(least.div_ceil(unit) * unit, half, "{name}");
         let rates = (params.miss_log2(), params.false_positive_log2());
         assert!(rates.0 <= -30.0 && rates.1 <= -20.0, "{name}: {rates:?}");
         let failure = params.failure_log2(38_000);

@@ -57,6 +57,21 @@ pub(crate) const SOPHOMR_V2: ParamsSpec = ParamsSpec {
     expansion: false,
 };
 
+/// Secret, randomness and errors alike, so that none of them is the easiest to guess: 140 of 1,024 are as
+/// dense as errors of standard deviation 0.3801.
+const SOPHOMR_V3: ParamsSpec = ParamsSpec {
+    name: "sophomr-v3",
+    security_bits: 128.0,
+    clue: ClueSpec {
+        secret: SecretSpec::Ternary { weight: 140 },
+        weight: 140,
+        sigma: 0.4495,
+        ..SOPHOMR_V2.clue
+    },
+    range: 40,
+    ..SOPHOMR_V2
+};
+
 pub(crate) const INSECURE_TINY_V2: ParamsSpec = ParamsSpec {
     name: "insecure-tiny-v2",
     insecure: true,
@@ -131,6 +146,50 @@ const HYBRID_STRONG_V1_INSTANT: InstantSpec = InstantSpec {
     ..HYBRID_V1_INSTANT
 };
 
+/// One clue for both engines: a secret in blocks of 5, senders' weight and errors that keep it above 128 bits.
+const HYBRID_CLUE_V2: ClueSpec = ClueSpec {
+    secret: SecretSpec::Blocks {
+        block: 5,
+        weight: 161..=167,
+    },
+    weight: 140,
+    sigma: 0.4775,
+    coordinates: 3,
+    ..SOPHOMR_V2.clue
+};
+
+const HYBRID_V2: ParamsSpec = ParamsSpec {
+    name: "hybrid-v2",
+    security_bits: 128.0,
+    clue: HYBRID_CLUE_V2,
+    range: 47,
+    block: 16,
+    ..SOPHOMR_V2
+};
+
+const HYBRID_V2_INSTANT: InstantSpec = InstantSpec {
+    half: 19,
+    ..HYBRID_V1_INSTANT
+};
+
+const INSTANTOMR_V2: SetSpec = SetSpec {
+    name: "instantomr-v2",
+    insecure: false,
+    security_bits: 128.2,
+    clue: ClueSpec {
+        coordinates: 5,
+        rounded: 1 << 10,
+        ..HYBRID_CLUE_V2
+    },
+    bulk: None,
+    instant: Some(InstantSpec {
+        digit_bits: 17,
+        half: 4 * 24,
+        group: 1 << 15,
+        ..HYBRID_V2_INSTANT
+    }),
+};
+
 /// Clues of 1,292 bytes: rounded to 10 bits, which takes two coordinates more.
 const INSTANTOMR_V1: SetSpec = SetSpec {
     name: "instantomr-v1",
@@ -189,6 +248,9 @@ impl SetSpec {
             Self::of(HYBRID_V1, Some(HYBRID_V1_INSTANT)),
             Self::of(HYBRID_STRONG_V1, Some(HYBRID_STRONG_V1_INSTANT)),
             INSTANTOMR_V1,
+            Self::of(SOPHOMR_V3, None),
+            Self::of(HYBRID_V2, Some(HYBRID_V2_INSTANT)),
+            INSTANTOMR_V2,
             Self::of(INSECURE_TINY_V2, None),
             Self::of(INSECURE_TINY_HYBRID_V1, Some(INSECURE_TINY_INSTANT_V1)),
         ]
