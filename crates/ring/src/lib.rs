@@ -11,6 +11,7 @@ mod buffer;
 mod convert;
 mod embedding;
 mod error;
+mod narrow;
 mod poly;
 mod primes;
 mod ring;
@@ -23,6 +24,7 @@ pub use buffer::{Buffer, reserve};
 pub use convert::{Conversion, Switch, centered_f64, centered_mod};
 pub use embedding::{max_embedding_squared, rms_embedding, squared_embeddings};
 pub use error::RingError;
+pub use narrow::NarrowGaussian;
 pub use omr_kernels::{
     AlignedVec, BlockPermutation, BlockRows, Encoding, FourierRows, FourierTable, Gadget, KEY_ROWS,
     Kernels, MAX_BLOCK, Modulus, Monomials, NttTable, SlidingRows,
@@ -31,7 +33,6 @@ pub use poly::{Coeff, Eval, Poly};
 pub use primes::{primes_below, primes_near};
 pub use ring::Ring;
 pub use sample::{
-    NarrowGaussian, centered_binomial, fixed_weight, uniform_poly, uniform_residues,
-    uniform_ternary,
+    centered_binomial, fixed_weight, uniform_poly, uniform_residues, uniform_ternary,
 };
 pub use xof::Xof;
