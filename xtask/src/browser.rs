@@ -41,7 +41,7 @@ struct Built {
 }
 
 /// Builds the command `omr` as the tests are built and says where it is.
-fn build_omr(root: &Path) -> Result<PathBuf, XtaskError> {
+pub(crate) fn build_omr(root: &Path) -> Result<PathBuf, XtaskError> {
     let args = [
         "build",
         "--profile",

@@ -1,3 +1,4 @@
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -61,7 +62,7 @@ fn required(list: &str, name: &str) -> bool {
 }
 
 /// Whether a command is there.
-pub(crate) fn starts(command: &str) -> bool {
+pub(crate) fn starts(command: impl AsRef<OsStr>) -> bool {
     Command::new(command)
         .arg("--version")
         .output()

@@ -1,0 +1,65 @@
+"""Parameter sets as a client needs them (docs/wire.md, sections 4, 7 and 8)."""
+
+from dataclasses import dataclass
+
+from .streams import derive
+
+Q = 786433
+
+# Thresholds of narrow Gaussian errors by their parameter: section 8.
+NARROW = {
+    "0.5": [7254834264339791872, 9218504364338009088, 9223371815872633856, 9223372036854591488],
+    "0.4775": [7538572897413798467, 9221034113024803944, 9223371996401604628, 9223372036854767091],
+    "0.4495": [7893421687807023637, 9222578766598251632, 9223372033498756984, 9223372036854775707],
+}
+
+
+@dataclass(frozen=True)
+class Set:
+    """What senders and readers of SophOMR digests need to know."""
+
+    name: str
+    # Clue ring, weight of `x`, narrow Gaussian of the errors, coordinates of `b`, modulus of posted residues.
+    n: int
+    weight: int
+    sigma: str
+    coordinates: int
+    rounded: int = Q
+    # Large, small and final ring of SophOMR; 0 where the set does not have it.
+    large: int = 1 << 16
+    small: int = 1 << 13
+    final: int = 1 << 11
+
+    @property
+    def tag(self):
+        """Four bytes that stand for the set in clues."""
+        return derive("omr params tag v1", self.name.encode())[:4]
+
+    @property
+    def width(self):
+        """Bits of a posted residue."""
+        return 20 if self.rounded == Q else (self.rounded - 1).bit_length()
+
+    @property
+    def thresholds(self):
+        """Those of its errors."""
+        return NARROW[self.sigma]
+
+    def post(self, residues):
+        """Residues modulo q as they are posted."""
+        return [(int(v) * self.rounded + Q // 2) // Q % self.rounded for v in residues]
+
+
+TINY = {"large": 1 << 11, "small": 1 << 8, "final": 1 << 6}
+
+SETS = {
+    of.name: of
+    for of in (
+        Set("sophomr-v2", 1024, 84, "0.5", 2),
+        Set("hybrid-v1", 1024, 96, "0.5", 3),
+        Set("hybrid-strong-v1", 1024, 96, "0.5", 3),
+        Set("instantomr-v1", 1024, 96, "0.5", 5, rounded=1 << 10, large=0, small=0, final=0),
+        Set("insecure-tiny-v2", 64, 16, "0.5", 2, **TINY),
+        Set("insecure-tiny-hybrid-v1", 64, 16, "0.5", 3, **TINY),
+    )
+}

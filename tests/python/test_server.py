@@ -1,0 +1,170 @@
+"""The client against a real server, and against the commands that read what it sends."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import grpc
+from blake3 import blake3
+from omr_client import digests, parts, remote
+from omr_client.address import read_address
+from omr_client.clues import BoundSender
+from omr_client.frames import ClueKey, SecretKey
+
+TINY = "insecure-tiny-v2"
+TINY_HYBRID = "insecure-tiny-hybrid-v1"
+# Whoever runs the tests shows no token.
+OPEN = "[access]\nanonymous_post = true\nanonymous_detect = true\n"
+COMMAND = os.environ.get("OMR_COMMAND", "omr")
+PATIENCE_S = 60
+BOUND = 20
+
+
+class Scene:
+    """A folder and a server on a free port of this machine."""
+
+    def __init__(self, params=None, config=OPEN):
+        self.folder = tempfile.TemporaryDirectory(prefix="omr-python-")
+        self.path = pathlib.Path(self.folder.name)
+        (self.path / "omr.toml").write_text(config)
+        args = ["serve", "--config", "omr.toml", "--listen", "127.0.0.1:0", "--data", "data"]
+        args += ["--params", params] if params else []
+        with (self.path / "log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [COMMAND, *args], cwd=self.path, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        for line in self.process.stdout:
+            if line.startswith("listening on "):
+                self.url = line.split()[-1]
+                return
+        raise RuntimeError(f"the server ended: {(self.path / 'log').read_text()}")
+
+    def omr(self, *args):
+        """Runs the command and gives what it printed."""
+        done = subprocess.run([COMMAND, *args], cwd=self.path, capture_output=True, timeout=PATIENCE_S)
+        if done.returncode:
+            raise RuntimeError(f"omr {' '.join(args)}: {done.stderr.decode()}")
+        return done.stdout
+
+    def identity(self, name, *more):
+        """Makes an identity and gives the clue key of its address."""
+        self.omr("id", "new", "--home", name, "--server", self.url, "--bound", str(BOUND), *more)
+        server, clue_key = read_address(self.omr("address", "--home", name).decode())
+        assert server == self.url
+        return ClueKey.read(clue_key)
+
+    def inbox(self, name):
+        """First lines of the letters that are new to a recipient."""
+        shown = json.loads(self.omr("inbox", "--home", name, "--json"))
+        return [message["first_line"] for message in shown["messages"]]
+
+    def close(self):
+        self.process.terminate()
+        self.process.communicate(timeout=PATIENCE_S)
+        self.folder.cleanup()
+
+
+class LettersAtTheTinySet(unittest.TestCase):
+    """Two recipients; what is sent to one reaches no other."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scene = Scene(TINY)
+        cls.addClassCleanup(cls.scene.close)
+        key = cls.scene.identity("ann")
+        cls.scene.identity("bob")
+        cls.server = remote.Server(cls.scene.url)
+        cls.short = b"hello from Python"
+        cls.long = b"".join(b"line %d\n" % i for i in range(200))
+        messages = [remote.write_letter(cls.server.board, key, content) for content in (cls.short, cls.long)]
+        assert len(messages[0]) == 1 and len(messages[1]) > 1
+        cls.indices = cls.server.post([message for letter in messages for message in letter])
+
+    def digest(self, name):
+        """The digest of the whole board for the registered key of a recipient."""
+        key_hash = blake3((self.scene.path / name / "detection.key").read_bytes()).digest()
+        return self.server.digest([key_hash], 0, len(self.indices), BOUND)
+
+    def test_inbox_reads_letters_of_one_part_and_of_several(self):
+        self.assertEqual(self.scene.inbox("ann"), ["hello from Python", "line 0"])
+        self.assertEqual(self.scene.omr("inbox", "read", "--home", "ann", "1"), self.short)
+        self.assertEqual(self.scene.omr("inbox", "read", "--home", "ann", "2"), self.long)
+        self.assertEqual(self.scene.inbox("bob"), [])
+
+    def test_a_digest_opens_with_the_command(self):
+        (self.scene.path / "digest").write_bytes(self.digest("ann"))
+        args = ["decode", "--secret-key", "ann/secret.key", "--digest", "digest", "--out", "letters", "--strict"]
+        paths = self.scene.omr(*args).decode().split()
+        files = {(self.scene.path / path).read_bytes() for path in paths}
+        self.assertEqual(files, {self.short, self.long})
+
+    def test_a_digest_opens_here(self):
+        secret = SecretKey.read((self.scene.path / "ann" / "secret.key").read_bytes())
+        letters = digests.read_letters(self.digest("ann"), secret, TINY)
+        self.assertEqual([index for index, _ in letters], self.indices)
+        self.assertEqual(parts.join([part for _, part in letters]), [self.short, self.long])
+        other = SecretKey.read((self.scene.path / "bob" / "secret.key").read_bytes())
+        self.assertEqual(digests.read_letters(self.digest("bob"), other, TINY), [])
+
+    def test_an_overflow_tells_its_count(self):
+        key_hash = blake3((self.scene.path / "ann" / "detection.key").read_bytes()).digest()
+        digest = self.server.digest([key_hash], 0, len(self.indices), 2)
+        secret = SecretKey.read((self.scene.path / "ann" / "secret.key").read_bytes())
+        with self.assertRaisesRegex(digests.Overflow, f"^{len(self.indices)} messages, 2 fit"):
+            digests.read_letters(digest, secret, TINY)
+
+    def test_a_clue_made_in_another_way_is_dropped(self):
+        """The board takes what is well signed; whoever did not derive it from the sealed seed is not read."""
+        scene = Scene(TINY)
+        self.addCleanup(scene.close)
+        key = scene.identity("ann")
+        server = remote.Server(scene.url)
+        [(_, payload)] = remote.write_letter(server.board, key, b"dropped")
+        sender = BoundSender(key.set, key.seed, key.beta, server.board.board_id)
+        clue, _ = sender.clue(os.urandom(32), payload)
+        self.assertEqual(server.post([(clue, payload)]), [0])
+        server.post(remote.write_letter(server.board, key, b"read"))
+        self.assertEqual(scene.inbox("ann"), ["read"])
+
+
+class OtherSets(unittest.TestCase):
+    """Sets with more coordinates, read by InstantOMR."""
+
+    def check(self, scene):
+        self.addCleanup(scene.close)
+        key = scene.identity("ann", "--scheme", "instantomr")
+        server = remote.Server(scene.url)
+        letters = [b"first", b"x" * 3 * server.board.payload_bytes]
+        server.post([message for letter in letters for message in remote.write_letter(server.board, key, letter)])
+        self.assertEqual(len(scene.inbox("ann")), 2)
+        self.assertEqual([scene.omr("inbox", "read", "--home", "ann", n) for n in "12"], letters)
+
+    def test_letters_at_the_tiny_hybrid_set(self):
+        self.check(Scene(TINY_HYBRID))
+
+    def test_letters_at_the_set_that_servers_have_by_default(self):
+        self.check(Scene())
+
+
+class ProofOfWork(unittest.TestCase):
+    """docs/service.md, "Tokens and costs"."""
+
+    def test_posts_pay(self):
+        scene = Scene(TINY, OPEN + "posting_work_bits = 10\n")
+        self.addCleanup(scene.close)
+        key = scene.identity("ann")
+        server = remote.Server(scene.url)
+        self.assertEqual(server.capabilities.posting_work_bits, 10)
+        letter = remote.write_letter(server.board, key, b"paid for")
+        self.assertEqual(server.post(letter), [0])
+        self.assertEqual(scene.inbox("ann"), ["paid for"])
+        server.capabilities.posting_work_bits = 0
+        with self.assertRaises(grpc.RpcError):
+            server.post(remote.write_letter(server.board, key, b"for nothing"))
+
+
+if __name__ == "__main__":
+    unittest.main()

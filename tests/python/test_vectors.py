@@ -1,0 +1,113 @@
+"""Known answers of testdata/clue/bound, which the Rust crates made: every step from seed to clue."""
+
+import json
+import pathlib
+import unittest
+
+import numpy
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from omr_client import parts, sealing
+from omr_client.clues import OFFSET_LENGTH, SEED_BYTES, BoundSender, multiply
+from omr_client.frames import ClueKey, SecretKey
+from omr_client.sets import NARROW, SETS, Q
+from omr_client.streams import Stream, derive, pack, unpack
+
+TESTDATA = pathlib.Path(__file__).resolve().parent.parent.parent / "testdata"
+# What a vector has as it stands in JSON; all else is hexadecimal.
+PLAIN = {"params", "x", "e1", "e2", "a", "b", "w", "rows", "offsets", "fingerprint"}
+
+
+def vectors():
+    """Every vector with its bytes decoded."""
+    for path in sorted((TESTDATA / "clue" / "bound").glob("*.json")):
+        case = json.loads(path.read_text())
+        yield {name: value if name in PLAIN else bytes.fromhex(value) for name, value in case.items()}
+
+
+class BoundClues(unittest.TestCase):
+    """The derivation of docs/wire.md, section 8."""
+
+    def test_every_known_set_has_a_vector(self):
+        self.assertEqual({case["params"] for case in vectors()}, set(SETS))
+
+    def test_every_step_from_seed_to_clue(self):
+        for case in vectors():
+            with self.subTest(case["params"]):
+                self.check_steps(case)
+
+    def check_steps(self, case):
+        key = ClueKey.read(case["clue_key"])
+        of = key.set
+        self.assertTrue(key.bound)
+        self.assertEqual(of.tag, case["tag"])
+        sender = BoundSender(of, key.seed, key.beta, case["board_id"])
+        self.assertEqual((sender.address, sender.offset), (case["address"], case["w"]))
+        seed, payload = case["clue_seed"], case["payload"]
+        self.assertEqual(derive("omr bound clue sample v1", seed, sender.address), case["sample_key"])
+        x, e1, e2 = sender.sample(seed)
+        self.assertEqual((x, e1, e2), (case["x"], case["e1"], case["e2"]))
+        self.assertEqual(sum(map(abs, x)), of.weight)
+        a = (multiply(sender.alpha, x, Q) + e1) % Q
+        b = (multiply(key.beta, x, Q)[: of.coordinates] + e2) % Q
+        self.assertEqual((a.tolist(), b.tolist()), (case["a"], case["b"]))
+        self.assertEqual(derive("omr bound clue key v1", seed, sender.address, payload), case["one_time_secret"])
+        clue, hashed = sender.clue(seed, payload)
+        rows = Stream("omr bound clue rows v1", hashed)
+        self.assertEqual([rows.residues(Q, OFFSET_LENGTH) for _ in range(of.coordinates)], case["rows"])
+        offsets = [sum(h * w for h, w in zip(row, case["w"])) % Q for row in case["rows"]]
+        self.assertEqual(offsets, case["offsets"])
+        self.assertEqual(clue, case["clue"])
+        self.assertEqual((clue[-96:-64], clue[-64:]), (case["one_time_key"], case["signature"]))
+        Ed25519PublicKey.from_public_bytes(clue[-96:-64]).verify(clue[-64:], case["signed"])
+        self.assertEqual(sender.fingerprint(seed, payload, case["placement_seed"]), case["fingerprint"])
+
+    def test_payloads_are_sealed_and_opened(self):
+        for case in vectors():
+            with self.subTest(case["params"]):
+                key, secret = ClueKey.read(case["clue_key"]), SecretKey.read(case["secret_key"])
+                self.assertEqual((secret.address_seed, secret.beta), (key.seed, key.beta))
+                own = sealing.recipient_key(secret.sealing_seed)
+                self.assertEqual(own.public_key().public_bytes_raw(), key.x25519)
+                aad = sealing.additional_data(case["board_id"], case["params"])
+                self.assertEqual(aad, case["additional_data"])
+                plaintext = case["clue_seed"] + case["part"]
+                payload = sealing.seal(key.x25519, aad, plaintext, case["ephemeral_material"])
+                self.assertEqual(payload, case["payload"])
+                self.assertEqual(sealing.unseal(own, aad, payload), plaintext)
+                self.assertIsNone(sealing.unseal(own, aad + b"x", payload))
+                self.assertEqual(parts.join([plaintext[SEED_BYTES:]]), [b"known answer"])
+
+    def test_the_clue_reaches_its_recipient_alone(self):
+        """Section 8: the distances lie in the window under the secret of the address."""
+        for case in vectors():
+            of = SETS[case["params"]]
+            # Section 6: the clue secret stands behind seed and beta of the address.
+            start = len(case["secret_key"]) - 32 - 64 - (2 * of.n + 7) // 8
+            secret = unpack(2, of.n, case["secret_key"][start : start + (2 * of.n + 7) // 8]) - 1
+            a = unpack(of.width, of.n + of.coordinates, case["clue"][5:-96])
+            a, b = a[: of.n], a[of.n :]
+            offsets = numpy.array(case["offsets"]) * of.rounded // Q
+            distance = (b - offsets - multiply(a, secret.tolist())[: of.coordinates]) % of.rounded
+            distance = numpy.minimum(distance, of.rounded - distance)
+            with self.subTest(case["params"]):
+                self.assertLessEqual(distance.max(), 47 if of.rounded == Q else 22)
+
+
+class Documents(unittest.TestCase):
+    """What docs/wire.md states as numbers."""
+
+    def test_thresholds_are_those_of_the_document(self):
+        text = (TESTDATA.parent / "docs" / "wire.md").read_text()
+        for parameter, thresholds in NARROW.items():
+            self.assertIn(f"| {parameter} | " + ", ".join(map(str, thresholds)) + " |", text)
+
+    def test_examples(self):
+        self.assertEqual(pack(20, [1, 2, 3]).hex(), "0100200000030000")
+        seed = bytes([7]) * 32
+        stream = Stream("omr rlwe mask v1", seed, (0, 0, 1034261134704641))
+        self.assertEqual(stream.residues(1034261134704641, 2), [246400121052774, 1007446482281912])
+        self.assertEqual(parts.split(b"hello", 16)[0].hex(), "0b68656c6c6f00000000000000000000")
+
+
+if __name__ == "__main__":
+    unittest.main()
