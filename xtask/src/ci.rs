@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::arch;
 use crate::error::XtaskError;
-use crate::{browser, proto, python};
+use crate::{browser, proto, python, timing};
 
 /// How long tests may print nothing: several times what the slowest test binary takes.
 const SILENCE: Duration = Duration::from_secs(15 * 60);
@@ -16,7 +16,7 @@ type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 8] = [
+    let steps: [(&str, Step<'_>); 9] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
@@ -38,6 +38,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
             let args = ["doc", "--workspace", "--no-deps", "--quiet"];
             cargo(root, &args, Some(("RUSTDOCFLAGS", "-D warnings")))
         }),
+        ("timing", &|| timing::check(root)),
         ("test", &|| test(root, &[])),
         ("browser", &|| browser::check(root)),
         ("python", &|| python::check(root)),

@@ -3,12 +3,14 @@
 
 mod arch;
 mod browser;
+mod built;
 mod ci;
 mod error;
 mod lengths;
 mod npm;
 mod proto;
 mod python;
+mod timing;
 mod zcash_blocks;
 
 use std::path::Path;
@@ -19,13 +21,14 @@ use error::XtaskError;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything that a change must pass: format, arch, proto, clippy, docs, test,
+  ci                      everything that a change must pass: format, arch, proto, clippy, docs, timing, test,
                           browser, python
   test [ARGS]             all tests, optimised; ARGS go to cargo test
   arch                    dependencies between crates against the arrows in ARCHITECTURE.md
   proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
   browser                 the status page and gRPC-Web of a running server in a browser
   python                  a client in Python, written from the documents alone, against a running server
+  timing                  no branch and no address depends on a secret: under valgrind
   file-lengths            Rust files above 400 lines
   zcash-blocks [--write]  compare (or write) the Zcash blocks of omr-testkit with their origin
 ";
@@ -54,6 +57,7 @@ fn run() -> Result<(), XtaskError> {
         ["proto", "--accept"] => proto::accept(root),
         ["browser"] => browser::check(root),
         ["python"] => python::check(root),
+        ["timing"] => timing::check(root),
         ["file-lengths"] => lengths::report(root),
         ["zcash-blocks"] => zcash_blocks::compare(root),
         ["zcash-blocks", "--write"] => zcash_blocks::write(root),

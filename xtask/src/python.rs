@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::browser::build_omr;
+use crate::built;
 use crate::ci::{start_error, success};
 use crate::error::XtaskError;
 use crate::npm;
@@ -15,7 +15,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let Some(python) = environment(root)? else {
         return npm::skip("python", "python");
     };
-    let omr = build_omr(root)?;
+    let omr = built::binary(root, "tested", "omr-cli", "omr")?;
     let mut command = Command::new(python);
     command
         .current_dir(root)

@@ -20,10 +20,11 @@ pub fn encrypt_symmetric(
     let basis = chain.basis(level);
     let p = plain.p().value();
     let mut coeffs = plain.encode(slots);
-    let message = ring.lift_plain(&coeffs, p as u32, basis);
+    let mut message = ring.lift_plain(&coeffs, p as u32, basis);
     coeffs.zeroize();
     let c1 = mask(ring, basis, seed, &[index]);
     let c0 = encrypt(ring, secret, &message, p, &c1, rng);
+    message.zeroize();
     Ciphertext::new(Rlwe { c0, c1 }, level, 1)
 }
 
@@ -61,8 +62,9 @@ impl PublicKey {
     ) -> Ciphertext {
         let basis = self.0.basis();
         let p = plain.p().value();
-        let small = |coeffs: Vec<i64>, factor: u64| -> Poly<Eval> {
+        let small = |mut coeffs: Vec<i64>, factor: u64| -> Poly<Eval> {
             let mut poly = ring.forward(ring.lift_signed(&coeffs, basis));
+            coeffs.zeroize();
             ring.scale_assign(&mut poly, |m| m.reduce(factor));
             poly
         };
@@ -72,8 +74,11 @@ impl PublicKey {
         ring.mul_add_assign(&mut c0, &self.0.c0, &blind);
         ring.mul_add_assign(&mut c1, &self.0.c1, &blind);
         blind.zeroize();
-        let message = ring.lift_plain(&plain.encode(slots), p as u32, basis);
+        let mut coeffs = plain.encode(slots);
+        let mut message = ring.lift_plain(&coeffs, p as u32, basis);
+        coeffs.zeroize();
         ring.add_assign(&mut c0, &message);
+        message.zeroize();
         Ciphertext::new(Rlwe { c0, c1 }, level, 1)
     }
 }

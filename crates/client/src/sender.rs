@@ -2,6 +2,7 @@ use omr_protocol::{Clue, ClueKey, ClueParams};
 use omr_ring::{Eval, NarrowGaussian, Poly};
 use omr_rlwe::Secret;
 use rand_core::CryptoRng;
+use zeroize::Zeroize;
 
 /// A sender to one recipient, with her address prepared for many clues.
 pub struct Sender<'a> {
@@ -45,11 +46,15 @@ impl<'a> Sender<'a> {
         let mut sample = |key: &Poly<Eval>, count: usize| -> Vec<u64> {
             let mut product = key.clone();
             ring.mul_assign(&mut product, &x);
-            let product = ring.inverse(product);
-            let errors = self.errors.sample(rng, count);
+            let mut product = ring.inverse(product);
+            let mut errors = self.errors.sample(rng, count);
             let q = self.params.q();
-            let with_error = |(&value, error): (&u64, i64)| q.add(value, q.from_i64(error));
-            product.row(0).iter().zip(errors).map(with_error).collect()
+            let with_error = |(&value, &error): (&u64, &i64)| q.add(value, q.from_i64(error));
+            let sums = product.row(0).iter().zip(&errors).map(with_error);
+            let sums = sums.collect();
+            errors.zeroize();
+            product.zeroize();
+            sums
         };
         let a = sample(&self.alpha, spec.n);
         let b = sample(&self.beta, spec.coordinates);

@@ -155,8 +155,9 @@ impl Modulus {
     /// The representative of `a` in `[-(q - 1) / 2, (q - 1) / 2]`, for `a` in `[0, q)`.
     #[inline]
     pub fn to_centered(&self, a: u64) -> i64 {
-        let over = i64::from(a > self.q / 2); // no branch: `a` may be secret
-        a as i64 - over * self.q as i64
+        // All ones above q / 2. Comparisons would be compiled to branches, and `a` may be secret.
+        let over = (self.q / 2).wrapping_sub(a) as i64 >> 63;
+        a as i64 - (over & self.q as i64)
     }
 
     /// `w < q` with its quotient.

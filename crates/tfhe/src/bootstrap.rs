@@ -79,12 +79,15 @@ impl BootstrapKey {
         let mut message = Poly::<Eval>::zero(ring, &basis);
         for row in 0..shape.rows() {
             let (i, digit, part) = key.place(row);
-            let factor = from.bits()[i] * gadget.unit(m, digit as u32);
+            let unit = gadget.unit(m, digit as u32);
+            // All ones for a 1: the constants of row operations, which are tested, stay public.
+            let bit = from.bits()[i].wrapping_neg();
             match part {
-                0 => message.row_mut(0).fill(factor),
+                0 => message.row_mut(0).fill(unit & bit),
                 _ => {
                     message.row_mut(0).copy_from_slice(to.row(0));
-                    ring.scale_assign(&mut message, |_| factor);
+                    ring.scale_assign(&mut message, |_| unit);
+                    message.row_mut(0).iter_mut().for_each(|x| *x &= bit);
                 }
             }
             let c1 = mask(ring, &basis, seed, &[index, row as u64]);

@@ -2,7 +2,7 @@ use crate::gadget_key::switched;
 use crate::lwe::transposed;
 use crate::{BlockSecret, GadgetKey, Lwe, RingCipher, RotationRing};
 use omr_ring::{Eval, Gadget, NarrowGaussian, Poly};
-use omr_rlwe::Secret;
+use omr_rlwe::{Secret, SecretPoly};
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
@@ -30,8 +30,9 @@ impl LweSwitchKey {
         rng: &mut impl CryptoRng,
     ) -> Self {
         let basis = ring.everything();
-        let bits = to.bits().iter().map(|&b| b as i64).collect();
-        let to = Secret::from_coeffs(bits).expect("bits").poly(ring, &basis);
+        let mut bits: Vec<i64> = to.bits().iter().map(|&b| b as i64).collect();
+        let to = SecretPoly::of(ring, &basis, &bits);
+        bits.zeroize();
         assert!(from.coeffs().len().is_multiple_of(ring.n()), "whole parts");
         let part = |(i, coeffs): (usize, &[i64])| {
             let mut part = ring.forward(ring.lift_signed(coeffs, &basis));

@@ -62,9 +62,21 @@ impl ClueSpec {
         (0..errors).fold(vec![1.0], |sum, _| convolve(&sum, &error))
     }
 
-    /// A residue modulo q as it is posted: rounded to the modulus of clues.
+    /// A residue modulo q as it is posted: rounded to the modulus of clues. Time: constant, as what rounding takes
+    /// off must not show.
+    ///
+    /// Range: `q` below 2^21, as in every set.
     pub fn posted(&self, x: u64) -> u32 {
-        ((x * self.rounded + self.q / 2) / self.q % self.rounded) as u32
+        if self.rounded == self.q {
+            return x as u32;
+        }
+        // The quotient by q, exact for numbers below 2^42: hardware divides in a time that depends on them.
+        let reciprocal = u64::MAX / self.q + 1;
+        let scaled = x * self.rounded + self.q / 2;
+        let rounded = ((u128::from(scaled) * u128::from(reciprocal)) >> 64) as u64;
+        // q rounds to the modulus, which is 0: below it the difference is negative.
+        let below = (rounded.wrapping_sub(self.rounded) as i64 >> 63) as u64;
+        (rounded & below) as u32
     }
 
     /// The standard deviation of that noise, as a fraction of q.
@@ -124,5 +136,22 @@ impl ClueParams {
     pub fn tag(&self) -> [u8; 4] {
         let hash = blake3::derive_key("omr params tag v1", self.name.as_bytes());
         [hash[0], hash[1], hash[2], hash[3]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_is_division() {
+        for set in SetSpec::published() {
+            let spec = set.clue;
+            let plain = |x| (x * spec.rounded + spec.q / 2) / spec.q % spec.rounded;
+            assert!(spec.q < 1 << 21, "{}", set.name);
+            for x in 0..spec.q {
+                assert_eq!(u64::from(spec.posted(x)), plain(x), "{} {x}", set.name);
+            }
+        }
     }
 }

@@ -1,0 +1,23 @@
+//! No branch and no address depends on a secret: looked up in the machine code of a release.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::built;
+use crate::ci::{start_error, success};
+use crate::error::XtaskError;
+use crate::npm;
+
+/// Runs the secret-handling functions under valgrind with all secrets marked.
+pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) || !npm::starts("valgrind") {
+        return npm::skip("timing", "valgrind");
+    }
+    let cases = built::binary(root, "release", "omr-timing", "omr-timing")?;
+    let mut command = Command::new("valgrind");
+    command.args(["--quiet", "--num-callers=6"]).arg(cases);
+    let status = command
+        .status()
+        .map_err(|source| start_error(&command, source))?;
+    success(&command, status)
+}
