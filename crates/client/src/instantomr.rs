@@ -15,6 +15,7 @@ use omr_ring::{Coeff, Eval, NarrowGaussian, Poly};
 use omr_rlwe::{Secret, SecretPoly, SharedKey};
 use omr_tfhe::{BootstrapKey, LweSwitchKey, TraceKey};
 use rand_core::CryptoRng;
+use std::ops::Range;
 use zeroize::{Zeroize, Zeroizing};
 
 /// The InstantOMR detector's key for a secret, for clues of its kind. The ring's secret is forgotten: nobody needs it again.
@@ -110,8 +111,9 @@ impl<'a> InstantRecipient<'a> {
     ///
     /// Time: with sums over GF(97^3), until what was found is put into the result, that of `bound` messages
     /// in every group and of all messages of the range. Buckets are decoded in variable time.
-    /// Errors: `OtherKey`; `Clues`; `Overflow`; `Inconsistent`, also where a group holds more than 96 pertinent
-    /// messages; `Checksum`.
+    /// Errors: `OtherKey`; `Clues`; `Overflow`; `Inconsistent`; `Checksum`. Of a set without exact counters
+    /// `OverflowAtLeast` in place of `Overflow`, and `InstantInconsistent`, also where a group holds more than
+    /// 96 pertinent messages.
     pub fn decode(&self, digest: &InstantDigest) -> Result<Vec<Retrieved>, DecodeError> {
         let (expected, found) = (self.key_id, digest.header.key_id);
         if expected != found {
@@ -199,19 +201,7 @@ impl<'a> InstantRecipient<'a> {
     ) -> Result<Vec<Retrieved>, DecodeError> {
         let plan = &digest.header.plan;
         let messages = plan.group(group);
-        let failed = |error: omr_codec::DecodeError| match error {
-            omr_codec::DecodeError::Overflow { count, bound } => DecodeError::Overflow {
-                start: messages.start,
-                end: messages.end,
-                count,
-                bound,
-            },
-            other => DecodeError::InstantInconsistent {
-                start: messages.start,
-                end: messages.end,
-                cause: other.to_string(),
-            },
-        };
+        let failed = |error| failed(plan.is_counted(), messages.clone(), error);
         let code = Code::new(plan, &digest.header.seed, group);
         let found = code.decode(plan, messages.clone(), sums);
         let found = found.map_err(|error| match error {
@@ -233,5 +223,32 @@ impl<'a> InstantRecipient<'a> {
             }
         };
         Ok(found.into_iter().map(retrieved).collect())
+    }
+}
+
+/// What sums of these messages that do not decode tell: without exact counters their number modulo 97 alone.
+fn failed(counted: bool, messages: Range<u64>, error: omr_codec::DecodeError) -> DecodeError {
+    let Range { start, end } = messages;
+    match (error, counted) {
+        (omr_codec::DecodeError::Overflow { count, bound }, true) => DecodeError::Overflow {
+            start,
+            end,
+            count,
+            bound,
+        },
+        (omr_codec::DecodeError::Overflow { count, bound }, false) => {
+            DecodeError::OverflowAtLeast {
+                start,
+                end,
+                count,
+                bound,
+            }
+        }
+        (other, true) => DecodeError::Inconsistent(format!("messages {start}..{end}: {other}")),
+        (other, false) => DecodeError::InstantInconsistent {
+            start,
+            end,
+            cause: other.to_string(),
+        },
     }
 }

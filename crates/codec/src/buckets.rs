@@ -8,7 +8,7 @@
 use crate::draws::Draws;
 use crate::elimination::eliminate;
 use crate::error::{CodecError, DecodeError, Inconsistency};
-use crate::{CUBIC_BOUND, CUBIC_MESSAGES, Field};
+use crate::{CUBIC_MESSAGES, CUBIC_NEWTON_BOUND, Field};
 
 /// The modulus.
 const P: u32 = 97;
@@ -37,7 +37,7 @@ impl BucketCode {
     /// Sums decode only with the seed and the bound that they were made with.
     /// Errors: [`CodecError::Bound`] outside `1..=96`.
     pub fn new(seed: &[u8; 32], bound: usize) -> Result<Self, CodecError> {
-        let limit = CUBIC_BOUND;
+        let limit = CUBIC_NEWTON_BOUND;
         match (1..=limit).contains(&bound) {
             true => Ok(Self {
                 key: blake3::derive_key("omr bucket code v1", seed),

@@ -5,6 +5,7 @@
 //! board, and no part needs to know how many there are.
 
 mod code;
+mod counters;
 mod decode;
 mod element;
 mod field;
@@ -15,7 +16,8 @@ mod units;
 mod vanish;
 mod weights;
 
-pub use code::{CUBIC_BOUND, CubicCode};
+pub use code::{CUBIC_BOUND, CUBIC_NEWTON_BOUND, CubicCode};
+pub use counters::CubicCounters;
 pub use decode::{CubicRows, CubicSolver};
 pub use element::CubicElement;
 pub use field::Cubic;

@@ -152,6 +152,14 @@ pub enum Inconsistency {
         /// The roots found.
         found: usize,
     },
+    /// The exact counters of a cubic code do not fit the number of messages modulo 97.
+    #[error("counters: expected {expected} messages modulo 97, found {found}")]
+    Counters {
+        /// The number modulo 97 that the sums claim.
+        expected: usize,
+        /// What the counters add up to.
+        found: usize,
+    },
     /// A redundant sum is not the one that the others determine.
     #[error("sum {exponent}: expected {expected}, found {found}")]
     Sum {

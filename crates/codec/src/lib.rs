@@ -32,6 +32,7 @@ mod fixed;
 mod nodes;
 mod powers;
 mod radix;
+mod recurrence;
 mod runs;
 mod solver;
 mod support;
@@ -39,8 +40,8 @@ mod symbols;
 
 pub use buckets::BucketCode;
 pub use cubic::{
-    CUBIC_BOUND, CUBIC_MESSAGES, Cubic, CubicCode, CubicElement, CubicNodes, CubicRows,
-    CubicSolver, CubicSymbols,
+    CUBIC_BOUND, CUBIC_MESSAGES, CUBIC_NEWTON_BOUND, Cubic, CubicCode, CubicCounters, CubicElement,
+    CubicNodes, CubicRows, CubicSolver, CubicSymbols,
 };
 pub use earlier::{
     BitmapOrder, BucketShape, Bundle, CombinationShape, Combinations, IndexBitmap, IndexBuckets,

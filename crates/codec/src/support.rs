@@ -7,6 +7,7 @@
 use crate::error::{DecodeError, Inconsistency};
 use crate::finite::FiniteField;
 use crate::fixed::{FirstDifference, equal};
+use crate::recurrence::shortest;
 
 /// The sums of `x^e` over `nodes`, for `e` in `0..m`.
 ///
@@ -68,12 +69,13 @@ pub(crate) struct Search<F: FiniteField> {
     nodes: Vec<u32>,
     candidates: u32,
     found: u32,
+    /// The number of messages, where it is known apart from the first sum.
+    total: Option<usize>,
 }
 
 impl<F: FiniteField> Search<F> {
     /// Starts from the sums of `x^e`, at least those of `e` up to `bound`.
     ///
-    /// Range:  `bound` below the field's characteristic.
     /// Errors: [`DecodeError::SumRange`]; [`DecodeError::TooFewSums`].
     pub(crate) fn new(field: F, sums: Vec<F::Element>, bound: usize) -> Result<Self, DecodeError> {
         if let Some((exponent, found)) = field.first_out_of_range(&sums) {
@@ -94,12 +96,27 @@ impl<F: FiniteField> Search<F> {
             nodes: vec![0; bound],
             candidates: 0,
             found: 0,
+            total: None,
         })
     }
 
+    /// The number of messages as exact counters tell it; the first sum is it modulo the characteristic.
+    pub(crate) fn counted(&mut self, total: usize) {
+        self.total = Some(total);
+    }
+
     /// The polynomial that vanishes at the pertinent nodes.
+    ///
+    /// Range: a bound below the field's characteristic.
     pub(crate) fn locator(&self) -> Vec<F::Element> {
         locator(&self.field, &self.sums[..=self.labels.len()])
+    }
+
+    /// The same where the bound is not below the characteristic, from twice as many sums.
+    ///
+    /// Shape: `2 bound + 1` sums at least.
+    pub(crate) fn recurrence(&self) -> Vec<F::Element> {
+        shortest(&self.field, &self.sums[1..=2 * self.labels.len()])
     }
 
     /// Looks at the next candidate: `root` is all ones where the locator vanishes at its node.
@@ -136,12 +153,18 @@ impl<F: FiniteField> Search<F> {
     }
 
     fn count(&self, first: FirstDifference) -> Result<usize, DecodeError> {
-        let (expected, found) = (
+        let (claimed, found) = (
             self.field.number(self.sums[0]) as usize,
             self.found as usize,
         );
+        let expected = self.total.unwrap_or(claimed);
         let bound = self.labels.len();
+        let wraps = self.field.characteristic() as usize;
         let cause = match first.get() {
+            _ if self.total.is_some() && expected % wraps != claimed => Inconsistency::Counters {
+                expected: claimed,
+                found: expected,
+            },
             _ if expected > bound => {
                 return Err(DecodeError::Overflow {
                     count: expected,

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use omr_codec::{
-    CUBIC_BOUND, CUBIC_MESSAGES, Cubic, CubicCode, CubicElement, CubicSymbols, DecodeError, Support,
+    CUBIC_MESSAGES, CUBIC_NEWTON_BOUND, Cubic, CubicCode, CubicCounters, CubicElement,
+    CubicSymbols, DecodeError, Inconsistency, Support,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -16,13 +17,15 @@ const MESSAGES: u64 = 20_000;
 static PACKING: LazyLock<CubicSymbols> =
     LazyLock::new(|| CubicSymbols::new(PAYLOAD_BYTES).unwrap());
 static SMALL: LazyLock<CubicCode> = LazyLock::new(|| CubicCode::new(&SEED, 12).unwrap());
-static LARGE: LazyLock<CubicCode> = LazyLock::new(|| CubicCode::new(&SEED, CUBIC_BOUND).unwrap());
+static LARGE: LazyLock<CubicCode> =
+    LazyLock::new(|| CubicCode::new(&SEED, CUBIC_NEWTON_BOUND).unwrap());
 
 /// The sums of a digest.
 #[derive(Debug, Clone, PartialEq)]
 struct Sums {
     index: Vec<u8>,
     payload: Vec<u8>,
+    counters: Vec<u8>,
 }
 
 impl Sums {
@@ -30,6 +33,7 @@ impl Sums {
         Self {
             index: vec![0; code.index_weights()],
             payload: vec![0; code.payload_weights(PACKING.count())],
+            counters: vec![0; CubicCounters::of_messages(CUBIC_MESSAGES)],
         }
     }
 
@@ -42,6 +46,8 @@ impl Sums {
             code.blind(index, &mut symbols);
             code.index_weights_into(node, &mut weights.index);
             code.payload_weights_into(node, &symbols, &mut weights.payload);
+            weights.counters.fill(0);
+            weights.counters[CubicCounters::of_message(index)] = 1;
             sums.add(&weights);
         }
         sums
@@ -50,6 +56,7 @@ impl Sums {
     fn add(&mut self, other: &Self) {
         add(&mut self.index, &other.index);
         add(&mut self.payload, &other.payload);
+        add(&mut self.counters, &other.counters);
     }
 
     fn decode(&self, code: &CubicCode) -> Result<Vec<(u64, Vec<u8>)>, DecodeError> {
@@ -61,7 +68,20 @@ impl Sums {
         code: &CubicCode,
         messages: u64,
     ) -> Result<Vec<(u64, Vec<u8>)>, DecodeError> {
-        let support = code.find_support(&self.index, messages)?;
+        self.solve(code, code.find_support(&self.index, messages)?)
+    }
+
+    /// With exact counters.
+    fn decode_counted(&self, code: &CubicCode) -> Result<Vec<(u64, Vec<u8>)>, DecodeError> {
+        let total = CubicCounters::total(&self.counters)?;
+        self.solve(code, code.find_counted(&self.index, total, MESSAGES)?)
+    }
+
+    fn solve(
+        &self,
+        code: &CubicCode,
+        support: Support<Cubic>,
+    ) -> Result<Vec<(u64, Vec<u8>)>, DecodeError> {
         let count = support.count()?;
         let solved = code
             .solver(&support)
@@ -138,7 +158,7 @@ fn power_of_97(x: CubicElement) -> CubicElement {
 
 #[test]
 fn every_number_of_messages_round_trips() {
-    for count in 0..=CUBIC_BOUND as u64 {
+    for count in 0..=CUBIC_NEWTON_BOUND as u64 {
         let messages: BTreeSet<u64> = (0..count).map(|i| i * 191 + count).collect();
         let sums = Sums::of(&LARGE, messages.clone());
         assert_eq!(sums.decode(&LARGE), Ok(expected(&messages)));
@@ -156,7 +176,7 @@ fn conjugate_nodes_are_told_apart() {
     let nodes: BTreeSet<_> = (0..32).flat_map(|i| conjugates(1_000 * i)).collect();
     let of_node = |index: &u64| nodes.contains(&LARGE.nodes().node(*index));
     let messages: BTreeSet<u64> = (0..CUBIC_MESSAGES).filter(of_node).collect();
-    assert_eq!(messages.len(), CUBIC_BOUND);
+    assert_eq!(messages.len(), CUBIC_NEWTON_BOUND);
     let sums = Sums::of(&LARGE, messages.clone());
     assert_eq!(
         sums.decode_of(&LARGE, CUBIC_MESSAGES),
@@ -179,6 +199,62 @@ fn numbers_beyond_the_counter_never_give_wrong_messages() {
         bound: 12,
     };
     assert_eq!(sums.decode(&SMALL), Err(overflow));
+}
+
+/// However many there are, an overflow is told with their exact number.
+#[test]
+fn counters_tell_every_overflow_with_its_number() {
+    let wide = CubicCode::new(&SEED, 100).unwrap();
+    for (code, counts) in [
+        (&*SMALL, vec![13, 96, 97, 98, 100, 108, 109, 110, 205, 1000]),
+        (&*LARGE, vec![97, 98, 193, 194, 205, 1000, 9_700]),
+        (&wide, vec![101, 194, 197, 205, 1000]),
+    ] {
+        for count in counts {
+            let sums = Sums::of(code, 0..count);
+            let (count, bound) = (count as usize, code.bound());
+            let overflow = DecodeError::Overflow { count, bound };
+            assert_eq!(sums.decode_counted(code), Err(overflow), "{count}");
+        }
+    }
+}
+
+/// Sums that contradict each other within the bound, or their counters, are damage and no overflow.
+#[test]
+fn damage_is_not_told_as_an_overflow() {
+    for (damaged, at) in [(true, 5), (false, 0), (false, 3)] {
+        let mut sums = Sums::of(&SMALL, (0..7).map(|i| i * 41));
+        let row = if damaged {
+            &mut sums.index
+        } else {
+            &mut sums.counters
+        };
+        row[at] = (row[at] + 60) % 97;
+        let error = sums.decode_counted(&SMALL).unwrap_err();
+        assert!(matches!(error, DecodeError::Inconsistent(_)), "{error}");
+        let counters = Inconsistency::Counters {
+            expected: 7,
+            found: 67,
+        };
+        assert_eq!(error == counters.into(), !damaged);
+    }
+}
+
+/// Above 96 Newton's identities would divide by 97.
+#[test]
+fn large_bounds_round_trip() {
+    for (bound, counts) in [
+        (97, vec![0, 1, 96, 97]),
+        (200, vec![97, 194, 200]),
+        (512, vec![500, 512]),
+    ] {
+        let code = CubicCode::new(&SEED, bound).unwrap();
+        for count in counts {
+            let messages: BTreeSet<u64> = (0..count).map(|i| i * 37 + 5).collect();
+            let sums = Sums::of(&code, messages.clone());
+            assert_eq!(sums.decode_counted(&code), Ok(expected(&messages)));
+        }
+    }
 }
 
 #[test]
@@ -242,6 +318,23 @@ proptest! {
     }
 
     #[test]
+    fn arbitrary_sums_of_large_bounds_are_explained_or_refused(
+        bound in 97..130usize,
+        total in 0..200usize,
+        sums in vec(0..97u8, 3 * 2 * 130),
+    ) {
+        let code = CubicCode::new(&SEED, bound).unwrap();
+        let sums = [&[(total % 97) as u8], &sums[..6 * bound]].concat();
+        let support = code.find_counted(&sums, total, 300).unwrap();
+        let overflow = DecodeError::Overflow { count: total, bound };
+        match support.count() {
+            Ok(_) => prop_assert_eq!(index_sums(&code, &support), sums),
+            Err(error) if total > bound => prop_assert_eq!(error, overflow),
+            Err(error) => prop_assert!(matches!(error, DecodeError::Inconsistent(_))),
+        }
+    }
+
+    #[test]
     fn a_wrong_index_sum_is_caught_or_explained(
         messages in messages(0..=12),
         at in any::<prop::sample::Index>(),
@@ -279,7 +372,7 @@ proptest! {
 
     #[test]
     fn arbitrary_sums_never_panic(
-        bound in 1..=CUBIC_BOUND,
+        bound in 1..=CUBIC_NEWTON_BOUND,
         count in 0..97u8,
         mut index in vec(any::<u8>(), 0..40),
         payload in vec(any::<u8>(), 0..40),

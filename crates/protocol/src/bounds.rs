@@ -1,16 +1,19 @@
 //! How many pertinent messages a digest can be asked for: one answer for every check.
 
-use crate::instantomr::{self, Encoding};
+use crate::instantomr::Encoding;
 use crate::params::{InstantSpec, SetSpec};
 use crate::plan::MAX_BOUND;
 use crate::{PlanError, Scheme};
+use omr_codec::{CUBIC_BOUND, CUBIC_NEWTON_BOUND};
 
 impl InstantSpec {
-    /// The largest bound of InstantOMR's digests and sessions in this encoding.
+    /// The largest bound of InstantOMR's digests and sessions in this encoding: without exact counters, and
+    /// of buckets, what the number modulo 97 can tell.
     #[must_use]
     pub fn largest_bound(&self, encoding: Encoding) -> usize {
-        match encoding {
-            Encoding::Powers | Encoding::Buckets => instantomr::MAX_BOUND,
+        match (encoding, self.counted) {
+            (Encoding::Powers, true) => CUBIC_BOUND.min(MAX_BOUND),
+            (Encoding::Powers, false) | (Encoding::Buckets, _) => CUBIC_NEWTON_BOUND,
         }
     }
 }

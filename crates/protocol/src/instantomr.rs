@@ -12,5 +12,5 @@ pub use code::{Code, Decoded, Encoding, SumsError};
 pub use digest::InstantDigest;
 pub use key::{InstantKey, InstantKeyError, Part};
 pub use offset::OffsetKey;
-pub use plan::{InstantPlan, MAX_BOUND};
+pub use plan::InstantPlan;
 pub use session::{SessionError, SessionFile};

@@ -6,16 +6,23 @@ use super::units::Units;
 use super::weights::{index_weights, payload_weights};
 use crate::error::CodecError;
 
-/// The largest bound: Newton's identities divide by the numbers up to it, modulo 97.
-pub const CUBIC_BOUND: usize = 96;
+/// The largest bound.
+pub const CUBIC_BOUND: usize = 4096;
+
+/// The largest bound for which as many power sums as messages suffice: Newton's identities divide by the
+/// numbers up to it, modulo 97. Above it there are twice as many, which obey a recurrence; and the first sum,
+/// the number of messages modulo 97, tells little alone: see [`CubicCounters`](crate::CubicCounters).
+pub const CUBIC_NEWTON_BOUND: usize = 96;
 
 /// A sparse-recovery code over [`Cubic`](crate::Cubic) for up to `k` pertinent messages.
 ///
 /// For message `i` with node `x` the detector adds, modulo 97 and only where it is pertinent,
-/// * the index weights: a counter and the coefficients of `x^t`;
-/// * the payload weights: the coefficients of `x^t v_j` for every blinded payload symbol `v_j`,
+/// * the index weights: a counter and the coefficients of `x^t`, with `t` from 1 to `k`, or to `2k` above
+///   [`CUBIC_NEWTON_BOUND`];
+/// * the payload weights: the coefficients of `x^t v_j` for every blinded payload symbol `v_j`, with `t` from
+///   1 to `k`.
 ///
-/// with `t` from 1 to `k`. The recipient calls [`CubicCode::find_support`] and
+/// The recipient calls [`CubicCode::find_support`] and
 /// [`CubicCode::solver`].
 #[derive(Debug, Clone)]
 pub struct CubicCode {
@@ -55,9 +62,17 @@ impl CubicCode {
         self.bound
     }
 
-    /// The number of index weights of a message: `3k + 1`.
+    /// The number of power sums of the index: `k`, above [`CUBIC_NEWTON_BOUND`] `2k`.
+    pub fn powers(&self) -> usize {
+        match self.bound <= CUBIC_NEWTON_BOUND {
+            true => self.bound,
+            false => 2 * self.bound,
+        }
+    }
+
+    /// The number of index weights of a message: three for each power sum, and 1.
     pub fn index_weights(&self) -> usize {
-        3 * self.bound + 1
+        3 * self.powers() + 1
     }
 
     /// The number of payload weights of a message of `symbols` symbols: `3k` each.
@@ -65,7 +80,7 @@ impl CubicCode {
         symbols.saturating_mul(3 * self.bound)
     }
 
-    /// Writes 1, then for `t` from 1 to `k` the three coefficients of `node^t`.
+    /// Writes 1, then for `t` from 1 to [`CubicCode::powers`] the three coefficients of `node^t`.
     ///
     /// Shape:  [`CubicCode::index_weights`] values.   Range: out `[0, 97)`.
     /// Panics: on length mismatch.
@@ -113,17 +128,15 @@ mod tests {
 
     #[test]
     fn bounds_are_checked() {
-        for found in [0, 97, usize::MAX] {
+        for found in [0, 4097, usize::MAX] {
             let error = CubicCode::new(&[0; 32], found).unwrap_err();
-            assert_eq!(error, CodecError::Bound { limit: 96, found });
+            assert_eq!(error, CodecError::Bound { limit: 4096, found });
         }
-        let code = CubicCode::new(&[0; 32], 96).unwrap();
-        let sizes = (
-            code.bound(),
-            code.index_weights(),
-            code.payload_weights(248),
-        );
-        assert_eq!(sizes, (96, 289, 71_424));
+        for (bound, index, payload) in [(96, 289, 71_424), (97, 583, 72_168)] {
+            let code = CubicCode::new(&[0; 32], bound).unwrap();
+            let sizes = (code.index_weights(), code.payload_weights(248));
+            assert_eq!((code.bound(), sizes), (bound, (index, payload)));
+        }
     }
 
     #[test]

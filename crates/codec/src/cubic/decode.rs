@@ -1,6 +1,6 @@
 //! From sums to the pertinent messages and their payload symbols.
 
-use super::code::CubicCode;
+use super::code::{CUBIC_NEWTON_BOUND, CubicCode};
 use super::element::{CubicElement, P};
 use super::field::Cubic;
 use super::nodes::CUBIC_MESSAGES;
@@ -20,23 +20,53 @@ impl CubicCode {
     /// `w = k` nothing but the splitting tells.
     ///
     /// The counter wraps: `97 m + w` messages look like `w` whose sums contradict each other, or
-    /// like an overflow by a smaller number.
+    /// like an overflow by a smaller number. [`CubicCode::find_counted`] knows better.
     ///
     /// Shape:  [`CubicCode::index_weights`] sums.   Range: `[0, 97)`; at most [`CUBIC_MESSAGES`].
     /// Time:   that of `k` steps a message, whatever the sums.
     /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`]. What contradicts itself, by damage
     /// or by more than 96 messages, is told by [`Support::count`].
-    /// Panics: when there are more messages than nodes.
+    /// Panics: when there are more messages than nodes; when the bound is above [`CUBIC_NEWTON_BOUND`].
     pub fn find_support(&self, sums: &[u8], messages: u64) -> Result<Support<Cubic>, DecodeError> {
+        assert!(self.bound() <= CUBIC_NEWTON_BOUND, "a bound with counters");
+        self.find(sums, None, messages)
+    }
+
+    /// The same with the exact number of pertinent messages, which [`CubicCounters`](crate::CubicCounters)
+    /// tell: more than the bound are an overflow by that number, and what contradicts itself is damaged.
+    ///
+    /// Shape, range, time, errors: as [`CubicCode::find_support`].
+    /// Panics: when there are more messages than nodes.
+    pub fn find_counted(
+        &self,
+        sums: &[u8],
+        total: usize,
+        messages: u64,
+    ) -> Result<Support<Cubic>, DecodeError> {
+        self.find(sums, Some(total), messages)
+    }
+
+    fn find(
+        &self,
+        sums: &[u8],
+        total: Option<usize>,
+        messages: u64,
+    ) -> Result<Support<Cubic>, DecodeError> {
         assert!(messages <= CUBIC_MESSAGES, "{messages} messages");
         check_count(self.index_weights(), sums.len())?;
-        let mut elements = Vec::with_capacity(self.bound() + 1);
+        let mut elements = Vec::with_capacity(self.powers() + 1);
         elements.push(parse(0, [sums[0], 0, 0])?);
         for (t, &coefficients) in sums[1..].as_chunks::<3>().0.iter().enumerate() {
             elements.push(parse(t + 1, coefficients)?);
         }
         let mut search = Search::new(Cubic, elements, self.bound())?;
-        let locator = search.locator();
+        if let Some(total) = total {
+            search.counted(total);
+        }
+        let locator = match self.bound() <= CUBIC_NEWTON_BOUND {
+            true => search.locator(),
+            false => search.recurrence(),
+        };
         for first in (0..messages).step_by(BATCH) {
             let count = (messages - first).min(BATCH as u64) as usize;
             let mut nodes = [CubicElement::default(); BATCH];

@@ -17,6 +17,10 @@ use std::sync::Arc;
 /// Messages looked at together when there are many.
 const TOGETHER: u64 = 64;
 
+/// Bytes of the weights of messages that are added together: of all that are looked at together, unless a
+/// bound is large.
+const WEIGHTS: usize = 16 << 20;
+
 /// Why no digest was cut off.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -217,7 +221,7 @@ impl Session {
     fn add(&mut self, first: u64, found: &Verdicts, payloads: &[u8]) {
         let plan = &self.header.plan;
         let verdicts = &found.verdicts;
-        let weights = |(i, _): (usize, &RingCipher)| {
+        let weights = |i: usize| {
             let bytes = plan.payload_bytes().unwrap_or(0);
             let payload = &payloads[i * bytes..(i + 1) * bytes];
             let index = first + i as u64;
@@ -225,16 +229,17 @@ impl Session {
             let fingerprint = found.fingerprints.get(i).copied().unwrap_or(0);
             self.codes[group].weights(plan, (index, number), (payload, fingerprint))
         };
-        let weights: Vec<Vec<u8>> = verdicts.par_iter().enumerate().map(weights).collect();
+        let together = (WEIGHTS / plan.sums()).max(1);
         let (ring, p) = (&self.detector.params.ring, SUMS_MODULUS as u8);
         let mut at = 0;
         while at < verdicts.len() {
             let (group, number) = plan.place(first + at as u64);
             let left = self.detector.params.spec().group - number;
-            let end = verdicts.len().min(at + left as usize);
+            let end = verdicts.len().min(at + together.min(left as usize));
+            let weights: Vec<Vec<u8>> = (at..end).into_par_iter().map(weights).collect();
             let terms: Vec<(&RingCipher, &[u8])> = verdicts[at..end]
                 .iter()
-                .zip(weights[at..end].iter().map(Vec::as_slice))
+                .zip(weights.iter().map(Vec::as_slice))
                 .collect();
             self.sums[group].add(ring, &terms, p);
             at = end;
@@ -276,12 +281,14 @@ impl Session {
     /// The digest of all messages taken so far, in milliseconds.
     pub fn digest(&self) -> InstantDigest {
         let params = &self.detector.params;
-        let inputs: Vec<SharedInput> = self
+        let mut inputs: Vec<SharedInput> = self
             .sums
             .par_iter()
             .flat_map(|sums| sums.ciphers(&params.ring))
             .map(|ct| self.input(&ct))
             .collect();
+        // A last group that is not full may have fewer counters than parts were kept for.
+        inputs.truncate(self.header.plan.parts());
         let together = params.spec().bodies;
         let share = |(i, inputs): (usize, &[SharedInput])| self.packed(i * together, inputs);
         let shared = inputs.par_chunks(together).enumerate().map(share);

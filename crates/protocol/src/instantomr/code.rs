@@ -4,8 +4,8 @@ use super::InstantPlan;
 use crate::SEED_BYTES;
 use crate::plan::{checksum_word, packing};
 use omr_codec::{
-    BucketCode, CodecError, Cubic, CubicCode, CubicElement, CubicSymbols, DecodeError, Support,
-    Symbols,
+    BucketCode, CodecError, Cubic, CubicCode, CubicCounters, CubicElement, CubicSymbols,
+    DecodeError, Support, Symbols,
 };
 use omr_ring::Xof;
 use rand_core::Rng;
@@ -78,8 +78,9 @@ impl Code {
         }
     }
 
-    /// What message `index`, number `number` of the group, adds where it is pertinent: as many values
-    /// below 97 as the plan has sums. The clue's fingerprint counts where the plan has fingerprints.
+    /// What message `index`, number `number` of the group, adds where it is pertinent: values below 97, as
+    /// many as the plan has sums, or fewer where the rest are 0. The clue's fingerprint counts where the plan
+    /// has fingerprints.
     ///
     /// Panics: when the payload has not the plan's size, or the number is too large.
     pub fn weights(
@@ -88,8 +89,9 @@ impl Code {
         (index, number): (u64, u64),
         (payload, fingerprint): (&[u8], u32),
     ) -> Vec<u8> {
-        let mut out = vec![0; plan.sums()];
-        let (of_index, of_payload) = out.split_at_mut(plan.index_sums());
+        let [index_sums, payload_sums] = plan.code_sums();
+        let mut out = vec![0; index_sums + payload_sums];
+        let (of_index, of_payload) = out.split_at_mut(index_sums);
         let with_payload = plan.payload_bytes().is_some();
         let fits = "the plan's payload size";
         match self {
@@ -117,25 +119,36 @@ impl Code {
                 }
             }
         }
+        if plan.is_counted() {
+            out.resize(out.len() + CubicCounters::of_message(number), 0);
+            out.push(1);
+        }
         out
     }
 
     /// The messages, of those of the group, whose weights add up to `sums`, in their order.
     ///
-    /// Shape: as many sums as the plan has for a group.   Time: with power sums, until messages are put
+    /// Shape: as many sums as the plan has for the group.   Time: with power sums, until messages are put
     /// into the result, that of the bound and of all messages; else variable.
-    /// Errors: `Decode`; `Checksum`; `Codec`.
+    /// Errors: `Decode`, of counted sums an overflow with its exact number; `Checksum`; `Codec`.
     pub fn decode(
         &self,
         plan: &InstantPlan,
         messages: Range<u64>,
         sums: &[u8],
     ) -> Result<Vec<Decoded>, SumsError> {
-        let (of_index, of_payload) = sums.split_at(plan.index_sums());
+        let [index_sums, payload_sums] = plan.code_sums();
+        let (of_index, rest) = sums.split_at(index_sums);
+        let (of_payload, counters) = rest.split_at(payload_sums);
         let count = messages.end - messages.start;
+        let total = plan.is_counted().then(|| CubicCounters::total(counters));
+        let total = total.transpose()?;
         match self {
             Self::Powers(code) => {
-                let support = code.find_support(of_index, count)?;
+                let support = match total {
+                    None => code.find_support(of_index, count)?,
+                    Some(total) => code.find_counted(of_index, total, count)?,
+                };
                 let packing = plan.payload_bytes();
                 let packing = packing.map(|bytes| cubic(bytes, plan.has_fingerprints()));
                 let payloads = packing
@@ -150,6 +163,10 @@ impl Code {
                 with_payloads(indices, payloads)
             }
             Self::Buckets(code) => {
+                if let Some(count) = total.filter(|&total| total > plan.bound()) {
+                    let bound = plan.bound();
+                    return Err(DecodeError::Overflow { count, bound }.into());
+                }
                 let numbers = code.find_support(of_index)?;
                 if let Some(&number) = numbers.iter().find(|&&number| number >= count) {
                     return Err(SumsError::PastEnd { number, count });

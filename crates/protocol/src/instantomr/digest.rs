@@ -4,6 +4,7 @@ use crate::frame::{self, Kind};
 use crate::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS};
 use crate::{DigestError, DigestHeader, InstantParams};
 use omr_compress::PackedCiphertext;
+use std::ops::Range;
 
 /// InstantOMR's answer: the parts of all groups, as many on a mask as the set has bodies.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,9 +28,19 @@ impl InstantDigest {
     /// Bytes of the file's body.
     fn body_bytes(plan: &InstantPlan, params: &InstantParams) -> u64 {
         let packing = packing(params);
-        let parts = (0..plan.parts_of_group()).map(|part| packing.part_bytes(plan.part_len(part)));
-        let group: u64 = parts.sum();
-        FIXED_BYTES as u64 + packing.mask_bytes(plan.parts()) + group * plan.groups() as u64
+        let bytes = |parts: Range<usize>| -> u64 {
+            parts
+                .map(|part| packing.part_bytes(plan.part_len(part)))
+                .sum()
+        };
+        // Full groups are alike: a hostile header may announce millions.
+        let (full, each) = (plan.groups() - 1, plan.parts_of_group());
+        let before = match full {
+            0 => 0,
+            _ => bytes(0..each) * full as u64,
+        };
+        let groups = before + bytes(full * each..plan.parts());
+        FIXED_BYTES as u64 + packing.mask_bytes(plan.parts()) + groups
     }
 
     /// Bytes of the whole file of a digest of this shape.

@@ -1,14 +1,11 @@
 use super::Encoding;
 use crate::plan::{MAX_PAYLOAD_BYTES, Request};
 use crate::{ClueKind, InstantParams, PlanError, Scheme};
-use omr_codec::CUBIC_BOUND;
+use omr_codec::CubicCounters;
 use std::ops::Range;
 
-/// Largest number of pertinent messages that a group may hold.
-pub const MAX_BOUND: usize = CUBIC_BOUND;
-
 /// The shape of an InstantOMR digest: for each group of messages one set of sums modulo 97, those of
-/// the index first, in the coefficients of as many *parts* as it takes.
+/// the index first and exact counters last, in the coefficients of as many *parts* as it takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstantPlan {
     request: Request,
@@ -17,6 +14,7 @@ pub struct InstantPlan {
     encoding: Encoding,
     /// Sums of the index, and of the payload.
     sums: [usize; 2],
+    counted: bool,
     fingerprints: bool,
 }
 
@@ -58,6 +56,7 @@ impl InstantPlan {
             group: params.spec().group,
             encoding,
             sums: sums.map_err(|_| refused)?,
+            counted: params.spec().counted,
             fingerprints: false,
         })
     }
@@ -139,29 +138,49 @@ impl InstantPlan {
         self.encoding
     }
 
-    /// Sums of a group for the index; those for the payload follow.
-    pub fn index_sums(&self) -> usize {
-        self.sums[0]
+    /// Sums of a group for the index, and for the payload, which follow; counters come behind both.
+    pub fn code_sums(&self) -> [usize; 2] {
+        self.sums
     }
 
-    /// Sums of a group.
+    /// Whether exact counters follow the sums.
+    pub fn is_counted(&self) -> bool {
+        self.counted
+    }
+
+    /// Sums of a full group, its counters included.
     pub fn sums(&self) -> usize {
-        self.sums[0] + self.sums[1]
+        self.sums_with(self.group)
     }
 
-    /// Parts of a group.
+    /// Sums of a group with the messages that there are.
+    pub fn sums_of(&self, group: usize) -> usize {
+        let messages = self.group(group);
+        self.sums_with(messages.end - messages.start)
+    }
+
+    fn sums_with(&self, messages: u64) -> usize {
+        let counters = match self.counted {
+            true => CubicCounters::of_messages(messages),
+            false => 0,
+        };
+        self.sums[0] + self.sums[1] + counters
+    }
+
+    /// Parts of a full group.
     pub fn parts_of_group(&self) -> usize {
         self.sums().div_ceil(self.n)
     }
 
-    /// Parts in all.
+    /// Parts in all: all groups but the last are full.
     pub fn parts(&self) -> usize {
-        self.groups() * self.parts_of_group()
+        let last = self.groups() - 1;
+        last * self.parts_of_group() + self.sums_of(last).div_ceil(self.n)
     }
 
     /// Coefficients kept of a part.
     pub fn part_len(&self, part: usize) -> usize {
-        let before = part % self.parts_of_group() * self.n;
-        (self.sums() - before).min(self.n)
+        let (group, part) = (part / self.parts_of_group(), part % self.parts_of_group());
+        (self.sums_of(group) - part * self.n).min(self.n)
     }
 }

@@ -101,7 +101,7 @@ impl SessionFile {
         let (cuts, last) = (word(FIXED_BYTES), word(FIXED_BYTES + 8));
         let row = packed_len(params.ring.n(), params.ring.modulus(0).bits());
         let row = row.expect("rows fit memory");
-        let rows = 2 * plan.parts();
+        let rows = 2 * plan.groups() * plan.parts_of_group();
         let expected = fixed + last.min(MAX_SEALED_BYTES) + (rows * row) as u64;
         if expected != found || last > MAX_SEALED_BYTES {
             return Err(length(expected));

@@ -32,6 +32,9 @@ pub struct InstantSpec {
     pub bodies: usize,
     /// Most messages of a group, whose sums are one set of ciphertexts.
     pub group: u64,
+    /// Whether sums have exact counters behind them ([`omr_codec::CubicCounters`]): overflows are told with
+    /// their number, and bounds may be large.
+    pub counted: bool,
 }
 
 /// Modulus of a digest's sums.

@@ -125,6 +125,7 @@ const HYBRID_V1_INSTANT: InstantSpec = InstantSpec {
     trace: Gadget { bits: 7, digits: 6 },
     bodies: 10,
     group: 1 << 16,
+    counted: false,
 };
 
 /// The fallback, should blocks of 6 turn out weak: blocks of 5, a twelfth more time a message.
@@ -229,6 +230,17 @@ const INSECURE_TINY_INSTANT_V1: InstantSpec = InstantSpec {
     ..HYBRID_V1_INSTANT
 };
 
+/// The same with exact counters.
+const INSECURE_TINY_HYBRID_V2: ParamsSpec = ParamsSpec {
+    name: "insecure-tiny-hybrid-v2",
+    ..INSECURE_TINY_HYBRID_V1
+};
+
+const INSECURE_TINY_INSTANT_V2: InstantSpec = InstantSpec {
+    counted: true,
+    ..INSECURE_TINY_INSTANT_V1
+};
+
 impl SetSpec {
     fn of(bulk: ParamsSpec, instant: Option<InstantSpec>) -> Self {
         Self {
@@ -253,6 +265,7 @@ impl SetSpec {
             INSTANTOMR_V2,
             Self::of(INSECURE_TINY_V2, None),
             Self::of(INSECURE_TINY_HYBRID_V1, Some(INSECURE_TINY_INSTANT_V1)),
+            Self::of(INSECURE_TINY_HYBRID_V2, Some(INSECURE_TINY_INSTANT_V2)),
         ]
     }
 
