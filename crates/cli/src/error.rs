@@ -466,8 +466,10 @@ impl CliError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Overflowed { .. }
-            | Self::Decode(DecodeError::Overflow { .. })
-            | Self::Bench(BenchError::Decode(DecodeError::Overflow { .. })) => OVERFLOW,
+            | Self::Decode(DecodeError::Overflow { .. } | DecodeError::OverflowAtLeast { .. })
+            | Self::Bench(BenchError::Decode(
+                DecodeError::Overflow { .. } | DecodeError::OverflowAtLeast { .. },
+            )) => OVERFLOW,
             Self::Pertinent { .. } | Self::SoakBound { .. } => 2,
             _ => 1,
         }

@@ -117,6 +117,9 @@ impl Engines {
                 .costs
                 .split(&range, self.bulk()?.params().slots() as u64),
         };
+        // What does not fit is refused before hours of work.
+        let rest = (first < range.end).then(|| self.singles_plan(&job, scheme, first..range.end));
+        let rest = rest.transpose()?;
         let mut stages = Stages::default();
         let mut unusable_clues = 0;
         let mut bulk = None;
@@ -126,14 +129,13 @@ impl Engines {
             unusable_clues += unusable;
             bulk = Some(digest);
         }
-        let mut rest = None;
-        if first < range.end {
-            let (digest, unusable) =
-                self.singles(&mut job, (scheme, first..range.end), &mut stages, progress)?;
+        let mut singles = None;
+        if let Some(plan) = rest {
+            let (digest, unusable) = self.singles(&mut job, plan, &mut stages, progress)?;
             unusable_clues += unusable;
-            rest = Some(digest);
+            singles = Some(digest);
         }
-        let response = match (bulk, rest) {
+        let response = match (bulk, singles) {
             (Some(bulk), Some(rest)) => Response::Hybrid(bulk, rest),
             (Some(bulk), None) => Response::Bulk(bulk),
             (None, Some(rest)) => Response::Instant(rest),
@@ -187,29 +189,42 @@ impl Engines {
         Ok((output.digest, output.unusable_clues))
     }
 
+    fn singles_plan(
+        &self,
+        job: &Job,
+        scheme: Scheme,
+        range: Range<u64>,
+    ) -> Result<InstantPlan, DetectorError> {
+        let encoding = scheme.encoding().unwrap_or(Encoding::Powers);
+        let request = Request {
+            range,
+            ..job.request.clone()
+        };
+        Ok(InstantPlan::new(
+            self.instant()?.params(),
+            encoding,
+            request,
+        )?)
+    }
+
     fn singles(
         &self,
         job: &mut Job,
-        (scheme, range): (Scheme, Range<u64>),
+        plan: InstantPlan,
         stages: &mut Stages,
         progress: &dyn Progress,
     ) -> Result<(InstantDigest, usize), DetectorError> {
-        let detector = self.instant()?;
-        let encoding = scheme.encoding().unwrap_or(Encoding::Powers);
-        let request = Request {
-            range: range.clone(),
-            ..job.request.clone()
-        };
+        let (detector, end) = (self.instant()?, plan.range().end);
         let header = DigestHeader {
             key_id: detector.key_id(),
             board_id: job.board_id,
             sealing: job.sealing,
-            plan: InstantPlan::new(detector.params(), encoding, request)?,
+            plan,
             seed: job.seeds[1],
         };
         let mut session = Session::new(detector.clone(), header);
         let nothing = |_: &Session| Ok::<(), DetectorError>(());
-        session.advance(job.source, range.end, progress, nothing)?;
+        session.advance(job.source, end, progress, nothing)?;
         let mut spent = std::mem::take(&mut session.stages);
         let digest = spent.time("packing", || session.digest());
         stages.add(&spent);

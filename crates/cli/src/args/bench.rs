@@ -6,7 +6,6 @@ use super::{
     threads,
 };
 use clap::{Args, Subcommand, ValueEnum};
-use omr_protocol::instantomr::MAX_BOUND;
 use omr_protocol::params::{DEFAULT, HYBRID};
 use std::path::PathBuf;
 
@@ -152,7 +151,7 @@ pub(crate) struct BenchStream {
     #[arg(long, value_name = "S", default_value_t = 600.0)]
     pub(crate) seconds: f64,
     /// Pertinent messages that a digest may carry
-    #[arg(long, value_name = "K", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=MAX_BOUND as i64))]
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
     pub(crate) bound: u32,
     /// Bytes of a payload
     #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]

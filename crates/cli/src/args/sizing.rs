@@ -1,8 +1,7 @@
 //! Arguments of `omr bench sizing`.
 
-use super::{payload_bytes, threads};
+use super::{bound, payload_bytes, threads};
 use clap::Args;
-use omr_protocol::instantomr::MAX_BOUND;
 use omr_protocol::params::HYBRID;
 use std::path::PathBuf;
 
@@ -15,7 +14,7 @@ pub(crate) struct BenchSizing {
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     pub(crate) recipients: u64,
     /// Pertinent messages that a digest may carry
-    #[arg(long, value_name = "K", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=MAX_BOUND as i64))]
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
     pub(crate) bound: u32,
     /// Bytes of a payload
     #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]

@@ -1,9 +1,8 @@
 //! Arguments of `omr stream`.
 
-use super::{examples, threads};
+use super::{bound, examples, threads};
 use clap::{Args, Subcommand};
 use omr_protocol::Scheme;
-use omr_protocol::instantomr::MAX_BOUND;
 use std::path::PathBuf;
 
 #[derive(Subcommand)]
@@ -28,7 +27,7 @@ pub(crate) struct StreamRun {
     #[arg(long, value_name = "FILE")]
     pub(crate) state: PathBuf,
     /// Pertinent messages that a digest may carry, for each group of messages
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=MAX_BOUND as i64))]
+    #[arg(long, value_name = "K", value_parser = bound())]
     pub(crate) bound: u32,
     /// First message of a new session
     #[arg(long, value_name = "I")]

@@ -83,7 +83,9 @@ impl Reader {
         };
         let retrieved = omr_client::decode(&self.set, &self.secret, &response);
         let retrieved = retrieved.map_err(|error| match &error {
-            DecodeError::Overflow { count, .. } => (Some(*count as u64), error.to_string()),
+            DecodeError::Overflow { count, .. } | DecodeError::OverflowAtLeast { count, .. } => {
+                (Some(*count as u64), error.to_string())
+            }
             _ => damaged(error.to_string()),
         })?;
         let place = Place {

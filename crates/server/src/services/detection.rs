@@ -7,9 +7,9 @@ use crate::shared::Shared;
 use crate::tokens::Right;
 use omr_api::v1;
 use omr_api::v1::detection_service_server::DetectionService;
-use omr_protocol::Scheme;
 use omr_protocol::frame::Kind;
-use omr_protocol::instantomr::MAX_BOUND;
+use omr_protocol::instantomr::Encoding;
+use omr_protocol::{PlanError, Scheme};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -79,17 +79,7 @@ impl Detection {
             .map(|hash| refuse::hash("key_hashes", hash));
         let keys: Vec<[u8; 32]> = keys.collect::<Result<_, _>>()?;
         let scheme = self.scheme(caller, request, &keys)?;
-        let most = match scheme.encoding() {
-            Some(_) => limits.bound.min(MAX_BOUND as u32),
-            None => limits.bound,
-        };
-        if !(1..=most).contains(&request.bound) {
-            return Err(refuse::invalid(
-                "bound",
-                format_args!("1 to {most}"),
-                request.bound,
-            ));
-        }
+        self.check_bound(scheme, request.bound)?;
         Ok(JobRecord {
             account: caller.account.clone(),
             client: caller.client,
@@ -103,6 +93,21 @@ impl Detection {
             digest_bytes: 0,
             error: String::new(),
         })
+    }
+
+    /// What the set's engines serve, and the configuration allows.
+    fn check_bound(&self, scheme: Scheme, bound: u32) -> Result<(), Status> {
+        let text = |error: PlanError| Status::invalid_argument(format!("bound: {error}"));
+        self.0
+            .set
+            .spec()
+            .check_bound(scheme, bound as usize)
+            .map_err(text)?;
+        let most = self.0.config.limits.bound;
+        match bound <= most {
+            true => Ok(()),
+            false => Err(refuse::invalid("bound", format_args!("1 to {most}"), bound)),
+        }
     }
 
     /// The scheme asked for, or what the keys serve; the keys must be what it takes.
@@ -124,9 +129,7 @@ impl Detection {
         let scheme = match (request.scheme, has) {
             (0, [true, true]) => Scheme::Hybrid,
             (0, [true, false]) => Scheme::bulk(payloads),
-            (0, [false, true]) => {
-                Scheme::instant(omr_protocol::instantomr::Encoding::Powers, payloads)
-            }
+            (0, [false, true]) => Scheme::instant(Encoding::Powers, payloads),
             (tag, _) => u8::try_from(tag)
                 .ok()
                 .and_then(Scheme::from_tag)
@@ -172,14 +175,8 @@ impl Detection {
             let text = format!("start: expected at most {len}, found {}", request.start);
             return Err(Status::out_of_range(text));
         }
-        let most = self.0.config.limits.bound.min(MAX_BOUND as u32);
-        if !(1..=most).contains(&request.bound) {
-            return Err(refuse::invalid(
-                "bound",
-                format_args!("1 to {most}"),
-                request.bound,
-            ));
-        }
+        let scheme = Scheme::instant(Encoding::Powers, !request.indices_only);
+        self.check_bound(scheme, request.bound)?;
         Ok(SessionRecord {
             account: caller.account.clone(),
             key,

@@ -28,9 +28,11 @@ pub(super) struct Instant {
 
 impl Instant {
     pub(super) fn new(params: &InstantParams, args: &ParamsShow) -> Result<Self, CliError> {
-        // A set with both engines takes larger bounds for the other one.
-        let bound = (args.bound as usize).min(omr_protocol::instantomr::MAX_BOUND);
+        // A set with both engines may take larger bounds for the other one, and for power sums.
+        let most = |encoding| params.spec().largest_bound(encoding);
+        let bound = (args.bound as usize).min(most(Encoding::Powers));
         let plan = |encoding, payload_bytes| {
+            let bound = bound.min(most(encoding));
             let range = 0..args.messages;
             let request = Request {
                 range,
