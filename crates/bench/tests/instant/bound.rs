@@ -33,6 +33,7 @@ fn bound_clues_reach_their_recipient_and_what_is_changed_does_not() {
         let key = InstantKey::read(params(), &file[..]).unwrap();
         assert_eq!(of(ClueKind::Bound), of(ClueKind::Plain) + 80);
         let world = World {
+            set: tiny(),
             detector: Arc::new(InstantDetector::new(params().clone(), key)),
             secret,
             clue,

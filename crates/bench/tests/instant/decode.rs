@@ -56,11 +56,11 @@ fn buckets_and_combinations_hold_the_same_messages() {
     advance(&mut session, &mut board, 300);
     let error = world.decode(&world.digest(&session)).unwrap_err();
     let count = BOUND + 2;
-    assert!(matches!(error, DecodeError::Overflow { count: c, .. } if c == count));
+    assert!(matches!(error, DecodeError::OverflowAtLeast { count: c, .. } if c == count));
 }
 
 #[test]
-fn too_many_pertinent_messages_are_told_with_their_number() {
+fn without_counters_too_many_messages_are_told_modulo_97() {
     let world = World::new(3);
     let mut board = world.board(300, BOUND + 3);
     let mut session = world.session(0, true);
@@ -68,9 +68,10 @@ fn too_many_pertinent_messages_are_told_with_their_number() {
     let error = world.decode(&world.digest(&session)).unwrap_err();
     let count = BOUND + 3;
     assert!(
-        matches!(error, DecodeError::Overflow { start: 0, end: 300, count: c, bound: BOUND } if c == count),
+        matches!(error, DecodeError::OverflowAtLeast { start: 0, end: 300, count: c, bound: BOUND } if c == count),
         "{error}"
     );
+    assert!(error.to_string().contains("or 97 or a multiple more"));
     // 97 and more look like fewer.
     let mut board = world.board(300, 100);
     let mut session = world.session(0, true);
@@ -90,7 +91,7 @@ fn groups_have_bounds_of_their_own() {
     let digest = world.digest(&session);
     assert_eq!(digest.header.plan.groups(), 2);
     match world.decode(&digest) {
-        Err(DecodeError::Overflow { end, count, .. }) => {
+        Err(DecodeError::OverflowAtLeast { end, count, .. }) => {
             assert_eq!((end, count), (group, first));
             assert!(first > BOUND);
         }

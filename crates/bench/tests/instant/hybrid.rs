@@ -4,15 +4,38 @@ use crate::world::{BOUND, PAYLOAD_BYTES, World, expected, tiny};
 use chacha20::ChaCha20Rng;
 use omr_client::{decode, detection_key};
 use omr_detector::hybrid::{Costs, Engines, Job};
-use omr_detector::{Detector, DetectorError, Quiet};
-use omr_protocol::{DigestError, ParamSet, Request, Response, Scheme, Sealing};
+use omr_detector::{Detector, DetectorError, MessageSource, Quiet};
+use omr_protocol::{Clue, DigestError, ParamSet, Request, Response, Scheme, Sealing};
 use rand_core::SeedableRng;
 use std::ops::Range;
 use std::sync::Arc;
 
-fn engines(world: &World) -> Engines {
+/// Whose messages nobody may look at.
+pub(crate) struct NoSource;
+
+impl MessageSource for NoSource {
+    fn clue_bytes(&self) -> usize {
+        Clue::bytes(tiny().clue())
+    }
+
+    fn clues(
+        &mut self,
+        _: Range<u64>,
+    ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        panic!("no clue is asked for")
+    }
+
+    fn payloads(
+        &mut self,
+        _: Range<u64>,
+    ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        panic!("no payload is asked for")
+    }
+}
+
+pub(crate) fn engines(world: &World) -> Engines {
     let mut rng = ChaCha20Rng::seed_from_u64(41);
-    let params = tiny().bulk().unwrap();
+    let params = world.set.bulk().unwrap();
     let key = detection_key(params, &world.secret, &mut rng);
     Engines {
         bulk: Some(Arc::new(Detector::new(params.clone(), key))),

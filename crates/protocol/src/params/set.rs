@@ -170,6 +170,7 @@ const HYBRID_V2: ParamsSpec = ParamsSpec {
 
 const HYBRID_V2_INSTANT: InstantSpec = InstantSpec {
     half: 19,
+    counted: true,
     ..HYBRID_V1_INSTANT
 };
 
