@@ -5,12 +5,14 @@ mod arch;
 mod browser;
 mod built;
 mod ci;
+mod deny;
 mod error;
 mod lengths;
 mod npm;
 mod proto;
 mod python;
 mod timing;
+mod venv;
 mod zcash_blocks;
 
 use std::path::Path;
@@ -21,10 +23,11 @@ use error::XtaskError;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything that a change must pass: format, arch, proto, clippy, docs, timing, test,
-                          browser, python
+  ci                      everything that a change must pass: format, arch, deny, proto, clippy, docs, timing,
+                          test, browser, python
   test [ARGS]             all tests, optimised; ARGS go to cargo test
   arch                    dependencies between crates against the arrows in ARCHITECTURE.md
+  deny                    licences, origins and known vulnerabilities of dependencies, by cargo-deny
   proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
   browser                 the status page and gRPC-Web of a running server in a browser
   python                  a client in Python, written from the documents alone, against a running server
@@ -53,6 +56,7 @@ fn run() -> Result<(), XtaskError> {
         ["ci"] => ci::ci(root),
         ["test", rest @ ..] => ci::test(root, rest),
         ["arch"] => arch::check(root),
+        ["deny"] => deny::check(root),
         ["proto"] => proto::check(root),
         ["proto", "--accept"] => proto::accept(root),
         ["browser"] => browser::check(root),

