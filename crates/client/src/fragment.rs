@@ -23,7 +23,7 @@ mod tests;
 
 pub use error::FragmentError;
 pub use reassemble::{Incomplete, Reassembler};
-pub use split::split;
+pub use split::{most_bytes, split};
 
 /// Random name of a file in many parts.
 pub type MessageId = [u8; 8];

@@ -70,6 +70,11 @@ impl SecretKey {
         self.digest.instant_id()
     }
 
+    /// Her address where clues are bound to it; one for plain clues does not follow from the secret.
+    pub fn address(&self) -> Option<&ClueKey> {
+        self.address.as_ref()
+    }
+
     /// Which clues her address takes.
     pub fn clues(&self) -> ClueKind {
         match self.address {

@@ -4,24 +4,44 @@ use crate::MailError;
 use crate::error::hex;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use omr_protocol::Sealing;
 use std::fmt;
 
 const BEGIN: &str = "-----BEGIN OMR ADDRESS-----";
 const END: &str = "-----END OMR ADDRESS-----";
+const VERSION: &str = "Version";
 const SERVER: &str = "Server";
+const SEALING: &str = "Sealing";
+const BOUND: &str = "Bound";
+const PARTS: &str = "Parts";
 const FINGERPRINT: &str = "Fingerprint";
 const LINE: usize = 64;
-const FINGERPRINT_BYTES: usize = 10;
+/// Of a text of version 1.
+const OLD_FINGERPRINT_BYTES: usize = 10;
+const FINGERPRINT_BYTES: usize = 16;
 /// Enough for any clue key and what stands around it in a mail.
 const MAX_TEXT: usize = 1 << 20;
 
-/// Where letters for somebody go: her clue key, and the server whose board she reads.
+/// Where letters for somebody go: her clue key, the server whose board she reads, and what letters must be like.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     /// The server's URL; `None` for a bare clue key.
     pub server: Option<String>,
     /// The clue key's file.
     pub clue_key: Vec<u8>,
+    /// What letters must be like; `None` for a bare clue key and in texts of version 1.
+    pub terms: Option<Terms>,
+}
+
+/// What letters to an address must be like. No server has a say in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// How they are sealed.
+    pub sealing: Sealing,
+    /// Messages for her that one of her digests carries.
+    pub bound: u32,
+    /// Messages that one letter may take.
+    pub parts: u32,
 }
 
 /// Short: the key is 3.9 KB.
@@ -29,21 +49,32 @@ impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Address")
             .field("server", &self.server)
+            .field("terms", &self.terms)
             .field("fingerprint", &self.fingerprint())
             .finish()
     }
 }
 
 impl Address {
-    /// 80 bits over server and key, in groups of four digits: to be compared by voice. It covers all that the
-    /// text says.
+    /// 128 bits over all that the text says, in groups of four digits: to be compared by voice. 80 bits over server
+    /// and key where there are no terms.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let server = self.server.as_deref().unwrap_or("");
-        let mut hasher = blake3::Hasher::new_derive_key("omr address v1 fingerprint");
+        let (domain, bytes) = match self.terms {
+            Some(_) => ("omr address v2", FINGERPRINT_BYTES),
+            None => ("omr address v1 fingerprint", OLD_FINGERPRINT_BYTES),
+        };
+        let mut hasher = blake3::Hasher::new_derive_key(domain);
         hasher.update(&(server.len() as u64).to_le_bytes());
-        hasher.update(server.as_bytes()).update(&self.clue_key);
-        let digits = hex(&hasher.finalize().as_bytes()[..FINGERPRINT_BYTES]);
+        hasher.update(server.as_bytes());
+        if let Some(terms) = &self.terms {
+            hasher.update(&[terms.sealing.tag()]);
+            hasher.update(&terms.bound.to_le_bytes());
+            hasher.update(&terms.parts.to_le_bytes());
+        }
+        hasher.update(&self.clue_key);
+        let digits = hex(&hasher.finalize().as_bytes()[..bytes]);
         let groups: Vec<&str> = (0..digits.len())
             .step_by(4)
             .map(|i| &digits[i..i + 4])
@@ -51,12 +82,23 @@ impl Address {
         groups.join(" ")
     }
 
-    /// The armoured text.
+    /// The armoured text: version 2, or 1 where there are no terms.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("{BEGIN}\n");
+        if self.terms.is_some() {
+            text += &format!("{VERSION}: 2\n");
+        }
         if let Some(server) = &self.server {
             text += &format!("{SERVER}: {server}\n");
+        }
+        if let Some(terms) = &self.terms {
+            let Terms {
+                sealing,
+                bound,
+                parts,
+            } = terms;
+            text += &format!("{SEALING}: {sealing}\n{BOUND}: {bound}\n{PARTS}: {parts}\n");
         }
         text += &format!("{FINGERPRINT}: {}\n\n", self.fingerprint());
         let body = STANDARD.encode(&self.clue_key);
@@ -86,26 +128,16 @@ impl Address {
         };
         let (begin, end) = (at(BEGIN)?, at(END)?);
         let inside = lines.get(begin + 1..end);
-        Self::parse(inside.ok_or_else(|| bad(BEGIN, END))?)
-    }
-
-    fn parse(lines: &[String]) -> Result<Self, MailError> {
-        let (mut server, mut expected) = (None, None);
-        let mut body = String::new();
-        for line in lines {
-            match line.split_once(':') {
-                Some((SERVER, value)) => server = Some(value.trim().to_owned()),
-                Some((FINGERPRINT, value)) => expected = Some(value.trim().to_owned()),
-                Some((other, _)) => return Err(bad("a line of Server or Fingerprint", other)),
-                None => body += line,
-            }
-        }
-        let clue_key = STANDARD.decode(&body);
+        let fields = Fields::read(inside.ok_or_else(|| bad(BEGIN, END))?)?;
+        let clue_key = STANDARD.decode(&fields.body);
         let address = Self {
-            server,
+            terms: fields.terms()?,
+            server: fields.server,
             clue_key: clue_key.map_err(|error| bad("base64", error))?,
         };
-        let expected = expected.ok_or_else(|| bad("a fingerprint", "none"))?;
+        let expected = fields
+            .fingerprint
+            .ok_or_else(|| bad("a fingerprint", "none"))?;
         let found = address.fingerprint();
         let digits = |text: &str| text.replace(' ', "").to_ascii_lowercase();
         match digits(&expected) == digits(&found) {
@@ -122,10 +154,74 @@ impl Address {
             return Ok(Self {
                 server: None,
                 clue_key: bytes,
+                terms: None,
             });
         }
         let text = std::str::from_utf8(&bytes);
         Self::from_text(text.map_err(|_| bad(BEGIN, "no text"))?)
+    }
+}
+
+/// The lines of an armoured text.
+#[derive(Default)]
+struct Fields {
+    version: Option<String>,
+    server: Option<String>,
+    sealing: Option<String>,
+    bound: Option<String>,
+    parts: Option<String>,
+    fingerprint: Option<String>,
+    body: String,
+}
+
+impl Fields {
+    fn read(lines: &[String]) -> Result<Self, MailError> {
+        let mut fields = Self::default();
+        for line in lines {
+            let Some((name, value)) = line.split_once(':') else {
+                fields.body += line;
+                continue;
+            };
+            let field = match name {
+                VERSION => &mut fields.version,
+                SERVER => &mut fields.server,
+                SEALING => &mut fields.sealing,
+                BOUND => &mut fields.bound,
+                PARTS => &mut fields.parts,
+                FINGERPRINT => &mut fields.fingerprint,
+                _ => return Err(bad("a line of an address", name)),
+            };
+            if field.replace(value.trim().to_owned()).is_some() {
+                return Err(bad("one line of a name", name));
+            }
+        }
+        Ok(fields)
+    }
+
+    /// Errors: `Armour`, unless the lines are those of the version.
+    fn terms(&self) -> Result<Option<Terms>, MailError> {
+        let said = [&self.sealing, &self.bound, &self.parts];
+        match self.version.as_deref() {
+            None if said.iter().all(|line| line.is_none()) => return Ok(None),
+            Some("2") => {}
+            found => {
+                let found = found.unwrap_or("none");
+                return Err(bad("an address of version 2 (a newer omr?)", found));
+            }
+        }
+        let [sealing, bound, parts] = said.map(|line| line.as_deref().unwrap_or("none"));
+        let number = |expected, text: &str| {
+            let number = text.parse().ok().filter(|number| *number > 0);
+            number.ok_or_else(|| bad(expected, text))
+        };
+        Ok(Some(Terms {
+            sealing: match &self.sealing {
+                Some(_) => sealing.parse().map_err(|_| bad("a sealing", sealing))?,
+                None => return Err(bad("a line of Sealing", "none")),
+            },
+            bound: number("a line of Bound", bound)?,
+            parts: number("a line of Parts", parts)?,
+        }))
     }
 }
 
@@ -144,53 +240,73 @@ mod tests {
         Address {
             server: Some("https://mail.example.org:7600".into()),
             clue_key: (0..3900u32).map(|i| (i * 7 % 251) as u8).collect(),
+            terms: Some(Terms {
+                sealing: Sealing::HpkeX25519,
+                bound: 50,
+                parts: 240,
+            }),
+        }
+    }
+
+    fn old() -> Address {
+        Address {
+            terms: None,
+            ..address()
         }
     }
 
     #[test]
     fn text_comes_back_however_it_is_quoted() {
-        let text = address().to_text();
-        assert!(text.lines().all(|line| line.len() <= LINE));
-        assert_eq!(Address::from_text(&text).unwrap(), address());
-        let quoted: String = text.lines().map(|line| format!("> {line} \r\n")).collect();
-        let mail = format!("Dear Bob,\nhere it is:\n{quoted}\nAlice");
-        assert_eq!(Address::from_text(&mail).unwrap(), address());
-        let bare = Address {
-            server: None,
-            ..address()
-        };
-        assert_eq!(Address::from_text(&bare.to_text()).unwrap(), bare);
+        for address in [address(), old()] {
+            let text = address.to_text();
+            assert!(text.lines().all(|line| line.len() <= LINE));
+            assert_eq!(Address::from_text(&text).unwrap(), address);
+            let quoted: String = text.lines().map(|line| format!("> {line} \r\n")).collect();
+            let mail = format!("Dear Bob,\nhere it is:\n{quoted}\nAlice");
+            assert_eq!(Address::from_text(&mail).unwrap(), address);
+            let bare = Address {
+                server: None,
+                ..address
+            };
+            assert_eq!(Address::from_text(&bare.to_text()).unwrap(), bare);
+        }
+    }
+
+    #[test]
+    fn texts_of_version_1_are_read() {
+        let text = old().to_text();
+        assert!(
+            text.contains("Fingerprint: 15b6 a562 5ac9 d0e8 f8f8\n"),
+            "{text}"
+        );
+        assert!(!text.contains("Version"));
     }
 
     #[test]
     fn damage_is_noticed() {
-        let text = address().to_text();
-        // Every line changed in one place, and every line left out.
-        let lines: Vec<&str> = text.lines().collect();
-        for i in 0..lines.len() {
-            let mut without = lines.clone();
-            let line = without.remove(i);
-            let harmless = line.is_empty();
-            assert_eq!(
-                Address::from_text(&without.join("\n")).is_ok(),
-                harmless,
-                "{line}"
-            );
-            if harmless {
-                continue;
+        for text in [address().to_text(), old().to_text()] {
+            // Every line changed in one place, and every line left out.
+            let lines: Vec<&str> = text.lines().collect();
+            for i in 0..lines.len() {
+                let mut without = lines.clone();
+                let line = without.remove(i);
+                let harmless = line.is_empty();
+                assert_eq!(
+                    Address::from_text(&without.join("\n")).is_ok(),
+                    harmless,
+                    "{line}"
+                );
+                if harmless {
+                    continue;
+                }
+                let last = line.len() - 1;
+                let other = if line.ends_with('A') { "B" } else { "A" };
+                let changed = format!("{}{other}", &line[..last]);
+                let mut with = lines.clone();
+                with[i] = &changed;
+                assert!(Address::from_text(&with.join("\n")).is_err(), "{line}");
             }
-            let last = line.len() - 1;
-            let other = if line.ends_with('A') { "B" } else { "A" };
-            let changed = format!("{}{other}", &line[..last]);
-            let mut with = lines.clone();
-            with[i] = &changed;
-            assert!(Address::from_text(&with.join("\n")).is_err(), "{line}");
         }
-        let moved = text.replace("mail.example.org", "evil.example.org");
-        assert!(matches!(
-            Address::from_text(&moved),
-            Err(MailError::Fingerprint { .. })
-        ));
         for other in [
             "",
             "hello",
@@ -199,5 +315,32 @@ mod tests {
         ] {
             assert!(Address::from_text(other).is_err());
         }
+    }
+
+    #[test]
+    fn nothing_that_an_address_says_can_be_exchanged() {
+        let text = address().to_text();
+        for (said, instead) in [
+            ("mail.example.org", "evil.example.org"),
+            ("Sealing: hpke-x25519", "Sealing: none"),
+            ("Bound: 50", "Bound: 51"),
+            ("Parts: 240", "Parts: 2400"),
+        ] {
+            let changed = text.replace(said, instead);
+            assert_ne!(changed, text);
+            let read = Address::from_text(&changed);
+            assert!(matches!(read, Err(MailError::Fingerprint { .. })), "{said}");
+        }
+        // Nor can it be made one of version 1, which says nothing.
+        let keep = |line: &&str| {
+            let terms = ["Version", "Sealing", "Bound", "Parts"];
+            !terms.iter().any(|name| line.starts_with(name))
+        };
+        let lines: Vec<&str> = text.lines().filter(keep).collect();
+        let read = Address::from_text(&lines.join("\n"));
+        assert!(matches!(read, Err(MailError::Fingerprint { .. })));
+        let newer = text.replace("Version: 2", "Version: 3");
+        let read = Address::from_text(&newer).unwrap_err().to_string();
+        assert!(read.contains("newer"), "{read}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::inbox::{CANARIES, decode, encode};
 use crate::send::{board_place, message, write};
-use crate::{Address, Identity, Inbox, MailError, unix_now};
+use crate::{Identity, Inbox, MailError, unix_now};
 use omr_client::os_rng;
 use omr_remote::{Client, v1};
 use rand_core::Rng;
@@ -90,7 +90,7 @@ impl Inbox {
 /// first id, so that none is posted twice. Nobody can tell it from others on the board, but whoever sees who
 /// posts can: `client` should not tell, see [`crate::Server::stranger`].
 ///
-/// Errors: `Remote`, `OtherBoard`, `OtherParams`, `Database`.
+/// Errors: `Remote`, `OtherBoard`, `OtherParams`, `OtherSealing`, `Unsealed`, `Database`.
 pub async fn post_canary(
     client: &Client,
     identity: &Identity,
@@ -101,11 +101,7 @@ pub async fn post_canary(
     identity.check(&place)?;
     let mut content = [0; CONTENT];
     os_rng().fill_bytes(&mut content);
-    let to = Address {
-        server: None,
-        clue_key: identity.clue_key_bytes()?,
-    };
-    let post = write(&to, (&board, &place), &content)?.pop();
+    let post = write(&identity.address()?, (&board, &place), &content)?.pop();
     let canary = Canary {
         made: unix_now(),
         index: None,

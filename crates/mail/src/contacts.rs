@@ -93,6 +93,7 @@ mod tests {
         let address = Address {
             server: None,
             clue_key: vec![1; 100],
+            terms: None,
         };
         home.add_contact("bob", &address).unwrap();
         home.add_contact("alice", &address).unwrap();

@@ -2,7 +2,7 @@ use omr_client::letter::LetterError;
 use omr_client::{DecodeError, SecretKeyError};
 use omr_protocol::frame::FrameError;
 use omr_protocol::{
-    ClueError, ClueKind, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme,
+    ClueError, ClueKind, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme, Sealing,
 };
 use omr_remote::RemoteError;
 use std::io;
@@ -22,10 +22,40 @@ pub enum MailError {
         path: PathBuf,
     },
     /// An identity is in the way.
-    #[error("{}: an identity is here already: choose another --home", path.display())]
+    #[error(
+        "{}: an identity is here already: `omr id register` goes on with it, another --home makes another",
+        path.display()
+    )]
     Exists {
         /// The folder.
         path: PathBuf,
+    },
+    /// Keys in the way that cannot be taken over as an identity.
+    #[error(
+        "{}: {found}, expected {expected}: these keys cannot become the identity, and nothing replaces them: \
+         choose another --home",
+        path.display()
+    )]
+    Keys {
+        /// The file.
+        path: PathBuf,
+        /// What the identity needs.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// A bound that the server does not serve.
+    #[error("the server makes digests of a bound of at most {most}, found {found}: {}", match fixed {
+        true => "make an identity with a smaller --bound in another --home",
+        false => "give a smaller --bound",
+    })]
+    Bound {
+        /// The server's limit.
+        most: u32,
+        /// The bound.
+        found: u32,
+        /// Whether the identity is made already.
+        fixed: bool,
     },
     /// A file could not be read or written.
     #[error("{}", path.display())]
@@ -46,6 +76,9 @@ pub enum MailError {
     /// No server is known.
     #[error("no server is set: give one with `omr id register --server URL`")]
     NoServer,
+    /// A token, and nobody to show it to.
+    #[error("--token goes to a server: name it with --server")]
+    TokenWithoutServer,
     /// The server's board has other parameters than the identity.
     #[error(
         "the identity's keys are of {expected}, the server's board is of {found}: make an identity for it in \
@@ -56,6 +89,54 @@ pub enum MailError {
         expected: String,
         /// The board's.
         found: String,
+    },
+    /// An address of another parameter set than the board of the server that letters would go to.
+    #[error(
+        "the recipient's address is of {expected}, the board of this server is of {found}: she does not read \
+         there; ask her for the address that names her server, or name it with --server"
+    )]
+    AddressParams {
+        /// The address's.
+        expected: String,
+        /// The board's.
+        found: String,
+    },
+    /// A server that would have letters sealed otherwise than agreed.
+    #[error(
+        "expected letters sealed with {expected}, found {found}: refused; a server that changes how letters are \
+         sealed may want to read them, or to make them up"
+    )]
+    OtherSealing {
+        /// What was agreed on.
+        expected: Sealing,
+        /// What the server says.
+        found: Sealing,
+    },
+    /// Letters that the server, and everybody, could read.
+    #[error(
+        "the {whose} says that letters are not sealed: refused, as everybody could read them or make them up; \
+         where that is meant, say `--sealing none`"
+    )]
+    Unsealed {
+        /// Server or address.
+        whose: &'static str,
+    },
+    /// A letter that takes more messages than its address takes.
+    #[error(
+        "letter {} of this call takes {found} messages, its recipient takes letters of at most {most}, which is \
+         {bytes} bytes: nothing was posted; send it in smaller pieces, or all the same with --large, and it \
+         arrives over many fetches or not at all",
+        number + 1
+    )]
+    LongLetter {
+        /// The letter, from 0 on.
+        number: usize,
+        /// Messages that it takes.
+        found: u64,
+        /// What the address says.
+        most: u32,
+        /// Bytes of so many messages.
+        bytes: u64,
     },
     /// An address for other clues than the board's.
     #[error(

@@ -124,16 +124,42 @@ impl Home {
         write: impl FnOnce(&mut fs::File) -> Result<(), MailError>,
     ) -> Result<(), MailError> {
         let path = self.path(name);
+        let staged = self.stage(&path, write)?;
+        let named = || staged.persist(&path).map_err(|error| error.error);
+        self.name(&path, named)
+    }
+
+    /// Writes a file that must not be there yet.
+    pub(crate) fn write_new(&self, name: &str, bytes: &[u8]) -> Result<(), MailError> {
+        let path = self.path(name);
+        let staged = self.stage(&path, |file| {
+            file.write_all(bytes).map_err(MailError::file(&path))
+        })?;
+        let named = || staged.persist_noclobber(&path).map_err(|error| error.error);
+        self.name(&path, named)
+    }
+
+    fn stage(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&mut fs::File) -> Result<(), MailError>,
+    ) -> Result<NamedTempFile, MailError> {
         let dir = path.parent().unwrap_or(&self.dir);
         // Temporary files are of mode 0600 and keep it under their names.
-        let mut file = NamedTempFile::new_in(dir).map_err(MailError::file(&path))?;
+        let mut file = NamedTempFile::new_in(dir).map_err(MailError::file(path))?;
         write(file.as_file_mut())?;
-        let named = || -> io::Result<()> {
-            file.as_file().sync_all()?;
-            file.persist(&path)?;
-            sync_folder(dir)
-        };
-        named().map_err(MailError::file(&path))
+        file.as_file().sync_all().map_err(MailError::file(path))?;
+        Ok(file)
+    }
+
+    fn name(
+        &self,
+        path: &Path,
+        persist: impl FnOnce() -> io::Result<fs::File>,
+    ) -> Result<(), MailError> {
+        let dir = path.parent().unwrap_or(&self.dir);
+        let named = persist().and_then(|_| sync_folder(dir));
+        named.map_err(MailError::file(path))
     }
 
     pub(crate) fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), MailError> {

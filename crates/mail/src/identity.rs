@@ -1,15 +1,12 @@
 //! A recipient's keys and the fixed form of her requests.
 
-use crate::{Home, MailError};
+use crate::keys::{self, CLUE_KEY, INSTANT_KEY};
+use crate::{Address, Home, MailError, Terms, check_sealing, sealing};
+use omr_client::SecretKey;
 use omr_client::letter::Place;
-use omr_client::{SecretKey, detection_key, instantomr, os_rng};
-use omr_protocol::{ClueKey, ClueKind, ParamSet, Scheme};
+use omr_protocol::{ClueKey, ClueKind, ParamSet, Scheme, Sealing};
 use serde::{Deserialize, Serialize};
 
-const SECRET_KEY: &str = "secret.key";
-const CLUE_KEY: &str = "clue.key";
-const DETECTION_KEY: &str = "detection.key";
-const INSTANT_KEY: &str = "instant.key";
 const PROFILE: &str = "identity";
 
 /// What a new identity is like.
@@ -23,6 +20,8 @@ pub struct NewIdentity {
     pub clues: ClueKind,
     /// Pertinent messages that a digest may carry: the same at every request.
     pub bound: u32,
+    /// How letters to her are sealed: those that are sealed otherwise are not read.
+    pub sealing: Sealing,
 }
 
 /// A detection key's file, and how far it got.
@@ -49,6 +48,9 @@ pub struct Profile {
     pub board_id: Option<[u8; 16]>,
     /// The detection keys.
     pub keys: Vec<KeyFile>,
+    /// How letters to her are sealed; `None` in profiles of older versions: in any way, but sealed.
+    #[serde(default, with = "sealing::name")]
+    pub sealing: Option<Sealing>,
 }
 
 /// An identity on the disk.
@@ -61,30 +63,29 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Makes keys. The profile comes last: a folder without it holds no identity.
+    /// Makes keys, or takes over those of `omr keygen` that are in the folder. The profile comes last: a folder without
+    /// it holds no identity, and what an interrupted attempt left is taken over by the next.
     ///
-    /// Errors: `Exists`, `Scheme`, `Params`, `File`.
+    /// Errors: `Exists`, `Scheme`, `Params`, `Plan` for a bound that the set does not serve; `Keys` where keys are here
+    /// that do not fit; `File`.
     pub fn create(home: &Home, new: &NewIdentity) -> Result<Self, MailError> {
         let set = ParamSet::named(&new.params)?;
         if let Some(found) = new.scheme.filter(|scheme| scheme.is_for_indices()) {
             return Err(MailError::Scheme { found });
         }
+        check_bound(&set, new.scheme, new.bound)?;
         home.create()?;
         let path = home.dir().to_owned();
-        // A secret without a profile is one of an interrupted attempt: nobody has its address yet.
         if home.path(PROFILE).exists() {
             return Err(MailError::Exists { path });
         }
-        let (secret, clue) = omr_client::identity(set.clue(), new.clues, &mut os_rng());
-        let keys = write_detection_keys(home, &set, new.scheme, &secret)?;
-        home.write_bytes(SECRET_KEY, &secret.to_bytes(set.clue())?)?;
-        home.write_bytes(CLUE_KEY, &clue.to_bytes(set.clue())?)?;
         let profile = Profile {
             params: set.name().to_owned(),
             scheme: new.scheme.map_or(0, Scheme::tag),
             bound: new.bound,
             board_id: None,
-            keys,
+            keys: keys::complete(home, &set, new)?,
+            sealing: Some(new.sealing),
         };
         let identity = Self {
             home: home.clone(),
@@ -124,7 +125,27 @@ impl Identity {
     ///
     /// Errors: `NoIdentity`, `File`, `Secret`.
     pub fn secret(&self, set: &ParamSet) -> Result<SecretKey, MailError> {
-        Ok(SecretKey::from_bytes(set.clue(), &self.file(SECRET_KEY)?)?)
+        keys::secret(&self.home, set)
+    }
+
+    /// What she gives to people.
+    ///
+    /// Errors: `NoIdentity`, `File`, `Settings`.
+    pub fn address(&self) -> Result<Address, MailError> {
+        let server = match self.home.server() {
+            Ok(server) => Some(server.url.clone()),
+            Err(MailError::NoServer) => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Address {
+            server,
+            clue_key: self.clue_key_bytes()?,
+            terms: Some(Terms {
+                sealing: self.profile.sealing.unwrap_or(Sealing::HpkeX25519),
+                bound: self.profile.bound,
+                parts: self.profile.letter_parts(),
+            }),
+        })
     }
 
     /// Her address's file.
@@ -149,7 +170,7 @@ impl Identity {
 
     /// Checks that a board is the one that she is registered at, or could be.
     ///
-    /// Errors: `OtherParams`, `OtherBoard`.
+    /// Errors: `OtherParams`, `OtherBoard`, `OtherSealing`, `Unsealed`.
     pub fn check(&self, place: &Place) -> Result<(), MailError> {
         if place.params != self.profile.params {
             return Err(MailError::OtherParams {
@@ -157,6 +178,7 @@ impl Identity {
                 found: place.params.clone(),
             });
         }
+        check_sealing(self.profile.sealing, place.sealing)?;
         match self.profile.board_id {
             Some(expected) if expected != place.board_id => Err(MailError::OtherBoard {
                 expected,
@@ -188,35 +210,23 @@ impl Identity {
     }
 }
 
-/// Makes the detection keys that a scheme needs.
-fn write_detection_keys(
-    home: &Home,
-    set: &ParamSet,
-    scheme: Option<Scheme>,
-    secret: &SecretKey,
-) -> Result<Vec<KeyFile>, MailError> {
+impl Profile {
+    /// Messages that one letter to her may take: as many as one digest carries.
+    #[must_use]
+    pub fn letter_parts(&self) -> u32 {
+        self.bound
+    }
+}
+
+/// Checks that all engines of a scheme, or of the set, serve a bound.
+///
+/// Errors: `Plan`.
+pub fn check_bound(set: &ParamSet, scheme: Option<Scheme>, bound: u32) -> Result<(), MailError> {
     let spec = set.spec();
-    let [bulk, instant] = scheme.map_or(
-        [spec.bulk.is_some(), spec.instant.is_some()],
-        Scheme::engines,
-    );
-    let mut names = Vec::new();
-    if bulk {
-        let params = set.bulk()?;
-        let key = detection_key(params, secret, &mut os_rng());
-        home.write(DETECTION_KEY, |file| Ok(key.write(params, file)?))?;
-        names.push(DETECTION_KEY);
-    }
-    if instant {
-        let params = set.instant()?;
-        let key = instantomr::detection_key(params, secret, &mut os_rng())?;
-        home.write(INSTANT_KEY, |file| Ok(key.write(params, file)?))?;
-        names.push(INSTANT_KEY);
-    }
-    let file = |name: &str| KeyFile {
-        name: name.to_owned(),
-        hash: None,
-        registered: false,
+    let of_set = match (&spec.bulk, &spec.instant) {
+        (Some(_), Some(_)) => Scheme::Hybrid,
+        (None, Some(_)) => Scheme::Instantomr,
+        (_, None) => Scheme::Sophomr,
     };
-    Ok(names.into_iter().map(file).collect())
+    Ok(spec.check_bound(scheme.unwrap_or(of_set), bound as usize)?)
 }

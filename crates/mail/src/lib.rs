@@ -14,20 +14,23 @@ mod error;
 mod home;
 mod identity;
 mod inbox;
+mod keys;
 mod register;
+mod sealing;
 mod send;
 mod session;
 mod watch;
 
-pub use address::Address;
+pub use address::{Address, Terms};
 pub use canary::{Audit, Canary, CanaryState, post_canary};
 pub use collect::{Stage, collect};
 pub use error::MailError;
 pub use home::{Home, Server};
-pub use identity::{Identity, KeyFile, NewIdentity, Profile};
+pub use identity::{Identity, KeyFile, NewIdentity, Profile, check_bound};
 pub use inbox::{Inbox, Kept, Listed, Outcome, Reader, Requests, Taken};
-pub use register::{register, revoke};
-pub use send::{Sent, board_place, check_clues, send};
+pub use register::{check_limits, register, revoke};
+pub use sealing::check_sealing;
+pub use send::{Draft, Letter, Rules, Sent, board_place, check_clues, send};
 pub use session::{close_session, cut};
 pub use watch::{Grid, next_canary};
 

@@ -2,12 +2,12 @@
 
 use crate::send::{board_place, check_clues};
 use crate::{Identity, MailError};
-use omr_remote::Client;
+use omr_remote::{Client, v1};
 
 /// Uploads and registers all detection keys. What was done before is not done again: an interrupted
 /// registration goes on. `progress` is told the file, the bytes that are sent and their total.
 ///
-/// Errors: `OtherParams`, `OtherBoard`, `OtherClues`, `Remote`, `File`.
+/// Errors: `OtherParams`, `OtherBoard`, `OtherSealing`, `Unsealed`, `OtherClues`, `Bound`, `Remote`, `File`.
 pub async fn register(
     identity: &mut Identity,
     client: &Client,
@@ -18,7 +18,10 @@ pub async fn register(
     identity.check(&place)?;
     let set = identity.set()?;
     check_clues(&board, set.clue(), identity.clue_key(&set)?.kind)?;
+    check_limits(&client.limits().await?, identity.profile.bound, true)?;
     identity.profile.board_id = Some(place.board_id);
+    // A profile of an older version: sealed in this way from now on.
+    identity.profile.sealing.get_or_insert(place.sealing);
     identity.save()?;
     for i in 0..identity.profile.keys.len() {
         let key = identity.profile.keys[i].clone();
@@ -32,6 +35,18 @@ pub async fn register(
         identity.save()?;
     }
     Ok(())
+}
+
+/// Checks that a server serves a bound; `fixed`: that of an identity that is made.
+///
+/// Errors: `Bound`.
+pub fn check_limits(limits: &v1::Limits, bound: u32, fixed: bool) -> Result<(), MailError> {
+    let (most, found) = (limits.bound, bound);
+    // A server that tells no limit says 0.
+    match most > 0 && found > most {
+        true => Err(MailError::Bound { most, found, fixed }),
+        false => Ok(()),
+    }
 }
 
 /// Ends the registration of all detection keys.

@@ -1,10 +1,11 @@
 //! Writing letters.
 
-use crate::{Address, MailError};
+use crate::{Address, MailError, check_sealing, sealing};
+use omr_client::fragment::most_bytes;
 use omr_client::letter::{Place, Writer, Written};
 use omr_client::os_rng;
 use omr_protocol::frame::{FrameReader, Kind};
-use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet};
+use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet, Sealing};
 use omr_remote::{Client, v1};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -31,48 +32,133 @@ pub fn board_place(board: &v1::Board) -> Result<Place, MailError> {
     })
 }
 
-/// Splits, seals and posts files for one recipient, all in one go.
+/// What a sender allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// How letters are sealed, where the address does not say; letters that are not sealed need it in any case.
+    pub sealing: Option<Sealing>,
+    /// Letters of more messages than the address takes.
+    pub large: bool,
+}
+
+/// Letters for one recipient, split but not posted.
+pub struct Draft {
+    set: ParamSet,
+    key: ClueKey,
+    place: Place,
+    letters: Vec<Vec<Vec<u8>>>,
+}
+
+impl Draft {
+    /// Asks the server for its board and looks at everything that may forbid the letters: nothing is posted yet.
+    ///
+    /// Errors: `AddressParams`, `OtherSealing`, `Unsealed`, `OtherClues`, `LongLetter`, `Clue`, `Letter`, `Remote`.
+    pub async fn new(
+        client: &Client,
+        to: &Address,
+        files: &[Vec<u8>],
+        rules: &Rules,
+    ) -> Result<Self, MailError> {
+        let agreed = sealing::agreed(to.terms.map(|terms| terms.sealing), rules.sealing)?;
+        let board = client.board().await?;
+        let place = board_place(&board)?;
+        let (set, key) = recipient(to, (&board, &place))?;
+        check_sealing(agreed, place.sealing)?;
+        let writer = Writer::new(set.clue(), &key, place.clone())?;
+        let parts = |file: &Vec<u8>| writer.parts(file, &mut os_rng());
+        let letters: Result<Vec<_>, _> = files.iter().map(parts).collect();
+        drop(writer);
+        let draft = Self {
+            letters: letters?,
+            set,
+            key,
+            place,
+        };
+        match to.terms {
+            Some(terms) if !rules.large => draft.check_length(terms.parts)?,
+            _ => {}
+        }
+        Ok(draft)
+    }
+
+    /// Errors: `LongLetter`.
+    fn check_length(&self, most: u32) -> Result<(), MailError> {
+        let mut counts = self.messages().enumerate();
+        match counts.find(|(_, found)| *found > u64::from(most)) {
+            Some((number, found)) => Err(MailError::LongLetter {
+                number,
+                found,
+                most,
+                bytes: most_bytes(most, self.place.capacity(self.key.kind)),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Messages that each letter takes.
+    pub fn messages(&self) -> impl Iterator<Item = u64> {
+        self.letters.iter().map(|parts| parts.len() as u64)
+    }
+
+    /// Seals and posts all, in one go.
+    ///
+    /// Errors: `Letter`, `Remote`. Posts before the one that failed stand.
+    pub async fn post(self, client: &Client) -> Result<Vec<Sent>, MailError> {
+        let lengths: Vec<u64> = self.messages().collect();
+        let writer = Writer::new(self.set.clue(), &self.key, self.place)?;
+        let written = seal(&writer, &self.letters.concat())?;
+        let messages = written.into_iter().map(message).collect();
+        Ok(divide(&client.post(messages).await?, &lengths))
+    }
+}
+
+/// Splits, seals and posts files for one recipient.
 ///
-/// Errors: `OtherParams`, `OtherClues`, `Clue`, `Letter`, `Remote`. Posts before the one that failed stand.
+/// Errors: those of [`Draft::new`] and [`Draft::post`].
 pub async fn send(
     client: &Client,
     to: &Address,
     files: &[Vec<u8>],
+    rules: &Rules,
 ) -> Result<Vec<Sent>, MailError> {
-    let board = client.board().await?;
-    let place = board_place(&board)?;
-    let mut messages = Vec::new();
-    let mut lengths = Vec::new();
-    for file in files {
-        let written = write(to, (&board, &place), file)?;
-        lengths.push(written.len() as u64);
-        messages.extend(written.into_iter().map(message));
-    }
-    let ranges = client.post(messages).await?;
-    Ok(divide(&ranges, &lengths))
+    Draft::new(client, to, files, rules)
+        .await?
+        .post(client)
+        .await
 }
 
-/// The messages of a file.
+/// The message of a file that takes one.
 pub(crate) fn write(
     to: &Address,
     (board, place): (&v1::Board, &Place),
     file: &[u8],
 ) -> Result<Vec<Written>, MailError> {
+    let (set, key) = recipient(to, (board, place))?;
+    let writer = Writer::new(set.clue(), &key, place.clone())?;
+    seal(&writer, &writer.parts(file, &mut os_rng())?)
+}
+
+fn seal(writer: &Writer, parts: &[Vec<u8>]) -> Result<Vec<Written>, MailError> {
+    let message = |rng: &mut _, part: &Vec<u8>| writer.message(rng, part);
+    let written: Result<Vec<_>, _> = parts.par_iter().map_init(os_rng, message).collect();
+    Ok(written?)
+}
+
+/// The key of an address that the board's clues suit.
+fn recipient(
+    to: &Address,
+    (board, place): (&v1::Board, &Place),
+) -> Result<(ParamSet, ClueKey), MailError> {
     let header = FrameReader::read_header(&to.clue_key[..], Kind::ClueKey, u64::MAX)?;
-    let found = header.header().params_id.clone();
-    if found != place.params {
-        let expected = found;
+    let expected = header.header().params_id.clone();
+    if expected != place.params {
         let found = place.params.clone();
-        return Err(MailError::OtherParams { expected, found });
+        return Err(MailError::AddressParams { expected, found });
     }
     let set = ParamSet::named(&place.params)?;
     let key = ClueKey::from_bytes(set.clue(), &to.clue_key)?;
     check_clues(board, set.clue(), key.kind)?;
-    let writer = Writer::new(set.clue(), &key, place.clone())?;
-    let parts = writer.parts(file, &mut os_rng())?;
-    let seal = |rng: &mut _, part: &Vec<u8>| writer.message(rng, part);
-    let written: Result<Vec<_>, _> = parts.par_iter().map_init(os_rng, seal).collect();
-    Ok(written?)
+    Ok((set, key))
 }
 
 /// Checks that an address takes the clues of a board, whose length tells their kind.

@@ -2,7 +2,7 @@
 
 use super::{bound, examples};
 use clap::{Args, Subcommand};
-use omr_protocol::Scheme;
+use omr_protocol::{Scheme, Sealing};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ pub(crate) struct ServerArgs {
     /// Certificate of the CA that signed the server's, as PEM; the system's CAs unless given
     #[arg(long, value_name = "FILE", requires = "server")]
     pub(crate) ca: Option<PathBuf>,
-    /// Token of the server's operator, for --server; OMR_TOKEN unless given
-    #[arg(long, value_name = "T", env = "OMR_TOKEN", hide_env_values = true)]
+    /// Token of the server's operator; that of the environment variable OMR_TOKEN unless given
+    #[arg(long, value_name = "T")]
     pub(crate) token: Option<String>,
 }
 
@@ -70,6 +70,9 @@ pub(crate) struct IdNew {
     /// Parameter set; that of the server's board unless given
     #[arg(long, value_name = "NAME")]
     pub(crate) params: Option<String>,
+    /// How letters to you are sealed; as on the server's board unless given, but `none` only if you say so
+    #[arg(long, value_name = "S")]
+    pub(crate) sealing: Option<Sealing>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -135,6 +138,12 @@ pub(crate) struct Send {
     /// A contact's name, a file with an address or a clue.key, or - for an address on standard input
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) to: PathBuf,
+    /// How letters are sealed, where the address does not say; letters that are not sealed need `--sealing none`
+    #[arg(long, value_name = "S")]
+    pub(crate) sealing: Option<Sealing>,
+    /// Post letters of more messages than the address takes: they may never arrive
+    #[arg(long)]
+    pub(crate) large: bool,
     /// Print one JSON object for each file
     #[arg(long)]
     pub(crate) json: bool,

@@ -13,7 +13,7 @@ pub(super) use watch::run as watch;
 use crate::args::{HomeArg, ServerArgs};
 use crate::error::{CliError, InputError};
 use crate::io;
-use omr_mail::{Home, Server, Stage};
+use omr_mail::{Home, MailError, Server, Stage};
 use std::path::Path;
 
 /// Largest certificate or address file.
@@ -26,6 +26,28 @@ fn home(arg: &HomeArg) -> Result<Home, CliError> {
     }
 }
 
+/// Where a token came from: one on the command line was meant for this call, one of the environment perhaps not.
+enum Token {
+    Argument(String),
+    Environment(String),
+}
+
+impl Token {
+    fn text(&self) -> &str {
+        match self {
+            Self::Argument(text) | Self::Environment(text) => text,
+        }
+    }
+}
+
+/// The token of a call, if there is one.
+fn token(args: &ServerArgs) -> Option<Token> {
+    let variable = || std::env::var("OMR_TOKEN").ok();
+    let given = args.token.clone().map(Token::Argument);
+    let given = given.or_else(|| variable().map(Token::Environment));
+    given.filter(|token| !token.text().is_empty())
+}
+
 /// The server on the command line, if one is given.
 fn server(args: &ServerArgs) -> Result<Option<Server>, CliError> {
     let Some(url) = args.server.clone() else {
@@ -35,8 +57,17 @@ fn server(args: &ServerArgs) -> Result<Option<Server>, CliError> {
     Ok(Some(Server {
         url,
         ca_certificate,
-        token: args.token.clone(),
+        token: token(args).map(|token| token.text().to_owned()),
     }))
+}
+
+/// The identity's own server, with the token of this call in place of the one it keeps.
+fn own_server(home: &Home, args: &ServerArgs) -> Result<Server, MailError> {
+    let mut own = home.server()?;
+    if let Some(token) = token(args) {
+        own.token = Some(token.text().to_owned());
+    }
+    Ok(own)
 }
 
 fn certificate(path: &Path) -> Result<String, CliError> {

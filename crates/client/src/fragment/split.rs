@@ -39,10 +39,12 @@ pub fn split(
         .collect())
 }
 
+/// The largest numbers of parts that take 1, 2, 3 and 4 bytes.
+const LAST_OF_WIDTH: [u32; 4] = [(1 << 7) - 1, (1 << 14) - 1, (1 << 21) - 1, MAX_PARTS];
+
 /// The fewest parts for `len` bytes, and the bytes in each but the last.
 fn plan(capacity: usize, len: usize) -> Option<(u32, usize)> {
-    let last_of_width = (1..=4).map(|width| ((1u32 << (7 * width)) - 1).min(MAX_PARTS));
-    for most in last_of_width {
+    for most in LAST_OF_WIDTH {
         let chunk = chunk(capacity, most)?;
         // Over the narrower width's most, as chunks only shrink: of this width, at least 2.
         let total = u32::try_from(len.div_ceil(chunk))
@@ -53,6 +55,21 @@ fn plan(capacity: usize, len: usize) -> Option<(u32, usize)> {
         }
     }
     None
+}
+
+/// Most bytes of a file that [`split`] gives at most `parts` parts; 0 where no part holds any.
+#[must_use]
+pub fn most_bytes(parts: u32, capacity: usize) -> u64 {
+    let fits = |len: &usize| fits_single(capacity, *len);
+    let single = (0..=capacity).rev().find(fits).unwrap_or(0) as u64;
+    // Fewer parts carry more each where their number takes fewer bytes.
+    let ends = LAST_OF_WIDTH.into_iter().map(|last| last.min(parts));
+    let many = ends.map(|parts| chunk(capacity, parts).unwrap_or(0) as u64 * u64::from(parts));
+    match parts {
+        0 => 0,
+        1 => single,
+        _ => many.max().unwrap_or(0).max(single),
+    }
 }
 
 fn too_small(found: usize, bytes: &[u8]) -> FragmentError {

@@ -73,6 +73,21 @@ proptest! {
 }
 
 #[test]
+fn the_longest_file_of_so_many_parts_is_told() {
+    let count = |len: u64, capacity| {
+        let parts = split(&noise(len as usize), capacity, &mut rng());
+        parts.map_or(u32::MAX, |parts| parts.len() as u32)
+    };
+    for capacity in [10, 27, 28, 40, 70, 100, 600] {
+        for parts in [1, 2, 50, 127, 128, 130, 140, 240] {
+            let most = most_bytes(parts, capacity);
+            assert!(count(most, capacity) <= parts, "{parts} of {capacity}");
+            assert!(count(most + 1, capacity) > parts, "{parts} of {capacity}");
+        }
+    }
+}
+
+#[test]
 fn small_files_cost_one_or_two_bytes() {
     for (len, capacity) in [(0, 1), (63, 64), (64, 66), (610, 612)] {
         let parts = split(&noise(len), capacity, &mut rng()).unwrap();

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::canary;
 use crate::inbox::view::Record;
-use crate::{Identity, MailError, unix_now};
+use crate::{Identity, MailError, check_sealing, unix_now};
 use omr_client::fragment::{FragmentError, Reassembler};
 use omr_client::letter::{self, Piece, Place};
 use omr_client::{DecodeError, SecretKey};
@@ -21,6 +21,8 @@ pub struct Reader {
     set: ParamSet,
     secret: SecretKey,
     board_id: [u8; 16],
+    /// How letters to her are sealed, see [`check_sealing`].
+    sealing: Option<Sealing>,
 }
 
 /// What a digest came to.
@@ -64,6 +66,7 @@ impl Reader {
             secret: identity.secret(&set)?,
             set,
             board_id: board_id.ok_or(MailError::NotRegistered)?,
+            sealing: identity.profile.sealing,
         })
     }
 
@@ -81,6 +84,9 @@ impl Reader {
         let Some(payload_bytes) = payload_bytes.filter(|_| asked) else {
             return Err(damaged("the digest answers another request".into()));
         };
+        // The header is the server's word: were it believed, nothing would have to be sealed, and anybody's clue taken.
+        let sealing = check_sealing(self.sealing, response.sealing());
+        sealing.map_err(|error| damaged(error.to_string()))?;
         let retrieved = omr_client::decode(&self.set, &self.secret, &response);
         let retrieved = retrieved.map_err(|error| match &error {
             DecodeError::Overflow { count, .. } | DecodeError::OverflowAtLeast { count, .. } => {

@@ -1,16 +1,16 @@
 //! `omr id` and `omr address`.
 
-use super::{block_on, home, server};
+use super::{block_on, home, own_server, server};
 use crate::args::{AddressArgs, Id, IdNew, IdRegister};
 use crate::commands::keygen::default_set;
 use crate::error::CliError;
 use crate::io::{self, hex};
 use crate::progress::Ui;
 use omr_mail::{
-    Address, Home, Identity, Inbox, MailError, NewIdentity, board_place, check_clues, register,
-    revoke,
+    Identity, Inbox, MailError, NewIdentity, Server, board_place, check_bound, check_clues,
+    check_limits, check_sealing, register, revoke,
 };
-use omr_protocol::{ClueKind, ParamSet, Scheme};
+use omr_protocol::{ClueKind, ParamSet, Scheme, Sealing};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -20,6 +20,8 @@ struct Shown {
     params: String,
     scheme: Option<&'static str>,
     bound: u32,
+    sealing: Option<&'static str>,
+    letter_parts: u32,
     server: Option<String>,
     board: Option<String>,
     fingerprint: String,
@@ -48,36 +50,19 @@ pub(in crate::commands) fn id(command: &Id, ui: &Ui) -> Result<(), CliError> {
 async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
     let home = home(&args.home)?;
     let server = server(&args.server)?;
-    let mut params = args.params.clone();
-    let clues = match args.plain_clues {
-        true => ClueKind::Plain,
-        false => ClueKind::Bound,
-    };
-    let mut start = None;
-    if let Some(server) = &server {
-        // Before the keys are made nobody can have written to them.
-        let board = server.client()?.board().await.map_err(MailError::from)?;
-        let of_board = board_place(&board)?.params;
-        let expected = params.get_or_insert_with(|| of_board.clone());
-        if *expected != of_board {
-            let expected = expected.clone();
-            let found = of_board;
-            return Err(MailError::OtherParams { expected, found }.into());
-        }
-        // A server does not talk anybody into the weaker kind.
-        let set = ParamSet::named(expected)?;
-        check_clues(&board, set.clue(), clues)?;
-        start = Some(board.messages);
+    if server.is_none() && args.server.token.is_some() {
+        return Err(MailError::TokenWithoutServer.into());
     }
-    let new = NewIdentity {
-        params: params.unwrap_or_else(|| default_set(args.scheme).to_owned()),
-        scheme: args.scheme,
-        clues,
-        bound: args.bound,
-    };
+    let taken_over = home.has_keys();
+    let (new, start) = plan(args, server.as_ref()).await?;
     let mut identity = Identity::create(&home, &new)?;
-    if let Some(start) = start {
-        Inbox::open(&home)?.begin_at(start)?;
+    match start {
+        // Before the keys were made nobody can have written to them.
+        Some(start) if !taken_over => Inbox::open(&home)?.begin_at(start)?,
+        _ => {}
+    }
+    if taken_over {
+        ui.note("the keys that were in the folder are the identity's now: the first fetch looks at the whole board");
     }
     if let Some(server) = &server {
         home.set_server(server)?;
@@ -91,11 +76,58 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
+/// What the identity will be like, and how long the server's board is: everything that may forbid it is looked at
+/// before keys are made.
+async fn plan(
+    args: &IdNew,
+    server: Option<&Server>,
+) -> Result<(NewIdentity, Option<u64>), CliError> {
+    let clues = match args.plain_clues {
+        true => ClueKind::Plain,
+        false => ClueKind::Bound,
+    };
+    let mut new = NewIdentity {
+        params: args.params.clone().unwrap_or_default(),
+        scheme: args.scheme,
+        clues,
+        bound: args.bound,
+        sealing: args.sealing.unwrap_or(Sealing::HpkeX25519),
+    };
+    let Some(server) = server else {
+        if args.params.is_none() {
+            new.params = default_set(args.scheme).to_owned();
+        }
+        return Ok((new, None));
+    };
+    let client = server.client()?;
+    let board = client.board().await.map_err(MailError::from)?;
+    let place = board_place(&board)?;
+    match &args.params {
+        Some(expected) if *expected != place.params => {
+            let expected = expected.clone();
+            let found = place.params;
+            return Err(MailError::OtherParams { expected, found }.into());
+        }
+        _ => new.params = place.params,
+    }
+    // A server talks nobody into the weaker kind of clues, or into letters that it can read.
+    let set = ParamSet::named(&new.params)?;
+    check_clues(&board, set.clue(), clues)?;
+    check_sealing(args.sealing, place.sealing)?;
+    new.sealing = place.sealing;
+    check_bound(&set, new.scheme, new.bound)?;
+    let limits = client.limits().await.map_err(MailError::from)?;
+    check_limits(&limits, new.bound, false)?;
+    Ok((new, Some(board.messages)))
+}
+
 async fn go_on(args: &IdRegister, ui: &Ui) -> Result<(), CliError> {
     let mut identity = Identity::open(&home(&args.home)?)?;
-    if let Some(server) = server(&args.server)? {
-        identity.home.set_server(&server)?;
-    }
+    let server = match server(&args.server)? {
+        Some(server) => server,
+        None => own_server(&identity.home, &args.server)?,
+    };
+    identity.home.set_server(&server)?;
     upload(&mut identity, ui).await?;
     ui.note("registered: give people what `omr address` prints, and read with `omr inbox`");
     Ok(())
@@ -108,22 +140,9 @@ async fn upload(identity: &mut Identity, ui: &Ui) -> Result<(), CliError> {
     Ok(register(identity, &client, sent).await?)
 }
 
-/// The address of an identity.
-fn address_of(home: &Home, identity: &Identity) -> Result<Address, CliError> {
-    let server = match home.server() {
-        Ok(server) => Some(server.url.clone()),
-        Err(MailError::NoServer) => None,
-        Err(error) => return Err(error.into()),
-    };
-    Ok(Address {
-        server,
-        clue_key: identity.clue_key_bytes()?,
-    })
-}
-
 fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
     let profile = &identity.profile;
-    let address = address_of(&identity.home, identity)?;
+    let address = identity.address()?;
     let key = |key: &omr_mail::KeyFile| Key {
         name: key.name.clone(),
         registered: key.registered,
@@ -133,6 +152,8 @@ fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
         params: profile.params.clone(),
         scheme: Scheme::from_tag(profile.scheme).map(Scheme::name),
         bound: profile.bound,
+        sealing: profile.sealing.map(Sealing::name),
+        letter_parts: profile.letter_parts(),
         fingerprint: address.fingerprint(),
         server: address.server,
         board: profile.board_id.as_ref().map(|id| hex(id)),
@@ -142,10 +163,12 @@ fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
         return io::print_json(&shown);
     }
     let mut text = format!(
-        "home         {}\nparameters   {}\nbound        {}\nserver       {}\nboard        {}\nfingerprint  {}\n",
+        "home         {}\nparameters   {}\nbound        {}\nsealing      {}\nletters      of up to {} messages\nserver       {}\nboard        {}\nfingerprint  {}\n",
         shown.home.display(),
         shown.params,
         shown.bound,
+        shown.sealing.unwrap_or("any but none"),
+        shown.letter_parts,
         shown.server.as_deref().unwrap_or("none"),
         shown.board.as_deref().unwrap_or("none"),
         shown.fingerprint
@@ -163,7 +186,7 @@ fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
 
 pub(in crate::commands) fn address(args: &AddressArgs) -> Result<(), CliError> {
     let home = home(&args.home)?;
-    let text = address_of(&home, &Identity::open(&home)?)?.to_text();
+    let text = Identity::open(&home)?.address()?.to_text();
     match &args.out {
         Some(path) => io::write_result(path, text.as_bytes()),
         None => io::print(&text),

@@ -1,14 +1,17 @@
 //! `omr contact` and `omr send`.
 
-use super::{MAX_TEXT_BYTES, block_on, home, server};
+use super::{MAX_TEXT_BYTES, Token, block_on, home, own_server, server, token};
 use crate::args::{Contact, Send};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_mail::{Address, Home, MailError, Sent, Server};
+use omr_mail::{Address, Draft, Home, MailError, Rules, Sent, Server};
 use serde::Serialize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+/// Messages that a digest carries unless its recipient wanted otherwise.
+const USUAL_BOUND: u32 = 50;
 
 /// Largest file taken: it is held in memory.
 const MAX_FILE_BYTES: u64 = 1 << 32;
@@ -71,46 +74,88 @@ fn recipient(home: &Home, to: &Path) -> Result<Address, CliError> {
 }
 
 /// Where a letter goes: the server told, else the address's, else one's own. One's own token and CA are for
-/// one's own server alone.
-fn destination(home: &Home, args: &Send, to: &Address) -> Result<Server, CliError> {
+/// one's own server alone, and so is a token of the environment unless the server is told.
+fn destination(home: &Home, args: &Send, to: &Address, ui: &Ui) -> Result<Server, CliError> {
     if let Some(server) = server(&args.server)? {
         return Ok(server);
     }
     let own = match home.server() {
         Err(MailError::NoServer) => None,
-        own => Some(own?),
+        _ => Some(own_server(home, &args.server)?),
     };
-    match (&to.server, own) {
-        (Some(url), Some(own)) if *url == own.url => Ok(own),
-        (None, Some(own)) => Ok(own),
-        (Some(url), _) => Ok(Server {
-            url: url.clone(),
-            ca_certificate: None,
-            token: None,
-        }),
-        (None, None) => Err(MailError::NoServer.into()),
-    }
+    let url = match (&to.server, own) {
+        (Some(url), Some(own)) if *url == own.url => return Ok(own),
+        (None, Some(own)) => return Ok(own),
+        (None, None) => return Err(MailError::NoServer.into()),
+        (Some(url), _) => url.clone(),
+    };
+    let token = match token(&args.server) {
+        Some(Token::Argument(token)) => Some(token),
+        Some(Token::Environment(_)) => {
+            ui.warn(&format!(
+                "OMR_TOKEN was not shown to {url}, which is not your own server: name it with --server to do that"
+            ));
+            None
+        }
+        None => None,
+    };
+    Ok(Server {
+        url,
+        ca_certificate: None,
+        token,
+    })
 }
 
 pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     let home = home(&args.home)?;
     let to = recipient(&home, &args.to)?;
-    let server = destination(&home, args, &to)?;
+    let server = destination(&home, args, &to, ui)?;
     let mut files = Vec::new();
     for path in &args.files {
         files.push(io::read_file(path, MAX_FILE_BYTES)?);
     }
+    let rules = Rules {
+        sealing: args.sealing,
+        large: args.large,
+    };
     let bar = ui.bar();
     bar.at("sending".into(), 0, files.len() as u64);
     let sent = block_on(async {
         let client = server.client()?;
-        Ok(omr_mail::send(&client, &to, &files).await?)
+        let draft = Draft::new(&client, &to, &files, &rules).await?;
+        warn_of_length(args, &to, &draft, ui);
+        Ok(draft.post(&client).await?)
     })?;
     drop(bar);
     for (file, sent) in args.files.iter().zip(&sent) {
         tell(args.json, file, sent)?;
     }
     Ok(())
+}
+
+/// Says before anything is posted what may not arrive at once.
+fn warn_of_length(args: &Send, to: &Address, draft: &Draft, ui: &Ui) {
+    let most = to.terms.map_or(USUAL_BOUND, |terms| terms.parts);
+    for (file, messages) in args.files.iter().zip(draft.messages()) {
+        let file = file.display();
+        match to.terms {
+            _ if messages <= u64::from(most) => {}
+            Some(_) => ui.warn(&format!(
+                "{file} takes {messages} messages, its recipient takes letters of {most}: it arrives over many \
+                 fetches, or not at all"
+            )),
+            None => ui.warn(&format!(
+                "{file} takes {messages} messages, and the address does not say whether its recipient takes more \
+                 than the usual {most}: ask her for what `omr address` prints now"
+            )),
+        }
+    }
+    let all: u64 = draft.messages().sum();
+    if args.files.len() > 1 && all > u64::from(most) {
+        ui.note(&format!(
+            "{all} messages in all: they may arrive over several fetches"
+        ));
+    }
 }
 
 fn tell(json: bool, file: &PathBuf, sent: &Sent) -> Result<(), CliError> {

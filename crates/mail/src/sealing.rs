@@ -1,0 +1,96 @@
+//! How letters are sealed: agreed on by address and profile, never by what a server says.
+
+use crate::MailError;
+use omr_protocol::Sealing;
+
+/// Checks what a server says of its board or a digest. Where nothing was agreed on (bare clue keys, addresses
+/// and profiles of older versions) anything will do but letters that are not sealed.
+///
+/// Errors: `OtherSealing`, `Unsealed`.
+pub fn check_sealing(agreed: Option<Sealing>, found: Sealing) -> Result<(), MailError> {
+    match agreed {
+        Some(expected) if expected == found => Ok(()),
+        Some(expected) => Err(MailError::OtherSealing { expected, found }),
+        None if found == Sealing::None => Err(MailError::Unsealed { whose: "server" }),
+        None => Ok(()),
+    }
+}
+
+/// What a letter's sealing must be, of what its address and its sender say: `none` takes both.
+///
+/// Errors: `OtherSealing` where they contradict each other, `Unsealed` where the address alone says so.
+pub(crate) fn agreed(
+    address: Option<Sealing>,
+    sender: Option<Sealing>,
+) -> Result<Option<Sealing>, MailError> {
+    match (address, sender) {
+        (Some(expected), Some(found)) if expected != found => {
+            Err(MailError::OtherSealing { expected, found })
+        }
+        (Some(Sealing::None), None) => Err(MailError::Unsealed { whose: "address" }),
+        (address, sender) => Ok(address.or(sender)),
+    }
+}
+
+/// A sealing by its name, in a record.
+pub(crate) mod name {
+    use omr_protocol::Sealing;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(
+        sealing: &Option<Sealing>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        match sealing {
+            Some(sealing) => out.serialize_some(sealing.name()),
+            None => out.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Sealing>, D::Error> {
+        let name: Option<String> = Option::deserialize(from)?;
+        let sealing = name.map(|name| name.parse()).transpose();
+        sealing.map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Sealing::{HpkeX25519, None as Open, XWing};
+
+    #[test]
+    fn a_server_has_no_say() {
+        for agreed in [HpkeX25519, XWing, Open] {
+            for found in Sealing::ALL {
+                let checked = check_sealing(Some(agreed), found);
+                assert_eq!(checked.is_ok(), agreed == found, "{agreed} {found}");
+            }
+        }
+        for found in Sealing::ALL {
+            assert_eq!(check_sealing(None, found).is_ok(), found != Open);
+        }
+    }
+
+    #[test]
+    fn letters_are_open_only_if_both_sides_say_so() {
+        for (address, sender, expected) in [
+            (None, None, Some(None)),
+            (None, Some(Open), Some(Some(Open))),
+            (Some(Open), None, None),
+            (Some(Open), Some(Open), Some(Some(Open))),
+            (Some(HpkeX25519), None, Some(Some(HpkeX25519))),
+            (Some(HpkeX25519), Some(Open), None),
+            (Some(XWing), Some(HpkeX25519), None),
+        ] {
+            assert_eq!(
+                agreed(address, sender).ok(),
+                expected,
+                "{address:?} {sender:?}"
+            );
+        }
+    }
+}
