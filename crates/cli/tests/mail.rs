@@ -210,3 +210,150 @@ fn keys_stay_private_and_contacts_have_names() {
     scene.run(&["id", "register", "--home", "ann"]).quietly();
     inbox(&scene, "ann");
 }
+
+#[test]
+fn keys_of_the_quick_start_become_the_identity() {
+    let scene = Scene::keys();
+    let server = Server::start(&scene, PARAMS);
+    let keys = ["secret.key", "clue.key", "detection.key"].map(|name| format!("alice/{name}"));
+    let before = keys.clone().map(|name| scene.read(&name));
+    // The address was given away before there was an identity.
+    let early = [
+        "send",
+        "--server",
+        &server.url,
+        "--to",
+        "alice/clue.key",
+        "-",
+    ];
+    scene.pipe(&early, b"to the first address").quietly();
+    identity(&scene, &server, "alice", &[]);
+    assert_eq!(keys.clone().map(|name| scene.read(&name)), before);
+    assert_eq!(lines(&inbox(&scene, "alice")), ["to the first address"]);
+    let again = ["id", "new", "--home", "alice", "--server", &server.url];
+    scene.run(&again).refused(1, &["omr id register"]);
+
+    // Keys of another set are left alone, and so are parts of a set.
+    let other = [
+        "keygen",
+        "--out",
+        "bob",
+        "--params",
+        "insecure-tiny-hybrid-v1",
+    ];
+    scene.run(&other).quietly();
+    let before = scene.read("bob/secret.key");
+    let new = ["id", "new", "--home", "bob", "--server", &server.url];
+    scene.run(&new).refused(
+        1,
+        &[
+            "bob/secret.key",
+            "insecure-tiny-hybrid-v1",
+            "another --home",
+        ],
+    );
+    assert_eq!(scene.read("bob/secret.key"), before);
+    assert!(!scene.path("bob/identity").exists());
+}
+
+#[test]
+fn what_a_server_does_not_serve_is_refused_where_it_is_typed() {
+    let scene = Scene::empty();
+    let server = Server::start(&scene, "insecure-tiny-hybrid-v1");
+    let new = ["id", "new", "--home", "ann", "--server", &server.url];
+    let refused = |more: &[&str], texts: &[&str]| {
+        scene.run(&[&new[..], more].concat()).refused(1, texts);
+        assert!(!scene.path("ann").exists());
+    };
+    refused(
+        &["--bound", "4096", "--scheme", "instantomr"],
+        &["bound", "4096"],
+    );
+    refused(&["--bound", "4096"], &["bound", "4096"]);
+    refused(
+        &["--bound", "2000", "--scheme", "sophomr"],
+        &["at most 1000, found 2000"],
+    );
+    refused(
+        &["--sealing", "x-wing"],
+        &["sealed with x-wing, found hpke-x25519"],
+    );
+    refused(
+        &["--sealing", "none"],
+        &["sealed with none, found hpke-x25519"],
+    );
+    let alone = ["id", "new", "--home", "ann", "--token", "t"];
+    scene.run(&alone).refused(1, &["--server"]);
+}
+
+#[test]
+fn a_token_is_shown_or_told_of() {
+    let scene = Scene::keys();
+    let server = Server::start(&scene, PARAMS);
+    identity(&scene, &server, "ann", &[]);
+    let unknown = &["does not know this token"];
+    let to_own = ["send", "--home", "ann", "--to", "ann.txt", "-"];
+    let to_other = ["send", "--home", "carl", "--to", "ann.txt", "-"];
+    let token = ["--token", "wrong"];
+    // Shown wherever the letter goes if it was typed.
+    for args in [&to_own, &to_other] {
+        scene
+            .pipe(&[&args[..], &token].concat(), b"x")
+            .refused(1, unknown);
+    }
+    let register = ["id", "register", "--home", "ann"];
+    scene
+        .run(&[&register[..], &token].concat())
+        .refused(1, unknown);
+    let register = [&register[..], &["--server", &server.url]].concat();
+    scene.run(&register).quietly();
+
+    // That of the environment goes to one's own server, or one that is named.
+    let with = |args: &[&str]| {
+        let mut command = scene.command(args);
+        command.env("OMR_TOKEN", "wrong").stdin(Stdio::null());
+        let done = command.output().unwrap();
+        (done.status.code(), String::from_utf8(done.stderr).unwrap())
+    };
+    let named = [&to_other[..], &["--server", &server.url]].concat();
+    for args in [&to_own[..], &named] {
+        let (code, told) = with(args);
+        assert!(code == Some(1) && told.contains(unknown[0]), "{told}");
+    }
+    let (code, told) = with(&to_other);
+    assert!(
+        code == Some(0) && told.contains("OMR_TOKEN was not shown"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_long_letter_is_refused_before_it_is_posted() {
+    let scene = Scene::keys();
+    let server = Server::start(&scene, PARAMS);
+    let shown = identity(&scene, &server, "ann", &["--bound", "4"]);
+    let most = shown["letter_parts"].as_u64().unwrap();
+    scene.write("photo.jpg", &vec![7; 1 << 20]);
+    let send = ["send", "--home", "carl", "--to", "ann.txt", "photo.jpg"];
+    let of = format!("letters of at most {most}");
+    scene
+        .run(&send)
+        .refused(1, &["letter 1", &of, "--large", "nothing was posted"]);
+    let large = scene.run(&[&send[..], &["--large"]].concat());
+    assert_eq!(large.code, 0, "{large:?}");
+    assert!(large.stderr.contains("many fetches"), "{large:?}");
+    // A bare key says nothing of it.
+    let bare = [
+        "send",
+        "--server",
+        &server.url,
+        "--to",
+        "alice/clue.key",
+        "photo.jpg",
+    ];
+    let bare = scene.run(&bare);
+    assert!(
+        bare.code == 0 && bare.stderr.contains("does not say"),
+        "{bare:?}"
+    );
+}

@@ -9,7 +9,7 @@ use omr_detector::hybrid::{Costs, Engines, Job};
 use omr_detector::instantomr::InstantDetector;
 use omr_detector::{Detector, MessageSource, Quiet};
 use omr_mail::{
-    Address, Home, Identity, Inbox, MailError, NewIdentity, Reader, Server, Taken, collect,
+    Address, Home, Identity, Inbox, MailError, NewIdentity, Reader, Rules, Server, Taken, collect,
     register,
 };
 use omr_protocol::instantomr::InstantKey;
@@ -24,6 +24,11 @@ use std::sync::{Arc, Mutex};
 pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v1";
 pub(crate) const BOARD: [u8; 16] = [7; 16];
 pub(crate) const PAYLOAD: usize = 200;
+/// Letters longer than addresses say.
+const ANY_LENGTH: Rules = Rules {
+    sealing: None,
+    large: true,
+};
 
 /// Messages of a request, as the detector reads them.
 struct Source {
@@ -71,6 +76,8 @@ pub(crate) struct Scene {
     pub(crate) identity: Identity,
     /// Indices that the detector leaves out.
     pub(crate) dropped: Arc<Mutex<BTreeSet<u64>>>,
+    /// How letters are sealed, as digests say.
+    pub(crate) said: Arc<Mutex<Sealing>>,
 }
 
 /// Her detection keys, wherever they are.
@@ -82,13 +89,16 @@ impl Scene {
     pub(crate) async fn new(bound: u32) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (keys, dropped) = (Keys::default(), Arc::default());
-        let fake = Fake::start(board(), maker(keys.clone(), Arc::clone(&dropped))).await;
+        let said = Arc::new(Mutex::new(Sealing::HpkeX25519));
+        let maker = maker(keys.clone(), Arc::clone(&dropped), Arc::clone(&said));
+        let fake = Fake::start(board(), maker).await;
         let home = Home::new(dir.path().join("home"));
         let new = NewIdentity {
             params: PARAMS.into(),
             scheme: Some(Scheme::Instantomr),
             clues: ClueKind::Bound,
             bound,
+            sealing: Sealing::HpkeX25519,
         };
         let mut identity = Identity::create(&home, &new).unwrap();
         let server = Server {
@@ -108,14 +118,12 @@ impl Scene {
             client,
             identity,
             dropped,
+            said,
         }
     }
 
     pub(crate) fn address(&self) -> Address {
-        Address {
-            server: None,
-            clue_key: self.identity.clue_key_bytes().unwrap(),
-        }
+        self.identity.address().unwrap()
     }
 
     pub(crate) fn inbox(&self) -> Inbox {
@@ -125,7 +133,7 @@ impl Scene {
     /// Posts letters to her.
     pub(crate) async fn write(&self, letters: &[&[u8]]) {
         let files: Vec<Vec<u8>> = letters.iter().map(|letter| letter.to_vec()).collect();
-        omr_mail::send(&self.client, &self.address(), &files)
+        omr_mail::send(&self.client, &self.address(), &files, &ANY_LENGTH)
             .await
             .unwrap();
     }
@@ -137,9 +145,12 @@ impl Scene {
         let to = Address {
             server: None,
             clue_key: key.to_bytes(set.clue()).unwrap(),
+            terms: None,
         };
         let files = vec![b"not for her".to_vec(); count];
-        omr_mail::send(&self.client, &to, &files).await.unwrap();
+        omr_mail::send(&self.client, &to, &files, &ANY_LENGTH)
+            .await
+            .unwrap();
     }
 
     /// A whole fetch.
@@ -188,7 +199,7 @@ fn engines(home: &Home) -> Engines {
 }
 
 /// Makes digests with her keys; messages that are to be dropped get the clue of nobody.
-fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>) -> Arc<Maker> {
+fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing>>) -> Arc<Maker> {
     let set = ParamSet::named(PARAMS).unwrap();
     Arc::new(move |request: &CreateJobRequest, messages: &[Message]| {
         let engines = keys.0.lock().unwrap().clone().expect("registered");
@@ -213,7 +224,7 @@ fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>) -> Arc<Maker> {
                 payload_bytes: Some(PAYLOAD),
             },
             board_id: BOARD,
-            sealing: Sealing::HpkeX25519,
+            sealing: *said.lock().unwrap(),
             seeds: [[3; 32]; 2],
             costs: Costs::default(),
         };
