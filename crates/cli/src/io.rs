@@ -102,6 +102,14 @@ impl Framed {
     }
 }
 
+/// The name of a letter's file: its number first, so that no stranger decides which file is written.
+pub(crate) fn numbered(number: u64, name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("{number:06}-{name}"),
+        None => format!("{number:06}.bin"),
+    }
+}
+
 /// Reads an address.
 ///
 /// Errors: `Input`.

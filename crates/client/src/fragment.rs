@@ -11,8 +11,11 @@
 //!
 //! `id` is random, `total` is 2 to `MAX_PARTS`, `hash` is of the whole file. Every part but the
 //! last carries the same number of bytes, which capacity and `total` fix (`Plan::chunk`).
+//! A file with a name stands in parts that are marked, see `envelope`.
 
+mod envelope;
 mod error;
+mod name;
 mod part;
 mod reassemble;
 mod split;
@@ -21,7 +24,9 @@ mod varint;
 #[cfg(test)]
 mod tests;
 
+pub use envelope::{Whole, split_named};
 pub use error::FragmentError;
+pub use name::file_name;
 pub use reassemble::{Incomplete, Reassembler};
 pub use split::{most_bytes, split};
 

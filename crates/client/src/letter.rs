@@ -1,7 +1,9 @@
 //! Files as messages of a board, and payloads as what they are part of.
 
 use crate::bound::CLUE_SEED_BYTES;
-use crate::fragment::{FragmentError, Incomplete, MessageId, Reassembler, split};
+use crate::fragment::{
+    FragmentError, Incomplete, MessageId, Reassembler, Whole, split, split_named,
+};
 use crate::seal::{SealError, SealPublic, SealSecret, open, seal};
 use crate::{BoundSender, ClueSeed, Fingerprint, Retrieved, SecretKey, Sender};
 use omr_protocol::clue::FingerprintKey;
@@ -112,6 +114,18 @@ impl<'a> Writer<'a> {
         Ok(split(file, self.capacity, rng)?)
     }
 
+    /// The parts of a file with its name, see [`split_named`].
+    ///
+    /// Errors: `Fragment`.
+    pub fn named_parts(
+        &self,
+        name: Option<&str>,
+        file: &[u8],
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<Vec<u8>>, LetterError> {
+        Ok(split_named(name, file, self.capacity, rng)?)
+    }
+
     /// Seals a part and adds a fresh clue. A sealed payload carries the seed of its bound clue in front of the part.
     ///
     /// Errors: `Seal`, `Clue`.
@@ -149,7 +163,7 @@ impl<'a> Writer<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// A file of its own.
-    Whole(Vec<u8>),
+    Whole(Whole),
     /// A part of a file: opened, to be put together by a [`Reassembler`].
     PartOf(MessageId, Zeroizing<Vec<u8>>),
 }
@@ -252,7 +266,7 @@ fn piece(part: Zeroizing<Vec<u8>>) -> Result<Piece, LetterError> {
     let (whole, parts) = alone.finish();
     Ok(match parts.first() {
         Some(Incomplete { id, .. }) => Piece::PartOf(*id, part),
-        None => Piece::Whole(whole.concat()),
+        None => Piece::Whole(whole.into_iter().next().unwrap_or_default()),
     })
 }
 
@@ -317,12 +331,14 @@ mod tests {
                         )),
                     }
                     match reader(1).open(&found, 3).pop().unwrap().1.unwrap() {
-                        Piece::Whole(bytes) => assert_eq!((&bytes[..], parts.len()), (file, 1)),
+                        Piece::Whole(whole) => {
+                            assert_eq!((&whole.bytes[..], parts.len()), (file, 1))
+                        }
                         Piece::PartOf(_, part) => files.push(&part).unwrap(),
                     }
                 }
                 if parts.len() > 1 {
-                    assert_eq!(files.finish().0, [file]);
+                    assert_eq!(files.finish().0[0].bytes, file);
                 }
             }
         }
@@ -362,6 +378,6 @@ mod tests {
         let reader = Reader::new(set.clue(), &secret, &place(1));
         let opened = reader.open(&found, 2);
         assert_eq!(opened.len(), 1);
-        assert!(matches!(&opened[0], (6, Ok(Piece::Whole(file))) if file == b"hello"));
+        assert!(matches!(&opened[0], (6, Ok(Piece::Whole(whole))) if whole.bytes == b"hello"));
     }
 }

@@ -30,7 +30,7 @@ pub use identity::{Identity, KeyFile, NewIdentity, Profile, check_bound};
 pub use inbox::{Inbox, Kept, Listed, Outcome, Reader, Requests, Taken};
 pub use register::{check_limits, register, revoke};
 pub use sealing::check_sealing;
-pub use send::{Draft, Rules, Sent, board_place, check_clues, send};
+pub use send::{Draft, Letter, Rules, Sent, board_place, check_clues, send};
 pub use session::{close_session, cut};
 pub use watch::{Grid, next_canary};
 

@@ -32,6 +32,23 @@ pub fn board_place(board: &v1::Board) -> Result<Place, MailError> {
     })
 }
 
+/// A file to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// The name that its recipient sees.
+    pub name: Option<String>,
+    /// What it holds.
+    pub content: Vec<u8>,
+}
+
+/// Without a name.
+impl From<Vec<u8>> for Letter {
+    fn from(content: Vec<u8>) -> Self {
+        let name = None;
+        Self { name, content }
+    }
+}
+
 /// What a sender allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
@@ -56,7 +73,7 @@ impl Draft {
     pub async fn new(
         client: &Client,
         to: &Address,
-        files: &[Vec<u8>],
+        letters: &[Letter],
         rules: &Rules,
     ) -> Result<Self, MailError> {
         let agreed = sealing::agreed(to.terms.map(|terms| terms.sealing), rules.sealing)?;
@@ -65,8 +82,10 @@ impl Draft {
         let (set, key) = recipient(to, (&board, &place))?;
         check_sealing(agreed, place.sealing)?;
         let writer = Writer::new(set.clue(), &key, place.clone())?;
-        let parts = |file: &Vec<u8>| writer.parts(file, &mut os_rng());
-        let letters: Result<Vec<_>, _> = files.iter().map(parts).collect();
+        let parts = |letter: &Letter| {
+            writer.named_parts(letter.name.as_deref(), &letter.content, &mut os_rng())
+        };
+        let letters: Result<Vec<_>, _> = letters.iter().map(parts).collect();
         drop(writer);
         let draft = Self {
             letters: letters?,
@@ -112,16 +131,16 @@ impl Draft {
     }
 }
 
-/// Splits, seals and posts files for one recipient.
+/// Splits, seals and posts letters for one recipient.
 ///
 /// Errors: those of [`Draft::new`] and [`Draft::post`].
 pub async fn send(
     client: &Client,
     to: &Address,
-    files: &[Vec<u8>],
+    letters: &[Letter],
     rules: &Rules,
 ) -> Result<Vec<Sent>, MailError> {
-    Draft::new(client, to, files, rules)
+    Draft::new(client, to, letters, rules)
         .await?
         .post(client)
         .await

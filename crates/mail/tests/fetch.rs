@@ -41,6 +41,41 @@ async fn letters_come_once_and_files_of_many_parts_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn names_come_with_letters() {
+    let scene = Scene::new(8).await;
+    let named = |name: &str, bytes: usize| omr_mail::Letter {
+        name: Some(name.into()),
+        content: vec![7; bytes],
+    };
+    let letters = [
+        named("/home/dora/photo.jpg", 300),
+        named("../short.txt", 5),
+        vec![8; 5].into(),
+    ];
+    let rules = omr_mail::Rules::default();
+    let sent = omr_mail::send(&scene.client, &scene.address(), &letters, &rules).await;
+    assert_eq!(sent.unwrap().len(), 3);
+    let inbox = scene.inbox();
+    scene.fetch(&inbox).await.unwrap();
+    let mut found: Vec<_> = inbox
+        .list(true)
+        .unwrap()
+        .into_iter()
+        .map(|listed| {
+            assert_eq!(inbox.name(listed.number).unwrap(), listed.name);
+            (listed.name, listed.bytes)
+        })
+        .collect();
+    found.sort();
+    let expected = [
+        (None, 5),
+        (Some("photo.jpg".to_owned()), 300),
+        (Some("short.txt".to_owned()), 5),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn parts_in_different_digests_make_one_file() {
     let scene = Scene::new(8).await;
     let inbox = scene.inbox();

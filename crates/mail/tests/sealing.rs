@@ -4,7 +4,7 @@
 mod common;
 
 use common::Scene;
-use omr_mail::{Address, Draft, MailError, Outcome, Rules, post_canary, send};
+use omr_mail::{Address, Draft, Letter, MailError, Outcome, Rules, post_canary, send};
 use omr_protocol::Sealing;
 
 const OPEN: Rules = Rules {
@@ -12,8 +12,8 @@ const OPEN: Rules = Rules {
     large: false,
 };
 
-fn letters() -> Vec<Vec<u8>> {
-    vec![b"top secret: meet me at noon".to_vec()]
+fn letters() -> Vec<Letter> {
+    vec![b"top secret: meet me at noon".to_vec().into()]
 }
 
 /// Her address as older versions wrote it.
@@ -154,7 +154,15 @@ async fn letters_longer_than_the_address_says_are_refused_before_anything_is_pos
             large,
         };
         let (client, to) = (scene.client.clone(), to.clone());
-        async move { Draft::new(&client, &to, &[vec![], vec![7; bytes]], &rules).await }
+        async move {
+            Draft::new(
+                &client,
+                &to,
+                &[vec![].into(), vec![7; bytes].into()],
+                &rules,
+            )
+            .await
+        }
     };
     let refused = draft(1 << 16, false).await.err().unwrap();
     let MailError::LongLetter {

@@ -141,6 +141,9 @@ pub(crate) struct Send {
     /// How letters are sealed, where the address does not say; letters that are not sealed need `--sealing none`
     #[arg(long, value_name = "S")]
     pub(crate) sealing: Option<Sealing>,
+    /// Send no file names
+    #[arg(long)]
+    pub(crate) no_names: bool,
     /// Post letters of more messages than the address takes: they may never arrive
     #[arg(long)]
     pub(crate) large: bool,
@@ -193,7 +196,7 @@ pub(crate) enum InboxAct {
 pub(crate) struct InboxRead {
     #[command(flatten)]
     pub(crate) home: HomeArg,
-    /// Save them in this folder, created where absent, as NUMBER.bin, and print the paths
+    /// Save them in this folder, created where absent, as NUMBER-NAME or NUMBER.bin, and print the paths
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Numbers of the list

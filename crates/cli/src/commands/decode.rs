@@ -117,6 +117,7 @@ fn list(indices: Vec<u64>) -> Opened {
     let text: String = indices.iter().map(|index| format!("{index}\n")).collect();
     let message = Message {
         index: None,
+        name: None,
         bytes: text.into_bytes(),
     };
     Opened {
@@ -130,6 +131,7 @@ fn raw(retrieved: &[Retrieved], pertinent: Vec<u64>) -> Opened {
     let message = |found: &Retrieved| {
         found.payload.clone().map(|bytes| Message {
             index: Some(found.index),
+            name: None,
             bytes,
         })
     };
@@ -149,7 +151,7 @@ fn deliver(args: &Decode, messages: Vec<Message>) -> Result<Vec<Written>, CliErr
     }
     super::keygen::create_folder(&args.out)?;
     let place = |message: &Message| match message.index {
-        Some(index) => args.out.join(format!("{index:06}.bin")),
+        Some(index) => args.out.join(io::numbered(index, message.name.as_deref())),
         None => args.out.join(INDICES),
     };
     // Before anything is written; committing each file decides.

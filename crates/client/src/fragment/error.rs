@@ -69,6 +69,15 @@ pub enum FragmentError {
         /// Number of the part.
         index: u32,
     },
+    /// A part of a kind that later versions make.
+    #[error("a part of version {found}, expected one of version 1: it was written by a newer omr")]
+    Version {
+        /// The version.
+        found: u8,
+    },
+    /// What stands before a file's content cannot be read.
+    #[error("malformed fields before the content of a file")]
+    Fields,
     /// All parts came, but they are not the file that was split. They were dropped.
     #[error("the parts of file {id:02x?} do not make up the file that was sent")]
     Hash {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::envelope::{Whole, opened, unmarked};
 use super::part::{Multi, Part, parse};
 use super::{FileHash, FragmentError, MessageId, file_hash};
 
@@ -26,7 +27,7 @@ pub struct Incomplete {
 
 #[derive(Debug)]
 enum File {
-    Whole(Vec<u8>),
+    Whole(Whole),
     Partial(Partial),
 }
 
@@ -36,6 +37,7 @@ struct Partial {
     total: u32,
     hash: FileHash,
     capacity: usize,
+    marked: bool,
     parts: BTreeMap<u32, Vec<u8>>,
 }
 
@@ -53,25 +55,27 @@ impl Reassembler {
     /// before still stands, except with `Hash`.
     ///
     /// Errors: those of a malformed part; `Inconsistent`, `Conflict`: the earlier part is kept;
-    /// `Hash`: all parts of the file are dropped.
+    /// `Hash`, `Fields` of a file in many: all parts of the file are dropped.
     pub fn push(&mut self, part: &[u8]) -> Result<(), FragmentError> {
+        let (marked, part) = unmarked(part)?;
         let multi = match parse(part)? {
             Part::Single(content) => {
-                self.files.push(File::Whole(content.to_vec()));
+                self.files
+                    .push(File::Whole(whole(marked, content.to_vec())?));
                 return Ok(());
             }
             Part::Multi(multi) => multi,
         };
         let files = &mut self.files;
         let at = *self.by_id.entry(multi.id).or_insert_with(|| {
-            files.push(File::Partial(Partial::new(&multi, part.len())));
+            files.push(File::Partial(Partial::new(&multi, part.len(), marked)));
             files.len() - 1
         });
         match &mut files[at] {
             File::Whole(_) => Ok(()),
             File::Partial(partial) => {
-                if let Some(whole) = partial.push(&multi, part.len())? {
-                    files[at] = File::Whole(whole);
+                if let Some(file) = partial.push(&multi, part.len(), marked)? {
+                    files[at] = File::Whole(whole(marked, file)?);
                 }
                 Ok(())
             }
@@ -81,11 +85,11 @@ impl Reassembler {
     /// The files that are whole, with their hashes verified, and those that are not; each in the
     /// order of their first parts.
     #[must_use]
-    pub fn finish(self) -> (Vec<Vec<u8>>, Vec<Incomplete>) {
+    pub fn finish(self) -> (Vec<Whole>, Vec<Incomplete>) {
         let (mut complete, mut incomplete) = (Vec::new(), Vec::new());
         for file in self.files {
             match file {
-                File::Whole(bytes) => complete.push(bytes),
+                File::Whole(whole) => complete.push(whole),
                 File::Partial(Partial {
                     id, total, parts, ..
                 }) => {
@@ -102,7 +106,7 @@ impl Reassembler {
 }
 
 impl Partial {
-    fn new(first: &Multi<'_>, capacity: usize) -> Self {
+    fn new(first: &Multi<'_>, capacity: usize, marked: bool) -> Self {
         let &Multi {
             id, total, hash, ..
         } = first;
@@ -111,6 +115,7 @@ impl Partial {
             total,
             hash,
             capacity,
+            marked,
             parts: BTreeMap::new(),
         }
     }
@@ -120,6 +125,7 @@ impl Partial {
         &mut self,
         part: &Multi<'_>,
         capacity: usize,
+        marked: bool,
     ) -> Result<Option<Vec<u8>>, FragmentError> {
         let &Multi {
             id,
@@ -128,7 +134,8 @@ impl Partial {
             hash,
             content,
         } = part;
-        if (total, hash, capacity) != (self.total, self.hash, self.capacity) {
+        let kept = (self.total, self.hash, self.capacity, self.marked);
+        if (total, hash, capacity, marked) != kept {
             return Err(FragmentError::Inconsistent { id });
         }
         let kept = self.parts.entry(index).or_insert_with(|| content.to_vec());
@@ -146,5 +153,12 @@ impl Partial {
             return Err(FragmentError::Hash { id });
         }
         Ok(Some(whole))
+    }
+}
+
+fn whole(marked: bool, bytes: Vec<u8>) -> Result<Whole, FragmentError> {
+    match marked {
+        true => opened(&bytes),
+        false => Ok(Whole { name: None, bytes }),
     }
 }

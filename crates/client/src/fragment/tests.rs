@@ -12,7 +12,9 @@ fn rng() -> ChaCha20Rng {
 fn reassemble(parts: &[Vec<u8>]) -> (Vec<Vec<u8>>, Vec<Incomplete>) {
     let mut all = Reassembler::new();
     parts.iter().for_each(|part| all.push(part).unwrap());
-    all.finish()
+    let (complete, incomplete) = all.finish();
+    let content = complete.into_iter().map(|whole| whole.bytes);
+    (content.collect(), incomplete)
 }
 
 fn noise(len: usize) -> Vec<u8> {

@@ -8,7 +8,7 @@ use super::{
 use crate::canary;
 use crate::inbox::view::Record;
 use crate::{Identity, MailError, check_sealing, unix_now};
-use omr_client::fragment::{FragmentError, Reassembler};
+use omr_client::fragment::{FragmentError, Reassembler, Whole};
 use omr_client::letter::{self, Piece, Place};
 use omr_client::{DecodeError, SecretKey};
 use omr_protocol::{ParamSet, Response, Sealing};
@@ -181,8 +181,8 @@ fn deliver(tx: &WriteTransaction, job: &Job, found: Vec<Found>) -> Result<Outcom
     let mut canaries = BTreeSet::new();
     let mut files = BTreeSet::new();
     for Found { index, hash, piece } in found {
-        if let Ok(Piece::Whole(bytes)) = &piece
-            && canary::returned(&mut tx.open_table(CANARIES)?, bytes, index)?
+        if let Ok(Piece::Whole(whole)) = &piece
+            && canary::returned(&mut tx.open_table(CANARIES)?, &whole.bytes, index)?
         {
             canaries.insert(index);
             tx.open_table(SEEN)?.insert(index, ())?;
@@ -192,7 +192,7 @@ fn deliver(tx: &WriteTransaction, job: &Job, found: Vec<Found>) -> Result<Outcom
             continue;
         }
         match piece {
-            Ok(Piece::Whole(bytes)) => messages.push(add_message(tx, index, &bytes)?),
+            Ok(Piece::Whole(whole)) => messages.push(add_message(tx, index, whole)?),
             Ok(Piece::PartOf(id, part)) => {
                 let id = u64::from_le_bytes(id);
                 tx.open_table(PIECES)?.insert((id, index), &part[..])?;
@@ -225,7 +225,8 @@ fn is_new(tx: &WriteTransaction, index: u64, hash: Option<&[u8; 32]>) -> Result<
     Ok(!is_copy)
 }
 
-fn add_message(tx: &WriteTransaction, index: u64, bytes: &[u8]) -> Result<u64, MailError> {
+fn add_message(tx: &WriteTransaction, index: u64, whole: Whole) -> Result<u64, MailError> {
+    let Whole { name, bytes } = whole;
     let mut messages = tx.open_table(MESSAGES)?;
     let number = next_number(&messages)?;
     let record = Record {
@@ -233,9 +234,10 @@ fn add_message(tx: &WriteTransaction, index: u64, bytes: &[u8]) -> Result<u64, M
         fetched: unix_now(),
         bytes: bytes.len() as u64,
         read: false,
+        name,
     };
     messages.insert(number, &encode(&record)?[..])?;
-    tx.open_table(BODIES)?.insert(number, bytes)?;
+    tx.open_table(BODIES)?.insert(number, &bytes[..])?;
     Ok(number)
 }
 
@@ -248,9 +250,12 @@ fn put_together(tx: &WriteTransaction, id: u64) -> Result<Option<u64>, MailError
         match parts.push(part.value()) {
             // A part that contradicts others is left out; those before it stand.
             Ok(()) => indices.push(key.value().1),
-            Err(FragmentError::Hash { .. }) => {
+            Err(error @ (FragmentError::Hash { .. } | FragmentError::Fields)) => {
                 indices.push(key.value().1);
-                failed = Some("the parts do not make up the file that was sent");
+                failed = Some(match error {
+                    FragmentError::Fields => "what stands before the content cannot be read",
+                    _ => "the parts do not make up the file that was sent",
+                });
             }
             Err(_) => {}
         }
@@ -262,7 +267,7 @@ fn put_together(tx: &WriteTransaction, id: u64) -> Result<Option<u64>, MailError
     pieces.retain_in((id, 0)..=(id, u64::MAX), |_, _| false)?;
     let first = indices.first().copied().unwrap_or(0);
     match whole {
-        Some(bytes) => Ok(Some(add_message(tx, first, &bytes)?)),
+        Some(whole) => Ok(Some(add_message(tx, first, whole)?)),
         None => {
             let mut unopened = tx.open_table(UNOPENED)?;
             unopened.insert(first, failed.unwrap_or_default())?;

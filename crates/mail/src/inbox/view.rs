@@ -17,6 +17,8 @@ pub(super) struct Record {
     pub(super) fetched: u64,
     pub(super) bytes: u64,
     pub(super) read: bool,
+    #[serde(default)]
+    pub(super) name: Option<String>,
 }
 
 /// A message as it is listed.
@@ -32,6 +34,8 @@ pub struct Listed {
     pub bytes: u64,
     /// Whether it was read.
     pub read: bool,
+    /// The name that its sender gave it, harmless.
+    pub name: Option<String>,
     /// Its first line without control characters, if it is text.
     pub first_line: Option<String>,
 }
@@ -57,6 +61,7 @@ impl Inbox {
                 fetched: record.fetched,
                 bytes: record.bytes,
                 read: record.read,
+                name: record.name,
                 first_line: body.and_then(|body| first_line(body.value())),
             });
         }
@@ -70,6 +75,15 @@ impl Inbox {
         let bodies = self.db.begin_read()?.open_table(BODIES)?;
         let body = bodies.get(number)?.ok_or(MailError::NoMessage { number })?;
         Ok(body.value().to_vec())
+    }
+
+    /// The name that a message's sender gave it: no folders, nothing that steers a terminal.
+    ///
+    /// Errors: `NoMessage`, `Database`, `Record`.
+    pub fn name(&self, number: u64) -> Result<Option<String>, MailError> {
+        let messages = self.db.begin_read()?.open_table(MESSAGES)?;
+        let record: Option<Record> = stored(&messages, number)?;
+        Ok(record.ok_or(MailError::NoMessage { number })?.name)
     }
 
     /// Notes that messages were read.

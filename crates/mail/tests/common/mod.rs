@@ -9,8 +9,8 @@ use omr_detector::hybrid::{Costs, Engines, Job};
 use omr_detector::instantomr::InstantDetector;
 use omr_detector::{Detector, MessageSource, Quiet};
 use omr_mail::{
-    Address, Home, Identity, Inbox, MailError, NewIdentity, Reader, Rules, Server, Taken, collect,
-    register,
+    Address, Home, Identity, Inbox, Letter, MailError, NewIdentity, Reader, Rules, Server, Taken,
+    collect, register,
 };
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{ClueKind, DetectionKey, ParamSet, Request, Scheme, Sealing};
@@ -132,7 +132,10 @@ impl Scene {
 
     /// Posts letters to her.
     pub(crate) async fn write(&self, letters: &[&[u8]]) {
-        let files: Vec<Vec<u8>> = letters.iter().map(|letter| letter.to_vec()).collect();
+        let files: Vec<Letter> = letters
+            .iter()
+            .map(|letter| letter.to_vec().into())
+            .collect();
         omr_mail::send(&self.client, &self.address(), &files, &ANY_LENGTH)
             .await
             .unwrap();
@@ -147,7 +150,7 @@ impl Scene {
             clue_key: key.to_bytes(set.clue()).unwrap(),
             terms: None,
         };
-        let files = vec![b"not for her".to_vec(); count];
+        let files = vec![Letter::from(b"not for her".to_vec()); count];
         omr_mail::send(&self.client, &to, &files, &ANY_LENGTH)
             .await
             .unwrap();

@@ -13,6 +13,8 @@ use std::fmt;
 pub(super) struct Message {
     /// The index of its first payload; `None` for the list of indices.
     pub(super) index: Option<u64>,
+    /// What its sender called it.
+    pub(super) name: Option<String>,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -76,10 +78,11 @@ pub(super) fn open(
                 indices: vec![index],
                 reason,
             }),
-            Ok(Piece::Whole(bytes)) => {
+            Ok(Piece::Whole(whole)) => {
                 opened.messages.push(Message {
                     index: Some(index),
-                    bytes,
+                    name: whole.name,
+                    bytes: whole.bytes,
                 });
             }
             Ok(Piece::PartOf(id, part)) => {
@@ -112,7 +115,7 @@ impl Pending {
     fn push(&mut self, index: u64, part: &[u8], opened: &mut Opened) {
         match self.parts.push(part) {
             Ok(()) => self.indices.push(index),
-            Err(error @ FragmentError::Hash { .. }) => {
+            Err(error @ (FragmentError::Hash { .. } | FragmentError::Fields)) => {
                 self.indices.push(index);
                 self.failed = Some(error);
             }
@@ -136,10 +139,13 @@ impl Pending {
             ),
             (None, None) => {
                 let index = self.indices.first().copied();
-                opened.messages.push(Message {
-                    index,
-                    bytes: whole.concat(),
-                });
+                opened
+                    .messages
+                    .extend(whole.into_iter().map(|whole| Message {
+                        index,
+                        name: whole.name,
+                        bytes: whole.bytes,
+                    }));
                 return;
             }
         };

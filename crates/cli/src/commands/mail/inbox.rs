@@ -129,7 +129,11 @@ fn list(args: &Args, ui: &Ui, inbox: &Inbox) -> Result<(), CliError> {
 /// One line of the list.
 pub(super) fn line(message: &Listed) -> String {
     let mark = if message.read { ' ' } else { '*' };
-    let text = message.first_line.as_deref().unwrap_or("(no text)");
+    let text = match (&message.name, &message.first_line) {
+        (Some(name), Some(line)) => format!("{name}  {line}"),
+        (Some(text), None) | (None, Some(text)) => text.clone(),
+        (None, None) => "(no text)".to_owned(),
+    };
     let time = time(message.fetched);
     format!(
         "{mark}{:>5}  {time}  {:>10}  {text}\n",
@@ -222,7 +226,7 @@ fn read(args: &InboxRead) -> Result<(), CliError> {
         let body = inbox.body(number)?;
         match &args.out {
             Some(dir) => {
-                let path = dir.join(format!("{number:06}.bin"));
+                let path = dir.join(io::numbered(number, inbox.name(number)?.as_deref()));
                 io::stage_bytes(&path, Access::Private, &body)?.commit(false)?;
                 io::print(&format!("{}\n", path.display()))?;
             }

@@ -5,7 +5,7 @@ use crate::args::{Contact, Send};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_mail::{Address, Draft, Home, MailError, Rules, Sent, Server};
+use omr_mail::{Address, Draft, Home, Letter, MailError, Rules, Sent, Server};
 use serde::Serialize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -112,7 +112,10 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     let server = destination(&home, args, &to, ui)?;
     let mut files = Vec::new();
     for path in &args.files {
-        files.push(io::read_file(path, MAX_FILE_BYTES)?);
+        files.push(Letter {
+            name: name(args, path),
+            content: io::read_file(path, MAX_FILE_BYTES)?,
+        });
     }
     let rules = Rules {
         sealing: args.sealing,
@@ -131,6 +134,13 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
         tell(args.json, file, sent)?;
     }
     Ok(())
+}
+
+/// What a letter is called.
+fn name(args: &Send, path: &Path) -> Option<String> {
+    let named = !args.no_names && !io::is_standard(path);
+    let name = path.file_name().filter(|_| named)?;
+    Some(name.to_string_lossy().into_owned())
 }
 
 /// Says before anything is posted what may not arrive at once.

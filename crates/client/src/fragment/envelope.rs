@@ -1,0 +1,208 @@
+//! Letters that say more than their content: behind a mark, parts of a file that begins with fields.
+//!
+//! ```text
+//! part:   00 01   a part as any other, of the capacity that is left
+//! file:   varint(bytes of all fields)   fields   content
+//! field:  varint(tag)   varint(len)   len bytes
+//! ```
+//!
+//! Tag 1 is the name, UTF-8. Fields of other tags are for later versions, and passed over. No part of a file without
+//! fields begins with a zero, so readers of older versions refuse these and take nothing of them for content.
+
+use super::name::file_name;
+use super::split::split;
+use super::{FragmentError, varint};
+use rand_core::CryptoRng;
+
+/// What stands before each part.
+const MARK: [u8; 2] = [0, 1];
+/// Most bytes of all fields.
+const MOST_FIELDS: u64 = 4096;
+const NAME: u64 = 1;
+
+/// A file that is whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Whole {
+    /// The name that its sender gave it, made harmless by [`file_name`].
+    pub name: Option<String>,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// [`split`] for a file with a name, which is left out where the file fits one part without it alone.
+///
+/// Errors: `CapacityTooSmall`.
+pub fn split_named(
+    name: Option<&str>,
+    bytes: &[u8],
+    capacity: usize,
+    rng: &mut impl CryptoRng,
+) -> Result<Vec<Vec<u8>>, FragmentError> {
+    let plain = split(bytes, capacity, rng)?;
+    let (Some(name), Some(left)) = (name.and_then(file_name), capacity.checked_sub(MARK.len()))
+    else {
+        return Ok(plain);
+    };
+    match split(&with_name(&name, bytes), left, rng) {
+        Ok(parts) if parts.len() == 1 || plain.len() > 1 => {
+            let mark = |part: Vec<u8>| [&MARK[..], &part].concat();
+            Ok(parts.into_iter().map(mark).collect())
+        }
+        _ => Ok(plain),
+    }
+}
+
+fn with_name(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut fields = Vec::new();
+    varint::write(NAME, &mut fields);
+    varint::write(name.len() as u64, &mut fields);
+    fields.extend_from_slice(name.as_bytes());
+    let mut file = Vec::with_capacity(bytes.len() + fields.len() + 2);
+    varint::write(fields.len() as u64, &mut file);
+    file.extend_from_slice(&fields);
+    file.extend_from_slice(bytes);
+    file
+}
+
+/// A part without its mark, and whether it had one.
+///
+/// Errors: `Version` for marks of later versions.
+pub(super) fn unmarked(part: &[u8]) -> Result<(bool, &[u8]), FragmentError> {
+    match part {
+        [0, 1, rest @ ..] => Ok((true, rest)),
+        [0, found @ 2.., ..] => Err(FragmentError::Version { found: *found }),
+        // Zeros are no part of any kind.
+        _ => Ok((false, part)),
+    }
+}
+
+/// The file behind its fields.
+///
+/// Errors: `Fields`.
+pub(super) fn opened(file: &[u8]) -> Result<Whole, FragmentError> {
+    let wrong = |_| FragmentError::Fields;
+    let mut rest = file;
+    let len = varint::read(&mut rest, file.len()).map_err(wrong)?;
+    let (mut fields, bytes) = take(rest, len.min(MOST_FIELDS + 1))?;
+    if len > MOST_FIELDS {
+        return Err(FragmentError::Fields);
+    }
+    let mut name = None;
+    while !fields.is_empty() {
+        let all = fields.len();
+        let tag = varint::read(&mut fields, all).map_err(wrong)?;
+        let len = varint::read(&mut fields, all).map_err(wrong)?;
+        let (value, after) = take(fields, len)?;
+        fields = after;
+        if tag == NAME {
+            name = file_name(&String::from_utf8_lossy(value));
+        }
+    }
+    let bytes = bytes.to_vec();
+    Ok(Whole { name, bytes })
+}
+
+fn take(bytes: &[u8], len: u64) -> Result<(&[u8], &[u8]), FragmentError> {
+    let len = usize::try_from(len).ok();
+    let split = len.and_then(|len| bytes.split_at_checked(len));
+    split.ok_or(FragmentError::Fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Reassembler, split};
+    use super::*;
+    use rand_chacha::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    fn rng() -> ChaCha20Rng {
+        ChaCha20Rng::from_seed([5; 32])
+    }
+
+    fn parts(name: Option<&str>, len: usize, capacity: usize) -> Vec<Vec<u8>> {
+        split_named(name, &vec![7; len], capacity, &mut rng()).unwrap()
+    }
+
+    fn together(parts: &[Vec<u8>]) -> Whole {
+        let mut all = Reassembler::new();
+        parts.iter().for_each(|part| all.push(part).unwrap());
+        let (mut whole, incomplete) = all.finish();
+        assert_eq!((whole.len(), incomplete.len()), (1, 0));
+        whole.remove(0)
+    }
+
+    #[test]
+    fn names_come_with_their_files() {
+        for len in [0, 1, 60, 500, 20_000] {
+            let found = parts(Some("letter.txt"), len, 100);
+            assert!(found.iter().all(|part| part.len() == 100));
+            let whole = together(&found);
+            assert_eq!(whole.name.as_deref(), Some("letter.txt"), "{len}");
+            assert_eq!(whole.bytes, vec![7; len]);
+            // Without a name files are as they always were.
+            let bare = split(&vec![7; len], 100, &mut rng()).unwrap();
+            assert_eq!(parts(None, len, 100), bare);
+            assert_eq!(parts(Some(" / "), len, 100), bare);
+        }
+    }
+
+    #[test]
+    fn a_name_costs_no_second_message() {
+        // 2 bytes of mark, 1 for all fields, 2 and the name for the name; 1 or 2 for the length.
+        for len in 0..=98 {
+            let found = parts(Some("letter.txt"), len, 100);
+            assert_eq!(found.len(), 1, "{len}");
+            let named = len + 13 + 4 <= 100;
+            assert_eq!(together(&found).name.is_some(), named, "{len}");
+        }
+        assert_eq!(parts(Some("x"), 5, 7), parts(None, 5, 7));
+        assert!(split_named(Some("x"), &[1; 9], 1, &mut rng()).is_err());
+    }
+
+    #[test]
+    fn older_readers_take_none_of_it_for_content() {
+        // What they made of such parts: an error, as here for a version that does not exist yet.
+        for part in parts(Some("letter.txt"), 500, 100) {
+            assert!(super::super::part::parse(&part).is_err());
+            let mut later = part.clone();
+            later[1] = 2;
+            let refused = Reassembler::new().push(&later);
+            assert_eq!(refused, Err(FragmentError::Version { found: 2 }));
+        }
+    }
+
+    #[test]
+    fn hostile_fields_are_refused_or_passed_over() {
+        let file = |file: &[u8]| opened(file);
+        let later = [&[4, 9, 2, 1, 2][..], b"content"].concat();
+        assert_eq!(
+            file(&later),
+            Ok(Whole {
+                name: None,
+                bytes: b"content".to_vec()
+            })
+        );
+        let path = [&[9, 1, 7][..], b"../a\x1bbx"].concat();
+        assert_eq!(file(&path).unwrap().name.as_deref(), Some("abx"));
+        for wrong in [
+            &[][..],
+            &[1],
+            &[2, 1, 5],
+            &[2, 0x81, 0],
+            &[0xff; 12],
+            &[[0x81, 0x20].as_slice(), &[0; 5000]].concat(),
+        ] {
+            assert_eq!(file(wrong), Err(FragmentError::Fields), "{wrong:?}");
+        }
+        // Marked and unmarked parts make no file together.
+        let mut all = Reassembler::new();
+        let mut mixed = parts(Some("x"), 300, 100);
+        mixed[1].splice(..2, []);
+        mixed[1].extend([0, 0]);
+        all.push(&mixed[0]).unwrap();
+        assert!(matches!(
+            all.push(&mixed[1]),
+            Err(FragmentError::Inconsistent { .. } | FragmentError::Length { .. })
+        ));
+    }
+}
