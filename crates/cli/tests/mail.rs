@@ -230,6 +230,27 @@ fn keys_of_the_quick_start_become_the_identity() {
     identity(&scene, &server, "alice", &[]);
     assert_eq!(keys.clone().map(|name| scene.read(&name)), before);
     assert_eq!(lines(&inbox(&scene, "alice")), ["to the first address"]);
+    // Files keep their names, behind their numbers.
+    scene.write("photo.jpg", b"\xff\xd8");
+    let named = ["send", "--home", "carl", "--to", "alice.txt", "photo.jpg"];
+    scene.run(&named).quietly();
+    scene.run(&[&named[..], &["--no-names"]].concat()).quietly();
+    let listed = scene.run(&["inbox", "--home", "alice"]).quietly();
+    assert!(
+        listed.lines().nth(1).unwrap().ends_with("  photo.jpg"),
+        "{listed}"
+    );
+    assert!(
+        listed.lines().nth(2).unwrap().ends_with("  (no text)"),
+        "{listed}"
+    );
+    let read = [
+        "inbox", "read", "--home", "alice", "2", "3", "--out", "letters",
+    ];
+    let paths = "letters/000002-photo.jpg\nletters/000003.bin\n";
+    assert_eq!(scene.run(&read).quietly(), paths);
+    assert_eq!(scene.read("letters/000002-photo.jpg"), b"\xff\xd8");
+
     let again = ["id", "new", "--home", "alice", "--server", &server.url];
     scene.run(&again).refused(1, &["omr id register"]);
 

@@ -137,21 +137,23 @@ expect that, --sealing hpke-x25519 refuses it.";
 pub(super) const ID: &str = "\
 Examples:
   omr id new --server https://mail.example.org:7600 --token TOKEN
-  omr id new --server http://127.0.0.1:7600 --bound 100 --scheme instantomr
+  omr id new --server http://127.0.0.1:7600 --bound 90 --scheme instantomr
   omr id register                           goes on where an upload broke off
   omr id show --json
   omr id revoke
 
 The identity lives in --home, else $OMR_HOME, else $XDG_DATA_HOME/omr, else ~/.local/share/omr: keep
-a copy of it, nobody can restore secret.key. Bound and scheme are fixed when it is made: every
-request has the same form, so that it tells nothing.";
+a copy of it, nobody can restore secret.key. Keys of omr keygen that are in the folder become the
+identity's; no key is ever replaced. Bound, scheme and sealing are fixed when it is made: every
+request has the same form, so that it tells nothing, and no server can have letters to you unsealed.";
 
 pub(super) const ADDRESS: &str = "\
 Examples:
   omr address
   omr address --out alice.txt
 
-The text can stand in a mail. Its fingerprint covers the key and the server: compare it by voice.";
+The text can stand in a mail. It says where you read, how letters to you are sealed and how many
+messages one may take; its fingerprint covers all of that: compare it by voice.";
 
 pub(super) const CONTACT: &str = "\
 Examples:
@@ -167,9 +169,11 @@ Examples:
   omr send --to alice/clue.key --server http://127.0.0.1:7600 letter.txt
 
 --to takes a contact's name, a file with an address or a clue.key, or - for an address on standard
-input. Letters go to the address's server; the identity's token only to the identity's own. Prints
-`INDEX FILE`, or `FIRST..END FILE` for a file in several messages. Files are posted in one go, in as
-few posts as the server's limits allow; a lost answer never posts anything twice.";
+input. Letters go to the address's server; the identity's token, and that in OMR_TOKEN, only to the
+identity's own or to --server. A letter of more messages than the address takes, and a board that
+does not seal letters as the address says, is refused before anything is posted. Files keep their
+names. Prints `INDEX FILE`, or `FIRST..END FILE` for a file in several messages. Files are posted in
+one go, in as few posts as the server's limits allow; a lost answer never posts anything twice.";
 
 pub(super) const INBOX: &str = "\
 Examples:
