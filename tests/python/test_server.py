@@ -116,6 +116,22 @@ class LettersAtTheTinySet(unittest.TestCase):
         with self.assertRaisesRegex(digests.Overflow, f"^{len(self.indices)} messages, 2 fit"):
             digests.read_letters(digest, secret, TINY)
 
+    def test_letters_of_the_command_are_read_here(self):
+        scene = Scene(TINY)
+        self.addCleanup(scene.close)
+        scene.identity("ann")
+        (scene.path / "ann.txt").write_bytes(scene.omr("address", "--home", "ann"))
+        contents = [b"short", b"line\n" * 200]
+        for content in contents:
+            (scene.path / "letter.txt").write_bytes(content)
+            scene.omr("send", "--home", "carl", "--to", "ann.txt", "letter.txt")
+        server = remote.Server(scene.url)
+        key_hash = blake3((scene.path / "ann" / "detection.key").read_bytes()).digest()
+        digest = server.digest([key_hash], 0, server.board.messages, BOUND)
+        secret = SecretKey.read((scene.path / "ann" / "secret.key").read_bytes())
+        letters = digests.read_letters(digest, secret, TINY)
+        self.assertEqual(parts.join([part for _, part in letters]), contents)
+
     def test_a_clue_made_in_another_way_is_dropped(self):
         """The board takes what is well signed; whoever did not derive it from the sealed seed is not read."""
         scene = Scene(TINY)

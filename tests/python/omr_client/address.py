@@ -8,8 +8,11 @@ from .streams import derive
 BEGIN, END = "-----BEGIN OMR ADDRESS-----", "-----END OMR ADDRESS-----"
 
 
+SEALINGS = {"none": 0, "hpke-x25519": 1, "x-wing": 2}
+
+
 def read_address(text):
-    """Server and clue.key of an address; its fingerprint is checked."""
+    """Server and clue.key of an address; its fingerprint is checked. A client that seals by HPKE alone takes no other."""
     lines = [line.strip(" \t\r>") for line in text.splitlines()]
     fields, body = {}, ""
     for line in lines[lines.index(BEGIN) + 1 : lines.index(END)]:
@@ -19,8 +22,19 @@ def read_address(text):
         else:
             body += line
     clue_key, server = base64.b64decode(body, validate=True), fields.get("Server", "")
+    if fields.get("Version", "1") == "1":
+        domain, terms, length = "omr address v1 fingerprint", b"", 10
+    else:
+        domain, terms, length = "omr address v2", read_terms(fields), 16
     raw = server.encode()
-    expected = derive("omr address v1 fingerprint", struct.pack("<Q", len(raw)), raw, clue_key)[:10]
+    expected = derive(domain, struct.pack("<Q", len(raw)), raw, terms, clue_key)[:length]
     if fields["Fingerprint"].replace(" ", "").lower() != expected.hex():
         raise ValueError("the address is damaged: its fingerprint is another")
     return server, clue_key
+
+
+def read_terms(fields):
+    """What letters must be like, as the fingerprint covers it."""
+    if fields["Version"] != "2" or fields["Sealing"] != "hpke-x25519":
+        raise ValueError("expected an address of version 2 that takes letters sealed with hpke-x25519")
+    return struct.pack("<BII", SEALINGS[fields["Sealing"]], int(fields["Bound"]), int(fields["Parts"]))

@@ -7,6 +7,10 @@ from .streams import derive
 MOST_PARTS = 1 << 24
 
 
+# What stands before parts of a file with fields.
+MARK = b"\0\1"
+
+
 def varint(value):
     """LEB128 of minimal length."""
     out = bytearray()
@@ -56,23 +60,33 @@ def read_varint(part, at):
             return value, at
 
 
+def without_fields(marked, file):
+    """The content of a file, whose name and other fields stand before it in marked parts."""
+    if not marked:
+        return file
+    length, at = read_varint(file, 0)
+    return file[at + length :]
+
+
 def join(parts):
     """The files that are whole, of the parts of any number of files."""
     files, pieces = [], {}
     for part in parts:
+        marked = part[:2] == MARK
+        part = part[2:] if marked else part
         head, at = read_varint(part, 0)
         length = head >> 1
         if head & 1:
-            files.append(part[at : at + length])
+            files.append(without_fields(marked, part[at : at + length]))
             continue
         file_id = part[at : at + 8]
         total, at = read_varint(part, at + 8)
         index, at = read_varint(part, at)
         digest, at = part[at : at + 16], at + 16
-        of_file = pieces.setdefault((file_id, total, digest), {})
+        of_file = pieces.setdefault((marked, file_id, total, digest), {})
         of_file[index] = part[at : at + length]
-    for (_, total, digest), of_file in pieces.items():
+    for (marked, _, total, digest), of_file in pieces.items():
         whole = b"".join(of_file[i] for i in sorted(of_file))
         if len(of_file) == total and file_hash(whole) == digest:
-            files.append(whole)
+            files.append(without_fields(marked, whole))
     return files

@@ -70,7 +70,7 @@ fn with_name(name: &str, bytes: &[u8]) -> Vec<u8> {
 pub(super) fn unmarked(part: &[u8]) -> Result<(bool, &[u8]), FragmentError> {
     match part {
         [0, 1, rest @ ..] => Ok((true, rest)),
-        [0, found @ 2.., ..] => Err(FragmentError::Version { found: *found }),
+        [0, found, ..] if *found > 1 => Err(FragmentError::Version { found: *found }),
         // Zeros are no part of any kind.
         _ => Ok((false, part)),
     }
@@ -112,7 +112,7 @@ fn take(bytes: &[u8], len: u64) -> Result<(&[u8], &[u8]), FragmentError> {
 mod tests {
     use super::super::{Reassembler, split};
     use super::*;
-    use rand_chacha::ChaCha20Rng;
+    use chacha20::ChaCha20Rng;
     use rand_core::SeedableRng;
 
     fn rng() -> ChaCha20Rng {
