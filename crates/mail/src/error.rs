@@ -49,7 +49,7 @@ pub enum MailError {
         true => "make an identity with a smaller --bound in another --home",
         false => "give a smaller --bound",
     })]
-    Bound {
+    ServerBound {
         /// The server's limit.
         most: u32,
         /// The bound.

@@ -7,7 +7,7 @@ use omr_remote::{Client, v1};
 /// Uploads and registers all detection keys. What was done before is not done again: an interrupted
 /// registration goes on. `progress` is told the file, the bytes that are sent and their total.
 ///
-/// Errors: `OtherParams`, `OtherBoard`, `OtherSealing`, `Unsealed`, `OtherClues`, `Bound`, `Remote`, `File`.
+/// Errors: `OtherParams`, `OtherBoard`, `OtherSealing`, `Unsealed`, `OtherClues`, `ServerBound`, `Remote`, `File`.
 pub async fn register(
     identity: &mut Identity,
     client: &Client,
@@ -39,12 +39,12 @@ pub async fn register(
 
 /// Checks that a server serves a bound; `fixed`: that of an identity that is made.
 ///
-/// Errors: `Bound`.
+/// Errors: `ServerBound`.
 pub fn check_limits(limits: &v1::Limits, bound: u32, fixed: bool) -> Result<(), MailError> {
     let (most, found) = (limits.bound, bound);
     // A server that tells no limit says 0.
     match most > 0 && found > most {
-        true => Err(MailError::Bound { most, found, fixed }),
+        true => Err(MailError::ServerBound { most, found, fixed }),
         false => Ok(()),
     }
 }
