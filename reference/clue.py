@@ -22,8 +22,8 @@ from xof import derive_hash, derive_key, keyed_hash, residues, stream
 P = 786433
 COORDINATES = 2
 OFFSET = 8
-RANGE = 38
-SETS = [("insecure-tiny-v2", 64, 16), ("sophomr-v2", 1024, 84)]
+# Name, dimension, weight, window.
+SETS = [("insecure-tiny-v2", 64, 16, 38), ("sophomr-v2", 1024, 84, 38), ("sophomr-v3", 1024, 140, 40)]
 RNG = random.Random(0x636C7565)
 
 
@@ -68,12 +68,12 @@ def wire(name, values):
     return b"\x01" + tag + packed.to_bytes(size, "little")
 
 
-def address(name, n, weight):
+def address(name, n, weight, window):
     seed = RNG.randbytes(32)
     alpha = residues(stream("omr clue key alpha v1", seed, []), P, n)
     s, e = ternary(n, weight), errors(n)
     beta = [(x + y) % P for x, y in zip(multiply(alpha, s), e)]
-    return {"params": name, "seed": list(seed), "alpha": alpha, "s": s, "e": e, "beta": beta}
+    return {"range": window, "params": name, "seed": list(seed), "alpha": alpha, "s": s, "e": e, "beta": beta}
 
 
 def clue(key, weight, secret, shift):
@@ -89,7 +89,7 @@ def clue(key, weight, secret, shift):
     d = distances(a, b, secret)
     return {
         "x": x, "e1": e1, "e2": e2, "shift": shift, "a": a, "b": b, "d": d,
-        "pertinent": all(abs(y) <= RANGE for y in d),
+        "pertinent": all(abs(y) <= key["range"] for y in d),
         "bytes": wire(key["params"], a + b).hex(),
     }  # fmt: skip
 
@@ -124,8 +124,8 @@ def to_the_edge(key, weight, target):
     return moved
 
 
-def cases(name, n, weight):
-    key, other = address(name, n, weight), address(name, n, weight)
+def cases(name, n, weight, window):
+    key, other = address(name, n, weight, window), address(name, n, weight, window)
     honest = [clue(key, weight, key["s"], [0, 0]) for _ in range(2)]
     assert all(c["pertinent"] for c in honest)
     foreign = clue(other, weight, key["s"], [0, 0])
@@ -136,15 +136,16 @@ def cases(name, n, weight):
         clues += [to_the_edge(key, weight, d) for d in (-39, -38, 38, 39)]
         assert [c["pertinent"] for c in clues[3:]] == [False, True, True, False]
     bounds = [bound(key, clues[0], RNG.randbytes(size)) for size in (6, 612)]
-    return {"key": key, "other": other, "range": RANGE, "clues": clues, "bound": bounds}
+    keys = [{k: v for k, v in of.items() if k != "range"} for of in (key, other)]
+    return {"key": keys[0], "other": keys[1], "range": window, "clues": clues, "bound": bounds}
 
 
 def main():
     beside = pathlib.Path(__file__).resolve().parent.parent / "testdata" / "clue"
     out = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else beside
     out.mkdir(parents=True, exist_ok=True)
-    for name, n, weight in SETS:
-        text = json.dumps(cases(name, n, weight), separators=(",", ":"))
+    for name, *shape in SETS:
+        text = json.dumps(cases(name, *shape), separators=(",", ":"))
         (out / f"{name}.json").write_text(text + "\n")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Bits of security: primal attacks on the large keys, hybrid attacks on sparse clue secrets.
 
-Usage: python3 reference/security.py
+Usage: python3 reference/security.py [--scale]
 
 Costs are those of MATZOV (2022): BKZ in dimension d with block size b takes C (d - b) calls of a
 sieve of 2^(0.29614 b' + 20.388) operations, b' = b minus the dimensions for free (Ducas 2018), C =
@@ -25,12 +25,23 @@ the one followed here. Multiples of a ring sample by X^i have the same lattice a
 errors and so further chances at no further reduction. lattice-estimator does not count them; the
 columns "rotated" do, with 1,024 of them.
 
+b = a s + e says as much about e as about s: a^-1 b = s + a^-1 e. Where errors are as narrow as
+secrets are sparse, an attacker may guess coordinates of either, or some of each. The table takes the
+least of guessing the secret alone, the errors alone, and 3 : 2 of both.
+
+The table of the parameter sets (`SCALE`), as `omr params` prints it and `omr-protocol` checks it, is
+written by
+
+    python3 reference/security.py --scale > testdata/security/clues.json
+
 The values of lattice-estimator (commit 27a581bb8e9d49f5e9e2db315bd48ac769d5f5f5) that the project
 took its limits from are listed in KNOWN and KNOWN_SPARSE; the script says how far it is from each.
-Standard library; three minutes.
+Standard library; four minutes.
 """
 
+import json
 import math
+import sys
 from functools import lru_cache
 
 A, B = 0.29613500308205365, 20.387885985467914
@@ -281,6 +292,53 @@ class Blocks:
         return n, (whole + amount * rest_of_block(self.length - self.taken)) / 2
 
 
+class Both(FixedWeight):
+    """A secret of FixedWeight, with signs, and errors that are 1 or -1 with probability `density`. Of
+    the coordinates guessed a share `errors` are errors'; as many of the secret take their places."""
+
+    def __init__(self, n, weight, density, errors):
+        super().__init__(n, weight, True)
+        self.density, self.errors = density, errors
+
+    def split(self, amount):
+        errors = round(amount * self.errors)
+        return amount - errors, errors
+
+    def ones(self, amount):
+        secrets, errors = self.split(amount)
+        return secrets * self.weight / self.n + errors * self.density
+
+    def guesses(self, amount):
+        secrets, errors = self.split(amount)
+
+        def of_secrets(t):
+            right = log2_binomial(self.n - self.weight, secrets - t) + log2_binomial(self.weight, t)
+            return log2_binomial(secrets, t) + t, right - log2_binomial(self.n, secrets)
+
+        def of_errors(t):
+            ways = log2_binomial(errors, t)
+            return ways + t, (
+                ways + t * math.log2(self.density) + (errors - t) * math.log2(1 - self.density)
+            )
+
+        most = [of_secrets(t) for t in range(min(secrets, self.weight) + 1)]
+        rest = [of_errors(t) for t in range(errors + 1)]
+        return list(growing(
+            (size + more, right + likely, t + u)
+            for t, (size, right) in enumerate(most) if size < 200
+            for u, (more, likely) in enumerate(rest) if size + more < 200 and right + likely > -60
+        )) or [(math.inf, -math.inf, 0)]
+
+    def left(self, amount, ones):
+        """Secrets, those that took errors' places among them."""
+        secrets, errors = self.split(amount)
+        if errors == amount:
+            return self.n - amount, (self.n - amount) * math.log2(self.density) / 2
+        known = ones * (1 - errors * self.density / self.ones(amount)) if amount else 0
+        density = (self.weight - known) / (self.n - secrets)
+        return self.n - amount, (self.n - amount) * math.log2(density) / 2
+
+
 class Dense:
     """`n` independent coordinates of one distribution, none of it sparse: value -> probability."""
 
@@ -484,23 +542,71 @@ KNOWN_DENSE = [
 # name, log2 of the modulus, weight
 INTEGERS = [("perfomr2-v1", math.log2(408), 64), ("the same, weight 36", math.log2(400), 36)]
 
-SECRETS = [
-    ("weight 84, signs: clues of v1", fixed(84, True)),
-    ("weight 96, signs", fixed(96, True)),
+# name, secret, parameter of the errors' discrete Gaussian: a weight of 1,024 signed coordinates, or
+# (blocks, length, least weight, largest weight)
+SCALE = [
+    ("sophomr-v2, perfomr1-v1: clue key and randomness", 84, 0.5),
+    ("hybrid-v1, hybrid-strong-v1, instantomr-v1: randomness", 96, 0.5),
+    ("hybrid-v1, instantomr-v1: clue key", (170, 6, 141, 149), 0.5),
+    ("hybrid-strong-v1: clue key", (204, 5, 161, 167), 0.5),
+    ("sophomr-v3, perfomr1-v2: clue key and randomness", 140, 0.4495),
+    ("hybrid-v2, instantomr-v2: randomness", 140, 0.4775),
+    ("hybrid-v2, instantomr-v2: clue key", (204, 5, 161, 167), 0.4775),
+    ("not used", 120, 0.46),
+    ("not used: window 39", 136, 0.447),
+    ("not used", (128, 8, 106, 112), 0.4775),
+    ("not used", (146, 7, 120, 128), 0.4775),
+    ("not used", (170, 6, 141, 149), 0.4775),
+    ("not used", (256, 4, 195, 203), 0.4775),
+]
+
+OTHERS = [
     ("weight 106", fixed(106, False)),
     ("weight 112", fixed(112, False)),
-    ("128 blocks of 8, weight 106", blocks(128, 8, 106)),
-    ("128 blocks of 8, weight 112", blocks(128, 8, 112)),
-    ("128 blocks of 8, weight 120", blocks(128, 8, 120)),
-    ("the same, 106, key switch", blocks(128, 8, 106, instance=SWITCH)),
     ("128 blocks of 8, signs, weight 112", blocks(128, 8, 112, True)),
-    ("146 blocks of 7, weight 124", blocks(146, 7, 124)),
-    ("170 blocks of 6, weight 141", blocks(170, 6, 141)),
-    ("170 blocks of 6, weight 149", blocks(170, 6, 149)),
-    ("the same, 141, key switch", blocks(170, 6, 141, instance=SWITCH)),
-    ("204 blocks of 5, weight 165", blocks(204, 5, 165)),
-    ("256 blocks of 4, weight 199", blocks(256, 4, 199)),
+    ("170 blocks of 6, weight 141, key switch", blocks(170, 6, 141, instance=SWITCH)),
 ]
+
+
+def attacked(secret, parameter):
+    """What an attacker may guess, each with the instance that is left."""
+    error = spread(narrow(parameter))
+    instance = (CLUE[0], error)
+    if isinstance(secret, tuple):
+        count, length, *weights = secret
+        return [part for w in weights for part in blocks(count, length, w, instance=instance)]
+    swapped = (CLUE[0], math.sqrt(secret / N))
+    return [
+        (FixedWeight(N, secret, True), instance),
+        (Both(N, secret, error**2, 0.4), instance),
+        (Both(N, secret, error**2, 1.0), swapped),
+    ]
+
+
+def listed(secret, parameter):
+    """Those of LWE.estimate: reduction alone, the primal hybrid, MATZOV's dual."""
+    error = spread(narrow(parameter))
+    count, length, weight = secret[:3] if isinstance(secret, tuple) else (N, 1, secret)
+    n, density = count * length, weight / (count * length)
+    signed = length == 1
+    deviation = math.sqrt(density if signed else density - density**2)
+    distribution = {0: 1 - density, 1: density / 2, -1: density / 2} if signed else {
+        -density: 1 - density, 1 - density: density
+    }
+    alone = [bits(attack, n, CLUE[0], deviation, error) for attack in ("usvp", "bdd")]
+    dual = hybrid("matzov", Dense(n, distribution), (CLUE[0], error))[0]
+    return min(*alone, weakest("primal", attacked(secret, parameter))[0], dual)
+
+
+def scale():
+    """The table of the parameter sets, row by row."""
+    for name, secret, parameter in SCALE:
+        parts = attacked(secret, parameter)
+        dual = weakest("dual", parts)[0]
+        rotated = min(weakest(attack, parts, N)[0] for attack in ("primal", "dual"))
+        fourier = min(rotated, weakest("fourier", parts, N)[0])
+        figures = [listed(secret, parameter), dual, rotated, fourier]
+        yield name, secret, parameter, [round(x, 1) for x in figures]
 
 
 def large_keys():
@@ -529,10 +635,36 @@ def sparse_secrets():
               f"{known:17.1f}  {here:6.2f}  ({here - known:+.2f})", flush=True)
     print("\n" + 36 * " " + "guessed once           rotated")
     print(f"{'secret, n 1024':34}" + 2 * "  primal   dual  fourier")
-    for name, secrets in SECRETS:
+    for name, secrets in OTHERS:
         row = [weakest(attack, secrets, t) for t in (1, N) for attack in HYBRIDS]
         cells = (f"{value:8.1f}" for value, _ in row)
         print(f"{name:34}{''.join(cells)}   guessed {row[0][1]}, {row[1][1]}", flush=True)
+
+
+def print_scale():
+    print(f"\n{'parameter sets':56} listed  sparse dual  rotated  with Fourier")
+    for name, secret, parameter, (default, dual, rotated, fourier) in scale():
+        print(f"{name:54} {default:8.1f} {dual:12.1f} {rotated:8.1f} {fourier:13.1f}", flush=True)
+
+
+def scale_json():
+    rows = []
+    for _, secret, parameter, figures in scale():
+        length, least, most = secret[1:] if isinstance(secret, tuple) else (1, secret, secret)
+        names = ("listed", "sparse_dual", "rotated", "fourier")
+        row = {"block": length, "weight": [least, most], "sigma": parameter}
+        rows.append(row | dict(zip(names, figures)))
+    print(json.dumps(rows, indent=1))
+
+
+def rotated_keys():
+    """The large ring's keys: hybrids, also of 65,536 rotations. The primal one gains most."""
+    print("\nweight 4096 in dimension 65536, 1736.3 bits: guessed once, rotated")
+    secret = FixedWeight(65536, 4096, True)
+    secret.samples, secret.step, secret.most = 65536, 64, 2560
+    for attack in ("primal", "dual"):
+        row = (hybrid(attack, secret, (1736.3, ERROR), t)[0] for t in (1, 65536))
+        print(f"{attack:8}{''.join(f'{x:8.2f}' for x in row)}", flush=True)
 
 
 def key_switch():
@@ -566,14 +698,18 @@ def earlier():
 
 def windows():
     print("\nwindow of weights kept: share of draws")
-    for count, length, low, high in ((128, 8, 106, 112), (170, 6, 141, 149)):
+    for count, length, low, high in ((170, 6, 141, 149), (204, 5, 161, 167)):
         ways = (math.comb(count, w) * length**w for w in range(low, high + 1))
         share = sum(ways) / (length + 1) ** count
         print(f"{count} blocks of {length}: {low} to {high}: {share:.3f}")
 
 
 def main():
+    if sys.argv[1:] == ["--scale"]:
+        return scale_json()
     large_keys()
+    rotated_keys()
+    print_scale()
     sparse_secrets()
     print()
     key_switch()

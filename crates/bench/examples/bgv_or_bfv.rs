@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(1)
         .build_global()?;
-    let params = Params::named("sophomr-v2")?;
+    let params = Params::named("sophomr-v3")?;
     let (ring, p) = (&params.ring, params.p());
     let ev = Evaluator {
         ring,

@@ -18,7 +18,7 @@ const PERTINENT: usize = 50;
 
 fn main() -> Result<(), Error> {
     let args: Vec<String> = std::env::args().collect();
-    let name = args.get(1).map_or("sophomr-v2", |name| name);
+    let name = args.get(1).map_or("sophomr-v3", |name| name);
     let seed = args.get(2).map_or(Ok(1), |s| s.parse())?;
     let earlier = EarlierSet::named(name, true).ok();
     if let Some(set) = earlier.filter(|set| set.lwe().is_some()) {

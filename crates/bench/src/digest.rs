@@ -223,7 +223,7 @@ impl DigestBench {
         Ok(DigestFigures {
             scheme: self.scheme,
             params: params.name(),
-            security_bits: params.spec().security_bits,
+            security_bits: params.spec().security_bits(),
             messages: self.messages,
             pertinent: self.pertinent,
             bound: self.bound,

@@ -184,7 +184,7 @@ impl EarlierBench {
         Ok(EarlierFigures {
             params: keys.set.name,
             clue_security_bits: keys.set.clue_bits,
-            key_security_bits: params.spec().security_bits,
+            key_security_bits: params.spec().key_bits,
             miss_log2: keys.set.miss_log2(),
             false_positive_log2: keys.set.false_positive_log2(),
             bound_clues: board.is_bound(),

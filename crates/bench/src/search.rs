@@ -7,14 +7,11 @@ pub use grid::{Grid, embedding_pass_log2};
 pub use instant::{InstantCandidate, InstantFound, search_instant};
 
 use crate::{Units, cost};
-use omr_protocol::params::Outline;
+use omr_protocol::params::{LEAST_BITS, Outline};
 use omr_protocol::{ClueKind, Digest, DigestPlan, Params, ParamsError, ParamsSpec, PlanError};
 use omr_ring::Kernels;
 use rayon::ThreadPoolBuildError;
 use rayon::prelude::*;
-
-/// Bits of security below which no set is listed.
-const LEAST_BITS: f64 = 128.0;
 
 /// What digests are to be made of.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +130,7 @@ fn candidate(outline: Outline, small: &Small) -> Candidate {
     let steps = spec.baby + ParamsSpec::COORDINATES - 1;
     let limbs = outline.chain.basis(0).len();
     Candidate {
-        security_bits: spec.security_bits,
+        security_bits: spec.security_bits(),
         seconds: stages.iter().map(|(_, work)| small.units.model(work)).sum(),
         key_bytes: outline.detection_key_bytes(ClueKind::Bound),
         clue_bytes: small.clue_bytes,

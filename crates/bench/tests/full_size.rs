@@ -17,7 +17,7 @@ const SEED: u64 = 2026;
 
 #[test]
 fn fifty_of_65536_messages_are_exact() {
-    let params = Params::named("sophomr-v2").unwrap();
+    let params = Params::named("sophomr-v3").unwrap();
     assert!(Clue::bytes(&params.clue) <= 2_600);
     let keys = keygen(
         &params,

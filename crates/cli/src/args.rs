@@ -133,12 +133,15 @@ pub(crate) struct Keygen {
     /// hybrid (both)
     #[arg(long, value_name = "SCHEME")]
     pub(crate) scheme: Option<Scheme>,
-    /// Parameter set; sophomr-v2 unless the scheme needs another
+    /// Parameter set; sophomr-v3 unless the scheme needs another
     #[arg(long, value_name = "NAME")]
     pub(crate) params: Option<String>,
     /// Keys for plain clues, for boards of such: weaker, as a few posts of an enemy can fill everybody's digests
     #[arg(long)]
     pub(crate) plain_clues: bool,
+    /// Take a set that a later one replaced, as it has less than 128 bits of security
+    #[arg(long)]
+    pub(crate) allow_old: bool,
     /// Replace keys; what was posted to the old ones is lost
     #[arg(long)]
     pub(crate) force: bool,
@@ -246,6 +249,9 @@ pub(crate) struct BoardInit {
     /// Parameter set of the board's clues
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     pub(crate) params: String,
+    /// Take a set that a later one replaced, as it has less than 128 bits of security
+    #[arg(long)]
+    pub(crate) allow_old: bool,
     /// Kind of the board's clues: bound, or plain, which anybody can make so that they reach every recipient
     #[arg(long, value_name = "KIND", default_value_t = ClueKind::Bound)]
     pub(crate) clues: ClueKind,
@@ -347,7 +353,7 @@ pub(crate) struct Demo {
     /// Messages for the one who asks
     #[arg(long, value_name = "P", default_value_t = 50, value_parser = bound())]
     pub(crate) pertinent: u32,
-    /// Her digest's bound; a stranger's message passes for hers once in 1,550 full boards
+    /// Her digest's bound; a stranger's message passes for hers once in 1,440 full boards
     #[arg(long, value_name = "K", default_value_t = 54, value_parser = bound())]
     pub(crate) bound: u32,
     /// Threads to work on; all cores unless given
@@ -359,7 +365,7 @@ pub(crate) struct Demo {
     /// sophomr, instantomr or hybrid
     #[arg(long, value_name = "SCHEME", default_value_t = Scheme::Sophomr)]
     pub(crate) scheme: Scheme,
-    /// Parameter set; sophomr-v2 unless the scheme needs another
+    /// Parameter set; sophomr-v3 unless the scheme needs another
     #[arg(long, value_name = "NAME")]
     pub(crate) params: Option<String>,
     /// Print one JSON object

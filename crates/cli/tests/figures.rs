@@ -218,7 +218,7 @@ fn params_show_the_sizes_of_real_files() {
     let scene = Scene::new("none", 100);
     let list = scene.run(&["params", "list"]).quietly();
     assert!(
-        list.starts_with("sophomr-v2 ") && list.contains("insecure-tiny-v2"),
+        list.starts_with("sophomr-v3 ") && list.contains("insecure-tiny-v2"),
         "{list}"
     );
     let sets = scene.run(&["params", "list", "--json"]).json();
@@ -258,7 +258,7 @@ fn params_show_the_sizes_of_real_files() {
     assert!(text.contains("none: for tests only"), "{text}");
     scene
         .run(&["params", "show", "x"])
-        .refused(1, &["sophomr-v2", "\"x\""]);
+        .refused(1, &["sophomr-v3", "\"x\""]);
 }
 
 /// The published sets are among those that no other beats.
@@ -269,7 +269,7 @@ fn params_search_finds_the_sets_with_instantomr() {
     let found = scene.run(&[&args[..], &["--json"]].concat()).json();
     let sets = found["sets"].as_array().unwrap();
     let names: Vec<_> = sets.iter().map(|set| &set["published"]).collect();
-    assert_eq!(names, ["hybrid-v1", "instantomr-v1"]);
+    assert_eq!(names, ["hybrid-v2", "instantomr-v2"]);
     for set in sets {
         assert!(set["miss_log2"].as_f64().unwrap() <= -30.0, "{set}");
         assert!(
@@ -278,7 +278,7 @@ fn params_search_finds_the_sets_with_instantomr() {
         );
     }
     let table = scene.run(&args).quietly();
-    assert!(table.contains("hybrid-v1"), "{table}");
+    assert!(table.contains("hybrid-v2"), "{table}");
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn params_search_lists_secure_sets_and_checks_its_model() {
     assert!(table.contains("the default set:"), "{table}");
     scene
         .run(&["params", "search", "--quick", "--check", "x"])
-        .refused(1, &["sophomr-v2", "\"x\""]);
+        .refused(1, &["sophomr-v3", "\"x\""]);
 }
 
 #[test]

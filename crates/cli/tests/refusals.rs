@@ -45,18 +45,54 @@ fn parameters_must_agree() {
     let init = ["board", "init", "board", "--params"];
     scene.run(&[&init[..], &["sophomr-v0"]].concat()).refused(
         1,
-        &["sophomr-v2, hybrid-v1", "insecure-tiny-v2", "sophomr-v0"],
+        &["sophomr-v3, hybrid-v2", "insecure-tiny-v2", "sophomr-v0"],
     );
-    scene.run(&[&init[..], &["sophomr-v2"]].concat()).quietly();
+    scene.run(&[&init[..], &["sophomr-v3"]].concat()).quietly();
     scene.write("f", b"hello");
     let texts = [
-        "board is of sophomr-v2",
+        "board is of sophomr-v3",
         "alice/clue.key is of insecure-tiny-v2",
     ];
     scene.post("alice", &["f"]).refused(1, &texts);
     scene
         .digest(3, &[])
-        .refused(1, &["board is of sophomr-v2", "alice/detection.key is of"]);
+        .refused(1, &["board is of sophomr-v3", "alice/detection.key is of"]);
+}
+
+/// Sets below 128 bits are for the keys and boards that there are.
+#[test]
+fn old_sets_take_a_flag() {
+    let scene = Scene::keys();
+    let told = [
+        "at least 128 bits",
+        "119.6",
+        "use sophomr-v3",
+        "--allow-old",
+    ];
+    let init = ["board", "init", "old", "--params", "sophomr-v2"];
+    scene.run(&init).refused(1, &told);
+    assert!(!scene.path("old").exists());
+    scene.run(&[&init[..], &["--allow-old"]].concat()).quietly();
+    scene.run(&["board", "stat", "old"]).quietly();
+    let keygen = ["keygen", "--out", "bob", "--params", "sophomr-v2"];
+    scene.run(&keygen).refused(1, &told);
+    let told = ["122.6", "use hybrid-v2", "--allow-old"];
+    let id = ["id", "new", "--home", "home", "--params", "hybrid-v1"];
+    scene.run(&id).refused(1, &told);
+    let serve = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--data",
+        "data",
+        "--params",
+        "hybrid-v1",
+    ];
+    scene.run(&serve).refused(1, &told);
+    let list = scene.run(&["params", "list"]).quietly();
+    assert_eq!(list.matches("not for new keys").count(), 4, "{list}");
+    let shown = scene.run(&["params", "show", "sophomr-v2"]).quietly();
+    assert!(shown.contains("119.6 bits: not for new keys"), "{shown}");
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn noise_scatters_as_computed() {
 
 #[test]
 fn perfomr1_clues_are_those_of_ring_lwe() {
-    for name in ["perfomr1-as-published", "perfomr1-v1"] {
+    for name in ["perfomr1-as-published", "perfomr1-v2"] {
         let set = EarlierSet::named(name, true).unwrap();
         let params = set.ring().unwrap().unwrap();
         assert!(set.lwe().is_none());

@@ -166,7 +166,7 @@ fn a_small_board_from_clues_to_payloads() {
 /// and strangers'. All are in the digest; the reader gives the honest one.
 #[test]
 fn letters_with_dishonest_clues_are_dropped() {
-    let set = EarlierSet::named("perfomr1-v1", false).unwrap();
+    let set = EarlierSet::named("perfomr1-v2", false).unwrap();
     let params = set.ring().unwrap().unwrap();
     let mut rng = ChaCha20Rng::from_seed([4; 32]);
     let (secret, address) = omr_client::identity(&params, ClueKind::Bound, &mut rng);

@@ -18,7 +18,22 @@ fn wanted() -> NewIdentity {
         clues: ClueKind::Bound,
         bound: 10,
         sealing: Sealing::HpkeX25519,
+        allow_old: false,
     }
+}
+
+/// New keys are not made for sets below 128 bits; keys that are there already are taken over.
+#[test]
+fn no_new_identity_of_an_old_set() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::new(dir.path().join("alice"));
+    let new = NewIdentity {
+        params: "instantomr-v1".into(),
+        ..wanted()
+    };
+    let error = Identity::create(&home, &new).unwrap_err();
+    assert!(error.to_string().contains("use instantomr-v2"), "{error}");
+    assert!(!home.dir().exists());
 }
 
 /// What `omr keygen` leaves in a folder.

@@ -5,6 +5,7 @@ mod clue;
 mod final_ring;
 mod instant;
 mod outline;
+mod published;
 mod security;
 mod set;
 mod spec;
@@ -15,8 +16,10 @@ pub use clue::{ClueParams, ClueSpec, SecretSpec};
 pub use final_ring::{FinalNoise, FinalRingSpec};
 pub use instant::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantParams, InstantSpec, SUMS_MODULUS};
 pub use outline::Outline;
-pub use security::largest_log_pq;
-pub(crate) use set::{INSECURE_TINY_V2, SOPHOMR_V2};
+pub(crate) use published::{INSECURE_TINY_V2, SOPHOMR_V2, SOPHOMR_V3};
+pub use security::{
+    Bits, CLUE_ESTIMATES, ClueEstimate, LEAST_BITS, ROTATION_KEY_BITS, Security, largest_log_pq,
+};
 pub use set::{ParamSet, SetSpec};
 pub use spec::{ParamsSpec, Posted};
 pub use test::DistanceTest;
@@ -72,6 +75,27 @@ pub enum ParamsError {
         /// The key's modulus.
         found: f64,
     },
+    /// A clue's secret below 128 bits of security, or one that nobody estimated.
+    #[error("expected clues of at least 128 bits of security, found {found:.1} for the {part}")]
+    WeakClue {
+        /// What is weak.
+        part: &'static str,
+        /// Its bits of security; 0 where none are known.
+        found: f64,
+    },
+    /// An old set for new keys or a new board.
+    #[error(
+        "expected a parameter set of at least 128 bits for new keys and boards, found {name} with {bits:.1}: \
+         use {instead}, or allow it with --allow-old"
+    )]
+    Old {
+        /// The set.
+        name: &'static str,
+        /// Its bits of security.
+        bits: f64,
+        /// The set that took its place.
+        instead: &'static str,
+    },
     /// A set below 128 bits that nobody asked for.
     #[error(
         "expected a parameter set of at least 128 bits, found {name} with {bits}: it is for comparison \
@@ -108,10 +132,10 @@ pub(crate) fn dimension(ok: bool, expected: &'static str, found: usize) -> Resul
 }
 
 /// The set that commands use unless told otherwise.
-pub const DEFAULT: &str = "sophomr-v2";
+pub const DEFAULT: &str = "sophomr-v3";
 
 /// The set whose clues serve both engines.
-pub const HYBRID: &str = "hybrid-v1";
+pub const HYBRID: &str = "hybrid-v2";
 
 /// A checked parameter set with its rings, moduli and key shapes.
 pub struct Params {
@@ -170,7 +194,8 @@ impl Params {
 
     /// Checks a specification and derives its modulus chain from the noise model.
     ///
-    /// Errors: dimensions that do not fit; a key below 128 bits, unless the set is marked insecure.
+    /// Errors: dimensions that do not fit; keys or clues below 128 bits, unless the set is marked insecure or, for
+    /// clues, old.
     pub fn new(spec: ParamsSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
         spec.check()?;
         let primes = Primes::derive(&spec)?;
@@ -213,6 +238,7 @@ impl Params {
         if self.spec.insecure {
             return Ok(());
         }
+        self.spec.check_clue()?;
         for (n, weight, found) in self.key_moduli() {
             let limit = largest_log_pq(n, weight);
             if found > limit {

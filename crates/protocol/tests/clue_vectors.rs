@@ -172,6 +172,11 @@ fn tiny_set() {
 }
 
 #[test]
-fn sophomr_v1() {
+fn sophomr_v3() {
+    check_set(include_str!("../../../testdata/clue/sophomr-v3.json"));
+}
+
+#[test]
+fn sophomr_v2() {
     check_set(include_str!("../../../testdata/clue/sophomr-v2.json"));
 }

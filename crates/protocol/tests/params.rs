@@ -2,15 +2,18 @@
 
 use omr_protocol::digest::MASK_BITS;
 use omr_protocol::params::{
-    FinalNoise, FinalRingSpec, InstantSpec, Outline, SetSpec, largest_log_pq,
+    CLUE_ESTIMATES, ClueEstimate, ClueSpec, DEFAULT, FinalNoise, FinalRingSpec, InstantSpec,
+    Outline, SecretSpec, SetSpec, largest_log_pq,
 };
-use omr_protocol::{ClueKind, DetectionKey, InstantParams, Params, ParamsError, ParamsSpec};
+use omr_protocol::{
+    ClueKind, DetectionKey, InstantParams, ParamSet, Params, ParamsError, ParamsSpec,
+};
 use omr_ring::Kernels;
 
 fn default_spec() -> ParamsSpec {
     ParamsSpec::published()
         .into_iter()
-        .find(|spec| spec.name == "sophomr-v2")
+        .find(|spec| spec.name == DEFAULT)
         .unwrap()
 }
 
@@ -65,11 +68,22 @@ fn error_rates() {
 
 #[test]
 fn keys_of_published_sets_are_secure() {
-    let params = Params::named("sophomr-v2").unwrap();
-    for spec in ParamsSpec::published() {
-        assert_eq!(spec.insecure, spec.name.starts_with("insecure-"));
-        assert_eq!(spec.insecure, spec.security_bits < 128.0);
+    let params = Params::named(DEFAULT).unwrap();
+    for set in SetSpec::published() {
+        assert_eq!(set.insecure, set.name.starts_with("insecure-"));
+        assert_eq!(set.insecure, set.security().is_none());
+        // Old sets are those that fell below what is asked of new keys.
+        let current = !set.insecure && !set.old;
+        assert_eq!(current, set.security_bits() >= 128.0, "{}", set.name);
+        assert!(set.insecure || set.key_bits >= 128.0, "{}", set.name);
+        if let Some(bulk) = &set.bulk {
+            assert_eq!((bulk.old, bulk.insecure), (set.old, set.insecure));
+            assert!(bulk.security_bits() >= set.security_bits());
+        }
     }
+    let bits = |name| SetSpec::named(name).unwrap().security_bits();
+    assert_eq!(bits("sophomr-v2"), 119.6);
+    assert!(bits("hybrid-v1") == bits("instantomr-v1") && bits("hybrid-strong-v1") < 123.0);
     let keys = params.key_moduli();
     assert_eq!(keys.len(), 6);
     for (n, weight, found) in keys {
@@ -85,6 +99,7 @@ fn keys_of_published_sets_are_secure() {
 #[test]
 fn expansion_takes_four_keys() {
     for (with, without) in [
+        ("perfomr1-v2", "sophomr-v3"),
         ("perfomr1-v1", "sophomr-v2"),
         ("insecure-tiny-perfomr1-v1", "insecure-tiny-v2"),
     ] {
@@ -145,6 +160,127 @@ fn weakened_sets_are_refused() {
             other => panic!("{description}: {other}"),
         }
     }
+}
+
+/// What `check_security` goes by is what the script prints, row by row.
+#[test]
+fn estimates_are_those_of_the_script() {
+    let text = include_str!("../../../testdata/security/clues.json");
+    let rows: Vec<serde_json::Value> = serde_json::from_str(text).unwrap();
+    let row = |estimate: &ClueEstimate| {
+        let bits = estimate.bits;
+        serde_json::json!({
+            "block": estimate.block, "weight": estimate.weight, "sigma": estimate.sigma,
+            "listed": bits.listed, "sparse_dual": bits.sparse_dual,
+            "rotated": bits.rotated, "fourier": bits.fourier,
+        })
+    };
+    assert_eq!(rows, CLUE_ESTIMATES.iter().map(row).collect::<Vec<_>>());
+}
+
+/// Clue secrets, senders' randomness and errors that are too easy, in either engine's parameters.
+#[test]
+fn weak_clues_are_refused() {
+    let clue = default_spec().clue;
+    let sparse = SecretSpec::Ternary { weight: 84 };
+    let blocks = |block, weight| SecretSpec::Blocks { block, weight };
+    let weak = [
+        (clue.clone(), sparse.clone(), 84, 0.5, "clue key", 119.6),
+        (clue.clone(), sparse, 140, 0.5, "clue key", 119.6),
+        (
+            clue.clone(),
+            blocks(5, 161..=167),
+            96,
+            0.5,
+            "senders",
+            122.0,
+        ),
+        (
+            clue.clone(),
+            blocks(8, 106..=112),
+            140,
+            0.5,
+            "clue key",
+            120.0,
+        ),
+        (
+            clue.clone(),
+            clue.secret.clone(),
+            140,
+            0.44,
+            "estimate",
+            0.0,
+        ),
+        (
+            clue.clone(),
+            clue.secret.clone(),
+            139,
+            0.4495,
+            "estimate",
+            0.0,
+        ),
+        (
+            ClueSpec {
+                n: 512,
+                ..clue.clone()
+            },
+            clue.secret,
+            140,
+            0.4495,
+            "estimate",
+            0.0,
+        ),
+    ];
+    for (clue, secret, weight, sigma, told, least) in weak {
+        let clue = ClueSpec {
+            secret,
+            weight,
+            sigma,
+            ..clue
+        };
+        let spec = ParamsSpec {
+            clue: clue.clone(),
+            ..default_spec()
+        };
+        let set = SetSpec {
+            clue,
+            ..SetSpec::named("instantomr-v2").unwrap()
+        };
+        let outline = Outline::new(spec.clone()).err();
+        let instant = InstantParams::new(set.clone(), Kernels::detect()).err();
+        // A ternary secret does not fit InstantOMR in the first place.
+        let fits = matches!(set.clue.secret, SecretSpec::Blocks { .. });
+        let mut errors = vec![refused(spec), outline.unwrap()];
+        errors.extend(instant.filter(|_| fits));
+        assert_eq!(errors.len(), 2 + usize::from(fits));
+        for error in errors {
+            let ParamsError::WeakClue { part, found } = error else {
+                panic!("{told}: {error}");
+            };
+            assert!(
+                part.contains(told) && (least..128.0).contains(&found),
+                "{part} {found}"
+            );
+        }
+    }
+}
+
+#[test]
+fn old_sets_are_for_the_keys_that_there_are() {
+    for (old, new) in [
+        ("sophomr-v2", "sophomr-v3"),
+        ("hybrid-v1", "hybrid-v2"),
+        ("hybrid-strong-v1", "hybrid-v2"),
+        ("instantomr-v1", "instantomr-v2"),
+    ] {
+        assert!(ParamSet::named(old).is_ok() && ParamSet::for_new(old, true).is_ok());
+        let error = ParamSet::for_new(old, false).err().unwrap();
+        let found = matches!(&error, ParamsError::Old { name, instead, .. } if (*name, *instead) == (old, new));
+        assert!(found, "{error}");
+        assert!(error.to_string().contains("--allow-old"), "{error}");
+        assert!(ParamSet::for_new(new, false).is_ok());
+    }
+    assert!(ParamSet::for_new("insecure-tiny-v2", false).is_ok());
 }
 
 #[test]
@@ -272,7 +408,7 @@ fn published_primes_are_those_of_the_wire_format() {
             );
         }
     }
-    let instant = InstantParams::named("hybrid-v1").unwrap();
+    let instant = InstantParams::named("hybrid-v2").unwrap();
     for prime in [instant.ring.q(), instant.small.q()] {
         assert!(wire.contains(&prime.to_string()), "{prime}");
     }
@@ -315,14 +451,14 @@ fn rates_of_sets_with_instantomr() {
 
 #[test]
 fn instant_sets_that_do_not_fit_are_refused() {
-    let set = || SetSpec::named("hybrid-v1").unwrap();
+    let set = || SetSpec::named("hybrid-v2").unwrap();
     let with = |change: &dyn Fn(&mut InstantSpec)| {
         let mut set = set();
         set.instant.as_mut().map(change).unwrap();
         set
     };
     let ternary = SetSpec {
-        clue: SetSpec::named("sophomr-v2").unwrap().clue,
+        clue: SetSpec::named("sophomr-v3").unwrap().clue,
         ..set()
     };
     let wrong = [
@@ -340,7 +476,7 @@ fn instant_sets_that_do_not_fit_are_refused() {
     let weak = with(&|spec| spec.n = 1024);
     let error = InstantParams::new(weak, Kernels::detect()).err().unwrap();
     assert!(matches!(error, ParamsError::Insecure { .. }), "{error}");
-    for (name, bulk) in [("instantomr-v1", true), ("sophomr-v2", false)] {
+    for (name, bulk) in [("instantomr-v2", true), ("sophomr-v3", false)] {
         let missing = match bulk {
             true => Params::named(name).err(),
             false => InstantParams::named(name).err(),

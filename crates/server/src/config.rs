@@ -44,6 +44,8 @@ pub struct Board {
     pub sealing: String,
     /// `bound` or `plain`; unless set, bound for a new board and any for one that is there.
     pub clues: Option<String>,
+    /// Whether a new board may be of a set that a later one replaced.
+    pub allow_old: bool,
 }
 
 /// Files in PEM.
@@ -183,6 +185,7 @@ impl Default for Board {
             payload_bytes: 612,
             sealing: Sealing::HpkeX25519.name().into(),
             clues: None,
+            allow_old: false,
         }
     }
 }

@@ -41,6 +41,7 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
     let wanted: Option<ClueKind> = config.board.clues.as_deref().map(str::parse).transpose()?;
     let at = store_config(config);
     if !Store::exists(&config.data) {
+        ParamSet::for_new(set.name(), config.board.allow_old)?;
         let mut board_id = [0; 16];
         getrandom::fill(&mut board_id).map_err(|_| ServerError::NoRandomness)?;
         let clues = wanted.unwrap_or(ClueKind::Bound);

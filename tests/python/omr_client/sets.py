@@ -55,11 +55,15 @@ TINY = {"large": 1 << 11, "small": 1 << 8, "final": 1 << 6}
 SETS = {
     of.name: of
     for of in (
+        Set("sophomr-v3", 1024, 140, "0.4495", 2),
+        Set("hybrid-v2", 1024, 140, "0.4775", 3),
+        Set("instantomr-v2", 1024, 140, "0.4775", 5, rounded=1 << 10, large=0, small=0, final=0),
         Set("sophomr-v2", 1024, 84, "0.5", 2),
         Set("hybrid-v1", 1024, 96, "0.5", 3),
         Set("hybrid-strong-v1", 1024, 96, "0.5", 3),
         Set("instantomr-v1", 1024, 96, "0.5", 5, rounded=1 << 10, large=0, small=0, final=0),
         Set("insecure-tiny-v2", 64, 16, "0.5", 2, **TINY),
         Set("insecure-tiny-hybrid-v1", 64, 16, "0.5", 3, **TINY),
+        Set("insecure-tiny-hybrid-v2", 64, 16, "0.5", 3, **TINY),
     )
 }

@@ -8,6 +8,7 @@ use crate::{
 use omr_detector::Progress;
 use omr_protocol::earlier::{EarlierScheme, EarlierSet};
 use omr_protocol::instantomr::Encoding;
+use omr_protocol::params::DEFAULT;
 use omr_protocol::{ParamSet, Params, ParamsError};
 
 /// A scheme with its parameter sets.
@@ -34,13 +35,13 @@ pub fn contenders() -> Vec<Contender> {
     let bulk = |name, scheme| Contender {
         name,
         engine: Engine::Bulk(scheme),
-        set: "sophomr-v2",
+        set: DEFAULT,
         tiny: "insecure-tiny-v2",
     };
     let single = |name, payloads| Contender {
         name,
         engine: Engine::Single { payloads },
-        set: "instantomr-v1",
+        set: "instantomr-v2",
         tiny: "insecure-tiny-hybrid-v1",
     };
     let mut all = vec![
@@ -227,7 +228,7 @@ impl Contender {
             payloads,
             encoding: Encoding::Powers,
             params: params.clone(),
-            security_bits: set.spec().security_bits,
+            security_bits: set.spec().security_bits(),
             messages,
             pertinent: work.pertinent.min(messages as usize),
             bound: work.bound,

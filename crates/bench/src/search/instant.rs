@@ -3,7 +3,7 @@
 
 use chacha20::ChaCha20Rng;
 use omr_protocol::instantomr::InstantKey;
-use omr_protocol::params::{ClueSpec, InstantSpec, SecretSpec, SetSpec};
+use omr_protocol::params::{Bits, ClueSpec, InstantSpec, LEAST_BITS, SecretSpec, SetSpec};
 use omr_protocol::{ClueKind, InstantParams, ParamsError};
 use omr_ring::Kernels;
 use omr_rlwe::Secret;
@@ -12,15 +12,14 @@ use rand_core::{Rng, SeedableRng};
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-/// Blocks, weights, and bits of security by `reference/security.py`: the lesser of primal and dual.
-const SECRETS: [(usize, RangeInclusive<usize>, f64); 5] = [
-    (8, 106..=112, 125.0),
-    (7, 120..=128, 126.9),
-    (6, 141..=149, 128.8),
-    (5, 161..=169, 130.9),
-    (4, 195..=203, 133.6),
+/// Blocks and weights that have estimates.
+const SECRETS: [(usize, RangeInclusive<usize>); 5] = [
+    (8, 106..=112),
+    (7, 120..=128),
+    (6, 141..=149),
+    (5, 161..=167),
+    (4, 195..=203),
 ];
-const LEAST_BITS: f64 = 128.0;
 /// log2 of the most that may be missed, or pass.
 const MISS: f64 = -30.0;
 const PASS: f64 = -20.0;
@@ -81,7 +80,7 @@ pub fn search_instant(base: &SetSpec, quick: bool) -> Result<InstantFound, Param
         insecure: 0,
     };
     let mut all = Vec::new();
-    for (block, weight, bits) in SECRETS {
+    for (block, weight) in SECRETS {
         let secret = SecretSpec::Blocks {
             block,
             weight: weight.clone(),
@@ -91,7 +90,7 @@ pub fn search_instant(base: &SetSpec, quick: bool) -> Result<InstantFound, Param
         }
         let shapes = shapes(base, quick);
         found.tried += shapes.len();
-        if bits < LEAST_BITS {
+        if bits(base, &secret) < LEAST_BITS {
             found.insecure += shapes.len();
             continue;
         }
@@ -104,6 +103,16 @@ pub fn search_instant(base: &SetSpec, quick: bool) -> Result<InstantFound, Param
     found.best = all.iter().filter(|a| !beaten(a)).cloned().collect();
     found.best.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
     Ok(found)
+}
+
+/// The least bits of clues with this secret.
+fn bits(base: &SetSpec, secret: &SecretSpec) -> f64 {
+    let clue = ClueSpec {
+        secret: secret.clone(),
+        ..base.clue.clone()
+    };
+    let least = |bits: [Bits; 2]| bits[0].least().min(bits[1].least());
+    clue.security().map_or(0.0, least)
 }
 
 fn group(candidate: &InstantCandidate) -> u64 {

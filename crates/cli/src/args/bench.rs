@@ -234,7 +234,7 @@ pub(crate) struct BenchDigest {
     /// Everything random follows from it
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Parameter set; sophomr-v2 unless the scheme needs another
+    /// Parameter set; sophomr-v3 unless the scheme needs another
     #[arg(long, value_name = "NAME")]
     pub(crate) params: Option<String>,
     /// Runs, each with the next seed

@@ -25,7 +25,7 @@ pub(super) const SERVE: &str = "\
 Examples:
   omr serve                                  board, detector and status page at http://127.0.0.1:7600
   omr serve --config /etc/omr/omr.toml
-  omr serve --listen 127.0.0.1:0 --data board-data --params sophomr-v2
+  omr serve --listen 127.0.0.1:0 --data board-data --params sophomr-v3
   omr health http://127.0.0.1:7600           exit code 0: it serves
 
 The first start makes the board; everything that is kept lies in one folder. At a loopback address
@@ -60,7 +60,7 @@ pub(super) const PARAMS: &str = "\
 Examples:
   omr params list
   omr params show
-  omr params show sophomr-v2 --bound 512 --messages 524288 --payload-bytes 1024 --json";
+  omr params show sophomr-v3 --bound 512 --messages 524288 --payload-bytes 1024 --json";
 
 pub(super) const SEARCH: &str = "\
 Examples:

@@ -73,6 +73,9 @@ pub(crate) struct IdNew {
     /// How letters to you are sealed; as on the server's board unless given, but `none` only if you say so
     #[arg(long, value_name = "S")]
     pub(crate) sealing: Option<Sealing>,
+    /// Take a set that a later one replaced, as it has less than 128 bits of security
+    #[arg(long)]
+    pub(crate) allow_old: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

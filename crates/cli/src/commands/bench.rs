@@ -95,7 +95,7 @@ fn instant(args: &BenchDigest, scheme: Scheme, ui: &Ui) -> Result<(), CliError> 
             payloads: with_payloads(scheme),
             encoding: encoding(scheme),
             params: set.instant()?.clone(),
-            security_bits: set.spec().security_bits,
+            security_bits: set.spec().security_bits(),
             messages: args.messages,
             pertinent: args.pertinent,
             bound: args.bound as usize,

@@ -34,7 +34,7 @@ pub(super) fn run(command: &BoardCommand, ui: &Ui) -> Result<(), CliError> {
 }
 
 fn init(args: &BoardInit) -> Result<(), CliError> {
-    let set = ParamSet::named(&args.params)?;
+    let set = ParamSet::for_new(&args.params, args.allow_old)?;
     create(
         &args.dir,
         set.clue(),

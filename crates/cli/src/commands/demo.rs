@@ -102,7 +102,7 @@ fn report(
     Ok(Report {
         scheme: args.scheme.name(),
         params: set.name(),
-        security_bits: set.spec().security_bits,
+        security_bits: set.spec().security_bits(),
         miss_log2,
         false_positive_log2,
         messages: args.messages,

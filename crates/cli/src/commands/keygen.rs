@@ -86,7 +86,7 @@ pub(super) struct Written {
 
 pub(super) fn run(args: &Keygen) -> Result<(), CliError> {
     let name = args.params.as_deref();
-    let set = ParamSet::named(name.unwrap_or(default_set(args.scheme)))?;
+    let set = ParamSet::for_new(name.unwrap_or(default_set(args.scheme)), args.allow_old)?;
     create_folder(&args.out)?;
     if !args.force {
         refuse_existing(&args.out)?;

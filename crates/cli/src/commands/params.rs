@@ -8,7 +8,7 @@ use crate::io;
 use crate::progress::Ui;
 use instant::Instant;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
-use omr_protocol::params::SetSpec;
+use omr_protocol::params::{Bits, Security, SetSpec};
 use omr_protocol::{
     ClueKey, ClueKind, ClueParams, DetectionKey, Digest, DigestPlan, ParamSet, Params,
 };
@@ -22,6 +22,8 @@ struct Listed {
     batch: Option<usize>,
     schemes: Vec<&'static str>,
     insecure: bool,
+    /// Not for new keys and boards.
+    old: bool,
 }
 
 #[derive(Serialize)]
@@ -36,9 +38,29 @@ struct Shown {
 struct Set {
     name: &'static str,
     insecure: bool,
+    /// Not for new keys and boards.
+    old: bool,
+    /// The least of all that follow.
     security_bits: f64,
+    security: Option<Secured>,
     clue_bytes: usize,
     clue_key_bytes: usize,
+}
+
+/// Bits of security by attack.
+#[derive(Serialize)]
+struct Secured {
+    clue_key: Attacked,
+    randomness: Attacked,
+    keys: f64,
+}
+
+#[derive(Serialize)]
+struct Attacked {
+    listed: f64,
+    sparse_dual: f64,
+    rotated: f64,
+    fourier: f64,
 }
 
 #[derive(Serialize)]
@@ -89,19 +111,24 @@ pub(super) fn run(command: &ParamsCommand, ui: &Ui) -> Result<(), CliError> {
 fn list(json: bool) -> Result<(), CliError> {
     let listed = |set: SetSpec| Listed {
         name: set.name,
-        security_bits: set.security_bits,
+        security_bits: set.security_bits(),
         batch: set.bulk.as_ref().map(|bulk| bulk.n),
         schemes: schemes(&set),
         insecure: set.insecure,
+        old: set.old,
     };
     let sets: Vec<Listed> = SetSpec::published().into_iter().map(listed).collect();
     if json {
         return io::print_json(&sets);
     }
     let line = |set: &Listed| {
-        let security = match set.insecure {
-            true => "insecure: for tests only".to_owned(),
-            false => format!("{:.1} bits of security", set.security_bits),
+        let security = match (set.insecure, set.old) {
+            (true, _) => "insecure: for tests only".to_owned(),
+            (_, true) => format!(
+                "{:.1} bits of security: not for new keys",
+                set.security_bits
+            ),
+            _ => format!("{:.1} bits of security", set.security_bits),
         };
         format!(
             "{:<26} {:<21} {security}\n",
@@ -156,16 +183,25 @@ impl Set {
         Ok(Self {
             name: set.name(),
             insecure: set.spec().insecure,
-            security_bits: set.spec().security_bits,
+            old: set.spec().old,
+            security_bits: set.spec().security_bits(),
+            security: set.spec().security().map(Secured::from),
             clue_bytes: ClueKind::Bound.bytes(set.clue()),
             clue_key_bytes: clue_key_bytes(set.clue())?,
         })
     }
 
     fn text(&self) -> String {
-        let security = match self.insecure {
-            true => "none: for tests only".to_owned(),
-            false => format!("{:.1} bits", self.security_bits),
+        let security = match &self.security {
+            None => "none: for tests only".to_owned(),
+            Some(security) => {
+                let old = if self.old { ": not for new keys" } else { "" };
+                format!(
+                    "{:.1} bits{old}, the least of\n{}",
+                    self.security_bits,
+                    security.text()
+                )
+            }
         };
         format!(
             "name                  {}\nsecurity              {security}\n\
@@ -174,6 +210,36 @@ impl Set {
             super::thousands(self.clue_bytes as u64),
             super::thousands(self.clue_key_bytes as u64),
         )
+    }
+}
+
+impl From<Security> for Secured {
+    fn from(security: Security) -> Self {
+        let attacked = |bits: Bits| Attacked {
+            listed: bits.listed,
+            sparse_dual: bits.sparse_dual,
+            rotated: bits.rotated,
+            fourier: bits.fourier,
+        };
+        Self {
+            clue_key: attacked(security.clue_key),
+            randomness: attacked(security.randomness),
+            keys: security.keys,
+        }
+    }
+}
+
+impl Secured {
+    fn text(&self) -> String {
+        let row = |name: &str, bits: &Attacked| {
+            format!(
+                "  {name:<19} {:.1} (default attacks), {:.1} (sparse dual), {:.1} (rotations), {:.1} (and Fourier)\n",
+                bits.listed, bits.sparse_dual, bits.rotated, bits.fourier
+            )
+        };
+        row("clue key", &self.clue_key)
+            + &row("senders' randomness", &self.randomness)
+            + &format!("  {:<19} {:.1}", "detection keys", self.keys)
     }
 }
 

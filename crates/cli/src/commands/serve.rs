@@ -40,6 +40,7 @@ fn config(args: &Serve) -> Result<Config, CliError> {
     config.listen = args.listen.unwrap_or(config.listen);
     config.data = args.data.clone().unwrap_or(config.data);
     config.board.params = args.params.clone().unwrap_or(config.board.params);
+    config.board.allow_old |= args.allow_old;
     config.board.clues = args
         .clues
         .map(|clues| clues.to_string())

@@ -99,6 +99,7 @@ impl Scene {
             clues: ClueKind::Bound,
             bound,
             sealing: Sealing::HpkeX25519,
+            allow_old: false,
         };
         let mut identity = Identity::create(&home, &new).unwrap();
         let server = Server {

@@ -1,7 +1,7 @@
-//! What the sets of the earlier schemes detect with: the rings and chain of `sophomr-v2`, longer or shorter.
+//! What the sets of the earlier schemes detect with: the rings and chain of `sophomr-v3`, longer or shorter.
 
 use super::{EarlierClue, EarlierScheme, EarlierSet};
-use crate::params::{ClueSpec, INSECURE_TINY_V2, ParamsSpec, Posted, SOPHOMR_V2, SecretSpec};
+use crate::params::{ClueSpec, INSECURE_TINY_V2, ParamsSpec, Posted, SOPHOMR_V3, SecretSpec};
 
 /// The rings of published sets: their dimension and modulus, our chain.
 const AS_PUBLISHED: ParamsSpec = ParamsSpec {
@@ -10,7 +10,7 @@ const AS_PUBLISHED: ParamsSpec = ParamsSpec {
     n: 1 << 15,
     rotation_digits: 7,
     product_digits: 8,
-    ..SOPHOMR_V2
+    ..SOPHOMR_V3
 };
 
 /// The ring modulo `p` whose clues LWE clues are made to. Nobody samples there: secret and randomness are those of LWE.
@@ -32,11 +32,14 @@ impl EarlierSet {
     /// Published sets have their authors' clue, codes, ring dimension and plaintext modulus, and our circuit, whose chain
     /// is longer than theirs: its bits of security are lower (`reference/security.py`).
     pub fn detection(&self) -> ParamsSpec {
-        let tiny = self.insecure && !self.published;
+        let tiny = self.slots == INSECURE_TINY_V2.n;
         let base = match (self.published, tiny) {
             (true, _) => AS_PUBLISHED,
             (_, true) => INSECURE_TINY_V2,
-            (_, false) => SOPHOMR_V2,
+            (_, false) => ParamsSpec {
+                old: self.insecure,
+                ..SOPHOMR_V3
+            },
         };
         let spec = match &self.clue {
             EarlierClue::Ring { name, spec, range } => ParamsSpec {
@@ -61,7 +64,7 @@ impl EarlierSet {
         ParamsSpec {
             name: self.name,
             expansion: self.scheme != EarlierScheme::Omd1p,
-            security_bits: if tiny { 0.0 } else { spec.security_bits },
+            key_bits: if tiny { 0.0 } else { spec.key_bits },
             ..spec
         }
     }
@@ -72,20 +75,20 @@ impl EarlierSet {
                 // Two secrets to turn: fewer steps of each.
                 baby: if tiny { 4 } else { 32 },
                 block: 64,
-                security_bits: 130.1,
+                key_bits: 129.7,
                 ..spec
             },
             EarlierScheme::DosPerfomr => ParamsSpec {
                 baby: if tiny { 4 } else { 32 },
                 block: 16,
-                security_bits: 133.0,
+                key_bits: 132.6,
                 ..spec
             },
             EarlierScheme::Perfomr2 => ParamsSpec {
                 baby: if tiny { 8 } else { 128 },
                 block: if tiny { 32 } else { 128 },
                 rotation_digits: 2,
-                security_bits: 136.0,
+                key_bits: 136.0,
                 ..spec
             },
             EarlierScheme::Perfomr1 => spec,
@@ -93,7 +96,7 @@ impl EarlierSet {
     }
 
     fn as_published_circuit(&self, spec: ParamsSpec) -> ParamsSpec {
-        let (whole, baby, block, security_bits) = match self.scheme {
+        let (whole, baby, block, key_bits) = match self.scheme {
             // A window of 851 squares and a power take 13 levels more.
             EarlierScheme::Omd1p | EarlierScheme::Omr1p | EarlierScheme::Omr2p => {
                 (true, 32, 128, 121.2)
@@ -106,7 +109,7 @@ impl EarlierSet {
             whole,
             baby,
             block,
-            security_bits,
+            key_bits,
             ..spec
         }
     }

@@ -3,7 +3,8 @@
 use super::noise::{false_positive_log2, miss_log2};
 use super::{LweKind, LweParams, LweSpec};
 use crate::ParamsError;
-use crate::params::{ClueParams, ClueSpec, INSECURE_TINY_V2, SecretSpec};
+use crate::params::{ClueParams, ClueSpec, INSECURE_TINY_V2, SOPHOMR_V2, SOPHOMR_V3};
+use crate::params::{ParamsSpec, SecretSpec};
 use omr_codec::{BitmapOrder, BucketShape, CombinationShape};
 use omr_ring::Kernels;
 
@@ -87,8 +88,8 @@ pub enum EarlierClue {
 
 /// A parameter set of an earlier scheme.
 ///
-/// Bits of security are those of the clue by `reference/security.py` or, for ring LWE, of lattice-estimator
-/// (commit 27a581bb8e9d49f5e9e2db315bd48ac769d5f5f5); a published set never changes.
+/// Bits of security are those of the clue by `reference/security.py`, the least of all attacks; of clues as published,
+/// lattice-estimator's (commit 27a581bb8e9d49f5e9e2db315bd48ac769d5f5f5). A published set never changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EarlierSet {
     /// Versioned name.
@@ -231,6 +232,15 @@ const TINY_INTEGERS: EarlierClue = EarlierClue::Lwe {
     },
 };
 
+/// SophOMR's clue.
+fn sophomr(set: ParamsSpec) -> EarlierClue {
+    EarlierClue::Ring {
+        name: set.name,
+        range: set.range as u32,
+        spec: set.clue,
+    }
+}
+
 const fn ring(name: &'static str, q: u64, weight: usize, range: u32) -> EarlierClue {
     EarlierClue::Ring {
         name,
@@ -295,7 +305,11 @@ impl EarlierSet {
         use EarlierScheme::{DosPerfomr, Omd1p, Omr1p, Omr2p, Perfomr1, Perfomr2};
         let published = ring("perfomr1-as-published", 65_537, 32, 18);
         // The same clues as SophOMR's: one board serves both.
-        let repaired = ring("sophomr-v2", 786_433, 84, 38);
+        let repaired = sophomr(SOPHOMR_V3);
+        let old = Self {
+            insecure: true,
+            ..Self::repaired("perfomr1-v1", Perfomr1, sophomr(SOPHOMR_V2), 119.6, 2)
+        };
         vec![
             Self::as_published("omd1p-as-published", Omd1p, PVW_AS_PUBLISHED, 92.6, 1),
             Self::as_published("omr1p-as-published", Omr1p, PVW_AS_PUBLISHED, 92.6, 1),
@@ -318,7 +332,8 @@ impl EarlierSet {
             Self::repaired("omd1p-v1", Omd1p, PVW_V1, 133.8, 1),
             Self::repaired("omr1p-v1", Omr1p, PVW_V1, 133.8, 1),
             Self::repaired("omr2p-v1", Omr2p, PVW_V1, 133.8, 1),
-            Self::repaired("perfomr1-v1", Perfomr1, repaired, 130.2, 2),
+            Self::repaired("perfomr1-v2", Perfomr1, repaired, 128.6, 2),
+            old,
             Self::repaired("perfomr2-v1", Perfomr2, INTEGERS_V1, 168.1, 2),
             Self::repaired("dos-perfomr-v1", DosPerfomr, LWEMONGRASS_V1, 130.3, 2),
         ]

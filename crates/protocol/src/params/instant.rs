@@ -79,8 +79,8 @@ impl InstantParams {
 
     /// Checks a set and makes its rings.
     ///
-    /// Errors: `NoEngine`; dimensions that do not fit; a key below 128 bits, unless the set is marked
-    /// insecure.
+    /// Errors: `NoEngine`; dimensions that do not fit; keys or clues below 128 bits, unless the set is
+    /// marked insecure or, for clues, old.
     pub fn new(set: SetSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
         let missing = || ParamsError::NoEngine {
             name: set.name.to_owned(),
@@ -88,6 +88,9 @@ impl InstantParams {
         };
         let spec = set.instant.clone().ok_or_else(missing)?;
         spec.check(&set)?;
+        if !set.insecure && !set.old {
+            set.clue.check_security()?;
+        }
         let ring = |n, bits| -> Result<RotationRing, ParamsError> {
             let primes = primes_below(bits, n, 1, &[])?;
             Ok(RotationRing::new(Ring::with_kernels(n, &primes, kernels)?))

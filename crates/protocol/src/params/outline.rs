@@ -31,7 +31,7 @@ pub struct Outline {
 impl Outline {
     /// Checks a specification and derives its moduli as [`super::Params::new`] does.
     ///
-    /// Errors: dimensions that do not fit; a key below 128 bits, unless the set is marked insecure.
+    /// Errors: dimensions that do not fit; a key or clue below 128 bits, unless the set is marked insecure (or old, of clues).
     pub fn new(spec: ParamsSpec) -> Result<Self, ParamsError> {
         spec.check()?;
         let primes = Primes::derive(&spec)?;
@@ -56,6 +56,7 @@ impl Outline {
     }
 
     fn check_security(&self) -> Result<(), ParamsError> {
+        self.spec.check_clue()?;
         let log2 = |moduli: &[u64], basis: &Basis| -> f64 {
             let bits = |&id: &usize| (moduli[id] as f64).log2();
             basis.ids().iter().map(bits).sum()

@@ -1,3 +1,138 @@
+//! Bits of security: what keys and clues are checked against. All figures are those of
+//! `reference/security.py`, to a tenth.
+
+use super::{ClueSpec, ParamsError, SecretSpec};
+
+/// Bits below which no set is for new keys.
+pub const LEAST_BITS: f64 = 128.0;
+
+/// Bits of security of InstantOMR's rotation and trace keys: dimension 2048, uniform ternary, 50 bits, errors 0.615.
+/// Its key switch hides them under the clue's secret, with errors as wide in proportion as those of `hybrid-v1`.
+pub const ROTATION_KEY_BITS: f64 = 128.2;
+
+/// Bits of security of one secret, attack by attack: MATZOV's costs, memory free. The set's are the least.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bits {
+    /// The attacks that lattice-estimator runs unless told otherwise.
+    pub listed: f64,
+    /// Its dual hybrid for sparse secrets.
+    pub sparse_dual: f64,
+    /// Hybrids where one reduction serves all rotations of a sample of a ring.
+    pub rotated: f64,
+    /// The same, with a Fourier transform in the dual where that gains.
+    pub fourier: f64,
+}
+
+impl Bits {
+    /// The least of them.
+    pub fn least(&self) -> f64 {
+        let rotated = self.rotated.min(self.fourier);
+        self.listed.min(self.sparse_dual).min(rotated)
+    }
+}
+
+/// Bits of security of all that a set hides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Security {
+    /// The recipient's clue secret in her address.
+    pub clue_key: Bits,
+    /// The senders' randomness in clues.
+    pub randomness: Bits,
+    /// The detection keys: the least of the same attacks.
+    pub keys: f64,
+}
+
+impl Security {
+    /// The least of all.
+    pub fn least(&self) -> f64 {
+        let clue = self.clue_key.least().min(self.randomness.least());
+        clue.min(self.keys)
+    }
+}
+
+/// What a secret of a clue is known to be worth, in dimension 1024 modulo 786,433.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClueEstimate {
+    /// Coefficients of a block with at most one 1; 1: no blocks, but signs.
+    pub block: usize,
+    /// Least and largest weight.
+    pub weight: [usize; 2],
+    /// Parameter of the errors: wider ones are at least as secure.
+    pub sigma: f64,
+    /// Bits of security.
+    pub bits: Bits,
+}
+
+const fn estimate(block: usize, weight: [usize; 2], sigma: f64, bits: [f64; 4]) -> ClueEstimate {
+    let [listed, sparse_dual, rotated, fourier] = bits;
+    ClueEstimate {
+        block,
+        weight,
+        sigma,
+        bits: Bits {
+            listed,
+            sparse_dual,
+            rotated,
+            fourier,
+        },
+    }
+}
+
+/// `python3 reference/security.py --scale`, in its order.
+pub const CLUE_ESTIMATES: [ClueEstimate; 13] = [
+    estimate(1, [84, 84], 0.5, [130.2, 127.0, 119.8, 119.6]),
+    estimate(1, [96, 96], 0.5, [132.8, 131.1, 123.7, 122.6]),
+    estimate(6, [141, 149], 0.5, [134.3, 129.6, 128.6, 127.3]),
+    estimate(5, [161, 167], 0.5, [135.6, 132.5, 131.6, 129.8]),
+    estimate(1, [140, 140], 0.4495, [135.9, 139.3, 131.6, 128.6]),
+    estimate(1, [140, 140], 0.4775, [136.6, 140.3, 132.7, 129.6]),
+    estimate(5, [161, 167], 0.4775, [135.0, 131.9, 131.0, 129.3]),
+    estimate(1, [120, 120], 0.46, [134.4, 136.1, 128.5, 126.1]),
+    estimate(1, [136, 136], 0.447, [135.4, 138.5, 130.8, 127.9]),
+    estimate(8, [106, 112], 0.4775, [126.5, 124.5, 121.8, 121.8]),
+    estimate(7, [120, 128], 0.4775, [130.9, 126.7, 124.9, 124.3]),
+    estimate(6, [141, 149], 0.4775, [133.7, 129.1, 128.0, 126.8]),
+    estimate(4, [195, 203], 0.4775, [137.3, 135.5, 134.9, 131.9]),
+];
+
+impl ClueSpec {
+    fn worth(&self, block: usize, weight: [usize; 2]) -> Option<Bits> {
+        let fits = |row: &&ClueEstimate| {
+            (row.block, row.weight) == (block, weight) && row.sigma <= self.sigma
+        };
+        let known = (self.n, self.q) == (1024, 786_433);
+        let rows = CLUE_ESTIMATES.iter().filter(|_| known).filter(fits);
+        let best = rows.max_by(|a, b| a.sigma.total_cmp(&b.sigma));
+        best.map(|row| row.bits)
+    }
+
+    /// Bits of security of the recipient's secret and of the senders' randomness; `None` where no estimate is
+    /// known.
+    pub fn security(&self) -> Option<[Bits; 2]> {
+        let (block, weight) = match &self.secret {
+            SecretSpec::Ternary { weight } => (1, [*weight; 2]),
+            SecretSpec::Blocks { block, weight } => (*block, [*weight.start(), *weight.end()]),
+        };
+        let key = self.worth(block, weight)?;
+        Some([key, self.worth(1, [self.weight; 2])?])
+    }
+
+    /// Errors: `WeakClue` below 128 bits, or where no estimate is known.
+    pub(super) fn check_security(&self) -> Result<(), ParamsError> {
+        let Some([key, randomness]) = self.security() else {
+            let part = "clue without an estimate";
+            return Err(ParamsError::WeakClue { part, found: 0.0 });
+        };
+        for (part, bits) in [("clue key", key), ("senders' randomness", randomness)] {
+            let found = bits.least();
+            if found < LEAST_BITS {
+                return Err(ParamsError::WeakClue { part, found });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The largest log2(PQ) estimated to give 128 bits in dimension `n`; 0 where none is known.
 ///
 /// lattice-estimator at commit 27a581bb8e9d49f5e9e2db315bd48ac769d5f5f5, MATZOV cost, GSA:

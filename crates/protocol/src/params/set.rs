@@ -1,8 +1,8 @@
-//! The published sets: clues, and the engines that serve them.
+//! Parameter sets: clues, and the engines that serve them.
 
-use super::{ClueParams, ClueSpec, FinalRingSpec, InstantParams, InstantSpec};
-use super::{Params, ParamsError, ParamsSpec, Posted, SecretSpec};
-use omr_ring::{Gadget, Kernels};
+use super::{ClueParams, ClueSpec, InstantParams, InstantSpec};
+use super::{Params, ParamsError, ParamsSpec, ROTATION_KEY_BITS, Security};
+use omr_ring::Kernels;
 use std::sync::{Arc, OnceLock};
 
 /// A published parameter set, unchecked.
@@ -12,8 +12,10 @@ pub struct SetSpec {
     pub name: &'static str,
     /// Whether the set is for tests only.
     pub insecure: bool,
-    /// Bits of security, the least over clue and keys.
-    pub security_bits: f64,
+    /// Whether a later set took its place: for the keys and boards that it has, not for new ones.
+    pub old: bool,
+    /// Bits of security of the detection keys, as of [`Security::keys`].
+    pub key_bits: f64,
     /// Clues.
     pub clue: ClueSpec,
     /// SophOMR and SophOMD.
@@ -22,252 +24,39 @@ pub struct SetSpec {
     pub instant: Option<InstantSpec>,
 }
 
-pub(crate) const SOPHOMR_V2: ParamsSpec = ParamsSpec {
-    name: "sophomr-v2",
-    insecure: false,
-    security_bits: 128.4,
-    p: 786_433,
-    n: 1 << 16,
-    small_n: 1 << 13,
-    final_ring: FinalRingSpec {
-        n: 1 << 11,
-        bodies: 8,
-        modulus_bits: 50,
-        digits: 2,
-        digit_bits: 16,
-    },
-    weight: 4096,
-    embedding_bound: 12.0,
-    clue: ClueSpec {
-        n: 1024,
-        q: 786_433,
-        secret: SecretSpec::Ternary { weight: 84 },
-        weight: 84,
-        sigma: 0.5,
-        coordinates: 2,
-        rounded: 786_433,
-    },
-    posted: Posted::Own,
-    range: 38,
-    baby: 64,
-    block: 8,
-    rotation_digits: 2,
-    product_digits: 2,
-    whole: false,
-    expansion: false,
-};
-
-/// Secret, randomness and errors alike, so that none of them is the easiest to guess: 140 of 1,024 are as
-/// dense as errors of standard deviation 0.3801.
-const SOPHOMR_V3: ParamsSpec = ParamsSpec {
-    name: "sophomr-v3",
-    security_bits: 128.0,
-    clue: ClueSpec {
-        secret: SecretSpec::Ternary { weight: 140 },
-        weight: 140,
-        sigma: 0.4495,
-        ..SOPHOMR_V2.clue
-    },
-    range: 40,
-    ..SOPHOMR_V2
-};
-
-pub(crate) const INSECURE_TINY_V2: ParamsSpec = ParamsSpec {
-    name: "insecure-tiny-v2",
-    insecure: true,
-    security_bits: 0.0,
-    n: 1 << 11,
-    small_n: 1 << 8,
-    final_ring: FinalRingSpec {
-        n: 1 << 6,
-        ..SOPHOMR_V2.final_ring
-    },
-    weight: 128,
-    clue: ClueSpec {
-        n: 64,
-        secret: SecretSpec::Ternary { weight: 16 },
-        weight: 16,
-        ..SOPHOMR_V2.clue
-    },
-    baby: 8,
-    ..SOPHOMR_V2
-};
-
-/// One clue for both engines: a secret in blocks, three coordinates.
-const HYBRID_CLUE: ClueSpec = ClueSpec {
-    secret: SecretSpec::Blocks {
-        block: 6,
-        weight: 141..=149,
-    },
-    weight: 96,
-    coordinates: 3,
-    ..SOPHOMR_V2.clue
-};
-
-const HYBRID_V1: ParamsSpec = ParamsSpec {
-    name: "hybrid-v1",
-    security_bits: 128.2,
-    clue: HYBRID_CLUE,
-    range: 46,
-    block: 16,
-    ..SOPHOMR_V2
-};
-
-const HYBRID_V1_INSTANT: InstantSpec = InstantSpec {
-    n: 2048,
-    modulus_bits: 50,
-    sigma: 0.62,
-    digit_bits: 16,
-    half: 18,
-    switch_bits: 24,
-    switch_sigma: 9.9,
-    switch: Gadget { bits: 5, digits: 4 },
-    trace: Gadget { bits: 7, digits: 6 },
-    bodies: 10,
-    group: 1 << 16,
-    counted: false,
-};
-
-/// The fallback, should blocks of 6 turn out weak: blocks of 5, a twelfth more time a message.
-const HYBRID_STRONG_V1: ParamsSpec = ParamsSpec {
-    name: "hybrid-strong-v1",
-    clue: ClueSpec {
-        secret: SecretSpec::Blocks {
-            block: 5,
-            weight: 161..=167,
-        },
-        ..HYBRID_CLUE
-    },
-    range: 47,
-    ..HYBRID_V1
-};
-
-const HYBRID_STRONG_V1_INSTANT: InstantSpec = InstantSpec {
-    half: 19,
-    ..HYBRID_V1_INSTANT
-};
-
-/// One clue for both engines: a secret in blocks of 5, senders' weight and errors that keep it above 128 bits.
-const HYBRID_CLUE_V2: ClueSpec = ClueSpec {
-    secret: SecretSpec::Blocks {
-        block: 5,
-        weight: 161..=167,
-    },
-    weight: 140,
-    sigma: 0.4775,
-    coordinates: 3,
-    ..SOPHOMR_V2.clue
-};
-
-const HYBRID_V2: ParamsSpec = ParamsSpec {
-    name: "hybrid-v2",
-    security_bits: 128.0,
-    clue: HYBRID_CLUE_V2,
-    range: 47,
-    block: 16,
-    ..SOPHOMR_V2
-};
-
-const HYBRID_V2_INSTANT: InstantSpec = InstantSpec {
-    half: 19,
-    counted: true,
-    ..HYBRID_V1_INSTANT
-};
-
-const INSTANTOMR_V2: SetSpec = SetSpec {
-    name: "instantomr-v2",
-    insecure: false,
-    security_bits: 128.2,
-    clue: ClueSpec {
-        coordinates: 5,
-        rounded: 1 << 10,
-        ..HYBRID_CLUE_V2
-    },
-    bulk: None,
-    instant: Some(InstantSpec {
-        digit_bits: 17,
-        half: 4 * 24,
-        group: 1 << 15,
-        ..HYBRID_V2_INSTANT
-    }),
-};
-
-/// Clues of 1,292 bytes: rounded to 10 bits, which takes two coordinates more.
-const INSTANTOMR_V1: SetSpec = SetSpec {
-    name: "instantomr-v1",
-    insecure: false,
-    security_bits: 128.2,
-    clue: ClueSpec {
-        coordinates: 5,
-        rounded: 1 << 10,
-        ..HYBRID_CLUE
-    },
-    bulk: None,
-    instant: Some(InstantSpec {
-        digit_bits: 17,
-        half: 4 * 22,
-        group: 1 << 15,
-        ..HYBRID_V1_INSTANT
-    }),
-};
-
-const INSECURE_TINY_HYBRID_V1: ParamsSpec = ParamsSpec {
-    name: "insecure-tiny-hybrid-v1",
-    clue: ClueSpec {
-        secret: SecretSpec::Blocks {
-            block: 6,
-            weight: 7..=10,
-        },
-        coordinates: 3,
-        ..INSECURE_TINY_V2.clue
-    },
-    ..INSECURE_TINY_V2
-};
-
-const INSECURE_TINY_INSTANT_V1: InstantSpec = InstantSpec {
-    n: 512,
-    half: 7,
-    group: 1 << 12,
-    ..HYBRID_V1_INSTANT
-};
-
-/// The same with exact counters.
-const INSECURE_TINY_HYBRID_V2: ParamsSpec = ParamsSpec {
-    name: "insecure-tiny-hybrid-v2",
-    ..INSECURE_TINY_HYBRID_V1
-};
-
-const INSECURE_TINY_INSTANT_V2: InstantSpec = InstantSpec {
-    counted: true,
-    ..INSECURE_TINY_INSTANT_V1
-};
-
 impl SetSpec {
-    fn of(bulk: ParamsSpec, instant: Option<InstantSpec>) -> Self {
+    pub(super) fn of(bulk: ParamsSpec, instant: Option<InstantSpec>) -> Self {
+        let rotation = match instant {
+            Some(_) => ROTATION_KEY_BITS,
+            None => f64::INFINITY,
+        };
         Self {
             name: bulk.name,
             insecure: bulk.insecure,
-            security_bits: bulk.security_bits,
+            old: bulk.old,
+            key_bits: bulk.key_bits.min(rotation),
             clue: bulk.clue.clone(),
             bulk: Some(bulk),
             instant,
         }
     }
 
-    /// Every published set, the default first.
-    pub fn published() -> Vec<Self> {
-        vec![
-            Self::of(SOPHOMR_V2, None),
-            Self::of(HYBRID_V1, Some(HYBRID_V1_INSTANT)),
-            Self::of(HYBRID_STRONG_V1, Some(HYBRID_STRONG_V1_INSTANT)),
-            INSTANTOMR_V1,
-            Self::of(SOPHOMR_V3, None),
-            Self::of(HYBRID_V2, Some(HYBRID_V2_INSTANT)),
-            INSTANTOMR_V2,
-            Self::of(INSECURE_TINY_V2, None),
-            Self::of(INSECURE_TINY_HYBRID_V1, Some(INSECURE_TINY_INSTANT_V1)),
-            Self::of(INSECURE_TINY_HYBRID_V2, Some(INSECURE_TINY_INSTANT_V2)),
-        ]
+    /// Bits of security; `None` for a set without any.
+    pub fn security(&self) -> Option<Security> {
+        let [clue_key, randomness] = match self.insecure {
+            true => return None,
+            false => self.clue.security()?,
+        };
+        Some(Security {
+            clue_key,
+            randomness,
+            keys: self.key_bits,
+        })
+    }
+
+    /// The least of all bits of security; 0 without any.
+    pub fn security_bits(&self) -> f64 {
+        self.security().map_or(0.0, |security| security.least())
     }
 
     /// The published set of this name.
@@ -305,6 +94,26 @@ impl ParamSet {
             bulk: OnceLock::new(),
             instant: OnceLock::new(),
         })
+    }
+
+    /// The published set of this name for new keys or a new board: an old one only where `allow_old` says so.
+    ///
+    /// Errors: `Unknown`, `Old`.
+    pub fn for_new(name: &str, allow_old: bool) -> Result<Self, ParamsError> {
+        let set = Self::named(name)?;
+        let engines = |spec: &SetSpec| (spec.bulk.is_some(), spec.instant.is_some());
+        let instead = |spec: &SetSpec| !spec.old && engines(spec) == engines(&set.spec);
+        match set.spec.old && !allow_old {
+            false => Ok(set),
+            true => Err(ParamsError::Old {
+                name: set.spec.name,
+                bits: set.spec.security_bits(),
+                instead: SetSpec::published()
+                    .into_iter()
+                    .find(instead)
+                    .map_or("", |spec| spec.name),
+            }),
+        }
     }
 
     /// The set's versioned name.

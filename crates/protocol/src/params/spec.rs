@@ -28,8 +28,10 @@ pub struct ParamsSpec {
     pub name: &'static str,
     /// Whether the set is for tests only.
     pub insecure: bool,
-    /// Bits of security, the least over clue and keys.
-    pub security_bits: f64,
+    /// Whether a later set took its place.
+    pub old: bool,
+    /// Bits of security of the detection key, as of [`Security::keys`](super::Security::keys).
+    pub key_bits: f64,
     /// Plaintext modulus, also the modulus of clues.
     pub p: u64,
     /// Dimension of the large ring: messages in a batch.
@@ -120,6 +122,31 @@ impl ParamsSpec {
     pub fn published() -> Vec<ParamsSpec> {
         let sets = SetSpec::published().into_iter();
         sets.filter_map(|set| set.bulk).collect()
+    }
+
+    /// The least bits of security over detection key and clues of ring LWE; 0 without any.
+    pub fn security_bits(&self) -> f64 {
+        let clue = match (&self.posted, self.insecure) {
+            (_, true) => return 0.0,
+            (Posted::Lwe { .. }, _) => return self.key_bits,
+            _ => self.clue.security(),
+        };
+        let least = |bits: [super::Bits; 2]| {
+            bits.map(|bits| bits.least())
+                .into_iter()
+                .fold(self.key_bits, f64::min)
+        };
+        clue.map_or(0.0, least)
+    }
+
+    /// Clues of LWE have estimates of their own ([`EarlierSet`](crate::earlier::EarlierSet)).
+    ///
+    /// Errors: `WeakClue`.
+    pub(super) fn check_clue(&self) -> Result<(), ParamsError> {
+        match (&self.posted, self.insecure || self.old) {
+            (_, true) | (Posted::Lwe { .. }, _) => Ok(()),
+            _ => self.clue.check_security(),
+        }
     }
 
     pub(super) fn check(&self) -> Result<(), ParamsError> {

@@ -114,7 +114,7 @@ fn instant(
         payloads: true,
         encoding: Encoding::Powers,
         params: set.instant()?.clone(),
-        security_bits: set.spec().security_bits,
+        security_bits: set.spec().security_bits(),
         messages: INSTANT_MESSAGES,
         pertinent: PERTINENT,
         bound: PERTINENT,

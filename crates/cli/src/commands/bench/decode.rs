@@ -50,7 +50,7 @@ fn instant(
         payloads: with_payloads(scheme),
         encoding: encoding(scheme),
         params: set.instant()?.clone(),
-        security_bits: set.spec().security_bits,
+        security_bits: set.spec().security_bits(),
         messages: args.messages,
         pertinent: 0,
         bound: args.bound as usize,

@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn other_costs_are_refused() {
         for (from, to) in [
-            (HYBRID, "sophomr-v2"),
+            (HYBRID, "sophomr-v3"),
             ("costs 1", "costs 2"),
             ("12.5", "-1"),
             ("{", "["),

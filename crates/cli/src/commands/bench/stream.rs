@@ -19,7 +19,7 @@ pub(super) fn run(args: &BenchStream, ui: &Ui) -> Result<(), CliError> {
             payloads: true,
             encoding: Encoding::Powers,
             params: set.instant()?.clone(),
-            security_bits: set.spec().security_bits,
+            security_bits: set.spec().security_bits(),
             messages: 0,
             pertinent: 0,
             bound: args.bound as usize,

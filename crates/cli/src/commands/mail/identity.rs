@@ -92,6 +92,7 @@ async fn plan(
         clues,
         bound: args.bound,
         sealing: args.sealing.unwrap_or(Sealing::HpkeX25519),
+        allow_old: args.allow_old,
     };
     let Some(server) = server else {
         if args.params.is_none() {

@@ -149,7 +149,7 @@ impl Row {
         let spec = &candidate.spec;
         // Bits are computed here and rounded there.
         let unnamed = |spec: &ParamsSpec| ParamsSpec {
-            security_bits: 0.0,
+            key_bits: 0.0,
             ..spec.clone()
         };
         Self {

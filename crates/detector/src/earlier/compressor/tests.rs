@@ -248,7 +248,7 @@ fn noise_is_as_predicted() {
 #[test]
 #[ignore = "full size"]
 fn full_size_noise_is_as_predicted() {
-    noise(&World::new("perfomr1-v1"), 2);
+    noise(&World::new("perfomr1-v2"), 2);
 }
 
 fn noise(world: &World, size: usize) {
@@ -299,7 +299,7 @@ fn noise(world: &World, size: usize) {
 /// The full-size set has room for the largest number of merged batches.
 #[test]
 fn the_full_size_modulus_holds_the_sums() {
-    let params = Params::named("perfomr1-v1").unwrap();
+    let params = Params::named("perfomr1-v2").unwrap();
     let modulus = params.small.log2(&params.small_basis());
     let one = SumNoise::new(&params, params.slots() / 2);
     println!("{one:?}, needed {:.1} of {modulus:.1}", one.needed_bits());

@@ -1,0 +1,243 @@
+//! The published sets. A published set never changes.
+
+use super::{ClueSpec, FinalRingSpec, InstantSpec, ParamsSpec, Posted, ROTATION_KEY_BITS};
+use super::{SecretSpec, SetSpec};
+use omr_ring::Gadget;
+
+/// Secret, randomness and errors alike, so that none of them is the easiest to guess: 140 of 1,024 are as
+/// dense as errors of standard deviation 0.3801.
+pub(crate) const SOPHOMR_V3: ParamsSpec = ParamsSpec {
+    name: "sophomr-v3",
+    insecure: false,
+    old: false,
+    key_bits: 128.0,
+    p: 786_433,
+    n: 1 << 16,
+    small_n: 1 << 13,
+    final_ring: FinalRingSpec {
+        n: 1 << 11,
+        bodies: 8,
+        modulus_bits: 50,
+        digits: 2,
+        digit_bits: 16,
+    },
+    weight: 4096,
+    embedding_bound: 12.0,
+    clue: ClueSpec {
+        n: 1024,
+        q: 786_433,
+        secret: SecretSpec::Ternary { weight: 140 },
+        weight: 140,
+        sigma: 0.4495,
+        coordinates: 2,
+        rounded: 786_433,
+    },
+    posted: Posted::Own,
+    range: 40,
+    baby: 64,
+    block: 8,
+    rotation_digits: 2,
+    product_digits: 2,
+    whole: false,
+    expansion: false,
+};
+
+/// One clue for both engines: a secret in blocks of 5, three coordinates.
+const HYBRID_CLUE_V2: ClueSpec = ClueSpec {
+    secret: SecretSpec::Blocks {
+        block: 5,
+        weight: 161..=167,
+    },
+    weight: 140,
+    sigma: 0.4775,
+    coordinates: 3,
+    ..SOPHOMR_V3.clue
+};
+
+const HYBRID_V2: ParamsSpec = ParamsSpec {
+    name: "hybrid-v2",
+    clue: HYBRID_CLUE_V2,
+    range: 47,
+    block: 16,
+    ..SOPHOMR_V3
+};
+
+const HYBRID_V2_INSTANT: InstantSpec = InstantSpec {
+    n: 2048,
+    modulus_bits: 50,
+    sigma: 0.62,
+    digit_bits: 16,
+    half: 19,
+    switch_bits: 24,
+    switch_sigma: 9.9,
+    switch: Gadget { bits: 5, digits: 4 },
+    trace: Gadget { bits: 7, digits: 6 },
+    bodies: 10,
+    group: 1 << 16,
+    counted: true,
+};
+
+/// Clues of 1,300 bytes: rounded to 10 bits, which takes two coordinates more.
+const INSTANTOMR_V2: SetSpec = SetSpec {
+    name: "instantomr-v2",
+    insecure: false,
+    old: false,
+    key_bits: ROTATION_KEY_BITS,
+    clue: ClueSpec {
+        coordinates: 5,
+        rounded: 1 << 10,
+        ..HYBRID_CLUE_V2
+    },
+    bulk: None,
+    instant: Some(InstantSpec {
+        digit_bits: 17,
+        half: 4 * 24,
+        group: 1 << 15,
+        ..HYBRID_V2_INSTANT
+    }),
+};
+
+/// The first sets. Clues of weight 84, and senders of weight 96, are below 128 bits where one lattice reduction
+/// serves all rotations of a sample.
+pub(crate) const SOPHOMR_V2: ParamsSpec = ParamsSpec {
+    name: "sophomr-v2",
+    old: true,
+    clue: ClueSpec {
+        secret: SecretSpec::Ternary { weight: 84 },
+        weight: 84,
+        sigma: 0.5,
+        ..SOPHOMR_V3.clue
+    },
+    range: 38,
+    ..SOPHOMR_V3
+};
+
+const HYBRID_CLUE_V1: ClueSpec = ClueSpec {
+    secret: SecretSpec::Blocks {
+        block: 6,
+        weight: 141..=149,
+    },
+    weight: 96,
+    coordinates: 3,
+    ..SOPHOMR_V2.clue
+};
+
+const HYBRID_V1: ParamsSpec = ParamsSpec {
+    name: "hybrid-v1",
+    clue: HYBRID_CLUE_V1,
+    range: 46,
+    block: 16,
+    ..SOPHOMR_V2
+};
+
+const HYBRID_V1_INSTANT: InstantSpec = InstantSpec {
+    half: 18,
+    counted: false,
+    ..HYBRID_V2_INSTANT
+};
+
+const HYBRID_STRONG_V1: ParamsSpec = ParamsSpec {
+    name: "hybrid-strong-v1",
+    clue: ClueSpec {
+        secret: SecretSpec::Blocks {
+            block: 5,
+            weight: 161..=167,
+        },
+        ..HYBRID_CLUE_V1
+    },
+    range: 47,
+    ..HYBRID_V1
+};
+
+const HYBRID_STRONG_V1_INSTANT: InstantSpec = InstantSpec {
+    half: 19,
+    ..HYBRID_V1_INSTANT
+};
+
+const INSTANTOMR_V1: SetSpec = SetSpec {
+    name: "instantomr-v1",
+    old: true,
+    clue: ClueSpec {
+        coordinates: 5,
+        rounded: 1 << 10,
+        ..HYBRID_CLUE_V1
+    },
+    instant: Some(InstantSpec {
+        digit_bits: 17,
+        half: 4 * 22,
+        group: 1 << 15,
+        ..HYBRID_V1_INSTANT
+    }),
+    ..INSTANTOMR_V2
+};
+
+pub(crate) const INSECURE_TINY_V2: ParamsSpec = ParamsSpec {
+    name: "insecure-tiny-v2",
+    insecure: true,
+    old: false,
+    key_bits: 0.0,
+    n: 1 << 11,
+    small_n: 1 << 8,
+    final_ring: FinalRingSpec {
+        n: 1 << 6,
+        ..SOPHOMR_V2.final_ring
+    },
+    weight: 128,
+    clue: ClueSpec {
+        n: 64,
+        secret: SecretSpec::Ternary { weight: 16 },
+        weight: 16,
+        ..SOPHOMR_V2.clue
+    },
+    baby: 8,
+    ..SOPHOMR_V2
+};
+
+const INSECURE_TINY_HYBRID_V1: ParamsSpec = ParamsSpec {
+    name: "insecure-tiny-hybrid-v1",
+    clue: ClueSpec {
+        secret: SecretSpec::Blocks {
+            block: 6,
+            weight: 7..=10,
+        },
+        coordinates: 3,
+        ..INSECURE_TINY_V2.clue
+    },
+    ..INSECURE_TINY_V2
+};
+
+const INSECURE_TINY_INSTANT_V1: InstantSpec = InstantSpec {
+    n: 512,
+    half: 7,
+    group: 1 << 12,
+    ..HYBRID_V1_INSTANT
+};
+
+/// The same with exact counters.
+const INSECURE_TINY_HYBRID_V2: ParamsSpec = ParamsSpec {
+    name: "insecure-tiny-hybrid-v2",
+    ..INSECURE_TINY_HYBRID_V1
+};
+
+const INSECURE_TINY_INSTANT_V2: InstantSpec = InstantSpec {
+    counted: true,
+    ..INSECURE_TINY_INSTANT_V1
+};
+
+impl SetSpec {
+    /// Every published set, the default first.
+    pub fn published() -> Vec<Self> {
+        vec![
+            Self::of(SOPHOMR_V3, None),
+            Self::of(HYBRID_V2, Some(HYBRID_V2_INSTANT)),
+            INSTANTOMR_V2,
+            Self::of(SOPHOMR_V2, None),
+            Self::of(HYBRID_V1, Some(HYBRID_V1_INSTANT)),
+            Self::of(HYBRID_STRONG_V1, Some(HYBRID_STRONG_V1_INSTANT)),
+            INSTANTOMR_V1,
+            Self::of(INSECURE_TINY_V2, None),
+            Self::of(INSECURE_TINY_HYBRID_V1, Some(INSECURE_TINY_INSTANT_V1)),
+            Self::of(INSECURE_TINY_HYBRID_V2, Some(INSECURE_TINY_INSTANT_V2)),
+        ]
+    }
+}
