@@ -3,8 +3,10 @@
 //! The protocol files say what every call does and what every field means.
 #![forbid(unsafe_code)]
 
+mod refusal;
 mod work;
 
+pub use refusal::{post_refusal, with_post_refusal};
 pub use work::{WORK_BITS_MAX, check_posting_work, posting_work};
 
 /// Version 1 of the protocol.

@@ -113,8 +113,10 @@ pub async fn post_canary(
     inbox.write(|tx| put(&mut tx.open_table(CANARIES)?, &content, &canary))?;
     for (content, canary) in inbox.canaries(CanaryState::Posting)? {
         let posts: Vec<v1::Message> = canary.post.clone().into_iter().map(written).collect();
-        let range = client.post_as(canary.post_id, posts).await?;
-        inbox.write(|tx| posted(&mut tx.open_table(CANARIES)?, &content, range.start))?;
+        let done = client.post_under(canary.post_id, posts).await?;
+        if let Some(range) = done.ranges.first() {
+            inbox.write(|tx| posted(&mut tx.open_table(CANARIES)?, &content, range.start))?;
+        }
     }
     Ok(())
 }

@@ -119,7 +119,8 @@ impl Draft {
         self.letters.iter().map(|parts| parts.len() as u64)
     }
 
-    /// Seals and posts all, in one go.
+    /// Seals and posts all, in one go. Parts that somebody copied on their way and posted first are on the board already;
+    /// the others are posted beside them.
     ///
     /// Errors: `Letter`, `Remote`. Posts before the one that failed stand.
     pub async fn post(self, client: &Client) -> Result<Vec<Sent>, MailError> {
@@ -127,7 +128,8 @@ impl Draft {
         let writer = Writer::new(self.set.clue(), &self.key, self.place)?;
         let written = seal(&writer, &self.letters.concat())?;
         let messages = written.into_iter().map(message).collect();
-        Ok(divide(&client.post(messages).await?, &lengths))
+        let posted = client.post(messages).await?;
+        Ok(divide(&posted.ranges, &lengths))
     }
 }
 

@@ -1,3 +1,4 @@
+use omr_api::v1::UsedKey;
 use std::path::PathBuf;
 use std::time::Duration;
 use tonic::{Code, Status};
@@ -73,12 +74,31 @@ pub enum RemoteError {
         /// The server's words.
         message: String,
     },
-    /// What was posted or asked for is there already: a one-time key on the board, an id with other contents.
+    /// The id of a post is that of another one: somebody saw it and used it first.
+    #[error(
+        "{call}: the id of this post is that of another post on the board: post it under a new id"
+    )]
+    OtherPost {
+        /// The call.
+        call: &'static str,
+    },
+    /// Messages whose one-time keys were used are on the board already: somebody copied them and posted first.
+    #[error(
+        "{call}: {} of the post's messages are on the board already, the first is message {}: leave them out and post the \
+         others under a new id", used.len(), used.first().map_or(0, |used| used.position)
+    )]
+    UsedKeys {
+        /// The call.
+        call: &'static str,
+        /// Some or all of them, in the order of the post; at least one.
+        used: Vec<UsedKey>,
+    },
+    /// What was asked for is there already: an id with other contents.
     #[error("{call}: the server has it already ({message})")]
     Exists {
         /// The call.
         call: &'static str,
-        /// The server's words; of a post, which message it is.
+        /// The server's words.
         message: String,
     },
     /// Another refusal: the request will not do as it is.
@@ -144,6 +164,14 @@ pub enum RemoteError {
 impl RemoteError {
     /// A refusal of the server in our words.
     pub(crate) fn refusal(call: &'static str, status: &Status) -> Self {
+        match omr_api::post_refusal(status) {
+            Some(refusal) if refusal.known_id => return Self::OtherPost { call },
+            Some(refusal) if !refusal.used_keys.is_empty() => {
+                let used = refusal.used_keys;
+                return Self::UsedKeys { call, used };
+            }
+            _ => {}
+        }
         let message = status.message().to_owned();
         match status.code() {
             Code::Unauthenticated => Self::Unauthenticated { call, message },

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod delivery;
 mod endpoint;
 mod error;
 mod jobs;
@@ -18,10 +19,11 @@ mod retry;
 mod sessions;
 
 pub use client::Client;
+pub use delivery::Posted;
 pub use endpoint::{Endpoint, Timeouts};
 pub use error::RemoteError;
 pub use jobs::MAX_DIGEST_BYTES;
-pub use omr_api::v1;
+pub use omr_api::{v1, with_post_refusal};
 pub use pdq::Stage;
 pub use read::Piece;
 pub use retry::Retry;

@@ -1,5 +1,6 @@
 //! Posting: every post has an id of its own, the same at every attempt, so that none is made twice.
 
+use crate::delivery::{Delivery, Posted};
 use crate::retry::Patience;
 use crate::{Client, RemoteError, random_id};
 use futures::{Stream, StreamExt};
@@ -20,26 +21,47 @@ const FIELD_BYTES: usize = 16;
 /// Posts of a stream that wait for their answers at most.
 const UNANSWERED: usize = 8;
 
-type Answer = Result<Range<u64>, RemoteError>;
+type Answer = Result<Posted, RemoteError>;
 
 impl Client {
-    /// Posts messages in order; gives the ranges of indices, one for each post that it took. Each post is
-    /// made as a whole or not at all, and never twice.
+    /// Posts messages in order, in as many posts as it takes. Each message comes onto the board once, whatever
+    /// others do with copies of it; see [`Client::post_under`].
     ///
-    /// Errors: the server's; `Work`; `MessageSize`. Posts before the one that failed stand.
-    pub async fn post(&self, messages: Vec<Message>) -> Result<Vec<Range<u64>>, RemoteError> {
-        let mut ranges = Vec::new();
+    /// Errors: those of `post_under`; `MessageSize`. Posts before the one that failed stand.
+    pub async fn post(&self, messages: Vec<Message>) -> Answer {
+        let mut posted = Posted::default();
         for part in self.parts(messages).await? {
-            ranges.push(self.post_as(random_id(), part).await?);
+            posted.append(self.post_under(random_id(), part).await?);
         }
-        Ok(ranges)
+        Ok(posted)
     }
 
-    /// One post under an id of the caller's, who may repeat it after a crash. At most
-    /// `Limits.post_messages` messages.
+    /// Posts messages, first under an id of the caller's, who may repeat it after a crash. At most
+    /// `Limits.post_messages` messages. Those that somebody copied and posted first are left out: they are on the
+    /// board; the others follow under a new id, with the same clues. So does a post whose id somebody used first.
     ///
-    /// Errors: the server's; `Work`; `Answer`.
-    pub async fn post_as(&self, post_id: [u8; 16], messages: Vec<Message>) -> Answer {
+    /// Errors: the server's; `Work`; `Answer`; `OtherPost` where every new id was used first.
+    pub async fn post_under(&self, post_id: [u8; 16], messages: Vec<Message>) -> Answer {
+        let mut delivery = Delivery::new(messages);
+        let mut id = post_id;
+        while !delivery.is_done() {
+            match self.post_as(id, delivery.left().to_vec()).await {
+                Ok(range) => delivery.posted(range),
+                Err(refused) => delivery.refused(refused)?,
+            }
+            id = random_id();
+        }
+        Ok(delivery.end())
+    }
+
+    /// One post as it is, under an id of the caller's.
+    ///
+    /// Errors: the server's; `OtherPost`, `UsedKeys`; `Work`; `Answer`.
+    pub async fn post_as(
+        &self,
+        post_id: [u8; 16],
+        messages: Vec<Message>,
+    ) -> Result<Range<u64>, RemoteError> {
         let request = self.request(post_id, messages).await?;
         let answer = self.unary("PostMessages", || async {
             self.boards().post_messages(request.clone()).await
@@ -47,8 +69,9 @@ impl Client {
         indices("PostMessages", &request, &answer.await?)
     }
 
-    /// Posts what a stream gives, one item after another, several on their way at a time; gives the ranges of
-    /// indices in the same order. Ends after the first error.
+    /// Posts what a stream gives, one item after another, several on their way at a time; gives what became of
+    /// them in the same order, with messages that others posted first as in [`Client::post_under`]. Ends after the
+    /// first error.
     pub fn post_stream(
         &self,
         posts: impl Stream<Item = Vec<Message>> + Send + 'static,
@@ -131,7 +154,7 @@ fn indices(
     call: &'static str,
     request: &PostMessagesRequest,
     answer: &PostMessagesResponse,
-) -> Answer {
+) -> Result<Range<u64>, RemoteError> {
     let (first, count) = (answer.first_index, u64::from(answer.count));
     let expected = request.messages.len() as u64;
     match first.checked_add(count) {
@@ -144,10 +167,16 @@ fn indices(
     }
 }
 
+/// A post on its way.
+struct Waiting {
+    request: PostMessagesRequest,
+    delivery: Delivery,
+}
+
 /// Posts on their way.
 struct Poster<'a> {
     client: &'a Client,
-    waiting: VecDeque<PostMessagesRequest>,
+    waiting: VecDeque<Waiting>,
     answers: &'a mpsc::Sender<Answer>,
 }
 
@@ -167,7 +196,9 @@ impl Poster<'_> {
                 return Ok(());
             }
             let connected = self.connection(&mut posts, &mut ended, &mut patience);
-            if let Err(status) = connected.await? {
+            if let Err(status) = connected.await?
+                && !self.refused(&status).await?
+            {
                 patience.pause(&status).await?;
             }
         }
@@ -183,7 +214,7 @@ impl Poster<'_> {
         let (out, outgoing) = mpsc::channel(UNANSWERED);
         for post in &self.waiting {
             // There is room for all that can wait.
-            let _ = out.try_send(stream_request(post));
+            let _ = out.try_send(stream_request(&post.request));
         }
         let stream = ReceiverStream::new(outgoing);
         let mut incoming = match self.client.boards().stream_posts(stream).await {
@@ -195,8 +226,9 @@ impl Poster<'_> {
             tokio::select! {
                 next = posts.next(), if room => match next {
                     Some(messages) => {
-                        let post = self.client.request(random_id(), messages).await?;
-                        let _ = out.send(stream_request(&post)).await;
+                        let delivery = Delivery::new(messages);
+                        let post = self.waiting(delivery).await?;
+                        let _ = out.send(stream_request(&post.request)).await;
                         self.waiting.push_back(post);
                     }
                     None => *ended = true,
@@ -213,16 +245,43 @@ impl Poster<'_> {
         Ok(Ok(()))
     }
 
+    async fn waiting(&self, delivery: Delivery) -> Result<Waiting, RemoteError> {
+        let messages = delivery.left().to_vec();
+        let request = self.client.request(random_id(), messages).await?;
+        Ok(Waiting { request, delivery })
+    }
+
+    /// Prepares the rest of the oldest post where that is what was refused; false: it was not.
+    async fn refused(&mut self, status: &Status) -> Result<bool, RemoteError> {
+        if omr_api::post_refusal(status).is_none() {
+            return Ok(false);
+        }
+        let wrong = || RemoteError::answer(STREAM, "an answer to a post", "a refusal of none");
+        let mut delivery = self.waiting.pop_front().ok_or_else(wrong)?.delivery;
+        delivery.refused(RemoteError::refusal(STREAM, status))?;
+        match delivery.is_done() {
+            true => {
+                let _ = self.answers.send(Ok(delivery.end())).await;
+            }
+            false => {
+                let rest = self.waiting(delivery).await?;
+                self.waiting.push_front(rest);
+            }
+        }
+        Ok(true)
+    }
+
     async fn answered(&mut self, answer: &StreamPostsResponse) -> Result<(), RemoteError> {
         let wrong = || RemoteError::answer(STREAM, "an answer to the oldest post", "another");
-        let oldest = self.waiting.pop_front().ok_or_else(wrong)?;
+        let mut oldest = self.waiting.pop_front().ok_or_else(wrong)?;
         let posted = answer.posted.as_ref().ok_or_else(wrong)?;
-        if answer.post_id != oldest.post_id {
+        if answer.post_id != oldest.request.post_id {
             return Err(wrong());
         }
-        let range = indices(STREAM, &oldest, posted)?;
+        let range = indices(STREAM, &oldest.request, posted)?;
+        oldest.delivery.posted(range);
         // A caller that went away is noticed by the loop.
-        let _ = self.answers.send(Ok(range)).await;
+        let _ = self.answers.send(Ok(oldest.delivery.end())).await;
         Ok(())
     }
 }

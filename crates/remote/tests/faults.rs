@@ -78,9 +78,9 @@ async fn posts_are_made_once_whatever_is_lost() {
     ] {
         fake.fail("PostMessages", fault);
     }
-    let ranges = fake.client().post(letters(7)).await.unwrap();
+    let posted = fake.client().post(letters(7)).await.unwrap();
     // Three messages a post at most.
-    assert_eq!(ranges, [0..3, 3..6, 6..7]);
+    assert_eq!(posted.ranges, [0..3, 3..6, 6..7]);
     assert_eq!(fake.with(|state| state.messages.clone()), letters(7));
     assert_eq!(fake.count("PostMessages"), 8);
     assert_eq!(fake.with(|state| state.posts.len()), 3);
@@ -162,10 +162,82 @@ async fn streamed_posts_survive_breaks_in_order() {
     let ranges: Vec<_> = fake.client().post_stream(posts).collect().await;
     let starts: Vec<u64> = ranges
         .into_iter()
-        .map(|range| range.unwrap().start)
+        .map(|posted| posted.unwrap().ranges[0].start)
         .collect();
     assert_eq!(starts, (0..20).collect::<Vec<_>>());
     assert_eq!(fake.with(|state| state.messages.clone()), letters(20));
+}
+
+/// A server on which somebody posted copies of some letters before their owner.
+async fn outrun(copies: &[u8]) -> Fake {
+    let fake = Fake::plain().await;
+    fake.with(|state| state.once = true);
+    let copies = copies.iter().copied().map(letter).collect();
+    let thief = fake.client();
+    thief.post_as([1; 16], copies).await.unwrap();
+    fake
+}
+
+fn unordered(mut messages: Vec<Message>) -> Vec<u8> {
+    messages.sort_by_key(|message| message.clue[0]);
+    messages.iter().map(|message| message.clue[0]).collect()
+}
+
+#[tokio::test]
+async fn a_copied_part_keeps_no_other_part_from_the_board() {
+    let fake = outrun(&[4, 1]).await;
+    let posted = fake.client().post(letters(9)).await.unwrap();
+    assert_eq!(posted.known, [1, 4]);
+    // Every message is where the answer says, in the order of the letter.
+    let board = fake.with(|state| state.messages.clone());
+    let indices: Vec<u64> = posted.ranges.iter().cloned().flatten().collect();
+    let found: Vec<u8> = indices
+        .iter()
+        .map(|&index| board[index as usize].clue[0])
+        .collect();
+    assert_eq!(found, (0..9).collect::<Vec<u8>>());
+    assert_eq!(board.len(), 9, "each message once");
+    // The same post made again, whole, as after a crash.
+    let again = fake.client().post(letters(9)).await.unwrap();
+    assert_eq!(again.known, (0..9).collect::<Vec<_>>());
+    assert_eq!(
+        again.ranges.iter().cloned().flatten().collect::<Vec<_>>(),
+        indices
+    );
+}
+
+#[tokio::test]
+async fn an_id_that_somebody_used_first_is_not_believed() {
+    let fake = outrun(&[]).await;
+    let thief = fake.client();
+    thief.post_as([9; 16], vec![letter(200)]).await.unwrap();
+    let error = fake
+        .client()
+        .post_as([9; 16], letters(3))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, RemoteError::OtherPost { .. }), "{error}");
+    let posted = fake.client().post_under([9; 16], letters(3)).await.unwrap();
+    assert_eq!((posted.ranges, posted.known), (vec![1..4], vec![]));
+    // With its own contents the id is as good as ever.
+    let own = thief.post_as([9; 16], vec![letter(200)]).await.unwrap();
+    assert_eq!(own, 0..1);
+}
+
+#[tokio::test]
+async fn streamed_posts_leave_out_what_was_copied() {
+    let fake = outrun(&[3, 10, 11]).await;
+    fake.fail("StreamPosts", Fault::BreakAfter(4));
+    let posts =
+        futures::stream::iter((0..10).map(|post| vec![letter(2 * post), letter(2 * post + 1)]));
+    let posted: Vec<_> = fake.client().post_stream(posts).collect().await;
+    let known: Vec<usize> = posted
+        .iter()
+        .map(|posted| posted.as_ref().unwrap().known.len())
+        .collect();
+    assert_eq!(known, [0, 1, 0, 0, 0, 2, 0, 0, 0, 0]);
+    let board = fake.with(|state| state.messages.clone());
+    assert_eq!(unordered(board), (0..20).collect::<Vec<u8>>());
 }
 
 #[tokio::test]

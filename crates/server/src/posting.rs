@@ -1,8 +1,9 @@
 //! Posts on their way to the disk: many share one transaction.
 
 use crate::refuse;
+use omr_api::v1;
 use omr_ops::Metrics;
-use omr_store::{Appended, Post, Store};
+use omr_store::{Appended, Post, Refusal, Store};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -14,6 +15,8 @@ const TRANSACTION_BYTES: usize = 8 << 20;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes that one permit stands for.
 const UNIT: usize = 1024;
+/// Used keys that one refusal names: its metadata must fit what clients take of headers, 16 KiB.
+const NAMED: usize = 512;
 
 struct Pending {
     post: Post,
@@ -44,7 +47,7 @@ impl Posting {
 
     /// Posts; answers when it is on the disk.
     ///
-    /// Errors: ALREADY_EXISTS where a one-time key was used before, RESOURCE_EXHAUSTED where others' posts fill the
+    /// Errors: ALREADY_EXISTS where its id or a one-time key was used before, RESOURCE_EXHAUSTED where others' posts fill the
     /// queue, those of the store.
     pub(crate) async fn post(&self, post: Post) -> Result<Appended, Status> {
         let bytes: usize = post
@@ -72,6 +75,27 @@ impl Posting {
         self.queue.send(pending).map_err(|_| stopping())?;
         answered.await.map_err(|_| stopping())?
     }
+}
+
+/// The answer to a post that is refused, with what its client needs to post the rest.
+fn refused(refusal: &Refusal) -> Status {
+    let told = match refusal {
+        Refusal::UsedKeys { keys } => {
+            let key = |used: &omr_store::UsedKey| v1::UsedKey {
+                position: used.position as u32,
+                index: used.index,
+            };
+            v1::PostRefusal {
+                known_id: false,
+                used_keys: keys.iter().take(NAMED).map(key).collect(),
+            }
+        }
+        _ => v1::PostRefusal {
+            known_id: true,
+            used_keys: Vec::new(),
+        },
+    };
+    omr_api::with_post_refusal(Status::already_exists(refusal.to_string()), &told)
 }
 
 fn write_all(store: &Store, mut pending: mpsc::UnboundedReceiver<Pending>, metrics: &Metrics) {
@@ -104,7 +128,7 @@ fn write(store: &Store, lot: Vec<Pending>, metrics: &Metrics) {
             let messages = written.map(|(post, _)| post.messages.len() as u64).sum();
             metrics.commit(messages, start.elapsed().as_secs_f64());
             for ((answer, _), appended) in answers.into_iter().zip(appended) {
-                let appended = appended.map_err(|used| Status::already_exists(used.to_string()));
+                let appended = appended.map_err(|refusal| refused(&refusal));
                 // A client that left finds its post by its id.
                 let _ = answer.send(appended);
             }

@@ -19,6 +19,7 @@ fn post(number: u64) -> Post {
     clue[key].copy_from_slice(&id.to_be_bytes());
     Post {
         id: id.to_be_bytes(),
+        account: String::new(),
         messages: vec![Message {
             clue,
             payload: vec![!number as u8; PAYLOAD_BYTES as usize],

@@ -265,7 +265,30 @@ pub enum StoreError {
     Stopped,
 }
 
-/// The one-time key of a bound clue was used before. Nothing of its post was appended.
+/// Why nothing of a post was appended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Its id is that of a post of other contents or of another account.
+    #[error("expected a new post id, found that of another post: post again under a new one")]
+    OtherPost,
+    /// One-time keys of bound clues were used before.
+    #[error("{}", used_keys(keys))]
+    UsedKeys {
+        /// All of them, by the messages' places in the post; at least one.
+        keys: Vec<UsedKey>,
+    },
+}
+
+fn used_keys(keys: &[UsedKey]) -> String {
+    let first = keys.first().map(ToString::to_string).unwrap_or_default();
+    match keys.len() {
+        0 | 1 => first,
+        all => format!("{first}, and {} more messages with used keys", all - 1),
+    }
+}
+
+/// The one-time key of a bound clue was used before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "message {position} of the post: expected a one-time key that is new on the board, found that of message {index}"

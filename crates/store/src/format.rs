@@ -6,8 +6,8 @@ use redb::TableDefinition;
 use crate::error::{Evidence, StoreError, hex};
 
 /// The version of the meta file that this build reads and writes.
-pub const META_VERSION: u32 = 2;
-/// The oldest version this build reads, and writes on.
+pub const META_VERSION: u32 = 3;
+/// The oldest version this build reads; opening makes it the newest.
 pub(crate) const OLDEST_META_VERSION: u32 = 1;
 /// The name of the meta file.
 pub const META_FILE: &str = "meta.redb";

@@ -12,7 +12,7 @@ use crate::format::{
 };
 
 /// The version of backups that this build reads and writes.
-pub const BACKUP_VERSION: u32 = 2;
+pub const BACKUP_VERSION: u32 = 3;
 /// The oldest version this build reads.
 const OLDEST_VERSION: u32 = 1;
 pub(crate) const MAGIC: [u8; 8] = *b"omr-bak\n";

@@ -33,7 +33,7 @@ mod verify;
 mod tests;
 
 pub use backup::Piece;
-pub use error::{Evidence, StoreError, UsedKey};
+pub use error::{Evidence, Refusal, StoreError, UsedKey};
 pub use format::{KeyValue, META_FILE, META_VERSION, OBJECTS_DIR, UPLOADS_DIR};
 pub use frames::BACKUP_VERSION;
 pub use log::{Appended, Post, Visit};

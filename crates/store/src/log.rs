@@ -7,11 +7,11 @@ use bytes::Bytes;
 use omr_board::{Message, Part};
 use redb::ReadableTable;
 
-use crate::error::{Evidence, Redb, StoreError, UsedKey};
+use crate::error::{Evidence, Redb, Refusal, StoreError};
 use crate::format::{Layout, SEGMENTS, TAIL, index_key, index_of};
 use crate::meta::{Outcome, lock};
 use crate::once::Once;
-use crate::posts::Ids;
+use crate::posts::{Ids, contents};
 use crate::segment::{self, Segment};
 use crate::store::Store;
 use crate::tables::{Open, View, Writing};
@@ -27,8 +27,10 @@ const FORGET: usize = 64;
 /// Messages that are posted together, under an id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Post {
-    /// Drawn at random by the sender; the same again means the same post.
+    /// Drawn at random by the sender; the same again, with the same contents, means the same post.
     pub id: [u8; 16],
+    /// Who posts: an id is hers, not anybody's who saw it.
+    pub account: String,
     /// At least one.
     pub messages: Vec<Message>,
 }
@@ -38,7 +40,7 @@ pub struct Post {
 pub struct Appended {
     /// Indices of its messages.
     pub range: Range<u64>,
-    /// The id was known: the range is that of the first post under it.
+    /// The post was known: the range is that of the first time.
     pub repeated: bool,
 }
 
@@ -46,9 +48,10 @@ pub struct Appended {
 pub type Visit<'a> = dyn FnMut(u64, &[u8], &[u8]) -> ControlFlow<()> + 'a;
 
 impl Store {
-    /// Appends `posts` in one durable transaction, all or none, but for those whose id is
-    /// remembered from an earlier post, also one of the same call, and those that use a one-time
-    /// key again, of which nothing is appended.
+    /// Appends `posts` in one durable transaction, all or none, but for those that are remembered
+    /// by their id, also from the same call, and those that are refused, of which nothing is
+    /// appended: under the id of a post of other contents or of another account, or with one-time
+    /// keys that were used before.
     ///
     /// The caller has tested that the keys of bound clues signed: without that, whoever sees a
     /// message could have its key refused by posting first.
@@ -58,29 +61,37 @@ impl Store {
     ///
     /// Errors: [`StoreError::Size`], [`StoreError::PostLength`], [`StoreError::DiskFull`],
     /// [`StoreError::KeyCount`] and those of the database.
-    pub fn append(&self, posts: &[Post]) -> Result<Vec<Result<Appended, UsedKey>>, StoreError> {
+    pub fn append(&self, posts: &[Post]) -> Result<Vec<Result<Appended, Refusal>>, StoreError> {
         let inner = self.inner();
         check_posts(&inner.meta.layout, posts)?;
         let now = inner.meta.clock();
         let memory = u64::try_from(inner.post_id_memory.as_millis()).unwrap_or(u64::MAX);
+        let hashes: Vec<[u8; 32]> = posts.iter().map(contents).collect();
         inner.meta.transact(|writing, state| {
             let mut ids = Ids::open(writing)?;
             ids.forget(now.saturating_sub(memory), FORGET + 2 * posts.len())?;
             let mut once = Once::open(writing, &inner.meta.layout, state.len)?;
             let mut tail = Tail::open(writing, &inner.meta.layout, state.len)?;
             let mut out = Vec::with_capacity(posts.len());
-            for post in posts {
-                if let Some(range) = ids.find(&post.id)? {
+            for (post, hash) in posts.iter().zip(&hashes) {
+                if let Some(known) = ids.find(&post.id)? {
                     let repeated = true;
-                    out.push(Ok(Appended { range, repeated }));
+                    out.push(match known.is_of(post, hash) {
+                        true => Ok(Appended {
+                            range: known.range,
+                            repeated,
+                        }),
+                        false => Err(Refusal::OtherPost),
+                    });
                     continue;
                 }
-                if let Err(used) = once.take(&post.messages, tail.end)? {
-                    out.push(Err(used));
+                let used = once.take(&post.messages, tail.end)?;
+                if !used.is_empty() {
+                    out.push(Err(Refusal::UsedKeys { keys: used }));
                     continue;
                 }
                 let range = tail.push_all(&post.messages)?;
-                ids.remember(&post.id, &range, now)?;
+                ids.remember(&post.id, &range, now, hash)?;
                 let repeated = false;
                 out.push(Ok(Appended { range, repeated }));
             }

@@ -53,7 +53,7 @@ impl Meta {
     /// Errors: see [`crate::Store::open`].
     pub(crate) fn open(source: Source) -> Result<Self, StoreError> {
         let database = source.open()?;
-        let (config, state) = guarded(|| read_meta(&source, database.get()?))?;
+        let (config, state) = guarded(|| load(&source, database.get()?))?;
         Ok(Self {
             source,
             layout: Layout::new(&config),
@@ -232,7 +232,7 @@ impl Meta {
         slot.epoch += 1;
         tracing::warn!(path = %self.source.path().display(), "opening the meta file anew");
         let database = self.source.open()?;
-        let (config, state) = guarded(|| read_meta(&self.source, database.get()?))?;
+        let (config, state) = guarded(|| load(&self.source, database.get()?))?;
         if config != self.config {
             return Err(StoreError::OtherBoard {
                 expected: self.config.board_id,
@@ -246,8 +246,28 @@ impl Meta {
     }
 }
 
+/// Reads the meta table; a file of an older version becomes one of this, so that no older build, which would not
+/// know the rows that follow, goes on with it.
+fn load(source: &Source, database: &Database) -> Result<(BoardConfig, State), StoreError> {
+    let (version, config, state) = read_meta(source, database)?;
+    if version < META_VERSION {
+        let mut transaction = database.begin_write().map_err(Redb)?;
+        transaction.set_quick_repair(true);
+        let version = META_VERSION.to_le_bytes();
+        {
+            let mut meta = transaction.open_table(META).map_err(Redb)?;
+            meta.insert(KEY_VERSION, version.as_slice()).map_err(Redb)?;
+        }
+        transaction.commit().map_err(Redb)?;
+    }
+    Ok((config, state))
+}
+
 /// Reads and checks the rows of the meta table.
-fn read_meta(source: &Source, database: &Database) -> Result<(BoardConfig, State), StoreError> {
+fn read_meta(
+    source: &Source,
+    database: &Database,
+) -> Result<(u32, BoardConfig, State), StoreError> {
     let mut view = View {
         transaction: database.begin_read().map_err(Redb)?,
         seed: 0,
@@ -280,5 +300,5 @@ fn read_meta(source: &Source, database: &Database) -> Result<(BoardConfig, State
         .ok_or_else(|| bad_row("meta", KEY_CONFIG, Evidence::Present, bytes.len()))?;
     view.seed = Layout::new(&config).seed;
     let state = view.state()?;
-    Ok((config, state))
+    Ok((version, config, state))
 }

@@ -47,30 +47,33 @@ impl<'t> Once<'t> {
         Ok(Self { table, seed })
     }
 
-    /// Takes the keys of a post's messages, the first at index `first`: all or none.
+    /// Takes the keys of a post's messages, the first at index `first`: all, or none where some were used; gives
+    /// those.
     pub(crate) fn take(
         &mut self,
         messages: &[Message],
         first: u64,
-    ) -> Result<Result<(), UsedKey>, StoreError> {
+    ) -> Result<Vec<UsedKey>, StoreError> {
         let Some(table) = &mut self.table else {
-            return Ok(Ok(()));
+            return Ok(Vec::new());
         };
+        let (mut taken, mut used) = (Vec::with_capacity(messages.len()), Vec::new());
         for (position, message) in messages.iter().enumerate() {
             // Sizes are checked: every clue has a key.
             let Some(key) = Clues::Bound.post_key(&message.clue) else {
                 continue;
             };
-            let found = list(table, self.seed, key, first + position as u64)?;
-            let Some(index) = found else { continue };
-            for message in &messages[..position] {
-                if let Some(key) = Clues::Bound.post_key(&message.clue) {
-                    table.remove(key.as_slice()).map_err(Redb)?;
-                }
+            match list(table, self.seed, key, first + position as u64)? {
+                None => taken.push(key),
+                Some(index) => used.push(UsedKey { position, index }),
             }
-            return Ok(Err(UsedKey { position, index }));
         }
-        Ok(Ok(()))
+        if !used.is_empty() {
+            for key in taken {
+                table.remove(key.as_slice()).map_err(Redb)?;
+            }
+        }
+        Ok(used)
     }
 }
 

@@ -10,14 +10,66 @@ use redb::ReadableTable;
 
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{ORDER, POSTS, bad_row, index_key, numbers, open_row, pack, seal_row};
+use crate::log::Post;
 use crate::tables::{Open, Writing};
 
+/// Bytes of a row's numbers: first index, count, time. The hash follows; rows of version 2 have none.
+const NUMBERS: usize = 24;
+
 /// Key in the order, id and time of a post.
-type Known = (Vec<u8>, [u8; 16], u64);
+type Oldest = (Vec<u8>, [u8; 16], u64);
+
+/// A post that is remembered.
+pub(crate) struct Known {
+    pub(crate) range: Range<u64>,
+    time: u64,
+    /// Of its contents and account.
+    hash: Option<[u8; 32]>,
+}
+
+impl Known {
+    fn decode(id: &[u8; 16], value: &[u8]) -> Result<Self, StoreError> {
+        let (head, hash) = value.split_at_checked(NUMBERS).unwrap_or((value, &[]));
+        let [first, count, time] = numbers("posts", id, head)?;
+        let hash = match hash {
+            [] => None,
+            hash => Some(hash.try_into().map_err(|_| {
+                bad_row(
+                    "posts",
+                    id,
+                    Evidence::Bytes(NUMBERS as u64 + 32),
+                    value.len(),
+                )
+            })?),
+        };
+        let range = first..first.saturating_add(count);
+        Ok(Self { range, time, hash })
+    }
+
+    /// Whether a post of this hash is this one. Of a post that an older version wrote the length alone is known.
+    pub(crate) fn is_of(&self, post: &Post, hash: &[u8; 32]) -> bool {
+        match &self.hash {
+            Some(known) => known == hash,
+            None => self.range.end - self.range.start == post.messages.len() as u64,
+        }
+    }
+}
+
+/// The hash of a post's account and contents; every message of a board has the same lengths.
+pub(crate) fn contents(post: &Post) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("omr store v1 post");
+    hasher.update(&(post.account.len() as u64).to_le_bytes());
+    hasher.update(post.account.as_bytes());
+    for message in &post.messages {
+        hasher.update(&message.clue);
+        hasher.update(&message.payload);
+    }
+    *hasher.finalize().as_bytes()
+}
 
 /// The two tables of ids in a transaction.
 pub(crate) struct Ids<'t> {
-    /// Id to first index, count and time.
+    /// Id to first index, count, time and hash.
     posts: Open<'t>,
     /// First index to id.
     order: Open<'t>,
@@ -33,15 +85,14 @@ impl<'t> Ids<'t> {
         })
     }
 
-    /// The messages of a post that is remembered.
-    pub(crate) fn find(&self, id: &[u8; 16]) -> Result<Option<Range<u64>>, StoreError> {
+    /// The post of an id, if it is remembered.
+    pub(crate) fn find(&self, id: &[u8; 16]) -> Result<Option<Known>, StoreError> {
         let found = self.posts.get(id.as_slice()).map_err(Redb)?;
         let Some(row) = found else {
             return Ok(None);
         };
         let value = open_row(self.seed, "posts", id, row.value())?;
-        let [first, count, _] = numbers("posts", id, value)?;
-        Ok(Some(first..first.saturating_add(count)))
+        Known::decode(id, value).map(Some)
     }
 
     pub(crate) fn remember(
@@ -49,8 +100,10 @@ impl<'t> Ids<'t> {
         id: &[u8; 16],
         range: &Range<u64>,
         time: u64,
+        hash: &[u8; 32],
     ) -> Result<(), StoreError> {
-        let post = pack([range.start, range.end - range.start, time]);
+        let mut post = pack([range.start, range.end - range.start, time]);
+        post.extend_from_slice(hash);
         let post = seal_row(self.seed, "posts", id, &post);
         let (posts, order) = (&mut self.posts, &mut self.order);
         posts.insert(id.as_slice(), post.as_slice()).map_err(Redb)?;
@@ -76,7 +129,7 @@ impl<'t> Ids<'t> {
     }
 
     /// Key, id and time of the oldest post.
-    fn oldest(&self) -> Result<Option<Known>, StoreError> {
+    fn oldest(&self) -> Result<Option<Oldest>, StoreError> {
         let Some((key, row)) = self.order.first().map_err(Redb)? else {
             return Ok(None);
         };
@@ -90,7 +143,7 @@ impl<'t> Ids<'t> {
             return Err(bad_row("posts", &id, Evidence::Present, 0));
         };
         let value = open_row(self.seed, "posts", &id, post.value())?;
-        let [_, _, time] = numbers("posts", &id, value)?;
+        let time = Known::decode(&id, value)?.time;
         Ok(Some((key, id, time)))
     }
 }

@@ -31,8 +31,7 @@ pub struct StoreConfig {
     pub segment_messages: u64,
     /// How long the id of a post is remembered, at least.
     pub post_id_memory: Duration,
-    /// Most bytes of unfinished uploads together, by their announced sizes; each counts at least
-    /// 1 MiB.
+    /// Most bytes of unfinished uploads together, as far as they arrived; each counts at least 1 MiB.
     pub upload_bytes: u64,
 }
 
@@ -215,6 +214,11 @@ impl Store {
     /// Errors: those of the database.
     pub fn segments(&self) -> Result<Vec<Segment>, StoreError> {
         self.inner().meta.view(segment::list)
+    }
+
+    /// Milliseconds that the store has been open in its life: no jump of a wall clock moves it.
+    pub fn clock(&self) -> u64 {
+        self.inner().meta.clock()
     }
 
     /// What the store holds.

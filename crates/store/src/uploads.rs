@@ -91,7 +91,7 @@ impl Uploads {
         lock(&self.live).get(hash).cloned()
     }
 
-    /// Reserves space for an upload; the one under way, where there is one.
+    /// The upload under way, or a new one where there is space for its beginning.
     ///
     /// Errors: [`StoreError::UploadSpace`].
     fn begin(&self, hash: [u8; 32], total: u64, now: u64) -> Result<Arc<Partial>, StoreError> {
@@ -99,20 +99,36 @@ impl Uploads {
         if let Some(partial) = live.get(&hash) {
             return Ok(partial.clone());
         }
-        let reserved: u64 = live
-            .values()
-            .map(|partial| partial.total.max(LEAST_BYTES))
-            .fold(total.max(LEAST_BYTES), u64::saturating_add);
-        if reserved > self.limit {
-            return Err(StoreError::UploadSpace {
-                limit: self.limit,
-                found: reserved,
-            });
-        }
+        self.check_space(taken(&live).saturating_add(LEAST_BYTES))?;
         let partial = Arc::new(Partial::new(&self.dir, hash, total, now));
         live.insert(hash, partial.clone());
         Ok(partial)
     }
+
+    /// Errors: [`StoreError::UploadSpace`] where so many bytes more have no space.
+    fn check_more(&self, partial: &Partial, bytes: u64) -> Result<(), StoreError> {
+        let received = partial.received.load(Relaxed);
+        let counted = received.max(LEAST_BYTES);
+        let more = received.saturating_add(bytes).max(LEAST_BYTES) - counted;
+        match more {
+            0 => Ok(()),
+            more => self.check_space(taken(&lock(&self.live)).saturating_add(more)),
+        }
+    }
+
+    fn check_space(&self, found: u64) -> Result<(), StoreError> {
+        let limit = self.limit;
+        match found <= limit {
+            true => Ok(()),
+            false => Err(StoreError::UploadSpace { limit, found }),
+        }
+    }
+}
+
+/// Bytes that uploads count for: what arrived, not what was announced, which costs nobody anything.
+fn taken(live: &HashMap<[u8; 32], Arc<Partial>>) -> u64 {
+    let counted = |partial: &Arc<Partial>| partial.received.load(Relaxed).max(LEAST_BYTES);
+    live.values().map(counted).fold(0, u64::saturating_add)
 }
 
 impl Store {
@@ -169,8 +185,8 @@ impl Store {
     /// What was received is kept while the process lives; after a crash, all but the last 16 MiB.
     ///
     /// Errors: [`StoreError::NoUpload`], [`StoreError::UploadOffset`], [`StoreError::UploadSize`]
-    /// for a chunk that goes too far, [`StoreError::UploadHash`], which drops the upload, and
-    /// those of disk and bucket.
+    /// for a chunk that goes too far, [`StoreError::UploadSpace`], [`StoreError::UploadHash`], which
+    /// drops the upload, and those of disk and bucket.
     pub fn upload_chunk(
         &self,
         hash: [u8; 32],
@@ -187,6 +203,9 @@ impl Store {
             return Ok(complete(bytes));
         }
         partial.check(progress.next, offset, data.len() as u64)?;
+        self.inner()
+            .uploads
+            .check_more(&partial, data.len() as u64)?;
         progress.write(&partial.path, data)?;
         partial.received.store(progress.next, Relaxed);
         progress.touched = self.inner().meta.clock();
@@ -203,13 +222,25 @@ impl Store {
         })
     }
 
-    /// Drops uploads that got no chunk for `older_than`, and gives how many.
+    /// Bytes received of an upload under way; none where there is no such upload.
+    pub fn upload_bytes(&self, hash: &[u8; 32]) -> Option<u64> {
+        let partial = self.inner().uploads.find(hash)?;
+        Some(partial.received.load(Relaxed))
+    }
+
+    /// Drops uploads that got no chunk for `older_than`, those that never got one for
+    /// `empty_older_than`, and gives how many.
     ///
     /// Counted in time during which the store was open.
     ///
     /// Errors: those of the database and of the disk.
-    pub fn purge_uploads(&self, older_than: Duration) -> Result<u64, StoreError> {
-        let age = u64::try_from(older_than.as_millis()).unwrap_or(u64::MAX);
+    pub fn purge_uploads(
+        &self,
+        older_than: Duration,
+        empty_older_than: Duration,
+    ) -> Result<u64, StoreError> {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let [age, empty_age] = [older_than, empty_older_than].map(millis);
         let now = self.inner().meta.clock();
         let live: Vec<_> = lock(&self.inner().uploads.live).values().cloned().collect();
         let mut purged = 0;
@@ -218,6 +249,7 @@ impl Store {
             let Ok(mut progress) = partial.state.try_lock() else {
                 continue;
             };
+            let age = if progress.next == 0 { empty_age } else { age };
             if !progress.over && now.saturating_sub(progress.touched) >= age {
                 self.drop_upload(&partial, &mut progress)?;
                 purged += 1;

@@ -40,7 +40,9 @@ pub(crate) type Maker = dyn Fn(&CreateJobRequest, &[Message]) -> Vec<u8> + Send 
 pub(crate) struct State {
     pub(crate) board: Board,
     pub(crate) messages: Vec<Message>,
-    pub(crate) posts: BTreeMap<Vec<u8>, PostMessagesResponse>,
+    pub(crate) posts: BTreeMap<Vec<u8>, (PostMessagesResponse, Vec<Message>)>,
+    /// Takes every clue once, as boards of bound clues do their keys.
+    pub(crate) once: bool,
     pub(crate) post_requests: Vec<PostMessagesRequest>,
     pub(crate) uploads: BTreeMap<Vec<u8>, (Vec<u8>, u64)>,
     pub(crate) chunk_bytes_seen: u64,
@@ -200,19 +202,43 @@ impl Fake {
         })
     }
 
-    fn make_post(&self, post: PostMessagesRequest) -> PostMessagesResponse {
+    /// Posts, or refuses as the server does.
+    pub(crate) fn make_post(
+        &self,
+        post: PostMessagesRequest,
+    ) -> Result<PostMessagesResponse, Status> {
+        let refused = |known_id, used_keys| {
+            let refusal = PostRefusal {
+                known_id,
+                used_keys,
+            };
+            omr_remote::with_post_refusal(Status::already_exists("refused"), &refusal)
+        };
         self.with(|state| {
             state.post_requests.push(post.clone());
-            if let Some(answer) = state.posts.get(&post.post_id[..]) {
-                return *answer;
+            match state.posts.get(&post.post_id[..]) {
+                Some((answer, messages)) if *messages == post.messages => return Ok(*answer),
+                Some(_) => return Err(refused(true, Vec::new())),
+                None => {}
+            }
+            let used = |(position, message): (usize, &Message)| {
+                let mut known = state.messages.iter();
+                let index = known.position(|known| known.clue == message.clue)? as u64;
+                let position = position as u32;
+                Some(UsedKey { position, index })
+            };
+            let used: Vec<UsedKey> = post.messages.iter().enumerate().filter_map(used).collect();
+            if state.once && !used.is_empty() {
+                return Err(refused(false, used));
             }
             let answer = PostMessagesResponse {
                 first_index: state.messages.len() as u64,
                 count: post.messages.len() as u32,
             };
-            state.messages.extend(post.messages);
-            state.posts.insert(post.post_id.to_vec(), answer);
-            answer
+            state.messages.extend(post.messages.iter().cloned());
+            let known = (answer, post.messages);
+            state.posts.insert(post.post_id.to_vec(), known);
+            Ok(answer)
         })
     }
 
@@ -284,7 +310,7 @@ impl BoardService for Fake {
     ) -> Result<Response<PostMessagesResponse>, Status> {
         let post = request.into_inner();
         let fate = self.enter("PostMessages", post.messages.len())?;
-        fate.answer(self.make_post(post))
+        fate.answer(self.make_post(post)?)
     }
 
     type StreamPostsStream = Boxed<StreamPostsResponse>;
@@ -300,7 +326,7 @@ impl BoardService for Fake {
             let post = post?.post.unwrap();
             let post_id = post.post_id.clone();
             // Made all the same: the answer is what gets lost.
-            let posted = Some(fake.make_post(post));
+            let posted = Some(fake.make_post(post)?);
             answered += 1;
             match answered > breaks {
                 true => Err(Status::unavailable("broken")),

@@ -155,6 +155,7 @@ fn posts_are_checked() {
     long.payload.push(0);
     let bad = Post {
         id: [1; 16],
+        account: String::new(),
         messages: vec![message(0), long],
     };
     let error = all(&store, &[post(0..2), bad]).unwrap_err();
@@ -173,6 +174,7 @@ fn posts_are_checked() {
     );
     let empty = Post {
         id: [1; 16],
+        account: String::new(),
         messages: Vec::new(),
     };
     let error = all(&store, &[post(0..2), empty]).unwrap_err();

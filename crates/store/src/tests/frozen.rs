@@ -112,7 +112,7 @@ fn configuration_and_state() {
 
 #[test]
 fn a_frame() {
-    assert_eq!(header(), b"omr-bak\n\x02\0\0\0");
+    assert_eq!(header(), b"omr-bak\n\x03\0\0\0");
     let mut frame = Vec::new();
     push_frame(16, &[7], &[1, 2], &mut frame);
     let mut expected = vec![16, 1, 0, 0, 0, 2, 0, 0, 0, 7, 1, 2];

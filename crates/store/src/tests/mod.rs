@@ -64,6 +64,7 @@ fn post(range: Range<u64>) -> Post {
     id[..8].copy_from_slice(&range.start.to_le_bytes());
     Post {
         id,
+        account: String::new(),
         messages: range.map(message).collect(),
     }
 }

@@ -5,8 +5,8 @@ use redb::Database;
 
 use super::disk::Disk;
 use super::{Simulated, all, append, board, check_content, config, message, post};
-use crate::format::{META_FILE, ONCE};
-use crate::{Evidence, Post, Store, StoreConfig, StoreError};
+use crate::format::{KEY_VERSION, META, META_FILE, META_VERSION, ONCE, POSTS, pack, seal_row};
+use crate::{Evidence, Post, Refusal, Store, StoreConfig, StoreError, UsedKey};
 
 /// Message `index` with the key of message `of`.
 fn with_key(index: u64, of: u64) -> Message {
@@ -19,6 +19,7 @@ fn with_key(index: u64, of: u64) -> Message {
 fn single(id: u8, messages: Vec<Message>) -> Post {
     Post {
         id: [id; 16],
+        account: String::new(),
         messages,
     }
 }
@@ -38,26 +39,31 @@ fn a_used_key_is_refused_with_all_of_its_post_and_no_other() {
         single(4, vec![message(12), with_key(13, 10)]),
         // Twice in one post.
         single(5, vec![message(14), message(15), with_key(16, 14)]),
-        // Known by its id: no matter what it holds.
         single(1, vec![message(9)]),
+        // All used keys are named, not the first alone.
+        single(
+            6,
+            vec![message(0), message(17), message(4), with_key(18, 17)],
+        ),
     ];
     let appended = store.append(&posts).unwrap();
     let outcomes: Vec<_> = appended
         .iter()
         .map(|one| match one {
             Ok(done) => Ok((done.range.clone(), done.repeated)),
-            Err(used) => Err((used.position, used.index)),
+            Err(refusal) => Err(places(refusal)),
         })
         .collect();
     assert_eq!(
         outcomes,
         [
             Ok((9..10, false)),
-            Err((1, 3)),
+            Err(vec![(1, 3)]),
             Ok((10..11, false)),
-            Err((1, 10)),
-            Err((2, 11)),
+            Err(vec![(1, 10)]),
+            Err(vec![(2, 11)]),
             Ok((9..10, true)),
+            Err(vec![(0, 0), (2, 4), (3, 12)]),
         ]
     );
     assert_eq!(store.len(), 11);
@@ -70,6 +76,78 @@ fn a_used_key_is_refused_with_all_of_its_post_and_no_other() {
         text.starts_with("message 1 of the post") && text.ends_with("message 10"),
         "{text}"
     );
+}
+
+/// Places of the messages with used keys, and of those that have them.
+fn places(refusal: &Refusal) -> Vec<(usize, u64)> {
+    let Refusal::UsedKeys { keys } = refusal else {
+        panic!("{refusal}");
+    };
+    let place = |used: &UsedKey| (used.position, used.index);
+    keys.iter().map(place).collect()
+}
+
+#[test]
+fn an_id_is_of_one_account_and_one_content() {
+    let simulated = Simulated::create();
+    let store = simulated.open().unwrap();
+    let first = single(1, vec![message(0), message(1)]);
+    let by = |account: &str| Post {
+        account: account.into(),
+        ..first.clone()
+    };
+    let posts = [
+        first.clone(),
+        single(1, vec![message(2), message(3)]),
+        single(1, vec![message(0)]),
+        by("somebody"),
+        first.clone(),
+    ];
+    let check = |store: &Store, from: usize| {
+        for (at, one) in store.append(&posts).unwrap().into_iter().enumerate() {
+            match at {
+                0 | 4 => {
+                    let done = one.unwrap();
+                    assert_eq!((done.range, done.repeated), (0..2, at >= from));
+                }
+                _ => assert_eq!(one, Err(Refusal::OtherPost), "post {at}"),
+            }
+        }
+        assert_eq!(store.len(), 2);
+    };
+    check(&store, 4);
+    drop(store);
+    // Also when it is read again.
+    check(&simulated.open().unwrap(), 0);
+}
+
+#[test]
+fn posts_of_version_2_are_known_by_their_ids_and_the_file_becomes_version_3() {
+    let dir = tempfile::tempdir().unwrap();
+    let downgrade = |database: &Database| {
+        edit(database, |transaction| {
+            let seed = crc32c::crc32c(&board().board_id);
+            let id = post(0..30).id;
+            let row = seal_row(seed, "posts", &id, &pack([0, 30, 5]));
+            let mut posts = transaction.open_table(POSTS).unwrap();
+            posts.insert(id.as_slice(), row.as_slice()).unwrap();
+            let mut meta = transaction.open_table(META).unwrap();
+            let version = 2u32.to_le_bytes();
+            meta.insert(KEY_VERSION, version.as_slice()).unwrap();
+        });
+    };
+    let (config, store) = tampered(&dir, downgrade);
+    let mut other = post(0..30);
+    other.messages.pop();
+    let answers = store.append(&[post(0..30), other]).unwrap();
+    let done = answers[0].as_ref().unwrap();
+    assert_eq!((done.range.clone(), done.repeated), (0..30, true));
+    assert_eq!(answers[1], Err(Refusal::OtherPost));
+    append(&store, 30..33).unwrap();
+    let version = store.inner().meta.view(|view| view.raw(META, KEY_VERSION));
+    assert_eq!(version.unwrap().unwrap(), META_VERSION.to_le_bytes());
+    drop(store);
+    assert_eq!(Store::open(&config).unwrap().len(), 33);
 }
 
 #[test]
@@ -153,7 +231,7 @@ fn a_lost_list_is_made_anew_from_the_messages() {
         assert_eq!(last, (30, 30));
         assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());
         let again = store.append(&[single(1, vec![message(2)])]).unwrap();
-        assert_eq!(again[0].as_ref().unwrap_err().index, 2);
+        assert_eq!(places(again[0].as_ref().unwrap_err()), [(0, 2)]);
         append(&store, 30..33).unwrap();
         assert!(!store.index_keys(&mut |_, _| {}).unwrap());
     }

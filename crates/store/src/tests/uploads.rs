@@ -131,26 +131,30 @@ fn a_file_of_another_hash_is_dropped() {
 }
 
 #[test]
-fn space_is_reserved_and_old_uploads_go() {
+fn what_arrived_takes_space_and_old_uploads_go() {
     let dir = tempfile::tempdir().unwrap();
     let (config, store) = empty(&dir);
-    store.upload([1; 32], 30 << 20).unwrap();
-    let error = store.upload([2; 32], 11 << 20).unwrap_err();
-    assert!(matches!(error, StoreError::UploadSpace { .. }), "{error}");
-    // Small ones count 1 MiB, so that their number is limited too.
-    for number in 0..10 {
-        store.upload([10 + number; 32], 1).unwrap();
+    let hour = Duration::from_secs(3600);
+    // Announced are 39 times 200 MiB; each counts 1 MiB as long as no more arrives.
+    for number in 0..39 {
+        store.upload([10 + number; 32], 200 << 20).unwrap();
     }
-    assert!(matches!(
-        store.upload([3; 32], 1),
-        Err(StoreError::UploadSpace { .. })
-    ));
-    store.upload_chunk([1; 32], 0, &[0; 9]).unwrap();
-    assert_eq!(store.purge_uploads(Duration::from_secs(3600)).unwrap(), 0);
-    assert_eq!(store.purge_uploads(Duration::ZERO).unwrap(), 11);
+    store.upload([1; 32], 200 << 20).unwrap();
+    let error = store.upload([2; 32], 1).unwrap_err();
+    assert!(matches!(error, StoreError::UploadSpace { .. }), "{error}");
+    let chunk = vec![0; 1 << 20];
+    store.upload_chunk([1; 32], 0, &chunk).unwrap();
+    let full = store.upload_chunk([1; 32], 1 << 20, &chunk).unwrap_err();
+    assert!(matches!(full, StoreError::UploadSpace { .. }), "{full}");
+    assert_eq!(store.upload_bytes(&[1; 32]), Some(1 << 20));
+    // Those that never got a byte go sooner.
+    assert_eq!(store.purge_uploads(hour, hour).unwrap(), 0);
+    assert_eq!(store.purge_uploads(hour, Duration::ZERO).unwrap(), 39);
+    store.upload_chunk([1; 32], 1 << 20, &chunk).unwrap();
+    assert_eq!(store.purge_uploads(Duration::ZERO, hour).unwrap(), 1);
     assert_eq!((parts(&config), store.usage().upload_bytes), (0, 0));
     assert!(matches!(
-        store.upload_chunk([1; 32], 9, &[0]),
+        store.upload_chunk([1; 32], 2 << 20, &[0]),
         Err(StoreError::NoUpload { .. })
     ));
     store.upload([2; 32], 11 << 20).unwrap();
@@ -158,7 +162,7 @@ fn space_is_reserved_and_old_uploads_go() {
     assert_eq!(
         Store::open(&config)
             .unwrap()
-            .purge_uploads(Duration::ZERO)
+            .purge_uploads(Duration::ZERO, Duration::ZERO)
             .unwrap(),
         1
     );

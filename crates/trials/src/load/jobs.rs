@@ -172,7 +172,7 @@ impl JobLoad {
             let messages: Vec<Message> = (at..end).map(message).collect();
             let posted = scene.runtime.block_on(client.post(messages))?;
             // Nobody else posts, so that they lie where they were meant to.
-            let first = posted.first().map(|range| range.start);
+            let first = posted.ranges.first().map(|range| range.start);
             if first != Some(board.messages + at) {
                 return Err(TrialError::Broken(format!(
                     "expected a post at {}, acknowledged at {first:?}",

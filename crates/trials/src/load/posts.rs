@@ -268,7 +268,8 @@ impl Run {
         let mut answers = Box::pin(client.post_stream(posts));
         let mut numbers = self.numbers(first);
         while let (Some(answer), Some(number)) = (answers.next().await, numbers.next()) {
-            self.note(number, answer);
+            let first = answer.map(|posted| posted.ranges.first().cloned().unwrap_or_default());
+            self.note(number, first);
         }
         for _ in numbers {
             // The stream ended before they were answered.

@@ -97,9 +97,12 @@ impl Scene {
             keys,
             digest_messages,
         } = &self.room;
+        // A quarter of all keys is not for those without a token.
+        let all_keys = 2 * keys;
         let text = format!(
             "listen = \"{listen}\"\ndata = {data}\n[board]\nparams = \"{params}\"\n\
-             [limits]\nmessages_per_second = 10000000\nkeys = {keys}\nall_keys = {keys}\n\
+             [access]\nanonymous_post = true\nanonymous_detect = true\n\
+             [limits]\nmessages_per_second = 10000000\nkeys = {keys}\nall_keys = {all_keys}\n\
              digest_messages = {digest_messages}\n"
         );
         std::fs::write(self.dir().join("omr.toml"), text)

@@ -2,8 +2,10 @@
 
 use crate::world::{BOARD, Client, PAYLOAD_BYTES, Person, Running, config, post, set};
 use chacha20::ChaCha20Rng;
+use futures::StreamExt;
 use omr_api::v1;
 use omr_protocol::clue::{BoundClue, post_key};
+use omr_server::tokens::Right;
 use rand_core::SeedableRng;
 use tonic::Code;
 
@@ -103,6 +105,94 @@ async fn a_key_is_good_for_one_message_and_a_retry_for_one_post() {
         .await
         .unwrap();
     assert_eq!(posted.into_inner().first_index, 20);
+    server.stop().await;
+}
+
+fn remote(server: &Running, token: Option<String>) -> omr_remote::Client {
+    let endpoint = omr_remote::Endpoint {
+        token,
+        ..omr_remote::Endpoint::new(format!("http://{}", server.address))
+    };
+    omr_remote::Client::connect(&endpoint).unwrap()
+}
+
+/// Payloads of the board, by the first byte of each.
+async fn on_the_board(client: &omr_remote::Client) -> Vec<u8> {
+    let len = client.board().await.unwrap().messages;
+    let pieces: Vec<_> = client.read(0..len, v1::Part::Payloads).collect().await;
+    let messages = pieces.into_iter().flat_map(|piece| piece.unwrap().messages);
+    messages.map(|message| message.payload[0]).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_letter_arrives_whole_though_somebody_posted_one_of_its_nine_parts_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(config(dir.path())).await;
+    let alice = Person::new(1);
+    let parts: Vec<_> = (0..9).map(|i| alice.message(i, i as u8)).collect();
+    let thief = remote(&server, None);
+    thief.post(vec![alice.message(50, 50)]).await.unwrap();
+    thief.post(vec![parts[4].clone()]).await.unwrap();
+    let sender = remote(&server, None);
+    let posted = sender.post(parts.clone()).await.unwrap();
+    assert_eq!(posted.known, [4]);
+    let indices: Vec<u64> = posted.ranges.into_iter().flatten().collect();
+    assert_eq!(indices, [2, 3, 4, 5, 1, 6, 7, 8, 9]);
+    assert_eq!(on_the_board(&sender).await, [50, 4, 0, 1, 2, 3, 5, 6, 7, 8]);
+    // As a stream, two parts of each post copied.
+    let letters: Vec<Vec<_>> = (10..13u8)
+        .map(|letter| {
+            (0..5)
+                .map(|i| alice.message(u64::from(letter) * 5 + i, letter))
+                .collect()
+        })
+        .collect();
+    let copies = letters
+        .iter()
+        .flat_map(|parts| [parts[0].clone(), parts[3].clone()]);
+    thief.post(copies.collect()).await.unwrap();
+    let streamed: Vec<_> = sender
+        .post_stream(futures::stream::iter(letters))
+        .collect()
+        .await;
+    for posted in streamed {
+        let posted = posted.unwrap();
+        assert_eq!((posted.len(), posted.known), (5, vec![0, 3]));
+    }
+    let mut all = on_the_board(&sender).await;
+    all.sort_unstable();
+    let expected = [0, 1, 2, 3, 4, 5, 6, 7, 8].into_iter();
+    let expected = expected.chain([10, 11, 12].into_iter().flat_map(|byte| [byte; 5]));
+    assert_eq!(all, expected.chain([50]).collect::<Vec<u8>>());
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_post_is_not_swallowed_by_another_under_its_id() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(config(dir.path())).await;
+    let alice = Person::new(1);
+    let (thief, sender) = (remote(&server, None), remote(&server, None));
+    thief
+        .post_as([7; 16], vec![alice.message(0, 66)])
+        .await
+        .unwrap();
+    let letter = vec![alice.message(1, 1), alice.message(2, 2)];
+    let error = sender.post_as([7; 16], letter.clone()).await.unwrap_err();
+    assert!(
+        matches!(error, omr_remote::RemoteError::OtherPost { .. }),
+        "{error}"
+    );
+    let posted = sender.post_under([7; 16], letter).await.unwrap();
+    assert_eq!((posted.ranges, posted.known), (vec![1..3], vec![]));
+    assert_eq!(on_the_board(&sender).await, [66, 1, 2]);
+    // Another account's copy of the whole post, id included, is no acknowledgement either.
+    let account = crate::access::token(dir.path(), "sender", &[Right::Post]);
+    let copied = vec![alice.message(3, 3)];
+    thief.post_as([8; 16], copied.clone()).await.unwrap();
+    let sender = remote(&server, Some(account));
+    let posted = sender.post_under([8; 16], copied).await.unwrap();
+    assert_eq!((posted.ranges, posted.known), (vec![3..4], vec![0]));
     server.stop().await;
 }
 
