@@ -1,19 +1,24 @@
-// A page of another origin asks a method by gRPC-Web.
+// A page asks a method by gRPC-Web: one of an origin that the server lists is answered, another is not.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
+import { startServer } from "./server.mjs";
 import { passed } from "./tools.mjs";
 
 const METHOD = "/omr.v1.CapabilityService/GetCapabilities";
 
-export async function checkGrpcWeb(browser, url) {
+export async function checkGrpcWeb(browser) {
   const other = createServer((request, response) => {
     response.setHeader("content-type", "text/html");
     response.end("<!doctype html><title>elsewhere</title><link rel=icon href='data:,'>");
   });
   await new Promise((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const origin = `http://127.0.0.1:${other.address().port}`;
+  const servers = [await startServer(), await startServer([origin])];
+  const [closed, { url }] = servers;
   try {
     const page = await browser.newPage();
-    await page.goto(`http://127.0.0.1:${other.address().port}/`);
+    await page.goto(`${origin}/`);
+    await assert.rejects(page.evaluate(call, closed.url + METHOD), /Failed to fetch/);
     const answer = await page.evaluate(call, url + METHOD);
     const { version, params } = capabilities(answer);
     const status = await (await page.context().request.get(`${url}/status.json`)).json();
@@ -22,8 +27,9 @@ export async function checkGrpcWeb(browser, url) {
     await page.close();
   } finally {
     other.close();
+    await Promise.all(servers.map((server) => server.stop()));
   }
-  passed("a page of another origin calls GetCapabilities by gRPC-Web");
+  passed("a page calls GetCapabilities by gRPC-Web where its origin is listed, and not elsewhere");
 }
 
 // Runs in the page: an empty request in one frame, the answer's bytes.

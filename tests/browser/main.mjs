@@ -21,7 +21,7 @@ let browser;
 try {
   browser = await chromium.launch({ executablePath: process.env.OMR_CHROMIUM, args: ARGS });
   await checkStatusPage(browser, server.url);
-  await checkGrpcWeb(browser, server.url);
+  await checkGrpcWeb(browser);
 } catch (error) {
   console.error(server.log());
   throw error;

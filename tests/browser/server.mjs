@@ -1,6 +1,6 @@
 // A server of the smallest parameter set on an empty folder and a free port.
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -8,9 +8,13 @@ const PARAMS = "insecure-tiny-hybrid-v1";
 // Long enough for a machine that does other work.
 const PATIENCE_MS = 60_000;
 
-export async function startServer() {
+// `origins` are those of the pages that may call.
+export async function startServer(origins = []) {
   const data = await mkdtemp(join(tmpdir(), "omr-browser-"));
-  const args = ["serve", "--listen", "127.0.0.1:0", "--data", data, "--params", PARAMS];
+  const config = join(data, "omr.toml");
+  await writeFile(config, `[access]\norigins = ${JSON.stringify(origins)}\n`);
+  const args = ["serve", "--anonymous", "--config", config, "--listen", "127.0.0.1:0", "--data", data];
+  args.push("--params", PARAMS);
   const server = spawn(process.env.OMR_COMMAND, args, { stdio: ["ignore", "pipe", "pipe"] });
   let [out, log] = ["", ""];
   server.stderr.on("data", (bytes) => (log += bytes));

@@ -17,6 +17,7 @@ impl Server {
     fn start(scene: &Scene, params: &str) -> Self {
         let args = [
             "serve",
+            "--anonymous",
             "--listen",
             "127.0.0.1:0",
             "--data",

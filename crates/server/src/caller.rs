@@ -2,9 +2,11 @@
 
 use crate::config::Config;
 use crate::refuse;
+use crate::share::of_strangers;
 use crate::tokens::{Right, Token, Tokens};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,8 +20,10 @@ pub(crate) const ANONYMOUS: &str = "";
 pub(crate) struct Caller {
     /// Whose keys, jobs and sessions it sees.
     pub(crate) account: String,
-    /// Who waits in line with whom: an account, or an address without a token.
+    /// Who shares what with whom: an account, or an address without a token.
     pub(crate) client: u64,
+    /// Without a token and from this machine: those behind an address of it cannot be told apart.
+    pub(crate) is_local: bool,
     pub(crate) rights: [bool; 3],
     pub(crate) messages_per_second: u32,
     pub(crate) jobs: u32,
@@ -35,6 +39,14 @@ impl Caller {
 
     pub(crate) fn may(&self, right: Right) -> bool {
         self.rights[right as usize]
+    }
+}
+
+/// What of an address is one client's: whoever has an address of IPv6 has all 2^64 of its network.
+fn network(address: IpAddr) -> Vec<u8> {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets()[..8].to_vec(),
     }
 }
 
@@ -102,6 +114,7 @@ impl Callers {
         Caller {
             account: token.name.clone(),
             client: self.key(token.name.as_bytes()),
+            is_local: false,
             rights: [has(Right::Post), has(Right::Detect), has(Right::Admin)],
             messages_per_second: token
                 .messages_per_second
@@ -115,18 +128,21 @@ impl Callers {
     fn anonymous<T>(&self, request: &Request<T>) -> Caller {
         let limits = &self.config.limits;
         let [post, detect] = self.config.anonymous();
-        let address = request
-            .remote_addr()
-            .map(|address| address.ip().to_string());
+        let address = request.remote_addr().map(|address| address.ip());
+        let is_local = address.is_none_or(|address| address.to_canonical().is_loopback());
+        let most = |each, all: u32| match is_local {
+            true => of_strangers(all as usize) as u32,
+            false => each,
+        };
         Caller {
             account: ANONYMOUS.into(),
-            client: self.key(address.unwrap_or_default().as_bytes()),
+            client: self.key(&address.map(network).unwrap_or_default()),
+            is_local,
             rights: [post, detect, false],
             messages_per_second: limits.messages_per_second,
-            // They share one account, so that it has no limit but that of all.
-            jobs: limits.all_jobs,
-            sessions: limits.all_sessions,
-            keys: limits.all_keys,
+            jobs: most(limits.jobs, limits.all_jobs),
+            sessions: most(limits.sessions, limits.all_sessions),
+            keys: most(limits.keys, limits.all_keys),
         }
     }
 
@@ -175,5 +191,69 @@ impl Callers {
     pub(crate) fn tidy(&self) {
         let rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         rates.values().for_each(|limiter| limiter.retain_recent());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tonic::transport::server::TcpConnectInfo;
+
+    fn from(callers: &Callers, address: &str) -> Caller {
+        let mut request = Request::new(());
+        request.extensions_mut().insert(TcpConnectInfo {
+            local_addr: None,
+            remote_addr: Some(format!("{address}:9").parse().unwrap()),
+        });
+        callers.of(&request).unwrap()
+    }
+
+    #[test]
+    fn an_address_is_a_client_and_a_network_of_ipv6_is_one_too() {
+        let config = Arc::new(Config::default());
+        let folder = tempfile::tempdir().unwrap();
+        let tokens = Tokens::open(folder.path().join("tokens.toml")).unwrap();
+        let callers = Callers::new(config.clone(), tokens, [7; 32]);
+        let client = |address| from(&callers, address).client;
+        assert_eq!(
+            client("[2001:db8:1:2::1]"),
+            client("[2001:db8:1:2:ffff::9]")
+        );
+        assert_ne!(client("[2001:db8:1:2::1]"), client("[2001:db8:1:3::1]"));
+        assert_ne!(client("192.0.2.1"), client("192.0.2.2"));
+        assert_eq!(client("192.0.2.1"), client("[::ffff:192.0.2.1]"));
+        let far = from(&callers, "192.0.2.1");
+        let limits = &config.limits;
+        assert_eq!(
+            (far.jobs, far.sessions, far.keys),
+            (limits.jobs, limits.sessions, limits.keys)
+        );
+        for near in ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"] {
+            let near = from(&callers, near);
+            assert_eq!((near.is_local, near.jobs), (true, 750));
+        }
+    }
+
+    #[test]
+    fn a_network_has_one_rate() {
+        let config = Config {
+            limits: crate::config::Limits {
+                messages_per_second: 5,
+                post_messages: 10,
+                ..Default::default()
+            },
+            ..Config::default()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let tokens = Tokens::open(folder.path().join("tokens.toml")).unwrap();
+        let callers = Callers::new(Arc::new(config), tokens, [7; 32]);
+        callers.take(&from(&callers, "[2001:db8::1]"), 10).unwrap();
+        let again = callers
+            .take(&from(&callers, "[2001:db8::2]"), 10)
+            .unwrap_err();
+        assert_eq!(again.code(), tonic::Code::ResourceExhausted);
+        callers
+            .take(&from(&callers, "[2001:db8:0:1::1]"), 10)
+            .unwrap();
     }
 }

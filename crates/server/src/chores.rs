@@ -8,7 +8,9 @@ use std::time::Duration;
 /// How often figures are looked at and segments sealed.
 const LOOK: Duration = Duration::from_secs(5);
 /// How often what is old is thrown away.
-const TIDY: Duration = Duration::from_secs(600);
+const TIDY: Duration = Duration::from_secs(60);
+/// How long an upload of which nothing arrived is kept.
+const EMPTY_UPLOADS: Duration = Duration::from_secs(600);
 
 /// Segments, figures, what is old; ends when the server stops.
 pub(crate) async fn chores(shared: Arc<Shared>, watched: Arc<Watched>) {
@@ -59,8 +61,19 @@ fn seal(shared: &Shared) {
 fn throw_away(shared: &Shared) {
     shared.jobs.tidy();
     shared.callers.tidy();
-    let old = Duration::from_secs(shared.config.limits.upload_hours * 3600);
-    for swept in [shared.store.purge_uploads(old), shared.store.sweep()] {
+    let limits = &shared.config.limits;
+    let hours = |hours: u64| Duration::from_secs(hours.saturating_mul(3600));
+    let mut open = Vec::new();
+    if let Some(sessions) = &shared.sessions {
+        sessions.tidy(hours(limits.session_hours));
+        open = sessions.keys();
+    }
+    let unused = hours(limits.key_days.saturating_mul(24));
+    shared.registrations.tidy(unused, &open);
+    shared.metrics.keys(shared.registrations.len() as u64);
+    let old = hours(limits.upload_hours);
+    let purged = shared.store.purge_uploads(old, EMPTY_UPLOADS);
+    for swept in [purged, shared.store.sweep()] {
         if let Err(error) = swept {
             tracing::warn!(%error, "old files stay");
         }

@@ -1,11 +1,12 @@
 //! The configuration of a server: a TOML file, every key of which has a default.
 
 use crate::error::ServerError;
+use crate::front::check_origins;
 use omr_protocol::Sealing;
 use omr_protocol::params::HYBRID;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 /// A server's configuration; docs/operating.md explains every key.
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Address and port for gRPC, gRPC-Web and the status page.
+    #[serde(deserialize_with = "listen")]
     pub listen: SocketAddr,
     /// Folder of everything that the server keeps.
     pub data: PathBuf,
@@ -76,12 +78,16 @@ pub struct Objects {
 pub struct Access {
     /// File of tokens, relative to the data folder.
     pub tokens: PathBuf,
-    /// Whether posts need no token; only at loopback addresses unless set.
-    pub anonymous_post: Option<bool>,
-    /// Whether keys, digests and sessions need no token; only at loopback addresses unless set.
-    pub anonymous_detect: Option<bool>,
+    /// Whether posts need no token.
+    pub anonymous_post: bool,
+    /// Whether keys, digests and sessions need no token.
+    pub anonymous_detect: bool,
     /// Leading zero bits of a proof of work with every post without a token.
     pub posting_work_bits: u32,
+    /// Names by which clients reach the server; every name if empty, at loopback addresses those of this machine.
+    pub hosts: Vec<String>,
+    /// Origins of the web pages that may call, such as `https://app.example`; `*` is every page.
+    pub origins: Vec<String>,
 }
 
 /// What one client may use, and all together.
@@ -102,10 +108,14 @@ pub struct Limits {
     pub sessions: u32,
     /// Sessions of all clients.
     pub all_sessions: u32,
+    /// How long a session is kept that no client asks for, in hours.
+    pub session_hours: u64,
     /// Keys that a client may register.
     pub keys: u32,
     /// Keys of all clients.
     pub all_keys: u32,
+    /// How long a key is kept that nobody uses, in days during which the server runs.
+    pub key_days: u64,
     /// Most messages of one digest.
     pub digest_messages: u64,
     /// Largest bound.
@@ -194,9 +204,11 @@ impl Default for Access {
     fn default() -> Self {
         Self {
             tokens: "tokens.toml".into(),
-            anonymous_post: None,
-            anonymous_detect: None,
+            anonymous_post: false,
+            anonymous_detect: false,
             posting_work_bits: 0,
+            hosts: Vec::new(),
+            origins: Vec::new(),
         }
     }
 }
@@ -211,8 +223,10 @@ impl Default for Limits {
             all_jobs: 1000,
             sessions: 2,
             all_sessions: 1000,
+            session_hours: 7 * 24,
             keys: 4,
             all_keys: 1000,
+            key_days: 90,
             digest_messages: 1 << 20,
             bound: 1000,
             digest_hours: 7 * 24,
@@ -252,6 +266,27 @@ impl Default for Watch {
     }
 }
 
+fn listen<'de, D: serde::Deserializer<'de>>(value: D) -> Result<SocketAddr, D::Error> {
+    let text = String::deserialize(value)?;
+    address(&text).map_err(serde::de::Error::custom)
+}
+
+/// An address and port; the address may be a name of this machine.
+///
+/// Errors: `Address`.
+pub fn address(text: &str) -> Result<SocketAddr, ServerError> {
+    let found = text.to_socket_addrs().map(Iterator::collect::<Vec<_>>);
+    let found = found.unwrap_or_default();
+    // A name has several; the older protocol is what most clients try.
+    let first = found
+        .iter()
+        .find(|address| address.is_ipv4())
+        .or(found.first());
+    first.copied().ok_or_else(|| ServerError::Address {
+        found: text.to_owned(),
+    })
+}
+
 impl Config {
     /// Reads a configuration.
     ///
@@ -285,6 +320,8 @@ impl Config {
             ("limits.posting_bytes", limits.posting_bytes as u64),
             ("limits.digest_messages", limits.digest_messages),
             ("limits.bound", u64::from(limits.bound)),
+            ("limits.session_hours", limits.session_hours),
+            ("limits.key_days", limits.key_days),
             ("limits.connections", limits.connections as u64),
             ("limits.streams", limits.streams as u64),
             ("limits.idle_seconds", limits.idle_seconds),
@@ -309,6 +346,7 @@ impl Config {
             let found = self.access.posting_work_bits.to_string();
             return Err(setting("access.posting_work_bits", "at most 32", found));
         }
+        check_origins(&self.access)?;
         for (key, found) in [
             ("detector.batch_seconds", self.detector.batch_seconds),
             ("detector.message_seconds", self.detector.message_seconds),
@@ -322,11 +360,7 @@ impl Config {
 
     /// Whether somebody without a token may post, and ask for digests.
     pub fn anonymous(&self) -> [bool; 2] {
-        let local = self.listen.ip().is_loopback();
-        [
-            self.access.anonymous_post.unwrap_or(local),
-            self.access.anonymous_detect.unwrap_or(local),
-        ]
+        [self.access.anonymous_post, self.access.anonymous_detect]
     }
 
     /// The file of tokens.
@@ -347,15 +381,29 @@ mod tests {
         let config: Config = toml::from_str("").unwrap();
         assert_eq!(config, Config::default());
         config.check().unwrap();
-        assert_eq!(config.anonymous(), [true, true]);
+        assert_eq!(config.anonymous(), [false, false]);
     }
 
     #[test]
-    fn strangers_need_a_token_beyond_loopback() {
-        let mut config: Config = toml::from_str("listen = \"0.0.0.0:7600\"").unwrap();
-        assert_eq!(config.anonymous(), [false, false]);
-        config.access.anonymous_post = Some(true);
-        assert_eq!(config.anonymous(), [true, false]);
+    fn strangers_need_a_token_unless_the_configuration_says_otherwise() {
+        for listen in ["127.0.0.1:7600", "0.0.0.0:7600"] {
+            let mut config: Config = toml::from_str(&format!("listen = \"{listen}\"")).unwrap();
+            assert_eq!(config.anonymous(), [false, false]);
+            config.access.anonymous_post = true;
+            assert_eq!(config.anonymous(), [true, false]);
+        }
+    }
+
+    #[test]
+    fn addresses_may_be_names_and_need_a_port() {
+        let address = address("localhost:7600").unwrap();
+        assert!(address.ip().is_loopback() && address.port() == 7600);
+        let config: Config = toml::from_str("listen = \"localhost:7601\"").unwrap();
+        assert_eq!(config.listen.port(), 7601);
+        for text in ["127.0.0.1", "7600", "", "localhost:port"] {
+            let error = super::address(text).unwrap_err().to_string();
+            assert!(error.contains("such as 127.0.0.1:7600"), "{error}");
+        }
     }
 
     #[test]

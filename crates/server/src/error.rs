@@ -41,6 +41,14 @@ pub enum ServerError {
         /// What it has.
         found: String,
     },
+    /// Not an address to listen at.
+    #[error(
+        "expected an address and a port such as 127.0.0.1:7600 or localhost:7600, found {found:?}"
+    )]
+    Address {
+        /// What was given.
+        found: String,
+    },
     /// The data folder holds another board than the configuration asks for.
     #[error("{}: expected a board of {expected}, found one of {found}", path.display())]
     OtherBoard {

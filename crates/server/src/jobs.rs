@@ -7,8 +7,10 @@ mod worker;
 
 pub(crate) use record::{DIGESTS, Id, JobRecord, State};
 
+use crate::caller::{ANONYMOUS, Caller};
 use crate::error::ServerError;
 use crate::refuse;
+use crate::share::{Full, Taken};
 use omr_detector::hybrid::Costs;
 use omr_ops::{FinishedDigest, Metrics};
 use omr_store::Store;
@@ -21,8 +23,10 @@ use tokio::sync::watch;
 use tonic::Status;
 pub(crate) use worker::Worker;
 
-/// Finished jobs that one account may have; the oldest go first.
+/// Finished jobs that one client may have; the oldest go first.
 const FINISHED: usize = 256;
+/// The same of all clients without a token.
+const STRANGERS_FINISHED: usize = 16 * FINISHED;
 
 /// Digests that the status page shows.
 const SHOWN: usize = 10;
@@ -183,7 +187,12 @@ impl Jobs {
     ///
     /// Errors: ALREADY_EXISTS for another request under this id; FAILED_PRECONDITION and
     /// RESOURCE_EXHAUSTED for too many; those of the store.
-    pub(crate) fn create(&self, id: Id, mut record: JobRecord, quota: u32) -> Result<(), Status> {
+    pub(crate) fn create(
+        &self,
+        id: Id,
+        mut record: JobRecord,
+        caller: &Caller,
+    ) -> Result<(), Status> {
         let mut inner = self.lock();
         if let Some(known) = inner.entries.get(&id) {
             return match known.record.is_same_request(&record) {
@@ -193,27 +202,25 @@ impl Jobs {
                 )),
             };
         }
-        let unfinished = inner
-            .entries
-            .values()
-            .filter(|e| !e.record.state.is_final());
-        let (all, own) = unfinished.fold((0, 0), |(all, own), entry| {
-            (
-                all + 1,
-                own + u32::from(entry.record.account == record.account),
-            )
-        });
-        if own >= quota {
-            return Err(refuse::over_quota("unfinished jobs", quota));
+        let mut taken = Taken::default();
+        for entry in inner.entries.values() {
+            if !entry.record.state.is_final() {
+                let stranger = entry.record.account == ANONYMOUS;
+                taken.add(is_of(&entry.record, caller), stranger);
+            }
         }
-        if all >= self.limit {
-            let after = Duration::from_secs_f64(self.costs.batch_s.clamp(1.0, 600.0));
-            return Err(refuse::busy("the queue is full: try again later", after));
+        match taken.check(caller, caller.jobs, self.limit) {
+            Ok(()) => {}
+            Err(Full::Own(most)) => return Err(refuse::over_quota("unfinished jobs", most)),
+            Err(Full::All(_)) => {
+                let after = Duration::from_secs_f64(self.costs.batch_s.clamp(1.0, 600.0));
+                return Err(refuse::busy("the queue is full: try again later", after));
+            }
         }
         record.number = inner.next_number;
         inner.next_number += 1;
         let mut changes = vec![record.change(&id)];
-        let old = oldest_finished(&inner, &record.account);
+        let old = oldest_finished(&inner, caller);
         changes.extend(old.iter().flat_map(record::forget));
         self.store
             .write(&changes)
@@ -308,23 +315,42 @@ fn entry_of<'a>(inner: &'a Inner, account: &str, id: &Id) -> Result<&'a Entry, S
     })
 }
 
-fn oldest_finished(inner: &Inner, account: &str) -> Vec<Id> {
-    let of_account = |entry: &&Entry| entry.record.account == account && entry.finished.is_some();
-    let finished = || inner.entries.values().filter(of_account);
-    let count = finished().count();
-    if count < FINISHED {
-        return Vec::new();
+/// Whether a job is a caller's: of her account, and without one from her address.
+fn is_of(record: &JobRecord, caller: &Caller) -> bool {
+    record.account == caller.account && (!caller.is_anonymous() || record.client == caller.client)
+}
+
+/// Finished jobs that give way to a new one: the caller's oldest, so that nobody pushes out another's, and strangers'
+/// oldest where those are too many together.
+fn oldest_finished(inner: &Inner, caller: &Caller) -> Vec<Id> {
+    let most = match caller.is_local {
+        true => STRANGERS_FINISHED,
+        false => FINISHED,
+    };
+    let mut old = beyond(inner, most, |record| is_of(record, caller));
+    if caller.is_anonymous() {
+        let strangers = |record: &JobRecord| record.account == ANONYMOUS;
+        old.extend(beyond(inner, STRANGERS_FINISHED, strangers));
+        old.sort_unstable();
+        old.dedup();
     }
-    let mut by_age: Vec<(u64, Id)> = inner
+    old
+}
+
+/// The oldest finished jobs of a kind, so many that one more leaves `most`.
+fn beyond(inner: &Inner, most: usize, is: impl Fn(&JobRecord) -> bool) -> Vec<Id> {
+    let finished = inner
         .entries
         .iter()
-        .filter(|(_, entry)| of_account(entry))
+        .filter(|(_, entry)| entry.finished.is_some());
+    let of_kind = finished.filter(|(_, entry)| is(&entry.record));
+    let mut by_age: Vec<(u64, Id)> = of_kind
         .map(|(id, entry)| (entry.record.number, *id))
         .collect();
+    let excess = (by_age.len() + 1).saturating_sub(most);
+    if excess == 0 {
+        return Vec::new();
+    }
     by_age.sort_unstable();
-    by_age
-        .into_iter()
-        .take(count + 1 - FINISHED)
-        .map(|(_, id)| id)
-        .collect()
+    by_age.into_iter().take(excess).map(|(_, id)| id).collect()
 }

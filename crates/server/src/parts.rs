@@ -12,7 +12,8 @@ use omr_board::{BoardConfig, Clues};
 use omr_detector::BoardCache;
 use omr_detector::hybrid::Costs;
 use omr_ops::Metrics;
-use omr_protocol::{ClueKind, ParamSet, Sealing};
+use omr_protocol::instantomr::InstantKey;
+use omr_protocol::{ClueKind, DetectionKey, ParamSet, Sealing};
 use omr_store::{Objects, Store, StoreConfig};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -189,6 +190,15 @@ impl Parts {
             pool: pool(threads, "session")?,
         };
         Ok(Some(Arc::new(Sessions::open(tools)?)))
+    }
+
+    /// Bytes of the longest key that recipients of the board have.
+    pub(crate) fn longest_key(&self) -> u64 {
+        let clues = clue_kind(self.store.board());
+        let bulk = self.set.bulk().ok();
+        let instant = self.set.instant().ok();
+        let bulk = bulk.map_or(0, |params| DetectionKey::file_bytes_of(params, clues));
+        bulk.max(instant.map_or(0, |params| InstantKey::file_bytes_of(params, clues)))
     }
 
     pub(crate) fn callers(&self) -> Result<Callers, ServerError> {

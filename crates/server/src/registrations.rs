@@ -1,17 +1,34 @@
 //! Which account has registered which key.
 
+use crate::caller::{ANONYMOUS, Caller};
 use crate::error::ServerError;
 use crate::refuse;
+use crate::share::{Full, Taken};
 use omr_protocol::frame::Kind;
 use omr_store::{Change, Store};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tonic::Status;
 
-/// Table of registrations: hash, then account; the value is the kind of key.
+/// Table of registrations: hash, then account; the value is the kind of key, then when it was last used, 8 bytes of the
+/// store's clock. Older rows have the kind alone.
 const TABLE: &str = "registrations";
+/// Milliseconds of the store's clock after which a use is written down: the disk need not know of each.
+const NOTED_MS: u64 = 24 * 3600 * 1000;
 
-type Known = HashMap<([u8; 32], String), Kind>;
+/// A key's registration by an account.
+#[derive(Clone, Copy)]
+struct Registration {
+    kind: Kind,
+    /// Who registered it, as far as this process knows.
+    client: u64,
+    /// When it was last used, by the store's clock, and what the disk knows of that.
+    used: u64,
+    noted: u64,
+}
+
+type Known = HashMap<([u8; 32], String), Registration>;
 
 /// The registrations on the disk.
 pub(crate) struct Registrations {
@@ -24,19 +41,39 @@ fn record_key(hash: &[u8; 32], account: &str) -> Vec<u8> {
     [&hash[..], account.as_bytes()].concat()
 }
 
+/// Writes a registration down.
+fn note(hash: &[u8; 32], account: &str, kind: Kind, used: u64) -> Change {
+    let tag = if kind == Kind::DetectionKey { 1 } else { 2 };
+    Change::Put {
+        table: TABLE.into(),
+        key: record_key(hash, account),
+        value: [&[tag][..], &used.to_le_bytes()].concat(),
+    }
+}
+
 impl Registrations {
     /// Errors: `Store`.
     pub(crate) fn open(store: Store, limit: usize) -> Result<Self, ServerError> {
         let mut known = HashMap::new();
+        let now = store.clock();
         for (key, value) in store.scan(TABLE)? {
             let Some((hash, account)) = key.split_first_chunk::<32>() else {
                 continue;
             };
-            let kind = match value[..] {
-                [1] => Kind::DetectionKey,
+            let kind = match value.first() {
+                Some(1) => Kind::DetectionKey,
                 _ => Kind::InstantKey,
             };
-            known.insert((*hash, String::from_utf8_lossy(account).into_owned()), kind);
+            let noted = value.get(1..).and_then(|used| used.try_into().ok());
+            let noted = noted.map(u64::from_le_bytes);
+            let registration = Registration {
+                kind,
+                client: 0,
+                used: noted.unwrap_or(now),
+                noted: noted.unwrap_or(0),
+            };
+            let account = String::from_utf8_lossy(account).into_owned();
+            known.insert((*hash, account), registration);
         }
         Ok(Self {
             store,
@@ -49,17 +86,18 @@ impl Registrations {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The kind of a key that an account has registered.
+    /// The kind of a key that an account has registered, and is about to use.
     ///
     /// Errors: NOT_FOUND.
     pub(crate) fn kind(&self, account: &str, hash: &[u8; 32]) -> Result<Kind, Status> {
-        let known = self.lock();
-        let kind = known.get(&(*hash, account.to_owned())).copied();
-        kind.ok_or_else(|| {
-            Status::not_found(
+        let mut known = self.lock();
+        let Some(found) = known.get_mut(&(*hash, account.to_owned())) else {
+            return Err(Status::not_found(
                 "expected one of the caller's registered keys, found another: register it first",
-            )
-        })
+            ));
+        };
+        found.used = self.store.clock();
+        Ok(found.kind)
     }
 
     /// Whether anybody has registered a key.
@@ -68,48 +106,81 @@ impl Registrations {
         known
             .iter()
             .find(|((known, _), _)| known == hash)
-            .map(|(_, kind)| *kind)
+            .map(|(_, found)| found.kind)
     }
 
     /// Errors: FAILED_PRECONDITION where there is no room for another key.
-    pub(crate) fn room(&self, account: &str, hash: &[u8; 32], quota: u32) -> Result<(), Status> {
+    pub(crate) fn room(&self, caller: &Caller, hash: &[u8; 32]) -> Result<(), Status> {
         let known = self.lock();
-        if known.contains_key(&(*hash, account.to_owned())) {
+        if known.contains_key(&(*hash, caller.account.clone())) {
             return Ok(());
         }
-        let own = known.keys().filter(|(_, of)| of == account).count();
-        if own >= quota as usize {
-            return Err(refuse::over_quota("registered keys", quota));
+        let mut taken = Taken::default();
+        for ((_, account), one) in known.iter() {
+            let own = *account == caller.account
+                && (!caller.is_anonymous() || one.client == caller.client);
+            taken.add(own, account == ANONYMOUS);
         }
-        if known.len() >= self.limit {
-            return Err(refuse::over_quota(
-                "registered keys of all clients",
-                self.limit,
-            ));
+        match taken.check(caller, caller.keys, self.limit) {
+            Ok(()) => Ok(()),
+            Err(Full::Own(most)) => Err(refuse::over_quota("registered keys", most)),
+            Err(Full::All(most)) => Err(refuse::over_quota("registered keys of all clients", most)),
         }
-        Ok(())
     }
 
     /// Errors: those of the store.
-    pub(crate) fn add(&self, account: &str, hash: &[u8; 32], kind: Kind) -> Result<(), Status> {
+    pub(crate) fn add(&self, caller: &Caller, hash: &[u8; 32], kind: Kind) -> Result<(), Status> {
         let mut known = self.lock();
-        let change = Change::Put {
-            table: TABLE.into(),
-            key: record_key(hash, account),
-            value: vec![if kind == Kind::DetectionKey { 1 } else { 2 }],
-        };
+        let now = self.store.clock();
         self.store
-            .write(&[change])
+            .write(&[note(hash, &caller.account, kind, now)])
             .map_err(|error| refuse::store(&error))?;
-        known.insert((*hash, account.to_owned()), kind);
+        let registration = Registration {
+            kind,
+            client: caller.client,
+            used: now,
+            noted: now,
+        };
+        known.insert((*hash, caller.account.clone()), registration);
         Ok(())
     }
 
-    /// Ends a registration; the key's file goes with the last one.
+    /// Notes what was used, keys of open sessions among it, and ends registrations that were not used in so long.
+    pub(crate) fn tidy(&self, unused: Duration, open: &[([u8; 32], String)]) {
+        let now = self.store.clock();
+        let age = u64::try_from(unused.as_millis()).unwrap_or(u64::MAX);
+        let (mut changes, mut old) = (Vec::new(), Vec::new());
+        {
+            let mut known = self.lock();
+            for key in open {
+                if let Some(found) = known.get_mut(key) {
+                    found.used = now;
+                }
+            }
+            for ((hash, account), one) in known.iter_mut() {
+                if now.saturating_sub(one.used) >= age {
+                    old.push((*hash, account.clone()));
+                } else if one.used.saturating_sub(one.noted) >= NOTED_MS || one.noted == 0 {
+                    changes.push(note(hash, account, one.kind, one.used));
+                    one.noted = one.used;
+                }
+            }
+        }
+        if let Err(error) = self.store.write(&changes) {
+            tracing::warn!(%error, "the use of keys is not noted");
+        }
+        for (hash, account) in old {
+            match self.remove(&account, &hash) {
+                Ok(()) => tracing::info!("a key that nobody used any more is forgotten"),
+                Err(error) => tracing::warn!(%error, "an unused key stays"),
+            }
+        }
+    }
+
+    /// Ends a registration, where there is one; the key's file goes with the last one.
     ///
-    /// Errors: NOT_FOUND, those of the store.
+    /// Errors: those of the store.
     pub(crate) fn remove(&self, account: &str, hash: &[u8; 32]) -> Result<(), Status> {
-        self.kind(account, hash)?;
         let mut known = self.lock();
         let change = Change::Delete {
             table: TABLE.into(),

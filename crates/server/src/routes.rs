@@ -1,6 +1,7 @@
 //! Where calls and pages go.
 
 use crate::error::ServerError;
+use crate::front::guarded;
 use crate::requests::{CHUNK, Requests, bounded, longest_post};
 use crate::services;
 use crate::shared::Shared;
@@ -71,16 +72,22 @@ pub(crate) async fn routes(
                 Requests::new(idle, post),
                 bounded,
             ));
+    let mut paths = Vec::new();
+    if !separate_metrics {
+        paths.push("/metrics");
+    }
     let pages = match separate_metrics {
         true => Pages::Status,
         false => Pages::StatusAndMetrics(shared.metrics.clone()),
     };
     if shared.config.watch.status {
         let (shared, watched) = (shared.clone(), watched.clone());
+        paths.extend(["/", "/status.json"]);
         router = router.merge(omr_ops::router(move || watched.status(&shared), pages));
     } else if !separate_metrics {
         router = router.merge(omr_ops::metrics_router(shared.metrics.clone()));
     }
+    let router = guarded(router, &shared.config, paths)?;
     Ok((reporter, Routes::from(router)))
 }
 

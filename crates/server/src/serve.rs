@@ -9,8 +9,10 @@ use crate::posting::Posting;
 use crate::registrations::Registrations;
 use crate::routes::{routes, serve_metrics};
 use crate::sessions::Sessions;
+use crate::share::Places;
 use crate::shared::Shared;
 use crate::status::Watched;
+use crate::uploads::Uploads;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -68,7 +70,9 @@ impl Server {
         }
         let shared = Arc::new(Shared {
             registrations: Registrations::open(parts.store.clone(), limits.all_keys as usize)?,
-            streams: Arc::new(Semaphore::new(limits.streams)),
+            streams: Places::new(limits.streams),
+            uploads: Uploads::new(limits.upload_bytes),
+            longest_key: parts.longest_key(),
             callers: parts.callers()?,
             config: parts.config,
             store: parts.store,
@@ -120,8 +124,7 @@ impl Server {
         } = self;
         let watched = Arc::new(Watched::new());
         let (reporter, routes) = routes(&shared, &watched, metrics_listener.is_some()).await?;
-        let mut server =
-            transport(&shared.config)?.layer(tower_http::cors::CorsLayer::permissive());
+        let mut server = transport(&shared.config)?;
         let incoming = connections::accept(
             listener,
             shared.config.limits.connections,

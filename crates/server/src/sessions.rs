@@ -6,11 +6,13 @@ mod runner;
 
 pub(crate) use record::SessionRecord;
 
+use crate::caller::{ANONYMOUS, Caller};
 use crate::damage::Damage;
 use crate::error::ServerError;
 use crate::gate::Gate;
 use crate::jobs::Id;
 use crate::refuse;
+use crate::share::{Full, Taken};
 use live::Live;
 use omr_ops::Metrics;
 use omr_protocol::{ParamSet, Sealing};
@@ -18,6 +20,7 @@ use omr_store::Store;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tonic::Status;
 
 /// What all sessions work with.
@@ -41,6 +44,10 @@ pub(crate) struct Tools {
 pub(crate) struct Slot {
     id: Id,
     record: SessionRecord,
+    /// Who opened it, as far as this process knows.
+    client: u64,
+    /// When a client last asked for it; a restart counts anew.
+    used: Mutex<Instant>,
     live: Mutex<Option<Live>>,
     next: AtomicU64,
     cuts: AtomicU64,
@@ -71,10 +78,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Slot {
-    fn new(id: Id, record: SessionRecord, next: u64, cuts: u64) -> Arc<Self> {
+    fn new(id: Id, record: SessionRecord, client: u64, (next, cuts): (u64, u64)) -> Arc<Self> {
         Arc::new(Self {
             id,
             record,
+            client,
+            used: Mutex::new(Instant::now()),
             live: Mutex::new(None),
             next: AtomicU64::new(next),
             cuts: AtomicU64::new(cuts),
@@ -105,8 +114,8 @@ impl Sessions {
         let mut slots = HashMap::new();
         for (id, record) in record::load(&tools.store)? {
             // Where it stands the file says; it is read when the key is.
-            let (next, cuts) = live::position(&tools, &id).unwrap_or((record.start, 0));
-            slots.insert(id, Slot::new(id, record, next, cuts));
+            let place = live::position(&tools, &id).unwrap_or((record.start, 0));
+            slots.insert(id, Slot::new(id, record, 0, place));
         }
         Ok(Self {
             tools,
@@ -121,7 +130,12 @@ impl Sessions {
     /// Opens a session, or finds it if it was opened before.
     ///
     /// Errors: ALREADY_EXISTS, FAILED_PRECONDITION, RESOURCE_EXHAUSTED, those of the store.
-    pub(crate) fn create(&self, id: Id, record: SessionRecord, quota: u32) -> Result<View, Status> {
+    pub(crate) fn create(
+        &self,
+        id: Id,
+        record: SessionRecord,
+        caller: &Caller,
+    ) -> Result<View, Status> {
         let mut slots = lock(&self.slots);
         if let Some(known) = slots.get(&id) {
             return match known.record == record {
@@ -131,21 +145,24 @@ impl Sessions {
                 )),
             };
         }
-        let own = slots
-            .values()
-            .filter(|slot| slot.record.account == record.account);
-        if own.count() >= quota as usize {
-            return Err(refuse::over_quota("sessions", quota));
+        let mut taken = Taken::default();
+        for slot in slots.values() {
+            let account = &slot.record.account;
+            let own = *account == caller.account
+                && (!caller.is_anonymous() || slot.client == caller.client);
+            taken.add(own, account == ANONYMOUS);
         }
-        if slots.len() >= self.tools.limit {
-            return Err(refuse::over_quota(
-                "sessions of all clients",
-                self.tools.limit,
-            ));
+        match taken.check(caller, caller.sessions, self.tools.limit) {
+            Ok(()) => {}
+            Err(Full::Own(most)) => return Err(refuse::over_quota("sessions", most)),
+            Err(Full::All(most)) => {
+                return Err(refuse::over_quota("sessions of all clients", most));
+            }
         }
         let written = self.tools.store.write(&[record.change(&id)]);
         written.map_err(|error| refuse::store(&error))?;
-        let slot = Slot::new(id, record.clone(), record.start, 0);
+        let start = record.start;
+        let slot = Slot::new(id, record, caller.client, (start, 0));
         let view = slot.view();
         slots.insert(id, slot);
         drop(slots);
@@ -156,9 +173,11 @@ impl Sessions {
     fn of(&self, account: &str, id: &Id) -> Result<Arc<Slot>, Status> {
         let slots = lock(&self.slots);
         let slot = slots.get(id).filter(|slot| slot.record.account == account);
-        slot.cloned().ok_or_else(|| {
+        let slot = slot.cloned().ok_or_else(|| {
             Status::not_found("expected one of the caller's sessions, found none of this id")
-        })
+        })?;
+        *lock(&slot.used) = Instant::now();
+        Ok(slot)
     }
 
     /// Where a session stands.
@@ -199,6 +218,11 @@ impl Sessions {
     /// Errors: NOT_FOUND, those of the store.
     pub(crate) fn close(&self, account: &str, id: &Id) -> Result<(), Status> {
         let slot = self.of(account, id)?;
+        self.end(&slot)
+    }
+
+    fn end(&self, slot: &Slot) -> Result<(), Status> {
+        let id = &slot.id;
         // Whoever works with it must not write it again.
         let mut live = lock(&slot.live);
         let forgotten = self.tools.store.write(&record::forget(id));
@@ -208,6 +232,25 @@ impl Sessions {
         let mut slots = lock(&self.slots);
         slots.remove(id);
         Ok(())
+    }
+
+    /// Closes the sessions that no client asked for in so long: each costs work with every message.
+    pub(crate) fn tidy(&self, unused: Duration) {
+        let is_old = |slot: &&Arc<Slot>| lock(&slot.used).elapsed() >= unused;
+        let old: Vec<Arc<Slot>> = lock(&self.slots).values().filter(is_old).cloned().collect();
+        for slot in old {
+            match self.end(&slot) {
+                Ok(()) => tracing::info!("a session that nobody asked for any more is closed"),
+                Err(error) => tracing::warn!(%error, "an old session stays"),
+            }
+        }
+    }
+
+    /// Keys of open sessions, with their accounts.
+    pub(crate) fn keys(&self) -> Vec<([u8; 32], String)> {
+        let slots = lock(&self.slots);
+        let key = |slot: &Arc<Slot>| (slot.record.key, slot.record.account.clone());
+        slots.values().map(key).collect()
     }
 
     /// Closes an account's sessions with a key.

@@ -8,6 +8,8 @@ use crate::posting::Posting;
 use crate::refuse;
 use crate::registrations::Registrations;
 use crate::sessions::Sessions;
+use crate::share::{Place, Places};
+use crate::uploads::Uploads;
 use crate::tokens::Right;
 use omr_ops::Metrics;
 use omr_protocol::{ParamSet, Scheme};
@@ -15,7 +17,7 @@ use omr_store::Store;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 use tonic::{Request, Status, Streaming};
 
 pub(crate) struct Shared {
@@ -31,7 +33,10 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
     /// Streams that stay open.
-    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) streams: Arc<Places>,
+    pub(crate) uploads: Uploads,
+    /// Bytes of the longest key that the board's set has.
+    pub(crate) longest_key: u64,
     /// Keys that are checked at a time: each takes a core and memory.
     pub(crate) checks: Semaphore,
     pub(crate) stopping: watch::Receiver<bool>,
@@ -54,8 +59,14 @@ impl Shared {
     /// Room for a stream that stays open.
     ///
     /// Errors: RESOURCE_EXHAUSTED.
-    pub(crate) fn stream(&self) -> Result<OwnedSemaphorePermit, Status> {
-        room_for_stream(&self.streams)
+    pub(crate) fn stream(&self, caller: &Caller) -> Result<Place, Status> {
+        let room = self.streams.take(caller);
+        room.ok_or_else(|| {
+            refuse::busy(
+                "too many open streams: try again later",
+                Duration::from_secs(10),
+            )
+        })
     }
 
     /// The next message of a client's stream; a client that is silent for long is let go.
@@ -88,19 +99,6 @@ pub(crate) async fn observe<T>(
     let code = done.as_ref().err().map_or(tonic::Code::Ok, Status::code);
     metrics.request(method, code.into(), start.elapsed().as_secs_f64());
     done
-}
-
-/// Room for a stream that stays open.
-///
-/// Errors: RESOURCE_EXHAUSTED.
-pub(crate) fn room_for_stream(streams: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Status> {
-    let room = streams.clone().try_acquire_owned();
-    room.map_err(|_| {
-        refuse::busy(
-            "too many open streams: try again later",
-            Duration::from_secs(10),
-        )
-    })
 }
 
 /// The next message of a client's stream, which is let go when it is silent for so many seconds.

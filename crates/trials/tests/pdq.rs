@@ -15,6 +15,7 @@ use rand_core::SeedableRng;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
@@ -116,11 +117,12 @@ fn limits(dir: &Path) -> PdqConfig {
 
 impl Running {
     async fn start(dir: &Path, limits: PdqConfig) -> Self {
-        let config = Config {
+        let mut config = Config {
             listen: "127.0.0.1:0".parse().unwrap(),
             data: dir.join("data"),
             ..Config::default()
         };
+        config.access.anonymous_detect = true;
         let server = PdqServer::start(config, limits).await.unwrap();
         let url = format!("http://{}", server.address().unwrap());
         let (stop, stopped) = oneshot::channel();
@@ -548,18 +550,27 @@ async fn a_full_server_says_when_to_come_again() {
     server.stop().await;
 }
 
+async fn page(address: std::net::SocketAddr, host: &str, path: &str) -> String {
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_need_a_token_beyond_loopback() {
+async fn strangers_need_a_token() {
     let dir = tempfile::tempdir().unwrap();
     let limits = limits(dir.path());
-    let mut config = Config {
+    let config = Config {
         listen: "127.0.0.1:0".parse().unwrap(),
         data: dir.path().join("data"),
         ..Config::default()
     };
-    config.access.anonymous_detect = Some(false);
     let server = PdqServer::start(config, limits).await.unwrap();
-    let url = format!("http://{}", server.address().unwrap());
+    let address = server.address().unwrap();
+    let url = format!("http://{address}");
     let (stop, stopped) = oneshot::channel::<()>();
     let served = tokio::spawn(server.run(async { drop(stopped.await) }));
     let mut raw = PdqServiceClient::connect(url).await.unwrap();
@@ -574,6 +585,14 @@ async fn strangers_need_a_token_beyond_loopback() {
     assert_eq!(refused.code(), Code::Unauthenticated);
     let asked = run(&mut raw, vec![request(&alice.hash, b"x")]).await;
     assert_eq!(asked.unwrap_err().code(), Code::Unauthenticated);
+    for (host, path, expected) in [
+        ("localhost", "/", "people: 2200 rows"),
+        ("localhost", "/no/such", "404 Not Found"),
+        ("attacker.example", "/", "403 Forbidden"),
+    ] {
+        let answer = page(address, host, path).await;
+        assert!(answer.contains(expected), "{answer}");
+    }
     let _ = stop.send(());
     served.await.unwrap().unwrap();
 }

@@ -23,7 +23,7 @@ Results go to standard output, warnings and errors to standard error as lines th
 
 pub(super) const SERVE: &str = "\
 Examples:
-  omr serve                                  board, detector and status page at http://127.0.0.1:7600
+  omr serve --anonymous                      board, detector and status page at http://127.0.0.1:7600
   omr serve --config /etc/omr/omr.toml
   omr serve --listen 127.0.0.1:0 --data board-data --params sophomr-v3
   omr health http://127.0.0.1:7600           exit code 0: it serves

@@ -282,8 +282,11 @@ pub(crate) struct PdqServe {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Address and port, over the configuration's; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = omr_server::config::address)]
     pub(crate) listen: Option<SocketAddr>,
+    /// Answer everybody who reaches the address; otherwise queries need a token of `omr token`
+    #[arg(long)]
+    pub(crate) anonymous: bool,
     /// Folder of clients' keys and of tokens, over the configuration's
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,

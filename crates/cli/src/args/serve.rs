@@ -13,7 +13,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Address and port, over the configuration's; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = omr_server::config::address)]
     pub(crate) listen: Option<SocketAddr>,
     /// Folder of everything that the server keeps, over the configuration's
     #[arg(long, value_name = "DIR")]
@@ -28,6 +28,9 @@ pub(crate) struct Serve {
     /// every recipient
     #[arg(long, value_name = "KIND")]
     pub(crate) clues: Option<ClueKind>,
+    /// Let everybody who reaches the address post and ask for digests; otherwise both need a token of `omr token`
+    #[arg(long)]
+    pub(crate) anonymous: bool,
 }
 
 #[derive(Subcommand)]

@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
 use omr_ops::TelemetryConfig;
-use omr_server::{Config, Server};
+use omr_server::{Config, Server, tokens};
 use std::net::SocketAddr;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -39,6 +39,8 @@ fn config(args: &Serve) -> Result<Config, CliError> {
     let mut config = Config::of(args.config.as_deref())?;
     config.listen = args.listen.unwrap_or(config.listen);
     config.data = args.data.clone().unwrap_or(config.data);
+    config.access.anonymous_post |= args.anonymous;
+    config.access.anonymous_detect |= args.anonymous;
     config.board.params = args.params.clone().unwrap_or(config.board.params);
     config.board.allow_old |= args.allow_old;
     config.board.clues = args
@@ -70,6 +72,13 @@ pub(super) fn scheme(config: &Config, ui: &Ui) -> &'static str {
     let [post, detect] = config.anonymous();
     if !config.listen.ip().is_loopback() && (post || detect) {
         ui.warn("strangers may use this server without a token: see docs/operating.md");
+    }
+    if !(post || detect) && tokens::list(&config.tokens()).is_ok_and(|tokens| tokens.is_empty()) {
+        let path = config.tokens();
+        ui.warn(&format!(
+            "nobody may use this server yet: make a token with `omr token add --file {}`, or start it with --anonymous",
+            path.display()
+        ));
     }
     match config.tls {
         Some(_) => "https",

@@ -35,6 +35,8 @@ impl State {
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobRecord {
     pub(crate) account: String,
+    /// Whose turn it is; not kept, since it would tell which jobs came from one address.
+    #[serde(default, skip_serializing)]
     pub(crate) client: u64,
     pub(crate) keys: Vec<[u8; 32]>,
     pub(crate) range: Range<u64>,

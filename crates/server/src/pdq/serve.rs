@@ -8,6 +8,7 @@ use crate::caller::Callers;
 use crate::config::Config;
 use crate::connections;
 use crate::error::ServerError;
+use crate::front::guarded;
 use crate::requests::{CHUNK, Requests, bounded};
 use crate::routes::serve_metrics;
 use crate::serve::{FAREWELL, allow_many_files, transport};
@@ -82,7 +83,7 @@ impl PdqServer {
             stop: stopping,
         } = self;
         let (reporter, routes) = routes(&pdq, metrics_listener.is_some()).await?;
-        let mut server = transport(&pdq.config)?.layer(tower_http::cors::CorsLayer::permissive());
+        let mut server = transport(&pdq.config)?;
         let most = pdq.config.limits.connections;
         let incoming = connections::accept(listener, most, pdq.metrics.clone());
         let (ending, ended) = tokio::sync::oneshot::channel::<()>();
@@ -154,6 +155,26 @@ fn open(
     })
 }
 
+impl Pdq {
+    /// What it serves, for people.
+    fn page(&self) -> String {
+        let table = |served: &omr_pdq::Hosted| {
+            let schema = served.schema();
+            format!(
+                "  {}: {} rows, {} columns\n",
+                schema.name,
+                schema.rows,
+                schema.columns.len()
+            )
+        };
+        let tables: String = self.tables.all().map(table).collect();
+        format!(
+            "omr {}: private queries of these tables\n\n{tables}\nAsk with `omr pdq query --url` and this address.\n",
+            env!("CARGO_PKG_VERSION")
+        )
+    }
+}
+
 /// The services and pages, and what says whether the server serves.
 async fn routes(
     pdq: &Arc<Pdq>,
@@ -182,8 +203,13 @@ async fn routes(
                 Requests::new(idle, CHUNK),
                 bounded,
             ));
+    let mut pages = vec!["/"];
+    let own = pdq.clone();
+    router = router.route("/", axum::routing::get(move || async move { own.page() }));
     if !separate_metrics {
         router = router.merge(omr_ops::metrics_router(pdq.metrics.clone()));
+        pages.push("/metrics");
     }
+    let router = guarded(router, &pdq.config, pages)?;
     Ok((reporter, Routes::from(router)))
 }

@@ -22,8 +22,8 @@ impl AdminService for Admin {
         request: Request<v1::BackupRequest>,
     ) -> Result<Response<Self::BackupStream>, Status> {
         let answer = async {
-            self.0.caller(&request, Right::Admin)?;
-            let room = self.0.stream()?;
+            let caller = self.0.caller(&request, Right::Admin)?;
+            let room = self.0.stream(&caller)?;
             let have = request.into_inner().have;
             let (to, answers) = mpsc::channel(READY);
             let store = self.0.store.clone();

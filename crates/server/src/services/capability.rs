@@ -52,7 +52,7 @@ impl CapabilityService for Capability {
                 limits: Some(v1::Limits {
                     post_messages: limits.post_messages,
                     chunk_bytes: omr_api::CHUNK_BYTES as u32,
-                    key_bytes: super::key::LONGEST_KEY,
+                    key_bytes: shared.longest_key,
                     digest_messages: limits.digest_messages,
                     bound: limits.bound,
                     digest_seconds: limits.digest_hours * 3600,

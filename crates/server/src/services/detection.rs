@@ -196,7 +196,7 @@ impl Detection {
         let record = self.record(&caller, &request)?;
         let shared = self.0.clone();
         blocking(move || {
-            shared.jobs.create(id, record, caller.jobs)?;
+            shared.jobs.create(id, record, &caller)?;
             let (view, ahead) = shared.jobs.find(&caller.account, &id)?;
             Ok(job(&id, &view.borrow(), ahead))
         })
@@ -210,7 +210,7 @@ impl Detection {
         let caller = self.0.caller(&request, Right::Detect)?;
         let id = refuse::id("job_id", &request.get_ref().job_id)?;
         let (mut view, _) = self.0.jobs.find(&caller.account, &id)?;
-        let room = self.0.stream()?;
+        let room = self.0.stream(&caller)?;
         let (to, answers) = mpsc::channel(READY);
         let shared = self.0.clone();
         tokio::spawn(async move {
@@ -271,7 +271,7 @@ impl Detection {
             &refuse::id("request_id", &request.request_id)?,
         );
         let record = self.session_record(&caller, &request)?;
-        blocking(move || Ok(session(&id, sessions.create(id, record, caller.sessions)?))).await
+        blocking(move || Ok(session(&id, sessions.create(id, record, &caller)?))).await
     }
 
     async fn cut(

@@ -1,3 +1,4 @@
+use crate::caller::Caller;
 use crate::keyfile::{self, KeyError};
 use crate::refuse::{self, blocking};
 use crate::shared::Shared;
@@ -9,18 +10,19 @@ use omr_store::Upload;
 use std::sync::Arc;
 use tonic::{Request, Response, Status, Streaming};
 
-/// Bytes of the longest key taken; the longest published one has 0.1 GB.
-pub(super) const LONGEST_KEY: u64 = 256 << 20;
-
 pub(crate) struct Keys(pub(crate) Arc<Shared>);
 
 impl Keys {
     async fn take_chunks(
         &self,
+        caller: &Caller,
         mut chunks: Streaming<v1::UploadChunksRequest>,
     ) -> Result<Upload, Status> {
         let mut last = None;
         while let Some(chunk) = self.0.next(&mut chunks).await? {
+            self.0
+                .uploads
+                .room(&self.0.store, caller, chunk.data.len())?;
             last = Some(self.take(chunk).await?);
         }
         last.ok_or_else(|| refuse::invalid("chunks", "at least one", 0))
@@ -55,15 +57,13 @@ impl Keys {
         let shared = &self.0;
         let caller = shared.caller(&request, Right::Detect)?;
         let hash = refuse::hash("key_hash", &request.get_ref().key_hash)?;
-        shared
-            .registrations
-            .room(&caller.account, &hash, caller.keys)?;
+        shared.registrations.room(&caller, &hash)?;
         let kind = match shared.registrations.has(&hash) {
             Some(kind) => kind,
             None => self.check(hash).await?,
         };
         let own = self.0.clone();
-        blocking(move || own.registrations.add(&caller.account, &hash, kind)).await?;
+        blocking(move || own.registrations.add(&caller, &hash, kind)).await?;
         shared.metrics.upload();
         shared.metrics.keys(shared.registrations.len() as u64);
         let kind = match kind {
@@ -117,16 +117,16 @@ impl KeyService for Keys {
             let caller = self.0.caller(&request, Right::Detect)?;
             let request = request.into_inner();
             let hash = refuse::hash("key_hash", &request.key_hash)?;
-            self.0
-                .registrations
-                .room(&caller.account, &hash, caller.keys)?;
-            let total = request.total_bytes;
-            if !(1..=LONGEST_KEY).contains(&total) {
-                let expected = format!("1 to {LONGEST_KEY}");
+            self.0.registrations.room(&caller, &hash)?;
+            let (total, most) = (request.total_bytes, self.0.longest_key);
+            if !(1..=most).contains(&total) {
+                let expected = format!("1 to {most}");
                 return Err(refuse::invalid("total_bytes", expected, total));
             }
-            let store = self.0.store.clone();
+            let own = self.0.clone();
             let upload = blocking(move || {
+                let store = &own.store;
+                own.uploads.begin(store, &caller, &hash)?;
                 let upload = store.upload(hash, total);
                 upload.map_err(|error| refuse::store(&error))
             })
@@ -144,9 +144,9 @@ impl KeyService for Keys {
         request: Request<Streaming<v1::UploadChunksRequest>>,
     ) -> Result<Response<v1::UploadChunksResponse>, Status> {
         let answer = async {
-            self.0.caller(&request, Right::Detect)?;
-            let _room = self.0.stream()?;
-            let upload = self.take_chunks(request.into_inner()).await?;
+            let caller = self.0.caller(&request, Right::Detect)?;
+            let _room = self.0.stream(&caller)?;
+            let upload = self.take_chunks(&caller, request.into_inner()).await?;
             Ok(Response::new(v1::UploadChunksResponse {
                 next_offset: upload.next_offset,
                 complete: upload.complete,

@@ -67,6 +67,7 @@ impl Place {
             "listen = \"127.0.0.1:{}\"\ndata = {:?}\n\
              [board]\nparams = {:?}\npayload_bytes = {PAYLOAD}\nsealing = \"none\"\n\
              [objects]\nsegment_messages = {SEGMENT}\n\
+             [access]\nanonymous_post = true\nanonymous_detect = true\n\
              [limits]\nmessages_per_second = 1000000\n{}\n\
              [detector]\nthreads = 1\nsession_threads = 1\ncache_bytes = 268435456\n",
             self.port, self.data, shape.params, shape.limits,
@@ -137,7 +138,7 @@ impl Place {
             let mut stream = TcpStream::connect(self.address())?;
             stream.set_read_timeout(Some(PATIENCE))?;
             // In version 1.0 the body is whole and ends with the connection.
-            write!(stream, "GET {path} HTTP/1.0\r\nHost: trial\r\n\r\n")?;
+            write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n")?;
             let mut text = String::new();
             stream.read_to_string(&mut text)?;
             Ok(text)

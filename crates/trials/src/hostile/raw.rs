@@ -157,7 +157,7 @@ fn http1(rng: &mut ChaCha20Rng) -> (&'static str, Vec<u8>) {
     let body = random(rng, 400);
     let post = |kind: &str, length: &str, body: &[u8]| {
         let head = format!(
-            "POST /omr.v1.BoardService/ReadMessages HTTP/1.1\r\nHost: trial\r\nContent-Type: {kind}\r\n\
+            "POST /omr.v1.BoardService/ReadMessages HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n\
              {length}\r\nConnection: close\r\n\r\n"
         );
         [head.as_bytes(), body].concat()
@@ -216,7 +216,7 @@ fn http1(rng: &mut ChaCha20Rng) -> (&'static str, Vec<u8>) {
 
 /// A client that says one byte now and then, until the trial ends or the server hangs up.
 pub(super) async fn slow(tally: Arc<Tally>, number: usize) {
-    let endless = b"GET /status.json HTTP/1.1\r\nHost: trial\r\nX-Slow: ".iter();
+    let endless = b"GET /status.json HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".iter();
     let text: Vec<u8> = match number % 2 {
         0 => endless
             .copied()

@@ -125,7 +125,7 @@ impl Wire {
     }
 
     async fn try_call(&mut self, call: Call) -> Option<Answer> {
-        let uri = format!("http://trial{}", call.path);
+        let uri = format!("http://localhost{}", call.path);
         let mut request = Request::builder()
             .method(call.method)
             .uri(uri)

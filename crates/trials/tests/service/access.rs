@@ -1,6 +1,6 @@
 //! Tokens, rights, quotas, proof of work; pages and gRPC-Web beside gRPC.
 
-use crate::world::{Person, Running, config, messages, post, request, with_token};
+use crate::world::{PARAMS, Person, Running, config, messages, post, request, with_token};
 use omr_api::v1::capability_service_client::CapabilityServiceClient;
 use omr_api::v1::{self, GetCapabilitiesRequest};
 use omr_server::tokens::{self, Right, Token};
@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tonic::Code;
 
-fn token(data: &Path, name: &str, rights: &[Right]) -> String {
+pub(crate) fn token(data: &Path, name: &str, rights: &[Right]) -> String {
     let token = Token {
         name: name.into(),
         hash: String::new(),
@@ -29,8 +29,8 @@ async fn rights_and_accounts_are_kept_apart() {
     let reader = token(dir.path(), "reader", &[Right::Detect]);
     let other = token(dir.path(), "other", &[Right::Detect]);
     let mut settings = config(dir.path());
-    settings.access.anonymous_post = Some(false);
-    settings.access.anonymous_detect = Some(false);
+    settings.access.anonymous_post = false;
+    settings.access.anonymous_detect = false;
     let server = Running::start(settings).await;
     let mut client = server.client().await;
     let person = Person::new(1);
@@ -227,7 +227,7 @@ async fn capabilities_tell_the_callers_rights() {
     let dir = tempfile::tempdir().unwrap();
     let secret = token(dir.path(), "poster", &[Right::Post]);
     let mut settings = config(dir.path());
-    settings.access.anonymous_detect = Some(false);
+    settings.access.anonymous_detect = false;
     let server = Running::start(settings).await;
     let mut client = CapabilityServiceClient::new(server.channel().await);
     let stranger = client
@@ -264,7 +264,8 @@ async fn http(server: &Running, request: String) -> String {
 async fn pages_and_grpc_web_share_the_port() {
     let dir = tempfile::tempdir().unwrap();
     let server = Running::start(config(dir.path())).await;
-    let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let get =
+        |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     let page = http(&server, get("/")).await;
     assert!(
         page.starts_with("HTTP/1.1 200") && page.contains("<html"),
@@ -275,15 +276,111 @@ async fn pages_and_grpc_web_share_the_port() {
             .await
             .contains("omr_board_messages 0")
     );
-    let call = "POST /omr.v1.CapabilityService/GetCapabilities HTTP/1.1\r\nHost: x\r\nOrigin: http://a.example\r\n\
-                Content-Type: application/grpc-web+proto\r\nX-Grpc-Web: 1\r\nContent-Length: 5\r\n\
-                Connection: close\r\n\r\n\0\0\0\0\0";
-    let answer = http(&server, call.into()).await;
+    let missing = http(&server, get("/no/such")).await;
     assert!(
-        answer.starts_with("HTTP/1.1 200") && answer.contains("insecure-tiny-hybrid-v1"),
+        missing.starts_with("HTTP/1.1 404") && missing.contains("/status.json"),
+        "{missing}"
+    );
+    let answer = http(&server, web_call("localhost", None)).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.contains(PARAMS),
         "{answer}"
     );
-    assert!(answer.contains("access-control-allow-origin"), "{answer}");
+    server.stop().await;
+}
+
+/// A call by gRPC-Web.
+fn web_call(host: &str, origin: Option<&str>) -> String {
+    let origin = origin.map(|origin| format!("Origin: {origin}\r\n"));
+    format!(
+        "POST /omr.v1.CapabilityService/GetCapabilities HTTP/1.1\r\nHost: {host}\r\n{}\
+         Content-Type: application/grpc-web+proto\r\nX-Grpc-Web: 1\r\nContent-Length: 5\r\n\
+         Connection: close\r\n\r\n\0\0\0\0\0",
+        origin.unwrap_or_default()
+    )
+}
+
+fn preflight(origin: &str) -> String {
+    format!(
+        "OPTIONS /omr.v1.BoardService/PostMessages HTTP/1.1\r\nHost: localhost\r\nOrigin: {origin}\r\n\
+         Access-Control-Request-Method: POST\r\n\
+         Access-Control-Request-Headers: authorization,content-type,x-grpc-web\r\nConnection: close\r\n\r\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn web_pages_and_foreign_names_do_not_reach_a_server_on_this_machine() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(config(dir.path())).await;
+    let evil = "https://evil.example";
+    let answer = http(&server, preflight(evil)).await;
+    assert!(
+        !answer.to_lowercase().contains("access-control-allow"),
+        "{answer}"
+    );
+    for call in [
+        web_call("localhost", Some(evil)),
+        web_call("attacker.example", None),
+        web_call(
+            "attacker.example:7600",
+            Some("http://attacker.example:7600"),
+        ),
+    ] {
+        let answer = http(&server, call).await;
+        // A call is refused as one: with code 7, PERMISSION_DENIED.
+        assert!(
+            answer.contains("grpc-status: 7") && !answer.contains(PARAMS),
+            "{answer}"
+        );
+    }
+    let page = "GET / HTTP/1.1\r\nHost: attacker.example\r\nConnection: close\r\n\r\n";
+    let answer = http(&server, page.into()).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 403") && answer.contains("access.hosts"),
+        "{answer}"
+    );
+    server.stop().await;
+    let mut settings = config(dir.path());
+    settings.access.origins = vec!["https://app.example".into()];
+    settings.access.hosts = vec!["board.example".into()];
+    let server = Running::start(settings).await;
+    let answer = http(&server, preflight("https://app.example"))
+        .await
+        .to_lowercase();
+    assert!(
+        answer.contains("access-control-allow-origin: https://app.example"),
+        "{answer}"
+    );
+    assert!(answer.contains("authorization"), "{answer}");
+    let answer = http(&server, preflight(evil)).await.to_lowercase();
+    assert!(!answer.contains("access-control-allow-origin"), "{answer}");
+    let answer = http(
+        &server,
+        web_call("board.example", Some("https://app.example")),
+    )
+    .await;
+    assert!(answer.contains(PARAMS), "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_without_a_token_may_do_anything_unless_the_configuration_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = config(dir.path());
+    settings.access = omr_server::config::Access::default();
+    let server = Running::start(settings).await;
+    let mut client = server.client().await;
+    let posted = client
+        .board
+        .post_messages(post(1, messages(1, &Person::new(1), &[])))
+        .await;
+    assert_eq!(posted.unwrap_err().code(), Code::Unauthenticated);
+    let begin = v1::BeginUploadRequest {
+        key_hash: vec![1; 32].into(),
+        total_bytes: 9,
+    };
+    let begun = client.keys.begin_upload(begin).await;
+    assert_eq!(begun.unwrap_err().code(), Code::Unauthenticated);
     server.stop().await;
 }
 

@@ -10,6 +10,7 @@ pub(super) fn run(args: &PdqServe, ui: &Ui) -> Result<(), CliError> {
     let mut config = Config::of(args.config.as_deref())?;
     config.listen = args.listen.unwrap_or(config.listen);
     config.data = args.data.clone().unwrap_or(config.data);
+    config.access.anonymous_detect |= args.anonymous;
     let pdq = PdqConfig {
         tables: args.tables.clone(),
         params: args.params.clone(),

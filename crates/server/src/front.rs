@@ -1,0 +1,310 @@
+//! What a request must say before anything looks at it: the host it is for and the page it comes from.
+//!
+//! A browser sends requests for every page that it shows. A page of another site must not use a server because it is
+//! on the user's machine, nor reach it under a name of its own that it has resolve to this machine.
+
+use crate::config::{Access, Config};
+use crate::error::ServerError;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_TYPE, HOST, HeaderName, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
+use std::sync::Arc;
+use tonic::Status;
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
+
+/// Stands for every origin.
+const EVERY: &str = "*";
+
+/// Puts a configuration's rules before everything that a server answers; `pages` are the paths of its own pages.
+///
+/// Errors: `Setting`.
+pub(crate) fn guarded(
+    router: Router,
+    config: &Config,
+    pages: Vec<&'static str>,
+) -> Result<Router, ServerError> {
+    let rules = Front::new(config, pages);
+    let router = router.layer(axum::middleware::from_fn_with_state(rules, front));
+    Ok(match cors(&config.access)? {
+        Some(cors) => router.layer(cors),
+        None => router,
+    })
+}
+
+/// Whom a server answers.
+#[derive(Clone, Debug)]
+struct Front(Arc<Rules>);
+
+#[derive(Debug)]
+struct Rules {
+    /// Names that the server goes by; every name where there is none.
+    hosts: Vec<String>,
+    /// Whether it goes by the names of the machine itself too.
+    local: bool,
+    /// Origins of pages that may call.
+    origins: Vec<String>,
+    /// Paths of its own pages.
+    pages: Vec<&'static str>,
+}
+
+impl Front {
+    /// The rules of a configuration, for a server with these pages.
+    fn new(config: &Config, pages: Vec<&'static str>) -> Self {
+        let lower = |names: &[String]| names.iter().map(|name| name.to_lowercase()).collect();
+        let local = config.listen.ip().is_loopback() || !config.access.hosts.is_empty();
+        Self(Arc::new(Rules {
+            hosts: lower(&config.access.hosts),
+            local,
+            origins: lower(&config.access.origins),
+            pages,
+        }))
+    }
+}
+
+impl Rules {
+    /// Errors: what is wrong, in words.
+    fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), String> {
+        let authority = authority(headers, uri);
+        if let Some(authority) = &authority
+            && !self.is_own(host_of(authority))
+        {
+            return Err(format!(
+                "expected a request for {}, found one for {authority}: the operator lists further names in access.hosts",
+                self.names()
+            ));
+        }
+        let Some(origin) = headers.get(ORIGIN) else {
+            return Ok(());
+        };
+        let origin = origin.to_str().unwrap_or_default().to_lowercase();
+        let own = origin.split_once("://").map(|(_, rest)| rest.to_owned());
+        let known = |known: &String| known == EVERY || *known == origin;
+        if self.origins.iter().any(known) || own.is_some() && own == authority {
+            return Ok(());
+        }
+        Err(format!(
+            "expected no page of another origin, found one of {origin}: the operator lists those that may call in \
+             access.origins"
+        ))
+    }
+
+    fn is_own(&self, host: &str) -> bool {
+        let named = self.hosts.iter().any(|name| name == host);
+        named
+            || if self.local {
+                is_local(host)
+            } else {
+                self.hosts.is_empty()
+            }
+    }
+
+    fn names(&self) -> String {
+        let own = self.hosts.iter().map(String::as_str);
+        let names: Vec<&str> = own.chain(self.local.then_some("localhost")).collect();
+        names.join(" or ")
+    }
+}
+
+/// The host and port that a request is for, in lower case; none where it does not say.
+fn authority(headers: &HeaderMap, uri: &Uri) -> Option<String> {
+    let named = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let authority = uri.authority().map(|authority| authority.as_str());
+    authority.or(named).map(str::to_lowercase)
+}
+
+/// The host of an authority, without its port.
+fn host_of(authority: &str) -> &str {
+    let end = match authority.rfind(']') {
+        Some(bracket) => bracket + 1,
+        None => authority.rfind(':').unwrap_or(authority.len()),
+    };
+    &authority[..end]
+}
+
+fn is_local(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let address: Result<IpAddr, _> = bare.parse();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    kind.is_some_and(|kind| kind.starts_with(b"application/grpc"))
+}
+
+/// Refuses what is for another host, from a page of another origin, or neither a call nor a page.
+async fn front(State(front): State<Front>, request: Request, next: Next) -> Response {
+    let rules = &front.0;
+    let (headers, uri) = (request.headers(), request.uri());
+    let grpc = is_grpc(headers);
+    if let Err(text) = rules.check(headers, uri) {
+        return match grpc {
+            true => Status::permission_denied(text).into_http(),
+            false => (StatusCode::FORBIDDEN, text + "\n").into_response(),
+        };
+    }
+    if !grpc && request.method() != Method::OPTIONS && !rules.pages.contains(&uri.path()) {
+        let pages = rules.pages.join(", ");
+        let text = format!(
+            "expected a call by gRPC or one of the pages {pages}; found {}\n",
+            uri.path()
+        );
+        return (StatusCode::NOT_FOUND, text).into_response();
+    }
+    next.run(request).await
+}
+
+/// What lets pages of the configured origins call, none where there is no origin.
+///
+/// Errors: `Setting`.
+fn cors(access: &Access) -> Result<Option<CorsLayer>, ServerError> {
+    if access.origins.is_empty() {
+        return Ok(None);
+    }
+    let every = access.origins.iter().any(|origin| origin == EVERY);
+    let origins: Vec<HeaderValue> = access
+        .origins
+        .iter()
+        .map(|origin| HeaderValue::from_str(origin).map_err(|_| not_an_origin(origin)))
+        .collect::<Result<_, _>>()?;
+    let origin = match every {
+        true => AllowOrigin::any(),
+        false => AllowOrigin::list(origins),
+    };
+    let told = [
+        "grpc-status",
+        "grpc-message",
+        "retry-after-ms",
+        "post-refusal-bin",
+    ];
+    let layer = CorsLayer::new()
+        .allow_origin(origin)
+        .allow_methods([Method::GET, Method::POST])
+        // Named one by one: `*` would leave out `authorization`.
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(told.map(HeaderName::from_static));
+    Ok(Some(layer))
+}
+
+/// Checks that origins are such.
+///
+/// Errors: `Setting`.
+pub(crate) fn check_origins(access: &Access) -> Result<(), ServerError> {
+    let is_origin = |origin: &&String| {
+        let scheme = ["http://", "https://"]
+            .iter()
+            .find_map(|scheme| origin.strip_prefix(scheme));
+        *origin == EVERY || scheme.is_some_and(|host| !host.is_empty() && !host.contains('/'))
+    };
+    match access.origins.iter().find(|origin| !is_origin(origin)) {
+        Some(origin) => Err(not_an_origin(origin)),
+        None => Ok(()),
+    }
+}
+
+fn not_an_origin(found: &str) -> ServerError {
+    ServerError::Setting {
+        key: "access.origins",
+        expected: "origins such as https://app.example, without a path, or *".to_owned(),
+        found: format!("{found:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(listen: &str, hosts: &[&str], origins: &[&str]) -> Front {
+        let mut config = Config {
+            listen: listen.parse().unwrap(),
+            ..Config::default()
+        };
+        let all = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        (config.access.hosts, config.access.origins) = (all(hosts), all(origins));
+        Front::new(&config, vec!["/"])
+    }
+
+    fn is_taken(front: &Front, host: &str, origin: Option<&str>) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().unwrap());
+        }
+        front.0.check(&headers, &Uri::from_static("/")).is_ok()
+    }
+
+    #[test]
+    fn at_loopback_only_names_of_this_machine_are_taken() {
+        let front = rules("127.0.0.1:7600", &[], &[]);
+        for host in [
+            "localhost",
+            "LOCALHOST:7600",
+            "127.0.0.1:7600",
+            "127.9.9.9",
+            "[::1]:7600",
+        ] {
+            assert!(is_taken(&front, host, None), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example:7600",
+            "127.0.0.1.evil.example",
+            "10.0.0.1",
+            "",
+        ] {
+            assert!(!is_taken(&front, host, None), "{host}");
+        }
+        // In HTTP/2 the host stands in the URI, and that is what counts.
+        let uri = Uri::from_static("http://evil.example/");
+        assert!(front.0.check(&HeaderMap::new(), &uri).is_err());
+    }
+
+    #[test]
+    fn elsewhere_every_name_is_taken_unless_some_are_listed() {
+        let open = rules("0.0.0.0:7600", &[], &[]);
+        assert!(is_taken(&open, "board.example", None));
+        let listed = rules("0.0.0.0:7600", &["Board.example"], &[]);
+        assert!(is_taken(&listed, "board.example:443", None));
+        assert!(is_taken(&listed, "localhost:7600", None), "health checks");
+        assert!(!is_taken(&listed, "evil.example", None));
+    }
+
+    #[test]
+    fn pages_call_their_own_server_and_those_that_list_them() {
+        let front = rules("127.0.0.1:7600", &[], &["https://app.example"]);
+        let from = |origin| is_taken(&front, "127.0.0.1:7600", Some(origin));
+        assert!(from("http://127.0.0.1:7600") && from("https://app.example"));
+        for origin in [
+            "https://evil.example",
+            "https://app.example.evil.example",
+            "http://app.example",
+            "http://127.0.0.1:8080",
+            "null",
+        ] {
+            assert!(!from(origin), "{origin}");
+        }
+        let every = rules("127.0.0.1:7600", &[], &["*"]);
+        assert!(is_taken(&every, "localhost", Some("https://evil.example")));
+    }
+
+    #[test]
+    fn what_is_no_origin_is_refused() {
+        for origin in [
+            "app.example",
+            "https://",
+            "https://app.example/",
+            "ftp://app.example",
+        ] {
+            let access = Access {
+                origins: vec![origin.into()],
+                ..Access::default()
+            };
+            let error = check_origins(&access).unwrap_err().to_string();
+            assert!(error.contains("access.origins"), "{error}");
+        }
+    }
+}

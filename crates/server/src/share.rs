@@ -1,0 +1,178 @@
+//! How much of what all clients share one of them may have.
+//!
+//! Three bounds: one for each client, one for all who come without a token, one for all. A quarter is kept for holders
+//! of tokens, so that strangers, who cost nothing to be many, leave room for those whom the operator knows.
+
+use crate::caller::Caller;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The part of `all` that those without a token may have together.
+pub(crate) fn of_strangers(all: usize) -> usize {
+    all - all / 4
+}
+
+/// What is taken already.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    /// By the client itself.
+    pub(crate) own: usize,
+    /// By all who came without a token.
+    pub(crate) strangers: usize,
+    /// By all.
+    pub(crate) all: usize,
+}
+
+/// Which bound leaves no room for one more, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Full {
+    Own(usize),
+    All(usize),
+}
+
+impl Taken {
+    /// Counts one more.
+    pub(crate) fn add(&mut self, own: bool, stranger: bool) {
+        self.own += usize::from(own);
+        self.strangers += usize::from(stranger);
+        self.all += 1;
+    }
+
+    /// Whether the caller may have one more where a client may have `each`.
+    pub(crate) fn check(&self, caller: &Caller, each: u32, all: usize) -> Result<(), Full> {
+        let most = of_strangers(all);
+        if self.own >= each as usize {
+            return Err(Full::Own(each as usize));
+        }
+        match caller.is_anonymous() {
+            true if self.strangers >= most => Err(Full::All(most)),
+            _ if self.all >= all => Err(Full::All(all)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Places that clients hold for a while.
+pub(crate) struct Places {
+    all: usize,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    all: usize,
+    strangers: usize,
+    clients: HashMap<u64, usize>,
+}
+
+/// A place, given back when it is dropped.
+pub(crate) struct Place {
+    places: Arc<Places>,
+    client: u64,
+    stranger: bool,
+}
+
+impl Places {
+    pub(crate) fn new(all: usize) -> Arc<Self> {
+        Arc::new(Self {
+            all,
+            held: Mutex::default(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place; one client has at most half of what its kind may have, so that there is always a second.
+    pub(crate) fn take(self: &Arc<Self>, caller: &Caller) -> Option<Place> {
+        let stranger = caller.is_anonymous();
+        let most = match stranger {
+            true => of_strangers(self.all),
+            false => self.all,
+        };
+        let each = match caller.is_local {
+            // Those behind it cannot be told apart.
+            true => most,
+            false => most.div_ceil(2),
+        };
+        let mut held = self.lock();
+        let taken = Taken {
+            own: held.clients.get(&caller.client).copied().unwrap_or(0),
+            strangers: held.strangers,
+            all: held.all,
+        };
+        taken.check(caller, each as u32, self.all).ok()?;
+        held.all += 1;
+        held.strangers += usize::from(stranger);
+        *held.clients.entry(caller.client).or_default() += 1;
+        Some(Place {
+            places: self.clone(),
+            client: caller.client,
+            stranger,
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut held = self.places.lock();
+        held.all -= 1;
+        held.strangers -= usize::from(self.stranger);
+        if let Some(own) = held.clients.get_mut(&self.client) {
+            *own -= 1;
+            if *own == 0 {
+                held.clients.remove(&self.client);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(account: &str, client: u64) -> Caller {
+        Caller {
+            account: account.into(),
+            client,
+            is_local: false,
+            rights: [true; 3],
+            messages_per_second: 1,
+            jobs: 1,
+            sessions: 1,
+            keys: 1,
+        }
+    }
+
+    #[test]
+    fn strangers_leave_a_quarter_and_nobody_has_it_all() {
+        let places = Places::new(8);
+        let mut held = Vec::new();
+        for client in 0..10 {
+            held.extend((0..10).map_while(|_| places.take(&caller("", client))));
+        }
+        // Three each: the first two clients have what there is for strangers.
+        assert_eq!(held.len(), 6);
+        assert!(held.iter().all(|place| place.client < 2));
+        assert!(places.take(&caller("known", 50)).is_some());
+        let known: Vec<Place> = (0..9)
+            .map_while(|_| places.take(&caller("known", 50)))
+            .collect();
+        assert_eq!(known.len(), 2);
+        drop(known);
+        drop(held.pop());
+        assert!(places.take(&caller("", 7)).is_some());
+        drop(held);
+        assert!(places.lock().clients.is_empty() && places.lock().all == 0);
+    }
+
+    #[test]
+    fn few_places_are_still_some() {
+        for all in 1..4 {
+            let places = Places::new(all);
+            assert!(places.take(&caller("", 1)).is_some(), "{all}");
+        }
+        assert_eq!(of_strangers(1000), 750);
+    }
+}
