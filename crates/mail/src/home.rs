@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tempfile::NamedTempFile;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -53,9 +54,17 @@ impl Server {
         Ok(Client::connect(&Endpoint {
             ca_certificate,
             token,
+            unreached: Some(patience()),
             ..Endpoint::new(self.url.clone())
         })?)
     }
+}
+
+/// How long a command waits for a server that never answered: `$OMR_TIMEOUT` in seconds, else two seconds.
+fn patience() -> Duration {
+    let seconds = std::env::var("OMR_TIMEOUT").ok();
+    let seconds = seconds.and_then(|text| text.parse().ok());
+    seconds.map_or(omr_remote::UNREACHED, Duration::from_secs)
 }
 
 impl Home {

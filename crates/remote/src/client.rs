@@ -1,6 +1,6 @@
 use crate::endpoint::Bearer;
-use crate::retry::Patience;
-use crate::{Endpoint, RemoteError, Retry};
+use crate::retry::{Patience, Policy};
+use crate::{Endpoint, RemoteError};
 use omr_api::MESSAGE_BYTES;
 use omr_api::v1::board_service_client::BoardServiceClient;
 use omr_api::v1::capability_service_client::CapabilityServiceClient;
@@ -23,7 +23,7 @@ pub(crate) type Service = InterceptedService<Channel, Bearer>;
 #[derive(Clone)]
 pub struct Client {
     pub(crate) service: Service,
-    pub(crate) retry: Retry,
+    pub(crate) retry: Policy,
     timeout: Duration,
     pub(crate) has_token: bool,
     known: Arc<OnceCell<GetCapabilitiesResponse>>,
@@ -38,7 +38,7 @@ impl Client {
         let service = InterceptedService::new(endpoint.channel()?, endpoint.bearer()?);
         Ok(Self {
             service,
-            retry: endpoint.retry.clone(),
+            retry: Policy::new(endpoint.retry.clone(), endpoint.unreached),
             timeout: endpoint.timeouts.call,
             has_token: endpoint.token.is_some(),
             known: Arc::default(),
@@ -121,7 +121,10 @@ impl Client {
         let mut patience = Patience::new(&self.retry, call);
         loop {
             match tokio::time::timeout(self.timeout, attempt()).await {
-                Ok(Ok(response)) => return Ok(response.into_inner()),
+                Ok(Ok(response)) => {
+                    self.retry.note_answer();
+                    return Ok(response.into_inner());
+                }
                 Ok(Err(status)) => patience.pause(&status).await?,
                 Err(_) => {
                     let late = Status::deadline_exceeded("no answer in time");

@@ -7,6 +7,9 @@ use tonic::service::Interceptor;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Uri};
 use tonic::{Request, Status};
 
+/// How long commands of people wait for a server that never answered, see [`Endpoint::unreached`].
+pub const UNREACHED: Duration = Duration::from_secs(2);
+
 /// How long things may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeouts {
@@ -41,6 +44,9 @@ pub struct Endpoint {
     pub timeouts: Timeouts,
     /// How patient the client is.
     pub retry: Retry,
+    /// Time after which a call fails as long as the server never answered, where that is sooner: somebody who waits
+    /// at a screen wants to hear of a wrong URL at once.
+    pub unreached: Option<Duration>,
 }
 
 /// Without the token.
@@ -73,7 +79,11 @@ impl Endpoint {
         let host = uri.host().ok_or_else(bad)?.to_owned();
         let timeouts = &self.timeouts;
         let plain = Channel::builder(uri.clone())
-            .connect_timeout(timeouts.connect)
+            .connect_timeout(
+                timeouts
+                    .connect
+                    .min(self.unreached.unwrap_or(Duration::MAX)),
+            )
             .http2_keep_alive_interval(timeouts.silence / 2)
             .keep_alive_timeout(timeouts.silence / 2)
             .keep_alive_while_idle(true)

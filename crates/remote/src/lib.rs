@@ -20,7 +20,7 @@ mod sessions;
 
 pub use client::Client;
 pub use delivery::Posted;
-pub use endpoint::{Endpoint, Timeouts};
+pub use endpoint::{Endpoint, Timeouts, UNREACHED};
 pub use error::RemoteError;
 pub use jobs::MAX_DIGEST_BYTES;
 pub use omr_api::{v1, with_post_refusal};

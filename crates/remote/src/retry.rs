@@ -2,6 +2,8 @@
 
 use crate::RemoteError;
 use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tonic::{Code, Status};
@@ -28,16 +30,49 @@ impl Default for Retry {
     }
 }
 
+/// A client's patience, and whether it has ever heard of its server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Policy {
+    retry: Retry,
+    unreached: Option<Duration>,
+    reached: Arc<AtomicBool>,
+}
+
+impl Policy {
+    /// See [`crate::Endpoint::unreached`].
+    pub(crate) fn new(retry: Retry, unreached: Option<Duration>) -> Self {
+        Self {
+            retry,
+            unreached,
+            reached: Arc::default(),
+        }
+    }
+
+    /// The server has answered.
+    pub(crate) fn note_answer(&self) {
+        self.reached.store(true, Ordering::Relaxed);
+    }
+
+    /// Time without any success after which a call fails.
+    fn total(&self) -> Duration {
+        let total = self.retry.total;
+        match self.unreached {
+            Some(short) if !self.reached.load(Ordering::Relaxed) => short.min(total),
+            _ => total,
+        }
+    }
+}
+
 /// The failures of one call since it last got on.
 pub(crate) struct Patience<'a> {
-    policy: &'a Retry,
+    policy: &'a Policy,
     call: &'static str,
     since: Instant,
     failures: u32,
 }
 
 impl<'a> Patience<'a> {
-    pub(crate) fn new(policy: &'a Retry, call: &'static str) -> Self {
+    pub(crate) fn new(policy: &'a Policy, call: &'static str) -> Self {
         Self {
             policy,
             call,
@@ -50,6 +85,7 @@ impl<'a> Patience<'a> {
     pub(crate) fn progress(&mut self) {
         self.since = Instant::now();
         self.failures = 0;
+        self.policy.note_answer();
     }
 
     /// Waits before the next attempt.
@@ -64,12 +100,15 @@ impl<'a> Patience<'a> {
 
     /// The pause before the next attempt, after trying for so long.
     fn next(&mut self, status: &Status, waited: Duration) -> Result<Duration, RemoteError> {
+        if is_answer(status) {
+            self.policy.note_answer();
+        }
         if !is_passing(status) {
             return Err(RemoteError::refusal(self.call, status));
         }
         let pause = retry_after(status).unwrap_or_else(|| self.jittered());
         self.failures += 1;
-        match waited.saturating_add(pause) > self.policy.total {
+        match waited.saturating_add(pause) > self.policy.total() {
             true => Err(self.ended(waited, status)),
             false => Ok(pause),
         }
@@ -87,8 +126,9 @@ impl<'a> Patience<'a> {
     }
 
     fn jittered(&self) -> Duration {
-        let doubled = self.policy.first.saturating_mul(1 << self.failures.min(20));
-        let limit = doubled.min(self.policy.most);
+        let Retry { first, most, .. } = self.policy.retry;
+        let doubled = first.saturating_mul(1 << self.failures.min(20));
+        let limit = doubled.min(most);
         let mut random = [0; 4];
         // Without randomness the pause is the longest: patient, never wrong.
         match getrandom::fill(&mut random) {
@@ -108,6 +148,11 @@ fn is_passing(status: &Status) -> bool {
     }
 }
 
+/// Whether a status came from the server: those made here have a source, or are of its silence.
+fn is_answer(status: &Status) -> bool {
+    status.source().is_none() && status.code() != Code::DeadlineExceeded
+}
+
 /// The pause that the server asks for.
 fn retry_after(status: &Status) -> Option<Duration> {
     let text = status.metadata().get("retry-after-ms")?.to_str().ok()?;
@@ -122,13 +167,16 @@ fn described(status: &Status) -> String {
         text = error.to_string();
         cause = error.source();
     }
-    text
+    match text.contains("InvalidContentType") {
+        // What TLS calls an answer that is none of TLS.
+        true => "the server does not speak TLS at this address: is it http://?".to_owned(),
+        false => text,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     #[test]
     fn only_what_may_pass_is_tried_again() {
@@ -161,8 +209,9 @@ mod tests {
 
     #[test]
     fn pauses_stay_below_a_doubling_limit() {
-        let policy = Retry::default();
-        let mut patience = Patience::new(&policy, "call");
+        let whole = Policy::default();
+        let policy = &whole.retry;
+        let mut patience = Patience::new(&whole, "call");
         for failures in 0..40 {
             patience.failures = failures;
             let limit = policy.first.saturating_mul(1 << failures.min(20));
@@ -172,8 +221,9 @@ mod tests {
 
     #[test]
     fn the_servers_pause_is_kept_and_time_is_bounded() {
-        let policy = Retry::default();
-        let mut patience = Patience::new(&policy, "call");
+        let whole = Policy::default();
+        let policy = &whole.retry;
+        let mut patience = Patience::new(&whole, "call");
         let mut status = Status::resource_exhausted("busy");
         status
             .metadata_mut()
@@ -187,5 +237,22 @@ mod tests {
         assert!(matches!(ended, Err(RemoteError::Exhausted { .. })));
         let ended = patience.next(&Status::unavailable(""), policy.total * 2);
         assert!(matches!(ended, Err(RemoteError::Unreachable { .. })));
+    }
+
+    #[test]
+    fn a_server_that_never_answered_is_given_up_sooner() {
+        let short = Duration::from_secs(2);
+        let policy = Policy::new(Retry::default(), Some(short));
+        let mut broken = Status::unavailable("transport error");
+        broken.set_source(Arc::new(std::io::Error::other("refused")));
+        let late = Status::deadline_exceeded("no answer in time");
+        for status in [&broken, &late] {
+            let ended = Patience::new(&policy, "call").next(status, short);
+            assert!(matches!(ended, Err(RemoteError::Unreachable { .. })));
+        }
+        // A word of the server's, even a bad one, and it is worth waiting for.
+        let busy = Status::unavailable("the server stops");
+        assert!(Patience::new(&policy, "call").next(&busy, short).is_ok());
+        assert!(Patience::new(&policy, "call").next(&broken, short).is_ok());
     }
 }

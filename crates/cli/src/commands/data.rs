@@ -7,7 +7,7 @@ use crate::progress::Ui;
 use futures::StreamExt;
 use omr_detector::Progress;
 use omr_remote::{Client, Endpoint};
-use omr_server::{Config, store_config};
+use omr_server::{Config, create_private_files, store_config};
 use omr_store::{Piece, Report, Store, StoreConfig};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -25,6 +25,8 @@ struct Verified {
 }
 
 pub(super) fn run(command: &DataCommand, ui: &Ui) -> Result<(), CliError> {
+    // A backup is as secret as the server itself.
+    create_private_files();
     match command {
         DataCommand::Verify(args) => verify(args, ui),
         DataCommand::Backup(args) => backup(args, ui),
@@ -136,6 +138,7 @@ fn online(args: &DataBackup, url: &str, folder: &mut Folder) -> Result<(), CliEr
     let endpoint = Endpoint {
         ca_certificate: args.ca.as_deref().map(certificate).transpose()?,
         token: args.token.clone(),
+        unreached: Some(omr_remote::UNREACHED),
         ..Endpoint::new(url)
     };
     super::serve::runtime()?.block_on(async {

@@ -45,6 +45,8 @@ impl People {
         command.args(words).arg("--home").arg(home);
         // Nothing of the person's own settings: the trial's people are nobody else.
         command.env_remove("OMR_HOME").env_remove("OMR_TOKEN");
+        // Letters meet a server that is away for a while.
+        command.env("OMR_TIMEOUT", "120");
         command
     }
 

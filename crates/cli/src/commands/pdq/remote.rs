@@ -18,6 +18,7 @@ fn client(url: &str, access: &PdqAccess) -> Result<Client, CliError> {
     Ok(Client::connect(&Endpoint {
         ca_certificate: ca,
         token: access.token.clone(),
+        unreached: Some(omr_remote::UNREACHED),
         ..Endpoint::new(url)
     })?)
 }
