@@ -13,6 +13,7 @@ pub use serve::PdqServer;
 
 use crate::caller::Callers;
 use crate::config::Config;
+use crate::share::Places;
 use keys::Keys;
 use omr_ops::Metrics;
 use std::path::PathBuf;
@@ -59,11 +60,11 @@ pub(crate) struct Pdq {
     query_memory: u64,
     query_time: Duration,
     /// Uploads at a time.
-    uploads: Arc<Semaphore>,
+    uploads: Arc<Places>,
     /// Keys that are checked at a time.
     checks: Semaphore,
     /// Queries that are here at all.
-    room: Arc<Semaphore>,
+    room: Arc<Places>,
     /// Queries that are answered.
     running: Arc<Semaphore>,
     stopping: watch::Receiver<bool>,

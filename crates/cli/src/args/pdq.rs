@@ -302,7 +302,7 @@ pub(crate) struct PdqServe {
     /// Threads to work on; all cores unless given
     #[arg(long, value_name = "T", value_parser = super::threads())]
     pub(crate) threads: Option<u16>,
-    /// Clients' keys that are kept; the one unused for longest gives way
+    /// Clients' keys that are kept; beyond that the client with most keys loses the one it used longest ago
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) keys: u32,
     /// Bytes that they may take together

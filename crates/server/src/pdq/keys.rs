@@ -1,9 +1,12 @@
-//! Clients' evaluation keys: files in a folder, some of them in memory; those unused for longest give way.
+//! Clients' evaluation keys: files in a folder, some of them in memory. Where there is no room, the client with most keys
+//! gives up the one that it used longest ago, so that nobody pushes out the keys of others.
 
 use super::tables::Sets;
+use crate::caller::Caller;
+use crate::share::of_strangers;
 use omr_pdq::{EvaluationKey, KeyError, Params};
 use omr_protocol::frame::{FrameError, FrameReader, Kind};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -48,10 +51,46 @@ pub(super) struct Loaded {
     pub(super) key: EvaluationKey,
 }
 
+/// Whose key it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Owner {
+    /// The account of a token, by a hash of its name.
+    Account(u64),
+    /// Somebody without one, as far as this process tells strangers apart.
+    Stranger(u64),
+}
+
+impl Owner {
+    pub(super) fn of(caller: &Caller) -> Self {
+        match caller.is_anonymous() {
+            true => Self::Stranger(caller.client),
+            false => Self::Account(account_tag(&caller.account)),
+        }
+    }
+
+    fn is_stranger(self) -> bool {
+        matches!(self, Self::Stranger(_))
+    }
+}
+
+/// What stands for an account in the names of files, the same after a restart.
+fn account_tag(account: &str) -> u64 {
+    let mut hasher = blake3::Hasher::new_derive_key("omr server v1 owner of a query key");
+    let hash = hasher.update(account.as_bytes()).finalize();
+    u64::from_be_bytes(*hash.as_bytes().first_chunk().expect("32 bytes"))
+}
+
+/// A file of a key.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    bytes: u64,
+    owner: Owner,
+}
+
 /// The one unused for longest first.
 #[derive(Default)]
 struct Inner {
-    files: VecDeque<(Hash, u64)>,
+    files: VecDeque<(Hash, Kept)>,
     loaded: VecDeque<(Hash, Arc<Loaded>)>,
 }
 
@@ -84,13 +123,16 @@ impl Keys {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             match hash_of(&name) {
-                Some(hash) => files.push((metadata.modified()?, hash, metadata.len())),
+                Some((hash, owner)) => {
+                    let bytes = metadata.len();
+                    files.push((metadata.modified()?, hash, Kept { bytes, owner }));
+                }
                 None if name.starts_with(UPLOAD) => fs::remove_file(entry.path())?,
                 None => {}
             }
         }
-        files.sort_unstable();
-        let files = files.into_iter().map(|(_, hash, bytes)| (hash, bytes));
+        files.sort_unstable_by_key(|(modified, hash, _)| (*modified, *hash));
+        let files = files.into_iter().map(|(_, hash, kept)| (hash, kept));
         let keys = Self {
             dir: dir.to_owned(),
             room,
@@ -107,9 +149,13 @@ impl Keys {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn path(&self, hash: &Hash) -> PathBuf {
+    fn path(&self, hash: &Hash, owner: Owner) -> PathBuf {
         let name = blake3::Hash::from_bytes(*hash).to_hex();
-        self.dir.join(format!("{name}.{ENDING}"))
+        // Nothing of a stranger's address lies on the disk.
+        self.dir.join(match owner {
+            Owner::Account(tag) => format!("{name}.{tag:016x}.{ENDING}"),
+            Owner::Stranger(_) => format!("{name}.{ENDING}"),
+        })
     }
 
     /// How many there are.
@@ -133,16 +179,24 @@ impl Keys {
     pub(super) fn add(
         &self,
         file: NamedTempFile,
-        hash: Hash,
+        (hash, owner): (Hash, Owner),
         loaded: Arc<Loaded>,
     ) -> io::Result<()> {
         let bytes = file.as_file().metadata()?.len();
         file.as_file().sync_all()?;
         let mut inner = self.lock();
-        file.persist(self.path(&hash))
+        file.persist(self.path(&hash, owner))
             .map_err(|error| error.error)?;
+        // Whose it was before, it is now the last sender's.
+        let known = inner.files.iter().find(|(known, _)| *known == hash);
+        if let Some((_, before)) = known.filter(|(_, before)| before.owner != owner) {
+            let (old, new) = (self.path(&hash, before.owner), self.path(&hash, owner));
+            if old != new {
+                remove(&old);
+            }
+        }
         inner.files.retain(|(known, _)| *known != hash);
-        inner.files.push_back((hash, bytes));
+        inner.files.push_back((hash, Kept { bytes, owner }));
         self.remember(&mut inner, hash, loaded);
         self.make_room(&mut inner);
         Ok(())
@@ -151,13 +205,13 @@ impl Keys {
     /// A key ready for work; none where it was forgotten.
     pub(super) fn get(&self, hash: &Hash, sets: &Sets) -> Result<Option<Arc<Loaded>>, LoadError> {
         let mut inner = self.lock();
-        if touch(&mut inner.files, hash).is_none() {
+        let Some(kept) = touch(&mut inner.files, hash) else {
             return Ok(None);
-        }
+        };
         if let Some(loaded) = touch(&mut inner.loaded, hash) {
             return Ok(Some(loaded));
         }
-        let opened = File::open(self.path(hash));
+        let opened = File::open(self.path(hash, kept.owner));
         drop(inner);
         let loaded = Arc::new(load(opened?, sets)?);
         self.remember(&mut self.lock(), *hash, loaded.clone());
@@ -167,14 +221,15 @@ impl Keys {
     /// Forgets a key, such as one that a disk damaged.
     pub(super) fn forget(&self, hash: &Hash) {
         let mut inner = self.lock();
-        inner.files.retain(|(known, _)| known != hash);
-        inner.loaded.retain(|(known, _)| known != hash);
-        self.remove(hash);
+        if let Some(at) = inner.files.iter().position(|(known, _)| known == hash) {
+            self.drop_at(&mut inner, at);
+        }
     }
 
-    fn remove(&self, hash: &Hash) {
-        if let Err(error) = fs::remove_file(self.path(hash)) {
-            tracing::warn!(%error, "a forgotten key stays on the disk");
+    fn drop_at(&self, inner: &mut Inner, at: usize) {
+        if let Some((hash, kept)) = inner.files.remove(at) {
+            inner.loaded.retain(|(known, _)| *known != hash);
+            remove(&self.path(&hash, kept.owner));
         }
     }
 
@@ -187,16 +242,47 @@ impl Keys {
     }
 
     fn make_room(&self, inner: &mut Inner) {
-        let bytes = |inner: &Inner| inner.files.iter().map(|(_, bytes)| bytes).sum::<u64>();
         while inner.files.len() > 1
-            && (inner.files.len() > self.room.keys || bytes(inner) > self.room.bytes)
+            && let Some(at) = self.excess(inner)
         {
-            let Some((hash, _)) = inner.files.pop_front() else {
-                return;
-            };
-            inner.loaded.retain(|(known, _)| *known != hash);
-            self.remove(&hash);
+            self.drop_at(inner, at);
         }
+    }
+
+    /// The key that must go first: of those without a token where they have more than their part, else of all.
+    fn excess(&self, inner: &Inner) -> Option<usize> {
+        let is_over = |part: fn(Owner) -> bool, keys: usize, bytes: u64| {
+            let of_part = inner.files.iter().filter(|(_, kept)| part(kept.owner));
+            let (count, sum) =
+                of_part.fold((0, 0), |(n, sum), (_, kept)| (n + 1, sum + kept.bytes));
+            count > 1 && (count > keys || sum > bytes)
+        };
+        let Room { keys, bytes, .. } = self.room;
+        let strangers = of_strangers(keys);
+        let part: fn(Owner) -> bool = if is_over(Owner::is_stranger, strangers, bytes - bytes / 4) {
+            Owner::is_stranger
+        } else if is_over(|_| true, keys, bytes) {
+            |_| true
+        } else {
+            return None;
+        };
+        let mut owned: HashMap<Owner, usize> = HashMap::new();
+        for (_, kept) in &inner.files {
+            *owned.entry(kept.owner).or_default() += 1;
+        }
+        let most = owned
+            .iter()
+            .filter(|(owner, _)| part(**owner))
+            .map(|(_, n)| *n)
+            .max()?;
+        let of_greediest = |kept: &Kept| part(kept.owner) && owned.get(&kept.owner) == Some(&most);
+        inner.files.iter().position(|(_, kept)| of_greediest(kept))
+    }
+}
+
+fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path) {
+        tracing::warn!(%error, "a forgotten key stays on the disk");
     }
 }
 
@@ -225,9 +311,86 @@ fn touch<T: Clone>(entries: &mut VecDeque<(Hash, T)>, hash: &Hash) -> Option<T> 
     Some(entry.1)
 }
 
-/// The hash that a file is named by.
-fn hash_of(name: &str) -> Option<Hash> {
-    let (hash, ending) = name.split_once('.')?;
+/// The hash that a file is named by, and whose it is.
+fn hash_of(name: &str) -> Option<(Hash, Owner)> {
+    let (hash, rest) = name.split_once('.')?;
     let hash = blake3::Hash::from_hex(hash).ok()?;
-    (ending == ENDING).then(|| *hash.as_bytes())
+    let owner = match rest.strip_suffix(ENDING)?.strip_suffix('.') {
+        Some(tag) => Owner::Account(u64::from_str_radix(tag, 16).ok()?),
+        None if rest == ENDING => Owner::Stranger(0),
+        None => return None,
+    };
+    Some((*hash.as_bytes(), owner))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// Adds a key of 100 bytes that nobody reads.
+    fn add(keys: &Keys, number: u8, owner: Owner) {
+        let mut file = keys.upload().unwrap();
+        file.write_all(&[number; 100]).unwrap();
+        let mut inner = keys.lock();
+        file.persist(keys.path(&[number; 32], owner)).unwrap();
+        let kept = Kept { bytes: 100, owner };
+        inner.files.push_back(([number; 32], kept));
+        keys.make_room(&mut inner);
+    }
+
+    fn room(keys: usize) -> Room {
+        Room {
+            keys,
+            bytes: 100_000,
+            in_memory: 1,
+        }
+    }
+
+    #[test]
+    fn a_flood_of_keys_pushes_out_the_floods_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let keys = Keys::open(dir.path(), room(8)).unwrap();
+        let known = Owner::Account(account_tag("wallet"));
+        add(&keys, 1, known);
+        add(&keys, 2, Owner::Stranger(7));
+        for number in 10..60 {
+            add(&keys, number, Owner::Stranger(666));
+        }
+        assert!(keys.find(&[1; 32]) && keys.find(&[2; 32]));
+        // Strangers have six places of eight, whoever they are.
+        for number in 60..120 {
+            add(&keys, number, Owner::Stranger(u64::from(number)));
+        }
+        assert!(keys.find(&[1; 32]));
+        assert_eq!(keys.count(), 7);
+        // An account's flood is its own trouble, too.
+        for number in 120..150 {
+            add(&keys, number, Owner::Account(account_tag("greedy")));
+        }
+        assert!(keys.find(&[1; 32]));
+        assert_eq!(keys.count(), 8);
+        drop(keys);
+        // Whose keys they are is known after a restart.
+        let keys = Keys::open(dir.path(), room(4)).unwrap();
+        assert!(keys.find(&[1; 32]));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn names_of_files_tell_hash_and_owner() {
+        let hex = blake3::Hash::from_bytes([5; 32]).to_hex();
+        let stranger = hash_of(&format!("{hex}.key")).unwrap();
+        assert_eq!(stranger, ([5; 32], Owner::Stranger(0)));
+        let known = hash_of(&format!("{hex}.00000000000000ff.key")).unwrap();
+        assert_eq!(known, ([5; 32], Owner::Account(255)));
+        for name in [
+            format!("{hex}.tmp"),
+            format!("{hex}.xyz.key"),
+            format!("{hex}.1.keys"),
+            "a.key".into(),
+        ] {
+            assert!(hash_of(&name).is_none(), "{name}");
+        }
+    }
 }

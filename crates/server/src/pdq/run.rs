@@ -2,13 +2,13 @@
 
 use super::Pdq;
 use super::keys::{Hash, LoadError};
+use crate::share::Place;
 use bytes::Bytes;
 use omr_api::v1::query_response::Part;
 use omr_api::v1::{QueryAnswer, QueryProgress, QueryResponse};
 use omr_pdq::{Hosted, Params, Plan, Progress, QueryFileError, ServerError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::Sender;
 use tonic::Status;
 
@@ -20,7 +20,7 @@ pub(super) struct Asked {
     pub(super) served: Arc<Hosted>,
     pub(super) key: Hash,
     pub(super) bytes: Vec<u8>,
-    pub(super) room: OwnedSemaphorePermit,
+    pub(super) room: Place,
 }
 
 /// Waits for its turn, answers, sends; gives up when the client is gone, or the server stops before its turn.

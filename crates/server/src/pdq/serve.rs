@@ -9,9 +9,11 @@ use crate::config::Config;
 use crate::connections;
 use crate::error::ServerError;
 use crate::front::guarded;
+use crate::panics::log_panics;
 use crate::requests::{CHUNK, Requests, bounded};
 use crate::routes::serve_metrics;
 use crate::serve::{FAREWELL, allow_many_files, transport};
+use crate::share::Places;
 use crate::tokens::Tokens;
 use omr_api::v1::pdq_service_server::PdqServiceServer;
 use omr_ops::Metrics;
@@ -44,6 +46,7 @@ impl PdqServer {
     /// Errors: any `ServerError` but those of the network later on.
     pub async fn start(config: Config, pdq: PdqConfig) -> Result<Self, ServerError> {
         allow_many_files();
+        log_panics();
         let (stop, stopping) = watch::channel(false);
         let opened = tokio::task::spawn_blocking(move || open(config, &pdq, stopping));
         let pdq = opened.await.map_err(|_| ServerError::Opening)??;
@@ -147,9 +150,9 @@ fn open(
         pool: pool.build()?,
         query_memory: pdq.query_memory,
         query_time: Duration::from_secs(pdq.query_seconds),
-        uploads: Arc::new(Semaphore::new(UPLOADS)),
+        uploads: Places::new(UPLOADS),
         checks: Semaphore::new(1),
-        room: Arc::new(Semaphore::new(at_once + pdq.waiting)),
+        room: Places::new(at_once + pdq.waiting),
         running: Arc::new(Semaphore::new(at_once)),
         stopping,
     })

@@ -1,8 +1,9 @@
 //! The calls of `PdqService`.
 
-use super::keys::{Hash, LoadError, load};
+use super::keys::{Hash, LoadError, Owner, load};
 use super::run::{AGAIN, Asked, no_key, run};
 use super::{LONGEST_QUERY, Pdq};
+use crate::caller::Caller;
 use crate::refuse::{self, blocking};
 use crate::services::Answers;
 use crate::shared::{next, observe};
@@ -91,11 +92,12 @@ impl Service {
 
     async fn upload(
         &self,
+        caller: &Caller,
         mut chunks: Streaming<v1::UploadKeyRequest>,
     ) -> Result<v1::UploadKeyResponse, Status> {
         let pdq = &self.0;
-        let room = pdq.uploads.try_acquire();
-        let _room = room.map_err(|_| refuse::busy("too many uploads: try again later", AGAIN))?;
+        let room = pdq.uploads.take(caller);
+        let _room = room.ok_or_else(|| refuse::busy("too many uploads: try again later", AGAIN))?;
         let first = self.next(&mut chunks).await?;
         let total = first.total_bytes;
         check_total(total, pdq.sets.longest_key())?;
@@ -113,14 +115,14 @@ impl Service {
             check_chunk(&data, total - upload.bytes)?;
             upload = blocking(move || upload.take(&data)).await?;
             if upload.bytes == total {
-                return self.keep(upload).await;
+                return self.keep(Owner::of(caller), upload).await;
             }
             data = self.next(&mut chunks).await?.data;
         }
     }
 
     /// Checks a whole file and keeps it.
-    async fn keep(&self, upload: Upload) -> Result<v1::UploadKeyResponse, Status> {
+    async fn keep(&self, owner: Owner, upload: Upload) -> Result<v1::UploadKeyResponse, Status> {
         let pdq = self.0.clone();
         let permit = self.0.checks.acquire().await;
         let _permit = permit.map_err(|_| Status::unavailable("the server stops"))?;
@@ -133,7 +135,7 @@ impl Service {
             start.map_err(|error| disk(&error))?;
             let loaded = load(file.as_file_mut(), &pdq.sets).map_err(|error| of_key(&error))?;
             let params_id = loaded.params.name().to_owned();
-            let kept = pdq.keys.add(file, hash, Arc::new(loaded));
+            let kept = pdq.keys.add(file, (hash, owner), Arc::new(loaded));
             kept.map_err(|error| disk(&error))?;
             pdq.metrics.upload();
             pdq.metrics.keys(pdq.keys.count() as u64);
@@ -174,9 +176,9 @@ impl Service {
         request: Request<Streaming<v1::QueryRequest>>,
     ) -> Result<Answers<v1::QueryResponse>, Status> {
         let pdq = &self.0;
-        pdq.callers.with_right(&request, Right::Detect)?;
-        let room = pdq.room.clone().try_acquire_owned();
-        let room = room.map_err(|_| {
+        let caller = pdq.callers.with_right(&request, Right::Detect)?;
+        let room = pdq.room.take(&caller);
+        let room = room.ok_or_else(|| {
             refuse::busy("too many queries are here already: try again later", AGAIN)
         })?;
         let received = self.receive(request.into_inner());
@@ -263,8 +265,8 @@ impl PdqService for Service {
     ) -> Result<Response<v1::UploadKeyResponse>, Status> {
         let pdq = &self.0;
         let answer = async {
-            pdq.callers.with_right(&request, Right::Detect)?;
-            let upload = self.upload(request.into_inner());
+            let caller = pdq.callers.with_right(&request, Right::Detect)?;
+            let upload = self.upload(&caller, request.into_inner());
             Ok(Response::new(within(ARRIVAL[1], upload).await?))
         };
         observe(&pdq.metrics, "UploadKey", answer).await
