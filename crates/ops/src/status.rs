@@ -21,9 +21,11 @@ pub struct Status {
     pub growth: Vec<Growth>,
     /// Jobs that wait.
     pub queued_jobs: u64,
-    /// Jobs that run.
+    /// Whether single digests are listed: who looks often sees when somebody fetched, and how much.
+    pub lists_digests: bool,
+    /// Jobs that run, where they are listed.
     pub running_jobs: Vec<RunningJob>,
-    /// The last digests, newest first.
+    /// The last digests, newest first, where they are listed.
     pub digests: Vec<FinishedDigest>,
     /// What a message costs the detector.
     pub costs: Vec<Cost>,

@@ -29,6 +29,7 @@ fn status() -> Status {
             })
             .collect(),
         queued_jobs: 41,
+        lists_digests: true,
         running_jobs: vec![RunningJob {
             scheme: "sophomr".to_owned(),
             stage: "range_check".to_owned(),
@@ -223,4 +224,24 @@ async fn metrics_can_have_an_address_of_their_own() {
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
     let (head, _) = get(private, "/").await;
     assert!(head.starts_with("HTTP/1.1 404 "), "{head}");
+}
+
+#[test]
+fn single_digests_are_listed_only_where_that_is_wanted() {
+    let listed = status_page(&status(), false);
+    let kept = Status {
+        lists_digests: false,
+        ..status()
+    };
+    let hidden = status_page(&kept, false);
+    for text in [
+        "Last digests",
+        "Running jobs",
+        "Jobs running",
+        "455.31",
+        "range_check",
+    ] {
+        assert!(listed.contains(text), "{text}");
+        assert!(!hidden.contains(text), "{text}");
+    }
 }

@@ -117,8 +117,15 @@ impl Watched {
                 .copied()
                 .collect(),
             queued_jobs: queued as u64,
-            running_jobs: running.into_iter().map(running_job).collect(),
-            digests: shared.jobs.last_digests(),
+            running_jobs: match shared.config.watch.digests {
+                true => running.into_iter().map(running_job).collect(),
+                false => Vec::new(),
+            },
+            digests: match shared.config.watch.digests {
+                true => shared.jobs.last_digests(),
+                false => Vec::new(),
+            },
+            lists_digests: shared.config.watch.digests,
             costs,
             sessions: SessionFigures {
                 open: open as u64,

@@ -18,7 +18,9 @@ impl Display for Overview<'_> {
         write!(f, "<p class=\"{class}\">{word}</p>\n<dl>\n")?;
         pair(f, "Messages", &Grouped(status.messages))?;
         pair(f, "Jobs waiting", &Grouped(status.queued_jobs))?;
-        pair(f, "Jobs running", &status.running_jobs.len())?;
+        if status.lists_digests {
+            pair(f, "Jobs running", &status.running_jobs.len())?;
+        }
         pair(f, "Parameter set", &Escaped(&status.params_id))?;
         pair(f, "Board", &Escaped(&status.board_id))?;
         pair(f, "Version", &Escaped(&status.version))?;

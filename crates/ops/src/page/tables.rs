@@ -10,8 +10,10 @@ pub(super) struct Tables<'a>(pub(super) &'a Status);
 impl Display for Tables<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let status = self.0;
-        running(f, &status.running_jobs)?;
-        digests(f, status)?;
+        if status.lists_digests {
+            running(f, &status.running_jobs)?;
+            digests(f, status)?;
+        }
         costs(f, status)?;
         sessions(f, status)?;
         disk(f, status)?;
