@@ -170,6 +170,8 @@ pub struct Watch {
     pub metrics: Option<SocketAddr>,
     /// Whether there is a status page.
     pub status: bool,
+    /// Whether it lists single digests: their lengths and times, and what those that run are at.
+    pub digests: bool,
 }
 
 impl Default for Config {
@@ -262,6 +264,7 @@ impl Default for Watch {
             otlp: None,
             metrics: None,
             status: true,
+            digests: false,
         }
     }
 }
@@ -342,6 +345,14 @@ impl Config {
         if let Some((key, found)) = at_least_1.into_iter().find(|(_, value)| *value == 0) {
             return Err(setting(key, "at least 1", found.to_string()));
         }
+        if limits.bound > MOST_BOUND {
+            let found = limits.bound.to_string();
+            return Err(setting(
+                "limits.bound",
+                "at most 4096, the largest that a scheme serves",
+                found,
+            ));
+        }
         if self.access.posting_work_bits > MOST_WORK_BITS {
             let found = self.access.posting_work_bits.to_string();
             return Err(setting("access.posting_work_bits", "at most 32", found));
@@ -369,6 +380,8 @@ impl Config {
     }
 }
 
+/// The largest bound of any scheme.
+const MOST_BOUND: u32 = 4096;
 /// More would take a client hours.
 const MOST_WORK_BITS: u32 = 32;
 
@@ -412,6 +425,8 @@ mod tests {
         assert!(error.to_string().contains("post_message"), "{error}");
         for (text, key) in [
             ("[limits]\nbound = 0", "limits.bound"),
+            ("[limits]\nbound = 100000", "limits.bound"),
+            ("[access]\norigins = [\"example\"]", "access.origins"),
             (
                 "[access]\nposting_work_bits = 33",
                 "access.posting_work_bits",

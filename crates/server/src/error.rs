@@ -103,6 +103,14 @@ pub enum ServerError {
     /// The clues of the board.
     #[error(transparent)]
     Clues(#[from] omr_protocol::clue::ClueKindError),
+    /// The data folder.
+    #[error("the data folder {}: {source}", path.display())]
+    Data {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: omr_store::StoreError,
+    },
     /// What the server keeps.
     #[error(transparent)]
     Store(#[from] omr_store::StoreError),
@@ -137,6 +145,11 @@ pub enum ServerError {
 }
 
 impl ServerError {
+    pub(crate) fn data(path: &Path) -> impl FnOnce(omr_store::StoreError) -> Self {
+        let path = path.to_owned();
+        |source| Self::Data { path, source }
+    }
+
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         |source| Self::Read { path, source }

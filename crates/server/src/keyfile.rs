@@ -59,6 +59,13 @@ fn open(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<Opened, KeyErro
     Ok(Opened { kind, reader })
 }
 
+/// What a key is, by its header.
+///
+/// Errors: any `KeyError`.
+pub(crate) fn kind(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<Kind, KeyError> {
+    Ok(open(store, hash, set)?.kind)
+}
+
 /// Reads a key whole and says what it is; `bulk` makes a detector of a key for SophOMR.
 ///
 /// Errors: any `KeyError`.

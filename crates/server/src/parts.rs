@@ -6,6 +6,7 @@ use crate::damage::Damage;
 use crate::error::ServerError;
 use crate::gate::Gate;
 use crate::jobs::{Bounds, Jobs, Worker};
+use crate::private;
 use crate::sessions::{Sessions, Tools};
 use crate::tokens::Tokens;
 use omr_board::{BoardConfig, Clues};
@@ -46,6 +47,7 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
         let mut board_id = [0; 16];
         getrandom::fill(&mut board_id).map_err(|_| ServerError::NoRandomness)?;
         let clues = wanted.unwrap_or(ClueKind::Bound);
+        check_payload(config.board.payload_bytes, sealing, clues)?;
         let board = BoardConfig {
             board_id,
             params_id: set.name().into(),
@@ -54,9 +56,9 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
             payload_bytes: config.board.payload_bytes,
             clues: rule(clues),
         };
-        Store::create(&at, &board)?;
+        Store::create(&at, &board).map_err(ServerError::data(&config.data))?;
     }
-    let store = Store::open(&at)?;
+    let store = Store::open(&at).map_err(ServerError::data(&config.data))?;
     if store.index_keys(&mut |_, _| {})? {
         tracing::warn!("the list of one-time keys was made anew");
     }
@@ -74,6 +76,30 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
             path: config.data.clone(),
             expected,
             found,
+        }),
+    }
+}
+
+/// Bytes of the least part of a file beside one byte of it, as `omr_client::letter` makes them, and of a bound clue's
+/// seed: a sealed payload holds them.
+const PART_BYTES: usize = 7;
+const SEED_BYTES: usize = 32;
+
+/// Checks that a new board's payloads can hold a letter. Without sealing they may be anything.
+///
+/// Errors: `Setting`.
+fn check_payload(found: u32, sealing: Sealing, clues: ClueKind) -> Result<(), ServerError> {
+    let seed = match clues {
+        ClueKind::Bound => SEED_BYTES,
+        ClueKind::Plain => 0,
+    };
+    let least = sealing.overhead() + seed + PART_BYTES;
+    match sealing == Sealing::None || found as usize >= least {
+        true => Ok(()),
+        false => Err(ServerError::Setting {
+            key: "board.payload_bytes",
+            expected: format!("at least {least}, so that letters sealed with {sealing} fit"),
+            found: found.to_string(),
         }),
     }
 }
@@ -119,6 +145,7 @@ impl Parts {
         let set = Arc::new(ParamSet::named(&config.board.params)?);
         let sealing: Sealing = config.board.sealing.parse()?;
         let store = open_store(&config, &set, sealing)?;
+        private::close(&config.data)?;
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), set.name());
         Ok(Self {
             costs: Costs {
@@ -206,5 +233,61 @@ impl Parts {
         getrandom::fill(&mut salt).map_err(|_| ServerError::NoRandomness)?;
         let tokens = Tokens::open(self.config.tokens())?;
         Ok(Callers::new(self.config.clone(), tokens, salt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_where_no_letter_fits_is_not_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = Config {
+            data: dir.path().join("data"),
+            ..Config::default()
+        };
+        config.board.params = "insecure-tiny-hybrid-v1".into();
+        config.board.payload_bytes = 86;
+        let error = Parts::open(config.clone()).err().unwrap().to_string();
+        assert!(
+            error.contains("board.payload_bytes") && error.contains("at least 87"),
+            "{error}"
+        );
+        config.board.payload_bytes = 87;
+        drop(Parts::open(config).unwrap());
+    }
+
+    #[test]
+    fn errors_of_the_data_folder_name_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "x").unwrap();
+        let mut config = Config {
+            data: file.join("data"),
+            ..Config::default()
+        };
+        config.board.params = "insecure-tiny-hybrid-v1".into();
+        let error = Parts::open(config).err().unwrap().to_string();
+        assert!(error.contains("file/data"), "{error}");
+    }
+
+    #[test]
+    fn files_that_others_may_read_are_closed() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = Config {
+            data: dir.path().join("data"),
+            ..Config::default()
+        };
+        config.board.params = "insecure-tiny-hybrid-v1".into();
+        let meta = config.data.join(omr_store::META_FILE);
+        let mode =
+            |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        drop(Parts::open(config.clone()).unwrap());
+        std::fs::set_permissions(&meta, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let uploads = config.data.join(omr_store::UPLOADS_DIR);
+        drop(Parts::open(config).unwrap());
+        assert_eq!((mode(&meta), mode(&uploads)), (0o600, 0o700));
     }
 }

@@ -4,6 +4,7 @@ use crate::chores::chores;
 use crate::config::Config;
 use crate::connections;
 use crate::error::ServerError;
+use crate::panics::log_panics;
 use crate::parts::Parts;
 use crate::posting::Posting;
 use crate::registrations::Registrations;
@@ -44,6 +45,7 @@ impl Server {
     /// Errors: any `ServerError` but those of the network later on.
     pub async fn start(config: Config) -> Result<Self, ServerError> {
         allow_many_files();
+        log_panics();
         let opened = tokio::task::spawn_blocking(move || -> Result<_, ServerError> {
             let parts = Parts::open(config)?;
             let jobs = Arc::new(parts.jobs()?);

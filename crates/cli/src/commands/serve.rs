@@ -5,11 +5,12 @@ use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
 use omr_ops::TelemetryConfig;
-use omr_server::{Config, Server, tokens};
+use omr_server::{Config, Server, create_private_files, tokens};
 use std::net::SocketAddr;
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(super) fn run(args: &Serve, ui: &Ui) -> Result<(), CliError> {
+    create_private_files();
     let config = config(args)?;
     watched(config.clone(), serve(config, ui))
 }

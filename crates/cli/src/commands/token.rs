@@ -14,6 +14,7 @@ struct Listed {
 }
 
 pub(super) fn run(command: &TokenCommand, ui: &Ui) -> Result<(), CliError> {
+    omr_server::create_private_files();
     match command {
         TokenCommand::Add(args) => add(args, ui),
         TokenCommand::List(args) => list(args),

@@ -4,11 +4,14 @@ use super::{Jobs, View, Work};
 use crate::damage::Damage;
 use crate::gate::Gate;
 use crate::keyfile::{self, Loaded};
+use crate::panics;
 use crate::source::{StoreSource, placement_seed};
 use omr_detector::hybrid::{Answer, Costs, Engines, Job};
 use omr_detector::{BoardCache, Detector, DetectorError, Progress};
 use omr_ops::{FinishedDigest, Metrics};
-use omr_protocol::{ParamSet, Request, Sealing};
+use omr_protocol::frame::Kind;
+use omr_protocol::instantomr::Encoding;
+use omr_protocol::{ParamSet, Request, Scheme, Sealing};
 use omr_store::Store;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -41,21 +44,19 @@ impl Worker {
         let mut keys = Keys::default();
         while let Some(work) = self.jobs.next() {
             let start = Instant::now();
-            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                pool.install(|| self.digest(&work, &mut keys))
-            }));
-            let outcome = match caught {
-                Ok(Err(Failure::Stopped)) if self.jobs.is_stopping() => return,
-                Ok(Err(Failure::Stopped)) => {
+            let attempt = attempt(pool, || self.digest(&work, &mut keys));
+            let outcome = match attempt {
+                Err(Failure::Stopped) if self.jobs.is_stopping() => return,
+                Err(Failure::Stopped) => {
                     self.metrics.job_finished("cancelled");
                     continue;
                 }
-                Ok(Err(Failure::Told(error))) => Err(error),
-                Ok(Ok(digest)) => Ok(digest),
-                Err(_) => {
+                Err(Failure::Told(error)) => Err(error),
+                Err(Failure::Panicked) => {
                     keys = Keys::default();
                     Err("internal error of the detector; please report it".to_owned())
                 }
+                Ok(digest) => Ok(digest),
             };
             let name = if outcome.is_ok() { "done" } else { "failed" };
             self.metrics.job_finished(name);
@@ -74,13 +75,7 @@ impl Worker {
             messages = work.record.range.end - work.record.range.start
         );
         let _entered = span.enter();
-        let mut engines = Engines::default();
-        for hash in &work.record.keys {
-            match self.key(*hash, keys)? {
-                Loaded::Bulk(detector) => engines.bulk = Some(detector),
-                Loaded::Instant(detector) => engines.instant = Some(detector),
-            }
-        }
+        let (scheme, engines) = self.engines(work, keys)?;
         let progress = JobProgress {
             view: &work.view,
             cancelled: &work.cancelled,
@@ -88,7 +83,7 @@ impl Worker {
             gate: &self.gate,
         };
         let start = Instant::now();
-        let answer = self.answer(work, &engines, &progress)?;
+        let answer = self.answer(work, (scheme, &engines), &progress)?;
         let (scheme, seconds) = (work.record.scheme_name(), start.elapsed().as_secs_f64());
         self.metrics.digest(scheme, seconds);
         self.jobs.remember(FinishedDigest {
@@ -105,7 +100,7 @@ impl Worker {
     fn answer(
         &self,
         work: &Work,
-        engines: &Engines,
+        (scheme, engines): (Scheme, &Engines),
         progress: &JobProgress,
     ) -> Result<Answer, Failure> {
         let record = &work.record;
@@ -131,12 +126,43 @@ impl Worker {
             seeds,
             costs: self.costs,
         };
-        let scheme = record.scheme().unwrap_or(engines.scheme(payloads));
         match engines.respond(scheme, job, progress) {
             Ok(answer) => Ok(answer),
             Err(DetectorError::Stopped) => Err(Failure::Stopped),
             Err(error) => Err(Failure::told(error)),
         }
+    }
+
+    /// The engines that a job's range goes to, with their keys, and the scheme of those.
+    fn engines(&self, work: &Work, keys: &mut Keys) -> Result<(Scheme, Engines), Failure> {
+        let record = &work.record;
+        let payloads = !record.indices_only;
+        let asked = record.scheme().unwrap_or(Scheme::Hybrid);
+        let mut engines = Engines::default();
+        let (scheme, needs) = match (asked, self.set.bulk()) {
+            // One engine may do it all: the key of the other takes seconds to load.
+            (Scheme::Hybrid, Ok(params)) => {
+                let range = &record.range;
+                let first = self.costs.split(range, params.slots() as u64);
+                match (first > range.start, first < range.end) {
+                    (true, true) => (asked, [true, true]),
+                    (false, _) => (Scheme::instant(Encoding::Powers, payloads), [false, true]),
+                    (true, false) => (Scheme::bulk(payloads), [true, false]),
+                }
+            }
+            _ => (asked, asked.engines()),
+        };
+        for hash in &record.keys {
+            let kind = keyfile::kind(&self.store, *hash, &self.set).map_err(Failure::told)?;
+            if !needs[usize::from(kind == Kind::InstantKey)] {
+                continue;
+            }
+            match self.key(*hash, keys)? {
+                Loaded::Bulk(detector) => engines.bulk = Some(detector),
+                Loaded::Instant(detector) => engines.instant = Some(detector),
+            }
+        }
+        Ok((scheme, engines))
     }
 
     fn key(&self, hash: [u8; 32], keys: &mut Keys) -> Result<Loaded, Failure> {
@@ -166,12 +192,28 @@ enum Failure {
     Stopped,
     /// What the client is told.
     Told(String),
+    /// A bug, which the log has.
+    Panicked,
 }
 
 impl Failure {
     fn told(error: impl std::error::Error) -> Self {
+        tracing::warn!(error = panics::chain(&error), "a digest failed");
         Self::Told(error.to_string())
     }
+}
+
+/// Does a job's work on the pool; a panic ends that job alone and is logged.
+fn attempt<T: Send>(
+    pool: &rayon::ThreadPool,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    let work = std::panic::AssertUnwindSafe(|| pool.install(work));
+    std::panic::catch_unwind(work).unwrap_or_else(|payload| {
+        let said = panics::text(&*payload);
+        tracing::error!(panic = said, "a digest failed; please report it");
+        Err(Failure::Panicked)
+    })
 }
 
 /// Tells watchers of a job how far it is, and lets urgent work go first.
@@ -196,5 +238,87 @@ impl Progress for JobProgress<'_> {
     fn is_stopped(&self) -> bool {
         self.gate.let_urgent_work_go_first();
         self.cancelled.load(Ordering::Relaxed) || self.jobs.is_stopping()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omr_detector::MessageSource;
+    use std::io::Write;
+    use std::ops::Range;
+    use std::sync::Mutex;
+
+    /// A board that breaks.
+    struct Broken;
+
+    impl MessageSource for Broken {
+        fn clue_bytes(&self) -> usize {
+            9
+        }
+
+        fn clues(
+            &mut self,
+            range: Range<u64>,
+        ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+            panic!("the clues of {range:?} are on the moon")
+        }
+
+        fn payloads(
+            &mut self,
+            _: Range<u64>,
+        ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+            let cause = std::io::Error::other("the disk is on fire");
+            Err(Box::new(DetectorError::Source(Box::new(cause))))
+        }
+    }
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_log_has_text_and_place_of_a_panic_and_the_cause_of_a_failure() {
+        let log = Log::default();
+        let to = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(move || to.clone());
+        // Of the whole process: the panic happens on another thread.
+        tracing::subscriber::set_global_default(subscriber.finish()).unwrap();
+        panics::log_panics();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(1)
+            .build()
+            .unwrap();
+        let line = line!() + 1;
+        let clues = || Broken.clues(3..5).map_err(|_| Failure::Stopped);
+        let ended = attempt(&pool, clues);
+        assert!(matches!(ended, Err(Failure::Panicked)), "line {line}");
+        let payloads = || {
+            Broken
+                .payloads(0..1)
+                .map_err(|error| Failure::told(*error.downcast::<DetectorError>().unwrap()))
+        };
+        let told = attempt(&pool, payloads);
+        assert!(matches!(told, Err(Failure::Told(_))));
+        let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        for expected in [
+            "panicked: the clues of 3..5 are on the moon",
+            "jobs/worker.rs:",
+            "a digest failed",
+            "the disk is on fire",
+        ] {
+            assert!(text.contains(expected), "{expected}: {text}");
+        }
     }
 }

@@ -117,6 +117,10 @@ impl Detection {
         request: &v1::CreateJobRequest,
         keys: &[[u8; 32]],
     ) -> Result<Scheme, Status> {
+        if keys.is_empty() {
+            let expected = "one of the caller's registered keys, or one of each kind";
+            return Err(refuse::invalid("key_hashes", expected, "none"));
+        }
         let mut has = [false; 2];
         for key in keys {
             let kind = self.0.registrations.kind(&caller.account, key)?;

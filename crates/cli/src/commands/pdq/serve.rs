@@ -4,9 +4,10 @@ use crate::args::PdqServe;
 use crate::commands::serve::{announce, farewell, scheme, stopped, watched};
 use crate::error::CliError;
 use crate::progress::Ui;
-use omr_server::{Config, PdqConfig, PdqServer};
+use omr_server::{Config, PdqConfig, PdqServer, create_private_files};
 
 pub(super) fn run(args: &PdqServe, ui: &Ui) -> Result<(), CliError> {
+    create_private_files();
     let mut config = Config::of(args.config.as_deref())?;
     config.listen = args.listen.unwrap_or(config.listen);
     config.data = args.data.clone().unwrap_or(config.data);
