@@ -1,6 +1,7 @@
 //! The service over the network, in this process, at small parameters.
 
 mod access;
+mod attacks;
 mod board;
 mod bound;
 mod jobs;
