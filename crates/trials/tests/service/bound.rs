@@ -170,6 +170,7 @@ async fn a_letter_arrives_whole_though_somebody_posted_one_of_its_nine_parts_fir
 #[tokio::test(flavor = "multi_thread")]
 async fn a_post_is_not_swallowed_by_another_under_its_id() {
     let dir = tempfile::tempdir().unwrap();
+    let account = crate::access::token(dir.path(), "sender", &[Right::Post]);
     let server = Running::start(config(dir.path())).await;
     let alice = Person::new(1);
     let (thief, sender) = (remote(&server, None), remote(&server, None));
@@ -187,7 +188,6 @@ async fn a_post_is_not_swallowed_by_another_under_its_id() {
     assert_eq!((posted.ranges, posted.known), (vec![1..3], vec![]));
     assert_eq!(on_the_board(&sender).await, [66, 1, 2]);
     // Another account's copy of the whole post, id included, is no acknowledgement either.
-    let account = crate::access::token(dir.path(), "sender", &[Right::Post]);
     let copied = vec![alice.message(3, 3)];
     thief.post_as([8; 16], copied.clone()).await.unwrap();
     let sender = remote(&server, Some(account));
