@@ -114,8 +114,20 @@ def blinded(seed, index, symbols):
 # Weights and sums
 
 
+def power_sums(bound):
+    """Newton's identities divide by 1 .. bound; where 97 is among these, a recurrence takes twice as many."""
+    return bound if bound < P else 2 * bound
+
+
 def index_weights(node, bound):
-    return [1] + [c for t in range(1, bound + 1) for c in power(node, t)]
+    return [1] + [c for t in range(1, power_sums(bound) + 1) for c in power(node, t)]
+
+
+def counters(indices, group):
+    """Message i adds 1 to counter i // 96: none exceeds 96."""
+    counts = [sum(i // (P - 1) == j for i in indices) for j in range(-(-group // (P - 1)))]
+    assert all(count < P for count in counts) and sum(counts) == len(indices)
+    return counts
 
 
 def payload_weights(node, symbols, bound):
@@ -151,6 +163,18 @@ def roots(index_sums, count):
         if not any(sum(column) % P for column in zip(*terms)):
             found.append(POWERS[x])
     return found
+
+
+def check_recurrence(nodes, index_sums):
+    """The product of 1 - x X over the nodes annihilates the power sums, so that they determine it."""
+    product = [ONE]
+    for x in nodes:
+        minus = tuple(-v % P for v in x)
+        shifted = [ZERO] + [mul(c, minus) for c in product]
+        product = [add(a, b) for a, b in zip(product + [ZERO], shifted)]
+    at = lambda t: tuple(index_sums[3 * t - 2 : 3 * t + 1])
+    for t in range(len(nodes) + 1, (len(index_sums) - 1) // 3 + 1):
+        assert total(mul(c, at(t - i)) for i, c in enumerate(product)) == ZERO
 
 
 def elimination(nodes, rhs):
@@ -214,6 +238,37 @@ def code_case(count, bound, size, by_trying):
     return case | {"index_sums": index_sums, "payload_sums": payload_sums}
 
 
+def counted_case(count, bound, size, group):
+    seed = bytes(below(256) for _ in range(32))
+    functions, indices = round_functions(seed), set()
+    while len(indices) < count:
+        indices.add(below(group))
+    indices = sorted(indices)
+    nodes = [POWERS[permuted(functions, i)] for i in indices]
+    payloads = [bytes(below(256) for _ in range(size)) for _ in indices]
+    symbols = [blinded(seed, i, triples(b)) for i, b in zip(indices, payloads)]
+    index_sums = sums([index_weights(x, bound) for x in nodes])
+    payload_sums = sums([payload_weights(x, v, bound) for x, v in zip(nodes, symbols)])
+    if bound < count:
+        assert index_sums[0] == count % P
+    elif bound < P:
+        check(nodes, symbols, index_sums, payload_sums, False)
+    else:
+        check_recurrence(nodes, index_sums)
+    messages = [
+        {"index": i, "node": x, "payload": b.hex(), "first_blinded": v[0]}
+        for i, x, b, v in zip(indices, nodes, payloads, symbols)
+    ]
+    case = {"seed": seed.hex(), "bound": bound, "group": group, "messages": messages}
+    case |= {"index_sums": index_sums, "payload_sums": payload_sums}
+    return case | {"counters": counters(indices, group)}
+
+
+def counted_cases():
+    """Within small and large bounds, and above them."""
+    return [counted_case(*shape) for shape in [(5, 7, 10, 300), (98, 99, 2, 4096), (205, 3, 2, 1000)]]
+
+
 def code_cases():
     shapes = [(1, 1, 1, True), (4, 4, 10, True), (3, 6, 612, False), (20, 22, 2, False)]
     return [code_case(*shape) for shape in [*shapes, (50, 50, 4, False)]]
@@ -225,6 +280,7 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     write(out / "cubic_symbols.json", symbols_cases())
     write(out / "cubic.json", [{"polynomial": POLYNOMIAL}, *code_cases()])
+    write(out / "cubic_counted.json", counted_cases())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 //! Known answers of the independent reference, `reference/cubic_code.py`.
 
-use omr_codec::{CUBIC_MESSAGES, CubicCode, CubicElement, CubicSymbols};
+use omr_codec::{
+    CUBIC_MESSAGES, CubicCode, CubicCounters, CubicElement, CubicSymbols, DecodeError,
+};
 use serde_json::Value;
 
 fn cases(json: &str) -> Vec<Value> {
@@ -32,6 +34,11 @@ fn add(sums: &mut [u8], weights: &[u8]) {
 
 fn code_cases() -> Vec<Value> {
     cases(include_str!("../../../testdata/codec/cubic.json")).split_off(1)
+}
+
+/// With exact counters, and a bound above 96 among them.
+fn counted_cases() -> Vec<Value> {
+    cases(include_str!("../../../testdata/codec/cubic_counted.json"))
 }
 
 #[test]
@@ -67,7 +74,7 @@ fn payloads_pack_to_the_reference_symbols() {
 
 #[test]
 fn weights_add_up_to_the_reference_sums() {
-    for case in code_cases() {
+    for case in code_cases().into_iter().chain(counted_cases()) {
         let bound = case["bound"].as_u64().unwrap() as usize;
         let code = CubicCode::new(&bytes(&case["seed"]).try_into().unwrap(), bound).unwrap();
         let (index_expected, payload_expected) =
@@ -123,5 +130,40 @@ fn sums_decode_to_the_reference_messages() {
             .map(|row| packing.unpack(row).unwrap())
             .collect();
         assert_eq!(found, payloads);
+    }
+}
+
+#[test]
+fn counters_tell_the_reference_number() {
+    for case in counted_cases() {
+        let bound = case["bound"].as_u64().unwrap() as usize;
+        let code = CubicCode::new(&bytes(&case["seed"]).try_into().unwrap(), bound).unwrap();
+        let group = case["group"].as_u64().unwrap();
+        let index = |message: &Value| message["index"].as_u64().unwrap();
+        let messages = case["messages"].as_array().unwrap();
+        let mut counters = vec![0; CubicCounters::of_messages(group)];
+        for message in messages {
+            counters[CubicCounters::of_message(index(message))] += 1;
+        }
+        assert_eq!(counters, row(&case["counters"]));
+        let count = CubicCounters::total(&counters).unwrap();
+        assert_eq!(count, messages.len());
+        let sums = row(&case["index_sums"]);
+        let support = code.find_counted(&sums, count, group).unwrap();
+        if count > bound {
+            let overflow = DecodeError::Overflow { count, bound };
+            assert_eq!(support.count(), Err(overflow));
+            continue;
+        }
+        assert_eq!(support.count(), Ok(count));
+        let expected: Vec<_> = messages.iter().map(|m| index(m) as u32).collect();
+        assert_eq!(support.labels()[..count], expected);
+        let packing = CubicSymbols::new(bytes(&messages[0]["payload"]).len()).unwrap();
+        let sums = row(&case["payload_sums"]);
+        let solved = code.solver(&support).solve(packing.count(), &sums).unwrap();
+        assert_eq!(solved.outcome, Ok(()));
+        for (row, message) in solved.rows.iter().zip(messages) {
+            assert_eq!(packing.unpack(row).unwrap(), bytes(&message["payload"]));
+        }
     }
 }
