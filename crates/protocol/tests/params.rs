@@ -1,12 +1,14 @@
 //! Published parameter sets keep what they promise; weaker ones are refused.
 
 use omr_protocol::digest::MASK_BITS;
+use omr_protocol::instantomr::{Encoding, InstantPlan};
 use omr_protocol::params::{
     CLUE_ESTIMATES, ClueEstimate, ClueSpec, DEFAULT, FinalNoise, FinalRingSpec, InstantSpec,
     Outline, SecretSpec, SetSpec, largest_log_pq,
 };
+use omr_protocol::plan::MAX_BOUND;
 use omr_protocol::{
-    ClueKind, DetectionKey, InstantParams, ParamSet, Params, ParamsError, ParamsSpec,
+    ClueKind, DetectionKey, InstantParams, ParamSet, Params, ParamsError, ParamsSpec, Request,
 };
 use omr_ring::Kernels;
 
@@ -446,6 +448,34 @@ fn rates_of_sets_with_instantomr() {
     for bulk in bulk.iter().filter(|spec| !spec.insecure) {
         let rates = (bulk.miss_log2(), bulk.false_positive_log2());
         assert!(rates.0 <= -30.0 && rates.1 <= -26.0, "{rates:?}");
+    }
+}
+
+/// Of sets with exact counters: how rarely a sum of a full group is wrong, which contradicts the others.
+#[test]
+fn large_bounds_of_counted_sets_do_not_fail() {
+    for name in ["hybrid-v2", "instantomr-v2"] {
+        let params = InstantParams::named(name).unwrap();
+        assert!(params.spec().counted);
+        for (bound, limit) in [(50, -34.0), (512, -30.0), (MAX_BOUND, -27.0)] {
+            let request = Request {
+                range: 0..params.spec().group,
+                bound,
+                payload_bytes: Some(612),
+            };
+            let plan = InstantPlan::new(&params, Encoding::Powers, request).unwrap();
+            let plan = plan.for_clues(ClueKind::Bound);
+            let failure = params.failure_log2(plan.sums());
+            assert!(failure <= limit, "{name}, bound {bound}: 2^{failure}");
+            // Counters of a default request take no product more.
+            if bound == 50 {
+                let codes: usize = plan.code_sums().iter().sum();
+                assert_eq!(plan.parts_of_group(), codes.div_ceil(params.ring.n()));
+            }
+        }
+    }
+    for name in ["hybrid-v1", "hybrid-strong-v1", "instantomr-v1"] {
+        assert!(!InstantParams::named(name).unwrap().spec().counted);
     }
 }
 

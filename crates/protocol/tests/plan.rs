@@ -88,6 +88,12 @@ fn sets_and_schemes_have_limits() {
             assert_eq!(error, expected);
         }
     }
+    for set in ["hybrid-v2", "insecure-tiny-hybrid-v2"].map(named) {
+        for scheme in [Scheme::Sophomr, Scheme::Instantomr, Scheme::Hybrid] {
+            assert_eq!(set.largest_bound(scheme), Ok(MAX_BOUND));
+        }
+        assert_eq!(set.largest_bound(Scheme::InstantomrBuckets), Ok(96));
+    }
     for (set, scheme) in [
         ("sophomr-v2", Scheme::Instantomr),
         ("sophomr-v2", Scheme::Hybrid),
