@@ -451,6 +451,8 @@ def dual_hybrid(secret, log_q, error, targets, block, amount, variant):
         dimension = n + m
         noise = (spread + n * log_q + m * math.log2(error)) / dimension - log_q
         noise += longer + dimension * log2_hermite(block)
+        if noise > 4:
+            return math.inf
         exponent = 4 * math.pi**2 * 4**noise
         exponent += fourier / 3 * secret.variance(secret.weight / secret.n) * (math.pi / base) ** 2
         if exponent > 500:
