@@ -9,7 +9,7 @@ import unittest
 
 import grpc
 from blake3 import blake3
-from omr_client import digests, parts, remote
+from omr_client import digests, instant, parts, remote
 from omr_client.address import read_address
 from omr_client.clues import BoundSender
 from omr_client.frames import ClueKey, SecretKey
@@ -83,10 +83,10 @@ class LettersAtTheTinySet(unittest.TestCase):
         assert len(messages[0]) == 1 and len(messages[1]) > 1
         cls.indices = cls.server.post([message for letter in messages for message in letter])
 
-    def digest(self, name):
-        """The digest of the whole board for the registered key of a recipient."""
+    def digest(self, name, start=0, bound=BOUND):
+        """The digest of the board from an index on for the registered key of a recipient."""
         key_hash = blake3((self.scene.path / name / "detection.key").read_bytes()).digest()
-        return self.server.digest([key_hash], 0, len(self.indices), BOUND)
+        return self.server.digest([key_hash], start, len(self.indices), bound)
 
     def test_inbox_reads_letters_of_one_part_and_of_several(self):
         self.assertEqual(self.scene.inbox("ann"), ["hello from Python", "line 0"])
@@ -103,18 +103,19 @@ class LettersAtTheTinySet(unittest.TestCase):
 
     def test_a_digest_opens_here(self):
         secret = SecretKey.read((self.scene.path / "ann" / "secret.key").read_bytes())
-        letters = digests.read_letters(self.digest("ann"), secret, TINY)
+        letters = digests.read_letters(self.digest("ann"), secret)
         self.assertEqual([index for index, _ in letters], self.indices)
         self.assertEqual(parts.join([part for _, part in letters]), [self.short, self.long])
+        later = digests.read_letters(self.digest("ann", start=1), secret)
+        self.assertEqual(later, letters[1:])
         other = SecretKey.read((self.scene.path / "bob" / "secret.key").read_bytes())
-        self.assertEqual(digests.read_letters(self.digest("bob"), other, TINY), [])
+        self.assertEqual(digests.read_letters(self.digest("bob"), other), [])
 
     def test_an_overflow_tells_its_count(self):
-        key_hash = blake3((self.scene.path / "ann" / "detection.key").read_bytes()).digest()
-        digest = self.server.digest([key_hash], 0, len(self.indices), 2)
+        digest = self.digest("ann", bound=2)
         secret = SecretKey.read((self.scene.path / "ann" / "secret.key").read_bytes())
         with self.assertRaisesRegex(digests.Overflow, f"^{len(self.indices)} messages, 2 fit"):
-            digests.read_letters(digest, secret, TINY)
+            digests.read_letters(digest, secret)
 
     def test_letters_of_the_command_are_read_here(self):
         scene = Scene(TINY)
@@ -131,6 +132,19 @@ class LettersAtTheTinySet(unittest.TestCase):
         secret = SecretKey.read((scene.path / "ann" / "secret.key").read_bytes())
         letters = digests.read_letters(digest, secret, TINY)
         self.assertEqual(parts.join([part for _, part in letters]), contents)
+
+    def test_a_part_that_somebody_copied_first_does_not_stop_the_others(self):
+        scene = Scene(TINY)
+        self.addCleanup(scene.close)
+        key = scene.identity("ann")
+        server = remote.Server(scene.url)
+        letter = remote.write_letter(server.board, key, self.long)
+        self.assertGreater(len(letter), 3)
+        self.assertEqual(server.post(letter[2:3]), [0])
+        self.assertEqual(server.post(letter), list(range(1, len(letter))))
+        self.assertEqual(server.post(letter), [])
+        self.assertEqual(scene.inbox("ann"), ["line 0"])
+        self.assertEqual(scene.omr("inbox", "read", "--home", "ann", "1"), self.long)
 
     def test_a_clue_made_in_another_way_is_dropped(self):
         """The board takes what is well signed; whoever did not derive it from the sealed seed is not read."""
@@ -160,6 +174,21 @@ class OtherSets(unittest.TestCase):
 
     def test_letters_at_the_tiny_hybrid_set(self):
         self.check(Scene(TINY_HYBRID))
+
+    def test_a_digest_of_instantomr_opens_here(self):
+        scene = Scene(TINY_HYBRID)
+        self.addCleanup(scene.close)
+        keys = [scene.identity(name, "--scheme", "instantomr") for name in ("ann", "bob")]
+        server = remote.Server(scene.url)
+        contents = [b"one", b"for Bob", b"x" * 2 * server.board.payload_bytes]
+        for content, key in zip(contents, [keys[0], keys[1], keys[0]]):
+            server.post(remote.write_letter(server.board, key, content))
+        key_hash = blake3((scene.path / "ann" / "instant.key").read_bytes()).digest()
+        digest = server.digest([key_hash], 1, 5, 6)
+        secret = SecretKey.read((scene.path / "ann" / "secret.key").read_bytes())
+        letters = digests.read_letters(digest, secret, instant.read_messages)
+        self.assertEqual([index for index, _ in letters], [2, 3, 4])
+        self.assertEqual(parts.join([part for _, part in letters]), [contents[2]])
 
     def test_letters_at_the_set_that_servers_have_by_default(self):
         self.check(Scene())

@@ -131,7 +131,8 @@ fn every_set_gives_the_known_answers() {
     for params in published() {
         let path = path(params.name());
         let text = std::fs::read_to_string(&path);
-        let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let how = "run this test's `freeze`, see the top of the file";
+        let text = text.unwrap_or_else(|error| panic!("{}: {error}: {how}", path.display()));
         let known: Value = serde_json::from_str(&text).unwrap();
         let file = |name: &str| from_hex(&known[name]);
         let (clue_key, secret_key) = (file("clue_key"), file("secret_key"));

@@ -8,12 +8,13 @@ import numpy
 from . import sealing
 from .clues import SEED_BYTES, BoundSender, multiply
 from .frames import DIGEST, read_frame
+from .payloads import checksum_word, payload_of, payload_symbols
 from .sets import Q as P
 from .sets import SETS
-from .streams import Stream, derive, unpack
+from .streams import Stream, unpack
 
 GENERATOR = 10
-BLOCK = 56
+SOPHOMR = 1
 # Section 13: bits of a mask's coefficients, of a body's, parts of a ciphertext.
 MASK_BITS, BODY_BITS, PARTS = 29, 21, 2
 
@@ -52,64 +53,6 @@ class Found:
     mark: int | None
 
 
-def block_shapes(size):
-    """For each block of a payload its bytes and symbols."""
-    blocks = [min(BLOCK, size - at) for at in range(0, size, BLOCK)]
-    return [(block, symbols_for(256**block)) for block in blocks]
-
-
-def symbols_for(limit):
-    """The least number of symbols that holds every number below `limit`."""
-    count = 0
-    while P**count < limit:
-        count += 1
-    return count
-
-
-def free_bits(block, symbols):
-    """Bits that a block's symbols hold beside its bytes."""
-    return (P**symbols).bit_length() - 1 - 8 * block
-
-
-def mark_tail(size):
-    """Bits of a mark that stand behind the payload's blocks."""
-    return max(0, 32 - sum(free_bits(*shape) for shape in block_shapes(size)))
-
-
-def payload_symbols(size, marked):
-    """Symbols of a payload and its mark."""
-    tail = symbols_for(1 << mark_tail(size)) if marked else 0
-    return sum(symbols for _, symbols in block_shapes(size)) + tail
-
-
-def number(symbols):
-    """A number from its digits in base `P`, the lowest first."""
-    return sum(symbol * P**i for i, symbol in enumerate(symbols))
-
-
-def payload_of(symbols, size, marked):
-    """Payload and mark of a message's payload symbols."""
-    payload, mark, taken, at = b"", 0, 0, 0
-    for block, count in block_shapes(size):
-        value, at = number(symbols[at : at + count]), at + count
-        bits = min(free_bits(block, count), 32 - taken) if marked else 0
-        if value >> (8 * block + bits):
-            raise ValueError("digits make more than the block's bytes")
-        payload += (value & (1 << 8 * block) - 1).to_bytes(block, "little")
-        mark |= (value >> 8 * block) << taken
-        taken += bits
-    rest = number(symbols[at:])
-    if rest >> (32 - taken if marked else 0):
-        raise ValueError("digits make more than the mark's bits")
-    return payload, mark | rest << taken if marked else None
-
-
-def checksum(index, payload):
-    """The two checksum symbols."""
-    word = struct.unpack_from("<Q", derive("omr payload checksum v1", struct.pack("<Q", index), payload))[0]
-    return [word % P, word // P % P]
-
-
 class Shape:
     """What follows from header and set: section 13."""
 
@@ -118,7 +61,7 @@ class Shape:
         self.width = min(64, max(16, 1 << (header.bound - 1).bit_length()))
         self.stride = of.small // self.width
         self.ratio = of.small // of.final
-        self.symbols = 4 + payload_symbols(header.payload_bytes, header.marked)
+        self.symbols = 4 + payload_symbols(P, header.payload_bytes, header.marked)
         batches = -(-(header.end - header.start) // self.n)
         self.groups = -(-batches // self.group_batches)
         exponents, symbols = range(header.bound), range(self.symbols)
@@ -127,15 +70,15 @@ class Shape:
         self.parts = [(g, e, s) for g in range(self.groups) for e in rounds for s in sets]
 
 
-def digest_secrets(of, seed, count):
+def digest_secrets(domain, seed, dimension, count):
     """`z_0, z_1, ..`: section 6."""
-    streams = (Stream("omr digest secret v1", seed, (i,)) for i in range(count))
-    return [[(3 * word >> 64) - 1 for word in stream.words(of.final)] for stream in streams]
+    streams = (Stream(domain, seed, (i,)) for i in range(count))
+    return [[(3 * word >> 64) - 1 for word in stream.words(dimension)] for stream in streams]
 
 
 def decrypt(of, header, shape, secret, data):
     """`sum[symbol][exponent]` of every group."""
-    zs = digest_secrets(of, secret.digest_seed, PARTS * shape.ratio)
+    zs = digest_secrets("omr digest secret v1", secret.digest_seed, of.final, PARTS * shape.ratio)
     sums = [[[0] * header.bound for _ in range(shape.symbols)] for _ in range(shape.groups)]
     at = 0
 
@@ -235,7 +178,7 @@ def read_messages(data, secret):
     """Header and pertinent messages of a SophOMR digest's file, as the detector found them."""
     name, key_id, body = read_frame(data, DIGEST)
     header, of = Header.read(body), SETS[name]
-    if header.scheme != 1 or of != secret.set or key_id != secret.detection_key_id:
+    if header.scheme != SOPHOMR or of != secret.set or key_id != secret.detection_key_id:
         raise ValueError(f"not a SophOMR digest of payloads for this secret: scheme {header.scheme}, {name}")
     shape = Shape(of, header)
     found = []
@@ -250,20 +193,21 @@ def read_messages(data, secret):
             inside = placement(header.seed, batch, shape.n).index(slot)
             index = header.start + batch * shape.n + inside
             symbols = [row[m] for row in values]
-            payload, mark = payload_of(symbols[:-2], header.payload_bytes, header.marked)
-            if index >= header.end or checksum(index, payload) != symbols[-2:]:
+            payload, mark = payload_of(P, symbols[:-2], header.payload_bytes, header.marked)
+            word = checksum_word(index, payload)
+            if index >= header.end or [word % P, word // P % P] != symbols[-2:]:
                 raise ValueError("a message's checksum is wrong")
             found.append(Found(index, payload, mark))
     return header, sorted(found, key=lambda message: message.index)
 
 
-def read_letters(data, secret, params_id):
+def read_letters(data, secret, read=read_messages):
     """Indices and parts of all honest messages of a digest; others are left out without a sign (step 5)."""
-    header, messages = read_messages(data, secret)
+    header, messages = read(data, secret)
     if header.sealing != "hpke-x25519" or header.marked != (secret.beta is not None):
         raise ValueError("not a digest of sealed payloads and of the clues that the secret is for")
     key = sealing.recipient_key(secret.sealing_seed)
-    aad = sealing.additional_data(header.board_id, params_id)
+    aad = sealing.additional_data(header.board_id, secret.set.name)
     opened = ((message, sealing.unseal(key, aad, message.payload)) for message in messages)
     opened = [(message, plaintext) for message, plaintext in opened if plaintext is not None]
     if not header.marked:

@@ -32,18 +32,33 @@ class Server:
         self.board = self.capabilities.board
 
     def post(self, messages):
-        """Posts clues and payloads; gives their indices."""
+        """Posts clues and payloads; gives the indices of those that were not on the board before."""
         most = self.capabilities.limits.post_messages
-        indices = []
-        for at in range(0, len(messages), most):
-            listed = [board_pb2.Message(clue=clue, payload=payload) for clue, payload in messages[at : at + most]]
+        listed = [board_pb2.Message(clue=clue, payload=payload) for clue, payload in messages]
+        return [index for at in range(0, len(listed), most) for index in self._post(listed[at : at + most])]
+
+    def _post(self, listed):
+        """One post; where messages are on the board already, because somebody copied them, posts the others."""
+        while listed:
             post_id = os.urandom(16)
             bits = 0 if self.metadata else self.capabilities.posting_work_bits
             work = posting_work(self.board.board_id, post_id, listed, bits)
             request = board_pb2.PostMessagesRequest(post_id=post_id, messages=listed, work=work)
-            posted = patiently(lambda: self.boards.PostMessages(request, metadata=self.metadata, timeout=PATIENCE_S))
-            indices += range(posted.first_index, posted.first_index + posted.count)
-        return indices
+            try:
+                posted = patiently(
+                    lambda: self.boards.PostMessages(request, metadata=self.metadata, timeout=PATIENCE_S)
+                )
+                return range(posted.first_index, posted.first_index + posted.count)
+            except grpc.RpcError as error:
+                told = dict(error.trailing_metadata() or ()).get("post-refusal-bin")
+                if error.code() != grpc.StatusCode.ALREADY_EXISTS or told is None:
+                    raise
+            refusal = board_pb2.PostRefusal.FromString(told)
+            used = {key.position for key in refusal.used_keys}
+            if not used and not refusal.known_id:
+                raise ValueError("the server refused a post without a reason")
+            listed = [message for position, message in enumerate(listed) if position not in used]
+        return []
 
     def digest(self, key_hashes, start, end, bound, scheme=detection_pb2.SCHEME_UNSPECIFIED):
         """The digest of a range, for keys that are registered."""

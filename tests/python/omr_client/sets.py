@@ -29,6 +29,9 @@ class Set:
     large: int = 1 << 16
     small: int = 1 << 13
     final: int = 1 << 11
+    # InstantOMR: its ring and the messages of a group.
+    rotation: int = 2048
+    group: int = 1 << 16
 
     @property
     def tag(self):
@@ -50,7 +53,7 @@ class Set:
         return [(int(v) * self.rounded + Q // 2) // Q % self.rounded for v in residues]
 
 
-TINY = {"large": 1 << 11, "small": 1 << 8, "final": 1 << 6}
+TINY = {"large": 1 << 11, "small": 1 << 8, "final": 1 << 6, "rotation": 512, "group": 1 << 12}
 
 SETS = {
     of.name: of
