@@ -61,9 +61,10 @@ fn telemetry(config: &Config) -> TelemetryConfig {
 }
 
 async fn serve(config: Config, ui: &Ui) -> Result<(), CliError> {
-    let scheme = scheme(&config, ui);
+    let (scheme, unusable) = (scheme(&config, ui), unusable(&config));
     let stop = stopped().map_err(CliError::Runtime)?;
     let server = Server::start(config).await?;
+    unusable.inspect(|text| ui.warn(text));
     announce(scheme, server.address()?)?;
     Ok(server.run(farewell(stop)).await?)
 }
@@ -74,17 +75,23 @@ pub(super) fn scheme(config: &Config, ui: &Ui) -> &'static str {
     if !config.listen.ip().is_loopback() && (post || detect) {
         ui.warn("strangers may use this server without a token: see docs/operating.md");
     }
-    if !(post || detect) && tokens::list(&config.tokens()).is_ok_and(|tokens| tokens.is_empty()) {
-        let path = config.tokens();
-        ui.warn(&format!(
-            "nobody may use this server yet: make a token with `omr token add --file {}`, or start it with --anonymous",
-            path.display()
-        ));
-    }
     match config.tls {
         Some(_) => "https",
         None => "http",
     }
+}
+
+/// What to say of a server that nobody may use, as one without a configuration is.
+pub(super) fn unusable(config: &Config) -> Option<String> {
+    let path = config.tokens();
+    let none = tokens::list(&path).is_ok_and(|tokens| tokens.is_empty());
+    let closed = config.anonymous() == [false; 2] && none;
+    closed.then(|| {
+        format!(
+            "nobody may use this server yet: make a token with `omr token add --file {}`, or start it with --anonymous",
+            path.display()
+        )
+    })
 }
 
 /// Tells where a server listens, to systemd too.

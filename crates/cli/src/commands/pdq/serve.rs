@@ -1,7 +1,7 @@
 //! Tables behind a network.
 
 use crate::args::PdqServe;
-use crate::commands::serve::{announce, farewell, scheme, stopped, watched};
+use crate::commands::serve::{announce, farewell, scheme, stopped, unusable, watched};
 use crate::error::CliError;
 use crate::progress::Ui;
 use omr_server::{Config, PdqConfig, PdqServer, create_private_files};
@@ -27,9 +27,10 @@ pub(super) fn run(args: &PdqServe, ui: &Ui) -> Result<(), CliError> {
 }
 
 async fn serve(config: Config, pdq: PdqConfig, ui: &Ui) -> Result<(), CliError> {
-    let scheme = scheme(&config, ui);
+    let (scheme, unusable) = (scheme(&config, ui), unusable(&config));
     let stop = stopped().map_err(CliError::Runtime)?;
     let server = PdqServer::start(config, pdq).await?;
+    unusable.inspect(|text| ui.warn(text));
     announce(scheme, server.address()?)?;
     Ok(server.run(farewell(stop)).await?)
 }
