@@ -130,7 +130,7 @@ class LettersAtTheTinySet(unittest.TestCase):
         key_hash = blake3((scene.path / "ann" / "detection.key").read_bytes()).digest()
         digest = server.digest([key_hash], 0, server.board.messages, BOUND)
         secret = SecretKey.read((scene.path / "ann" / "secret.key").read_bytes())
-        letters = digests.read_letters(digest, secret, TINY)
+        letters = digests.read_letters(digest, secret)
         self.assertEqual(parts.join([part for _, part in letters]), contents)
 
     def test_a_part_that_somebody_copied_first_does_not_stop_the_others(self):
