@@ -5,8 +5,10 @@ mod bench_pdq;
 mod compare;
 mod examples;
 mod mail;
+mod parse;
 mod pdq;
 mod serve;
+mod shell;
 mod sizing;
 mod span;
 mod stream;
@@ -23,6 +25,7 @@ pub(crate) use mail::{
     AddressArgs, Contact, HomeArg, Id, IdNew, IdRegister, Inbox, InboxAct, InboxRead, Send,
     ServerArgs, Watch,
 };
+pub(crate) use parse::parse;
 pub(crate) use pdq::{
     Pdq, PdqAccess, PdqAnswer, PdqDecode, PdqEncrypt, PdqEncryptTable, PdqImport, PdqKeygen,
     PdqPlan, PdqQuery, PdqSchema, PdqServe, RowFormat, RowsOut,
@@ -31,6 +34,7 @@ pub(crate) use serve::{
     DataBackup, DataCommand, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd,
     TokenCommand, TokenList,
 };
+pub(crate) use shell::{Completions, Man};
 pub(crate) use sizing::BenchSizing;
 pub(crate) use span::Span;
 pub(crate) use stream::{Stream, StreamCut, StreamRun};
@@ -51,7 +55,7 @@ use std::path::PathBuf;
 #[command(name = "omr", version, after_help = examples::OMR)]
 pub(crate) struct Cli {
     /// No bars and notes on the terminal; warnings and errors stay
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = 900)]
     pub(crate) quiet: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -117,11 +121,17 @@ pub(crate) enum Command {
     #[command(subcommand, after_help = examples::PDQ)]
     Pdq(Pdq),
     /// Run every scheme on the same messages and put their figures side by side
-    #[command(after_help = examples::COMPARE)]
+    #[command(after_help = examples::COMPARE, hide = true)]
     Compare(Compare),
     /// Measure
-    #[command(subcommand, after_help = examples::BENCH)]
+    #[command(subcommand, after_help = examples::BENCH, hide = true)]
     Bench(BenchCommand),
+    /// Print a shell's completions of these commands
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(Completions),
+    /// Write manual pages of all commands
+    #[command(after_help = examples::MAN)]
+    Man(Man),
 }
 
 #[derive(Args)]

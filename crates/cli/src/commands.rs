@@ -17,6 +17,7 @@ mod params;
 mod pdq;
 mod post;
 mod serve;
+mod shell;
 mod source;
 mod stream;
 mod token;
@@ -54,6 +55,8 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Pdq(command) => pdq::run(command, ui),
         Command::Compare(args) => compare::run(args, ui),
         Command::Bench(command) => bench::run(command, ui),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Why a command failed, and the exit code that tells.
 
+mod code;
 mod pdq;
 
+pub(crate) use code::Code;
 pub(crate) use pdq::PdqError;
 
 use omr_bench::BenchError;
@@ -19,9 +21,6 @@ use omr_protocol::{
 };
 use std::io;
 use std::path::PathBuf;
-
-/// Exit code of a digest that holds more pertinent messages than its bound.
-const OVERFLOW: u8 = 3;
 
 /// Why a file could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -459,19 +458,6 @@ impl CliError {
         Self::Write {
             path: path.into(),
             source: source.into(),
-        }
-    }
-
-    /// 3 where a digest overflows, 2 for a wrong use that only the command notices, else 1.
-    pub(crate) fn exit_code(&self) -> u8 {
-        match self {
-            Self::Overflowed { .. }
-            | Self::Decode(DecodeError::Overflow { .. } | DecodeError::OverflowAtLeast { .. })
-            | Self::Bench(BenchError::Decode(
-                DecodeError::Overflow { .. } | DecodeError::OverflowAtLeast { .. },
-            )) => OVERFLOW,
-            Self::Pertinent { .. } | Self::SoakBound { .. } => 2,
-            _ => 1,
         }
     }
 }

@@ -1,10 +1,36 @@
 //! What a person at a terminal sees while a command works.
 
-use crate::error::{CliError, chain};
+use crate::error::{CliError, Code, chain};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use omr_detector::Progress;
+use serde_json::json;
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// Whether the command was asked for JSON, for panics too.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// Whether errors and warnings are JSON objects.
+pub(crate) fn speaks_json() -> bool {
+    JSON.load(Ordering::Relaxed)
+}
+
+/// A line on standard error, whatever becomes of it.
+pub(crate) fn line(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// An error that is no command's, as for example wrong use.
+pub(crate) fn error(code: Code, message: &str) {
+    line(&match speaks_json() {
+        true => {
+            let (code, exit_code) = (code.word(), code.exit());
+            json!({"error": {"code": code, "exit_code": exit_code, "message": message}}).to_string()
+        }
+        false => format!("omr: {message}"),
+    });
+}
 
 /// Standard error: notes and bars on a terminal, only warnings and errors elsewhere.
 pub(crate) struct Ui {
@@ -13,17 +39,18 @@ pub(crate) struct Ui {
 }
 
 impl Ui {
-    /// `quiet` silences notes and bars on a terminal too.
-    pub(crate) fn new(quiet: bool) -> Self {
+    /// `quiet` silences notes and bars on a terminal too; with `json` errors and warnings are objects.
+    pub(crate) fn new(quiet: bool, json: bool) -> Self {
+        JSON.store(json, Ordering::Relaxed);
         Self {
             chatty: !quiet && std::io::stderr().is_terminal(),
             quiet,
         }
     }
 
-    /// A line on standard error, whatever becomes of it.
+    /// [`line`].
     pub(crate) fn line(&self, text: &str) {
-        let _ = writeln!(std::io::stderr(), "{text}");
+        line(text);
     }
 
     /// A line for people only.
@@ -42,12 +69,15 @@ impl Ui {
 
     /// Something that a script should see too, though the command goes on.
     pub(crate) fn warn(&self, text: &str) {
-        self.line(&format!("omr: warning: {text}"));
+        self.line(&match speaks_json() {
+            true => json!({"warning": {"message": text}}).to_string(),
+            false => format!("omr: warning: {text}"),
+        });
     }
 
     /// Why the command ends.
-    pub(crate) fn error(&self, error: &CliError) {
-        self.line(&format!("omr: {}", chain(error)));
+    pub(crate) fn error(&self, why: &CliError) {
+        error(why.code(), &chain(why));
     }
 
     /// A bar that starts empty; it draws nothing where no person looks.

@@ -218,8 +218,8 @@ fn too_many_rows_and_wrong_queries() {
     // Ages are i * 7 mod 100: each comes 15 times.
     let sql = "SELECT id FROM people WHERE age = 21";
     let refused = query(&scene, sql, &["--bound", "4"]);
-    refused.refused(1, &["15 rows match", "holds 4", "--bound 15"]);
-    query(&scene, &format!("{sql} LIMIT 14"), &[]).refused(1, &["15 rows match"]);
+    refused.refused(3, &["15 rows match", "holds 4", "--bound 15"]);
+    query(&scene, &format!("{sql} LIMIT 14"), &[]).refused(3, &["15 rows match"]);
     let rows = query(&scene, sql, &["--bound", "15", "--format", "csv"]).quietly();
     assert_eq!(rows.lines().count(), 16);
     query(&scene, sql, &["--bound", "0"]).refused(1, &["bound of 1 to", "found 0"]);
@@ -389,4 +389,93 @@ fn two_sided_answers_come_without_row_numbers() {
             serde_json::json!({"id": 1450, "name": "person 450"})
         ]
     );
+}
+
+#[test]
+fn dates_in_another_form_and_comparisons_with_null_are_warned_of() {
+    let scene = Scene::empty();
+    scene.write("t.csv", b"id,day\n1,2012/01/31\n2,2013/02/28\n");
+    let import = scene.run(&["pdq", "import", "t.csv", "--out", "t"]);
+    assert_eq!(import.code, 0, "{import:?}");
+    let warning = "omr: warning: column \"day\" is text: \"2012/01/31\" looks like a date";
+    assert!(import.stderr.starts_with(warning), "{import:?}");
+    let schema = ["pdq", "schema", "t", "--out", "t.json"];
+    scene.run(&schema).quietly();
+    let query = [
+        "-q",
+        "pdq",
+        "query",
+        "SELECT id FROM t WHERE id = NULL",
+        "--table",
+        "t",
+    ];
+    let asked = scene.run(&[&query[..], &["--params", PARAMS]].concat());
+    assert_eq!(asked.code, 0, "{asked:?}");
+    assert!(
+        asked.stderr.contains("IS NULL finds absent values"),
+        "{asked:?}"
+    );
+    let twice = [
+        "-q",
+        "pdq",
+        "query",
+        "SELECT id, id FROM t WHERE id = 1",
+        "--table",
+        "t",
+    ];
+    scene
+        .run(&twice)
+        .refused(1, &["column `id` is selected twice"]);
+}
+
+/// A server that prints where it listens; stopped when dropped.
+struct Server(std::process::Child, String);
+
+impl Server {
+    fn start(scene: &Scene, args: &[&str]) -> Self {
+        use std::io::{BufRead, BufReader};
+        let mut command = scene.command(args);
+        command.stdout(std::process::Stdio::piped());
+        let mut process = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+        let mut first = String::new();
+        let mut lines = BufReader::new(process.stdout.take().unwrap());
+        lines.read_line(&mut first).unwrap();
+        let url = first.trim().strip_prefix("listening on ").unwrap();
+        Self(process, url.to_owned())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn tables_have_a_port_and_a_folder_of_their_own() {
+    let _ports = common::ports();
+    let scene = scene();
+    let tables = Server::start(
+        &scene,
+        &["pdq", "serve", "people.table", "--anonymous", "--params", PARAMS],
+    );
+    assert_eq!(tables.1, "http://127.0.0.1:7601");
+    assert!(scene.path("pdq-data").is_dir() && !scene.path("omr-data").exists());
+    let sql = "SELECT id FROM people WHERE id = 1003";
+    let ask = [
+        "-q", "pdq", "query", sql, "--key", "alice", "--format", "csv", "--url",
+    ];
+    let rows = scene.run(&[&ask[..], &[&tables.1]].concat()).quietly();
+    assert_eq!(rows, "row,id\n3,1003\n");
+    let board = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--params",
+        "insecure-tiny-v2",
+    ];
+    let board = Server::start(&scene, &board);
+    let asked = scene.run(&[&ask[..], &[&board.1]].concat());
+    asked.refused(1, &["serves no tables", "omr pdq serve", "7601"]);
 }

@@ -133,6 +133,20 @@ fn messages_are_neither_lost_nor_doubled_by_crashes_and_cuts() {
     assert_eq!(found, names(0..13));
 }
 
+/// A cut that is asked for before the session has begun waits for it.
+#[test]
+fn a_cut_may_come_before_its_run() {
+    let scene = scene();
+    post(&scene, 0..2);
+    let run = std::thread::scope(|scope| {
+        let cutting = scope.spawn(|| cut(&scene, &["--peek"]));
+        std::thread::sleep(Duration::from_millis(300));
+        stream(&scene, &[]).quietly();
+        cutting.join().unwrap()
+    });
+    run.quietly();
+}
+
 #[test]
 fn one_request_for_both_engines() {
     let scene = scene();

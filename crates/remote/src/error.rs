@@ -101,6 +101,14 @@ pub enum RemoteError {
         /// The server's words.
         message: String,
     },
+    /// A call that the server does not know.
+    #[error(
+        "{call}: the server does not offer this: it is a server of something else, or of another version"
+    )]
+    NotOffered {
+        /// The call.
+        call: &'static str,
+    },
     /// Another refusal: the request will not do as it is.
     #[error("{call}: refused as {code:?}: {message}")]
     Refused {
@@ -179,6 +187,7 @@ impl RemoteError {
             Code::NotFound => Self::NotFound { call, message },
             Code::AlreadyExists => Self::Exists { call, message },
             Code::ResourceExhausted => Self::Exhausted { call, message },
+            Code::Unimplemented => Self::NotOffered { call },
             code => Self::Refused {
                 call,
                 code,

@@ -25,6 +25,30 @@ pub(crate) struct Moment {
     pub(crate) fraction: bool,
 }
 
+/// Whether a text that is no date of ours is one in another form, such as `2012/01/31`, `31.1.2012` or
+/// `Jan 31, 2012`.
+#[must_use]
+pub fn is_other_date(text: &str) -> bool {
+    const MONTHS: [&str; 12] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ];
+    let separators = |c: char| c == ' ' || c == ',' || c == '/' || c == '.' || c == '-';
+    let parts: Vec<&str> = text
+        .split(separators)
+        .filter(|part| !part.is_empty())
+        .collect();
+    let number = |part: &&&str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let month = |part: &&&str| {
+        let start = part.get(..3).unwrap_or_default().to_ascii_lowercase();
+        part.bytes().all(|byte| byte.is_ascii_alphabetic()) && MONTHS.contains(&start.as_str())
+    };
+    let numbers = parts.iter().filter(number).count();
+    let months = parts.iter().filter(month).count();
+    let year = parts.iter().any(|part| part.len() == 4);
+    let short = text.len() <= 20;
+    short && parts.len() == 3 && year && (numbers == 3 || (numbers == 2 && months == 1))
+}
+
 /// Days of `YYYY-MM-DD`.
 pub(crate) fn parse_date(text: &str) -> Option<i64> {
     let bytes: &[u8; 10] = text.as_bytes().try_into().ok()?;
@@ -190,6 +214,31 @@ mod tests {
             "9999-12-31 23:59:59-01:00",
         ] {
             assert_eq!(parse_timestamp(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_in_other_forms() {
+        for text in [
+            "2012/01/31",
+            "31.1.2012",
+            "1/31/2012",
+            "Jan 31, 2012",
+            "31 January 2012",
+        ] {
+            assert!(is_other_date(text), "{text}");
+        }
+        for text in [
+            "",
+            "Ann",
+            "10.0.0.1",
+            "1 2 3",
+            "may 2012",
+            "555-1234",
+            "Main St 2012",
+            "12-31",
+        ] {
+            assert!(!is_other_date(text), "{text}");
         }
     }
 }

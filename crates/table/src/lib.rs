@@ -25,6 +25,7 @@ mod value;
 mod value_parse;
 
 pub use builder::{BuildError, TableBuilder};
+pub use calendar::is_other_date;
 pub use column::{Ordinals, Texts};
 pub use file::FileError;
 pub use import::{

@@ -389,7 +389,7 @@ fn other_conditions_are_refused_by_the_piece() {
         ("other.age = 1", "there is no table `other`"),
         (
             "age = 1 flag",
-            "`flag` is not supported: the end of the query",
+            "`flag` is not supported: the query should end before it",
         ),
         ("age = = 1", "this is no SQL"),
         ("state = 'a", "this is no SQL"),

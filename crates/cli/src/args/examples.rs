@@ -1,48 +1,70 @@
 //! What stands under the help of each command.
+//!
+//! A paragraph is one line, which the help wraps at the terminal's width; examples fit 78 columns, so that they can be
+//! copied from any terminal.
+
+mod bench;
+mod pdq;
+
+pub(super) use bench::*;
+pub(super) use pdq::*;
 
 pub(super) const OMR: &str = "\
 Examples:
-  omr keygen --out alice                    her keys; alice/clue.key is her address
-  omr board init board                      an empty board
+  omr keygen --out alice                # alice/clue.key: her address
+  omr board init board                  # an empty board
   omr post --board board --to alice/clue.key letter.txt
-  omr digest --board board --detection-key alice/detection.key --bound 50 --out digest
+  omr digest --board board --detection-key alice/detection.key \\
+    --bound 50 --out digest
   omr decode --secret-key alice/secret.key --digest digest --out letters
-  omr stream run --board board --detection-key alice/instant.key --state s --bound 50
-  omr demo                                  all of it, on 65,536 real transactions
-  omr id new --server https://HOST:PORT     the same as mail, with a server: then `omr address`,
-                                            `omr send`, `omr inbox`
+  omr demo                              # all of it, on 65,536 transactions
 
-Exit codes:
+The same as mail, with a server:
+  omr id new --server http://127.0.0.1:7600 --home ann
+  omr address --home ann --out ann.addr # what she gives to everybody
+  omr send --to ann.addr letter.txt
+  omr inbox --home ann
+
+Exit codes, of every command:
   0  success
   1  failure; the last line on standard error tells why
-  2  wrong usage
-  3  overflow: the digest holds more pertinent messages than its bound; the error names how many
+  2  wrong use
+  3  overflow: a digest or answer holds more than its bound; the error tells
+     how many
 
-Results go to standard output, warnings and errors to standard error as lines that start with
-`omr: `. Bars and notes appear only if standard error is a terminal.";
+Results go to standard output, warnings and errors to standard error as lines that start with `omr: `. Bars and \
+notes appear only if standard error is a terminal. With --json an error is one line \
+{\"error\": {\"code\", \"exit_code\", \"message\"}} on standard error, a warning {\"warning\": {\"message\"}}. The \
+code is one of usage, overflow, input (a file or board that cannot be used), output (a file that cannot be written), \
+exists, unreachable, busy, access (tokens), damaged (digests or messages that do not hold what they \
+should), internal (a fault of omr) and failure (all others).
+
+For developers: `omr bench --help` and `omr compare --help`.";
 
 pub(super) const SERVE: &str = "\
 Examples:
-  omr serve --anonymous                      board, detector and status page at http://127.0.0.1:7600
+  omr serve --anonymous                 # at http://127.0.0.1:7600, in omr-data
   omr serve --config /etc/omr/omr.toml
   omr serve --listen 127.0.0.1:0 --data board-data --params sophomr-v3
-  omr health http://127.0.0.1:7600           exit code 0: it serves
+  omr health http://127.0.0.1:7600      # exit code 0: it serves
 
-The first start makes the board; everything that is kept lies in one folder. At a loopback address
-anybody may post and ask for digests; elsewhere clients need tokens (omr token). docs/operating.md
-explains every key of the configuration.";
+The first start makes the board; everything that is kept lies in one folder. With --anonymous \
+anybody who reaches the address may post and ask for digests; without it clients need tokens (omr token). docs/operating.md explains every key of the \
+configuration.";
 
 pub(super) const TOKEN: &str = "\
 Examples:
-  omr token add --file omr-data/tokens.toml --name wallet --may post --may detect
+  omr token add --file omr-data/tokens.toml --name wallet \\
+    --may post --may detect
   omr token add --file omr-data/tokens.toml --name backups --may admin
   omr token list --file omr-data/tokens.toml
   omr token remove --file omr-data/tokens.toml --name wallet";
 
 pub(super) const DATA: &str = "\
 Examples:
-  omr data backup --server http://127.0.0.1:7600 --token TOKEN --to /backups/omr
-  omr data backup --data omr-data --to /backups/omr       the server is stopped
+  omr data backup --server http://127.0.0.1:7600 --token TOKEN \\
+    --to /backups/omr
+  omr data backup --data omr-data --to /backups/omr # the server is stopped
   omr data verify --data omr-data
   omr data repair --data omr-data --from /backups/omr
   omr data restore --data new-data --from /backups/omr";
@@ -50,17 +72,18 @@ Examples:
 pub(super) const KEYGEN: &str = "\
 Examples:
   omr keygen --out alice
-  omr keygen --out alice --json
-  omr keygen --scheme hybrid --out alice     detection.key and instant.key
+  omr keygen --out carol --json
+  omr keygen --scheme hybrid --out bob  # detection.key and instant.key
 
-Give clue.key to everybody who writes to you, detection.key and instant.key to the detector you hire,
-and secret.key to nobody. An existing key is replaced only with --force.";
+Give clue.key to everybody who writes to you, detection.key and instant.key to the detector you hire, and \
+secret.key to nobody. An existing key is replaced only with --force.";
 
 pub(super) const PARAMS: &str = "\
 Examples:
   omr params list
   omr params show
-  omr params show sophomr-v3 --bound 512 --messages 524288 --payload-bytes 1024 --json";
+  omr params show sophomr-v3 --bound 512 --messages 524288 \\
+    --payload-bytes 1024 --json";
 
 pub(super) const SEARCH: &str = "\
 Examples:
@@ -69,10 +92,10 @@ Examples:
   omr params search --quick --bound 512
   omr params search --scheme instantomr
 
-Derives sets from the default, drops all below 128 bits and lists those that no other beats in
-seconds, key, memory, clue and digest at once. Seconds are counts of row operations times what these take
-here, one thread; --check makes a real digest and shows how far the model is off. For InstantOMR rotations
-are measured, windows and groups of messages are chosen for the rates that sets promise.";
+Derives sets from the default, drops all below 128 bits and lists those that no other beats in seconds, key, \
+memory, clue and digest at once. Seconds are counts of row operations times what these take here, one thread; \
+--check makes a real digest and shows how far the model is off. For InstantOMR rotations are measured, windows \
+and groups of messages are chosen for the rates that sets promise.";
 
 pub(super) const BOARD: &str = "\
 Examples:
@@ -90,33 +113,40 @@ Examples:
   echo hello | omr post --board board --to alice/clue.key -
   omr post --board zcash --to alice/clue.key --raw output.bin
 
-Prints the place of each file once it is safely on the disk: `INDEX FILE`, or `FIRST..END FILE`
-for a file in several messages. Up to 1,000 messages a call are posted together, all or none; more
-go in transactions of 1,000. If a later one fails, the lines printed tell what is posted.";
+Prints the place of each file once it is safely on the disk: `INDEX FILE`, or `FIRST..END FILE` for a file in \
+several messages. Up to 1,000 messages a call are posted together, all or none; more go in transactions of \
+1,000. If a later one fails, the lines printed tell what is posted.";
 
 pub(super) const DIGEST: &str = "\
 Examples:
-  omr digest --board board --detection-key alice/detection.key --bound 50 --out digest
-  omr digest --board board --detection-key alice/detection.key --bound 50 --range 65536.. --out -
-  omr digest --board board --detection-key alice/detection.key --bound 50 --indices-only --out d
-  omr digest --board board --detection-key alice/detection.key --detection-key alice/instant.key \\
+  omr digest --board board --detection-key alice/detection.key \\
     --bound 50 --out digest
+  omr digest --board board --detection-key alice/detection.key \\
+    --bound 50 --range 2.. --out - > later
+  omr digest --board board --detection-key alice/detection.key \\
+    --bound 50 --indices-only --out indices
+  omr digest --board board --detection-key alice/detection.key \\
+    --detection-key alice/instant.key --bound 50 --out both
 
-The digest's size depends on the range, the bound and the payload size, never on what is found.
-The bound holds for each group of up to 12 batches of messages, with InstantOMR of 65,536 messages.
-With both keys, full batches go to SophOMR and the rest to InstantOMR, where that costs less.";
+The digest's size depends on the range, the bound and the payload size, never on what is found. The bound holds \
+for each group of up to 12 batches of messages, with InstantOMR of 65,536 messages. With both keys, full batches \
+go to SophOMR and the rest to InstantOMR, where that costs less.";
 
 pub(super) const STREAM: &str = "\
 Examples:
   omr keygen --scheme instantomr --out alice
-  omr stream run --board board --detection-key alice/instant.key --state alice.session --bound 50
-  omr stream run --board board --detection-key alice/instant.key --state alice.session --bound 50 --follow
-  omr stream cut --detection-key alice/instant.key --state alice.session --number 0 --out digest
+  omr board init board --params hybrid-v2
+  omr stream run --board board --detection-key alice/instant.key \\
+    --state alice.session --bound 50
+  omr stream run --board board --detection-key alice/instant.key \\
+    --state alice.session --bound 50 --follow
+  omr stream cut --detection-key alice/instant.key \\
+    --state alice.session --number 0 --out digest
   omr decode --secret-key alice/secret.key --digest digest --out letters
 
-The session's file is replaced whole after each lot of messages, so that a killed run goes on where
-it was. A cut digest is kept until the next one: asked for again by its number, it is the same, and
-no message is lost or comes twice. Cut on a fixed schedule, whatever the last digest held.";
+The session's file is replaced whole after each lot of messages, so that a killed run goes on where it was. A \
+cut digest is kept until the next one: asked for again by its number, it is the same, and no message is lost or \
+comes twice. Cut on a fixed schedule, whatever the last digest held.";
 
 pub(super) const DECODE: &str = "\
 Examples:
@@ -124,28 +154,28 @@ Examples:
   omr decode --secret-key alice/secret.key --digest - --out - < digest
   omr decode --secret-key alice/secret.key --digest digest --raw --out payloads
 
-Writes one file a message, named by the index of its first payload (000123.bin), and prints the
-paths; a digest of indices gives indices.txt. With --out - contents go to standard output, one
-after another in the order of the board.
+Writes one file a message, named by the index of its first payload (000123.bin), and prints the paths; a digest \
+of indices gives indices.txt. With --out - contents go to standard output, one after another in the order of the \
+board.
 
-Anybody can write to an address, and one message of others in 2^26 looks pertinent. So payloads
-that cannot be opened are left out with a warning, and so are files of which parts are missing:
-ask for a digest that covers them all. The exit code is then 0, but 1 if nothing could be opened
-or with --strict. A board with sealing none vouches for nothing: --sealing none says that you
-expect that, --sealing hpke-x25519 refuses it.";
+Anybody can write to an address, and one message of others in 2^26 looks pertinent. So payloads that cannot be \
+opened are left out with a warning, and so are files of which parts are missing: ask for a digest that covers \
+them all. The exit code is then 0, but 1 if nothing could be opened or with --strict. A board with sealing none \
+vouches for nothing: --sealing none says that you expect that, --sealing hpke-x25519 refuses it.";
 
 pub(super) const ID: &str = "\
 Examples:
   omr id new --server https://mail.example.org:7600 --token TOKEN
-  omr id new --server http://127.0.0.1:7600 --bound 90 --scheme instantomr
-  omr id register                           goes on where an upload broke off
+  omr id new --home work --server http://127.0.0.1:7600 --bound 90 \\
+    --scheme instantomr
+  omr id register                       # goes on where an upload broke off
   omr id show --json
   omr id revoke
 
-The identity lives in --home, else $OMR_HOME, else $XDG_DATA_HOME/omr, else ~/.local/share/omr: keep
-a copy of it, nobody can restore secret.key. Keys of omr keygen that are in the folder become the
-identity's; no key is ever replaced. Bound, scheme and sealing are fixed when it is made: every
-request has the same form, so that it tells nothing, and no server can have letters to you unsealed.";
+The identity lives in --home, else $OMR_HOME, else $XDG_DATA_HOME/omr, else ~/.local/share/omr: keep a copy of \
+it, nobody can restore secret.key. Keys of omr keygen that are in the folder become the identity's; no key is ever \
+replaced. Bound, scheme and sealing are fixed when it is made: every request has the same form, so that it tells \
+nothing, and no server can have letters to you unsealed.";
 
 pub(super) const ADDRESS: &str = "\
 Examples:
@@ -168,29 +198,28 @@ Examples:
   echo hello | omr send --to bob -
   omr send --to alice/clue.key --server http://127.0.0.1:7600 letter.txt
 
---to takes a contact's name, a file with an address or a clue.key, or - for an address on standard
-input. Letters go to the address's server; the identity's token, and that in OMR_TOKEN, only to the
-identity's own or to --server. A letter of more messages than the address takes, and a board that
-does not seal letters as the address says, is refused before anything is posted. Files keep their
-names. Prints `INDEX FILE`, or `FIRST..END FILE` for a file in several messages. Files are posted in
-one go, in as few posts as the server's limits allow; a lost answer never posts anything twice.";
+--to takes a contact's name, a file with an address or a clue.key, or - for an address on standard input. \
+Letters go to the address's server; the identity's token, and that in OMR_TOKEN, only to the identity's own or to \
+--server. A letter of more messages than the address takes, and a board that does not seal letters as the address \
+says, is refused before anything is posted. Files keep their names. Prints `INDEX FILE`, or `FIRST..END FILE` for \
+a file in several messages. Files are posted in one go, in as few posts as the server's limits allow; a lost answer \
+never posts anything twice.";
 
 pub(super) const INBOX: &str = "\
 Examples:
-  omr inbox                                 fetch, then list what is new
-  omr inbox --all --offline                 list everything, ask nobody
+  omr inbox                             # fetch, then list what is new
+  omr inbox --all --offline             # list everything, ask nobody
   omr inbox read 3
   omr inbox read 3 4 --out letters
-  omr inbox --canary                        a message to yourself, to see whether it returns
+  omr inbox --canary                    # a message to yourself
   omr inbox --audit
   omr inbox --raise-bound 200
 
-A fetch asks for all messages since the last one, with the identity's bound, whatever was found
-before. If a digest holds more messages for you than the bound, its range is kept, the exit code is
-3, and nothing is asked again until you say so: --raise-bound tells the detector that the old bound
-did not do, and whoever sends crafted messages and learns that can find out your secret, one answer
-at a time. Think of who may have sent so many. --retry-damaged asks again for digests that did not
-decode, and tells that they did not.
+A fetch asks for all messages since the last one, with the identity's bound, whatever was found before. If a \
+digest holds more messages for you than the bound, its range is kept, the exit code is 3, and nothing is asked \
+again until you say so: --raise-bound tells the detector that the old bound did not do, and whoever sends \
+crafted messages and learns that can find out your secret, one answer at a time. Think of who may have sent so \
+many. --retry-damaged asks again for digests that did not decode, and tells that they did not.
 
 --audit exits with 1 if a canary is missing: the detector left messages out.";
 
@@ -198,13 +227,13 @@ pub(super) const WATCH: &str = "\
 Examples:
   omr watch
   omr watch --every 300s --canaries 4
-  omr watch --every 10s --session           a streaming session: needs an instant.key
+  omr watch --every 10s --session       # needs an instant.key
   omr watch --every 1s --count 3 --json
 
-Fetches at whole multiples of --every on the clock; a slow fetch skips ticks. Decoding has a thread of
-its own, and canaries come at random: nothing that the server sees depends on what was found. That is
-why no command can be run for a message: whatever it did, a detector or a sender could see, and learn
-your secret from your reactions.";
+Fetches at whole multiples of --every on the clock; a slow fetch skips ticks. Decoding has a thread of its own, \
+and canaries come at random: nothing that the server sees depends on what was found. That is why no command can \
+be run for a message: whatever it did, a detector or a sender could see, and learn your secret from your \
+reactions.";
 
 pub(super) const DEMO: &str = "\
 Examples:
@@ -214,111 +243,18 @@ Examples:
   omr demo --scheme instantomr --messages 1000
   omr demo --scheme hybrid --messages 66000
 
-Exits with 1 unless every message is retrieved bit for bit, no other is, and neither the board nor
-what the detector has or makes contains the secret key.";
+Exits with 1 unless every message is retrieved bit for bit, no other is, and neither the board nor what the \
+detector has or makes contains the secret key.";
 
-pub(super) const COMPARE: &str = "\
+pub(super) const COMPLETIONS: &str = "\
 Examples:
-  omr compare --out figures
-  omr compare sophomr instantomr --messages 65536 --pertinent 50 --bound 54 --payload-bytes 612 --threads 1
-  omr compare omr2p omr2p-as-published --allow-insecure
-  omr compare --runs 20 --threads 1 --json
-  omr compare --quick
+  omr completions bash > omr.bash       # then: source omr.bash
+  omr completions zsh > _omr            # in a folder of $fpath
+  omr completions fish > omr.fish       # in ~/.config/fish/completions";
 
-Each scheme runs in a process of its own, one after another. Exits with 1 unless every run gave all
-pertinent messages, bit for bit; strangers' messages that pass besides are told. Yardstick NTTs need a build with the feature `yardstick`.";
-
-pub(super) const BENCH: &str = "\
+pub(super) const MAN: &str = "\
 Examples:
-  omr bench digest --scheme sophomr --messages 65536 --pertinent 50 --bound 50 --threads 1 --json
-  omr bench digest --scheme sophomd --runs 20 --json
-  omr bench digest --recipients 16 --keep-baby-steps --threads 1 --json
-  omr bench decode --rounds 1000
-  omr bench decode --scheme instantomr --messages 2000
-  omr bench post --messages 65536 --json
+  omr man --out man1                    # then: man -l man1/omr-inbox.1";
 
-Exits with 1 if a run misses a message, finds one of others or gets a payload wrong.";
-
-pub(super) const BENCH_PDQ: &str = "\
-Examples:
-  omr bench pdq questions tables --asked reference/pdq_questions.sql --random 200 --out questions.json
-  omr bench pdq oracle tables answers.json
-  omr bench pdq compress --bounds 8,32,128 --runs 5
-  omr bench pdq compress --rows 16384,65536,262144,1048576 --bounds 8,32,128 --svg compress.svg
-  omr bench pdq query --rows 1000000 --bound 16 --threads 2 --json
-
-reference/pdq_oracle.py writes the tables and answers the questions by DuckDB. Exits with 1 if a
-row or a value differs.";
-
-pub(super) const BENCH_STREAM: &str = "\
-Examples:
-  omr bench digest --scheme instantomr --messages 1000 --threads 1 --json
-  omr bench stream --rate 7 --seconds 60 --threads 1
-  omr bench stream --rate 0.2362 --seconds 1000
-  omr bench crossover --threads 1 --svg crossover.svg
-  omr bench crossover --json > costs.json && omr digest --costs costs.json ...
-  omr bench windows --clues 10000000";
-
-pub(super) const SIZING: &str = "\
-Examples:
-  omr bench sizing --messages-a-day 20408 --recipients 1000
-  omr bench sizing --messages-a-day 604800 --recipients 100 --digests-a-day 24 --json
-  omr bench sizing --messages-a-day 20408 --recipients 1000 --measure --save costs.json
-  omr bench sizing --messages-a-day 20408 --recipients 1000 --costs costs.json
-
-docs/operating.md has the formulas.";
-
-pub(super) const SOAK: &str = "\
-Examples:
-  omr bench soak --scheme sophomr --keys 20 --batches 200 --json > soak.jsonl
-  omr bench soak --keys 20 --batches 200 --from-key 7 --json >> soak.jsonl
-  omr bench soak --params insecure-tiny-v2 --keys 4 --batches 12
-
-Every digest is printed as soon as it is checked: a run that is stopped leaves its lines and goes
-on with --from-key. A clue counts as pertinent if it lies in the window in the clear; each digest
-must hold exactly these messages, bit for bit. Exits with 1 if one does not.";
-
-pub(super) const BENCH_COMPARE: &str = "\
-Examples:
-  omr bench all --json > new.json
-  omr bench compare old.json new.json
-  omr bench all --quick
-
-Figures of one machine and one parameter set compare; others are refused with exit code 1. Ratios
-are new over old: below 1 is better.";
-
-pub(super) const TRIALS: &str = "\
-Examples:
-  omr bench load                                   all parts, about an hour
-  omr bench load --only posts --seconds 60 --json
-  omr bench load --only keys --keys 10 --key-kind both
-  omr bench mail --messages 20000
-  omr bench chaos                                  every fault; 300 kills
-  omr bench chaos --only damage --json
-  omr bench hostile --seconds 60 --connections 10000
-
-Servers, and for mail all senders and recipients, are processes of their own on this machine, in a folder
-that is removed. Exit code 1 if a promise of the service did not hold; figures are printed first.";
-
-pub(super) const PDQ: &str = "\
-Examples:
-  omr pdq import people.csv --out people.table
-  omr pdq query \"SELECT name FROM people WHERE state = 'NY' AND age > 90 LIMIT 20\" --table people.table
-  omr pdq serve people.table --listen 127.0.0.1:7600
-  omr pdq query \"SELECT * FROM people WHERE name LIKE 'Ann%'\" --url http://127.0.0.1:7600
-  omr pdq schema http://127.0.0.1:7600 --out people.json
-  omr pdq plan --schema people.json \"SELECT * FROM people WHERE name LIKE 'Ann%'\"
-
-The same in steps, with files:
-  omr pdq keygen --out alice
-  omr pdq encrypt \"SELECT * FROM people WHERE age = 7\" --schema people.json --key alice --out q
-  omr pdq answer people.table --evaluation-key alice/pdq-evaluation.key --query q --out a
-  omr pdq decode --schema people.json --key alice --query q --answer a
-
-A table that its server cannot read, asked with its owner's keys:
-  omr pdq encrypt-table people.table --key alice --out people.encrypted --prefixes 3
-  omr pdq query \"SELECT * FROM people WHERE name LIKE 'Ann%'\" --table people.encrypted --key alice
-
-The server sees columns, operators, how many constants a list has, lengths of patterns and the bound; no
-constant and no row that matches. More rows than the bound are an error with their true number and exit
-code 1. docs/pdq.md has the rest.";
+#[cfg(test)]
+mod tests;

@@ -12,34 +12,34 @@ const PARAMS: &str = "pdq-v1";
 #[derive(Subcommand)]
 pub(crate) enum Pdq {
     /// Make a table of a CSV or Parquet file
-    #[command(after_help = examples::PDQ)]
+    #[command(after_help = examples::PDQ_IMPORT)]
     Import(PdqImport),
     /// The public schema of a table, from its file or a server
-    #[command(after_help = examples::PDQ)]
+    #[command(after_help = examples::PDQ_SCHEMA)]
     Schema(PdqSchema),
     /// Make a client's keys: pdq-secret.key and pdq-evaluation.key
-    #[command(after_help = examples::PDQ)]
+    #[command(after_help = examples::PDQ_KEYGEN)]
     Keygen(PdqKeygen),
     /// Encrypt a table, so that its server cannot read it; its owner asks with the same keys
-    #[command(after_help = examples::PDQ)]
+    #[command(after_help = examples::PDQ_ENCRYPT_TABLE)]
     EncryptTable(PdqEncryptTable),
     /// What a query will cost and what the server will see of it
-    #[command(after_help = examples::PDQ)]
+    #[command(after_help = examples::PDQ_PLAN)]
     Plan(PdqPlan),
     /// Ask a table: on a server, or all parties here
-    #[command(after_help = examples::PDQ)]
+    #[command(after_help = examples::PDQ_QUERY)]
     Query(PdqQuery),
     /// Encrypt a query into a file
-    #[command(after_help = examples::PDQ)]
+    #[command(after_help = examples::PDQ_STEPS)]
     Encrypt(PdqEncrypt),
     /// Answer an encrypted query
-    #[command(after_help = examples::PDQ)]
+    #[command(after_help = examples::PDQ_STEPS)]
     Answer(PdqAnswer),
     /// Decode an answer into rows
-    #[command(after_help = examples::PDQ)]
+    #[command(after_help = examples::PDQ_STEPS)]
     Decode(PdqDecode),
     /// Serve tables over the network
-    #[command(after_help = examples::PDQ)]
+    #[command(after_help = examples::PDQ_SERVE)]
     Serve(PdqServe),
 }
 
@@ -63,6 +63,9 @@ pub(crate) struct PdqImport {
     /// Cut texts that are too long and fractions of seconds
     #[arg(long)]
     pub(crate) truncate: bool,
+    /// Take Parquet that gzip compressed: its size is not known before it is in memory. For files that you trust
+    #[arg(long)]
+    pub(crate) gzip: bool,
     /// Replace a table
     #[arg(long)]
     pub(crate) force: bool,
@@ -281,13 +284,13 @@ pub(crate) struct PdqServe {
     /// Configuration in TOML, as `omr serve` takes it: TLS, access, limits of connections, logs
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Address and port, over the configuration's; port 0 takes a free one
+    /// Address and port, over the configuration's, without one 127.0.0.1:7601; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", value_parser = omr_server::config::address)]
     pub(crate) listen: Option<SocketAddr>,
     /// Answer everybody who reaches the address; otherwise queries need a token of `omr token`
     #[arg(long)]
     pub(crate) anonymous: bool,
-    /// Folder of clients' keys and of tokens, over the configuration's
+    /// Folder of clients' keys and of tokens, over the configuration's, without one pdq-data
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Parameter sets that are served

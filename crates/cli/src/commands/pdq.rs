@@ -50,9 +50,54 @@ fn parse(sql: &str, schema: &Schema, bound: Option<u64>) -> Result<(Query, usize
     }
 }
 
+/// Warns of comparisons that hold for no row.
+fn warn_of_null(sql: &str, ui: &Ui) {
+    if compares_null(sql) {
+        ui.warn(
+            "nothing equals NULL, so that `= NULL` holds for no row: IS NULL finds absent values",
+        );
+    }
+}
+
+fn compares_null(sql: &str) -> bool {
+    // Between quotes stand texts.
+    let outside: Vec<&str> = sql.split('\'').step_by(2).collect();
+    let outside = outside.join("' '").to_ascii_uppercase();
+    let words: Vec<&str> = outside.split_whitespace().collect();
+    let joined = words.join(" ");
+    ["=", "<>", "!=", "<", ">"].iter().any(|operator| {
+        [format!("{operator} NULL"), format!("{operator}NULL")]
+            .iter()
+            .any(|comparison| joined.contains(comparison.as_str()))
+    })
+}
+
 /// A place of rows that nobody but chance chose.
 fn placement() -> [u8; 32] {
     let mut seed = [0; 32];
     rand_core::Rng::fill_bytes(&mut omr_client::os_rng(), &mut seed);
     seed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparisons_with_null_are_noticed() {
+        for sql in [
+            "WHERE age = NULL",
+            "where age<>null",
+            "WHERE a = 1 AND NOT b >=  null",
+        ] {
+            assert!(compares_null(sql), "{sql}");
+        }
+        for sql in [
+            "WHERE age IS NULL",
+            "WHERE a = 'x = NULL'",
+            "WHERE a IN (1, NULL)",
+        ] {
+            assert!(!compares_null(sql), "{sql}");
+        }
+    }
 }

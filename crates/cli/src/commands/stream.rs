@@ -13,10 +13,10 @@ use omr_detector::instantomr::{InstantDetector, Session};
 use omr_protocol::instantomr::{Encoding, InstantPlan};
 use omr_protocol::{DigestHeader, ParamSet, Request, Scheme};
 use serde::Serialize;
-use state::State;
+use state::{Lock, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[derive(Serialize)]
 struct Report {
@@ -209,12 +209,27 @@ fn tell(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), CliError>
     }
 }
 
+/// How long a session may take to begin that is run and cut at the same time.
+const BEGIN: Duration = Duration::from_secs(3);
+
+/// The session in the file, held; waits a little for another process to begin it.
+fn begun(state: &State, path: &Path) -> Result<(Lock, Session), CliError> {
+    let asked = Instant::now();
+    loop {
+        let lock = state.lock()?;
+        match state.read(&lock)? {
+            Some(session) => return Ok((lock, session)),
+            None if asked.elapsed() < BEGIN => drop(lock),
+            None => return Err(CliError::input(path)(InputError::NoSession)),
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
     let (set, detector) = detector(&args.detection_key)?;
     let state = State::new(&args.state, set.instant()?, &detector);
-    let lock = state.lock()?;
-    let missing = || CliError::input(&args.state)(InputError::NoSession);
-    let mut session = state.read(&lock)?.ok_or_else(missing)?;
+    let (lock, mut session) = begun(&state, &args.state)?;
     let number = args.number.unwrap_or(session.cuts());
     let bytes = match args.peek {
         true => session

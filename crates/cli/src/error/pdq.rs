@@ -1,5 +1,7 @@
 //! What can be wrong with private database queries.
 
+use omr_pdq::plan::MAX_BOUND;
+
 /// Why a table, a key, a query or an answer could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -41,9 +43,7 @@ pub(crate) enum PdqError {
     #[error(transparent)]
     Server(#[from] omr_pdq::ServerError),
     /// More rows match than the answer holds.
-    #[error(
-        "overflow: {found} rows match, the answer holds {bound}: ask again with --bound {found}, or a narrower condition"
-    )]
+    #[error("overflow: {found} rows match, the answer holds {bound}: {}", advice(*found))]
     Overflow {
         /// The bound.
         bound: usize,
@@ -61,6 +61,12 @@ pub(crate) enum PdqError {
         /// The one asked for.
         found: u64,
     },
+    /// A server of something else.
+    #[error(
+        "the server serves no tables, it is perhaps a board's: `omr pdq serve TABLE` starts one that does, at \
+         http://127.0.0.1:7601 unless told otherwise"
+    )]
+    NoTableServer,
     /// A server with no table that the query names.
     #[error("expected one of the server's tables {known}, found none of them in the query")]
     NoTable {
@@ -76,6 +82,14 @@ pub(crate) enum PdqError {
     /// A file that is no name for a table.
     #[error("expected a file's name to name the table by, found none: pass --name")]
     NoName,
+}
+
+/// What to do about so many rows.
+fn advice(found: u64) -> String {
+    match found <= MAX_BOUND as u64 {
+        true => format!("ask again with --bound {found}, or a narrower condition"),
+        false => format!("ask with a narrower condition, an answer holds at most {MAX_BOUND} rows"),
+    }
 }
 
 impl From<omr_pdq::DecodeError> for PdqError {

@@ -210,3 +210,11 @@ pub(crate) fn bytes(seed: u8, count: usize) -> Vec<u8> {
     };
     std::iter::repeat_with(next).take(count).collect()
 }
+
+/// Waits until no other test uses the ports that servers take by default; held until dropped.
+pub(crate) fn ports() -> fs::File {
+    let path = std::env::temp_dir().join("omr-tests-ports.lock");
+    let lock = fs::File::create(path).unwrap();
+    lock.lock().unwrap();
+    lock
+}

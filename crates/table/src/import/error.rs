@@ -100,9 +100,20 @@ pub enum ImportError {
         /// Its type.
         found: String,
     },
+    /// A column of Parquet is compressed otherwise than we read.
+    #[error(
+        "column {column:?}: compressed by {found}, expected snappy, lz4, zstd, gzip or none: write the file with zstd"
+    )]
+    Compression {
+        /// The column.
+        column: String,
+        /// Its compression.
+        found: String,
+    },
     /// A column of Parquet is compressed by gzip.
     #[error(
-        "column {column:?}: compressed by gzip, which tells no size beforehand: allow it if the file is trusted"
+        "column {column:?}: compressed by gzip, which tells no size beforehand: write the file with zstd or snappy, or \
+         allow gzip (omr pdq import --gzip) if you trust it"
     )]
     Gzip {
         /// The column.

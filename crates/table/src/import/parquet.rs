@@ -110,19 +110,32 @@ fn check_compression(
 ) -> Result<(), ImportError> {
     let schema = metadata.parquet_schema();
     let groups = metadata.metadata().row_groups().iter();
-    let gzip = groups
+    let chunks = groups
         .flat_map(|group| group.columns().iter().enumerate())
-        .any(|(leaf, chunk)| {
-            leaf < schema.num_columns()
-                && schema.get_column_root_idx(leaf) == column.place
-                && matches!(chunk.compression(), Compression::GZIP(_))
+        .filter(|(leaf, _)| {
+            *leaf < schema.num_columns() && schema.get_column_root_idx(*leaf) == column.place
         });
-    match gzip && !options.gzip {
-        true => Err(ImportError::Gzip {
-            column: column.name.clone(),
-        }),
-        false => Ok(()),
+    let name = || column.name.clone();
+    for (_, chunk) in chunks {
+        match chunk.compression() {
+            Compression::GZIP(_) if !options.gzip => {
+                return Err(ImportError::Gzip { column: name() });
+            }
+            Compression::BROTLI(_) | Compression::LZO => {
+                let found = chunk.compression().to_string();
+                return Err(ImportError::Compression {
+                    column: name(),
+                    found: found
+                        .split('(')
+                        .next()
+                        .unwrap_or_default()
+                        .to_ascii_lowercase(),
+                });
+            }
+            _ => {}
+        }
     }
+    Ok(())
 }
 
 fn check_rows<T, U>(

@@ -58,6 +58,12 @@ pub enum QueryError {
         /// The most similar one of the table.
         nearest: Option<String>,
     },
+    /// A column is selected twice.
+    #[error("column `{column}` is selected twice")]
+    SelectedTwice {
+        /// The column.
+        column: String,
+    },
     /// A constant that cannot be compared with the column.
     #[error("`{piece}` cannot be compared with column `{column}`: {expected} expected")]
     Constant {

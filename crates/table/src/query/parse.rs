@@ -18,7 +18,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
 use self::lower::{Lowering, Wanted};
-use super::{Filter, MAX_DEPTH, Query, QueryError};
+use super::{Filter, MAX_DEPTH, Query, QueryError, ShapeError};
 use crate::Schema;
 
 const DIALECT: GenericDialect = GenericDialect {};
@@ -78,7 +78,12 @@ fn statement_query(sql: &str, schema: &Schema) -> Result<(Query, Option<u64>), Q
         select: statement.select,
         filter,
     };
-    query.shape().check(schema)?;
+    query.shape().check(schema).map_err(|error| match error {
+        ShapeError::SelectedTwice { column } => QueryError::SelectedTwice {
+            column: schema.columns[column].name.clone(),
+        },
+        error => error.into(),
+    })?;
     Ok((query, statement.limit))
 }
 
@@ -101,7 +106,10 @@ fn finish(parser: &mut Parser<'_>) -> Result<(), QueryError> {
     let _ = parser.consume_token(&Token::SemiColon);
     match parser.peek_token().token {
         Token::EOF => Ok(()),
-        other => Err(QueryError::unsupported(other, "the end of the query")),
+        other => Err(QueryError::unsupported(
+            other,
+            "the query should end before it",
+        )),
     }
 }
 

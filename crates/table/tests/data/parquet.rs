@@ -196,6 +196,11 @@ fn gzip_must_be_allowed() {
         import(&bytes, &options()),
         Err(ImportError::Gzip { .. })
     ));
+    let refused = import(&bytes, &options()).expect_err("refused").to_string();
+    assert!(
+        refused.contains("zstd") && refused.contains("--gzip"),
+        "{refused}"
+    );
     let mut trusting = options();
     trusting.gzip = true;
     assert_eq!(import(&bytes, &trusting).expect("imported").rows(), 8);

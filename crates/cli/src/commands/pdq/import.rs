@@ -4,7 +4,7 @@ use crate::commands::thousands;
 use crate::error::{CliError, PdqError};
 use crate::io;
 use crate::progress::Ui;
-use omr_table::{Column, ImportOptions, Schema, Value, import_file};
+use omr_table::{Column, ImportOptions, Schema, Table, Texts, Value, import_file, is_other_date};
 use serde::Serialize;
 use std::path::Path;
 
@@ -27,18 +27,41 @@ pub(super) fn run(args: &PdqImport, ui: &Ui) -> Result<(), CliError> {
     options.declared = args.types.clone();
     options.select = args.columns.clone();
     options.truncate = args.truncate;
+    options.gzip = args.gzip;
     let bar = ui.bar();
     let table = import_file(&args.file, &options, &mut |progress| {
         bar.at("import".into(), progress.done, progress.total);
     });
     drop(bar);
     let table = table.map_err(of_file(&args.file))?;
+    warn_of_dates(&table, ui);
     table.save(&args.out).map_err(PdqError::from)?;
     let written = std::fs::metadata(&args.out);
     let bytes = written
         .map_err(|error| CliError::write(&args.out, error))?
         .len();
     tell(args, table.schema(), bytes)
+}
+
+/// Rows that are looked at for dates in other forms.
+const LOOKED_AT: usize = 1000;
+
+/// Tells of columns that are text though all their values look like dates: as text they have no order.
+fn warn_of_dates(table: &Table, ui: &Ui) {
+    for (place, column) in table.schema().columns.iter().enumerate() {
+        let texts = table.texts(place).into_iter().flat_map(Texts::iter);
+        let mut texts = texts.flatten().take(LOOKED_AT).peekable();
+        let Some(first) = texts.peek().map(|text| text.to_string()) else {
+            continue;
+        };
+        if texts.all(is_other_date) {
+            ui.warn(&format!(
+                "column {:?} is text: {first:?} looks like a date, which is written as 2012-12-31; text has no order \
+                 to ask for",
+                column.name
+            ));
+        }
+    }
 }
 
 fn name(args: &PdqImport) -> Result<String, PdqError> {

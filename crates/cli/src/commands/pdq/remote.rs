@@ -8,7 +8,7 @@ use crate::commands::{data, serve};
 use crate::error::{CliError, PdqError};
 use crate::progress::Ui;
 use omr_pdq::{EvaluationKey, Params, Public, Rows};
-use omr_remote::{Client, Endpoint, Stage};
+use omr_remote::{Client, Endpoint, RemoteError, Stage};
 use omr_table::{Query, QueryError};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -40,7 +40,12 @@ pub(super) fn public(
 }
 
 async fn names(client: &Client) -> Result<Vec<String>, CliError> {
-    let tables = client.tables().await?.tables;
+    let tables = match client.tables().await {
+        Err(RemoteError::NotOffered { .. }) => {
+            return Err(PdqError::NoTableServer.into());
+        }
+        tables => tables?.tables,
+    };
     Ok(tables.into_iter().map(|table| table.name).collect())
 }
 

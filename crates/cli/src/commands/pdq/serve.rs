@@ -6,9 +6,19 @@ use crate::error::CliError;
 use crate::progress::Ui;
 use omr_server::{Config, PdqConfig, PdqServer, create_private_files};
 
+/// Port unless told otherwise.
+const PORT: u16 = 7601;
+/// Folder of clients' keys unless told otherwise.
+const DATA: &str = "pdq-data";
+
 pub(super) fn run(args: &PdqServe, ui: &Ui) -> Result<(), CliError> {
     create_private_files();
     let mut config = Config::of(args.config.as_deref())?;
+    if args.config.is_none() {
+        // Beside a server of boards in the same folder.
+        config.listen.set_port(PORT);
+        config.data = DATA.into();
+    }
     config.listen = args.listen.unwrap_or(config.listen);
     config.data = args.data.clone().unwrap_or(config.data);
     config.access.anonymous_detect |= args.anonymous;
