@@ -188,7 +188,8 @@ impl Stage {
             .ok(&format!("omr token add --file {data}/tokens.toml {add}"))
             .trim()
             .to_owned();
-        let serve = format!("omr serve --anonymous --listen 127.0.0.1:0 --data {data} --params {PARAMS}");
+        let serve =
+            format!("omr serve --anonymous --listen 127.0.0.1:0 --data {data} --params {PARAMS}");
         stage.board = Some(Server::start(&stage, &serve));
         stage
     }

@@ -458,7 +458,14 @@ fn tables_have_a_port_and_a_folder_of_their_own() {
     let scene = scene();
     let tables = Server::start(
         &scene,
-        &["pdq", "serve", "people.table", "--anonymous", "--params", PARAMS],
+        &[
+            "pdq",
+            "serve",
+            "people.table",
+            "--anonymous",
+            "--params",
+            PARAMS,
+        ],
     );
     assert_eq!(tables.1, "http://127.0.0.1:7601");
     assert!(scene.path("pdq-data").is_dir() && !scene.path("omr-data").exists());
@@ -470,6 +477,7 @@ fn tables_have_a_port_and_a_folder_of_their_own() {
     assert_eq!(rows, "row,id\n3,1003\n");
     let board = [
         "serve",
+        "--anonymous",
         "--listen",
         "127.0.0.1:0",
         "--params",
