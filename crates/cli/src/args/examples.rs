@@ -43,7 +43,7 @@ For developers: `omr bench --help` and `omr compare --help`.";
 
 pub(super) const SERVE: &str = "\
 Examples:
-  omr serve --anonymous                 # at http://127.0.0.1:7600, in omr-data
+  omr serve --anonymous                 # at http://127.0.0.1:7600
   omr serve --config /etc/omr/omr.toml
   omr serve --listen 127.0.0.1:0 --data board-data --params sophomr-v3
   omr health http://127.0.0.1:7600      # exit code 0: it serves
@@ -152,7 +152,8 @@ pub(super) const DECODE: &str = "\
 Examples:
   omr decode --secret-key alice/secret.key --digest digest --out letters
   omr decode --secret-key alice/secret.key --digest - --out - < digest
-  omr decode --secret-key alice/secret.key --digest digest --raw --out payloads
+  omr decode --secret-key alice/secret.key --digest digest \\
+    --raw --out payloads
 
 Writes one file a message, named by the index of its first payload (000123.bin), and prints the paths; a digest \
 of indices gives indices.txt. With --out - contents go to standard output, one after another in the order of the \
