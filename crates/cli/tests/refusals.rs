@@ -88,7 +88,9 @@ fn old_sets_take_a_flag() {
         "--params",
         "hybrid-v1",
     ];
-    scene.run(&serve).refused(1, &told);
+    let done = scene.run(&serve);
+    let all = told.iter().all(|text| done.stderr.contains(text));
+    assert!(done.code == 1 && all, "{done:?}");
     let list = scene.run(&["params", "list"]).quietly();
     assert_eq!(list.matches("not for new keys").count(), 4, "{list}");
     let shown = scene.run(&["params", "show", "sophomr-v2"]).quietly();
