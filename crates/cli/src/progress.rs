@@ -48,7 +48,7 @@ impl Ui {
         }
     }
 
-    /// [`line`].
+    /// [`line()`].
     pub(crate) fn line(&self, text: &str) {
         line(text);
     }
