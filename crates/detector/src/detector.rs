@@ -23,7 +23,7 @@ const WINDOW_BYTES: usize = 1 << 30;
 const PIECE_BYTES: usize = 64 << 20;
 
 /// Why a source failed.
-type SourceError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Where the detector reads messages.
 pub trait MessageSource {
@@ -35,6 +35,12 @@ pub trait MessageSource {
 
     /// The payloads of `range`, one after another.
     fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError>;
+
+    /// Whether its numbers are not those of the board, so that the work on its messages must not be
+    /// shared with digests of the board: see [`crate::Strided`].
+    fn is_private(&self) -> bool {
+        false
+    }
 }
 
 /// A detection key ready to scan boards. `Send + Sync`.
@@ -265,6 +271,9 @@ impl Detector {
 
     /// A batch in the cache, if there is one.
     fn shared(&self, run: &Run, batch: usize) -> Option<SharedBatch<'_>> {
+        if run.source.is_private() {
+            return None;
+        }
         self.cache.as_ref()?.batch(BatchKey {
             params: self.params.name(),
             board_id: run.board_id,

@@ -16,6 +16,7 @@ mod payload;
 mod progress;
 mod range;
 mod shared;
+mod strided;
 
 pub use affine::BabySteps;
 pub use clues::{BoundTo, ClueBatch};
@@ -24,3 +25,4 @@ pub use error::DetectorError;
 pub use omr_kernels::transforms;
 pub use progress::{Progress, Quiet, Stages};
 pub use shared::BoardCache;
+pub use strided::Strided;

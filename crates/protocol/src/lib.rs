@@ -14,6 +14,7 @@ pub mod plan;
 pub mod response;
 pub mod scheme;
 pub mod sealing;
+pub mod stride;
 
 pub use clue::{Clue, ClueError, ClueKey, ClueKind, ClueParser};
 pub use detection_key::{DetectionKey, DetectionKeyError};
@@ -25,3 +26,4 @@ pub use plan::{DigestPlan, PlanError, Request};
 pub use response::Response;
 pub use scheme::Scheme;
 pub use sealing::Sealing;
+pub use stride::Stride;

@@ -134,8 +134,8 @@ impl Jobs {
     fn insert(&self, inner: &mut Inner, id: Id, record: JobRecord) {
         if record.state == State::Queued {
             let cost = self.cost(&record);
-            let range = record.range.clone();
-            inner.queue.push(record.client, Item { id, range, cost });
+            let stride = record.stride();
+            inner.queue.push(record.client, Item { id, stride, cost });
         }
         let view = View {
             state: record.state,
@@ -170,15 +170,16 @@ impl Jobs {
 
     /// Seconds that a job takes, by its shape alone.
     fn cost(&self, record: &JobRecord) -> f64 {
-        let messages = record.range.end - record.range.start;
+        let range = record.stride().range();
+        let messages = range.end - range.start;
         let batches = |messages: u64| messages.div_ceil(self.slots) as f64 * self.costs.batch_s;
         let singles = |messages: u64| messages as f64 * self.costs.message_s;
         match record.scheme().map(|scheme| scheme.encoding()) {
             Some(None) => batches(messages),
             Some(Some(_)) if record.keys.len() == 1 => singles(messages),
             _ => {
-                let first = self.costs.split(&record.range, self.slots);
-                batches(first - record.range.start) + singles(record.range.end - first)
+                let first = self.costs.split(&range, self.slots);
+                batches(first - range.start) + singles(range.end - first)
             }
         }
     }

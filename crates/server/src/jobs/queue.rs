@@ -1,19 +1,19 @@
 //! Which job runs next: the detector's time is shared fairly by clients, and jobs over the same
 //! messages follow each other, so that work on the board is done once.
 
+use omr_protocol::Stride;
 use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
 
-/// Jobs over one range that may follow each other before others have their turn.
+/// Jobs over the same messages that may follow each other before others have their turn.
 const TOGETHER: usize = 16;
-/// What a job over the range of the job before costs of its usual cost.
+/// What a job over the messages of the job before costs of its usual cost.
 const SHARED: f64 = 0.6;
 
 /// A job in line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
     pub(crate) id: [u8; 16],
-    pub(crate) range: Range<u64>,
+    pub(crate) stride: Stride,
     /// Seconds that it will take.
     pub(crate) cost: f64,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Queue {
     lines: HashMap<u64, Line>,
     /// What the client last served had had: who comes anew starts there, with no credit for idle times.
     level: f64,
-    last: Option<(Range<u64>, usize)>,
+    last: Option<(Stride, usize)>,
 }
 
 impl Queue {
@@ -59,7 +59,7 @@ impl Queue {
             Some((_, run)) if shared => run + 1,
             _ => 1,
         };
-        self.last = Some((item.range.clone(), run));
+        self.last = Some((item.stride, run));
         let level = self.level;
         self.lines
             .retain(|_, line| !line.jobs.is_empty() || line.spent > level);
@@ -72,11 +72,11 @@ impl Queue {
                 .into_iter()
                 .min_by(|a, b| a.2.total_cmp(&b.2).then(a.0.cmp(&b.0)))
         };
-        if let Some((range, run)) = &self.last
+        if let Some((stride, run)) = &self.last
             && *run < TOGETHER
         {
             let same = self.lines.iter().filter_map(|(&client, line)| {
-                let at = line.jobs.iter().position(|item| item.range == *range)?;
+                let at = line.jobs.iter().position(|item| item.stride == *stride)?;
                 Some((client, at, line.spent))
             });
             if let Some((client, at, _)) = least(same.collect()) {
@@ -117,11 +117,12 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ops::Range;
 
     fn item(id: u8, range: Range<u64>) -> Item {
         Item {
             id: [id; 16],
-            range,
+            stride: Stride::new(range, 1),
             cost: 1.0,
         }
     }
@@ -174,6 +175,21 @@ mod tests {
         let other = order.iter().position(|&id| id == 1).unwrap();
         assert!(other >= TOGETHER, "{order:?}");
         assert!(order[..TOGETHER].iter().all(|&id| id != 1));
+    }
+
+    #[test]
+    fn gaps_are_not_taken_for_their_range() {
+        let mut queue = Queue::default();
+        queue.push(1, item(0, 0..10));
+        let stride = Stride::new(0..10, 7);
+        let spare = Item {
+            stride,
+            ..item(1, 0..10)
+        };
+        queue.push(1, item(2, 5..10));
+        queue.push(1, spare);
+        queue.push(2, item(3, 0..10));
+        assert_eq!(order(&mut queue), [0, 3, 2, 1]);
     }
 
     #[test]

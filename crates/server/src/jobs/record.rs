@@ -3,7 +3,7 @@
 use crate::error::ServerError;
 use crate::records;
 pub(crate) use crate::records::Id;
-use omr_protocol::Scheme;
+use omr_protocol::{Scheme, Stride};
 use omr_store::{Change, Store};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -39,7 +39,11 @@ pub(crate) struct JobRecord {
     #[serde(default, skip_serializing)]
     pub(crate) client: u64,
     pub(crate) keys: Vec<[u8; 32]>,
+    /// Of the board.
     pub(crate) range: Range<u64>,
+    /// Every so many-th of them.
+    #[serde(default = "every", skip_serializing_if = "is_every")]
+    pub(crate) step: u64,
     pub(crate) bound: u32,
     pub(crate) indices_only: bool,
     /// The scheme's tag.
@@ -51,7 +55,20 @@ pub(crate) struct JobRecord {
     pub(crate) error: String,
 }
 
+fn every() -> u64 {
+    1
+}
+
+fn is_every(step: &u64) -> bool {
+    *step == 1
+}
+
 impl JobRecord {
+    /// The messages that the digest covers.
+    pub(crate) fn stride(&self) -> Stride {
+        Stride::new(self.range.clone(), self.step)
+    }
+
     pub(crate) fn scheme(&self) -> Option<Scheme> {
         Scheme::from_tag(self.scheme)
     }
@@ -67,7 +84,7 @@ impl JobRecord {
             (
                 of.account.clone(),
                 of.keys.clone(),
-                of.range.clone(),
+                of.stride(),
                 (of.bound, of.indices_only, of.scheme),
             )
         };

@@ -7,7 +7,7 @@ use crate::keyfile::{self, Loaded};
 use crate::panics;
 use crate::source::{StoreSource, placement_seed};
 use omr_detector::hybrid::{Answer, Costs, Engines, Job};
-use omr_detector::{BoardCache, Detector, DetectorError, Progress};
+use omr_detector::{BoardCache, Detector, DetectorError, Progress, Strided};
 use omr_ops::{FinishedDigest, Metrics};
 use omr_protocol::frame::Kind;
 use omr_protocol::instantomr::Encoding;
@@ -70,10 +70,7 @@ impl Worker {
     }
 
     fn digest(&self, work: &Work, keys: &mut Keys) -> Result<Vec<u8>, Failure> {
-        let span = tracing::info_span!(
-            "digest",
-            messages = work.record.range.end - work.record.range.start
-        );
+        let span = tracing::info_span!("digest", messages = work.record.stride().count());
         let _entered = span.enter();
         let (scheme, engines) = self.engines(work, keys)?;
         let progress = JobProgress {
@@ -88,7 +85,7 @@ impl Worker {
         self.metrics.digest(scheme, seconds);
         self.jobs.remember(FinishedDigest {
             scheme: scheme.into(),
-            messages: work.record.range.end - work.record.range.start,
+            messages: work.record.stride().count(),
             seconds,
         });
         for &(stage, seconds) in answer.stages.seconds() {
@@ -106,18 +103,23 @@ impl Worker {
         let record = &work.record;
         let board = self.store.board();
         let payloads = !record.indices_only;
-        let seeds = [
-            self.cache
-                .seed(board.board_id, record.range.clone(), placement_seed),
-            placement_seed(),
-        ];
+        let stride = record.stride();
+        // Hardly anybody else asks for the same messages: its work is not kept, nor is its seed.
+        let seed = match stride.has_gaps() {
+            true => placement_seed(),
+            false => self
+                .cache
+                .seed(board.board_id, stride.range(), placement_seed),
+        };
+        let seeds = [seed, placement_seed()];
+        let mut all = StoreSource {
+            store: &self.store,
+            damage: &self.damage,
+        };
         let job = Job {
-            source: &mut StoreSource {
-                store: &self.store,
-                damage: &self.damage,
-            },
+            source: &mut Strided::new(&mut all, stride),
             request: Request {
-                range: record.range.clone(),
+                range: stride.range(),
                 bound: record.bound as usize,
                 payload_bytes: payloads.then_some(board.payload_bytes as usize),
             },

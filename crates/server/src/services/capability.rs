@@ -59,6 +59,7 @@ impl CapabilityService for Capability {
                     post_id_memory_seconds: limits.post_id_hours * 3600,
                     jobs: caller.jobs,
                     sessions: caller.sessions,
+                    step: omr_protocol::stride::MAX_STEP,
                 }),
                 rights: Some(v1::Rights {
                     post: caller.may(Right::Post),

@@ -9,7 +9,8 @@ use omr_api::v1;
 use omr_api::v1::detection_service_server::DetectionService;
 use omr_protocol::frame::Kind;
 use omr_protocol::instantomr::Encoding;
-use omr_protocol::{PlanError, Scheme};
+use omr_protocol::stride::MAX_STEP;
+use omr_protocol::{PlanError, Scheme, Stride};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -65,7 +66,13 @@ impl Detection {
             let text = format!("expected messages in 0..{len}, at least one, found {start}..{end}");
             return Err(Status::out_of_range(text));
         }
-        let (limit, found) = (limits.digest_messages, end - start);
+        let step = request.step.max(1);
+        if step > MAX_STEP {
+            let expected = format_args!("at most {MAX_STEP}");
+            return Err(refuse::invalid("step", expected, step));
+        }
+        let stride = Stride::new(start..end, step);
+        let (limit, found) = (limits.digest_messages, stride.count());
         if found > limit {
             return Err(refuse::invalid(
                 "messages",
@@ -85,6 +92,7 @@ impl Detection {
             client: caller.client,
             keys,
             range: start..end,
+            step,
             bound: request.bound,
             indices_only: request.indices_only || scheme.is_for_indices(),
             scheme: scheme.tag(),

@@ -232,6 +232,7 @@ fn request(hash: [u8; 32], range: Range<u64>) -> CreateJobRequest {
         bound: BOUND,
         indices_only: false,
         scheme: Scheme::Sophomr.into(),
+        step: 0,
     }
 }
 

@@ -29,6 +29,44 @@ async fn a_digest_holds_exactly_the_recipients_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_digest_of_every_seventh_message_counts_them_without_gaps() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    let person = Person::new(1);
+    client
+        .fill(messages(150, &person, &[0, 3, 10, 33, 87, 143, 149]))
+        .await;
+    let bulk = client.register(&person.bulk).await;
+    let instant = client.register(&person.instant).await;
+    let keys = [vec![bulk], vec![instant], vec![bulk, instant]];
+    for (id, keys) in (1..).zip(keys) {
+        // The plain range first: what is kept of it must not get into the digest of the view.
+        client.job(request(id, &keys, 3, 150)).await.unwrap();
+        let asked = v1::CreateJobRequest {
+            step: 7,
+            ..request(10 + id, &keys, 3, 150)
+        };
+        let job = client.job(asked).await.unwrap();
+        assert_eq!(job.state(), v1::JobState::Done, "{}", job.error);
+        // Messages 3, 10, 87 and 143 of the board.
+        let found = person.decode(&client.digest(&job).await);
+        assert_eq!(found, [(3, 3), (4, 10), (15, 87), (23, 143)]);
+    }
+    let asked = request(11, &[bulk], 3, 150);
+    let other = client.job(asked).await.unwrap_err();
+    assert_eq!(other.code(), Code::AlreadyExists, "another step: {other}");
+    let asked = v1::CreateJobRequest {
+        step: u64::MAX,
+        ..request(30, &[bulk], 3, 150)
+    };
+    let refused = client.job(asked).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
+    assert!(refused.message().starts_with("step: "), "{refused}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_size_of_a_digest_tells_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let server = Running::start(config(dir.path())).await;

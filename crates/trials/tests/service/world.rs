@@ -316,5 +316,6 @@ pub(crate) fn request(id: u8, keys: &[[u8; 32]], start: u64, end: u64) -> v1::Cr
         bound: BOUND,
         indices_only: false,
         scheme: 0,
+        step: 0,
     }
 }
