@@ -201,7 +201,7 @@ impl Board {
     }
 
     fn store(&self) -> Result<&Store, BoardError> {
-        self.store.as_ref().ok_or(BoardError::Suspended)?.get()
+        Ok(self.store.as_ref().ok_or(BoardError::Suspended)?.get()?)
     }
 
     /// Opens the store anew, since redb refuses all work after an error of the disk.

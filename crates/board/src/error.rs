@@ -219,6 +219,18 @@ impl BoardError {
     }
 }
 
+impl From<omr_guard::Panicked> for BoardError {
+    fn from(_: omr_guard::Panicked) -> Self {
+        Self::Panicked
+    }
+}
+
+impl From<omr_guard::Gone> for BoardError {
+    fn from(_: omr_guard::Gone) -> Self {
+        Self::Suspended
+    }
+}
+
 /// Sorts an error of redb; the opening of a file has its own, finer sorting.
 impl<E: Into<redb::Error>> From<Redb<E>> for BoardError {
     fn from(error: Redb<E>) -> Self {

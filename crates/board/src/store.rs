@@ -2,9 +2,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+pub(crate) use omr_guard::Guarded;
 use redb::{
     Builder, Database, DatabaseError, ReadOnlyDatabase, ReadTransaction, ReadableDatabase,
     StorageError,
@@ -17,37 +17,8 @@ use crate::format::REDB_MAGIC;
 const CACHE_BYTES: usize = 64 << 20;
 
 /// Runs `f`, which calls redb, and turns a panic into [`BoardError::Panicked`].
-///
-/// redb asserts its own invariants, which a damaged file can break.
 pub(crate) fn guarded<T>(f: impl FnOnce() -> Result<T, BoardError>) -> Result<T, BoardError> {
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or(Err(BoardError::Panicked))
-}
-
-/// A value of redb whose destruction is guarded as well.
-#[derive(Debug)]
-pub(crate) struct Guarded<T>(Option<T>);
-
-impl<T> Guarded<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self(Some(value))
-    }
-
-    /// The value, present until dropped.
-    pub(crate) fn get(&self) -> Result<&T, BoardError> {
-        self.0.as_ref().ok_or(BoardError::Suspended)
-    }
-
-    /// The value, present until dropped.
-    pub(crate) fn get_mut(&mut self) -> Result<&mut T, BoardError> {
-        self.0.as_mut().ok_or(BoardError::Suspended)
-    }
-}
-
-impl<T> Drop for Guarded<T> {
-    fn drop(&mut self) {
-        let value = self.0.take();
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
-    }
+    omr_guard::guarded(f)
 }
 
 /// Where the bytes of a board are.

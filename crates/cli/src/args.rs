@@ -22,8 +22,8 @@ pub(crate) use bench::{
 pub(crate) use bench_pdq::{BenchPdq, PdqCompress, PdqOracle, PdqQuestions, PdqWhole};
 pub(crate) use compare::Compare;
 pub(crate) use mail::{
-    AddressArgs, Contact, HomeArg, Id, IdNew, IdRegister, Inbox, InboxAct, InboxRead, Send,
-    ServerArgs, Watch,
+    AddressArgs, Contact, HomeArg, Id, IdNew, IdRegister, Inbox, InboxAct, InboxAgain, InboxRead,
+    Send, ServerArgs, Watch,
 };
 pub(crate) use parse::parse;
 pub(crate) use pdq::{

@@ -370,7 +370,7 @@ pub(crate) enum CliError {
     /// A fetch met more messages than its bound.
     #[error(
         "overflow: {groups} of the ranges asked for hold more messages for you than the bound, up to {most} \
-         with a bound of {bound}; they are kept. `omr inbox --help` says what raising the bound tells"
+         with a bound of {bound}; they are kept. `omr inbox kept` says what came of them since"
     )]
     Overflowed {
         /// Ranges that overflowed.

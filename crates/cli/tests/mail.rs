@@ -131,12 +131,91 @@ fn an_overflow_is_a_persons_matter() {
     assert!(met.stderr.contains("overflow"), "{met:?}");
     let kept = scene.run(&["inbox", "--home", "ann", "--json"]);
     assert_eq!(kept.json()["kept"][0]["overflowed"], 3);
+    // What no engine serves is refused before it is written down.
+    scene
+        .run(&["inbox", "--home", "ann", "--raise-bound", "4000"])
+        .refused(1, &["a bound of at most 1000", "found 4000"]);
     let raised = scene.run(&["inbox", "--home", "ann", "--raise-bound", "5", "--json"]);
     assert_eq!(raised.code, 0);
     assert!(raised.stderr.contains("the detector learns"), "{raised:?}");
     let now: serde_json::Value = serde_json::from_slice(&raised.stdout).unwrap();
     assert_eq!(lines(&now).len(), 3);
     assert_eq!(now["kept"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_letter_longer_than_the_bound_comes_whole_and_nothing_wedges() {
+    let scene = Scene::keys();
+    let params = "insecure-tiny-hybrid-v2";
+    let server = Server::start(&scene, params);
+    let few = ["--bound", "4", "--scheme", "instantomr"];
+    identity(&scene, &server, "ann", &few);
+    send(&scene, "carl", "ann", b"before");
+    let long = "a long letter\n".repeat(600);
+    send(&scene, "carl", "ann", long.as_bytes());
+    send(&scene, "carl", "ann", b"after");
+    let met = scene.run(&["inbox", "--home", "ann"]);
+    assert_eq!(met.code, 3, "{met:?}");
+    let kept = scene.run(&["inbox", "kept", "--home", "ann"]).quietly();
+    let hers: u64 = kept
+        .strip_prefix("range 0..")
+        .and_then(|rest| rest.split_once(':')?.0.parse().ok())
+        .unwrap();
+    assert!(hers > 15, "{kept}");
+    let told = format!("range 0..{hers}: {hers} messages for you, 4 fit; ");
+    assert!(kept.starts_with(&told), "{kept}");
+    assert!(kept.contains("the rest comes with the next"), "{kept}");
+
+    // What the engines do not serve is refused where it is typed, and holds up nothing.
+    for wrong in [
+        &["inbox", "--raise-bound", "4096", "--home", "ann"][..],
+        &["inbox", "again", "0..3", "--bound", "4096", "--home", "ann"],
+    ] {
+        scene
+            .run(wrong)
+            .refused(1, &["a bound of at most 1000", "found 4096"]);
+    }
+    scene
+        .run(&["inbox", "drop", "0..3", "--home", "ann"])
+        .refused(1, &["no range is kept within 0..3"]);
+    let mut fetches = 1;
+    let mut now = inbox(&scene, "ann");
+    while now["kept"].as_array().unwrap().len() == 1 {
+        assert!(fetches < 14, "{now}");
+        now = inbox(&scene, "ann");
+        fetches += 1;
+    }
+    let mut found = lines(&now);
+    found.sort_unstable();
+    assert_eq!(found, ["a long letter", "after", "before"]);
+    assert_eq!(now["incomplete"].as_array().unwrap().len(), 0);
+    let numbers: Vec<String> = now["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["first_line"] == "a long letter")
+        .map(|message| message["number"].to_string())
+        .collect();
+    let read = scene.run(&["inbox", "read", "--home", "ann", &numbers[0]]);
+    assert_eq!(read.quietly(), long);
+
+    let mut file = scene.read("ann/inbox.redb");
+    let end = file.len() / 2;
+    file[4096..end].fill(0);
+    scene.write("ann/inbox.redb", &file);
+    scene
+        .run(&["inbox", "--home", "ann", "--offline"])
+        .refused(1, &["the inbox is damaged", "omr inbox rebuild"]);
+    let anew = scene.run(&["inbox", "rebuild", "--home", "ann"]);
+    assert_eq!(anew.code, 3, "the range overflows once more: {anew:?}");
+    assert_eq!(scene.read("ann/inbox.redb.damaged-1").len(), file.len());
+    // A person may ask in ranges that hold fewer than the bound.
+    let again = [
+        "inbox", "again", "--home", "ann", "0..", "--by", "4", "--json",
+    ];
+    let again = scene.run(&again).json();
+    assert_eq!(again["kept"].as_array().unwrap().len(), 0, "{again}");
+    assert_eq!(again["messages"].as_array().unwrap().len(), 3);
 }
 
 #[test]

@@ -4,9 +4,10 @@ use crate::inbox::{CANARIES, decode, encode};
 use crate::send::{board_place, message, write};
 use crate::{Identity, Inbox, MailError, unix_now};
 use omr_client::os_rng;
+use omr_protocol::Stride;
 use omr_remote::{Client, v1};
 use rand_core::Rng;
-use redb::{ReadableDatabase, ReadableTable, Table};
+use redb::{ReadableTable, Table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -65,24 +66,29 @@ impl Inbox {
     ///
     /// Errors: `Database`, `Record`.
     pub fn audit(&self) -> Result<Audit, MailError> {
-        let mut canaries = Vec::new();
-        for entry in self.db.begin_read()?.open_table(CANARIES)?.iter()? {
-            canaries.push(decode::<Canary>(entry?.1.value())?);
-        }
+        let mut canaries = self.read(|tx| {
+            let mut canaries = Vec::new();
+            for entry in tx.open_table(CANARIES)?.iter()? {
+                canaries.push(decode::<Canary>(entry?.1.value())?);
+            }
+            Ok(canaries)
+        })?;
         canaries.sort_by_key(|canary| (canary.made, canary.index));
         Ok(Audit { canaries })
     }
 
     fn canaries(&self, state: CanaryState) -> Result<Vec<(Vec<u8>, Canary)>, MailError> {
-        let mut found = Vec::new();
-        for entry in self.db.begin_read()?.open_table(CANARIES)?.iter()? {
-            let (content, canary) = entry?;
-            let canary: Canary = decode(canary.value())?;
-            if canary.state == state {
-                found.push((content.value().to_vec(), canary));
+        self.read(|tx| {
+            let mut found = Vec::new();
+            for entry in tx.open_table(CANARIES)?.iter()? {
+                let (content, canary) = entry?;
+                let canary: Canary = decode(canary.value())?;
+                if canary.state == state {
+                    found.push((content.value().to_vec(), canary));
+                }
             }
-        }
-        Ok(found)
+            Ok(found)
+        })
     }
 }
 
@@ -162,7 +168,9 @@ pub(crate) fn returned(
     let Some(mut canary) = stored(table, content)? else {
         return Ok(false);
     };
-    if *canary.index.get_or_insert(index) == index {
+    // One that a digest left out stays missing: another that holds it does not make up for that.
+    let is_missing = canary.state == CanaryState::Missing;
+    if *canary.index.get_or_insert(index) == index && !is_missing {
         canary.state = CanaryState::Returned;
         canary.missing_from = None;
         canary.post = None;
@@ -175,22 +183,22 @@ pub(crate) fn returned(
 /// Notes the canaries that a decoded digest should have held and did not.
 pub(crate) fn assess(
     table: &mut Canaries,
-    range: Range<u64>,
+    covered: &Stride,
     found: &BTreeSet<u64>,
 ) -> Result<(), MailError> {
     let mut missing = Vec::new();
     for entry in table.iter()? {
         let (content, canary) = entry?;
         let canary: Canary = decode(canary.value())?;
-        let covered = canary.index.is_some_and(|index| range.contains(&index));
+        let is_covered = canary.index.is_some_and(|index| covered.contains(index));
         let returned = canary.index.is_some_and(|index| found.contains(&index));
-        if covered && !returned && canary.state == CanaryState::Posted {
+        if is_covered && !returned && canary.state == CanaryState::Posted {
             missing.push((content.value().to_vec(), canary));
         }
     }
     for (content, mut canary) in missing {
         canary.state = CanaryState::Missing;
-        canary.missing_from = Some(range.clone());
+        canary.missing_from = Some(covered.start..covered.end);
         put(table, &content, &canary)?;
     }
     Ok(())

@@ -6,6 +6,7 @@ use omr_protocol::{
 };
 use omr_remote::RemoteError;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Why mail failed.
@@ -239,9 +240,41 @@ pub enum MailError {
     /// The inbox's database.
     #[error("the inbox: {0}")]
     Database(#[source] Box<redb::Error>),
+    /// The inbox's file is not as it was written.
+    #[error(
+        "the inbox is damaged: `omr inbox rebuild` fetches it anew from the server and keeps the damaged file \
+         under another name"
+    )]
+    Damaged {
+        /// What the database found, if it says.
+        source: Option<Box<redb::Error>>,
+    },
     /// A record of the inbox.
-    #[error("the inbox: damaged record")]
+    #[error(
+        "the inbox holds a damaged record: `omr inbox rebuild` fetches it anew from the server and keeps the \
+         damaged file under another name"
+    )]
     Record(#[source] serde_json::Error),
+    /// A range that was never fetched.
+    #[error(
+        "expected messages within 0..{expected}, those fetched so far, at least one, found {}..{}",
+        found.start, found.end
+    )]
+    Range {
+        /// The first message that was not fetched.
+        expected: u64,
+        /// The range.
+        found: Range<u64>,
+    },
+    /// Nothing to forget.
+    #[error(
+        "no range is kept within {}..{} and no request waits there: `omr inbox kept` lists them",
+        found.start, found.end
+    )]
+    NotKept {
+        /// The range.
+        found: Range<u64>,
+    },
     /// The server, or the way to it.
     #[error(transparent)]
     Remote(#[from] RemoteError),
@@ -296,7 +329,7 @@ macro_rules! from_database {
     ($($error:ident),*) => {$(
         impl From<redb::$error> for MailError {
             fn from(error: redb::$error) -> Self {
-                Self::Database(Box::new(error.into()))
+                Self::database(error.into())
             }
         }
     )*};
@@ -308,8 +341,50 @@ impl From<redb::DatabaseError> for MailError {
     fn from(error: redb::DatabaseError) -> Self {
         match error {
             redb::DatabaseError::DatabaseAlreadyOpen => Self::Busy,
-            error => Self::Database(Box::new(error.into())),
+            error => Self::database(error.into()),
         }
+    }
+}
+
+impl From<omr_guard::Panicked> for MailError {
+    fn from(_: omr_guard::Panicked) -> Self {
+        Self::Damaged { source: None }
+    }
+}
+
+impl From<omr_guard::Gone> for MailError {
+    fn from(_: omr_guard::Gone) -> Self {
+        Self::Damaged { source: None }
+    }
+}
+
+impl MailError {
+    fn database(error: redb::Error) -> Self {
+        let source = Box::new(error);
+        match is_damage(&source) {
+            true => Self::Damaged {
+                source: Some(source),
+            },
+            false => Self::Database(source),
+        }
+    }
+}
+
+/// Whether the file is at fault, not the disk or the system.
+fn is_damage(error: &redb::Error) -> bool {
+    match error {
+        redb::Error::Io(source) => matches!(
+            source.kind(),
+            // A header that is none; a page beyond the end of a file that was cut.
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+        ),
+        redb::Error::Corrupted(_)
+        | redb::Error::UpgradeRequired(_)
+        | redb::Error::TableDoesNotExist(_)
+        | redb::Error::TableTypeMismatch { .. }
+        | redb::Error::TableIsMultimap(_)
+        | redb::Error::TypeDefinitionChanged { .. } => true,
+        _ => false,
     }
 }
 

@@ -1,13 +1,20 @@
 //! A recipient's keys and the fixed form of her requests.
 
-use crate::keys::{self, CLUE_KEY, INSTANT_KEY};
-use crate::{Address, Home, MailError, Terms, check_sealing, sealing};
+use crate::keys::{self, CLUE_KEY, DETECTION_KEY, INSTANT_KEY};
+use crate::{
+    Address, Home, MAX_LEVELS, MailError, Terms, check_limits, check_sealing, sealing,
+};
 use omr_client::SecretKey;
 use omr_client::letter::Place;
+use omr_protocol::instantomr::Encoding;
 use omr_protocol::{ClueKey, ClueKind, ParamSet, Scheme, Sealing};
+use omr_remote::v1::Limits;
 use serde::{Deserialize, Serialize};
 
 const PROFILE: &str = "identity";
+
+/// How many times the bound a letter may have in parts, of the seven that spare requests carry.
+const SPARED: u32 = 5;
 
 /// What a new identity is like.
 #[derive(Clone, Debug)]
@@ -24,6 +31,8 @@ pub struct NewIdentity {
     pub sealing: Sealing,
     /// Whether the set may be one that a later set replaced.
     pub allow_old: bool,
+    /// How often a fetch asks for every message once more, at most [`crate::MAX_LEVELS`].
+    pub spares: u8,
 }
 
 /// A detection key's file, and how far it got.
@@ -46,6 +55,12 @@ pub struct Profile {
     pub scheme: u8,
     /// Bound of every request.
     pub bound: u32,
+    /// How often a fetch asks for every message once more, so that what overflows comes all the same.
+    #[serde(default = "all_levels")]
+    pub spares: u8,
+    /// The first message of the board that can be hers: those before are older than her keys.
+    #[serde(default)]
+    pub begins: u64,
     /// The board, since the keys were registered there.
     pub board_id: Option<[u8; 16]>,
     /// The detection keys.
@@ -53,6 +68,10 @@ pub struct Profile {
     /// How letters to her are sealed; `None` in profiles of older versions: in any way, but sealed.
     #[serde(default, with = "sealing::name")]
     pub sealing: Option<Sealing>,
+}
+
+fn all_levels() -> u8 {
+    MAX_LEVELS
 }
 
 /// An identity on the disk.
@@ -85,6 +104,8 @@ impl Identity {
             params: set.name().to_owned(),
             scheme: new.scheme.map_or(0, Scheme::tag),
             bound: new.bound,
+            spares: new.spares.min(MAX_LEVELS),
+            begins: 0,
             board_id: None,
             keys: keys::complete(home, &set, new)?,
             sealing: Some(new.sealing),
@@ -190,6 +211,38 @@ impl Identity {
         }
     }
 
+    /// The scheme of her requests: the one she chose, or what her keys serve.
+    #[must_use]
+    pub fn scheme(&self) -> Scheme {
+        let has = |name| self.profile.keys.iter().any(|key| key.name == name);
+        let served = match (has(DETECTION_KEY), has(INSTANT_KEY)) {
+            (true, true) => Scheme::Hybrid,
+            (false, true) => Scheme::instant(Encoding::Powers, true),
+            _ => Scheme::bulk(true),
+        };
+        let chosen = Some(self.profile.scheme).filter(|tag| *tag != 0);
+        chosen.and_then(Scheme::from_tag).unwrap_or(served)
+    }
+
+    /// The largest bound that her keys' engines and a server allow.
+    ///
+    /// Errors: `Params`, `Plan` where the set lacks an engine of her scheme.
+    pub fn largest_bound(&self, limits: &Limits) -> Result<u32, MailError> {
+        let largest = self.set()?.spec().largest_bound(self.scheme())?;
+        let largest = u32::try_from(largest).unwrap_or(u32::MAX);
+        // A server that names no limit.
+        let allowed = Some(limits.bound).filter(|bound| *bound > 0);
+        Ok(largest.min(allowed.unwrap_or(u32::MAX)))
+    }
+
+    /// Checks a bound where it is typed, so that nothing is asked for that is never served.
+    ///
+    /// Errors: `Plan`, `ServerBound`; `Params`.
+    pub fn check_bound(&self, bound: u32, limits: &Limits) -> Result<(), MailError> {
+        check_bound(&self.set()?, Some(self.scheme()), bound)?;
+        check_limits(limits, bound, false)
+    }
+
     /// Hashes of the registered keys.
     ///
     /// Errors: `NotRegistered` unless all are.
@@ -213,10 +266,14 @@ impl Identity {
 }
 
 impl Profile {
-    /// Messages that one letter to her may take: as many as one digest carries.
+    /// Messages that one letter to her may take: as many as one digest carries, or as come by the first level of
+    /// spare requests, with room for letters of others.
     #[must_use]
     pub fn letter_parts(&self) -> u32 {
-        self.bound
+        match self.spares {
+            0 => self.bound,
+            _ => self.bound.saturating_mul(SPARED),
+        }
     }
 }
 

@@ -1,25 +1,32 @@
 //! What came, and where a fetch stands: one database, every step a transaction.
 
+mod database;
+mod kept;
 mod requests;
+mod schedule;
 mod take;
 mod view;
 
+pub use kept::Kept;
 pub use requests::Requests;
+pub use schedule::MAX_LEVELS;
 pub use take::{Outcome, Reader, Taken};
-pub use view::Listed;
+pub use view::{Incomplete, Listed};
 
-pub(crate) use requests::{Job, Session};
+pub(crate) use requests::{Form, Job, Session};
+pub(crate) use schedule::largest_step;
 
 use crate::{Home, MailError};
-use redb::{Database, ReadableTable, TableDefinition, WriteTransaction};
+use database::{Store, put_aside};
+use redb::{ReadTransaction, ReadableTable, TableDefinition, WriteTransaction};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use std::ops::Range;
+use std::path::PathBuf;
 
 /// Name of the database in the folder.
 const FILE: &str = "inbox.redb";
 
-/// Numbers by name: `cursor`, the first message never asked for; `next_job`.
+/// Numbers by name: `cursor`, the first message never asked for; `next_job`; those of the spare requests.
 const STATE: TableDefinition<&str, u64> = TableDefinition::new("state");
 /// The session, if one is open.
 const RECORDS: TableDefinition<&str, &[u8]> = TableDefinition::new("records");
@@ -41,52 +48,37 @@ const PIECES: TableDefinition<(u64, u64), &[u8]> = TableDefinition::new("pieces"
 const UNOPENED: TableDefinition<u64, &str> = TableDefinition::new("unopened");
 /// Ranges whose digests did not decode, by the job's number.
 const KEPT: TableDefinition<u64, &[u8]> = TableDefinition::new("kept");
+/// What digests that came later hold of them: the range's number, and a place on the board.
+const FOUND: TableDefinition<(u64, u64), ()> = TableDefinition::new("found");
+/// What the last spare digests hold, by the job's number.
+const SPARES: TableDefinition<u64, &[u8]> = TableDefinition::new("spares");
+/// For the last fetches, by number: the first message that none before covered.
+const MARKS: TableDefinition<u64, u64> = TableDefinition::new("marks");
 /// Canaries by content.
 pub(crate) const CANARIES: TableDefinition<&[u8], &[u8]> = TableDefinition::new("canaries");
 
 const CURSOR: &str = "cursor";
 const NEXT_JOB: &str = "next_job";
-
-/// A range whose digest gave no messages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
-    /// First message.
-    pub start: u64,
-    /// The one after the last.
-    pub end: u64,
-    /// The bound that was asked for.
-    pub bound: u32,
-    /// How many messages for her a group holds, where that is known: the digest overflowed. Else it was
-    /// damaged.
-    pub overflowed: Option<u64>,
-    /// The decoder's words.
-    pub reason: String,
-    /// Whether it is asked for again and the answer is awaited.
-    pub asked_again: bool,
-}
+/// Fetches so far.
+const TURN: &str = "turn";
+/// The board's length at the last of them.
+const LENGTH: &str = "length";
+/// Levels of spare requests at the last of them.
+const LEVELS: &str = "levels";
 
 /// A recipient's messages and the state of her requests.
 pub struct Inbox {
-    pub(crate) db: Database,
+    pub(crate) store: Store,
 }
 
 impl Inbox {
     /// Opens the inbox of a folder; makes an empty one where there is none.
     ///
-    /// Errors: `File`, `Busy`, `Database`.
+    /// Errors: `File`, `Busy`, `Damaged`, `Database`.
     pub fn open(home: &Home) -> Result<Self, MailError> {
-        let path = home.path(FILE);
-        let mut options = std::fs::OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        // Made here, so that nobody else may ever read it.
-        options.open(&path).map_err(MailError::file(&path))?;
-        let inbox = Self {
-            db: Database::create(&path)?,
-        };
+        let store = Store::open(&home.path(FILE))?;
+        let inbox = Self { store };
         inbox.write(|tx| {
-            tx.open_table(STATE)?;
             tx.open_table(RECORDS)?;
             tx.open_table(JOBS)?;
             tx.open_table(DIGESTS)?;
@@ -97,28 +89,56 @@ impl Inbox {
             tx.open_table(PIECES)?;
             tx.open_table(UNOPENED)?;
             tx.open_table(KEPT)?;
+            tx.open_table(FOUND)?;
+            tx.open_table(SPARES)?;
+            tx.open_table(MARKS)?;
             tx.open_table(CANARIES)?;
+            let mut state = tx.open_table(STATE)?;
+            if state.get(LENGTH)?.is_none() {
+                let cursor = number(&state, CURSOR)?;
+                state.insert(LENGTH, cursor)?;
+            }
             Ok(())
         })?;
         Ok(inbox)
     }
 
+    /// Puts the inbox of a folder aside, damaged as it may be, and begins an empty one in its place: the next
+    /// fetch asks for all messages from `start` on. Gives the name that the old file has now.
+    ///
+    /// Errors: `Busy`, `File`, `Database`.
+    pub fn rebuild(home: &Home, start: u64) -> Result<Option<PathBuf>, MailError> {
+        let aside = put_aside(&home.path(FILE))?;
+        Self::open(home)?.begin_at(start)?;
+        Ok(aside)
+    }
+
     /// What the network half of a fetch may see.
     #[must_use]
     pub fn requests(&self) -> Requests<'_> {
-        Requests::new(&self.db)
+        Requests::new(&self.store)
     }
 
     /// Messages before `index` are never asked for: those of before the keys were made.
     ///
-    /// Errors: `Database`.
+    /// Errors: `Damaged`, `Database`.
     pub fn begin_at(&self, index: u64) -> Result<(), MailError> {
         self.write(|tx| {
             let mut state = tx.open_table(STATE)?;
-            let at = state.get(CURSOR)?.map_or(0, |at| at.value());
-            state.insert(CURSOR, at.max(index))?;
+            for name in [CURSOR, LENGTH] {
+                let at = number(&state, name)?;
+                state.insert(name, at.max(index))?;
+            }
             Ok(())
         })
+    }
+
+    /// Looks at one state of it.
+    pub(crate) fn read<T>(
+        &self,
+        look: impl FnOnce(&ReadTransaction) -> Result<T, MailError>,
+    ) -> Result<T, MailError> {
+        self.store.read(look)
     }
 
     /// One transaction: all of it or nothing is on the disk afterwards.
@@ -126,18 +146,13 @@ impl Inbox {
         &self,
         steps: impl FnOnce(&WriteTransaction) -> Result<T, MailError>,
     ) -> Result<T, MailError> {
-        write(&self.db, steps)
+        self.store.write(steps)
     }
 }
 
-fn write<T>(
-    db: &Database,
-    steps: impl FnOnce(&WriteTransaction) -> Result<T, MailError>,
-) -> Result<T, MailError> {
-    let tx = db.begin_write()?;
-    let result = steps(&tx)?;
-    tx.commit()?;
-    Ok(result)
+/// A number of [`STATE`]; 0 where it was never set.
+fn number(state: &impl ReadableTable<&'static str, u64>, name: &str) -> Result<u64, MailError> {
+    Ok(state.get(name)?.map_or(0, |number| number.value()))
 }
 
 pub(crate) fn encode(record: &impl Serialize) -> Result<Vec<u8>, MailError> {
@@ -151,12 +166,4 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, MailError> 
 /// The next number of a table that only grows.
 fn next_number(table: &impl ReadableTable<u64, &'static [u8]>) -> Result<u64, MailError> {
     Ok(table.last()?.map_or(1, |(last, _)| last.value() + 1))
-}
-
-impl Kept {
-    /// Its range.
-    #[must_use]
-    pub fn range(&self) -> Range<u64> {
-        self.start..self.end
-    }
 }

@@ -23,11 +23,11 @@ mod watch;
 
 pub use address::{Address, Terms};
 pub use canary::{Audit, Canary, CanaryState, post_canary};
-pub use collect::{Stage, collect};
+pub use collect::{Collected, Spares, Stage, collect};
 pub use error::MailError;
 pub use home::{Home, Server};
 pub use identity::{Identity, KeyFile, NewIdentity, Profile, check_bound};
-pub use inbox::{Inbox, Kept, Listed, Outcome, Reader, Requests, Taken};
+pub use inbox::{Inbox, Incomplete, Kept, Listed, MAX_LEVELS, Outcome, Reader, Requests, Taken};
 pub use register::{check_limits, register, revoke};
 pub use sealing::check_sealing;
 pub use send::{Draft, Letter, Rules, Sent, board_place, check_clues, send};

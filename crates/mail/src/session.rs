@@ -1,6 +1,7 @@
 //! Streaming sessions: the server looks at messages as they come, a digest is cut off at every tick.
 
-use crate::inbox::{Requests, Session};
+use crate::collect::{Collected, collect_open, form};
+use crate::inbox::{Form, Requests, Session};
 use crate::send::board_place;
 use crate::{Identity, MailError};
 use omr_protocol::Response;
@@ -8,7 +9,7 @@ use omr_remote::v1::OpenSessionRequest;
 use omr_remote::{Client, RemoteError};
 use std::ops::Range;
 
-/// Cuts a digest off the open session and keeps it undecoded; opens a session from the cursor on where none
+/// Cuts a digest off the open session and keeps it undecoded, and the spare digest whose turn it is; opens a session from the cursor on where none
 /// is. To be called on a fixed schedule: what the server sees depends on nothing else. Repeated after an
 /// interruption it gets the same digest.
 ///
@@ -17,7 +18,7 @@ pub async fn cut(
     client: &Client,
     identity: &Identity,
     requests: Requests<'_>,
-) -> Result<(), MailError> {
+) -> Result<Collected, MailError> {
     let mut session = match requests.session()? {
         Some(session) => session,
         None => begin(client, identity, requests).await?,
@@ -39,7 +40,15 @@ pub async fn cut(
     let range = covered(identity, &session, messages, &digest)?;
     session.cuts += 1;
     session.next = range.end;
-    requests.keep_cut(&session, range, identity.profile.bound, &digest)
+    let (form, spares) = form(identity, &client.limits().await?)?;
+    let bound = identity.profile.bound;
+    requests.keep_cut(&session, range, &Form { bound, ..form }, &digest)?;
+    let refused = collect_open(client, identity, requests, |_| {}).await?;
+    Ok(Collected {
+        refused,
+        spares,
+        bound,
+    })
 }
 
 /// The range of a digest that follows the last one: the cursor moves on the server's word, so it may not

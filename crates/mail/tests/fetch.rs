@@ -5,7 +5,7 @@ mod common;
 
 use common::Scene;
 use common::fake::Fault;
-use omr_mail::{Inbox, MailError, Outcome, Reader, collect, cut};
+use omr_mail::{Inbox, Incomplete, MailError, Outcome, Reader, collect, cut};
 use omr_remote::RemoteError;
 use tonic::Code;
 
@@ -90,7 +90,16 @@ async fn parts_in_different_digests_make_one_file() {
     scene.fetch(&inbox).await.unwrap();
     assert_eq!(
         (scene.contents(&inbox).len(), inbox.leftovers().unwrap()),
-        (0, (1, 0))
+        (
+            0,
+            (
+                vec![Incomplete {
+                    here: parts.len() as u32 - 1,
+                    parts: parts.len() as u32
+                }],
+                0
+            )
+        )
     );
     drop(inbox);
     scene
@@ -100,7 +109,7 @@ async fn parts_in_different_digests_make_one_file() {
     scene.fetch(&inbox).await.unwrap();
     assert_eq!(
         (scene.contents(&inbox), inbox.leftovers().unwrap()),
-        (vec![long], (0, 0))
+        (vec![long], (vec![], 0))
     );
 }
 

@@ -17,6 +17,7 @@ fn wanted() -> NewIdentity {
         scheme: Some(Scheme::Instantomr),
         clues: ClueKind::Bound,
         bound: 10,
+        spares: 2,
         sealing: Sealing::HpkeX25519,
         allow_old: false,
     }

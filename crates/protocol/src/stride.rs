@@ -80,17 +80,21 @@ impl Stride {
         (self.start..self.end).contains(&index) && (index - self.start).is_multiple_of(self.step())
     }
 
+    /// The messages that a digest counts as those of `counted`.
+    #[must_use]
+    pub fn part(&self, counted: Range<u64>) -> Self {
+        let end = self.index(counted.end).min(self.end);
+        Self::new(self.index(counted.start)..end, self.step())
+    }
+
     /// It in pieces of at most `most` messages, in their order.
     pub fn pieces(&self, most: u64) -> impl Iterator<Item = Self> + use<> {
         let (stride, most) = (*self, most.max(1));
         let counted = stride.range();
-        counted
-            .step_by(usize::try_from(most).unwrap_or(usize::MAX))
-            .map(move |first| {
-                let last = first.saturating_add(most).min(stride.range().end);
-                let end = stride.index(last).min(stride.end);
-                Self::new(stride.index(first)..end, stride.step())
-            })
+        let starts = counted
+            .clone()
+            .step_by(usize::try_from(most).unwrap_or(usize::MAX));
+        starts.map(move |start| stride.part(start..start.saturating_add(most).min(counted.end)))
     }
 }
 

@@ -208,6 +208,18 @@ impl RemoteError {
         }
     }
 
+    /// Whether the same request would be refused whenever it is made.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        let Self::Refused { code, .. } = self else {
+            return false;
+        };
+        matches!(
+            code,
+            Code::InvalidArgument | Code::OutOfRange | Code::Unimplemented
+        )
+    }
+
     /// Whether the same call may do later, without changing anything.
     #[must_use]
     pub fn is_passing(&self) -> bool {

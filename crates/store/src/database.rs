@@ -2,9 +2,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+pub(crate) use omr_guard::Guarded;
 use redb::{Builder, Database, DatabaseError, StorageError};
 
 use crate::error::{Redb, StoreError};
@@ -15,32 +15,8 @@ const CACHE_BYTES: usize = 64 << 20;
 const REDB_MAGIC: [u8; 9] = *b"redb\x1A\x0A\xA9\x0D\x0A";
 
 /// Runs `f`, which calls redb, and turns a panic into [`StoreError::Panicked`].
-///
-/// redb asserts its own invariants, which a damaged file can break.
 pub(crate) fn guarded<T>(f: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or(Err(StoreError::Panicked))
-}
-
-/// A value of redb whose destruction is guarded as well.
-#[derive(Debug)]
-pub(crate) struct Guarded<T>(Option<T>);
-
-impl<T> Guarded<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self(Some(value))
-    }
-
-    /// The value, present until dropped.
-    pub(crate) fn get(&self) -> Result<&T, StoreError> {
-        self.0.as_ref().ok_or(StoreError::Suspended)
-    }
-}
-
-impl<T> Drop for Guarded<T> {
-    fn drop(&mut self) {
-        let value = self.0.take();
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
-    }
+    omr_guard::guarded(f)
 }
 
 /// Where the bytes of the meta file are.

@@ -408,3 +408,15 @@ impl<E: Into<redb::Error>> From<Redb<E>> for StoreError {
         }
     }
 }
+
+impl From<omr_guard::Panicked> for StoreError {
+    fn from(_: omr_guard::Panicked) -> Self {
+        Self::Panicked
+    }
+}
+
+impl From<omr_guard::Gone> for StoreError {
+    fn from(_: omr_guard::Gone) -> Self {
+        Self::Suspended
+    }
+}

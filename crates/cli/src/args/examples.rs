@@ -176,7 +176,8 @@ Examples:
 The identity lives in --home, else $OMR_HOME, else $XDG_DATA_HOME/omr, else ~/.local/share/omr: keep a copy of \
 it, nobody can restore secret.key. Keys of omr keygen that are in the folder become the identity's; no key is ever \
 replaced. Bound, scheme and sealing are fixed when it is made: every request has the same form, so that it tells \
-nothing, and no server can have letters to you unsealed.";
+nothing, and no server can have letters to you unsealed. --spares 1 or 0 spares the server work and takes letters \
+longer than the bound away.";
 
 pub(super) const ADDRESS: &str = "\
 Examples:
@@ -214,15 +215,23 @@ Examples:
   omr inbox read 3 4 --out letters
   omr inbox --canary                    # a message to yourself
   omr inbox --audit
-  omr inbox --raise-bound 200
+  omr inbox kept                        # ranges of which messages did not fit
+  omr inbox --raise-bound 80
 
 A fetch asks for all messages since the last one, with the identity's bound, whatever was found before. If a \
-digest holds more messages for you than the bound, its range is kept, the exit code is 3, and nothing is asked \
-again until you say so: --raise-bound tells the detector that the old bound did not do, and whoever sends \
-crafted messages and learns that can find out your secret, one answer at a time. Think of who may have sent so \
-many. --retry-damaged asks again for digests that did not decode, and tells that they did not.
+digest holds more messages for you than the bound, its range is kept and the exit code is 3. Nothing need be done: \
+every fetch also asks for a part of the messages of those before it, on a fixed schedule, and what did not fit \
+comes with the next of them; the server cannot tell. `omr inbox kept` says how much came and how many fetches are \
+left.
 
---audit exits with 1 if a canary is missing: the detector left messages out.";
+Asking for a range by hand is another matter. --raise-bound asks again for all that overflowed, --retry-damaged for \
+all that did not decode, `omr inbox again RANGE` for any messages, with --bound or in small ranges with --by. The \
+detector learns that you ask, so that something was amiss; whoever sends crafted messages and learns that can find \
+out your secret, one answer at a time. Think of who may have sent so many. `omr inbox drop RANGE` gives them up and \
+tells nobody.
+
+`omr inbox rebuild` is for a damaged inbox: the file stays under another name, and the server is asked for \
+everything once more. --audit exits with 1 if a canary is missing: the detector left messages out.";
 
 pub(super) const WATCH: &str = "\
 Examples:

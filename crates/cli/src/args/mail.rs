@@ -1,7 +1,8 @@
 //! Arguments of the commands that feel like mail.
 
-use super::{bound, examples};
+use super::{Span, bound, examples};
 use clap::{Args, Subcommand};
+use omr_mail::MAX_LEVELS;
 use omr_protocol::{Scheme, Sealing};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -64,6 +65,10 @@ pub(crate) struct IdNew {
     /// Messages for her that a digest may carry, the same at every request
     #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
     pub(crate) bound: u32,
+    /// How often every message is asked for once more by later fetches, so that letters longer than the bound come
+    /// all the same: 0 to 2. The server works about as much again for each
+    #[arg(long, value_name = "N", default_value_t = MAX_LEVELS, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVELS)))]
+    pub(crate) spares: u8,
     /// Detection keys for sophomr, instantomr or hybrid; for all that the set has unless given
     #[arg(long, value_name = "SCHEME")]
     pub(crate) scheme: Option<Scheme>,
@@ -193,6 +198,54 @@ pub(crate) enum InboxAct {
     /// Print messages and note that they were read
     #[command(after_help = examples::INBOX)]
     Read(InboxRead),
+    /// List ranges whose messages did not fit their digest, or whose digest was damaged or refused
+    #[command(after_help = examples::INBOX)]
+    Kept {
+        #[command(flatten)]
+        home: HomeArg,
+        /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ask for a range again, whatever came of it: read below what that tells
+    #[command(after_help = examples::INBOX)]
+    Again(InboxAgain),
+    /// Forget kept ranges, and requests that were not answered, within a range
+    #[command(after_help = examples::INBOX)]
+    Drop {
+        #[command(flatten)]
+        home: HomeArg,
+        /// Messages, such as 329..431
+        #[arg(value_name = "RANGE")]
+        range: Span,
+    },
+    /// Put the inbox aside, damaged as it may be, and fetch everything anew from the server
+    #[command(after_help = examples::INBOX)]
+    Rebuild {
+        #[command(flatten)]
+        home: HomeArg,
+        /// First message to ask for; that of the board when the keys were made unless given
+        #[arg(long, value_name = "N")]
+        from: Option<u64>,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct InboxAgain {
+    #[command(flatten)]
+    pub(crate) home: HomeArg,
+    /// Messages, such as 329..431
+    #[arg(value_name = "RANGE")]
+    pub(crate) range: Span,
+    /// Bound of these requests; the identity's unless given
+    #[arg(long, value_name = "K", value_parser = bound())]
+    pub(crate) bound: Option<u32>,
+    /// Messages of one request: small ranges hold fewer messages for you than the bound
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) by: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

@@ -2,7 +2,9 @@
 
 mod identity;
 mod inbox;
+mod kept;
 mod letters;
+mod time;
 mod watch;
 
 pub(super) use identity::{address, id};

@@ -1,12 +1,22 @@
 //! Requests: what the network half of a fetch sees of an inbox. Nothing here can name a message.
 
-use super::{CURSOR, DIGESTS, JOBS, Kept, NEXT_JOB, RECORDS, STATE, decode, encode, write};
+use super::database::Store;
+use super::kept::{self, Kept};
+use super::schedule::{self, Spare};
+use super::{
+    CURSOR, DIGESTS, JOBS, LENGTH, LEVELS, MARKS, NEXT_JOB, RECORDS, STATE, TURN, decode, encode,
+    number,
+};
 use crate::MailError;
-use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
+use omr_protocol::Stride;
+use redb::{ReadableTable, WriteTransaction};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 const SESSION: &str = "session";
+
+/// Failures after which a spare request is given up: nothing is lost by it alone.
+const TRIES: u32 = 3;
 
 /// A request for a digest: on the disk before the server hears of it, so that a killed fetch asks again under
 /// the same id.
@@ -15,11 +25,56 @@ pub(crate) struct Job {
     pub(crate) request_id: [u8; 16],
     pub(crate) start: u64,
     pub(crate) end: u64,
+    /// Every so many-th message; 0 for all.
+    #[serde(default)]
+    pub(crate) step: u64,
     pub(crate) bound: u32,
     /// Whether its digest is here.
     pub(crate) fetched: bool,
     /// The kept range that it asks for again, by number.
     pub(crate) again: Option<u64>,
+    /// Whether it is a spare one: its messages were or are asked for by others.
+    #[serde(default)]
+    pub(crate) spare: bool,
+    /// The fetch that made it.
+    #[serde(default)]
+    pub(crate) turn: Option<u64>,
+    /// How often the server gave it up.
+    #[serde(default)]
+    pub(crate) failures: u32,
+}
+
+impl Job {
+    /// Asks for messages, under a fresh id.
+    pub(super) fn new(of: Stride, bound: u32) -> Self {
+        Self {
+            request_id: omr_remote::random_id(),
+            start: of.start,
+            end: of.end,
+            step: of.step(),
+            bound,
+            fetched: false,
+            again: None,
+            spare: false,
+            turn: None,
+            failures: 0,
+        }
+    }
+
+    /// Its messages.
+    pub(crate) fn stride(&self) -> Stride {
+        Stride::new(self.start..self.end, self.step)
+    }
+}
+
+/// The form of all requests of a fetch: public numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Form {
+    pub(crate) bound: u32,
+    /// Most messages of a digest.
+    pub(crate) most: u64,
+    /// Levels of spare requests.
+    pub(crate) levels: u8,
 }
 
 /// An open session with the server.
@@ -38,102 +93,122 @@ pub(crate) struct Session {
 /// The state of requests: ranges, ids and digests that nobody has decoded.
 #[derive(Clone, Copy)]
 pub struct Requests<'a> {
-    db: &'a Database,
+    store: &'a Store,
 }
 
 impl<'a> Requests<'a> {
-    pub(super) fn new(db: &'a Database) -> Self {
-        Self { db }
+    pub(super) fn new(store: &'a Store) -> Self {
+        Self { store }
     }
 
     /// The first message never asked for.
     ///
-    /// Errors: `Database`.
+    /// Errors: `Damaged`, `Database`.
     pub fn cursor(&self) -> Result<u64, MailError> {
-        let state = self.db.begin_read()?.open_table(STATE)?;
-        Ok(state.get(CURSOR)?.map_or(0, |at| at.value()))
+        self.store.read(|tx| number(&tx.open_table(STATE)?, CURSOR))
     }
 
-    /// Notes requests for all messages from the cursor to `messages`, the board's length, and moves the
-    /// cursor there. Depends on these numbers alone.
+    /// Notes requests for all messages from the cursor to `messages`, the board's length, and the spare
+    /// request whose turn it is, and moves the cursor there. Depends on these numbers and on how often it was
+    /// called, on nothing else.
     ///
-    /// Errors: `Shorter`, `Database`.
-    pub(crate) fn plan(&self, messages: u64, bound: u32, most: u64) -> Result<(), MailError> {
-        write(self.db, |tx| {
-            let cursor = tx
-                .open_table(STATE)?
-                .get(CURSOR)?
-                .map_or(0, |at| at.value());
+    /// Errors: `Shorter`, `Damaged`, `Database`.
+    pub(crate) fn plan(&self, messages: u64, form: &Form) -> Result<(), MailError> {
+        self.store.write(|tx| {
+            let (cursor, turn) = {
+                let state = tx.open_table(STATE)?;
+                (number(&state, CURSOR)?, number(&state, TURN)?)
+            };
             if messages < cursor {
                 return Err(MailError::Shorter {
                     expected: cursor,
                     found: messages,
                 });
             }
-            let mut start = cursor;
-            while start < messages {
-                let end = messages.min(start.saturating_add(most.max(1)));
-                add(tx, start..end, bound, None)?;
-                start = end;
+            for of in Stride::new(cursor..messages, 1).pieces(form.most) {
+                let job = Job::new(of, form.bound);
+                let turn = Some(turn);
+                add(tx, Job { turn, ..job })?;
             }
             tx.open_table(STATE)?.insert(CURSOR, messages)?;
-            Ok(())
+            plan_spare(tx, messages, form)
         })
     }
 
     /// Requests whose digests are not here, oldest first.
     pub(crate) fn open(&self) -> Result<Vec<(u64, Job)>, MailError> {
-        let jobs = self.db.begin_read()?.open_table(JOBS)?;
-        let mut open = Vec::new();
-        for entry in jobs.iter()? {
-            let (number, job) = entry?;
-            let job: Job = decode(job.value())?;
-            if !job.fetched {
-                open.push((number.value(), job));
+        self.store.read(|tx| {
+            let mut open = Vec::new();
+            for entry in tx.open_table(JOBS)?.iter()? {
+                let (number, job) = entry?;
+                let job: Job = decode(job.value())?;
+                if !job.fetched {
+                    open.push((number.value(), job));
+                }
             }
-        }
-        Ok(open)
+            Ok(open)
+        })
     }
 
     /// Keeps a digest as it came.
     pub(crate) fn keep(&self, number: u64, digest: &[u8]) -> Result<(), MailError> {
-        self.change(number, |job| job.fetched = true, Some(digest))
+        self.store.write(|tx| {
+            change(tx, number, |job| job.fetched = true)?;
+            tx.open_table(DIGESTS)?.insert(number, digest)?;
+            Ok(())
+        })
     }
 
-    /// A request that the server has lost or given up: another id asks for the same.
+    /// A request that the server does not know any more: another id asks for the same.
     pub(crate) fn renew(&self, number: u64) -> Result<(), MailError> {
         let id = omr_remote::random_id();
-        self.change(number, |job| job.request_id = id, None)
+        self.store
+            .write(|tx| change(tx, number, |job| job.request_id = id))
     }
 
-    fn change(
-        &self,
-        number: u64,
-        change: impl FnOnce(&mut Job),
-        digest: Option<&[u8]>,
-    ) -> Result<(), MailError> {
-        write(self.db, |tx| {
+    /// A request that the server gave up. Another id asks for the same; a spare one is given up in the end.
+    pub(crate) fn failed(&self, number: u64) -> Result<(), MailError> {
+        let id = omr_remote::random_id();
+        self.store.write(|tx| {
+            change(tx, number, |job| {
+                job.request_id = id;
+                job.failures += 1;
+            })?;
             let mut jobs = tx.open_table(JOBS)?;
-            let Some(mut job) = stored::<Job>(&jobs, number)? else {
-                return Ok(());
-            };
-            change(&mut job);
-            jobs.insert(number, &encode(&job)?[..])?;
-            if let Some(digest) = digest {
-                tx.open_table(DIGESTS)?.insert(number, digest)?;
+            let job: Option<Job> = stored(&jobs, number)?;
+            if job.is_some_and(|job| job.spare && job.failures >= TRIES) {
+                jobs.remove(number)?;
             }
             Ok(())
         })
     }
 
+    /// A request that the server will never take: it is made no more, and its range is kept.
+    pub(crate) fn refused(&self, number: u64, reason: &str) -> Result<(), MailError> {
+        self.store.write(|tx| {
+            let job: Option<Job> = {
+                let mut jobs = tx.open_table(JOBS)?;
+                let job = stored(&jobs, number)?;
+                jobs.remove(number)?;
+                job
+            };
+            match job {
+                Some(job) => kept::refused(tx, number, &job, reason),
+                None => Ok(()),
+            }
+        })
+    }
+
     pub(crate) fn session(&self) -> Result<Option<Session>, MailError> {
-        let records = self.db.begin_read()?.open_table(RECORDS)?;
-        let bytes = records.get(SESSION)?;
-        bytes.map(|bytes| decode(bytes.value())).transpose()
+        self.store.read(|tx| {
+            let records = tx.open_table(RECORDS)?;
+            let bytes = records.get(SESSION)?;
+            bytes.map(|bytes| decode(bytes.value())).transpose()
+        })
     }
 
     pub(crate) fn set_session(&self, session: Option<&Session>) -> Result<(), MailError> {
-        write(self.db, |tx| {
+        self.store.write(|tx| {
             let mut records = tx.open_table(RECORDS)?;
             match session {
                 Some(session) => drop(records.insert(SESSION, &encode(session)?[..])?),
@@ -143,33 +218,81 @@ impl<'a> Requests<'a> {
         })
     }
 
-    /// Keeps a digest that was cut off a session, as the answer to a request that nobody need make.
+    /// Keeps a digest that was cut off a session, as the answer to a request that nobody need make, and notes
+    /// the spare request whose turn it is.
     pub(crate) fn keep_cut(
         &self,
         session: &Session,
         range: Range<u64>,
-        bound: u32,
+        form: &Form,
         digest: &[u8],
     ) -> Result<(), MailError> {
-        write(self.db, |tx| {
+        self.store.write(|tx| {
+            let (cursor, turn) = {
+                let state = tx.open_table(STATE)?;
+                (number(&state, CURSOR)?, number(&state, TURN)?)
+            };
+            let end = cursor.max(range.end);
             if !range.is_empty() {
-                let end = range.end;
-                let number = add(tx, range, bound, None)?;
-                let mut jobs = tx.open_table(JOBS)?;
-                if let Some(mut job) = stored::<Job>(&jobs, number)? {
-                    job.fetched = true;
-                    jobs.insert(number, &encode(&job)?[..])?;
-                }
+                let mut job = Job::new(Stride::new(range, 1), form.bound);
+                (job.fetched, job.turn) = (true, Some(turn));
+                let number = add(tx, job)?;
                 tx.open_table(DIGESTS)?.insert(number, digest)?;
-                let mut state = tx.open_table(STATE)?;
-                let cursor = state.get(CURSOR)?.map_or(0, |at| at.value());
-                state.insert(CURSOR, cursor.max(end))?;
+                tx.open_table(STATE)?.insert(CURSOR, end)?;
             }
             tx.open_table(RECORDS)?
                 .insert(SESSION, &encode(session)?[..])?;
-            Ok(())
+            plan_spare(tx, end, form)
         })
     }
+}
+
+/// Notes the spare request of this fetch, which covers the board up to `messages`, and that it was made.
+fn plan_spare(tx: &WriteTransaction, messages: u64, form: &Form) -> Result<(), MailError> {
+    let (turn, length) = {
+        let state = tx.open_table(STATE)?;
+        (number(&state, TURN)?, number(&state, LENGTH)?)
+    };
+    let first = {
+        let mut marks = tx.open_table(MARKS)?;
+        marks.insert(turn, length)?;
+        let oldest = (turn + 1).saturating_sub(schedule::fetches(schedule::MAX_LEVELS));
+        marks.retain(|turn, _| turn >= oldest)?;
+        let spare = Spare::new(turn, form.levels);
+        let from = spare.map(|spare| (turn + 1).saturating_sub(spare.fetches));
+        // Where there were not so many fetches yet, all of them.
+        let first = marks.range(from.unwrap_or(turn)..)?.next().transpose()?;
+        spare.zip(first.map(|(_, length)| length.value()))
+    };
+    if let Some((spare, first)) = first
+        && first < messages
+    {
+        for of in spare.of(first..messages).pieces(form.most) {
+            let mut job = Job::new(of, form.bound);
+            (job.spare, job.turn) = (true, Some(turn));
+            add(tx, job)?;
+        }
+    }
+    let mut state = tx.open_table(STATE)?;
+    state.insert(TURN, turn + 1)?;
+    state.insert(LENGTH, messages.max(length))?;
+    state.insert(LEVELS, u64::from(form.levels))?;
+    Ok(())
+}
+
+/// Changes a request, if it is there.
+fn change(
+    tx: &WriteTransaction,
+    number: u64,
+    change: impl FnOnce(&mut Job),
+) -> Result<(), MailError> {
+    let mut jobs = tx.open_table(JOBS)?;
+    let Some(mut job) = stored::<Job>(&jobs, number)? else {
+        return Ok(());
+    };
+    change(&mut job);
+    jobs.insert(number, &encode(&job)?[..])?;
+    Ok(())
 }
 
 /// A record of a table by number.
@@ -181,24 +304,17 @@ pub(super) fn stored<T: serde::de::DeserializeOwned>(
     bytes.map(|bytes| decode(bytes.value())).transpose()
 }
 
-/// Notes a request; gives its number, which no other ever has.
-pub(super) fn add(
-    tx: &WriteTransaction,
-    range: Range<u64>,
-    bound: u32,
-    again: Option<u64>,
-) -> Result<u64, MailError> {
+/// A number that no request and no kept range ever had.
+pub(super) fn fresh(tx: &WriteTransaction) -> Result<u64, MailError> {
     let mut state = tx.open_table(STATE)?;
-    let number = state.get(NEXT_JOB)?.map_or(1, |next| next.value());
-    state.insert(NEXT_JOB, number + 1)?;
-    let job = Job {
-        request_id: omr_remote::random_id(),
-        start: range.start,
-        end: range.end,
-        bound,
-        fetched: false,
-        again,
-    };
+    let next = number(&state, NEXT_JOB)?.max(1);
+    state.insert(NEXT_JOB, next + 1)?;
+    Ok(next)
+}
+
+/// Notes a request; gives its number.
+pub(super) fn add(tx: &WriteTransaction, job: Job) -> Result<u64, MailError> {
+    let number = fresh(tx)?;
     tx.open_table(JOBS)?.insert(number, &encode(&job)?[..])?;
     Ok(number)
 }
@@ -214,6 +330,8 @@ pub(super) fn ask_again(
         return Ok(false);
     }
     kept.asked_again = true;
-    add(tx, kept.range(), bound, Some(number))?;
+    let job = Job::new(Stride::new(kept.range(), 1), bound);
+    let again = Some(number);
+    add(tx, Job { again, ..job })?;
     Ok(true)
 }

@@ -1,18 +1,19 @@
 //! Taking in what was collected: decoded, opened, put together, delivered. Without a connection.
 
+use super::kept::{self, Failure, Kept};
 use super::requests::{Job, stored};
 use super::{
-    BODIES, CANARIES, COPIES, DIGESTS, Inbox, JOBS, KEPT, Kept, MESSAGES, PIECES, SEEN, UNOPENED,
-    encode, next_number,
+    BODIES, CANARIES, COPIES, DIGESTS, Inbox, JOBS, MESSAGES, PIECES, SEEN, UNOPENED, encode,
+    next_number,
 };
 use crate::canary;
 use crate::inbox::view::Record;
 use crate::{Identity, MailError, check_sealing, unix_now};
 use omr_client::fragment::{FragmentError, Reassembler, Whole};
 use omr_client::letter::{self, Piece, Place};
-use omr_client::{DecodeError, SecretKey};
-use omr_protocol::{ParamSet, Response, Sealing};
-use redb::{ReadableDatabase, ReadableTable, WriteTransaction};
+use omr_client::{DecodeError, Retrieved, SecretKey};
+use omr_protocol::{ParamSet, Response, Sealing, Stride};
+use redb::{ReadableTable, WriteTransaction};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -44,8 +45,19 @@ pub enum Outcome {
         /// Payloads that did not open.
         unopened: usize,
     },
-    /// Its range is kept: it holds more messages for her than the bound, or was damaged.
+    /// Its range is kept: it holds more messages for her than the bound, or was damaged. A hybrid digest may be
+    /// kept in part. A spare one never is: nothing is lost by it.
     Kept(Kept),
+}
+
+/// What a digest holds.
+#[derive(Default)]
+struct Decoded {
+    found: Vec<Found>,
+    /// The messages of parts that decoded, and the places of hers, honestly made or not.
+    read: Vec<(Stride, Vec<u64>)>,
+    /// The parts that did not.
+    failed: Vec<Failure>,
 }
 
 /// A payload that was found.
@@ -70,51 +82,117 @@ impl Reader {
         })
     }
 
-    /// The payloads of a digest, opened.
-    ///
-    /// Errors: what a kept range remembers.
-    fn decode(&self, job: &Job, digest: &[u8]) -> Result<Vec<Found>, (Option<u64>, String)> {
-        let damaged = |reason: String| (None, reason);
-        let response = Response::from_bytes(&self.set, digest);
-        let response = response.map_err(|error| damaged(error.to_string()))?;
+    /// What a digest holds, opened. The parts of a hybrid one stand for themselves.
+    fn decode(&self, job: &Job, digest: &[u8]) -> Decoded {
+        let of = job.stride();
+        let response = match Response::from_bytes(&self.set, digest) {
+            Ok(response) => response,
+            Err(error) => return Decoded::damaged(of, error.to_string()),
+        };
         let request = response.request();
-        let payload_bytes = request.payload_bytes;
-        let expected = (self.board_id, job.start..job.end, job.bound as usize);
+        let expected = (self.board_id, of.range(), job.bound as usize);
         let asked = (response.board_id(), request.range, request.bound) == expected;
-        let Some(payload_bytes) = payload_bytes.filter(|_| asked) else {
-            return Err(damaged("the digest answers another request".into()));
+        let Some(payload_bytes) = request.payload_bytes.filter(|_| asked) else {
+            return Decoded::damaged(of, "the digest answers another request".into());
         };
         // The header is the server's word: were it believed, nothing would have to be sealed, and anybody's clue taken.
-        let sealing = check_sealing(self.sealing, response.sealing());
-        sealing.map_err(|error| damaged(error.to_string()))?;
-        let retrieved = omr_client::decode(&self.set, &self.secret, &response);
-        let retrieved = retrieved.map_err(|error| match &error {
-            DecodeError::Overflow { count, .. } | DecodeError::OverflowAtLeast { count, .. } => {
-                (Some(*count as u64), error.to_string())
-            }
-            _ => damaged(error.to_string()),
-        })?;
+        if let Err(error) = check_sealing(self.sealing, response.sealing()) {
+            return Decoded::damaged(of, error.to_string());
+        }
         let place = Place {
             board_id: self.board_id,
             params: self.set.name().to_owned(),
             sealing: response.sealing(),
             payload_bytes,
         };
-        let reader = letter::Reader::new(self.set.clue(), &self.secret, &place);
-        let opened = reader.open(&retrieved, response.places());
+        let places = response.places();
+        // All parts are decoded before the outcome of any is looked at.
+        let parts: Vec<_> = parts(response)
+            .into_iter()
+            .map(|part| {
+                let retrieved = omr_client::decode(&self.set, &self.secret, &part);
+                (of.part(part.request().range), retrieved)
+            })
+            .collect();
+        let mut decoded = Decoded::default();
+        let mut all = Vec::new();
+        for (of, retrieved) in parts {
+            match retrieved {
+                Ok(retrieved) => {
+                    let index = |found: &Retrieved| of.index(found.index);
+                    let found = retrieved.iter().map(index).collect();
+                    decoded.read.push((of, found));
+                    all.extend(retrieved);
+                }
+                Err(error) => decoded.failed.push(failure(of, &error)),
+            }
+        }
+        decoded.found = self.opened(&of, &all, &place, places);
+        decoded
+    }
+
+    /// The payloads of a digest's messages, opened.
+    fn opened(
+        &self,
+        of: &Stride,
+        retrieved: &[Retrieved],
+        place: &Place,
+        places: usize,
+    ) -> Vec<Found> {
+        let reader = letter::Reader::new(self.set.clue(), &self.secret, place);
+        let opened = reader.open(retrieved, places);
         // Sealing is random, so equal payloads are copies; without it, two people may write the same.
         let sealed = place.sealing != Sealing::None;
-        let hash = |index: u64| {
-            let at = retrieved.binary_search_by_key(&index, |found| found.index);
+        let hash = |counted: u64| {
+            let at = retrieved.binary_search_by_key(&counted, |found| found.index);
             let payload = retrieved[at.ok()?].payload.as_ref()?;
             sealed.then(|| *blake3::hash(payload).as_bytes())
         };
-        let found = opened.into_iter().map(|(index, piece)| Found {
-            index,
-            hash: hash(index),
+        let found = opened.into_iter().map(|(counted, piece)| Found {
+            index: of.index(counted),
+            hash: hash(counted),
             piece: piece.map_err(|error| error.to_string()),
         });
-        Ok(found.collect())
+        found.collect()
+    }
+}
+
+impl Decoded {
+    fn damaged(of: Stride, reason: String) -> Self {
+        let failure = Failure {
+            of,
+            overflowed: None,
+            exact: false,
+            reason,
+        };
+        Self {
+            failed: vec![failure],
+            ..Self::default()
+        }
+    }
+}
+
+/// The digests of a response.
+fn parts(response: Response) -> Vec<Response> {
+    match response {
+        Response::Hybrid(bulk, rest) => vec![Response::Bulk(bulk), Response::Instant(rest)],
+        one => vec![one],
+    }
+}
+
+fn failure(of: Stride, error: &DecodeError) -> Failure {
+    let (overflowed, exact) = match error {
+        DecodeError::Overflow {
+            start, end, count, ..
+        } => (Some(*count as u64), (*start..*end) == of.range()),
+        DecodeError::OverflowAtLeast { count, .. } => (Some(*count as u64), false),
+        _ => (None, false),
+    };
+    Failure {
+        of,
+        overflowed,
+        exact,
+        reason: error.to_string(),
     }
 }
 
@@ -127,56 +205,62 @@ impl Inbox {
         let mut taken = Vec::new();
         while let Some((number, job, digest)) = self.next_digest()? {
             let decoded = reader.decode(&job, &digest);
-            let outcome = self.write(|tx| {
+            let outcomes = self.write(|tx| {
                 tx.open_table(JOBS)?.remove(number)?;
                 tx.open_table(DIGESTS)?.remove(number)?;
-                match decoded {
-                    Ok(found) => deliver(tx, &job, found),
-                    Err(failure) => keep(tx, number, &job, failure),
-                }
+                take(tx, number, &job, decoded)
             })?;
-            let range = job.start..job.end;
-            taken.push(Taken { range, outcome });
+            taken.extend(outcomes);
         }
         Ok(taken)
     }
 
     fn next_digest(&self) -> Result<Option<(u64, Job, Vec<u8>)>, MailError> {
-        let tx = self.db.begin_read()?;
-        let (digests, jobs) = (tx.open_table(DIGESTS)?, tx.open_table(JOBS)?);
-        let Some((number, digest)) = digests.first()? else {
-            return Ok(None);
-        };
-        let number = number.value();
-        let job = stored(&jobs, number)?;
-        Ok(job.map(|job| (number, job, digest.value().to_vec())))
+        self.read(|tx| {
+            let (digests, jobs) = (tx.open_table(DIGESTS)?, tx.open_table(JOBS)?);
+            let Some((number, digest)) = digests.first()? else {
+                return Ok(None);
+            };
+            let number = number.value();
+            let job = stored(&jobs, number)?;
+            Ok(job.map(|job| (number, job, digest.value().to_vec())))
+        })
     }
 }
 
-/// Keeps a range whose digest gave no messages.
-fn keep(
+/// Takes in what a digest holds, and keeps what of its messages gave none.
+fn take(
     tx: &WriteTransaction,
     number: u64,
     job: &Job,
-    (overflowed, reason): (Option<u64>, String),
-) -> Result<Outcome, MailError> {
-    let kept = Kept {
-        start: job.start,
-        end: job.end,
-        bound: job.bound,
-        overflowed,
-        reason,
-        asked_again: false,
-    };
-    let place = job.again.unwrap_or(number);
-    tx.open_table(KEPT)?.insert(place, &encode(&kept)?[..])?;
-    Ok(Outcome::Kept(kept))
+    decoded: Decoded,
+) -> Result<Vec<Taken>, MailError> {
+    let mut taken = Vec::new();
+    if !decoded.read.is_empty() {
+        let covered: Vec<Stride> = decoded.read.iter().map(|(of, _)| *of).collect();
+        let outcome = deliver(tx, &covered, decoded.found)?;
+        let start = covered.iter().map(|of| of.start).min();
+        let end = covered.iter().map(|of| of.end).max();
+        let range = start.unwrap_or(job.start)..end.unwrap_or(job.end);
+        taken.push(Taken { range, outcome });
+    }
+    for (of, found) in &decoded.read {
+        kept::note_read(tx, number, job, of, found)?;
+    }
+    for failure in decoded.failed {
+        let range = failure.of.start..failure.of.end;
+        let kept = kept::keep(tx, number, job, failure)?;
+        let outcome = kept.map(Outcome::Kept);
+        taken.extend(outcome.map(|outcome| Taken { range, outcome }));
+    }
+    Ok(taken)
 }
 
-fn deliver(tx: &WriteTransaction, job: &Job, found: Vec<Found>) -> Result<Outcome, MailError> {
-    if let Some(number) = job.again {
-        tx.open_table(KEPT)?.remove(number)?;
-    }
+fn deliver(
+    tx: &WriteTransaction,
+    covered: &[Stride],
+    found: Vec<Found>,
+) -> Result<Outcome, MailError> {
     let (mut messages, mut unopened) = (Vec::new(), 0);
     let mut canaries = BTreeSet::new();
     let mut files = BTreeSet::new();
@@ -207,7 +291,9 @@ fn deliver(tx: &WriteTransaction, job: &Job, found: Vec<Found>) -> Result<Outcom
     for id in files {
         messages.extend(put_together(tx, id)?);
     }
-    canary::assess(&mut tx.open_table(CANARIES)?, job.start..job.end, &canaries)?;
+    for of in covered {
+        canary::assess(&mut tx.open_table(CANARIES)?, of, &canaries)?;
+    }
     Ok(Outcome::Delivered { messages, unopened })
 }
 

@@ -1,11 +1,12 @@
 //! Looking at what is in the inbox, and what a person may ask of it.
 
-use super::requests::{ask_again, stored};
-use super::{BODIES, Inbox, JOBS, KEPT, Kept, MESSAGES, PIECES, UNOPENED, decode, encode};
+use super::requests::stored;
+use super::{BODIES, Inbox, JOBS, MESSAGES, PIECES, UNOPENED, decode, encode};
 use crate::MailError;
-use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
+use omr_client::fragment::Reassembler;
+use redb::{ReadTransaction, ReadableTable, ReadableTableMetadata};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Characters of a first line that are listed.
 const LINE: usize = 60;
@@ -40,50 +41,42 @@ pub struct Listed {
     pub first_line: Option<String>,
 }
 
+/// A letter of which parts are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Incomplete {
+    /// Parts that came.
+    pub here: u32,
+    /// Parts that it has.
+    pub parts: u32,
+}
+
 impl Inbox {
     /// The messages, oldest first; `all`: those too that were read.
     ///
     /// Errors: `Database`, `Record`.
     pub fn list(&self, all: bool) -> Result<Vec<Listed>, MailError> {
-        let tx = self.db.begin_read()?;
-        let (messages, bodies) = (tx.open_table(MESSAGES)?, tx.open_table(BODIES)?);
-        let mut listed = Vec::new();
-        for entry in messages.iter()? {
-            let (number, record) = entry?;
-            let (number, record): (u64, Record) = (number.value(), decode(record.value())?);
-            if record.read && !all {
-                continue;
-            }
-            let body = bodies.get(number)?;
-            listed.push(Listed {
-                number,
-                index: record.index,
-                fetched: record.fetched,
-                bytes: record.bytes,
-                read: record.read,
-                name: record.name,
-                first_line: body.and_then(|body| first_line(body.value())),
-            });
-        }
-        Ok(listed)
+        self.read(|tx| listed(tx, all))
     }
 
     /// A message's content.
     ///
     /// Errors: `NoMessage`, `Database`.
     pub fn body(&self, number: u64) -> Result<Vec<u8>, MailError> {
-        let bodies = self.db.begin_read()?.open_table(BODIES)?;
-        let body = bodies.get(number)?.ok_or(MailError::NoMessage { number })?;
-        Ok(body.value().to_vec())
+        self.read(|tx| {
+            let bodies = tx.open_table(BODIES)?;
+            let body = bodies.get(number)?.ok_or(MailError::NoMessage { number })?;
+            Ok(body.value().to_vec())
+        })
     }
 
     /// The name that a message's sender gave it: no folders, nothing that steers a terminal.
     ///
     /// Errors: `NoMessage`, `Database`, `Record`.
     pub fn name(&self, number: u64) -> Result<Option<String>, MailError> {
-        let messages = self.db.begin_read()?.open_table(MESSAGES)?;
-        let record: Option<Record> = stored(&messages, number)?;
-        Ok(record.ok_or(MailError::NoMessage { number })?.name)
+        self.read(|tx| {
+            let record: Option<Record> = stored(&tx.open_table(MESSAGES)?, number)?;
+            Ok(record.ok_or(MailError::NoMessage { number })?.name)
+        })
     }
 
     /// Notes that messages were read.
@@ -102,71 +95,56 @@ impl Inbox {
         })
     }
 
-    /// Ranges whose digests gave no messages.
+    /// Letters of which parts are missing, and payloads that did not open.
     ///
-    /// Errors: `Database`, `Record`.
-    pub fn kept(&self) -> Result<Vec<Kept>, MailError> {
-        let kept = self.db.begin_read()?.open_table(KEPT)?;
-        let mut ranges = Vec::new();
-        for entry in kept.iter()? {
-            ranges.push(decode(entry?.1.value())?);
-        }
-        Ok(ranges)
-    }
-
-    /// Files of which parts are missing, and payloads that did not open.
-    ///
-    /// Errors: `Database`.
-    pub fn leftovers(&self) -> Result<(usize, u64), MailError> {
-        let tx = self.db.begin_read()?;
-        let mut files = BTreeSet::new();
-        for entry in tx.open_table(PIECES)?.iter()? {
-            files.insert(entry?.0.value().0);
-        }
-        Ok((files.len(), tx.open_table(UNOPENED)?.len()?))
+    /// Errors: `Damaged`, `Database`.
+    pub fn leftovers(&self) -> Result<(Vec<Incomplete>, u64), MailError> {
+        self.read(|tx| {
+            let mut letters: BTreeMap<u64, Reassembler> = BTreeMap::new();
+            for entry in tx.open_table(PIECES)?.iter()? {
+                let (key, part) = entry?;
+                let parts = letters.entry(key.value().0).or_default();
+                // A part that contradicts others is left out, as when the letter is put together.
+                let _ = parts.push(part.value());
+            }
+            let incomplete = letters.into_values().flat_map(|parts| parts.finish().1);
+            let incomplete = incomplete.map(|letter| Incomplete {
+                here: letter.have,
+                parts: letter.total,
+            });
+            Ok((incomplete.collect(), tx.open_table(UNOPENED)?.len()?))
+        })
     }
 
     /// Requests that are under way or wait to be decoded.
     ///
-    /// Errors: `Database`.
+    /// Errors: `Damaged`, `Database`.
     pub fn pending(&self) -> Result<u64, MailError> {
-        Ok(self.db.begin_read()?.open_table(JOBS)?.len()?)
+        self.read(|tx| Ok(tx.open_table(JOBS)?.len()?))
     }
+}
 
-    /// **A person's act.** Has the next fetch ask for every overflowed range again, with a larger bound: that
-    /// tells the detector that the old bound did not do, so that whoever sent the messages, if it is the
-    /// detector or is in league with it, learns something of her secret. Gives the number of ranges.
-    ///
-    /// Errors: `Database`, `Record`.
-    pub fn raise_bound(&self, bound: u32) -> Result<usize, MailError> {
-        self.again(|kept| (kept.overflowed.is_some() && bound > kept.bound).then_some(bound))
+fn listed(tx: &ReadTransaction, all: bool) -> Result<Vec<Listed>, MailError> {
+    let (messages, bodies) = (tx.open_table(MESSAGES)?, tx.open_table(BODIES)?);
+    let mut listed = Vec::new();
+    for entry in messages.iter()? {
+        let (number, record) = entry?;
+        let (number, record): (u64, Record) = (number.value(), decode(record.value())?);
+        if record.read && !all {
+            continue;
+        }
+        let body = bodies.get(number)?;
+        listed.push(Listed {
+            number,
+            index: record.index,
+            fetched: record.fetched,
+            bytes: record.bytes,
+            read: record.read,
+            name: record.name,
+            first_line: body.and_then(|body| first_line(body.value())),
+        });
     }
-
-    /// **A person's act.** Has the next fetch ask for every damaged range again, as it was asked for: that
-    /// tells the detector that a digest did not decode.
-    ///
-    /// Errors: `Database`, `Record`.
-    pub fn retry_damaged(&self) -> Result<usize, MailError> {
-        self.again(|kept| kept.overflowed.is_none().then_some(kept.bound))
-    }
-
-    fn again(&self, bound: impl Fn(&Kept) -> Option<u32>) -> Result<usize, MailError> {
-        self.write(|tx| {
-            let mut table = tx.open_table(KEPT)?;
-            let mut entries: Vec<(u64, Kept)> = Vec::new();
-            for entry in table.iter()? {
-                let (number, kept) = entry?;
-                entries.push((number.value(), decode(kept.value())?));
-            }
-            let mut asked = 0;
-            for (number, mut kept) in entries {
-                let Some(bound) = bound(&kept) else { continue };
-                asked += usize::from(ask_again(tx, number, &mut kept, bound)?);
-                table.insert(number, &encode(&kept)?[..])?;
-            }
-            Ok(asked)
-        })
-    }
+    Ok(listed)
 }
 
 /// The first line that says something, if the content is text: what a sender wrote must not steer a terminal.

@@ -9,11 +9,12 @@ use omr_detector::hybrid::{Costs, Engines, Job};
 use omr_detector::instantomr::InstantDetector;
 use omr_detector::{Detector, MessageSource, Quiet};
 use omr_mail::{
-    Address, Home, Identity, Inbox, Letter, MailError, NewIdentity, Reader, Rules, Server, Taken,
+    Address, Home, Identity, Inbox, Letter, MAX_LEVELS, MailError, NewIdentity, Reader, Rules,
+    Server, Taken,
     collect, register,
 };
 use omr_protocol::instantomr::InstantKey;
-use omr_protocol::{ClueKind, DetectionKey, ParamSet, Request, Scheme, Sealing};
+use omr_protocol::{ClueKind, DetectionKey, ParamSet, Request, Scheme, Sealing, Stride};
 use omr_remote::Client;
 use omr_remote::v1::{Board, CreateJobRequest, Message};
 use std::collections::BTreeSet;
@@ -98,6 +99,7 @@ impl Scene {
             scheme: Some(Scheme::Instantomr),
             clues: ClueKind::Bound,
             bound,
+            spares: MAX_LEVELS,
             sealing: Sealing::HpkeX25519,
             allow_old: false,
         };
@@ -157,6 +159,17 @@ impl Scene {
             .unwrap();
     }
 
+    /// Registered at a server that makes digests with a step.
+    pub(crate) async fn with_spares(bound: u32) -> Self {
+        let mut scene = Self::new(bound).await;
+        scene.fake.with(|state| {
+            state.limits.step = 1 << 16;
+            state.limits.post_messages = 1000;
+        });
+        scene.client = scene.fake.client();
+        scene
+    }
+
     /// A whole fetch.
     pub(crate) async fn fetch(&self, inbox: &Inbox) -> Result<Vec<Taken>, MailError> {
         collect(&self.client, &self.identity, inbox.requests(), |_| {}).await?;
@@ -208,10 +221,13 @@ fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing
     Arc::new(move |request: &CreateJobRequest, messages: &[Message]| {
         let engines = keys.0.lock().unwrap().clone().expect("registered");
         let mut messages = messages.to_vec();
-        for index in dropped.lock().unwrap().range(request.start..request.end) {
+        let stride = Stride::new(request.start..request.end, request.step);
+        for (message, counted) in messages.iter_mut().zip(stride.range()) {
+            if !dropped.lock().unwrap().contains(&stride.index(counted)) {
+                continue;
+            }
             let rng = &mut omr_client::os_rng();
             let other = omr_client::identity(set.clue(), ClueKind::Bound, rng).1;
-            let message = &mut messages[(index - request.start) as usize];
             let sender = omr_client::BoundSender::new(set.clue(), &other, BOARD);
             let clue = sender.clue(&omr_client::ClueSeed::generate(rng), &message.payload);
             message.clue = clue.to_bytes(set.clue()).into();
@@ -223,7 +239,7 @@ fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing
         let job = Job {
             source: &mut source,
             request: Request {
-                range: request.start..request.end,
+                range: stride.range(),
                 bound: request.bound as usize,
                 payload_bytes: Some(PAYLOAD),
             },

@@ -39,7 +39,12 @@ impl Fake {
             let made = state.digests.get(id).cloned();
             let job = state.jobs.get(id).cloned();
             let job = job.ok_or_else(|| Status::not_found("no such job"))?;
-            let of = state.messages[job.start as usize..job.end as usize].to_vec();
+            let of = &state.messages[job.start as usize..job.end as usize];
+            let of: Vec<Message> = of
+                .iter()
+                .step_by(job.step.max(1) as usize)
+                .cloned()
+                .collect();
             Ok::<_, Status>((made, job, of))
         });
         let (made, request, messages) = job?;
@@ -57,8 +62,10 @@ impl Fake {
 fn described(request: &CreateJobRequest) -> String {
     let keys = request.key_hashes.len();
     let (start, end, bound) = (request.start, request.end, request.bound);
-    let (indices, scheme) = (request.indices_only, request.scheme);
-    format!("{start}..{end} bound {bound} keys {keys} indices {indices} scheme {scheme}")
+    let (indices, scheme, step) = (request.indices_only, request.scheme, request.step);
+    format!(
+        "{start}..{end} step {step} bound {bound} keys {keys} indices {indices} scheme {scheme}"
+    )
 }
 
 #[tonic::async_trait]

@@ -58,7 +58,11 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
     let mut identity = Identity::create(&home, &new)?;
     match start {
         // Before the keys were made nobody can have written to them.
-        Some(start) if !taken_over => Inbox::open(&home)?.begin_at(start)?,
+        Some(start) if !taken_over => {
+            Inbox::open(&home)?.begin_at(start)?;
+            identity.profile.begins = start;
+            identity.save()?;
+        }
         _ => {}
     }
     if taken_over {
@@ -91,6 +95,7 @@ async fn plan(
         scheme: args.scheme,
         clues,
         bound: args.bound,
+        spares: args.spares,
         sealing: args.sealing.unwrap_or(Sealing::HpkeX25519),
         allow_old: args.allow_old,
     };

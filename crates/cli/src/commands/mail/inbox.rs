@@ -1,5 +1,7 @@
 //! `omr inbox`.
 
+use super::kept;
+use super::time::time;
 use super::{block_on, home, show};
 use crate::args::{Inbox as Args, InboxAct, InboxRead};
 use crate::commands::keygen::create_folder;
@@ -7,17 +9,17 @@ use crate::error::CliError;
 use crate::io::{self, Access};
 use crate::progress::Ui;
 use omr_mail::{
-    CanaryState, Identity, Inbox, Kept, Listed, MailError, Outcome, Reader, Taken, collect,
-    post_canary,
+    CanaryState, Collected, Identity, Inbox, Incomplete, Kept, Listed, MailError, Outcome, Reader,
+    Spares, Taken, collect, post_canary,
 };
 use serde::Serialize;
 use std::io::IsTerminal;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[derive(Serialize)]
 struct Report {
     messages: Vec<Listed>,
     kept: Vec<Kept>,
+    incomplete: Vec<Incomplete>,
     incomplete_files: usize,
     unopened: u64,
 }
@@ -30,34 +32,60 @@ struct CanaryLine {
     missing_from: Option<std::ops::Range<u64>>,
 }
 
+/// What a listing shows, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    pub(super) all: bool,
+    pub(super) json: bool,
+}
+
 pub(in crate::commands) fn run(args: &Args, ui: &Ui) -> Result<(), CliError> {
+    let style = Style {
+        all: args.all,
+        json: args.json,
+    };
     match &args.act {
         Some(InboxAct::Read(read)) => return self::read(read),
+        Some(InboxAct::Kept { home, json }) => return kept::list(home, *json),
+        Some(InboxAct::Again(again)) => return kept::again(again, ui),
+        Some(InboxAct::Drop { home, range }) => return kept::drop_range(home, *range, ui),
+        Some(InboxAct::Rebuild { home, from }) => return kept::rebuild(home, *from, ui),
         None if args.audit => return audit(args),
         None => {}
     }
     let identity = Identity::open(&home(&args.home)?)?;
     let inbox = Inbox::open(&identity.home)?;
-    let mut taken = Vec::new();
     if !args.offline {
-        ask_again(args, &inbox, ui)?;
-        let fetched = block_on(network(args, ui, &identity, &inbox));
-        // What came before a failure is taken in all the same: the server is not spoken to any more.
-        taken = inbox.take_in(&Reader::new(&identity)?)?;
-        if fetched.is_err() {
-            list(args, ui, &inbox)?;
-            return fetched;
-        }
-    } else if inbox.pending()? > 0 && identity.profile.board_id.is_some() {
+        ask_again(args, &identity, &inbox, ui)?;
+        return fetch(ui, &identity, &inbox, (args.canary, style));
+    }
+    let mut taken = Vec::new();
+    if inbox.pending()? > 0 && identity.profile.board_id.is_some() {
         taken = inbox.take_in(&Reader::new(&identity)?)?;
     }
-    list(args, ui, &inbox)?;
+    list(style, ui, &inbox)?;
+    verdict(&taken)
+}
+
+/// Fetches, takes in what came and lists it.
+pub(super) fn fetch(
+    ui: &Ui,
+    identity: &Identity,
+    inbox: &Inbox,
+    (canary, style): (bool, Style),
+) -> Result<(), CliError> {
+    let fetched = block_on(network(canary, ui, identity, inbox));
+    // What came before a failure is taken in all the same: the server is not spoken to any more.
+    let taken = inbox.take_in(&Reader::new(identity)?)?;
+    list(style, ui, inbox)?;
+    fetched?;
     verdict(&taken)
 }
 
 /// What a person asked for, with what it tells.
-fn ask_again(args: &Args, inbox: &Inbox, ui: &Ui) -> Result<(), CliError> {
+fn ask_again(args: &Args, identity: &Identity, inbox: &Inbox, ui: &Ui) -> Result<(), CliError> {
     if let Some(bound) = args.raise_bound {
+        kept::check_bound(identity, bound)?;
         let ranges = inbox.raise_bound(bound)?;
         ui.warn(&format!(
             "asking for {ranges} ranges again with bound {bound}: the detector learns that the old bound did \
@@ -73,14 +101,43 @@ fn ask_again(args: &Args, inbox: &Inbox, ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn network(args: &Args, ui: &Ui, identity: &Identity, inbox: &Inbox) -> Result<(), CliError> {
-    if args.canary {
-        canary(ui, identity, inbox).await?;
+async fn network(
+    canary: bool,
+    ui: &Ui,
+    identity: &Identity,
+    inbox: &Inbox,
+) -> Result<(), CliError> {
+    if canary {
+        self::canary(ui, identity, inbox).await?;
     }
     let client = identity.home.server()?.client()?;
     let bar = ui.bar();
     let progress = |stage| show(&bar, stage);
-    Ok(collect(&client, identity, inbox.requests(), progress).await?)
+    let collected = collect(&client, identity, inbox.requests(), progress).await?;
+    std::mem::drop(bar);
+    tell(ui, identity, &collected);
+    Ok(())
+}
+
+/// What the network half of a fetch could not do as the identity has it.
+pub(super) fn tell(ui: &Ui, identity: &Identity, collected: &Collected) {
+    for (range, reason) in &collected.refused {
+        ui.warn(&format!(
+            "{}..{} is kept: the server refuses it for good ({reason}); `omr inbox again` asks in another form",
+            range.start, range.end
+        ));
+    }
+    if collected.spares == Spares::NotServed {
+        ui.note(
+            "this server cannot ask for every so many-th message: letters longer than the bound do not come whole",
+        );
+    }
+    let (bound, own) = (collected.bound, identity.profile.bound);
+    if bound < own {
+        ui.warn(&format!(
+            "the server or the keys serve a bound of {bound} at most: asked with that, not with {own}"
+        ));
+    }
 }
 
 /// Posts a canary without the token, if the server lets strangers post.
@@ -97,27 +154,29 @@ pub(super) async fn canary(ui: &Ui, identity: &Identity, inbox: &Inbox) -> Resul
     Ok(post_canary(&client, identity, inbox).await?)
 }
 
-fn list(args: &Args, ui: &Ui, inbox: &Inbox) -> Result<(), CliError> {
-    let (incomplete_files, unopened) = inbox.leftovers()?;
+fn list(style: Style, ui: &Ui, inbox: &Inbox) -> Result<(), CliError> {
+    let (incomplete, unopened) = inbox.leftovers()?;
     let report = Report {
-        messages: inbox.list(args.all)?,
+        messages: inbox.list(style.all)?,
         kept: inbox.kept()?,
-        incomplete_files,
+        incomplete_files: incomplete.len(),
+        incomplete,
         unopened,
     };
-    if args.json {
+    if style.json {
         return io::print_json(&report);
     }
     io::print(&report.messages.iter().map(line).collect::<String>())?;
-    for kept in &report.kept {
-        ui.warn(&format!(
-            "{}..{} kept: {}",
-            kept.start, kept.end, kept.reason
+    for letter in &report.incomplete {
+        ui.note(&format!(
+            "a letter is on its way: {} of {} parts",
+            letter.here, letter.parts
         ));
     }
-    if incomplete_files > 0 {
+    if !report.kept.is_empty() {
         ui.note(&format!(
-            "{incomplete_files} files wait for more of their parts"
+            "of {} ranges not everything is here: `omr inbox kept` lists them",
+            report.kept.len()
         ));
     }
     if unopened > 0 {
@@ -139,22 +198,6 @@ pub(super) fn line(message: &Listed) -> String {
         "{mark}{:>5}  {time}  {:>10}  {text}\n",
         message.number, message.bytes
     )
-}
-
-/// UTC, to the minute.
-fn time(seconds: u64) -> String {
-    let days = seconds / 86_400;
-    // Days to a civil date, by Howard Hinnant's algorithm: eras of 400 years that begin in March.
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let date = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + u64::from(month <= 2);
-    let (hour, minute) = (seconds / 3600 % 24, seconds / 60 % 60);
-    format!("{year:04}-{month:02}-{date:02} {hour:02}:{minute:02}")
 }
 
 /// Exit codes of what a fetch met.
@@ -246,27 +289,4 @@ fn print(number: u64, body: &[u8]) -> Result<(), CliError> {
         return Err(CliError::NotText { number });
     }
     io::write_result(std::path::Path::new(io::STANDARD), body)
-}
-
-/// The system's time after `wait`, for notes.
-pub(super) fn clock(wait: Duration) -> String {
-    let now = SystemTime::now() + wait;
-    time(now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_civil() {
-        for (seconds, text) in [
-            (0, "1970-01-01 00:00"),
-            (951_782_400, "2000-02-29 00:00"),
-            (1_709_251_199, "2024-02-29 23:59"),
-            (4_102_444_800, "2100-01-01 00:00"),
-        ] {
-            assert_eq!(time(seconds), text);
-        }
-    }
 }

@@ -1,6 +1,8 @@
 //! `omr watch`: the network keeps a schedule, decoding has a thread of its own.
 
-use super::inbox::{canary, clock, line, verdict};
+use super::inbox::{canary, line, tell, verdict};
+use super::kept;
+use super::time::clock;
 use super::{block_on, home};
 use crate::args::Watch;
 use crate::error::{CliError, chain};
@@ -53,11 +55,16 @@ async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> 
     let _ = ticks.send(());
     let fetches = async {
         let mut left = scene.args.count;
+        scene.ui.note(&format!(
+            "next fetch at {}, then every {:?}",
+            clock(grid.wait(SystemTime::now())),
+            scene.args.every
+        ));
+        let mut first = true;
         while left != Some(0) {
             let wait = grid.wait(SystemTime::now());
-            scene.ui.note(&format!("next fetch at {} UTC", clock(wait)));
             tokio::time::sleep(wait).await;
-            match tick(scene, &client).await {
+            match tick(scene, &client, std::mem::take(&mut first)).await {
                 Err(CliError::Mail(error)) if error.is_passing() => {
                     scene
                         .ui
@@ -81,12 +88,17 @@ async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> 
     Ok(())
 }
 
-async fn tick(scene: &Scene<'_>, client: &Client) -> Result<(), CliError> {
+async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), CliError> {
     let requests = scene.inbox.requests();
-    match scene.args.session {
-        true => Ok(cut(client, scene.identity, requests).await?),
-        false => Ok(collect(client, scene.identity, requests, |_| {}).await?),
+    let collected = match scene.args.session {
+        true => cut(client, scene.identity, requests).await?,
+        false => collect(client, scene.identity, requests, |_| {}).await?,
+    };
+    // What holds of every fetch is told once.
+    if first || !collected.refused.is_empty() {
+        tell(scene.ui, scene.identity, &collected);
     }
+    Ok(())
 }
 
 /// Posts canaries at random times; never ends by itself.
@@ -126,10 +138,7 @@ fn decode(
 fn print(scene: &Scene<'_>, taken: &Taken) -> Result<(), CliError> {
     match &taken.outcome {
         Outcome::Kept(kept) => {
-            scene.ui.warn(&format!(
-                "{}..{} kept: {}",
-                kept.start, kept.end, kept.reason
-            ));
+            scene.ui.warn(kept::line(kept).trim_end());
         }
         Outcome::Delivered { messages, .. } => {
             let all = scene.inbox.list(true)?;

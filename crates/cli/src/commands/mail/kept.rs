@@ -1,0 +1,91 @@
+//! `omr inbox kept`, `again`, `drop` and `rebuild`: what a person does about ranges that did not come whole.
+
+use super::inbox::{Style, fetch};
+use super::{block_on, home};
+use crate::args::{HomeArg, InboxAgain, Span};
+use crate::error::CliError;
+use crate::io;
+use crate::progress::Ui;
+use omr_mail::{Identity, Inbox, Kept, MailError};
+
+pub(super) fn list(dir: &HomeArg, json: bool) -> Result<(), CliError> {
+    let inbox = Inbox::open(&Identity::open(&home(dir)?)?.home)?;
+    let kept = inbox.kept()?;
+    if json {
+        return io::print_json(&kept);
+    }
+    io::print(&kept.iter().map(line).collect::<String>())
+}
+
+/// What is known of a kept range.
+pub(super) fn line(kept: &Kept) -> String {
+    let range = format!("{}..{}", kept.start, kept.end);
+    let what = match kept.overflowed {
+        Some(all) => {
+            let least = if kept.exact { "" } else { "at least " };
+            format!("{least}{all} messages for you, {} fit", kept.bound)
+        }
+        None => kept.reason.clone(),
+    };
+    let next = match (kept.asked_again, kept.fetches_left) {
+        (true, _) => "it is asked for again".into(),
+        (false, 0) => {
+            format!("nothing more comes by itself: `omr inbox again {range}` asks for it")
+        }
+        (false, left) => format!("the rest comes with the next {left} fetches"),
+    };
+    format!("range {range}: {what}; {} read so far, {next}\n", kept.read)
+}
+
+/// Checks a bound against her keys and the server before anything is written down.
+pub(super) fn check_bound(identity: &Identity, bound: u32) -> Result<(), CliError> {
+    block_on(async {
+        let client = identity.home.server()?.client()?;
+        let limits = client.limits().await.map_err(MailError::from)?;
+        Ok(identity.check_bound(bound, &limits)?)
+    })
+}
+
+pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
+    let identity = Identity::open(&home(&args.home)?)?;
+    let inbox = Inbox::open(&identity.home)?;
+    let bound = args.bound.unwrap_or(identity.profile.bound);
+    check_bound(&identity, bound)?;
+    let range = args.range.of(inbox.requests().cursor()?);
+    let requests = inbox.again_range(range.clone(), bound, args.by)?;
+    ui.warn(&format!(
+        "asking for {}..{} again in {requests} requests of bound {bound}: the detector learns that you do",
+        range.start, range.end
+    ));
+    let style = Style {
+        all: false,
+        json: args.json,
+    };
+    fetch(ui, &identity, &inbox, (false, style))
+}
+
+pub(super) fn drop_range(dir: &HomeArg, range: Span, ui: &Ui) -> Result<(), CliError> {
+    let inbox = Inbox::open(&Identity::open(&home(dir)?)?.home)?;
+    let range = range.of(inbox.requests().cursor()?);
+    let (kept, requests) = inbox.drop_range(range)?;
+    ui.note(&format!(
+        "forgot {kept} kept ranges and {requests} requests: their messages do not come any more"
+    ));
+    Ok(())
+}
+
+pub(super) fn rebuild(dir: &HomeArg, from: Option<u64>, ui: &Ui) -> Result<(), CliError> {
+    let identity = Identity::open(&home(dir)?)?;
+    let start = from.unwrap_or(identity.profile.begins);
+    if let Some(aside) = Inbox::rebuild(&identity.home, start)? {
+        ui.note(&format!("the old inbox is now {}", aside.display()));
+    }
+    ui.warn(&format!(
+        "fetching all messages from {start} on: the server learns that the inbox was lost"
+    ));
+    let style = Style {
+        all: true,
+        json: false,
+    };
+    fetch(ui, &identity, &Inbox::open(&identity.home)?, (false, style))
+}

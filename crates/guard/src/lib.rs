@@ -1,0 +1,81 @@
+//! Guards around a database that asserts its own invariants.
+//!
+//! A damaged file can break what a database takes for granted; it then panics. Here a panic becomes an error
+//! that says so, and so does one in a destructor.
+#![forbid(unsafe_code)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The guarded code panicked: the file under it is damaged beyond what the database expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Panicked;
+
+/// The guarded value is being dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gone;
+
+/// Runs `f` and turns a panic into an error.
+///
+/// Errors: `Panicked`; those of `f`.
+pub fn guarded<T, E: From<Panicked>>(f: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| Err(Panicked.into()))
+}
+
+/// A value whose destruction is guarded as well.
+#[derive(Debug)]
+pub struct Guarded<T>(Option<T>);
+
+impl<T> Guarded<T> {
+    /// Guards a value.
+    pub fn new(value: T) -> Self {
+        Self(Some(value))
+    }
+
+    /// The value.
+    ///
+    /// Errors: `Gone` while it is dropped.
+    pub fn get(&self) -> Result<&T, Gone> {
+        self.0.as_ref().ok_or(Gone)
+    }
+
+    /// The value.
+    ///
+    /// Errors: `Gone` while it is dropped.
+    pub fn get_mut(&mut self) -> Result<&mut T, Gone> {
+        self.0.as_mut().ok_or(Gone)
+    }
+}
+
+impl<T> Drop for Guarded<T> {
+    fn drop(&mut self) {
+        let value = self.0.take();
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fragile;
+
+    impl Drop for Fragile {
+        fn drop(&mut self) {
+            panic!("in a destructor");
+        }
+    }
+
+    #[test]
+    fn panics_become_errors() {
+        let value: Result<u8, Panicked> = guarded(|| Ok(3));
+        assert_eq!(value, Ok(3));
+        let broken: Result<u8, Panicked> = guarded(|| panic!("an assertion"));
+        assert_eq!(broken, Err(Panicked));
+        drop(Guarded::new(Fragile));
+        let both: Result<u8, Panicked> = guarded(|| {
+            let _held = Guarded::new(Fragile);
+            panic!("with a fragile value at hand");
+        });
+        assert_eq!(both, Err(Panicked));
+    }
+}

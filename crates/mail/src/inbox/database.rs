@@ -1,0 +1,125 @@
+//! The file of an inbox: checked as a whole when it is opened, guarded against what damage does later.
+
+use crate::MailError;
+use omr_guard::{Guarded, guarded};
+use redb::{Builder, Database, ReadTransaction, ReadableDatabase, WriteTransaction};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use tempfile::NamedTempFile;
+
+/// Bytes that the database may keep in memory.
+const CACHE_BYTES: usize = 64 << 20;
+
+/// An open database.
+pub(crate) struct Store {
+    db: Guarded<Database>,
+    /// Whether anything was written since it was opened.
+    changed: AtomicBool,
+}
+
+impl Store {
+    /// Opens the file; makes an empty one where there is none. Every page is compared with its checksum.
+    ///
+    /// Time:   that of reading the file.
+    /// Errors: `File`, `Busy`, `Damaged`, `Database`.
+    pub(super) fn open(path: &Path) -> Result<Self, MailError> {
+        match fs::metadata(path) {
+            // Made under another name and then renamed: no moment leaves an empty file.
+            Ok(file) if file.len() == 0 => return Err(MailError::Damaged { source: None }),
+            Ok(_) => {}
+            Err(_) => create(path)?,
+        }
+        guarded(|| {
+            let mut db = Guarded::new(builder().open(path)?);
+            match db.get_mut()?.check_integrity()? {
+                true => Ok(Self {
+                    db,
+                    changed: AtomicBool::new(false),
+                }),
+                // What could be mended was; nobody knows what is missing.
+                false => Err(MailError::Damaged { source: None }),
+            }
+        })
+    }
+
+    /// Looks at one state of the database.
+    pub(crate) fn read<T>(
+        &self,
+        look: impl FnOnce(&ReadTransaction) -> Result<T, MailError>,
+    ) -> Result<T, MailError> {
+        guarded(|| look(&self.db.get()?.begin_read()?))
+    }
+
+    /// One transaction: all of it or nothing is on the disk afterwards.
+    pub(crate) fn write<T>(
+        &self,
+        steps: impl FnOnce(&WriteTransaction) -> Result<T, MailError>,
+    ) -> Result<T, MailError> {
+        guarded(|| {
+            let tx = self.db.get()?.begin_write()?;
+            let result = steps(&tx)?;
+            self.changed.store(true, Ordering::Relaxed);
+            tx.commit()?;
+            Ok(result)
+        })
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if self.changed.load(Ordering::Relaxed) {
+            // The file holds two states, the last and the one before: now they are the same, so that a
+            // damaged header cannot bring the older one back.
+            let _ = self.write(|_| Ok(()));
+        }
+    }
+}
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE_BYTES);
+    builder
+}
+
+fn create(path: &Path) -> Result<(), MailError> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    // Of mode 0600 from the start, so that nobody else may ever read it.
+    let staged = NamedTempFile::new_in(dir).map_err(MailError::file(path))?;
+    let file = staged.reopen().map_err(MailError::file(path))?;
+    guarded(|| {
+        drop(Guarded::new(builder().create_file(file)?));
+        Ok::<(), MailError>(())
+    })?;
+    match staged.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        // Another process was faster.
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(MailError::file(path)(error.error)),
+    }
+}
+
+/// Puts a file aside under another name; gives that name, if there was a file.
+///
+/// Errors: `Busy`, `File`.
+pub(super) fn put_aside(path: &Path) -> Result<Option<PathBuf>, MailError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let opened = guarded(|| {
+        drop(Guarded::new(builder().open(path)?));
+        Ok::<(), MailError>(())
+    });
+    if let Err(MailError::Busy) = opened {
+        return Err(MailError::Busy);
+    }
+    let named = |number: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".damaged-{number}"));
+        PathBuf::from(name)
+    };
+    let free = (1..).map(named).find(|name| !name.exists());
+    let aside = free.unwrap_or_else(|| named(0));
+    fs::rename(path, &aside).map_err(MailError::file(path))?;
+    Ok(Some(aside))
+}
