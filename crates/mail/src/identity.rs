@@ -1,9 +1,7 @@
 //! A recipient's keys and the fixed form of her requests.
 
 use crate::keys::{self, CLUE_KEY, DETECTION_KEY, INSTANT_KEY};
-use crate::{
-    Address, Home, MAX_LEVELS, MailError, Terms, check_limits, check_sealing, sealing,
-};
+use crate::{Address, Home, MAX_LEVELS, MailError, Terms, check_limits, check_sealing, sealing};
 use omr_client::SecretKey;
 use omr_client::letter::Place;
 use omr_protocol::instantomr::Encoding;

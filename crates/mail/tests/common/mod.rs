@@ -10,8 +10,7 @@ use omr_detector::instantomr::InstantDetector;
 use omr_detector::{Detector, MessageSource, Quiet};
 use omr_mail::{
     Address, Home, Identity, Inbox, Letter, MAX_LEVELS, MailError, NewIdentity, Reader, Rules,
-    Server, Taken,
-    collect, register,
+    Server, Taken, collect, register,
 };
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{ClueKind, DetectionKey, ParamSet, Request, Scheme, Sealing, Stride};
