@@ -42,6 +42,8 @@ pub struct Stat {
     pub messages: u64,
     /// Bytes the file takes; on Unix without its holes, since it grows ahead of its content.
     pub bytes_on_disk: u64,
+    /// The file's length, holes included.
+    pub file_bytes: u64,
     /// Bytes of clues and payloads alone.
     pub message_bytes: u64,
     /// Messages the file keeps in one chunk.
@@ -179,11 +181,12 @@ impl Board {
     ///
     /// Errors: those of the disk.
     pub fn stat(&self) -> Result<Stat, BoardError> {
-        let bytes_on_disk = self.source.bytes_on_disk()?;
+        let (bytes_on_disk, file_bytes) = self.source.bytes()?;
         let message = u64::from(self.config.clue_bytes) + u64::from(self.config.payload_bytes);
         Ok(Stat {
             messages: self.len,
             bytes_on_disk,
+            file_bytes,
             message_bytes: self.len.saturating_mul(message),
             chunk_messages: self.layout.chunk_messages,
             config: self.config.clone(),

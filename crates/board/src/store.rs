@@ -39,12 +39,15 @@ impl Source {
         }
     }
 
-    /// Bytes the file takes.
-    pub(crate) fn bytes_on_disk(&self) -> io::Result<u64> {
+    /// Bytes that the file takes, and its length.
+    pub(crate) fn bytes(&self) -> io::Result<(u64, u64)> {
         match self {
-            Self::File(path) => Ok(allocated(&fs::metadata(path)?)),
+            Self::File(path) => {
+                let metadata = fs::metadata(path)?;
+                Ok((allocated(&metadata), metadata.len()))
+            }
             #[cfg(test)]
-            Self::Disk(disk) => Ok(disk.len()),
+            Self::Disk(disk) => Ok((disk.len(), disk.len())),
         }
     }
 }

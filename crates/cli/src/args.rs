@@ -28,7 +28,7 @@ pub(crate) use mail::{
 pub(crate) use parse::parse;
 pub(crate) use pdq::{
     Pdq, PdqAccess, PdqAnswer, PdqDecode, PdqEncrypt, PdqEncryptTable, PdqImport, PdqKeygen,
-    PdqPlan, PdqQuery, PdqSchema, PdqServe, RowFormat, RowsOut,
+    PdqPlan, PdqQuery, PdqSchema, PdqServe, RowFormat,
 };
 pub(crate) use serve::{
     DataBackup, DataCommand, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd,
@@ -313,9 +313,12 @@ pub(crate) struct Digest {
     /// Threads to work on; all cores unless given
     #[arg(long, value_name = "T", value_parser = threads())]
     pub(crate) threads: Option<u16>,
-    /// File for the digest, replaced if it exists; - is standard output
+    /// File for the digest; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Replace the file
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Tell the seconds of each stage on standard error
     #[arg(long, short)]
     pub(crate) verbose: bool,
@@ -329,9 +332,9 @@ pub(crate) struct Decode {
     /// The recipient's secret.key
     #[arg(long, value_name = "KEY")]
     pub(crate) secret_key: PathBuf,
-    /// The digest; - is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) digest: PathBuf,
+    /// Digests of one board, in any order: letters are put together from all of them; - is standard input
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    pub(crate) digest: Vec<PathBuf>,
     /// Folder for the messages, created where absent; - writes them to standard output
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
@@ -341,7 +344,7 @@ pub(crate) struct Decode {
     /// Refuse a digest of a board with another sealing
     #[arg(long, value_name = "SEALING")]
     pub(crate) sealing: Option<Sealing>,
-    /// Exit with 1 if any pertinent message could not be opened
+    /// Exit with 1 if any pertinent message could not be opened, or a letter is not whole
     #[arg(long)]
     pub(crate) strict: bool,
     /// Replace files

@@ -26,6 +26,7 @@ use crate::args::{Cli, Command};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
+use omr_protocol::params::SetSpec;
 use serde::Serialize;
 use std::path::Path;
 
@@ -34,7 +35,7 @@ use std::path::Path;
 /// Errors: the command's.
 pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
     match &cli.command {
-        Command::Keygen(args) => keygen::run(args),
+        Command::Keygen(args) => keygen::run(args, ui),
         Command::Params(command) => params::run(command, ui),
         Command::Board(command) => board::run(command, ui),
         Command::Post(args) => post::run(args, ui),
@@ -66,6 +67,16 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
 fn start_threads(threads: Option<u16>) -> Result<(), CliError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into());
     Ok(pool.build_global()?)
+}
+
+/// Says aloud that a set protects nothing.
+fn warn_if_insecure(set: &SetSpec, ui: &Ui) {
+    if set.insecure {
+        ui.warn(&format!(
+            "{} is a small set for tests: what is made with it protects nothing",
+            set.name
+        ));
+    }
 }
 
 /// Reports on a result that went to `out`: as JSON where that is not standard output too, else as a

@@ -109,6 +109,42 @@ pub(crate) enum InputError {
     /// A board with an unknown sealing.
     #[error(transparent)]
     Sealing(#[from] SealingError),
+    /// A folder where a file is to go.
+    #[error("expected a file's name, found a folder: name a file in it")]
+    IsFolder,
+    /// A file where a folder is to be.
+    #[error("expected a folder, found a file in its place")]
+    NoFolder,
+    /// A file that is too long for one post.
+    #[error(
+        "expected at most {limit} messages a file (some {} bytes here), found {bytes} bytes, which are {found}: post it \
+         in pieces, or on a board with larger payloads",
+        limit * each
+    )]
+    TooManyParts {
+        /// Most messages of a file.
+        limit: u64,
+        /// Messages it would take.
+        found: u64,
+        /// Its bytes.
+        bytes: u64,
+        /// Bytes of it in each message.
+        each: u64,
+    },
+    /// The board was replaced while it was read or written.
+    #[error("another board is in its place now: start again")]
+    OtherBoard,
+    /// Others did not let go of a board.
+    #[error(
+        "other commands have had the board open for {seconds} seconds: try again when they are done"
+    )]
+    BoardBusy {
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// Parts kept from earlier digests.
+    #[error(transparent)]
+    Kept(#[from] omr_client::kept::KeptError),
     /// More bytes than such a file may have.
     #[error("expected a file of at most {limit} bytes, found more")]
     TooLarge {
@@ -167,7 +203,7 @@ pub(crate) enum InputError {
         end: u64,
     },
     /// A board that does not read as it was written.
-    #[error("the board is damaged: {bad} of {messages} messages cannot be read")]
+    #[error("the board is damaged: {}", damage(*bad, *messages))]
     Unsound {
         /// Messages at fault.
         bad: u64,
@@ -198,6 +234,16 @@ pub(crate) enum InputError {
         /// The digest's.
         found: Sealing,
     },
+}
+
+fn damage(bad: u64, messages: u64) -> String {
+    match bad {
+        0 => format!(
+            "all {messages} messages can be read, but the database under them is at fault and may lose the next \
+             ones: copy it, and post no more to it"
+        ),
+        _ => format!("{bad} of {messages} messages cannot be read"),
+    }
 }
 
 /// Why a command failed.
@@ -272,6 +318,28 @@ pub(crate) enum CliError {
     /// The digest did not decode.
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    /// The same of one of several.
+    #[error("{}", path.display())]
+    Digest {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        source: DecodeError,
+    },
+    /// Digests of several boards, or for several recipients.
+    #[error("expected digests of one board and one sealing, found {} of another than {}", second.display(), first.display())]
+    OtherDigest {
+        /// One.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// Letters of which parts are missing, where the caller is strict.
+    #[error("expected whole letters, found {letters} of which parts are missing")]
+    NotWhole {
+        /// How many.
+        letters: usize,
+    },
     /// No pertinent message could be opened, or one could not and the caller is strict.
     #[error("{left_out} of {pertinent} pertinent messages could not be opened")]
     LeftOut {

@@ -1,15 +1,20 @@
 //! Files: read with limits, written whole or not at all.
 
+mod leftovers;
+mod output;
+
+pub(crate) use output::{Access, Output, Staged, commit, stage_bytes, write_result};
+
 use crate::error::{CliError, InputError};
 use omr_client::SecretKey;
+use omr_detector::Progress;
 use omr_protocol::frame::{FrameError, FrameHeader, FrameReader, Kind};
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{ClueKey, ClueParams, DetectionKey, InstantParams, ParamSet, Params};
 use serde::Serialize;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
 /// The path that stands for standard input or output.
@@ -17,15 +22,6 @@ pub(crate) const STANDARD: &str = "-";
 
 /// Bytes that hold the header of any of our files.
 const HEADER_BYTES: u64 = 128;
-
-/// Who may read a file that is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Whoever the user's mask lets.
-    Public,
-    /// The owner alone.
-    Private,
-}
 
 /// Whether a path stands for standard input or output.
 pub(crate) fn is_standard(path: &Path) -> bool {
@@ -88,6 +84,13 @@ impl Framed {
         self.reader
     }
 
+    /// The path and the whole file, told in bytes as it is read.
+    fn counted(self, progress: &dyn Progress) -> (PathBuf, Counted<'_>) {
+        progress.stage("reading key", self.file_len);
+        let reader = self.reader;
+        (self.path, Counted { reader, progress })
+    }
+
     /// The whole file; of a longer one just enough to tell that it is.
     ///
     /// Errors: `Input`.
@@ -128,12 +131,31 @@ pub(crate) fn read_secret_key(file: Framed, params: &ClueParams) -> Result<Secre
     key.map_err(CliError::input(path))
 }
 
+/// A file whose bytes are counted as they are read.
+struct Counted<'a> {
+    reader: Box<dyn Read>,
+    progress: &'a dyn Progress,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(out)?;
+        self.progress.advance(read as u64);
+        Ok(read)
+    }
+}
+
 /// Reads a detection key without holding its file in memory.
 ///
 /// Errors: `Input`.
-pub(crate) fn read_detection_key(file: Framed, params: &Params) -> Result<DetectionKey, CliError> {
-    let key = DetectionKey::read(params, file.reader).map_err(InputError::from);
-    key.map_err(CliError::input(file.path))
+pub(crate) fn read_detection_key(
+    file: Framed,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<DetectionKey, CliError> {
+    let (path, reader) = file.counted(progress);
+    let key = DetectionKey::read(params, reader).map_err(InputError::from);
+    key.map_err(CliError::input(path))
 }
 
 /// Reads a detection key for InstantOMR without holding its file in memory.
@@ -142,9 +164,11 @@ pub(crate) fn read_detection_key(file: Framed, params: &Params) -> Result<Detect
 pub(crate) fn read_instant_key(
     file: Framed,
     params: &InstantParams,
+    progress: &dyn Progress,
 ) -> Result<InstantKey, CliError> {
-    let key = InstantKey::read(params, file.reader).map_err(InputError::from);
-    key.map_err(CliError::input(file.path))
+    let (path, reader) = file.counted(progress);
+    let key = InstantKey::read(params, reader).map_err(InputError::from);
+    key.map_err(CliError::input(path))
 }
 
 /// Reads a file (`-`: standard input) of at most `limit` bytes.
@@ -163,126 +187,6 @@ pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, CliError> {
         }
     };
     read().map_err(CliError::input(path))
-}
-
-/// A file written beside its place and on the disk, not yet under its name.
-pub(crate) struct Staged {
-    path: PathBuf,
-    file: NamedTempFile,
-}
-
-impl Staged {
-    /// Writes the file and waits for the disk.
-    ///
-    /// Errors: `Write`; nothing is left behind.
-    pub(crate) fn write(
-        path: &Path,
-        access: Access,
-        write: impl FnOnce(&mut File) -> Result<(), InputError>,
-    ) -> Result<Self, CliError> {
-        let staged = || -> Result<Self, InputError> {
-            let mut file = temporary(&folder(path), access)?;
-            write(file.as_file_mut())?;
-            file.as_file().sync_all()?;
-            Ok(Self {
-                path: path.to_owned(),
-                file,
-            })
-        };
-        staged().map_err(|source| CliError::write(path, source))
-    }
-
-    /// The name it will have.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Gives the file its name; without `force` never over another file.
-    ///
-    /// Errors: `Exists`, `Write`.
-    pub(crate) fn commit(self, force: bool) -> Result<(), CliError> {
-        let path = self.path;
-        let named = match force {
-            true => self.file.persist(&path),
-            false => self.file.persist_noclobber(&path),
-        };
-        match named {
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(CliError::Exists { path });
-            }
-            Err(error) => return Err(CliError::write(path, error.error)),
-            Ok(_) => {}
-        }
-        sync_folder(&folder(&path)).map_err(|error| CliError::write(path, error))
-    }
-}
-
-fn folder(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
-}
-
-#[cfg(unix)]
-fn temporary(folder: &Path, access: Access) -> io::Result<NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = match access {
-        Access::Public => 0o666,
-        Access::Private => 0o600,
-    };
-    let permissions = fs::Permissions::from_mode(mode);
-    tempfile::Builder::new()
-        .prefix(".omr-")
-        .permissions(permissions)
-        .tempfile_in(folder)
-}
-
-#[cfg(not(unix))]
-fn temporary(folder: &Path, _: Access) -> io::Result<NamedTempFile> {
-    tempfile::Builder::new().prefix(".omr-").tempfile_in(folder)
-}
-
-/// Makes a new name survive a crash.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    // Other systems neither need it nor open folders as files.
-    if cfg!(unix) {
-        File::open(folder)?.sync_all()?;
-    }
-    Ok(())
-}
-
-/// Writes a result: to standard output for `-`, in place to what is no regular file (a pipe, a
-/// device), else to a file that is complete or as before.
-///
-/// Errors: `Write`, `Output`.
-pub(crate) fn write_result(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    if is_standard(path) {
-        let mut out = io::stdout().lock();
-        return out
-            .write_all(bytes)
-            .and_then(|()| out.flush())
-            .map_err(CliError::Output);
-    }
-    match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => {
-            let write = || File::options().write(true).open(path)?.write_all(bytes);
-            write().map_err(|error: io::Error| CliError::write(path, error))
-        }
-        Ok(_) => {
-            // A link keeps pointing where it did.
-            let target = fs::canonicalize(path).map_err(|error| CliError::write(path, error))?;
-            stage_bytes(&target, Access::Public, bytes)?.commit(true)
-        }
-        Err(_) => stage_bytes(path, Access::Public, bytes)?.commit(true),
-    }
-}
-
-/// [`Staged::write`] of bytes at hand.
-///
-/// Errors: `Write`.
-pub(crate) fn stage_bytes(path: &Path, access: Access, bytes: &[u8]) -> Result<Staged, CliError> {
-    Staged::write(path, access, |file| Ok(file.write_all(bytes)?))
 }
 
 /// Writes text to standard output; a reader that went away is no error.

@@ -33,6 +33,7 @@ pub(crate) fn error(code: Code, message: &str) {
 }
 
 /// Standard error: notes and bars on a terminal, only warnings and errors elsewhere.
+#[derive(Clone, Debug)]
 pub(crate) struct Ui {
     chatty: bool,
     quiet: bool,
@@ -114,11 +115,23 @@ impl Progress for Bar {
     fn stage(&self, name: &'static str, total: u64) {
         self.0.set_length(total);
         self.0.set_position(0);
-        self.0.set_message(name);
+        self.0.set_message(in_plain_words(name));
     }
 
     fn advance(&self, steps: u64) {
         self.0.inc(steps);
+    }
+}
+
+/// What a stage of a digest is to somebody who waits for it.
+fn in_plain_words(stage: &'static str) -> &'static str {
+    match stage {
+        "baby steps" => "preparing",
+        "affine transform" => "testing clues",
+        "range check" => "picking yours",
+        "codes" => "placing them",
+        "payloads" => "adding them up",
+        other => other,
     }
 }
 

@@ -75,3 +75,47 @@ fn clues_that_their_keys_did_not_sign_are_found() {
     );
     assert!(done.stderr.contains("in 1 of 3 messages"), "{done:?}");
 }
+
+/// The digest is at work, reading its key, when others post: it holds what was there when it began.
+#[test]
+fn posting_does_not_wait_for_a_digest() {
+    use std::io::{Read, Write};
+    let scene = Scene::new("hpke-x25519", PAYLOAD);
+    scene.write("f", b"hello");
+    scene.post("alice", &["f", "f"]).quietly();
+    let args = ["digest", "--board", "board", "--detection-key", "-"];
+    let more = ["--bound", "5", "--out", "digest"];
+    let mut digest = scene
+        .command(&[&args[..], &more].concat())
+        .stdin(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let key = scene.read("alice/detection.key");
+    let mut stdin = digest.stdin.take().unwrap();
+    // More than a pipe holds: when all but the end is written, the board has been opened.
+    assert!(key.len() > 200_000, "{}", key.len());
+    let (most, end) = key.split_at(key.len() - 1000);
+    stdin.write_all(most).unwrap();
+    let began = std::time::Instant::now();
+    assert_eq!(scene.post("alice", &["f"]).quietly(), "2 f\n");
+    assert!(began.elapsed().as_secs() < 4, "{:?}", began.elapsed());
+    stdin.write_all(end).unwrap();
+    drop(stdin);
+    let mut told = String::new();
+    let mut stderr = digest.stderr.take().unwrap();
+    stderr.read_to_string(&mut told).unwrap();
+    assert!(digest.wait().unwrap().success(), "{told}");
+    let found = scene.decode(&["--json"]).json();
+    assert_eq!(found["indices"], serde_json::json!([0, 1]));
+}
+
+#[test]
+fn a_small_set_for_tests_says_so() {
+    let scene = Scene::empty();
+    let keygen = scene.run(&["keygen", "--out", "alice", "--params", PARAMS]);
+    assert!(keygen.warned && keygen.code == 0, "{keygen:?}");
+    let init = scene.run(&["board", "init", "tiny", "--params", PARAMS]);
+    assert!(init.warned && init.code == 0, "{init:?}");
+    assert!(!scene.run(&["board", "init", "board"]).warned);
+}

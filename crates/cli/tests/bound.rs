@@ -150,7 +150,7 @@ fn the_same_with_every_digest_of_instantomr() {
         let mut args = vec![
             "digest", "--board", "board", "--bound", "9", "--out", "digest",
         ];
-        args.extend(["--scheme", scheme, "--detection-key", key]);
+        args.extend(["--force", "--scheme", scheme, "--detection-key", key]);
         if scheme == "hybrid" {
             args.extend(["--detection-key", "alice/detection.key"]);
         }

@@ -69,6 +69,8 @@ fn secrets_are_for_their_owner() {
     let scene = Scene::new("none", 64);
     let mode = |name| scene.path(name).metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode("alice/secret.key"), 0o600);
+    // Whoever has a detector's key can look for her messages.
+    assert_eq!(mode("alice/detection.key"), 0o600);
     assert_eq!(mode("alice/clue.key") & 0o600, 0o600);
     scene.write("f", b"hello");
     scene.post("alice", &["f"]).quietly();
@@ -140,4 +142,107 @@ fn a_reader_that_leaves_is_no_error() {
         output.status.success() && output.stderr.is_empty(),
         "{output:?}"
     );
+}
+
+/// Before the keys are read, let alone the work done.
+#[test]
+fn outputs_are_looked_at_first() {
+    let scene = Scene::new("none", 64);
+    scene.write("file", b"in the way");
+    let digest = ["digest", "--board", "board", "--detection-key", "no.key"];
+    let cut = ["stream", "cut", "--detection-key", "no.key", "--state", "s"];
+    for command in [&[&digest[..], &["--bound", "3"]].concat(), &cut[..]] {
+        let to = |out| scene.run(&[command, &["--out", out]].concat());
+        to("no/such").refused(1, &["omr: writing no/such: ", "No such file"]);
+        to(".").refused(1, &["omr: writing .: ", "found a folder"]);
+        to("alice").refused(1, &["omr: writing alice: ", "found a folder"]);
+        to("file").refused(1, &["omr: file exists: pass --force"]);
+        to("file/f").refused(1, &["omr: writing file/f: ", "Not a directory"]);
+        to("d").refused(1, &["omr: no.key: "]);
+    }
+    let keys = ["--secret-key", "no.key", "--digest", "d"];
+    let decode = |out| scene.run(&[&["decode", "--out", out][..], &keys].concat());
+    decode("file").refused(1, &["omr: writing file: ", "expected a folder"]);
+    decode("file/f").refused(1, &["omr: writing file/f: ", "expected a folder"]);
+    decode("new/folder").refused(1, &["omr: no.key: "]);
+    assert!(!scene.path("new").exists() && !scene.path("d").exists());
+    let keygen = |out| scene.run(&["keygen", "--params", PARAMS, "--out", out]);
+    keygen("file").refused(1, &["omr: writing file: ", "expected a folder"]);
+    assert_eq!(scene.list("."), ["alice", "board", "file"]);
+}
+
+/// A file is posted whole or not at all, so that posting it again repeats nothing.
+#[test]
+fn a_post_that_fails_leaves_no_parts() {
+    let scene = Scene::new("none", 64);
+    scene.write("short", b"hello");
+    scene.write("long", &bytes(1, 200_000));
+    // Room for a thousand messages, and not for all.
+    let limited = "trap '' XFSZ; ulimit -f 6000; exec \"$0\" \"$@\"";
+    let mut shell = std::process::Command::new("sh");
+    shell.args([
+        "-c",
+        limited,
+        env!("CARGO_BIN_EXE_omr"),
+        "post",
+        "--board",
+        "board",
+    ]);
+    shell.args(["--to", "alice/clue.key", "short", "long"]);
+    let output = shell.current_dir(scene.dir()).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("omr: board: "), "{stderr}");
+    assert_eq!(output.stdout, b"0 short\n", "{stderr}");
+    let verified = scene.run(&["board", "verify", "board"]).quietly();
+    assert_eq!(verified, "sound: 1 messages\n");
+    let again = scene.post("alice", &["long", "--json"]);
+    let posted: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(posted["start"], 1);
+    assert!(posted["end"].as_u64().unwrap() > 5000, "{posted}");
+}
+
+#[test]
+fn a_signal_and_a_crash_leave_no_files() {
+    let scene = Scene::keys();
+    let hidden = |name: &String| name.starts_with(".omr-");
+    let left = || scene.list("alice").into_iter().any(|name| hidden(&name));
+    let args = ["keygen", "--force", "--params", PARAMS, "--out", "alice"];
+    let mut stopped = 0;
+    for _ in 0..300 {
+        let mut command = scene.command(&args);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        while !left() && child.try_wait().unwrap().is_none() {}
+        let id = child.id().to_string();
+        let kill = std::process::Command::new("kill")
+            .args(["-TERM", &id])
+            .output();
+        kill.unwrap();
+        stopped += u32::from(child.wait().unwrap().code() == Some(128 + 15));
+        assert!(!left(), "{:?}", scene.list("alice"));
+        if stopped > 2 {
+            break;
+        }
+    }
+    assert!(stopped > 0, "no keygen was met at work");
+
+    // After a crash the next command that writes there removes what nobody holds.
+    let aged = |name: &str| {
+        scene.write(name, b"a secret");
+        let file = std::fs::File::options()
+            .write(true)
+            .open(scene.path(name))
+            .unwrap();
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(120);
+        file.set_modified(old).unwrap();
+        file
+    };
+    drop(aged("alice/.omr-crashed"));
+    let held = aged("alice/.omr-held");
+    held.lock().unwrap();
+    scene.write("alice/.omr-new", b"of somebody who is about to lock it");
+    scene.run(&args).quietly();
+    let hidden: Vec<String> = scene.list("alice").into_iter().filter(hidden).collect();
+    assert_eq!(hidden, [".omr-held", ".omr-new"]);
 }

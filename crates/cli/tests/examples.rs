@@ -351,6 +351,7 @@ fn digests_and_sessions() {
     stage.ok(&format!(
         "omr digest --board board {key} --bound 9 --out digest"
     ));
+    stage.ok("cp digest first; cp digest second");
     stage.page("decode");
     Stage::empty().page("demo");
 }
@@ -359,6 +360,7 @@ fn digests_and_sessions() {
 fn identities_and_letters() {
     Stage::with_server("server").page("id");
     let stage = Stage::with_identity();
+    std::fs::remove_file(stage.scene.path("alice.txt")).unwrap();
     stage.page("address");
     stage.page("contact");
     stage.ok("omr contact add bob bob.txt");

@@ -188,14 +188,29 @@ fn parts_outside_the_range_are_named() {
         (0, &b"out/000000.bin\n"[..]),
         "{done:?}"
     );
-    let warning = "omr: warning: messages 1, 2 left out: 2 of 3 parts of a file";
+    let warning =
+        "omr: warning: messages 1..3 left out: 2 of 3 parts of a file, missing is message 3 if";
     assert!(done.stderr.starts_with(warning), "{done:?}");
     let strict = scene.decode(&["--force", "--strict"]);
     assert_eq!(strict.code, 1, "{strict:?}");
     assert!(
-        strict
+        strict.stderr.contains("found 1 of which parts are missing"),
+        "{strict:?}"
+    );
+    // To standard output nothing is kept.
+    let args = [
+        "decode",
+        "--secret-key",
+        "alice/secret.key",
+        "--digest",
+        "digest",
+    ];
+    let piped = scene.run(&[&args[..], &["--out", "-", "--strict"]].concat());
+    assert_eq!((piped.code, &piped.stdout[..]), (1, &b"short"[..]));
+    assert!(
+        piped
             .stderr
             .contains("2 of 3 pertinent messages could not be opened"),
-        "{strict:?}"
+        "{piped:?}"
     );
 }

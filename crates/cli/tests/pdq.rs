@@ -41,12 +41,12 @@ fn keygen(scene: &Scene, name: &str) {
 
 fn encrypt(scene: &Scene, sql: &str) -> Done {
     let args = ["-q", "pdq", "encrypt", sql, "--schema", "people.json"];
-    scene.run(&[&args[..], &["--key", "alice", "--out", "q"]].concat())
+    scene.run(&[&args[..], &["--key", "alice", "--out", "q", "--force"]].concat())
 }
 
 fn answer(scene: &Scene, key: &str, table: &str) -> Done {
     let args = ["pdq", "answer", table, "--evaluation-key", key];
-    scene.run(&[&args[..], &["--query", "q", "--out", "a"]].concat())
+    scene.run(&[&args[..], &["--query", "q", "--out", "a", "--force"]].concat())
 }
 
 fn decode(scene: &Scene, key: &str, schema: &str, more: &[&str]) -> Done {
@@ -117,8 +117,10 @@ fn keys_are_made_with_private_permissions() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let secret = std::fs::metadata(scene.path("alice/pdq-secret.key")).unwrap();
-        assert_eq!(secret.permissions().mode() & 0o777, 0o600);
+        for key in ["alice/pdq-secret.key", "alice/pdq-evaluation.key"] {
+            let found = std::fs::metadata(scene.path(key)).unwrap();
+            assert_eq!(found.permissions().mode() & 0o777, 0o600, "{key}");
+        }
     }
     let again = ["pdq", "keygen", "--out", "alice", "--params", PARAMS];
     scene.run(&again).refused(1, &["exists", "--force"]);
@@ -204,6 +206,8 @@ fn a_query_in_one_go_in_every_form() {
     );
     assert!(figures["query_bytes"].as_u64().unwrap() > 1000);
     assert!(scene.read("rows.arrow").starts_with(b"ARROW1"));
+    let again = query(&scene, sql, &["--out", "rows.arrow"]);
+    again.refused(1, &["omr: rows.arrow exists: pass --force"]);
     let none = query(
         &scene,
         "SELECT id FROM people WHERE id = 5",

@@ -34,7 +34,7 @@ fn another_recipients_digest() {
     ];
     scene
         .run(&args)
-        .refused(1, &["expected a digest of detection key"]);
+        .refused(1, &["the digest was made for another recipient"]);
     // And nothing pertinent is no failure.
     assert_eq!(scene.decode(&["--strict"]).quietly(), "");
 }
@@ -203,6 +203,13 @@ fn nothing_is_overwritten_unasked() {
     scene.write("f", b"hello");
     scene.post("alice", &["f", "f"]).quietly();
     scene.digest(3, &[]).quietly();
+    let before = scene.read("digest");
+    let args = ["digest", "--board", "board", "--bound", "3"];
+    let more = ["--out", "digest", "--detection-key", "alice/detection.key"];
+    scene
+        .run(&[&args[..], &more].concat())
+        .refused(1, &["omr: digest exists: pass --force"]);
+    assert!(scene.read("digest") == before);
     fs::create_dir(scene.path("out")).unwrap();
     scene.write("out/000001.bin", b"mine");
     let sealing = ["--sealing", "none"];

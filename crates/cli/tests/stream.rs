@@ -47,7 +47,7 @@ fn stream(scene: &Scene, more: &[&str]) -> common::Done {
 
 fn cut(scene: &Scene, more: &[&str]) -> common::Done {
     let args = ["stream", "cut", "--detection-key", "alice/instant.key"];
-    let files = ["--state", "session", "--out", "digest"];
+    let files = ["--state", "session", "--out", "digest", "--force"];
     scene.run(&[&args[..], &files, more].concat())
 }
 
@@ -153,7 +153,7 @@ fn one_request_for_both_engines() {
     post(&scene, 0..4);
     let digest = |more: &[&str]| {
         let args = ["digest", "--board", "board", "--bound", "9", "--json"];
-        let out = ["--out", "digest"];
+        let out = ["--out", "digest", "--force"];
         scene.run(&[&args[..], &out, more].concat()).json()
     };
     let instant = ["--detection-key", "alice/instant.key"];
@@ -171,6 +171,20 @@ fn one_request_for_both_engines() {
         assert_eq!(digest(more)["scheme"], scheme);
         assert_eq!(letters(&scene), names(0..4));
     }
+    let both = [&bulk[..], &instant].concat();
+    // The key of the engine that has no part is not read.
+    let good = scene.read("alice/detection.key");
+    scene.write("alice/detection.key", &good[..good.len() / 2]);
+    let told = digest(&both);
+    assert_eq!(told["scheme"], "instantomr");
+    // Reading the other is part of what it took.
+    let keys_s = told["stages"]["keys"].as_f64().unwrap();
+    assert!(keys_s > 0.0 && told["digest_s"].as_f64().unwrap() >= keys_s);
+    let args = ["digest", "--board", "board", "--bound", "9", "--out", "d"];
+    scene
+        .run(&[&args[..], &both, &["--scheme", "sophomr"]].concat())
+        .refused(1, &["alice/detection.key", "truncated"]);
+    scene.write("alice/detection.key", &good);
     let told = digest(&[&instant[..], &["--scheme", "instantomd"]].concat());
     assert_eq!(told["scheme"], "instantomd");
     let _ = std::fs::remove_dir_all(scene.path("out"));

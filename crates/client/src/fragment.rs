@@ -27,8 +27,9 @@ mod tests;
 pub use envelope::{Whole, split_named};
 pub use error::FragmentError;
 pub use name::file_name;
+pub use part::{PartPlace, place};
 pub use reassemble::{Incomplete, Reassembler};
-pub use split::{most_bytes, split};
+pub use split::{Shape, most_bytes, most_in_part, shape, split};
 
 /// Random name of a file in many parts.
 pub type MessageId = [u8; 8];

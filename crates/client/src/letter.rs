@@ -2,7 +2,7 @@
 
 use crate::bound::CLUE_SEED_BYTES;
 use crate::fragment::{
-    FragmentError, Incomplete, MessageId, Reassembler, Whole, split, split_named,
+    FragmentError, Incomplete, MessageId, Reassembler, Shape, Whole, shape, split, split_named,
 };
 use crate::seal::{SealError, SealPublic, SealSecret, open, seal};
 use crate::{BoundSender, ClueSeed, Fingerprint, Retrieved, SecretKey, Sender};
@@ -124,6 +124,13 @@ impl<'a> Writer<'a> {
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<Vec<u8>>, LetterError> {
         Ok(split_named(name, file, self.capacity, rng)?)
+    }
+
+    /// How a file of so many bytes is split.
+    ///
+    /// Errors: `Fragment`.
+    pub fn shape(&self, bytes: u64) -> Result<Shape, LetterError> {
+        Ok(shape(bytes, self.capacity)?)
     }
 
     /// Seals a part and adds a fresh clue. A sealed payload carries the seed of its bound clue in front of the part.

@@ -8,6 +8,7 @@ mod digest_secret;
 pub mod earlier;
 pub mod fragment;
 pub mod instantomr;
+pub mod kept;
 mod keygen;
 pub mod letter;
 mod recipient;

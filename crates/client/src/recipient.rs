@@ -8,12 +8,21 @@ use omr_protocol::digest::MASK_BITS;
 use omr_protocol::plan::{INDEX_SYMBOLS, checksum, packing};
 use omr_protocol::{ClueKind, Digest, ParamSet, Params, ParamsError, Response};
 
+fn hex(id: &[u8; 16]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A digest that does not decode.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The digest was made with another detection key.
-    #[error("expected a digest of detection key {expected:02x?}, found one of {found:02x?}")]
+    #[error(
+        "the digest was made for another recipient: expected detection key {}, which belongs to this secret key, \
+         found {}",
+        hex(expected),
+        hex(found)
+    )]
     OtherKey {
         /// This recipient's.
         expected: [u8; 16],

@@ -48,6 +48,27 @@ impl Costs {
             range.end
         }
     }
+
+    /// The scheme that answers a range as `scheme` does, with `payloads` or without: instead of `Hybrid` the one engine
+    /// that does it all, where there is one, so that nobody need read the other's key.
+    ///
+    /// Panics: when `slots`, the messages of a batch, is 0.
+    #[must_use]
+    pub fn narrowed(
+        &self,
+        scheme: Scheme,
+        range: &Range<u64>,
+        slots: u64,
+        payloads: bool,
+    ) -> Scheme {
+        match (scheme, self.split(range, slots)) {
+            (Scheme::Hybrid, first) if first == range.end => Scheme::bulk(payloads),
+            (Scheme::Hybrid, first) if first == range.start => {
+                Scheme::instant(Encoding::Powers, payloads)
+            }
+            _ => scheme,
+        }
+    }
 }
 
 /// The engines that a recipient gave keys for.
@@ -253,6 +274,15 @@ mod tests {
             (7..300, 300),
         ] {
             assert_eq!(costs.split(&range, 1000), first, "{range:?}");
+            let expected = match first {
+                first if first == range.end => [Scheme::Sophomr, Scheme::Sophomd],
+                first if first == range.start => [Scheme::Instantomr, Scheme::Instantomd],
+                _ => [Scheme::Hybrid; 2],
+            };
+            let narrowed = |payloads| costs.narrowed(Scheme::Hybrid, &range, 1000, payloads);
+            assert_eq!([true, false].map(narrowed), expected, "{range:?}");
+            let asked = costs.narrowed(Scheme::Sophomd, &range, 1000, false);
+            assert_eq!(asked, Scheme::Sophomd);
         }
     }
 }

@@ -114,8 +114,11 @@ Examples:
   omr post --board zcash --to alice/clue.key --raw output.bin
 
 Prints the place of each file once it is safely on the disk: `INDEX FILE`, or `FIRST..END FILE` for a file in \
-several messages. Up to 1,000 messages a call are posted together, all or none; more go in transactions of \
-1,000. If a later one fails, the lines printed tell what is posted.";
+several messages. A file is posted whole or not at all; small ones go together, up to 1,000 messages at a time. If a \
+later one fails, the lines printed tell what is posted.
+
+`omr board stat` tells how many bytes of a file a message holds. A file may take 131,072 messages; one of more than \
+a digest's bound is fetched by several digests, whose ranges are told after posting.";
 
 pub(super) const DIGEST: &str = "\
 Examples:
@@ -127,10 +130,13 @@ Examples:
     --bound 50 --indices-only --out indices
   omr digest --board board --detection-key alice/detection.key \\
     --detection-key alice/instant.key --bound 50 --out both
+  omr digest --board board --detection-key alice/detection.key \\
+    --bound 50 --range 0..2 --out first
 
-The digest's size depends on the range, the bound and the payload size, never on what is found. The bound holds \
+Others can post while a digest is made: it holds what was on the board when it began. A file that exists is replaced \
+only with --force. The digest's size depends on the range, the bound and the payload size, never on what is found. The bound holds \
 for each group of up to 12 batches of messages, with InstantOMR of 65,536 messages. With both keys, full batches \
-go to SophOMR and the rest to InstantOMR, where that costs less.";
+go to SophOMR and the rest to InstantOMR, where that costs less; a key is read only where its engine has a part.";
 
 pub(super) const STREAM: &str = "\
 Examples:
@@ -154,15 +160,20 @@ Examples:
   omr decode --secret-key alice/secret.key --digest - --out - < digest
   omr decode --secret-key alice/secret.key --digest digest \\
     --raw --out payloads
+  omr decode --secret-key alice/secret.key --digest first second --out all
 
 Writes one file a message, named by the index of its first payload (000123.bin), and prints the paths; a digest \
 of indices gives indices.txt. With --out - contents go to standard output, one after another in the order of the \
 board.
 
 Anybody can write to an address, and one message of others in 2^26 looks pertinent. So payloads that cannot be \
-opened are left out with a warning, and so are files of which parts are missing: ask for a digest that covers \
-them all. The exit code is then 0, but 1 if nothing could be opened or with --strict. A board with sealing none \
-vouches for nothing: --sealing none says that you expect that, --sealing hpke-x25519 refuses it.";
+opened are left out with a warning. The exit code is then 0, but 1 if nothing could be opened or with --strict. A \
+board with sealing none vouches for nothing: --sealing none says that you expect that, --sealing hpke-x25519 refuses \
+it.
+
+Of a file that is not whole the warning names the messages that are missing. Its parts are kept in the folder \
+`incomplete` beside the letters until other digests, in the same call or in later ones into the same folder, in any \
+order, bring the rest.";
 
 pub(super) const ID: &str = "\
 Examples:

@@ -98,9 +98,12 @@ pub(crate) struct IdRegister {
 pub(crate) struct AddressArgs {
     #[command(flatten)]
     pub(crate) home: HomeArg,
-    /// File for the text, replaced if it exists; standard output unless given
+    /// File for the text; standard output unless given
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace the file
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Subcommand)]

@@ -98,6 +98,9 @@ pub(crate) struct PdqSchema {
     /// File for the schema; - is standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
+    /// Replace the file
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Args)]
@@ -180,9 +183,12 @@ pub(crate) struct RowsOut {
     /// Form of the rows
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = RowFormat::Table)]
     pub(crate) format: RowFormat,
-    /// File for the rows, replaced if it exists; - is standard output
+    /// File for the rows; - is standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
+    /// Replace the file
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Report figures as one JSON object (on standard error if the rows go to standard output)
     #[arg(long)]
     pub(crate) json: bool,
@@ -231,9 +237,12 @@ pub(crate) struct PdqEncrypt {
     /// Most rows that the answer holds; the query's LIMIT, else 16, unless given
     #[arg(long, value_name = "S")]
     pub(crate) bound: Option<u64>,
-    /// File for the query, replaced if it exists; - is standard output
+    /// File for the query; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Replace the file
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Report as one JSON object (on standard error if the query goes to standard output)
     #[arg(long)]
     pub(crate) json: bool,
@@ -250,9 +259,12 @@ pub(crate) struct PdqAnswer {
     /// The query; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) query: PathBuf,
-    /// File for the answer, replaced if it exists; - is standard output
+    /// File for the answer; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Replace the file
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Report as one JSON object (on standard error if the answer goes to standard output)
     #[arg(long)]
     pub(crate) json: bool,

@@ -70,9 +70,12 @@ pub(crate) struct StreamCut {
     /// Leave the messages in the session: the next digest holds them too
     #[arg(long, conflicts_with = "number")]
     pub(crate) peek: bool,
-    /// File for the digest, replaced if it exists; - is standard output
+    /// File for the digest; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Replace the file
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Report as one JSON object (on standard error if the digest goes to standard output)
     #[arg(long)]
     pub(crate) json: bool,

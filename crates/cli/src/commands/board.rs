@@ -3,6 +3,8 @@ use crate::error::{CliError, InputError, chain};
 use crate::io;
 use crate::progress::Ui;
 use omr_board::{Board, BoardConfig, BoardError, Clues, Stat, Structure};
+use omr_client::fragment::{most_bytes, most_in_part};
+use omr_client::letter::Place;
 use omr_detector::Progress;
 use omr_protocol::plan::MAX_PAYLOAD_BYTES;
 use omr_protocol::{ClueKind, ClueParams, ParamSet, PlanError, Sealing};
@@ -21,20 +23,27 @@ struct Report {
     clue_bytes: u32,
     payload_bytes: u32,
     message_bytes: u64,
+    /// Bytes of a file that one message holds, where it is the only one of the file.
+    single_file_bytes: u64,
+    /// The same where there are several.
+    part_bytes: usize,
     bytes_on_disk: u64,
+    /// The file's length; parts of it that were never written take no disk.
+    file_bytes: u64,
     chunk_messages: u64,
 }
 
 pub(super) fn run(command: &BoardCommand, ui: &Ui) -> Result<(), CliError> {
     match command {
-        BoardCommand::Init(args) => init(args),
+        BoardCommand::Init(args) => init(args, ui),
         BoardCommand::Stat { dir, json } => stat(dir, *json, ui),
         BoardCommand::Verify { dir } => verify(dir, ui),
     }
 }
 
-fn init(args: &BoardInit) -> Result<(), CliError> {
+fn init(args: &BoardInit, ui: &Ui) -> Result<(), CliError> {
     let set = ParamSet::for_new(&args.params, args.allow_old)?;
+    super::warn_if_insecure(set.spec(), ui);
     create(
         &args.dir,
         set.clue(),
@@ -86,6 +95,18 @@ pub(super) fn create(
         .map_err(CliError::input(dir))
 }
 
+/// What letters on a board are bound to.
+///
+/// Errors: `Sealing`.
+pub(super) fn place(config: &BoardConfig) -> Result<Place, InputError> {
+    Ok(Place {
+        board_id: config.board_id,
+        params: config.params_id.clone(),
+        sealing: config.sealing.parse()?,
+        payload_bytes: config.payload_bytes as usize,
+    })
+}
+
 /// The kind of a board's clues.
 pub(super) fn clues(of: Clues) -> ClueKind {
     match of {
@@ -94,20 +115,34 @@ pub(super) fn clues(of: Clues) -> ClueKind {
     }
 }
 
-/// How long a board in use is waited for: posts and reads hold it for milliseconds.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a board in use is waited for: posts and digests hold it for milliseconds, `omr board verify` for seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// When a person is told what is waited for.
+const TOLD_AFTER: Duration = Duration::from_secs(2);
 
 /// Tries again while somebody else has the board open.
 ///
-/// Errors: those of `open`.
-pub(super) fn patiently(open: impl Fn() -> Result<Board, BoardError>) -> Result<Board, BoardError> {
+/// Errors: `BoardBusy`; those of `open`.
+pub(super) fn patiently(
+    ui: &Ui,
+    open: impl Fn() -> Result<Board, BoardError>,
+) -> Result<Board, InputError> {
     let start = Instant::now();
+    let mut told = false;
     loop {
         match open() {
             Err(BoardError::Locked { .. }) if start.elapsed() < PATIENCE => {
+                if !told && start.elapsed() > TOLD_AFTER {
+                    ui.note("waiting for another command that has the board open");
+                    told = true;
+                }
                 std::thread::sleep(Duration::from_millis(3));
             }
-            opened => return opened,
+            Err(BoardError::Locked { .. }) => {
+                let seconds = PATIENCE.as_secs();
+                return Err(InputError::BoardBusy { seconds });
+            }
+            opened => return Ok(opened?),
         }
     }
 }
@@ -116,20 +151,20 @@ pub(super) fn patiently(open: impl Fn() -> Result<Board, BoardError>) -> Result<
 ///
 /// Errors: `Input`.
 pub(super) fn open(dir: &Path, ui: &Ui) -> Result<Board, CliError> {
-    let opened = match patiently(|| Board::open_read_only(dir)) {
-        Err(BoardError::NeedsRecovery { .. }) => patiently(|| Board::open(dir)).and_then(|board| {
-            drop(board);
-            ui.warn(&format!(
-                "{}: recovered from a post that did not end",
-                dir.display()
-            ));
-            Board::open_read_only(dir)
-        }),
+    let opened = match patiently(ui, || Board::open_read_only(dir)) {
+        Err(InputError::Board(BoardError::NeedsRecovery { .. })) => {
+            let recovered = patiently(ui, || Board::open(dir));
+            recovered.map(drop).and_then(|()| {
+                ui.warn(&format!(
+                    "{}: recovered from a post that did not end",
+                    dir.display()
+                ));
+                patiently(ui, || Board::open_read_only(dir))
+            })
+        }
         other => other,
     };
-    opened
-        .map_err(InputError::from)
-        .map_err(CliError::input(dir))
+    opened.map_err(CliError::input(dir))
 }
 
 fn stat(dir: &Path, json: bool, ui: &Ui) -> Result<(), CliError> {
@@ -138,7 +173,7 @@ fn stat(dir: &Path, json: bool, ui: &Ui) -> Result<(), CliError> {
         .stat()
         .map_err(InputError::from)
         .map_err(CliError::input(dir))?;
-    let report = Report::new(stat);
+    let report = Report::new(stat).map_err(CliError::input(dir))?;
     match json {
         true => io::print_json(&report),
         false => io::print(&report.text()),
@@ -146,8 +181,10 @@ fn stat(dir: &Path, json: bool, ui: &Ui) -> Result<(), CliError> {
 }
 
 impl Report {
-    fn new(stat: Stat) -> Self {
-        Self {
+    fn new(stat: Stat) -> Result<Self, InputError> {
+        let place = place(&stat.config)?;
+        let capacity = place.capacity(clues(stat.config.clues));
+        Ok(Self {
             board_id: io::hex(&stat.config.board_id),
             params: stat.config.params_id,
             sealing: stat.config.sealing,
@@ -156,15 +193,19 @@ impl Report {
             clue_bytes: stat.config.clue_bytes,
             payload_bytes: stat.config.payload_bytes,
             message_bytes: stat.message_bytes,
+            single_file_bytes: most_bytes(1, capacity),
+            part_bytes: most_in_part(capacity),
             bytes_on_disk: stat.bytes_on_disk,
+            file_bytes: stat.file_bytes,
             chunk_messages: stat.chunk_messages,
-        }
+        })
     }
 
     fn text(&self) -> String {
         format!(
             "board          {}\nparameters     {}\nsealing        {}\nclues          {}\nmessages       {}\n\
-             clue bytes     {}\npayload bytes  {}\nbytes in all   {}\nbytes on disk  {}\n",
+             clue bytes     {}\npayload bytes  {}\n  of a file    {} at most, {} of one in several messages\n\
+             bytes in all   {}\nbytes on disk  {} (a file of {}, with holes)\n",
             self.board_id,
             self.params,
             self.sealing,
@@ -172,8 +213,11 @@ impl Report {
             super::thousands(self.messages),
             self.clue_bytes,
             self.payload_bytes,
+            self.single_file_bytes,
+            self.part_bytes,
             super::thousands(self.message_bytes),
             super::thousands(self.bytes_on_disk),
+            super::thousands(self.file_bytes),
         )
     }
 }
@@ -192,9 +236,14 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
     let report = report
         .map_err(InputError::from)
         .map_err(CliError::input(dir))?;
-    let clues = super::clues::sweep(board.config(), board.len(), |range| {
+    let (config, len) = (board.config().clone(), board.len());
+    drop(board);
+    // Testing signatures takes long: others may post meanwhile.
+    let clues = super::clues::sweep(&config, len, |range| {
         let mut out = Vec::new();
-        let _ = board.read(range, &mut super::clues::keep(&mut out));
+        if let Ok(board) = open(dir, ui) {
+            let _ = board.read(range, &mut super::clues::keep(&mut out));
+        }
         out
     })?;
     if report.is_sound() && clues.count == 0 {

@@ -168,7 +168,7 @@ const PARTIAL: &str = ".partial";
 impl Folder {
     fn open(path: &Path) -> Result<Self, CliError> {
         let read = || -> std::io::Result<HashSet<String>> {
-            fs::create_dir_all(path)?;
+            create_private(path)?;
             let mut have = HashSet::new();
             names(path, path, &mut have)?;
             Ok(have)
@@ -200,7 +200,7 @@ impl Folder {
         let partial = self.path.join(PARTIAL);
         let file = match &mut self.open {
             Some((open, file)) if open == name => file,
-            open => &mut open.insert((name.to_owned(), File::create(&partial)?)).1,
+            open => &mut open.insert((name.to_owned(), private(&partial)?)).1,
         };
         file.seek(SeekFrom::Start(offset))?;
         file.write_all(data)?;
@@ -210,13 +210,30 @@ impl Folder {
         }
         file.sync_all()?;
         let folder = path.parent().unwrap_or(&self.path);
-        fs::create_dir_all(folder)?;
+        create_private(folder)?;
         fs::rename(&partial, &path)?;
         File::open(folder)?.sync_all()?;
         self.open = None;
         self.files += 1;
         Ok(())
     }
+}
+
+/// Makes a folder for the owner alone, as what it will hold is as secret as the server itself.
+fn create_private(path: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+/// Makes an empty file for the owner alone.
+fn private(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.create(true).truncate(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// Relative names of all files, with `/` between folders.

@@ -225,10 +225,11 @@ fn size(path: &Path) -> Result<u64, CliError> {
 fn detect(args: &Demo, ui: &Ui, stage: &Stage) -> Result<Detection, CliError> {
     ui.note("detector: scanning the board under encryption");
     let start = Instant::now();
-    let (set, engines) = engines::open(&stage.detection_keys())?.load()?;
+    let keys = stage.detection_keys();
+    let (set, engines) = engines::open(&keys)?.load(args.scheme, &ui.bar())?;
     let load_s = start.elapsed().as_secs_f64();
     let board = board::open(&stage.board, ui)?;
-    let source = BoardSource::new(&board, set.clue());
+    let source = BoardSource::new(&stage.board, &board, set.clue(), ui);
     let mut source = source.map_err(CliError::input(&stage.board))?;
     let job = Job {
         source: &mut source,

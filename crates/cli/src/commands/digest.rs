@@ -2,10 +2,10 @@ use super::engines;
 use super::source::{BoardSource, sealing};
 use crate::args::Digest;
 use crate::error::{CliError, InputError};
-use crate::io;
+use crate::io::Output;
 use crate::progress::Ui;
 use omr_board::Board;
-use omr_detector::MessageSource;
+use omr_detector::Stages;
 use omr_detector::hybrid::{Answer, Job};
 use omr_protocol::{ParamSet, Request, SEED_BYTES};
 use rand_core::Rng;
@@ -28,6 +28,7 @@ struct Report {
 }
 
 pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
+    let out = Output::file(&args.out, args.force)?;
     super::start_threads(args.threads)?;
     let board = super::board::open(&args.board, ui)?;
     let keys = engines::open(&args.detection_key)?;
@@ -36,28 +37,35 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     let on_board = CliError::input(&args.board);
     let checked = range(args, &board).and_then(|range| Ok((range, sealing(&board)?)));
     let (range, sealing) = checked.map_err(on_board)?;
-    let (set, engines) = keys.load()?;
-    let payload = payload(args, board.config().payload_bytes as usize);
-    let source = BoardSource::new(&board, set.clue());
+    let request = Request {
+        range,
+        bound: args.bound as usize,
+        payload_bytes: payload(args, board.config().payload_bytes as usize),
+    };
+    let source = BoardSource::new(&args.board, &board, keys.set.clue(), ui);
     let mut source = source.map_err(CliError::input(&args.board))?;
-    engines.check_board(source.clue_bytes())?;
+    let board_id = board.config().board_id;
+    // Whoever posts does not wait for a digest.
+    drop(board);
+    let scheme = args.scheme;
+    let scheme = scheme.unwrap_or(keys.scheme(request.payload_bytes.is_some()));
+    let scheme = keys.narrowed(scheme, &request, costs)?;
+    let bar = ui.bar();
+    let mut stages = Stages::default();
+    let (set, engines) = stages.time("keys", || keys.load(scheme, &bar))?;
     let job = Job {
         source: &mut source,
-        request: Request {
-            range,
-            bound: args.bound as usize,
-            payload_bytes: payload,
-        },
-        board_id: board.config().board_id,
+        request,
+        board_id,
         sealing,
         seeds: [(); 2].map(|()| placement_seed()),
         costs,
     };
-    let scheme = args.scheme.unwrap_or(engines.scheme(payload.is_some()));
-    let bar = ui.bar();
-    let answer = engines.respond(scheme, job, &bar);
+    let mut answer = engines.respond(scheme, job, &bar)?;
     drop(bar);
-    deliver(args, ui, &set, answer?)
+    stages.add(&answer.stages);
+    answer.stages = stages;
+    deliver(args, ui, (&set, &out), answer)
 }
 
 /// Bytes of a payload, unless indices alone are asked for.
@@ -92,10 +100,15 @@ fn range(args: &Digest, board: &Board) -> Result<Range<u64>, InputError> {
     }
 }
 
-fn deliver(args: &Digest, ui: &Ui, set: &ParamSet, answer: Answer) -> Result<(), CliError> {
+fn deliver(
+    args: &Digest,
+    ui: &Ui,
+    (set, out): (&ParamSet, &Output),
+    answer: Answer,
+) -> Result<(), CliError> {
     let bytes = answer.response.to_bytes(set);
-    let bytes = bytes.map_err(|error| CliError::write(&args.out, error))?;
-    io::write_result(&args.out, &bytes)?;
+    let bytes = bytes.map_err(|error| CliError::write(out.path(), error))?;
+    out.write(&bytes)?;
     if answer.unusable_clues > 0 {
         ui.warn(&format!(
             "{} unusable clues counted as impertinent",
@@ -121,6 +134,10 @@ fn deliver(args: &Digest, ui: &Ui, set: &ParamSet, answer: Answer) -> Result<(),
         }
     }
     let size = super::thousands(bytes.len() as u64);
-    let note = format!("digest of {size} bytes in {:.1} s", report.digest_s);
+    let note = format!(
+        "digest of {size} bytes in {:.1} s, {:.1} s of it for reading the key",
+        report.digest_s,
+        report.stages.get("keys").copied().unwrap_or_default()
+    );
     super::tell_beside(ui, &args.out, args.json, &report, &note)
 }

@@ -3,11 +3,12 @@
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
 use omr_board::Board;
-use omr_detector::Detector;
 use omr_detector::hybrid::{Costs, Engines};
 use omr_detector::instantomr::InstantDetector;
-use omr_protocol::ParamSet;
+use omr_detector::{Detector, DetectorError, Progress};
 use omr_protocol::frame::Kind;
+use omr_protocol::instantomr::Encoding;
+use omr_protocol::{ParamSet, Request, Scheme};
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ pub(super) struct Keys<'a> {
 
 /// Reads the headers of keys of one set.
 ///
-/// Errors: `Input`; `OtherParams`; `NoKey`.
+/// Errors: `Input`; `OtherParams`; `NoKey`; `TwoKeys` for two of a kind.
 pub(super) fn open(paths: &[PathBuf]) -> Result<Keys<'_>, CliError> {
     let kinds = [Kind::DetectionKey, Kind::InstantKey];
     let mut files = Vec::new();
@@ -37,7 +38,7 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Keys<'_>, CliError> {
     }
     let (first, file) = files.first().ok_or(CliError::NoKey)?;
     let set = file.set()?;
-    for (path, file) in &files[1..] {
+    for (at, (path, file)) in files.iter().enumerate().skip(1) {
         if file.header.params_id != set.name() {
             return Err(CliError::OtherParams {
                 first: (*first).clone(),
@@ -46,34 +47,83 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Keys<'_>, CliError> {
                 found: file.header.params_id.clone(),
             });
         }
+        let twice = |(_, other): &(_, Framed)| other.header.kind == file.header.kind;
+        if files[..at].iter().any(twice) {
+            return Err(CliError::TwoKeys {
+                path: (*path).clone(),
+            });
+        }
     }
     Ok(Keys { set, files })
 }
 
 impl Keys<'_> {
-    /// Reads the keys.
+    /// What the keys serve: both engines, or the one there is.
+    pub(super) fn scheme(&self, payloads: bool) -> Scheme {
+        match [Kind::DetectionKey, Kind::InstantKey].map(|kind| self.has(kind)) {
+            [true, true] => Scheme::Hybrid,
+            [false, true] => Scheme::instant(Encoding::Powers, payloads),
+            _ => Scheme::bulk(payloads),
+        }
+    }
+
+    fn has(&self, kind: Kind) -> bool {
+        self.files.iter().any(|(_, file)| file.header.kind == kind)
+    }
+
+    /// The scheme that answers a request as `scheme` does, by the engines that have a part in it.
     ///
-    /// Errors: `Input`; `TwoKeys` for two of a kind.
-    pub(super) fn load(self) -> Result<(ParamSet, Engines), CliError> {
+    /// Errors: `Detector` where a key for `scheme` is missing.
+    pub(super) fn narrowed(
+        &self,
+        scheme: Scheme,
+        request: &Request,
+        costs: Costs,
+    ) -> Result<Scheme, CliError> {
+        let kinds = [
+            (Kind::DetectionKey, "SophOMR"),
+            (Kind::InstantKey, "InstantOMR"),
+        ];
+        for ((kind, expected), takes_part) in kinds.into_iter().zip(scheme.engines()) {
+            if takes_part && !self.has(kind) {
+                return Err(DetectorError::NoKey { expected }.into());
+            }
+        }
+        Ok(match &self.set.spec().bulk {
+            Some(bulk) => {
+                let payloads = request.payload_bytes.is_some();
+                costs.narrowed(scheme, &request.range, bulk.n as u64, payloads)
+            }
+            None => scheme,
+        })
+    }
+
+    /// Reads the keys that a scheme needs, which takes seconds for SophOMR's.
+    ///
+    /// Errors: `Input`.
+    pub(super) fn load(
+        self,
+        scheme: Scheme,
+        progress: &dyn Progress,
+    ) -> Result<(ParamSet, Engines), CliError> {
         let Self { set, files } = self;
         let mut engines = Engines::default();
-        for (path, file) in files {
-            let twice = match file.header.kind {
-                Kind::InstantKey => {
+        let [bulk, instant] = scheme.engines();
+        for (_, file) in files {
+            match file.header.kind {
+                Kind::InstantKey if instant => {
                     let params = set.instant()?;
-                    let key = io::read_instant_key(file, params)?;
+                    let key = io::read_instant_key(file, params, progress)?;
                     let detector = InstantDetector::new(params.clone(), key);
-                    engines.instant.replace(Arc::new(detector)).is_some()
+                    engines.instant = Some(Arc::new(detector));
                 }
-                _ => {
+                Kind::DetectionKey if bulk => {
                     let params = set.bulk()?;
-                    let key = io::read_detection_key(file, params)?;
+                    let key = io::read_detection_key(file, params, progress)?;
                     let detector = Detector::new(params.clone(), key);
-                    engines.bulk.replace(Arc::new(detector)).is_some()
+                    engines.bulk = Some(Arc::new(detector));
                 }
-            };
-            if twice {
-                return Err(CliError::TwoKeys { path: path.clone() });
+                _ => {}
             }
         }
         Ok((set, engines))

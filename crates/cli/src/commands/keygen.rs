@@ -1,6 +1,7 @@
 use crate::args::Keygen;
 use crate::error::{CliError, InputError};
-use crate::io::{self, Access, Staged};
+use crate::io::{self, Access, Output, Staged};
+use crate::progress::Ui;
 use omr_client::{SecretKey, SecretKeyError, detection_key, identity, instantomr};
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::params::{DEFAULT, HYBRID};
@@ -84,10 +85,11 @@ pub(super) struct Written {
     pub(super) bytes: u64,
 }
 
-pub(super) fn run(args: &Keygen) -> Result<(), CliError> {
+pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
     let name = args.params.as_deref();
     let set = ParamSet::for_new(name.unwrap_or(default_set(args.scheme)), args.allow_old)?;
-    create_folder(&args.out)?;
+    super::warn_if_insecure(set.spec(), ui);
+    Output::folder(&args.out)?;
     if !args.force {
         refuse_existing(&args.out)?;
     }
@@ -96,6 +98,7 @@ pub(super) fn run(args: &Keygen) -> Result<(), CliError> {
         false => ClueKind::Bound,
     };
     let keys = Made::new(&set, args.scheme, clues, &mut omr_client::os_rng())?;
+    create_folder(&args.out)?;
     let files = write(&args.out, &set, &keys, args.force)?;
     if args.json {
         return io::print_json(&Report {
@@ -159,17 +162,21 @@ pub(super) fn write(
             key.write(params, file)
         })?);
     }
-    let mut written = Vec::new();
-    for file in staged {
-        let path = file.path().to_owned();
-        file.commit(force)?;
+    commit(staged, force)
+}
+
+/// Gives files their names and tells their sizes.
+///
+/// Errors: `Write`, `Exists`.
+pub(super) fn commit(staged: Vec<Staged>, force: bool) -> Result<Vec<Written>, CliError> {
+    let paths: Vec<_> = staged.iter().map(|file| file.path().to_owned()).collect();
+    io::commit(staged, force)?;
+    let written = paths.into_iter().map(|path| {
         let metadata = fs::metadata(&path).map_err(|error| CliError::write(&path, error))?;
-        written.push(Written {
-            path,
-            bytes: metadata.len(),
-        });
-    }
-    Ok(written)
+        let bytes = metadata.len();
+        Ok(Written { path, bytes })
+    });
+    written.collect()
 }
 
 fn stage_clue_key(path: &Path, set: &ParamSet, key: &ClueKey) -> Result<Staged, CliError> {
@@ -179,9 +186,10 @@ fn stage_clue_key(path: &Path, set: &ParamSet, key: &ClueKey) -> Result<Staged, 
     io::stage_bytes(path, Access::Public, &bytes)
 }
 
+/// A detector's key is for the detector alone: whoever has it can look for her messages too.
 fn stage(
     path: &Path,
     write: impl FnOnce(&mut fs::File) -> Result<(), DetectionKeyError>,
 ) -> Result<Staged, CliError> {
-    Staged::write(path, Access::Public, |file| Ok(write(file)?))
+    Staged::write(path, Access::Private, |file| Ok(write(file)?))
 }

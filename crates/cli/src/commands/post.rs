@@ -1,24 +1,31 @@
+use super::board::{self, patiently};
 use super::source::{clues, sealing};
 use crate::args::Post;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
-use crate::progress::Ui;
-use omr_board::{Board, Message};
-use omr_client::letter::{Place, Writer};
+use crate::progress::{Bar, Ui};
+use omr_board::{Board, BoardConfig, Message};
+use omr_client::fragment::Shape;
+use omr_client::letter::Writer;
 use omr_client::os_rng;
 use omr_detector::Progress;
 use omr_protocol::frame::Kind;
+use omr_protocol::plan::MAX_BOUND;
 use omr_protocol::{ClueParams, Sealing};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::VecDeque;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most messages of one transaction.
+/// Messages of one transaction, unless one file has more: it is posted whole or not at all.
 const TRANSACTION: usize = 1000;
 
-/// Largest file taken: it is held in memory.
-const MAX_FILE_BYTES: u64 = 1 << 32;
+/// Most messages of a file. At full size they take 430 MB of memory, and a file of 65 MB.
+const MAX_PARTS: u32 = 1 << 17;
+
+/// More messages for one recipient than most digests are asked for: an identity's, unless she says otherwise.
+const USUAL_BOUND: u64 = 50;
 
 #[derive(Serialize)]
 struct Posted<'a> {
@@ -27,24 +34,28 @@ struct Posted<'a> {
     end: u64,
 }
 
+/// A file to post, and what it costs.
+struct Letter<'a> {
+    path: &'a PathBuf,
+    /// Present where it cannot be read a second time.
+    content: Option<Vec<u8>>,
+    shape: Shape,
+}
+
 /// Messages on their way to the board, and the files they are of.
 struct Queue<'a> {
-    board: Board,
     args: &'a Post,
-    /// Bytes of a payload posted as it is.
-    raw: Option<usize>,
+    ui: &'a Ui,
+    params: &'a ClueParams,
+    config: BoardConfig,
     messages: Vec<Message>,
     /// Files not yet told of, with the messages of each.
     files: VecDeque<(&'a PathBuf, u64)>,
-    /// The first message not yet told of.
-    told: u64,
 }
 
 pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     let on_board = || CliError::input(&args.board);
-    let board = super::board::patiently(|| Board::open(&args.board))
-        .map_err(InputError::from)
-        .map_err(on_board())?;
+    let board = board::open(&args.board, ui)?;
     let key = Framed::open(&args.to, Kind::ClueKey)?;
     if board.config().params_id != key.header.params_id {
         return Err(CliError::OtherParams {
@@ -69,41 +80,123 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
             found,
         }));
     }
-    let config = board.config();
-    let place = Place {
-        board_id: config.board_id,
-        params: params.name().to_owned(),
-        sealing,
-        payload_bytes: config.payload_bytes as usize,
-    };
-    let raw = args.raw.then_some(place.payload_bytes);
+    let config = board.config().clone();
+    // Others may read and post while files are read and sealed.
+    drop(board);
+    let place = board::place(&config).map_err(on_board())?;
     let writer = Writer::new(params, &key, place).map_err(InputError::from);
     let writer = writer.map_err(CliError::input(&args.to))?;
-    let told = board.len();
-    let mut queue = Queue {
-        board,
+    let letters = letters(args, &writer, &config)?;
+    letters.iter().for_each(|letter| letter.tell_cost(ui));
+    let queue = Queue {
         args,
-        raw,
+        ui,
+        params,
+        config,
         messages: Vec::new(),
         files: VecDeque::new(),
-        told,
     };
-    queue.post(&writer, params, ui)
+    queue.post(&writer, letters)
 }
 
-/// The payloads of a file before sealing; `raw`: the file as it is.
-fn parts(writer: &Writer, raw: Option<usize>, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>, InputError> {
-    match (raw, bytes.len()) {
-        (Some(expected), found) if expected == found => Ok(vec![bytes]),
-        (Some(expected), found) => Err(InputError::RawSize { expected, found }),
-        (None, _) => Ok(writer.parts(&bytes, &mut os_rng())?),
+/// Looks at all files before any is posted.
+///
+/// Errors: `Input`: a file that cannot be read, or takes too many messages.
+fn letters<'a>(
+    args: &'a Post,
+    writer: &Writer,
+    config: &BoardConfig,
+) -> Result<Vec<Letter<'a>>, CliError> {
+    let most = u64::from(MAX_PARTS) * u64::from(config.payload_bytes);
+    let letter = |path: &'a PathBuf| {
+        let regular = fs::metadata(path).ok().filter(fs::Metadata::is_file);
+        let (bytes, content) = match regular {
+            Some(found) if !io::is_standard(path) => (found.len(), None),
+            _ => {
+                let content = io::read_file(path, most)?;
+                (content.len() as u64, Some(content))
+            }
+        };
+        let shape = match args.raw {
+            true => raw_shape(bytes, config),
+            false => shape(writer, bytes),
+        };
+        let shape = shape.map_err(CliError::input(path))?;
+        Ok(Letter {
+            path,
+            content,
+            shape,
+        })
+    };
+    args.files.iter().map(letter).collect()
+}
+
+/// One message for a file that is a payload already.
+fn raw_shape(bytes: u64, config: &BoardConfig) -> Result<Shape, InputError> {
+    let expected = config.payload_bytes as usize;
+    match usize::try_from(bytes).unwrap_or(usize::MAX) {
+        found if found == expected => Ok(Shape {
+            parts: 1,
+            bytes: found,
+        }),
+        found => Err(InputError::RawSize { expected, found }),
+    }
+}
+
+fn shape(writer: &Writer, bytes: u64) -> Result<Shape, InputError> {
+    let shape = writer.shape(bytes)?;
+    match shape.parts > MAX_PARTS {
+        false => Ok(shape),
+        true => Err(InputError::TooManyParts {
+            limit: MAX_PARTS.into(),
+            found: shape.parts.into(),
+            bytes,
+            each: shape.bytes as u64,
+        }),
+    }
+}
+
+impl Letter<'_> {
+    /// The payloads before sealing.
+    fn parts(&mut self, writer: &Writer, raw: bool) -> Result<Vec<Vec<u8>>, CliError> {
+        let bytes = match self.content.take() {
+            Some(content) => content,
+            None => {
+                let most = u64::from(self.shape.parts) * self.shape.bytes as u64;
+                io::read_file(self.path, most)?
+            }
+        };
+        let parts = match raw {
+            true => Ok(vec![bytes]),
+            false => writer
+                .parts(&bytes, &mut os_rng())
+                .map_err(InputError::from),
+        };
+        parts.map_err(CliError::input(self.path))
+    }
+
+    /// What it costs, before anything is posted.
+    fn tell_cost(&self, ui: &Ui) {
+        let Shape { parts, bytes } = self.shape;
+        let parts = u64::from(parts);
+        let text = format!(
+            "{}: {} messages of up to {bytes} bytes of the file",
+            self.path.display(),
+            super::thousands(parts)
+        );
+        match parts {
+            1 => {}
+            ..=USUAL_BOUND => ui.note(&text),
+            _ => ui.tell(&text),
+        }
     }
 }
 
 /// Seals payloads and adds clues.
-fn messages(writer: &Writer, parts: &[Vec<u8>]) -> Result<Vec<Message>, InputError> {
+fn messages(writer: &Writer, parts: &[Vec<u8>], bar: &Bar) -> Result<Vec<Message>, InputError> {
     let message = |rng: &mut _, part: &Vec<u8>| {
         let written = writer.message(rng, part)?;
+        bar.advance(1);
         Ok(Message {
             clue: written.clue,
             payload: written.payload,
@@ -113,67 +206,81 @@ fn messages(writer: &Writer, parts: &[Vec<u8>]) -> Result<Vec<Message>, InputErr
 }
 
 impl<'a> Queue<'a> {
-    fn post(&mut self, writer: &Writer, params: &ClueParams, ui: &Ui) -> Result<(), CliError> {
-        let bar = ui.bar();
-        bar.stage("files", self.args.files.len() as u64);
-        for path in &self.args.files {
-            self.add(writer, params, path)?;
-            bar.advance(1);
-        }
-        self.flush(params)
-    }
-
-    fn add(
-        &mut self,
-        writer: &Writer,
-        params: &ClueParams,
-        path: &'a PathBuf,
-    ) -> Result<(), CliError> {
-        let bytes = io::read_file(path, MAX_FILE_BYTES)?;
-        let parts = parts(writer, self.raw, bytes).map_err(CliError::input(path))?;
-        self.files.push_back((path, parts.len() as u64));
-        let mut rest = &parts[..];
-        while !rest.is_empty() {
-            if self.messages.len() == TRANSACTION {
-                self.flush(params)?;
+    fn post(mut self, writer: &Writer, letters: Vec<Letter<'a>>) -> Result<(), CliError> {
+        let bar = self.ui.bar();
+        let all = letters.iter().map(|letter| u64::from(letter.shape.parts));
+        bar.stage("messages", all.sum());
+        for mut letter in letters {
+            let parts = letter.parts(writer, self.args.raw)?;
+            if self.messages.len() + parts.len() > TRANSACTION {
+                self.flush()?;
             }
-            let (now, later) = rest.split_at(rest.len().min(TRANSACTION - self.messages.len()));
+            let messages = messages(writer, &parts, &bar);
             self.messages
-                .extend(messages(writer, now).map_err(CliError::input(path))?);
-            rest = later;
+                .extend(messages.map_err(CliError::input(letter.path))?);
+            self.files.push_back((letter.path, parts.len() as u64));
+        }
+        self.flush()
+    }
+
+    /// Appends what is queued in one transaction and tells of its files.
+    fn flush(&mut self) -> Result<(), CliError> {
+        if self.messages.is_empty() {
+            return Ok(());
+        }
+        let on_board = || CliError::input(&self.args.board);
+        let checked = super::clues::check(&self.config, self.params, &self.messages);
+        checked.map_err(on_board())?;
+        let mut start = self.append().map_err(on_board())?;
+        self.messages.clear();
+        while let Some((file, count)) = self.files.pop_front() {
+            let end = start + count;
+            self.tell(&Posted { file, start, end })?;
+            start = end;
         }
         Ok(())
     }
 
-    /// Appends what is queued in one transaction and tells of the files that are now complete.
-    fn flush(&mut self, params: &ClueParams) -> Result<(), CliError> {
-        let checked = super::clues::check(self.board.config(), params, &self.messages);
-        checked.map_err(CliError::input(&self.args.board))?;
-        let appended = self.board.append(&self.messages).map_err(InputError::from);
-        let end = appended.map_err(CliError::input(&self.args.board))?.end;
-        self.messages.clear();
-        while let Some(&(file, count)) = self.files.front() {
-            if self.told + count > end {
-                break;
-            }
-            self.files.pop_front();
-            let posted = Posted {
-                file,
-                start: self.told,
-                end: self.told + count,
-            };
-            self.told = posted.end;
-            self.tell(&posted)?;
+    /// The board is open for as long as this takes.
+    fn append(&self) -> Result<u64, InputError> {
+        let mut board = patiently(self.ui, || Board::open(&self.args.board))?;
+        match board.config() == &self.config {
+            true => Ok(board.append(&self.messages)?.start),
+            false => Err(InputError::OtherBoard),
         }
-        Ok(())
     }
 
     fn tell(&self, posted: &Posted) -> Result<(), CliError> {
         let (start, file) = (posted.start, posted.file.display());
         match posted.end - start {
-            _ if self.args.json => io::print_json(posted),
-            1 => io::print(&format!("{start} {file}\n")),
-            _ => io::print(&format!("{start}..{} {file}\n", posted.end)),
+            _ if self.args.json => io::print_json(posted)?,
+            1 => io::print(&format!("{start} {file}\n"))?,
+            _ => io::print(&format!("{start}..{} {file}\n", posted.end))?,
         }
+        if posted.end - start > USUAL_BOUND {
+            self.ui.tell(&how_to_fetch(posted));
+        }
+        Ok(())
     }
+}
+
+/// Ranges that digests can carry.
+fn how_to_fetch(posted: &Posted) -> String {
+    let (start, count) = (posted.start, posted.end - posted.start);
+    let most = MAX_BOUND as u64;
+    let ranges = match count.div_ceil(most) {
+        1 => format!("--range {start}..{} --bound {count}", posted.end),
+        digests => {
+            let (first, second) = (start + most, posted.end.min(start + 2 * most));
+            let more = if digests > 2 { ", .." } else { "" };
+            format!(
+                "--bound {most}, {digests} digests: --range {start}..{first}, --range {first}..{second}{more}; \
+                 `omr decode` puts them together"
+            )
+        }
+    };
+    format!(
+        "{}: to fetch it, `omr digest` with {ranges}",
+        posted.file.display()
+    )
 }

@@ -5,6 +5,7 @@ use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
 use omr_ops::TelemetryConfig;
+use omr_protocol::params::SetSpec;
 use omr_server::{Config, Server, create_private_files, tokens};
 use std::net::SocketAddr;
 use tokio::signal::unix::{SignalKind, signal};
@@ -62,6 +63,9 @@ fn telemetry(config: &Config) -> TelemetryConfig {
 
 async fn serve(config: Config, ui: &Ui) -> Result<(), CliError> {
     let (scheme, unusable) = (scheme(&config, ui), unusable(&config));
+    if let Ok(set) = SetSpec::named(&config.board.params) {
+        super::warn_if_insecure(&set, ui);
+    }
     let stop = stopped().map_err(CliError::Runtime)?;
     let server = Server::start(config).await?;
     unusable.inspect(|text| ui.warn(text));

@@ -6,7 +6,7 @@ use super::engines;
 use super::source::{BoardSource, Buffered, sealing};
 use crate::args::{Stream, StreamCut, StreamRun};
 use crate::error::{CliError, InputError};
-use crate::io;
+use crate::io::{self, Output};
 use crate::progress::Ui;
 use omr_board::Board;
 use omr_detector::instantomr::{InstantDetector, Session};
@@ -43,15 +43,18 @@ pub(super) fn run(command: &Stream, ui: &Ui) -> Result<(), CliError> {
 }
 
 /// Reads the one key of a session.
-fn detector(key: &Path) -> Result<(ParamSet, Arc<InstantDetector>), CliError> {
-    let (set, engines) = engines::open(&[PathBuf::from(key)])?.load()?;
+fn detector(key: &Path, ui: &Ui) -> Result<(ParamSet, Arc<InstantDetector>), CliError> {
+    let paths = [PathBuf::from(key)];
+    let keys = engines::open(&paths)?;
+    // Another key is not read for seconds to be refused then.
+    let (set, engines) = keys.load(Scheme::Instantomr, &ui.bar())?;
     let missing = || CliError::input(key)(InputError::NoInstant);
     Ok((set, engines.instant.ok_or_else(missing)?))
 }
 
 fn advance(args: &StreamRun, ui: &Ui) -> Result<(), CliError> {
     super::start_threads(args.threads)?;
-    let (set, detector) = detector(&args.detection_key)?;
+    let (set, detector) = detector(&args.detection_key, ui)?;
     let state = State::new(&args.state, set.instant()?, &detector);
     {
         let board = super::board::open(&args.board, ui)?;
@@ -186,9 +189,10 @@ fn read(args: &StreamRun, ui: &Ui, state: &State, next: u64) -> Result<Option<Bu
     if next >= end {
         return Ok(None);
     }
-    let source = BoardSource::new(&board, &state.params().clue);
-    let mut source = source.map_err(CliError::input(&args.board))?;
-    Ok(Some(Buffered::read(&mut source, next..end)?))
+    let source = BoardSource::new(&args.board, &board, &state.params().clue, ui);
+    drop(board);
+    let source = source.map_err(CliError::input(&args.board))?;
+    Ok(Some(source.read(next..end)?))
 }
 
 fn tell(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), CliError> {
@@ -227,7 +231,8 @@ fn begun(state: &State, path: &Path) -> Result<(Lock, Session), CliError> {
 }
 
 fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
-    let (set, detector) = detector(&args.detection_key)?;
+    let out = Output::file(&args.out, args.force)?;
+    let (set, detector) = detector(&args.detection_key, ui)?;
     let state = State::new(&args.state, set.instant()?, &detector);
     let (lock, mut session) = begun(&state, &args.state)?;
     let number = args.number.unwrap_or(session.cuts());
@@ -246,7 +251,7 @@ fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
         }
     };
     drop(lock);
-    io::write_result(&args.out, &bytes)?;
+    out.write(&bytes)?;
     let report = CutReport {
         params: set.name(),
         cut: number,

@@ -83,14 +83,18 @@ impl CliError {
         match self {
             Self::Overflowed { .. } | Self::Pdq(PdqError::Overflow { .. }) => Code::Overflow,
             Self::Decode(error)
+            | Self::Digest { source: error, .. }
             | Self::Bench(BenchError::Decode(error))
             | Self::Mail(MailError::Decode(error)) => of_decode(error),
             Self::Pertinent { .. } | Self::SoakBound { .. } => Code::Usage,
             Self::Input { source, .. } => of_input(source),
-            Self::OtherParams { .. } | Self::TwoKeys { .. } => Code::Input,
+            Self::OtherParams { .. } | Self::OtherDigest { .. } | Self::TwoKeys { .. } => {
+                Code::Input
+            }
             Self::Write { .. } | Self::Output(_) => Code::Output,
             Self::Exists { .. } | Self::Mail(MailError::Exists { .. }) => Code::Exists,
             Self::LeftOut { .. }
+            | Self::NotWhole { .. }
             | Self::Damaged { .. }
             | Self::CanariesMissing { .. }
             | Self::Faults { .. } => Code::Damaged,
@@ -111,6 +115,7 @@ fn of_decode(error: &DecodeError) -> Code {
 fn of_input(error: &InputError) -> Code {
     match error {
         InputError::Pdq(PdqError::Overflow { .. }) => Code::Overflow,
+        InputError::BoardBusy { .. } => Code::Busy,
         InputError::Unsound { .. } | InputError::Unsigned { .. } => Code::Damaged,
         _ => Code::Input,
     }

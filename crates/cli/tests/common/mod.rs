@@ -13,7 +13,10 @@ pub(crate) const PARAMS: &str = "insecure-tiny-v2";
 pub(crate) struct Done {
     pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,
+    /// Without the warning that a set is insecure, which says nothing new here.
     pub(crate) stderr: String,
+    /// Whether there was that warning.
+    pub(crate) warned: bool,
 }
 
 impl Done {
@@ -161,10 +164,15 @@ impl Scene {
         let feed = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let output = child.wait_with_output().unwrap();
         feed.join().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let (warnings, others): (Vec<&str>, Vec<&str>) = stderr
+            .split_inclusive('\n')
+            .partition(|line| line.contains("is a small set for tests"));
         Done {
             code: output.status.code().unwrap_or(-1),
             stdout: output.stdout,
-            stderr: String::from_utf8(output.stderr).unwrap(),
+            stderr: others.concat(),
+            warned: !warnings.is_empty(),
         }
     }
 
@@ -174,7 +182,7 @@ impl Scene {
         self.run(&[&["post", "--board", "board", "--to", &key], files].concat())
     }
 
-    /// A digest of the board for alice, in the file `digest`.
+    /// A digest of the board for alice, in the file `digest`, over one that is there.
     pub(crate) fn digest(&self, bound: usize, more: &[&str]) -> Done {
         let bound = bound.to_string();
         let args = [
@@ -184,7 +192,14 @@ impl Scene {
             "--detection-key",
             "alice/detection.key",
         ];
-        self.run(&[&args[..], &["--bound", &bound, "--out", "digest"], more].concat())
+        self.run(
+            &[
+                &args[..],
+                &["--bound", &bound, "--force", "--out", "digest"],
+                more,
+            ]
+            .concat(),
+        )
     }
 
     /// Decodes `digest` into `out` as alice.

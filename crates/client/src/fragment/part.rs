@@ -1,5 +1,6 @@
 //! One part: its layout, written and parsed.
 
+use super::envelope::unmarked;
 use super::{FileHash, FragmentError, HASH_BYTES, MAX_PARTS, MessageId, varint};
 
 /// A parsed part; contents borrow from it.
@@ -17,6 +18,29 @@ pub(super) struct Multi<'a> {
     pub(super) index: u32,
     pub(super) hash: FileHash,
     pub(super) content: &'a [u8],
+}
+
+/// Which part of which file a part says that it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartPlace {
+    /// The file.
+    pub id: MessageId,
+    /// Its parts.
+    pub total: u32,
+    /// The number of this one, below `total`.
+    pub index: u32,
+}
+
+/// Where a part of a file in many belongs; `None` for a file in one part.
+///
+/// Errors: those of a malformed part.
+pub fn place(part: &[u8]) -> Result<Option<PartPlace>, FragmentError> {
+    Ok(match parse(unmarked(part)?.1)? {
+        Part::Single(_) => None,
+        Part::Multi(Multi {
+            id, total, index, ..
+        }) => Some(PartPlace { id, total, index }),
+    })
 }
 
 /// Content bytes of every part but the last, for a file in `total` parts; `None` if not even one.

@@ -1,6 +1,7 @@
 //! Putting files together from parts in any order.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use super::envelope::{Whole, opened, unmarked};
 use super::part::{Multi, Part, parse};
@@ -23,6 +24,8 @@ pub struct Incomplete {
     pub have: u32,
     /// Parts it has.
     pub total: u32,
+    /// Numbers of the parts that are missing, at most one range more than there are parts at hand.
+    pub missing: Vec<Range<u32>>,
 }
 
 #[derive(Debug)]
@@ -97,12 +100,26 @@ impl Reassembler {
                         id,
                         have: parts.len() as u32,
                         total,
+                        missing: missing(parts.keys().copied(), total),
                     });
                 }
             }
         }
         (complete, incomplete)
     }
+}
+
+/// What `numbers`, ascending and below `total`, leave out.
+fn missing(numbers: impl Iterator<Item = u32>, total: u32) -> Vec<Range<u32>> {
+    let mut gaps = Vec::new();
+    let mut next = 0;
+    for number in numbers.chain([total]) {
+        if next < number {
+            gaps.push(next..number);
+        }
+        next = number + 1;
+    }
+    gaps
 }
 
 impl Partial {

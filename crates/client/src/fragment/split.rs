@@ -5,6 +5,36 @@ use rand_core::CryptoRng;
 use super::part::{Multi, chunk, fits_single, write_single};
 use super::{FragmentError, MAX_PARTS, MessageId, file_hash};
 
+/// How a file is split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Its parts.
+    pub parts: u32,
+    /// Bytes of the file in each part but the last.
+    pub bytes: usize,
+}
+
+/// How [`split`] splits a file of `len` bytes.
+///
+/// Errors: `CapacityTooSmall`.
+pub fn shape(len: u64, capacity: usize) -> Result<Shape, FragmentError> {
+    let file = usize::try_from(len).unwrap_or(usize::MAX);
+    if fits_single(capacity, file) {
+        return Ok(Shape {
+            parts: 1,
+            bytes: file,
+        });
+    }
+    let (parts, bytes) = plan(capacity, file).ok_or_else(|| too_small(capacity, file))?;
+    Ok(Shape { parts, bytes })
+}
+
+/// Most bytes of a file in a part of `capacity` bytes, for files in two parts and more; 0 if there is no room.
+#[must_use]
+pub fn most_in_part(capacity: usize) -> usize {
+    chunk(capacity, 2).unwrap_or(0)
+}
+
 /// Splits a file into the fewest parts of exactly `capacity` bytes.
 ///
 /// `capacity` is the payload's length less the sealing's overhead. A file in one part costs 1 to 3
@@ -20,7 +50,8 @@ pub fn split(
     if fits_single(capacity, bytes.len()) {
         return Ok(vec![write_single(bytes, capacity)]);
     }
-    let (total, chunk) = plan(capacity, bytes.len()).ok_or_else(|| too_small(capacity, bytes))?;
+    let (total, chunk) =
+        plan(capacity, bytes.len()).ok_or_else(|| too_small(capacity, bytes.len()))?;
     let mut id = MessageId::default();
     rng.fill_bytes(&mut id);
     let hash = file_hash(bytes);
@@ -72,8 +103,7 @@ pub fn most_bytes(parts: u32, capacity: usize) -> u64 {
     }
 }
 
-fn too_small(found: usize, bytes: &[u8]) -> FragmentError {
-    let file = bytes.len();
+fn too_small(found: usize, file: usize) -> FragmentError {
     let enough = |capacity: &usize| fits_single(*capacity, file) || plan(*capacity, file).is_some();
     // Ends: a part that holds the whole file is enough.
     let least = (found..).find(enough).unwrap_or(usize::MAX);

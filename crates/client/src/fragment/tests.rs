@@ -148,6 +148,45 @@ fn missing_parts_are_counted() {
         (incomplete[0].have, incomplete[0].total),
         (total - 1, total)
     );
+    assert_eq!(incomplete[0].missing, [0..1]);
+    let some: Vec<_> = [9, 2, 3, 7].map(|i| parts[i].clone()).into();
+    let (_, incomplete) = reassemble(&some);
+    assert_eq!(incomplete[0].missing, [0..2, 4..7, 8..9, 10..total]);
+    for (index, part) in parts.iter().enumerate() {
+        let found = place(part).unwrap().unwrap();
+        assert_eq!((found.index as usize, found.total), (index, total));
+        assert_eq!(found.id, incomplete[0].id);
+    }
+    let short = split(b"short", 100, &mut rng()).unwrap();
+    assert_eq!(place(&short[0]), Ok(None));
+}
+
+/// What is told before a file is posted is what becomes of it.
+#[test]
+fn the_shape_of_a_file_is_known_beforehand() {
+    for capacity in [1, 2, 29, 60, 128, 530] {
+        for len in [0, 1, 57, 58, 59, 127, 128, 500, 5000] {
+            let file = noise(len);
+            match split(&file, capacity, &mut rng()) {
+                Ok(parts) => {
+                    let shape = shape(len as u64, capacity).unwrap();
+                    assert_eq!(shape.parts as usize, parts.len());
+                    assert_eq!(
+                        shape.parts as usize,
+                        len.div_ceil(shape.bytes.max(1)).max(1)
+                    );
+                }
+                Err(error) => assert_eq!(shape(len as u64, capacity), Err(error)),
+            }
+        }
+        let most = most_bytes(1, capacity);
+        assert_eq!(shape(most, capacity).unwrap().parts, 1);
+        assert_ne!(shape(most + 1, capacity).map(|s| s.parts), Ok(1));
+        if let Ok(Shape { parts, bytes }) = shape(50 * capacity as u64, capacity) {
+            assert!(parts < 128 && bytes == most_in_part(capacity));
+        }
+    }
+    assert_eq!(most_in_part(27), 0);
 }
 
 /// A part as a hostile sender would write it.
@@ -255,7 +294,8 @@ fn parts_that_disagree_are_refused() {
             vec![Incomplete {
                 id,
                 have: 0,
-                total: 2
+                total: 2,
+                missing: vec![0..2],
             }]
         )
     );

@@ -44,10 +44,12 @@ pub enum Kind {
     PdqAnswer = 11,
     /// An encrypted table.
     PdqTable = 12,
+    /// Parts of a file of which others are missing.
+    KeptParts = 13,
 }
 
 impl Kind {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::SecretKey,
         Self::ClueKey,
         Self::DetectionKey,
@@ -60,6 +62,7 @@ impl Kind {
         Self::PdqQuery,
         Self::PdqAnswer,
         Self::PdqTable,
+        Self::KeptParts,
     ];
 
     fn from_tag(tag: u16) -> Option<Self> {
@@ -82,6 +85,7 @@ impl fmt::Display for Kind {
             Self::PdqQuery => "a database query",
             Self::PdqAnswer => "an answer to a database query",
             Self::PdqTable => "an encrypted table",
+            Self::KeptParts => "parts of a letter that is not whole",
         })
     }
 }

@@ -4,7 +4,7 @@ use super::{block_on, home, own_server, server};
 use crate::args::{AddressArgs, Id, IdNew, IdRegister};
 use crate::commands::keygen::default_set;
 use crate::error::CliError;
-use crate::io::{self, hex};
+use crate::io::{self, Output, hex};
 use crate::progress::Ui;
 use omr_mail::{
     Identity, Inbox, MailError, NewIdentity, Server, board_place, check_bound, check_clues,
@@ -194,7 +194,7 @@ pub(in crate::commands) fn address(args: &AddressArgs) -> Result<(), CliError> {
     let home = home(&args.home)?;
     let text = Identity::open(&home)?.address()?.to_text();
     match &args.out {
-        Some(path) => io::write_result(path, text.as_bytes()),
+        Some(path) => Output::file(path, args.force)?.write(text.as_bytes()),
         None => io::print(&text),
     }
 }

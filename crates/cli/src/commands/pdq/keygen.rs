@@ -1,8 +1,8 @@
 use super::files::{self, EVALUATION_KEY, SECRET_KEY};
 use crate::args::PdqKeygen;
-use crate::commands::keygen::{Written, create_folder};
+use crate::commands::keygen::{Written, commit, create_folder};
 use crate::error::{CliError, InputError, PdqError};
-use crate::io::{self, Access, Staged};
+use crate::io::{self, Access, Output, Staged};
 use omr_client::os_rng;
 use omr_pdq::SecretKey;
 use serde::Serialize;
@@ -16,7 +16,7 @@ struct Report {
 
 pub(super) fn run(args: &PdqKeygen) -> Result<(), CliError> {
     let params = files::params(&args.params)?;
-    create_folder(&args.out)?;
+    Output::folder(&args.out)?;
     let [secret_path, key_path] = [SECRET_KEY, EVALUATION_KEY].map(|name| args.out.join(name));
     for path in [&secret_path, &key_path] {
         if path.exists() && !args.force {
@@ -26,25 +26,17 @@ pub(super) fn run(args: &PdqKeygen) -> Result<(), CliError> {
     }
     let (secret, key) = SecretKey::generate(&params, &mut os_rng());
     let bytes = secret.to_bytes(&params).map_err(PdqError::from)?;
-    let staged = [
+    create_folder(&args.out)?;
+    let staged = vec![
         io::stage_bytes(&secret_path, Access::Private, &bytes)?,
-        Staged::write(&key_path, Access::Public, |file| {
+        Staged::write(&key_path, Access::Private, |file| {
             let mut out = BufWriter::with_capacity(1 << 20, file);
             key.write(&params, &mut out)
                 .map_err(|error| InputError::Pdq(error.into()))?;
             Ok(out.flush()?)
         })?,
     ];
-    let mut written = Vec::new();
-    for file in staged {
-        let path = file.path().to_owned();
-        file.commit(args.force)?;
-        let metadata = std::fs::metadata(&path);
-        let bytes = metadata
-            .map_err(|error| CliError::write(&path, error))?
-            .len();
-        written.push(Written { path, bytes });
-    }
+    let written = commit(staged, args.force)?;
     if args.json {
         return io::print_json(&Report {
             params: params.name(),

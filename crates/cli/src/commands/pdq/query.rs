@@ -5,6 +5,7 @@ use super::{files, remote, rows};
 use crate::args::PdqQuery;
 use crate::commands::{tell_beside, thousands};
 use crate::error::{CliError, PdqError};
+use crate::io::Output;
 use crate::progress::Ui;
 use omr_client::os_rng;
 use omr_pdq::{EvaluationKey, Params, Rows, SecretKey};
@@ -56,12 +57,13 @@ pub(super) fn lap(start: &mut Instant) -> f64 {
 }
 
 pub(super) fn run(args: &PdqQuery, ui: &Ui) -> Result<(), CliError> {
+    let out = Output::file(&args.rows.out, args.rows.force)?;
     let (asker, found, figures) = match (&args.table, &args.url) {
         (Some(table), _) => here(args, table, ui)?,
         (None, url) => remote::query(args, url.as_deref().unwrap_or_default(), ui)?,
     };
     let found = rows::rows(asker.public.schema(), &asker.query.select, found);
-    rows::write(&found, &args.rows)?;
+    rows::write(&found, args.rows.format, &out)?;
     let note = format!(
         "{} rows; {} bytes up, {} bytes down, {:.2} s",
         figures.rows,

@@ -1,8 +1,8 @@
 //! Rows of an answer for people and programs.
 
-use crate::args::{RowFormat, RowsOut};
+use crate::args::RowFormat;
 use crate::error::{CliError, PdqError};
-use crate::io;
+use crate::io::Output;
 use omr_table::{Column, Rows, Schema};
 
 /// The rows of an answer with their columns.
@@ -18,10 +18,10 @@ pub(super) fn rows(schema: &Schema, select: &[usize], found: omr_pdq::Rows) -> R
 
 /// Writes rows in the form asked for.
 ///
-/// Errors: `Pdq`, `Write`, `Output`.
-pub(super) fn write(rows: &Rows, to: &RowsOut) -> Result<(), CliError> {
+/// Errors: `Pdq`, `Write`, `Output`, `Exists`.
+pub(super) fn write(rows: &Rows, format: RowFormat, to: &Output) -> Result<(), CliError> {
     let mut bytes = Vec::new();
-    let written = match to.format {
+    let written = match format {
         RowFormat::Csv => rows.write_csv(&mut bytes),
         RowFormat::Json => rows.write_json(&mut bytes),
         RowFormat::Arrow => rows.write_arrow(&mut bytes),
@@ -31,10 +31,10 @@ pub(super) fn write(rows: &Rows, to: &RowsOut) -> Result<(), CliError> {
         }
     };
     written.map_err(PdqError::from)?;
-    if to.format == RowFormat::Json {
+    if format == RowFormat::Json {
         bytes.push(b'\n');
     }
-    io::write_result(&to.out, &bytes)
+    to.write(&bytes)
 }
 
 /// Columns side by side. Control characters of a server's text must not steer a terminal.

@@ -1,7 +1,7 @@
 use super::{files, remote};
 use crate::args::PdqSchema;
 use crate::error::CliError;
-use crate::io;
+use crate::io::Output;
 use std::path::Path;
 
 /// Whether a text names a server.
@@ -10,9 +10,10 @@ fn is_url(text: &str) -> bool {
 }
 
 pub(super) fn run(args: &PdqSchema) -> Result<(), CliError> {
+    let out = Output::file(&args.out, args.force)?;
     let public = match is_url(&args.from) {
         true => remote::public(&args.from, &args.access, args.table.as_deref())?,
         false => files::table(Path::new(&args.from))?.public(),
     };
-    io::write_result(&args.out, format!("{}\n", public.to_json()).as_bytes())
+    out.write(format!("{}\n", public.to_json()).as_bytes())
 }

@@ -5,7 +5,7 @@ use super::{files, rows};
 use crate::args::{PdqAnswer, PdqDecode, PdqEncrypt};
 use crate::commands::{tell_beside, thousands};
 use crate::error::{CliError, InputError, PdqError};
-use crate::io;
+use crate::io::{self, Output};
 use crate::progress::Ui;
 use serde::Serialize;
 use std::path::Path;
@@ -22,6 +22,7 @@ struct Step {
 }
 
 pub(super) fn encrypt(args: &PdqEncrypt, ui: &Ui) -> Result<(), CliError> {
+    let out = Output::file(&args.out, args.force)?;
     let public = files::public(&args.schema)?;
     let keys = files::secret(&args.key)?;
     let asker = Asker::new(keys, public, (&args.sql, args.bound), ui)?;
@@ -32,11 +33,12 @@ pub(super) fn encrypt(args: &PdqEncrypt, ui: &Ui) -> Result<(), CliError> {
         bytes: bytes.len(),
         seconds: start.elapsed().as_secs_f64(),
     };
-    io::write_result(&args.out, &bytes)?;
+    out.write(&bytes)?;
     tell(ui, &args.out, args.json, &step)
 }
 
 pub(super) fn answer(args: &PdqAnswer, ui: &Ui) -> Result<(), CliError> {
+    let out = Output::file(&args.out, args.force)?;
     let table = files::table(&args.table)?;
     let query = io::read_file(&args.query, MAX_FILE_BYTES)?;
     let (params, key) = files::evaluation(&args.evaluation_key)?;
@@ -47,11 +49,12 @@ pub(super) fn answer(args: &PdqAnswer, ui: &Ui) -> Result<(), CliError> {
         bytes: bytes.len(),
         seconds: start.elapsed().as_secs_f64(),
     };
-    io::write_result(&args.out, &bytes)?;
+    out.write(&bytes)?;
     tell(ui, &args.out, args.json, &step)
 }
 
 pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
+    let out = Output::file(&args.rows.out, args.rows.force)?;
     let public = files::public(&args.schema)?;
     let (params, secret) = files::secret(&args.key)?;
     let query = io::read_file(&args.query, MAX_FILE_BYTES)?;
@@ -73,7 +76,7 @@ pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
         ..local::Figures::default()
     };
     let found = rows::rows(public.schema(), &plan.shape.select, found);
-    rows::write(&found, &args.rows)?;
+    rows::write(&found, args.rows.format, &out)?;
     let note = format!("{} rows", found.rows.len());
     tell_beside(ui, &args.rows.out, args.rows.json, &step, &note)
 }

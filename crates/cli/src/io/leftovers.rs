@@ -1,0 +1,166 @@
+//! Temporary files: gone when a signal ends the command, and after a crash when the next one writes to their folder.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::time::Duration;
+use tempfile::NamedTempFile;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// How names of temporary files begin.
+pub(super) const PREFIX: &str = ".omr-";
+
+/// Age from which on a file that nobody holds was left by a crash: before, its maker may be about to lock it.
+const ABANDONED: Duration = Duration::from_secs(60);
+
+/// Temporary files of this process.
+static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// Held while files are made and named; a signal waits for it.
+static GATE: Mutex<()> = Mutex::new(());
+
+/// Keeps signals from ending the command.
+pub(super) fn hold() -> MutexGuard<'static, ()> {
+    lock(&GATE)
+}
+
+fn lock<T>(of: &'static Mutex<T>) -> MutexGuard<'static, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A temporary file, removed when dropped and when a signal ends the command.
+pub(super) struct Unfinished {
+    path: PathBuf,
+    /// Present until it has its name.
+    file: Option<NamedTempFile>,
+}
+
+impl Unfinished {
+    /// Makes one.
+    ///
+    /// Errors: those of `make`.
+    pub(super) fn new(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<Self> {
+        static WATCHED: Once = Once::new();
+        // Without it a signal leaves the file to the next command.
+        WATCHED.call_once(|| drop(watch()));
+        let _uninterrupted = hold();
+        let file = make()?;
+        let path = file.path().to_owned();
+        lock(&OURS).insert(path.clone());
+        // Says that somebody lives who will remove it; some file systems have no locks.
+        let _ = file.as_file().try_lock();
+        Ok(Self {
+            path,
+            file: Some(file),
+        })
+    }
+
+    /// The open file.
+    pub(super) fn file(&mut self) -> &mut File {
+        match &mut self.file {
+            Some(file) => file.as_file_mut(),
+            None => unreachable!("only what takes the whole value takes the file"),
+        }
+    }
+
+    /// Gives it its name; without `force` never over another file.
+    ///
+    /// Errors: the system's; `AlreadyExists`.
+    pub(super) fn persist(mut self, path: &Path, force: bool) -> io::Result<()> {
+        let Some(file) = self.file.take() else {
+            return Ok(());
+        };
+        let named = match force {
+            true => file.persist(path),
+            false => file.persist_noclobber(path),
+        };
+        // A file that got no name is removed with the error.
+        named.map(drop).map_err(|error| error.error)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        drop(self.file.take());
+        lock(&OURS).remove(&self.path);
+    }
+}
+
+/// Removes temporary files that crashed commands left in a folder, once for each folder.
+pub(super) fn sweep(folder: &Path) {
+    static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if !lock(&SWEPT).insert(folder.to_owned()) {
+        return;
+    }
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if ours && is_abandoned(&entry.path()).unwrap_or(false) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_abandoned(path: &Path) -> io::Result<bool> {
+    let found = fs::symlink_metadata(path)?;
+    let age = found.modified()?.elapsed().unwrap_or_default();
+    // Reading is not allowed where the owner is another one: then it is not ours to remove.
+    Ok(found.is_file() && age > ABANDONED && File::open(path)?.try_lock().is_ok())
+}
+
+/// From now on signals that end a command remove its temporary files first.
+fn watch() -> io::Result<()> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let kinds = [
+        SignalKind::hangup(),
+        SignalKind::interrupt(),
+        SignalKind::terminate(),
+    ];
+    let mut signals = Vec::new();
+    for kind in kinds {
+        // `nohup` and shells say by this that the command is to go on.
+        if !is_ignored(kind) {
+            let _inside = runtime.enter();
+            signals.push((kind.as_raw_value(), signal(kind)?));
+        }
+    }
+    let thread = std::thread::Builder::new().name("signals".into());
+    thread.spawn(move || wait(&runtime, signals)).map(drop)
+}
+
+/// Ends the process as a shell reports it: 128 and the signal's number.
+fn wait(runtime: &Runtime, signals: Vec<(i32, Signal)>) {
+    let arrived = signals.into_iter().map(|(number, mut signal)| {
+        Box::pin(async move {
+            match signal.recv().await {
+                Some(()) => number,
+                None => std::future::pending().await,
+            }
+        })
+    });
+    let arrived: Vec<_> = arrived.collect();
+    if arrived.is_empty() {
+        return;
+    }
+    let (number, _, _) = runtime.block_on(futures::future::select_all(arrived));
+    let _for_good = hold();
+    for path in lock(&OURS).iter() {
+        let _ = fs::remove_file(path);
+    }
+    process::exit(128 + number);
+}
+
+/// Whether the process was started with a signal ignored; where the system does not say, it was not.
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (kind.as_raw_value() - 1) & 1 == 1)
+}
