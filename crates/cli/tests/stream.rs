@@ -183,7 +183,7 @@ fn one_request_for_both_engines() {
     let args = ["digest", "--board", "board", "--bound", "9", "--out", "d"];
     scene
         .run(&[&args[..], &both, &["--scheme", "sophomr"]].concat())
-        .refused(1, &["alice/detection.key", "truncated"]);
+        .refused(1, &["alice/detection.key", "file ends after"]);
     scene.write("alice/detection.key", &good);
     let told = digest(&[&instant[..], &["--scheme", "instantomd"]].concat());
     assert_eq!(told["scheme"], "instantomd");
