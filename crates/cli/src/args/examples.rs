@@ -195,7 +195,7 @@ Examples:
   omr address
   omr address --out alice.txt
 
-The text can stand in a mail. It says where you read, how letters to you are sealed and how many
+The text can stand in a mail. It says where you read, how letters to you are sealed and how many \
 messages one may take; its fingerprint covers all of that: compare it by voice.";
 
 pub(super) const CONTACT: &str = "\
