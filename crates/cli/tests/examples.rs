@@ -414,6 +414,7 @@ fn tables_and_queries() {
     Stage::with_people().page("pdq import");
     Stage::empty().page("pdq keygen");
     let stage = Stage::with_table();
+    std::fs::remove_file(stage.scene.path("people.json")).unwrap();
     for page in ["schema", "encrypt-table", "plan", "query", "encrypt"] {
         stage.page(&format!("pdq {page}"));
     }

@@ -34,7 +34,7 @@ the table that is printed tells them: a column of dates in another form than 201
 pub(in crate::args) const PDQ_SCHEMA: &str = "\
 Examples:
   omr pdq schema people.table --out people.json
-  omr pdq schema http://127.0.0.1:7601 --out people.json";
+  omr pdq schema http://127.0.0.1:7601 --out served.json";
 
 pub(in crate::args) const PDQ_KEYGEN: &str = "\
 Examples:
