@@ -3,13 +3,13 @@ mod common;
 
 use common::ports;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What runs before the blocks: commands that never end are stopped after some seconds, and servers with the shell.
+/// What runs before the blocks: commands that never end are stopped after some seconds.
 const BEFORE: &str = r#"set -euo pipefail
-trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
 omr() {
     case "$1" in
     watch) timeout --signal=INT 4 omr "$@" || [ $? = 124 ] ;;
@@ -65,7 +65,7 @@ fn blocks_run_one_after_another_in_one_folder() {
     let began = Instant::now();
     let told = dir.path().join("told");
     let told_file = fs::File::create(&told).unwrap();
-    let status = Command::new("bash")
+    let mut shell = Command::new("bash")
         .args(["--norc", "script"])
         .current_dir(dir.path())
         .env("PATH", path)
@@ -74,8 +74,13 @@ fn blocks_run_one_after_another_in_one_folder() {
         .stdin(Stdio::null())
         .stdout(told_file.try_clone().unwrap())
         .stderr(told_file)
-        .status()
+        // A group of its own, so that servers end with it.
+        .process_group(0)
+        .spawn()
         .unwrap();
+    let status = shell.wait().unwrap();
+    let group = format!("-{}", shell.id());
+    let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
     let told = String::from_utf8_lossy(&fs::read(told).unwrap()).into_owned();
     println!("{told}\n{:.1} s", began.elapsed().as_secs_f64());
     assert!(status.success(), "{status}\n{told}");

@@ -2,7 +2,7 @@
 
 use omr_table::{
     Column, ColumnType, Domain, Filter, Leaf, Pattern, Query, QueryError, Schema, Segment, Shape,
-    ShapeError, Test,
+    Test,
 };
 use proptest::prelude::*;
 
@@ -260,10 +260,10 @@ fn statements() {
         parse("SELECT people.age FROM People WHERE flag LIMIT ALL -- why not"),
         Ok((vec![0], None))
     );
-    let twice = ShapeError::SelectedTwice { column: 0 };
+    let column = "age".to_owned();
     assert_eq!(
         parse("SELECT age, age FROM people WHERE flag"),
-        Err(twice.into())
+        Err(QueryError::SelectedTwice { column })
     );
     let (query, _) = Query::parse(
         "SELECT age, state FROM people WHERE age BETWEEN 1 AND 2 OR flag",

@@ -228,8 +228,8 @@ Examples:
   omr inbox --audit
   omr inbox kept                        # ranges of which messages did not fit
   omr inbox --raise-bound 80
-  omr inbox again 0..100 --by 50        # a range anew, in small requests
-  omr inbox drop 0..100                 # give up what did not fit there
+  omr inbox again 0..4 --by 2           # a range anew, in small requests
+  omr inbox drop 0..4                   # give up what did not fit there
   omr inbox rebuild                     # everything anew from the server
 
 A fetch asks for all messages since the last one, with the identity's bound, whatever was found before. If a \

@@ -4,6 +4,8 @@
 const MOST: usize = 120;
 /// Most bytes behind its last dot that survive shortening.
 const MOST_ENDING: usize = 16;
+/// What Windows drops from a name's end.
+const ENDS: [char; 2] = ['.', ' '];
 
 /// A name that strangers wrote, made harmless: no folders, nothing that steers a terminal or turns text around, nothing
 /// that a file system or a command line takes for something else, at most 120 bytes. `None` where nothing is left.
@@ -14,15 +16,20 @@ pub fn file_name(text: &str) -> Option<String> {
     let clean: String = shown
         .map(|c| if "<>:\"|?*".contains(c) { '_' } else { c })
         .collect();
-    let clean = clean.trim().trim_end_matches(['.', ' ']);
-    let mut name = shortened(clean);
+    let mut name = clean.trim().trim_end_matches(ENDS).to_owned();
     let first = name.chars().next()?;
     if first == '.' || first == '-' {
         name.replace_range(..1, "_");
     }
+    // What shortening leaves may be a device's name again, and end as no name may.
+    let short = shortened(&no_device(name));
+    Some(no_device(short.trim_end_matches(ENDS).to_owned()))
+}
+
+fn no_device(name: String) -> String {
     match is_device(&name) {
-        true => Some(format!("_{name}")),
-        false => Some(name),
+        true => format!("_{name}"),
+        false => name,
     }
 }
 
@@ -89,13 +96,23 @@ mod tests {
         let long = format!("{}.jpeg", "ä".repeat(200));
         let name = file_name(&long).unwrap();
         assert!(name.len() <= MOST && name.ends_with("ä.jpeg"), "{name}");
+        // Cut behind a dot, in spaces, and of a device.
+        for long in [
+            format!("{}.{}", "a".repeat(MOST - 1), "b".repeat(50)),
+            format!("com1{}x.txt", " ".repeat(200)),
+            format!("con.{}", "c".repeat(MOST - 4)),
+        ] {
+            let name = file_name(&long).unwrap();
+            assert!(name.len() <= MOST && !is_device(&name), "{name}");
+            assert_eq!(file_name(&name), Some(name));
+        }
     }
 
     proptest! {
         #[test]
         fn any_text_gives_a_harmless_name(text in ".{0,300}") {
             if let Some(name) = file_name(&text) {
-                prop_assert!((1..=MOST + 1).contains(&name.len()));
+                prop_assert!((1..=MOST).contains(&name.len()));
                 prop_assert!(!name.contains(['/', '\\', ':']) && !name.starts_with(['.', '-']));
                 prop_assert!(!name.chars().any(is_hidden));
                 prop_assert_eq!(file_name(&name), Some(name));

@@ -12,8 +12,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tonic::Code;
 
-/// Bytes of a file that is no key: some chunks.
-const NO_KEY: usize = (16 << 20) + 77;
 /// Before anything is told.
 const NOT_BEGUN: u64 = u64::MAX;
 /// Between two attempts.
@@ -28,11 +26,13 @@ pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
     let folder = tempfile::tempdir().map_err(TrialError::io("a folder for uploads"))?;
     let (no_key, key) = (folder.path().join("no-key"), folder.path().join("key"));
     fresh_key(&work, &mut rng, &key)?;
+    // What is no key is as long as one: a server takes nothing longer.
+    let length = std::fs::metadata(&key).map_err(TrialError::io("a key's length"))?;
+    let mut bytes = vec![0; length.len() as usize];
     loop {
         let ending = work.is_ending();
-        let mut bytes = vec![0; NO_KEY];
         rng.fill_bytes(&mut bytes);
-        std::fs::write(&no_key, bytes).map_err(TrialError::io("writing a file"))?;
+        std::fs::write(&no_key, &bytes).map_err(TrialError::io("writing a file"))?;
         let hash = upload(&work, &once, &no_key).await?;
         match client.register_key(hash).await {
             // The file goes with the first refusal, whose answer may have been lost.
