@@ -148,7 +148,7 @@ fn missing_parts_are_counted() {
         (incomplete[0].have, incomplete[0].total),
         (total - 1, total)
     );
-    assert_eq!(incomplete[0].missing, [0..1]);
+    assert_eq!(incomplete[0].missing, std::slice::from_ref(&(0..1)));
     let some: Vec<_> = [9, 2, 3, 7].map(|i| parts[i].clone()).into();
     let (_, incomplete) = reassemble(&some);
     assert_eq!(incomplete[0].missing, [0..2, 4..7, 8..9, 10..total]);
@@ -297,7 +297,7 @@ fn parts_that_disagree_are_refused() {
                 id,
                 have: 0,
                 total: 2,
-                missing: vec![0..2],
+                missing: std::iter::once(0..2).collect(),
             }]
         )
     );
