@@ -5,10 +5,12 @@ import pathlib
 import unittest
 
 import numpy
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from omr_client import parts, sealing
 from omr_client.clues import OFFSET_LENGTH, SEED_BYTES, BoundSender, multiply
-from omr_client.frames import ClueKey, SecretKey
+from omr_client.frames import SECRET_KEY, ClueKey, SecretKey
+from omr_client.locked import unlock
 from omr_client.sets import NARROW, SETS, Q
 from omr_client.streams import Stream, derive, pack, unpack
 
@@ -91,6 +93,18 @@ class BoundClues(unittest.TestCase):
             distance = numpy.minimum(distance, of.rounded - distance)
             with self.subTest(case["params"]):
                 self.assertLessEqual(distance.max(), 47 if of.rounded == Q else 23)
+
+
+class Locked(unittest.TestCase):
+    """The example of docs/wire.md, section 22."""
+
+    def test_the_passphrase_opens_it_and_no_other_does(self):
+        folder = TESTDATA / "wire" / "v2"
+        locked = (folder / "secret.key.locked").read_bytes()
+        opened = unlock(locked, "correct horse battery staple")
+        self.assertEqual(opened, (SECRET_KEY, (folder / "secret.key").read_bytes()))
+        with self.assertRaises(InvalidTag):
+            unlock(locked, "correct horse battery stable")
 
 
 class Documents(unittest.TestCase):

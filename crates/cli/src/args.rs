@@ -4,6 +4,7 @@ mod bench;
 mod bench_pdq;
 mod compare;
 mod examples;
+mod identity;
 mod mail;
 mod parse;
 mod pdq;
@@ -21,9 +22,12 @@ pub(crate) use bench::{
 };
 pub(crate) use bench_pdq::{BenchPdq, PdqCompress, PdqOracle, PdqQuestions, PdqWhole};
 pub(crate) use compare::Compare;
+pub(crate) use identity::{
+    Id, IdExport, IdForget, IdImport, IdNew, IdPassphrase, IdRegister, IdRotate, Locking,
+};
 pub(crate) use mail::{
-    AddressArgs, Contact, HomeArg, Id, IdNew, IdRegister, Inbox, InboxAct, InboxAgain, InboxRead,
-    Send, ServerArgs, Watch,
+    AddressArgs, Contact, HomeArg, Inbox, InboxAct, InboxAgain, InboxRead, PassphraseArg, Send,
+    ServerArgs, Watch,
 };
 pub(crate) use parse::parse;
 pub(crate) use pdq::{
@@ -146,6 +150,8 @@ pub(crate) struct Keygen {
     /// Parameter set; sophomr-v3 unless the scheme needs another
     #[arg(long, value_name = "NAME")]
     pub(crate) params: Option<String>,
+    #[command(flatten)]
+    pub(crate) locking: Locking,
     /// Keys for plain clues, for boards of such: weaker, as a few posts of an enemy can fill everybody's digests
     #[arg(long)]
     pub(crate) plain_clues: bool,
@@ -332,6 +338,8 @@ pub(crate) struct Decode {
     /// The recipient's secret.key
     #[arg(long, value_name = "KEY")]
     pub(crate) secret_key: PathBuf,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
     /// Digests of one board, in any order: letters are put together from all of them; - is standard input
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     pub(crate) digest: Vec<PathBuf>,

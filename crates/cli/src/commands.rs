@@ -14,6 +14,7 @@ mod keygen;
 mod legend;
 mod mail;
 mod params;
+mod passphrase;
 mod pdq;
 mod post;
 mod serve;

@@ -9,6 +9,7 @@ pub(crate) use pdq::PdqError;
 use omr_bench::BenchError;
 use omr_board::BoardError;
 use omr_client::letter::LetterError;
+use omr_client::locked::LockError;
 use omr_client::{DecodeError, SecretKeyError};
 use omr_detector::DetectorError;
 use omr_detector::instantomr::CutError;
@@ -44,6 +45,9 @@ pub(crate) enum InputError {
     /// Not a secret key.
     #[error(transparent)]
     SecretKey(#[from] SecretKeyError),
+    /// Under a passphrase, and not opened.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// Not a digest.
     #[error(transparent)]
     Digest(#[from] DigestError),
@@ -432,6 +436,41 @@ pub(crate) enum CliError {
     /// The payloads of the demonstration are damaged.
     #[error(transparent)]
     Testkit(#[from] omr_testkit::TestkitError),
+    /// Letters to a retired identity could not be fetched.
+    #[error("the retired identity {name}")]
+    Retired {
+        /// Its name.
+        name: String,
+        /// Why.
+        source: MailError,
+    },
+    /// A passphrase that cannot be used, or nothing to put under one.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// A passphrase that nobody gave.
+    #[error(
+        "{}: expected its passphrase: give it with {option} FILE or in {variable}, as there is no terminal to ask at",
+        path.display()
+    )]
+    NoPassphrase {
+        /// What is under it.
+        path: PathBuf,
+        /// The option that names a file.
+        option: &'static str,
+        /// The variable of the environment.
+        variable: &'static str,
+        /// What happened to the terminal.
+        source: Option<io::Error>,
+    },
+    /// Two passphrases where one was to be typed twice.
+    #[error("expected the same passphrase twice, found two: nothing was changed")]
+    OtherPassphrase,
+    /// Nothing to take away.
+    #[error("{}: expected a secret under a passphrase, found one without", path.display())]
+    NotLocked {
+        /// The secret.
+        path: PathBuf,
+    },
     /// Identities, letters, the inbox.
     #[error(transparent)]
     Mail(#[from] MailError),

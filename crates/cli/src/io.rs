@@ -1,6 +1,5 @@
 //! Files: read with limits, written whole or not at all.
 
-mod leftovers;
 mod output;
 
 pub(crate) use output::{Access, Output, Staged, commit, stage_bytes, write_result};
@@ -71,6 +70,30 @@ impl Framed {
         })
     }
 
+    /// A file at hand, as if it were read.
+    ///
+    /// Errors: `Input`.
+    pub(crate) fn of_bytes(
+        path: &Path,
+        kind: Kind,
+        bytes: Zeroizing<Vec<u8>>,
+    ) -> Result<Self, CliError> {
+        let frame = FrameReader::read_header(&bytes[..], kind, u64::MAX);
+        let frame = frame.map_err(|error| CliError::input(path)(error.into()))?;
+        let (header, file_len) = (frame.header().clone(), bytes.len() as u64);
+        Ok(Self {
+            header,
+            path: path.to_owned(),
+            file_len,
+            reader: Box::new(Cursor::new(bytes)),
+        })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The parameter set that the header names.
     ///
     /// Errors: `Input`.
@@ -89,6 +112,16 @@ impl Framed {
         progress.stage("reading key", self.file_len);
         let reader = self.reader;
         (self.path, Counted { reader, progress })
+    }
+
+    /// [`Framed::bytes`] of a file of at most `limit` bytes.
+    ///
+    /// Errors: `Input`.
+    pub(crate) fn bytes_up_to(self, limit: u64) -> Result<Zeroizing<Vec<u8>>, CliError> {
+        match self.file_len > limit {
+            true => Err(CliError::input(self.path)(InputError::TooLarge { limit })),
+            false => self.bytes(),
+        }
     }
 
     /// The whole file; of a longer one just enough to tell that it is.

@@ -21,7 +21,7 @@ const LONG_EXAMPLES: [&str; 4] = [
 ];
 
 /// The pages that are run below.
-const PAGES: [&str; 30] = [
+const PAGES: [&str; 31] = [
     "",
     "keygen",
     "params",
@@ -31,6 +31,7 @@ const PAGES: [&str; 30] = [
     "stream",
     "decode",
     "id",
+    "id passphrase",
     "address",
     "contact",
     "send",
@@ -157,6 +158,8 @@ impl Stage {
         bash.args(["--norc", "-o", "pipefail", "-c", line])
             .current_dir(self.scene.dir());
         bash.env("PATH", path)
+            .env("OMR_PASSPHRASE", "correct horse battery staple")
+            .env("OMR_NEW_PASSPHRASE", "correct horse battery staple")
             .env("OMR_HOME", self.scene.path("ann"))
             .stdin(Stdio::null());
         bash
@@ -364,6 +367,9 @@ fn digests_and_sessions() {
 #[test]
 fn identities_and_letters() {
     Stage::with_server("server").page("id");
+    let stage = Stage::with_server("server");
+    stage.example("omr id new --server http://127.0.0.1:7600 --scheme instantomr");
+    stage.page("id passphrase");
     let stage = Stage::with_identity();
     std::fs::remove_file(stage.scene.path("alice.txt")).unwrap();
     stage.page("address");

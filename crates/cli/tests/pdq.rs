@@ -130,6 +130,24 @@ fn keys_are_made_with_private_permissions() {
 }
 
 #[test]
+fn a_secret_under_a_passphrase_asks_for_it() {
+    let scene = scene();
+    scene.write("right", b"correct horse");
+    scene.write("wrong", b"incorrect horse");
+    let locked = ["--passphrase-file", "right"];
+    let keygen = [
+        "pdq", "keygen", "--out", "alice", "--force", "--params", PARAMS,
+    ];
+    scene.run(&[&keygen[..], &locked].concat()).quietly();
+    let sql = "SELECT id FROM people WHERE id = 1003";
+    encrypt(&scene, sql).refused(1, &["alice/pdq-secret.key", "expected its passphrase"]);
+    let wrong = ["--passphrase-file", "wrong"];
+    query(&scene, sql, &wrong).refused(1, &["alice/pdq-secret.key", "the passphrase is wrong"]);
+    let found = query(&scene, sql, &[&locked[..], &["--format", "csv"]].concat()).quietly();
+    assert!(found.ends_with(",1003\n"), "{found}");
+}
+
+#[test]
 fn a_plan_tells_what_the_server_sees_and_what_it_costs() {
     let scene = scene();
     let sql = "SELECT name FROM people WHERE state IN ('NY','CA') AND age BETWEEN 3 AND 17 LIMIT 7";

@@ -11,6 +11,7 @@ pub mod instantomr;
 pub mod kept;
 mod keygen;
 pub mod letter;
+pub mod locked;
 mod recipient;
 pub mod seal;
 mod secret_key;

@@ -4,7 +4,7 @@ use crate::home::private_folder;
 use crate::{Address, Home, MailError};
 use std::{fs, io};
 
-const FOLDER: &str = "contacts";
+pub(crate) const FOLDER: &str = "contacts";
 
 impl Home {
     /// Keeps an address under a name.

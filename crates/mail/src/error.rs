@@ -1,4 +1,5 @@
 use omr_client::letter::LetterError;
+use omr_client::locked::LockError;
 use omr_client::{DecodeError, SecretKeyError};
 use omr_protocol::frame::FrameError;
 use omr_protocol::{
@@ -57,6 +58,44 @@ pub enum MailError {
         found: u32,
         /// Whether the identity is made already.
         fixed: bool,
+    },
+    /// A secret under a passphrase that was not given.
+    #[error("{}: expected the passphrase that this secret is under, found none", path.display())]
+    Locked {
+        /// The secret's file.
+        path: PathBuf,
+    },
+    /// A secret that the passphrase does not open, or that could not be put under one.
+    #[error("{}", path.display())]
+    Unlock {
+        /// The secret's file.
+        path: PathBuf,
+        /// Why.
+        source: LockError,
+    },
+    /// Something in the way of an identity that is to be restored.
+    #[error(
+        "{}: expected no folder or an empty one to restore an identity in: choose another --home, or empty it if an \
+         import was interrupted there",
+        path.display()
+    )]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Not what an export holds.
+    #[error("the exported identity: expected {expected}, found {found}")]
+    Export {
+        /// What was expected.
+        expected: &'static str,
+        /// What is there.
+        found: String,
+    },
+    /// No identity was retired under that name.
+    #[error("no retired identity {name:?}: `omr id show` lists them")]
+    NoRetired {
+        /// The name.
+        name: String,
     },
     /// A file could not be read or written.
     #[error("{}", path.display())]

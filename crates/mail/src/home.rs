@@ -1,23 +1,25 @@
 //! The folder of an identity: mode 0700, every file 0600, written whole or not at all.
 
 use crate::MailError;
+use omr_client::locked::Passphrase;
 use omr_remote::{Client, Endpoint};
+use omr_staging::{Access, Unfinished, sweep, temporary};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tempfile::NamedTempFile;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// Name of the file that says where the server is.
-const SERVER: &str = "server";
+pub(crate) const SERVER: &str = "server";
 
-/// The folder of an identity.
+/// The folder of an identity, and the passphrase of its secret while it is known.
 #[derive(Clone, Debug)]
 pub struct Home {
     dir: PathBuf,
+    passphrase: Option<Passphrase>,
 }
 
 /// Where the server is, and what it wants to see. The token is wiped when dropped.
@@ -71,7 +73,29 @@ impl Home {
     /// A folder that need not exist yet.
     #[must_use]
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into() }
+        Self {
+            dir: dir.into(),
+            passphrase: None,
+        }
+    }
+
+    /// The same folder with the passphrase that its secret is under, or is to be under where there is none yet.
+    #[must_use]
+    pub fn with_passphrase(mut self, passphrase: Passphrase) -> Self {
+        self.passphrase = Some(passphrase);
+        self
+    }
+
+    /// The passphrase that was given.
+    #[must_use]
+    pub fn passphrase(&self) -> Option<&Passphrase> {
+        self.passphrase.as_ref()
+    }
+
+    /// Another folder whose secret is under the same passphrase.
+    pub(crate) fn beside(&self, dir: PathBuf) -> Self {
+        let passphrase = self.passphrase.clone();
+        Self { dir, passphrase }
     }
 
     /// `$OMR_HOME`, else `$XDG_DATA_HOME/omr`, else `~/.local/share/omr`.
@@ -134,8 +158,7 @@ impl Home {
     ) -> Result<(), MailError> {
         let path = self.path(name);
         let staged = self.stage(&path, write)?;
-        let named = || staged.persist(&path).map_err(|error| error.error);
-        self.name(&path, named)
+        self.name(&path, staged, true)
     }
 
     /// Writes a file that must not be there yet.
@@ -144,30 +167,28 @@ impl Home {
         let staged = self.stage(&path, |file| {
             file.write_all(bytes).map_err(MailError::file(&path))
         })?;
-        let named = || staged.persist_noclobber(&path).map_err(|error| error.error);
-        self.name(&path, named)
+        self.name(&path, staged, false)
     }
 
     fn stage(
         &self,
         path: &Path,
         write: impl FnOnce(&mut fs::File) -> Result<(), MailError>,
-    ) -> Result<NamedTempFile, MailError> {
+    ) -> Result<Unfinished, MailError> {
         let dir = path.parent().unwrap_or(&self.dir);
-        // Temporary files are of mode 0600 and keep it under their names.
-        let mut file = NamedTempFile::new_in(dir).map_err(MailError::file(path))?;
-        write(file.as_file_mut())?;
-        file.as_file().sync_all().map_err(MailError::file(path))?;
+        sweep(dir);
+        // Of mode 0600, which it keeps under its name.
+        let file = Unfinished::new(|| temporary(dir, Access::Private));
+        let mut file = file.map_err(MailError::file(path))?;
+        write(file.file())?;
+        file.file().sync_all().map_err(MailError::file(path))?;
         Ok(file)
     }
 
-    fn name(
-        &self,
-        path: &Path,
-        persist: impl FnOnce() -> io::Result<fs::File>,
-    ) -> Result<(), MailError> {
+    fn name(&self, path: &Path, staged: Unfinished, replace: bool) -> Result<(), MailError> {
         let dir = path.parent().unwrap_or(&self.dir);
-        let named = persist().and_then(|_| sync_folder(dir));
+        let named = staged.persist(path, replace);
+        let named = named.and_then(|()| sync_folder(dir));
         named.map_err(MailError::file(path))
     }
 
@@ -218,7 +239,7 @@ pub(crate) fn private_folder(dir: &Path) -> io::Result<()> {
 }
 
 /// Makes a new name survive a crash.
-fn sync_folder(dir: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(dir: &Path) -> io::Result<()> {
     // Other systems neither need it nor open folders as files.
     if cfg!(unix) {
         fs::File::open(dir)?.sync_all()?;

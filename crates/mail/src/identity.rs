@@ -9,7 +9,7 @@ use omr_protocol::{ClueKey, ClueKind, ParamSet, Scheme, Sealing};
 use omr_remote::v1::Limits;
 use serde::{Deserialize, Serialize};
 
-const PROFILE: &str = "identity";
+pub(crate) const PROFILE: &str = "identity";
 
 /// How many times the bound a letter may have in parts, of the seven that spare requests carry.
 const SPARED: u32 = 5;
@@ -116,10 +116,11 @@ impl Identity {
         Ok(identity)
     }
 
-    /// The identity in a folder.
+    /// The identity in a folder. A rotation that was interrupted is completed first.
     ///
     /// Errors: `NoIdentity`, `File`, `Settings`.
     pub fn open(home: &Home) -> Result<Self, MailError> {
+        home.settle()?;
         let path = home.dir().to_owned();
         let profile = home.read_json(PROFILE)?;
         Ok(Self {
@@ -144,7 +145,7 @@ impl Identity {
 
     /// Her secret; wiped when dropped.
     ///
-    /// Errors: `NoIdentity`, `File`, `Secret`.
+    /// Errors: `NoIdentity`, `File`, `Locked`, `Unlock`, `Secret`.
     pub fn secret(&self, set: &ParamSet) -> Result<SecretKey, MailError> {
         keys::secret(&self.home, set)
     }

@@ -1,5 +1,6 @@
 //! What came, and where a fetch stands: one database, every step a transaction.
 
+mod adopt;
 mod database;
 mod kept;
 mod requests;
@@ -24,7 +25,7 @@ use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
 /// Name of the database in the folder.
-const FILE: &str = "inbox.redb";
+pub(crate) const FILE: &str = "inbox.redb";
 
 /// Numbers by name: `cursor`, the first message never asked for; `next_job`; those of the spare requests.
 const STATE: TableDefinition<&str, u64> = TableDefinition::new("state");
@@ -54,6 +55,8 @@ const FOUND: TableDefinition<(u64, u64), ()> = TableDefinition::new("found");
 const SPARES: TableDefinition<u64, &[u8]> = TableDefinition::new("spares");
 /// For the last fetches, by number: the first message that none before covered.
 const MARKS: TableDefinition<u64, u64> = TableDefinition::new("marks");
+/// Letters to retired addresses, by address and place on the board, with their numbers here.
+const ADOPTED: TableDefinition<(&[u8], u64), u64> = TableDefinition::new("adopted");
 /// Canaries by content.
 pub(crate) const CANARIES: TableDefinition<&[u8], &[u8]> = TableDefinition::new("canaries");
 
@@ -93,6 +96,7 @@ impl Inbox {
             tx.open_table(SPARES)?;
             tx.open_table(MARKS)?;
             tx.open_table(CANARIES)?;
+            tx.open_table(ADOPTED)?;
             let mut state = tx.open_table(STATE)?;
             if state.get(LENGTH)?.is_none() {
                 let cursor = number(&state, CURSOR)?;

@@ -2,10 +2,12 @@
 
 use crate::identity::{KeyFile, NewIdentity};
 use crate::{Home, MailError};
+use omr_client::locked::{self, LockError};
 use omr_client::{SecretKey, detection_key, instantomr, os_rng};
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::{ClueKey, ParamSet, Scheme};
 use std::fs::File;
+use zeroize::Zeroizing;
 
 pub(crate) const SECRET_KEY: &str = "secret.key";
 pub(crate) const CLUE_KEY: &str = "clue.key";
@@ -21,7 +23,7 @@ impl Home {
     }
 
     /// Also where a link leads nowhere: writing would replace it.
-    fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.path(name).symlink_metadata().is_ok()
     }
 
@@ -36,12 +38,44 @@ impl Home {
 
 /// The secret in a folder; wiped when dropped.
 ///
-/// Errors: `NoIdentity`, `File`, `Secret`.
+/// Errors: `NoIdentity`, `File`, `Locked`, `Unlock`, `Secret`.
 pub(crate) fn secret(home: &Home, set: &ParamSet) -> Result<SecretKey, MailError> {
-    let path = home.dir().to_owned();
+    Ok(SecretKey::from_bytes(set.clue(), &secret_bytes(home)?)?)
+}
+
+/// The secret's file as it is without a passphrase.
+///
+/// Errors: `NoIdentity`, `File`, `Locked`, `Unlock`.
+pub(crate) fn secret_bytes(home: &Home) -> Result<Zeroizing<Vec<u8>>, MailError> {
     let file = home.read(SECRET_KEY)?;
-    let file = file.ok_or(MailError::NoIdentity { path })?;
-    Ok(SecretKey::from_bytes(set.clue(), &file)?)
+    let missing = || MailError::NoIdentity {
+        path: home.dir().to_owned(),
+    };
+    let file = file.ok_or_else(missing)?;
+    if !locked::is_locked(&file) {
+        return Ok(file);
+    }
+    let path = home.path(SECRET_KEY);
+    match home.passphrase() {
+        Some(passphrase) => locked::unlock(Kind::SecretKey, &file, passphrase)
+            .map_err(|source| MailError::Unlock { path, source }),
+        None => Err(MailError::Locked { path }),
+    }
+}
+
+/// The secret's file as it is kept in a folder: under the passphrase, if there is one.
+///
+/// Errors: `Unlock`.
+pub(crate) fn kept_bytes(home: &Home, secret: &[u8]) -> Result<Zeroizing<Vec<u8>>, MailError> {
+    let kept = match home.passphrase() {
+        Some(passphrase) => locked::lock(Kind::SecretKey, secret, passphrase),
+        None => Ok(secret.to_vec()),
+    };
+    let unlocked = |source: LockError| MailError::Unlock {
+        path: home.path(SECRET_KEY),
+        source,
+    };
+    kept.map(Zeroizing::new).map_err(unlocked)
 }
 
 /// Makes all keys, the secret first; of those that are here the missing ones. So an interrupted call goes on, and the
@@ -53,30 +87,37 @@ pub(crate) fn complete(
     set: &ParamSet,
     new: &NewIdentity,
 ) -> Result<Vec<KeyFile>, MailError> {
-    if !home.has(SECRET_KEY) {
-        let others = [CLUE_KEY, DETECTION_KEY, INSTANT_KEY];
-        if let Some(name) = others.into_iter().find(|name| home.has(name)) {
-            return Err(home.key_error(name, "its secret.key beside it", "found none"));
-        }
-        let (secret, clue) = omr_client::identity(set.clue(), new.clues, &mut os_rng());
-        home.write_new(SECRET_KEY, &secret.to_bytes(set.clue())?)?;
-        home.write_new(CLUE_KEY, &clue.to_bytes(set.clue())?)?;
-    }
-    let secret = fitting_secret(home, set, new)?;
+    let secret = match home.has(SECRET_KEY) {
+        true => fitting_secret(home, set, new)?,
+        false => new_secret(home, set, new)?,
+    };
     complete_address(home, set, &secret)?;
     complete_detection(home, set, new.scheme, &secret)
+}
+
+/// A secret and its address where no key is.
+fn new_secret(home: &Home, set: &ParamSet, new: &NewIdentity) -> Result<SecretKey, MailError> {
+    let others = [CLUE_KEY, DETECTION_KEY, INSTANT_KEY];
+    if let Some(name) = others.into_iter().find(|name| home.has(name)) {
+        return Err(home.key_error(name, "its secret.key beside it", "found none"));
+    }
+    let (secret, clue) = omr_client::identity(set.clue(), new.clues, &mut os_rng());
+    let bytes = kept_bytes(home, &secret.to_bytes(set.clue())?)?;
+    home.write_new(SECRET_KEY, &bytes)?;
+    home.write_new(CLUE_KEY, &clue.to_bytes(set.clue())?)?;
+    Ok(secret)
 }
 
 /// The secret, if it is of the set and for the clues that are wanted.
 fn fitting_secret(home: &Home, set: &ParamSet, new: &NewIdentity) -> Result<SecretKey, MailError> {
     let expected = format!("keys of {} for {} clues", set.name(), new.clues);
-    let bytes = home.read(SECRET_KEY)?.unwrap_or_default();
+    let bytes = secret_bytes(home)?;
     let frame = FrameReader::read_header(&bytes[..], Kind::SecretKey, u64::MAX)?;
     let found = &frame.header().params_id;
     if found != set.name() {
         return Err(home.key_error(SECRET_KEY, expected, format!("found one of {found}")));
     }
-    let secret = secret(home, set)?;
+    let secret = SecretKey::from_bytes(set.clue(), &bytes)?;
     match secret.clues() {
         clues if clues == new.clues => Ok(secret),
         clues => Err(home.key_error(SECRET_KEY, expected, format!("found one for {clues} clues"))),
@@ -114,28 +155,16 @@ fn complete_detection(
     );
     let mut names = Vec::new();
     if bulk {
-        let params = set.bulk()?;
-        if !has_detection(
-            home,
-            set,
-            (DETECTION_KEY, Kind::DetectionKey),
-            &secret.detection_id,
-        )? {
-            let key = detection_key(params, secret, &mut os_rng());
-            home.write(DETECTION_KEY, |file| Ok(key.write(params, file)?))?;
+        let own = (DETECTION_KEY, Kind::DetectionKey);
+        if !has_detection(home, set, own, &secret.detection_id)? {
+            make_detection(home, set, DETECTION_KEY, secret)?;
         }
         names.push(DETECTION_KEY);
     }
     if instant {
-        let params = set.instant()?;
-        if !has_detection(
-            home,
-            set,
-            (INSTANT_KEY, Kind::InstantKey),
-            &secret.instant_id(),
-        )? {
-            let key = instantomr::detection_key(params, secret, &mut os_rng())?;
-            home.write(INSTANT_KEY, |file| Ok(key.write(params, file)?))?;
+        let own = (INSTANT_KEY, Kind::InstantKey);
+        if !has_detection(home, set, own, &secret.instant_id())? {
+            make_detection(home, set, INSTANT_KEY, secret)?;
         }
         names.push(INSTANT_KEY);
     }
@@ -145,6 +174,33 @@ fn complete_detection(
         registered: false,
     };
     Ok(names.into_iter().map(file).collect())
+}
+
+/// Makes a detection key and writes it.
+fn make_detection(
+    home: &Home,
+    set: &ParamSet,
+    name: &str,
+    secret: &SecretKey,
+) -> Result<(), MailError> {
+    if name == INSTANT_KEY {
+        let params = set.instant()?;
+        let key = instantomr::detection_key(params, secret, &mut os_rng())?;
+        return home.write(name, |file| Ok(key.write(params, file)?));
+    }
+    let params = set.bulk()?;
+    let key = detection_key(params, secret, &mut os_rng());
+    home.write(name, |file| Ok(key.write(params, file)?))
+}
+
+/// Has a detection key of an identity that was imported without: another one of the same secret.
+///
+/// Errors: `Locked`, `Unlock`, `Secret`, `File`, `Params`.
+pub(crate) fn restore_detection(home: &Home, set: &ParamSet, name: &str) -> Result<(), MailError> {
+    match home.has(name) {
+        true => Ok(()),
+        false => make_detection(home, set, name, &secret(home, set)?),
+    }
 }
 
 /// Whether a detection key is here; one of another secret, and a damaged one, is an error.

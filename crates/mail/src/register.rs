@@ -1,13 +1,16 @@
 //! Giving a server the detection keys, and taking them back.
 
+use crate::keys::restore_detection;
 use crate::send::{board_place, check_clues};
-use crate::{Identity, MailError};
-use omr_remote::{Client, v1};
+use crate::{Identity, KeyFile, MailError};
+use omr_remote::{Client, RemoteError, v1};
 
 /// Uploads and registers all detection keys. What was done before is not done again: an interrupted
-/// registration goes on. `progress` is told the file, the bytes that are sent and their total.
+/// registration goes on, and a key whose file an import did not bring is made anew where the server has lost it.
+/// `progress` is told the file, the bytes that are sent and their total.
 ///
-/// Errors: `OtherParams`, `OtherBoard`, `OtherSealing`, `Unsealed`, `OtherClues`, `ServerBound`, `Remote`, `File`.
+/// Errors: `OtherParams`, `OtherBoard`, `OtherSealing`, `Unsealed`, `OtherClues`, `ServerBound`, `Remote`, `File`;
+/// `Locked` where a key is made anew and the secret is under a passphrase.
 pub async fn register(
     identity: &mut Identity,
     client: &Client,
@@ -25,16 +28,39 @@ pub async fn register(
     identity.save()?;
     for i in 0..identity.profile.keys.len() {
         let key = identity.profile.keys[i].clone();
-        let path = identity.home.path(&key.name);
-        let tell = |sent, total| progress(&key.name, sent, total);
-        // Asked again where it is registered already: the server may have lost it.
-        let hash = client.upload_key(&path, tell).await?;
-        client.register_key(hash).await?;
+        let hash = match registered_before(identity, &key, client).await? {
+            Some(hash) => hash,
+            None => {
+                restore_detection(&identity.home, &set, &key.name)?;
+                let tell = |sent, total| progress(&key.name, sent, total);
+                // Asked again where it is registered already: the server may have lost it.
+                let path = identity.home.path(&key.name);
+                let hash = client.upload_key(&path, tell).await?;
+                client.register_key(hash).await?;
+                hash
+            }
+        };
         let kept = &mut identity.profile.keys[i];
         (kept.hash, kept.registered) = (Some(hash), true);
         identity.save()?;
     }
     Ok(())
+}
+
+/// The hash of a key whose file did not come with an import, if the server has it.
+async fn registered_before(
+    identity: &Identity,
+    key: &KeyFile,
+    client: &Client,
+) -> Result<Option<[u8; 32]>, MailError> {
+    let Some(hash) = key.hash.filter(|_| !identity.home.has(&key.name)) else {
+        return Ok(None);
+    };
+    match client.register_key(hash).await {
+        Ok(_) => Ok(Some(hash)),
+        Err(RemoteError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Checks that a server serves a bound; `fixed`: that of an identity that is made.
@@ -57,7 +83,7 @@ pub async fn revoke(identity: &mut Identity, client: &Client) -> Result<(), Mail
         if let Some(hash) = identity.profile.keys[i].hash {
             match client.revoke_key(hash).await {
                 // Revoked by an attempt whose answer was lost, or never registered.
-                Ok(()) | Err(omr_remote::RemoteError::NotFound { .. }) => {}
+                Ok(()) | Err(RemoteError::NotFound { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
             identity.profile.keys[i].registered = false;

@@ -74,9 +74,10 @@ Examples:
   omr keygen --out alice
   omr keygen --out carol --json
   omr keygen --scheme hybrid --out bob  # detection.key and instant.key
+  omr keygen --passphrase --out dora    # secret.key under a passphrase
 
 Give clue.key to everybody who writes to you, detection.key and instant.key to the detector you hire, and \
-secret.key to nobody. An existing key is replaced only with --force.";
+secret.key to nobody. `omr id passphrase --home DIR` sets, changes or removes its passphrase later. An existing key is replaced only with --force.";
 
 pub(super) const PARAMS: &str = "\
 Examples:
@@ -184,11 +185,33 @@ Examples:
   omr id show --json
   omr id revoke
 
-The identity lives in --home, else $OMR_HOME, else $XDG_DATA_HOME/omr, else ~/.local/share/omr: keep a copy of \
-it, nobody can restore secret.key. Keys of omr keygen that are in the folder become the identity's; no key is ever \
+The identity lives in --home, else $OMR_HOME, else $XDG_DATA_HOME/omr, else ~/.local/share/omr. Nobody can restore \
+secret.key: keep what `omr id export` writes apart from this machine. Keys of omr keygen that are in the folder become the identity's; no key is ever \
 replaced. Bound, scheme and sealing are fixed when it is made: every request has the same form, so that it tells \
 nothing, and no server can have letters to you unsealed. --spares 1 or 0 spares the server work and takes letters \
 longer than the bound away.";
+
+pub(super) const ID_SAFE: &str = "\
+Examples:
+  omr id passphrase                     # set it, or change it
+  omr id export --out ann.omr           # under the passphrase too
+  omr id import ann.omr --home laptop
+  omr id rotate                         # new keys, a new address
+  omr id forget --all                   # letters to old addresses: no more
+  omr id passphrase --remove
+
+A passphrase is asked for at the terminal, else taken from --passphrase-file or $OMR_PASSPHRASE (a new one from \
+--new-passphrase-file or $OMR_NEW_PASSPHRASE). It protects secret.key and exports; letters in the inbox are not \
+under it. Nobody can restore what a forgotten passphrase locks.
+
+An export holds secret, address, server, contacts, letters and where fetches stand: letters that come later are fetched \
+by the restored identity, none of the others comes twice. It is made under the secret's passphrase, or a new one where \
+the secret has none. Two copies of an identity can both fetch; the server sees that.
+
+After `omr id rotate` the old identity lies in retired/DATE in the home, and `omr inbox` and `omr watch` fetch for it too, \
+until `omr id forget`. The server sees that one account asks with both keys, so that they are one person's: who must not \
+be linked makes an identity in another --home, with another token and from another network. Whoever had the old secret \
+reads old letters, and new ones to the old address.";
 
 pub(super) const ADDRESS: &str = "\
 Examples:

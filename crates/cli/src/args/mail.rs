@@ -2,8 +2,7 @@
 
 use super::{Span, bound, examples};
 use clap::{Args, Subcommand};
-use omr_mail::MAX_LEVELS;
-use omr_protocol::{Scheme, Sealing};
+use omr_protocol::Sealing;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,6 +11,13 @@ pub(crate) struct HomeArg {
     /// The identity's folder; $OMR_HOME, $XDG_DATA_HOME/omr or ~/.local/share/omr unless given
     #[arg(long, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct PassphraseArg {
+    /// File whose first line is the passphrase of a locked secret; $OMR_PASSPHRASE unless given, else it is asked for
+    #[arg(long, value_name = "FILE")]
+    pub(crate) passphrase_file: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -25,73 +31,6 @@ pub(crate) struct ServerArgs {
     /// Token of the server's operator; that of the environment variable OMR_TOKEN unless given
     #[arg(long, value_name = "T")]
     pub(crate) token: Option<String>,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum Id {
-    /// Make keys and register them with a server
-    #[command(after_help = examples::ID)]
-    New(IdNew),
-    /// Show the identity
-    #[command(after_help = examples::ID)]
-    Show {
-        #[command(flatten)]
-        home: HomeArg,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
-    /// Upload and register the detection keys; goes on where it was interrupted
-    #[command(after_help = examples::ID)]
-    Register(IdRegister),
-    /// Have the server forget the detection keys
-    #[command(after_help = examples::ID)]
-    Revoke {
-        #[command(flatten)]
-        home: HomeArg,
-    },
-}
-
-#[derive(Args)]
-pub(crate) struct IdNew {
-    #[command(flatten)]
-    pub(crate) home: HomeArg,
-    #[command(flatten)]
-    pub(crate) server: ServerArgs,
-    /// An address for plain clues, for a board of such: weaker, as a few posts of an enemy can fill everybody's
-    /// digests
-    #[arg(long)]
-    pub(crate) plain_clues: bool,
-    /// Messages for her that a digest may carry, the same at every request
-    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
-    pub(crate) bound: u32,
-    /// How often every message is asked for once more by later fetches, so that letters longer than the bound come
-    /// all the same: 0 to 2. The server works about as much again for each
-    #[arg(long, value_name = "N", default_value_t = MAX_LEVELS, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVELS)))]
-    pub(crate) spares: u8,
-    /// Detection keys for sophomr, instantomr or hybrid; for all that the set has unless given
-    #[arg(long, value_name = "SCHEME")]
-    pub(crate) scheme: Option<Scheme>,
-    /// Parameter set; that of the server's board unless given
-    #[arg(long, value_name = "NAME")]
-    pub(crate) params: Option<String>,
-    /// How letters to you are sealed; as on the server's board unless given, but `none` only if you say so
-    #[arg(long, value_name = "S")]
-    pub(crate) sealing: Option<Sealing>,
-    /// Take a set that a later one replaced, as it has less than 128 bits of security
-    #[arg(long)]
-    pub(crate) allow_old: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct IdRegister {
-    #[command(flatten)]
-    pub(crate) home: HomeArg,
-    #[command(flatten)]
-    pub(crate) server: ServerArgs,
 }
 
 #[derive(Args)]
@@ -173,6 +112,8 @@ pub(crate) struct Inbox {
     pub(crate) act: Option<InboxAct>,
     #[command(flatten)]
     pub(crate) home: HomeArg,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
     /// List messages too that were read
     #[arg(long)]
     pub(crate) all: bool,
@@ -227,6 +168,8 @@ pub(crate) enum InboxAct {
     Rebuild {
         #[command(flatten)]
         home: HomeArg,
+        #[command(flatten)]
+        passphrase: PassphraseArg,
         /// First message to ask for; that of the board when the keys were made unless given
         #[arg(long, value_name = "N")]
         from: Option<u64>,
@@ -237,6 +180,8 @@ pub(crate) enum InboxAct {
 pub(crate) struct InboxAgain {
     #[command(flatten)]
     pub(crate) home: HomeArg,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
     /// Messages, such as 329..431
     #[arg(value_name = "RANGE")]
     pub(crate) range: Span,
@@ -267,6 +212,8 @@ pub(crate) struct InboxRead {
 pub(crate) struct Watch {
     #[command(flatten)]
     pub(crate) home: HomeArg,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
     /// Between fetches, such as 500ms, 60s, 5m or 1h
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) every: Duration,

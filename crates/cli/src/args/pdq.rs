@@ -1,6 +1,6 @@
 //! Arguments of `omr pdq`.
 
-use super::examples;
+use super::{Locking, PassphraseArg, examples};
 use clap::{Args, Subcommand, ValueEnum};
 use omr_table::Declared;
 use std::net::SocketAddr;
@@ -111,6 +111,8 @@ pub(crate) struct PdqKeygen {
     /// Parameter set: pdq-v1, or pdq-deep-v1 for queries of many conditions and for patterns %part%
     #[arg(long, value_name = "NAME", default_value = PARAMS)]
     pub(crate) params: String,
+    #[command(flatten)]
+    pub(crate) locking: Locking,
     /// Replace keys
     #[arg(long)]
     pub(crate) force: bool,
@@ -127,6 +129,8 @@ pub(crate) struct PdqEncryptTable {
     /// Folder of its owner's keys
     #[arg(long, value_name = "DIR")]
     pub(crate) key: PathBuf,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
     /// File for the encrypted table
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
@@ -213,6 +217,8 @@ pub(crate) struct PdqQuery {
     /// Folder of the client's keys; new ones for this query unless given
     #[arg(long, value_name = "DIR")]
     pub(crate) key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
     /// Parameter set of new keys
     #[arg(long, value_name = "NAME", default_value = PARAMS, conflicts_with = "key")]
     pub(crate) params: String,
@@ -234,6 +240,8 @@ pub(crate) struct PdqEncrypt {
     /// Folder of the client's keys
     #[arg(long, value_name = "DIR")]
     pub(crate) key: PathBuf,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
     /// Most rows that the answer holds; the query's LIMIT, else 16, unless given
     #[arg(long, value_name = "S")]
     pub(crate) bound: Option<u64>,
@@ -278,6 +286,8 @@ pub(crate) struct PdqDecode {
     /// Folder of the client's keys
     #[arg(long, value_name = "DIR")]
     pub(crate) key: PathBuf,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
     /// The query that was answered
     #[arg(long, value_name = "FILE")]
     pub(crate) query: PathBuf,

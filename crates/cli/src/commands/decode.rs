@@ -2,6 +2,7 @@ mod incomplete;
 mod open;
 mod spans;
 
+use super::passphrase::opened;
 use crate::args::Decode;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access, Framed, Output, STANDARD};
@@ -60,10 +61,11 @@ struct Decoded {
 
 pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
     Output::folder(&args.out)?;
-    let secret = Framed::open(&args.secret_key, Kind::SecretKey)?;
+    let secret = Framed::open_either(&args.secret_key, [Kind::SecretKey, Kind::Locked])?;
     let set = secret.set()?;
     let digests = digests(args, &set, &secret.header.params_id)?;
     let mut kept = Kept::open(args, &digests[0].response, &secret.header)?;
+    let secret = opened(secret, Kind::SecretKey, &args.passphrase)?;
     let secret = io::read_secret_key(secret, set.clue())?;
     let Decoded {
         opened,

@@ -1,8 +1,11 @@
+use super::passphrase::wanted;
 use crate::args::Keygen;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access, Output, Staged};
 use crate::progress::Ui;
+use omr_client::locked::{Passphrase, lock};
 use omr_client::{SecretKey, SecretKeyError, detection_key, identity, instantomr};
+use omr_protocol::frame::Kind;
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::params::{DEFAULT, HYBRID};
 use omr_protocol::{ClueKey, ClueKind, DetectionKey, DetectionKeyError, ParamSet, Scheme};
@@ -97,9 +100,10 @@ pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
         true => ClueKind::Plain,
         false => ClueKind::Bound,
     };
+    let passphrase = wanted(&args.locking, &args.out.join(SECRET_KEY))?;
     let keys = Made::new(&set, args.scheme, clues, &mut omr_client::os_rng())?;
     create_folder(&args.out)?;
-    let files = write(&args.out, &set, &keys, args.force)?;
+    let files = write(&args.out, &set, &keys, (passphrase.as_ref(), args.force))?;
     if args.json {
         return io::print_json(&Report {
             params: set.name(),
@@ -132,22 +136,28 @@ fn refuse_existing(dir: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes the files; none takes its name before all are on the disk.
+/// Writes the files, the secret under the passphrase if there is one; none takes its name before all are on the disk.
 ///
-/// Errors: `Write`, `Exists`.
+/// Errors: `Write`, `Exists`, `Lock`.
 pub(super) fn write(
     dir: &Path,
     set: &ParamSet,
     keys: &Made,
-    force: bool,
+    (passphrase, force): (Option<&Passphrase>, bool),
 ) -> Result<Vec<Written>, CliError> {
     let secret = dir.join(SECRET_KEY);
     let bytes = keys
         .secret
         .to_bytes(set.clue())
         .map_err(|error| CliError::write(&secret, error))?;
+    let locked = passphrase.map(|passphrase| lock(Kind::SecretKey, &bytes, passphrase));
+    let locked = locked.transpose()?;
     let mut staged = vec![
-        io::stage_bytes(&secret, Access::Private, &bytes)?,
+        io::stage_bytes(
+            &secret,
+            Access::Private,
+            locked.as_deref().unwrap_or(&bytes),
+        )?,
         stage_clue_key(&dir.join(CLUE_KEY), set, &keys.clue)?,
     ];
     if let Some(key) = &keys.detection {

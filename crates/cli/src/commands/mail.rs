@@ -4,6 +4,7 @@ mod identity;
 mod inbox;
 mod kept;
 mod letters;
+mod mailbox;
 mod time;
 mod watch;
 

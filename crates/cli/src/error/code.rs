@@ -88,17 +88,26 @@ impl CliError {
             | Self::Mail(MailError::Decode(error)) => of_decode(error),
             Self::Pertinent { .. } | Self::SoakBound { .. } => Code::Usage,
             Self::Input { source, .. } => of_input(source),
+            Self::Lock(_)
+            | Self::NoPassphrase { .. }
+            | Self::Mail(MailError::Locked { .. } | MailError::Unlock { .. }) => Code::Input,
             Self::OtherParams { .. } | Self::OtherDigest { .. } | Self::TwoKeys { .. } => {
                 Code::Input
             }
             Self::Write { .. } | Self::Output(_) => Code::Output,
-            Self::Exists { .. } | Self::Mail(MailError::Exists { .. }) => Code::Exists,
+            Self::Exists { .. }
+            | Self::Mail(MailError::Exists { .. } | MailError::NotEmpty { .. }) => Code::Exists,
             Self::LeftOut { .. }
             | Self::NotWhole { .. }
             | Self::Damaged { .. }
             | Self::CanariesMissing { .. }
             | Self::Faults { .. } => Code::Damaged,
-            Self::Remote(error) | Self::Mail(MailError::Remote(error)) => of_remote(error),
+            Self::Remote(error)
+            | Self::Mail(MailError::Remote(error))
+            | Self::Retired {
+                source: MailError::Remote(error),
+                ..
+            } => of_remote(error),
             Self::NotServing { .. } => Code::Unreachable,
             _ => Code::Failure,
         }

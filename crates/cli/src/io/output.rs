@@ -1,21 +1,13 @@
 //! Results: looked at before the work, written beside their place, named when they are complete.
 
 use super::is_standard;
-use super::leftovers::{self, Unfinished};
 use crate::error::{CliError, InputError};
+use omr_staging::{Unfinished, hold, sweep, temporary};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
-/// Who may read a file that is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Whoever the user's mask lets.
-    Public,
-    /// The owner alone.
-    Private,
-}
+pub(crate) use omr_staging::Access;
 
 /// Where a result will go: looked at before the work is done.
 #[derive(Clone, Debug)]
@@ -117,7 +109,7 @@ impl Staged {
     ) -> Result<Self, CliError> {
         let staged = || -> Result<Self, InputError> {
             let folder = folder(path);
-            leftovers::sweep(&folder);
+            sweep(&folder);
             let mut file = Unfinished::new(|| temporary(&folder, access))?;
             write(file.file())?;
             file.file().sync_all()?;
@@ -146,7 +138,7 @@ impl Staged {
 ///
 /// Errors: `Exists`, `Write`.
 pub(crate) fn commit(files: Vec<Staged>, force: bool) -> Result<(), CliError> {
-    let _uninterrupted = leftovers::hold();
+    let _uninterrupted = hold();
     for Staged { path, file } in files {
         match file.persist(&path, force) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -164,27 +156,6 @@ fn folder(path: &Path) -> PathBuf {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
         _ => PathBuf::from("."),
     }
-}
-
-#[cfg(unix)]
-fn temporary(folder: &Path, access: Access) -> io::Result<NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = match access {
-        Access::Public => 0o666,
-        Access::Private => 0o600,
-    };
-    let permissions = fs::Permissions::from_mode(mode);
-    tempfile::Builder::new()
-        .prefix(leftovers::PREFIX)
-        .permissions(permissions)
-        .tempfile_in(folder)
-}
-
-#[cfg(not(unix))]
-fn temporary(folder: &Path, _: Access) -> io::Result<NamedTempFile> {
-    tempfile::Builder::new()
-        .prefix(leftovers::PREFIX)
-        .tempfile_in(folder)
 }
 
 /// Makes a new name survive a crash.

@@ -2,11 +2,11 @@
 
 use crate::MailError;
 use omr_guard::{Guarded, guarded};
+use omr_staging::{Access, sweep, temporary};
 use redb::{Builder, Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use tempfile::NamedTempFile;
 
 /// Bytes that the database may keep in memory.
 const CACHE_BYTES: usize = 64 << 20;
@@ -85,7 +85,8 @@ fn builder() -> Builder {
 fn create(path: &Path) -> Result<(), MailError> {
     let dir = path.parent().unwrap_or(Path::new("."));
     // Of mode 0600 from the start, so that nobody else may ever read it.
-    let staged = NamedTempFile::new_in(dir).map_err(MailError::file(path))?;
+    sweep(dir);
+    let staged = temporary(dir, Access::Private).map_err(MailError::file(path))?;
     let file = staged.reopen().map_err(MailError::file(path))?;
     guarded(|| {
         drop(Guarded::new(builder().create_file(file)?));

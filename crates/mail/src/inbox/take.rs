@@ -321,6 +321,7 @@ fn add_message(tx: &WriteTransaction, index: u64, whole: Whole) -> Result<u64, M
         bytes: bytes.len() as u64,
         read: false,
         name,
+        retired: None,
     };
     messages.insert(number, &encode(&record)?[..])?;
     tx.open_table(BODIES)?.insert(number, &bytes[..])?;

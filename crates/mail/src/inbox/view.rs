@@ -20,6 +20,8 @@ pub(super) struct Record {
     pub(super) read: bool,
     #[serde(default)]
     pub(super) name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) retired: Option<String>,
 }
 
 /// A message as it is listed.
@@ -37,6 +39,8 @@ pub struct Listed {
     pub read: bool,
     /// The name that its sender gave it, harmless.
     pub name: Option<String>,
+    /// The retired identity that it was written to, if it was.
+    pub retired: Option<String>,
     /// Its first line without control characters, if it is text.
     pub first_line: Option<String>,
 }
@@ -141,6 +145,7 @@ fn listed(tx: &ReadTransaction, all: bool) -> Result<Vec<Listed>, MailError> {
             bytes: record.bytes,
             read: record.read,
             name: record.name,
+            retired: record.retired,
             first_line: body.and_then(|body| first_line(body.value())),
         });
     }

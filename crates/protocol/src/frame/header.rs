@@ -46,10 +46,14 @@ pub enum Kind {
     PdqTable = 12,
     /// Parts of a file of which others are missing.
     KeptParts = 13,
+    /// A file under a passphrase.
+    Locked = 14,
+    /// All that restores an identity.
+    Identity = 15,
 }
 
 impl Kind {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 15] = [
         Self::SecretKey,
         Self::ClueKey,
         Self::DetectionKey,
@@ -63,9 +67,13 @@ impl Kind {
         Self::PdqAnswer,
         Self::PdqTable,
         Self::KeptParts,
+        Self::Locked,
+        Self::Identity,
     ];
 
-    fn from_tag(tag: u16) -> Option<Self> {
+    /// The kind of a tag, if there is one.
+    #[must_use]
+    pub fn from_tag(tag: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u16 == tag)
     }
 }
@@ -86,6 +94,8 @@ impl fmt::Display for Kind {
             Self::PdqAnswer => "an answer to a database query",
             Self::PdqTable => "an encrypted table",
             Self::KeptParts => "parts of a letter that is not whole",
+            Self::Locked => "a file under a passphrase",
+            Self::Identity => "an exported identity",
         })
     }
 }

@@ -40,6 +40,7 @@ pub(in crate::args) const PDQ_KEYGEN: &str = "\
 Examples:
   omr pdq keygen --out alice
   omr pdq keygen --out deep --params pdq-deep-v1
+  omr pdq keygen --out bob --passphrase # pdq-secret.key under a passphrase
 
 pdq-secret.key stays with the client, pdq-evaluation.key goes to the server. An existing key is replaced only with \
 --force.";

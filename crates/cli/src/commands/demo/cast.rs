@@ -45,7 +45,7 @@ impl Cast {
         let start = Instant::now();
         let keys = Made::new(set, Some(args.scheme), ClueKind::Bound, &mut os_rng())?;
         let keygen_s = start.elapsed().as_secs_f64();
-        keygen::write(dir, set, &keys, false)?;
+        keygen::write(dir, set, &keys, (None, false))?;
         let start = Instant::now();
         let mut addresses = vec![keys.clue];
         addresses.par_extend(

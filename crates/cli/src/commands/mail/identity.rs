@@ -1,13 +1,17 @@
 //! `omr id` and `omr address`.
 
+mod backup;
+mod rotate;
+
 use super::{block_on, home, own_server, server};
-use crate::args::{AddressArgs, Id, IdNew, IdRegister};
-use crate::commands::keygen::default_set;
+use crate::args::{AddressArgs, Id, IdNew, IdRegister, PassphraseArg};
+use crate::commands::keygen::{SECRET_KEY, default_set};
+use crate::commands::passphrase::{known, unlocked, wanted};
 use crate::error::CliError;
 use crate::io::{self, Output, hex};
 use crate::progress::Ui;
 use omr_mail::{
-    Identity, Inbox, MailError, NewIdentity, Server, board_place, check_bound, check_clues,
+    Home, Identity, Inbox, MailError, NewIdentity, Server, board_place, check_bound, check_clues,
     check_limits, check_sealing, register, revoke,
 };
 use omr_protocol::{ClueKind, ParamSet, Scheme, Sealing};
@@ -26,6 +30,15 @@ struct Shown {
     board: Option<String>,
     fingerprint: String,
     keys: Vec<Key>,
+    locked: bool,
+    retired: Vec<Retired>,
+}
+
+/// An identity that was replaced and is still read.
+#[derive(Serialize)]
+struct Retired {
+    name: String,
+    fingerprint: String,
 }
 
 #[derive(Serialize)]
@@ -39,6 +52,11 @@ pub(in crate::commands) fn id(command: &Id, ui: &Ui) -> Result<(), CliError> {
         Id::New(args) => block_on(new(args, ui)),
         Id::Show { home: dir, json } => tell(&Identity::open(&home(dir)?)?, *json),
         Id::Register(args) => block_on(go_on(args, ui)),
+        Id::Passphrase(args) => backup::passphrase(args, ui),
+        Id::Export(args) => backup::export(args, ui),
+        Id::Import(args) => backup::import(args, ui),
+        Id::Rotate(args) => block_on(rotate::rotate(args, ui)),
+        Id::Forget(args) => block_on(rotate::forget(args, ui)),
         Id::Revoke { home: dir } => block_on(async {
             let mut identity = Identity::open(&home(dir)?)?;
             let client = identity.home.server()?.client()?;
@@ -55,7 +73,12 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
     }
     let taken_over = home.has_keys();
     let (new, start) = plan(args, server.as_ref()).await?;
+    let home = with_passphrase(args, home)?;
     let mut identity = Identity::create(&home, &new)?;
+    if home.passphrase().is_some() && !home.is_locked()? {
+        // Of keys that were in the folder.
+        home.set_passphrase(home.passphrase())?;
+    }
     match start {
         // Before the keys were made nobody can have written to them.
         Some(start) if !taken_over => {
@@ -78,6 +101,20 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
         None => "now register with a server: `omr id register --server URL`",
     });
     Ok(())
+}
+
+/// The home with the passphrase of the secret that is there, or of the one that will be made.
+fn with_passphrase(args: &IdNew, home: Home) -> Result<Home, CliError> {
+    let secret = home.path(SECRET_KEY);
+    if home.is_locked()? {
+        let passphrase_file = args.locking.passphrase_file.clone();
+        let passphrase = known(&PassphraseArg { passphrase_file }, &secret)?;
+        return Ok(home.with_passphrase(passphrase));
+    }
+    Ok(match wanted(&args.locking, &secret)? {
+        Some(passphrase) => home.with_passphrase(passphrase),
+        None => home,
+    })
 }
 
 /// What the identity will be like, and how long the server's board is: everything that may forbid it is looked at
@@ -134,7 +171,14 @@ async fn go_on(args: &IdRegister, ui: &Ui) -> Result<(), CliError> {
         None => own_server(&identity.home, &args.server)?,
     };
     identity.home.set_server(&server)?;
-    upload(&mut identity, ui).await?;
+    match upload(&mut identity, ui).await {
+        // An import brings no detection keys: the secret makes those that the server has not.
+        Err(CliError::Mail(MailError::Locked { .. })) => {
+            identity.home = unlocked(identity.home, &args.passphrase)?;
+            upload(&mut identity, ui).await?;
+        }
+        uploaded => uploaded?,
+    }
     ui.note("registered: give people what `omr address` prints, and read with `omr inbox`");
     Ok(())
 }
@@ -144,6 +188,14 @@ async fn upload(identity: &mut Identity, ui: &Ui) -> Result<(), CliError> {
     let bar = ui.bar();
     let sent = |name: &str, done, total| bar.at(name.to_owned(), done, total);
     Ok(register(identity, &client, sent).await?)
+}
+
+fn retired(home: &Home) -> Result<Vec<Retired>, CliError> {
+    let shown = |(name, home): (String, Home)| {
+        let fingerprint = Identity::open(&home)?.address()?.fingerprint();
+        Ok(Retired { name, fingerprint })
+    };
+    home.retired()?.into_iter().map(shown).collect()
 }
 
 fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
@@ -164,6 +216,8 @@ fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
         server: address.server,
         board: profile.board_id.as_ref().map(|id| hex(id)),
         keys: profile.keys.iter().map(key).collect(),
+        locked: identity.home.is_locked()?,
+        retired: retired(&identity.home)?,
     };
     if json {
         return io::print_json(&shown);
@@ -186,6 +240,15 @@ fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
             "not registered"
         };
         text += &format!("{:<12} {state}\n", key.name);
+    }
+    let locked = if shown.locked {
+        "under a passphrase"
+    } else {
+        "in the clear"
+    };
+    text += &format!("{SECRET_KEY:<12} {locked}\n");
+    for Retired { name, fingerprint } in &shown.retired {
+        text += &format!("retired      {name}, fingerprint {fingerprint}\n");
     }
     io::print(&text)
 }

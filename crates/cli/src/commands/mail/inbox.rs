@@ -1,10 +1,12 @@
 //! `omr inbox`.
 
 use super::kept;
+use super::mailbox::{Mailbox, Retired, readable};
 use super::time::time;
 use super::{block_on, home, show};
 use crate::args::{Inbox as Args, InboxAct, InboxRead};
 use crate::commands::keygen::create_folder;
+use crate::commands::passphrase::unlocked;
 use crate::error::CliError;
 use crate::io::{self, Access};
 use crate::progress::Ui;
@@ -14,6 +16,7 @@ use omr_mail::{
 };
 use serde::Serialize;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
 #[derive(Serialize)]
 struct Report {
@@ -21,6 +24,17 @@ struct Report {
     kept: Vec<Kept>,
     incomplete: Vec<Incomplete>,
     incomplete_files: usize,
+    unopened: u64,
+    retired: Vec<RetiredReport>,
+}
+
+/// What of letters to a retired identity is not here.
+#[derive(Serialize)]
+struct RetiredReport {
+    name: String,
+    home: PathBuf,
+    kept: Vec<Kept>,
+    incomplete: Vec<Incomplete>,
     unopened: u64,
 }
 
@@ -49,35 +63,56 @@ pub(in crate::commands) fn run(args: &Args, ui: &Ui) -> Result<(), CliError> {
         Some(InboxAct::Kept { home, json }) => return kept::list(home, *json),
         Some(InboxAct::Again(again)) => return kept::again(again, ui),
         Some(InboxAct::Drop { home, range }) => return kept::drop_range(home, *range, ui),
-        Some(InboxAct::Rebuild { home, from }) => return kept::rebuild(home, *from, ui),
+        Some(InboxAct::Rebuild {
+            home,
+            passphrase,
+            from,
+        }) => return kept::rebuild((home, passphrase), *from, ui),
         None if args.audit => return audit(args),
         None => {}
     }
-    let identity = Identity::open(&home(&args.home)?)?;
-    let inbox = Inbox::open(&identity.home)?;
-    if !args.offline {
-        ask_again(args, &identity, &inbox, ui)?;
-        return fetch(ui, &identity, &inbox, (args.canary, style));
+    if args.offline {
+        return offline(args, style, ui);
     }
+    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, ui)?;
+    ask_again(args, &mailbox.identity, &mailbox.inbox, ui)?;
+    fetch(ui, &mailbox, (args.canary, style))
+}
+
+/// Lists what is here; decodes first what an interrupted fetch left, for which alone the secret is needed.
+fn offline(args: &Args, style: Style, ui: &Ui) -> Result<(), CliError> {
+    let mut identity = Identity::open(&home(&args.home)?)?;
+    let inbox = Inbox::open(&identity.home)?;
     let mut taken = Vec::new();
     if inbox.pending()? > 0 && identity.profile.board_id.is_some() {
+        identity.home = unlocked(identity.home, &args.passphrase)?;
         taken = inbox.take_in(&Reader::new(&identity)?)?;
     }
-    list(style, ui, &inbox)?;
+    let retired = Retired::all(&identity.home, ui)?;
+    for retired in &retired {
+        taken.extend(retired.take_in(&inbox)?.1);
+    }
+    list(style, ui, &inbox, &retired)?;
     verdict(&taken)
 }
 
 /// Fetches, takes in what came and lists it.
 pub(super) fn fetch(
     ui: &Ui,
-    identity: &Identity,
-    inbox: &Inbox,
+    mailbox: &Mailbox,
     (canary, style): (bool, Style),
 ) -> Result<(), CliError> {
-    let fetched = block_on(network(canary, ui, identity, inbox));
+    let Mailbox {
+        identity, inbox, ..
+    } = mailbox;
+    let mut fetched = block_on(network(canary, ui, identity, inbox));
+    for retired in &mailbox.retired {
+        // One that fails holds up no other.
+        fetched = fetched.and(block_on(network_of(retired, ui)));
+    }
     // What came before a failure is taken in all the same: the server is not spoken to any more.
-    let taken = inbox.take_in(&Reader::new(identity)?)?;
-    list(style, ui, inbox)?;
+    let taken = mailbox.take_in()?;
+    list(style, ui, inbox, &mailbox.retired)?;
     fetched?;
     verdict(&taken)
 }
@@ -119,6 +154,17 @@ async fn network(
     Ok(())
 }
 
+/// The network half for a retired identity, behind that of the one in its place.
+async fn network_of(retired: &Retired, ui: &Ui) -> Result<(), CliError> {
+    let bar = ui.bar();
+    let collected = retired.collect(|stage| show(&bar, stage)).await?;
+    std::mem::drop(bar);
+    if let Some(collected) = collected {
+        tell(ui, &retired.identity, &collected);
+    }
+    Ok(())
+}
+
 /// What the network half of a fetch could not do as the identity has it.
 pub(super) fn tell(ui: &Ui, identity: &Identity, collected: &Collected) {
     for (range, reason) in &collected.refused {
@@ -154,20 +200,23 @@ pub(super) async fn canary(ui: &Ui, identity: &Identity, inbox: &Inbox) -> Resul
     Ok(post_canary(&client, identity, inbox).await?)
 }
 
-fn list(style: Style, ui: &Ui, inbox: &Inbox) -> Result<(), CliError> {
+fn list(style: Style, ui: &Ui, inbox: &Inbox, retired: &[Retired]) -> Result<(), CliError> {
     let (incomplete, unopened) = inbox.leftovers()?;
+    let retired: Result<Vec<_>, CliError> = retired.iter().map(RetiredReport::new).collect();
     let report = Report {
         messages: inbox.list(style.all)?,
         kept: inbox.kept()?,
         incomplete_files: incomplete.len(),
         incomplete,
         unopened,
+        retired: retired?,
     };
     if style.json {
         return io::print_json(&report);
     }
     io::print(&report.messages.iter().map(line).collect::<String>())?;
-    for letter in &report.incomplete {
+    let incomplete = report.retired.iter().flat_map(|old| &old.incomplete);
+    for letter in report.incomplete.iter().chain(incomplete) {
         ui.note(&format!(
             "a letter is on its way: {} of {} parts",
             letter.here, letter.parts
@@ -179,10 +228,33 @@ fn list(style: Style, ui: &Ui, inbox: &Inbox) -> Result<(), CliError> {
             report.kept.len()
         ));
     }
+    for old in report.retired.iter().filter(|old| !old.kept.is_empty()) {
+        ui.note(&format!(
+            "of {} ranges not everything is here that was written to the retired identity {}: \
+             `omr inbox kept --home {}` lists them",
+            old.kept.len(),
+            old.name,
+            old.home.display()
+        ));
+    }
+    let unopened = report.retired.iter().map(|old| old.unopened).sum::<u64>() + unopened;
     if unopened > 0 {
         ui.note(&format!("{unopened} messages so far could not be opened"));
     }
     Ok(())
+}
+
+impl RetiredReport {
+    fn new(retired: &Retired) -> Result<Self, CliError> {
+        let (incomplete, unopened) = retired.inbox.leftovers()?;
+        Ok(Self {
+            name: retired.name.clone(),
+            home: retired.identity.home.dir().to_owned(),
+            kept: retired.inbox.kept()?,
+            incomplete,
+            unopened,
+        })
+    }
 }
 
 /// One line of the list.
@@ -194,8 +266,12 @@ pub(super) fn line(message: &Listed) -> String {
         (None, None) => "(no text)".to_owned(),
     };
     let time = time(message.fetched);
+    let address = match &message.retired {
+        Some(name) => format!("  (to your address until {name})"),
+        None => String::new(),
+    };
     format!(
-        "{mark}{:>5}  {time}  {:>10}  {text}\n",
+        "{mark}{:>5}  {time}  {:>10}  {text}{address}\n",
         message.number, message.bytes
     )
 }

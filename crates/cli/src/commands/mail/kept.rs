@@ -1,8 +1,9 @@
 //! `omr inbox kept`, `again`, `drop` and `rebuild`: what a person does about ranges that did not come whole.
 
 use super::inbox::{Style, fetch};
+use super::mailbox::{Mailbox, readable};
 use super::{block_on, home};
-use crate::args::{HomeArg, InboxAgain, Span};
+use crate::args::{HomeArg, InboxAgain, PassphraseArg, Span};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
@@ -47,10 +48,12 @@ pub(super) fn check_bound(identity: &Identity, bound: u32) -> Result<(), CliErro
 }
 
 pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
-    let identity = Identity::open(&home(&args.home)?)?;
-    let inbox = Inbox::open(&identity.home)?;
+    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, ui)?;
+    let Mailbox {
+        identity, inbox, ..
+    } = &mailbox;
     let bound = args.bound.unwrap_or(identity.profile.bound);
-    check_bound(&identity, bound)?;
+    check_bound(identity, bound)?;
     let range = args.range.of(inbox.requests().cursor()?);
     let requests = inbox.again_range(range.clone(), bound, args.by)?;
     ui.warn(&format!(
@@ -61,7 +64,7 @@ pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
         all: false,
         json: args.json,
     };
-    fetch(ui, &identity, &inbox, (false, style))
+    fetch(ui, &mailbox, (false, style))
 }
 
 pub(super) fn drop_range(dir: &HomeArg, range: Span, ui: &Ui) -> Result<(), CliError> {
@@ -74,8 +77,14 @@ pub(super) fn drop_range(dir: &HomeArg, range: Span, ui: &Ui) -> Result<(), CliE
     Ok(())
 }
 
-pub(super) fn rebuild(dir: &HomeArg, from: Option<u64>, ui: &Ui) -> Result<(), CliError> {
-    let identity = Identity::open(&home(dir)?)?;
+pub(super) fn rebuild(
+    (dir, passphrase): (&HomeArg, &PassphraseArg),
+    from: Option<u64>,
+    ui: &Ui,
+) -> Result<(), CliError> {
+    let identity = readable(dir, passphrase)?;
+    // A wrong passphrase is told before anything is put aside.
+    identity.home.check_passphrase()?;
     let start = from.unwrap_or(identity.profile.begins);
     if let Some(aside) = Inbox::rebuild(&identity.home, start)? {
         ui.note(&format!("the old inbox is now {}", aside.display()));
@@ -87,5 +96,5 @@ pub(super) fn rebuild(dir: &HomeArg, from: Option<u64>, ui: &Ui) -> Result<(), C
         all: true,
         json: false,
     };
-    fetch(ui, &identity, &Inbox::open(&identity.home)?, (false, style))
+    fetch(ui, &Mailbox::open(identity, ui)?, (false, style))
 }

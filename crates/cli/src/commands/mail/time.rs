@@ -14,6 +14,11 @@ pub(super) fn clock(wait: Duration) -> String {
     time(now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs())
 }
 
+/// The day, as `2026-11-23`.
+pub(super) fn today() -> String {
+    Local::now().format("%Y-%m-%d").to_string()
+}
+
 fn in_zone<Z: TimeZone>(seconds: u64, zone: &Z) -> String
 where
     Z::Offset: std::fmt::Display,

@@ -1,9 +1,10 @@
 //! `omr watch`: the network keeps a schedule, decoding has a thread of its own.
 
+use super::block_on;
 use super::inbox::{canary, line, tell, verdict};
 use super::kept;
+use super::mailbox::{Mailbox, Retired, readable};
 use super::time::clock;
-use super::{block_on, home};
 use crate::args::Watch;
 use crate::error::{CliError, chain};
 use crate::io;
@@ -22,21 +23,21 @@ struct Scene<'a> {
     ui: &'a Ui,
     identity: &'a Identity,
     inbox: &'a Inbox,
+    retired: &'a [Retired],
 }
 
 pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
-    let identity = Identity::open(&home(&args.home)?)?;
-    let inbox = Inbox::open(&identity.home)?;
-    let reader = Reader::new(&identity)?;
+    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, ui)?;
     let scene = Scene {
         args,
         ui,
-        identity: &identity,
-        inbox: &inbox,
+        identity: &mailbox.identity,
+        inbox: &mailbox.inbox,
+        retired: &mailbox.retired,
     };
     let (ticks, ticked) = channel();
     std::thread::scope(|scope| {
-        let decoding = scope.spawn(|| decode(&scene, &reader, ticked));
+        let decoding = scope.spawn(|| decode(&scene, &mailbox.reader, ticked));
         // The sender goes with the schedule; the thread then ends.
         let watched = block_on(schedule(&scene, ticks));
         let taken = decoding
@@ -64,7 +65,12 @@ async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> 
         while left != Some(0) {
             let wait = grid.wait(SystemTime::now());
             tokio::time::sleep(wait).await;
-            match tick(scene, &client, std::mem::take(&mut first)).await {
+            let is_first = std::mem::take(&mut first);
+            let ticked = tick(scene, &client, is_first).await;
+            for retired in scene.retired {
+                tick_retired(scene, retired, is_first).await;
+            }
+            match ticked {
                 Err(CliError::Mail(error)) if error.is_passing() => {
                     scene
                         .ui
@@ -101,6 +107,22 @@ async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), Cli
     Ok(())
 }
 
+/// The same for a retired identity: one that fails for good holds up no other either.
+async fn tick_retired(scene: &Scene<'_>, retired: &Retired, first: bool) {
+    match retired.collect(|_| {}).await {
+        Ok(Some(collected)) if first || !collected.refused.is_empty() => {
+            tell(scene.ui, &retired.identity, &collected);
+        }
+        Ok(_) => {}
+        Err(error) => {
+            let why = chain(&error);
+            scene
+                .ui
+                .warn(&format!("{why}; trying again at the next tick"));
+        }
+    }
+}
+
 /// Posts canaries at random times; never ends by itself.
 async fn canaries(scene: &Scene<'_>) -> Result<(), CliError> {
     let Some(rate) = scene.args.canaries else {
@@ -131,6 +153,17 @@ fn decode(
                 all.push(taken);
             }
         }
+        for retired in scene.retired {
+            let (messages, taken) = retired.take_in(scene.inbox)?;
+            print_messages(scene, &messages)?;
+            for taken in taken
+                .into_iter()
+                .filter(|taken| matches!(taken.outcome, Outcome::Kept(_)))
+            {
+                print(scene, &taken)?;
+                all.push(taken);
+            }
+        }
     }
     Ok(all)
 }
@@ -139,16 +172,22 @@ fn print(scene: &Scene<'_>, taken: &Taken) -> Result<(), CliError> {
     match &taken.outcome {
         Outcome::Kept(kept) => {
             scene.ui.warn(kept::line(kept).trim_end());
+            Ok(())
         }
-        Outcome::Delivered { messages, .. } => {
-            let all = scene.inbox.list(true)?;
-            let is_new = |message: &&Listed| messages.contains(&message.number);
-            for message in all.iter().filter(is_new) {
-                match scene.args.json {
-                    true => io::print_json(message)?,
-                    false => io::print(&line(message))?,
-                }
-            }
+        Outcome::Delivered { messages, .. } => print_messages(scene, messages),
+    }
+}
+
+fn print_messages(scene: &Scene<'_>, messages: &[u64]) -> Result<(), CliError> {
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let all = scene.inbox.list(true)?;
+    let is_new = |message: &&Listed| messages.contains(&message.number);
+    for message in all.iter().filter(is_new) {
+        match scene.args.json {
+            true => io::print_json(message)?,
+            false => io::print(&line(message))?,
         }
     }
     Ok(())

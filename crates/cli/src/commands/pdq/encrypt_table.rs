@@ -26,7 +26,7 @@ pub(super) fn run(args: &PdqEncryptTable, ui: &Ui) -> Result<(), CliError> {
         return Err(CliError::Exists { path });
     }
     let table = files::clear_table(&args.table)?;
-    let (params, secret) = files::secret(&args.key)?;
+    let (params, secret) = files::secret(&args.key, &args.passphrase)?;
     let mut head = EncryptedHead::new(&params, table.schema(), &args.prefixes);
     head.depth = args.depth.unwrap_or(head.depth);
     let (depth, radix) = (head.depth, head.radix);

@@ -1,5 +1,7 @@
 //! Tables, schemas and keys in files.
 
+use crate::args::PassphraseArg;
+use crate::commands::passphrase::opened;
 use crate::error::{CliError, InputError, PdqError};
 use crate::io::{self, Framed};
 use omr_pdq::{EvaluationKey, Hosted, Params, Public, SecretKey, TableFileError};
@@ -52,9 +54,13 @@ pub(super) fn params(name: &str) -> Result<Arc<Params>, PdqError> {
 }
 
 /// A client's secret and its parameters.
-pub(super) fn secret(dir: &Path) -> Result<(Arc<Params>, SecretKey), CliError> {
+pub(super) fn secret(
+    dir: &Path,
+    passphrase: &PassphraseArg,
+) -> Result<(Arc<Params>, SecretKey), CliError> {
     let path = dir.join(SECRET_KEY);
-    let file = Framed::open(&path, Kind::PdqSecretKey)?;
+    let file = Framed::open_either(&path, [Kind::PdqSecretKey, Kind::Locked])?;
+    let file = opened(file, Kind::PdqSecretKey, passphrase)?;
     let params = params(&file.header.params_id).map_err(of_file(&path))?;
     let bytes = file.bytes()?;
     let key = SecretKey::from_bytes(&params, &bytes).map_err(of_file(&path))?;

@@ -1,10 +1,13 @@
 use super::files::{self, EVALUATION_KEY, SECRET_KEY};
 use crate::args::PdqKeygen;
 use crate::commands::keygen::{Written, commit, create_folder};
+use crate::commands::passphrase::wanted;
 use crate::error::{CliError, InputError, PdqError};
 use crate::io::{self, Access, Output, Staged};
+use omr_client::locked::lock;
 use omr_client::os_rng;
 use omr_pdq::SecretKey;
+use omr_protocol::frame::Kind;
 use serde::Serialize;
 use std::io::{BufWriter, Write};
 
@@ -24,11 +27,18 @@ pub(super) fn run(args: &PdqKeygen) -> Result<(), CliError> {
             return Err(CliError::Exists { path });
         }
     }
+    let passphrase = wanted(&args.locking, &secret_path)?;
     let (secret, key) = SecretKey::generate(&params, &mut os_rng());
     let bytes = secret.to_bytes(&params).map_err(PdqError::from)?;
+    let locked = passphrase.map(|passphrase| lock(Kind::PdqSecretKey, &bytes, &passphrase));
+    let locked = locked.transpose()?;
     create_folder(&args.out)?;
     let staged = vec![
-        io::stage_bytes(&secret_path, Access::Private, &bytes)?,
+        io::stage_bytes(
+            &secret_path,
+            Access::Private,
+            locked.as_deref().unwrap_or(&bytes),
+        )?,
         Staged::write(&key_path, Access::Private, |file| {
             let mut out = BufWriter::with_capacity(1 << 20, file);
             key.write(&params, &mut out)

@@ -32,7 +32,7 @@ impl Keys {
     /// Those of the folder given, or new ones.
     pub(super) fn new(args: &PdqQuery) -> Result<Self, CliError> {
         if let Some(dir) = &args.key {
-            let (params, secret) = files::secret(dir)?;
+            let (params, secret) = files::secret(dir, &args.passphrase)?;
             return Ok(Self {
                 params,
                 secret,

@@ -9,6 +9,7 @@ use crate::error::{CliError, PdqError};
 use crate::progress::Ui;
 use omr_pdq::{EvaluationKey, Params, Public, Rows};
 use omr_remote::{Client, Endpoint, RemoteError, Stage};
+use omr_staging::{Access, Unfinished, sweep, temporary};
 use omr_table::{Query, QueryError};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -128,7 +129,7 @@ pub(super) fn query(
 /// The server's key in a file, a passing one where it was made for a query.
 enum KeyFile {
     Given(PathBuf),
-    Passing(tempfile::TempPath),
+    Passing(Unfinished),
 }
 
 impl KeyFile {
@@ -142,16 +143,18 @@ impl KeyFile {
     fn path(&self) -> &Path {
         match self {
             Self::Given(path) => path,
-            Self::Passing(path) => path,
+            Self::Passing(file) => file.path(),
         }
     }
 }
 
-fn passing(key: &EvaluationKey, params: &Params) -> Result<tempfile::TempPath, CliError> {
+fn passing(key: &EvaluationKey, params: &Params) -> Result<Unfinished, CliError> {
     let place = std::env::temp_dir();
-    let file = tempfile::NamedTempFile::new_in(&place);
-    let file = file.map_err(|error| CliError::write(&place, error))?;
-    let out = std::io::BufWriter::with_capacity(1 << 20, file.as_file());
-    key.write(params, out).map_err(of_file(file.path()))?;
-    Ok(file.into_temp_path())
+    sweep(&place);
+    let file = Unfinished::new(|| temporary(&place, Access::Private));
+    let mut file = file.map_err(|error| CliError::write(&place, error))?;
+    let path = file.path().to_owned();
+    let out = std::io::BufWriter::with_capacity(1 << 20, file.file());
+    key.write(params, out).map_err(of_file(&path))?;
+    Ok(file)
 }

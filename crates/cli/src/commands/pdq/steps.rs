@@ -24,7 +24,7 @@ struct Step {
 pub(super) fn encrypt(args: &PdqEncrypt, ui: &Ui) -> Result<(), CliError> {
     let out = Output::file(&args.out, args.force)?;
     let public = files::public(&args.schema)?;
-    let keys = files::secret(&args.key)?;
+    let keys = files::secret(&args.key, &args.passphrase)?;
     let asker = Asker::new(keys, public, (&args.sql, args.bound), ui)?;
     let start = Instant::now();
     let bytes = asker.encrypt()?;
@@ -56,7 +56,7 @@ pub(super) fn answer(args: &PdqAnswer, ui: &Ui) -> Result<(), CliError> {
 pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
     let out = Output::file(&args.rows.out, args.rows.force)?;
     let public = files::public(&args.schema)?;
-    let (params, secret) = files::secret(&args.key)?;
+    let (params, secret) = files::secret(&args.key, &args.passphrase)?;
     let query = io::read_file(&args.query, MAX_FILE_BYTES)?;
     let answer = io::read_file(&args.answer, MAX_FILE_BYTES)?;
     let start = Instant::now();

@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How names of temporary files begin.
-pub(super) const PREFIX: &str = ".omr-";
+pub const PREFIX: &str = ".omr-";
 
 /// Age from which on a file that nobody holds was left by a crash: before, its maker may be about to lock it.
 const ABANDONED: Duration = Duration::from_secs(60);
@@ -23,7 +23,7 @@ static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 static GATE: Mutex<()> = Mutex::new(());
 
 /// Keeps signals from ending the command.
-pub(super) fn hold() -> MutexGuard<'static, ()> {
+pub fn hold() -> MutexGuard<'static, ()> {
     lock(&GATE)
 }
 
@@ -32,17 +32,17 @@ fn lock<T>(of: &'static Mutex<T>) -> MutexGuard<'static, T> {
 }
 
 /// A temporary file, removed when dropped and when a signal ends the command.
-pub(super) struct Unfinished {
+pub struct Unfinished {
     path: PathBuf,
     /// Present until it has its name.
     file: Option<NamedTempFile>,
 }
 
 impl Unfinished {
-    /// Makes one.
+    /// Makes one, of [`crate::temporary`].
     ///
     /// Errors: those of `make`.
-    pub(super) fn new(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<Self> {
+    pub fn new(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<Self> {
         static WATCHED: Once = Once::new();
         // Without it a signal leaves the file to the next command.
         WATCHED.call_once(|| drop(watch()));
@@ -58,8 +58,14 @@ impl Unfinished {
         })
     }
 
+    /// Where it is until it has its name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The open file.
-    pub(super) fn file(&mut self) -> &mut File {
+    pub fn file(&mut self) -> &mut File {
         match &mut self.file {
             Some(file) => file.as_file_mut(),
             None => unreachable!("only what takes the whole value takes the file"),
@@ -69,7 +75,7 @@ impl Unfinished {
     /// Gives it its name; without `force` never over another file.
     ///
     /// Errors: the system's; `AlreadyExists`.
-    pub(super) fn persist(mut self, path: &Path, force: bool) -> io::Result<()> {
+    pub fn persist(mut self, path: &Path, force: bool) -> io::Result<()> {
         let Some(file) = self.file.take() else {
             return Ok(());
         };
@@ -90,7 +96,7 @@ impl Drop for Unfinished {
 }
 
 /// Removes temporary files that crashed commands left in a folder, once for each folder.
-pub(super) fn sweep(folder: &Path) {
+pub fn sweep(folder: &Path) {
     static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if !lock(&SWEPT).insert(folder.to_owned()) {
         return;

@@ -1,0 +1,164 @@
+use super::*;
+use std::fs;
+use std::path::PathBuf;
+
+const CHEAP: Cost = Cost {
+    kib: 64,
+    passes: 1,
+    lanes: 1,
+};
+
+fn phrase(text: &str) -> Passphrase {
+    Passphrase::new(Zeroizing::new(text.into())).unwrap()
+}
+
+fn file(body: &[u8]) -> Vec<u8> {
+    let header = FrameHeader {
+        kind: Kind::SecretKey,
+        params_id: "toy".into(),
+        key_id: [7; 16],
+    };
+    frame::write_frame_vec(&header, body).unwrap()
+}
+
+fn locked(text: &str) -> Vec<u8> {
+    let file = file(b"a secret");
+    lock_at(CHEAP, [1; 16], (Kind::SecretKey, &file), &phrase(text)).unwrap()
+}
+
+/// The same under a frame that is whole.
+fn framed(body: &[u8]) -> Vec<u8> {
+    let header = FrameHeader {
+        kind: Kind::Locked,
+        params_id: "toy".into(),
+        key_id: [7; 16],
+    };
+    frame::write_frame_vec(&header, body).unwrap()
+}
+
+fn body(locked: &[u8]) -> Vec<u8> {
+    frame::read_frame(locked, Kind::Locked, u64::MAX).unwrap().1
+}
+
+#[test]
+fn a_secret_comes_back_under_its_passphrase_alone() {
+    let locked = locked("correct horse");
+    assert!(is_locked(&locked) && !is_locked(&file(b"a secret")) && !is_locked(b""));
+    assert!(!locked.windows(8).any(|bytes| bytes == b"a secret"));
+    let open = |text| unlock(Kind::SecretKey, &locked, &phrase(text));
+    assert_eq!(**open("correct horse").unwrap(), file(b"a secret"));
+    assert!(matches!(open("correct house"), Err(LockError::Wrong)));
+    let empty = Passphrase::new(Zeroizing::default());
+    assert!(matches!(empty, Err(LockError::Empty)));
+    assert_eq!(format!("{:?}", phrase("correct horse")), "Passphrase(..)");
+}
+
+/// What its header says of it is told before anybody types a passphrase, and cannot be changed.
+#[test]
+fn a_locked_file_says_whose_it_is() {
+    let locked = locked("x");
+    let frame = FrameReader::read_header(&locked[..], Kind::Locked, u64::MAX).unwrap();
+    let FrameHeader {
+        params_id, key_id, ..
+    } = frame.header();
+    assert_eq!((&params_id[..], key_id), ("toy", &[7; 16]));
+    let other = FrameHeader {
+        kind: Kind::Locked,
+        params_id: "toy".into(),
+        key_id: [8; 16],
+    };
+    let other = frame::write_frame_vec(&other, &body(&locked)).unwrap();
+    let refused = unlock(Kind::SecretKey, &other, &phrase("x"));
+    assert!(matches!(refused, Err(LockError::Wrong)));
+    let refused = unlock(Kind::Identity, &locked, &phrase("x")).unwrap_err();
+    let told = "expected an exported identity under the passphrase, found a secret key";
+    assert_eq!(refused.to_string(), told);
+    // Nor is anything else locked in a secret's place.
+    assert!(matches!(
+        lock(Kind::Identity, &file(b"a secret"), &phrase("x")),
+        Err(LockError::Frame(FrameError::Kind { .. }))
+    ));
+}
+
+#[test]
+fn damage_is_told_from_a_wrong_passphrase() {
+    let locked = locked("x");
+    for at in 0..locked.len() {
+        let mut damaged = locked.clone();
+        damaged[at] ^= 0x10;
+        let refused = unlock(Kind::SecretKey, &damaged, &phrase("x"));
+        assert!(matches!(refused, Err(LockError::Frame(_))), "{at}");
+        let refused = unlock(Kind::SecretKey, &locked[..at], &phrase("x"));
+        assert!(matches!(refused, Err(LockError::Frame(_))), "{at}");
+    }
+    // Not by accident: under a frame that is whole.
+    let body = body(&locked);
+    assert!(unlock(Kind::SecretKey, &framed(&body), &phrase("x")).is_ok());
+    for at in 0..body.len() {
+        let mut forged = body.clone();
+        // Not so much that the numbers ask for a gigabyte.
+        forged[at] ^= 1;
+        let refused = unlock(Kind::SecretKey, &framed(&forged), &phrase("x"));
+        assert!(refused.is_err(), "{at}");
+        let refused = unlock(Kind::SecretKey, &framed(&body[..at]), &phrase("x"));
+        assert!(refused.is_err(), "{at}");
+    }
+}
+
+#[test]
+fn no_file_asks_for_all_memory_or_time() {
+    let body = body(&locked("x"));
+    for (at, least, most) in [(2, 8, 1 << 20), (6, 1, 16), (10, 1, 16)] {
+        for found in [0, least - 1, most + 1, u32::MAX] {
+            let mut greedy = body.clone();
+            greedy[at..at + 4].copy_from_slice(&found.to_le_bytes());
+            let refused = unlock(Kind::SecretKey, &framed(&greedy), &phrase("x")).unwrap_err();
+            let told = format!("expected {least} to {most} ");
+            assert!(refused.to_string().starts_with(&told), "{refused}");
+            assert!(refused.to_string().ends_with(&format!("found {found}")));
+        }
+    }
+}
+
+#[test]
+fn the_usual_cost_stands_in_the_file() {
+    let locked = lock(Kind::SecretKey, &file(b""), &phrase("x")).unwrap();
+    let body = body(&locked);
+    assert_eq!(body.len(), HEAD_BYTES + file(b"").len() + TAG_BYTES);
+    assert_eq!(body[2..14], [0, 0, 4, 0, 3, 0, 0, 0, 1, 0, 0, 0]);
+    assert!(unlock(Kind::SecretKey, &locked, &phrase("x")).is_ok());
+    // Twice the same secret looks like two.
+    assert_ne!(
+        locked,
+        lock(Kind::SecretKey, &file(b""), &phrase("x")).unwrap()
+    );
+}
+
+fn path(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../testdata/wire/v2", name]
+        .iter()
+        .collect()
+}
+
+const PASSPHRASE: &str = "correct horse battery staple";
+
+/// The frozen secret.key under a passphrase, as it is written today but for the cost.
+fn frozen() -> Vec<u8> {
+    let secret = fs::read(path("secret.key")).unwrap();
+    let salt = std::array::from_fn(|i| i as u8);
+    lock_at(CHEAP, salt, (Kind::SecretKey, &secret), &phrase(PASSPHRASE)).unwrap()
+}
+
+#[test]
+fn the_frozen_file_is_read_and_written_again() {
+    let stored = fs::read(path("secret.key.locked")).unwrap();
+    let opened = unlock(Kind::SecretKey, &stored, &phrase(PASSPHRASE)).unwrap();
+    assert_eq!(**opened, fs::read(path("secret.key")).unwrap());
+    assert!(stored == frozen(), "the format changed");
+}
+
+#[test]
+#[ignore = "writes testdata/wire/v2/secret.key.locked"]
+fn freeze() {
+    fs::write(path("secret.key.locked"), frozen()).unwrap();
+}

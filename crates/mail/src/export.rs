@@ -1,0 +1,312 @@
+//! One file with all that restores an identity.
+//!
+//! A frame of kind 15 under the identity's parameter set and the id of its address; its body is
+//!
+//! ```text
+//! LE32(count)   count times: LE16(length of the name)   name   LE64(length)   content
+//! ```
+//!
+//! Names are those in the identity's folder, and contents are its files as they are: a secret under a passphrase stays
+//! under it. Detection keys are left out, as the server has them and the secret makes others. The file is as secret as
+//! what is in it, so it is to be locked (`omr_client::locked`).
+
+use crate::contacts::FOLDER as CONTACTS;
+use crate::home::{SERVER, private_folder};
+use crate::identity::PROFILE;
+use crate::inbox::FILE as INBOX;
+use crate::keys::{CLUE_KEY, SECRET_KEY};
+use crate::retired::FOLDER as RETIRED;
+use crate::{Home, Identity, Inbox, MailError, Profile, Server};
+use omr_client::locked::{MAX_LOCKED_BYTES, is_locked};
+use omr_protocol::frame::{self, FrameHeader, FrameReader, Kind};
+use omr_protocol::{ClueKey, ParamSet};
+use std::collections::BTreeMap;
+use std::fs;
+use zeroize::Zeroizing;
+
+/// Of one identity, in the order in which they are written: with the profile the folder holds an identity.
+const FILES: [&str; 5] = [SECRET_KEY, CLUE_KEY, SERVER, INBOX, PROFILE];
+
+type Contents = BTreeMap<String, Zeroizing<Vec<u8>>>;
+
+impl Identity {
+    /// All that restores this identity and those that it replaced, with their letters, as one file.
+    ///
+    /// Memory: some three times the bytes of the inboxes.
+    /// Errors: `Busy` while another process has an inbox; `File`, `Damaged`, `Params`, `Clue`, `Frame`.
+    pub fn export(&self) -> Result<Zeroizing<Vec<u8>>, MailError> {
+        let mut contents = Contents::new();
+        add(&self.home, "", &mut contents)?;
+        for (name, home) in self.home.retired()? {
+            add(&home, &format!("{RETIRED}/{name}/"), &mut contents)?;
+        }
+        for (name, address) in self.home.contacts()? {
+            let text = Zeroizing::new(address.to_text().into_bytes());
+            contents.insert(format!("{CONTACTS}/{name}"), text);
+        }
+        let set = self.set()?;
+        let header = FrameHeader {
+            kind: Kind::Identity,
+            params_id: set.name().to_owned(),
+            key_id: self.clue_key(&set)?.id,
+        };
+        let body = body(&contents);
+        Ok(Zeroizing::new(frame::write_frame_vec(&header, &body)?))
+    }
+}
+
+/// Adds the files of one identity, while nobody writes to its inbox.
+fn add(home: &Home, prefix: &str, contents: &mut Contents) -> Result<(), MailError> {
+    let _held = Inbox::open(home)?;
+    for name in FILES {
+        if let Some(bytes) = home.read(name)? {
+            contents.insert(format!("{prefix}{name}"), bytes);
+        }
+    }
+    Ok(())
+}
+
+fn body(contents: &Contents) -> Zeroizing<Vec<u8>> {
+    let each = contents
+        .iter()
+        .map(|(name, bytes)| 10 + name.len() + bytes.len());
+    let mut body = Zeroizing::new(Vec::with_capacity(4 + each.sum::<usize>()));
+    body.extend((contents.len() as u32).to_le_bytes());
+    for (name, bytes) in contents {
+        body.extend((name.len() as u16).to_le_bytes());
+        body.extend(name.as_bytes());
+        body.extend((bytes.len() as u64).to_le_bytes());
+        body.extend_from_slice(bytes);
+    }
+    body
+}
+
+/// The files in a body; `None` where its numbers do not fit it.
+fn parse(mut body: &[u8]) -> Option<Vec<(&str, &[u8])>> {
+    let count = u32::from_le_bytes(*take(&mut body)?);
+    let mut files: Vec<(&str, &[u8])> = Vec::new();
+    for _ in 0..count {
+        let len = u16::from_le_bytes(*take(&mut body)?);
+        let name = std::str::from_utf8(body.split_off(..usize::from(len))?).ok()?;
+        let len = u64::from_le_bytes(*take(&mut body)?);
+        let bytes = body.split_off(..usize::try_from(len).ok()?)?;
+        let ascends = files.last().is_none_or(|(last, _)| *last < name);
+        if !ascends {
+            return None;
+        }
+        files.push((name, bytes));
+    }
+    body.is_empty().then_some(files)
+}
+
+fn take<'a, const N: usize>(body: &mut &'a [u8]) -> Option<&'a [u8; N]> {
+    let (first, rest) = body.split_first_chunk()?;
+    *body = rest;
+    Some(first)
+}
+
+impl Home {
+    /// Restores an exported identity in this folder, which must be empty or absent. Its requests go on where they stood
+    /// when it was exported; the server is not spoken to.
+    ///
+    /// Errors: `NotEmpty`; `Frame`, `Export` and others for a file that holds no identity; `File`.
+    pub fn import(&self, file: &[u8]) -> Result<Identity, MailError> {
+        let (header, body) = frame::read_frame(file, Kind::Identity, MAX_LOCKED_BYTES)?;
+        let body = Zeroizing::new(body);
+        let malformed = || wrong("files of the lengths that it says", "others");
+        let files = parse(&body).ok_or_else(malformed)?;
+        let groups = groups(&files)?;
+        check(&groups, &header)?;
+        self.check_empty()?;
+        self.create()?;
+        for (folder, files) in groups.iter().rev() {
+            self.restore(folder, files)?;
+        }
+        let identity = Identity::open(self)?;
+        // The session at the server may have gone on with the other copy.
+        Inbox::open(self)?.requests().set_session(None)?;
+        Ok(identity)
+    }
+
+    fn check_empty(&self) -> Result<(), MailError> {
+        let path = self.dir().to_owned();
+        match fs::read_dir(&path).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(MailError::NotEmpty { path }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(MailError::file(path)(error)),
+        }
+    }
+
+    fn restore(&self, folder: &str, files: &BTreeMap<&str, &[u8]>) -> Result<(), MailError> {
+        let home = self.beside(self.path(folder));
+        let made = match folder {
+            "" => Ok(()),
+            CONTACTS => private_folder(home.dir()),
+            _ => private_folder(&self.path(RETIRED)).and_then(|()| private_folder(home.dir())),
+        };
+        made.map_err(MailError::file(home.dir()))?;
+        let rank = |name: &str| FILES.iter().position(|file| *file == name);
+        let mut order: Vec<_> = files.iter().collect();
+        order.sort_by_key(|(name, _)| rank(name));
+        for (name, bytes) in order {
+            home.write_new(name, bytes)?;
+        }
+        Ok(())
+    }
+}
+
+fn wrong(expected: &'static str, found: impl ToString) -> MailError {
+    let found = found.to_string();
+    MailError::Export { expected, found }
+}
+
+/// Files by the folder that they are for: "" for the identity, `contacts`, and one for each retired identity.
+type Groups<'a> = BTreeMap<&'a str, BTreeMap<&'a str, &'a [u8]>>;
+
+/// Errors: `Export` for a name that no export has, so that no file of a stranger is written elsewhere.
+fn groups<'a>(files: &[(&'a str, &'a [u8])]) -> Result<Groups<'a>, MailError> {
+    let mut groups = Groups::new();
+    for &(path, bytes) in files {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let known = match folder.strip_prefix(RETIRED) {
+            Some(of) => of.strip_prefix('/').is_some_and(is_name) && FILES.contains(&name),
+            None if folder == CONTACTS => is_name(name),
+            None => folder.is_empty() && FILES.contains(&name),
+        };
+        if !known {
+            return Err(wrong("files of an identity", format!("{path:?}")));
+        }
+        groups.entry(folder).or_default().insert(name, bytes);
+    }
+    Ok(groups)
+}
+
+/// Whether a name is one of a file and not of a way elsewhere.
+fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.is_empty() && !name.starts_with('.') && name.chars().all(plain)
+}
+
+/// Looks at everything before anything is written.
+fn check(groups: &Groups, header: &FrameHeader) -> Result<(), MailError> {
+    let empty = BTreeMap::new();
+    check_identity(groups.get("").unwrap_or(&empty), Some(header))?;
+    let retired = groups
+        .iter()
+        .filter(|(folder, _)| folder.starts_with(RETIRED));
+    for (_, files) in retired {
+        check_identity(files, None)?;
+    }
+    Ok(())
+}
+
+/// Checks that files are one identity's, the header's if there is one.
+fn check_identity(
+    files: &BTreeMap<&str, &[u8]>,
+    header: Option<&FrameHeader>,
+) -> Result<(), MailError> {
+    let file = |name: &'static str| files.get(name).copied().ok_or_else(|| wrong(name, "none"));
+    let json = |source| MailError::Settings {
+        path: PROFILE.into(),
+        source,
+    };
+    let profile: Profile = serde_json::from_slice(file(PROFILE)?).map_err(json)?;
+    if let Some(server) = files.get(SERVER) {
+        let _: Server = serde_json::from_slice(server).map_err(json)?;
+    }
+    let set = ParamSet::named(&profile.params)?;
+    let address = ClueKey::from_bytes(set.clue(), file(CLUE_KEY)?)?;
+    if let Some(header) = header {
+        header.expect_params(set.name())?;
+        header.expect_key(&address.id)?;
+    }
+    let secret = file(SECRET_KEY)?;
+    let kind = match is_locked(secret) {
+        true => Kind::Locked,
+        false => Kind::SecretKey,
+    };
+    let secret = FrameReader::read_header(secret, kind, u64::MAX)?;
+    secret.header().expect_params(set.name())?;
+    Ok(secret.header().expect_key(&address.id)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contents() -> Contents {
+        let content = |byte| Zeroizing::new(vec![byte; 3]);
+        let names = [PROFILE, SECRET_KEY, "retired/2026-11-23/inbox.redb"];
+        names
+            .into_iter()
+            .zip(1..)
+            .map(|(name, byte)| (name.to_owned(), content(byte)))
+            .collect()
+    }
+
+    #[test]
+    fn the_bytes_are_frozen() {
+        let body = body(&contents());
+        let mut expected = vec![3, 0, 0, 0];
+        for (name, byte) in [
+            ("identity", 1),
+            ("retired/2026-11-23/inbox.redb", 3),
+            ("secret.key", 2),
+        ] {
+            expected.extend([name.len() as u8, 0]);
+            expected.extend(name.as_bytes());
+            expected.extend([3, 0, 0, 0, 0, 0, 0, 0, byte, byte, byte]);
+        }
+        assert_eq!(**body, expected);
+        let files = parse(&body).unwrap();
+        assert_eq!(files.len(), 3);
+        assert_eq!(files[2], ("secret.key", &[2, 2, 2][..]));
+    }
+
+    #[test]
+    fn nothing_malformed_passes() {
+        let body = body(&contents());
+        for len in 0..body.len() {
+            assert!(parse(&body[..len]).is_none(), "{len} bytes");
+        }
+        let more = [&body[..], &[0]].concat();
+        assert!(parse(&more).is_none());
+        // Counts and lengths.
+        for at in [0, 3, 4, 5, 14, 21] {
+            let mut bad = body.to_vec();
+            bad[at] ^= 0x80;
+            assert!(parse(&bad).is_none(), "{at}");
+        }
+    }
+
+    #[test]
+    fn no_file_goes_elsewhere() {
+        for name in [
+            "/etc/passwd",
+            "../secret.key",
+            "retired/../secret.key",
+            "retired/x/../secret.key",
+            "retired/x/other",
+            "retired/secret.key",
+            "retired//secret.key",
+            "retiredx/secret.key",
+            "contacts/../../x",
+            "contacts/.x",
+            "contacts/",
+            "next/ready",
+            "detection.key",
+            "",
+        ] {
+            assert!(groups(&[(name, &b"x"[..])]).is_err(), "{name}");
+        }
+        for name in [
+            "identity",
+            "inbox.redb",
+            "contacts/bob",
+            "retired/2026-11-23-2/server",
+        ] {
+            assert!(groups(&[(name, &b"x"[..])]).is_ok(), "{name}");
+        }
+    }
+}
