@@ -200,8 +200,8 @@ Examples:
   omr id forget --all                   # letters to old addresses: no more
   omr id passphrase --remove
 
-A passphrase is asked for at the terminal, else taken from --passphrase-file or $OMR_PASSPHRASE (a new one from \
---new-passphrase-file or $OMR_NEW_PASSPHRASE). It protects secret.key and exports; letters in the inbox are not \
+A passphrase is taken from --passphrase-file or $OMR_PASSPHRASE (a new one from --new-passphrase-file or \
+$OMR_NEW_PASSPHRASE), else it is asked for at the terminal. It protects secret.key and exports; letters in the inbox are not \
 under it. Nobody can restore what a forgotten passphrase locks.
 
 An export holds secret, address, server, contacts, letters and where fetches stand: letters that come later are fetched \
