@@ -437,6 +437,11 @@ fn a_rotation_goes_on_where_it_was_interrupted() {
     let server = Server::start_at(&scene, PARAMS, listen);
     let wrong = [&rotate[..], &["--token", "wrong"]].concat();
     scene.run(&wrong).refused(1, &["does not know this token"]);
+    let mut named = scene.command(&rotate);
+    let named = named.env("OMR_TOKEN", "wrong").stdin(Stdio::null());
+    let named = named.output().unwrap();
+    let told = String::from_utf8(named.stderr).unwrap();
+    assert!(told.contains("does not know this token"), "{told}");
     assert_eq!(scene.read("ann/secret.key"), before);
     let forget = [&rotate[..], &["--forget-old"]].concat();
     scene.run(&forget).quietly();

@@ -154,7 +154,7 @@ pub(crate) struct IdRotate {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
-    /// Token of the server's operator; the identity's unless given
+    /// Token of the server's operator; that of the environment variable OMR_TOKEN, else the identity's, unless given
     #[arg(long, value_name = "T")]
     pub(crate) token: Option<String>,
     /// Forget the old address at once: what is written to it from now on is lost

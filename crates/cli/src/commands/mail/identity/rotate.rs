@@ -1,7 +1,7 @@
 //! `omr id rotate` and `forget`.
 
-use super::{home, tell, upload};
-use crate::args::{IdForget, IdRotate};
+use super::{home, own_server, tell, upload};
+use crate::args::{IdForget, IdRotate, ServerArgs};
 use crate::commands::mail::time::today;
 use crate::commands::passphrase::unlocked;
 use crate::error::CliError;
@@ -14,7 +14,7 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     home.check_passphrase()?;
     // Held until the switch is done: nobody else fetches meanwhile.
     let letters = Inbox::open(&home)?;
-    let server = server(args, &home)?;
+    let server = server(&home, args.token.as_ref())?;
     let mut successor = match Identity::open(&home.next()) {
         Err(MailError::NoIdentity { .. }) => begin(args, &old, server.as_ref()).await?,
         // An attempt was interrupted behind this point.
@@ -45,16 +45,17 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The identity's server, if it has one, with the token of this call.
-fn server(args: &IdRotate, home: &Home) -> Result<Option<Server>, CliError> {
-    let mut server = match home.server() {
-        Err(MailError::NoServer) => return Ok(None),
-        server => server?,
+/// An identity's server, if it has one, with the token of this call.
+fn server(home: &Home, token: Option<&String>) -> Result<Option<Server>, CliError> {
+    let args = ServerArgs {
+        server: None,
+        ca: None,
+        token: token.cloned(),
     };
-    if args.token.is_some() {
-        server.token.clone_from(&args.token);
+    match own_server(home, &args) {
+        Err(MailError::NoServer) => Ok(None),
+        server => Ok(Some(server?)),
     }
-    Ok(Some(server))
 }
 
 /// Makes the new keys, after everything was looked at that may forbid them.
@@ -106,8 +107,8 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
 /// Ends a retired identity, at the server first.
 async fn end(home: &Home, name: &str, ui: &Ui) -> Result<(), CliError> {
     let mut old = Identity::open(&home.retired_home(name)?)?;
-    if old.registered().is_ok() {
-        let client = old.home.server()?.client()?;
+    if let (Ok(_), Some(server)) = (old.registered(), server(&old.home, None)?) {
+        let client = server.client()?;
         match revoke(&mut old, &client).await {
             Err(MailError::Remote(error)) => ui.warn(&format!(
                 "the server could not be told ({error}): it keeps the detection keys of {name} until nobody has used \
