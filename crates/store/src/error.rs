@@ -123,6 +123,16 @@ pub enum StoreError {
         /// Keys in the list.
         found: u64,
     },
+    /// Messages to read have expired.
+    #[error("messages {start}..{end} expired: the board begins at {first}")]
+    Expired {
+        /// First index.
+        start: u64,
+        /// One past the last index.
+        end: u64,
+        /// The first message that is kept.
+        first: u64,
+    },
     /// A range to read ends beyond the board, or before it starts.
     #[error("range {start}..{end}: expected a range within 0..{expected}")]
     OutOfRange {

@@ -6,7 +6,7 @@ use redb::TableDefinition;
 use crate::error::{Evidence, StoreError, hex};
 
 /// The version of the meta file that this build reads and writes.
-pub const META_VERSION: u32 = 3;
+pub const META_VERSION: u32 = 4;
 /// The oldest version this build reads; opening makes it the newest.
 pub(crate) const OLDEST_META_VERSION: u32 = 1;
 /// The name of the meta file.
@@ -29,8 +29,10 @@ pub(crate) const UPLOADS: Rows = TableDefinition::new("omr.store.uploads");
 pub(crate) const RECORDS: Rows = TableDefinition::new("omr.store.records");
 /// On boards of bound clues alone.
 pub(crate) const ONCE: Rows = TableDefinition::new("omr.store.once");
-/// All other tables, with the names that go into checksums and errors.
-pub(crate) const TABLES: [(Rows, &str); 8] = [
+/// One-time keys of messages that expired: used for good, though nothing else is left of them.
+pub(crate) const SPENT: Rows = TableDefinition::new("omr.store.spent");
+/// All tables but [`ONCE`], with the names that go into checksums and errors.
+pub(crate) const TABLES: [(Rows, &str); 9] = [
     (META, "meta"),
     (TAIL, "tail"),
     (SEGMENTS, "segments"),
@@ -39,6 +41,7 @@ pub(crate) const TABLES: [(Rows, &str); 8] = [
     (KEYS, "keys"),
     (UPLOADS, "uploads"),
     (RECORDS, "records"),
+    (SPENT, "spent"),
 ];
 
 pub(crate) const KEY_VERSION: &[u8] = b"version";
@@ -214,28 +217,40 @@ pub(crate) struct State {
     pub(crate) sealed: u64,
     /// Milliseconds that the store has been open in its life.
     pub(crate) clock: u64,
+    /// The first message that is kept: those before have expired.
+    pub(crate) first: u64,
 }
 
 impl State {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        pack([self.sequence, self.len, self.sealed, self.clock])
+        pack([self.sequence, self.len, self.sealed, self.clock, self.first])
     }
 
     pub(crate) fn decode(value: &[u8]) -> Result<Self, StoreError> {
-        let [sequence, len, sealed, clock] = numbers("meta", KEY_STATE, value)?;
-        if sealed > len {
-            return Err(StoreError::Row {
-                table: "meta".into(),
-                key: hex(KEY_STATE),
-                expected: Evidence::Number(len),
-                found: Evidence::Number(sealed),
-            });
+        // Up to version 3 nothing expired.
+        let [sequence, len, sealed, clock, first] = match value.len() {
+            32 => {
+                let [sequence, len, sealed, clock] = numbers("meta", KEY_STATE, value)?;
+                [sequence, len, sealed, clock, 0]
+            }
+            _ => numbers("meta", KEY_STATE, value)?,
+        };
+        for (most, found) in [(len, sealed), (sealed, first)] {
+            if found > most {
+                return Err(StoreError::Row {
+                    table: "meta".into(),
+                    key: hex(KEY_STATE),
+                    expected: Evidence::Number(most),
+                    found: Evidence::Number(found),
+                });
+            }
         }
         Ok(Self {
             sequence,
             len,
             sealed,
             clock,
+            first,
         })
     }
 }

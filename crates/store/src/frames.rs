@@ -8,11 +8,12 @@ use omr_board::BoardConfig;
 
 use crate::error::{Evidence, StoreError};
 use crate::format::{
-    KEYS, ORDER, POSTS, RECORDS, Rows, SEGMENTS, State, TAIL, decode_config, encode_config, u32_at,
+    KEYS, ORDER, POSTS, RECORDS, Rows, SEGMENTS, SPENT, State, TAIL, decode_config, encode_config,
+    u32_at,
 };
 
 /// The version of backups that this build reads and writes.
-pub const BACKUP_VERSION: u32 = 3;
+pub const BACKUP_VERSION: u32 = 4;
 /// The oldest version this build reads.
 const OLDEST_VERSION: u32 = 1;
 pub(crate) const MAGIC: [u8; 8] = *b"omr-bak\n";
@@ -26,13 +27,14 @@ pub(crate) const KIND_CONFIG: u8 = 1;
 pub(crate) const KIND_STATE: u8 = 2;
 pub(crate) const KIND_END: u8 = 255;
 /// The tables in a backup, with the kind of their frames. Uploads are left out.
-pub(crate) const KINDS: [(u8, Rows); 6] = [
+pub(crate) const KINDS: [(u8, Rows); 7] = [
     (16, SEGMENTS),
     (17, KEYS),
     (18, TAIL),
     (19, POSTS),
     (20, ORDER),
     (21, RECORDS),
+    (22, SPENT),
 ];
 
 /// The first bytes of a file.

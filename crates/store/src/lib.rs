@@ -12,6 +12,7 @@
 mod backup;
 mod database;
 mod error;
+mod expire;
 mod format;
 mod frames;
 mod keys;
@@ -34,6 +35,7 @@ mod tests;
 
 pub use backup::Piece;
 pub use error::{Evidence, Refusal, StoreError, UsedKey};
+pub use expire::{Expired, Expiry};
 pub use format::{KeyValue, META_FILE, META_VERSION, OBJECTS_DIR, UPLOADS_DIR};
 pub use frames::BACKUP_VERSION;
 pub use log::{Appended, Post, Visit};

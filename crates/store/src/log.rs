@@ -70,7 +70,7 @@ impl Store {
         inner.meta.transact(|writing, state| {
             let mut ids = Ids::open(writing)?;
             ids.forget(now.saturating_sub(memory), FORGET + 2 * posts.len())?;
-            let mut once = Once::open(writing, &inner.meta.layout, state.len)?;
+            let mut once = Once::open(writing, &inner.meta.layout, state)?;
             let mut tail = Tail::open(writing, &inner.meta.layout, state.len)?;
             let mut out = Vec::with_capacity(posts.len());
             for (post, hash) in posts.iter().zip(&hashes) {
@@ -107,10 +107,18 @@ impl Store {
     /// Calls `visit(index, clue, payload)` for every message of `range` in order, until it breaks.
     /// Every record's checksum is tested.
     ///
-    /// Errors: [`StoreError::OutOfRange`] before any call; [`StoreError::Damaged`] after the calls
+    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`] before any call, the latter also where messages
+    /// expire meanwhile; [`StoreError::Damaged`] after the calls
     /// for the intact messages before; those of the database and of the objects.
     pub fn read(&self, range: Range<u64>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
-        let len = self.len();
+        let (first, len) = (self.first(), self.len());
+        if range.start < range.end && range.start < first {
+            return Err(StoreError::Expired {
+                start: range.start,
+                end: range.end,
+                first,
+            });
+        }
         if range.start > range.end || range.end > len {
             return Err(StoreError::OutOfRange {
                 start: range.start,
@@ -144,21 +152,36 @@ impl Store {
     pub(crate) fn piece(&self, at: u64, end: u64) -> Result<Piece, StoreError> {
         let inner = self.inner();
         let layout = inner.meta.layout;
+        let expired = |first| StoreError::Expired {
+            start: at,
+            end,
+            first,
+        };
         let found = inner.meta.view(|view| {
-            if at < view.state()?.sealed {
+            let state = view.state()?;
+            if at < state.first {
+                return Err(expired(state.first));
+            }
+            if at < state.sealed {
                 return Ok(Err(segment::holding(view, at)?));
             }
             tail_piece(view, &layout, at, end).map(Ok)
         })?;
         match found {
             Ok(piece) => Ok(piece),
-            Err(segment) => Ok(Piece {
-                first: segment.first,
-                records: inner
-                    .cache
-                    .get(&segment, || Ok(segment::records(&self.fetch(&segment)?)))?,
-                segment: Some(segment),
-            }),
+            Err(segment) => {
+                let fetch = || Ok(segment::records(&self.fetch(&segment)?));
+                // It may have expired since its row was read.
+                let records = inner.cache.get(&segment, fetch).map_err(|error| {
+                    let first = self.first();
+                    if at < first { expired(first) } else { error }
+                })?;
+                Ok(Piece {
+                    first: segment.first,
+                    records,
+                    segment: Some(segment),
+                })
+            }
         }
     }
 
@@ -194,7 +217,10 @@ impl Store {
                 segment::build(&inner.meta.layout, board, state.sealed, &records);
             drop(records);
             inner.place.put(&segment.name(), bytes)?;
-            self.record_segment(&segment)?;
+            self.record_segment(&Segment {
+                sealed_at: Some(inner.meta.clock()),
+                ..segment
+            })?;
             sealed += 1;
         }
     }

@@ -1,5 +1,6 @@
 //! The meta file: views, transactions, and opening anew after an error.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -10,8 +11,8 @@ use tokio::sync::watch;
 use crate::database::{Guarded, Source, guarded};
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{
-    KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, META_VERSION, OLDEST_META_VERSION, State,
-    bad_row, decode_config,
+    KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, META_VERSION, OLDEST_META_VERSION, SPENT,
+    State, bad_row, decode_config,
 };
 use crate::tables::{View, Writing};
 
@@ -25,6 +26,7 @@ pub(crate) struct Meta {
     writer: Mutex<()>,
     slot: RwLock<Slot>,
     len: watch::Sender<u64>,
+    first: AtomicU64,
     opened: Instant,
     /// The store's clock when this process opened it.
     clock_start: u64,
@@ -64,6 +66,7 @@ impl Meta {
                 epoch: 0,
             }),
             len: watch::Sender::new(state.len),
+            first: AtomicU64::new(state.first),
             opened: Instant::now(),
             clock_start: state.clock,
         })
@@ -71,6 +74,11 @@ impl Meta {
 
     pub(crate) fn len(&self) -> u64 {
         *self.len.borrow()
+    }
+
+    /// The first message that is kept.
+    pub(crate) fn first(&self) -> u64 {
+        self.first.load(Ordering::Relaxed)
     }
 
     pub(crate) fn lengths(&self) -> watch::Receiver<u64> {
@@ -150,7 +158,7 @@ impl Meta {
         match (result, attempt) {
             (Ok(Some(value)), _) => Ok(value),
             (Ok(None), Some((state, value))) => {
-                self.publish(state.len);
+                self.publish(&state);
                 Ok(value)
             }
             (Ok(None), None) => Err(StoreError::Suspended),
@@ -203,10 +211,11 @@ impl Meta {
         self.slot().epoch
     }
 
-    fn publish(&self, len: u64) {
+    fn publish(&self, state: &State) {
+        self.first.store(state.first, Ordering::Relaxed);
         self.len.send_if_modified(|known| {
-            let changed = *known != len;
-            *known = len;
+            let changed = *known != state.len;
+            *known = state.len;
             changed
         });
     }
@@ -241,7 +250,7 @@ impl Meta {
         }
         slot.database = Some(database);
         drop(slot);
-        self.publish(state.len);
+        self.publish(&state);
         Ok(state)
     }
 }
@@ -257,6 +266,7 @@ fn load(source: &Source, database: &Database) -> Result<(BoardConfig, State), St
         {
             let mut meta = transaction.open_table(META).map_err(Redb)?;
             meta.insert(KEY_VERSION, version.as_slice()).map_err(Redb)?;
+            transaction.open_table(SPENT).map_err(Redb)?;
         }
         transaction.commit().map_err(Redb)?;
     }

@@ -1,7 +1,8 @@
 //! One-time keys of bound clues: each is good for one message of the board.
 //!
-//! The table follows from the messages. It is written in the transaction that appends them, left out of backups, and
-//! made anew where its rows are not as many as the messages.
+//! The table follows from the messages that are kept. It is written in the transaction that appends them, left out of
+//! backups, and made anew where its rows are not as many as these. Keys of messages that expired stand in a table of
+//! their own, which nothing can make anew.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +10,7 @@ use omr_board::{Clues, Message, POST_KEY_BYTES};
 use redb::{ReadableTable, ReadableTableMetadata};
 
 use crate::error::{Evidence, Redb, StoreError, UsedKey, hex};
-use crate::format::{Layout, ONCE, numbers, open_row, pack, seal_row};
+use crate::format::{Layout, ONCE, SPENT, State, numbers, open_row, pack, seal_row};
 use crate::meta::{Outcome, lock};
 use crate::store::Store;
 use crate::tables::{Open, View, Writing};
@@ -19,32 +20,32 @@ const TOGETHER: u64 = 16_384;
 
 /// The keys in a transaction.
 pub(crate) struct Once<'t> {
-    /// Absent on boards of plain clues.
-    table: Option<Open<'t>>,
+    /// Those of messages that are kept and of those that are not; absent on boards of plain clues.
+    tables: Option<[Open<'t>; 2]>,
     seed: u32,
 }
 
 impl<'t> Once<'t> {
-    /// The keys of a board of `len` messages.
+    /// The keys of a board.
     ///
     /// Errors: [`StoreError::KeyCount`]: with keys missing, a used one would pass.
     pub(crate) fn open(
         writing: &Writing<'t>,
         layout: &Layout,
-        len: u64,
+        state: &State,
     ) -> Result<Self, StoreError> {
         let seed = writing.seed();
         if layout.clues == Clues::Plain {
-            return Ok(Self { table: None, seed });
+            return Ok(Self { tables: None, seed });
         }
         let table = writing.table(ONCE)?;
         let found = table.len().map_err(Redb)?;
-        if found != len {
-            let expected = len;
+        let expected = state.len - state.first;
+        if found != expected {
             return Err(StoreError::KeyCount { expected, found });
         }
-        let table = Some(table);
-        Ok(Self { table, seed })
+        let tables = Some([table, writing.table(SPENT)?]);
+        Ok(Self { tables, seed })
     }
 
     /// Takes the keys of a post's messages, the first at index `first`: all, or none where some were used; gives
@@ -54,7 +55,7 @@ impl<'t> Once<'t> {
         messages: &[Message],
         first: u64,
     ) -> Result<Vec<UsedKey>, StoreError> {
-        let Some(table) = &mut self.table else {
+        let Some([table, spent]) = &mut self.tables else {
             return Ok(Vec::new());
         };
         let (mut taken, mut used) = (Vec::with_capacity(messages.len()), Vec::new());
@@ -63,7 +64,12 @@ impl<'t> Once<'t> {
             let Some(key) = Clues::Bound.post_key(&message.clue) else {
                 continue;
             };
-            match list(table, self.seed, key, first + position as u64)? {
+            let row = spent.get(key.as_slice()).map_err(Redb)?;
+            let known = match row {
+                Some(row) => Some(spent_by(self.seed, key, row.value())?),
+                None => list(table, self.seed, key, first + position as u64)?,
+            };
+            match known {
                 None => taken.push(key),
                 Some(index) => used.push(UsedKey { position, index }),
             }
@@ -75,6 +81,47 @@ impl<'t> Once<'t> {
         }
         Ok(used)
     }
+
+    /// Moves the keys of messages that expire to those that are used for good.
+    ///
+    /// Errors: [`StoreError::Row`] where a key is not listed as its message's.
+    pub(crate) fn spend(
+        &mut self,
+        keys: &[(u64, [u8; POST_KEY_BYTES])],
+    ) -> Result<(), StoreError> {
+        let Some([table, spent]) = &mut self.tables else {
+            return Ok(());
+        };
+        for (index, key) in keys {
+            let row = table.remove(key.as_slice()).map_err(Redb)?;
+            let found = match row {
+                Some(row) => Evidence::Number(holder(self.seed, key, row.value())?),
+                None => Evidence::Missing,
+            };
+            let expected = Evidence::Number(*index);
+            if found != expected {
+                return Err(wrong_row(key, expected, found));
+            }
+            let row = seal_row(self.seed, "spent", key, &pack([*index]));
+            spent.insert(key.as_slice(), row.as_slice()).map_err(Redb)?;
+        }
+        Ok(())
+    }
+}
+
+fn wrong_row(key: &[u8], expected: Evidence, found: Evidence) -> StoreError {
+    StoreError::Row {
+        table: "once".into(),
+        key: hex(key),
+        expected,
+        found,
+    }
+}
+
+/// The expired message that a row names.
+fn spent_by(seed: u32, key: &[u8], row: &[u8]) -> Result<u64, StoreError> {
+    let [index] = numbers("spent", key, open_row(seed, "spent", key, row)?)?;
+    Ok(index)
 }
 
 /// Lists the key of message `index`, or gives the message that has it already.
@@ -115,25 +162,51 @@ pub(crate) fn check_records(
         };
         let expected = Evidence::Number(index);
         if found != expected {
-            return Err(StoreError::Row {
-                table: "once".into(),
-                key: hex(key),
-                expected,
-                found,
-            });
+            return Err(wrong_row(key, expected, found));
         }
     }
     Ok(())
 }
 
-/// Tests that there are as many keys as messages.
+/// The keys of whole records, the first of index `first`, with their messages.
+pub(crate) fn keys_in(
+    layout: &Layout,
+    first: u64,
+    records: &[u8],
+) -> Vec<(u64, [u8; POST_KEY_BYTES])> {
+    let records = records.chunks_exact(layout.record_bytes()).zip(first..);
+    let key = |(record, index): (&[u8], u64)| {
+        let key = layout.clues.post_key(&record[..layout.clue_bytes])?;
+        Some((index, *key))
+    };
+    records.filter_map(key).collect()
+}
+
+/// The same by the list, for messages that cannot be read: a look at all of it.
+pub(crate) fn keys_of(
+    view: &View,
+    range: &std::ops::Range<u64>,
+) -> Result<Vec<(u64, [u8; POST_KEY_BYTES])>, StoreError> {
+    let mut keys = Vec::new();
+    view.each(ONCE, &[], |key, row| {
+        let index = holder(view.seed, key, row)?;
+        if let (true, Ok(key)) = (range.contains(&index), key.try_into()) {
+            keys.push((index, key));
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(keys)
+}
+
+/// Tests that there are as many keys as messages that are kept.
 ///
 /// Errors: [`StoreError::KeyCount`].
 pub(crate) fn check_count(view: &View, layout: &Layout) -> Result<(), StoreError> {
     if layout.clues == Clues::Plain {
         return Ok(());
     }
-    let (expected, found) = (view.state()?.len, view.count(ONCE)?);
+    let state = view.state()?;
+    let (expected, found) = (state.len - state.first, view.count(ONCE)?);
     match expected == found {
         true => Ok(()),
         false => Err(StoreError::KeyCount { expected, found }),
@@ -169,7 +242,7 @@ impl Store {
         })?;
         // No append comes between: the list is too short for that.
         let len = self.len();
-        let mut start = 0;
+        let mut start = self.first();
         while start < len {
             let end = len.min(start + TOGETHER);
             self.list_range(start..end)?;
@@ -190,12 +263,8 @@ impl Store {
             let mut table = writing.table(ONCE)?;
             for (index, key) in &keys {
                 if let Some(other) = list(&mut table, writing.seed(), key, *index)? {
-                    return Err(StoreError::Row {
-                        table: "once".into(),
-                        key: hex(key),
-                        expected: Evidence::Number(*index),
-                        found: Evidence::Number(other),
-                    });
+                    let (expected, found) = (Evidence::Number(*index), Evidence::Number(other));
+                    return Err(wrong_row(key, expected, found));
                 }
             }
             Ok(Outcome::Commit(()))

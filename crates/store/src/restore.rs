@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use bytes::Bytes;
-use omr_board::BoardConfig;
+use omr_board::{BoardConfig, Clues};
 use redb::Database;
 
 use crate::error::{Evidence, Redb, StoreError};
@@ -48,6 +48,8 @@ struct Manifest {
     records: u64,
     /// Messages covered so far, while it is read.
     covered: u64,
+    /// One-time keys of messages that expired.
+    spent: u64,
 }
 
 impl Store {
@@ -103,7 +105,8 @@ impl Manifest {
             segments: Vec::new(),
             keys: Vec::new(),
             records: 0,
-            covered: 0,
+            covered: state.first,
+            spent: 0,
         };
         while let Some(frame) = frames.next()? {
             out.add(&frames, &frame)?;
@@ -111,6 +114,14 @@ impl Manifest {
         if out.covered != state.len {
             let found = Evidence::Number(out.covered);
             return Err(frames.bad(Evidence::Number(state.len), found));
+        }
+        let spent = match out.layout.clues {
+            Clues::Plain => 0,
+            Clues::Bound => state.first,
+        };
+        if out.spent != spent {
+            let found = Evidence::Number(out.spent);
+            return Err(frames.bad(Evidence::Number(spent), found));
         }
         Ok(out)
     }
@@ -139,6 +150,7 @@ impl Manifest {
                 self.keys.push((hash_of(table, &frame.key)?, bytes));
             }
             "records" => self.records += 1,
+            "spent" => self.spent += 1,
             _ => {}
         }
         Ok(())

@@ -31,6 +31,9 @@ pub struct Segment {
     pub bytes: u64,
     /// BLAKE3 of all its bytes but the last 32, which hold it.
     pub hash: [u8; 32],
+    /// When it was sealed, by the store's clock: all its messages were there by then. Absent where an older version
+    /// sealed it.
+    pub sealed_at: Option<u64>,
 }
 
 impl Segment {
@@ -52,18 +55,26 @@ impl Segment {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = crate::format::pack([self.count, self.bytes]);
         out.extend_from_slice(&self.hash);
+        let time = self.sealed_at.map(u64::to_le_bytes);
+        out.extend(time.into_iter().flatten());
         out
     }
 
     pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Self, StoreError> {
-        let bad = || bad_row("segments", key, Evidence::Bytes(48), value.len());
-        let (sizes, hash) = value.split_last_chunk::<32>().ok_or_else(bad)?;
+        let bad = || bad_row("segments", key, Evidence::Bytes(56), value.len());
+        let (sizes, rest) = value.split_at_checked(16).ok_or_else(bad)?;
         let [count, bytes] = numbers("segments", key, sizes)?;
+        let (hash, time) = rest.split_first_chunk::<32>().ok_or_else(bad)?;
+        let sealed_at = match time {
+            [] => None,
+            time => Some(u64::from_le_bytes(time.try_into().map_err(|_| bad())?)),
+        };
         Ok(Self {
             first: index_of("segments", key)?,
             count,
             bytes,
             hash: *hash,
+            sealed_at,
         })
     }
 
@@ -133,6 +144,7 @@ pub(crate) fn build(
         count,
         bytes: out.len() as u64,
         hash,
+        sealed_at: None,
     };
     (segment, Bytes::from(out))
 }

@@ -89,8 +89,10 @@ pub(crate) struct Totals {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Messages.
+    /// Messages, those that have expired among them.
     pub messages: u64,
+    /// The first message that is kept.
+    pub first: u64,
     /// Messages that are in no segment yet.
     pub tail_messages: u64,
     /// Segments.
@@ -199,7 +201,12 @@ impl Store {
         self.inner().meta.len()
     }
 
-    /// Whether there is no message.
+    /// The first message that is kept: those before have expired. Indices never change.
+    pub fn first(&self) -> u64 {
+        self.inner().meta.first()
+    }
+
+    /// Whether there never was a message.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -233,6 +240,7 @@ impl Store {
         let sealed = inner.meta.view(|view| Ok(view.state()?.sealed));
         Usage {
             messages,
+            first: self.first(),
             tail_messages: messages.saturating_sub(sealed.unwrap_or_default()),
             segments: totals.segments,
             segment_bytes: totals.segment_bytes,

@@ -6,7 +6,9 @@ use std::path::Path;
 use omr_board::Clues;
 
 use crate::error::{Evidence, StoreError};
-use crate::format::{KEYS, Layout, META, ORDER, POSTS, SEGMENTS, TABLES, TAIL, index_of, numbers};
+use crate::format::{
+    KEYS, Layout, META, ORDER, POSTS, SEGMENTS, SPENT, TABLES, TAIL, index_of, numbers,
+};
 use crate::keys::hash_of;
 use crate::log::damaged_tail;
 use crate::once;
@@ -22,8 +24,10 @@ const ONE_TIME_KEYS: &str = "one-time keys";
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// Messages on the board.
+    /// Messages on the board, those that have expired among them.
     pub messages: u64,
+    /// The first message that is kept.
+    pub first: u64,
     /// Segments tested.
     pub segments: u64,
     /// Keys tested.
@@ -47,6 +51,7 @@ impl Report {
 struct Tables {
     messages: u64,
     sealed: u64,
+    first: u64,
     segments: Vec<Segment>,
     keys: Vec<([u8; 32], u64)>,
     faults: Vec<StoreError>,
@@ -83,6 +88,7 @@ impl Store {
         let tables = inner.meta.view(|view| Tables::read(view, &layout))?;
         let mut report = Report {
             messages: tables.messages,
+            first: tables.first,
             segments: tables.segments.len() as u64,
             keys: tables.keys.len() as u64,
             faults: tables.faults,
@@ -196,6 +202,7 @@ impl Tables {
         let state = view.state()?;
         out.messages = state.len;
         out.sealed = state.sealed;
+        out.first = state.first;
         for (rows, name) in TABLES {
             let mut seen = 0;
             view.each(rows, &[], |key, row| {
@@ -219,6 +226,14 @@ impl Tables {
         if posts != order {
             out.faults.push(miscounted(short(&ORDER), posts, order));
         }
+        let spent = match layout.clues {
+            Clues::Plain => 0,
+            Clues::Bound => state.first,
+        };
+        let found = view.count(SPENT)?;
+        if found != spent {
+            out.faults.push(miscounted(short(&SPENT), spent, found));
+        }
         out.check_segments(state.sealed);
         out.check_tail(view, layout, state.sealed..state.len)?;
         Ok(out)
@@ -234,9 +249,9 @@ impl Tables {
         Ok(())
     }
 
-    /// Segments leave nothing out before `sealed`.
+    /// Segments leave nothing out before `sealed` but what has expired.
     fn check_segments(&mut self, sealed: u64) {
-        let mut next = 0;
+        let mut next = self.first;
         let ends = self
             .segments
             .iter()

@@ -103,16 +103,46 @@ fn configuration_and_state() {
         len: 4,
         sealed: 3,
         clock: 9,
+        first: 2,
     };
-    let expected = [1u64, 4, 3, 9].map(u64::to_le_bytes).concat();
+    let expected = [1u64, 4, 3, 9, 2].map(u64::to_le_bytes).concat();
     assert_eq!(state.encode(), expected);
     assert_eq!(State::decode(&expected).unwrap(), state);
-    State::decode(&[1u64, 3, 4, 9].map(u64::to_le_bytes).concat()).unwrap_err();
+    // Up to version 3 nothing expired.
+    let old = State { first: 0, ..state };
+    assert_eq!(State::decode(&expected[..32]).unwrap(), old);
+    for wrong in [[1u64, 3, 4, 9, 0], [1, 4, 3, 9, 4]] {
+        State::decode(&wrong.map(u64::to_le_bytes).concat()).unwrap_err();
+    }
+}
+
+#[test]
+fn a_row_of_a_segment() {
+    let layout = Layout::new(&config());
+    let mut records = Vec::new();
+    layout.push_record(5, &[1, 2, 3], &[4, 5], &mut records);
+    let (segment, _) = segment::build(&layout, &config().board_id, 5, &records);
+    let mut expected = [1u64, 97].map(u64::to_le_bytes).concat();
+    expected.extend(segment.hash);
+    // Up to version 3 without a time.
+    assert_eq!(segment.encode(), expected);
+    let key = 5u64.to_be_bytes();
+    assert_eq!(segment::Segment::decode(&key, &expected).unwrap(), segment);
+    let timed = segment::Segment {
+        sealed_at: Some(9),
+        ..segment
+    };
+    expected.extend(9u64.to_le_bytes());
+    assert_eq!(timed.encode(), expected);
+    assert_eq!(segment::Segment::decode(&key, &expected).unwrap(), timed);
+    for len in (0..expected.len()).filter(|len| *len != 48) {
+        segment::Segment::decode(&key, &expected[..len]).unwrap_err();
+    }
 }
 
 #[test]
 fn a_frame() {
-    assert_eq!(header(), b"omr-bak\n\x03\0\0\0");
+    assert_eq!(header(), b"omr-bak\n\x04\0\0\0");
     let mut frame = Vec::new();
     push_frame(16, &[7], &[1, 2], &mut frame);
     let mut expected = vec![16, 1, 0, 0, 0, 2, 0, 0, 0, 7, 1, 2];

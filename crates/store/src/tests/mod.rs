@@ -6,6 +6,7 @@ mod backup;
 mod bucket;
 mod crash;
 mod damage;
+mod expire;
 mod files;
 mod frozen;
 mod full;
@@ -83,8 +84,8 @@ fn append(store: &Store, range: Range<u64>) -> Result<Range<u64>, StoreError> {
 
 /// Asserts that every readable message is what `message` makes; gives the first error.
 fn check_content(store: &Store) -> Result<(), StoreError> {
-    let mut next = 0;
-    store.read(0..store.len(), &mut |index, clue, payload| {
+    let mut next = store.first();
+    store.read(next..store.len(), &mut |index, clue, payload| {
         let expected = message(index);
         assert_eq!(index, next);
         assert!(

@@ -122,7 +122,7 @@ fn an_id_is_of_one_account_and_one_content() {
 }
 
 #[test]
-fn posts_of_version_2_are_known_by_their_ids_and_the_file_becomes_version_3() {
+fn posts_of_version_2_are_known_by_their_ids_and_the_file_becomes_the_newest() {
     let dir = tempfile::tempdir().unwrap();
     let downgrade = |database: &Database| {
         edit(database, |transaction| {

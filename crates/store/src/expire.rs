@@ -1,0 +1,171 @@
+//! Expiry: the oldest segments go, whole. Indices of what stays do not change.
+
+use std::ops::Range;
+use std::sync::TryLockError;
+use std::time::Duration;
+
+use omr_board::{Clues, POST_KEY_BYTES};
+
+use crate::error::StoreError;
+use crate::format::{SEGMENTS, index_key};
+use crate::meta::{Outcome, lock};
+use crate::once::{self, Once};
+use crate::segment::{self, Segment};
+use crate::store::Store;
+use crate::tables::View;
+
+/// Which messages go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expiry {
+    /// Those that were on the board so long ago already, in time during which the store was open.
+    OlderThan(Duration),
+    /// All but the last so many.
+    Keep(u64),
+}
+
+/// What is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Expired {
+    /// The messages.
+    pub range: Range<u64>,
+    /// Bytes of their segments.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Removes the oldest messages, in whole segments: never one that `what` keeps, and never one of the tail. Reads and
+    /// appends go on meanwhile.
+    ///
+    /// Each segment goes in one transaction, which also moves the board's first message, and its object after that: a
+    /// crash leaves at most an object that the next sweep removes. One-time keys stay used.
+    ///
+    /// Errors: [`StoreError::KeyCount`], [`StoreError::Row`] where the list of one-time keys is damaged, and those of
+    /// the database and of the objects. Segments before the one that failed are gone.
+    pub fn expire(&self, what: Expiry) -> Result<Expired, StoreError> {
+        let inner = self.inner();
+        let _one_at_a_time = lock(&inner.sealing);
+        let (state, segments) = inner
+            .meta
+            .view(|view| Ok((view.state()?, segment::list(view)?)))?;
+        let mut expired = Expired {
+            range: state.first..state.first,
+            bytes: 0,
+        };
+        let going = expiring(&segments, what, (state.len, inner.meta.clock()));
+        for segment in &segments[..going] {
+            self.forget_segment(segment)?;
+            expired.range.end = segment.end();
+            expired.bytes = expired.bytes.saturating_add(segment.bytes);
+        }
+        Ok(expired)
+    }
+
+    fn forget_segment(&self, segment: &Segment) -> Result<(), StoreError> {
+        let inner = self.inner();
+        let layout = inner.meta.layout;
+        let keys = self.keys_in_segment(segment)?;
+        inner.meta.transact(|writing, state| {
+            Once::open(writing, &layout, state)?.spend(&keys)?;
+            writing.remove(SEGMENTS, &index_key(segment.first))?;
+            state.first = segment.end();
+            Ok(Outcome::Commit(()))
+        })?;
+        {
+            let mut totals = lock(&inner.totals);
+            totals.segments -= 1;
+            totals.segment_bytes -= segment.bytes;
+        }
+        let _gate = match inner.gate.try_write() {
+            Ok(gate) => gate,
+            Err(TryLockError::Poisoned(gate)) => gate.into_inner(),
+            // A backup may want the object: left to a sweep.
+            Err(TryLockError::WouldBlock) => return Ok(()),
+        };
+        inner.place.delete(&segment.name())
+    }
+
+    /// The one-time keys of a segment's messages; of a damaged one by the list.
+    fn keys_in_segment(
+        &self,
+        segment: &Segment,
+    ) -> Result<Vec<(u64, [u8; POST_KEY_BYTES])>, StoreError> {
+        let layout = self.inner().meta.layout;
+        if layout.clues == Clues::Plain {
+            return Ok(Vec::new());
+        }
+        match self.fetch(segment) {
+            Ok(bytes) => Ok(once::keys_in(
+                &layout,
+                segment.first,
+                &segment::records(&bytes),
+            )),
+            Err(StoreError::Damaged { .. }) => {
+                let range = segment.first..segment.end();
+                let keys = |view: &View| once::keys_of(view, &range);
+                self.inner().meta.view(keys)
+            }
+            Err(other) => Err(other),
+        }
+    }
+}
+
+/// How many of the segments go, of a board of `len` messages at time `now`.
+fn expiring(segments: &[Segment], what: Expiry, (len, now): (u64, u64)) -> usize {
+    match what {
+        Expiry::Keep(kept) => {
+            let last = len.saturating_sub(kept);
+            segments.partition_point(|segment| segment.end() <= last)
+        }
+        Expiry::OlderThan(age) => {
+            let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+            let Some(limit) = now.checked_sub(age) else {
+                return 0;
+            };
+            let young = |segment: &Segment| segment.sealed_at.is_some_and(|at| at > limit);
+            let old = segments.iter().position(young).unwrap_or(segments.len());
+            // One without a time is as old as the next one that has one, at least.
+            let timed = segments[..old]
+                .iter()
+                .rposition(|segment| segment.sealed_at.is_some());
+            timed.map_or(0, |at| at + 1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segments(times: &[Option<u64>]) -> Vec<Segment> {
+        let one = |(at, sealed_at): (usize, &Option<u64>)| Segment {
+            first: at as u64 * 8,
+            count: 8,
+            bytes: 1,
+            hash: [0; 32],
+            sealed_at: *sealed_at,
+        };
+        times.iter().enumerate().map(one).collect()
+    }
+
+    #[test]
+    fn nothing_goes_that_may_be_younger() {
+        let of = segments(&[None, None, Some(100), None, Some(300), None]);
+        let older = |age: u64, now| {
+            expiring(
+                &of,
+                Expiry::OlderThan(Duration::from_millis(age)),
+                (50, now),
+            )
+        };
+        assert_eq!(older(0, 99), 0);
+        assert_eq!(older(0, 100), 3);
+        assert_eq!(older(200, 299), 0);
+        assert_eq!(older(200, 499), 3);
+        assert_eq!(older(200, 500), 5);
+        assert_eq!(older(u64::MAX, u64::MAX), 0);
+        let keep = |kept| expiring(&of, Expiry::Keep(kept), (50, 0));
+        assert_eq!([50, 43, 42, 2, 0].map(keep), [0, 0, 1, 6, 6]);
+        assert_eq!(keep(u64::MAX), 0);
+    }
+}
