@@ -35,7 +35,7 @@ pub(crate) use pdq::{
     PdqPlan, PdqQuery, PdqSchema, PdqServe, RowFormat,
 };
 pub(crate) use serve::{
-    DataBackup, DataCommand, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd,
+    DataBackup, DataCommand, DataExpire, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd,
     TokenCommand, TokenList,
 };
 pub(crate) use shell::{Completions, Man};

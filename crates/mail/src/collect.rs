@@ -1,7 +1,7 @@
 //! The network half of a fetch.
 
 use crate::inbox::{Form, Job, MAX_LEVELS, Requests, largest_step};
-use crate::send::board_place;
+use crate::send::{board_place, messages_of};
 use crate::{Identity, MailError};
 use omr_remote::v1::{self, CreateJobRequest, JobState, Limits};
 use omr_remote::{Client, RemoteError};
@@ -36,6 +36,8 @@ pub struct Collected {
     pub spares: Spares,
     /// The bound of its requests: the identity's, or less where the server allows less.
     pub bound: u32,
+    /// Ranges that expired before they were fetched: nothing of them comes any more. They are kept.
+    pub missed: Vec<Range<u64>>,
 }
 
 /// Asks for digests of all messages from the cursor to the board's length, for the spare digest whose turn it
@@ -57,12 +59,13 @@ pub async fn collect(
     let board = client.board().await?;
     identity.check(&board_place(&board)?)?;
     let (form, spares) = form(identity, &client.limits().await?)?;
-    requests.plan(board.messages, &form)?;
+    let missed = requests.plan(messages_of(&board)?, &form)?;
     let refused = collect_open(client, identity, requests, progress).await?;
     Ok(Collected {
         refused,
         spares,
         bound: form.bound,
+        missed,
     })
 }
 
@@ -104,6 +107,10 @@ pub(crate) async fn collect_open(
             }
             Err(error) => error,
         };
+        if error.is_out_of_range() && job.start < client.board().await?.first_index {
+            // Expired since the board was asked for: the next fetch asks for what is left.
+            continue;
+        }
         match &error {
             error if error.is_final() && !was_created => {
                 let reason = error.to_string();

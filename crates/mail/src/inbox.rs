@@ -2,6 +2,7 @@
 
 mod adopt;
 mod database;
+mod expired;
 mod kept;
 mod requests;
 mod schedule;
@@ -68,6 +69,8 @@ const TURN: &str = "turn";
 const LENGTH: &str = "length";
 /// Levels of spare requests at the last of them.
 const LEVELS: &str = "levels";
+/// The first message that the board keeps, as far as fetches know.
+const FIRST: &str = "first";
 
 /// A recipient's messages and the state of her requests.
 pub struct Inbox {

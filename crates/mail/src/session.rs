@@ -2,10 +2,10 @@
 
 use crate::collect::{Collected, collect_open, form};
 use crate::inbox::{Form, Requests, Session};
-use crate::send::board_place;
+use crate::send::{board_place, messages_of};
 use crate::{Identity, MailError};
 use omr_protocol::Response;
-use omr_remote::v1::OpenSessionRequest;
+use omr_remote::v1::{Board, OpenSessionRequest};
 use omr_remote::{Client, RemoteError};
 use std::ops::Range;
 
@@ -19,9 +19,17 @@ pub async fn cut(
     identity: &Identity,
     requests: Requests<'_>,
 ) -> Result<Collected, MailError> {
+    let board = client.board().await?;
+    let first = messages_of(&board)?.start;
+    let bound = identity.profile.bound;
+    let missed = requests.begin_at(first, bound)?;
+    // One that fell so far behind never goes on.
+    if requests.session()?.is_some_and(|open| open.next < first) {
+        close_session(client, requests).await?;
+    }
     let mut session = match requests.session()? {
         Some(session) => session,
-        None => begin(client, identity, requests).await?,
+        None => begin(identity, requests, &board)?,
     };
     let session_id = match session.session_id {
         Some(id) => id,
@@ -41,13 +49,13 @@ pub async fn cut(
     session.cuts += 1;
     session.next = range.end;
     let (form, spares) = form(identity, &client.limits().await?)?;
-    let bound = identity.profile.bound;
     requests.keep_cut(&session, range, &Form { bound, ..form }, &digest)?;
     let refused = collect_open(client, identity, requests, |_| {}).await?;
     Ok(Collected {
         refused,
         spares,
         bound,
+        missed,
     })
 }
 
@@ -74,13 +82,9 @@ fn covered(
 }
 
 /// Notes a new session before the server hears of it.
-async fn begin(
-    client: &Client,
-    identity: &Identity,
-    requests: Requests<'_>,
-) -> Result<Session, MailError> {
+fn begin(identity: &Identity, requests: Requests<'_>, board: &Board) -> Result<Session, MailError> {
     identity.instant()?;
-    identity.check(&board_place(&client.board().await?)?)?;
+    identity.check(&board_place(board)?)?;
     let session = Session {
         request_id: omr_remote::random_id(),
         start: requests.cursor()?,

@@ -2,6 +2,7 @@
 
 use crate::shared::Shared;
 use crate::status::Watched;
+use omr_store::Expiry;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,6 +59,27 @@ fn seal(shared: &Shared) {
     }
 }
 
+/// Lets old messages go, where the configuration says so.
+fn expire(shared: &Shared) {
+    let days = shared.config.board.expire_days;
+    if days == 0 {
+        return;
+    }
+    let age = Duration::from_secs(days.saturating_mul(24 * 3600));
+    match shared.store.expire(Expiry::OlderThan(age)) {
+        Ok(expired) if expired.range.is_empty() => {}
+        Ok(expired) => tracing::info!(
+            messages = expired.range.end - expired.range.start,
+            begins = expired.range.end,
+            "old messages expired"
+        ),
+        Err(error) => {
+            shared.damage.note(&error);
+            tracing::warn!(%error, "old messages stay");
+        }
+    }
+}
+
 fn throw_away(shared: &Shared) {
     shared.jobs.tidy();
     shared.callers.tidy();
@@ -71,6 +93,10 @@ fn throw_away(shared: &Shared) {
     let unused = hours(limits.key_days.saturating_mul(24));
     shared.registrations.tidy(unused, &open);
     shared.metrics.keys(shared.registrations.len() as u64);
+    shared
+        .addresses
+        .tidy(hours(limits.address_days.saturating_mul(24)));
+    expire(shared);
     let old = hours(limits.upload_hours);
     let purged = shared.store.purge_uploads(old, EMPTY_UPLOADS);
     for swept in [purged, shared.store.sweep()] {

@@ -48,6 +48,8 @@ pub struct Board {
     pub clues: Option<String>,
     /// Whether a new board may be of a set that a later one replaced.
     pub allow_old: bool,
+    /// How old messages may become, in days during which the server runs; 0: none expires.
+    pub expire_days: u64,
 }
 
 /// Files in PEM.
@@ -116,6 +118,12 @@ pub struct Limits {
     pub all_keys: u32,
     /// How long a key is kept that nobody uses, in days during which the server runs.
     pub key_days: u64,
+    /// Addresses that a client may publish; 0: none.
+    pub addresses: u32,
+    /// Addresses of all clients.
+    pub all_addresses: u32,
+    /// How long an address is kept that is not published again, in days during which the server runs.
+    pub address_days: u64,
     /// Most messages of one digest.
     pub digest_messages: u64,
     /// Largest bound.
@@ -198,6 +206,7 @@ impl Default for Board {
             sealing: Sealing::HpkeX25519.name().into(),
             clues: None,
             allow_old: false,
+            expire_days: 0,
         }
     }
 }
@@ -229,6 +238,9 @@ impl Default for Limits {
             keys: 4,
             all_keys: 1000,
             key_days: 90,
+            addresses: 4,
+            all_addresses: 10_000,
+            address_days: 90,
             digest_messages: 1 << 20,
             bound: 1000,
             digest_hours: 7 * 24,
@@ -325,6 +337,7 @@ impl Config {
             ("limits.bound", u64::from(limits.bound)),
             ("limits.session_hours", limits.session_hours),
             ("limits.key_days", limits.key_days),
+            ("limits.address_days", limits.address_days),
             ("limits.connections", limits.connections as u64),
             ("limits.streams", limits.streams as u64),
             ("limits.idle_seconds", limits.idle_seconds),

@@ -1,6 +1,6 @@
 //! Answers that say no, and why.
 
-use omr_store::StoreError;
+use omr_store::{Store, StoreError};
 use std::time::Duration;
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
@@ -31,6 +31,19 @@ pub(crate) fn over_quota(what: &str, limit: impl std::fmt::Display) -> Status {
     Status::failed_precondition(format!(
         "{what}: expected at most {limit}, found as many already"
     ))
+}
+
+/// Checks that messages from `start` on have not expired.
+///
+/// Errors: OUT_OF_RANGE.
+pub(crate) fn expired(store: &Store, start: u64) -> Result<(), Status> {
+    let first = store.first();
+    match start < first {
+        true => Err(Status::out_of_range(format!(
+            "messages {start}..{first} expired: the board begins at {first}"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// An id of 16 bytes.
@@ -84,7 +97,9 @@ fn code_of(error: &StoreError) -> Code {
         StoreError::DiskFull { .. } | StoreError::Suspended | StoreError::UploadSpace { .. } => {
             Code::ResourceExhausted
         }
-        StoreError::OutOfRange { .. } | StoreError::UploadOffset { .. } => Code::OutOfRange,
+        StoreError::OutOfRange { .. }
+        | StoreError::Expired { .. }
+        | StoreError::UploadOffset { .. } => Code::OutOfRange,
         StoreError::Size { .. }
         | StoreError::PostLength { .. }
         | StoreError::UploadSize { .. }

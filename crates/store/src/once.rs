@@ -85,10 +85,7 @@ impl<'t> Once<'t> {
     /// Moves the keys of messages that expire to those that are used for good.
     ///
     /// Errors: [`StoreError::Row`] where a key is not listed as its message's.
-    pub(crate) fn spend(
-        &mut self,
-        keys: &[(u64, [u8; POST_KEY_BYTES])],
-    ) -> Result<(), StoreError> {
+    pub(crate) fn spend(&mut self, keys: &[(u64, [u8; POST_KEY_BYTES])]) -> Result<(), StoreError> {
         let Some([table, spent]) = &mut self.tables else {
             return Ok(());
         };

@@ -1,11 +1,13 @@
 //! Arguments of `omr serve`, `omr token`, `omr data` and `omr health`.
 
 use super::examples;
+use super::mail::duration;
 use clap::{Args, Subcommand};
 use omr_protocol::clue::ClueKind;
 use omr_server::tokens::Right;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Args)]
 pub(crate) struct Serve {
@@ -114,6 +116,9 @@ pub(crate) enum DataCommand {
     /// Replace damaged or missing objects of a stopped server by those of a backup
     #[command(after_help = examples::DATA)]
     Repair(DataRestore),
+    /// Remove the oldest messages of a stopped server, in whole segments; the others keep their indices
+    #[command(after_help = examples::DATA)]
+    Expire(DataExpire),
 }
 
 /// Which server's data.
@@ -161,6 +166,22 @@ pub(crate) struct DataRestore {
     pub(crate) from: PathBuf,
     #[command(flatten)]
     pub(crate) of: DataOf,
+}
+
+#[derive(Args)]
+#[group(id = "which", required = true, multiple = false, args = ["older_than", "keep"])]
+pub(crate) struct DataExpire {
+    /// Messages that were posted so long ago, such as 90d or 36h, in time during which the server ran
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) older_than: Option<Duration>,
+    /// All but the last N messages
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<u64>,
+    #[command(flatten)]
+    pub(crate) of: DataOf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

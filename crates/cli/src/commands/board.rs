@@ -239,7 +239,7 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
     let (config, len) = (board.config().clone(), board.len());
     drop(board);
     // Testing signatures takes long: others may post meanwhile.
-    let clues = super::clues::sweep(&config, len, |range| {
+    let clues = super::clues::sweep(&config, 0..len, |range| {
         let mut out = Vec::new();
         if let Ok(board) = open(dir, ui) {
             let _ = board.read(range, &mut super::clues::keep(&mut out));

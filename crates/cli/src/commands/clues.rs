@@ -51,12 +51,12 @@ pub(super) struct Found {
     pub(super) told: Vec<String>,
 }
 
-/// Tests the clues of a board of `len` messages; those that `read` does not give are another fault.
+/// Tests the clues of a board's messages; those that `read` does not give are another fault.
 ///
 /// Errors: `Params`.
 pub(super) fn sweep(
     board: &BoardConfig,
-    len: u64,
+    messages: Range<u64>,
     mut read: impl FnMut(Range<u64>) -> Vec<(u64, Message)>,
 ) -> Result<Found, CliError> {
     let mut found = Found::default();
@@ -64,9 +64,9 @@ pub(super) fn sweep(
         return Ok(found);
     }
     let set = ParamSet::named(&board.params_id)?;
-    let mut start = 0;
-    while start < len {
-        let end = len.min(start + TOGETHER);
+    let mut start = messages.start;
+    while start < messages.end {
+        let end = messages.end.min(start + TOGETHER);
         let messages = read(start..end);
         let messages: Vec<_> = messages.iter().map(|(index, m)| (*index, m)).collect();
         for (index, error) in bad(board, set.clue(), &messages) {

@@ -1,6 +1,6 @@
 //! `omr data`: what a server keeps.
 
-use crate::args::{DataBackup, DataCommand, DataOf, DataRestore, DataVerify};
+use crate::args::{DataBackup, DataCommand, DataExpire, DataOf, DataRestore, DataVerify};
 use crate::error::{CliError, InputError, chain};
 use crate::io;
 use crate::progress::Ui;
@@ -8,7 +8,7 @@ use futures::StreamExt;
 use omr_detector::Progress;
 use omr_remote::{Client, Endpoint};
 use omr_server::{Config, create_private_files, store_config};
-use omr_store::{Piece, Report, Store, StoreConfig};
+use omr_store::{Expiry, Piece, Report, Store, StoreConfig};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -17,6 +17,7 @@ use std::path::{Component, Path, PathBuf};
 
 #[derive(Serialize)]
 struct Verified {
+    first_index: u64,
     messages: u64,
     segments: u64,
     keys: u64,
@@ -32,6 +33,7 @@ pub(super) fn run(command: &DataCommand, ui: &Ui) -> Result<(), CliError> {
         DataCommand::Backup(args) => backup(args, ui),
         DataCommand::Restore(args) => restore(args, ui),
         DataCommand::Repair(args) => repair(args, ui),
+        DataCommand::Expire(args) => expire(args, ui),
     }
 }
 
@@ -52,7 +54,7 @@ fn verify(args: &DataVerify, ui: &Ui) -> Result<(), CliError> {
     let store = Store::open(&place(&args.of)?)?;
     let bar = ui.bar();
     let report = store.verify(&mut steps(&bar, "bytes"))?;
-    let clues = super::clues::sweep(store.board(), store.len(), |range| {
+    let clues = super::clues::sweep(store.board(), store.first()..store.len(), |range| {
         let mut out = Vec::new();
         let _ = store.read(range, &mut super::clues::keep(&mut out));
         out
@@ -82,6 +84,7 @@ fn told(report: &Report, clues: Vec<String>, json: bool, ui: &Ui) -> Result<(), 
         ui.warn(line);
     }
     let verified = Verified {
+        first_index: report.first,
         messages: report.messages,
         segments: report.segments,
         keys: report.keys,
@@ -92,7 +95,7 @@ fn told(report: &Report, clues: Vec<String>, json: bool, ui: &Ui) -> Result<(), 
         true => io::print_json(&verified)?,
         false => ui.note(&format!(
             "checked {} messages, {} segments, {} keys; repaired {} objects",
-            verified.messages,
+            verified.messages - verified.first_index,
             verified.segments,
             verified.keys,
             verified.repaired.len()
@@ -261,6 +264,37 @@ fn restore(args: &DataRestore, ui: &Ui) -> Result<(), CliError> {
     ui.note(&format!(
         "{} messages, {} keys restored",
         restored.messages, restored.keys
+    ));
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Gone {
+    expired: u64,
+    bytes: u64,
+    first_index: u64,
+    messages: u64,
+}
+
+fn expire(args: &DataExpire, ui: &Ui) -> Result<(), CliError> {
+    let store = Store::open(&place(&args.of)?)?;
+    let keep = Expiry::Keep(args.keep.unwrap_or(u64::MAX));
+    let expired = store.expire(args.older_than.map_or(keep, Expiry::OlderThan))?;
+    let gone = Gone {
+        expired: expired.range.end - expired.range.start,
+        bytes: expired.bytes,
+        first_index: store.first(),
+        messages: store.len(),
+    };
+    if args.json {
+        return io::print_json(&gone);
+    }
+    ui.note(&format!(
+        "{} messages expired, {} bytes; the board begins at {} and has {} left",
+        super::thousands(gone.expired),
+        super::thousands(gone.bytes),
+        gone.first_index,
+        super::thousands(gone.messages - gone.first_index)
     ));
     Ok(())
 }

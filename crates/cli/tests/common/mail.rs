@@ -16,17 +16,14 @@ impl Server {
     }
 
     pub(crate) fn start_at(scene: &Scene, params: &str, listen: &str) -> Self {
-        let args = [
-            "serve",
-            "--anonymous",
-            "--listen",
-            listen,
-            "--data",
-            "data",
-            "--params",
-            params,
-        ];
-        let mut command = scene.command(&args);
+        let args = ["--anonymous", "--listen", listen];
+        let data = ["--data", "data", "--params", params];
+        Self::with(scene, &[&args[..], &data].concat())
+    }
+
+    /// One of these arguments, which have it take a free port.
+    pub(crate) fn with(scene: &Scene, args: &[&str]) -> Self {
+        let mut command = scene.command(&[&["serve"], args].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().unwrap();
         let mut first = String::new();

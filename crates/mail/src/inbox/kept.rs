@@ -2,8 +2,8 @@
 
 use super::requests::{Job, add, ask_again, fresh, stored};
 use super::{
-    CURSOR, DIGESTS, FOUND, Inbox, JOBS, KEPT, LEVELS, SPARES, STATE, TURN, decode, encode, number,
-    schedule,
+    CURSOR, DIGESTS, FIRST, FOUND, Inbox, JOBS, KEPT, LEVELS, SPARES, STATE, TURN, decode, encode,
+    number, schedule,
 };
 use crate::MailError;
 use omr_protocol::Stride;
@@ -36,6 +36,9 @@ pub struct Kept {
     /// Fetches whose spare requests will look at its messages once more.
     #[serde(default)]
     pub fetches_left: u64,
+    /// Whether the board keeps none of its messages any more.
+    #[serde(default)]
+    pub expired: bool,
 }
 
 impl Kept {
@@ -143,6 +146,7 @@ pub(super) fn keep(
         asked_again: false,
         read: 0,
         fetches_left: 0,
+        expired: false,
     };
     if let Some(again) = job.again {
         return answered_again(tx, again, kept);
@@ -278,6 +282,12 @@ pub(super) fn note_read(
     Ok(())
 }
 
+/// A request for a kept range is made no more: the range is kept as it was.
+pub(super) fn given_up(tx: &WriteTransaction, place: u64) -> Result<(), MailError> {
+    let known: Option<Keeping> = stored(&tx.open_table(KEPT)?, place)?;
+    known.map_or(Ok(()), |keeping| settle(tx, place, &keeping))
+}
+
 /// Keeps the range of a request that the server will never take.
 pub(super) fn refused(
     tx: &WriteTransaction,
@@ -287,8 +297,7 @@ pub(super) fn refused(
 ) -> Result<(), MailError> {
     // What was asked for again is kept as it was.
     if let Some(place) = job.again {
-        let known: Option<Keeping> = stored(&tx.open_table(KEPT)?, place)?;
-        return known.map_or(Ok(()), |keeping| settle(tx, place, &keeping));
+        return given_up(tx, place);
     }
     let failure = Failure {
         of: job.stride(),
@@ -308,12 +317,16 @@ impl Inbox {
             let state = tx.open_table(STATE)?;
             let levels = u8::try_from(number(&state, LEVELS)?).unwrap_or(0);
             let (turn, fetches) = (number(&state, TURN)?, schedule::fetches(levels));
+            let first = number(&state, FIRST)?;
             let mut ranges = Vec::new();
             for entry in tx.open_table(KEPT)?.iter()? {
                 let keeping: Keeping = decode(entry?.1.value())?;
-                let last = keeping.turn.map_or(0, |made| made + fetches);
+                let expired = keeping.kept.end <= first;
+                let last = keeping.turn.filter(|_| !expired);
+                let last = last.map_or(0, |made| made + fetches);
                 ranges.push(Kept {
                     fetches_left: last.saturating_sub(turn),
+                    expired,
                     ..keeping.kept
                 });
             }
@@ -341,9 +354,11 @@ impl Inbox {
 
     fn again(&self, bound: impl Fn(&Kept) -> Option<u32>) -> Result<usize, MailError> {
         self.write(|tx| {
+            let first = number(&tx.open_table(STATE)?, FIRST)?;
             let mut asked = 0;
             for (place, mut keeping) in keepings(tx)? {
-                let Some(bound) = bound(&keeping.kept) else {
+                let is_there = keeping.kept.end > first;
+                let Some(bound) = bound(&keeping.kept).filter(|_| is_there) else {
                     continue;
                 };
                 asked += usize::from(ask_again(tx, place, &mut keeping.kept, bound)?);

@@ -1,11 +1,12 @@
 //! Requests: what the network half of a fetch sees of an inbox. Nothing here can name a message.
 
 use super::database::Store;
+use super::expired;
 use super::kept::{self, Kept};
 use super::schedule::{self, Spare};
 use super::{
-    CURSOR, DIGESTS, JOBS, LENGTH, LEVELS, MARKS, NEXT_JOB, RECORDS, STATE, TURN, decode, encode,
-    number,
+    CURSOR, DIGESTS, FIRST, JOBS, LENGTH, LEVELS, MARKS, NEXT_JOB, RECORDS, STATE, TURN, decode,
+    encode, number,
 };
 use crate::MailError;
 use omr_protocol::Stride;
@@ -108,13 +109,19 @@ impl<'a> Requests<'a> {
         self.store.read(|tx| number(&tx.open_table(STATE)?, CURSOR))
     }
 
-    /// Notes requests for all messages from the cursor to `messages`, the board's length, and the spare
-    /// request whose turn it is, and moves the cursor there. Depends on these numbers and on how often it was
-    /// called, on nothing else.
+    /// Notes requests for all messages from the cursor to the end of the board, and the spare request whose turn it is,
+    /// and moves the cursor there. Depends on the board's first and last message and on how often it was called, on
+    /// nothing else. Gives the ranges that expired before they were fetched.
     ///
     /// Errors: `Shorter`, `Damaged`, `Database`.
-    pub(crate) fn plan(&self, messages: u64, form: &Form) -> Result<(), MailError> {
+    pub(crate) fn plan(
+        &self,
+        board: Range<u64>,
+        form: &Form,
+    ) -> Result<Vec<Range<u64>>, MailError> {
+        let messages = board.end;
         self.store.write(|tx| {
+            let missed = expired::begin_at(tx, board.start, form.bound)?;
             let (cursor, turn) = {
                 let state = tx.open_table(STATE)?;
                 (number(&state, CURSOR)?, number(&state, TURN)?)
@@ -131,8 +138,14 @@ impl<'a> Requests<'a> {
                 add(tx, Job { turn, ..job })?;
             }
             tx.open_table(STATE)?.insert(CURSOR, messages)?;
-            plan_spare(tx, messages, form)
+            plan_spare(tx, messages, form)?;
+            Ok(missed)
         })
+    }
+
+    /// Notes that the board begins at `first`; gives the ranges that expired before they were fetched.
+    pub(crate) fn begin_at(&self, first: u64, bound: u32) -> Result<Vec<Range<u64>>, MailError> {
+        self.store.write(|tx| expired::begin_at(tx, first, bound))
     }
 
     /// Requests whose digests are not here, oldest first.
@@ -249,9 +262,10 @@ impl<'a> Requests<'a> {
 
 /// Notes the spare request of this fetch, which covers the board up to `messages`, and that it was made.
 fn plan_spare(tx: &WriteTransaction, messages: u64, form: &Form) -> Result<(), MailError> {
-    let (turn, length) = {
+    let (turn, length, kept_from) = {
         let state = tx.open_table(STATE)?;
-        (number(&state, TURN)?, number(&state, LENGTH)?)
+        let at = |name| number(&state, name);
+        (at(TURN)?, at(LENGTH)?, at(FIRST)?)
     };
     let first = {
         let mut marks = tx.open_table(MARKS)?;
@@ -262,7 +276,7 @@ fn plan_spare(tx: &WriteTransaction, messages: u64, form: &Form) -> Result<(), M
         let from = spare.map(|spare| (turn + 1).saturating_sub(spare.fetches));
         // Where there were not so many fetches yet, all of them.
         let first = marks.range(from.unwrap_or(turn)..)?.next().transpose()?;
-        spare.zip(first.map(|(_, length)| length.value()))
+        spare.zip(first.map(|(_, length)| length.value().max(kept_from)))
     };
     if let Some((spare, first)) = first
         && first < messages

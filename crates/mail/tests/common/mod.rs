@@ -195,6 +195,7 @@ pub(crate) fn board() -> Board {
         payload_bytes: PAYLOAD as u32,
         messages: 0,
         clues: omr_remote::v1::ClueKind::Bound.into(),
+        first_index: 0,
     }
 }
 

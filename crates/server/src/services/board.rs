@@ -284,6 +284,9 @@ impl BoardService for Board {
                 );
                 return Err(Status::out_of_range(text));
             }
+            if !range.is_empty() {
+                refuse::expired(&self.0.store, range.start)?;
+            }
             let (to, answers) = mpsc::channel(READY);
             let shared = self.0.clone();
             tokio::spawn(async move {
@@ -316,6 +319,7 @@ impl BoardService for Board {
                 let text = format!("start: expected at most {len}, found {}", request.start);
                 return Err(Status::out_of_range(text));
             }
+            refuse::expired(&self.0.store, request.start)?;
             let (to, answers) = mpsc::channel(READY);
             let shared = self.0.clone();
             tokio::spawn(async move {

@@ -20,6 +20,7 @@ pub(super) fn board(store: &Store) -> v1::Board {
         payload_bytes: config.payload_bytes,
         messages: store.len(),
         clues: i32::from(config.clues.tag()),
+        first_index: store.first(),
     }
 }
 

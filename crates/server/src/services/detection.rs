@@ -66,6 +66,7 @@ impl Detection {
             let text = format!("expected messages in 0..{len}, at least one, found {start}..{end}");
             return Err(Status::out_of_range(text));
         }
+        refuse::expired(&self.0.store, start)?;
         let step = request.step.max(1);
         if step > MAX_STEP {
             let expected = format_args!("at most {MAX_STEP}");
@@ -187,6 +188,7 @@ impl Detection {
             let text = format!("start: expected at most {len}, found {}", request.start);
             return Err(Status::out_of_range(text));
         }
+        refuse::expired(&self.0.store, request.start)?;
         let scheme = Scheme::instant(Encoding::Powers, !request.indices_only);
         self.check_bound(scheme, request.bound)?;
         Ok(SessionRecord {

@@ -7,9 +7,7 @@ use std::time::Duration;
 use omr_board::{BoardConfig, Clues};
 
 use super::disk::Disk;
-use super::{
-    Simulated, all, append, back_up, board, check_content, config, message, post,
-};
+use super::{Simulated, all, append, back_up, board, check_content, config, message, post};
 use crate::format::{KEY_STATE, KEY_VERSION, META, META_FILE, SEGMENTS, SPENT, seal_row};
 use crate::meta::Outcome;
 use crate::{Expiry, Post, Refusal, Store, StoreError};
@@ -63,15 +61,25 @@ fn the_oldest_segments_go_and_indices_stay() {
     assert_sound(&store);
     assert_expired(&store, 0..1);
     assert_expired(&store, 7..30);
-    assert!(store.read(3..3, &mut |_, _, _| ControlFlow::Continue(())).is_ok());
+    assert!(
+        store
+            .read(3..3, &mut |_, _, _| ControlFlow::Continue(()))
+            .is_ok()
+    );
     // Their keys are used for good.
-    assert_eq!((used(&store, 3), used(&store, 12), used(&store, 29)), (vec![3], vec![12], vec![29]));
+    assert_eq!(
+        (used(&store, 3), used(&store, 12), used(&store, 29)),
+        (vec![3], vec![12], vec![29])
+    );
     append(&store, 30..34).unwrap();
     store.seal().unwrap();
     drop(store);
 
     let store = Store::open(&config).unwrap();
-    assert_eq!((store.first(), store.len(), store.usage().first), (8, 34, 8));
+    assert_eq!(
+        (store.first(), store.len(), store.usage().first),
+        (8, 34, 8)
+    );
     let gone = store.expire(Expiry::Keep(0)).unwrap();
     assert_eq!((gone.range, store.first()), (8..32, 32));
     assert_sound(&store);
@@ -137,7 +145,8 @@ fn segments_of_version_3_are_as_old_as_the_next_that_has_a_time() {
         let mut meta = transaction.open_table(META).unwrap();
         let row = seal_row(seed, "meta", KEY_STATE, &state.encode()[..32]);
         meta.insert(KEY_STATE, row.as_slice()).unwrap();
-        meta.insert(KEY_VERSION, 3u32.to_le_bytes().as_slice()).unwrap();
+        meta.insert(KEY_VERSION, 3u32.to_le_bytes().as_slice())
+            .unwrap();
     }
     transaction.delete_table(SPENT).unwrap();
     transaction.commit().unwrap();
@@ -161,7 +170,11 @@ fn a_damaged_segment_expires_too() {
     append(&store, 0..30).unwrap();
     store.seal().unwrap();
     let name = store.segments().unwrap()[0].name();
-    store.inner().place.put(&name, bytes::Bytes::from_static(b"junk")).unwrap();
+    store
+        .inner()
+        .place
+        .put(&name, bytes::Bytes::from_static(b"junk"))
+        .unwrap();
     assert_eq!(store.expire(Expiry::Keep(20)).unwrap().range, 0..8);
     assert_eq!(used(&store, 3), [3]);
     assert_sound(&store);
@@ -223,7 +236,14 @@ fn a_reader_is_told_that_messages_expired_before_her_eyes() {
         ControlFlow::Continue(())
     });
     assert!(
-        matches!(read, Err(StoreError::Expired { start: 8, first: 24, .. })),
+        matches!(
+            read,
+            Err(StoreError::Expired {
+                start: 8,
+                first: 24,
+                ..
+            })
+        ),
         "{read:?}"
     );
     assert_eq!(seen, 8);
@@ -270,11 +290,20 @@ fn expiry_survives_crashes_anywhere() {
             );
             let store = survivor.open().unwrap();
             let (first, len) = (store.first(), store.len());
-            assert!(first.is_multiple_of(8) && first <= 32, "crash at {at}: {first}");
+            assert!(
+                first.is_multiple_of(8) && first <= 32,
+                "crash at {at}: {first}"
+            );
             assert!(done < 1 || first >= 8, "crash at {at}: {first}");
-            assert!(len - first >= 10 && (done < 2 || len == 43), "crash at {at}");
+            assert!(
+                len - first >= 10 && (done < 2 || len == 43),
+                "crash at {at}"
+            );
             assert_sound(&store);
-            assert!((0..len).all(|index| used(&store, index) == [index]), "crash at {at}");
+            assert!(
+                (0..len).all(|index| used(&store, index) == [index]),
+                "crash at {at}"
+            );
             assert_eq!(all(&store, &[post(30..43)]).unwrap()[0].range, 30..43);
             store.seal().unwrap();
             store.expire(Expiry::Keep(10)).unwrap();

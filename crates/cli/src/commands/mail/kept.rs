@@ -29,6 +29,11 @@ pub(super) fn line(kept: &Kept) -> String {
         None => kept.reason.clone(),
     };
     let next = match (kept.asked_again, kept.fetches_left) {
+        _ if kept.expired => {
+            format!(
+                "it expired on the board, and nothing more comes: `omr inbox drop {range}` forgets it"
+            )
+        }
         (true, _) => "it is asked for again".into(),
         (false, 0) => {
             format!("nothing more comes by itself: `omr inbox again {range}` asks for it")
