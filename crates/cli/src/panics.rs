@@ -54,34 +54,14 @@ impl Panic {
     fn tell(&self) {
         progress::error(Code::Internal, &self.text());
     }
-
-    /// A server's log takes it.
-    fn log(&self) {
-        let Self {
-            message,
-            place,
-            thread,
-            calls,
-        } = self;
-        let calls = calls.as_deref();
-        tracing::error!(
-            message,
-            place,
-            thread,
-            calls,
-            "panicked: a fault of omr, please report it; RUST_BACKTRACE=1 adds the calls that led there"
-        );
-    }
 }
 
-/// Has every panic told at once, in a server's log where there is one. Of guarded libraries a command tells nothing
-/// until [`tell_kept`].
+/// Has every panic told at once; those of guarded libraries not before [`tell_kept`]. A server's log takes them all:
+/// [`omr_ops::init`].
 pub(crate) fn install() {
     std::panic::set_hook(Box::new(|info| {
         let panic = Panic::of(info);
-        if tracing::dispatcher::has_been_set() && tracing::enabled!(tracing::Level::ERROR) {
-            panic.log();
-        } else if is_guarded(info) {
+        if is_guarded(info) {
             if let Ok(mut kept) = KEPT.lock() {
                 *kept = Some(panic);
             }
@@ -178,6 +158,8 @@ mod tests {
     #[test]
     fn a_servers_log_says_why() {
         let told = told("log");
+        let said = told.matches("a source that breaks off 2").count();
+        assert_eq!(said, 1, "told twice: {told}");
         let line = told.lines().find(|line| line.contains("panicked"));
         let line: serde_json::Value = serde_json::from_str(line.expect(&told)).unwrap();
         let fields = &line["fields"];

@@ -8,6 +8,7 @@
 mod error;
 mod metrics;
 mod page;
+mod panics;
 mod process;
 mod router;
 mod status;
@@ -16,6 +17,7 @@ mod telemetry;
 pub use error::OpsError;
 pub use metrics::{BoardSize, Held, Metrics, grpc_code_name};
 pub use page::status_page;
+pub use panics::log_panics;
 pub use router::{Pages, metrics_router, router};
 pub use status::{
     Check, Cost, DiskUse, FinishedDigest, Growth, Health, RunningJob, SessionFigures, Status,

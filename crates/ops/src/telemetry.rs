@@ -10,6 +10,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 use crate::error::OpsError;
+use crate::panics::log_panics;
 
 /// How long spans may take to the collector before they are given up.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -63,7 +64,7 @@ impl Drop for Telemetry {
     }
 }
 
-/// Sets up logs to the standard error output and, where there is an endpoint, traces.
+/// Sets up logs to the standard error output, panics among them, and, where there is an endpoint, traces.
 ///
 /// Once a process. With an endpoint it must be called within a Tokio runtime of several threads.
 pub fn init(config: &TelemetryConfig) -> Result<Telemetry, OpsError> {
@@ -92,6 +93,7 @@ pub fn init(config: &TelemetryConfig) -> Result<Telemetry, OpsError> {
         .with(traces)
         .try_init()
         .map_err(|_| OpsError::AlreadySetUp)?;
+    log_panics();
     Ok(Telemetry { provider })
 }
 

@@ -202,3 +202,34 @@ impl Registrations {
         self.lock().len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::test_store;
+
+    #[test]
+    fn a_key_that_nobody_uses_is_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let keys = Registrations::open(test_store(&dir), 8).unwrap();
+        let (used, session, unused) = ([1; 32], [2; 32], [3; 32]);
+        for hash in [used, session, unused] {
+            keys.add(&Caller::test("ann", 1), &hash, Kind::InstantKey)
+                .unwrap();
+        }
+        keys.tidy(Duration::from_secs(60), &[]);
+        assert_eq!(keys.len(), 3);
+        std::thread::sleep(Duration::from_millis(30));
+        // A job is a use, and so is an open session.
+        keys.kind("ann", &used).unwrap();
+        keys.tidy(Duration::from_millis(25), &[(session, "ann".into())]);
+        assert!(keys.kind("ann", &used).is_ok() && keys.kind("ann", &session).is_ok());
+        let gone = keys.kind("ann", &unused).unwrap_err();
+        assert_eq!(gone.code(), tonic::Code::NotFound);
+        drop(keys);
+        let keys = Registrations::open(test_store(&dir), 8).unwrap();
+        assert_eq!(keys.len(), 2);
+        keys.tidy(Duration::ZERO, &[]);
+        assert_eq!(keys.len(), 0);
+    }
+}

@@ -292,3 +292,47 @@ impl Sessions {
         (slots.len(), slots.values().map(behind).max().unwrap_or(0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::parts::Parts;
+
+    #[test]
+    fn a_session_that_nobody_asks_for_is_closed() {
+        let data = tempfile::tempdir().unwrap();
+        let mut config = Config {
+            data: data.path().to_owned(),
+            ..Config::default()
+        };
+        config.board.params = "insecure-tiny-hybrid-v1".into();
+        let parts = Parts::open(config).unwrap();
+        let sessions = parts.sessions().unwrap().unwrap();
+        let caller = Caller {
+            sessions: 2,
+            ..Caller::test("ann", 1)
+        };
+        let record = SessionRecord {
+            account: "ann".into(),
+            key: [5; 32],
+            start: 0,
+            bound: 3,
+            indices_only: false,
+        };
+        for id in [[1; 16], [2; 16]] {
+            sessions.create(id, record.clone(), &caller).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(30));
+        // Asking for one keeps it, and its key counts as used.
+        sessions.view("ann", &[1; 16]).unwrap();
+        sessions.tidy(Duration::from_millis(25));
+        assert!(sessions.view("ann", &[1; 16]).is_ok());
+        assert_eq!(sessions.keys(), [([5; 32], "ann".to_owned())]);
+        let gone = sessions.view("ann", &[2; 16]).err().unwrap();
+        assert_eq!(gone.code(), tonic::Code::NotFound);
+        drop(sessions);
+        let left = record::load(&parts.store).unwrap();
+        assert_eq!(left.len(), 1);
+    }
+}

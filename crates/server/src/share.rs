@@ -7,9 +7,10 @@ use crate::caller::Caller;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The part of `all` that those without a token may have together.
+/// The part of `all` that those without a token may have together: one is kept for holders of tokens at least, unless
+/// it is the only one.
 pub(crate) fn of_strangers(all: usize) -> usize {
-    all - all / 4
+    all - (all / 4).max(usize::from(all > 1))
 }
 
 /// What is taken already.
@@ -133,16 +134,7 @@ mod tests {
     use super::*;
 
     fn caller(account: &str, client: u64) -> Caller {
-        Caller {
-            account: account.into(),
-            client,
-            is_local: false,
-            rights: [true; 3],
-            messages_per_second: 1,
-            jobs: 1,
-            sessions: 1,
-            keys: 1,
-        }
+        Caller::test(account, client)
     }
 
     #[test]
@@ -171,7 +163,12 @@ mod tests {
     fn few_places_are_still_some() {
         for all in 1..4 {
             let places = Places::new(all);
-            assert!(places.take(&caller("", 1)).is_some(), "{all}");
+            let held: Vec<_> = (0..4)
+                .map_while(|client| places.take(&caller("", client)))
+                .collect();
+            assert_eq!(held.len(), (all - 1).max(1));
+            let reserved = places.take(&caller("known", 9)).is_some();
+            assert_eq!(reserved, all > 1, "{all}");
         }
         assert_eq!(of_strangers(1000), 750);
     }

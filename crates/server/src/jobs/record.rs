@@ -107,3 +107,40 @@ pub(crate) fn forget(id: &Id) -> [Change; 2] {
 pub(crate) fn load(store: &Store) -> Result<Vec<(Id, JobRecord)>, ServerError> {
     records::load(store, JOBS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_disk_does_not_tell_which_jobs_came_from_one_address() {
+        let client = 0x1234_5678_9abc;
+        let record = JobRecord {
+            account: String::new(),
+            client,
+            keys: vec![[7; 32]],
+            range: 3..9,
+            step: 1,
+            bound: 5,
+            indices_only: false,
+            scheme: 1,
+            number: 2,
+            state: State::Queued,
+            digest_bytes: 0,
+            error: String::new(),
+        };
+        let Change::Put { value, .. } = record.change(&[1; 16]) else {
+            panic!("a record is put");
+        };
+        let text = String::from_utf8(value.clone()).unwrap();
+        assert!(!text.contains("client") && !text.contains(&client.to_string()));
+        let read: JobRecord = serde_json::from_slice(&value).unwrap();
+        assert_eq!(
+            read,
+            JobRecord {
+                client: 0,
+                ..record
+            }
+        );
+    }
+}

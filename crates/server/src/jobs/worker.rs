@@ -1,10 +1,10 @@
 //! The thread that makes digests, one after another, on all cores.
 
 use super::{Jobs, View, Work};
+use crate::causes::chain;
 use crate::damage::Damage;
 use crate::gate::Gate;
 use crate::keyfile::{self, Loaded};
-use crate::panics;
 use crate::source::{StoreSource, placement_seed};
 use omr_detector::hybrid::{Answer, Costs, Engines, Job};
 use omr_detector::{BoardCache, Detector, DetectorError, Progress, Strided};
@@ -14,6 +14,7 @@ use omr_protocol::instantomr::Encoding;
 use omr_protocol::{ParamSet, Request, Scheme, Sealing};
 use omr_store::Store;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -142,15 +143,9 @@ impl Worker {
         let asked = record.scheme().unwrap_or(Scheme::Hybrid);
         let mut engines = Engines::default();
         let (scheme, needs) = match (asked, self.set.bulk()) {
-            // One engine may do it all: the key of the other takes seconds to load.
             (Scheme::Hybrid, Ok(params)) => {
-                let range = &record.range;
-                let first = self.costs.split(range, params.slots() as u64);
-                match (first > range.start, first < range.end) {
-                    (true, true) => (asked, [true, true]),
-                    (false, _) => (Scheme::instant(Encoding::Powers, payloads), [false, true]),
-                    (true, false) => (Scheme::bulk(payloads), [true, false]),
-                }
+                let slots = params.slots() as u64;
+                of_hybrid(&self.costs, &record.range, slots, payloads)
             }
             _ => (asked, asked.engines()),
         };
@@ -188,6 +183,17 @@ impl Worker {
     }
 }
 
+/// What a hybrid job comes to, and the engines that it needs: one may do it all, and the key of the other takes seconds
+/// to load.
+fn of_hybrid(costs: &Costs, range: &Range<u64>, slots: u64, payloads: bool) -> (Scheme, [bool; 2]) {
+    let first = costs.split(range, slots);
+    match (first > range.start, first < range.end) {
+        (true, true) => (Scheme::Hybrid, [true, true]),
+        (false, _) => (Scheme::instant(Encoding::Powers, payloads), [false, true]),
+        (true, false) => (Scheme::bulk(payloads), [true, false]),
+    }
+}
+
 /// Why there is no digest.
 enum Failure {
     /// Cancelled, or the server stops.
@@ -200,7 +206,7 @@ enum Failure {
 
 impl Failure {
     fn told(error: impl std::error::Error) -> Self {
-        tracing::warn!(error = panics::chain(&error), "a digest failed");
+        tracing::warn!(error = chain(&error), "a digest failed");
         Self::Told(error.to_string())
     }
 }
@@ -211,11 +217,8 @@ fn attempt<T: Send>(
     work: impl FnOnce() -> Result<T, Failure> + Send,
 ) -> Result<T, Failure> {
     let work = std::panic::AssertUnwindSafe(|| pool.install(work));
-    std::panic::catch_unwind(work).unwrap_or_else(|payload| {
-        let said = panics::text(&*payload);
-        tracing::error!(panic = said, "a digest failed; please report it");
-        Err(Failure::Panicked)
-    })
+    // The log has the panic itself.
+    std::panic::catch_unwind(work).unwrap_or(Err(Failure::Panicked))
 }
 
 /// Tells watchers of a job how far it is, and lets urgent work go first.
@@ -248,7 +251,6 @@ mod tests {
     use super::*;
     use omr_detector::MessageSource;
     use std::io::Write;
-    use std::ops::Range;
     use std::sync::Mutex;
 
     /// A board that breaks.
@@ -275,6 +277,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_key_is_loaded_for_the_engine_that_works() {
+        let costs = Costs {
+            batch_s: 12.0,
+            message_s: 0.012,
+        };
+        let of = |end| of_hybrid(&costs, &(0..end), 65_536, true);
+        let instant = Scheme::instant(Encoding::Powers, true);
+        assert_eq!([of(1), of(999)], [(instant, [false, true]); 2]);
+        assert_eq!(
+            [of(65_000), of(65_536)],
+            [(Scheme::bulk(true), [true, false]); 2]
+        );
+        assert_eq!(of(65_536 + 100), (Scheme::Hybrid, [true, true]));
+    }
+
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -297,7 +315,7 @@ mod tests {
             .with_writer(move || to.clone());
         // Of the whole process: the panic happens on another thread.
         tracing::subscriber::set_global_default(subscriber.finish()).unwrap();
-        panics::log_panics();
+        omr_ops::log_panics();
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(1)
             .build()
@@ -322,5 +340,6 @@ mod tests {
         ] {
             assert!(text.contains(expected), "{expected}: {text}");
         }
+        assert_eq!(text.matches("on the moon").count(), 1, "told twice: {text}");
     }
 }

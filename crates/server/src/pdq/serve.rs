@@ -9,7 +9,6 @@ use crate::config::Config;
 use crate::connections;
 use crate::error::ServerError;
 use crate::front::guarded;
-use crate::panics::log_panics;
 use crate::requests::{CHUNK, Requests, bounded};
 use crate::routes::serve_metrics;
 use crate::serve::{FAREWELL, allow_many_files, transport};
@@ -46,7 +45,6 @@ impl PdqServer {
     /// Errors: any `ServerError` but those of the network later on.
     pub async fn start(config: Config, pdq: PdqConfig) -> Result<Self, ServerError> {
         allow_many_files();
-        log_panics();
         let (stop, stopping) = watch::channel(false);
         let opened = tokio::task::spawn_blocking(move || open(config, &pdq, stopping));
         let pdq = opened.await.map_err(|_| ServerError::Opening)??;

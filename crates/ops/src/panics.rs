@@ -1,0 +1,33 @@
+//! Panics, which are bugs: the log says where and why they happened.
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::panic::PanicHookInfo;
+use std::sync::Once;
+
+/// Has every panic of the process logged, in place of what was done with panics until now, as long as there is a log.
+/// [`crate::init`] calls it.
+pub fn log_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            match tracing::enabled!(tracing::Level::ERROR) {
+                true => log(info),
+                false => before(info),
+            }
+        }));
+    });
+}
+
+fn log(info: &PanicHookInfo<'_>) {
+    let calls = Backtrace::capture();
+    let calls = (calls.status() == BacktraceStatus::Captured).then(|| calls.to_string());
+    let place = info.location().map(ToString::to_string);
+    tracing::error!(
+        place = place.unwrap_or_default(),
+        thread = std::thread::current().name().unwrap_or("unnamed"),
+        calls,
+        "panicked: {}; this is a fault of omr, please report it (RUST_BACKTRACE=1 adds the calls that led there)",
+        info.payload_as_str().unwrap_or("no reason given")
+    );
+}
