@@ -3,7 +3,8 @@
 use prost::Message;
 use std::path::PathBuf;
 
-const FILES: [&str; 5] = [
+const FILES: [&str; 6] = [
+    "omr/v1/address.proto",
     "omr/v1/board.proto",
     "omr/v1/key.proto",
     "omr/v1/detection.proto",

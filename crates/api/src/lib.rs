@@ -3,9 +3,11 @@
 //! The protocol files say what every call does and what every field means.
 #![forbid(unsafe_code)]
 
+mod address;
 mod refusal;
 mod work;
 
+pub use address::{FINGERPRINT_BYTES, address_fingerprint};
 pub use refusal::{post_refusal, with_post_refusal};
 pub use work::{WORK_BITS_MAX, check_posting_work, posting_work};
 

@@ -45,7 +45,7 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Decode(args) => decode::run(args, ui),
         Command::Id(command) => mail::id(command, ui),
         Command::Address(args) => mail::address(args),
-        Command::Contact(command) => mail::contact(command),
+        Command::Contact(command) => mail::contact(command, ui),
         Command::Send(args) => mail::send(args, ui),
         Command::Inbox(args) => mail::inbox(args, ui),
         Command::Watch(args) => mail::watch(args, ui),

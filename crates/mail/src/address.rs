@@ -5,6 +5,8 @@ use crate::error::hex;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use omr_protocol::Sealing;
+pub(crate) use omr_remote::FINGERPRINT_BYTES;
+use omr_remote::{address_fingerprint, v1};
 use std::fmt;
 
 const BEGIN: &str = "-----BEGIN OMR ADDRESS-----";
@@ -18,7 +20,6 @@ const FINGERPRINT: &str = "Fingerprint";
 const LINE: usize = 64;
 /// Of a text of version 1.
 const OLD_FINGERPRINT_BYTES: usize = 10;
-const FINGERPRINT_BYTES: usize = 16;
 /// Enough for any clue key and what stands around it in a mail.
 const MAX_TEXT: usize = 1 << 20;
 
@@ -60,26 +61,60 @@ impl Address {
     /// and key where there are no terms.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let server = self.server.as_deref().unwrap_or("");
-        let (domain, bytes) = match self.terms {
-            Some(_) => ("omr address v2", FINGERPRINT_BYTES),
-            None => ("omr address v1 fingerprint", OLD_FINGERPRINT_BYTES),
+        let digits = match self.full_fingerprint() {
+            Some(fingerprint) => hex(&fingerprint),
+            None => hex(&self.old_fingerprint()),
         };
-        let mut hasher = blake3::Hasher::new_derive_key(domain);
-        hasher.update(&(server.len() as u64).to_le_bytes());
-        hasher.update(server.as_bytes());
-        if let Some(terms) = &self.terms {
-            hasher.update(&[terms.sealing.tag()]);
-            hasher.update(&terms.bound.to_le_bytes());
-            hasher.update(&terms.parts.to_le_bytes());
-        }
-        hasher.update(&self.clue_key);
-        let digits = hex(&hasher.finalize().as_bytes()[..bytes]);
         let groups: Vec<&str> = (0..digits.len())
             .step_by(4)
             .map(|i| &digits[i..i + 4])
             .collect();
         groups.join(" ")
+    }
+
+    /// All 128 bits; `None` where there are no terms.
+    pub(crate) fn full_fingerprint(&self) -> Option<[u8; FINGERPRINT_BYTES]> {
+        address_fingerprint(&self.to_published()?)
+    }
+
+    fn old_fingerprint(&self) -> [u8; OLD_FINGERPRINT_BYTES] {
+        let server = self.server.as_deref().unwrap_or("");
+        let mut hasher = blake3::Hasher::new_derive_key("omr address v1 fingerprint");
+        hasher.update(&(server.len() as u64).to_le_bytes());
+        hasher.update(server.as_bytes());
+        hasher.update(&self.clue_key);
+        let mut fingerprint = [0; OLD_FINGERPRINT_BYTES];
+        hasher.finalize_xof().fill(&mut fingerprint);
+        fingerprint
+    }
+
+    /// What a server keeps of it; `None` where there are no terms.
+    pub(crate) fn to_published(&self) -> Option<v1::Address> {
+        let terms = self.terms?;
+        Some(v1::Address {
+            server: self.server.clone().unwrap_or_default(),
+            sealing: terms.sealing.tag().into(),
+            bound: terms.bound,
+            parts: terms.parts,
+            clue_key: self.clue_key.clone().into(),
+        })
+    }
+
+    /// What a server says is an address.
+    ///
+    /// Errors: `Armour`.
+    pub(crate) fn from_published(found: v1::Address) -> Result<Self, MailError> {
+        let tag = u8::try_from(found.sealing).unwrap_or(u8::MAX);
+        let sealing = Sealing::try_from(tag);
+        Ok(Self {
+            server: Some(found.server).filter(|server| !server.is_empty()),
+            clue_key: found.clue_key.into(),
+            terms: Some(Terms {
+                sealing: sealing.map_err(|_| bad("a sealing", found.sealing))?,
+                bound: found.bound,
+                parts: found.parts,
+            }),
+        })
     }
 
     /// The armoured text: version 2, or 1 where there are no terms.

@@ -237,6 +237,42 @@ pub enum MailError {
         /// What it comes to.
         found: String,
     },
+    /// Not a short address.
+    #[error(
+        "expected a short address such as omr1.. or omr1..@https://host, found {found:?}: {why}; was it copied whole?"
+    )]
+    ShortAddress {
+        /// The text.
+        found: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No server is known that could resolve a short address.
+    #[error("no server is known that has {short}: name one with --server, or write {short}@URL")]
+    NoResolver {
+        /// The short address.
+        short: String,
+    },
+    /// A server has no address of a fingerprint.
+    #[error(
+        "the server has no address {short}: ask its owner whether she published it there and did so again in time \
+         (`omr id publish`), or for what `omr address` prints"
+    )]
+    NotPublished {
+        /// The short address.
+        short: String,
+    },
+    /// A server answered with another address than it was asked for.
+    #[error(
+        "the server answered with an address of fingerprint {found}, expected {expected}: refused; a server that \
+         exchanges addresses wants to read the letters"
+    )]
+    OtherAddress {
+        /// The fingerprint asked for.
+        expected: String,
+        /// That of the answer.
+        found: String,
+    },
     /// A name that cannot be a file's.
     #[error("expected a name of letters, digits, '-', '_' and '.', at most 64, found {found:?}")]
     Name {

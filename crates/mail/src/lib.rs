@@ -22,6 +22,7 @@ mod retired;
 mod sealing;
 mod send;
 mod session;
+mod short;
 mod watch;
 
 pub use address::{Address, Terms};
@@ -35,6 +36,7 @@ pub use register::{check_limits, register, revoke};
 pub use sealing::check_sealing;
 pub use send::{Draft, Letter, Rules, Sent, board_place, check_clues, send};
 pub use session::{close_session, cut};
+pub use short::{ShortAddress, publish, publish_again};
 pub use watch::{Grid, next_canary};
 
 /// Seconds since 1970 by the system's clock; 0 for a clock before.

@@ -220,6 +220,18 @@ impl RemoteError {
         )
     }
 
+    /// Whether a range was refused that is not, or no longer, on the board.
+    #[must_use]
+    pub fn is_out_of_range(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused {
+                code: Code::OutOfRange,
+                ..
+            }
+        )
+    }
+
     /// Whether the same call may do later, without changing anything.
     #[must_use]
     pub fn is_passing(&self) -> bool {

@@ -5,6 +5,7 @@
 //! and what it retries depends on the network alone, never on what a digest holds.
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod client;
 mod delivery;
 mod endpoint;
@@ -23,7 +24,7 @@ pub use delivery::Posted;
 pub use endpoint::{Endpoint, Timeouts, UNREACHED};
 pub use error::RemoteError;
 pub use jobs::MAX_DIGEST_BYTES;
-pub use omr_api::{v1, with_post_refusal};
+pub use omr_api::{FINGERPRINT_BYTES, address_fingerprint, v1, with_post_refusal};
 pub use pdq::Stage;
 pub use read::Piece;
 pub use retry::Retry;

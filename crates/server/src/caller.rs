@@ -29,9 +29,25 @@ pub(crate) struct Caller {
     pub(crate) jobs: u32,
     pub(crate) sessions: u32,
     pub(crate) keys: u32,
+    pub(crate) addresses: u32,
 }
 
 impl Caller {
+    #[cfg(test)]
+    pub(crate) fn test(account: &str, client: u64) -> Self {
+        Self {
+            account: account.into(),
+            client,
+            is_local: false,
+            rights: [true; 3],
+            messages_per_second: 1,
+            jobs: 1,
+            sessions: 1,
+            keys: 1,
+            addresses: 1,
+        }
+    }
+
     /// Whether it came without a token.
     pub(crate) fn is_anonymous(&self) -> bool {
         self.account == ANONYMOUS
@@ -122,6 +138,7 @@ impl Callers {
             jobs: token.jobs.unwrap_or(limits.jobs),
             sessions: token.sessions.unwrap_or(limits.sessions),
             keys: token.keys.unwrap_or(limits.keys),
+            addresses: limits.addresses,
         }
     }
 
@@ -143,6 +160,7 @@ impl Callers {
             jobs: most(limits.jobs, limits.all_jobs),
             sessions: most(limits.sessions, limits.all_sessions),
             keys: most(limits.keys, limits.all_keys),
+            addresses: most(limits.addresses, limits.all_addresses),
         }
     }
 

@@ -3,7 +3,9 @@
 //! It knows ciphertexts, clues and detection keys; it cannot name a secret key.
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod caller;
+mod causes;
 mod chores;
 pub mod config;
 mod connections;
@@ -13,7 +15,6 @@ mod front;
 mod gate;
 mod jobs;
 mod keyfile;
-mod panics;
 mod parts;
 mod pdq;
 mod posting;

@@ -47,3 +47,21 @@ pub(crate) fn load<T: DeserializeOwned>(
     }
     Ok(records)
 }
+
+/// The store of a folder, made where absent.
+#[cfg(test)]
+pub(crate) fn test_store(dir: &tempfile::TempDir) -> Store {
+    let config = omr_store::StoreConfig::new(dir.path().join("data"));
+    let board = omr_board::BoardConfig {
+        board_id: [1; 16],
+        params_id: "toy".into(),
+        sealing: "none".into(),
+        clue_bytes: 8,
+        payload_bytes: 8,
+        clues: omr_board::Clues::Plain,
+    };
+    if !Store::exists(&config.dir) {
+        Store::create(&config, &board).unwrap();
+    }
+    Store::open(&config).unwrap()
+}

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tonic::service::{Routes, RoutesBuilder};
 use tonic_health::server::HealthReporter;
 
-/// Bytes of the longest request that names but ids and numbers: they decode to many times as much.
+/// Bytes of the longest request that holds but ids and numbers, which decode to many times as much, or an address.
 const SMALL: usize = 64 << 10;
 
 /// The services and pages of a server, and what says whether it serves.
@@ -23,6 +23,7 @@ pub(crate) async fn routes(
     watched: &Arc<Watched>,
     separate_metrics: bool,
 ) -> Result<(HealthReporter, Routes), ServerError> {
+    use v1::address_service_server::AddressServiceServer;
     use v1::admin_service_server::AdminServiceServer;
     use v1::board_service_server::BoardServiceServer;
     use v1::capability_service_server::CapabilityServiceServer;
@@ -53,6 +54,10 @@ pub(crate) async fn routes(
         )
         .add_service(
             DetectionServiceServer::new(services::Detection(shared.clone()))
+                .max_decoding_message_size(SMALL),
+        )
+        .add_service(
+            AddressServiceServer::new(services::Addresses(shared.clone()))
                 .max_decoding_message_size(SMALL),
         )
         .add_service(CapabilityServiceServer::new(services::Capability(

@@ -1,10 +1,10 @@
 //! Starts a server, keeps it going, and stops it in order.
 
+use crate::addresses::Addresses;
 use crate::chores::chores;
 use crate::config::Config;
 use crate::connections;
 use crate::error::ServerError;
-use crate::panics::log_panics;
 use crate::parts::Parts;
 use crate::posting::Posting;
 use crate::registrations::Registrations;
@@ -45,7 +45,6 @@ impl Server {
     /// Errors: any `ServerError` but those of the network later on.
     pub async fn start(config: Config) -> Result<Self, ServerError> {
         allow_many_files();
-        log_panics();
         let opened = tokio::task::spawn_blocking(move || -> Result<_, ServerError> {
             let parts = Parts::open(config)?;
             let jobs = Arc::new(parts.jobs()?);
@@ -72,6 +71,7 @@ impl Server {
         }
         let shared = Arc::new(Shared {
             registrations: Registrations::open(parts.store.clone(), limits.all_keys as usize)?,
+            addresses: Addresses::open(parts.store.clone(), limits.all_addresses as usize)?,
             streams: Places::new(limits.streams),
             uploads: Uploads::new(limits.upload_bytes),
             longest_key: parts.longest_key(),

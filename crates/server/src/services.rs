@@ -1,11 +1,13 @@
 //! The calls of `proto/omr/v1`.
 
+mod address;
 mod admin;
 mod board;
 mod capability;
 mod detection;
 mod key;
 
+pub(crate) use address::Addresses;
 pub(crate) use admin::Admin;
 pub(crate) use board::Board;
 pub(crate) use capability::Capability;

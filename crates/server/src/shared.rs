@@ -1,5 +1,6 @@
 //! What all services of a server share.
 
+use crate::addresses::Addresses;
 use crate::caller::{Caller, Callers};
 use crate::config::Config;
 use crate::damage::Damage;
@@ -30,6 +31,7 @@ pub(crate) struct Shared {
     /// None: the board's set has no InstantOMR.
     pub(crate) sessions: Option<Arc<Sessions>>,
     pub(crate) registrations: Registrations,
+    pub(crate) addresses: Addresses,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
     /// Streams that stay open.

@@ -67,7 +67,11 @@ Examples:
   omr data backup --data omr-data --to /backups/omr # the server is stopped
   omr data verify --data omr-data
   omr data repair --data omr-data --from /backups/omr
-  omr data restore --data new-data --from /backups/omr";
+  omr data restore --data new-data --from /backups/omr
+  omr data expire --data omr-data --older-than 90d # the server is stopped
+
+Messages expire in whole segments (4,096 messages unless configured otherwise); a server that runs does the same by \
+itself with `board.expire_days`. Whoever fetches late is told which messages she missed.";
 
 pub(super) const KEYGEN: &str = "\
 Examples:
@@ -183,13 +187,15 @@ Examples:
     --scheme instantomr
   omr id register                       # goes on where an upload broke off
   omr id show --json
+  omr id publish                        # prints the short address, omr1..
   omr id revoke
 
 The identity lives in --home, else $OMR_HOME, else $XDG_DATA_HOME/omr, else ~/.local/share/omr. Nobody can restore \
 secret.key: keep what `omr id export` writes apart from this machine. Keys of omr keygen that are in the folder become the identity's; no key is ever \
 replaced. Bound, scheme and sealing are fixed when it is made: every request has the same form, so that it tells \
 nothing, and no server can have letters to you unsealed. --spares 1 or 0 spares the server work and takes letters \
-longer than the bound away.";
+longer than the bound away. `publish` lets the server hand your address out to whoever has its short form: the server \
+then knows whose it is. Fetches keep it published.";
 
 pub(super) const ID_SAFE: &str = "\
 Examples:
@@ -234,7 +240,11 @@ Examples:
   echo hello | omr send --to bob -
   omr send --to alice/clue.key --server http://127.0.0.1:7600 letter.txt
 
---to takes a contact's name, a file with an address or a clue.key, or - for an address on standard input. \
+--to takes a contact's name, a file with an address or a clue.key, - for an address on standard input, or a short \
+address: omr1.., or omr1..@URL with the server that has it. A short address is looked for among contacts and in what \
+was found before; else that server, --server or your own is asked, without your token. It can exchange nothing, as the \
+short form proves the whole, but it learns that your network address wants to write to this recipient: an \
+address that she gave you as a file tells nobody. \
 Letters go to the address's server; the identity's token, and that in OMR_TOKEN, only to the identity's own or to \
 --server. A letter of more messages than the address takes, and a board that does not seal letters as the address \
 says, is refused before anything is posted. Files keep their names. Prints `INDEX FILE`, or `FIRST..END FILE` for \

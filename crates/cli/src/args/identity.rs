@@ -49,6 +49,15 @@ pub(crate) enum Id {
     /// Read letters to an old address no more: its keys are removed here and at the server
     #[command(after_help = examples::ID_SAFE)]
     Forget(IdForget),
+    /// Have the server keep the address, so that people need but its short form
+    #[command(after_help = examples::ID)]
+    Publish {
+        #[command(flatten)]
+        home: HomeArg,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Have the server forget the detection keys
     #[command(after_help = examples::ID)]
     Revoke {

@@ -55,9 +55,11 @@ pub(crate) enum Contact {
         /// Letters, digits, '-', '_' and '.'
         #[arg(value_name = "NAME")]
         name: String,
-        /// An address or a clue.key; - is standard input
+        /// An address or a clue.key; - is standard input. A short address too, for which a server is asked
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        #[command(flatten)]
+        server: ServerArgs,
     },
     /// All names with their fingerprints and servers
     #[command(after_help = examples::CONTACT)]
@@ -85,7 +87,8 @@ pub(crate) struct Send {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    /// A contact's name, a file with an address or a clue.key, or - for an address on standard input
+    /// A contact's name, a file with an address or a clue.key, - for an address on standard input, or a short address
+    /// (omr1.., omr1..@URL). For a short one a server is asked, once: it learns that you want to write to her
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) to: PathBuf,
     /// How letters are sealed, where the address does not say; letters that are not sealed need `--sealing none`
@@ -231,15 +234,17 @@ pub(crate) struct Watch {
     pub(crate) json: bool,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+/// A time such as 500ms, 60s, 5m, 1h or 90d; at least 100 ms.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let wrong = || format!("expected a time such as 500ms, 60s, 5m or 1h, found {text:?}");
+    let wrong = || format!("expected a time such as 500ms, 60s, 5m, 1h or 90d, found {text:?}");
     let number: u64 = digits.parse().map_err(|_| wrong())?;
     let unit = match &text[digits.len()..] {
         "ms" => 1,
         "" | "s" => 1000,
         "m" => 60_000,
         "h" => 3_600_000,
+        "d" => 86_400_000,
         _ => return Err(wrong()),
     };
     let ms = number.checked_mul(unit).filter(|ms| *ms >= 100);

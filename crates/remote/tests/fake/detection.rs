@@ -76,6 +76,11 @@ impl DetectionService for Fake {
     ) -> Result<Response<CreateJobResponse>, Status> {
         let request = request.into_inner();
         let fate = self.enter("CreateJob", described(&request))?;
+        let first = self.with(|state| state.board.first_index);
+        if request.start < first {
+            let text = format!("expired: the board begins at {first}");
+            return Err(Status::out_of_range(text));
+        }
         let id = request.request_id.to_vec();
         self.with(|state| state.jobs.insert(id.clone(), request));
         let job = Some(self.job_of(&id, JobState::Queued));

@@ -1,10 +1,12 @@
 //! A server in memory that fails when it is told to.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+mod addresses;
 mod detection;
 mod keys;
 
 use futures::stream::BoxStream;
+use omr_remote::v1::address_service_server::AddressServiceServer;
 use omr_remote::v1::board_service_server::{BoardService, BoardServiceServer};
 use omr_remote::v1::capability_service_server::{CapabilityService, CapabilityServiceServer};
 use omr_remote::v1::detection_service_server::DetectionServiceServer;
@@ -58,6 +60,10 @@ pub(crate) struct State {
     pub(crate) faults: VecDeque<(&'static str, Fault)>,
     /// The call of this number and all later ones fail for good, with or without their effect.
     pub(crate) dies_at: Option<(usize, bool)>,
+    /// The board begins here once somebody asks for the limits.
+    pub(crate) expires_at_limits: Option<u64>,
+    /// Addresses that were published, by their fingerprints.
+    pub(crate) addresses: BTreeMap<Vec<u8>, Address>,
     /// The next digest that is made is damaged.
     pub(crate) spoils: bool,
     calls: usize,
@@ -120,6 +126,7 @@ impl Fake {
             .add_service(BoardServiceServer::new(fake.clone()))
             .add_service(CapabilityServiceServer::new(fake.clone()))
             .add_service(KeyServiceServer::new(fake.clone()))
+            .add_service(AddressServiceServer::new(fake.clone()))
             .add_service(DetectionServiceServer::new(fake.clone()));
         tokio::spawn(router.serve_with_incoming(TcpListenerStream::new(listener)));
         fake
@@ -275,6 +282,9 @@ impl CapabilityService for Fake {
         let fate = self.enter("GetCapabilities", "")?;
         fate.answer(self.with(|state| {
             state.tokens.push(token);
+            if let Some(first) = state.expires_at_limits.take() {
+                state.board.first_index = first;
+            }
             GetCapabilitiesResponse {
                 board: Some(state.board.clone()),
                 limits: Some(state.limits),

@@ -7,14 +7,15 @@ use super::{block_on, home, own_server, server};
 use crate::args::{AddressArgs, Id, IdNew, IdRegister, PassphraseArg};
 use crate::commands::keygen::{SECRET_KEY, default_set};
 use crate::commands::passphrase::{known, unlocked, wanted};
-use crate::error::CliError;
+use crate::error::{CliError, chain};
 use crate::io::{self, Output, hex};
 use crate::progress::Ui;
 use omr_mail::{
-    Home, Identity, Inbox, MailError, NewIdentity, Server, board_place, check_bound, check_clues,
-    check_limits, check_sealing, register, revoke,
+    Home, Identity, Inbox, MailError, NewIdentity, Server, ShortAddress, board_place, check_bound,
+    check_clues, check_limits, check_sealing, publish, publish_again, register, revoke,
 };
 use omr_protocol::{ClueKind, ParamSet, Scheme, Sealing};
+use omr_remote::Client;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -29,6 +30,7 @@ struct Shown {
     server: Option<String>,
     board: Option<String>,
     fingerprint: String,
+    short: Option<String>,
     keys: Vec<Key>,
     locked: bool,
     retired: Vec<Retired>,
@@ -57,6 +59,7 @@ pub(in crate::commands) fn id(command: &Id, ui: &Ui) -> Result<(), CliError> {
         Id::Import(args) => backup::import(args, ui),
         Id::Rotate(args) => block_on(rotate::rotate(args, ui)),
         Id::Forget(args) => block_on(rotate::forget(args, ui)),
+        Id::Publish { home: dir, json } => block_on(announce(&home(dir)?, *json, ui)),
         Id::Revoke { home: dir } => block_on(async {
             let mut identity = Identity::open(&home(dir)?)?;
             let client = identity.home.server()?.client()?;
@@ -183,11 +186,51 @@ async fn go_on(args: &IdRegister, ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
+#[derive(Serialize)]
+struct Announced {
+    short: String,
+    seconds: u64,
+}
+
+async fn announce(home: &Home, json: bool, ui: &Ui) -> Result<(), CliError> {
+    let identity = Identity::open(home)?;
+    let client = identity.home.server()?.client()?;
+    let (short, kept) = publish(&identity, &client).await?;
+    if json {
+        return io::print_json(&Announced {
+            short: short.to_string(),
+            seconds: kept.as_secs(),
+        });
+    }
+    io::print(&format!("{short}\n"))?;
+    ui.note(&format!(
+        "kept for {} days, and for as long again with every fetch that comes in time; the server knows now whose \
+         address this is",
+        kept.as_secs() / 86_400
+    ));
+    Ok(())
+}
+
+/// Publishes an address anew that is published, for as long again; what keeps that from working is told, no more.
+pub(super) async fn keep_published(identity: &Identity, client: &Client, ui: &Ui) {
+    match publish_again(identity, client).await {
+        Ok(None) => {}
+        Ok(Some(short)) => ui.note(&format!("your short address is now {short}")),
+        Err(error) => ui.warn(&format!(
+            "your address could not be published again: {}",
+            chain(&error)
+        )),
+    }
+}
+
 async fn upload(identity: &mut Identity, ui: &Ui) -> Result<(), CliError> {
     let client = identity.home.server()?.client()?;
     let bar = ui.bar();
     let sent = |name: &str, done, total| bar.at(name.to_owned(), done, total);
-    Ok(register(identity, &client, sent).await?)
+    register(identity, &client, sent).await?;
+    drop(bar);
+    keep_published(identity, &client, ui).await;
+    Ok(())
 }
 
 fn retired(home: &Home) -> Result<Vec<Retired>, CliError> {
@@ -213,6 +256,7 @@ fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
         sealing: profile.sealing.map(Sealing::name),
         letter_parts: profile.letter_parts(),
         fingerprint: address.fingerprint(),
+        short: ShortAddress::of(&address).map(|short| short.to_string()),
         server: address.server,
         board: profile.board_id.as_ref().map(|id| hex(id)),
         keys: profile.keys.iter().map(key).collect(),
@@ -223,7 +267,7 @@ fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
         return io::print_json(&shown);
     }
     let mut text = format!(
-        "home         {}\nparameters   {}\nbound        {}\nsealing      {}\nletters      of up to {} messages\nserver       {}\nboard        {}\nfingerprint  {}\n",
+        "home         {}\nparameters   {}\nbound        {}\nsealing      {}\nletters      of up to {} messages\nserver       {}\nboard        {}\nfingerprint  {}\nshort        {}\n",
         shown.home.display(),
         shown.params,
         shown.bound,
@@ -231,7 +275,8 @@ fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
         shown.letter_parts,
         shown.server.as_deref().unwrap_or("none"),
         shown.board.as_deref().unwrap_or("none"),
-        shown.fingerprint
+        shown.fingerprint,
+        shown.short.as_deref().unwrap_or("none"),
     );
     for key in &shown.keys {
         let state = if key.registered {

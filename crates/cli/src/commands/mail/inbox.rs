@@ -1,5 +1,6 @@
 //! `omr inbox`.
 
+use super::identity::keep_published;
 use super::kept;
 use super::mailbox::{Mailbox, Retired, readable};
 use super::time::time;
@@ -151,6 +152,7 @@ async fn network(
     let collected = collect(&client, identity, inbox.requests(), progress).await?;
     std::mem::drop(bar);
     tell(ui, identity, &collected);
+    keep_published(identity, &client, ui).await;
     Ok(())
 }
 
@@ -171,6 +173,13 @@ pub(super) fn tell(ui: &Ui, identity: &Identity, collected: &Collected) {
         ui.warn(&format!(
             "{}..{} is kept: the server refuses it for good ({reason}); `omr inbox again` asks in another form",
             range.start, range.end
+        ));
+    }
+    for missed in &collected.missed {
+        ui.warn(&format!(
+            "messages {}..{} expired before they were fetched: what was for you in them does not come any more \
+             (`omr inbox drop` forgets them)",
+            missed.start, missed.end
         ));
     }
     if collected.spares == Spares::NotServed {

@@ -1,11 +1,11 @@
 //! `omr contact` and `omr send`.
 
 use super::{MAX_TEXT_BYTES, Token, block_on, home, own_server, server, token};
-use crate::args::{Contact, Send};
+use crate::args::{Contact, Send, ServerArgs};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_mail::{Address, Draft, Home, Letter, MailError, Rules, Sent, Server};
+use omr_mail::{Address, Draft, Home, Letter, MailError, Rules, Sent, Server, ShortAddress};
 use serde::Serialize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -30,13 +30,21 @@ struct Report<'a> {
     ranges: &'a [Range<u64>],
 }
 
-pub(in crate::commands) fn contact(command: &Contact) -> Result<(), CliError> {
+pub(in crate::commands) fn contact(command: &Contact, ui: &Ui) -> Result<(), CliError> {
     match command {
         Contact::Add {
             home: dir,
             name,
             file,
-        } => Ok(home(dir)?.add_contact(name, &read(file)?)?),
+            server,
+        } => {
+            let home = home(dir)?;
+            let address = match short(file) {
+                Some(short) => resolve(&home, &short, server, ui)?,
+                None => read(file)?,
+            };
+            Ok(home.add_contact(name, &address)?)
+        }
         Contact::List { home: dir, json } => list(&home(dir)?, *json),
         Contact::Remove { home: dir, name } => Ok(home(dir)?.remove_contact(name)?),
     }
@@ -64,13 +72,57 @@ fn read(path: &Path) -> Result<Address, CliError> {
 }
 
 /// A file if there is one of this name, else a contact: a folder, such as somebody's home, is no address.
-fn recipient(home: &Home, to: &Path) -> Result<Address, CliError> {
+fn recipient(home: &Home, args: &Send, ui: &Ui) -> Result<Address, CliError> {
+    let to = &args.to;
+    if let Some(short) = short(to) {
+        return resolve(home, &short, &args.server, ui);
+    }
     match to.to_str() {
         Some(name) if !io::is_standard(to) && (to.is_dir() || !to.exists()) => {
             Ok(home.contact(name)?)
         }
         _ => read(to),
     }
+}
+
+/// The short address that an argument means, unless there is a file of this name.
+fn short(to: &Path) -> Option<String> {
+    let text = to.to_str().filter(|text| ShortAddress::is_meant(text))?;
+    (!to.exists()).then(|| text.to_owned())
+}
+
+/// The address that a short one stands for: known here, or what a server says if it is that.
+fn resolve(home: &Home, text: &str, args: &ServerArgs, ui: &Ui) -> Result<Address, CliError> {
+    let short: ShortAddress = text.parse()?;
+    if let Some(known) = home.known(&short)? {
+        return Ok(known);
+    }
+    let own = match home.server() {
+        Err(MailError::NoServer) => None,
+        own => Some(own?),
+    };
+    let asked = match (server(args)?, &short.server, own) {
+        (Some(told), _, _) => told,
+        (None, Some(url), Some(own)) if *url == own.url => own,
+        (None, Some(url), _) => Server {
+            url: url.clone(),
+            ca_certificate: None,
+            token: None,
+        },
+        (None, None, Some(own)) => own,
+        (None, None, None) => {
+            let short = short.to_string();
+            return Err(MailError::NoResolver { short }.into());
+        }
+    };
+    ui.note(&format!(
+        "asking {} for this address: it learns that you want to write to her",
+        asked.url
+    ));
+    // Whoever asks need not be known.
+    let found = block_on(async { Ok(short.find(&asked.stranger()?).await?) })?;
+    home.keep_found(&found)?;
+    Ok(found)
 }
 
 /// Where a letter goes: the server told, else the address's, else one's own. One's own token and CA are for
@@ -108,7 +160,7 @@ fn destination(home: &Home, args: &Send, to: &Address, ui: &Ui) -> Result<Server
 
 pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     let home = home(&args.home)?;
-    let to = recipient(&home, &args.to)?;
+    let to = recipient(&home, args, ui)?;
     let server = destination(&home, args, &to, ui)?;
     let mut files = Vec::new();
     for path in &args.files {

@@ -1,6 +1,7 @@
 //! `omr watch`: the network keeps a schedule, decoding has a thread of its own.
 
 use super::block_on;
+use super::identity::keep_published;
 use super::inbox::{canary, line, tell, verdict};
 use super::kept;
 use super::mailbox::{Mailbox, Retired, readable};
@@ -101,16 +102,19 @@ async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), Cli
         false => collect(client, scene.identity, requests, |_| {}).await?,
     };
     // What holds of every fetch is told once.
-    if first || !collected.refused.is_empty() {
+    if first || !collected.refused.is_empty() || !collected.missed.is_empty() {
         tell(scene.ui, scene.identity, &collected);
     }
+    keep_published(scene.identity, client, scene.ui).await;
     Ok(())
 }
 
 /// The same for a retired identity: one that fails for good holds up no other either.
 async fn tick_retired(scene: &Scene<'_>, retired: &Retired, first: bool) {
     match retired.collect(|_| {}).await {
-        Ok(Some(collected)) if first || !collected.refused.is_empty() => {
+        Ok(Some(collected))
+            if first || !collected.refused.is_empty() || !collected.missed.is_empty() =>
+        {
             tell(scene.ui, &retired.identity, &collected);
         }
         Ok(_) => {}

@@ -1,0 +1,260 @@
+//! Short addresses: a fingerprint as text, which a server resolves and the client tests.
+
+use crate::address::FINGERPRINT_BYTES;
+use crate::error::hex;
+use crate::home::private_folder;
+use crate::{Address, Home, Identity, MailError};
+use bech32::primitives::decode::CheckedHrpstring;
+use bech32::{Bech32m, Hrp};
+use omr_remote::{Client, RemoteError};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What the text begins with, before its separator `1`.
+const PREFIX: &str = "omr";
+/// Addresses that were found, by their fingerprints: nobody is asked twice.
+const FOUND: &str = "found";
+/// What was published, and until when it is kept.
+const PUBLISHED: &str = "published";
+
+/// The fingerprint of an address, and where to ask for it: `omr1..` or `omr1..@https://host:port`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShortAddress {
+    fingerprint: [u8; FINGERPRINT_BYTES],
+    /// The server to ask.
+    pub server: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Published {
+    fingerprint: String,
+    /// Seconds since 1970.
+    at: u64,
+    seconds: u64,
+}
+
+impl fmt::Display for ShortAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = bech32::encode::<Bech32m>(Hrp::parse_unchecked(PREFIX), &self.fingerprint);
+        f.write_str(&code.map_err(|_| fmt::Error)?)?;
+        match &self.server {
+            Some(server) => write!(f, "@{server}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl FromStr for ShortAddress {
+    type Err = MailError;
+
+    fn from_str(text: &str) -> Result<Self, MailError> {
+        let text = text.trim();
+        let (code, server) = match text.split_once('@') {
+            Some((code, server)) => (code, Some(server.to_owned())),
+            None => (text, None),
+        };
+        let wrong = |why: String| MailError::ShortAddress {
+            found: text.to_owned(),
+            why,
+        };
+        let checked = CheckedHrpstring::new::<Bech32m>(code);
+        let checked = checked.map_err(|error| wrong(error.to_string()))?;
+        let bytes: Vec<u8> = checked.byte_iter().collect();
+        match bytes.try_into() {
+            Ok(fingerprint) if checked.hrp() == Hrp::parse_unchecked(PREFIX) => Ok(Self {
+                fingerprint,
+                server,
+            }),
+            _ => Err(wrong("it is none, or one of a newer omr".into())),
+        }
+    }
+}
+
+impl ShortAddress {
+    /// Whether a text means a short address, right or not.
+    #[must_use]
+    pub fn is_meant(text: &str) -> bool {
+        let start = text.trim().get(..PREFIX.len() + 1);
+        start.is_some_and(|start| start.eq_ignore_ascii_case("omr1"))
+    }
+
+    /// That of an address; `None` for one without terms, whose fingerprint is too short.
+    #[must_use]
+    pub fn of(address: &Address) -> Option<Self> {
+        Some(Self {
+            fingerprint: address.full_fingerprint()?,
+            server: address.server.clone(),
+        })
+    }
+
+    /// Asks a server, and believes nothing that it says but what the fingerprint proves.
+    ///
+    /// Errors: `NotPublished`, `OtherAddress`, `Remote`.
+    pub async fn find(&self, client: &Client) -> Result<Address, MailError> {
+        let found = match client.find_address(&self.fingerprint).await {
+            Err(RemoteError::NotFound { .. }) => {
+                let short = self.to_string();
+                return Err(MailError::NotPublished { short });
+            }
+            found => Address::from_published(found?)?,
+        };
+        match found.full_fingerprint() {
+            Some(fingerprint) if fingerprint == self.fingerprint => Ok(found),
+            _ => Err(MailError::OtherAddress {
+                expected: hex(&self.fingerprint),
+                found: found.fingerprint().replace(' ', ""),
+            }),
+        }
+    }
+
+    fn file(&self) -> String {
+        format!("{FOUND}/{}", hex(&self.fingerprint))
+    }
+}
+
+impl Home {
+    /// The address that a short one stands for, if it is a contact's or was found before.
+    ///
+    /// Errors: `File`, those of [`Address::from_text`].
+    pub fn known(&self, short: &ShortAddress) -> Result<Option<Address>, MailError> {
+        let is_it = |address: &Address| address.full_fingerprint() == Some(short.fingerprint);
+        if let Some((_, address)) = self.contacts()?.into_iter().find(|(_, a)| is_it(a)) {
+            return Ok(Some(address));
+        }
+        match self.read(&short.file())? {
+            Some(text) => Ok(Some(Address::from_file(text.to_vec())?).filter(is_it)),
+            None => Ok(None),
+        }
+    }
+
+    /// Keeps an address that was found, so that nobody need be asked again.
+    ///
+    /// Errors: `File`.
+    pub fn keep_found(&self, address: &Address) -> Result<(), MailError> {
+        let Some(short) = ShortAddress::of(address) else {
+            return Ok(());
+        };
+        self.create()?;
+        let folder = self.path(FOUND);
+        private_folder(&folder).map_err(MailError::file(&folder))?;
+        self.write_bytes(&short.file(), address.to_text().as_bytes())
+    }
+}
+
+/// Has a server keep her address, or keep it for as long again; gives the short form and how long that is.
+///
+/// The server learns which account, or network address, the clue key belongs to.
+///
+/// Errors: `NoServer`, `NotRegistered`, `Remote`, `File`.
+pub async fn publish(
+    identity: &Identity,
+    client: &Client,
+) -> Result<(ShortAddress, Duration), MailError> {
+    identity.registered()?;
+    let address = identity.address()?;
+    let short = ShortAddress::of(&address).filter(|short| short.server.is_some());
+    let (Some(short), Some(whole)) = (short, address.to_published()) else {
+        return Err(MailError::NoServer);
+    };
+    let kept = client.publish_address(&whole).await?;
+    let published = Published {
+        fingerprint: hex(&short.fingerprint),
+        at: crate::unix_now(),
+        seconds: kept.as_secs(),
+    };
+    identity.home.write_json(PUBLISHED, &published)?;
+    Ok((short, kept))
+}
+
+/// Publishes her address again where she did so before and a third of the time is over: when depends on the clock alone.
+/// Gives the short form where it is another than before.
+///
+/// Errors: those of [`publish`].
+pub async fn publish_again(
+    identity: &Identity,
+    client: &Client,
+) -> Result<Option<ShortAddress>, MailError> {
+    let Some(before) = identity.home.read_json::<Published>(PUBLISHED)? else {
+        return Ok(None);
+    };
+    let address = identity.address()?;
+    let same = address.full_fingerprint().map(|now| hex(&now)) == Some(before.fingerprint);
+    let passed = crate::unix_now().saturating_sub(before.at);
+    if same && passed < before.seconds / 3 {
+        return Ok(None);
+    }
+    let (short, _) = publish(identity, client).await?;
+    Ok((!same).then_some(short))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn short() -> ShortAddress {
+        ShortAddress {
+            fingerprint: [
+                0x75, 0x1e, 0x76, 0xe8, 0x19, 0x91, 0x96, 0xd4, 0x54, 0x94, 0x1c, 0x45, 0xd1, 0xb3,
+                0xa3, 0x23,
+            ],
+            server: None,
+        }
+    }
+
+    #[test]
+    fn the_text_comes_back_however_it_is_written() {
+        let text = short().to_string();
+        assert_eq!(text.len(), 36, "{text}");
+        assert!(text.starts_with("omr1") && ShortAddress::is_meant(&text));
+        for written in [text.clone(), text.to_uppercase(), format!(" {text}\n")] {
+            assert_eq!(written.parse::<ShortAddress>().unwrap(), short());
+        }
+        let with = ShortAddress {
+            server: Some("https://mail.example.org:7600".into()),
+            ..short()
+        };
+        let text = with.to_string();
+        assert!(text.ends_with("@https://mail.example.org:7600"), "{text}");
+        assert_eq!(text.parse::<ShortAddress>().unwrap(), with);
+    }
+
+    #[test]
+    fn slips_of_the_pen_are_noticed() {
+        let text = short().to_string();
+        for at in 0..text.len() {
+            for other in "qpzry9x8gf2tvdw0s3jn54khce6mua7l1b".chars() {
+                let mut changed: Vec<char> = text.chars().collect();
+                if std::mem::replace(&mut changed[at], other) != other {
+                    let changed: String = changed.into_iter().collect();
+                    let read = changed.parse::<ShortAddress>();
+                    assert!(
+                        matches!(read, Err(MailError::ShortAddress { .. })),
+                        "{changed}"
+                    );
+                }
+            }
+        }
+        for at in 4..text.len() {
+            let mut swapped = text.clone().into_bytes();
+            swapped.swap(at - 1, at);
+            if swapped != text.as_bytes() {
+                let swapped = String::from_utf8(swapped).unwrap();
+                swapped.parse::<ShortAddress>().unwrap_err();
+            }
+            text[..at].parse::<ShortAddress>().unwrap_err();
+        }
+    }
+
+    #[test]
+    fn other_lengths_are_of_another_version() {
+        for bytes in [&[7; 15][..], &[7; 17], &[]] {
+            let text = bech32::encode::<Bech32m>(Hrp::parse_unchecked(PREFIX), bytes).unwrap();
+            let error = text.parse::<ShortAddress>().unwrap_err().to_string();
+            assert!(error.contains("newer omr"), "{error}");
+        }
+        let other = bech32::encode::<Bech32m>(Hrp::parse_unchecked("age"), &[7; 16]).unwrap();
+        other.parse::<ShortAddress>().unwrap_err();
+    }
+}

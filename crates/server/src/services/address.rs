@@ -1,0 +1,92 @@
+use crate::records::Id;
+use crate::refuse::{self, blocking};
+use crate::shared::Shared;
+use crate::tokens::Right;
+use omr_api::v1::address_service_server::AddressService;
+use omr_api::{address_fingerprint, v1};
+use omr_protocol::{ClueKey, Sealing};
+use prost::Message;
+use std::sync::Arc;
+use tonic::{Request, Response, Status};
+
+/// Bytes of the longest URL.
+const SERVER_BYTES: usize = 256;
+
+pub(crate) struct Addresses(pub(crate) Arc<Shared>);
+
+impl Addresses {
+    /// What is kept is an address of the board's set, and nothing that is as long as one.
+    ///
+    /// Errors: INVALID_ARGUMENT that says what is wrong.
+    fn fingerprint(&self, address: &v1::Address) -> Result<Id, Status> {
+        let found = address.server.len();
+        if !(1..=SERVER_BYTES).contains(&found) {
+            let expected = format_args!("1 to {SERVER_BYTES} bytes");
+            return Err(refuse::invalid("server", expected, found));
+        }
+        let sealing = u8::try_from(address.sealing).ok();
+        if sealing
+            .and_then(|tag| Sealing::try_from(tag).ok())
+            .is_none()
+        {
+            return Err(refuse::invalid("sealing", "0, 1 or 2", address.sealing));
+        }
+        for (what, number) in [("bound", address.bound), ("parts", address.parts)] {
+            if number == 0 {
+                return Err(refuse::invalid(what, "at least 1", number));
+            }
+        }
+        ClueKey::from_bytes(self.0.set.clue(), &address.clue_key)
+            .map_err(|error| Status::invalid_argument(format!("clue_key: {error}")))?;
+        let fingerprint = address_fingerprint(address);
+        fingerprint.ok_or_else(|| refuse::invalid("sealing", "0, 1 or 2", address.sealing))
+    }
+}
+
+#[tonic::async_trait]
+impl AddressService for Addresses {
+    async fn publish_address(
+        &self,
+        request: Request<v1::PublishAddressRequest>,
+    ) -> Result<Response<v1::PublishAddressResponse>, Status> {
+        let answer = async {
+            let caller = self.0.caller(&request, Right::Detect)?;
+            let address = request.into_inner().address;
+            let address = address.ok_or_else(|| refuse::invalid("address", "one", "none"))?;
+            self.0.callers.take(&caller, 1)?;
+            let fingerprint = self.fingerprint(&address)?;
+            let shared = self.0.clone();
+            blocking(move || {
+                let bytes = address.encode_to_vec();
+                shared.addresses.publish(&caller, fingerprint, bytes)
+            })
+            .await?;
+            let days = self.0.config.limits.address_days;
+            Ok(Response::new(v1::PublishAddressResponse {
+                seconds: days.saturating_mul(24 * 3600),
+            }))
+        };
+        self.0.observe("PublishAddress", answer).await
+    }
+
+    async fn find_address(
+        &self,
+        request: Request<v1::FindAddressRequest>,
+    ) -> Result<Response<v1::FindAddressResponse>, Status> {
+        let answer = async {
+            // Anybody may ask, as fast as she might post.
+            let caller = self.0.callers.of(&request)?;
+            let fingerprint = refuse::id("fingerprint", &request.get_ref().fingerprint)?;
+            self.0.callers.take(&caller, 1)?;
+            let shared = self.0.clone();
+            let bytes = blocking(move || shared.addresses.find(&fingerprint)).await?;
+            let address = v1::Address::decode(&bytes[..]).map_err(|error| {
+                tracing::error!(%error, "a published address is damaged");
+                Status::data_loss("the address is damaged: publish it again")
+            })?;
+            let address = Some(address);
+            Ok(Response::new(v1::FindAddressResponse { address }))
+        };
+        self.0.observe("FindAddress", answer).await
+    }
+}
