@@ -40,6 +40,12 @@ pub(crate) enum XtaskError {
     NotBuilt { expected: &'static str },
     #[error("tests: expected a line within {} s, found none; the last line names what hangs", limit.as_secs())]
     Silent { limit: std::time::Duration },
+    #[error("expected one of the targets {known}, found `{found}`")]
+    Target { known: String, found: String },
+    #[error("rustc -vV: expected a line `host:`, found none")]
+    Host,
+    #[error("inputs that break a target; each runs again by\n  {}", found.join("\n  "))]
+    Fuzz { found: Vec<String> },
     #[error("no test ran")]
     NoTests,
     #[error("{}: expected two hexadecimal digits a byte, found otherwise at digit {at}", path.display())]

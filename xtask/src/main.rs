@@ -7,7 +7,9 @@ mod built;
 mod ci;
 mod deny;
 mod error;
+mod fuzz;
 mod lengths;
+mod miri;
 mod npm;
 mod proto;
 mod python;
@@ -32,6 +34,9 @@ usage: cargo xtask <command>
   browser                 the status page and gRPC-Web of a running server in a browser
   python                  a client in Python, written from the documents alone, against a running server
   timing                  no branch and no address depends on a secret: under valgrind
+  fuzz [--seconds N] [--runs N] [--json] [TARGET..]
+                          every parser under libFuzzer, a minute each
+  miri                    the scalar kernels and all length checks of kernels under Miri, where it is installed
   file-lengths            Rust files above 400 lines
   zcash-blocks [--write]  compare (or write) the Zcash blocks of omr-testkit with their origin
 ";
@@ -62,6 +67,8 @@ fn run() -> Result<(), XtaskError> {
         ["browser"] => browser::check(root),
         ["python"] => python::check(root),
         ["timing"] => timing::check(root),
+        ["fuzz", args @ ..] => fuzz::run(root, args),
+        ["miri"] => miri::check(root),
         ["file-lengths"] => lengths::report(root),
         ["zcash-blocks"] => zcash_blocks::compare(root),
         ["zcash-blocks", "--write"] => zcash_blocks::write(root),

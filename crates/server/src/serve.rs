@@ -108,6 +108,16 @@ impl Server {
             .map_err(|source| ServerError::Listen { address, source })
     }
 
+    /// All that it answers, without the network: for tests of what strangers may say. Callers are strangers of this
+    /// machine unless they have a token.
+    ///
+    /// Errors: `Setting`, `Reflection`.
+    pub async fn router(&self) -> Result<axum::Router, ServerError> {
+        let watched = Arc::new(Watched::new());
+        let (_, routes) = routes(&self.shared, &watched, false).await?;
+        Ok(routes.prepare().into_axum_router())
+    }
+
     /// Serves until `stop` is ready, then ends requests, saves sessions and stops jobs, which the next
     /// start resumes.
     ///

@@ -70,6 +70,14 @@ impl PdqServer {
         local.map_err(|source| ServerError::Listen { address, source })
     }
 
+    /// All that it answers, without the network, as [`Server::router`](crate::Server::router).
+    ///
+    /// Errors: `Setting`, `Reflection`.
+    pub async fn router(&self) -> Result<axum::Router, ServerError> {
+        let (_, routes) = routes(&self.pdq, false).await?;
+        Ok(routes.prepare().into_axum_router())
+    }
+
     /// Serves until `stop` is ready. Queries that wait are then refused, those that run have some seconds.
     ///
     /// Errors: `Transport`, `Read` of the certificate.

@@ -1,0 +1,98 @@
+//! A board's file, damaged or made by somebody else.
+
+use crate::Target;
+use crate::input::{choose, chosen, patched};
+use omr_board::format::FILE_NAME;
+use omr_board::{Board, BoardConfig, Clues, Message};
+use std::cell::RefCell;
+use std::fs;
+use std::ops::ControlFlow;
+use std::sync::LazyLock;
+use tempfile::TempDir;
+
+/// This target. The database's own panics become errors.
+pub const TARGET: Target = Target {
+    name: "boards",
+    run,
+    seeds,
+    catches: true,
+};
+
+/// Any bytes, from here on; else a right file with changes.
+const ANY: usize = 192;
+/// Cut short, from here on.
+const CUT: usize = 128;
+
+thread_local! {
+    static FOLDER: RefCell<TempDir> = RefCell::new(tempfile::tempdir().expect("a folder"));
+}
+
+static RIGHT: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = BoardConfig {
+        board_id: [7; 16],
+        params_id: "toy".into(),
+        sealing: "none".into(),
+        clue_bytes: 100,
+        payload_bytes: 20,
+        clues: Clues::Bound,
+    };
+    let mut board = Board::create(folder.path(), &config).expect("a board");
+    let message = |i: u8| Message {
+        clue: (0..100).map(|at| at ^ i).collect(),
+        payload: vec![i; 20],
+    };
+    board.append((0..9).map(message)).expect("appended");
+    board.append((9..23).map(message)).expect("appended");
+    drop(board);
+    fs::read(folder.path().join(FILE_NAME)).expect("read")
+});
+
+fn run(bytes: &[u8]) {
+    let Some((choice, rest)) = chosen(bytes) else {
+        return;
+    };
+    let mut file = match choice {
+        ANY.. => rest.to_vec(),
+        _ => patched(&RIGHT, rest),
+    };
+    if (CUT..ANY).contains(&choice) {
+        file.truncate(file.len() / 64 * (choice - CUT));
+    }
+    FOLDER.with_borrow(|folder| {
+        fs::write(folder.path().join(FILE_NAME), &file).expect("a file to write to");
+        if let Ok(board) = Board::open_read_only(folder.path()) {
+            look(&board);
+        }
+        if let Ok(mut board) = Board::open(folder.path()) {
+            look(&board);
+            let message = Message {
+                clue: vec![200; board.config().clue_bytes.min(1 << 16) as usize],
+                payload: vec![1; board.config().payload_bytes.min(1 << 16) as usize],
+            };
+            let _ = board.append([message]);
+        }
+    });
+}
+
+fn look(board: &Board) {
+    let mut seen = 0;
+    let read = board.read(0..board.len(), &mut |index, _, _| {
+        assert_eq!(index, seen);
+        seen += 1;
+        ControlFlow::Continue(())
+    });
+    assert!(read.is_err() || seen == board.len());
+    let _ = board.stat();
+    let _ = board.verify(&mut |_, _| {});
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    vec![
+        choose(0, &[]),
+        choose(0, &[9, 0, 0, 1]),
+        choose(0, &[0, 32, 0, 255, 0, 64, 0, 1]),
+        choose(CUT + 9, &[]),
+        choose(ANY, &RIGHT[..320]),
+    ]
+}

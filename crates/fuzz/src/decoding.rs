@@ -1,0 +1,120 @@
+//! Hostile digests in the hands of a recipient.
+
+use crate::Target;
+use crate::input::{Opened, choose, chosen, closed, opened, patched};
+use crate::memory::bounded;
+use omr_client::{SecretKey, decode};
+use omr_protocol::frame::Kind;
+use omr_protocol::{ParamSet, Response};
+use std::sync::LazyLock;
+
+/// This target.
+pub const TARGET: Target = Target {
+    name: "decoding",
+    run,
+    seeds,
+    catches: false,
+};
+
+/// A frozen digest and who can decode it.
+pub(crate) struct Frozen {
+    /// The parameter set's number.
+    pub(crate) set: usize,
+    secret: &'static [u8],
+    pub(crate) digest: &'static [u8],
+}
+
+macro_rules! frozen {
+    ($set:expr, $folder:literal, $digest:literal) => {
+        Frozen {
+            set: $set,
+            secret: include_bytes!(concat!("../../../testdata/wire/v2/", $folder, "secret.key")),
+            digest: include_bytes!(concat!("../../../testdata/wire/v2/", $folder, $digest)),
+        }
+    };
+}
+
+pub(crate) const FILES: [Frozen; 6] = [
+    frozen!(0, "", "digest.bin"),
+    frozen!(1, "instant/", "digest.bin"),
+    frozen!(1, "instant/", "digest-buckets.bin"),
+    frozen!(2, "instant-v2/", "digest.bin"),
+    frozen!(2, "instant-v2/", "digest-97.bin"),
+    frozen!(2, "instant-v2/", "digest-buckets.bin"),
+];
+
+/// Parameter sets by number.
+pub(crate) static SETS: LazyLock<Vec<ParamSet>> = LazyLock::new(|| {
+    let names = [
+        "insecure-tiny-v2",
+        "insecure-tiny-hybrid-v1",
+        "insecure-tiny-hybrid-v2",
+    ];
+    let named = |name| ParamSet::named(name).expect("a published set");
+    names.map(named).into()
+});
+
+struct Known {
+    set: &'static ParamSet,
+    secret: SecretKey,
+    digest: Opened,
+    posted: Vec<Vec<u8>>,
+}
+
+static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| FILES.iter().map(known).collect());
+
+fn known(file: &Frozen) -> Known {
+    let set = &SETS[file.set];
+    let secret = SecretKey::from_bytes(set.clue(), file.secret).expect("a frozen key");
+    let response = Response::from_bytes(set, file.digest).expect("a frozen digest");
+    let found = decode(set, &secret, &response).expect("it decodes");
+    let posted: Vec<Vec<u8>> = found.into_iter().filter_map(|one| one.payload).collect();
+    assert!(!posted.is_empty());
+    Known {
+        set,
+        secret,
+        digest: opened(Kind::Digest, file.digest),
+        posted,
+    }
+}
+
+/// Any body, from here on; else a right one with changes.
+const ANY: usize = 128;
+
+fn run(bytes: &[u8]) {
+    let Some((choice, rest)) = chosen(bytes) else {
+        return;
+    };
+    let known = &KNOWN[choice % KNOWN.len()];
+    let (header, right) = &known.digest;
+    let body = match choice {
+        ANY.. => rest.to_vec(),
+        _ => patched(right, rest),
+    };
+    bounded(body.len(), 1024, || {
+        let file = closed(header, &body);
+        let Ok(response) = Response::from_bytes(known.set, &file) else {
+            return;
+        };
+        let found = decode(known.set, &known.secret, &response).unwrap_or_default();
+        assert!(found.len() <= response.places());
+        for payload in found.into_iter().filter_map(|one| one.payload) {
+            assert!(known.posted.contains(&payload), "a payload nobody posted");
+        }
+    });
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let all = KNOWN.iter().enumerate();
+    all.flat_map(|(i, known)| {
+        let any = (ANY..).find(|choice| choice % KNOWN.len() == i);
+        let body = known.digest.1.len() as u32 - 1;
+        let [a, b, ..] = body.to_le_bytes();
+        [
+            choose(i, &[]),
+            choose(i, &[a, b, 0, 4, 200, 0, 0, 1]),
+            choose(any.expect("a number"), &known.digest.1),
+        ]
+    })
+    .collect()
+}

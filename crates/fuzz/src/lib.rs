@@ -1,0 +1,66 @@
+//! What every parser of other people's bytes must hold for any bytes: no panic, no more memory than the bytes pay
+//! for, and what is read is written again as it was.
+//!
+//! libFuzzer drives it in the folder `fuzz/` of the repository; a test of this crate runs every target over its seeds
+//! and some thousand changes of them.
+#![forbid(unsafe_code)]
+
+mod input;
+mod memory;
+
+pub mod addresses;
+pub mod boards;
+pub mod clues;
+pub mod csv;
+pub mod decoding;
+pub mod digests;
+pub mod frames;
+pub mod inboxes;
+pub mod keys;
+pub mod letters;
+pub mod parquet;
+pub mod queries;
+pub mod sealed;
+pub mod secrets;
+pub mod service;
+pub mod sessions;
+pub mod settings;
+pub mod sql;
+pub mod tables;
+
+/// A parser, or some of one kind, and inputs to begin with.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The module's name.
+    pub name: &'static str,
+    /// Takes any bytes. Panics: where the parser does, or breaks a promise.
+    pub run: fn(&[u8]),
+    /// Inputs that get far.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// Whether panics within are turned into errors by the code under test, so that only those that come out count.
+    pub catches: bool,
+}
+
+/// All targets.
+pub const TARGETS: [Target; 19] = [
+    addresses::TARGET,
+    boards::TARGET,
+    clues::TARGET,
+    csv::TARGET,
+    decoding::TARGET,
+    digests::TARGET,
+    frames::TARGET,
+    inboxes::TARGET,
+    keys::TARGET,
+    letters::TARGET,
+    parquet::TARGET,
+    queries::TARGET,
+    sealed::TARGET,
+    secrets::TARGET,
+    sessions::TARGET,
+    settings::TARGET,
+    sql::TARGET,
+    tables::TARGET,
+    // Last: its threads go on.
+    service::TARGET,
+];

@@ -1,0 +1,124 @@
+//! Payloads that a recipient opens: any bytes, and any bytes sealed to her.
+
+use crate::Target;
+use crate::input::{choose, chosen};
+use crate::memory::bounded;
+use chacha20::ChaCha20Rng;
+use omr_client::fragment::{Reassembler, split};
+use omr_client::letter::{Piece, Place, Reader, Writer};
+use omr_client::{Fingerprint, Retrieved, SecretKey, identity};
+use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
+use omr_protocol::{ClueKey, ClueKind, ClueParams, Sealing};
+use rand_core::SeedableRng;
+use std::sync::LazyLock;
+
+/// This target.
+pub const TARGET: Target = Target {
+    name: "sealed",
+    run,
+    seeds,
+    catches: false,
+};
+
+const BOARD: [u8; 16] = [1; 16];
+const SEALINGS: [Sealing; 3] = [Sealing::None, Sealing::HpkeX25519, Sealing::XWing];
+const KINDS: [ClueKind; 2] = [ClueKind::Plain, ClueKind::Bound];
+/// Sealed first, from here on.
+const SEALED: usize = 128;
+
+static PARAMS: LazyLock<ClueParams> =
+    LazyLock::new(|| ClueParams::named("insecure-tiny-v2").expect("a published set"));
+static PEOPLE: LazyLock<[(SecretKey, ClueKey); 2]> = LazyLock::new(|| {
+    let mut rng = rng();
+    KINDS.map(|kind| identity(&PARAMS, kind, &mut rng))
+});
+
+fn rng() -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(5)
+}
+
+fn run(bytes: &[u8]) {
+    let Some((choice, rest)) = chosen(bytes) else {
+        return;
+    };
+    let kind = KINDS[choice % 2];
+    let sealing = SEALINGS[choice / 2 % 3];
+    let (secret, address) = &PEOPLE[choice % 2];
+    let place = Place {
+        board_id: BOARD,
+        params: PARAMS.name().to_owned(),
+        sealing,
+        payload_bytes: 200,
+    };
+    bounded(rest.len(), 64, || {
+        let reader = Reader::new(&PARAMS, secret, &place);
+        match choice {
+            SEALED.. => sealed((&reader, place.clone()), (address, kind), rest),
+            _ => any(&reader, (sealing, kind), rest),
+        }
+    });
+}
+
+fn fingerprint(kind: ClueKind, value: u32) -> Option<Fingerprint> {
+    let key = FingerprintKey::new(&[9; 32]);
+    (kind == ClueKind::Bound).then_some(Fingerprint { key, value })
+}
+
+/// What nobody sealed does not open.
+fn any(reader: &Reader, (sealing, kind): (Sealing, ClueKind), payload: &[u8]) {
+    let found = [Retrieved {
+        index: 5,
+        payload: Some(payload.to_vec()),
+        fingerprint: fingerprint(kind, 7),
+    }];
+    let opened = reader.open(&found, 1);
+    assert!(sealing == Sealing::None || opened.iter().all(|(_, one)| one.is_err()));
+}
+
+/// What was sealed opens, and is then what its part says.
+fn sealed((reader, place): (&Reader, Place), (to, kind): (&ClueKey, ClueKind), part: &[u8]) {
+    let unsealed = place.sealing == Sealing::None;
+    let writer = Writer::new(&PARAMS, to, place).expect("an address");
+    let message = writer.message(&mut rng(), part).expect("a message");
+    let to = Binding {
+        board_id: &BOARD,
+        payload: &message.payload,
+    };
+    let value = match kind {
+        ClueKind::Plain => 0,
+        ClueKind::Bound => {
+            let key = FingerprintKey::new(&[9; 32]);
+            Hashed::new(&PARAMS, to, &message.clue).fingerprint(&key)
+        }
+    };
+    let found = [Retrieved {
+        index: 5,
+        payload: Some(message.payload.clone()),
+        fingerprint: fingerprint(kind, value),
+    }];
+    let opened = reader.open(&found, 1);
+    assert!(opened.len() == 1 || unsealed);
+    let is_part = Reassembler::new().push(part).is_ok();
+    for (_, one) in opened {
+        assert_eq!(one.is_ok(), is_part);
+        if let Ok(Piece::PartOf(_, found)) = one {
+            assert_eq!(*found, part);
+        }
+    }
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for choice in 0..6 {
+        seeds.push(choose(choice, &[3; 200]));
+        seeds.push(choose(choice, &[3; 1300]));
+        for len in [10, 300] {
+            let parts = split(&vec![7; len], 120, &mut rng()).expect("room for a part");
+            // The same choice modulo 2 and 3.
+            let choice =
+                (SEALED..).find(|large| large % 2 == choice % 2 && large / 2 % 3 == choice / 2);
+            seeds.push(choose(choice.expect("a number"), &parts[0]));
+        }
+    }
+    seeds
+}

@@ -1,0 +1,85 @@
+//! A call of a method without a network.
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, header};
+use http_body_util::BodyExt;
+use std::time::Duration;
+use tonic::codegen::Service;
+
+/// How long an answer may take: methods work for milliseconds, streams may never end.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a stream is listened to once it began.
+const LISTENING: Duration = Duration::from_millis(3);
+/// Frames of an answer that are listened to.
+const FRAMES: usize = 8;
+
+/// What came back.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// A status with its text, and the first bytes of messages before it.
+    Grpc {
+        code: i32,
+        text: String,
+        data: Vec<u8>,
+    },
+    /// Another HTTP status.
+    Http(u16),
+    /// A stream that goes on.
+    Endless,
+}
+
+/// A message in its frame.
+pub(super) fn framed(message: &[u8]) -> Vec<u8> {
+    let length = (message.len() as u32).to_be_bytes();
+    [&[0], &length[..], message].concat()
+}
+
+/// Makes a call. Panics: where none but the beginning of a stream comes for long.
+pub(super) async fn call(
+    router: &Router,
+    path: &str,
+    token: Option<&str>,
+    body: Vec<u8>,
+) -> Answer {
+    let mut request = Request::post(format!("/{path}"))
+        .header(header::CONTENT_TYPE, "application/grpc")
+        .header(header::TE, "trailers");
+    if let Some(token) = token {
+        request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+    }
+    let request = request.body(Body::from(body)).expect("a request");
+    let answer = router.clone().call(request);
+    let answer = tokio::time::timeout(PATIENCE, answer).await;
+    let response = answer.expect("an answer in time").expect("an answer");
+    let status = response.status().as_u16();
+    if let Some(answer) = grpc(response.headers(), Vec::new()) {
+        return answer;
+    }
+    let (mut body, mut data) = (response.into_body(), Vec::new());
+    for _ in 0..FRAMES {
+        let Ok(frame) = tokio::time::timeout(LISTENING, body.frame()).await else {
+            return Answer::Endless;
+        };
+        let Some(Ok(frame)) = frame else {
+            return Answer::Http(status);
+        };
+        match frame.into_data() {
+            Ok(bytes) => data.extend(bytes),
+            Err(frame) => {
+                let trailers = frame.into_trailers().unwrap_or_default();
+                return grpc(&trailers, data).unwrap_or(Answer::Http(status));
+            }
+        }
+    }
+    Answer::Endless
+}
+
+fn grpc(headers: &HeaderMap, data: Vec<u8>) -> Option<Answer> {
+    let code = headers.get("grpc-status")?.to_str().ok()?.parse().ok()?;
+    let text = headers
+        .get("grpc-message")
+        .and_then(|text| text.to_str().ok());
+    let text = text.unwrap_or_default().to_owned();
+    Some(Answer::Grpc { code, text, data })
+}

@@ -1,0 +1,339 @@
+//! A server and a server of tables in this process, with a key, a job and a session for strangers to name.
+
+use super::call::{Answer, call, framed};
+use super::said;
+use crate::tables::TABLE;
+use axum::Router;
+use chacha20::ChaCha20Rng;
+use omr_api::v1;
+use omr_client::{BoundSender, ClueSeed, identity, instantomr};
+use omr_protocol::{ClueKey, ClueKind, ParamSet};
+use omr_server::tokens::{self, Right, Token};
+use omr_server::{Config, PdqConfig, PdqServer, Server};
+use prost::Message;
+use rand_core::SeedableRng;
+use std::path::Path;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+const PARAMS: &str = "insecure-tiny-hybrid-v2";
+const PAYLOAD: usize = 32;
+const CHUNK: usize = 1 << 20;
+
+/// What calls are made to.
+pub(super) struct World {
+    pub(super) runtime: Runtime,
+    pub(super) server: Router,
+    pub(super) tables: Router,
+    pub(super) token: String,
+    board_id: [u8; 16],
+    set: ParamSet,
+    address: ClueKey,
+    key: [u8; 32],
+    job: Vec<u8>,
+    session: Vec<u8>,
+    // Listeners, threads and files go with them.
+    _servers: (Server, PdqServer),
+    _folder: TempDir,
+}
+
+/// A configuration that refuses nothing for its number alone.
+fn config(data: &Path) -> Config {
+    let mut config = Config {
+        listen: "127.0.0.1:0".parse().expect("an address"),
+        data: data.to_owned(),
+        ..Config::default()
+    };
+    config.board.params = PARAMS.into();
+    config.board.payload_bytes = PAYLOAD as u32;
+    config.board.sealing = "none".into();
+    config.objects.segment_messages = Some(16);
+    config.limits.messages_per_second = 1_000_000;
+    config.limits.upload_bytes = 64 << 20;
+    // Few digests at a time: each takes a while.
+    (config.limits.jobs, config.limits.all_jobs) = (2, 4);
+    (config.limits.sessions, config.limits.all_sessions) = (2, 4);
+    (config.access.anonymous_post, config.access.anonymous_detect) = (true, true);
+    config.detector.threads = 1;
+    config.detector.session_threads = 1;
+    config
+}
+
+fn token(data: &Path) -> String {
+    let token = Token {
+        name: "alice".into(),
+        hash: String::new(),
+        rights: vec![Right::Post, Right::Detect, Right::Admin],
+        messages_per_second: None,
+        jobs: None,
+        sessions: None,
+        keys: None,
+    };
+    std::fs::create_dir_all(data).expect("a folder");
+    tokens::add(&data.join("tokens.toml"), token).expect("a token")
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let data = folder.path().join("data");
+        let token = token(&data);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let table = folder.path().join("people.table");
+        TABLE.save(&table).expect("written");
+        let pdq = PdqConfig {
+            tables: vec![table],
+            params: vec!["insecure-tiny-pdq-v1".into()],
+            at_once: 1,
+            waiting: 2,
+            threads: 1,
+            keys: 2,
+            key_bytes: 64 << 20,
+            query_memory: 1 << 28,
+            query_seconds: 5,
+        };
+        let servers = runtime.block_on(async {
+            let server = Server::start(config(&data)).await.expect("a server");
+            let tables = config(&folder.path().join("tables"));
+            let tables = PdqServer::start(tables, pdq)
+                .await
+                .expect("a server of tables");
+            (server, tables)
+        });
+        let (server, tables) = runtime.block_on(async {
+            let server = servers.0.router().await.expect("services");
+            (server, servers.1.router().await.expect("services"))
+        });
+        let set = ParamSet::named(PARAMS).expect("a published set");
+        let mut rng = ChaCha20Rng::seed_from_u64(8);
+        let (secret, address) = identity(set.clue(), ClueKind::Bound, &mut rng);
+        let params = set.instant().expect("InstantOMR");
+        let key = instantomr::detection_key(params, &secret, &mut rng).expect("a key");
+        let mut file = Vec::new();
+        key.write(params, &mut file).expect("written");
+        let mut world = Self {
+            key: *blake3::hash(&file).as_bytes(),
+            board_id: [0; 16],
+            job: Vec::new(),
+            session: Vec::new(),
+            runtime,
+            server,
+            tables,
+            token,
+            set,
+            address,
+            _servers: servers,
+            _folder: folder,
+        };
+        world.fill(&file);
+        world
+    }
+
+    /// Posts, registers a key, makes a digest, opens a session.
+    fn fill(&mut self, key: &[u8]) {
+        let board: v1::GetBoardResponse =
+            self.must("BoardService/GetBoard", &[v1::GetBoardRequest {}]);
+        let board = board.board.expect("a board");
+        self.board_id = board.board_id[..].try_into().expect("an id");
+        let _: v1::PostMessagesResponse =
+            self.must("BoardService/PostMessages", &[self.post(1, 20)]);
+        let key_hash: bytes::Bytes = self.key.to_vec().into();
+        let begin = v1::BeginUploadRequest {
+            key_hash: key_hash.clone(),
+            total_bytes: key.len() as u64,
+        };
+        let _: v1::BeginUploadResponse = self.must("KeyService/BeginUpload", &[begin]);
+        let chunk = |(i, data): (usize, &[u8])| v1::UploadChunksRequest {
+            key_hash: key_hash.clone(),
+            offset: (i * CHUNK) as u64,
+            crc32c: crc32c::crc32c(data),
+            data: data.to_vec().into(),
+        };
+        let chunks: Vec<_> = key.chunks(CHUNK).enumerate().map(chunk).collect();
+        let _: v1::UploadChunksResponse = self.must("KeyService/UploadChunks", &chunks);
+        let register = v1::RegisterKeyRequest {
+            key_hash: key_hash.clone(),
+        };
+        let _: v1::RegisterKeyResponse = self.must("KeyService/RegisterKey", &[register]);
+        let made: v1::CreateJobResponse =
+            self.must("DetectionService/CreateJob", &[self.job_request(1)]);
+        self.job = made.job.expect("a job").job_id.to_vec();
+        let opened: v1::OpenSessionResponse =
+            self.must("DetectionService/OpenSession", &[self.session_request(1)]);
+        self.session = opened.session.expect("a session").session_id.to_vec();
+        std::thread::sleep(Duration::from_millis(500));
+    }
+
+    /// A right call as the token's owner, and the first message of its answer.
+    fn must<T: Message + Default>(&self, path: &str, messages: &[impl Message]) -> T {
+        let frames = messages
+            .iter()
+            .map(|message| framed(&message.encode_to_vec()));
+        let body = frames.collect::<Vec<_>>().concat();
+        let path = format!("omr.v1.{path}");
+        let answer = call(&self.server, &path, Some(&self.token), body);
+        match self.runtime.block_on(answer) {
+            Answer::Grpc { code: 0, data, .. } => T::decode(&data[5..]).expect("an answer"),
+            other => panic!("{path}: {other:?}"),
+        }
+    }
+
+    fn post(&self, id: u8, count: u64) -> v1::PostMessagesRequest {
+        let sender = BoundSender::new(self.set.clue(), &self.address, self.board_id);
+        let message = |i| {
+            let mut rng = ChaCha20Rng::seed_from_u64(1000 * u64::from(id) + i);
+            let payload = vec![i as u8; PAYLOAD];
+            let clue = sender.clue(&ClueSeed::generate(&mut rng), &payload);
+            v1::Message {
+                clue: clue.to_bytes(self.set.clue()).into(),
+                payload: payload.into(),
+            }
+        };
+        v1::PostMessagesRequest {
+            post_id: vec![id; 16].into(),
+            messages: (0..count).map(message).collect(),
+            work: 0,
+        }
+    }
+
+    fn job_request(&self, id: u8) -> v1::CreateJobRequest {
+        v1::CreateJobRequest {
+            request_id: vec![id; 16].into(),
+            key_hashes: vec![self.key.to_vec().into()],
+            start: 0,
+            end: 2,
+            bound: 2,
+            ..Default::default()
+        }
+    }
+
+    fn session_request(&self, id: u8) -> v1::OpenSessionRequest {
+        v1::OpenSessionRequest {
+            request_id: vec![id; 16].into(),
+            key_hash: self.key.to_vec().into(),
+            start: 18,
+            bound: 2,
+            indices_only: false,
+        }
+    }
+
+    /// A right call of every method, by the token's owner.
+    pub(super) fn calls(&self) -> Vec<Vec<u8>> {
+        let key_hash: bytes::Bytes = self.key.to_vec().into();
+        let job_id: bytes::Bytes = self.job.clone().into();
+        let session_id: bytes::Bytes = self.session.clone().into();
+        let other: bytes::Bytes = vec![5; 32].into();
+        let (start, end, part) = (3, 9, 0);
+        let (data, offset) = (bytes::Bytes::from(vec![5; 20]), 0);
+        let crc32c = crc32c::crc32c(&data);
+        let post = Some(self.post(3, 1));
+        let have = vec!["meta".into()];
+        let table = "people".to_owned();
+        let chunk = v1::UploadChunksRequest {
+            key_hash: other.clone(),
+            offset,
+            crc32c,
+            data: data.clone(),
+        };
+        let begin = v1::BeginUploadRequest {
+            key_hash: other.clone(),
+            total_bytes: 100,
+        };
+        vec![
+            said("GetBoard", 1, &v1::GetBoardRequest {}),
+            said("PostMessages", 1, &self.post(2, 2)),
+            said("StreamPosts", 1, &v1::StreamPostsRequest { post }),
+            said(
+                "ReadMessages",
+                1,
+                &v1::ReadMessagesRequest { start, end, part },
+            ),
+            said("Subscribe", 1, &v1::SubscribeRequest { start, part: 1 }),
+            said("CreateJob", 1, &self.job_request(2)),
+            said(
+                "GetJob",
+                1,
+                &v1::GetJobRequest {
+                    job_id: job_id.clone(),
+                },
+            ),
+            said(
+                "WatchJob",
+                1,
+                &v1::WatchJobRequest {
+                    job_id: job_id.clone(),
+                },
+            ),
+            said(
+                "FetchDigest",
+                1,
+                &v1::FetchDigestRequest {
+                    job_id: job_id.clone(),
+                    offset,
+                },
+            ),
+            said(
+                "CancelJob",
+                1,
+                &v1::CancelJobRequest {
+                    job_id: vec![9; 16].into(),
+                },
+            ),
+            said("OpenSession", 1, &self.session_request(2)),
+            said(
+                "GetSession",
+                1,
+                &v1::GetSessionRequest {
+                    session_id: session_id.clone(),
+                },
+            ),
+            said(
+                "CutSession",
+                1,
+                &v1::CutSessionRequest {
+                    session_id,
+                    number: 0,
+                },
+            ),
+            said(
+                "CloseSession",
+                1,
+                &v1::CloseSessionRequest {
+                    session_id: vec![9; 16].into(),
+                },
+            ),
+            said("BeginUpload", 1, &begin),
+            said("UploadChunks", 1, &chunk),
+            said(
+                "RegisterKey",
+                1,
+                &v1::RegisterKeyRequest {
+                    key_hash: key_hash.clone(),
+                },
+            ),
+            said(
+                "RevokeKey",
+                1,
+                &v1::RevokeKeyRequest {
+                    key_hash: other.clone(),
+                },
+            ),
+            said("GetCapabilities", 1, &v1::GetCapabilitiesRequest {}),
+            said("Backup", 1, &v1::BackupRequest { have }),
+            said("Health/Check", 1, &v1::GetBoardRequest {}),
+            said(
+                "ServerReflectionInfo",
+                1,
+                &v1::GetSchemaRequest { table: "h".into() },
+            ),
+            said("ListTables", 1, &v1::ListTablesRequest {}),
+            said("GetSchema", 1, &v1::GetSchemaRequest { table }),
+            said("FindKey", 1, &v1::FindKeyRequest { key_hash: other }),
+        ]
+    }
+}

@@ -1,0 +1,85 @@
+//! Files of settings: a server's configuration, an identity's profile, the server that it is registered at.
+
+use crate::Target;
+use crate::input::{choose, chosen};
+use crate::memory::bounded;
+use omr_mail::{Profile, Server};
+use omr_protocol::params::SetSpec;
+use omr_protocol::{ClueKind, Scheme, Sealing};
+use omr_server::Config;
+
+/// This target.
+pub const TARGET: Target = Target {
+    name: "settings",
+    run,
+    seeds,
+    catches: false,
+};
+
+const PROFILE: usize = 128;
+const SERVER: usize = 192;
+const NAMES: usize = 224;
+
+fn run(bytes: &[u8]) {
+    let Some((choice, rest)) = chosen(bytes) else {
+        return;
+    };
+    let Ok(text) = std::str::from_utf8(rest) else {
+        return;
+    };
+    bounded(rest.len(), 1024, || match choice {
+        NAMES.. => names(text),
+        SERVER.. => {
+            if let Ok(server) = serde_json::from_str::<Server>(text) {
+                let json = serde_json::to_string(&server).expect("plain data");
+                assert!(serde_json::from_str::<Server>(&json).is_ok_and(|again| again == server));
+            }
+        }
+        PROFILE.. => {
+            if let Ok(profile) = serde_json::from_str::<Profile>(text) {
+                let _ = profile.letter_parts();
+                let json = serde_json::to_string(&profile).expect("plain data");
+                let again: Profile = serde_json::from_str(&json).expect("what was written reads");
+                assert_eq!(again, profile);
+            }
+        }
+        _ => {
+            // Names of machines are looked up, which is no parsing.
+            if let Ok(config) = toml::from_str::<Config>(&text.replace("listen", "board")) {
+                let _ = config.check();
+            }
+        }
+    });
+}
+
+fn names(text: &str) {
+    if let Ok(scheme) = text.parse::<Scheme>() {
+        assert_eq!(scheme.name(), text);
+    }
+    if let Ok(sealing) = text.parse::<Sealing>() {
+        assert_eq!(sealing.name(), text);
+    }
+    if let Ok(kind) = text.parse::<ClueKind>() {
+        assert_eq!(kind.name(), text);
+    }
+    if let Ok(spec) = SetSpec::named(text) {
+        assert_eq!(spec.name, text);
+    }
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let config = "data = \"x\"\n[board]\nparams = \"hybrid-v2\"\n[limits]\nbound = 50\nsession_hours = 3\n\
+        [access]\norigins = [\"https://app.example\"]\nhosts = []\n[detector]\nbatch_seconds = 1.5\n\
+        [watch]\nmetrics = \"127.0.0.1:9\"\n[objects.options]\nregion = \"x\"\n";
+    let profile = r#"{"params":"hybrid-v2","scheme":0,"bound":50,"spares":3,"begins":0,"board_id":null,
+        "keys":[{"name":"instant.key","hash":null,"registered":false}],"sealing":"hpke-x25519"}"#;
+    let server = r#"{"url":"https://x:1","ca_certificate":null,"token":"omr_1"}"#;
+    let mut seeds = vec![
+        choose(0, config.as_bytes()),
+        choose(PROFILE, profile.as_bytes()),
+        choose(SERVER, server.as_bytes()),
+    ];
+    let names = ["instantomr", "x-wing", "bound", "sophomr-v3"];
+    seeds.extend(names.map(|name| choose(NAMES, name.as_bytes())));
+    seeds
+}
