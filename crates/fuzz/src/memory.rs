@@ -6,11 +6,11 @@ use peak_alloc::PeakAlloc;
 static MEMORY: PeakAlloc = PeakAlloc;
 
 /// What any parser may take: buffers and tables of fixed size.
-const FIXED: usize = 4 << 20;
+const FIXED: usize = 8 << 20;
 
 /// Runs `parse`, which was given so many bytes. What others of this process take meanwhile counts too.
 ///
-/// Panics: when it took more than 4 MiB and `each` bytes a byte.
+/// Panics: when it took more than 8 MiB and `each` bytes a byte.
 pub(crate) fn bounded<T>(bytes: usize, each: usize, parse: impl FnOnce() -> T) -> T {
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();

@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderMap, Request, header};
+use axum::http::{HeaderMap, Request, Version, header};
 use http_body_util::BodyExt;
 use std::time::Duration;
 use tonic::codegen::Service;
@@ -43,6 +43,7 @@ pub(super) async fn call(
     body: Vec<u8>,
 ) -> Answer {
     let mut request = Request::post(format!("/{path}"))
+        .version(Version::HTTP_2)
         .header(header::CONTENT_TYPE, "application/grpc")
         .header(header::TE, "trailers");
     if let Some(token) = token {
