@@ -108,13 +108,7 @@ fn targets(folder: &Path) -> Result<BTreeSet<String>, XtaskError> {
 /// Builds programs; gives their folder.
 fn build(root: &Path, folder: &Path, targets: &BTreeSet<String>) -> Result<PathBuf, XtaskError> {
     let host = host()?;
-    let args = [
-        "build",
-        "--release",
-        "--quiet",
-        "--target",
-        &host,
-    ];
+    let args = ["build", "--release", "--quiet", "--target", &host];
     let mut command = cargo_command(root, &args);
     command
         .arg("--manifest-path")

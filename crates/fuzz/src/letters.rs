@@ -71,7 +71,7 @@ fn round_trip(choice: usize, bytes: &[u8]) {
     let Some((capacity, file)) = chosen(bytes) else {
         return;
     };
-    let name = (choice % 2 == 0).then_some("letter.txt");
+    let name = choice.is_multiple_of(2).then_some("letter.txt");
     let made = match name {
         Some(_) => split_named(name, file, capacity, &mut rng()),
         None => split(file, capacity, &mut rng()),
