@@ -16,6 +16,7 @@ from omr_client.frames import ClueKey, SecretKey
 
 TINY = "insecure-tiny-v2"
 TINY_HYBRID = "insecure-tiny-hybrid-v1"
+TINY_COUNTED = "insecure-tiny-hybrid-v2"
 # Whoever runs the tests shows no token.
 OPEN = "[access]\nanonymous_post = true\nanonymous_detect = true\n"
 COMMAND = os.environ.get("OMR_COMMAND", "omr")
@@ -176,15 +177,42 @@ class OtherSets(unittest.TestCase):
         self.check(Scene(TINY_HYBRID))
 
     def test_a_digest_of_instantomr_opens_here(self):
-        scene = Scene(TINY_HYBRID)
+        self.check_digest(TINY_HYBRID, 6)
+
+    def test_a_counted_digest_opens_here(self):
+        self.check_digest(TINY_COUNTED, 6)
+
+    def test_a_digest_of_a_large_bound_opens_here(self):
+        self.check_digest(TINY_COUNTED, 100)
+
+    def test_an_overflow_is_counted_exactly(self):
+        """More messages than an element of the field counts, over more than one counter."""
+        scene = Scene(TINY_COUNTED)
+        self.addCleanup(scene.close)
+        key = scene.identity("ann", "--scheme", "instantomr")
+        server = remote.Server(scene.url)
+        letter = remote.write_letter(server.board, key, b"x" * 100 * server.board.payload_bytes)
+        self.assertGreater(len(letter), 97)
+        server.post(letter)
+        digest = self.instant_digest(scene, "ann", 0, len(letter), 4)
+        secret = SecretKey.read((scene.path / "ann" / "secret.key").read_bytes())
+        with self.assertRaisesRegex(digests.Overflow, f"^{len(letter)} messages, 4 fit"):
+            digests.read_letters(digest, secret, instant.read_messages)
+
+    @staticmethod
+    def instant_digest(scene, name, start, end, bound):
+        key_hash = blake3((scene.path / name / "instant.key").read_bytes()).digest()
+        return remote.Server(scene.url).digest([key_hash], start, end, bound)
+
+    def check_digest(self, params, bound):
+        scene = Scene(params)
         self.addCleanup(scene.close)
         keys = [scene.identity(name, "--scheme", "instantomr") for name in ("ann", "bob")]
         server = remote.Server(scene.url)
         contents = [b"one", b"for Bob", b"x" * 2 * server.board.payload_bytes]
         for content, key in zip(contents, [keys[0], keys[1], keys[0]]):
             server.post(remote.write_letter(server.board, key, content))
-        key_hash = blake3((scene.path / "ann" / "instant.key").read_bytes()).digest()
-        digest = server.digest([key_hash], 1, 5, 6)
+        digest = self.instant_digest(scene, "ann", 1, 5, bound)
         secret = SecretKey.read((scene.path / "ann" / "secret.key").read_bytes())
         letters = digests.read_letters(digest, secret, instant.read_messages)
         self.assertEqual([index for index, _ in letters], [2, 3, 4])

@@ -12,8 +12,6 @@ from .sets import SETS
 from .streams import Stream, derive, unpack
 
 INSTANTOMR = 3
-# The sets whose groups have the sums of section 15; later ones count in another way, which is left out here.
-SETS_READ = {"hybrid-v1", "hybrid-strong-v1", "insecure-tiny-hybrid-v1"}
 # The field GF(97^3), its elements c_0 + c_1 y + c_2 y^2 with y^3 + y + 7 = 0, and the order of y.
 P = 97
 ORDER = P**3 - 1
@@ -21,6 +19,8 @@ SIDE = 956
 ROUNDS = 10
 MASK_BITS, BODY_BITS, PARTS = 15, 10, 10
 CHECKSUM_DIGITS = 6
+# Messages that share a counter; also the largest bound of Newton's identities, which divide by up to as much.
+TOGETHER = 96
 
 
 def powers_of_y():
@@ -58,6 +58,13 @@ class Field:
         pairs = zip(self.digits(a), self.digits(b))
         return sum((x + scale * y) % P * P**i for i, (x, y) in enumerate(pairs))
 
+    def sum(self, elements):
+        """Their sum."""
+        total = 0
+        for element in elements:
+            total = self.plus(total, element)
+        return total
+
 
 class GroupCode:
     """Nodes and factors of the messages of a group."""
@@ -91,12 +98,18 @@ def elements_of(header):
     return -(-payload_symbols(P, header.payload_bytes, header.marked) // 3) + CHECKSUM_DIGITS // 3
 
 
+def powers_of(k):
+    """How many power sums of the nodes a group has."""
+    return k if k <= TOGETHER else 2 * k
+
+
 def decrypt(of, header, groups, secret, data):
-    """The sums of every group."""
+    """The sums of every group, of so many messages each."""
     n, k = of.rotation, header.bound
-    count = 3 * k + 1 + 3 * k * elements_of(header)
+    plain = 1 + 3 * powers_of(k) + 3 * k * elements_of(header)
+    counts = [plain + (-(-messages // TOGETHER) if of.counted else 0) for messages in groups]
     zs = digest_secrets("omr instant digest secret v1", secret.digest_seed, n, PARTS)
-    sizes = [min(n, count - at) for at in range(0, count, n)] * groups
+    sizes = [min(n, count - at) for count in counts for at in range(0, count, n)]
     sums, at = [], 0
     for first in range(0, len(sizes), PARTS):
         size = (MASK_BITS * n + 7) // 8
@@ -108,7 +121,31 @@ def decrypt(of, header, groups, secret, data):
             sums += (((P * v + (1 << 14)) >> 15) % P).tolist()
     if at != len(data):
         raise ValueError(f"expected {at} bytes of ciphertexts, found {len(data)}")
-    return [sums[g * count : (g + 1) * count] for g in range(groups)]
+    ends = [sum(counts[: g + 1]) for g in range(len(counts))]
+    return [sums[end - count : end] for end, count in zip(ends, counts)]
+
+
+def recurrence(field, powers):
+    """The same by the shortest recurrence that the power sums obey (Berlekamp and Massey): its polynomial is that of
+    the nodes read backwards."""
+    current, last, length, shift, scale = [1], [1], 0, 1, 1
+    for t in range(len(powers)):
+        gap = powers[t]
+        for i in range(1, min(length, len(current) - 1) + 1):
+            gap = field.plus(gap, field.times(current[i], powers[t - i]))
+        if not gap:
+            shift += 1
+            continue
+        factor = field.times(gap, field.inverse(scale))
+        longer = current + [0] * max(0, len(last) + shift - len(current))
+        for i, c in enumerate(last):
+            longer[i + shift] = field.plus(longer[i + shift], field.times(factor, c), -1)
+        if 2 * length <= t:
+            last, length, shift, scale = current, t + 1 - length, 1, gap
+        else:
+            shift += 1
+        current = longer
+    return (current + [0] * (length + 1))[: length + 1]
 
 
 def polynomial(field, powers, count):
@@ -155,19 +192,26 @@ def solve(field, nodes, rows):
     return values
 
 
-def read_group(field, code, header, first, messages, sums):
+def read_group(field, code, header, first, messages, counted, sums):
     """The pertinent messages of a group."""
     k, s = header.bound, elements_of(header)
+    r = powers_of(k)
     element = lambda at, step: sums[at] + P * sums[at + step] + P * P * sums[at + 2 * step]
-    count, powers = sums[0], [None] + [element(1 + 3 * t, 1) for t in range(k)]
+    count, powers = sums[0], [None] + [element(1 + 3 * t, 1) for t in range(r)]
+    if counted:
+        count = sum(sums[1 + 3 * r + 3 * k * s :])
+        if count % P != sums[0]:
+            raise ValueError("the counters contradict the first sum")
     if count > k:
-        raise Overflow(f"{count} messages, {k} fit")
-    coefficients = polynomial(field, powers, count)
+        more = "" if counted else f", or {P} or a multiple more"
+        raise Overflow(f"{count} messages{more}, {k} fit")
+    coefficients = polynomial(field, powers, count) if k <= TOGETHER else recurrence(field, powers[1:])
     nodes = {i: field.power[code.exponent(i)] for i in range(messages)}
     places = [i for i, x in nodes.items() if evaluate(field, coefficients, x) == 0]
-    if len(places) != count:
+    again = lambda t: field.sum(field.power[field.log[nodes[i]] * t % ORDER] for i in places)
+    if len(places) != count or any(again(t) != powers[t] for t in range(1, r + 1)):
         raise ValueError("the sums contradict each other")
-    start = 1 + 3 * k
+    start = 1 + 3 * r
     rows = [[powers[t + 1]] + [element(start + 3 * s * t + j, s) for j in range(s)] for t in range(k)]
     found = []
     # The first right side is the sum of the nodes' powers themselves: its solution is 1.
@@ -189,12 +233,12 @@ def read_messages(data, secret):
     header, of = Header.read(body), SETS[name]
     own = Stream("omr instant key id v1", secret.digest_seed).words(2)
     key_fits = of == secret.set and key_id == b"".join(word.to_bytes(8, "little") for word in own)
-    if name not in SETS_READ or header.scheme != INSTANTOMR or not key_fits:
+    if header.scheme != INSTANTOMR or not key_fits:
         raise ValueError(f"not an InstantOMR digest of payloads for this secret: scheme {header.scheme}, {name}")
     field, found = Field(), []
-    groups = max(1, -(-(header.end - header.start) // of.group))
+    firsts = range(header.start, header.end, of.group) or [header.start]
+    groups = [min(of.group, header.end - first) for first in firsts]
     for g, sums in enumerate(decrypt(of, header, groups, secret, body[74:])):
-        first = header.start + g * of.group
         code = GroupCode(field, header.seed, g)
-        found += read_group(field, code, header, first, min(of.group, header.end - first), sums)
+        found += read_group(field, code, header, firsts[g], groups[g], of.counted, sums)
     return header, found

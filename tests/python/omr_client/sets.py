@@ -32,6 +32,8 @@ class Set:
     # InstantOMR: its ring and the messages of a group.
     rotation: int = 2048
     group: int = 1 << 16
+    # Whether exact counters stand behind its sums.
+    counted: bool = False
 
     @property
     def tag(self):
@@ -55,18 +57,21 @@ class Set:
 
 TINY = {"large": 1 << 11, "small": 1 << 8, "final": 1 << 6, "rotation": 512, "group": 1 << 12}
 
+# InstantOMR alone.
+ALONE = {"rounded": 1 << 10, "large": 0, "small": 0, "final": 0, "group": 1 << 15}
+
 SETS = {
     of.name: of
     for of in (
         Set("sophomr-v3", 1024, 140, "0.4495", 2),
-        Set("hybrid-v2", 1024, 140, "0.4775", 3),
-        Set("instantomr-v2", 1024, 140, "0.4775", 5, rounded=1 << 10, large=0, small=0, final=0),
+        Set("hybrid-v2", 1024, 140, "0.4775", 3, counted=True),
+        Set("instantomr-v2", 1024, 140, "0.4775", 5, counted=True, **ALONE),
         Set("sophomr-v2", 1024, 84, "0.5", 2),
         Set("hybrid-v1", 1024, 96, "0.5", 3),
         Set("hybrid-strong-v1", 1024, 96, "0.5", 3),
-        Set("instantomr-v1", 1024, 96, "0.5", 5, rounded=1 << 10, large=0, small=0, final=0),
+        Set("instantomr-v1", 1024, 96, "0.5", 5, **ALONE),
         Set("insecure-tiny-v2", 64, 16, "0.5", 2, **TINY),
         Set("insecure-tiny-hybrid-v1", 64, 16, "0.5", 3, **TINY),
-        Set("insecure-tiny-hybrid-v2", 64, 16, "0.5", 3, **TINY),
+        Set("insecure-tiny-hybrid-v2", 64, 16, "0.5", 3, counted=True, **TINY),
     )
 }
