@@ -20,7 +20,7 @@ mod xof;
 
 pub use automorphism::{Automorphism, SlotOrder};
 pub use basis::Basis;
-pub use buffer::{Buffer, reserve};
+pub use buffer::{Buffer, release, reserve};
 pub use convert::{Conversion, Switch, centered_f64, centered_mod};
 pub use embedding::{max_embedding_squared, rms_embedding, squared_embeddings};
 pub use error::RingError;

@@ -61,6 +61,38 @@ fn reused_memory_is_zero_where_zeros_are_asked_for() {
     }
 }
 
+/// Resident memory of this process in bytes.
+#[cfg(target_os = "linux")]
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kib: usize = line
+        .unwrap()
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    kib << 10
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn released_memory_is_the_systems_again() {
+    // Other tests use the pool beside this one: far less.
+    let (bytes, len) = (256 << 20, 1 << 22);
+    let held = Buffer::zeroed(len);
+    reserve(&vec![len; bytes / (8 * len)]);
+    let before = resident();
+    assert!(release() >= bytes);
+    let after = resident();
+    assert!(before - after > bytes / 2, "{before} before, {after} after");
+    // What is in use stays, and returns to the pool.
+    assert!(held.iter().all(|&word| word == 0));
+    drop(held);
+    assert!(Buffer::any(len).len() == len);
+}
+
 /// The image of a row equals the gather by its indices, which keep blocks of eight together.
 fn check_image(ring: &Ring, g: usize, rng: &mut ChaCha20Rng) {
     let automorphism = Automorphism::new(ring.n(), g);

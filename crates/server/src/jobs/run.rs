@@ -6,11 +6,12 @@ use omr_ops::FinishedDigest;
 use omr_store::Change;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Jobs {
-    /// Waits for the next job; `None` when the server stops.
-    pub(crate) fn next(&self) -> Option<Work> {
+    /// Waits for the next job; `None` when the server stops. Calls `rest` once if it waits for longer than `idle`.
+    pub(crate) fn next(&self, idle: Duration, rest: impl FnOnce()) -> Option<Work> {
+        let mut rest = Some(rest);
         let mut inner = self.lock();
         loop {
             if self.stopping.load(Ordering::Relaxed) {
@@ -34,10 +35,23 @@ impl Jobs {
                 self.count(&inner);
                 return Some(work);
             }
-            inner = self
-                .more
-                .wait(inner)
-                .unwrap_or_else(PoisonError::into_inner);
+            if rest.is_none() {
+                inner = self
+                    .more
+                    .wait(inner)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let waited = self.more.wait_timeout(inner, idle);
+            let (held, ended) = waited.unwrap_or_else(PoisonError::into_inner);
+            inner = held;
+            if ended.timed_out()
+                && let Some(rest) = rest.take()
+            {
+                drop(inner);
+                rest();
+                inner = self.lock();
+            }
         }
     }
 
@@ -159,7 +173,8 @@ mod tests {
             let going = ready.clone();
             std::thread::spawn(move || {
                 going.store(true, Ordering::Release);
-                ended.send(worker.next().is_none())
+                let idle = std::time::Duration::from_secs(60);
+                ended.send(worker.next(idle, || {}).is_none())
             });
             while !ready.load(Ordering::Acquire) {
                 std::hint::spin_loop();
@@ -170,5 +185,26 @@ mod tests {
             let patience = std::time::Duration::from_secs(30);
             assert_eq!(end.recv_timeout(patience), Ok(true), "round {round}");
         }
+    }
+
+    #[test]
+    fn a_worker_without_jobs_rests_once() {
+        let data = tempfile::tempdir().unwrap();
+        let mut config = Config {
+            data: data.path().to_owned(),
+            ..Config::default()
+        };
+        config.board.params = "insecure-tiny-hybrid-v1".into();
+        let jobs = Arc::new(Parts::open(config).unwrap().jobs().unwrap());
+        let (rested, rests) = std::sync::mpsc::channel();
+        let own = jobs.clone();
+        let worker = std::thread::spawn(move || {
+            let idle = std::time::Duration::from_millis(1);
+            own.next(idle, || rested.send(()).unwrap()).is_none()
+        });
+        rests.recv().unwrap();
+        jobs.stop();
+        assert!(worker.join().unwrap());
+        assert!(rests.recv().is_err());
     }
 }

@@ -17,8 +17,16 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
+
+/// Without a job for so long, the server gives back the memory that digests work in, some 2 GB.
+const IDLE: Duration = Duration::from_secs(30);
+
+fn release() {
+    let bytes = omr_detector::release_memory();
+    tracing::debug!(bytes, "idle: memory is released");
+}
 
 /// What the thread works with.
 pub(crate) struct Worker {
@@ -43,7 +51,7 @@ impl Worker {
     /// Works until the jobs stop.
     pub(crate) fn run(self, pool: &rayon::ThreadPool) {
         let mut keys = Keys::default();
-        while let Some(work) = self.jobs.next() {
+        while let Some(work) = self.jobs.next(IDLE, release) {
             let start = Instant::now();
             let attempt = attempt(pool, || self.digest(&work, &mut keys));
             let outcome = match attempt {
