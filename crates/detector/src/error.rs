@@ -47,3 +47,19 @@ pub enum DetectorError {
     #[error(transparent)]
     Codec(#[from] omr_codec::CodecError),
 }
+
+/// Errors: `SourceLength` unless both are the same.
+pub(crate) fn expect(
+    what: &'static str,
+    expected: usize,
+    found: usize,
+) -> Result<(), DetectorError> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(DetectorError::SourceLength {
+            what,
+            expected,
+            found,
+        }),
+    }
+}

@@ -1,7 +1,8 @@
 //! A board of which only every so many-th message is looked at.
 
 use crate::MessageSource;
-use crate::detector::{SourceError, expect};
+use crate::detector::SourceError;
+use crate::error::expect;
 use omr_protocol::Stride;
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
 use super::{InstantDetector, Verdicts};
-use crate::detector::expect;
+use crate::error::expect;
 use crate::progress::go_on;
 use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_compress::finish::scale;
