@@ -138,6 +138,14 @@ async fn uploads_that_are_announced_and_never_sent_stop_nobody() {
     server.stop().await;
 }
 
+/// What a caller is told who is refused.
+async fn refusal<T: std::fmt::Debug>(
+    call: impl Future<Output = Result<T, Status>>,
+) -> (Code, String) {
+    let status = call.await.unwrap_err();
+    (status.code(), status.message().to_owned())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_id_and_anothers_look_alike() {
     let dir = tempfile::tempdir().unwrap();
@@ -167,7 +175,6 @@ async fn an_unknown_id_and_anothers_look_alike() {
         .into_inner();
     let opened = opened.session.unwrap().session_id;
     let unknown = || Bytes::from(vec![0xEE; 16]);
-    let said = |status: Status| (status.code(), status.message().to_owned());
     let detection = &client.detection;
     let mut answers = Vec::new();
     for job_id in [job, unknown()] {
@@ -175,74 +182,32 @@ async fn an_unknown_id_and_anothers_look_alike() {
         let get = v1::GetJobRequest {
             job_id: job_id.clone(),
         };
-        told.push(said(
-            detection
-                .clone()
-                .get_job(with_token(get, &other))
-                .await
-                .unwrap_err(),
-        ));
+        told.push(refusal(detection.clone().get_job(with_token(get, &other))).await);
         let watch = v1::WatchJobRequest {
             job_id: job_id.clone(),
         };
-        told.push(said(
-            detection
-                .clone()
-                .watch_job(with_token(watch, &other))
-                .await
-                .unwrap_err(),
-        ));
+        told.push(refusal(detection.clone().watch_job(with_token(watch, &other))).await);
         let fetch = v1::FetchDigestRequest {
             job_id: job_id.clone(),
             offset: 0,
         };
-        told.push(said(
-            detection
-                .clone()
-                .fetch_digest(with_token(fetch, &other))
-                .await
-                .unwrap_err(),
-        ));
+        told.push(refusal(detection.clone().fetch_digest(with_token(fetch, &other))).await);
         let cancel = v1::CancelJobRequest { job_id };
-        told.push(said(
-            detection
-                .clone()
-                .cancel_job(with_token(cancel, &other))
-                .await
-                .unwrap_err(),
-        ));
+        told.push(refusal(detection.clone().cancel_job(with_token(cancel, &other))).await);
         answers.push(told);
     }
     for (at, session_id) in [opened, unknown()].into_iter().enumerate() {
         let get = v1::GetSessionRequest {
             session_id: session_id.clone(),
         };
-        answers[at].push(said(
-            detection
-                .clone()
-                .get_session(with_token(get, &other))
-                .await
-                .unwrap_err(),
-        ));
+        answers[at].push(refusal(detection.clone().get_session(with_token(get, &other))).await);
         let cut = v1::CutSessionRequest {
             session_id: session_id.clone(),
             number: 0,
         };
-        answers[at].push(said(
-            detection
-                .clone()
-                .cut_session(with_token(cut, &other))
-                .await
-                .unwrap_err(),
-        ));
+        answers[at].push(refusal(detection.clone().cut_session(with_token(cut, &other))).await);
         let close = v1::CloseSessionRequest { session_id };
-        answers[at].push(said(
-            detection
-                .clone()
-                .close_session(with_token(close, &other))
-                .await
-                .unwrap_err(),
-        ));
+        answers[at].push(refusal(detection.clone().close_session(with_token(close, &other))).await);
     }
     for (at, key_hash) in [key, [0xEE; 32]].into_iter().enumerate() {
         let key_hash: Bytes = key_hash.to_vec().into();
@@ -250,16 +215,10 @@ async fn an_unknown_id_and_anothers_look_alike() {
             key_hashes: vec![key_hash.clone()],
             ..request(9, &[], 0, 5)
         };
-        answers[at].push(said(
-            detection
-                .clone()
-                .create_job(with_token(create, &other))
-                .await
-                .unwrap_err(),
-        ));
+        answers[at].push(refusal(detection.clone().create_job(with_token(create, &other))).await);
         let revoke = v1::RevokeKeyRequest { key_hash };
-        let revoked = client.keys.revoke_key(with_token(revoke, &other)).await;
-        answers[at].push(said(revoked.unwrap_err()));
+        let revoked = client.keys.revoke_key(with_token(revoke, &other));
+        answers[at].push(refusal(revoked).await);
     }
     assert_eq!(answers[0], answers[1]);
     assert!(
