@@ -61,6 +61,10 @@ pub(crate) struct Cli {
     /// No bars and notes on the terminal; warnings and errors stay
     #[arg(long, short, global = true, display_order = 900)]
     pub(crate) quiet: bool,
+    /// Commands that call a server: seconds without an answer after which they give up; 2 where it never answered, else
+    /// 120, unless given
+    #[arg(long, global = true, value_name = "SECONDS", env = "OMR_TIMEOUT", hide_env_values = true, display_order = 901, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: Option<u64>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -284,6 +288,9 @@ pub(crate) struct Post {
     /// Post each file as one payload just as it is (boards with sealing none)
     #[arg(long)]
     pub(crate) raw: bool,
+    /// Post no file names; they are never posted on a board with sealing none
+    #[arg(long)]
+    pub(crate) no_names: bool,
     /// Print one JSON object for each file
     #[arg(long)]
     pub(crate) json: bool,

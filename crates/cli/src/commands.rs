@@ -13,6 +13,7 @@ mod health;
 mod keygen;
 mod legend;
 mod mail;
+mod network;
 mod params;
 mod passphrase;
 mod pdq;

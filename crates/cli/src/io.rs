@@ -2,6 +2,7 @@
 
 mod output;
 
+pub(crate) use omr_staging::TemporaryFolder;
 pub(crate) use output::{Access, Output, Staged, commit, stage_bytes, write_result};
 
 use crate::error::{CliError, InputError};
@@ -10,7 +11,7 @@ use omr_detector::Progress;
 use omr_protocol::frame::{FrameError, FrameHeader, FrameReader, Kind};
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{ClueKey, ClueParams, DetectionKey, InstantParams, ParamSet, Params};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -144,6 +145,27 @@ pub(crate) fn numbered(number: u64, name: Option<&str>) -> String {
         Some(name) => format!("{number:06}-{name}"),
         None => format!("{number:06}.bin"),
     }
+}
+
+/// What a letter's file is called; standard input has no name.
+pub(crate) fn name(path: &Path) -> Option<String> {
+    let name = path.file_name().filter(|_| !is_standard(path))?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+/// A path in one line, whatever its names hold.
+pub(crate) fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let one = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.into(),
+    };
+    text.chars().map(one).collect()
+}
+
+/// A path in JSON. What is not Unicode in it is replaced: the work that is told of is done.
+pub(crate) fn as_text<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&path.to_string_lossy())
 }
 
 /// Reads an address.

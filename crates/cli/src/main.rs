@@ -7,11 +7,13 @@ mod error;
 mod io;
 mod panics;
 mod progress;
+mod spans;
 
 use error::CliError;
 use progress::Ui;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The commit that was built, or the version.
 pub(crate) const BUILD: &str = env!("OMR_BUILD");
@@ -22,7 +24,7 @@ fn main() -> ExitCode {
         Ok(parsed) => parsed,
         Err(code) => return code,
     };
-    let ui = Ui::new(cli.quiet, json);
+    let ui = Ui::new(cli.quiet, json).with_timeout(cli.timeout.map(Duration::from_secs));
     match catch_unwind(AssertUnwindSafe(|| commands::run(&cli, &ui))) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         // The reader has what it wanted.

@@ -37,6 +37,7 @@ pub(crate) fn error(code: Code, message: &str) {
 pub(crate) struct Ui {
     chatty: bool,
     quiet: bool,
+    timeout: Option<Duration>,
 }
 
 impl Ui {
@@ -46,7 +47,18 @@ impl Ui {
         Self {
             chatty: !quiet && std::io::stderr().is_terminal(),
             quiet,
+            timeout: None,
         }
+    }
+
+    /// With the time that the person gives a server, if she says.
+    pub(crate) fn with_timeout(self, timeout: Option<Duration>) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// How long a server may give no answer; as long as is usual unless the person says.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout
     }
 
     /// [`line()`].

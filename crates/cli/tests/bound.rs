@@ -116,7 +116,7 @@ fn only_honest(scene: &Scene) {
     assert_eq!(report["indices"], serde_json::json!([0, 5]));
     assert_eq!(report["pertinent"], 2);
     assert_eq!(report["left_out"], serde_json::json!([]));
-    assert_eq!(scene.list("out"), ["000000.bin", "000005.bin"]);
+    assert_eq!(scene.list("out"), ["000000-f", "000005-f"]);
     for name in scene.list("out") {
         assert_eq!(scene.read(&format!("out/{name}")), b"hello");
     }
@@ -191,5 +191,5 @@ fn boards_keys_and_addresses_of_two_kinds_do_not_mix() {
     plain.post("alice", &["f"]).quietly();
     plain.digest(3, &[]).quietly();
     plain.decode(&[]).quietly();
-    assert_eq!(plain.read("out/000000.bin"), b"hello");
+    assert_eq!(plain.read("out/000000-f"), b"hello");
 }

@@ -227,6 +227,26 @@ fn a_signal_and_a_crash_leave_no_files() {
     }
     assert!(stopped > 0, "no keygen was met at work");
 
+    // The demonstration's folder, in the middle of its work.
+    let demo = ["demo", "--params", PARAMS, "--messages", "100000"];
+    let mut command = scene.command(&demo);
+    std::fs::create_dir(scene.path("tmp")).unwrap();
+    command.env("TMPDIR", scene.path("tmp"));
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let board = || {
+        let made = scene.list("tmp").pop();
+        made.is_some_and(|name| scene.path(&format!("tmp/{name}/board/board.redb")).exists())
+    };
+    while !board() && child.try_wait().unwrap().is_none() {}
+    let id = child.id().to_string();
+    let kill = std::process::Command::new("kill")
+        .args(["-TERM", &id])
+        .output();
+    kill.unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
+    assert!(scene.list("tmp").is_empty(), "{:?}", scene.list("tmp"));
+
     // After a crash the next command that writes there removes what nobody holds.
     let aged = |name: &str| {
         scene.write(name, b"a secret");

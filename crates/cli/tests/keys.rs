@@ -72,8 +72,8 @@ fn a_secret_under_a_passphrase_opens_with_it_alone() {
         .decode(&["--passphrase-file", "wrong"])
         .refused(1, &["alice/secret.key", "the passphrase is wrong"]);
     let decoded = scene.decode(&right).quietly();
-    assert_eq!(decoded, "out/000000.bin\n");
-    assert_eq!(scene.read("out/000000.bin"), b"hello");
+    assert_eq!(decoded, "out/000000-letter\n");
+    assert_eq!(scene.read("out/000000-letter"), b"hello");
 
     // Damage is told as such, whatever the passphrase.
     let mut damaged = secret.clone();

@@ -58,7 +58,8 @@ fn a_letter_of_many_times_the_bound_arrives_over_several_digests() {
     all.reverse();
     // One twice: a message that two digests hold is one message.
     all.push("d0");
-    let files = [0, start, end].map(|index| format!("{index:06}.bin"));
+    let files = [(0, "short"), (start, "long"), (end, "short")];
+    let files = files.map(|(index, name)| format!("{index:06}-{name}"));
     let told = decode(&scene, "out", &all, &["--strict"]).quietly();
     let paths = files.iter().map(|name| format!("out/{name}\n"));
     assert_eq!(told, paths.collect::<String>());
@@ -148,9 +149,69 @@ fn a_digest_that_overflows_takes_nothing_from_the_others() {
         done.stderr.contains(&format!("{count} pertinent")),
         "{done:?}"
     );
-    let long = format!("out/{start:06}.bin");
+    let long = format!("out/{start:06}-long");
     assert!(scene.read(&long) == scene.read("long"));
     assert_eq!(scene.list("out").len(), 3);
+}
+
+#[test]
+fn files_keep_their_names() {
+    use std::os::unix::ffi::OsStrExt;
+    let scene = Scene::new("hpke-x25519", PAYLOAD);
+    std::fs::create_dir(scene.path("folder")).unwrap();
+    let odd = std::ffi::OsStr::from_bytes(b"a\nb\xff.txt");
+    std::fs::write(scene.dir().join(odd), b"odd").unwrap();
+    scene.write("folder/photo.jpg", &bytes(1, 700));
+    scene.write(".profile", b"hidden");
+    let mut post = scene.command(&["post", "--board", "board", "--to", "alice/clue.key"]);
+    post.args(["folder/photo.jpg", ".profile"]).arg(odd);
+    let done = post.output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let told = String::from_utf8(done.stdout).unwrap();
+    let lines: Vec<&str> = told.lines().collect();
+    // One line a file, whatever is in its name.
+    assert_eq!(lines.len(), 3, "{told}");
+    assert!(
+        lines[0].starts_with("0..") && lines[0].ends_with(" folder/photo.jpg"),
+        "{told}"
+    );
+    assert!(lines[2].ends_with(" a\\nb\u{fffd}.txt"), "{told}");
+    let mut post = scene.command(&[
+        "post",
+        "--board",
+        "board",
+        "--to",
+        "alice/clue.key",
+        "--json",
+    ]);
+    let done = post.arg(odd).output().unwrap();
+    let posted: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(posted["file"], "a\nb\u{fffd}.txt");
+    scene.post("alice", &["--no-names", ".profile"]).quietly();
+    scene.digest(20, &[]).quietly();
+    // What is there already stays.
+    std::fs::create_dir(scene.path("out")).unwrap();
+    scene.write("out/000000-photo.jpg", b"mine");
+    scene
+        .decode(&[])
+        .refused(1, &["out/000000-photo.jpg exists"]);
+    scene.decode(&["--force"]).quietly();
+    assert!(scene.read("out/000000-photo.jpg") == scene.read("folder/photo.jpg"));
+    let names: Vec<String> = scene
+        .list("out")
+        .into_iter()
+        .map(|name| name[7..].to_owned())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "photo.jpg",
+            "_profile",
+            "ab\u{fffd}.txt",
+            "ab\u{fffd}.txt",
+            "bin"
+        ]
+    );
 }
 
 #[test]
@@ -175,7 +236,8 @@ fn the_cost_is_told_and_too_long_a_file_posts_nothing() {
     let single = stat["single_file_bytes"].as_u64().unwrap() as usize;
     let posted = |size: usize| {
         scene.write("f", &bytes(3, size));
-        let done = scene.post("alice", &["--json", "f"]);
+        // A name takes room, too.
+        let done = scene.post("alice", &["--json", "--no-names", "f"]);
         let posted: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
         let count = posted["end"].as_u64().unwrap() - posted["start"].as_u64().unwrap();
         (count, done.stderr)
@@ -191,8 +253,9 @@ fn the_cost_is_told_and_too_long_a_file_posts_nothing() {
         told.contains("`omr digest` with --range 53..104 --bound 51"),
         "{told}"
     );
+    // With its name it is one message more.
     let quiet = scene.post("alice", &["--quiet", "f"]).quietly();
-    assert_eq!(quiet, "104..155 f\n");
+    assert_eq!(quiet, "104..156 f\n");
 
     scene.write("short", b"hello");
     let long = std::fs::File::create(scene.path("long")).unwrap();
@@ -202,5 +265,5 @@ fn the_cost_is_told_and_too_long_a_file_posts_nothing() {
         &["omr: long: ", "at most 131072 messages", "1073741824 bytes"],
     );
     let stat = scene.run(&["board", "stat", "board", "--json"]).json();
-    assert_eq!(stat["messages"], 155);
+    assert_eq!(stat["messages"], 156);
 }

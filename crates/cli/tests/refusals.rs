@@ -269,7 +269,7 @@ fn what_does_not_open_is_left_out_with_a_warning() {
     let done = scene.decode(&[]);
     assert_eq!(
         (done.code, &done.stdout[..]),
-        (0, &b"out/000001.bin\n"[..]),
+        (0, &b"out/000001-f\n"[..]),
         "{done:?}"
     );
     assert_eq!(scene.decode(&["--force", "--strict"]).code, 1);

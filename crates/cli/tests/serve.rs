@@ -122,6 +122,28 @@ fn a_server_that_is_not_there_or_speaks_otherwise_is_told_within_seconds() {
 }
 
 #[test]
+fn who_waits_for_a_server_hears_why() {
+    let scene = Scene::empty();
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", nobody.local_addr().unwrap());
+    drop(nobody);
+    let args = ["id", "new", "--home", "a", "--server", &url];
+    let told = format!("omr: warning: no success with {url} so far (");
+    // In good time the error itself says it.
+    let done = scene.run(&args);
+    assert!(!done.stderr.contains(&told), "{done:?}");
+    let start = Instant::now();
+    // Longer than any pause between two attempts, and the time until it is told.
+    let done = scene.run(&[&args[..], &["--timeout", "13"]].concat());
+    assert_eq!(done.code, 1, "{done:?}");
+    assert_eq!(done.stderr.matches(&told).count(), 1, "{done:?}");
+    assert!(start.elapsed() > Duration::from_secs(2), "{done:?}");
+    let mut command = scene.command(&args);
+    let done = command.env("OMR_TIMEOUT", "soon").output().unwrap();
+    assert_eq!(done.status.code(), Some(2), "{done:?}");
+}
+
+#[test]
 fn an_address_without_a_port_is_told_how() {
     let scene = Scene::empty();
     let done = scene.run(&["serve", "--listen", "127.0.0.1", "--data", "data"]);

@@ -24,7 +24,7 @@ mod varint;
 #[cfg(test)]
 mod tests;
 
-pub use envelope::{Whole, split_named};
+pub use envelope::{Whole, shape_named, split_named};
 pub use error::FragmentError;
 pub use name::file_name;
 pub use part::{PartPlace, place};

@@ -2,7 +2,7 @@
 
 use crate::bound::CLUE_SEED_BYTES;
 use crate::fragment::{
-    FragmentError, Incomplete, MessageId, Reassembler, Shape, Whole, shape, split, split_named,
+    FragmentError, Incomplete, MessageId, Reassembler, Shape, Whole, shape_named, split_named,
 };
 use crate::seal::{SealError, SealPublic, SealSecret, open, seal};
 use crate::{BoundSender, ClueSeed, Fingerprint, Retrieved, SecretKey, Sender};
@@ -111,10 +111,11 @@ impl<'a> Writer<'a> {
         file: &[u8],
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<Vec<u8>>, LetterError> {
-        Ok(split(file, self.capacity, rng)?)
+        self.named_parts(None, file, rng)
     }
 
-    /// The parts of a file with its name, see [`split_named`].
+    /// The parts of a file with its name, see [`split_named`]. On a board that does not seal payloads everybody could
+    /// read the name: it is left out.
     ///
     /// Errors: `Fragment`.
     pub fn named_parts(
@@ -123,14 +124,23 @@ impl<'a> Writer<'a> {
         file: &[u8],
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<Vec<u8>>, LetterError> {
-        Ok(split_named(name, file, self.capacity, rng)?)
+        Ok(split_named(
+            self.sealed_name(name),
+            file,
+            self.capacity,
+            rng,
+        )?)
     }
 
-    /// How a file of so many bytes is split.
+    /// How [`Self::named_parts`] splits a file of so many bytes.
     ///
     /// Errors: `Fragment`.
-    pub fn shape(&self, bytes: u64) -> Result<Shape, LetterError> {
-        Ok(shape(bytes, self.capacity)?)
+    pub fn shape(&self, name: Option<&str>, bytes: u64) -> Result<Shape, LetterError> {
+        Ok(shape_named(self.sealed_name(name), bytes, self.capacity)?)
+    }
+
+    fn sealed_name<'b>(&self, name: Option<&'b str>) -> Option<&'b str> {
+        name.filter(|_| self.place.sealing != Sealing::None)
     }
 
     /// Seals a part and adds a fresh clue. A sealed payload carries the seed of its bound clue in front of the part.

@@ -1,6 +1,39 @@
 //! Senders and recipients: key generation, clues, sealing, decoding.
 //!
-//! A [`Sender`] has a recipient's [`omr_protocol::ClueKey`]; a [`Recipient`] has a [`SecretKey`].
+//! A [`Sender`] has a recipient's [`omr_protocol::ClueKey`]; a [`Recipient`] has a [`SecretKey`]. Both are wrapped by
+//! [`letter`], which turns files into messages of a board and back:
+//!
+//! ```
+//! use omr_client::letter::{Piece, Place, Reader, Writer};
+//! use omr_client::{Retrieved, identity, os_rng};
+//! use omr_protocol::{ClueKind, ParamSet, Sealing};
+//!
+//! // A small set for tests; `sophomr-v3` is the default.
+//! let set = ParamSet::named("insecure-tiny-v2")?;
+//! // Plain clues, so that no detector is needed below. Bound ones are the default everywhere.
+//! let (secret, address) = identity(set.clue(), ClueKind::Plain, &mut os_rng());
+//! let place = Place {
+//!     board_id: [7; 16],
+//!     params: "insecure-tiny-v2".into(),
+//!     sealing: Sealing::HpkeX25519,
+//!     payload_bytes: 612,
+//! };
+//!
+//! // Her correspondent, who has the address.
+//! let writer = Writer::new(set.clue(), &address, place.clone())?;
+//! let parts = writer.named_parts(Some("letter.txt"), b"hello", &mut os_rng())?;
+//! let message = writer.message(&mut os_rng(), &parts[0])?;
+//! assert_eq!(message.payload.len(), 612);
+//!
+//! // She: `decode` gives what a digest holds, here message 5 of the board.
+//! let found = [Retrieved { index: 5, payload: Some(message.payload), fingerprint: None }];
+//! let opened = Reader::new(set.clue(), &secret, &place).open(&found, 1);
+//! let (5, Ok(Piece::Whole(letter))) = &opened[0] else { panic!("{opened:?}") };
+//! assert_eq!((letter.name.as_deref(), &letter.bytes[..]), (Some("letter.txt"), &b"hello"[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `crates/bench/examples/retrieval.rs` shows every party's part, board and detector too.
 #![forbid(unsafe_code)]
 
 mod bound;

@@ -5,11 +5,19 @@ use omr_codec::{CodecError, Field, Solver, Support, Symbols};
 use omr_compress::{Phases, PhasesError};
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::digest::MASK_BITS;
-use omr_protocol::plan::{INDEX_SYMBOLS, checksum, packing};
+use omr_protocol::plan::{INDEX_SYMBOLS, MAX_BOUND, checksum, packing};
 use omr_protocol::{ClueKind, Digest, ParamSet, Params, ParamsError, Response};
 
 fn hex(id: &[u8; 16]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What to do about so many messages.
+fn advice(count: usize) -> String {
+    match count <= MAX_BOUND {
+        true => format!("ask for a digest with a bound of at least {count}, or for smaller ranges"),
+        false => format!("ask for smaller ranges: no digest has a bound above {MAX_BOUND}"),
+    }
 }
 
 /// A digest that does not decode.
@@ -41,8 +49,8 @@ pub enum DecodeError {
     },
     /// More pertinent messages than the bound.
     #[error(
-        "overflow: messages {start}..{end} hold {count} pertinent messages, the digest's bound is \
-         {bound}; ask for a digest with a bound of at least {count}, or for smaller ranges"
+        "overflow: messages {start}..{end} hold {count} pertinent messages, the digest's bound is {bound}; {}",
+        advice(*count)
     )]
     Overflow {
         /// First message of the group.
@@ -409,5 +417,26 @@ pub(crate) fn expect(what: &str, expected: usize, found: usize) -> Result<(), De
         false => Err(DecodeError::Inconsistent(format!(
             "expected {expected} {what}, found {found}"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_to_bounds_that_do_not_exist() {
+        let told = |count| {
+            let (start, end, bound) = (0, 9, 50);
+            let overflow = DecodeError::Overflow {
+                start,
+                end,
+                count,
+                bound,
+            };
+            overflow.to_string()
+        };
+        assert!(told(4096).ends_with("a bound of at least 4096, or for smaller ranges"));
+        assert!(told(41_000).ends_with("smaller ranges: no digest has a bound above 4096"));
     }
 }

@@ -2,14 +2,13 @@
 
 use crate::MailError;
 use omr_client::locked::Passphrase;
-use omr_remote::{Client, Endpoint};
+use omr_remote::Endpoint;
 use omr_staging::{Access, Unfinished, sweep, temporary};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// Name of the file that says where the server is.
@@ -34,39 +33,25 @@ pub struct Server {
 }
 
 impl Server {
-    /// A connection.
-    ///
-    /// Errors: `Remote`.
-    pub fn client(&self) -> Result<Client, MailError> {
-        self.client_with(self.token.clone())
-    }
-
-    /// A connection that does not tell who is calling, as far as tokens do.
-    ///
-    /// Errors: `Remote`.
-    pub fn stranger(&self) -> Result<Client, MailError> {
-        self.client_with(None)
-    }
-
-    fn client_with(&self, token: Option<String>) -> Result<Client, MailError> {
-        let ca_certificate = self
-            .ca_certificate
-            .as_ref()
-            .map(|pem| pem.clone().into_bytes());
-        Ok(Client::connect(&Endpoint {
-            ca_certificate,
-            token,
-            unreached: Some(patience()),
+    /// It as a client sees it.
+    #[must_use]
+    pub fn endpoint(&self) -> Endpoint {
+        let pem = self.ca_certificate.as_ref();
+        Endpoint {
+            ca_certificate: pem.map(|pem| pem.clone().into_bytes()),
+            token: self.token.clone(),
             ..Endpoint::new(self.url.clone())
-        })?)
+        }
     }
-}
 
-/// How long a command waits for a server that never answered: `$OMR_TIMEOUT` in seconds, else two seconds.
-fn patience() -> Duration {
-    let seconds = std::env::var("OMR_TIMEOUT").ok();
-    let seconds = seconds.and_then(|text| text.parse().ok());
-    seconds.map_or(omr_remote::UNREACHED, Duration::from_secs)
+    /// The same for calls that do not tell who is calling, as far as tokens do.
+    #[must_use]
+    pub fn stranger(&self) -> Endpoint {
+        Endpoint {
+            token: None,
+            ..self.endpoint()
+        }
+    }
 }
 
 impl Home {

@@ -4,6 +4,55 @@
 //! its [`Inbox`] keeps what came. A fetch has two halves that do not know each other: [`collect`] speaks to
 //! the server through [`Requests`], which cannot name a message, and [`Inbox::take_in`] decodes what was
 //! collected, without a connection. So nothing that a server sees depends on what a digest held.
+//!
+//! ```
+//! use omr_mail::{Address, Home, Identity, NewIdentity};
+//! use omr_protocol::{ClueKind, Scheme, Sealing};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! let home = Home::new(dir.path().join("ann"));
+//! let new = NewIdentity {
+//!     // A small set for tests: a server's board says which.
+//!     params: "insecure-tiny-hybrid-v2".into(),
+//!     scheme: Some(Scheme::Instantomr),
+//!     clues: ClueKind::Bound,
+//!     bound: 50,
+//!     sealing: Sealing::HpkeX25519,
+//!     allow_old: false,
+//!     spares: 2,
+//! };
+//! let ann = Identity::create(&home, &new)?;
+//! // What she gives to everybody, as text that survives a mail.
+//! let text = ann.address()?.to_text();
+//! let known = Address::from_file(text.into_bytes())?;
+//! assert_eq!(known.fingerprint(), ann.address()?.fingerprint());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! With a server, `home.set_server(..)`, then:
+//!
+//! ```no_run
+//! use omr_mail::{Address, Home, Identity, Inbox, Letter, MailError, Reader, Rules};
+//! use omr_mail::{collect, register, send};
+//! use omr_remote::Client;
+//!
+//! # async fn mail(home: Home, bob: Address) -> Result<(), MailError> {
+//! let mut ann = Identity::open(&home)?;
+//! let client = Client::connect(&home.server()?.endpoint())?;
+//! register(&mut ann, &client, |_, _, _| {}).await?;
+//! let letter = Letter::from(b"hello Bob".to_vec());
+//! send(&client, &bob, &[letter], &Rules::default()).await?;
+//!
+//! // Everything since the last fetch, whatever was found before.
+//! let inbox = Inbox::open(&home)?;
+//! collect(&client, &ann, inbox.requests(), |_| {}).await?;
+//! inbox.take_in(&Reader::new(&ann)?)?;
+//! for letter in inbox.list(false)? {
+//!     println!("{}: {} bytes", letter.number, letter.bytes);
+//! }
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 mod address;

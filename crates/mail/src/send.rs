@@ -6,7 +6,7 @@ use omr_client::letter::{Place, Writer, Written};
 use omr_client::os_rng;
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet, Sealing};
-use omr_remote::{Client, v1};
+use omr_remote::{Client, Posted, v1};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -15,6 +15,9 @@ use std::ops::Range;
 pub struct Sent {
     /// The ranges of its messages' indices: one, unless it was posted in several parts.
     pub ranges: Vec<Range<u64>>,
+    /// Which of its messages, counted from 0, were on the board already: somebody copied them on the way and posted
+    /// them first. They are read all the same.
+    pub copied: Vec<u64>,
 }
 
 /// What letters are bound to, of a server's description of its board.
@@ -142,7 +145,7 @@ impl Draft {
         let written = seal(&writer, &self.letters.concat())?;
         let messages = written.into_iter().map(message).collect();
         let posted = client.post(messages).await?;
-        Ok(divide(&posted.ranges, &lengths))
+        Ok(divide(&posted, &lengths))
     }
 }
 
@@ -222,12 +225,14 @@ pub(crate) fn message(written: Written) -> v1::Message {
     }
 }
 
-/// The indices of files of so many messages, of the ranges of all.
-fn divide(ranges: &[Range<u64>], lengths: &[u64]) -> Vec<Sent> {
-    let mut rest = ranges
+/// What became of files of so many messages.
+fn divide(posted: &Posted, lengths: &[u64]) -> Vec<Sent> {
+    let mut rest = posted
+        .ranges
         .iter()
         .cloned()
         .collect::<std::collections::VecDeque<_>>();
+    let mut first = 0;
     let file = |&length: &u64| {
         let (mut left, mut ranges) = (length, Vec::new());
         while let Some(range) = rest.front_mut().filter(|_| left > 0) {
@@ -239,7 +244,11 @@ fn divide(ranges: &[Range<u64>], lengths: &[u64]) -> Vec<Sent> {
                 rest.pop_front();
             }
         }
-        Sent { ranges }
+        let copied = posted.known.iter().map(|at| *at as u64);
+        let copied = copied.filter(|at| (first..first + length).contains(at));
+        let copied = copied.map(|at| at - first).collect();
+        first += length;
+        Sent { ranges, copied }
     };
     lengths.iter().map(file).collect()
 }
@@ -251,7 +260,13 @@ mod tests {
     #[test]
     #[expect(clippy::single_range_in_vec_init, reason = "ranges of indices")]
     fn files_get_the_indices_of_their_messages() {
-        let found = divide(&[5..8, 20..23], &[2, 3, 1]);
+        let posted = Posted {
+            ranges: vec![5..8, 20..23],
+            known: vec![1, 3, 4],
+        };
+        let found = divide(&posted, &[2, 3, 1]);
+        let copied: Vec<_> = found.iter().map(|sent| sent.copied.clone()).collect();
+        assert_eq!(copied, [vec![1], vec![1, 2], vec![]]);
         let ranges: Vec<_> = found.into_iter().map(|sent| sent.ranges).collect();
         assert_eq!(ranges, [vec![5..7], vec![7..8, 20..22], vec![22..23]]);
     }

@@ -38,7 +38,7 @@ impl Client {
         let service = InterceptedService::new(endpoint.channel()?, endpoint.bearer()?);
         Ok(Self {
             service,
-            retry: Policy::new(endpoint.retry.clone(), endpoint.unreached),
+            retry: Policy::new(endpoint),
             timeout: endpoint.timeouts.call,
             has_token: endpoint.token.is_some(),
             known: Arc::default(),
@@ -122,7 +122,7 @@ impl Client {
         loop {
             match tokio::time::timeout(self.timeout, attempt()).await {
                 Ok(Ok(response)) => {
-                    self.retry.note_answer();
+                    self.retry.note_success();
                     return Ok(response.into_inner());
                 }
                 Ok(Err(status)) => patience.pause(&status).await?,

@@ -1,6 +1,7 @@
 //! Where a server is and how it is spoken to.
 
 use crate::{RemoteError, Retry};
+use std::sync::Arc;
 use std::time::Duration;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
@@ -31,6 +32,20 @@ impl Default for Timeouts {
     }
 }
 
+/// What a client knows while it tries in vain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The server's URL.
+    pub url: String,
+    /// What became of the last attempt.
+    pub last: String,
+    /// How long it goes on trying.
+    pub left: Duration,
+}
+
+/// Who is told that a client waits: once until the server answers again.
+pub type Notice = Arc<dyn Fn(&Waiting) + Send + Sync>;
+
 /// A server as a client sees it.
 #[derive(Clone, Default)]
 pub struct Endpoint {
@@ -47,6 +62,8 @@ pub struct Endpoint {
     /// Time after which a call fails as long as the server never answered, where that is sooner: somebody who waits
     /// at a screen wants to hear of a wrong URL at once.
     pub unreached: Option<Duration>,
+    /// Told once a call has had no success for two seconds and goes on.
+    pub notice: Option<Notice>,
 }
 
 /// Without the token.

@@ -3,6 +3,23 @@
 //! Every call of the protocol may be made again without harm: posts, jobs and sessions carry random ids,
 //! uploads and digests offsets. So a [`Client`] retries where the server did not say no, for a bounded time,
 //! and what it retries depends on the network alone, never on what a digest holds.
+//!
+//! ```no_run
+//! use omr_remote::v1::Message;
+//! use omr_remote::{Client, Endpoint, RemoteError};
+//!
+//! # async fn post(clue: Vec<u8>, payload: Vec<u8>) -> Result<(), RemoteError> {
+//! let client = Client::connect(&Endpoint::new("http://127.0.0.1:7600"))?;
+//! let board = client.board().await?;
+//! println!("{} messages, payloads of {} bytes", board.messages, board.payload_bytes);
+//! // Clue and payload as `omr_client::letter::Writer` makes them. However often the network fails, the
+//! // message comes onto the board once.
+//! let message = Message { clue: clue.into(), payload: payload.into() };
+//! let posted = client.post(vec![message]).await?;
+//! println!("it is message {}", posted.ranges[0].start);
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 mod addresses;
@@ -21,7 +38,7 @@ mod sessions;
 
 pub use client::Client;
 pub use delivery::Posted;
-pub use endpoint::{Endpoint, Timeouts, UNREACHED};
+pub use endpoint::{Endpoint, Notice, Timeouts, UNREACHED, Waiting};
 pub use error::RemoteError;
 pub use jobs::MAX_DIGEST_BYTES;
 pub use omr_api::{FINGERPRINT_BYTES, address_fingerprint, v1, with_post_refusal};

@@ -1,6 +1,6 @@
 //! When a call is made again, and after how long.
 
-use crate::RemoteError;
+use crate::{Endpoint, Notice, RemoteError, Waiting};
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,27 +30,55 @@ impl Default for Retry {
     }
 }
 
+/// How long nobody is told that a call has no success.
+const SILENT: Duration = Duration::from_secs(2);
+
 /// A client's patience, and whether it has ever heard of its server.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Policy {
     retry: Retry,
     unreached: Option<Duration>,
+    url: String,
+    notice: Option<Notice>,
     reached: Arc<AtomicBool>,
+    /// Whether somebody was told since the last success.
+    told: Arc<AtomicBool>,
 }
 
 impl Policy {
-    /// See [`crate::Endpoint::unreached`].
-    pub(crate) fn new(retry: Retry, unreached: Option<Duration>) -> Self {
+    pub(crate) fn new(endpoint: &Endpoint) -> Self {
         Self {
-            retry,
-            unreached,
-            reached: Arc::default(),
+            retry: endpoint.retry.clone(),
+            unreached: endpoint.unreached,
+            url: endpoint.url.clone(),
+            notice: endpoint.notice.clone(),
+            ..Self::default()
         }
     }
 
-    /// The server has answered.
-    pub(crate) fn note_answer(&self) {
+    /// The server has answered, if only to say no.
+    fn note_answer(&self) {
         self.reached.store(true, Ordering::Relaxed);
+    }
+
+    /// A call has got on.
+    pub(crate) fn note_success(&self) {
+        self.note_answer();
+        self.told.store(false, Ordering::Relaxed);
+    }
+
+    /// Tells of a call that was tried so long in vain and goes on.
+    fn tell(&self, status: &Status, waited: Duration) {
+        let Some(notice) = &self.notice else {
+            return;
+        };
+        if waited >= SILENT && !self.told.swap(true, Ordering::Relaxed) {
+            notice(&Waiting {
+                url: self.url.clone(),
+                last: described(status),
+                left: self.total().saturating_sub(waited),
+            });
+        }
     }
 
     /// Time without any success after which a call fails.
@@ -85,14 +113,17 @@ impl<'a> Patience<'a> {
     pub(crate) fn progress(&mut self) {
         self.since = Instant::now();
         self.failures = 0;
-        self.policy.note_answer();
+        self.policy.note_success();
     }
 
     /// Waits before the next attempt.
     ///
     /// Errors: a refusal at once; `Unreachable`, `Exhausted` when time is up.
     pub(crate) async fn pause(&mut self, status: &Status) -> Result<(), RemoteError> {
-        let pause = self.next(status, self.since.elapsed())?;
+        let waited = self.since.elapsed();
+        let pause = self.next(status, waited)?;
+        // Before a pause that ends too late to tell then.
+        self.policy.tell(status, waited + pause);
         tracing::debug!(call = self.call, ?pause, %status, "calling again");
         sleep(pause).await;
         Ok(())
@@ -177,6 +208,7 @@ fn described(status: &Status) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Mutex;
 
     #[test]
     fn only_what_may_pass_is_tried_again() {
@@ -242,7 +274,11 @@ mod tests {
     #[test]
     fn a_server_that_never_answered_is_given_up_sooner() {
         let short = Duration::from_secs(2);
-        let policy = Policy::new(Retry::default(), Some(short));
+        let endpoint = Endpoint {
+            unreached: Some(short),
+            ..Endpoint::default()
+        };
+        let policy = Policy::new(&endpoint);
         let mut broken = Status::unavailable("transport error");
         broken.set_source(Arc::new(std::io::Error::other("refused")));
         let late = Status::deadline_exceeded("no answer in time");
@@ -254,5 +290,49 @@ mod tests {
         let busy = Status::unavailable("the server stops");
         assert!(Patience::new(&policy, "call").next(&busy, short).is_ok());
         assert!(Patience::new(&policy, "call").next(&broken, short).is_ok());
+    }
+
+    #[test]
+    fn who_waits_is_told_once_until_a_call_succeeds() {
+        let told: Arc<Mutex<Vec<Waiting>>> = Arc::default();
+        let endpoint = Endpoint {
+            unreached: Some(Duration::from_secs(60)),
+            notice: Some({
+                let told = Arc::clone(&told);
+                Arc::new(move |waiting| told.lock().unwrap().push(waiting.clone()))
+            }),
+            ..Endpoint::new("http://localhost:1")
+        };
+        let policy = Policy::new(&endpoint);
+        let mut broken = Status::unavailable("transport error");
+        broken.set_source(Arc::new(std::io::Error::other("connection refused")));
+        let busy = Status::unavailable("the server stops");
+        let after = |status: &Status, ms| {
+            policy.tell(status, Duration::from_millis(ms));
+            told.lock().unwrap().len()
+        };
+        assert_eq!(
+            [
+                after(&broken, 1999),
+                after(&broken, 2000),
+                after(&broken, 9000)
+            ],
+            [0, 1, 1]
+        );
+        // An answer that does not help is none to this end, but the server is worth two minutes from then on.
+        Patience::new(&policy, "call")
+            .next(&busy, Duration::ZERO)
+            .unwrap();
+        assert_eq!(after(&busy, 9000), 1);
+        policy.note_success();
+        assert_eq!([after(&busy, 1000), after(&busy, 3000)], [1, 2]);
+        let told = told.lock().unwrap();
+        let left = |seconds| Duration::from_secs(seconds);
+        assert_eq!(
+            (&*told[0].url, &*told[0].last),
+            ("http://localhost:1", "connection refused")
+        );
+        assert_eq!((told[0].left, told[1].left), (left(58), left(117)));
+        assert_eq!(told[1].last, "the server stops");
     }
 }

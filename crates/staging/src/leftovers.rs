@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// How often a folder is removed in which somebody writes.
+const TRIES: usize = 100;
 
 /// How names of temporary files begin.
 pub const PREFIX: &str = ".omr-";
@@ -17,7 +20,7 @@ pub const PREFIX: &str = ".omr-";
 /// Age from which on a file that nobody holds was left by a crash: before, its maker may be about to lock it.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// Temporary files of this process.
+/// Temporary files and folders of this process.
 static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 /// Held while files are made and named; a signal waits for it.
 static GATE: Mutex<()> = Mutex::new(());
@@ -38,14 +41,54 @@ pub struct Unfinished {
     file: Option<NamedTempFile>,
 }
 
+/// From the first call on, signals remove what is ours.
+fn watched() {
+    static WATCHED: Once = Once::new();
+    // Without it a signal leaves files to the next command.
+    WATCHED.call_once(|| drop(watch()));
+}
+
+/// A temporary folder with all that is in it, removed when dropped and when a signal ends the command.
+#[derive(Debug)]
+pub struct TemporaryFolder {
+    folder: Option<TempDir>,
+    path: PathBuf,
+}
+
+impl TemporaryFolder {
+    /// Makes one where the system has such.
+    ///
+    /// Errors: the system's.
+    pub fn new(prefix: &str) -> io::Result<Self> {
+        watched();
+        let _uninterrupted = hold();
+        let folder = tempfile::Builder::new().prefix(prefix).tempdir()?;
+        let path = folder.path().to_owned();
+        lock(&OURS).insert(path.clone());
+        let folder = Some(folder);
+        Ok(Self { folder, path })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        drop(self.folder.take());
+        lock(&OURS).remove(&self.path);
+    }
+}
+
 impl Unfinished {
     /// Makes one, of [`crate::temporary`].
     ///
     /// Errors: those of `make`.
     pub fn new(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<Self> {
-        static WATCHED: Once = Once::new();
-        // Without it a signal leaves the file to the next command.
-        WATCHED.call_once(|| drop(watch()));
+        watched();
         let _uninterrupted = hold();
         let file = make()?;
         let path = file.path().to_owned();
@@ -156,9 +199,22 @@ fn wait(runtime: &Runtime, signals: Vec<(i32, Signal)>) {
     let (number, _, _) = runtime.block_on(futures::future::select_all(arrived));
     let _for_good = hold();
     for path in lock(&OURS).iter() {
-        let _ = fs::remove_file(path);
+        remove(path);
     }
     process::exit(128 + number);
+}
+
+/// Other threads go on writing to a folder meanwhile: they may need more than one go.
+fn remove(path: &Path) {
+    if !path.is_dir() {
+        let _ = fs::remove_file(path);
+        return;
+    }
+    for _ in 0..TRIES {
+        if fs::remove_dir_all(path).is_ok() {
+            return;
+        }
+    }
 }
 
 /// Whether the process was started with a signal ignored; where the system does not say, it was not.

@@ -6,7 +6,7 @@
 
 mod leftovers;
 
-pub use leftovers::{PREFIX, Unfinished, hold, sweep};
+pub use leftovers::{PREFIX, TemporaryFolder, Unfinished, hold, sweep};
 
 use std::io;
 use std::path::Path;

@@ -120,7 +120,8 @@ Examples:
 
 Prints the place of each file once it is safely on the disk: `INDEX FILE`, or `FIRST..END FILE` for a file in \
 several messages. A file is posted whole or not at all; small ones go together, up to 1,000 messages at a time. If a \
-later one fails, the lines printed tell what is posted.
+later one fails, the lines printed tell what is posted. Sealed with a file goes its name, without folders: a small \
+one that leaves no room for it goes without.
 
 `omr board stat` tells how many bytes of a file a message holds. A file may take 131,072 messages; one of more than \
 a digest's bound is fetched by several digests, whose ranges are told after posting.";
@@ -167,8 +168,8 @@ Examples:
     --raw --out payloads
   omr decode --secret-key alice/secret.key --digest first second --out all
 
-Writes one file a message, named by the index of its first payload (000123.bin), and prints the paths; a digest \
-of indices gives indices.txt. With --out - contents go to standard output, one after another in the order of the \
+Writes one file for each that was posted, named by the index of its first payload and what its sender called it \
+(000123-letter.txt, or 000123.bin), and prints the paths; a digest of indices gives indices.txt. With --out - contents go to standard output, one after another in the order of the \
 board.
 
 Anybody can write to an address, and one message of others in 2^26 looks pertinent. So payloads that cannot be \

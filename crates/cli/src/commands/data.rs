@@ -1,12 +1,13 @@
 //! `omr data`: what a server keeps.
 
+use super::network::connect;
 use crate::args::{DataBackup, DataCommand, DataExpire, DataOf, DataRestore, DataVerify};
 use crate::error::{CliError, InputError, chain};
 use crate::io;
 use crate::progress::Ui;
 use futures::StreamExt;
 use omr_detector::Progress;
-use omr_remote::{Client, Endpoint};
+use omr_remote::Endpoint;
 use omr_server::{Config, create_private_files, store_config};
 use omr_store::{Expiry, Piece, Report, Store, StoreConfig};
 use serde::Serialize;
@@ -110,7 +111,7 @@ fn told(report: &Report, clues: Vec<String>, json: bool, ui: &Ui) -> Result<(), 
 fn backup(args: &DataBackup, ui: &Ui) -> Result<(), CliError> {
     let mut folder = Folder::open(&args.to)?;
     match &args.server {
-        Some(url) => online(args, url, &mut folder)?,
+        Some(url) => online(args, url, &mut folder, ui)?,
         None => {
             let store = Store::open(&place(&args.of)?)?;
             let have = folder.have.clone();
@@ -137,15 +138,14 @@ fn backup(args: &DataBackup, ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
-fn online(args: &DataBackup, url: &str, folder: &mut Folder) -> Result<(), CliError> {
+fn online(args: &DataBackup, url: &str, folder: &mut Folder, ui: &Ui) -> Result<(), CliError> {
     let endpoint = Endpoint {
         ca_certificate: args.ca.as_deref().map(certificate).transpose()?,
         token: args.token.clone(),
-        unreached: Some(omr_remote::UNREACHED),
         ..Endpoint::new(url)
     };
     super::serve::runtime()?.block_on(async {
-        let client = Client::connect(&endpoint)?;
+        let client = connect(endpoint, ui)?;
         let have = folder.have.iter().cloned().collect();
         let mut pieces = std::pin::pin!(client.backup(have).await?);
         while let Some(piece) = pieces.next().await {

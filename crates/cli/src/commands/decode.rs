@@ -1,6 +1,5 @@
 mod incomplete;
 mod open;
-mod spans;
 
 use super::passphrase::opened;
 use crate::args::Decode;
@@ -41,6 +40,7 @@ struct Report {
 struct Written {
     index: Option<u64>,
     bytes: usize,
+    #[serde(serialize_with = "io::as_text")]
     path: PathBuf,
 }
 

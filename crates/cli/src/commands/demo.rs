@@ -6,7 +6,7 @@ use crate::args::Demo;
 use crate::commands::source::BoardSource;
 use crate::commands::{board, engines, keygen};
 use crate::error::{CliError, InputError};
-use crate::io::{self, Framed};
+use crate::io::{self, Framed, TemporaryFolder};
 use crate::progress::Ui;
 use cast::{Cast, Posting};
 use omr_bench::{peak_rss_bytes, yardstick_us};
@@ -31,7 +31,7 @@ struct Stage {
     board: PathBuf,
     digest: PathBuf,
     /// Removes them in the end, unless they are to be kept.
-    _temporary: Option<tempfile::TempDir>,
+    _temporary: Option<TemporaryFolder>,
 }
 
 /// What the detector did.
@@ -169,7 +169,7 @@ impl Stage {
         let (dir, temporary) = match dir {
             Some(dir) => (dir.to_owned(), None),
             None => {
-                let made = tempfile::Builder::new().prefix("omr-demo-").tempdir();
+                let made = TemporaryFolder::new("omr-demo-");
                 let made = made.map_err(|error| CliError::write(std::env::temp_dir(), error))?;
                 (made.path().to_owned(), Some(made))
             }

@@ -84,6 +84,7 @@ struct Report<'a> {
 /// A key file and its size.
 #[derive(Clone, Serialize)]
 pub(super) struct Written {
+    #[serde(serialize_with = "io::as_text")]
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
 }

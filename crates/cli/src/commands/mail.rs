@@ -14,9 +14,12 @@ pub(super) use letters::{contact, send};
 pub(super) use watch::run as watch;
 
 use crate::args::{HomeArg, ServerArgs};
+use crate::commands::network::connect;
 use crate::error::{CliError, InputError};
 use crate::io;
+use crate::progress::Ui;
 use omr_mail::{Home, MailError, Server, Stage};
+use omr_remote::Client;
 use std::path::Path;
 
 /// Largest certificate or address file.
@@ -77,6 +80,11 @@ fn certificate(path: &Path) -> Result<String, CliError> {
     let text = String::from_utf8(io::read_file(path, MAX_TEXT_BYTES)?);
     let no_text = |error| InputError::Io(std::io::Error::other(error));
     text.map_err(no_text).map_err(CliError::input(path))
+}
+
+/// A connection to an identity's own server.
+fn own_client(home: &Home, ui: &Ui) -> Result<Client, CliError> {
+    connect(home.server()?.endpoint(), ui)
 }
 
 /// Runs what waits for a network.

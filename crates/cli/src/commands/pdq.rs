@@ -25,7 +25,7 @@ const BOUND: u64 = 16;
 pub(super) fn run(command: &Pdq, ui: &Ui) -> Result<(), CliError> {
     match command {
         Pdq::Import(args) => import::run(args, ui),
-        Pdq::Schema(args) => schema::run(args),
+        Pdq::Schema(args) => schema::run(args, ui),
         Pdq::Keygen(args) => keygen::run(args),
         Pdq::EncryptTable(args) => encrypt_table::run(args, ui),
         Pdq::Plan(args) => plan::run(args),

@@ -29,6 +29,7 @@ const USUAL_BOUND: u64 = 50;
 
 #[derive(Serialize)]
 struct Posted<'a> {
+    #[serde(serialize_with = "io::as_text")]
     file: &'a Path,
     start: u64,
     end: u64,
@@ -37,6 +38,8 @@ struct Posted<'a> {
 /// A file to post, and what it costs.
 struct Letter<'a> {
     path: &'a PathBuf,
+    /// What its recipient calls it.
+    name: Option<String>,
     /// Present where it cannot be read a second time.
     content: Option<Vec<u8>>,
     shape: Shape,
@@ -117,13 +120,18 @@ fn letters<'a>(
                 (content.len() as u64, Some(content))
             }
         };
+        let name = match args.raw || args.no_names {
+            true => None,
+            false => io::name(path),
+        };
         let shape = match args.raw {
             true => raw_shape(bytes, config),
-            false => shape(writer, bytes),
+            false => shape(writer, name.as_deref(), bytes),
         };
         let shape = shape.map_err(CliError::input(path))?;
         Ok(Letter {
             path,
+            name,
             content,
             shape,
         })
@@ -143,8 +151,8 @@ fn raw_shape(bytes: u64, config: &BoardConfig) -> Result<Shape, InputError> {
     }
 }
 
-fn shape(writer: &Writer, bytes: u64) -> Result<Shape, InputError> {
-    let shape = writer.shape(bytes)?;
+fn shape(writer: &Writer, name: Option<&str>, bytes: u64) -> Result<Shape, InputError> {
+    let shape = writer.shape(name, bytes)?;
     match shape.parts > MAX_PARTS {
         false => Ok(shape),
         true => Err(InputError::TooManyParts {
@@ -169,7 +177,7 @@ impl Letter<'_> {
         let parts = match raw {
             true => Ok(vec![bytes]),
             false => writer
-                .parts(&bytes, &mut os_rng())
+                .named_parts(self.name.as_deref(), &bytes, &mut os_rng())
                 .map_err(InputError::from),
         };
         parts.map_err(CliError::input(self.path))
@@ -181,7 +189,7 @@ impl Letter<'_> {
         let parts = u64::from(parts);
         let text = format!(
             "{}: {} messages of up to {bytes} bytes of the file",
-            self.path.display(),
+            io::shown(self.path),
             super::thousands(parts)
         );
         match parts {
@@ -251,7 +259,7 @@ impl<'a> Queue<'a> {
     }
 
     fn tell(&self, posted: &Posted) -> Result<(), CliError> {
-        let (start, file) = (posted.start, posted.file.display());
+        let (start, file) = (posted.start, io::shown(posted.file));
         match posted.end - start {
             _ if self.args.json => io::print_json(posted)?,
             1 => io::print(&format!("{start} {file}\n"))?,
@@ -281,6 +289,6 @@ fn how_to_fetch(posted: &Posted) -> String {
     };
     format!(
         "{}: to fetch it, `omr digest` with {ranges}",
-        posted.file.display()
+        io::shown(posted.file)
     )
 }

@@ -2,7 +2,7 @@ use crate::commands::board;
 use crate::error::{CliError, InputError, chain};
 use crate::progress::Ui;
 use omr_board::Board;
-use omr_detector::MessageSource;
+use omr_detector::{MessageSource, Messages};
 use omr_protocol::{ClueKind, ClueParams, Sealing};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(super) struct BoardSource {
     payload_bytes: usize,
     /// The messages that were on the board at first.
     len: u64,
-    ahead: Option<Buffered>,
+    ahead: Option<Messages>,
 }
 
 /// Why a board could not be read, causes included: the detector passes on only this text.
@@ -73,15 +73,18 @@ impl BoardSource {
     fn collect(&mut self, range: Range<u64>, part: Part) -> Result<Vec<u8>, SourceError> {
         let unreadable = |error: CliError| Unreadable(chain(&error));
         let holds =
-            |ahead: &Buffered| ahead.range.start <= range.start && range.end <= ahead.range.end;
+            |ahead: &Messages| ahead.range().start <= range.start && range.end <= ahead.range().end;
         if !self.ahead.as_ref().is_some_and(holds) && range.end - range.start < AHEAD {
             let end = range
                 .end
                 .max(self.len.min(range.start.saturating_add(AHEAD)));
             self.ahead = Some(self.read(range.start..end).map_err(unreadable)?);
         }
-        if let Some(ahead) = self.ahead.as_ref().filter(|ahead| holds(ahead)) {
-            return Ok(ahead.part(range, part));
+        if let Some(ahead) = self.ahead.as_mut().filter(|ahead| holds(ahead)) {
+            return match part {
+                Part::Clues => ahead.clues(range),
+                Part::Payloads => ahead.payloads(range),
+            };
         }
         let bytes = match part {
             Part::Clues => self.clue_bytes,
@@ -104,20 +107,14 @@ impl BoardSource {
     /// Reads messages into memory.
     ///
     /// Errors: `Input`.
-    pub(super) fn read(&self, range: Range<u64>) -> Result<Buffered, CliError> {
+    pub(super) fn read(&self, range: Range<u64>) -> Result<Messages, CliError> {
         let (mut clues, mut payloads) = (Vec::new(), Vec::new());
         let read = self
             .open()?
             .read_into(range.clone(), &mut clues, &mut payloads);
         let read = read.map_err(InputError::from);
         read.map_err(CliError::input(&self.dir))?;
-        Ok(Buffered {
-            range,
-            clue_bytes: self.clue_bytes,
-            clues,
-            payload_bytes: self.payload_bytes,
-            payloads,
-        })
+        Ok(Messages::new(range, clues, payloads)?)
     }
 }
 
@@ -132,41 +129,6 @@ impl MessageSource for BoardSource {
 
     fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
         self.collect(range, Part::Payloads)
-    }
-}
-
-/// Messages of a board in memory.
-#[derive(Debug)]
-pub(super) struct Buffered {
-    pub(super) range: Range<u64>,
-    clue_bytes: usize,
-    clues: Vec<u8>,
-    payload_bytes: usize,
-    payloads: Vec<u8>,
-}
-
-impl Buffered {
-    fn part(&self, range: Range<u64>, part: Part) -> Vec<u8> {
-        let (of, bytes) = match part {
-            Part::Clues => (&self.clues, self.clue_bytes),
-            Part::Payloads => (&self.payloads, self.payload_bytes),
-        };
-        let at = |index: u64| (index - self.range.start) as usize * bytes;
-        of[at(range.start)..at(range.end)].to_vec()
-    }
-}
-
-impl MessageSource for Buffered {
-    fn clue_bytes(&self) -> usize {
-        self.clue_bytes
-    }
-
-    fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
-        Ok(self.part(range, Part::Clues))
-    }
-
-    fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
-        Ok(self.part(range, Part::Payloads))
     }
 }
 
@@ -232,10 +194,7 @@ mod tests {
         assert_eq!(source.payloads(0..3).unwrap(), [0, 0, 1, 1, 2, 2]);
         post(200..210);
         // Ahead of what was asked for only what was there.
-        assert_eq!(
-            source.ahead.as_ref().map(|ahead| ahead.range.clone()),
-            Some(0..200)
-        );
+        assert_eq!(source.ahead.as_ref().map(Messages::range), Some(0..200));
         assert_eq!(source.payloads(198..200).unwrap(), [198, 198, 199, 199]);
         let clues = source.clues(7..9).unwrap();
         assert_eq!(

@@ -3,12 +3,13 @@
 mod state;
 
 use super::engines;
-use super::source::{BoardSource, Buffered, sealing};
+use super::source::{BoardSource, sealing};
 use crate::args::{Stream, StreamCut, StreamRun};
 use crate::error::{CliError, InputError};
 use crate::io::{self, Output};
 use crate::progress::Ui;
 use omr_board::Board;
+use omr_detector::Messages;
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_protocol::instantomr::{Encoding, InstantPlan};
 use omr_protocol::{DigestHeader, ParamSet, Request, Scheme};
@@ -165,7 +166,7 @@ fn catch_up(
         let Some(mut messages) = read(args, ui, state, next)? else {
             return Ok(taken);
         };
-        let end = messages.range.end;
+        let end = messages.range().end;
         loop {
             let lock = state.lock()?;
             let mut session = state.newest(&lock, kept.take())?;
@@ -183,7 +184,7 @@ fn catch_up(
 }
 
 /// The messages from `next` on that are on the board, if any.
-fn read(args: &StreamRun, ui: &Ui, state: &State, next: u64) -> Result<Option<Buffered>, CliError> {
+fn read(args: &StreamRun, ui: &Ui, state: &State, next: u64) -> Result<Option<Messages>, CliError> {
     let board = super::board::open(&args.board, ui)?;
     let end = board.len().min(next.saturating_add(READ_TOGETHER));
     if next >= end {

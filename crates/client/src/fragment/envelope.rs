@@ -10,7 +10,7 @@
 //! fields begins with a zero, so readers of older versions refuse these and take nothing of them for content.
 
 use super::name::file_name;
-use super::split::split;
+use super::split::{Shape, shape, split};
 use super::{FragmentError, varint};
 use rand_core::CryptoRng;
 
@@ -52,16 +52,36 @@ pub fn split_named(
     }
 }
 
+/// How [`split_named`] splits a file of `len` bytes.
+///
+/// Errors: `CapacityTooSmall`.
+pub fn shape_named(name: Option<&str>, len: u64, capacity: usize) -> Result<Shape, FragmentError> {
+    let plain = shape(len, capacity)?;
+    let (Some(name), Some(left)) = (name.and_then(file_name), capacity.checked_sub(MARK.len()))
+    else {
+        return Ok(plain);
+    };
+    let named = len.saturating_add(fields(&name).len() as u64);
+    match shape(named, left) {
+        Ok(found) if found.parts == 1 || plain.parts > 1 => Ok(found),
+        _ => Ok(plain),
+    }
+}
+
+/// What stands before the content of a file with a name.
+fn fields(name: &str) -> Vec<u8> {
+    let mut field = Vec::new();
+    varint::write(NAME, &mut field);
+    varint::write(name.len() as u64, &mut field);
+    field.extend_from_slice(name.as_bytes());
+    let mut fields = Vec::with_capacity(field.len() + 2);
+    varint::write(field.len() as u64, &mut fields);
+    fields.extend_from_slice(&field);
+    fields
+}
+
 fn with_name(name: &str, bytes: &[u8]) -> Vec<u8> {
-    let mut fields = Vec::new();
-    varint::write(NAME, &mut fields);
-    varint::write(name.len() as u64, &mut fields);
-    fields.extend_from_slice(name.as_bytes());
-    let mut file = Vec::with_capacity(bytes.len() + fields.len() + 2);
-    varint::write(fields.len() as u64, &mut file);
-    file.extend_from_slice(&fields);
-    file.extend_from_slice(bytes);
-    file
+    [&fields(name)[..], bytes].concat()
 }
 
 /// A part without its mark, and whether it had one.
@@ -157,6 +177,23 @@ mod tests {
         }
         assert_eq!(parts(Some("x"), 5, 7), parts(None, 5, 7));
         assert!(split_named(Some("x"), &[1; 9], 1, &mut rng()).is_err());
+    }
+
+    #[test]
+    fn the_shape_is_told_before() {
+        for name in [None, Some("letter.txt"), Some(" / ")] {
+            for (len, capacity) in (0..400)
+                .map(|len| (len, 100))
+                .chain([(20_000, 100), (9, 7)])
+            {
+                let told = shape_named(name, len as u64, capacity);
+                let Ok(found) = split_named(name, &vec![7; len], capacity, &mut rng()) else {
+                    assert!(told.is_err(), "{len}");
+                    continue;
+                };
+                assert_eq!(told.unwrap().parts as usize, found.len(), "{name:?}, {len}");
+            }
+        }
     }
 
     #[test]

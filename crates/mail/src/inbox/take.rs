@@ -163,6 +163,7 @@ impl Decoded {
             of,
             overflowed: None,
             exact: false,
+            may_overflow: false,
             reason,
         };
         Self {
@@ -192,6 +193,7 @@ fn failure(of: Stride, error: &DecodeError) -> Failure {
         of,
         overflowed,
         exact,
+        may_overflow: matches!(error, DecodeError::InstantInconsistent { .. }),
         reason: error.to_string(),
     }
 }

@@ -1,10 +1,10 @@
 //! Letters that are not whole: what came is kept beside the others until the rest comes.
 
 use super::open::Letter;
-use super::spans::{in_words, spans};
 use crate::args::Decode;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access};
+use crate::spans::{in_words, spans};
 use omr_client::fragment::{self, MessageId};
 use omr_client::kept::{KeptParts, Parts};
 use omr_protocol::Response;

@@ -1,7 +1,7 @@
 //! From payloads to files: unsealed, put together, or left out with a reason.
 
-use super::spans::{in_words, spans};
 use crate::error::chain;
+use crate::spans::{in_words, spans};
 use omr_client::fragment::{FragmentError, MessageId, Reassembler, Whole};
 use omr_client::kept::Parts;
 use omr_client::letter::{LetterError, Piece, Place, Reader};

@@ -3,9 +3,10 @@
 mod backup;
 mod rotate;
 
-use super::{block_on, home, own_server, server};
+use super::{block_on, home, own_client, own_server, server};
 use crate::args::{AddressArgs, Id, IdNew, IdRegister, PassphraseArg};
 use crate::commands::keygen::{SECRET_KEY, default_set};
+use crate::commands::network::connect;
 use crate::commands::passphrase::{known, unlocked, wanted};
 use crate::error::{CliError, chain};
 use crate::io::{self, Output, hex};
@@ -62,7 +63,7 @@ pub(in crate::commands) fn id(command: &Id, ui: &Ui) -> Result<(), CliError> {
         Id::Publish { home: dir, json } => block_on(announce(&home(dir)?, *json, ui)),
         Id::Revoke { home: dir } => block_on(async {
             let mut identity = Identity::open(&home(dir)?)?;
-            let client = identity.home.server()?.client()?;
+            let client = own_client(&identity.home, ui)?;
             Ok(revoke(&mut identity, &client).await?)
         }),
     }
@@ -75,7 +76,7 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
         return Err(MailError::TokenWithoutServer.into());
     }
     let taken_over = home.has_keys();
-    let (new, start) = plan(args, server.as_ref()).await?;
+    let (new, start) = plan(args, server.as_ref(), ui).await?;
     let home = with_passphrase(args, home)?;
     let mut identity = Identity::create(&home, &new)?;
     if home.passphrase().is_some() && !home.is_locked()? {
@@ -125,6 +126,7 @@ fn with_passphrase(args: &IdNew, home: Home) -> Result<Home, CliError> {
 async fn plan(
     args: &IdNew,
     server: Option<&Server>,
+    ui: &Ui,
 ) -> Result<(NewIdentity, Option<u64>), CliError> {
     let clues = match args.plain_clues {
         true => ClueKind::Plain,
@@ -145,7 +147,7 @@ async fn plan(
         }
         return Ok((new, None));
     };
-    let client = server.client()?;
+    let client = connect(server.endpoint(), ui)?;
     let board = client.board().await.map_err(MailError::from)?;
     let place = board_place(&board)?;
     match &args.params {
@@ -194,7 +196,7 @@ struct Announced {
 
 async fn announce(home: &Home, json: bool, ui: &Ui) -> Result<(), CliError> {
     let identity = Identity::open(home)?;
-    let client = identity.home.server()?.client()?;
+    let client = own_client(&identity.home, ui)?;
     let (short, kept) = publish(&identity, &client).await?;
     if json {
         return io::print_json(&Announced {
@@ -224,7 +226,7 @@ pub(super) async fn keep_published(identity: &Identity, client: &Client, ui: &Ui
 }
 
 async fn upload(identity: &mut Identity, ui: &Ui) -> Result<(), CliError> {
-    let client = identity.home.server()?.client()?;
+    let client = own_client(&identity.home, ui)?;
     let bar = ui.bar();
     let sent = |name: &str, done, total| bar.at(name.to_owned(), done, total);
     register(identity, &client, sent).await?;

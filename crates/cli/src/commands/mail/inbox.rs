@@ -4,9 +4,10 @@ use super::identity::keep_published;
 use super::kept;
 use super::mailbox::{Mailbox, Retired, readable};
 use super::time::time;
-use super::{block_on, home, show};
+use super::{block_on, home, own_client, show};
 use crate::args::{Inbox as Args, InboxAct, InboxRead};
 use crate::commands::keygen::create_folder;
+use crate::commands::network::connect;
 use crate::commands::passphrase::unlocked;
 use crate::error::CliError;
 use crate::io::{self, Access};
@@ -121,7 +122,7 @@ pub(super) fn fetch(
 /// What a person asked for, with what it tells.
 fn ask_again(args: &Args, identity: &Identity, inbox: &Inbox, ui: &Ui) -> Result<(), CliError> {
     if let Some(bound) = args.raise_bound {
-        kept::check_bound(identity, bound)?;
+        kept::check_bound(identity, bound, ui)?;
         let ranges = inbox.raise_bound(bound)?;
         ui.warn(&format!(
             "asking for {ranges} ranges again with bound {bound}: the detector learns that the old bound did \
@@ -146,7 +147,7 @@ async fn network(
     if canary {
         self::canary(ui, identity, inbox).await?;
     }
-    let client = identity.home.server()?.client()?;
+    let client = own_client(&identity.home, ui)?;
     let bar = ui.bar();
     let progress = |stage| show(&bar, stage);
     let collected = collect(&client, identity, inbox.requests(), progress).await?;
@@ -159,7 +160,7 @@ async fn network(
 /// The network half for a retired identity, behind that of the one in its place.
 async fn network_of(retired: &Retired, ui: &Ui) -> Result<(), CliError> {
     let bar = ui.bar();
-    let collected = retired.collect(|stage| show(&bar, stage)).await?;
+    let collected = retired.collect(ui, |stage| show(&bar, stage)).await?;
     std::mem::drop(bar);
     if let Some(collected) = collected {
         tell(ui, &retired.identity, &collected);
@@ -198,13 +199,13 @@ pub(super) fn tell(ui: &Ui, identity: &Identity, collected: &Collected) {
 /// Posts a canary without the token, if the server lets strangers post.
 pub(super) async fn canary(ui: &Ui, identity: &Identity, inbox: &Inbox) -> Result<(), CliError> {
     let server = identity.home.server()?;
-    let mut client = server.stranger()?;
+    let mut client = connect(server.stranger(), ui)?;
     let capabilities = client.capabilities().await.map_err(MailError::from)?;
     if !capabilities.rights.is_some_and(|rights| rights.post) && server.token.is_some() {
         ui.warn(
             "the server takes posts with a token only: it can tell this canary from other people's letters",
         );
-        client = server.client()?;
+        client = connect(server.endpoint(), ui)?;
     }
     Ok(post_canary(&client, identity, inbox).await?)
 }
@@ -294,13 +295,15 @@ pub(super) fn verdict(taken: &[Taken]) -> Result<(), CliError> {
     let kept: Vec<Kept> = taken.iter().filter_map(kept).collect();
     let overflowed = kept
         .iter()
-        .filter_map(|kept| Some((kept.overflowed?, kept.bound)));
-    if let Some((most, bound)) = overflowed.clone().max() {
-        let groups = overflowed.count();
+        .filter_map(|kept| Some((kept.least()?, kept.bound, kept.may_overflow)));
+    if let Some((most, bound, _)) = overflowed.clone().max() {
+        let groups = overflowed.clone().count();
+        let uncertain = overflowed.filter(|(_, _, uncertain)| *uncertain).count();
         return Err(CliError::Overflowed {
             groups,
             most,
             bound,
+            uncertain,
         });
     }
     match kept.first() {

@@ -2,7 +2,7 @@
 
 use super::inbox::{Style, fetch};
 use super::mailbox::{Mailbox, readable};
-use super::{block_on, home};
+use super::{block_on, home, own_client};
 use crate::args::{HomeArg, InboxAgain, PassphraseArg, Span};
 use crate::error::CliError;
 use crate::io;
@@ -21,7 +21,11 @@ pub(super) fn list(dir: &HomeArg, json: bool) -> Result<(), CliError> {
 /// What is known of a kept range.
 pub(super) fn line(kept: &Kept) -> String {
     let range = format!("{}..{}", kept.start, kept.end);
-    let what = match kept.overflowed {
+    let what = match kept.least() {
+        Some(all) if kept.may_overflow => format!(
+            "its digest is damaged, or {all} messages for you and more are in it and {} fit",
+            kept.bound
+        ),
         Some(all) => {
             let least = if kept.exact { "" } else { "at least " };
             format!("{least}{all} messages for you, {} fit", kept.bound)
@@ -36,7 +40,9 @@ pub(super) fn line(kept: &Kept) -> String {
         }
         (true, _) => "it is asked for again".into(),
         (false, 0) => {
-            format!("nothing more comes by itself: `omr inbox again {range}` asks for it")
+            format!(
+                "nothing more comes by itself: `omr inbox again {range}`, with --by in small requests, asks for it"
+            )
         }
         (false, left) => format!("the rest comes with the next {left} fetches"),
     };
@@ -44,9 +50,9 @@ pub(super) fn line(kept: &Kept) -> String {
 }
 
 /// Checks a bound against her keys and the server before anything is written down.
-pub(super) fn check_bound(identity: &Identity, bound: u32) -> Result<(), CliError> {
+pub(super) fn check_bound(identity: &Identity, bound: u32, ui: &Ui) -> Result<(), CliError> {
     block_on(async {
-        let client = identity.home.server()?.client()?;
+        let client = own_client(&identity.home, ui)?;
         let limits = client.limits().await.map_err(MailError::from)?;
         Ok(identity.check_bound(bound, &limits)?)
     })
@@ -58,7 +64,7 @@ pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
         identity, inbox, ..
     } = &mailbox;
     let bound = args.bound.unwrap_or(identity.profile.bound);
-    check_bound(identity, bound)?;
+    check_bound(identity, bound, ui)?;
     let range = args.range.of(inbox.requests().cursor()?);
     let requests = inbox.again_range(range.clone(), bound, args.by)?;
     ui.warn(&format!(

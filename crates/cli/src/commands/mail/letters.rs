@@ -2,13 +2,15 @@
 
 use super::{MAX_TEXT_BYTES, Token, block_on, home, own_server, server, token};
 use crate::args::{Contact, Send, ServerArgs};
+use crate::commands::network::connect;
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
+use crate::spans::{in_words, spans};
 use omr_mail::{Address, Draft, Home, Letter, MailError, Rules, Sent, Server, ShortAddress};
 use serde::Serialize;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Messages that a digest carries unless its recipient wanted otherwise.
 const USUAL_BOUND: u32 = 50;
@@ -25,9 +27,12 @@ struct Entry {
 
 #[derive(Serialize)]
 struct Report<'a> {
-    file: &'a PathBuf,
+    #[serde(serialize_with = "io::as_text")]
+    file: &'a Path,
     messages: u64,
     ranges: &'a [Range<u64>],
+    /// Its messages, counted from 0, that somebody copied and posted first.
+    copied: &'a [u64],
 }
 
 pub(in crate::commands) fn contact(command: &Contact, ui: &Ui) -> Result<(), CliError> {
@@ -120,7 +125,7 @@ fn resolve(home: &Home, text: &str, args: &ServerArgs, ui: &Ui) -> Result<Addres
         asked.url
     ));
     // Whoever asks need not be known.
-    let found = block_on(async { Ok(short.find(&asked.stranger()?).await?) })?;
+    let found = block_on(async { Ok(short.find(&connect(asked.stranger(), ui)?).await?) })?;
     home.keep_found(&found)?;
     Ok(found)
 }
@@ -165,7 +170,7 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     let mut files = Vec::new();
     for path in &args.files {
         files.push(Letter {
-            name: name(args, path),
+            name: io::name(path).filter(|_| !args.no_names),
             content: io::read_file(path, MAX_FILE_BYTES)?,
         });
     }
@@ -176,7 +181,7 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     let bar = ui.bar();
     bar.at("sending".into(), 0, files.len() as u64);
     let sent = block_on(async {
-        let client = server.client()?;
+        let client = connect(server.endpoint(), ui)?;
         let draft = Draft::new(&client, &to, &files, &rules).await?;
         warn_of_length(args, &to, &draft, ui);
         Ok(draft.post(&client).await?)
@@ -184,22 +189,18 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     drop(bar);
     for (file, sent) in args.files.iter().zip(&sent) {
         tell(args.json, file, sent)?;
+        if let Some(text) = of_copies(file, sent) {
+            ui.warn(&text);
+        }
     }
     Ok(())
-}
-
-/// What a letter is called.
-fn name(args: &Send, path: &Path) -> Option<String> {
-    let named = !args.no_names && !io::is_standard(path);
-    let name = path.file_name().filter(|_| named)?;
-    Some(name.to_string_lossy().into_owned())
 }
 
 /// Says before anything is posted what may not arrive at once.
 fn warn_of_length(args: &Send, to: &Address, draft: &Draft, ui: &Ui) {
     let most = to.terms.map_or(USUAL_BOUND, |terms| terms.parts);
     for (file, messages) in args.files.iter().zip(draft.messages()) {
-        let file = file.display();
+        let file = io::shown(file);
         match to.terms {
             _ if messages <= u64::from(most) => {}
             Some(_) => ui.warn(&format!(
@@ -220,7 +221,7 @@ fn warn_of_length(args: &Send, to: &Address, draft: &Draft, ui: &Ui) {
     }
 }
 
-fn tell(json: bool, file: &PathBuf, sent: &Sent) -> Result<(), CliError> {
+fn tell(json: bool, file: &Path, sent: &Sent) -> Result<(), CliError> {
     let ranges = &sent.ranges[..];
     let messages = ranges.iter().map(|range| range.end - range.start).sum();
     if json {
@@ -228,6 +229,7 @@ fn tell(json: bool, file: &PathBuf, sent: &Sent) -> Result<(), CliError> {
             file,
             messages,
             ranges,
+            copied: &sent.copied,
         });
     }
     let place = |range: &Range<u64>| match range.end - range.start {
@@ -235,5 +237,55 @@ fn tell(json: bool, file: &PathBuf, sent: &Sent) -> Result<(), CliError> {
         _ => format!("{}..{}", range.start, range.end),
     };
     let places: Vec<String> = ranges.iter().map(place).collect();
-    io::print(&format!("{} {}\n", places.join(","), file.display()))
+    io::print(&format!("{} {}\n", places.join(","), io::shown(file)))
+}
+
+/// What a person should know of messages that others posted first: whoever can do that reads what she sends.
+fn of_copies(file: &Path, sent: &Sent) -> Option<String> {
+    let copied = sent.copied.len();
+    let all: u64 = sent
+        .ranges
+        .iter()
+        .map(|range| range.end - range.start)
+        .sum();
+    if copied == 0 {
+        return None;
+    }
+    let which = match all {
+        1 => "its message was".into(),
+        _ => {
+            let numbers = in_words(&spans(sent.copied.iter().copied()));
+            let were = if copied == 1 { "was" } else { "were" };
+            format!("{copied} of its {all} messages (numbers {numbers}, from 0) {were}")
+        }
+    };
+    Some(format!(
+        "{}: {which} on the board already: somebody between you and the server copied and posted what you sent, or \
+         the server does; nothing is missing, and the copies cannot be read",
+        io::shown(file)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_told_of_in_words() {
+        let told = |messages: u64, copied: &[u64]| {
+            let copied = copied.to_vec();
+            let ranges = vec![7..7 + messages];
+            of_copies(Path::new("letter.txt"), &Sent { ranges, copied })
+        };
+        assert_eq!(told(9, &[]), None);
+        let text = told(9, &[1, 2, 3, 6]).unwrap();
+        let start =
+            "letter.txt: 4 of its 9 messages (numbers 1..4, 6, from 0) were on the board already";
+        assert!(text.starts_with(start), "{text}");
+        let text = told(1, &[0]).unwrap();
+        assert!(
+            text.starts_with("letter.txt: its message was on the board"),
+            "{text}"
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! An identity with its inbox, and the retired ones that are still read.
 
-use super::home;
+use super::{home, own_client};
 use crate::args::{HomeArg, PassphraseArg};
 use crate::commands::passphrase::unlocked;
 use crate::error::{CliError, chain};
@@ -88,22 +88,18 @@ impl Retired {
     /// The network half of its fetch; nothing where its keys are not registered any more.
     pub(super) async fn collect(
         &self,
+        ui: &Ui,
         progress: impl FnMut(Stage),
     ) -> Result<Option<Collected>, CliError> {
         if self.identity.registered().is_err() {
             return Ok(None);
         }
-        let collected = async {
-            let client = self.identity.home.server()?.client()?;
-            collect(&client, &self.identity, self.inbox.requests(), progress).await
-        };
-        collected
-            .await
-            .map(Some)
-            .map_err(|source| CliError::Retired {
-                name: self.name.clone(),
-                source,
-            })
+        let client = own_client(&self.identity.home, ui)?;
+        let collected = collect(&client, &self.identity, self.inbox.requests(), progress).await;
+        collected.map(Some).map_err(|source| CliError::Retired {
+            name: self.name.clone(),
+            source,
+        })
     }
 
     /// Decodes what is here and adds its letters to an inbox; gives their numbers there.

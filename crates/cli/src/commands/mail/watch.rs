@@ -1,11 +1,11 @@
 //! `omr watch`: the network keeps a schedule, decoding has a thread of its own.
 
-use super::block_on;
 use super::identity::keep_published;
 use super::inbox::{canary, line, tell, verdict};
 use super::kept;
 use super::mailbox::{Mailbox, Retired, readable};
 use super::time::clock;
+use super::{block_on, own_client};
 use crate::args::Watch;
 use crate::error::{CliError, chain};
 use crate::io;
@@ -51,7 +51,7 @@ pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
 
 /// Speaks to the server at every tick; canaries come between.
 async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> {
-    let client = scene.identity.home.server()?.client()?;
+    let client = own_client(&scene.identity.home, scene.ui)?;
     let grid = Grid::new(scene.args.every);
     // What is here from before may be decoded at once.
     let _ = ticks.send(());
@@ -111,7 +111,7 @@ async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), Cli
 
 /// The same for a retired identity: one that fails for good holds up no other either.
 async fn tick_retired(scene: &Scene<'_>, retired: &Retired, first: bool) {
-    match retired.collect(|_| {}).await {
+    match retired.collect(scene.ui, |_| {}).await {
         Ok(Some(collected))
             if first || !collected.refused.is_empty() || !collected.missed.is_empty() =>
         {

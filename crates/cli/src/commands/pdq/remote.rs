@@ -4,6 +4,7 @@ use super::files::{self, of_file};
 use super::local::{Asker, Figures};
 use super::query::{Keys, ServerKey, decoded, lap};
 use crate::args::{PdqAccess, PdqQuery};
+use crate::commands::network::connect;
 use crate::commands::{data, serve};
 use crate::error::{CliError, PdqError};
 use crate::progress::Ui;
@@ -14,14 +15,14 @@ use omr_table::{Query, QueryError};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-fn client(url: &str, access: &PdqAccess) -> Result<Client, CliError> {
+fn client(url: &str, access: &PdqAccess, ui: &Ui) -> Result<Client, CliError> {
     let ca = access.ca.as_deref().map(data::certificate).transpose()?;
-    Ok(Client::connect(&Endpoint {
+    let endpoint = Endpoint {
         ca_certificate: ca,
         token: access.token.clone(),
-        unreached: Some(omr_remote::UNREACHED),
         ..Endpoint::new(url)
-    })?)
+    };
+    connect(endpoint, ui)
 }
 
 /// The schema of a server's table, of its only one without a name.
@@ -29,9 +30,10 @@ pub(super) fn public(
     url: &str,
     access: &PdqAccess,
     table: Option<&str>,
+    ui: &Ui,
 ) -> Result<Public, CliError> {
     serve::runtime()?.block_on(async {
-        let client = client(url, access)?;
+        let client = client(url, access, ui)?;
         let name = match table {
             Some(name) => name.to_owned(),
             None => only(&names(&client).await?)?,
@@ -87,7 +89,7 @@ pub(super) fn query(
     ui: &Ui,
 ) -> Result<(Asker, Rows, Figures), CliError> {
     let runtime = serve::runtime()?;
-    let client = runtime.block_on(async { client(url, &args.access) })?;
+    let client = runtime.block_on(async { client(url, &args.access, ui) })?;
     let public = match &args.schema {
         Some(path) => files::public(path)?,
         None => runtime.block_on(named(&client, &args.sql))?,

@@ -3,6 +3,7 @@
 use super::{home, own_server, tell, upload};
 use crate::args::{IdForget, IdRotate, ServerArgs};
 use crate::commands::mail::time::today;
+use crate::commands::network::connect;
 use crate::commands::passphrase::unlocked;
 use crate::error::CliError;
 use crate::progress::Ui;
@@ -16,7 +17,7 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     let letters = Inbox::open(&home)?;
     let server = server(&home, args.token.as_ref())?;
     let mut successor = match Identity::open(&home.next()) {
-        Err(MailError::NoIdentity { .. }) => begin(args, &old, server.as_ref()).await?,
+        Err(MailError::NoIdentity { .. }) => begin(args, &old, server.as_ref(), ui).await?,
         // An attempt was interrupted behind this point.
         opened => opened?,
     };
@@ -63,11 +64,12 @@ async fn begin(
     args: &IdRotate,
     old: &Identity,
     server: Option<&Server>,
+    ui: &Ui,
 ) -> Result<Identity, CliError> {
     let new = old.successor(args.allow_old)?;
     let start = match server {
         Some(server) => {
-            let client = server.client()?;
+            let client = connect(server.endpoint(), ui)?;
             let board = client.board().await.map_err(MailError::from)?;
             old.check(&board_place(&board)?)?;
             Some(board.messages)
@@ -108,7 +110,7 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
 async fn end(home: &Home, name: &str, ui: &Ui) -> Result<(), CliError> {
     let mut old = Identity::open(&home.retired_home(name)?)?;
     if let (Ok(_), Some(server)) = (old.registered(), server(&old.home, None)?) {
-        let client = server.client()?;
+        let client = connect(server.endpoint(), ui)?;
         match revoke(&mut old, &client).await {
             Err(MailError::Remote(error)) => ui.warn(&format!(
                 "the server could not be told ({error}): it keeps the detection keys of {name} until nobody has used \
