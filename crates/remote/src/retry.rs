@@ -67,16 +67,18 @@ impl Policy {
         self.told.store(false, Ordering::Relaxed);
     }
 
-    /// Tells of a call that was tried so long in vain and goes on.
-    fn tell(&self, status: &Status, waited: Duration) {
+    /// Tells of a call that was tried so long in vain and goes on for longer than nobody is told.
+    fn tell(&self, status: &Status, waited: Duration, pause: Duration) {
         let Some(notice) = &self.notice else {
             return;
         };
-        if waited >= SILENT && !self.told.swap(true, Ordering::Relaxed) {
+        let total = self.total();
+        let due = waited + pause >= SILENT && total > SILENT;
+        if due && !self.told.swap(true, Ordering::Relaxed) {
             notice(&Waiting {
                 url: self.url.clone(),
                 last: described(status),
-                left: self.total().saturating_sub(waited),
+                left: total.saturating_sub(waited),
             });
         }
     }
@@ -123,7 +125,7 @@ impl<'a> Patience<'a> {
         let waited = self.since.elapsed();
         let pause = self.next(status, waited)?;
         // Before a pause that ends too late to tell then.
-        self.policy.tell(status, waited + pause);
+        self.policy.tell(status, waited, pause);
         tracing::debug!(call = self.call, ?pause, %status, "calling again");
         sleep(pause).await;
         Ok(())
@@ -137,9 +139,11 @@ impl<'a> Patience<'a> {
         if !is_passing(status) {
             return Err(RemoteError::refusal(self.call, status));
         }
-        let pause = retry_after(status).unwrap_or_else(|| self.jittered());
+        // A pause of our own ends with the time that is left, for a last attempt then.
+        let left = self.policy.total().saturating_sub(waited);
+        let pause = retry_after(status).unwrap_or_else(|| self.jittered().min(left));
         self.failures += 1;
-        match waited.saturating_add(pause) > self.policy.total() {
+        match left.is_zero() || pause > left {
             true => Err(self.ended(waited, status)),
             false => Ok(pause),
         }
@@ -308,7 +312,7 @@ mod tests {
         broken.set_source(Arc::new(std::io::Error::other("connection refused")));
         let busy = Status::unavailable("the server stops");
         let after = |status: &Status, ms| {
-            policy.tell(status, Duration::from_millis(ms));
+            policy.tell(status, Duration::from_millis(ms), Duration::ZERO);
             told.lock().unwrap().len()
         };
         assert_eq!(

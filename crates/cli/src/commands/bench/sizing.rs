@@ -172,7 +172,7 @@ mod tests {
         for (from, to) in [
             (HYBRID, "sophomr-v3"),
             ("costs 1", "costs 2"),
-            ("12.5", "-1"),
+            ("12.7", "-1"),
             ("{", "["),
         ] {
             let text = COSTS.replacen(from, to, 1);
