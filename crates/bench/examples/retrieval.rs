@@ -18,8 +18,11 @@ fn seed() -> [u8; 32] {
     seed
 }
 
+/// Names and contents of letters.
+type Letters = Vec<(String, Vec<u8>)>;
+
 /// Plays it in a folder; gives names and contents of what the recipient found.
-pub(crate) fn run(params: &str, dir: &Path) -> Result<Vec<(String, Vec<u8>)>, Box<dyn Error>> {
+pub(crate) fn run(params: &str, dir: &Path) -> Result<Letters, Box<dyn Error>> {
     let set = ParamSet::named(params)?;
 
     // The recipient: `clue` is her address, `detection` is for the detector, `secret` for nobody.

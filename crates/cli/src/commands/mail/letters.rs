@@ -274,7 +274,7 @@ mod tests {
     fn copies_are_told_of_in_words() {
         let told = |messages: u64, copied: &[u64]| {
             let copied = copied.to_vec();
-            let ranges = vec![7..7 + messages];
+            let ranges = std::iter::once(7..7 + messages).collect();
             of_copies(Path::new("letter.txt"), &Sent { ranges, copied })
         };
         assert_eq!(told(9, &[]), None);
