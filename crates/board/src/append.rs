@@ -7,7 +7,7 @@ use redb::{Database, ReadableTable, ReadableTableMetadata, Table, WriteTransacti
 use crate::config::{Clues, Message, POST_KEY_BYTES};
 use crate::error::{BoardError, Part, Redb};
 use crate::format::{KEY_STATE, Layout, MESSAGES, META, ONCE};
-use crate::store::guarded;
+use crate::store::{Guarded, guarded};
 
 /// Appends `messages` behind `len` others and returns the new length, once durable.
 ///
@@ -23,9 +23,10 @@ where
     I: IntoIterator,
     I::Item: Borrow<Message>,
 {
-    let transaction = guarded(|| Ok(database.begin_write().map_err(Redb)?))?;
-    let table = guarded(|| Ok(transaction.open_table(MESSAGES).map_err(Redb)?))?;
-    let mut keys = Keys::open(&transaction, layout, len)?;
+    let transaction = Guarded::new(guarded(|| Ok(database.begin_write().map_err(Redb)?))?);
+    let open = || Ok(transaction.get()?.open_table(MESSAGES).map_err(Redb)?);
+    let table = Guarded::new(guarded(open)?);
+    let mut keys = Keys::open(transaction.get()?, layout, len)?;
     let mut tail = Tail::load(table, layout, len)?;
     for message in messages {
         let (index, message) = (tail.end, message.borrow());
@@ -35,7 +36,7 @@ where
     keys.close()?;
     let end = tail.finish()?;
     guarded(|| {
-        let mut transaction = transaction;
+        let mut transaction = transaction.into_inner()?;
         if end == len {
             return Ok(transaction.abort().map_err(Redb)?);
         }
@@ -54,7 +55,7 @@ where
 /// The keys of bound clues, growing.
 struct Keys<'txn> {
     /// Absent on boards of plain clues.
-    table: Option<Table<'txn, &'static [u8; POST_KEY_BYTES], u64>>,
+    table: Option<Guarded<Table<'txn, &'static [u8; POST_KEY_BYTES], u64>>>,
     /// Messages before the append.
     len: u64,
 }
@@ -79,7 +80,7 @@ impl<'txn> Keys<'txn> {
         };
         let table = (layout.clues == Clues::Bound).then(|| guarded(open));
         Ok(Self {
-            table: table.transpose()?,
+            table: table.transpose()?.map(Guarded::new),
             len,
         })
     }
@@ -91,7 +92,7 @@ impl<'txn> Keys<'txn> {
             return Ok(());
         };
         let taken = || {
-            let before = table.insert(key, index).map_err(Redb)?;
+            let before = table.get_mut()?.insert(key, index).map_err(Redb)?;
             Ok(before.map(|guard| guard.value()))
         };
         match guarded(taken)? {
@@ -113,7 +114,7 @@ impl<'txn> Keys<'txn> {
 
 /// The last chunk, growing.
 struct Tail<'txn, 'a> {
-    table: Table<'txn, u64, &'static [u8]>,
+    table: Guarded<Table<'txn, u64, &'static [u8]>>,
     layout: &'a Layout,
     bytes: Vec<u8>,
     /// Messages before the append, and with it so far.
@@ -124,7 +125,7 @@ struct Tail<'txn, 'a> {
 impl<'txn, 'a> Tail<'txn, 'a> {
     /// Takes up the last chunk where it is not full.
     fn load(
-        table: Table<'txn, u64, &'static [u8]>,
+        table: Guarded<Table<'txn, u64, &'static [u8]>>,
         layout: &'a Layout,
         len: u64,
     ) -> Result<Self, BoardError> {
@@ -134,7 +135,7 @@ impl<'txn, 'a> Tail<'txn, 'a> {
         if !messages.is_empty() {
             let expected = (messages.end - messages.start) as usize * layout.record_bytes();
             guarded(|| {
-                let found = table.get(full).map_err(Redb)?;
+                let found = table.get()?.get(full).map_err(Redb)?;
                 // Copied with its checksums, so that damage stays visible.
                 if let Some(guard) = &found {
                     bytes.extend_from_slice(guard.value());
@@ -204,6 +205,7 @@ impl<'txn, 'a> Tail<'txn, 'a> {
         let chunk = (self.end - 1) / self.layout.chunk_messages;
         guarded(|| {
             self.table
+                .get_mut()?
                 .insert(chunk, self.bytes.as_slice())
                 .map_err(Redb)?;
             Ok(())

@@ -60,6 +60,10 @@ impl Panic {
 /// [`omr_ops::init`].
 pub(crate) fn install() {
     std::panic::set_hook(Box::new(|info| {
+        if omr_guard::is_last() {
+            progress::error(Code::Damaged, omr_ops::TWICE);
+            std::process::exit(1);
+        }
         let panic = Panic::of(info);
         if is_guarded(info) {
             if let Ok(mut kept) = KEPT.lock() {
@@ -90,7 +94,7 @@ fn is_guarded(info: &PanicHookInfo<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use std::process::{Command, Output};
 
     const CASE: &str = "OMR_TEST_PANIC";
 
@@ -105,6 +109,19 @@ mod tests {
                 let pool = rayon::ThreadPoolBuilder::new().thread_name(|i| format!("worker-{i}"));
                 let pool = pool.num_threads(1).build().unwrap();
                 pool.install(|| panic!("a source that breaks off {}", 1 + 1));
+            }
+            Ok("twice") => {
+                struct Fragile;
+                impl Drop for Fragile {
+                    fn drop(&mut self) {
+                        panic!("in a destructor");
+                    }
+                }
+                let done: Result<(), omr_guard::Panicked> = omr_guard::guarded(|| {
+                    let _held = Fragile;
+                    panic!("an assertion");
+                });
+                unreachable!("{done:?}");
             }
             Ok(case @ ("tokio" | "log")) => {
                 let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
@@ -127,6 +144,10 @@ mod tests {
 
     /// What a process that breaks off prints on standard error.
     fn told(case: &str) -> String {
+        String::from_utf8(output(case).stderr).unwrap()
+    }
+
+    fn output(case: &str) -> Output {
         let child = Command::new(std::env::current_exe().unwrap())
             .args([
                 "--exact",
@@ -136,9 +157,17 @@ mod tests {
             ])
             .env(CASE, case)
             .env_remove("RUST_BACKTRACE")
-            .output()
-            .unwrap();
-        String::from_utf8(child.stderr).unwrap()
+            .output();
+        child.unwrap()
+    }
+
+    /// Rust would abort.
+    #[test]
+    fn a_database_that_panics_twice_ends_with_an_error() {
+        let done = output("twice");
+        assert_eq!(done.status.code(), Some(1), "{done:?}");
+        let told = String::from_utf8(done.stderr).unwrap();
+        assert!(told.contains(&format!("omr: {}", omr_ops::TWICE)), "{told}");
     }
 
     #[test]

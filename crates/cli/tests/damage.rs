@@ -200,3 +200,29 @@ fn a_damaged_board_is_never_digested_wrongly() {
         }
     }
 }
+
+/// A database that breaks off while it tidies up would end the process by a signal.
+#[test]
+fn posting_to_a_damaged_board_ends_with_a_word() {
+    let scene = Scene::new("none", 64);
+    scene.write("f", &bytes(1, 64));
+    for _ in 0..3 {
+        scene.post("alice", &["--raw", "f", "f", "f"]).quietly();
+    }
+    let path = "board/board.redb";
+    let good = scene.read(path);
+    let mut refused = 0;
+    for draw in bytes(2, 80 * 9).chunks_exact(9) {
+        let at = u64::from_le_bytes(draw[..8].try_into().unwrap()) as usize % good.len();
+        let mut bad = good.clone();
+        for byte in bad.iter_mut().skip(at).take(64) {
+            *byte ^= draw[8] | 1;
+        }
+        scene.write(path, &bad);
+        let done = scene.post("alice", &["--raw", "f"]);
+        assert!([0, 1].contains(&done.code), "{at}: {done:?}");
+        assert!(!done.stderr.contains("internal error"), "{at}: {done:?}");
+        refused += done.code;
+    }
+    assert!(refused > 0, "no damage was found");
+}

@@ -1,9 +1,11 @@
 //! Guards around a database that asserts its own invariants.
 //!
 //! A damaged file can break what a database takes for granted; it then panics. Here a panic becomes an error
-//! that says so, and so does one in a destructor.
+//! that says so, and so does one in a destructor. Where a destructor of the database panics while another panic
+//! unwinds, the process ends: [`is_last`] lets a panic hook say why.
 #![forbid(unsafe_code)]
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The guarded code panicked: the file under it is damaged beyond what the database expects.
@@ -14,11 +16,44 @@ pub struct Panicked;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone;
 
+/// What the innermost guarded code of a thread does.
+#[derive(Clone, Copy)]
+enum Inner {
+    None,
+    Runs,
+    Unwinds,
+}
+
+thread_local! {
+    static INNER: Cell<Inner> = const { Cell::new(Inner::None) };
+}
+
+/// For panic hooks, once for each panic: whether guarded code panics while it unwinds. The process is aborted when such
+/// a hook returns, so it had better say what is damaged and exit.
+#[must_use]
+pub fn is_last() -> bool {
+    INNER.with(|inner| match inner.get() {
+        Inner::None => false,
+        Inner::Runs => {
+            inner.set(Inner::Unwinds);
+            false
+        }
+        Inner::Unwinds => true,
+    })
+}
+
+fn catch<T>(f: impl FnOnce() -> T) -> Result<T, Panicked> {
+    let outer = INNER.replace(Inner::Runs);
+    let done = catch_unwind(AssertUnwindSafe(f));
+    INNER.set(outer);
+    done.map_err(|_| Panicked)
+}
+
 /// Runs `f` and turns a panic into an error.
 ///
 /// Errors: `Panicked`; those of `f`.
 pub fn guarded<T, E: From<Panicked>>(f: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| Err(Panicked.into()))
+    catch(f)?
 }
 
 /// A value whose destruction is guarded as well.
@@ -44,12 +79,19 @@ impl<T> Guarded<T> {
     pub fn get_mut(&mut self) -> Result<&mut T, Gone> {
         self.0.as_mut().ok_or(Gone)
     }
+
+    /// The value, no longer guarded.
+    ///
+    /// Errors: `Gone` while it is dropped.
+    pub fn into_inner(mut self) -> Result<T, Gone> {
+        self.0.take().ok_or(Gone)
+    }
 }
 
 impl<T> Drop for Guarded<T> {
     fn drop(&mut self) {
         let value = self.0.take();
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
+        let _ = catch(|| drop(value));
     }
 }
 
