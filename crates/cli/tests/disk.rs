@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 mod common;
 
-use common::{PARAMS, Scene, bytes};
+use common::{PARAMS, Scene, bytes, terminated};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -208,23 +208,7 @@ fn a_signal_and_a_crash_leave_no_files() {
     let hidden = |name: &String| name.starts_with(".omr-");
     let left = || scene.list("alice").into_iter().any(|name| hidden(&name));
     let args = ["keygen", "--force", "--params", PARAMS, "--out", "alice"];
-    let mut stopped = 0;
-    for _ in 0..300 {
-        let mut command = scene.command(&args);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        while !left() && child.try_wait().unwrap().is_none() {}
-        let id = child.id().to_string();
-        let kill = std::process::Command::new("kill")
-            .args(["-TERM", &id])
-            .output();
-        kill.unwrap();
-        stopped += u32::from(child.wait().unwrap().code() == Some(128 + 15));
-        assert!(!left(), "{:?}", scene.list("alice"));
-        if stopped > 2 {
-            break;
-        }
-    }
+    let stopped = scene.stopped(&args, "alice", left, || {});
     assert!(stopped > 0, "no keygen was met at work");
 
     // The demonstration's folder, in the middle of its work.
@@ -239,12 +223,7 @@ fn a_signal_and_a_crash_leave_no_files() {
         made.is_some_and(|name| scene.path(&format!("tmp/{name}/board/board.redb")).exists())
     };
     while !board() && child.try_wait().unwrap().is_none() {}
-    let id = child.id().to_string();
-    let kill = std::process::Command::new("kill")
-        .args(["-TERM", &id])
-        .output();
-    kill.unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
+    assert_eq!(terminated(&mut child), Some(128 + 15));
     assert!(scene.list("tmp").is_empty(), "{:?}", scene.list("tmp"));
 
     // After a crash the next command that writes there removes what nobody holds.

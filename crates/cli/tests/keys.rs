@@ -466,25 +466,10 @@ fn an_interrupted_identity_leaves_no_secret_behind() {
         "--params",
         "insecure-tiny-hybrid-v1",
     ];
-    let mut stopped = 0;
-    for _ in 0..300 {
-        let mut command = scene.command(&new);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        while !left() && child.try_wait().unwrap().is_none() {}
-        let id = child.id().to_string();
-        let kill = std::process::Command::new("kill")
-            .args(["-TERM", &id])
-            .output();
-        kill.unwrap();
-        stopped += u32::from(child.wait().unwrap().code() == Some(128 + 15));
-        assert!(!left(), "{:?}", scene.list("ann"));
-        if stopped > 2 {
-            break;
-        }
+    let stopped = scene.stopped(&new, "ann", left, || {
         std::fs::remove_dir_all(scene.path("ann")).unwrap();
         std::fs::create_dir(scene.path("ann")).unwrap();
-    }
+    });
     assert!(stopped > 0, "no command was met at work");
 
     scene.write("ann/.omr-crashed", b"a secret");

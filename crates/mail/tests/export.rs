@@ -3,24 +3,14 @@
 
 mod common;
 
-use common::PARAMS;
-use omr_mail::{Home, Identity, Inbox, MailError, NewIdentity};
+use common::wanted;
+use omr_mail::{Home, Identity, Inbox, MailError};
 use omr_protocol::frame::{FrameHeader, Kind, read_frame, write_frame_vec};
-use omr_protocol::{ClueKind, Scheme, Sealing};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 fn identity(dir: &Path, name: &str) -> Identity {
-    let new = NewIdentity {
-        params: PARAMS.into(),
-        scheme: Some(Scheme::Instantomr),
-        clues: ClueKind::Bound,
-        bound: 10,
-        spares: 2,
-        sealing: Sealing::HpkeX25519,
-        allow_old: false,
-    };
-    Identity::create(&Home::new(dir.join(name)), &new).unwrap()
+    Identity::create(&Home::new(dir.join(name)), &wanted()).unwrap()
 }
 
 type Files = BTreeMap<String, Vec<u8>>;

@@ -3,25 +3,13 @@
 
 mod common;
 
-use common::{PARAMS, Scene};
+use common::{PARAMS, Scene, wanted};
 use omr_client::{instantomr, os_rng};
 use omr_mail::{Home, Identity, MailError, NewIdentity, check_bound, check_limits, register};
-use omr_protocol::{ClueKind, ParamSet, Scheme, Sealing};
+use omr_protocol::{ClueKind, ParamSet, Scheme};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-
-fn wanted() -> NewIdentity {
-    NewIdentity {
-        params: PARAMS.into(),
-        scheme: Some(Scheme::Instantomr),
-        clues: ClueKind::Bound,
-        bound: 10,
-        spares: 2,
-        sealing: Sealing::HpkeX25519,
-        allow_old: false,
-    }
-}
 
 /// New keys are not made for sets below 128 bits; keys that are there already are taken over.
 #[test]

@@ -3,23 +3,13 @@
 
 mod common;
 
-use common::PARAMS;
-use omr_mail::{Home, Identity, Inbox, NewIdentity};
-use omr_protocol::{ClueKind, Scheme, Sealing};
+use common::wanted;
+use omr_mail::{Home, Identity, Inbox};
 use std::fs;
 use std::path::Path;
 
 fn identity(home: &Home) -> Identity {
-    let new = NewIdentity {
-        params: PARAMS.into(),
-        scheme: Some(Scheme::Instantomr),
-        clues: ClueKind::Bound,
-        bound: 10,
-        spares: 2,
-        sealing: Sealing::HpkeX25519,
-        allow_old: false,
-    };
-    let identity = Identity::create(home, &new).unwrap();
+    let identity = Identity::create(home, &wanted()).unwrap();
     drop(Inbox::open(home).unwrap());
     identity
 }

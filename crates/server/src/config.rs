@@ -303,6 +303,17 @@ pub fn address(text: &str) -> Result<SocketAddr, ServerError> {
 }
 
 impl Config {
+    /// That of a server for tests, with both engines.
+    #[cfg(test)]
+    pub(crate) fn tiny(data: &Path) -> Self {
+        let mut config = Self {
+            data: data.to_owned(),
+            ..Self::default()
+        };
+        config.board.params = "insecure-tiny-hybrid-v1".into();
+        config
+    }
+
     /// Reads a configuration.
     ///
     /// Errors: `Read`, `Config`.

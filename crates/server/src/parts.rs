@@ -243,11 +243,7 @@ mod tests {
     #[test]
     fn a_board_where_no_letter_fits_is_not_made() {
         let dir = tempfile::tempdir().unwrap();
-        let mut config = Config {
-            data: dir.path().join("data"),
-            ..Config::default()
-        };
-        config.board.params = "insecure-tiny-hybrid-v1".into();
+        let mut config = Config::tiny(&dir.path().join("data"));
         config.board.payload_bytes = 86;
         let error = Parts::open(config.clone()).err().unwrap().to_string();
         assert!(
@@ -263,12 +259,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         std::fs::write(&file, "x").unwrap();
-        let mut config = Config {
-            data: file.join("data"),
-            ..Config::default()
-        };
-        config.board.params = "insecure-tiny-hybrid-v1".into();
-        let error = Parts::open(config).err().unwrap().to_string();
+        let error = Parts::open(Config::tiny(&file.join("data")))
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.contains("file/data"), "{error}");
     }
 
@@ -276,11 +270,7 @@ mod tests {
     fn files_that_others_may_read_are_closed() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
-        let mut config = Config {
-            data: dir.path().join("data"),
-            ..Config::default()
-        };
-        config.board.params = "insecure-tiny-hybrid-v1".into();
+        let config = Config::tiny(&dir.path().join("data"));
         let meta = config.data.join(omr_store::META_FILE);
         let mode =
             |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;

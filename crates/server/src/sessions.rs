@@ -302,12 +302,7 @@ mod tests {
     #[test]
     fn a_session_that_nobody_asks_for_is_closed() {
         let data = tempfile::tempdir().unwrap();
-        let mut config = Config {
-            data: data.path().to_owned(),
-            ..Config::default()
-        };
-        config.board.params = "insecure-tiny-hybrid-v1".into();
-        let parts = Parts::open(config).unwrap();
+        let parts = Parts::open(Config::tiny(data.path())).unwrap();
         let sessions = parts.sessions().unwrap().unwrap();
         let caller = Caller {
             sessions: 2,

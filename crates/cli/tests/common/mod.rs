@@ -6,7 +6,7 @@ pub(crate) mod mail;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 pub(crate) const PARAMS: &str = "insecure-tiny-v2";
 
@@ -218,6 +218,31 @@ impl Scene {
         self.run(&[&args[..], &["--out", "out"], more].concat())
     }
 
+    /// Runs a command until a signal has met it at work three times: while files are `left` in a folder, which are gone
+    /// then. Gives how often it was met.
+    pub(crate) fn stopped(
+        &self,
+        args: &[&str],
+        folder: &str,
+        left: impl Fn() -> bool,
+        again: impl Fn(),
+    ) -> u32 {
+        let mut stopped = 0;
+        for _ in 0..300 {
+            let mut command = self.command(args);
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            let mut child = command.spawn().unwrap();
+            while !left() && child.try_wait().unwrap().is_none() {}
+            stopped += u32::from(terminated(&mut child) == Some(128 + 15));
+            assert!(!left(), "{:?}", self.list(folder));
+            if stopped > 2 {
+                break;
+            }
+            again();
+        }
+        stopped
+    }
+
     /// The names in a folder, sorted.
     pub(crate) fn list(&self, name: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(name)).unwrap();
@@ -226,6 +251,13 @@ impl Scene {
         names.sort();
         names
     }
+}
+
+/// The exit code of a process that is asked to end.
+pub(crate) fn terminated(child: &mut Child) -> Option<i32> {
+    let id = child.id().to_string();
+    Command::new("kill").args(["-TERM", &id]).output().unwrap();
+    child.wait().unwrap().code()
 }
 
 /// Bytes that differ from any others of another seed.

@@ -24,6 +24,20 @@ use std::sync::{Arc, Mutex};
 pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v1";
 pub(crate) const BOARD: [u8; 16] = [7; 16];
 pub(crate) const PAYLOAD: usize = 200;
+
+/// An identity for InstantOMR.
+pub(crate) fn wanted() -> NewIdentity {
+    NewIdentity {
+        params: PARAMS.into(),
+        scheme: Some(Scheme::Instantomr),
+        clues: ClueKind::Bound,
+        bound: 10,
+        spares: 2,
+        sealing: Sealing::HpkeX25519,
+        allow_old: false,
+    }
+}
+
 /// Letters longer than addresses say.
 const ANY_LENGTH: Rules = Rules {
     sealing: None,
@@ -94,13 +108,9 @@ impl Scene {
         let fake = Fake::start(board(), maker).await;
         let home = Home::new(dir.path().join("home"));
         let new = NewIdentity {
-            params: PARAMS.into(),
-            scheme: Some(Scheme::Instantomr),
-            clues: ClueKind::Bound,
             bound,
             spares: MAX_LEVELS,
-            sealing: Sealing::HpkeX25519,
-            allow_old: false,
+            ..wanted()
         };
         let mut identity = Identity::create(&home, &new).unwrap();
         let server = Server {

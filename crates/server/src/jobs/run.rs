@@ -160,12 +160,7 @@ mod tests {
     #[test]
     fn a_worker_that_goes_to_wait_hears_the_end() {
         let data = tempfile::tempdir().unwrap();
-        let mut config = Config {
-            data: data.path().to_owned(),
-            ..Config::default()
-        };
-        config.board.params = "insecure-tiny-hybrid-v1".into();
-        let parts = Parts::open(config).unwrap();
+        let parts = Parts::open(Config::tiny(data.path())).unwrap();
         for round in 0..500 {
             let jobs = Arc::new(parts.jobs().unwrap());
             let (ended, end) = std::sync::mpsc::channel();
@@ -190,12 +185,12 @@ mod tests {
     #[test]
     fn a_worker_without_jobs_rests_once() {
         let data = tempfile::tempdir().unwrap();
-        let mut config = Config {
-            data: data.path().to_owned(),
-            ..Config::default()
-        };
-        config.board.params = "insecure-tiny-hybrid-v1".into();
-        let jobs = Arc::new(Parts::open(config).unwrap().jobs().unwrap());
+        let jobs = Arc::new(
+            Parts::open(Config::tiny(data.path()))
+                .unwrap()
+                .jobs()
+                .unwrap(),
+        );
         let (rested, rests) = std::sync::mpsc::channel();
         let own = jobs.clone();
         let worker = std::thread::spawn(move || {

@@ -2,16 +2,14 @@
 
 use std::fs;
 
-use super::{all, append, back_up, board, check_content, config, key, post, read_key, upload};
+use super::{
+    all, append, back_up, board, check_content, config, key, post, read_key, sealed, upload,
+};
 use crate::{Change, Store, StoreConfig, StoreError};
 
 /// A store with everything in it: 30 messages in 3 segments and a tail, a key, records.
 fn full_store(dir: &tempfile::TempDir) -> (StoreConfig, Store, [u8; 32]) {
-    let config = config(dir);
-    Store::create(&config, &board()).unwrap();
-    let store = Store::open(&config).unwrap();
-    append(&store, 0..30).unwrap();
-    store.seal().unwrap();
+    let (config, store) = sealed(dir);
     let (bytes, hash) = key(2_500_000, 1);
     upload(&store, &bytes, hash).unwrap();
     let puts: Vec<_> = (0..3u8)

@@ -4,16 +4,12 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use super::{Simulated, append, board, check_content, config, key, message, read_key, upload};
+use super::{Simulated, append, board, check_content, key, message, read_key, upload};
 use crate::{Evidence, Segment, Store, StoreConfig, StoreError};
 
 /// A store of 30 messages in 3 segments of 8 and a tail of 6, closed.
 fn sealed(dir: &tempfile::TempDir) -> (StoreConfig, Vec<Segment>) {
-    let config = config(dir);
-    Store::create(&config, &board()).unwrap();
-    let store = Store::open(&config).unwrap();
-    append(&store, 0..30).unwrap();
-    store.seal().unwrap();
+    let (config, store) = super::sealed(dir);
     let segments = store.segments().unwrap();
     (config, segments)
 }

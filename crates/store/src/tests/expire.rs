@@ -7,7 +7,7 @@ use std::time::Duration;
 use omr_board::{BoardConfig, Clues};
 
 use super::disk::Disk;
-use super::{Simulated, all, append, back_up, board, check_content, config, message, post};
+use super::{Simulated, all, append, back_up, board, check_content, config, message, post, sealed};
 use crate::format::{KEY_STATE, KEY_VERSION, META, META_FILE, SEGMENTS, SPENT, seal_row};
 use crate::meta::Outcome;
 use crate::{Expiry, Post, Refusal, Store, StoreError};
@@ -47,11 +47,7 @@ fn assert_expired(store: &Store, range: std::ops::Range<u64>) {
 #[test]
 fn the_oldest_segments_go_and_indices_stay() {
     let dir = tempfile::tempdir().unwrap();
-    let config = config(&dir);
-    Store::create(&config, &board()).unwrap();
-    let store = Store::open(&config).unwrap();
-    append(&store, 0..30).unwrap();
-    store.seal().unwrap();
+    let (config, store) = sealed(&dir);
     // Segments 0..8, 8..16, 16..24: the second holds one of the last 15.
     let nothing = store.expire(Expiry::Keep(30)).unwrap();
     assert_eq!((nothing.range, nothing.bytes), (0..0, 0));
@@ -120,11 +116,7 @@ fn what_is_young_stays() {
 #[test]
 fn segments_of_version_3_are_as_old_as_the_next_that_has_a_time() {
     let dir = tempfile::tempdir().unwrap();
-    let config = config(&dir);
-    Store::create(&config, &board()).unwrap();
-    let store = Store::open(&config).unwrap();
-    append(&store, 0..30).unwrap();
-    store.seal().unwrap();
+    let (config, store) = sealed(&dir);
     let segments = store.segments().unwrap();
     let state = store.inner().meta.view(|view| view.state()).unwrap();
     drop(store);
@@ -198,11 +190,7 @@ fn plain_clues_expire() {
 #[test]
 fn a_backup_knows_what_expired() {
     let dir = tempfile::tempdir().unwrap();
-    let config = config(&dir);
-    Store::create(&config, &board()).unwrap();
-    let store = Store::open(&config).unwrap();
-    append(&store, 0..30).unwrap();
-    store.seal().unwrap();
+    let (config, store) = sealed(&dir);
     let backup = dir.path().join("backup");
     // One from before: its segments are left over in the folder.
     back_up(&store, &backup).unwrap();

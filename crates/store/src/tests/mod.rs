@@ -70,6 +70,16 @@ fn post(range: Range<u64>) -> Post {
     }
 }
 
+/// A store of 30 messages, 24 of them in segments of 8.
+fn sealed(dir: &TempDir) -> (StoreConfig, Store) {
+    let config = config(dir);
+    Store::create(&config, &board()).unwrap();
+    let store = Store::open(&config).unwrap();
+    append(&store, 0..30).unwrap();
+    store.seal().unwrap();
+    (config, store)
+}
+
 /// Appends posts whose keys are new.
 fn all(store: &Store, posts: &[Post]) -> Result<Vec<Appended>, StoreError> {
     let appended = store.append(posts)?;

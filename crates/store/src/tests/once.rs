@@ -4,7 +4,7 @@ use omr_board::{BoardConfig, Clues, Message};
 use redb::Database;
 
 use super::disk::Disk;
-use super::{Simulated, all, append, board, check_content, config, message, post};
+use super::{Simulated, all, append, board, check_content, config, message, post, sealed};
 use crate::format::{KEY_VERSION, META, META_FILE, META_VERSION, ONCE, POSTS, pack, seal_row};
 use crate::{Evidence, Post, Refusal, Store, StoreConfig, StoreError, UsedKey};
 
@@ -178,11 +178,7 @@ fn plain_clues_have_no_keys() {
 
 /// A store of 30 messages, 24 in segments, whose meta file is changed behind its back.
 fn tampered(dir: &tempfile::TempDir, change: impl FnOnce(&Database)) -> (StoreConfig, Store) {
-    let config = config(dir);
-    Store::create(&config, &board()).unwrap();
-    let store = Store::open(&config).unwrap();
-    append(&store, 0..30).unwrap();
-    store.seal().unwrap();
+    let (config, store) = sealed(dir);
     drop(store);
     change(&Database::open(config.dir.join(META_FILE)).unwrap());
     let store = Store::open(&config).unwrap();
