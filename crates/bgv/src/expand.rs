@@ -94,9 +94,10 @@ impl<'a> Expander<'a> {
         let levels = count.next_power_of_two().ilog2() as usize;
         let mut nodes = vec![ct];
         for level in 0..levels {
+            // A node is dropped when its children are there.
             let pairs: Vec<[Rlwe; 2]> = nodes
-                .par_iter()
-                .map(|ct| self.children(ct, level))
+                .into_par_iter()
+                .map(|ct| self.children(&ct, level))
                 .collect();
             // Node k has the children k and k + 2^level.
             let (even, odd): (Vec<_>, Vec<_>) = pairs.into_iter().map(|[a, b]| (a, b)).unzip();

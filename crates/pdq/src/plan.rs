@@ -6,6 +6,7 @@ mod flooding;
 mod forecast;
 mod lower;
 mod measure;
+mod memory;
 mod schedule;
 
 pub use circuit::{Circuit, Id, Op, Source, SourceKind, Table, Truth};
@@ -16,7 +17,6 @@ pub(crate) use schedule::{Schedule, Step, spent};
 
 use crate::lock::LOCK_SYMBOLS;
 use crate::{EncryptedHead, Params, PlanError, noise};
-use forecast::Constants;
 use omr_codec::Symbols;
 use omr_compress::SumsShape;
 use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, packing};
@@ -48,8 +48,19 @@ pub struct Plan {
     pub noise: f64,
     /// With two-sided privacy: how well it hides the rest of the table from the client.
     pub flooding: Option<Flooding>,
+    /// What constants are multiplied with.
+    pub(crate) masks: Masks,
     /// What it takes.
     pub cost: Cost,
+}
+
+/// What encrypted constants are multiplied with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Masks {
+    /// Masks of a table in the clear.
+    Clear,
+    /// Those of an encrypted one.
+    Encrypted,
 }
 
 impl Plan {
@@ -89,6 +100,7 @@ impl Plan {
                     blocks,
                     noise,
                     flooding: None,
+                    masks: Masks::Clear,
                     cost,
                 });
             }
@@ -131,7 +143,7 @@ impl Plan {
             return Err(PlanError::Depth { expected, found });
         }
         let start = head.start(params);
-        let noise = forecast::index(params, &circuit, start, Constants::Products);
+        let noise = forecast::index(params, &circuit, start, Masks::Encrypted);
         let limit = noise::last(params.spec());
         if noise > limit {
             return Err(PlanError::Noise {
@@ -159,6 +171,7 @@ impl Plan {
             blocks,
             noise,
             flooding: None,
+            masks: Masks::Encrypted,
             cost,
         })
     }
@@ -171,6 +184,11 @@ impl Plan {
     /// Groups of blocks; each has sums of its own.
     pub fn groups(&self, params: &Params) -> usize {
         self.blocks.div_ceil(params.nodes.batches())
+    }
+
+    /// The group of a block.
+    pub(crate) fn group_of(&self, params: &Params, block: usize) -> usize {
+        block / params.nodes.batches()
     }
 
     /// The blocks of a group.
@@ -259,7 +277,7 @@ fn settle(params: &Params, circuit: &Circuit) -> Option<(usize, f64)> {
     let latest = params.depth().checked_sub(circuit.depth())?;
     let limit = noise::last(params.spec());
     (0..=latest).rev().find_map(|start| {
-        let noise = forecast::index(params, circuit, start, Constants::Masks);
+        let noise = forecast::index(params, circuit, start, Masks::Clear);
         (noise <= limit).then_some((start, noise))
     })
 }

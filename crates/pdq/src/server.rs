@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod clear_tests;
+mod constants;
 mod evaluate;
 mod flood;
 mod hidden;
@@ -9,6 +10,8 @@ mod hidden;
 mod noise_tests;
 mod numbers;
 mod select;
+#[cfg(test)]
+mod steps_tests;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -17,21 +20,20 @@ use crate::compress::{Batch, Compressor};
 use crate::keys::EvaluationKey;
 use crate::plan::Schedule;
 use crate::progress::{Progress, go_on};
-use crate::query::{ciphertexts, constants_of};
 use crate::{
     Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError, Stage, Times, hex,
 };
-pub(crate) use evaluate::{Block, Present, Values};
+pub(crate) use constants::Constants;
+pub(crate) use evaluate::{Block, Present, Values, lowered};
 use hidden::Hidden;
 pub(crate) use numbers::Layout;
-use omr_bgv::Expander;
 use omr_compress::Sums;
 use omr_rlwe::Rlwe;
 use omr_table::Table;
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use select::Numbers;
-pub(crate) use select::masks;
+pub(crate) use select::{digits, masks};
 use symbols::RowSymbols;
 
 /// A table and a client's key.
@@ -88,7 +90,6 @@ impl Server<'_> {
         times: &Times,
     ) -> Result<Answer, ServerError> {
         expect_key(key, &query.key_id)?;
-        let constants = times.of(Stage::Expansion, || expand(self.params, query, plan, key));
         let compressor = Compressor::new(self.params, plan.sums(self.params), key);
         let symbols = RowSymbols::new(self, plan)?;
         let hidden = self.hidden(plan, rng);
@@ -98,13 +99,12 @@ impl Server<'_> {
             plan,
             schedule: Schedule::new(self.params, plan),
             key,
-            constants: &constants,
             compressor: &compressor,
             symbols: &symbols,
             times,
         };
-        let groups = (0..plan.groups(self.params)).map(|group| {
-            let sums = run.sums(group, progress)?;
+        let mut groups = Vec::new();
+        run.groups(query, progress, &mut |group, sums| {
             let packed = compressor.pack(sums).enumerate();
             let hide = |(ct, mut packed)| {
                 if let Some(flooding) = &flooding {
@@ -112,9 +112,8 @@ impl Server<'_> {
                 }
                 packed
             };
-            Ok(times.of(Stage::Packing, || compressor.send(packed.map(hide))))
-        });
-        let groups = groups.collect::<Result<_, ServerError>>()?;
+            groups.push(times.of(Stage::Packing, || compressor.send(packed.map(hide))));
+        })?;
         Ok(Answer {
             key_id: key.id,
             placement: (!self.params.two_sided()).then_some(self.placement),
@@ -178,65 +177,78 @@ pub(crate) fn expect_key(key: &EvaluationKey, id: &[u8; 16]) -> Result<(), Query
     }
 }
 
-/// A query's constants, one ciphertext each.
-pub(crate) fn expand(
-    params: &Params,
-    query: &EncryptedQuery,
-    plan: &Plan,
-    key: &EvaluationKey,
-) -> Vec<Rlwe> {
-    let basis = params.chain.basis(plan.start);
-    let expander = Expander::new(&params.ring, basis, params.p(), key.expand.iter().collect());
-    (0..ciphertexts(plan))
-        .flat_map(|i| {
-            let ct = query.ciphertext(params, plan, i);
-            expander.constants(ct, constants_of(plan, i).len())
-        })
-        .collect()
-}
-
 struct Run<'a> {
     layout: Layout<'a>,
     plan: &'a Plan,
     schedule: Schedule,
     key: &'a EvaluationKey,
-    constants: &'a [Rlwe],
     compressor: &'a Compressor<'a>,
     symbols: &'a RowSymbols<'a>,
     times: &'a Times,
 }
 
 impl<'a> Run<'a> {
-    /// The sums of a group.
-    fn sums(&self, group: usize, progress: &dyn Progress) -> Result<Vec<Sums<'a>>, ServerError> {
-        let (together, plan, times) = (self.schedule.blocks_together(), self.plan, self.times);
-        let blocks = plan.blocks_of(self.layout.params, group);
-        let mut sums = self.compressor.sums();
-        for first in blocks.clone().step_by(together) {
-            let some: Vec<usize> = (first..(first + together).min(blocks.end)).collect();
-            for (&block, index) in some.iter().zip(self.indices(&some, progress)?) {
+    /// Calls `take` with the sums of each group, one after another.
+    fn groups(
+        &self,
+        query: &EncryptedQuery,
+        progress: &dyn Progress,
+        take: &mut dyn FnMut(usize, Vec<Sums<'a>>),
+    ) -> Result<(), ServerError> {
+        let (params, plan) = (self.layout.params, self.plan);
+        let mut constants = Constants::new(params, (query, plan), self.key);
+        let mut sums = None;
+        for pass in self.schedule.passes(plan) {
+            let blocks: Vec<usize> = pass.collect();
+            for (&block, index) in
+                blocks
+                    .iter()
+                    .zip(self.indices(&mut constants, &blocks, progress)?)
+            {
                 go_on(progress)?;
-                let index = times.of(Stage::Descent, || self.compressor.descend(&index));
-                let number = block - blocks.start;
-                let places = self.layout.places(block);
-                let columns = times.of(Stage::Symbols, || {
-                    self.symbols.columns(&self.layout, (number, block), &places)
-                })?;
-                let batch = Batch {
-                    number,
-                    rows: &places.order,
-                    index: &index,
-                    columns: &columns,
-                };
-                self.compressor.add(&mut sums, &batch, times);
+                let group = plan.group_of(params, block);
+                let of_group = plan.blocks_of(params, group);
+                let sums_of_group = sums.get_or_insert_with(|| self.compressor.sums());
+                self.add(sums_of_group, (block - of_group.start, block), &index)?;
                 progress.blocks(block + 1, plan.blocks);
+                if block + 1 == of_group.end {
+                    sums.take().into_iter().for_each(|sums| take(group, sums));
+                }
             }
         }
-        Ok(sums)
+        Ok(())
     }
 
-    /// The index of each block, at the last level.
-    fn indices(&self, blocks: &[usize], progress: &dyn Progress) -> Result<Vec<Rlwe>, ServerError> {
+    /// Adds block `block`, number `number` of its group.
+    fn add(
+        &self,
+        sums: &mut [Sums<'a>],
+        (number, block): (usize, usize),
+        index: &Rlwe,
+    ) -> Result<(), ServerError> {
+        let times = self.times;
+        let index = times.of(Stage::Descent, || self.compressor.descend(index));
+        let places = self.layout.places(block);
+        let columns = times.of(Stage::Symbols, || {
+            self.symbols.columns(&self.layout, (number, block), &places)
+        })?;
+        let batch = Batch {
+            number,
+            rows: &places.order,
+            index: &index,
+            columns: &columns,
+        };
+        self.compressor.add(sums, &batch, times);
+        Ok(())
+    }
+
+    /// The index of each block of a pass, at the last level.
+    fn indices(
+        &self,
+        constants: &mut Constants,
+        blocks: &[usize],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Rlwe>, ServerError> {
         let (params, plan, layout) = (self.layout.params, self.plan, self.layout);
         let exists: Vec<Vec<bool>> = blocks.iter().map(|&block| layout.exists(block)).collect();
         let numbers: Vec<Vec<Numbers>> = self.times.of(Stage::Selections, || {
@@ -255,23 +267,30 @@ impl<'a> Run<'a> {
             .collect();
         let mut values = vec![Values::new(&self.schedule); blocks.len()];
         for step in &self.schedule.steps {
-            go_on(progress)?;
-            self.times.of(Stage::Selections, || {
-                let of = (plan, &step.selections[..]);
-                select::select(params, of, self.constants, &numbers, &mut values);
-            });
-            self.times.of(Stage::Products, || {
-                let all = some.par_iter().zip(&mut values);
-                all.try_for_each(|(block, values)| block.advance(step, values))
-            })?;
+            self.times
+                .of(Stage::Expansion, || constants.provide(step, progress))?;
+            let together = self.schedule.together;
+            let numbers = numbers.chunks(together).zip(some.chunks(together));
+            for ((numbers, some), values) in numbers.zip(values.chunks_mut(together)) {
+                go_on(progress)?;
+                self.times.of(Stage::Selections, || {
+                    let of = (plan, &step.selections[..]);
+                    select::select(params, of, constants, numbers, values);
+                });
+                self.times.of(Stage::Products, || {
+                    let all = some.par_iter().zip(values);
+                    all.try_for_each(|(block, values)| block.advance(step, values))
+                })?;
+            }
+            constants.forget(step);
         }
-        let index = |(block, values): (&Block, Values)| {
+        let index = |values: Values| {
             let index = values.into_index();
-            let index = block.lowered(&index, params.last_level())?;
+            let index = lowered(params, &index, params.last_level())?;
             Ok(index.into_owned().into_pair())
         };
         self.times.of(Stage::Products, || {
-            some.par_iter().zip(values).map(index).collect()
+            values.into_par_iter().map(index).collect()
         })
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{EncryptedTable, mask_index};
 use crate::keys::EvaluationKey;
-use crate::plan::{Id, Op, Schedule};
+use crate::plan::{Id, Op, Schedule, Step};
 use crate::progress::{Progress, go_on};
-use crate::server::{Block, Present, Values, expand, expect_key};
+use crate::server::{Block, Constants, Present, Values, digits, expect_key, lowered};
 use crate::{Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError};
 use omr_bgv::{Ciphertext, EvalError};
 use omr_compress::{
@@ -59,19 +59,21 @@ impl EncryptedServer<'_> {
             plan,
             schedule: Schedule::new(self.params, plan),
             key,
-            constants: expand(self.params, query, plan, key)
-                .into_iter()
-                .map(|pair| Ciphertext::new(pair, plan.start, self.params.leaf_scale(plan.start)))
-                .collect(),
         };
-        let mut groups = Vec::new();
-        for group in 0..plan.groups(self.params) {
-            let mut marked = Vec::new();
-            for block in plan.blocks_of(self.params, group) {
-                marked.push(run.block(block, marked.len(), progress)?);
+        let mut constants = Constants::new(self.params, (query, plan), key);
+        let (mut groups, mut marked) = (Vec::new(), Vec::new());
+        for pass in run.schedule.passes(plan) {
+            let blocks: Vec<usize> = pass.collect();
+            let indices = run.indices(&mut constants, &blocks, progress)?;
+            for (&block, index) in blocks.iter().zip(&indices) {
+                go_on(progress)?;
+                marked.push(run.mark((block, marked.len()), index)?);
                 progress.blocks(block + 1, plan.blocks);
+                let group = plan.group_of(self.params, block);
+                if block + 1 == plan.blocks_of(self.params, group).end {
+                    groups.push(run.compress(&std::mem::take(&mut marked)));
+                }
             }
-            groups.push(run.compress(&marked));
         }
         Ok(Answer {
             key_id: key.id,
@@ -87,7 +89,6 @@ struct Run<'a> {
     plan: &'a Plan,
     schedule: Schedule,
     key: &'a EvaluationKey,
-    constants: Vec<Ciphertext>,
 }
 
 impl Run<'_> {
@@ -123,21 +124,28 @@ impl Run<'_> {
             .collect()
     }
 
-    fn select(&self, block: usize, id: Id) -> Result<Ciphertext, EvalError> {
-        let Op::Select {
-            source,
-            digit,
-            table,
-        } = self.plan.circuit.ops[id]
-        else {
-            unreachable!("no selection");
-        };
-        let first = self.plan.circuit.tables[table].first;
-        let masks = self.masks(block, source, digit);
-        let pairs: Vec<_> = masks.iter().zip(&self.constants[first..]).collect();
-        let evaluator = self.params.evaluator();
-        let relinearise = |sum| evaluator.relinearise(&sum, &self.key.product, self.plan.start + 1);
-        evaluator.dot(&pairs).and_then(relinearise)
+    /// The selections of a step on a block. The masks of one digit are there at a time.
+    fn select(
+        &self,
+        block: usize,
+        constants: &Constants,
+        (step, values): (&Step, &mut Values),
+    ) -> Result<(), EvalError> {
+        let (evaluator, level) = (self.params.evaluator(), self.plan.start + 1);
+        for digit in digits(self.plan, &step.selections) {
+            let masks = self.masks(block, digit.source, digit.digit);
+            let select = |&(id, first): &(Id, usize)| {
+                let entries = (first..).map(|place| constants.at(place));
+                let pairs: Vec<_> = masks.iter().zip(entries).collect();
+                let sum = evaluator.dot(&pairs)?;
+                Ok((id, evaluator.relinearise(&sum, &self.key.product, level)?))
+            };
+            let selected = digit.ops.par_iter().map(select);
+            for (id, selected) in selected.collect::<Result<Vec<_>, EvalError>>()? {
+                values.put(id, selected);
+            }
+        }
+        Ok(())
     }
 
     /// Where a source has values: the sum of the masks of any digit.
@@ -154,14 +162,9 @@ impl Run<'_> {
         Ok(Ciphertext::new(pair, level, params.scale(level)))
     }
 
-    /// The marked symbols of a block, the index and its nodes first, in ciphertexts of the small ring.
-    fn block(
-        &self,
-        block: usize,
-        batch: usize,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Vec<Rlwe>>, ServerError> {
-        let (params, circuit) = (self.params, &self.plan.circuit);
+    /// Where the sources have values, of those that the circuit asks for.
+    fn presents(&self, block: usize) -> Result<Vec<Option<Ciphertext>>, EvalError> {
+        let circuit = &self.plan.circuit;
         let asked = |source: usize| {
             circuit.ops.iter().any(|op| match op {
                 Op::Known { source: of, .. } => *of == source,
@@ -169,48 +172,72 @@ impl Run<'_> {
                 _ => false,
             })
         };
-        let present = (0..circuit.sources.len())
-            .map(|source| {
-                asked(source)
-                    .then(|| self.present(block, source))
-                    .transpose()
+        let present = |source| asked(source).then(|| self.present(block, source));
+        (0..circuit.sources.len())
+            .map(|source| present(source).transpose())
+            .collect()
+    }
+
+    /// The index of each block of a pass, as it is before it is multiplied with symbols.
+    fn indices(
+        &self,
+        constants: &mut Constants,
+        blocks: &[usize],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Ciphertext>, ServerError> {
+        let present = blocks.iter().map(|&block| {
+            let placement = Placement::new(&self.table.placement, block, self.params.slots());
+            Ok((self.presents(block)?, self.rows(&placement, block)))
+        });
+        let present: Vec<_> = present.collect::<Result<_, EvalError>>()?;
+        let evaluate: Vec<Block> = present
+            .iter()
+            .map(|(present, rows)| Block {
+                params: self.params,
+                plan: self.plan,
+                product: &self.key.product,
+                present: Present::Encrypted(present, rows),
             })
-            .collect::<Result<Vec<_>, EvalError>>()?;
-        let placement = Placement::new(&self.table.placement, block, params.slots());
-        let rows = self.rows(&placement, block);
-        let evaluate = Block {
-            params,
-            plan: self.plan,
-            product: &self.key.product,
-            present: Present::Encrypted(&present, &rows),
-        };
-        let mut values = Values::new(&self.schedule);
+            .collect();
+        let mut values = vec![Values::new(&self.schedule); blocks.len()];
         for step in &self.schedule.steps {
-            go_on(progress)?;
-            let selected = step.selections.par_iter();
-            let selected = selected.map(|&id| Ok((id, self.select(block, id)?)));
-            for (id, selected) in selected.collect::<Result<Vec<_>, EvalError>>()? {
-                values.put(id, selected);
+            constants.provide(step, progress)?;
+            for ((&block, evaluate), values) in blocks.iter().zip(&evaluate).zip(&mut values) {
+                go_on(progress)?;
+                self.select(block, constants, (step, values))?;
+                evaluate.advance(step, values)?;
             }
-            evaluate.advance(step, &mut values)?;
+            constants.forget(step);
         }
-        let index = values.into_index();
+        let before = self.params.last_level() - 1;
+        let index = |values: Values| {
+            let index = values.into_index();
+            Ok(lowered(self.params, &index, before)?.into_owned())
+        };
+        values.into_iter().map(index).collect()
+    }
+
+    /// The marked symbols of a block, its number in its group beside it: the index and its nodes first, in ciphertexts
+    /// of the small ring.
+    fn mark(
+        &self,
+        (block, batch): (usize, usize),
+        index: &Ciphertext,
+    ) -> Result<Vec<Vec<Rlwe>>, ServerError> {
+        let params = self.params;
         let last = params.last_level();
-        let before = evaluate.lowered(&index, last - 1)?;
         let mut marked = vec![
-            self.descend(evaluate.lowered(&before, last)?.into_owned()),
-            self.descend(self.nodes(&before, batch)?),
+            self.descend(lowered(params, index, last)?.into_owned()),
+            self.descend(self.nodes(index, batch)?),
         ];
         let symbols = self.symbols()?;
         let products = symbols
             .into_par_iter()
             .map(|at| {
                 let body = &self.table.blocks[block].symbols[at];
-                let index = mask_index(block, true, at);
-                let symbol = self.ciphertext(body, index, last - 1, params.scale(last - 1));
-                let product = params
-                    .evaluator()
-                    .mul(&before, &symbol, &self.key.product)?;
+                let place = mask_index(block, true, at);
+                let symbol = self.ciphertext(body, place, last - 1, params.scale(last - 1));
+                let product = params.evaluator().mul(index, &symbol, &self.key.product)?;
                 Ok(self.descend(product))
             })
             .collect::<Result<Vec<_>, EvalError>>()?;

@@ -39,7 +39,7 @@ impl Cost {
             query_ciphertexts: circuit.constants().div_ceil(1 << noise::EXPANSION_LEVELS),
             ..Cost::default()
         };
-        let count = Counter { params, start };
+        let count = Counter::new(params, start);
         let mut block = 0;
         let mut encoded = std::collections::HashSet::new();
         for (op, &level) in circuit.ops.iter().zip(&circuit.levels) {
@@ -48,7 +48,7 @@ impl Cost {
                     let radix = circuit.sources[*source].radix;
                     cost.masks += radix;
                     if encoded.insert((*source, *digit)) {
-                        block += radix * (1 + count.limbs(0));
+                        block += count.masks(radix);
                     }
                     block += 2 * count.limbs(0);
                 }
@@ -60,7 +60,7 @@ impl Cost {
             }
         }
 
-        let expansion = cost.constants * count.relinearisation(0);
+        let expansion = count.expansion(cost.constants);
         cost.transforms = (blocks * (block + compression(params, sums)) + expansion) as u64;
         cost.query_bytes = (cost.query_ciphertexts * count.ciphertext_bytes()) as u64;
         let groups = blocks.div_ceil(params.nodes.batches());
@@ -69,12 +69,27 @@ impl Cost {
     }
 }
 
-struct Counter<'a> {
+/// Counts transforms of a circuit whose constants are encrypted at level `start`.
+pub(super) struct Counter<'a> {
     params: &'a Params,
     start: usize,
 }
 
-impl Counter<'_> {
+impl<'a> Counter<'a> {
+    pub(super) fn new(params: &'a Params, start: usize) -> Self {
+        Self { params, start }
+    }
+
+    /// So many masks encoded, and transformed modulo every prime.
+    pub(super) fn masks(&self, count: usize) -> usize {
+        count * (1 + self.limbs(0))
+    }
+
+    /// So many constants expanded.
+    pub(super) fn expansion(&self, constants: usize) -> usize {
+        constants * self.relinearisation(0)
+    }
+
     fn limbs(&self, level: usize) -> usize {
         self.params.chain.basis(self.start + level).len()
     }

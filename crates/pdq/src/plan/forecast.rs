@@ -1,25 +1,17 @@
 //! The noise of a circuit before it runs.
 
+use super::Masks;
 use super::circuit::{Circuit, Op};
 use crate::{Params, noise as ours};
 use omr_rlwe::noise::{self, NoiseModel};
 
-/// What encrypted constants are multiplied with.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Constants {
-    /// Masks in the clear.
-    Masks,
-    /// Encrypted masks.
-    Products,
-}
-
 /// The noise of the index at the last level, when constants are encrypted at level `start`.
-pub(super) fn index(params: &Params, circuit: &Circuit, start: usize, constants: Constants) -> f64 {
+pub(super) fn index(params: &Params, circuit: &Circuit, start: usize, masks: Masks) -> f64 {
     let forecast = Forecast {
         params,
         model: params.noise_model(),
         start,
-        constants,
+        masks,
     };
     let mut noises: Vec<f64> = Vec::with_capacity(circuit.ops.len());
     for (op, &level) in circuit.ops.iter().zip(&circuit.levels) {
@@ -55,7 +47,7 @@ struct Forecast<'a> {
     params: &'a Params,
     model: NoiseModel,
     start: usize,
-    constants: Constants,
+    masks: Masks,
 }
 
 impl Forecast<'_> {
@@ -78,9 +70,9 @@ impl Forecast<'_> {
 
     fn selected(&self, radix: usize) -> f64 {
         let constant = ours::expanded(self.params.spec());
-        let product = match self.constants {
-            Constants::Masks => self.model.times_plain(constant),
-            Constants::Products => self.model.product(self.model.fresh(), constant),
+        let product = match self.masks {
+            Masks::Clear => self.model.times_plain(constant),
+            Masks::Encrypted => self.model.product(self.model.fresh(), constant),
         };
         self.dropped(noise::sum(product, radix), 0)
     }

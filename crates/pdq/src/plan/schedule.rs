@@ -1,87 +1,252 @@
-//! In which steps a circuit is evaluated, so that few of its values are held at a time.
+//! In which steps a circuit is evaluated, so that few of its values and constants are held at a time.
 
-use super::Plan;
-use super::circuit::{Id, Op};
+mod fit;
+#[cfg(test)]
+mod tests;
+
+use super::circuit::{Circuit, Id, Op};
+use super::cost::Counter;
+use super::{Masks, Plan, memory};
 use crate::Params;
+use crate::noise::EXPANSION_LEVELS;
+use crate::query::{ciphertexts, constants_of};
+use fit::ranges;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Most bytes of values held at a time, unless one block takes more.
 const VALUES_BYTES: usize = 1 << 30;
 
-/// Most blocks that are evaluated together: they share the entries of truth tables.
+/// Most blocks that are in a step at a time: they share the entries of truth tables.
 const MOST_BLOCKS: usize = 16;
 
-/// Most bytes of the selections that are made together on a block; they share masks.
-const SELECTIONS_BYTES: usize = 1 << 29;
+/// Constants are not dropped before the answer is made where all of them take no more bytes than this.
+const CONSTANTS_BYTES: usize = 1 << 29;
+
+/// What part of its work a query may take more, so that it takes less memory: a twentieth.
+const MORE_WORK: u64 = 20;
 
 /// The steps of a circuit.
+///
+/// All blocks of a pass make a step before any makes the next one. Constants are expanded for the first step that asks
+/// for them, and dropped behind the last; where they are kept for all passes, they are expanded once.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Schedule {
     /// One after another.
     pub(crate) steps: Vec<Step>,
     /// By operation: how many others ask for its value.
     pub(crate) uses: Vec<u32>,
-    /// Most bytes of values of a block at a time.
+    /// Blocks of a pass.
+    pub(crate) pass: usize,
+    /// Blocks of a pass that are in a step at a time.
+    pub(crate) together: usize,
+    /// Most bytes of constants at a time.
+    pub(crate) constants: usize,
+    /// Most bytes of values of a block in a step.
     pub(crate) bytes: usize,
+    /// Most bytes of values of a block between steps.
+    pub(crate) carried: usize,
+    /// Transforms beyond those of the plan: expansions that are repeated, and all masks.
+    more: u64,
 }
 
 /// Operations that follow each other in the circuit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Step {
+    /// Ciphertexts of the query that are expanded before it.
+    pub(crate) expand: Vec<usize>,
     /// Its selections, which are made first.
     pub(crate) selections: Vec<Id>,
     /// The others: those of a wave need nothing of each other.
     pub(crate) waves: Vec<Vec<Id>>,
+    /// Constants that no later step asks for, unless they are kept for other blocks.
+    pub(crate) forget: Vec<Range<usize>>,
 }
 
 impl Schedule {
+    /// The fewest steps whose constants take half a gibibyte or, where that would take too much work, the steps that
+    /// take the least memory.
     pub(crate) fn new(params: &Params, plan: &Plan) -> Self {
-        let ops = &plan.circuit.ops;
-        let bytes = |id: Id| {
-            let limbs = params.chain.basis(plan.level(id)).len();
-            2 * limbs * params.spec().n * size_of::<u64>()
-        };
-        let steps: Vec<Step> = ranges(ops, &bytes)
-            .into_iter()
-            .map(|range| Step::new(ops, range))
-            .collect();
-        let mut uses = vec![0; ops.len()];
-        for operand in ops.iter().flat_map(Op::operands) {
-            uses[operand] += 1;
-        }
-        let mut left = uses.clone();
-        let (mut held, mut most) = (0, 0);
-        let all = |ids: &[Id]| ids.iter().copied().map(bytes).sum::<usize>();
-        for step in &steps {
-            held += all(&step.selections);
-            for wave in &step.waves {
-                held += all(wave);
-                most = most.max(held);
-                held -= all(&spent(ops, wave, &mut left));
+        let mut best = Self::of_parts(params, plan, 1);
+        let most = best.more + plan.cost.transforms / MORE_WORK;
+        let grown = |parts: &usize| Some(parts + parts.div_ceil(4));
+        let tried = std::iter::successors(Some(2), grown);
+        for parts in tried.take_while(|&parts| parts <= ciphertexts(plan)) {
+            if best.constants <= CONSTANTS_BYTES {
+                break;
             }
-            most = most.max(held);
+            let next = Self::of_parts(params, plan, parts);
+            if next.more <= most && next.bytes_of(params, plan) < best.bytes_of(params, plan) {
+                best = next;
+            }
         }
+        best
+    }
+
+    /// Steps that ask for about one of so many parts of the constants each; of one part, all are kept.
+    pub(crate) fn of_parts(params: &Params, plan: &Plan, parts: usize) -> Self {
+        let circuit = &plan.circuit;
+        let sizes = Sizes { params, plan };
+        let most = circuit.constants().div_ceil(parts);
+        let mut steps: Vec<Step> = ranges(&sizes, most)
+            .into_iter()
+            .map(|range| Step::new(&circuit.ops, range))
+            .collect();
+        lifetimes(plan, &mut steps, parts > 1);
+        let (bytes, carried) = values(&sizes, &steps);
+        let together = match plan.masks {
+            Masks::Clear => (VALUES_BYTES / bytes)
+                .clamp(1, MOST_BLOCKS)
+                .min(plan.blocks),
+            Masks::Encrypted => 1,
+        };
+        let pass = match parts {
+            1 => together,
+            _ => (VALUES_BYTES / carried).clamp(together, plan.blocks),
+        };
         Self {
+            uses: uses(&circuit.ops),
+            pass,
+            together,
+            constants: held(plan, &steps) * sizes.constant(),
+            bytes,
+            carried,
+            more: more(params, plan, &steps, (parts > 1).then_some(pass)),
             steps,
-            uses,
-            bytes: most,
         }
     }
 
-    /// Blocks that are evaluated together.
-    pub(crate) fn blocks_together(&self) -> usize {
-        (VALUES_BYTES / self.bytes).clamp(1, MOST_BLOCKS)
+    /// The blocks of each pass.
+    pub(crate) fn passes(&self, plan: &Plan) -> impl Iterator<Item = Range<usize>> {
+        let (pass, blocks) = (self.pass, plan.blocks);
+        let starts = (0..blocks).step_by(pass);
+        starts.map(move |start| start..(start + pass).min(blocks))
+    }
+
+    /// Bytes of constants, values and masks.
+    pub(crate) fn bytes_of(&self, params: &Params, plan: &Plan) -> usize {
+        let values = (self.pass - self.together) * self.carried + self.together * self.bytes;
+        self.constants + values + memory::masks(params, plan, self.together)
     }
 }
 
-impl Plan {
-    /// Bytes of the server's memory for constants and values, beside the table's.
-    pub fn memory_bytes(&self, params: &Params) -> u64 {
-        let schedule = Schedule::new(params, self);
-        let values = schedule.bytes * schedule.blocks_together().min(self.blocks);
-        let limbs = params.chain.basis(self.start).len();
-        let constants = self.cost.constants * 2 * limbs * params.spec().n * size_of::<u64>();
-        (constants + values) as u64
+/// How many others ask for each value.
+fn uses(ops: &[Op]) -> Vec<u32> {
+    let mut uses = vec![0; ops.len()];
+    for operand in ops.iter().flat_map(Op::operands) {
+        uses[operand] += 1;
+    }
+    uses
+}
+
+/// What each step expands and forgets.
+fn lifetimes(plan: &Plan, steps: &mut [Step], forget: bool) {
+    let tables = |circuit: &Circuit, step: &Step| -> Vec<usize> {
+        let table = |&id: &Id| match circuit.ops[id] {
+            Op::Select { table, .. } => Some(table),
+            _ => None,
+        };
+        step.selections.iter().filter_map(table).collect()
+    };
+    let circuit = &plan.circuit;
+    let constants = |table: usize| {
+        let of = &circuit.tables[table];
+        of.first..of.first + of.radix
+    };
+    let mut is_expanded = vec![false; ciphertexts(plan)];
+    for step in &mut *steps {
+        for at in tables(circuit, step).into_iter().flat_map(constants) {
+            let ciphertext = at >> EXPANSION_LEVELS;
+            if !std::mem::replace(&mut is_expanded[ciphertext], true) {
+                step.expand.push(ciphertext);
+            }
+        }
+    }
+    let mut is_forgotten = vec![!forget; circuit.tables.len()];
+    for step in steps.iter_mut().rev() {
+        for table in tables(circuit, step) {
+            if !std::mem::replace(&mut is_forgotten[table], true) {
+                step.forget.push(constants(table));
+            }
+        }
+    }
+}
+
+/// Most constants at a time.
+fn held(plan: &Plan, steps: &[Step]) -> usize {
+    let (mut held, mut most) = (0, 0);
+    for step in steps {
+        held += step
+            .expand
+            .iter()
+            .map(|&i| constants_of(plan, i).len())
+            .sum::<usize>();
+        most = most.max(held);
+        held -= step
+            .forget
+            .iter()
+            .map(ExactSizeIterator::len)
+            .sum::<usize>();
+    }
+    most
+}
+
+/// Most bytes of values of a block in a step, and between steps: numbers of rows are among them.
+fn values(sizes: &Sizes, steps: &[Step]) -> (usize, usize) {
+    let ops = &sizes.plan.circuit.ops;
+    let numbers = memory::numbers(sizes.params, sizes.plan);
+    let mut left = uses(ops);
+    let (mut held, mut most, mut carried) = (numbers, 0, 0);
+    let all = |ids: &[Id]| ids.iter().map(|&id| sizes.value(id)).sum::<usize>();
+    for step in steps {
+        held += all(&step.selections);
+        most = most.max(held);
+        for wave in &step.waves {
+            held += all(wave);
+            most = most.max(held);
+            held -= all(&spent(ops, wave, &mut left));
+        }
+        carried = carried.max(held);
+    }
+    (most, carried)
+}
+
+/// Transforms for masks, and for expansions beyond the first where constants are not kept. `pass`: blocks of a pass then.
+fn more(params: &Params, plan: &Plan, steps: &[Step], pass: Option<usize>) -> u64 {
+    let count = Counter::new(params, plan.start);
+    let circuit = &plan.circuit;
+    let masks_of = |step: &Step| -> usize {
+        let digit = |&id: &Id| match circuit.ops[id] {
+            Op::Select { source, digit, .. } => Some((source, digit)),
+            _ => None,
+        };
+        let digits: HashSet<_> = step.selections.iter().filter_map(digit).collect();
+        let masks = |(source, _): (usize, usize)| count.masks(circuit.sources[source].radix);
+        digits.into_iter().map(masks).sum()
+    };
+    let masks = plan.blocks * steps.iter().map(masks_of).sum::<usize>();
+    let again = pass.map_or(0, |pass| plan.blocks.div_ceil(pass) - 1);
+    (masks + again * count.expansion(circuit.constants())) as u64
+}
+
+/// Bytes of what is held.
+struct Sizes<'a> {
+    params: &'a Params,
+    plan: &'a Plan,
+}
+
+impl Sizes<'_> {
+    /// An expanded constant.
+    fn constant(&self) -> usize {
+        memory::ciphertext(self.params, self.plan.start)
+    }
+
+    /// A value; selections are summed up a level above their own.
+    fn value(&self, id: Id) -> usize {
+        match self.plan.circuit.ops[id] {
+            Op::Select { .. } => self.constant(),
+            _ => memory::ciphertext(self.params, self.plan.level(id)),
+        }
     }
 }
 
@@ -117,98 +282,4 @@ pub(crate) fn spent(ops: &[Op], wave: &[Id], left: &mut [u32]) -> Vec<Id> {
         }
     }
     spent
-}
-
-fn ranges(ops: &[Op], bytes: &dyn Fn(Id) -> usize) -> Vec<Range<Id>> {
-    let (mut ranges, mut start, mut selected) = (Vec::new(), 0, 0);
-    for (id, op) in ops.iter().enumerate() {
-        if !matches!(op, Op::Select { .. }) {
-            continue;
-        }
-        if selected + bytes(id) > SELECTIONS_BYTES && id > start {
-            ranges.push(start..id);
-            (start, selected) = (id, 0);
-        }
-        selected += bytes(id);
-    }
-    ranges.push(start..ops.len());
-    ranges
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::PlanError;
-    use chacha20::ChaCha20Rng;
-    use omr_table::testing::{random_condition, random_table};
-    use omr_table::{ColumnType, Filter, Query, Schema, TableBuilder, Value};
-    use rand_core::SeedableRng;
-
-    fn plan(params: &Params, schema: &Schema, condition: &str) -> Result<Plan, PlanError> {
-        let filter = Filter::parse(condition, schema).unwrap();
-        let query = Query {
-            select: vec![0],
-            filter,
-        };
-        Plan::new(params, schema, &query.shape(), 16)
-    }
-
-    #[test]
-    fn values_are_there_when_they_are_asked_for() {
-        let mut rng = ChaCha20Rng::seed_from_u64(71);
-        let params = Params::named("insecure-tiny-pdq-deep-v1").unwrap();
-        let table = random_table(&mut rng, 300);
-        let mut planned = 0;
-        while planned < 200 {
-            let condition = random_condition(&mut rng, table.schema(), &table).sql;
-            let Ok(plan) = plan(&params, table.schema(), &condition) else {
-                continue;
-            };
-            planned += 1;
-            let ops = &plan.circuit.ops;
-            let schedule = Schedule::new(&params, &plan);
-            let mut held = vec![false; ops.len()];
-            let mut left = schedule.uses.clone();
-            for step in &schedule.steps {
-                step.selections.iter().for_each(|&id| held[id] = true);
-                for wave in &step.waves {
-                    for &id in wave {
-                        let there = ops[id].operands().iter().all(|&at| held[at]);
-                        assert!(there && !held[id], "{condition}");
-                    }
-                    wave.iter().for_each(|&id| held[id] = true);
-                    let spent = spent(ops, wave, &mut left);
-                    spent.iter().for_each(|&id| held[id] = false);
-                }
-            }
-            let left: Vec<Id> = (0..ops.len()).filter(|&id| held[id]).collect();
-            assert_eq!(left, [ops.len() - 1], "the index alone: {condition}");
-        }
-    }
-
-    #[test]
-    fn neither_places_nor_constants_add_much_to_what_is_held() {
-        let columns = [
-            ("id", ColumnType::Integer),
-            ("text", ColumnType::Text { max_bytes: 64 }),
-        ];
-        let columns = columns.map(|(name, kind)| (name.to_owned(), kind)).to_vec();
-        let mut builder = TableBuilder::new("t", columns).unwrap();
-        for id in [0, i64::from(u32::MAX)] {
-            let text = Value::Text("x".repeat(64));
-            builder.push_row(vec![Value::Integer(id), text]).unwrap();
-        }
-        let table = builder.finish([1; 16]);
-        let params = Params::named("pdq-deep-v1").unwrap();
-        let ids: Vec<String> = (0..256).map(|id| (id * 1000).to_string()).collect();
-        for condition in [
-            "text LIKE '%godfather%'".to_owned(),
-            format!("id IN ({})", ids.join(", ")),
-        ] {
-            let plan = plan(&params, table.schema(), &condition).unwrap();
-            assert!(plan.circuit.ops.len() > 600, "{}", plan.circuit.ops.len());
-            let bytes = Schedule::new(&params, &plan).bytes;
-            assert!(bytes < 3 << 29, "{bytes} bytes for {condition}");
-        }
-    }
 }

@@ -9,6 +9,9 @@ use omr_rlwe::{Rlwe, SwitchingKey};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
+/// Products that are summed at a time: copies of their factors at a lower level are held until then.
+const LOWERED: usize = 8;
+
 /// One block.
 pub(crate) struct Block<'a> {
     pub(crate) params: &'a Params,
@@ -83,7 +86,7 @@ impl Block<'_> {
 
     fn value(&self, values: &Values, id: Id) -> Result<Ciphertext, EvalError> {
         let level = self.plan.level(id);
-        let at = |id: Id, level: usize| self.lowered(values.at(id), level);
+        let at = |id: Id, level: usize| lowered(self.params, values.at(id), level);
         let evaluator = self.evaluator();
         match &self.plan.circuit.ops[id] {
             Op::Select { .. } => unreachable!("selections are given"),
@@ -102,36 +105,22 @@ impl Block<'_> {
                 Ok(out)
             }
             Op::Dot(pairs) => {
-                let lower = |&(a, b): &(Id, Id)| Ok((at(a, level - 1)?, at(b, level - 1)?));
-                let factors: Vec<(Cow<Ciphertext>, Cow<Ciphertext>)> =
-                    pairs.iter().map(lower).collect::<Result<_, EvalError>>()?;
-                let products: Vec<_> = factors.iter().map(|(a, b)| (&**a, &**b)).collect();
-                let out = evaluator.dot(&products)?;
+                let mut out: Option<Ciphertext> = None;
+                for some in pairs.chunks(LOWERED) {
+                    let lower = |&(a, b): &(Id, Id)| Ok((at(a, level - 1)?, at(b, level - 1)?));
+                    let factors: Vec<(Cow<Ciphertext>, Cow<Ciphertext>)> =
+                        some.iter().map(lower).collect::<Result<_, EvalError>>()?;
+                    let products: Vec<_> = factors.iter().map(|(a, b)| (&**a, &**b)).collect();
+                    let sum = evaluator.dot(&products)?;
+                    match &mut out {
+                        Some(out) => evaluator.add_assign(out, &sum)?,
+                        None => out = Some(sum),
+                    }
+                }
+                let out = out.expect("a sum of products has some");
                 evaluator.relinearise(&out, self.product, level)
             }
         }
-    }
-
-    /// The same slots at a lower level, at the scale of that level.
-    pub(crate) fn lowered<'b>(
-        &self,
-        ct: &'b Ciphertext,
-        level: usize,
-    ) -> Result<Cow<'b, Ciphertext>, EvalError> {
-        let (params, p) = (self.params, self.params.p());
-        if ct.level() == level {
-            return Ok(Cow::Borrowed(ct));
-        }
-        let dropped = (ct.level()..level).fold(1, |all, at| p.mul(all, params.dropped(at)));
-        let by = p.mul(p.mul(params.scale(level), dropped), p.inv(ct.scale()));
-        let mut out = ct.clone();
-        self.evaluator().mul_scalar_assign(&mut out, by);
-        let pair = self.evaluator().into_level(out, level)?.into_pair();
-        Ok(Cow::Owned(Ciphertext::new(
-            pair,
-            level,
-            params.scale(level),
-        )))
     }
 
     fn encode(&self, rows: impl Iterator<Item = bool>) -> Vec<u32> {
@@ -183,9 +172,31 @@ impl Block<'_> {
             }
             (Some(source), Present::Encrypted(sources, _)) => {
                 let has_value = sources[source].as_ref().expect("asked for by the circuit");
-                evaluator.add_assign(&mut out, &*self.lowered(has_value, of.level())?)?;
+                evaluator.add_assign(&mut out, &*lowered(self.params, has_value, of.level())?)?;
             }
         }
         Ok(out)
     }
+}
+
+/// The same slots at a lower level, at the scale of that level.
+pub(crate) fn lowered<'a>(
+    params: &Params,
+    ct: &'a Ciphertext,
+    level: usize,
+) -> Result<Cow<'a, Ciphertext>, EvalError> {
+    if ct.level() == level {
+        return Ok(Cow::Borrowed(ct));
+    }
+    let (evaluator, p) = (params.evaluator(), params.p());
+    let dropped = (ct.level()..level).fold(1, |all, at| p.mul(all, params.dropped(at)));
+    let by = p.mul(p.mul(params.scale(level), dropped), p.inv(ct.scale()));
+    let mut out = ct.clone();
+    evaluator.mul_scalar_assign(&mut out, by);
+    let pair = evaluator.into_level(out, level)?.into_pair();
+    Ok(Cow::Owned(Ciphertext::new(
+        pair,
+        level,
+        params.scale(level),
+    )))
 }

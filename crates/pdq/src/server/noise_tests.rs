@@ -1,7 +1,7 @@
 //! The forecast against what circuits measure at full size, on one block.
 
 use super::*;
-use crate::{Client, SecretKey};
+use crate::{Client, Quiet, SecretKey};
 use chacha20::ChaCha20Rng;
 use omr_bgv::Decryptor;
 use omr_table::{ColumnType, Query, TableBuilder, Value};
@@ -50,7 +50,7 @@ fn noise_is_what_the_plan_predicts() {
         let (query, _) = Query::parse(sql, table.schema()).unwrap();
         let plan = client.plan(&query, 16).unwrap();
         let sent = client.encrypt(&query, &plan, &mut rng);
-        let constants = expand(&params, &sent, &plan, &key);
+        let mut constants = Constants::new(&params, (&sent, &plan), &key);
         let layout = Layout {
             params: &params,
             table: &table,
@@ -67,12 +67,13 @@ fn noise_is_what_the_plan_predicts() {
         let schedule = Schedule::new(&params, &plan);
         let mut values = vec![Values::new(&schedule)];
         for step in &schedule.steps {
+            constants.provide(step, &Quiet).unwrap();
             let of = (&plan, &step.selections[..]);
             select::select(&params, of, &constants, &numbers, &mut values);
             block.advance(step, &mut values[0]).unwrap();
         }
         let index = values.remove(0).into_index();
-        let index = block.lowered(&index, params.last_level()).unwrap();
+        let index = lowered(&params, &index, params.last_level()).unwrap();
         let large = secret.large(&params);
         let decryptor = Decryptor {
             ring: &params.ring,

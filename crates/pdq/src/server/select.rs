@@ -4,6 +4,7 @@
 //! once and multiplied with the entries of all tables for that digit. Values that no row of a block has are
 //! skipped: the server knows its rows.
 
+use super::constants::Constants;
 use super::evaluate::Values;
 use crate::Params;
 use crate::plan::{Id, Op, Plan};
@@ -20,14 +21,15 @@ const TOGETHER: usize = 16;
 pub(crate) type Numbers = Vec<Option<u64>>;
 
 /// The operations that share masks.
-struct Digit {
-    source: usize,
-    digit: usize,
+pub(crate) struct Digit {
+    pub(crate) source: usize,
+    pub(crate) digit: usize,
     /// Operation and first entry of its table.
-    ops: Vec<(usize, usize)>,
+    pub(crate) ops: Vec<(usize, usize)>,
 }
 
-fn digits(plan: &Plan, selections: &[Id]) -> Vec<Digit> {
+/// The digits that selections are made by.
+pub(crate) fn digits(plan: &Plan, selections: &[Id]) -> Vec<Digit> {
     let mut found: BTreeMap<(usize, usize), Vec<(usize, usize)>> = BTreeMap::new();
     for &id in selections {
         if let Op::Select {
@@ -46,11 +48,11 @@ fn digits(plan: &Plan, selections: &[Id]) -> Vec<Digit> {
 
 /// Some selections, on some blocks.
 ///
-/// `numbers`: of each block by source. `constants`: the entries of all tables, expanded.
+/// `numbers`: of each block by source. `constants`: the entries of their tables are held.
 pub(super) fn select(
     params: &Params,
     (plan, selections): (&Plan, &[Id]),
-    constants: &[Rlwe],
+    constants: &Constants,
     numbers: &[Vec<Numbers>],
     values: &mut [Values],
 ) {
@@ -125,7 +127,7 @@ impl Masks {
 fn choose(
     params: &Params,
     plan: &Plan,
-    constants: &[Rlwe],
+    constants: &Constants,
     digit: &Digit,
     masks: &[Masks],
 ) -> Vec<Vec<Ciphertext>> {
@@ -181,7 +183,7 @@ fn by_limb(blocks: &mut [Vec<[Poly<Eval>; 2]>], limbs: usize) -> Vec<Vec<Vec<[&m
 fn limb_of_block(
     params: &Params,
     (limb, id): (usize, usize),
-    (constants, digit): (&[Rlwe], &Digit),
+    (constants, digit): (&Constants, &Digit),
     masks: &Masks,
     (mut sums, rows): (Vec<[&mut [u64]; 2]>, &mut [AlignedVec]),
 ) {
@@ -198,12 +200,12 @@ fn limb_of_block(
         }
         let factors: Vec<&[u64]> = rows[..masks.len()].iter().map(|row| &row[..]).collect();
         for ([c0, c1], &(_, first)) in sums.iter_mut().zip(&digit.ops) {
-            let entries = |part: fn(&Rlwe) -> &Poly<Eval>| -> Vec<&[u64]> {
-                let entry =
-                    |(value, _): &(usize, Vec<u32>)| part(&constants[first + value]).row(limb);
+            let entries = [0, 1].map(|part| -> Vec<&[u64]> {
+                let entry = |(value, _): &(usize, Vec<u32>)| {
+                    constants.at(first + value).parts()[part].row(limb)
+                };
                 masks.iter().map(entry).collect()
-            };
-            let entries = [entries(|ct| &ct.c0), entries(|ct| &ct.c1)];
+            });
             let entries = entries.each_ref().map(Vec::as_slice);
             kernels.dot_pair(m, [&mut body[..], &mut mask[..]], &factors, entries);
             kernels.add_assign(m, c0, body);

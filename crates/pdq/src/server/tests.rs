@@ -78,13 +78,15 @@ fn packed(table: &Table, key: i64, bound: usize, draw: u64) -> Packed {
         plan: &plan,
         schedule: Schedule::new(params, &plan),
         key: &WORLD.key,
-        constants: &expand(params, &sent, &plan, &WORLD.key),
         compressor: &compressor,
         symbols: &RowSymbols::new(&server, &plan).unwrap(),
         times: &Times::new(),
     };
-    let sums = run.sums(0, &Quiet).unwrap();
-    let before: Vec<Rlwe> = compressor.pack(sums).collect();
+    let mut before: Vec<Rlwe> = Vec::new();
+    run.groups(&sent, &Quiet, &mut |_, sums| {
+        before.extend(compressor.pack(sums))
+    })
+    .unwrap();
     let mut after = before.clone();
     for (ct, packed) in after.iter_mut().enumerate() {
         let flooding = flooding.as_ref().expect("a set with flooding");
