@@ -13,6 +13,7 @@ mod shell;
 mod sizing;
 mod span;
 mod stream;
+mod token;
 mod trials;
 mod trials_hostile;
 
@@ -26,8 +27,8 @@ pub(crate) use identity::{
     Id, IdExport, IdForget, IdImport, IdNew, IdPassphrase, IdRegister, IdRotate, Locking,
 };
 pub(crate) use mail::{
-    AddressArgs, Contact, HomeArg, Inbox, InboxAct, InboxAgain, InboxRead, PassphraseArg, Send,
-    ServerArgs, Watch,
+    AddressArgs, Contact, HomeArg, Inbox, InboxAct, InboxAgain, InboxRead, PassphraseArg,
+    PlaceArgs, Send, ServerArgs, Watch,
 };
 pub(crate) use parse::parse;
 pub(crate) use pdq::{
@@ -42,6 +43,7 @@ pub(crate) use shell::{Completions, Man};
 pub(crate) use sizing::BenchSizing;
 pub(crate) use span::Span;
 pub(crate) use stream::{Stream, StreamCut, StreamRun};
+pub(crate) use token::{Token, TokenArg};
 pub(crate) use trials::{BenchLoad, BenchMail, KeyChoice, LoadPart};
 pub(crate) use trials_hostile::{BenchChaos, BenchHostile};
 

@@ -75,20 +75,25 @@ pub fn check_limits(limits: &v1::Limits, bound: u32, fixed: bool) -> Result<(), 
     }
 }
 
-/// Ends the registration of all detection keys.
+/// Ends the registration of all detection keys. Gives those that were registered and of which the server knew nothing
+/// from this caller: a lost answer, or the keys are another token's.
 ///
 /// Errors: `Remote`, `File`; keys before the one that failed are revoked.
-pub async fn revoke(identity: &mut Identity, client: &Client) -> Result<(), MailError> {
+pub async fn revoke(identity: &mut Identity, client: &Client) -> Result<Vec<String>, MailError> {
+    let mut unknown = Vec::new();
     for i in 0..identity.profile.keys.len() {
-        if let Some(hash) = identity.profile.keys[i].hash {
+        let key = identity.profile.keys[i].clone();
+        if let Some(hash) = key.hash {
             match client.revoke_key(hash).await {
-                // Revoked by an attempt whose answer was lost, or never registered.
-                Ok(()) | Err(RemoteError::NotFound { .. }) => {}
+                Ok(()) => {}
+                Err(RemoteError::NotFound { .. }) => {
+                    unknown.extend(key.registered.then_some(key.name));
+                }
                 Err(error) => return Err(error.into()),
             }
             identity.profile.keys[i].registered = false;
             identity.save()?;
         }
     }
-    Ok(())
+    Ok(unknown)
 }

@@ -243,7 +243,7 @@ Examples:
 
 --to takes a contact's name, a file with an address or a clue.key, - for an address on standard input, or a short \
 address: omr1.., or omr1..@URL with the server that has it. A short address is looked for among contacts and in what \
-was found before; else that server, --server or your own is asked, without your token. It can exchange nothing, as the \
+was found before; else that server, --server or your own is asked, without any token. It can exchange nothing, as the \
 short form proves the whole, but it learns that your network address wants to write to this recipient: an \
 address that she gave you as a file tells nobody. \
 Letters go to the address's server; the identity's token, and that in OMR_TOKEN, only to the identity's own or to \

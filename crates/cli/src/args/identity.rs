@@ -1,6 +1,6 @@
 //! Arguments of `omr id`.
 
-use super::{HomeArg, PassphraseArg, ServerArgs, bound, examples};
+use super::{HomeArg, PassphraseArg, ServerArgs, TokenArg, bound, examples};
 use clap::{Args, Subcommand};
 use omr_mail::MAX_LEVELS;
 use omr_protocol::{Scheme, Sealing};
@@ -54,6 +54,8 @@ pub(crate) enum Id {
     Publish {
         #[command(flatten)]
         home: HomeArg,
+        #[command(flatten)]
+        token: TokenArg,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
@@ -63,6 +65,8 @@ pub(crate) enum Id {
     Revoke {
         #[command(flatten)]
         home: HomeArg,
+        #[command(flatten)]
+        token: TokenArg,
     },
 }
 
@@ -163,9 +167,8 @@ pub(crate) struct IdRotate {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
-    /// Token of the server's operator; that of the environment variable OMR_TOKEN, else the identity's, unless given
-    #[arg(long, value_name = "T")]
-    pub(crate) token: Option<String>,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
     /// Forget the old address at once: what is written to it from now on is lost
     #[arg(long)]
     pub(crate) forget_old: bool,
@@ -183,6 +186,8 @@ pub(crate) struct IdForget {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
     /// Which one, by the name that `omr id show` prints
     #[arg(value_name = "NAME", required_unless_present = "all")]
     pub(crate) name: Option<String>,

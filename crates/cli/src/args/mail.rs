@@ -1,6 +1,6 @@
 //! Arguments of the commands that feel like mail.
 
-use super::{Span, bound, examples};
+use super::{Span, TokenArg, bound, examples};
 use clap::{Args, Subcommand};
 use omr_protocol::Sealing;
 use std::path::PathBuf;
@@ -20,17 +20,24 @@ pub(crate) struct PassphraseArg {
     pub(crate) passphrase_file: Option<PathBuf>,
 }
 
+/// A server on the command line.
 #[derive(Args)]
-pub(crate) struct ServerArgs {
+pub(crate) struct PlaceArgs {
     /// The server: https://HOST:PORT, or http:// on this machine
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     /// Certificate of the CA that signed the server's, as PEM; the system's CAs unless given
     #[arg(long, value_name = "FILE", requires = "server")]
     pub(crate) ca: Option<PathBuf>,
-    /// Token of the server's operator; that of the environment variable OMR_TOKEN unless given
-    #[arg(long, value_name = "T")]
-    pub(crate) token: Option<String>,
+}
+
+/// A server on the command line, and what it wants to see.
+#[derive(Args)]
+pub(crate) struct ServerArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
 }
 
 #[derive(Args)]
@@ -59,7 +66,7 @@ pub(crate) enum Contact {
         #[arg(value_name = "FILE")]
         file: PathBuf,
         #[command(flatten)]
-        server: ServerArgs,
+        place: PlaceArgs,
     },
     /// All names with their fingerprints and servers
     #[command(after_help = examples::CONTACT)]
@@ -117,6 +124,8 @@ pub(crate) struct Inbox {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
     /// List messages too that were read
     #[arg(long)]
     pub(crate) all: bool,
@@ -173,6 +182,8 @@ pub(crate) enum InboxAct {
         home: HomeArg,
         #[command(flatten)]
         passphrase: PassphraseArg,
+        #[command(flatten)]
+        token: TokenArg,
         /// First message to ask for; that of the board when the keys were made unless given
         #[arg(long, value_name = "N")]
         from: Option<u64>,
@@ -185,6 +196,8 @@ pub(crate) struct InboxAgain {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
     /// Messages, such as 329..431
     #[arg(value_name = "RANGE")]
     pub(crate) range: Span,
@@ -217,6 +230,8 @@ pub(crate) struct Watch {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
     /// Between fetches, such as 500ms, 60s, 5m or 1h
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) every: Duration,

@@ -1,6 +1,6 @@
 //! Arguments of `omr pdq`.
 
-use super::{Locking, PassphraseArg, examples};
+use super::{Locking, PassphraseArg, TokenArg, examples};
 use clap::{Args, Subcommand, ValueEnum};
 use omr_table::Declared;
 use std::net::SocketAddr;
@@ -80,9 +80,8 @@ pub(crate) struct PdqAccess {
     /// Certificate of the CA that signed the server's, as PEM; the system's CAs unless given
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
-    /// Token of the server's operator; OMR_TOKEN unless given
-    #[arg(long, value_name = "T", env = "OMR_TOKEN", hide_env_values = true)]
-    pub(crate) token: Option<String>,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
 }
 
 #[derive(Args)]

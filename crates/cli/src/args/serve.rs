@@ -1,7 +1,7 @@
 //! Arguments of `omr serve`, `omr token`, `omr data` and `omr health`.
 
-use super::examples;
 use super::mail::duration;
+use super::{TokenArg, examples};
 use clap::{Args, Subcommand};
 use omr_protocol::clue::ClueKind;
 use omr_server::tokens::Right;
@@ -143,12 +143,12 @@ pub(crate) struct DataVerify {
 
 #[derive(Args)]
 pub(crate) struct DataBackup {
-    /// A running server; the data folder of a stopped one if not given
+    /// A running server, to which a token with the right admin must be shown; the data folder of a stopped one if not
+    /// given
     #[arg(long, value_name = "URL", conflicts_with_all = ["config", "data"])]
     pub(crate) server: Option<String>,
-    /// A token with the right admin; OMR_TOKEN unless given
-    #[arg(long, value_name = "TOKEN", env = "OMR_TOKEN", hide_env_values = true)]
-    pub(crate) token: Option<String>,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
     /// Certificate of the server's authority, in PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,

@@ -141,7 +141,7 @@ fn backup(args: &DataBackup, ui: &Ui) -> Result<(), CliError> {
 fn online(args: &DataBackup, url: &str, folder: &mut Folder, ui: &Ui) -> Result<(), CliError> {
     let endpoint = Endpoint {
         ca_certificate: args.ca.as_deref().map(certificate).transpose()?,
-        token: args.token.clone(),
+        token: args.token.text(),
         ..Endpoint::new(url)
     };
     super::serve::runtime()?.block_on(async {

@@ -13,7 +13,7 @@ pub(super) use inbox::run as inbox;
 pub(super) use letters::{contact, send};
 pub(super) use watch::run as watch;
 
-use crate::args::{HomeArg, ServerArgs};
+use crate::args::{HomeArg, PlaceArgs, TokenArg};
 use crate::commands::network::connect;
 use crate::error::{CliError, InputError};
 use crate::io;
@@ -32,30 +32,8 @@ fn home(arg: &HomeArg) -> Result<Home, CliError> {
     }
 }
 
-/// Where a token came from: one on the command line was meant for this call, one of the environment perhaps not.
-enum Token {
-    Argument(String),
-    Environment(String),
-}
-
-impl Token {
-    fn text(&self) -> &str {
-        match self {
-            Self::Argument(text) | Self::Environment(text) => text,
-        }
-    }
-}
-
-/// The token of a call, if there is one.
-fn token(args: &ServerArgs) -> Option<Token> {
-    let variable = || std::env::var("OMR_TOKEN").ok();
-    let given = args.token.clone().map(Token::Argument);
-    let given = given.or_else(|| variable().map(Token::Environment));
-    given.filter(|token| !token.text().is_empty())
-}
-
 /// The server on the command line, if one is given.
-fn server(args: &ServerArgs) -> Result<Option<Server>, CliError> {
+fn server(args: &PlaceArgs, token: Option<String>) -> Result<Option<Server>, CliError> {
     let Some(url) = args.server.clone() else {
         return Ok(None);
     };
@@ -63,15 +41,15 @@ fn server(args: &ServerArgs) -> Result<Option<Server>, CliError> {
     Ok(Some(Server {
         url,
         ca_certificate,
-        token: token(args).map(|token| token.text().to_owned()),
+        token,
     }))
 }
 
 /// The identity's own server, with the token of this call in place of the one it keeps.
-fn own_server(home: &Home, args: &ServerArgs) -> Result<Server, MailError> {
+fn own_server(home: &Home, token: &TokenArg) -> Result<Server, MailError> {
     let mut own = home.server()?;
-    if let Some(token) = token(args) {
-        own.token = Some(token.text().to_owned());
+    if let Some(text) = token.text() {
+        own.token = Some(text);
     }
     Ok(own)
 }
@@ -83,8 +61,8 @@ fn certificate(path: &Path) -> Result<String, CliError> {
 }
 
 /// A connection to an identity's own server.
-fn own_client(home: &Home, ui: &Ui) -> Result<Client, CliError> {
-    connect(home.server()?.endpoint(), ui)
+fn own_client(home: &Home, token: &TokenArg, ui: &Ui) -> Result<Client, CliError> {
+    connect(own_server(home, token)?.endpoint(), ui)
 }
 
 /// Runs what waits for a network.

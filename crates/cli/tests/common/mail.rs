@@ -44,6 +44,15 @@ impl Drop for Server {
     }
 }
 
+/// A token that may post and detect, of the server whose folder is `data`.
+pub(crate) fn token(scene: &Scene, name: &str) -> String {
+    std::fs::create_dir_all(scene.path("data")).unwrap();
+    let args = ["token", "add", "--file", "data/tokens.toml", "--name", name];
+    let rights = ["--may", "post", "--may", "detect"];
+    let shown = scene.run(&[&args[..], &rights].concat());
+    String::from_utf8(shown.stdout).unwrap().trim().to_owned()
+}
+
 pub(crate) fn identity(
     scene: &Scene,
     server: &Server,

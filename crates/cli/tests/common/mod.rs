@@ -145,7 +145,7 @@ impl Scene {
         let mut command = Command::new(env!("CARGO_BIN_EXE_omr"));
         command.current_dir(self.dir.path()).args(args);
         // Of whoever runs the tests.
-        command.env_remove("OMR_PASSPHRASE");
+        command.env_remove("OMR_PASSPHRASE").env_remove("OMR_TOKEN");
         command
     }
 

@@ -4,7 +4,7 @@ mod backup;
 mod rotate;
 
 use super::{block_on, home, own_client, own_server, server};
-use crate::args::{AddressArgs, Id, IdNew, IdRegister, PassphraseArg};
+use crate::args::{AddressArgs, HomeArg, Id, IdNew, IdRegister, PassphraseArg, Token, TokenArg};
 use crate::commands::keygen::{SECRET_KEY, default_set};
 use crate::commands::network::connect;
 use crate::commands::passphrase::{known, unlocked, wanted};
@@ -60,19 +60,20 @@ pub(in crate::commands) fn id(command: &Id, ui: &Ui) -> Result<(), CliError> {
         Id::Import(args) => backup::import(args, ui),
         Id::Rotate(args) => block_on(rotate::rotate(args, ui)),
         Id::Forget(args) => block_on(rotate::forget(args, ui)),
-        Id::Publish { home: dir, json } => block_on(announce(&home(dir)?, *json, ui)),
-        Id::Revoke { home: dir } => block_on(async {
-            let mut identity = Identity::open(&home(dir)?)?;
-            let client = own_client(&identity.home, ui)?;
-            Ok(revoke(&mut identity, &client).await?)
-        }),
+        Id::Publish {
+            home: dir,
+            token,
+            json,
+        } => block_on(announce(&home(dir)?, token, *json, ui)),
+        Id::Revoke { home: dir, token } => block_on(withdraw(dir, token, ui)),
     }
 }
 
 async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
     let home = home(&args.home)?;
-    let server = server(&args.server)?;
-    if server.is_none() && args.server.token.is_some() {
+    let token = &args.server.token;
+    let server = server(&args.server.place, token.text())?;
+    if server.is_none() && matches!(token.of_call(), Some(Token::Argument(_))) {
         return Err(MailError::TokenWithoutServer.into());
     }
     let taken_over = home.has_keys();
@@ -171,9 +172,10 @@ async fn plan(
 
 async fn go_on(args: &IdRegister, ui: &Ui) -> Result<(), CliError> {
     let mut identity = Identity::open(&home(&args.home)?)?;
-    let server = match server(&args.server)? {
+    let token = &args.server.token;
+    let server = match server(&args.server.place, token.text())? {
         Some(server) => server,
-        None => own_server(&identity.home, &args.server)?,
+        None => own_server(&identity.home, token)?,
     };
     identity.home.set_server(&server)?;
     match upload(&mut identity, ui).await {
@@ -194,9 +196,9 @@ struct Announced {
     seconds: u64,
 }
 
-async fn announce(home: &Home, json: bool, ui: &Ui) -> Result<(), CliError> {
+async fn announce(home: &Home, token: &TokenArg, json: bool, ui: &Ui) -> Result<(), CliError> {
     let identity = Identity::open(home)?;
-    let client = own_client(&identity.home, ui)?;
+    let client = own_client(&identity.home, token, ui)?;
     let (short, kept) = publish(&identity, &client).await?;
     if json {
         return io::print_json(&Announced {
@@ -213,6 +215,25 @@ async fn announce(home: &Home, json: bool, ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
+async fn withdraw(dir: &HomeArg, token: &TokenArg, ui: &Ui) -> Result<(), CliError> {
+    let mut identity = Identity::open(&home(dir)?)?;
+    let client = own_client(&identity.home, token, ui)?;
+    let unknown = revoke(&mut identity, &client).await?;
+    warn_of_unknown(&unknown, ui);
+    Ok(())
+}
+
+/// Says which keys a server has not forgotten because it did not know them: they may be another token's.
+fn warn_of_unknown(keys: &[String], ui: &Ui) {
+    if !keys.is_empty() {
+        ui.warn(&format!(
+            "the server knows no {} of this token: if another token registered it (--token), the server keeps it until \
+             nobody has used it for a while",
+            keys.join(" and ")
+        ));
+    }
+}
+
 /// Publishes an address anew that is published, for as long again; what keeps that from working is told, no more.
 pub(super) async fn keep_published(identity: &Identity, client: &Client, ui: &Ui) {
     match publish_again(identity, client).await {
@@ -226,7 +247,8 @@ pub(super) async fn keep_published(identity: &Identity, client: &Client, ui: &Ui
 }
 
 async fn upload(identity: &mut Identity, ui: &Ui) -> Result<(), CliError> {
-    let client = own_client(&identity.home, ui)?;
+    // The token of the call is the identity's by now.
+    let client = connect(identity.home.server()?.endpoint(), ui)?;
     let bar = ui.bar();
     let sent = |name: &str, done, total| bar.at(name.to_owned(), done, total);
     register(identity, &client, sent).await?;

@@ -4,8 +4,8 @@ use super::identity::keep_published;
 use super::kept;
 use super::mailbox::{Mailbox, Retired, readable};
 use super::time::time;
-use super::{block_on, home, own_client, show};
-use crate::args::{Inbox as Args, InboxAct, InboxRead};
+use super::{block_on, home, own_client, own_server, show};
+use crate::args::{Inbox as Args, InboxAct, InboxRead, TokenArg};
 use crate::commands::keygen::create_folder;
 use crate::commands::network::connect;
 use crate::commands::passphrase::unlocked;
@@ -68,15 +68,16 @@ pub(in crate::commands) fn run(args: &Args, ui: &Ui) -> Result<(), CliError> {
         Some(InboxAct::Rebuild {
             home,
             passphrase,
+            token,
             from,
-        }) => return kept::rebuild((home, passphrase), *from, ui),
+        }) => return kept::rebuild((home, passphrase, token), *from, ui),
         None if args.audit => return audit(args),
         None => {}
     }
     if args.offline {
         return offline(args, style, ui);
     }
-    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, ui)?;
+    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, &args.token, ui)?;
     ask_again(args, &mailbox.identity, &mailbox.inbox, ui)?;
     fetch(ui, &mailbox, (args.canary, style))
 }
@@ -104,13 +105,11 @@ pub(super) fn fetch(
     mailbox: &Mailbox,
     (canary, style): (bool, Style),
 ) -> Result<(), CliError> {
-    let Mailbox {
-        identity, inbox, ..
-    } = mailbox;
-    let mut fetched = block_on(network(canary, ui, identity, inbox));
+    let Mailbox { inbox, token, .. } = mailbox;
+    let mut fetched = block_on(network(canary, ui, mailbox));
     for retired in &mailbox.retired {
         // One that fails holds up no other.
-        fetched = fetched.and(block_on(network_of(retired, ui)));
+        fetched = fetched.and(block_on(network_of(retired, token, ui)));
     }
     // What came before a failure is taken in all the same: the server is not spoken to any more.
     let taken = mailbox.take_in()?;
@@ -122,7 +121,7 @@ pub(super) fn fetch(
 /// What a person asked for, with what it tells.
 fn ask_again(args: &Args, identity: &Identity, inbox: &Inbox, ui: &Ui) -> Result<(), CliError> {
     if let Some(bound) = args.raise_bound {
-        kept::check_bound(identity, bound, ui)?;
+        kept::check_bound(identity, &args.token, bound, ui)?;
         let ranges = inbox.raise_bound(bound)?;
         ui.warn(&format!(
             "asking for {ranges} ranges again with bound {bound}: the detector learns that the old bound did \
@@ -138,16 +137,17 @@ fn ask_again(args: &Args, identity: &Identity, inbox: &Inbox, ui: &Ui) -> Result
     Ok(())
 }
 
-async fn network(
-    canary: bool,
-    ui: &Ui,
-    identity: &Identity,
-    inbox: &Inbox,
-) -> Result<(), CliError> {
+async fn network(canary: bool, ui: &Ui, mailbox: &Mailbox) -> Result<(), CliError> {
+    let Mailbox {
+        identity,
+        inbox,
+        token,
+        ..
+    } = mailbox;
     if canary {
-        self::canary(ui, identity, inbox).await?;
+        self::canary(ui, (identity, token), inbox).await?;
     }
-    let client = own_client(&identity.home, ui)?;
+    let client = own_client(&identity.home, token, ui)?;
     let bar = ui.bar();
     let progress = |stage| show(&bar, stage);
     let collected = collect(&client, identity, inbox.requests(), progress).await?;
@@ -158,9 +158,10 @@ async fn network(
 }
 
 /// The network half for a retired identity, behind that of the one in its place.
-async fn network_of(retired: &Retired, ui: &Ui) -> Result<(), CliError> {
+async fn network_of(retired: &Retired, token: &TokenArg, ui: &Ui) -> Result<(), CliError> {
     let bar = ui.bar();
-    let collected = retired.collect(ui, |stage| show(&bar, stage)).await?;
+    let progress = |stage| show(&bar, stage);
+    let collected = retired.collect(token, ui, progress).await?;
     std::mem::drop(bar);
     if let Some(collected) = collected {
         tell(ui, &retired.identity, &collected);
@@ -197,8 +198,12 @@ pub(super) fn tell(ui: &Ui, identity: &Identity, collected: &Collected) {
 }
 
 /// Posts a canary without the token, if the server lets strangers post.
-pub(super) async fn canary(ui: &Ui, identity: &Identity, inbox: &Inbox) -> Result<(), CliError> {
-    let server = identity.home.server()?;
+pub(super) async fn canary(
+    ui: &Ui,
+    (identity, token): (&Identity, &TokenArg),
+    inbox: &Inbox,
+) -> Result<(), CliError> {
+    let server = own_server(&identity.home, token)?;
     let mut client = connect(server.stranger(), ui)?;
     let capabilities = client.capabilities().await.map_err(MailError::from)?;
     if !capabilities.rights.is_some_and(|rights| rights.post) && server.token.is_some() {

@@ -3,7 +3,7 @@
 use super::inbox::{Style, fetch};
 use super::mailbox::{Mailbox, readable};
 use super::{block_on, home, own_client};
-use crate::args::{HomeArg, InboxAgain, PassphraseArg, Span};
+use crate::args::{HomeArg, InboxAgain, PassphraseArg, Span, TokenArg};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
@@ -50,21 +50,26 @@ pub(super) fn line(kept: &Kept) -> String {
 }
 
 /// Checks a bound against her keys and the server before anything is written down.
-pub(super) fn check_bound(identity: &Identity, bound: u32, ui: &Ui) -> Result<(), CliError> {
+pub(super) fn check_bound(
+    identity: &Identity,
+    token: &TokenArg,
+    bound: u32,
+    ui: &Ui,
+) -> Result<(), CliError> {
     block_on(async {
-        let client = own_client(&identity.home, ui)?;
+        let client = own_client(&identity.home, token, ui)?;
         let limits = client.limits().await.map_err(MailError::from)?;
         Ok(identity.check_bound(bound, &limits)?)
     })
 }
 
 pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
-    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, ui)?;
+    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, &args.token, ui)?;
     let Mailbox {
         identity, inbox, ..
     } = &mailbox;
     let bound = args.bound.unwrap_or(identity.profile.bound);
-    check_bound(identity, bound, ui)?;
+    check_bound(identity, &args.token, bound, ui)?;
     let range = args.range.of(inbox.requests().cursor()?);
     let requests = inbox.again_range(range.clone(), bound, args.by)?;
     ui.warn(&format!(
@@ -89,7 +94,7 @@ pub(super) fn drop_range(dir: &HomeArg, range: Span, ui: &Ui) -> Result<(), CliE
 }
 
 pub(super) fn rebuild(
-    (dir, passphrase): (&HomeArg, &PassphraseArg),
+    (dir, passphrase, token): (&HomeArg, &PassphraseArg, &TokenArg),
     from: Option<u64>,
     ui: &Ui,
 ) -> Result<(), CliError> {
@@ -107,5 +112,5 @@ pub(super) fn rebuild(
         all: true,
         json: false,
     };
-    fetch(ui, &Mailbox::open(identity, ui)?, (false, style))
+    fetch(ui, &Mailbox::open(identity, token, ui)?, (false, style))
 }

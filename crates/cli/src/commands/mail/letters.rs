@@ -1,7 +1,7 @@
 //! `omr contact` and `omr send`.
 
-use super::{MAX_TEXT_BYTES, Token, block_on, home, own_server, server, token};
-use crate::args::{Contact, Send, ServerArgs};
+use super::{MAX_TEXT_BYTES, block_on, home, own_server, server};
+use crate::args::{Contact, PlaceArgs, Send, Token};
 use crate::commands::network::connect;
 use crate::error::CliError;
 use crate::io;
@@ -41,11 +41,11 @@ pub(in crate::commands) fn contact(command: &Contact, ui: &Ui) -> Result<(), Cli
             home: dir,
             name,
             file,
-            server,
+            place,
         } => {
             let home = home(dir)?;
             let address = match short(file) {
-                Some(short) => resolve(&home, &short, server, ui)?,
+                Some(short) => resolve(&home, &short, place, ui)?,
                 None => read(file)?,
             };
             Ok(home.add_contact(name, &address)?)
@@ -80,7 +80,7 @@ fn read(path: &Path) -> Result<Address, CliError> {
 fn recipient(home: &Home, args: &Send, ui: &Ui) -> Result<Address, CliError> {
     let to = &args.to;
     if let Some(short) = short(to) {
-        return resolve(home, &short, &args.server, ui);
+        return resolve(home, &short, &args.server.place, ui);
     }
     match to.to_str() {
         Some(name) if !io::is_standard(to) && (to.is_dir() || !to.exists()) => {
@@ -97,7 +97,7 @@ fn short(to: &Path) -> Option<String> {
 }
 
 /// The address that a short one stands for: known here, or what a server says if it is that.
-fn resolve(home: &Home, text: &str, args: &ServerArgs, ui: &Ui) -> Result<Address, CliError> {
+fn resolve(home: &Home, text: &str, place: &PlaceArgs, ui: &Ui) -> Result<Address, CliError> {
     let short: ShortAddress = text.parse()?;
     if let Some(known) = home.known(&short)? {
         return Ok(known);
@@ -106,7 +106,7 @@ fn resolve(home: &Home, text: &str, args: &ServerArgs, ui: &Ui) -> Result<Addres
         Err(MailError::NoServer) => None,
         own => Some(own?),
     };
-    let asked = match (server(args)?, &short.server, own) {
+    let asked = match (server(place, None)?, &short.server, own) {
         (Some(told), _, _) => told,
         (None, Some(url), Some(own)) if *url == own.url => own,
         (None, Some(url), _) => Server {
@@ -133,12 +133,13 @@ fn resolve(home: &Home, text: &str, args: &ServerArgs, ui: &Ui) -> Result<Addres
 /// Where a letter goes: the server told, else the address's, else one's own. One's own token and CA are for
 /// one's own server alone, and so is a token of the environment unless the server is told.
 fn destination(home: &Home, args: &Send, to: &Address, ui: &Ui) -> Result<Server, CliError> {
-    if let Some(server) = server(&args.server)? {
+    let token = &args.server.token;
+    if let Some(server) = server(&args.server.place, token.text())? {
         return Ok(server);
     }
     let own = match home.server() {
         Err(MailError::NoServer) => None,
-        _ => Some(own_server(home, &args.server)?),
+        _ => Some(own_server(home, token)?),
     };
     let url = match (&to.server, own) {
         (Some(url), Some(own)) if *url == own.url => return Ok(own),
@@ -146,7 +147,7 @@ fn destination(home: &Home, args: &Send, to: &Address, ui: &Ui) -> Result<Server
         (None, None) => return Err(MailError::NoServer.into()),
         (Some(url), _) => url.clone(),
     };
-    let token = match token(&args.server) {
+    let token = match token.of_call() {
         Some(Token::Argument(token)) => Some(token),
         Some(Token::Environment(_)) => {
             ui.warn(&format!(

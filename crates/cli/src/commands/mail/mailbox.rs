@@ -1,7 +1,7 @@
 //! An identity with its inbox, and the retired ones that are still read.
 
 use super::{home, own_client};
-use crate::args::{HomeArg, PassphraseArg};
+use crate::args::{HomeArg, PassphraseArg, TokenArg};
 use crate::commands::passphrase::unlocked;
 use crate::error::{CliError, chain};
 use crate::progress::Ui;
@@ -13,6 +13,7 @@ pub(super) struct Mailbox {
     pub(super) inbox: Inbox,
     pub(super) reader: Reader,
     pub(super) retired: Vec<Retired>,
+    pub(super) token: TokenArg,
 }
 
 /// An identity that was replaced: its requests are its own, its letters are listed with the others.
@@ -30,7 +31,7 @@ pub(super) fn readable(dir: &HomeArg, passphrase: &PassphraseArg) -> Result<Iden
 
 impl Mailbox {
     /// Opens everything, so that a wrong passphrase is told before anybody is asked for anything.
-    pub(super) fn open(identity: Identity, ui: &Ui) -> Result<Self, CliError> {
+    pub(super) fn open(identity: Identity, token: &TokenArg, ui: &Ui) -> Result<Self, CliError> {
         let reader = Reader::new(&identity)?;
         let inbox = Inbox::open(&identity.home)?;
         let retired = Retired::all(&identity.home, ui)?;
@@ -39,6 +40,7 @@ impl Mailbox {
             inbox,
             reader,
             retired,
+            token: token.clone(),
         })
     }
 
@@ -88,13 +90,14 @@ impl Retired {
     /// The network half of its fetch; nothing where its keys are not registered any more.
     pub(super) async fn collect(
         &self,
+        token: &TokenArg,
         ui: &Ui,
         progress: impl FnMut(Stage),
     ) -> Result<Option<Collected>, CliError> {
         if self.identity.registered().is_err() {
             return Ok(None);
         }
-        let client = own_client(&self.identity.home, ui)?;
+        let client = own_client(&self.identity.home, token, ui)?;
         let collected = collect(&client, &self.identity, self.inbox.requests(), progress).await;
         collected.map(Some).map_err(|source| CliError::Retired {
             name: self.name.clone(),

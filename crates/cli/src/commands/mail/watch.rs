@@ -6,7 +6,7 @@ use super::kept;
 use super::mailbox::{Mailbox, Retired, readable};
 use super::time::clock;
 use super::{block_on, own_client};
-use crate::args::Watch;
+use crate::args::{TokenArg, Watch};
 use crate::error::{CliError, chain};
 use crate::io;
 use crate::progress::Ui;
@@ -25,16 +25,18 @@ struct Scene<'a> {
     identity: &'a Identity,
     inbox: &'a Inbox,
     retired: &'a [Retired],
+    token: &'a TokenArg,
 }
 
 pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
-    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, ui)?;
+    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, &args.token, ui)?;
     let scene = Scene {
         args,
         ui,
         identity: &mailbox.identity,
         inbox: &mailbox.inbox,
         retired: &mailbox.retired,
+        token: &mailbox.token,
     };
     let (ticks, ticked) = channel();
     std::thread::scope(|scope| {
@@ -51,7 +53,7 @@ pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
 
 /// Speaks to the server at every tick; canaries come between.
 async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> {
-    let client = own_client(&scene.identity.home, scene.ui)?;
+    let client = own_client(&scene.identity.home, scene.token, scene.ui)?;
     let grid = Grid::new(scene.args.every);
     // What is here from before may be decoded at once.
     let _ = ticks.send(());
@@ -111,7 +113,7 @@ async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), Cli
 
 /// The same for a retired identity: one that fails for good holds up no other either.
 async fn tick_retired(scene: &Scene<'_>, retired: &Retired, first: bool) {
-    match retired.collect(scene.ui, |_| {}).await {
+    match retired.collect(scene.token, scene.ui, |_| {}).await {
         Ok(Some(collected))
             if first || !collected.refused.is_empty() || !collected.missed.is_empty() =>
         {
@@ -134,7 +136,7 @@ async fn canaries(scene: &Scene<'_>) -> Result<(), CliError> {
     };
     loop {
         tokio::time::sleep(next_canary(rate, &mut os_rng())).await;
-        match canary(scene.ui, scene.identity, scene.inbox).await {
+        match canary(scene.ui, (scene.identity, scene.token), scene.inbox).await {
             Err(CliError::Mail(error)) if error.is_passing() => {
                 scene.ui.warn(&format!("canary: {}", chain(&error)));
             }

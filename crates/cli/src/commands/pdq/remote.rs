@@ -19,7 +19,7 @@ fn client(url: &str, access: &PdqAccess, ui: &Ui) -> Result<Client, CliError> {
     let ca = access.ca.as_deref().map(data::certificate).transpose()?;
     let endpoint = Endpoint {
         ca_certificate: ca,
-        token: access.token.clone(),
+        token: access.token.text(),
         ..Endpoint::new(url)
     };
     connect(endpoint, ui)

@@ -1,7 +1,7 @@
 //! `omr id rotate` and `forget`.
 
-use super::{home, own_server, tell, upload};
-use crate::args::{IdForget, IdRotate, ServerArgs};
+use super::{home, own_server, tell, upload, warn_of_unknown};
+use crate::args::{IdForget, IdRotate, TokenArg};
 use crate::commands::mail::time::today;
 use crate::commands::network::connect;
 use crate::commands::passphrase::unlocked;
@@ -15,7 +15,7 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     home.check_passphrase()?;
     // Held until the switch is done: nobody else fetches meanwhile.
     let letters = Inbox::open(&home)?;
-    let server = server(&home, args.token.as_ref())?;
+    let server = server(&home, &args.token)?;
     let mut successor = match Identity::open(&home.next()) {
         Err(MailError::NoIdentity { .. }) => begin(args, &old, server.as_ref(), ui).await?,
         // An attempt was interrupted behind this point.
@@ -33,7 +33,7 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     Inbox::open(&home)?.adopt(&name, &retired, &theirs)?;
     drop(theirs);
     if args.forget_old {
-        end(&home, &name, ui).await?;
+        end(&home, &name, &args.token, ui).await?;
     }
     tell(&identity, args.json)?;
     ui.note("this is a new address: give people what `omr address` prints now");
@@ -47,13 +47,8 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
 }
 
 /// An identity's server, if it has one, with the token of this call.
-fn server(home: &Home, token: Option<&String>) -> Result<Option<Server>, CliError> {
-    let args = ServerArgs {
-        server: None,
-        ca: None,
-        token: token.cloned(),
-    };
-    match own_server(home, &args) {
+fn server(home: &Home, token: &TokenArg) -> Result<Option<Server>, CliError> {
+    match own_server(home, token) {
         Err(MailError::NoServer) => Ok(None),
         server => Ok(Some(server?)),
     }
@@ -92,10 +87,11 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
         None => home.retired()?.into_iter().map(|(name, _)| name).collect(),
     };
     for name in names {
-        match end(&home, &name, ui).await {
+        match end(&home, &name, &args.token, ui).await {
             // Digests that wait to be decoded.
             Err(CliError::Mail(MailError::Locked { .. })) => {
-                end(&unlocked(home.clone(), &args.passphrase)?, &name, ui).await?;
+                let home = unlocked(home.clone(), &args.passphrase)?;
+                end(&home, &name, &args.token, ui).await?;
             }
             ended => ended?,
         }
@@ -107,16 +103,16 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
 }
 
 /// Ends a retired identity, at the server first.
-async fn end(home: &Home, name: &str, ui: &Ui) -> Result<(), CliError> {
+async fn end(home: &Home, name: &str, token: &TokenArg, ui: &Ui) -> Result<(), CliError> {
     let mut old = Identity::open(&home.retired_home(name)?)?;
-    if let (Ok(_), Some(server)) = (old.registered(), server(&old.home, None)?) {
+    if let (Ok(_), Some(server)) = (old.registered(), server(&old.home, token)?) {
         let client = connect(server.endpoint(), ui)?;
         match revoke(&mut old, &client).await {
             Err(MailError::Remote(error)) => ui.warn(&format!(
                 "the server could not be told ({error}): it keeps the detection keys of {name} until nobody has used \
                  them for a while"
             )),
-            revoked => revoked?,
+            revoked => warn_of_unknown(&revoked?, ui),
         }
     }
     Ok(home.forget(name)?)
