@@ -3,7 +3,7 @@
 use crate::caller::Caller;
 use crate::refuse;
 use crate::share::of_strangers;
-use omr_store::Store;
+use omr_store::{Store, Upload};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -70,6 +70,13 @@ impl Uploads {
         };
         begun.insert(*hash, one);
         Ok(())
+    }
+
+    /// Counts an upload that is complete no more.
+    pub(crate) fn note(&self, hash: &[u8; 32], upload: &Upload) {
+        if upload.complete {
+            self.lock().remove(hash);
+        }
     }
 
     /// Checks that there is room for more of a stranger's upload.

@@ -42,10 +42,12 @@ impl Keys {
                 chunk.offset, chunk.crc32c
             )));
         }
-        let store = self.0.store.clone();
+        let shared = self.0.clone();
         blocking(move || {
-            let taken = store.upload_chunk(hash, chunk.offset, &chunk.data);
-            taken.map_err(|error| refuse::store(&error))
+            let taken = shared.store.upload_chunk(hash, chunk.offset, &chunk.data);
+            let taken = taken.map_err(|error| refuse::store(&error))?;
+            shared.uploads.note(&hash, &taken);
+            Ok(taken)
         })
         .await
     }
@@ -128,7 +130,9 @@ impl KeyService for Keys {
                 let store = &own.store;
                 own.uploads.begin(store, &caller, &hash)?;
                 let upload = store.upload(hash, total);
-                upload.map_err(|error| refuse::store(&error))
+                let upload = upload.map_err(|error| refuse::store(&error))?;
+                own.uploads.note(&hash, &upload);
+                Ok(upload)
             })
             .await?;
             Ok(Response::new(v1::BeginUploadResponse {
@@ -177,7 +181,9 @@ impl KeyService for Keys {
                 if let Some(sessions) = &shared.sessions {
                     sessions.revoke(&caller.account, &hash)?;
                 }
-                shared.registrations.remove(&caller.account, &hash)
+                shared.registrations.remove(&caller.account, &hash)?;
+                shared.metrics.keys(shared.registrations.len() as u64);
+                Ok(())
             })
             .await?;
             Ok(Response::new(v1::RevokeKeyResponse {}))

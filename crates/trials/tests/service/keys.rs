@@ -1,7 +1,9 @@
 //! Uploading, registering and revoking keys.
 
-use crate::world::{Person, Running, chunks, config, messages, request};
+use crate::access::token;
+use crate::world::{Person, Running, chunks, config, messages, request, with_token};
 use omr_api::v1;
+use omr_server::tokens::Right;
 use tonic::Code;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,6 +62,38 @@ async fn a_broken_upload_goes_on_where_it_stopped() {
     // Another client has nothing left to send.
     let begun = client.keys.begin_upload(begin).await.unwrap().into_inner();
     assert!(begun.complete);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_arrived_is_no_unfinished_upload() {
+    let dir = tempfile::tempdir().unwrap();
+    // Of one key.
+    let secret = token(dir.path(), "ann", &[Right::Detect]);
+    let server = Running::start(config(dir.path())).await;
+    let mut keys = server.client().await.keys;
+    for key in [Person::new(1).instant, Person::new(2).instant] {
+        let hash: bytes::Bytes = blake3::hash(&key).as_bytes().to_vec().into();
+        let begin = v1::BeginUploadRequest {
+            key_hash: hash.clone(),
+            total_bytes: key.len() as u64,
+        };
+        keys.begin_upload(with_token(begin, &secret)).await.unwrap();
+        let all = futures::stream::iter(chunks(&key, &hash, 0));
+        let sent = keys.upload_chunks(with_token(all, &secret)).await.unwrap();
+        assert!(sent.into_inner().complete);
+        let key_hash = || hash.clone();
+        let register = v1::RegisterKeyRequest {
+            key_hash: key_hash(),
+        };
+        keys.register_key(with_token(register, &secret))
+            .await
+            .unwrap();
+        let revoke = v1::RevokeKeyRequest {
+            key_hash: key_hash(),
+        };
+        keys.revoke_key(with_token(revoke, &secret)).await.unwrap();
+    }
     server.stop().await;
 }
 
