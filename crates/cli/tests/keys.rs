@@ -3,13 +3,14 @@
 
 mod common;
 
-use common::mail::{Server, identity, inbox, lines, send};
+use common::mail::{Server, identity, inbox, lines, send, token};
 use common::{Done, PARAMS, Scene};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::process::Stdio;
 use std::time::Duration;
 
+const HYBRID: &str = "insecure-tiny-hybrid-v1";
 const RIGHT: &str = "correct horse battery staple";
 
 /// Runs with passphrases in the environment: the one that is, and the one that shall be.
@@ -449,6 +450,29 @@ fn a_rotation_goes_on_where_it_was_interrupted() {
     assert!(!scene.path("ann/next").exists());
     assert_eq!(scene.list("ann/retired"), Vec::<String>::new());
     drop(server);
+}
+
+/// A hybrid identity has two keys at the server; so has each that it replaced, until it is forgotten.
+#[test]
+fn a_hybrid_identity_rotates_more_than_once_before_it_must_forget() {
+    let scene = Scene::empty();
+    let token = token(&scene, "ann");
+    let serve = ["--listen", "127.0.0.1:0", "--data", "data"];
+    let server = Server::with(&scene, &[&serve[..], &["--params", HYBRID]].concat());
+    let shown = identity(&scene, &server, "ann", &["--token", &token]);
+    assert_eq!(shown["keys"].as_array().unwrap().len(), 2, "{shown}");
+    let rotate = ["id", "rotate", "--home", "ann", "--json"];
+    for old in 1..=3 {
+        let shown = scene.run(&rotate).json();
+        assert_eq!(retired(&shown).len(), old, "{shown}");
+    }
+    let told = ["registered keys", "at most 8", "`omr id forget`"];
+    scene.run(&rotate).refused(1, &told);
+    scene
+        .run(&["id", "forget", "--home", "ann", "--all"])
+        .quietly();
+    let shown = scene.run(&rotate).json();
+    assert_eq!(retired(&shown).len(), 1, "{shown}");
 }
 
 /// A temporary file with a secret does not survive a signal, nor the next command a crash.

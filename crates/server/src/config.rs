@@ -235,7 +235,7 @@ impl Default for Limits {
             sessions: 2,
             all_sessions: 1000,
             session_hours: 7 * 24,
-            keys: 4,
+            keys: 8,
             all_keys: 1000,
             key_days: 90,
             addresses: 4,

@@ -123,7 +123,10 @@ impl Registrations {
         }
         match taken.check(caller, caller.keys, self.limit) {
             Ok(()) => Ok(()),
-            Err(Full::Own(most)) => Err(refuse::over_quota("registered keys", most)),
+            Err(Full::Own(most)) => Err(Status::failed_precondition(format!(
+                "registered keys: expected at most {most}, found as many already: `omr id forget` gives those of \
+                 addresses back that were replaced, `omr id revoke` those of an identity"
+            ))),
             Err(Full::All(most)) => Err(refuse::over_quota("registered keys of all clients", most)),
         }
     }
