@@ -102,6 +102,16 @@ impl Rules {
             }
     }
 
+    fn expected(&self) -> String {
+        match self.pages.is_empty() {
+            true => "expected a call by gRPC, as this server has no pages".to_owned(),
+            false => {
+                let pages = self.pages.join(", ");
+                format!("expected a call by gRPC or one of the pages {pages}")
+            }
+        }
+    }
+
     fn names(&self) -> String {
         let own = self.hosts.iter().map(String::as_str);
         let names: Vec<&str> = own.chain(self.local.then_some("localhost")).collect();
@@ -148,11 +158,7 @@ async fn front(State(front): State<Front>, request: Request, next: Next) -> Resp
         };
     }
     if !grpc && request.method() != Method::OPTIONS && !rules.pages.contains(&uri.path()) {
-        let pages = rules.pages.join(", ");
-        let text = format!(
-            "expected a call by gRPC or one of the pages {pages}; found {}\n",
-            uri.path()
-        );
+        let text = format!("{}; found {}\n", rules.expected(), uri.path());
         return (StatusCode::NOT_FOUND, text).into_response();
     }
     next.run(request).await

@@ -588,7 +588,13 @@ async fn strangers_need_a_token() {
     assert_eq!(asked.unwrap_err().code(), Code::Unauthenticated);
     for (host, path, expected) in [
         ("localhost", "/", "people: 2200 rows"),
+        ("localhost", "/", "200 OK"),
         ("localhost", "/no/such", "404 Not Found"),
+        (
+            "localhost",
+            "/no/such",
+            "one of the pages /, /metrics; found /no/such\n",
+        ),
         ("attacker.example", "/", "403 Forbidden"),
     ] {
         let answer = page(address, host, path).await;
