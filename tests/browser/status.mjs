@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { axeSource, passed } from "./tools.mjs";
 
-const WIDTHS = [320, 1280];
+const WIDTHS = [320, 390, 1280];
 const SCHEMES = ["light", "dark"];
 
 export async function checkStatusPage(browser, url) {
@@ -46,7 +46,19 @@ async function checkFigures(browser, url) {
   const status = await (await context.request.get(`${url}/status.json`)).json();
   const overview = await pairs(page);
   assert.equal(overview.get("Messages"), grouped(status.messages));
-  assert.equal(overview.get("Jobs waiting"), grouped(status.queued_jobs));
+  const used = status.in_use;
+  assert.equal(overview.get("Jobs waiting"), grouped(used.jobs.waiting));
+  assert.equal(overview.get("Jobs done since the start"), grouped(used.jobs.done));
+  assert.equal(overview.get("Sessions open"), grouped(used.sessions.open));
+  assert.match(overview.get("Posts, last hour"), new RegExp(`: ${status.posting.hour.posts} posts of `));
+  // Two points are five seconds apart: the first look is at the start.
+  await page.waitForTimeout(Math.max(0, 7 - status.uptime_seconds) * 1000);
+  await page.reload();
+  assert.equal(await page.locator("figure svg[role=img]").count(), 2);
+  for (const id of ["length", "speed"]) {
+    const labels = await page.locator(`svg[aria-labelledby=${id}-name] text`).allTextContents();
+    assert.ok(labels.length >= 5 && labels.includes("time, UTC"), String(labels));
+  }
   assert.equal(status.lists_digests, false);
   assert.deepEqual([status.running_jobs, status.digests], [[], []]);
   assert.equal(overview.get("Parameter set"), status.params_id);
@@ -56,10 +68,14 @@ async function checkFigures(browser, url) {
   const health = await page.locator("section").first().locator("p").textContent();
   assert.equal(health, status.health.healthy ? "Healthy" : "Not healthy");
   assert.equal(await page.locator("h2#health + table tbody tr").count(), status.health.checks.length);
-  assert.equal(await page.locator("h2#disk + table tbody tr").count(), status.disk.length);
-  await page.getByRole("link", { name: /Load anew/ }).click();
+  assert.equal(await page.locator("h3#disk + table tbody tr").count(), used.disk.length);
+  const button = page.getByRole("button", { name: /Load anew/ });
+  await button.focus();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/refresh=on/);
   assert.equal(await page.locator('meta[http-equiv="refresh"]').count(), 1);
-  await page.getByRole("link", { name: "Stop" }).click();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.waitForURL((at) => !at.search.includes("refresh"));
   assert.equal(await page.locator('meta[http-equiv="refresh"]').count(), 0);
   assert.deepEqual(complaints, []);
   await context.close();

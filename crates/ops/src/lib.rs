@@ -15,11 +15,13 @@ mod status;
 mod telemetry;
 
 pub use error::OpsError;
-pub use metrics::{BoardSize, Held, Metrics, grpc_code_name};
+pub use metrics::{BoardSize, Held, Metrics, Totals, grpc_code_name};
 pub use page::status_page;
 pub use panics::{TWICE, log_panics};
+pub use process::Memory;
 pub use router::{Pages, metrics_router, router};
 pub use status::{
-    Check, Cost, DiskUse, FinishedDigest, Growth, Health, RunningJob, SessionFigures, Status,
+    Check, Cost, Count, DiskUse, FinishedDigest, Growth, Health, JobFigures, PostingFigures, Rate,
+    RunningJob, SessionFigures, Status, UseFigures,
 };
 pub use telemetry::{Telemetry, TelemetryConfig, init};

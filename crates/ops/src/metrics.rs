@@ -1,5 +1,7 @@
 mod families;
 mod labels;
+mod listed;
+mod totals;
 
 use std::sync::Arc;
 
@@ -14,6 +16,7 @@ use labels::{
 };
 
 pub use labels::grpc_code_name;
+pub use totals::Totals;
 
 /// Figures of a running service, for Prometheus. Clones count into the same figures.
 ///
@@ -92,8 +95,7 @@ impl Metrics {
 
     /// Counts a post that was refused.
     pub fn post_refused(&self, reason: &'static str) {
-        let label = ReasonLabel { reason };
-        self.0.board.refused.get_or_create(&label).inc();
+        self.0.board.refused.inc(ReasonLabel { reason });
     }
 
     /// Counts a commit of so many messages to the disk.
@@ -107,10 +109,7 @@ impl Metrics {
     pub fn request(&self, method: &'static str, code: i32, seconds: f64) {
         let traffic = &self.0.traffic;
         let code = grpc_code_name(code);
-        traffic
-            .requests
-            .get_or_create(&RequestLabel { method, code })
-            .inc();
+        traffic.requests.inc(RequestLabel { method, code });
         traffic
             .request_seconds
             .get_or_create(&labels::MethodLabel { method })
@@ -176,8 +175,7 @@ impl Metrics {
 
     /// Counts a job that ended.
     pub fn job_finished(&self, outcome: &'static str) {
-        let label = OutcomeLabel { outcome };
-        self.0.detection.finished.get_or_create(&label).inc();
+        self.0.detection.finished.inc(OutcomeLabel { outcome });
     }
 
     /// Counts the seconds for which a job waited before it ran.

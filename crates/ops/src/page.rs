@@ -1,5 +1,8 @@
+mod axis;
+mod board;
 mod chart;
 mod figures;
+mod in_use;
 mod tables;
 
 use std::fmt::{Display, Formatter, Result};
@@ -80,7 +83,8 @@ impl Display for Page<'_> {
             Control(self.refresh)
         )?;
         write!(f, "{}", figures::Overview(self.status))?;
-        write!(f, "{}", chart::Chart(&self.status.growth))?;
+        write!(f, "{}", board::Board(self.status))?;
+        write!(f, "{}", in_use::InUse(self.status))?;
         write!(f, "{}", tables::Tables(self.status))?;
         f.write_str(
             "</main>\n<footer><p>The same as <a href=\"status.json\">JSON</a>.</p></footer>\n",
@@ -89,7 +93,7 @@ impl Display for Page<'_> {
     }
 }
 
-/// Turns the loading anew on or off.
+/// Turns the loading anew on or off: a form, which the policy lets go to this server alone.
 struct Control(bool);
 
 impl Display for Control {
@@ -97,12 +101,12 @@ impl Display for Control {
         if self.0 {
             writeln!(
                 f,
-                "<p>Loads anew every {REFRESH_SECONDS} seconds. <a href=\"?\">Stop</a></p>"
+                "<form><span>Loads anew every {REFRESH_SECONDS} seconds.</span> <button>Stop</button></form>"
             )
         } else {
             writeln!(
                 f,
-                "<p><a href=\"?refresh=on\">Load anew every {REFRESH_SECONDS} seconds</a></p>"
+                "<form><button name=\"refresh\" value=\"on\">Load anew every {REFRESH_SECONDS} seconds</button></form>"
             )
         }
     }

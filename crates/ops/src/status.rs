@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 pub struct Status {
     /// Version of the software.
     pub version: String,
+    /// How it was built: profile, system, instruction set.
+    pub build: String,
+    /// Where its source is.
+    pub source: String,
     /// The board's name, hexadecimal.
     pub board_id: String,
     /// Parameter set of the board.
@@ -15,26 +19,26 @@ pub struct Status {
     pub uptime_seconds: u64,
     /// Whether all is well.
     pub health: Health,
-    /// Messages on the board.
+    /// Messages on the board, those that have expired among them.
     pub messages: u64,
+    /// The first message that is kept.
+    pub first_index: u64,
+    /// Days after which messages expire; 0: never.
+    pub expire_days: u64,
     /// The board's length over the last hours, oldest first.
     pub growth: Vec<Growth>,
-    /// Jobs that wait.
-    pub queued_jobs: u64,
+    /// What is posted.
+    pub posting: PostingFigures,
+    /// What clients use.
+    pub in_use: UseFigures,
     /// Whether single digests are listed: who looks often sees when somebody fetched, and how much.
     pub lists_digests: bool,
     /// Jobs that run, where they are listed.
     pub running_jobs: Vec<RunningJob>,
     /// The last digests, newest first, where they are listed.
     pub digests: Vec<FinishedDigest>,
-    /// What a message costs the detector.
-    pub costs: Vec<Cost>,
-    /// Sessions in sum.
-    pub sessions: SessionFigures,
-    /// What lies on the disk.
-    pub disk: Vec<DiskUse>,
-    /// Bytes that are left on the disk, where the system tells.
-    pub disk_free_bytes: Option<u64>,
+    /// What a message costs the detector by the configuration, which nobody has measured.
+    pub configured_costs: Vec<Cost>,
 }
 
 /// The board's length at a moment.
@@ -44,6 +48,81 @@ pub struct Growth {
     pub unix_seconds: u64,
     /// Messages on the board then.
     pub messages: u64,
+    /// Posts that the service had taken since its start.
+    pub posts: u64,
+}
+
+/// Something of a kind, counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// The kind, a name known when the program is compiled.
+    pub kind: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// Posts, which everybody sees on the board.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PostingFigures {
+    /// Of the last minute.
+    pub minute: Rate,
+    /// Of the last hour.
+    pub hour: Rate,
+    /// Refused since the start, by gRPC code.
+    pub refused: Vec<Count>,
+}
+
+/// Posts of some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    /// The time in milliseconds: less than a whole minute or hour after the start.
+    pub milliseconds: u64,
+    /// Posts acknowledged in it.
+    pub posts: u64,
+    /// Messages in those.
+    pub messages: u64,
+}
+
+/// What clients use, in sum. A service of few clients tells it seldom, so that nobody sees when one of them fetched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UseFigures {
+    /// When this was counted, seconds since 1970.
+    pub counted_unix_seconds: u64,
+    /// Seconds until it is counted again; 0: it is of the moment.
+    pub every_seconds: u64,
+    /// Jobs.
+    pub jobs: JobFigures,
+    /// Keys that are registered.
+    pub keys: u64,
+    /// Bytes of keys on the disk or in the bucket.
+    pub key_bytes: u64,
+    /// Sessions in sum.
+    pub sessions: SessionFigures,
+    /// Calls that were refused or failed since the start, by gRPC code.
+    pub refused: Vec<Count>,
+    /// Bytes in memory, where the system tells.
+    pub memory_bytes: Option<u64>,
+    /// The most bytes of memory there may be.
+    pub memory_limit_bytes: Option<u64>,
+    /// What lies on the disk.
+    pub disk: Vec<DiskUse>,
+    /// Bytes that are left on the disk, where the system tells.
+    pub disk_free_bytes: Option<u64>,
+}
+
+/// Jobs: those that are not finished, and those that ended since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobFigures {
+    /// Jobs that wait.
+    pub waiting: u64,
+    /// Jobs that run.
+    pub running: u64,
+    /// Jobs that gave a digest.
+    pub done: u64,
+    /// Jobs that failed.
+    pub failed: u64,
+    /// Jobs that were cancelled while they ran.
+    pub cancelled: u64,
 }
 
 /// A job that runs. Nothing tells whose it is.
@@ -72,7 +151,7 @@ pub struct FinishedDigest {
     pub seconds: f64,
 }
 
-/// What a message costs the detector.
+/// What a message costs the detector by the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// The scheme.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use omr_ops::{BoardSize, Held, Metrics, grpc_code_name};
+use omr_ops::{BoardSize, Count, Held, Metrics, grpc_code_name};
 
 /// Figures with every metric counted at least once.
 fn all_counted() -> (Metrics, [Held; 2]) {
@@ -88,6 +88,44 @@ fn figures_come_out_as_counted() {
 }
 
 #[test]
+fn the_figures_of_the_page_are_those_of_the_text() {
+    let (metrics, _held) = all_counted();
+    metrics.request("GetBoard", 8, 0.001);
+    metrics.job_finished("failed");
+    let totals = metrics.clone().totals();
+    let text = metrics.encode();
+    has(&text, &format!("omr_posts_total {}", totals.posts));
+    let messages = totals.posted_messages;
+    has(&text, &format!("omr_posted_messages_total {messages}"));
+    has(&text, &format!("omr_keys_registered {}", totals.keys));
+    has(
+        &text,
+        &format!("omr_sessions_open {}", totals.sessions.open),
+    );
+    let jobs = totals.jobs;
+    assert_eq!(
+        (
+            jobs.waiting,
+            jobs.running,
+            jobs.done,
+            jobs.failed,
+            jobs.cancelled
+        ),
+        (6, 1, 1, 1, 0)
+    );
+    let counts = |counts: &[Count]| -> Vec<(String, u64)> {
+        counts
+            .iter()
+            .map(|one| (one.kind.clone(), one.count))
+            .collect()
+    };
+    assert_eq!(counts(&totals.posts_refused), [("rate".to_owned(), 1)]);
+    // Of both methods; what was answered is no refusal.
+    let refused = ("resource_exhausted".to_owned(), 2);
+    assert_eq!(counts(&totals.calls_refused), [refused]);
+}
+
+#[test]
 fn the_text_is_openmetrics() {
     let (metrics, _held) = all_counted();
     let text = metrics.encode();
@@ -117,6 +155,7 @@ fn the_process_is_measured() {
     let text = Metrics::new("0.1.0", "hybrid-v1").encode();
     for name in [
         "omr_process_resident_memory_bytes ",
+        "omr_process_memory_limit_bytes ",
         "omr_process_open_fds ",
         "omr_process_max_fds ",
         "omr_process_start_time_seconds ",

@@ -17,7 +17,6 @@ use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{ClueKind, DetectionKey, ParamSet, Sealing};
 use omr_store::{Objects, Store, StoreConfig};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -211,7 +210,6 @@ impl Parts {
             gate: self.gate.clone(),
             metrics: self.metrics.clone(),
             damage: self.damage.clone(),
-            messages: AtomicU64::new(0),
             in_memory: detector.session_keys_in_memory,
             limit: self.config.limits.all_sessions as usize,
             pool: pool(threads, "session")?,

@@ -31,8 +31,6 @@ pub(crate) struct Tools {
     pub(crate) gate: Arc<Gate>,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
-    /// Messages that sessions looked at since the start.
-    pub(crate) messages: AtomicU64,
     /// Sessions whose keys are in memory.
     pub(crate) in_memory: usize,
     pub(crate) limit: usize,
@@ -277,11 +275,6 @@ impl Sessions {
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
         self.wake();
-    }
-
-    /// Messages looked at since the start.
-    pub(crate) fn messages(&self) -> u64 {
-        self.tools.messages.load(Ordering::Relaxed)
     }
 
     /// How many there are, and how far the last of them is behind the board.

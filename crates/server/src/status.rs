@@ -1,13 +1,17 @@
 //! What the status page shows.
 
+mod health;
+mod in_use;
+mod lately;
+
 use crate::shared::Shared;
-use omr_ops::{
-    BoardSize, Check, Cost, DiskUse, Growth, Health, RunningJob, SessionFigures, Status,
-};
-use omr_store::Usage;
+use health::health;
+use in_use::{InUse, disk};
+use lately::{HOUR, Lately, MINUTE, Sample};
+use omr_ops::{BoardSize, Cost, Growth, PostingFigures, RunningJob, Status, Totals};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Points of the board's growth: a day of them.
@@ -19,6 +23,8 @@ const EVERY: u64 = 300;
 pub(crate) struct Watched {
     started: Instant,
     growth: Mutex<VecDeque<Growth>>,
+    lately: Mutex<Lately>,
+    in_use: InUse,
     /// Transforms that were counted.
     transforms: AtomicU64,
 }
@@ -28,16 +34,23 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Watched {
     pub(crate) fn new() -> Self {
+        let started = Instant::now();
         Self {
-            started: Instant::now(),
+            started,
             growth: Mutex::default(),
+            lately: Mutex::new(Lately::new(started)),
+            in_use: InUse::default(),
             transforms: AtomicU64::new(omr_detector::transforms()),
         }
     }
 
-    /// Looks at the store: every few seconds.
+    /// Looks at the store and the counters: every few seconds.
     pub(crate) fn look(&self, shared: &Shared) {
         let usage = shared.store.usage();
         shared.metrics.board(BoardSize {
@@ -55,14 +68,17 @@ impl Watched {
         let done = omr_detector::transforms();
         let before = self.transforms.swap(done, Ordering::Relaxed);
         shared.metrics.ntts("all", done.saturating_sub(before));
-        self.remember(usage.messages);
+        let totals = shared.metrics.totals();
+        lock(&self.lately).note(Sample::of(&totals, Instant::now()));
+        self.remember(usage.messages, totals.posts);
     }
 
-    fn remember(&self, messages: u64) {
-        let mut growth = self.growth.lock().unwrap_or_else(PoisonError::into_inner);
+    fn remember(&self, messages: u64, posts: u64) {
+        let mut growth = lock(&self.growth);
         let point = Growth {
             unix_seconds: now(),
             messages,
+            posts,
         };
         // The last point moves along until its time is over.
         if let [.., before, _] = growth.make_contiguous()
@@ -79,72 +95,77 @@ impl Watched {
     /// The page's figures.
     pub(crate) fn status(&self, shared: &Shared) -> Status {
         let board = shared.store.board();
-        let (queued, running) = shared.jobs.overview();
-        let (open, lag) = shared
-            .sessions
-            .as_ref()
-            .map_or((0, 0), |sessions| sessions.overview());
-        let detector = &shared.config.detector;
-        let slots = shared.set.bulk().map_or(1, |params| params.slots());
-        let cost = |scheme: &str, seconds: f64| Cost {
-            scheme: scheme.into(),
-            milliseconds_a_message: seconds * 1e3,
-        };
-        let mut costs = Vec::new();
-        if shared.set.spec().bulk.is_some() {
-            costs.push(cost("sophomr", detector.batch_seconds / slots as f64));
-        }
-        if shared.sessions.is_some() {
-            costs.push(cost("instantomr", detector.message_seconds));
-        }
+        let totals = shared.metrics.totals();
+        let digests = shared.config.watch.digests;
+        let running = shared.jobs.running().into_iter().filter(|_| digests);
+        let id = board.board_id.iter().map(|byte| format!("{byte:02x}"));
         Status {
             version: env!("CARGO_PKG_VERSION").into(),
-            board_id: board
-                .board_id
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect(),
+            build: build(shared),
+            source: env!("CARGO_PKG_REPOSITORY").into(),
+            board_id: id.collect(),
             params_id: board.params_id.clone(),
             written_unix_seconds: now(),
             uptime_seconds: self.started.elapsed().as_secs(),
             health: health(shared),
             messages: shared.store.len(),
-            growth: self
-                .growth
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .iter()
-                .copied()
-                .collect(),
-            queued_jobs: queued as u64,
-            running_jobs: match shared.config.watch.digests {
-                true => running.into_iter().map(running_job).collect(),
-                false => Vec::new(),
-            },
-            digests: match shared.config.watch.digests {
+            first_index: shared.store.first(),
+            expire_days: shared.config.board.expire_days,
+            growth: lock(&self.growth).iter().copied().collect(),
+            posting: self.posting(&totals),
+            in_use: self.in_use.figures(shared, &totals),
+            lists_digests: digests,
+            running_jobs: running.map(running_job).collect(),
+            digests: match digests {
                 true => shared.jobs.last_digests(),
                 false => Vec::new(),
             },
-            lists_digests: shared.config.watch.digests,
-            costs,
-            sessions: SessionFigures {
-                open: open as u64,
-                messages: shared
-                    .sessions
-                    .as_ref()
-                    .map_or(0, |sessions| sessions.messages()),
-                lag_messages: lag,
-            },
-            disk: disk(&shared.store.usage())
-                .into_iter()
-                .map(|(kind, bytes)| DiskUse {
-                    kind: kind.into(),
-                    bytes,
-                })
-                .collect(),
-            disk_free_bytes: disk_free(shared),
+            configured_costs: configured_costs(shared),
         }
     }
+
+    fn posting(&self, totals: &Totals) -> PostingFigures {
+        let now = Sample::of(totals, Instant::now());
+        let lately = lock(&self.lately);
+        PostingFigures {
+            minute: lately.rate(now, MINUTE),
+            hour: lately.rate(now, HOUR),
+            refused: totals.posts_refused.clone(),
+        }
+    }
+}
+
+/// What this program was built for, and what of it this machine runs.
+fn build(shared: &Shared) -> String {
+    use std::env::consts::{ARCH, OS};
+    let profile = match cfg!(debug_assertions) {
+        true => "debug",
+        false => "release",
+    };
+    let bulk = shared.set.bulk().ok();
+    let kernels = bulk.map(|params| params.ring.kernels().name());
+    let kernels = kernels.map(|name| format!(", kernels {name}"));
+    format!("{profile}, {ARCH} {OS}{}", kernels.unwrap_or_default())
+}
+
+fn configured_costs(shared: &Shared) -> Vec<Cost> {
+    let detector = &shared.config.detector;
+    let slots = shared.set.bulk().map_or(1, |params| params.slots());
+    let bulk = shared.set.spec().bulk.is_some();
+    let costs = [
+        ("sophomr", bulk, detector.batch_seconds / slots as f64),
+        (
+            "instantomr",
+            shared.sessions.is_some(),
+            detector.message_seconds,
+        ),
+    ];
+    let served = costs.into_iter().filter(|(_, served, _)| *served);
+    let cost = |(scheme, _, seconds): (&str, bool, f64)| Cost {
+        scheme: scheme.into(),
+        milliseconds_a_message: seconds * 1e3,
+    };
+    served.map(cost).collect()
 }
 
 fn running_job(view: crate::jobs::View) -> RunningJob {
@@ -155,50 +176,4 @@ fn running_job(view: crate::jobs::View) -> RunningJob {
         stage_total: view.total,
         seconds: view.started.map_or(0.0, |at| at.elapsed().as_secs_f64()),
     }
-}
-
-fn disk(usage: &Usage) -> [(&'static str, u64); 4] {
-    [
-        ("meta", usage.meta_bytes),
-        ("segments", usage.segment_bytes),
-        ("keys", usage.key_bytes),
-        ("uploads", usage.upload_bytes),
-    ]
-}
-
-/// Bytes that the data folder's disk has left for the server.
-fn disk_free(shared: &Shared) -> Option<u64> {
-    let found = rustix::fs::statvfs(&shared.config.data).ok()?;
-    Some(found.f_bavail.saturating_mul(found.f_frsize))
-}
-
-/// Below this the disk is told of: an hour of posts at full speed.
-const LITTLE_DISK: u64 = 16 << 30;
-
-fn health(shared: &Shared) -> Health {
-    let stopping = *shared.stopping.borrow();
-    let mut checks = vec![Check {
-        name: "serving".into(),
-        good: !stopping,
-        found: if stopping {
-            "stopping"
-        } else {
-            "open to requests"
-        }
-        .into(),
-    }];
-    if let Some(free) = disk_free(shared) {
-        checks.push(Check {
-            name: "disk".into(),
-            good: free >= LITTLE_DISK,
-            found: format!("{:.1} GB left", free as f64 / 1e9),
-        });
-    }
-    let damage = shared.damage.summary();
-    checks.push(Check {
-        name: "storage".into(),
-        good: damage.is_none(),
-        found: damage.unwrap_or_else(|| "no damage found".into()),
-    });
-    Health::of(checks)
 }

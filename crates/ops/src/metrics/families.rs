@@ -10,6 +10,7 @@ use super::labels::{
     KindLabel, MethodLabel, OutcomeLabel, ReasonLabel, RequestLabel, SchemeLabel, StageLabel,
     StateLabel,
 };
+use super::listed::Listed;
 
 type Seconds = Counter<f64, AtomicU64>;
 type Histograms<S> = Family<S, Histogram, fn() -> Histogram>;
@@ -63,7 +64,7 @@ where
 /// What comes and goes.
 #[derive(Debug)]
 pub(super) struct TrafficFamilies {
-    pub(super) requests: Family<RequestLabel, Counter>,
+    pub(super) requests: Listed<RequestLabel>,
     pub(super) request_seconds: Histograms<MethodLabel>,
     pub(super) received: Counter,
     pub(super) sent: Counter,
@@ -75,7 +76,7 @@ impl TrafficFamilies {
     pub(super) fn register(r: &mut Registry) -> Self {
         let seconds = Family::new_with_constructor(request_seconds as fn() -> Histogram);
         Self {
-            requests: counted(r, "requests", "Requests answered", Family::default()),
+            requests: Listed::register(r, "requests", "Requests answered"),
             request_seconds: measured(r, "request", "Time of a request", Unit::Seconds, seconds),
             received: measured(
                 r,
@@ -96,7 +97,7 @@ impl TrafficFamilies {
 pub(super) struct BoardFamilies {
     pub(super) posts: Counter,
     pub(super) posted: Counter,
-    pub(super) refused: Family<ReasonLabel, Counter>,
+    pub(super) refused: Listed<ReasonLabel>,
     pub(super) post_seconds: Histogram,
     pub(super) commit_seconds: Histogram,
     pub(super) commit_messages: Histogram,
@@ -116,7 +117,7 @@ impl BoardFamilies {
         Self {
             posts: counted(r, "posts", "Posts acknowledged", Counter::default()),
             posted: counted(r, "posted_messages", "Messages posted", Counter::default()),
-            refused: counted(r, "posts_refused", "Posts refused", Family::default()),
+            refused: Listed::register(r, "posts_refused", "Posts refused"),
             post_seconds: measured(r, "post", post, Unit::Seconds, io_seconds()),
             commit_seconds: measured(r, "commit", "Time of a commit", Unit::Seconds, io_seconds()),
             commit_messages: counted(r, "commit_messages", per_commit, messages()),
@@ -151,7 +152,7 @@ pub(super) struct DetectionFamilies {
     pub(super) uploads: Counter,
     pub(super) keys: Gauge,
     pub(super) jobs: Family<StateLabel, Gauge>,
-    pub(super) finished: Family<OutcomeLabel, Counter>,
+    pub(super) finished: Listed<OutcomeLabel>,
     pub(super) wait_seconds: Histogram,
     pub(super) digest_seconds: Histograms<SchemeLabel>,
     pub(super) stage_seconds: Family<StageLabel, Seconds>,
@@ -177,7 +178,7 @@ impl DetectionFamilies {
             ),
             keys: counted(r, "keys_registered", "Keys registered", Gauge::default()),
             jobs: counted(r, "jobs", "Jobs that are not finished", Family::default()),
-            finished: counted(r, "jobs_finished", "Jobs finished", Family::default()),
+            finished: Listed::register(r, "jobs_finished", "Jobs finished"),
             wait_seconds: measured(r, "queue_wait", wait, Unit::Seconds, work_seconds()),
             digest_seconds: measured(r, "digest", "Time of a digest", Unit::Seconds, digests),
             stage_seconds: measured(

@@ -1,7 +1,7 @@
 use prometheus_client::encoding::EncodeLabelSet;
 
 /// Labels of requests.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+#[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
 pub(super) struct RequestLabel {
     pub(super) method: &'static str,
     pub(super) code: &'static str,
@@ -11,7 +11,7 @@ pub(super) struct RequestLabel {
 macro_rules! label {
     ($($name:ident { $field:ident })*) => {
         $(
-            #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+            #[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
             pub(super) struct $name {
                 pub(super) $field: &'static str,
             }

@@ -1,89 +1,114 @@
 use std::fmt::{Display, Formatter, Result};
 
-use super::figures::{Grouped, Moment};
-use crate::status::Growth;
+use super::axis::Axis;
 
-/// The board's growth as a picture, a sentence and a table.
-pub(super) struct Chart<'a>(pub(super) &'a [Growth]);
+/// A picture of one quantity over time, with axes, and the same in a sentence. Sizes are those of a narrow screen, so
+/// that its letters are of a size to be read there.
+pub(super) struct Chart<'a> {
+    /// Begins the names of what is in it.
+    pub(super) id: &'a str,
+    pub(super) title: &'a str,
+    /// What the upright axis counts.
+    pub(super) unit: &'a str,
+    pub(super) across: Axis,
+    pub(super) up: Axis,
+    pub(super) points: Vec<(f64, f64)>,
+    pub(super) text: String,
+}
 
-const WIDTH: f64 = 600.0;
-const HEIGHT: f64 = 160.0;
-/// Room for half of the curve's width.
-const MARGIN: f64 = 4.0;
+const WIDTH: f64 = 360.0;
+const HEIGHT: f64 = 220.0;
+/// Room for what stands beside the plot.
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = 40.0;
+const RIGHT: f64 = 22.0;
+/// Width of a digit, and room between it and the axis.
+const DIGIT: f64 = 7.6;
+const GAP: f64 = 8.0;
 
 impl Display for Chart<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str("<section aria-labelledby=\"growth\">\n<h2 id=\"growth\">Growth</h2>\n")?;
-        match (self.0.first(), self.0.last()) {
-            (Some(first), Some(last)) if self.0.len() > 1 => self.picture(f, first, last)?,
-            _ => f.write_str("<p>No growth measured yet.</p>\n")?,
+        let id = self.id;
+        write!(
+            f,
+            "<figure>\n<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"{id}-name\" \
+             aria-describedby=\"{id}-text\"><title id=\"{id}-name\">{}</title>\n",
+            self.title
+        )?;
+        self.upright(f)?;
+        self.level(f)?;
+        f.write_str("<polyline class=\"curve\" points=\"")?;
+        for (i, (x, y)) in self.points.iter().enumerate() {
+            let space = if i == 0 { "" } else { " " };
+            write!(f, "{space}{:.1},{:.1}", self.x(*x), self.y(*y))?;
         }
-        f.write_str("</section>\n")
+        writeln!(
+            f,
+            "\"/></svg>\n<figcaption id=\"{id}-text\">{}</figcaption>\n</figure>",
+            self.text
+        )
     }
 }
 
 impl Chart<'_> {
-    fn picture(&self, f: &mut Formatter<'_>, first: &Growth, last: &Growth) -> Result {
-        let grown = last.messages.saturating_sub(first.messages);
-        f.write_str("<figure>\n")?;
-        write!(
-            f,
-            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"chart-name\" \
-             aria-describedby=\"chart-text\"><title id=\"chart-name\">Messages on the board over time\
-             </title><path class=\"axis\" d=\"M0 {0} H{WIDTH}\"/><polyline class=\"curve\" points=\"",
-            HEIGHT - 1.0,
-        )?;
-        self.points(f)?;
-        f.write_str("\"/></svg>\n")?;
-        writeln!(
-            f,
-            "<figcaption id=\"chart-text\">From {} to {} messages, {} more, between {} and {}.\
-             </figcaption>\n</figure>",
-            Grouped(first.messages),
-            Grouped(last.messages),
-            Grouped(grown),
-            Moment(first.unix_seconds),
-            Moment(last.unix_seconds),
-        )?;
-        self.table(f)
+    /// Where the plot begins: behind the longest label.
+    fn left(&self) -> f64 {
+        let labels = self.up.ticks.iter().map(|tick| tick.label.chars().count());
+        GAP + labels.max().unwrap_or(0) as f64 * DIGIT
     }
 
-    fn points(&self, f: &mut Formatter<'_>) -> Result {
-        let times = self.0.iter().map(|point| point.unix_seconds);
-        let counts = self.0.iter().map(|point| point.messages);
-        let (start, end) = (times.clone().min().unwrap_or(0), times.max().unwrap_or(0));
-        let (low, high) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
-        for (i, point) in self.0.iter().enumerate() {
-            let x = share(point.unix_seconds, start, end) * WIDTH;
-            let y = HEIGHT - MARGIN - share(point.messages, low, high) * (HEIGHT - 2.0 * MARGIN);
-            let space = if i == 0 { "" } else { " " };
-            write!(f, "{space}{x:.1},{y:.1}")?;
+    fn x(&self, value: f64) -> f64 {
+        let left = self.left();
+        left + share(value, &self.across) * (WIDTH - RIGHT - left)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        HEIGHT - BOTTOM - share(value, &self.up) * (HEIGHT - BOTTOM - TOP)
+    }
+
+    fn upright(&self, f: &mut Formatter<'_>) -> Result {
+        writeln!(f, "<text x=\"0\" y=\"12\">{}</text>", self.unit)?;
+        let (left, right) = (self.left(), WIDTH - RIGHT);
+        for tick in &self.up.ticks {
+            let (y, label) = (self.y(tick.at), &tick.label);
+            writeln!(
+                f,
+                "<path class=\"grid\" d=\"M{left:.1} {y:.1}H{right:.1}\"/><text class=\"end\" x=\"{:.1}\" \
+                 y=\"{:.1}\">{label}</text>",
+                left - GAP / 2.0,
+                y + 4.5
+            )?;
         }
         Ok(())
     }
 
-    fn table(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str("<details>\n<summary>Growth as a table</summary>\n<table>\n")?;
-        f.write_str("<caption>Messages on the board</caption>\n<thead><tr><th scope=\"col\">")?;
-        f.write_str(
-            "Time</th><th scope=\"col\" class=\"number\">Messages</th></tr></thead>\n<tbody>\n",
+    fn level(&self, f: &mut Formatter<'_>) -> Result {
+        let (left, right, floor) = (self.left(), WIDTH - RIGHT, HEIGHT - BOTTOM);
+        writeln!(
+            f,
+            "<path class=\"axis\" d=\"M{left:.1} {TOP:.1}V{floor:.1}H{right:.1}\"/>"
         )?;
-        for point in self.0 {
+        for tick in &self.across.ticks {
+            let (x, label) = (self.x(tick.at), &tick.label);
             writeln!(
                 f,
-                "<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td></tr>",
-                Moment(point.unix_seconds),
-                Grouped(point.messages)
+                "<path class=\"axis\" d=\"M{x:.1} {floor:.1}v5\"/><text class=\"middle\" x=\"{x:.1}\" \
+                 y=\"{:.1}\">{label}</text>",
+                floor + 18.0
             )?;
         }
-        f.write_str("</tbody>\n</table>\n</details>\n")
+        writeln!(
+            f,
+            "<text class=\"end\" x=\"{right:.1}\" y=\"{:.1}\">time, UTC</text>",
+            HEIGHT - 4.0
+        )
     }
 }
 
-/// Where a value lies between two others, 0 to 1; 0 where they are one.
-fn share(value: u64, low: u64, high: u64) -> f64 {
-    if high <= low {
+/// Where a value lies on an axis, 0 to 1; 0 where the axis has no length.
+fn share(value: f64, axis: &Axis) -> f64 {
+    if axis.high <= axis.low {
         return 0.0;
     }
-    (value - low) as f64 / (high - low) as f64
+    ((value - axis.low) / (axis.high - axis.low)).clamp(0.0, 1.0)
 }

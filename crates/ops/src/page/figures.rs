@@ -4,7 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::Escaped;
 use crate::status::Status;
 
-/// Version, board, length and health.
+/// Version, board and health.
 pub(super) struct Overview<'a>(pub(super) &'a Status);
 
 impl Display for Overview<'_> {
@@ -15,25 +15,43 @@ impl Display for Overview<'_> {
             false => ("bad", "Not healthy"),
         };
         f.write_str("<section aria-labelledby=\"overview\">\n<h2 id=\"overview\">Overview</h2>\n")?;
-        write!(f, "<p class=\"{class}\">{word}</p>\n<dl>\n")?;
-        pair(f, "Messages", &Grouped(status.messages))?;
-        pair(f, "Jobs waiting", &Grouped(status.queued_jobs))?;
-        if status.lists_digests {
-            pair(f, "Jobs running", &status.running_jobs.len())?;
-        }
-        pair(f, "Parameter set", &Escaped(&status.params_id))?;
-        pair(f, "Board", &Escaped(&status.board_id))?;
-        pair(f, "Version", &Escaped(&status.version))?;
-        pair(f, "Running for", &Span(status.uptime_seconds))?;
-        pair(f, "Written", &Moment(status.written_unix_seconds))?;
-        if let Some(free) = status.disk_free_bytes {
-            pair(f, "Free on the disk", &Size(free))?;
-        }
-        f.write_str("</dl>\n</section>\n")
+        writeln!(f, "<p class=\"{class}\">{word}</p>")?;
+        list(f, |f| {
+            pair(f, "Board", &Escaped(&status.board_id))?;
+            pair(f, "Parameter set", &Escaped(&status.params_id))?;
+            pair(f, "Version", &Version(status))?;
+            pair(f, "Build", &Escaped(&status.build))?;
+            pair(f, "Running for", &Span(status.uptime_seconds))?;
+            pair(f, "Written", &Moment(status.written_unix_seconds))
+        })?;
+        f.write_str("</section>\n")
     }
 }
 
-fn pair(f: &mut Formatter<'_>, name: &str, value: &dyn Display) -> Result {
+/// The version, with a way to its source.
+struct Version<'a>(&'a Status);
+
+impl Display for Version<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let (version, source) = (Escaped(&self.0.version), Escaped(&self.0.source));
+        match self.0.source.starts_with("https://") {
+            true => write!(f, "<a href=\"{source}\">{version}</a>"),
+            false => write!(f, "{version}"),
+        }
+    }
+}
+
+/// A list of names and values.
+pub(super) fn list(
+    f: &mut Formatter<'_>,
+    pairs: impl FnOnce(&mut Formatter<'_>) -> Result,
+) -> Result {
+    f.write_str("<dl>\n")?;
+    pairs(f)?;
+    f.write_str("</dl>\n")
+}
+
+pub(super) fn pair(f: &mut Formatter<'_>, name: &str, value: &dyn Display) -> Result {
     writeln!(f, "<div><dt>{name}</dt><dd>{value}</dd></div>")
 }
 
@@ -92,7 +110,7 @@ impl Display for Span {
 pub(super) struct Moment(pub(super) u64);
 
 /// The last second of the year 9999: later ones have no four digits for the year.
-const LAST: u64 = 253_402_300_799;
+pub(super) const LAST: u64 = 253_402_300_799;
 
 impl Display for Moment {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {

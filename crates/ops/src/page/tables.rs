@@ -1,10 +1,10 @@
 use std::fmt::{Display, Formatter, Result};
 
 use super::Escaped;
-use super::figures::{Grouped, Size};
-use crate::status::{RunningJob, Status};
+use super::figures::Grouped;
+use crate::status::{Count, RunningJob, Status};
 
-/// Everything else, a table each.
+/// Single digests where they are listed, what the configuration says of costs, and what was checked.
 pub(super) struct Tables<'a>(pub(super) &'a Status);
 
 impl Display for Tables<'_> {
@@ -15,28 +15,22 @@ impl Display for Tables<'_> {
             digests(f, status)?;
         }
         costs(f, status)?;
-        sessions(f, status)?;
-        disk(f, status)?;
         checks(f, status)
     }
 }
 
 /// A column: its head and whether it holds numbers.
-type Column = (&'static str, bool);
+pub(super) type Column = (&'static str, bool);
 
-/// One table under a heading, or a sentence where it has no rows.
-fn table(
+/// A table, or a word where it has no rows.
+pub(super) fn table(
     f: &mut Formatter<'_>,
-    (id, heading, caption): (&str, &str, &str),
+    caption: &str,
     columns: &[Column],
     rows: &[Vec<String>],
 ) -> Result {
-    write!(
-        f,
-        "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{heading}</h2>\n"
-    )?;
     if rows.is_empty() {
-        return f.write_str("<p>None.</p>\n</section>\n");
+        return f.write_str("<p>None.</p>\n");
     }
     write!(f, "<table>\n<caption>{caption}</caption>\n<thead><tr>")?;
     for (name, number) in columns {
@@ -53,7 +47,22 @@ fn table(
         }
         f.write_str("</tr>\n")?;
     }
-    f.write_str("</tbody>\n</table>\n</section>\n")
+    f.write_str("</tbody>\n</table>\n")
+}
+
+/// A table in a section of its own.
+fn section(
+    f: &mut Formatter<'_>,
+    (id, heading, caption): (&str, &str, &str),
+    columns: &[Column],
+    rows: &[Vec<String>],
+) -> Result {
+    write!(
+        f,
+        "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{heading}</h2>\n"
+    )?;
+    table(f, caption, columns, rows)?;
+    f.write_str("</section>\n")
 }
 
 fn class(number: bool) -> &'static str {
@@ -64,6 +73,38 @@ fn text(text: &str) -> String {
     Escaped(text).to_string()
 }
 
+/// What was refused, kind by kind, in words.
+pub(super) fn refusals(f: &mut Formatter<'_>, id: &str, heading: &str, counts: &[Count]) -> Result {
+    writeln!(f, "<h3 id=\"{id}\">{heading}</h3>")?;
+    let row = |Count { kind, count }: &Count| {
+        let name = text(kind);
+        let words = words(kind).map_or_else(|| name.clone(), |words| format!("{words} ({name})"));
+        vec![words, Grouped(*count).to_string()]
+    };
+    let rows: Vec<_> = counts.iter().map(row).collect();
+    table(f, "By kind", &[("Kind", false), ("Count", true)], &rows)
+}
+
+/// What a gRPC code means here.
+fn words(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "invalid_argument" => "wrong in itself",
+        "unauthenticated" => "no token, or an unknown one",
+        "permission_denied" => "a token without the right",
+        "not_found" => "no such thing of this caller",
+        "already_exists" => "an id or a one-time key that was used before",
+        "out_of_range" => "a range or place that is not there",
+        "failed_precondition" => "a quota that is used up, or too early",
+        "resource_exhausted" => "over a rate, or no room",
+        "deadline_exceeded" => "a client that fell silent",
+        "unimplemented" => "not offered here",
+        "unavailable" => "the server was stopping",
+        "data_loss" => "damage in what arrived or is stored",
+        "internal" => "a fault of the server",
+        _ => return None,
+    })
+}
+
 fn running(f: &mut Formatter<'_>, jobs: &[RunningJob]) -> Result {
     let columns = [
         ("Scheme", false),
@@ -71,135 +112,61 @@ fn running(f: &mut Formatter<'_>, jobs: &[RunningJob]) -> Result {
         ("Done", true),
         ("Seconds", true),
     ];
-    let rows: Vec<_> = jobs
-        .iter()
-        .map(|job| {
-            vec![
-                text(&job.scheme),
-                text(&job.stage),
-                format!(
-                    "{} of {}",
-                    Grouped(job.stage_done),
-                    Grouped(job.stage_total)
-                ),
-                format!("{:.1}", job.seconds),
-            ]
-        })
-        .collect();
-    table(
-        f,
-        ("running", "Running jobs", "Jobs that run and what they do"),
-        &columns,
-        &rows,
-    )
+    let row = |job: &RunningJob| {
+        let done = format!(
+            "{} of {}",
+            Grouped(job.stage_done),
+            Grouped(job.stage_total)
+        );
+        let seconds = format!("{:.1}", job.seconds);
+        vec![text(&job.scheme), text(&job.stage), done, seconds]
+    };
+    let rows: Vec<_> = jobs.iter().map(row).collect();
+    let heads = ("running", "Running jobs", "Jobs that run and what they do");
+    section(f, heads, &columns, &rows)
 }
 
 fn digests(f: &mut Formatter<'_>, status: &Status) -> Result {
     let columns = [("Scheme", false), ("Messages", true), ("Seconds", true)];
-    let rows: Vec<_> = status
-        .digests
-        .iter()
-        .map(|digest| {
-            vec![
-                text(&digest.scheme),
-                Grouped(digest.messages).to_string(),
-                format!("{:.2}", digest.seconds),
-            ]
-        })
-        .collect();
-    table(
-        f,
-        (
-            "digests",
-            "Last digests",
-            "Digests that were made, newest first",
-        ),
-        &columns,
-        &rows,
-    )
+    let digests = status.digests.iter().map(|digest| {
+        vec![
+            text(&digest.scheme),
+            Grouped(digest.messages).to_string(),
+            format!("{:.2}", digest.seconds),
+        ]
+    });
+    let heads = (
+        "digests",
+        "Last digests",
+        "Digests that were made, newest first",
+    );
+    section(f, heads, &columns, &digests.collect::<Vec<_>>())
 }
 
 fn costs(f: &mut Formatter<'_>, status: &Status) -> Result {
-    let columns = [("Scheme", false), ("Milliseconds", true)];
-    let rows: Vec<_> = status
-        .costs
-        .iter()
-        .map(|cost| {
-            vec![
-                text(&cost.scheme),
-                format!("{:.3}", cost.milliseconds_a_message),
-            ]
-        })
-        .collect();
-    table(
-        f,
-        (
-            "costs",
-            "Cost of a message",
-            "Time of the detector a message",
-        ),
-        &columns,
-        &rows,
-    )
-}
-
-fn sessions(f: &mut Formatter<'_>, status: &Status) -> Result {
-    let columns = [
-        ("Open", true),
-        ("Messages looked at", true),
-        ("Messages behind", true),
-    ];
-    let sessions = status.sessions;
-    let rows = [vec![
-        Grouped(sessions.open).to_string(),
-        Grouped(sessions.messages).to_string(),
-        Grouped(sessions.lag_messages).to_string(),
-    ]];
-    table(
-        f,
-        (
-            "sessions",
-            "Sessions",
-            "Sessions in sum; the slowest is so far behind",
-        ),
-        &columns,
-        &rows,
-    )
-}
-
-fn disk(f: &mut Formatter<'_>, status: &Status) -> Result {
-    let columns = [("Files", false), ("Size", true)];
-    let rows: Vec<_> = status
-        .disk
-        .iter()
-        .map(|part| vec![text(&part.kind), Size(part.bytes).to_string()])
-        .collect();
-    table(
-        f,
-        ("disk", "Disk", "What lies on the disk"),
-        &columns,
-        &rows,
-    )
+    let columns = [("Scheme", false), ("Milliseconds a message", true)];
+    let costs = status.configured_costs.iter().map(|cost| {
+        let milliseconds = format!("{:.3}", cost.milliseconds_a_message);
+        vec![text(&cost.scheme), milliseconds]
+    });
+    let heads = (
+        "costs",
+        "Configured costs",
+        "What the configuration says a message costs the detector: not measured here. Where a hybrid digest is split, \
+         and which job is next, follows from it",
+    );
+    section(f, heads, &columns, &costs.collect::<Vec<_>>())
 }
 
 fn checks(f: &mut Formatter<'_>, status: &Status) -> Result {
     let columns = [("Check", false), ("State", false), ("Found", false)];
-    let rows: Vec<_> = status
-        .health
-        .checks
-        .iter()
-        .map(|check| {
-            let state = match check.good {
-                true => "<span class=\"good\">good</span>",
-                false => "<span class=\"bad\">bad</span>",
-            };
-            vec![text(&check.name), state.to_owned(), text(&check.found)]
-        })
-        .collect();
-    table(
-        f,
-        ("health", "Health", "What was looked at"),
-        &columns,
-        &rows,
-    )
+    let checks = status.health.checks.iter().map(|check| {
+        let state = match check.good {
+            true => "<span class=\"good\">good</span>",
+            false => "<span class=\"bad\">bad</span>",
+        };
+        vec![text(&check.name), state.to_owned(), text(&check.found)]
+    });
+    let heads = ("health", "Health", "What was looked at");
+    section(f, heads, &columns, &checks.collect::<Vec<_>>())
 }

@@ -83,12 +83,13 @@ impl Jobs {
         }
         entry.finished = Some(Instant::now());
         entry.record = record.clone();
-        entry.view.send_modify(|view| {
+        // Before anybody hears of it.
+        self.count(&inner);
+        work.view.send_modify(|view| {
             view.state = record.state;
             view.digest_bytes = record.digest_bytes;
             view.error = record.error;
         });
-        self.count(&inner);
     }
 
     /// Ends the queue. A job that is at work stops, and the next start queues it again.
@@ -136,17 +137,12 @@ impl Jobs {
         self.lock().last.iter().cloned().collect()
     }
 
-    /// Jobs in line, and what those that run are at.
-    pub(crate) fn overview(&self) -> (usize, Vec<View>) {
+    /// What the jobs that run are at.
+    pub(crate) fn running(&self) -> Vec<View> {
         let inner = self.lock();
-        let running = inner
-            .entries
-            .values()
-            .filter(|e| e.record.state == State::Running);
-        (
-            inner.queue.len(),
-            running.map(|e| e.view.borrow().clone()).collect(),
-        )
+        let entries = inner.entries.values();
+        let running = entries.filter(|entry| entry.record.state == State::Running);
+        running.map(|entry| entry.view.borrow().clone()).collect()
     }
 }
 

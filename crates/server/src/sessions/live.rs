@@ -73,7 +73,6 @@ impl Live {
         slot.next.store(self.session.next(), Ordering::Relaxed);
         let count = self.session.next() - before;
         tools.metrics.session_messages(count);
-        tools.messages.fetch_add(count, Ordering::Relaxed);
         for &(stage, seconds) in std::mem::take(&mut self.session.stages).seconds() {
             tools.metrics.stage(stage, seconds);
         }

@@ -1,12 +1,12 @@
 //! Tokens, rights, quotas, proof of work; pages and gRPC-Web beside gRPC.
 
-use crate::world::{PARAMS, Person, Running, config, messages, post, request, with_token};
+use crate::world::{
+    PARAMS, Person, Running, config, get, http, messages, post, request, with_token,
+};
 use omr_api::v1::capability_service_client::CapabilityServiceClient;
 use omr_api::v1::{self, GetCapabilitiesRequest};
 use omr_server::tokens::{self, Right, Token};
 use std::path::Path;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tonic::Code;
 
 pub(crate) fn token(data: &Path, name: &str, rights: &[Right]) -> String {
@@ -252,20 +252,10 @@ async fn capabilities_tell_the_callers_rights() {
     server.stop().await;
 }
 
-async fn http(server: &Running, request: String) -> String {
-    let mut stream = TcpStream::connect(server.address).await.unwrap();
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await.unwrap();
-    String::from_utf8_lossy(&answer).into_owned()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_and_grpc_web_share_the_port() {
     let dir = tempfile::tempdir().unwrap();
     let server = Running::start(config(dir.path())).await;
-    let get =
-        |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     let page = http(&server, get("/")).await;
     assert!(
         page.starts_with("HTTP/1.1 200") && page.contains("<html"),
@@ -278,7 +268,8 @@ async fn pages_and_grpc_web_share_the_port() {
     );
     let missing = http(&server, get("/no/such")).await;
     assert!(
-        missing.starts_with("HTTP/1.1 404") && missing.contains("/status.json"),
+        missing.starts_with("HTTP/1.1 404")
+            && missing.contains("one of the pages /metrics, /, /status.json; found /no/such"),
         "{missing}"
     );
     let answer = http(&server, web_call("localhost", None)).await;
@@ -286,6 +277,24 @@ async fn pages_and_grpc_web_share_the_port() {
         answer.starts_with("HTTP/1.1 200") && answer.contains(PARAMS),
         "{answer}"
     );
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_pages_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = config(dir.path());
+    settings.watch.status = false;
+    settings.watch.metrics = Some("127.0.0.1:0".parse().unwrap());
+    let server = Running::start(settings).await;
+    for path in ["/", "/metrics", "/status.json"] {
+        let answer = http(&server, get(path)).await;
+        let told = format!("expected a call by gRPC, as this server has no pages; found {path}\n");
+        assert!(
+            answer.starts_with("HTTP/1.1 404") && answer.ends_with(&told),
+            "{answer}"
+        );
+    }
     server.stop().await;
 }
 

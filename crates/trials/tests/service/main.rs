@@ -4,6 +4,7 @@ mod access;
 mod attacks;
 mod board;
 mod bound;
+mod figures;
 mod jobs;
 mod keys;
 mod sessions;

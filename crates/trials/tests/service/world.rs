@@ -14,6 +14,8 @@ use rand_core::SeedableRng;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::OnceLock;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tonic::transport::Channel;
@@ -105,6 +107,20 @@ impl Running {
             detection: DetectionServiceClient::new(channel),
         }
     }
+}
+
+/// What a server answers over HTTP/1.1.
+pub(crate) async fn http(server: &Running, request: String) -> String {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// A request for a page.
+pub(crate) fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 }
 
 /// One client of all services.
