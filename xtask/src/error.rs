@@ -34,6 +34,11 @@ pub(crate) enum XtaskError {
     Architecture(Vec<Violation>),
     #[error("OMR_REQUIRE: expected {absent}, found none")]
     Required { absent: &'static str },
+    #[error(
+        "{}: the protocol has grown since it was accepted, and breaks no client: `cargo xtask proto --accept` renews it",
+        path.display()
+    )]
+    Baseline { path: PathBuf },
     #[error("buf breaking: expected it to find a changed field number, found {status}")]
     BreakNotFound { status: ExitStatus },
     #[error("cargo build: expected the executable `{expected}`, found none")]

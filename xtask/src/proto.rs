@@ -6,8 +6,11 @@ use crate::ci::{start_error, success};
 use crate::error::XtaskError;
 use crate::npm;
 
-/// The protocol as it was when it was last accepted.
+/// The protocol as it was when it was last accepted, below the folder of the protocol.
 const BASELINE: &str = "baseline/omr-v1.txtpb";
+
+/// The protocol as it is, seen from there.
+const NOW: &str = "../target/proto-now.txtpb";
 
 /// What buf exits with where it found something.
 const FOUND: i32 = 100;
@@ -30,6 +33,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         let status = run(&mut command)?;
         success(&command, status)?;
     }
+    is_renewed(&proto, &npm)?;
     finds_a_break(root, &npm)
 }
 
@@ -38,10 +42,30 @@ pub(crate) fn accept(root: &Path) -> Result<(), XtaskError> {
     let Some(npm) = npm::tools(root)? else {
         return npm::skip("proto", "npm");
     };
-    let args = ["build", "--exclude-source-info", "-o", BASELINE];
-    let mut command = buf(&npm, &root.join("proto"), &args);
+    build(&root.join("proto"), &npm, BASELINE)
+}
+
+/// Writes the protocol as it is.
+fn build(proto: &Path, npm: &Path, to: &str) -> Result<(), XtaskError> {
+    let args = ["build", "--exclude-source-info", "-o", to];
+    let mut command = buf(npm, proto, &args);
     let status = run(&mut command)?;
     success(&command, status)
+}
+
+/// What was added but never accepted could be changed or taken away without a word.
+fn is_renewed(proto: &Path, npm: &Path) -> Result<(), XtaskError> {
+    build(proto, npm, NOW)?;
+    let read = |name| {
+        let path = proto.join(name);
+        fs::read(&path).map_err(XtaskError::io(&path))
+    };
+    match read(BASELINE)? == read(NOW)? {
+        true => Ok(()),
+        false => Err(XtaskError::Baseline {
+            path: proto.join(BASELINE),
+        }),
+    }
 }
 
 /// A check that passes whatever it is given checks nothing: a changed number must not pass.
