@@ -1,12 +1,12 @@
 //! The configuration of a server: a TOML file, every key of which has a default.
 
+mod check;
+mod defaults;
+
 use crate::error::ServerError;
-use crate::front::check_origins;
-use omr_protocol::Sealing;
-use omr_protocol::params::HYBRID;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 /// A server's configuration; docs/operating.md explains every key.
@@ -182,105 +182,6 @@ pub struct Watch {
     pub digests: bool,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7600),
-            data: "omr-data".into(),
-            board: Board::default(),
-            tls: None,
-            objects: Objects::default(),
-            access: Access::default(),
-            limits: Limits::default(),
-            detector: Detector::default(),
-            watch: Watch::default(),
-        }
-    }
-}
-
-impl Default for Board {
-    fn default() -> Self {
-        Self {
-            params: HYBRID.into(),
-            payload_bytes: 612,
-            sealing: Sealing::HpkeX25519.name().into(),
-            clues: None,
-            allow_old: false,
-            expire_days: 0,
-        }
-    }
-}
-
-impl Default for Access {
-    fn default() -> Self {
-        Self {
-            tokens: "tokens.toml".into(),
-            anonymous_post: false,
-            anonymous_detect: false,
-            posting_work_bits: 0,
-            hosts: Vec::new(),
-            origins: Vec::new(),
-        }
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            post_messages: 1000,
-            messages_per_second: 1000,
-            posting_bytes: 64 << 20,
-            jobs: 4,
-            all_jobs: 1000,
-            sessions: 2,
-            all_sessions: 1000,
-            session_hours: 7 * 24,
-            keys: 8,
-            all_keys: 1000,
-            key_days: 90,
-            addresses: 4,
-            all_addresses: 10_000,
-            address_days: 90,
-            digest_messages: 1 << 20,
-            bound: 1000,
-            digest_hours: 7 * 24,
-            upload_bytes: 4 << 30,
-            upload_hours: 24,
-            connections: 12_000,
-            streams: 2000,
-            idle_seconds: 60,
-            post_id_hours: 7 * 24,
-        }
-    }
-}
-
-impl Default for Detector {
-    fn default() -> Self {
-        Self {
-            threads: 0,
-            session_threads: 0,
-            cache_bytes: 2 << 30,
-            keys_in_memory: 2,
-            session_keys_in_memory: 8,
-            batch_seconds: 12.0,
-            message_seconds: 0.0122,
-        }
-    }
-}
-
-impl Default for Watch {
-    fn default() -> Self {
-        Self {
-            log: "info".into(),
-            json: false,
-            otlp: None,
-            metrics: None,
-            status: true,
-            digests: false,
-        }
-    }
-}
-
 fn listen<'de, D: serde::Deserializer<'de>>(value: D) -> Result<SocketAddr, D::Error> {
     let text = String::deserialize(value)?;
     address(&text).map_err(serde::de::Error::custom)
@@ -334,65 +235,6 @@ impl Config {
         path.map_or_else(|| Ok(Self::default()), Self::read)
     }
 
-    /// Errors: `Setting`.
-    pub fn check(&self) -> Result<(), ServerError> {
-        let limits = &self.limits;
-        let at_least_1 = [
-            ("limits.post_messages", u64::from(limits.post_messages)),
-            (
-                "limits.messages_per_second",
-                u64::from(limits.messages_per_second),
-            ),
-            ("limits.posting_bytes", limits.posting_bytes as u64),
-            ("limits.digest_messages", limits.digest_messages),
-            ("limits.bound", u64::from(limits.bound)),
-            ("limits.session_hours", limits.session_hours),
-            ("limits.key_days", limits.key_days),
-            ("limits.address_days", limits.address_days),
-            ("limits.connections", limits.connections as u64),
-            ("limits.streams", limits.streams as u64),
-            ("limits.idle_seconds", limits.idle_seconds),
-            (
-                "detector.keys_in_memory",
-                self.detector.keys_in_memory as u64,
-            ),
-            (
-                "detector.session_keys_in_memory",
-                self.detector.session_keys_in_memory as u64,
-            ),
-        ];
-        let setting = |key, expected: &str, found: String| ServerError::Setting {
-            key,
-            expected: expected.to_owned(),
-            found,
-        };
-        if let Some((key, found)) = at_least_1.into_iter().find(|(_, value)| *value == 0) {
-            return Err(setting(key, "at least 1", found.to_string()));
-        }
-        if limits.bound > MOST_BOUND {
-            let found = limits.bound.to_string();
-            return Err(setting(
-                "limits.bound",
-                "at most 4096, the largest that a scheme serves",
-                found,
-            ));
-        }
-        if self.access.posting_work_bits > MOST_WORK_BITS {
-            let found = self.access.posting_work_bits.to_string();
-            return Err(setting("access.posting_work_bits", "at most 32", found));
-        }
-        check_origins(&self.access)?;
-        for (key, found) in [
-            ("detector.batch_seconds", self.detector.batch_seconds),
-            ("detector.message_seconds", self.detector.message_seconds),
-        ] {
-            if !(found.is_finite() && found > 0.0) {
-                return Err(setting(key, "a number above 0", found.to_string()));
-            }
-        }
-        Ok(())
-    }
-
     /// Whether somebody without a token may post, and ask for digests.
     pub fn anonymous(&self) -> [bool; 2] {
         [self.access.anonymous_post, self.access.anonymous_detect]
@@ -403,11 +245,6 @@ impl Config {
         self.data.join(&self.access.tokens)
     }
 }
-
-/// The largest bound of any scheme.
-const MOST_BOUND: u32 = 4096;
-/// More would take a client hours.
-const MOST_WORK_BITS: u32 = 32;
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,71 @@
+//! Which values a configuration may have.
+
+use super::Config;
+use crate::error::ServerError;
+use crate::front::check_origins;
+
+/// The largest bound of any scheme.
+const MOST_BOUND: u32 = 4096;
+/// More would take a client hours.
+const MOST_WORK_BITS: u32 = 32;
+
+impl Config {
+    /// Errors: `Setting`.
+    pub fn check(&self) -> Result<(), ServerError> {
+        let limits = &self.limits;
+        let at_least_1 = [
+            ("limits.post_messages", u64::from(limits.post_messages)),
+            (
+                "limits.messages_per_second",
+                u64::from(limits.messages_per_second),
+            ),
+            ("limits.posting_bytes", limits.posting_bytes as u64),
+            ("limits.digest_messages", limits.digest_messages),
+            ("limits.bound", u64::from(limits.bound)),
+            ("limits.session_hours", limits.session_hours),
+            ("limits.key_days", limits.key_days),
+            ("limits.address_days", limits.address_days),
+            ("limits.connections", limits.connections as u64),
+            ("limits.streams", limits.streams as u64),
+            ("limits.idle_seconds", limits.idle_seconds),
+            (
+                "detector.keys_in_memory",
+                self.detector.keys_in_memory as u64,
+            ),
+            (
+                "detector.session_keys_in_memory",
+                self.detector.session_keys_in_memory as u64,
+            ),
+        ];
+        let setting = |key, expected: &str, found: String| ServerError::Setting {
+            key,
+            expected: expected.to_owned(),
+            found,
+        };
+        if let Some((key, found)) = at_least_1.into_iter().find(|(_, value)| *value == 0) {
+            return Err(setting(key, "at least 1", found.to_string()));
+        }
+        if limits.bound > MOST_BOUND {
+            let found = limits.bound.to_string();
+            return Err(setting(
+                "limits.bound",
+                "at most 4096, the largest that a scheme serves",
+                found,
+            ));
+        }
+        if self.access.posting_work_bits > MOST_WORK_BITS {
+            let found = self.access.posting_work_bits.to_string();
+            return Err(setting("access.posting_work_bits", "at most 32", found));
+        }
+        check_origins(&self.access)?;
+        for (key, found) in [
+            ("detector.batch_seconds", self.detector.batch_seconds),
+            ("detector.message_seconds", self.detector.message_seconds),
+        ] {
+            if !(found.is_finite() && found > 0.0) {
+                return Err(setting(key, "a number above 0", found.to_string()));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! What a configuration is where its file says nothing.
+
+use super::{Access, Board, Config, Detector, Limits, Objects, Watch};
+use omr_protocol::Sealing;
+use omr_protocol::params::HYBRID;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7600),
+            data: "omr-data".into(),
+            board: Board::default(),
+            tls: None,
+            objects: Objects::default(),
+            access: Access::default(),
+            limits: Limits::default(),
+            detector: Detector::default(),
+            watch: Watch::default(),
+        }
+    }
+}
+
+impl Default for Board {
+    fn default() -> Self {
+        Self {
+            params: HYBRID.into(),
+            payload_bytes: 612,
+            sealing: Sealing::HpkeX25519.name().into(),
+            clues: None,
+            allow_old: false,
+            expire_days: 0,
+        }
+    }
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self {
+            tokens: "tokens.toml".into(),
+            anonymous_post: false,
+            anonymous_detect: false,
+            posting_work_bits: 0,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            post_messages: 1000,
+            messages_per_second: 1000,
+            posting_bytes: 64 << 20,
+            jobs: 4,
+            all_jobs: 1000,
+            sessions: 2,
+            all_sessions: 1000,
+            session_hours: 7 * 24,
+            keys: 8,
+            all_keys: 1000,
+            key_days: 90,
+            addresses: 4,
+            all_addresses: 10_000,
+            address_days: 90,
+            digest_messages: 1 << 20,
+            bound: 1000,
+            digest_hours: 7 * 24,
+            upload_bytes: 4 << 30,
+            upload_hours: 24,
+            connections: 12_000,
+            streams: 2000,
+            idle_seconds: 60,
+            post_id_hours: 7 * 24,
+        }
+    }
+}
+
+impl Default for Detector {
+    fn default() -> Self {
+        Self {
+            threads: 0,
+            session_threads: 0,
+            cache_bytes: 2 << 30,
+            keys_in_memory: 2,
+            session_keys_in_memory: 8,
+            batch_seconds: 12.0,
+            message_seconds: 0.0122,
+        }
+    }
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self {
+            log: "info".into(),
+            json: false,
+            otlp: None,
+            metrics: None,
+            status: true,
+            digests: false,
+        }
+    }
+}

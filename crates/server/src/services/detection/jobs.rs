@@ -1,0 +1,204 @@
+//! Jobs of the protocol: what is asked for, checked, and how a job is told.
+
+use super::{Detection, derived};
+use crate::caller::Caller;
+use crate::jobs::{Id, JobRecord, State, View};
+use crate::refuse::{self, blocking};
+use crate::services::{Answers, READY, chunks};
+use crate::tokens::Right;
+use omr_api::v1;
+use omr_protocol::frame::Kind;
+use omr_protocol::instantomr::Encoding;
+use omr_protocol::stride::MAX_STEP;
+use omr_protocol::{Scheme, Stride};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Status};
+
+pub(super) fn job(id: &Id, view: &View, jobs_ahead: u64) -> v1::Job {
+    let state = match view.state {
+        State::Queued => v1::JobState::Queued,
+        State::Running => v1::JobState::Running,
+        State::Done => v1::JobState::Done,
+        State::Failed => v1::JobState::Failed,
+        State::Cancelled => v1::JobState::Cancelled,
+    };
+    v1::Job {
+        job_id: id.to_vec().into(),
+        state: state.into(),
+        jobs_ahead,
+        stage: view.stage.to_owned(),
+        stage_done: view.done,
+        stage_total: view.total,
+        digest_bytes: view.digest_bytes,
+        error: view.error.clone(),
+    }
+}
+
+impl Detection {
+    fn record(&self, caller: &Caller, request: &v1::CreateJobRequest) -> Result<JobRecord, Status> {
+        let (limits, len) = (&self.0.config.limits, self.0.store.len());
+        let (start, end) = (request.start, request.end);
+        if start >= end || end > len {
+            let text = format!("expected messages in 0..{len}, at least one, found {start}..{end}");
+            return Err(Status::out_of_range(text));
+        }
+        refuse::expired(&self.0.store, start)?;
+        let step = request.step.max(1);
+        if step > MAX_STEP {
+            let expected = format_args!("at most {MAX_STEP}");
+            return Err(refuse::invalid("step", expected, step));
+        }
+        let stride = Stride::new(start..end, step);
+        let (limit, found) = (limits.digest_messages, stride.count());
+        if found > limit {
+            return Err(refuse::invalid(
+                "messages",
+                format_args!("at most {limit}"),
+                found,
+            ));
+        }
+        let keys = request
+            .key_hashes
+            .iter()
+            .map(|hash| refuse::hash("key_hashes", hash));
+        let keys: Vec<[u8; 32]> = keys.collect::<Result<_, _>>()?;
+        let scheme = self.scheme(caller, request, &keys)?;
+        self.check_bound(scheme, request.bound)?;
+        Ok(JobRecord {
+            account: caller.account.clone(),
+            client: caller.client,
+            keys,
+            range: start..end,
+            step,
+            bound: request.bound,
+            indices_only: request.indices_only || scheme.is_for_indices(),
+            scheme: scheme.tag(),
+            number: 0,
+            state: State::Queued,
+            digest_bytes: 0,
+            error: String::new(),
+        })
+    }
+
+    /// The scheme asked for, or what the keys serve; the keys must be what it takes.
+    fn scheme(
+        &self,
+        caller: &Caller,
+        request: &v1::CreateJobRequest,
+        keys: &[[u8; 32]],
+    ) -> Result<Scheme, Status> {
+        if keys.is_empty() {
+            let expected = "one of the caller's registered keys, or one of each kind";
+            return Err(refuse::invalid("key_hashes", expected, "none"));
+        }
+        let mut has = [false; 2];
+        for key in keys {
+            let kind = self.0.registrations.kind(&caller.account, key)?;
+            let seen = &mut has[usize::from(kind == Kind::InstantKey)];
+            if std::mem::replace(seen, true) {
+                return Err(refuse::invalid("key_hashes", "one key of a kind", "two"));
+            }
+        }
+        let payloads = !request.indices_only;
+        let scheme = match (request.scheme, has) {
+            (0, [true, true]) => Scheme::Hybrid,
+            (0, [true, false]) => Scheme::bulk(payloads),
+            (0, [false, true]) => Scheme::instant(Encoding::Powers, payloads),
+            (tag, _) => u8::try_from(tag)
+                .ok()
+                .and_then(Scheme::from_tag)
+                .ok_or_else(|| refuse::invalid("scheme", "0 to 7", tag))?,
+        };
+        let needs = scheme.engines();
+        if needs != has {
+            let names = |[bulk, instant]: [bool; 2]| match (bulk, instant) {
+                (true, true) => "one for each engine",
+                (true, false) => "one for SophOMR",
+                (false, true) => "one for InstantOMR",
+                (false, false) => "none",
+            };
+            return Err(refuse::invalid("key_hashes", names(needs), names(has)));
+        }
+        Ok(scheme)
+    }
+
+    pub(super) async fn create(
+        &self,
+        request: Request<v1::CreateJobRequest>,
+    ) -> Result<v1::Job, Status> {
+        let caller = self.0.caller(&request, Right::Detect)?;
+        let request = request.into_inner();
+        let id = derived(
+            &caller.account,
+            &refuse::id("request_id", &request.request_id)?,
+        );
+        let record = self.record(&caller, &request)?;
+        let shared = self.0.clone();
+        blocking(move || {
+            shared.jobs.create(id, record, &caller)?;
+            let (view, ahead) = shared.jobs.find(&caller.account, &id)?;
+            Ok(job(&id, &view.borrow(), ahead))
+        })
+        .await
+    }
+
+    pub(super) async fn watch(
+        &self,
+        request: Request<v1::WatchJobRequest>,
+    ) -> Result<Answers<v1::WatchJobResponse>, Status> {
+        let caller = self.0.caller(&request, Right::Detect)?;
+        let id = refuse::id("job_id", &request.get_ref().job_id)?;
+        let (mut view, _) = self.0.jobs.find(&caller.account, &id)?;
+        let room = self.0.stream(&caller)?;
+        let (to, answers) = mpsc::channel(READY);
+        let shared = self.0.clone();
+        tokio::spawn(async move {
+            let _room = room;
+            let mut stopping = shared.stopping.clone();
+            loop {
+                let now = view.borrow_and_update().clone();
+                // The line is looked at only while it matters: steps of a digest are many.
+                let ahead = match now.state {
+                    State::Queued => shared.jobs.find(&caller.account, &id),
+                    _ => Ok((view.clone(), 0)),
+                };
+                let ahead = ahead.map_or(0, |(_, ahead)| ahead);
+                let answer = v1::WatchJobResponse {
+                    job: Some(job(&id, &now, ahead)),
+                };
+                if to.send(Ok(answer)).await.is_err() || now.state.is_final() {
+                    return;
+                }
+                tokio::select! {
+                    () = to.closed() => return,
+                    changed = view.changed() => if changed.is_err() { return },
+                    _ = stopping.changed() => {
+                        let _ = to.send(Err(Status::unavailable("the server stops"))).await;
+                        return;
+                    }
+                }
+            }
+        });
+        Ok(Box::pin(ReceiverStream::new(answers)))
+    }
+
+    pub(super) async fn digest(
+        &self,
+        request: Request<v1::FetchDigestRequest>,
+    ) -> Result<Answers<v1::FetchDigestResponse>, Status> {
+        let caller = self.0.caller(&request, Right::Detect)?;
+        let id = refuse::id("job_id", &request.get_ref().job_id)?;
+        let shared = self.0.clone();
+        let digest = blocking(move || shared.jobs.digest(&caller.account, &id)).await?;
+        chunks(
+            digest,
+            request.get_ref().offset,
+            |offset, data, total_bytes| v1::FetchDigestResponse {
+                offset,
+                data,
+                total_bytes,
+            },
+        )
+    }
+}

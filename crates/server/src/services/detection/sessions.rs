@@ -1,0 +1,98 @@
+//! Sessions of the protocol: what is asked for, checked, and how a session is told.
+
+use super::{Detection, derived};
+use crate::caller::Caller;
+use crate::jobs::Id;
+use crate::refuse::{self, blocking};
+use crate::services::{Answers, chunks};
+use crate::sessions::{SessionRecord, Sessions, View};
+use crate::tokens::Right;
+use omr_api::v1;
+use omr_protocol::Scheme;
+use omr_protocol::frame::Kind;
+use omr_protocol::instantomr::Encoding;
+use std::sync::Arc;
+use tonic::{Request, Status};
+
+pub(super) fn session(id: &Id, view: View) -> v1::Session {
+    v1::Session {
+        session_id: id.to_vec().into(),
+        next: view.next,
+        cuts: view.cuts,
+        error: view.error,
+    }
+}
+
+impl Detection {
+    pub(super) fn sessions(&self) -> Result<&Arc<Sessions>, Status> {
+        self.0.sessions.as_ref().ok_or_else(|| {
+            let name = self.0.set.name();
+            Status::unimplemented(format!(
+                "parameter set {name} has no InstantOMR, so no sessions"
+            ))
+        })
+    }
+
+    fn session_record(
+        &self,
+        caller: &Caller,
+        request: &v1::OpenSessionRequest,
+    ) -> Result<SessionRecord, Status> {
+        let key = refuse::hash("key_hash", &request.key_hash)?;
+        if self.0.registrations.kind(&caller.account, &key)? != Kind::InstantKey {
+            return Err(refuse::invalid(
+                "key_hash",
+                "a key for InstantOMR",
+                "one for SophOMR",
+            ));
+        }
+        let len = self.0.store.len();
+        if request.start > len {
+            let text = format!("start: expected at most {len}, found {}", request.start);
+            return Err(Status::out_of_range(text));
+        }
+        refuse::expired(&self.0.store, request.start)?;
+        let scheme = Scheme::instant(Encoding::Powers, !request.indices_only);
+        self.check_bound(scheme, request.bound)?;
+        Ok(SessionRecord {
+            account: caller.account.clone(),
+            key,
+            start: request.start,
+            bound: request.bound,
+            indices_only: request.indices_only,
+        })
+    }
+
+    pub(super) async fn open(
+        &self,
+        request: Request<v1::OpenSessionRequest>,
+    ) -> Result<v1::Session, Status> {
+        let caller = self.0.caller(&request, Right::Detect)?;
+        let sessions = self.sessions()?.clone();
+        let request = request.into_inner();
+        let id = derived(
+            &caller.account,
+            &refuse::id("request_id", &request.request_id)?,
+        );
+        let record = self.session_record(&caller, &request)?;
+        blocking(move || Ok(session(&id, sessions.create(id, record, &caller)?))).await
+    }
+
+    pub(super) async fn cut(
+        &self,
+        request: Request<v1::CutSessionRequest>,
+    ) -> Result<Answers<v1::CutSessionResponse>, Status> {
+        let caller = self.0.caller(&request, Right::Detect)?;
+        let sessions = self.sessions()?.clone();
+        let id = refuse::id("session_id", &request.get_ref().session_id)?;
+        let number = request.get_ref().number;
+        let digest = blocking(move || sessions.cut(&caller.account, &id, number)).await?;
+        chunks(digest, 0, |offset, data, total_bytes| {
+            v1::CutSessionResponse {
+                offset,
+                data,
+                total_bytes,
+            }
+        })
+    }
+}
