@@ -26,6 +26,23 @@ fn a_board_says_its_kind() {
     assert!(wrong.stderr.contains("plain or bound"), "{wrong:?}");
 }
 
+/// Bytes are those that the system tells.
+#[cfg(unix)]
+#[test]
+fn a_board_says_its_size() {
+    use std::os::unix::fs::MetadataExt;
+    let scene = Scene::new("none", PAYLOAD);
+    scene.write("f", b"hello");
+    scene.post("alice", &["f"; 300]).quietly();
+    let found = scene.path("board/board.redb").metadata().unwrap();
+    let stat = scene.run(&["board", "stat", "board", "--json"]).json();
+    let bytes = [&stat["bytes_on_disk"], &stat["file_bytes"]];
+    assert_eq!(bytes, [found.blocks() * 512, found.len()]);
+    let text = scene.run(&["board", "stat", "board"]).quietly();
+    let holes = found.len() > found.blocks() * 512;
+    assert_eq!(text.contains("with holes"), holes, "{text}");
+}
+
 /// The messages of a board.
 fn all(board: &Board) -> Vec<Message> {
     let (mut clues, mut payloads) = (Vec::new(), Vec::new());

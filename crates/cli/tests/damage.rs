@@ -226,3 +226,31 @@ fn posting_to_a_damaged_board_ends_with_a_word() {
     }
     assert!(refused > 0, "no damage was found");
 }
+
+/// Damage that no message suffers from is told as what it is.
+#[test]
+fn damage_beside_the_messages_is_not_told_as_messages() {
+    let scene = Scene::new("none", 64);
+    scene.write("f", b"hello");
+    scene.post("alice", &["f"; 10]).quietly();
+    let path = "board/board.redb";
+    let good = scene.read(path);
+    let (mut beside, mut within) = (0, 0);
+    for draw in bytes(3, 120 * 9).chunks_exact(9) {
+        let at = u64::from_le_bytes(draw[..8].try_into().unwrap()) as usize % good.len();
+        let mut bad = good.clone();
+        bad[at] ^= draw[8] | 1;
+        scene.write(path, &bad);
+        let done = scene.run(&["board", "verify", "board"]);
+        if done.code == 0 {
+            continue;
+        }
+        assert!(!done.stderr.contains(" 0 of "), "{at}: {done:?}");
+        let readable = "all 10 messages can be read, but the database under them is at fault";
+        match done.stderr.contains(readable) {
+            true => beside += 1,
+            false => within += 1,
+        }
+    }
+    assert!(beside > 0 && within > 0, "{beside} beside, {within} within");
+}

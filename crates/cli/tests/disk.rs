@@ -245,3 +245,27 @@ fn a_signal_and_a_crash_leave_no_files() {
     let hidden: Vec<String> = scene.list("alice").into_iter().filter(hidden).collect();
     assert_eq!(hidden, [".omr-held", ".omr-new"]);
 }
+
+#[test]
+fn a_signal_leaves_nothing_of_a_table_and_of_tokens() {
+    let scene = Scene::empty();
+    let left = || scene.list(".").iter().any(|name| name.starts_with('.'));
+    let rows: String = (0..100_000)
+        .map(|row| format!("{row},{row:060}\n"))
+        .collect();
+    scene.write("t.csv", format!("id,text\n{rows}").as_bytes());
+    let import = ["pdq", "import", "t.csv", "--force", "--out", "t.table"];
+    let stopped = scene.stopped(&import, ".", left, || {});
+    assert!(stopped > 0, "no import was met at work");
+
+    // So many that they take a moment to write.
+    let tokens: String = (0..20_000)
+        .map(|number| format!("[[token]]\nname = \"{number}\"\nhash = \"\"\nrights = [\"post\"]\n"))
+        .collect();
+    let tokens = || scene.write("tokens.toml", tokens.as_bytes());
+    tokens();
+    let add = ["token", "add", "--name", "new", "--may", "post", "--file"];
+    let add = [&add[..], &["tokens.toml"]].concat();
+    let stopped = scene.stopped(&add, ".", left, tokens);
+    assert!(stopped > 0, "no token was met on its way");
+}

@@ -1,6 +1,7 @@
 //! Tokens: who may do what, and how much. The file holds hashes; a token is shown once, when made.
 
 use crate::error::ServerError;
+use omr_staging::{Access, Unfinished, sweep, temporary};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -181,16 +182,15 @@ pub fn remove(path: &Path, name: &str) -> Result<(), ServerError> {
 
 fn write(path: &Path, file: &File) -> Result<(), ServerError> {
     let text = toml::to_string(file).map_err(|_| ServerError::TokenText)?;
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let folder = parent.unwrap_or(Path::new("."));
     let written = || -> std::io::Result<()> {
         fs::create_dir_all(folder)?;
-        let mut new = tempfile::Builder::new()
-            .prefix(".tokens-")
-            .tempfile_in(folder)?;
-        new.write_all(text.as_bytes())?;
-        new.as_file().sync_all()?;
-        new.persist(path)?;
-        Ok(())
+        sweep(folder);
+        let mut new = Unfinished::new(|| temporary(folder, Access::Private))?;
+        new.file().write_all(text.as_bytes())?;
+        new.file().sync_all()?;
+        new.persist(path, true)
     };
     written().map_err(ServerError::write(path))
 }

@@ -100,7 +100,7 @@ struct Running {
 fn limits(dir: &Path) -> PdqConfig {
     let path = dir.join("people.table");
     if !path.exists() {
-        TABLE.save(&path).unwrap();
+        TABLE.write(std::fs::File::create(&path).unwrap()).unwrap();
     }
     PdqConfig {
         tables: vec![path],

@@ -205,7 +205,7 @@ impl Report {
         format!(
             "board          {}\nparameters     {}\nsealing        {}\nclues          {}\nmessages       {}\n\
              clue bytes     {}\npayload bytes  {}\n  of a file    {} at most, {} of one in several messages\n\
-             bytes in all   {}\nbytes on disk  {} (a file of {}, with holes)\n",
+             bytes in all   {}\nbytes on disk  {}{}\n",
             self.board_id,
             self.params,
             self.sealing,
@@ -217,8 +217,19 @@ impl Report {
             self.part_bytes,
             super::thousands(self.message_bytes),
             super::thousands(self.bytes_on_disk),
-            super::thousands(self.file_bytes),
+            self.holes(),
         )
+    }
+
+    /// What `ls` shows, where it is more.
+    fn holes(&self) -> String {
+        match self.file_bytes > self.bytes_on_disk {
+            true => format!(
+                " (a file of {}, with holes)",
+                super::thousands(self.file_bytes)
+            ),
+            false => String::new(),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use omr_server::tokens::{self, Right, Token};
 use omr_server::{Config, PdqConfig, PdqServer, Server};
 use prost::Message;
 use rand_core::SeedableRng;
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -85,7 +86,8 @@ impl World {
             .build()
             .expect("a runtime");
         let table = folder.path().join("people.table");
-        TABLE.save(&table).expect("written");
+        let file = File::create(&table).expect("a file");
+        TABLE.write(file).expect("written");
         let pdq = PdqConfig {
             tables: vec![table],
             params: vec!["insecure-tiny-pdq-v1".into()],

@@ -370,6 +370,9 @@ mod tests {
         }
         assert!(keys.find(&[1; 32]));
         assert_eq!(keys.count(), 8);
+        // One that a crash cut off.
+        keys.upload().unwrap().keep().unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 9);
         drop(keys);
         // Whose keys they are is known after a restart.
         let keys = Keys::open(dir.path(), room(4)).unwrap();

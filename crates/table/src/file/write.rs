@@ -1,46 +1,26 @@
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
-use tempfile::NamedTempFile;
-
-use super::{CHECKSUM_BYTES, FileError, HEAD_BYTES, MAGIC, ROWS_AT_ONCE, VERSION, width};
+use super::{CHECKSUM_BYTES, HEAD_BYTES, MAGIC, ROWS_AT_ONCE, VERSION, width};
 use crate::bits::Bits;
 use crate::column::{ColumnData, OrdinalData, TextData};
 use crate::{Column, Table};
 
 impl Table {
-    /// Writes the table's file, whole or not at all, over one that is there.
+    /// Writes the table's file.
     ///
-    /// Errors: the system's.
-    pub fn save(&self, path: &Path) -> Result<(), FileError> {
-        self.persist(path).map_err(|source| FileError::Io {
-            path: path.into(),
-            source,
-        })
-    }
-
-    fn persist(&self, path: &Path) -> io::Result<()> {
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let mut file = NamedTempFile::new_in(folder)?;
+    /// Errors: those of `out`.
+    pub fn write(&self, out: impl Write) -> io::Result<()> {
         let mut out = Hashing {
-            out: BufWriter::with_capacity(1 << 20, file.as_file_mut()),
+            out: BufWriter::with_capacity(1 << 20, out),
             hasher: blake3::Hasher::new(),
         };
-        self.write(&mut out)?;
+        self.write_body(&mut out)?;
         let checksum = out.hasher.finalize();
         out.out.write_all(checksum.as_bytes())?;
-        out.out.flush()?;
-        drop(out);
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        sync_folder(folder)
+        out.out.flush()
     }
 
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_body(&self, out: &mut impl Write) -> io::Result<()> {
         let schema = self.schema().to_json();
         let columns = || self.schema().columns.iter().zip(self.data());
         let body: u64 = columns().map(|(column, data)| bytes(column, data)).sum();
@@ -59,14 +39,6 @@ impl Table {
                 ColumnData::Texts(data) => write_texts(out, data),
             }
         })
-    }
-}
-
-/// Renames survive a crash once the folder is written; where folders cannot be opened there is nothing to do.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    match File::open(folder) {
-        Ok(folder) => folder.sync_all(),
-        Err(_) => Ok(()),
     }
 }
 

@@ -11,10 +11,9 @@ use proptest::prelude::*;
 use crate::tables::{SALT, table, tables};
 
 pub(crate) fn saved(table: &Table) -> Vec<u8> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("a.table");
-    table.save(&path).expect("saved");
-    fs::read(path).expect("bytes")
+    let mut bytes = Vec::new();
+    table.write(&mut bytes).expect("memory");
+    bytes
 }
 
 pub(crate) fn opened(bytes: &[u8]) -> Result<Table, FileError> {
@@ -164,21 +163,6 @@ fn rows_that_the_file_cannot_hold_are_not_made_room_for() {
         ),
         "{error}"
     );
-}
-
-#[test]
-fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("a.table");
-    fs::write(&path, "something else").expect("written");
-    small().save(&path).expect("saved");
-    assert_eq!(Table::open(&path).expect("opened"), small());
-    assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1);
-    let missing = folder.path().join("missing/a.table");
-    assert!(matches!(
-        small().save(&missing),
-        Err(FileError::Io { path, .. }) if path == missing
-    ));
 }
 
 #[test]

@@ -2,7 +2,7 @@ use super::files::of_file;
 use crate::args::PdqImport;
 use crate::commands::thousands;
 use crate::error::{CliError, PdqError};
-use crate::io;
+use crate::io::{self, Access, Output, Staged};
 use crate::progress::Ui;
 use omr_table::{Column, ImportOptions, Schema, Table, Texts, Value, import_file, is_other_date};
 use serde::Serialize;
@@ -17,10 +17,7 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &PdqImport, ui: &Ui) -> Result<(), CliError> {
-    if args.out.exists() && !args.force {
-        let path = args.out.clone();
-        return Err(CliError::Exists { path });
-    }
+    let out = Output::file(&args.out, args.force)?;
     let mut salt = [0; 16];
     rand_core::Rng::fill_bytes(&mut omr_client::os_rng(), &mut salt);
     let mut options = ImportOptions::new(name(args)?, salt);
@@ -35,11 +32,14 @@ pub(super) fn run(args: &PdqImport, ui: &Ui) -> Result<(), CliError> {
     drop(bar);
     let table = table.map_err(of_file(&args.file))?;
     warn_of_dates(&table, ui);
-    table.save(&args.out).map_err(PdqError::from)?;
-    let written = std::fs::metadata(&args.out);
-    let bytes = written
-        .map_err(|error| CliError::write(&args.out, error))?
-        .len();
+    let mut bytes = 0;
+    // What it holds is the owner's to show.
+    let staged = Staged::write(out.path(), Access::Private, |file| {
+        table.write(&mut *file)?;
+        bytes = file.metadata()?.len();
+        Ok(())
+    })?;
+    staged.commit(args.force)?;
     tell(args, table.schema(), bytes)
 }
 
