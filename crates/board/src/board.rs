@@ -9,9 +9,10 @@ use redb::{ReadTransaction, TableError};
 use crate::append::append;
 use crate::config::{BoardConfig, Message};
 use crate::error::{BoardError, Foreign, Redb};
+use crate::expire::{compact, expire};
 use crate::format::{
-    FILE_NAME, FORMAT_VERSION, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, OLDEST_VERSION,
-    decode_config, read_u32,
+    EXPIRED_VERSION, FILE_NAME, FORMAT_VERSION, KEY_CONFIG, KEY_FIRST, KEY_STATE, KEY_VERSION,
+    Layout, META, OLDEST_VERSION, decode_config, read_u32,
 };
 use crate::publish::publish;
 use crate::snapshot::{Snapshot, Visit};
@@ -31,6 +32,7 @@ pub struct Board {
     store: Option<Guarded<Store>>,
     config: BoardConfig,
     layout: Layout,
+    first: u64,
     len: u64,
 }
 
@@ -38,13 +40,15 @@ pub struct Board {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stat {
-    /// Messages on the board.
+    /// Messages, those that have expired among them.
     pub messages: u64,
+    /// The first message that is there.
+    pub first: u64,
     /// Bytes the file takes; on Unix without its holes, since it grows ahead of its content.
     pub bytes_on_disk: u64,
     /// The file's length, holes included.
     pub file_bytes: u64,
-    /// Bytes of clues and payloads alone.
+    /// Bytes of clues and payloads alone, of the messages that are there.
     pub message_bytes: u64,
     /// Messages the file keeps in one chunk.
     pub chunk_messages: u64,
@@ -85,13 +89,19 @@ impl Board {
 
     pub(crate) fn open_source(source: Source, access: Access) -> Result<Self, BoardError> {
         let store = Store::open(&source, access)?;
-        let (config, layout, len) = read_meta(&source, store.get()?)?;
+        let Meta {
+            config,
+            layout,
+            first,
+            len,
+        } = read_meta(&source, store.get()?)?;
         Ok(Self {
             source,
             access,
             store: Some(store),
             config,
             layout,
+            first,
             len,
         })
     }
@@ -101,7 +111,12 @@ impl Board {
         &self.config
     }
 
-    /// The number of messages.
+    /// The first message that is there: those before have expired. Indices never change.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The number of messages, those that have expired among them.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -151,11 +166,57 @@ impl Board {
         Ok(start..self.len)
     }
 
+    /// Removes the messages before `before`, in whole chunks: never a later one, and never one of a chunk that is not
+    /// full. Tells which went.
+    ///
+    /// They go in one durable transaction, all or none; then the file is made smaller where no reader is in the way. One-
+    /// time keys stay used. Builds that know no expiry refuse the board from then on, as of a newer format.
+    ///
+    /// Errors: [`BoardError::ReadOnly`], [`BoardError::DiskFull`], and those of the database.
+    pub fn expire(&mut self, before: u64) -> Result<Range<u64>, BoardError> {
+        if self.access == Access::ReadOnly {
+            return Err(BoardError::ReadOnly);
+        }
+        if self.store.is_none() {
+            self.reopen()?;
+        }
+        let going = self.layout.expiring(self.first, before, self.len);
+        if going.is_empty() {
+            return Ok(going);
+        }
+        match expire(self.store()?.writable()?, &self.layout, &going) {
+            Ok(()) => self.first = going.end,
+            Err(error) => {
+                let opened = !error.poisons_store() || self.reopen().is_ok();
+                // The disk may have taken it, and failed to say so.
+                if !opened || self.first != going.end {
+                    return Err(error);
+                }
+            }
+        }
+        self.shrink();
+        Ok(going)
+    }
+
+    /// What keeps the file from becoming smaller, a reader perhaps, is no fault of what was done; the next operation
+    /// tells what is wrong with the disk.
+    fn shrink(&mut self) {
+        let Some(store) = &mut self.store else {
+            return;
+        };
+        let Ok(Store::ReadWrite(database)) = store.get_mut() else {
+            return;
+        };
+        if compact(database).is_err_and(|error| error.poisons_store()) {
+            let _ = self.reopen();
+        }
+    }
+
     /// A view of the messages of now, for reading beside later appends.
     ///
     /// Errors: [`BoardError::Suspended`] after a failed append, and those of the database.
     pub fn snapshot(&self) -> Result<Snapshot, BoardError> {
-        Snapshot::new(self.store()?, self.layout, self.len)
+        Snapshot::new(self.store()?, self.layout, (self.first, self.len))
     }
 
     /// Reads messages one by one: [`Snapshot::read`] on [`Board::snapshot`].
@@ -185,9 +246,10 @@ impl Board {
         let message = u64::from(self.config.clue_bytes) + u64::from(self.config.payload_bytes);
         Ok(Stat {
             messages: self.len,
+            first: self.first,
             bytes_on_disk,
             file_bytes,
-            message_bytes: self.len.saturating_mul(message),
+            message_bytes: (self.len - self.first).saturating_mul(message),
             chunk_messages: self.layout.chunk_messages,
             config: self.config.clone(),
         })
@@ -226,8 +288,16 @@ impl Board {
     }
 }
 
+/// What the meta table tells.
+struct Meta {
+    config: BoardConfig,
+    layout: Layout,
+    first: u64,
+    len: u64,
+}
+
 /// Reads and checks the meta table.
-fn read_meta(source: &Source, store: &Store) -> Result<(BoardConfig, Layout, u64), BoardError> {
+fn read_meta(source: &Source, store: &Store) -> Result<Meta, BoardError> {
     guarded(|| {
         let transaction = store.begin_read()?;
         let found = meta_record(source, &transaction, KEY_VERSION)?;
@@ -245,7 +315,18 @@ fn read_meta(source: &Source, store: &Store) -> Result<(BoardConfig, Layout, u64
         }
         let (config, layout) = decode_config(&meta_record(source, &transaction, KEY_CONFIG)?)?;
         let len = layout.decode_state(&meta_record(source, &transaction, KEY_STATE)?)?;
-        Ok((config, layout, len))
+        let first = match version {
+            EXPIRED_VERSION => {
+                layout.decode_first(&meta_record(source, &transaction, KEY_FIRST)?, len)?
+            }
+            _ => 0,
+        };
+        Ok(Meta {
+            config,
+            layout,
+            first,
+            len,
+        })
     })
 }
 

@@ -102,8 +102,18 @@ pub enum BoardError {
         /// The end of the range.
         found: u64,
     },
+    /// Messages to read have expired.
+    #[error("messages {start}..{end} expired: the board begins at {first}")]
+    Expired {
+        /// First index.
+        start: u64,
+        /// One past the last index that expired.
+        end: u64,
+        /// The first message that is there.
+        first: u64,
+    },
     /// The board is open for reading only.
-    #[error("the board is open for reading only: open it for writing to append")]
+    #[error("the board is open for reading only: open it for writing")]
     ReadOnly,
     /// A record differs from what was appended.
     #[error("message {index} is corrupt: expected checksum {expected:08x}, found {found:08x}")]

@@ -1,4 +1,5 @@
-//! The file format, version 2, byte by byte; version 1 is read and written on.
+//! The file format, version 2, byte by byte; version 1 is read and written on. Version 3 is that of a board of which
+//! messages expired: they are not there, the rest is the same.
 //!
 //! A board is one file, `board.redb`, in a folder of its own: a [redb] database of file format 3
 //! with two tables, or three. Integers are little-endian. `CRC` is CRC-32C (Castagnoli: polynomial
@@ -10,9 +11,10 @@
 //!
 //! | key       | bytes | value |
 //! |-----------|-------|-------|
-//! | `version` | 4     | `u32`, the format version: 2 |
+//! | `version` | 4     | `u32`, the format version: 2, from the first expiry on 3 |
 //! | `config`  | 35 + P + S | see below; never rewritten |
 //! | `state`   | 12    | see below; rewritten by every append |
+//! | `first`   | 12    | see below; in version 3 alone, rewritten by every expiry |
 //!
 //! `config`:
 //!
@@ -36,10 +38,17 @@
 //! | 0      | 8     | `u64` number of messages `N` |
 //! | 8      | 4     | `CRC` of board id, the 5 bytes `state`, and the 8 bytes before |
 //!
+//! `first`, 0 where it is absent:
+//!
+//! | offset | bytes | field |
+//! |--------|-------|-------|
+//! | 0      | 8     | `u64` the first message that has not expired `F`, a multiple of `M`, at most `N` |
+//! | 8      | 4     | `CRC` of board id, the 5 bytes `first`, and the 8 bytes before |
+//!
 //! # Table `omr.messages`: `u64` to bytes
 //!
 //! Chunk `c` holds messages `c * M .. min((c + 1) * M, N)`, one record each, with nothing between
-//! them. Chunks `0 .. ceil(N / M)` are present and no others; all but the last hold `M` records.
+//! them. Chunks `F / M .. ceil(N / M)` are present and no others; all but the last hold `M` records.
 //! Record of message `i`, `C + D + 4` bytes:
 //!
 //! | offset | bytes | field |
@@ -53,7 +62,7 @@
 //! # Table `omr.once`: 32 bytes to `u64`
 //!
 //! On boards of bound clues: the key of every clue, which are the 32 bytes before its last 64, to the
-//! index of its message. An append whose keys are not all new is refused.
+//! index of its message, also of those that expired. An append whose keys are not all new is refused.
 //!
 //! # Choice of `M`
 //!
@@ -64,14 +73,18 @@
 //! # Durability
 //!
 //! One append is one database transaction, committed in two phases (data, sync, switch of the
-//! root, sync). The last, partly filled chunk is replaced as a whole, copy-on-write.
+//! root, sync). The last, partly filled chunk is replaced as a whole, copy-on-write. One expiry is one such transaction.
 
 use crate::config::{BoardConfig, Clues, POST_KEY_BYTES};
 use crate::error::BoardError;
 use redb::TableDefinition;
 
-/// The version of the format this build reads and writes.
-pub const FORMAT_VERSION: u32 = 2;
+/// The newest version of the format that this build reads and writes.
+pub const FORMAT_VERSION: u32 = EXPIRED_VERSION;
+/// The version of a board of which nothing expired.
+pub(crate) const WHOLE_VERSION: u32 = 2;
+/// The version of a board of which messages expired: earlier builds would take them for lost.
+pub(crate) const EXPIRED_VERSION: u32 = 3;
 /// The oldest version this build reads, and appends to.
 pub const OLDEST_VERSION: u32 = 1;
 /// The name of the file in the folder of a board.
@@ -92,6 +105,7 @@ pub(crate) const ONCE: TableDefinition<'_, &[u8; POST_KEY_BYTES], u64> =
 pub(crate) const KEY_VERSION: &str = "version";
 pub(crate) const KEY_CONFIG: &str = "config";
 pub(crate) const KEY_STATE: &str = "state";
+pub(crate) const KEY_FIRST: &str = "first";
 /// The first bytes of every redb file.
 pub(crate) const REDB_MAGIC: [u8; 9] = *b"redb\x1A\x0A\xA9\x0D\x0A";
 
@@ -149,6 +163,12 @@ impl Layout {
         start..start.saturating_add(self.chunk_messages).min(len)
     }
 
+    /// The messages from `first` on that go when those before `before` expire: whole chunks.
+    pub(crate) fn expiring(&self, first: u64, before: u64, len: u64) -> std::ops::Range<u64> {
+        let whole = before.min(len) / self.chunk_messages * self.chunk_messages;
+        first..whole.max(first)
+    }
+
     /// The chunks of a board of `len` messages.
     pub(crate) fn chunk_count(&self, len: u64) -> u64 {
         len.div_ceil(self.chunk_messages)
@@ -190,29 +210,54 @@ impl Layout {
 
     /// The `state` record of a board of `len` messages.
     pub(crate) fn encode_state(&self, len: u64) -> [u8; 12] {
-        let mut out = [0; 12];
-        out[..8].copy_from_slice(&len.to_le_bytes());
-        out[8..].copy_from_slice(&self.state_crc(len).to_le_bytes());
-        out
+        self.encode_number(KEY_STATE, len)
     }
 
     /// Errors: [`BoardError::Meta`] where the length or the checksum is wrong.
     pub(crate) fn decode_state(&self, bytes: &[u8]) -> Result<u64, BoardError> {
-        let malformed = || BoardError::Meta {
-            key: KEY_STATE,
-            found: bytes.len(),
-        };
-        let state: &[u8; 12] = bytes.try_into().map_err(|_| malformed())?;
-        let len = read_u64(state, 0).ok_or_else(malformed)?;
-        if read_u32(state, 8) != Some(self.state_crc(len)) {
-            return Err(malformed());
-        }
-        Ok(len)
+        self.decode_number(KEY_STATE, bytes)
     }
 
-    fn state_crc(&self, len: u64) -> u32 {
-        let named = crc32c::crc32c_append(self.seed, KEY_STATE.as_bytes());
-        crc32c::crc32c_append(named, &len.to_le_bytes())
+    /// The `first` record of a board that begins at message `first`.
+    pub(crate) fn encode_first(&self, first: u64) -> [u8; 12] {
+        self.encode_number(KEY_FIRST, first)
+    }
+
+    /// Errors: [`BoardError::Meta`] where the length or the checksum is wrong, or no board of `len` begins there.
+    pub(crate) fn decode_first(&self, bytes: &[u8], len: u64) -> Result<u64, BoardError> {
+        let first = self.decode_number(KEY_FIRST, bytes)?;
+        match first <= len && first.is_multiple_of(self.chunk_messages) {
+            true => Ok(first),
+            false => Err(BoardError::Meta {
+                key: KEY_FIRST,
+                found: bytes.len(),
+            }),
+        }
+    }
+
+    fn encode_number(&self, key: &str, number: u64) -> [u8; 12] {
+        let mut out = [0; 12];
+        out[..8].copy_from_slice(&number.to_le_bytes());
+        out[8..].copy_from_slice(&self.number_crc(key, number).to_le_bytes());
+        out
+    }
+
+    fn decode_number(&self, key: &'static str, bytes: &[u8]) -> Result<u64, BoardError> {
+        let malformed = || BoardError::Meta {
+            key,
+            found: bytes.len(),
+        };
+        let record: &[u8; 12] = bytes.try_into().map_err(|_| malformed())?;
+        let number = read_u64(record, 0).ok_or_else(malformed)?;
+        if read_u32(record, 8) != Some(self.number_crc(key, number)) {
+            return Err(malformed());
+        }
+        Ok(number)
+    }
+
+    fn number_crc(&self, key: &str, number: u64) -> u32 {
+        let named = crc32c::crc32c_append(self.seed, key.as_bytes());
+        crc32c::crc32c_append(named, &number.to_le_bytes())
     }
 }
 

@@ -1,4 +1,4 @@
-//! An append-only, crash-safe log of opaque messages.
+//! An append-only, crash-safe log of opaque messages, of which the oldest may expire.
 //!
 //! A [`Board`] keeps messages of one fixed size in a single file. An acknowledged
 //! [`Board::append`] survives a crash; an unfinished one is never read. Every record carries its
@@ -31,6 +31,7 @@ mod append;
 mod board;
 mod config;
 mod error;
+mod expire;
 pub mod format;
 mod overlay;
 mod publish;

@@ -9,7 +9,7 @@ use redb::Database;
 use crate::config::{BoardConfig, Clues};
 use crate::error::{BoardError, Redb};
 use crate::format::{
-    FILE_NAME, FORMAT_VERSION, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, MESSAGES, META, ONCE,
+    FILE_NAME, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, MESSAGES, META, ONCE, WHOLE_VERSION,
     encode_config,
 };
 use crate::store::{Guarded, builder, guarded};
@@ -50,7 +50,7 @@ pub(crate) fn initialise(database: &Database, config: &BoardConfig) -> Result<()
     transaction.set_quick_repair(true);
     {
         let mut meta = transaction.open_table(META).map_err(Redb)?;
-        let version = FORMAT_VERSION.to_le_bytes();
+        let version = WHOLE_VERSION.to_le_bytes();
         let encoded = encode_config(config, &layout);
         let state = layout.encode_state(0);
         meta.insert(KEY_VERSION, version.as_slice()).map_err(Redb)?;

@@ -21,6 +21,7 @@ pub struct Snapshot {
     table: Guarded<ReadOnlyTable<u64, &'static [u8]>>,
     transaction: Guarded<ReadTransaction>,
     layout: Layout,
+    first: u64,
     len: u64,
 }
 
@@ -28,18 +29,28 @@ pub struct Snapshot {
 pub(crate) type Keys = Guarded<ReadOnlyTable<&'static [u8; POST_KEY_BYTES], u64>>;
 
 impl Snapshot {
-    pub(crate) fn new(store: &Store, layout: Layout, len: u64) -> Result<Self, BoardError> {
+    pub(crate) fn new(
+        store: &Store,
+        layout: Layout,
+        (first, len): (u64, u64),
+    ) -> Result<Self, BoardError> {
         let transaction = Guarded::new(guarded(|| store.begin_read())?);
         let table = guarded(|| Ok(transaction.get()?.open_table(MESSAGES).map_err(Redb)?))?;
         Ok(Self {
             table: Guarded::new(table),
             transaction,
             layout,
+            first,
             len,
         })
     }
 
-    /// The number of messages.
+    /// The first message that is there: those before have expired.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The number of messages, those that have expired among them.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -51,7 +62,7 @@ impl Snapshot {
 
     /// Calls `each(index, clue, payload)` for every message of `range` in order, until it breaks.
     ///
-    /// Errors: [`BoardError::EmptyRange`], [`BoardError::OutOfRange`] before any call;
+    /// Errors: [`BoardError::EmptyRange`], [`BoardError::OutOfRange`], [`BoardError::Expired`] before any call;
     /// [`BoardError::Corrupt`], [`BoardError::Chunk`] on a damaged message, after the calls for
     /// the intact ones before it; those of the database.
     pub fn read(&self, range: Range<u64>, each: &mut Visit<'_>) -> Result<(), BoardError> {
@@ -161,6 +172,13 @@ impl Snapshot {
             return Err(BoardError::OutOfRange {
                 expected: self.len,
                 found: range.end,
+            });
+        }
+        if range.start < self.first {
+            return Err(BoardError::Expired {
+                start: range.start,
+                end: range.end.min(self.first),
+                first: self.first,
             });
         }
         Ok(())

@@ -18,7 +18,7 @@ const MAX_LISTED: usize = 16;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// Messages the board should hold.
+    /// Messages the board should hold: those that have not expired.
     pub messages: u64,
     /// Messages that cannot be read as they were appended.
     pub bad_messages: u64,
@@ -67,28 +67,31 @@ pub(crate) fn verify(
         Err(error @ BoardError::Io { .. }) => return Err(error),
         Err(error) => Structure::Damaged(error),
     };
-    let messages = snapshot.len();
+    let (first, len) = (snapshot.first(), snapshot.len());
+    let messages = len - first;
     let mut report = Report {
         messages,
         bad_messages: 0,
         faults: Vec::new(),
         structure,
     };
-    let expected = snapshot.layout().chunk_count(messages);
+    let chunks = first / snapshot.layout().chunk_messages..snapshot.layout().chunk_count(len);
+    let expected = chunks.end - chunks.start;
     match snapshot.stored_chunks() {
         Ok(found) if found == expected => {}
         Ok(found) => report.add(0, BoardError::ChunkCount { expected, found }),
         Err(error) => report.add(0, error),
     }
     let keys = open_keys(snapshot, &mut report);
-    for chunk in 0..expected {
+    for chunk in chunks {
         check_chunk(snapshot, keys.as_ref(), chunk, &mut report);
-        progress(snapshot.layout().chunk_range(chunk, messages).end, messages);
+        let done = snapshot.layout().chunk_range(chunk, len).end - first;
+        progress(done, messages);
     }
     Ok(report)
 }
 
-/// The list of keys, one for each message; none where there is none to look at.
+/// The list of keys, one for each message that ever was on the board; none where there is none to look at.
 fn open_keys(snapshot: &Snapshot, report: &mut Report) -> Option<Keys> {
     let counted = snapshot.keys().and_then(|keys| {
         let count = |keys: &Keys| guarded(|| Ok(keys.get()?.len().map_err(Redb)?));

@@ -255,6 +255,30 @@ pub(crate) enum BoardCommand {
         #[arg(value_name = "DIR")]
         dir: PathBuf,
     },
+    /// Remove the oldest messages for good
+    #[command(after_help = examples::BOARD)]
+    Expire(BoardExpire),
+}
+
+#[derive(Args)]
+pub(crate) struct BoardExpire {
+    /// The board's folder
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Messages of a smaller index
+    #[arg(
+        long,
+        value_name = "INDEX",
+        required_unless_present = "keep",
+        conflicts_with = "keep"
+    )]
+    pub(crate) before: Option<u64>,
+    /// All but the last N messages
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<u64>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

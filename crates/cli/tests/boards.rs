@@ -43,6 +43,72 @@ fn a_board_says_its_size() {
     assert_eq!(text.contains("with holes"), holes, "{text}");
 }
 
+#[test]
+fn old_messages_expire_and_the_others_are_found() {
+    let scene = Scene::new("none", PAYLOAD);
+    scene.keygen("bob");
+    let stat = || scene.run(&["board", "stat", "board", "--json"]).json();
+    let expire = |which: &[&str]| scene.run(&[&["board", "expire", "board"], which].concat());
+    let chunk = stat()["chunk_messages"].as_u64().unwrap();
+    scene.write("early", b"early");
+    scene.write("late", b"late");
+    scene.post("alice", &["early"]).quietly();
+    scene
+        .post("bob", &vec!["late"; 2 * chunk as usize])
+        .quietly();
+    let late = 2 * chunk + 1;
+    assert_eq!(
+        scene.post("alice", &["late"]).quietly(),
+        format!("{late} late\n")
+    );
+    scene.digest(5, &[]).quietly();
+
+    assert_eq!(expire(&[]).code, 2);
+    assert_eq!(expire(&["--keep", "1", "--before", "1"]).code, 2);
+    let done = expire(&["--before", &chunk.to_string()]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let text = scene.run(&["board", "stat", "board"]).quietly();
+    assert!(
+        text.contains(&format!(", those before {chunk} expired\n")),
+        "{text}"
+    );
+    let again = expire(&["--keep", &(chunk + 2).to_string(), "--json"]).json();
+    assert_eq!([&again["expired"], &again["first_index"]], [0, chunk]);
+    assert_eq!(
+        (&stat()["messages"], &stat()["first_index"]),
+        (&(late + 1).into(), &chunk.into())
+    );
+    let sound = scene.run(&["board", "verify", "board"]).quietly();
+    assert_eq!(sound, format!("sound: {} messages\n", late + 1 - chunk));
+
+    // A digest made before holds what it held; a new one is of what is there.
+    let found = |name: &str| {
+        let paths = scene.decode(&["--sealing", "none"]).quietly();
+        let held: Vec<_> = paths.lines().map(|path| scene.read(path)).collect();
+        std::fs::rename(scene.path("out"), scene.path(name)).unwrap();
+        held
+    };
+    assert_eq!(found("before"), [&b"early"[..], b"late"]);
+    scene.digest(5, &[]).quietly();
+    assert_eq!(found("after"), [b"late"]);
+    let gone = format!("omr: board: messages 0..3 expired: the board begins at {chunk}");
+    scene.digest(5, &["--range", "0..3"]).refused(1, &[&gone]);
+    scene
+        .digest(5, &["--range", &format!("..{late}")])
+        .quietly();
+
+    assert_eq!(
+        scene.post("alice", &["late"]).quietly(),
+        format!("{} late\n", late + 1)
+    );
+    assert_eq!(expire(&["--keep", "0"]).code, 0);
+    assert_eq!(stat()["first_index"], 2 * chunk);
+    assert_eq!(
+        scene.run(&["board", "verify", "board"]).quietly(),
+        "sound: 3 messages\n"
+    );
+}
+
 /// The messages of a board.
 fn all(board: &Board) -> Vec<Message> {
     let (mut clues, mut payloads) = (Vec::new(), Vec::new());

@@ -143,20 +143,20 @@ fn another_version_is_refused() {
     drop(Board::create(dir.path(), &config()).unwrap());
     edit(dir.path(), |transaction| {
         let mut meta = transaction.open_table(META).unwrap();
-        meta.insert(KEY_VERSION, 3u32.to_le_bytes().as_slice())
+        meta.insert(KEY_VERSION, 4u32.to_le_bytes().as_slice())
             .unwrap();
     });
     let error = Board::open(dir.path()).unwrap_err();
     assert!(matches!(
         error,
         BoardError::Version {
-            expected: 2,
-            found: 3
+            expected: 3,
+            found: 4
         }
     ));
     assert_eq!(
         error.to_string(),
-        "board format version: expected 2, found 3"
+        "board format version: expected 3, found 4"
     );
 }
 

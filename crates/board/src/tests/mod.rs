@@ -4,6 +4,7 @@ pub(crate) mod disk;
 
 mod crash;
 mod damage;
+mod expire;
 mod files;
 mod full;
 mod model;
@@ -68,7 +69,7 @@ fn open(disk: &Disk) -> Result<Board, BoardError> {
 
 /// Asserts that every readable message of `board` is what `message` makes; gives the first error.
 fn check_content(board: &Board, config: &BoardConfig) -> Result<(), BoardError> {
-    for index in 0..board.len() {
+    for index in board.first()..board.len() {
         let expected = message(config, index);
         board.read(index..index + 1, &mut |found, clue, payload| {
             assert_eq!(found, index);

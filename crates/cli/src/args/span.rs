@@ -4,7 +4,7 @@ use std::str::FromStr;
 /// A range of messages as people write it: `A..B`, `A..`, `..B` or `..`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    start: u64,
+    start: Option<u64>,
     end: Option<u64>,
 }
 
@@ -29,9 +29,9 @@ pub(crate) enum SpanError {
 }
 
 impl Span {
-    /// The messages it stands for on a board of `messages`.
-    pub(crate) fn of(self, messages: u64) -> Range<u64> {
-        self.start..self.end.unwrap_or(messages)
+    /// The messages it stands for where there are those of `all`.
+    pub(crate) fn of(self, all: Range<u64>) -> Range<u64> {
+        self.start.unwrap_or(all.start)..self.end.unwrap_or(all.end)
     }
 }
 
@@ -47,9 +47,9 @@ impl FromStr for Span {
             "" => Ok(None),
             digits => digits.parse::<u64>().map(Some).map_err(|_| form()),
         };
-        let (start, end) = (number(start)?.unwrap_or(0), number(end)?);
-        match end {
-            Some(end) if start >= end => Err(SpanError::Empty { start, end }),
+        let (start, end) = (number(start)?, number(end)?);
+        match (start.unwrap_or(0), end) {
+            (start, Some(end)) if start >= end => Err(SpanError::Empty { start, end }),
             _ => Ok(Self { start, end }),
         }
     }
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn ends_may_be_left_out() {
         for (text, range) in [("3..7", 3..7), ("3..", 3..9), ("..7", 0..7), ("..", 0..9)] {
-            assert_eq!(text.parse::<Span>().unwrap().of(9), range, "{text}");
+            assert_eq!(text.parse::<Span>().unwrap().of(0..9), range, "{text}");
         }
     }
 

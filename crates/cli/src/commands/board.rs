@@ -1,4 +1,4 @@
-use crate::args::{BoardCommand, BoardInit};
+use crate::args::{BoardCommand, BoardExpire, BoardInit};
 use crate::error::{CliError, InputError, chain};
 use crate::io;
 use crate::progress::Ui;
@@ -19,7 +19,9 @@ struct Report {
     params: String,
     sealing: String,
     clues: &'static str,
+    /// Those that have expired among them.
     messages: u64,
+    first_index: u64,
     clue_bytes: u32,
     payload_bytes: u32,
     message_bytes: u64,
@@ -38,6 +40,7 @@ pub(super) fn run(command: &BoardCommand, ui: &Ui) -> Result<(), CliError> {
         BoardCommand::Init(args) => init(args, ui),
         BoardCommand::Stat { dir, json } => stat(dir, *json, ui),
         BoardCommand::Verify { dir } => verify(dir, ui),
+        BoardCommand::Expire(args) => expire(args, ui),
     }
 }
 
@@ -190,6 +193,7 @@ impl Report {
             sealing: stat.config.sealing,
             clues: clues(stat.config.clues).name(),
             messages: stat.messages,
+            first_index: stat.first,
             clue_bytes: stat.config.clue_bytes,
             payload_bytes: stat.config.payload_bytes,
             message_bytes: stat.message_bytes,
@@ -210,7 +214,7 @@ impl Report {
             self.params,
             self.sealing,
             self.clues,
-            super::thousands(self.messages),
+            self.counted(),
             self.clue_bytes,
             self.payload_bytes,
             self.single_file_bytes,
@@ -219,6 +223,14 @@ impl Report {
             super::thousands(self.bytes_on_disk),
             self.holes(),
         )
+    }
+
+    fn counted(&self) -> String {
+        let messages = super::thousands(self.messages);
+        match self.first_index {
+            0 => messages,
+            first => format!("{messages}, those before {first} expired"),
+        }
     }
 
     /// What `ls` shows, where it is more.
@@ -247,10 +259,10 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
     let report = report
         .map_err(InputError::from)
         .map_err(CliError::input(dir))?;
-    let (config, len) = (board.config().clone(), board.len());
+    let (config, on_board) = (board.config().clone(), board.first()..board.len());
     drop(board);
     // Testing signatures takes long: others may post meanwhile.
-    let clues = super::clues::sweep(&config, 0..len, |range| {
+    let clues = super::clues::sweep(&config, on_board, |range| {
         let mut out = Vec::new();
         if let Ok(board) = open(dir, ui) {
             let _ = board.read(range, &mut super::clues::keep(&mut out));
@@ -282,4 +294,40 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
         messages: report.messages,
     };
     Err(CliError::input(dir)(unsound))
+}
+
+#[derive(Serialize)]
+struct Gone {
+    expired: u64,
+    first_index: u64,
+    messages: u64,
+    bytes_on_disk: u64,
+}
+
+/// Errors: `Input`.
+fn expire(args: &BoardExpire, ui: &Ui) -> Result<(), CliError> {
+    let gone = || -> Result<Gone, InputError> {
+        let mut board = patiently(ui, || Board::open(&args.dir))?;
+        let kept = board.len().saturating_sub(args.keep.unwrap_or(u64::MAX));
+        let expired = board.expire(args.before.unwrap_or(kept))?;
+        let stat = board.stat()?;
+        Ok(Gone {
+            expired: expired.end - expired.start,
+            first_index: stat.first,
+            messages: stat.messages,
+            bytes_on_disk: stat.bytes_on_disk,
+        })
+    };
+    let gone = gone().map_err(CliError::input(&args.dir))?;
+    if args.json {
+        return io::print_json(&gone);
+    }
+    ui.note(&format!(
+        "{} messages expired; the board begins at {}, has {} left and takes {} bytes",
+        super::thousands(gone.expired),
+        gone.first_index,
+        super::thousands(gone.messages - gone.first_index),
+        super::thousands(gone.bytes_on_disk),
+    ));
+    Ok(())
 }

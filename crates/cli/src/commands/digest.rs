@@ -4,7 +4,7 @@ use crate::args::Digest;
 use crate::error::{CliError, InputError};
 use crate::io::Output;
 use crate::progress::Ui;
-use omr_board::Board;
+use omr_board::{Board, BoardError};
 use omr_detector::Stages;
 use omr_detector::hybrid::{Answer, Job};
 use omr_protocol::{ParamSet, Request, SEED_BYTES};
@@ -85,18 +85,32 @@ pub(super) fn placement_seed() -> [u8; SEED_BYTES] {
 }
 
 fn range(args: &Digest, board: &Board) -> Result<Range<u64>, InputError> {
-    let messages = board.len();
-    if messages == 0 {
+    let all = board.first()..board.len();
+    if all.is_empty() {
         return Err(InputError::EmptyBoard);
     }
-    let range = args.range.map_or(0..messages, |span| span.of(messages));
-    match range.start < range.end && range.end <= messages {
-        true => Ok(range),
-        false => Err(InputError::Range {
-            messages,
+    let range = args.range.map_or(all.clone(), |span| span.of(all.clone()));
+    if range.is_empty() || range.end > all.end {
+        return Err(InputError::Range {
+            messages: all.end,
             start: range.start,
             end: range.end,
+        });
+    }
+    expect_there(board, &range)?;
+    Ok(range)
+}
+
+/// Errors: `Board` where messages of the range have expired.
+pub(super) fn expect_there(board: &Board, range: &Range<u64>) -> Result<(), BoardError> {
+    let first = board.first();
+    match range.start < first {
+        true => Err(BoardError::Expired {
+            start: range.start,
+            end: range.end.clamp(range.start, first),
+            first,
         }),
+        false => Ok(()),
     }
 }
 

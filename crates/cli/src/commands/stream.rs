@@ -88,7 +88,7 @@ fn open(
 ) -> Result<Session, CliError> {
     detector.check_board(board.config().clue_bytes as usize)?;
     let messages = board.len();
-    let start = args.from.unwrap_or(0);
+    let start = args.from.unwrap_or(board.first());
     if start > messages {
         return Err(CliError::input(&args.board)(InputError::Range {
             messages,
@@ -96,6 +96,8 @@ fn open(
             end: start,
         }));
     }
+    let expired = super::digest::expect_there(board, &(start..board.first()));
+    expired.map_err(|error| CliError::input(&args.board)(InputError::from(error)))?;
     let payload = board.config().payload_bytes as usize;
     let request = Request {
         range: start..start,

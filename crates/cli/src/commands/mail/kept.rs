@@ -70,7 +70,7 @@ pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
     } = &mailbox;
     let bound = args.bound.unwrap_or(identity.profile.bound);
     check_bound(identity, &args.token, bound, ui)?;
-    let range = args.range.of(inbox.requests().cursor()?);
+    let range = args.range.of(0..inbox.requests().cursor()?);
     let requests = inbox.again_range(range.clone(), bound, args.by)?;
     ui.warn(&format!(
         "asking for {}..{} again in {requests} requests of bound {bound}: the detector learns that you do",
@@ -85,7 +85,7 @@ pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
 
 pub(super) fn drop_range(dir: &HomeArg, range: Span, ui: &Ui) -> Result<(), CliError> {
     let inbox = Inbox::open(&Identity::open(&home(dir)?)?.home)?;
-    let range = range.of(inbox.requests().cursor()?);
+    let range = range.of(0..inbox.requests().cursor()?);
     let (kept, requests) = inbox.drop_range(range)?;
     ui.note(&format!(
         "forgot {kept} kept ranges and {requests} requests: their messages do not come any more"
