@@ -129,7 +129,9 @@ fn a_crash_at_any_point_loses_nothing_that_stays() {
     drop(board);
     let bytes = disk.bytes();
     let whole = Disk::from_bytes(bytes.clone());
-    drop(open(&whole).unwrap().expire(21).unwrap());
+    let mut board = open(&whole).unwrap();
+    assert_eq!(board.expire(21).unwrap(), 0..20);
+    drop(board);
     let (mut gone, mut there) = (0, 0);
     for at in 0..whole.operations() {
         for keep in [None, Some(u8::MAX), Some(0x5A)] {
