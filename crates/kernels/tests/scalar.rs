@@ -179,7 +179,8 @@ fn psi_is_the_first_primitive_root() {
 
 #[test]
 fn long_sums() {
-    let (n, terms, mut rng) = (40, 300, Rng::new(13));
+    let n = if cfg!(miri) { 3 } else { 40 };
+    let (terms, mut rng) = (300, Rng::new(13));
     for m in moduli() {
         let q = m.value();
         let a: Vec<_> = (0..terms).map(|_| rng.row(n, q)).collect();
