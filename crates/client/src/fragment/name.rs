@@ -4,9 +4,6 @@
 const MOST: usize = 120;
 /// Most bytes behind its last dot that survive shortening.
 const MOST_ENDING: usize = 16;
-/// What Windows drops from a name's end.
-const ENDS: [char; 2] = ['.', ' '];
-
 /// A name that strangers wrote, made harmless: no folders, nothing that steers a terminal or turns text around, nothing
 /// that a file system or a command line takes for something else, at most 120 bytes. `None` where nothing is left.
 #[must_use]
@@ -16,14 +13,19 @@ pub fn file_name(text: &str) -> Option<String> {
     let clean: String = shown
         .map(|c| if "<>:\"|?*".contains(c) { '_' } else { c })
         .collect();
-    let mut name = clean.trim().trim_end_matches(ENDS).to_owned();
+    let mut name = without_end(clean.trim_start()).to_owned();
     let first = name.chars().next()?;
     if first == '.' || first == '-' {
         name.replace_range(..1, "_");
     }
     // What shortening leaves may be a device's name again, and end as no name may.
     let short = shortened(&no_device(name));
-    Some(no_device(short.trim_end_matches(ENDS).to_owned()))
+    Some(no_device(without_end(&short).to_owned()))
+}
+
+/// Windows drops dots and spaces from a name's end; other white space nobody sees there.
+fn without_end(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c == '.' || c.is_whitespace())
 }
 
 fn no_device(name: String) -> String {
@@ -87,6 +89,8 @@ mod tests {
             ("COM7", "_COM7"),
             ("comma.txt", "comma.txt"),
             ("end. . ", "end"),
+            ("end\u{202f}.", "end"),
+            ("end.\u{3000}.", "end"),
         ] {
             assert_eq!(file_name(text).as_deref(), Some(name), "{text:?}");
         }
