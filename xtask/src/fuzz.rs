@@ -150,12 +150,7 @@ fn fuzz(
         fs::create_dir_all(folder).map_err(XtaskError::io(folder))?;
     }
     let program = programs.join(target);
-    let mut seeds = Command::new(&program);
-    let status = seeds.env("OMR_FUZZ_SEEDS", &kept).status();
-    success(
-        &seeds,
-        status.map_err(|source| start_error(&seeds, source))?,
-    )?;
+    write_seeds(&program, &kept)?;
     let mut command = Command::new(&program);
     command
         .arg(&kept)
@@ -176,6 +171,17 @@ fn fuzz(
         eprintln!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
     }
     Ok(report)
+}
+
+/// libFuzzer warns of sanitizers that are not linked before the program says anything.
+fn write_seeds(program: &Path, to: &Path) -> Result<(), XtaskError> {
+    let mut command = Command::new(program);
+    let output = command.env("OMR_FUZZ_SEEDS", to).output();
+    let output = output.map_err(|source| start_error(&command, source))?;
+    if !output.status.success() {
+        eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+    }
+    success(&command, output.status)
 }
 
 #[cfg(test)]

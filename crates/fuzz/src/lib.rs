@@ -14,10 +14,12 @@ pub mod clues;
 pub mod csv;
 pub mod decoding;
 pub mod digests;
+pub mod exports;
 pub mod frames;
 pub mod inboxes;
 pub mod keys;
 pub mod letters;
+pub mod locked;
 pub mod parquet;
 pub mod queries;
 pub mod sealed;
@@ -26,6 +28,7 @@ pub mod service;
 pub mod sessions;
 pub mod settings;
 pub mod sql;
+pub mod stores;
 pub mod tables;
 
 /// A parser, or some of one kind, and inputs to begin with.
@@ -42,17 +45,19 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 22] = [
     addresses::TARGET,
     boards::TARGET,
     clues::TARGET,
     csv::TARGET,
     decoding::TARGET,
     digests::TARGET,
+    exports::TARGET,
     frames::TARGET,
     inboxes::TARGET,
     keys::TARGET,
     letters::TARGET,
+    locked::TARGET,
     parquet::TARGET,
     queries::TARGET,
     sealed::TARGET,
@@ -60,6 +65,7 @@ pub const TARGETS: [Target; 19] = [
     sessions::TARGET,
     settings::TARGET,
     sql::TARGET,
+    stores::TARGET,
     tables::TARGET,
     // Last: its threads go on.
     service::TARGET,

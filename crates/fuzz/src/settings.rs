@@ -1,4 +1,5 @@
-//! Files of settings: a server's configuration, an identity's profile, the server that it is registered at.
+//! Files of settings: a server's configuration and its tokens, an identity's profile, the server that it is registered
+//! at.
 
 use crate::Target;
 use crate::input::{choose, chosen};
@@ -6,7 +7,10 @@ use crate::memory::bounded;
 use omr_mail::{Profile, Server};
 use omr_protocol::params::SetSpec;
 use omr_protocol::{ClueKind, Scheme, Sealing};
-use omr_server::Config;
+use omr_server::{Config, tokens};
+use std::cell::RefCell;
+use std::fs;
+use tempfile::NamedTempFile;
 
 /// This target.
 pub const TARGET: Target = Target {
@@ -16,6 +20,11 @@ pub const TARGET: Target = Target {
     catches: false,
 };
 
+thread_local! {
+    static FILE: RefCell<NamedTempFile> = RefCell::new(NamedTempFile::new().expect("a file"));
+}
+
+const TOKENS: usize = 96;
 const PROFILE: usize = 128;
 const SERVER: usize = 192;
 const NAMES: usize = 224;
@@ -43,12 +52,33 @@ fn run(bytes: &[u8]) {
                 assert_eq!(again, profile);
             }
         }
+        TOKENS.. => tokens(text),
         _ => {
             // Names of machines are looked up, which is no parsing.
             if let Ok(config) = toml::from_str::<Config>(&text.replace("listen", "board")) {
                 let _ = config.check();
             }
         }
+    });
+}
+
+/// What is written back is what was read.
+fn tokens(text: &str) {
+    FILE.with_borrow(|file| {
+        fs::write(file.path(), text).expect("a file to write to");
+        let Ok(read) = tokens::list(file.path()) else {
+            return;
+        };
+        let Some(first) = read.first() else {
+            return;
+        };
+        let (name, mut rest) = (first.name.clone(), read.clone());
+        rest.retain(|token| token.name != name);
+        tokens::remove(file.path(), &name).expect("it is there");
+        assert_eq!(
+            tokens::list(file.path()).expect("what was written reads"),
+            rest
+        );
     });
 }
 
@@ -71,11 +101,14 @@ fn seeds() -> Vec<Vec<u8>> {
     let config = "data = \"x\"\n[board]\nparams = \"hybrid-v2\"\n[limits]\nbound = 50\nsession_hours = 3\n\
         [access]\norigins = [\"https://app.example\"]\nhosts = []\n[detector]\nbatch_seconds = 1.5\n\
         [watch]\nmetrics = \"127.0.0.1:9\"\n[objects.options]\nregion = \"x\"\n";
+    let tokens = "[[token]]\nname = \"alice\"\nhash = \"00\"\nrights = [\"post\", \"admin\"]\nkeys = 3\n\
+        [[token]]\nname = \"bob\"\nhash = \"\"\nrights = []\n";
     let profile = r#"{"params":"hybrid-v2","scheme":0,"bound":50,"spares":3,"begins":0,"board_id":null,
         "keys":[{"name":"instant.key","hash":null,"registered":false}],"sealing":"hpke-x25519"}"#;
     let server = r#"{"url":"https://x:1","ca_certificate":null,"token":"omr_1"}"#;
     let mut seeds = vec![
         choose(0, config.as_bytes()),
+        choose(TOKENS, tokens.as_bytes()),
         choose(PROFILE, profile.as_bytes()),
         choose(SERVER, server.as_bytes()),
     ];

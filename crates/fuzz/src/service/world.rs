@@ -236,6 +236,16 @@ impl World {
         let post = Some(self.post(3, 1));
         let have = vec!["meta".into()];
         let table = "people".to_owned();
+        let upload = v1::UploadKeyRequest {
+            total_bytes: 1 << 20,
+            data: data.clone(),
+        };
+        let query = v1::QueryRequest {
+            table: table.clone(),
+            key_hash: other.clone(),
+            total_bytes: 20,
+            data: data.clone(),
+        };
         let chunk = v1::UploadChunksRequest {
             key_hash: other.clone(),
             offset,
@@ -336,6 +346,8 @@ impl World {
             said("ListTables", 1, &v1::ListTablesRequest {}),
             said("GetSchema", 1, &v1::GetSchemaRequest { table }),
             said("FindKey", 1, &v1::FindKeyRequest { key_hash: other }),
+            said("UploadKey", 1, &upload),
+            said("PdqService/Query", 1, &query),
         ]
     }
 }

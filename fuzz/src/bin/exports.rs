@@ -1,0 +1,2 @@
+#![no_main]
+omr_fuzzers::target!(exports);
