@@ -18,7 +18,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let Some(npm) = npm::tools(root)? else {
         return npm::skip("browser", "npm");
     };
-    let omr = built::binary(root, "tested", "omr-cli", "omr")?;
+    let omr = built::command(root)?;
     let mut command = Command::new("node");
     command
         .current_dir(root)

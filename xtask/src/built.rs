@@ -13,23 +13,26 @@ use crate::error::XtaskError;
 struct Built {
     #[serde(default)]
     executable: Option<PathBuf>,
+    #[serde(default)]
+    target: Target,
 }
 
-/// Builds a binary in a profile and says where it is.
-pub(crate) fn binary(
-    root: &Path,
-    profile: &str,
-    package: &str,
-    name: &'static str,
-) -> Result<PathBuf, XtaskError> {
+#[derive(Default, Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+/// Builds the command and says where it is: as tests of it have it, so that nothing is compiled again beside them.
+pub(crate) fn command(root: &Path) -> Result<PathBuf, XtaskError> {
     let args = [
-        "build",
+        "test",
+        "--workspace",
         "--profile",
-        profile,
-        "--package",
-        package,
-        "--bin",
-        name,
+        "tested",
+        "--no-run",
+        "--test",
+        "readme",
         "--message-format",
         "json-render-diagnostics",
     ];
@@ -39,20 +42,21 @@ pub(crate) fn binary(
         .output()
         .map_err(|source| start_error(&command, source))?;
     success(&command, output.status)?;
-    executable(&output.stdout)?.ok_or(XtaskError::NotBuilt { expected: name })
+    executable(&output.stdout, "omr")?.ok_or(XtaskError::NotBuilt { expected: "omr" })
 }
 
-/// The last executable of a build.
-fn executable(lines: &[u8]) -> Result<Option<PathBuf>, XtaskError> {
-    let mut found = None;
+/// The program of a name among what a build made.
+fn executable(lines: &[u8], name: &str) -> Result<Option<PathBuf>, XtaskError> {
     for line in lines
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
     {
         let built: Built = serde_json::from_slice(line)?;
-        found = built.executable.or(found);
+        if built.target.name == name && built.target.kind == ["bin"] && built.executable.is_some() {
+            return Ok(built.executable);
+        }
     }
-    Ok(found)
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -60,13 +64,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_executable_is_found_among_libraries() {
-        let lines = b"{\"reason\":\"compiler-artifact\",\"executable\":null}\n\
-            {\"reason\":\"compiler-artifact\",\"executable\":\"/t/omr\"}\n\
-            {\"reason\":\"build-finished\",\"success\":true}\n";
-        let found = executable(lines).expect("lines of JSON");
-        assert_eq!(found, Some(PathBuf::from("/t/omr")));
-        assert_eq!(executable(b"").expect("nothing"), None);
-        assert!(executable(b"no json").is_err());
+    fn the_program_is_found_among_libraries_and_tests() {
+        let lines = br#"{"reason":"compiler-artifact","target":{"name":"omr","kind":["lib"]},"executable":null}
+{"reason":"compiler-artifact","target":{"name":"omr","kind":["bin"]},"executable":"/t/omr"}
+{"reason":"compiler-artifact","target":{"name":"readme","kind":["test"]},"executable":"/t/readme"}
+{"reason":"build-finished","success":true}
+"#;
+        let found = |name| executable(lines, name).expect("lines of JSON");
+        assert_eq!(found("omr"), Some(PathBuf::from("/t/omr")));
+        assert_eq!(found("readme"), None);
+        assert!(executable(b"no json", "omr").is_err());
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let Some(bin) = venv::programs(root, REQUIREMENTS, "python")? else {
         return npm::skip("python", "python");
     };
-    let omr = built::binary(root, "tested", "omr-cli", "omr")?;
+    let omr = built::command(root)?;
     let mut command = Command::new(bin.join("python"));
     command
         .current_dir(root)

@@ -1,4 +1,5 @@
-//! README.md's blocks of shell commands run as they are written: one after another, in one folder, at full size.
+//! The blocks of shell commands in README.md and the guide run as they are written: one after another, in one folder,
+//! at full size.
 mod common;
 
 use common::ports;
@@ -47,9 +48,9 @@ fn blocks(document: &str) -> Vec<String> {
 #[test]
 fn blocks_run_one_after_another_in_one_folder() {
     let _ports = ports();
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let blocks = blocks(&readme);
-    assert!(blocks.len() >= 4, "{blocks:?}");
+    let read = |name: &str| fs::read_to_string(root().join(name)).unwrap();
+    let blocks = ["README.md", "docs/guide.md"].map(|name| blocks(&read(name))).concat();
+    assert!(blocks.len() >= 5, "{blocks:?}");
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("examples")).unwrap();
     let people = "examples/people.csv";
