@@ -49,7 +49,9 @@ fn blocks(document: &str) -> Vec<String> {
 fn blocks_run_one_after_another_in_one_folder() {
     let _ports = ports();
     let read = |name: &str| fs::read_to_string(root().join(name)).unwrap();
-    let blocks = ["README.md", "docs/guide.md"].map(|name| blocks(&read(name))).concat();
+    let blocks = ["README.md", "docs/guide.md"]
+        .map(|name| blocks(&read(name)))
+        .concat();
     assert!(blocks.len() >= 5, "{blocks:?}");
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("examples")).unwrap();
