@@ -23,26 +23,26 @@ struct Target {
     kind: Vec<String>,
 }
 
-/// Builds the command and says where it is: as tests of it have it, so that nothing is compiled again beside them.
+/// Builds the command and says where it is: as its tests have it, so that nothing is compiled again beside them.
 pub(crate) fn command(root: &Path) -> Result<PathBuf, XtaskError> {
-    let args = [
-        "test",
-        "--workspace",
-        "--profile",
-        "tested",
-        "--no-run",
-        "--test",
-        "readme",
-        "--message-format",
-        "json-render-diagnostics",
-    ];
-    let mut command = cargo_command(root, &args);
+    let args = ["test", "--workspace", "--profile", "tested", "--no-run"];
+    program(root, &[&args[..], &["--test", "readme"]].concat(), "omr")
+}
+
+/// Builds a package's program of the same name, as releases have it, and says where it is.
+pub(crate) fn released(root: &Path, name: &'static str) -> Result<PathBuf, XtaskError> {
+    program(root, &["build", "--release", "--package", name], name)
+}
+
+fn program(root: &Path, args: &[&str], name: &'static str) -> Result<PathBuf, XtaskError> {
+    let mut command = cargo_command(root, args);
+    command.args(["--message-format", "json-render-diagnostics"]);
     command.stderr(Stdio::inherit());
     let output = command
         .output()
         .map_err(|source| start_error(&command, source))?;
     success(&command, output.status)?;
-    executable(&output.stdout, "omr")?.ok_or(XtaskError::NotBuilt { expected: "omr" })
+    executable(&output.stdout, name)?.ok_or(XtaskError::NotBuilt { expected: name })
 }
 
 /// The program of a name among what a build made.

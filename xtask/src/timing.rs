@@ -13,7 +13,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) || !npm::starts("valgrind") {
         return npm::skip("timing", "valgrind");
     }
-    let cases = built::binary(root, "release", "omr-timing", "omr-timing")?;
+    let cases = built::released(root, "omr-timing")?;
     let mut command = Command::new("valgrind");
     command.args(["--quiet", "--num-callers=6"]).arg(cases);
     let status = command
