@@ -121,13 +121,15 @@ impl Plan {
     /// The plan of a query to an encrypted table. Its masks settle radices and where the chain is entered; a row has a
     /// piece a column.
     ///
-    /// Errors: as [`Plan::new`]; a pattern that the table has no fingerprints of.
+    /// Errors: as [`Plan::new`]; a head that no table has; a pattern that the table has no fingerprints of.
     pub fn encrypted(
         params: &Params,
         head: &EncryptedHead,
         shape: &Shape,
         bound: usize,
     ) -> Result<Self, PlanError> {
+        // A server tells the head.
+        head.check(params)?;
         let schema = &head.schema;
         check(schema, shape, bound)?;
         let circuit = lower::lower(schema, &shape.filter, head.radix);

@@ -3,7 +3,8 @@
 
 use chacha20::ChaCha20Rng;
 use omr_pdq::{
-    Answer, Client, EncryptedQuery, EvaluationKey, Params, Plan, Quiet, SecretKey, Server,
+    Answer, Client, EncryptedHead, EncryptedQuery, EvaluationKey, Indexed, Params, Plan, PlanError,
+    Public, Quiet, SecretKey, Server,
 };
 use omr_protocol::frame::{FrameHeader, Kind, read_frame, write_frame_vec};
 use omr_table::{ColumnType, Filter, Leaf, Query, RowCodec, Table, TableBuilder, Test, Value};
@@ -234,6 +235,35 @@ fn heads_of_queries_are_checked() {
     let deep = format!("{}{}", r#"{"and":["#.repeat(5000), "]}".repeat(5000));
     let deep = format!(r#"{{"schema":[],"shape":{{"select":[0],"filter":{deep}}},"bound":1}}"#);
     assert!(!world.reads(2, &with_head(&deep, deep.len() as u32)));
+}
+
+/// What a server tells of an encrypted table may be anything, and is planned with before anything else.
+#[test]
+fn heads_of_encrypted_tables_are_checked() {
+    let world = &*WORLD;
+    let (query, _) =
+        Query::parse("SELECT id FROM people WHERE id = 3", world.table.schema()).expect("a query");
+    let head = EncryptedHead::new(&world.params, world.table.schema(), &[]);
+    let plan = |change: &dyn Fn(&mut EncryptedHead)| {
+        let mut head = head.clone();
+        change(&mut head);
+        let told = Public::Encrypted(head).to_json();
+        let told = Public::from_json(told.as_bytes()).expect("a head");
+        told.plan(&world.params, &query.shape(), BOUND)
+    };
+    assert!(plan(&|_| {}).is_ok());
+    for column in [2, usize::MAX] {
+        let strange = |head: &mut EncryptedHead| head.indexed.push(Indexed::Column(column));
+        assert!(matches!(plan(&strange), Err(PlanError::Head { .. })));
+    }
+    for radix in [0, 1, 17, usize::MAX] {
+        let refused = plan(&|head| head.radix = radix);
+        assert!(matches!(refused, Err(PlanError::Head { .. })), "{radix}");
+    }
+    for depth in [0, world.params.depth() + 1, usize::MAX] {
+        let refused = plan(&|head| head.depth = depth);
+        assert!(matches!(refused, Err(PlanError::Head { .. })), "{depth}");
+    }
 }
 
 /// Residues above their primes are no residues.
