@@ -1,9 +1,9 @@
-//! A server's store and its backup with one file damaged or made by somebody else.
+//! A server's segments and keys, or its backup, with one file damaged or made by somebody else.
 
 use crate::Target;
 use crate::input::{choose, chosen, patched};
 use omr_board::{BoardConfig, Clues, Message};
-use omr_store::{Change, Post, Store, StoreConfig};
+use omr_store::{Change, META_FILE, Post, Store, StoreConfig};
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::ops::ControlFlow;
@@ -34,11 +34,17 @@ struct World {
 
 impl World {
     /// The damaged folder, whether it is the backup's, and the file of that number.
+    ///
+    /// Never the database: a store opens it for writing, and redb then trusts the list of free pages that it has, whose
+    /// damage makes it panic while it unwinds, which nobody can catch.
     fn file(&self, number: usize) -> (&Files, bool, &Path) {
         let backup = number % 2 == 1;
         let files = if backup { &self.backup } else { &self.store };
-        let path = files.keys().nth(number / 2 % files.len());
-        (files, backup, path.expect("a file"))
+        let damaged = files
+            .keys()
+            .filter(|path| path.as_path() != Path::new(META_FILE));
+        let path = damaged.cycle().nth(number / 2).expect("a file");
+        (files, backup, path)
     }
 }
 
