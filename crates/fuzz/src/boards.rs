@@ -1,7 +1,7 @@
 //! A board's file, damaged or made by somebody else.
 
 use crate::Target;
-use crate::input::{choose, chosen, patched};
+use crate::input::{ANY, CUT, choose, chosen, damaged};
 use omr_board::format::FILE_NAME;
 use omr_board::{Board, BoardConfig, Clues, Message};
 use std::cell::RefCell;
@@ -18,30 +18,31 @@ pub const TARGET: Target = Target {
     catches: true,
 };
 
-/// Any bytes, from here on; else a right file with changes.
-const ANY: usize = 192;
-/// Cut short, from here on.
-const CUT: usize = 128;
-
 thread_local! {
     static FOLDER: RefCell<TempDir> = RefCell::new(tempfile::tempdir().expect("a folder"));
 }
 
-static RIGHT: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = BoardConfig {
+pub(crate) fn config() -> BoardConfig {
+    BoardConfig {
         board_id: [7; 16],
         params_id: "toy".into(),
         sealing: "none".into(),
         clue_bytes: 100,
         payload_bytes: 20,
         clues: Clues::Bound,
-    };
-    let mut board = Board::create(folder.path(), &config).expect("a board");
-    let message = |i: u8| Message {
+    }
+}
+
+pub(crate) fn message(i: u8) -> Message {
+    Message {
         clue: (0..100).map(|at| at ^ i).collect(),
         payload: vec![i; 20],
-    };
+    }
+}
+
+static RIGHT: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut board = Board::create(folder.path(), &config()).expect("a board");
     board.append((0..9).map(message)).expect("appended");
     board.append((9..23).map(message)).expect("appended");
     drop(board);
@@ -52,13 +53,7 @@ fn run(bytes: &[u8]) {
     let Some((choice, rest)) = chosen(bytes) else {
         return;
     };
-    let mut file = match choice {
-        ANY.. => rest.to_vec(),
-        _ => patched(&RIGHT, rest),
-    };
-    if (CUT..ANY).contains(&choice) {
-        file.truncate(file.len() / 64 * (choice - CUT));
-    }
+    let file = damaged(&RIGHT, choice, rest);
     FOLDER.with_borrow(|folder| {
         fs::write(folder.path().join(FILE_NAME), &file).expect("a file to write to");
         if let Ok(board) = Board::open_read_only(folder.path()) {

@@ -24,9 +24,25 @@ const INBOX: usize = 128;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// An export without its inbox, and one with it.
-static RIGHT: LazyLock<[Opened; 2]> = LazyLock::new(|| {
+struct World {
+    /// An export.
+    whole: Opened,
+    /// Its files without the inbox.
+    files: Files,
+}
+
+impl World {
+    /// A body of these files and one more.
+    fn with(&self, name: &str) -> Vec<u8> {
+        let mut files = self.files.clone();
+        files.insert(name.into(), vec![1; 9]);
+        written(&files)
+    }
+}
+
+static WORLD: LazyLock<World> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder");
+    let home = Home::new(folder.path().join("ann"));
     let new = NewIdentity {
         params: "insecure-tiny-hybrid-v2".into(),
         scheme: Some(Scheme::Instantomr),
@@ -36,29 +52,13 @@ static RIGHT: LazyLock<[Opened; 2]> = LazyLock::new(|| {
         sealing: Sealing::HpkeX25519,
         allow_old: false,
     };
-    let identity = Identity::create(&Home::new(folder.path().join("ann")), &new);
-    let file = identity.and_then(|identity| identity.export());
-    let (header, body) = opened(Kind::Identity, &file.expect("an export"));
-    let mut files = files(&body);
-    files.remove("inbox.redb");
-    [(header.clone(), written(&files)), (header, body)]
-});
-
-/// The files of a right body.
-fn files(body: &[u8]) -> Files {
-    let (mut at, mut files) = (4, Files::new());
-    let mut next = |len: usize| {
-        at += len;
-        body[at - len..at].to_vec()
-    };
-    for _ in 0..body[0] {
-        let len = next(2)[0];
-        let name = String::from_utf8(next(len.into())).expect("a name");
-        let len = u64::from_le_bytes(next(8).try_into().expect("eight bytes"));
-        files.insert(name, next(len as usize));
+    let file = Identity::create(&home, &new).and_then(|identity| identity.export());
+    let read = |name: &str| (name.to_owned(), fs::read(home.path(name)).expect("read"));
+    World {
+        whole: opened(Kind::Identity, &file.expect("an export")),
+        files: ["clue.key", "identity", "secret.key"].map(read).into(),
     }
-    files
-}
+});
 
 fn written(files: &Files) -> Vec<u8> {
     let mut body = (files.len() as u32).to_le_bytes().to_vec();
@@ -75,10 +75,11 @@ fn run(bytes: &[u8]) {
     let Some((choice, rest)) = chosen(bytes) else {
         return;
     };
-    let (header, body) = match choice {
-        ANY.. => (&RIGHT[0].0, rest.to_vec()),
-        INBOX.. => (&RIGHT[1].0, patched(&RIGHT[1].1, rest)),
-        _ => (&RIGHT[0].0, patched(&RIGHT[0].1, rest)),
+    let (header, whole) = &WORLD.whole;
+    let body = match choice {
+        ANY.. => rest.to_vec(),
+        INBOX.. => patched(whole, rest),
+        _ => patched(&written(&WORLD.files), rest),
     };
     let folder = tempfile::tempdir().expect("a folder");
     let home = Home::new(folder.path().join("ann"));
@@ -92,17 +93,13 @@ fn run(bytes: &[u8]) {
 }
 
 fn seeds() -> Vec<Vec<u8>> {
-    let mut away = files(&RIGHT[0].1);
-    away.insert("../bob".into(), vec![1; 9]);
-    let mut more = files(&RIGHT[0].1);
-    more.insert("contacts/bob".into(), vec![1; 9]);
     vec![
         choose(0, &[]),
         choose(0, &[9, 0, 0, 1]),
         choose(INBOX, &[]),
         choose(INBOX, &[9, 4, 0, 1]),
-        choose(ANY, &RIGHT[0].1),
-        choose(ANY, &written(&away)),
-        choose(ANY, &written(&more)),
+        choose(ANY, &written(&WORLD.files)),
+        choose(ANY, &WORLD.with("../bob")),
+        choose(ANY, &WORLD.with("contacts/bob")),
     ]
 }

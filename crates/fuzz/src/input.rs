@@ -40,6 +40,23 @@ pub(crate) fn patched(bytes: &[u8], changes: &[u8]) -> Vec<u8> {
     out
 }
 
+/// From these choices on a file is any bytes, and from the other on a right one with changes, cut short; else a right one
+/// with changes.
+pub(crate) const ANY: usize = 192;
+pub(crate) const CUT: usize = 128;
+
+/// A file that is damaged as a choice has it.
+pub(crate) fn damaged(right: &[u8], choice: usize, rest: &[u8]) -> Vec<u8> {
+    if choice >= ANY {
+        return rest.to_vec();
+    }
+    let mut file = patched(right, rest);
+    if choice >= CUT {
+        file.truncate(file.len() / 64 * (choice - CUT));
+    }
+    file
+}
+
 /// A choice, and the bytes behind it.
 pub(crate) fn chosen(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let (choice, rest) = bytes.split_first()?;

@@ -1,8 +1,8 @@
 //! A server's segments and keys, or its backup, with one file damaged or made by somebody else.
 
 use crate::Target;
-use crate::input::{choose, chosen, patched};
-use omr_board::{BoardConfig, Clues, Message};
+use crate::boards::{self, message};
+use crate::input::{ANY, CUT, choose, chosen, damaged};
 use omr_store::{Change, META_FILE, Post, Store, StoreConfig};
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -18,11 +18,6 @@ pub const TARGET: Target = Target {
     seeds,
     catches: true,
 };
-
-/// Any bytes in the file's place, from here on; else changes of the right ones.
-const ANY: usize = 192;
-/// Cut short, from here on.
-const CUT: usize = 128;
 
 /// Contents by path in a folder.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -51,15 +46,7 @@ impl World {
 static WORLD: LazyLock<World> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder");
     let config = config(&folder.path().join("store"));
-    let board = BoardConfig {
-        board_id: [7; 16],
-        params_id: "toy".into(),
-        sealing: "none".into(),
-        clue_bytes: 100,
-        payload_bytes: 20,
-        clues: Clues::Bound,
-    };
-    Store::create(&config, &board).expect("a store");
+    Store::create(&config, &boards::config()).expect("a store");
     let store = Store::open(&config).expect("a store");
     fill(&store);
     let backup = taken(&store);
@@ -74,13 +61,6 @@ fn config(dir: &Path) -> StoreConfig {
     StoreConfig {
         segment_messages: 8,
         ..StoreConfig::new(dir)
-    }
-}
-
-fn message(i: u8) -> Message {
-    Message {
-        clue: (0..100).map(|at| at ^ i).collect(),
-        payload: vec![i; 20],
     }
 }
 
@@ -141,13 +121,7 @@ fn run(bytes: &[u8]) {
         return;
     };
     let (files, backup, path) = WORLD.file(number);
-    let mut damaged = match choice {
-        ANY.. => rest.to_vec(),
-        _ => patched(&files[path], rest),
-    };
-    if (CUT..ANY).contains(&choice) {
-        damaged.truncate(damaged.len() / 64 * (choice - CUT));
-    }
+    let damaged = damaged(&files[path], choice, rest);
     let folder = tempfile::tempdir().expect("a folder");
     let of = folder.path().join("files");
     for (name, content) in files {
