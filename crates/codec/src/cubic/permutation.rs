@@ -1,6 +1,6 @@
 //! A keyed permutation of a small range.
 
-use crate::draws::below;
+use crate::draws::Draws;
 
 /// Pairs of numbers below it hold every number of the range.
 const SIDE: usize = 956;
@@ -25,14 +25,9 @@ impl Permutation {
     pub(super) fn new(seed: &[u8; 32], limit: usize) -> Self {
         debug_assert!(limit <= SIDE * SIDE);
         let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
-        let mut stream = hasher.update(seed).finalize_xof();
-        let mut value = || {
-            let mut word = [0; 8];
-            stream.fill(&mut word);
-            below(u64::from_le_bytes(word), SIDE as u64) as u16
-        };
+        let mut draws = Draws::of(hasher.update(seed));
         let rounds = (0..ROUNDS)
-            .map(|_| std::array::from_fn(|_| value()))
+            .map(|_| std::array::from_fn(|_| draws.below(SIDE as u64) as u16))
             .collect();
         Self { limit, rounds }
     }
