@@ -5,10 +5,12 @@ use crate::input::{Opened, choose, chosen, closed, opened, patched};
 use crate::memory::bounded;
 use chacha20::ChaCha20Rng;
 use omr_client::{detection_key, identity, instantomr};
-use omr_pdq::{EvaluationKey, Params as PdqParams, SecretKey};
+use omr_pdq::{EvaluationKey, Params as PdqParams, SecretKey, Spec};
 use omr_protocol::frame::Kind;
 use omr_protocol::instantomr::InstantKey;
-use omr_protocol::{ClueKind, DetectionKey, ParamSet};
+use omr_protocol::params::{ClueSpec, FinalRingSpec, SecretSpec, SetSpec};
+use omr_protocol::{ClueKind, ClueParams, DetectionKey, InstantParams, Params, ParamsSpec};
+use omr_ring::Kernels;
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 
@@ -21,32 +23,71 @@ pub const TARGET: Target = Target {
 };
 
 struct World {
-    set: ParamSet,
+    bulk: Params,
+    instant: InstantParams,
     queries: Arc<PdqParams>,
     files: [Opened; 3],
 }
 
+/// The smallest set of both engines: a key of it is read in well under a millisecond.
+fn smallest() -> (ParamsSpec, SetSpec) {
+    let set = SetSpec::named("insecure-tiny-hybrid-v2").expect("a published set");
+    let bulk = set.bulk.clone().expect("SophOMR");
+    let clue = ClueSpec {
+        n: 8,
+        secret: SecretSpec::Blocks {
+            block: 4,
+            weight: 1..=2,
+        },
+        weight: 4,
+        ..set.clue.clone()
+    };
+    let small = ParamsSpec {
+        n: 64,
+        small_n: 64,
+        final_ring: FinalRingSpec {
+            n: 32,
+            ..bulk.final_ring
+        },
+        weight: 16,
+        clue: clue.clone(),
+        baby: 1,
+        ..bulk
+    };
+    (small, SetSpec { clue, ..set })
+}
+
+fn smallest_queries() -> PdqParams {
+    let spec = Spec {
+        n: 256,
+        small_n: 64,
+        final_n: 32,
+        ..Spec::named("insecure-tiny-pdq-v1").expect("a published set")
+    };
+    PdqParams::new(spec, Kernels::detect()).expect("a set")
+}
+
 static WORLD: LazyLock<World> = LazyLock::new(|| {
     let mut rng = ChaCha20Rng::seed_from_u64(6);
-    let set = ParamSet::named("insecure-tiny-hybrid-v2").expect("a published set");
-    let queries = PdqParams::named("insecure-tiny-pdq-v1").expect("a published set");
-    let (bulk, instant) = (
-        set.bulk().expect("SophOMR"),
-        set.instant().expect("InstantOMR"),
-    );
-    let (secret, _) = identity(set.clue(), ClueKind::Bound, &mut rng);
+    let (bulk, set) = smallest();
+    let clue = ClueParams::new(set.name, set.clue.clone(), Kernels::detect()).expect("clues");
+    let bulk = Params::new(bulk, Kernels::detect()).expect("a set");
+    let instant = InstantParams::new(set, Kernels::detect()).expect("a set");
+    let queries = Arc::new(smallest_queries());
+    let (secret, _) = identity(&clue, ClueKind::Bound, &mut rng);
     let mut files = [Vec::new(), Vec::new(), Vec::new()];
-    let key = detection_key(bulk, &secret, &mut rng);
-    key.write(bulk, &mut files[0]).expect("written");
-    let key = instantomr::detection_key(instant, &secret, &mut rng).expect("a key");
-    key.write(instant, &mut files[1]).expect("written");
+    let key = detection_key(&bulk, &secret, &mut rng);
+    key.write(&bulk, &mut files[0]).expect("written");
+    let key = instantomr::detection_key(&instant, &secret, &mut rng).expect("a key");
+    key.write(&instant, &mut files[1]).expect("written");
     let (_, key) = SecretKey::generate(&queries, &mut rng);
     key.write(&queries, &mut files[2]).expect("written");
     let kinds = [Kind::DetectionKey, Kind::InstantKey, Kind::PdqKey];
     let mut kinds = kinds.into_iter();
     let files = files.map(|file| opened(kinds.next().expect("three kinds"), &file));
     World {
-        set,
+        bulk,
+        instant,
         queries,
         files,
     }
@@ -70,14 +111,14 @@ fn run(bytes: &[u8]) {
         let mut again = Vec::new();
         match choice % 3 {
             0 => {
-                let params = world.set.bulk().expect("SophOMR");
+                let params = &world.bulk;
                 let Ok(key) = DetectionKey::read(params, &file[..]) else {
                     return;
                 };
                 key.write(params, &mut again).expect("written");
             }
             1 => {
-                let params = world.set.instant().expect("InstantOMR");
+                let params = &world.instant;
                 let Ok(key) = InstantKey::read(params, &file[..]) else {
                     return;
                 };
