@@ -8,10 +8,10 @@ pub(crate) use code::Code;
 pub(crate) use input::InputError;
 pub(crate) use pdq::PdqError;
 
-use omr_bench::BenchError;
 use omr_client::DecodeError;
 use omr_client::locked::LockError;
 use omr_detector::DetectorError;
+use omr_lab::measure::BenchError;
 use omr_mail::MailError;
 use omr_protocol::{ParamsError, PlanError, Scheme, Sealing};
 use std::io;
@@ -153,7 +153,7 @@ pub(crate) enum CliError {
     },
     /// A benchmark of private queries failed.
     #[error(transparent)]
-    PdqBench(#[from] omr_bench::pdq::PdqBenchError),
+    PdqBench(#[from] omr_lab::measure::pdq::PdqBenchError),
     /// Private queries with other answers than another database's.
     #[error("{different} of {questions} questions have other rows or values")]
     Differs {
@@ -192,7 +192,7 @@ pub(crate) enum CliError {
     },
     /// Two documents of benchmarks do not compare.
     #[error(transparent)]
-    Incomparable(#[from] omr_bench::Incomparable),
+    Incomparable(#[from] omr_lab::measure::Incomparable),
     /// More pertinent messages than messages.
     #[error("expected at most {messages} pertinent messages, as many as messages, found {found}")]
     Pertinent {
@@ -309,7 +309,7 @@ pub(crate) enum CliError {
     Remote(#[from] omr_remote::RemoteError),
     /// A trial failed, or found what should not be.
     #[error(transparent)]
-    Trial(#[from] omr_trials::TrialError),
+    Trial(#[from] omr_lab::trials::TrialError),
     /// What a server keeps is damaged.
     #[error(
         "expected no damage, found {faults} faults: repair them from a backup (omr data repair)"

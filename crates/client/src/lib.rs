@@ -33,7 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `crates/bench/examples/retrieval.rs` shows every party's part, board and detector too.
+//! `crates/lab/examples/retrieval.rs` shows every party's part, board and detector too.
 #![forbid(unsafe_code)]
 
 mod bound;

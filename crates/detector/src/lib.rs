@@ -5,7 +5,7 @@
 //!
 //! An engine is a [`Detector`] (SophOMR) or an [`instantomr::InstantDetector`], both of one recipient's key;
 //! [`hybrid::Engines`] holds either or both and answers a request about the messages of a [`MessageSource`], such as
-//! [`Messages`]. `crates/bench/examples/retrieval.rs` shows every party's part in one short program.
+//! [`Messages`]. `crates/lab/examples/retrieval.rs` shows every party's part in one short program.
 #![forbid(unsafe_code)]
 
 mod affine;

@@ -8,7 +8,7 @@ kernels <-
 client <- kernels
 detector <- kernels
 testkit <-
-bench <- kernels, client, detector
+lab <- kernels, client, detector
 ```
 ";
 
@@ -37,7 +37,7 @@ const NAMES: [&str; 6] = [
     "omr-client",
     "omr-detector",
     "omr-testkit",
-    "omr-bench",
+    "omr-lab",
     "xtask",
 ];
 
@@ -67,8 +67,8 @@ fn a_graph_along_the_arrows_passes() {
         ("omr-detector", "omr-testkit", Some("dev")),
         ("omr-client", "omr-kernels", Some("dev")),
         ("omr-client", "omr-client", Some("dev")),
-        ("omr-bench", "omr-client", None),
-        ("omr-bench", "omr-detector", Some("build")),
+        ("omr-lab", "omr-client", None),
+        ("omr-lab", "omr-detector", Some("build")),
         ("xtask", "serde", None),
     ];
     assert_eq!(violations(&uses), []);
@@ -107,7 +107,7 @@ fn the_detector_may_not_use_the_client_even_in_tests() {
 
 #[test]
 fn the_boundary_holds_whatever_is_drawn() {
-    let drawn = format!("{DRAWN}\ndetector <- client, bench");
+    let drawn = format!("{DRAWN}\ndetector <- client, lab");
     let arrows = arrows::parse(&drawn).unwrap();
     let direct = forge(&NAMES, &[("omr-detector", "omr-client", None)]);
     assert_eq!(
@@ -119,12 +119,12 @@ fn the_boundary_holds_whatever_is_drawn() {
         forge(
             &NAMES,
             &[
-                ("omr-detector", "omr-bench", None),
-                ("omr-bench", "omr-client", kind),
+                ("omr-detector", "omr-lab", None),
+                ("omr-lab", "omr-client", kind),
             ],
         )
     };
-    let expected = [crossing(&["detector", "bench", "client"])];
+    let expected = [crossing(&["detector", "lab", "client"])];
     assert_eq!(compare(&through(None), &arrows), expected);
     assert_eq!(compare(&through(Some("dev")), &arrows), []);
 }

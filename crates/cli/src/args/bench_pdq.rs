@@ -17,7 +17,7 @@ pub(crate) enum BenchPdq {
 }
 
 fn bound() -> clap::builder::RangedU64ValueParser<usize> {
-    clap::builder::RangedU64ValueParser::new().range(1..=omr_bench::pdq::MAX_BOUND as u64)
+    clap::builder::RangedU64ValueParser::new().range(1..=omr_lab::measure::pdq::MAX_BOUND as u64)
 }
 
 fn rows() -> clap::builder::RangedU64ValueParser<usize> {

@@ -1,7 +1,7 @@
 //! Arguments of `omr bench chaos` and `omr bench hostile`.
 
 use clap::{Args, ValueEnum};
-use omr_trials::Kind;
+use omr_lab::trials::Kind;
 use std::path::PathBuf;
 
 /// Faults of `omr bench chaos`.

@@ -20,7 +20,7 @@ use crate::args::{BenchCommand, BenchDigest, BulkName, SchemeName};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::{DigestBench, DigestFigures, InstantBench, Scheme};
+use omr_lab::measure::{DigestBench, DigestFigures, InstantBench, Scheme};
 use omr_protocol::instantomr::Encoding;
 use omr_protocol::params::{DEFAULT, HYBRID};
 use omr_protocol::{ParamSet, Params};

@@ -8,8 +8,8 @@ use crate::args::Compare;
 use crate::error::{CliError, InputError, chain};
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::Machine;
-use omr_bench::compare::{Comparison, Contender, Failed, Work, contenders, named};
+use omr_lab::measure::Machine;
+use omr_lab::measure::compare::{Comparison, Contender, Failed, Work, contenders, named};
 use omr_protocol::ParamSet;
 use omr_protocol::params::DEFAULT;
 use std::path::Path;
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), CliError> {
     }
 }
 
-fn runs(all: &Comparison, of: impl Fn(&omr_bench::compare::Entry) -> u32) -> u64 {
+fn runs(all: &Comparison, of: impl Fn(&omr_lab::measure::compare::Entry) -> u32) -> u64 {
     all.entries.iter().map(|entry| u64::from(of(entry))).sum()
 }
 

@@ -1,8 +1,8 @@
 //! Words and exit codes by which programs tell errors apart.
 
 use super::{CliError, InputError, PdqError};
-use omr_bench::BenchError;
 use omr_client::DecodeError;
+use omr_lab::measure::BenchError;
 use omr_mail::MailError;
 use omr_remote::RemoteError;
 

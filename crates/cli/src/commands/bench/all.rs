@@ -2,7 +2,7 @@ use crate::args::{BenchAll, BenchPost, CACHE_BYTES};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::{
+use omr_lab::measure::{
     DigestBench, DigestFigures, Figure, InstantBench, Machine, RecipientsBench, Report, Scheme,
     Setting,
 };

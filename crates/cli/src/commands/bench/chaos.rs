@@ -5,7 +5,7 @@ use crate::commands::thousands;
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_trials::{Chaos, Kind, Outcome, TrialError};
+use omr_lab::trials::{Chaos, Kind, Outcome, TrialError};
 
 /// Faults that are shown of a trial.
 const SHOWN: usize = 20;

@@ -2,7 +2,7 @@ use crate::args::BenchClues;
 use crate::commands::thousands;
 use crate::error::CliError;
 use crate::io;
-use omr_bench::{AttackTable, attacks};
+use omr_lab::measure::{AttackTable, attacks};
 use omr_protocol::params::SetSpec;
 use omr_protocol::{ClueParams, ParamsError};
 

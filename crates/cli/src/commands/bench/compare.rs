@@ -1,7 +1,7 @@
 use crate::args::BenchCompare;
 use crate::error::{CliError, InputError};
 use crate::io;
-use omr_bench::{Compared, Report};
+use omr_lab::measure::{Compared, Report};
 use serde::Serialize;
 use std::path::Path;
 

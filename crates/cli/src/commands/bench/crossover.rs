@@ -3,7 +3,7 @@ use crate::commands::{start_threads, thousands};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::{Crossover, Point};
+use omr_lab::measure::{Crossover, Point};
 use omr_protocol::ParamSet;
 use plotters::prelude::*;
 use std::error::Error;

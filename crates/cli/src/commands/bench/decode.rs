@@ -4,7 +4,7 @@ use crate::commands::{start_threads, thousands};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::{
+use omr_lab::measure::{
     BenchError, DecodeTimes, DigestBench, InstantBench, Scheme, decode_times, instant_decode_times,
 };
 use omr_protocol::params::{DEFAULT, HYBRID};

@@ -5,7 +5,7 @@ use crate::commands::thousands;
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_trials::{Hostile, HostileFigures, TrialError};
+use omr_lab::trials::{Hostile, HostileFigures, TrialError};
 
 /// Faults that are shown.
 const SHOWN: usize = 20;

@@ -4,7 +4,7 @@ use crate::commands::thousands;
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_trials::load::{
+use omr_lab::trials::load::{
     JobFigures, JobLoad, KeyFigures, KeyLoad, Load, LoadFigures, PostFigures, PostLoad,
 };
 

@@ -4,7 +4,7 @@ use crate::commands::thousands;
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_trials::mail::{Mail, MailFigures};
+use omr_lab::trials::mail::{Mail, MailFigures};
 
 pub(super) fn run(args: &BenchMail, ui: &Ui) -> Result<(), CliError> {
     let mail = Mail {

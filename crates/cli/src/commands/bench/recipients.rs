@@ -3,7 +3,7 @@ use crate::commands::thousands;
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::{DigestBench, RecipientsBench, RecipientsFigures, RecipientsTimes};
+use omr_lab::measure::{DigestBench, RecipientsBench, RecipientsFigures, RecipientsTimes};
 
 /// Several recipients of one board, whose own messages and keys follow from `digest`.
 pub(super) fn run(

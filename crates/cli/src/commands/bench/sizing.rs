@@ -3,7 +3,7 @@ use crate::commands::{start_threads, thousands};
 use crate::error::{CliError, InputError};
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::sizing::{Load, MeasuredCosts, SchemeSizing, Sizing};
+use omr_lab::measure::sizing::{Load, MeasuredCosts, SchemeSizing, Sizing};
 use omr_protocol::ParamSet;
 use std::path::Path;
 use std::time::SystemTime;

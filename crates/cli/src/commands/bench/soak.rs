@@ -3,7 +3,7 @@ use crate::commands::{start_threads, thousands};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::{Soak, SoakLine, SoakTally, Strain};
+use omr_lab::measure::{Soak, SoakLine, SoakTally, Strain};
 use omr_protocol::Params;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@ use crate::commands::{start_threads, thousands};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::{InstantBench, Quantiles, StreamBench, StreamFigures};
+use omr_lab::measure::{InstantBench, Quantiles, StreamBench, StreamFigures};
 use omr_protocol::ParamSet;
 use omr_protocol::instantomr::Encoding;
 

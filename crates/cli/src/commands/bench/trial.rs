@@ -2,8 +2,8 @@
 
 use crate::error::CliError;
 use crate::progress::{Bar, Ui};
-use omr_trials::TrialError;
-use omr_trials::load::Progress;
+use omr_lab::trials::TrialError;
+use omr_lab::trials::load::Progress;
 use std::path::PathBuf;
 
 /// This program.

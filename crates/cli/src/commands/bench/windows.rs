@@ -2,7 +2,7 @@ use crate::args::BenchWindows;
 use crate::commands::thousands;
 use crate::error::CliError;
 use crate::io;
-use omr_bench::{WindowFigures, windows};
+use omr_lab::measure::{WindowFigures, windows};
 use omr_protocol::ParamSet;
 
 pub(super) fn run(args: &BenchWindows) -> Result<(), CliError> {

@@ -1,7 +1,7 @@
 //! The table, which the page has too.
 
 use crate::commands::thousands;
-use omr_bench::compare::{ClueKind, Comparison, Entry};
+use omr_lab::measure::compare::{ClueKind, Comparison, Entry};
 
 /// Names of the columns.
 pub(super) const COLUMNS: [&str; 14] = [

@@ -2,7 +2,7 @@
 
 use super::{markdown, pictures};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use omr_bench::compare::{Comparison, Entry};
+use omr_lab::measure::compare::{Comparison, Entry};
 use std::error::Error;
 
 const STYLE: &str = "

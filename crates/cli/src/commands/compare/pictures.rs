@@ -1,6 +1,6 @@
 //! Pictures of a comparison.
 
-use omr_bench::compare::{Comparison, Entry};
+use omr_lab::measure::compare::{Comparison, Entry};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::error::Error;

@@ -3,8 +3,8 @@ use crate::commands::thousands;
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::search::{Candidate, Digests, Found, Grid, search};
-use omr_bench::{DigestBench, Scheme, Units, cost};
+use omr_lab::measure::search::{Candidate, Digests, Found, Grid, search};
+use omr_lab::measure::{DigestBench, Scheme, Units, cost};
 use omr_protocol::params::Outline;
 use omr_protocol::{DigestPlan, Params, ParamsSpec};
 use serde::Serialize;
@@ -231,7 +231,7 @@ fn measure(
     params: &Arc<Params>,
     digests: Digests,
     ui: &Ui,
-) -> Result<omr_bench::DigestFigures, CliError> {
+) -> Result<omr_lab::measure::DigestFigures, CliError> {
     let bench = DigestBench {
         scheme: Scheme::Sophomr,
         params: params.clone(),

@@ -5,7 +5,7 @@ use crate::commands::thousands;
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::search::{InstantCandidate, InstantFound, search_instant};
+use omr_lab::measure::search::{InstantCandidate, InstantFound, search_instant};
 use omr_protocol::params::{HYBRID, SetSpec};
 use serde::Serialize;
 

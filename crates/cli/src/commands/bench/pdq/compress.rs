@@ -5,7 +5,7 @@ use crate::commands::{start_threads, thousands};
 use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::pdq::{CompressBench, CompressFigures, Params, PdqBenchError, keys};
+use omr_lab::measure::pdq::{CompressBench, CompressFigures, Params, PdqBenchError, keys};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::error::Error;

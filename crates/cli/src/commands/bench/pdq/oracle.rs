@@ -5,7 +5,7 @@ use crate::commands::{start_threads, thousands};
 use crate::error::{CliError, InputError};
 use crate::io;
 use crate::progress::Ui;
-use omr_bench::pdq::{Answered, Outcome, Random, Verdict, ask, named, read_tables};
+use omr_lab::measure::pdq::{Answered, Outcome, Random, Verdict, ask, named, read_tables};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn questions_of(args: &PdqQuestions) -> Result<Answered, CliError> {
         most: args.bound,
         seed: args.seed,
     };
-    Ok(omr_bench::pdq::questions(
+    Ok(omr_lab::measure::pdq::questions(
         &read_tables(&args.tables)?,
         &asked,
         random,

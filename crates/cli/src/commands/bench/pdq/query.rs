@@ -4,8 +4,8 @@ use crate::args::PdqWhole;
 use crate::commands::{start_threads, thousands};
 use crate::error::CliError;
 use crate::io;
-use omr_bench::pdq::{Params, Quiet, STAGES};
-use omr_bench::pdq::{PdqBenchError, QueryBench, QueryFigures};
+use omr_lab::measure::pdq::{Params, Quiet, STAGES};
+use omr_lab::measure::pdq::{PdqBenchError, QueryBench, QueryFigures};
 
 pub(super) fn run(args: &PdqWhole) -> Result<(), CliError> {
     start_threads(args.threads)?;

@@ -1,0 +1,112 @@
+//! InstantOMR at full size and full security, through the files: it needs an optimised build and half
+//! a minute.
+#![cfg(not(debug_assertions))]
+
+use chacha20::ChaCha20Rng;
+use omr_client::instantomr::{InstantRecipient, detection_key};
+use omr_client::{Retrieved, identity};
+use omr_detector::instantomr::{InstantDetector, Session};
+use omr_detector::{DetectorError, Quiet};
+use omr_lab::measure::{InstantBench, Workload};
+use omr_protocol::ClueKind;
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
+use omr_protocol::{Clue, DigestHeader, ParamSet, Request, Sealing};
+use rand_core::SeedableRng;
+use std::sync::Arc;
+
+const BOUND: usize = 50;
+const PAYLOAD_BYTES: usize = 612;
+
+/// Messages on a board of `set`, half of them pertinent.
+fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_bytes: usize) {
+    let set = ParamSet::named(name).unwrap();
+    let params = set.instant().unwrap();
+    assert!(params.miss_log2() <= -30.0, "{}", params.miss_log2());
+    assert!(params.false_positive_log2() <= -20.0);
+    assert!(Clue::bytes(set.clue()) <= clue_bytes);
+    assert!(InstantKey::file_bytes_of(params, ClueKind::Plain) <= key_bytes);
+    let mut rng = ChaCha20Rng::seed_from_u64(7);
+    let (secret, clue) = identity(set.clue(), ClueKind::Plain, &mut rng);
+    let mut file = Vec::new();
+    let key = detection_key(params, &secret, &mut rng).unwrap();
+    key.write(params, &mut file).unwrap();
+    let key = InstantKey::read(params, &file[..]).unwrap();
+    let detector = Arc::new(InstantDetector::new(params.clone(), key));
+    let pertinent = messages as usize / 2;
+    let clues = params.clue.clone();
+    let mut board = Workload::new(clues, clue, messages, pertinent, PAYLOAD_BYTES, 8);
+    let request = Request {
+        range: 0..0,
+        bound: BOUND,
+        payload_bytes: Some(PAYLOAD_BYTES),
+    };
+    let header = DigestHeader {
+        key_id: detector.key_id(),
+        board_id: [1; 16],
+        sealing: Sealing::None,
+        plan: InstantPlan::new(params, Encoding::Powers, request).unwrap(),
+        seed: [2; 32],
+    };
+    let mut session = Session::new(detector, header);
+    let nothing = |_: &Session| Ok::<(), DetectorError>(());
+    session
+        .advance(&mut board, messages, &Quiet, nothing)
+        .unwrap();
+    let digest = session.digest().to_bytes(params).unwrap();
+    assert!(digest.len() <= digest_bytes, "{}", digest.len());
+    let digest = InstantDigest::from_bytes(params, &digest).unwrap();
+    let recipient = InstantRecipient::new(params, &secret);
+    let message = |&index: &u64| Retrieved {
+        index,
+        payload: Some(board.payload(index)),
+        fingerprint: None,
+    };
+    let expected: Vec<Retrieved> = board.pertinent().iter().map(message).collect();
+    assert_eq!(recipient.decode(&digest).unwrap(), expected);
+    // The noise is as predicted: few messages, so that almost all of it is rounding.
+    let roundings = recipient.roundings(&digest).unwrap();
+    let variance = roundings.iter().map(|x| x * x).sum::<f64>() / roundings.len() as f64;
+    let body = (97.0f64 / 1024.0).powi(2) / 12.0;
+    let predicted = params.coefficient_sd(messages).powi(2) + body;
+    let bits = (variance / predicted).log2() / 2.0;
+    assert!(
+        bits.abs() < 0.1,
+        "{variance} measured, {predicted} predicted"
+    );
+}
+
+#[test]
+fn messages_of_the_hybrid_set_are_exact() {
+    half_of("hybrid-v2", 60, 2_573, 60_000_000, 55_000);
+}
+
+#[test]
+fn messages_of_the_fallback_are_exact() {
+    half_of("hybrid-v1", 20, 2_573, 60_000_000, 55_000);
+}
+
+#[test]
+fn messages_with_short_clues_are_exact() {
+    half_of("instantomr-v2", 40, 1_300, 60_000_000, 55_000);
+}
+
+#[test]
+fn a_bench_is_exact() {
+    let set = ParamSet::named("hybrid-v2").unwrap();
+    let bench = InstantBench {
+        payloads: false,
+        encoding: Encoding::Powers,
+        params: set.instant().unwrap().clone(),
+        security_bits: set.spec().security_bits(),
+        messages: 70,
+        pertinent: 10,
+        bound: 20,
+        payload_bytes: 100,
+        seed: 3,
+        yardstick: false,
+        bound_clues: false,
+    };
+    let figures = bench.run(&Quiet).unwrap();
+    assert!(figures.is_exact(), "{figures:?}");
+    assert!(figures.digest_bytes < 5_000);
+}

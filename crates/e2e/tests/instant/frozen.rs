@@ -1,0 +1,154 @@
+//! Files written once: today's reader takes them. Digests are made in double precision, so that only keys,
+//! clues and addresses are the same bit for bit on every machine.
+//!
+//! To freeze them anew (a break of the format): `cargo test -p omr-lab --test instant -- --ignored freeze`.
+
+use crate::world::{BOUND, World, advance, counted, expected, tiny};
+use chacha20::ChaCha20Rng;
+use omr_client::instantomr::{InstantRecipient, detection_key};
+use omr_client::{SecretKey, Sender, decode, identity};
+use omr_detector::instantomr::Session;
+use omr_protocol::ClueKind;
+use omr_protocol::instantomr::{InstantDigest, SessionFile};
+use omr_protocol::{Clue, ClueKey, ParamSet, Response, Scheme};
+use rand_core::SeedableRng;
+use std::fs;
+use std::path::PathBuf;
+
+const SEED: u64 = 55;
+const MESSAGES: u64 = 80;
+const PERTINENT: usize = 4;
+
+/// The sets, the folders of their files, and the digests in them.
+fn cases() -> [(&'static ParamSet, &'static str, Vec<Digest>); 2] {
+    let digest = |name, scheme, bound| Digest {
+        name,
+        scheme,
+        bound,
+    };
+    let first = vec![
+        digest("digest.bin", Scheme::Instantomr, BOUND),
+        digest("digest-buckets.bin", Scheme::InstantomrBuckets, BOUND),
+    ];
+    let second = vec![
+        digest("digest.bin", Scheme::Instantomr, BOUND),
+        digest("digest-97.bin", Scheme::Instantomr, 97),
+        digest("digest-buckets.bin", Scheme::InstantomrBuckets, BOUND),
+    ];
+    [
+        (tiny(), "instant", first),
+        (counted(), "instant-v2", second),
+    ]
+}
+
+struct Digest {
+    name: &'static str,
+    scheme: Scheme,
+    bound: usize,
+}
+
+fn path(folder: &str, name: &str) -> PathBuf {
+    let root = [env!("CARGO_MANIFEST_DIR"), "../../testdata/wire/v2"];
+    root.into_iter().chain([folder, name]).collect()
+}
+
+fn stored(folder: &str, name: &str) -> Vec<u8> {
+    let path = path(folder, name);
+    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What is the same on every machine.
+fn written(set: &ParamSet) -> Vec<(&'static str, Vec<u8>)> {
+    let mut rng = ChaCha20Rng::seed_from_u64(SEED);
+    let (secret, clue) = identity(set.clue(), ClueKind::Plain, &mut rng);
+    let params = set.instant().unwrap();
+    let key = detection_key(params, &secret, &mut rng).unwrap();
+    let mut file = Vec::new();
+    key.write(params, &mut file).unwrap();
+    let sent = Sender::new(set.clue(), &clue).gen_clue(&mut rng);
+    vec![
+        ("secret.key", secret.to_bytes(set.clue()).unwrap().to_vec()),
+        ("clue.key", clue.to_bytes(set.clue()).unwrap()),
+        ("clue.bin", sent.to_bytes(set.clue())),
+        (
+            "instant.key.b3",
+            format!("{} {}\n", blake3::hash(&file), file.len()).into_bytes(),
+        ),
+    ]
+}
+
+#[test]
+fn frozen_files_are_read() {
+    for (set, folder, digests) in cases() {
+        let (clue, params) = (set.clue(), set.instant().unwrap());
+        let stored = |name| stored(folder, name);
+        let secret = SecretKey::from_bytes(clue, &stored("secret.key")).unwrap();
+        let address = ClueKey::from_bytes(clue, &stored("clue.key")).unwrap();
+        assert_eq!(address.id, secret.address_id);
+        Clue::from_bytes(clue, &stored("clue.bin")).unwrap();
+        let world = World::of(set, SEED);
+        let board = world.board(MESSAGES, PERTINENT);
+        for digest in digests {
+            let response = Response::from_bytes(set, &stored(digest.name)).unwrap();
+            let found = (response.scheme(), response.request().bound);
+            assert_eq!(found, (digest.scheme, digest.bound));
+            let found = decode(set, &secret, &response).unwrap();
+            assert_eq!(found, expected(&board, 0..MESSAGES));
+        }
+        let session = SessionFile::from_bytes(params, &stored("session.bin")).unwrap();
+        let found = (session.header.plan.range(), session.cuts);
+        assert_eq!(found, (10..MESSAGES, 1));
+        let cut = session.last_cut.as_ref().unwrap();
+        let cut = InstantDigest::from_bytes(params, cut).unwrap();
+        let recipient = InstantRecipient::new(params, &secret);
+        assert_eq!(recipient.decode(&cut).unwrap(), expected(&board, 0..10));
+        let session = Session::resume(world.detector.clone(), session).unwrap();
+        let rest = recipient.decode(&session.digest()).unwrap();
+        assert_eq!(rest, expected(&board, 10..MESSAGES));
+    }
+}
+
+#[test]
+fn frozen_files_are_written_again() {
+    for (set, folder, _) in cases() {
+        for (name, bytes) in written(set) {
+            assert!(
+                bytes == stored(folder, name),
+                "{folder}/{name} differs: the format or the parameters changed"
+            );
+        }
+    }
+}
+
+/// Files that are there stay.
+#[test]
+#[ignore = "writes testdata/wire/v2"]
+fn freeze() {
+    for (set, folder, digests) in cases() {
+        let write = |name: &str, bytes: Vec<u8>| {
+            let path = path(folder, name);
+            if !path.exists() {
+                fs::write(path, bytes).unwrap();
+            }
+        };
+        fs::create_dir_all(path(folder, "")).unwrap();
+        for (name, bytes) in written(set) {
+            write(name, bytes);
+        }
+        let params = set.instant().unwrap();
+        let world = World::of(set, SEED);
+        let mut board = world.board(MESSAGES, PERTINENT);
+        for digest in digests {
+            let encoding = digest.scheme.encoding().unwrap();
+            let header = world.header((0, digest.bound), true, encoding);
+            let mut session = Session::new(world.detector.clone(), header);
+            advance(&mut session, &mut board, MESSAGES);
+            write(digest.name, session.digest().to_bytes(params).unwrap());
+        }
+        let mut session = world.session(0, true);
+        advance(&mut session, &mut board, 10);
+        session.cut(0, [1; 32]).unwrap();
+        advance(&mut session, &mut board, MESSAGES);
+        write("session.bin", session.to_file().to_bytes(params).unwrap());
+    }
+}

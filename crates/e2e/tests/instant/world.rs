@@ -1,0 +1,137 @@
+//! A board in memory and a recipient with her detectors.
+
+use chacha20::ChaCha20Rng;
+use omr_client::instantomr::{InstantRecipient, detection_key};
+use omr_client::{DecodeError, Retrieved, SecretKey, identity};
+use omr_detector::instantomr::{InstantDetector, Session};
+use omr_detector::{DetectorError, Quiet};
+use omr_lab::measure::Workload;
+use omr_protocol::ClueKind;
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantPlan};
+use omr_protocol::{ClueKey, DigestHeader, InstantParams, ParamSet, Request, Sealing};
+use rand_core::SeedableRng;
+use std::sync::{Arc, LazyLock};
+
+pub(crate) const PAYLOAD_BYTES: usize = 20;
+pub(crate) const BOUND: usize = 12;
+
+pub(crate) fn tiny() -> &'static ParamSet {
+    static TINY: LazyLock<ParamSet> =
+        LazyLock::new(|| ParamSet::named("insecure-tiny-hybrid-v1").unwrap());
+    &TINY
+}
+
+pub(crate) fn params() -> &'static Arc<InstantParams> {
+    tiny().instant().unwrap()
+}
+
+/// A set whose sums have exact counters.
+pub(crate) fn counted() -> &'static ParamSet {
+    static COUNTED: LazyLock<ParamSet> =
+        LazyLock::new(|| ParamSet::named("insecure-tiny-hybrid-v2").unwrap());
+    &COUNTED
+}
+
+pub(crate) struct World {
+    pub(crate) set: &'static ParamSet,
+    pub(crate) secret: SecretKey,
+    pub(crate) clue: ClueKey,
+    pub(crate) detector: Arc<InstantDetector>,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self::of(tiny(), seed)
+    }
+
+    pub(crate) fn of(set: &'static ParamSet, seed: u64) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let (secret, clue) = identity(set.clue(), ClueKind::Plain, &mut rng);
+        let params = set.instant().unwrap();
+        let key = detection_key(params, &secret, &mut rng).unwrap();
+        Self {
+            set,
+            detector: Arc::new(InstantDetector::new(params.clone(), key)),
+            secret,
+            clue,
+        }
+    }
+
+    pub(crate) fn params(&self) -> &'static Arc<InstantParams> {
+        self.set.instant().unwrap()
+    }
+
+    /// A board with messages for her.
+    pub(crate) fn board(&self, messages: u64, pertinent: usize) -> Workload {
+        let clue = Arc::new(omr_protocol::ClueParams::named(self.set.name()).unwrap());
+        let key = self.clue.clone();
+        Workload::new(clue, key, messages, pertinent, PAYLOAD_BYTES, 5)
+    }
+
+    pub(crate) fn header(
+        &self,
+        (start, bound): (u64, usize),
+        payloads: bool,
+        encoding: Encoding,
+    ) -> DigestHeader<InstantPlan> {
+        let request = Request {
+            range: start..start,
+            bound,
+            payload_bytes: payloads.then_some(PAYLOAD_BYTES),
+        };
+        DigestHeader {
+            key_id: self.detector.key_id(),
+            board_id: [3; 16],
+            sealing: Sealing::None,
+            plan: InstantPlan::new(self.params(), encoding, request).unwrap(),
+            seed: [8; 32],
+        }
+    }
+
+    pub(crate) fn session(&self, start: u64, payloads: bool) -> Session {
+        self.session_of(Encoding::Powers, start, payloads)
+    }
+
+    pub(crate) fn session_of(&self, encoding: Encoding, start: u64, payloads: bool) -> Session {
+        let header = self.header((start, BOUND), payloads, encoding);
+        Session::new(self.detector.clone(), header)
+    }
+
+    /// A session of payloads with a bound of its own.
+    pub(crate) fn session_with(&self, bound: usize) -> Session {
+        let header = self.header((0, bound), true, Encoding::Powers);
+        Session::new(self.detector.clone(), header)
+    }
+
+    /// The digest after its file was written and read.
+    pub(crate) fn digest(&self, session: &Session) -> InstantDigest {
+        let digest = session.digest();
+        let bytes = digest.to_bytes(self.params()).unwrap();
+        let announced = InstantDigest::file_bytes(&digest.header.plan, self.params());
+        assert_eq!(bytes.len() as u64, announced);
+        let read = InstantDigest::from_bytes(self.params(), &bytes).unwrap();
+        assert_eq!(read, digest);
+        read
+    }
+
+    pub(crate) fn decode(&self, digest: &InstantDigest) -> Result<Vec<Retrieved>, DecodeError> {
+        InstantRecipient::new(self.params(), &self.secret).decode(digest)
+    }
+}
+
+/// Takes messages up to `end`.
+pub(crate) fn advance(session: &mut Session, board: &mut Workload, end: u64) {
+    let nothing = |_: &Session| Ok::<(), DetectorError>(());
+    session.advance(board, end, &Quiet, nothing).unwrap();
+}
+
+/// What she should get of a range.
+pub(crate) fn expected(board: &Workload, range: std::ops::Range<u64>) -> Vec<Retrieved> {
+    let mine = board.pertinent().iter().filter(|i| range.contains(i));
+    mine.map(|&index| Retrieved {
+        index,
+        payload: Some(board.payload(index)),
+        fingerprint: None,
+    })
+    .collect()
+}

@@ -1,0 +1,129 @@
+//! From how many messages on a batch by SophOMR costs less than InstantOMR.
+
+use crate::measure::digest::timed;
+use crate::measure::{BenchError, DigestBench, InstantUnits, Scheme, yardstick_us};
+use omr_detector::Progress;
+use omr_detector::hybrid::Costs;
+use omr_protocol::ParamSet;
+use serde::Serialize;
+
+/// Messages in flight where there are many.
+const LOT: usize = 64;
+/// Runs of each, of which the median counts.
+const RUNS: usize = 5;
+
+/// Both engines on one machine, in the same minutes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Crossover {
+    /// Name of the parameter set.
+    pub params: &'static str,
+    /// Threads in use.
+    pub threads: usize,
+    /// A digest of one full batch by SophOMR.
+    pub batch_s: f64,
+    /// Messages of a batch.
+    pub batch: u64,
+    /// A message of 64 in flight by InstantOMR.
+    pub message_s: f64,
+    /// One message alone.
+    pub latency_s: f64,
+    /// Messages from which on the batch costs less.
+    pub crossover: u64,
+    /// Seconds by the number of messages.
+    pub points: Vec<Point>,
+    /// Mean of the yardstick before and after, if built in.
+    pub yardstick_us: Option<f64>,
+}
+
+/// What messages cost.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Point {
+    /// Messages.
+    pub messages: u64,
+    /// All by SophOMR.
+    pub sophomr_s: f64,
+    /// All by InstantOMR.
+    pub instantomr_s: f64,
+    /// Full batches by SophOMR, the rest where it costs less.
+    pub hybrid_s: f64,
+}
+
+impl Crossover {
+    /// Measures both engines of a set with payloads of 612 bytes and a bound of 50.
+    ///
+    /// Errors: a step's; `Params` where the set lacks an engine.
+    pub fn measure(set: &ParamSet, seed: u64, progress: &dyn Progress) -> Result<Self, BenchError> {
+        let bulk = set.bulk()?;
+        let before = yardstick_us();
+        let mut units = InstantUnits::new(set.instant()?, LOT as u64, seed)?;
+        let latency_s = median(&mut units, 1)?;
+        let message_s = median(&mut units, LOT)? / LOT as f64;
+        let digest = DigestBench {
+            scheme: Scheme::Sophomr,
+            params: bulk.clone(),
+            messages: bulk.slots() as u64,
+            pertinent: 50,
+            bound: 50,
+            payload_bytes: 612,
+            seed,
+            yardstick: false,
+            bound_clues: true,
+        };
+        let batch_s = digest.run(progress)?.digest_s;
+        let after = yardstick_us();
+        let costs = Costs { batch_s, message_s };
+        let batch = bulk.slots() as u64;
+        Ok(Self {
+            params: set.name(),
+            threads: rayon::current_num_threads(),
+            batch_s,
+            batch,
+            message_s,
+            latency_s,
+            crossover: costs.crossover(),
+            points: points(costs, batch, latency_s),
+            yardstick_us: before.zip(after).map(|(a, b)| (a + b) / 2.0),
+        })
+    }
+}
+
+fn median(units: &mut InstantUnits, count: usize) -> Result<f64, BenchError> {
+    let mut seconds = Vec::new();
+    for _ in 0..RUNS {
+        let (pushed, s) = timed(|| units.push(count));
+        pushed?;
+        seconds.push(s);
+    }
+    seconds.sort_by(f64::total_cmp);
+    Ok(seconds[RUNS / 2])
+}
+
+/// Powers of two, the crossover, and both sides of full batches, up to four of them.
+fn points(costs: Costs, batch: u64, latency_s: f64) -> Vec<Point> {
+    let mut messages: Vec<u64> = (0..)
+        .map(|k| 1 << k)
+        .take_while(|&n| n <= 4 * batch)
+        .collect();
+    messages.extend([costs.crossover(), batch + costs.crossover()]);
+    messages.extend((1..4).map(|batches| batches * batch + 1));
+    messages.push(3 * batch);
+    messages.sort_unstable();
+    messages.dedup();
+    let point = |&messages: &u64| {
+        let single = |n: u64| {
+            if n == 0 {
+                0.0
+            } else {
+                latency_s.max(n as f64 * costs.message_s)
+            }
+        };
+        let first = costs.split(&(0..messages), batch);
+        Point {
+            messages,
+            sophomr_s: messages.div_ceil(batch) as f64 * costs.batch_s,
+            instantomr_s: single(messages),
+            hybrid_s: first.div_ceil(batch) as f64 * costs.batch_s + single(messages - first),
+        }
+    };
+    messages.iter().map(point).collect()
+}

@@ -1,0 +1,168 @@
+//! A recipient of an earlier scheme and her detector, whose keys serve one run after another.
+
+use super::board::Board;
+use super::{EarlierBenchError, EarlierError};
+use crate::measure::digest::{clue_ms, timed};
+use chacha20::ChaCha20Rng;
+use omr_client::earlier::{
+    EarlierRecipient, LweSecret, LweSender, detection_key_with_large_secret, identity,
+};
+use omr_client::{SecretKey, keygen_with_large_secret};
+use omr_detector::earlier::Bundles;
+use omr_detector::{ClueBatch, Detector, DetectorError, Stages};
+use omr_protocol::earlier::{EarlierSet, LweClueKey, LweParams};
+use omr_protocol::{ClueError, ClueKey, ClueKind, DetectionKey, Params, Placement, SEED_BYTES};
+use omr_ring::Kernels;
+use omr_rlwe::Secret;
+use rand_core::SeedableRng;
+use std::sync::Arc;
+
+/// A set's parameters, a recipient's keys and her detector.
+pub struct EarlierKeys {
+    pub(super) set: EarlierSet,
+    pub(super) params: Arc<Params>,
+    pub(super) address: Address,
+    pub(super) detector: Detector,
+    pub(super) detection_key_bytes: u64,
+}
+
+/// Her secret and what senders get.
+pub(super) enum Address {
+    Ring {
+        secret: Box<SecretKey>,
+        clue: ClueKey,
+    },
+    Lwe {
+        params: LweParams,
+        secret: Box<LweSecret>,
+        clue: LweClueKey,
+    },
+}
+
+impl EarlierKeys {
+    /// Makes keys of a set; all random numbers follow from the seed.
+    ///
+    /// Errors: parameters that do not fit.
+    pub fn new(set: &EarlierSet, seed: u64) -> Result<Self, EarlierBenchError> {
+        Ok(Self::with_large_secret(set, seed)?.0)
+    }
+
+    /// The same, and the large ring's secret, for measuring noise.
+    ///
+    /// Errors: as there.
+    pub fn with_large_secret(
+        set: &EarlierSet,
+        seed: u64,
+    ) -> Result<(Self, Secret), EarlierBenchError> {
+        let spec = set.detection();
+        let kind = match set.published {
+            true => ClueKind::Plain,
+            false => ClueKind::Bound,
+        };
+        let params = Arc::new(Params::new(spec, Kernels::detect())?);
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let (address, key, large) = match &params.lwe {
+            None => {
+                let (keys, large) = keygen_with_large_secret(&params, kind, &mut rng);
+                let address = Address::Ring {
+                    secret: Box::new(keys.secret),
+                    clue: keys.clue,
+                };
+                (address, keys.detection, large)
+            }
+            Some(lwe) => {
+                let (secret, clue) = identity(lwe, &mut rng);
+                let (key, large) = detection_key_with_large_secret(&params, &secret, &mut rng);
+                let address = Address::Lwe {
+                    params: lwe.clone(),
+                    secret: Box::new(secret),
+                    clue,
+                };
+                (address, key, large)
+            }
+        };
+        let detection_key_bytes = DetectionKey::file_bytes(&key, &params);
+        let keys = Self {
+            set: set.clone(),
+            detector: Detector::new(params.clone(), key),
+            params,
+            address,
+            detection_key_bytes,
+        };
+        Ok((keys, large))
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Arc<Params> {
+        &self.params
+    }
+
+    /// The detector.
+    pub fn detector(&self) -> &Detector {
+        &self.detector
+    }
+
+    /// The clues of one batch, of so many messages with so many pertinent ones.
+    ///
+    /// Errors: none of boards that are made here.
+    pub fn clues(
+        &self,
+        of: (u64, usize),
+        seed: u64,
+        placement: &Placement,
+    ) -> Result<ClueBatch, DetectorError> {
+        let board = Board::new(&self.params, &self.address, of, 1, seed);
+        board.batch(0..of.0, placement, &[0; SEED_BYTES], &mut Stages::default())
+    }
+
+    /// The set.
+    pub fn set(&self) -> &EarlierSet {
+        &self.set
+    }
+
+    pub(super) fn recipient(&self) -> EarlierRecipient<'_> {
+        match &self.address {
+            Address::Ring { secret, .. } => EarlierRecipient::new(&self.params, secret),
+            Address::Lwe { secret, .. } => EarlierRecipient::of_lwe(&self.params, secret),
+        }
+    }
+
+    /// Milliseconds of a clue, the mean of many; preparing the address is no part of it.
+    pub(crate) fn clue_ms(&self, seed: u64) -> f64 {
+        const CLUES: usize = 20;
+        let (params, clue) = match &self.address {
+            Address::Ring { clue, .. } => return clue_ms(&self.params.clue, clue, seed),
+            Address::Lwe { params, clue, .. } => (params, clue),
+        };
+        let sender = LweSender::new(params, clue);
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let mut make = || {
+            (0..CLUES)
+                .map(|_| sender.gen_clue(&mut rng).a.len())
+                .sum::<usize>()
+        };
+        timed(&mut make).1 * 1e3 / CLUES as f64
+    }
+
+    /// Bytes of the file that senders get.
+    pub(super) fn clue_key_bytes(&self) -> Result<usize, ClueError> {
+        let file = match &self.address {
+            Address::Ring { clue, .. } => clue.to_bytes(&self.params.clue),
+            Address::Lwe { params, clue, .. } => clue.to_bytes(params),
+        };
+        Ok(file?.len())
+    }
+
+    /// The set with bundles of so many messages.
+    pub(super) fn bundled(&self, bundle: usize) -> Result<(EarlierSet, Bundles), EarlierError> {
+        let bundles = Bundles::new(&self.params, bundle)?;
+        let bundle = bundle as u32;
+        Ok((
+            EarlierSet {
+                bundle,
+                ..self.set.clone()
+            },
+            bundles,
+        ))
+    }
+}

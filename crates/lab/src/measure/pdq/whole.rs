@@ -1,0 +1,202 @@
+//! A whole query, from keys to rows.
+
+use super::PdqBenchError;
+use crate::measure::digest::timed;
+use crate::measure::{peak_rss_bytes, yardstick_us};
+use chacha20::ChaCha20Rng;
+use omr_pdq::{Answer, Client, Params, SecretKey, Server, Stage, Times};
+use omr_table::{ColumnType, Filter, Leaf, Query, Table, TableBuilder, Test, Value};
+use rand_core::{Rng, SeedableRng};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Days from 1970 to 2020: orders are of the five years after it.
+const FIRST_DAY: i64 = 18_262;
+
+/// One equality on a synthetic table.
+///
+/// The table is made up but of usual types: orders with a customer's number of 32 bits, a name of up to 32 bytes, an
+/// amount, a day and a flag; one name in 64 is absent.
+#[derive(Clone)]
+pub struct QueryBench {
+    /// The parameters.
+    pub params: Arc<Params>,
+    /// Rows.
+    pub rows: usize,
+    /// Most rows of the answer.
+    pub bound: usize,
+    /// Whether the equality is on the name rather than on the number.
+    pub on_text: bool,
+    /// Everything random follows from it.
+    pub seed: u64,
+}
+
+/// What it measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct QueryFigures {
+    /// Name of the parameter set.
+    pub params: &'static str,
+    /// Rows.
+    pub rows: usize,
+    /// Most rows of the answer.
+    pub bound: usize,
+    /// What the server sees.
+    pub shape: String,
+    /// Bytes of a row of the answer.
+    pub row_bytes: usize,
+    /// Threads in use.
+    pub threads: usize,
+    /// Both keys.
+    pub keygen_s: f64,
+    /// The query's file.
+    pub encrypt_s: f64,
+    /// From the query's file to the answer's.
+    pub answer_s: f64,
+    /// The parts of it.
+    pub stages: BTreeMap<&'static str, f64>,
+    /// From the answer's file to rows.
+    pub decode_s: f64,
+    /// Bytes that go up once.
+    pub key_bytes: u64,
+    /// Bytes that go up for a query.
+    pub query_bytes: usize,
+    /// Bytes that come down.
+    pub answer_bytes: usize,
+    /// The most memory the process held, client and server together.
+    pub peak_rss_bytes: u64,
+    /// Mean of the yardstick before and after, if built in.
+    pub yardstick_us: Option<f64>,
+    /// `answer_s` in yardstick NTTs.
+    pub answer_ntts: Option<f64>,
+    /// Rows that match.
+    pub matching: usize,
+    /// Whether just these came out, values included.
+    pub exact: bool,
+}
+
+impl QueryBench {
+    /// Runs it.
+    ///
+    /// Errors: what should not fail; `Decode` with more rows than the bound.
+    pub fn run(&self, progress: &dyn omr_pdq::Progress) -> Result<QueryFigures, PdqBenchError> {
+        let params = &*self.params;
+        let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
+        let table = self.table(&mut rng)?;
+        let query = self.query(&table);
+        let ((secret, key), keygen_s) = timed(|| SecretKey::generate(params, &mut rng));
+        let client = Client {
+            params,
+            schema: table.schema(),
+            secret: &secret,
+        };
+        let server = Server {
+            params,
+            table: &table,
+            placement: [3; 32],
+        };
+        let plan = client.plan(&query, self.bound)?;
+        let (sent, encrypt_s) = timed(|| client.encrypt(&query, &plan, &mut rng).to_bytes(params));
+        let sent = sent?;
+        let (times, before) = (Times::new(), yardstick_us());
+        let (answer, answer_s) = timed(|| -> Result<Vec<u8>, PdqBenchError> {
+            let (received, plan) = server.read(&sent)?;
+            let answer =
+                server.answer_timed((&received, &plan), &key, &mut rng, progress, &times)?;
+            Ok(answer.to_bytes(params)?)
+        });
+        let answer = answer?;
+        let yardstick_us = before.zip(yardstick_us()).map(|(a, b)| (a + b) / 2.0);
+        let (rows, decode_s) = timed(|| -> Result<_, PdqBenchError> {
+            Ok(client.decode(&plan, &Answer::from_bytes(params, &plan, &answer)?)?)
+        });
+        let rows = rows?;
+        let expected = self.matching(&table);
+        let values = expected.iter().map(|&row| values(&table, row as usize));
+        let exact = rows.numbers == expected && values.eq(rows.values.iter().cloned());
+        Ok(QueryFigures {
+            params: params.name(),
+            rows: self.rows,
+            bound: self.bound,
+            shape: plan.shape.render(table.schema()),
+            row_bytes: plan.pieces[0].bytes,
+            threads: rayon::current_num_threads(),
+            keygen_s,
+            encrypt_s,
+            answer_s,
+            stages: Stage::ALL.map(|s| (s.name(), times.seconds(s))).into(),
+            decode_s,
+            key_bytes: key.file_bytes(params),
+            query_bytes: sent.len(),
+            answer_bytes: answer.len(),
+            peak_rss_bytes: peak_rss_bytes(),
+            yardstick_us,
+            answer_ntts: yardstick_us.map(|us| answer_s * 1e6 / us),
+            matching: expected.len(),
+            exact,
+        })
+    }
+
+    fn table(&self, rng: &mut ChaCha20Rng) -> Result<Table, PdqBenchError> {
+        let column = |name: &str, kind| (name.to_owned(), kind);
+        let columns = vec![
+            column("customer", ColumnType::Integer),
+            column("name", ColumnType::Text { max_bytes: 32 }),
+            column("amount", ColumnType::Decimal { scale: 2 }),
+            column("day", ColumnType::Date),
+            column("paid", ColumnType::Boolean),
+        ];
+        let mut builder = TableBuilder::new("orders", columns)?;
+        for row in 0..self.rows {
+            let mut below = |limit: u32| i64::from(rng.next_u32() % limit);
+            let name = match below(64) {
+                0 if row != self.asked() => Value::Null,
+                _ => Value::Text(format!("customer {}", row as u64 * 7919 % 1_000_003)),
+            };
+            builder.push_row(vec![
+                Value::Integer(below(u32::MAX)),
+                name,
+                Value::Decimal(below(10_000_000)),
+                Value::Date(FIRST_DAY + below(1826)),
+                Value::Boolean(below(10) != 0),
+            ])?;
+        }
+        Ok(builder.finish([1; 16]))
+    }
+
+    /// The row whose customer or name is asked for.
+    fn asked(&self) -> usize {
+        self.rows * 7 / 9
+    }
+
+    fn column(&self) -> usize {
+        usize::from(self.on_text)
+    }
+
+    fn query(&self, table: &Table) -> Query {
+        let test = match table.value(self.asked(), self.column()) {
+            Value::Text(text) => Test::Texts(vec![text]),
+            value => Test::Ordinals(value.ordinal().into_iter().collect()),
+        };
+        Query {
+            select: (0..table.schema().columns.len()).collect(),
+            filter: Filter::Leaf(Leaf {
+                column: self.column(),
+                test,
+                negated: false,
+            }),
+        }
+    }
+
+    fn matching(&self, table: &Table) -> Vec<u64> {
+        let wanted = table.value(self.asked(), self.column());
+        let same = |&row: &usize| table.value(row, self.column()) == wanted;
+        let rows = (0..table.rows()).filter(same);
+        rows.map(|row| row as u64).collect()
+    }
+}
+
+fn values(table: &Table, row: usize) -> Vec<Value> {
+    let columns = 0..table.schema().columns.len();
+    columns.map(|column| table.value(row, column)).collect()
+}

@@ -1,0 +1,246 @@
+use crate::measure::digest::{Score, stages_without_reading};
+use crate::measure::{BenchError, DigestBench, Scheme, Workload, peak_rss_bytes, yardstick_us};
+use chacha20::ChaCha20Rng;
+use omr_client::{Keys, Recipient, SecretKey};
+use omr_detector::{BoardCache, Detector, Progress};
+use omr_protocol::{Digest, DigestPlan, SEED_BYTES, Sealing};
+use rand_core::{Rng, SeedableRng};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Digests of one board for several recipients, one after another, who share a cache. Before them
+/// the first recipient's is made without it.
+#[derive(Clone)]
+pub struct RecipientsBench {
+    /// One recipient's digest; `pertinent` messages are each one's.
+    pub digest: DigestBench,
+    /// How many, at least one.
+    pub recipients: usize,
+    /// What the cache may hold, in bytes.
+    pub cache_bytes: usize,
+    /// Whether baby steps are kept from earlier batches: made before the clock starts.
+    pub keep_baby_steps: bool,
+}
+
+/// What the digests measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecipientsFigures {
+    /// Payloads or indices.
+    pub scheme: Scheme,
+    /// Name of the parameter set.
+    pub params: &'static str,
+    /// Messages on the board.
+    pub messages: u64,
+    /// How many were pertinent to each recipient.
+    pub pertinent: usize,
+    /// The bound asked for.
+    pub bound: usize,
+    /// Bytes of a payload.
+    pub payload_bytes: usize,
+    /// Threads in use.
+    pub threads: usize,
+    /// The row operations in use.
+    pub kernels: &'static str,
+    /// The seed.
+    pub seed: u64,
+    /// Recipients.
+    pub recipients: usize,
+    /// What the cache might hold.
+    pub cache_limit_bytes: usize,
+    /// What it held in the end.
+    pub cache_bytes: usize,
+    /// The digests' times, baby steps included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digests: Option<RecipientsTimes>,
+    /// The digests' times, all but the one alone without baby steps, which were made before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digests_with_kept_baby_steps: Option<RecipientsTimes>,
+    /// The most memory the process held.
+    pub peak_rss_bytes: u64,
+    /// Recipients who got exactly their messages, bit for bit.
+    pub exact: usize,
+    /// Mean of the yardstick before and after, if asked for.
+    pub yardstick_us: Option<f64>,
+}
+
+/// Seconds from clues and payloads in memory to the digest.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecipientsTimes {
+    /// The first recipient's digest without a cache, and with baby steps of its own.
+    pub alone_s: f64,
+    /// The same with the cache, which it fills.
+    pub first_s: f64,
+    /// The other recipients'.
+    pub further_s: Vec<f64>,
+    /// Their mean, if there are any.
+    pub further_mean_s: Option<f64>,
+    /// The mean over `first_s`.
+    pub further_over_first: Option<f64>,
+    /// The mean over `alone_s`.
+    pub further_over_alone: Option<f64>,
+    /// The parts of `alone_s`.
+    pub alone_stages: BTreeMap<&'static str, f64>,
+    /// The parts of `first_s`.
+    pub first_stages: BTreeMap<&'static str, f64>,
+    /// The parts of the last of `further_s`.
+    pub last_stages: BTreeMap<&'static str, f64>,
+}
+
+impl RecipientsFigures {
+    /// Whether every recipient got exactly her messages.
+    pub fn is_exact(&self) -> bool {
+        self.exact == self.recipients
+    }
+
+    /// The times, of either kind.
+    pub fn times(&self) -> Option<&RecipientsTimes> {
+        let kept = self.digests_with_kept_baby_steps.as_ref();
+        self.digests.as_ref().or(kept)
+    }
+}
+
+impl RecipientsTimes {
+    fn new(runs: &[BTreeMap<&'static str, f64>]) -> Self {
+        let total = |run: &BTreeMap<_, f64>| run.values().sum::<f64>();
+        let (alone_s, first_s) = (total(&runs[0]), total(&runs[1]));
+        let further_s: Vec<f64> = runs[2..].iter().map(total).collect();
+        let sum = further_s.iter().sum::<f64>();
+        let mean = (!further_s.is_empty()).then(|| sum / further_s.len() as f64);
+        let over = |seconds: f64| mean.map(|mean| mean / seconds);
+        Self {
+            alone_s,
+            first_s,
+            further_over_first: over(first_s),
+            further_over_alone: over(alone_s),
+            further_s,
+            further_mean_s: mean,
+            alone_stages: runs[0].clone(),
+            first_stages: runs[1].clone(),
+            last_stages: runs[runs.len() - 1].clone(),
+        }
+    }
+}
+
+/// What all digests have in common.
+struct Shared<'a> {
+    plan: DigestPlan,
+    board: Workload,
+    cache: Arc<BoardCache>,
+    progress: &'a dyn Progress,
+}
+
+impl RecipientsBench {
+    /// Runs it. Keys are made again for each digest, so that one recipient's are in memory at a
+    /// time.
+    ///
+    /// Errors: any step's.
+    pub fn run(&self, progress: &dyn Progress) -> Result<RecipientsFigures, BenchError> {
+        let of = &self.digest;
+        let before = of.yardstick.then(yardstick_us).flatten();
+        let mut shared = self.shared(progress)?;
+        let cache = shared.cache.clone();
+        let (alone, _) = self.one(&mut shared, 0, Arc::new(BoardCache::new(0)), false)?;
+        let (mut runs, mut exact) = (vec![alone], 0);
+        for recipient in 0..self.recipients {
+            let keep = self.keep_baby_steps;
+            let (stages, is_exact) = self.one(&mut shared, recipient, cache.clone(), keep)?;
+            runs.push(stages);
+            exact += usize::from(is_exact);
+        }
+        let after = of.yardstick.then(yardstick_us).flatten();
+        let times = RecipientsTimes::new(&runs);
+        let keep = self.keep_baby_steps;
+        Ok(RecipientsFigures {
+            scheme: of.scheme,
+            params: of.params.name(),
+            messages: of.messages,
+            pertinent: of.pertinent,
+            bound: of.bound,
+            payload_bytes: of.payload_bytes,
+            threads: rayon::current_num_threads(),
+            kernels: of.params.ring.kernels().name(),
+            seed: of.seed,
+            recipients: self.recipients,
+            cache_limit_bytes: self.cache_bytes,
+            cache_bytes: shared.cache.bytes(),
+            digests: (!keep).then(|| times.clone()),
+            digests_with_kept_baby_steps: keep.then_some(times),
+            peak_rss_bytes: peak_rss_bytes(),
+            exact,
+            yardstick_us: before.zip(after).map(|(a, b)| (a + b) / 2.0),
+        })
+    }
+
+    fn shared<'a>(&self, progress: &'a dyn Progress) -> Result<Shared<'a>, BenchError> {
+        let of = &self.digest;
+        let payload = (of.scheme == Scheme::Sophomr).then_some(of.payload_bytes);
+        let plan = DigestPlan::new(&of.params, 0..of.messages, of.bound, payload)?;
+        let mut board = Workload::for_recipients(
+            of.params.clue.clone(),
+            (0..self.recipients).map(|i| self.keys(i).clue).collect(),
+            of.messages,
+            of.pertinent,
+            of.payload_bytes,
+            of.seed,
+        );
+        if of.bound_clues {
+            board = board.bound_to([0; 16]);
+        }
+        Ok(Shared {
+            plan,
+            board,
+            cache: Arc::new(BoardCache::new(self.cache_bytes)),
+            progress,
+        })
+    }
+
+    fn keys(&self, recipient: usize) -> Keys {
+        let seed = self.digest.seed.wrapping_add(recipient as u64);
+        self.digest.keys(&mut ChaCha20Rng::seed_from_u64(seed))
+    }
+
+    /// A recipient's digest: its stages, and whether it is exact.
+    fn one(
+        &self,
+        shared: &mut Shared,
+        recipient: usize,
+        cache: Arc<BoardCache>,
+        keep_baby_steps: bool,
+    ) -> Result<(BTreeMap<&'static str, f64>, bool), BenchError> {
+        let (params, board_id) = (&self.digest.params, [0; 16]);
+        let Keys {
+            secret, detection, ..
+        } = self.keys(recipient);
+        // One seed for all, as the cache gives it.
+        let mut seed = [0; SEED_BYTES];
+        ChaCha20Rng::seed_from_u64(!self.digest.seed).fill_bytes(&mut seed);
+        let seed = cache.seed(board_id, shared.plan.range(), || seed);
+        let detector = Detector::new(params.clone(), detection)
+            .with_cache(cache)
+            .keep_baby_steps(keep_baby_steps);
+        let progress = shared.progress;
+        detector.prepare(progress)?;
+        let (board, plan) = (&mut shared.board, &shared.plan);
+        let out = detector.digest(board, plan, board_id, Sealing::None, seed, progress)?;
+        drop(detector);
+        let is_exact = self.is_exact(shared, recipient, &secret, &out.digest)?;
+        Ok((stages_without_reading(&out.stages), is_exact))
+    }
+
+    fn is_exact(
+        &self,
+        shared: &Shared,
+        recipient: usize,
+        secret: &SecretKey,
+        digest: &Digest,
+    ) -> Result<bool, BenchError> {
+        let decoded = Recipient::new(&self.digest.params, secret).decode(digest)?;
+        let score = Score::new(&shared.board, recipient, &decoded);
+        let right = match self.digest.scheme {
+            Scheme::Sophomr => score.exact,
+            _ => score.found,
+        };
+        Ok(right == self.digest.pertinent && score.false_positives == 0)
+    }
+}

@@ -1,0 +1,245 @@
+//! Every figure of one build on one machine, as one document that compares with another.
+
+use crate::measure::{DigestFigures, RecipientsFigures};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the document.
+const FORMAT: &str = "omr bench all 1";
+
+/// The document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Version of the document.
+    pub format: String,
+    /// What was measured: the commit, or a version where it is not known.
+    pub build: String,
+    /// Where.
+    pub machine: Machine,
+    /// The work.
+    pub setting: Setting,
+    /// Mean of all measurements of the yardstick; `None` in builds without it.
+    pub yardstick_us: Option<f64>,
+    /// Times by name; the stages of a digest stand behind its name and a dot.
+    pub figures: BTreeMap<String, Figure>,
+    /// Sizes by name.
+    pub bytes: BTreeMap<String, u64>,
+    /// Digests made.
+    pub digests: u64,
+    /// Those with exactly the pertinent messages, bit for bit.
+    pub exact: u64,
+}
+
+/// Where figures were measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor's name.
+    pub cpu: String,
+    /// Cores that the process may use.
+    pub cores: usize,
+    /// The row operations in use.
+    pub kernels: String,
+}
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Name of the parameter set.
+    pub params: String,
+    /// Messages on the board.
+    pub messages: u64,
+    /// Pertinent ones.
+    pub pertinent: usize,
+    /// The bound asked for.
+    pub bound: usize,
+    /// Bytes of a payload.
+    pub payload_bytes: usize,
+    /// Threads in use.
+    pub threads: usize,
+    /// The first seed.
+    pub seed: u64,
+}
+
+/// A time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Seconds.
+    pub seconds: f64,
+    /// The same in yardstick NTTs; `None` in builds without the yardstick.
+    pub ntts: Option<f64>,
+}
+
+/// One figure of two reports; ratios are new over old.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// Its name.
+    pub name: String,
+    /// Seconds or bytes in the old report, if it has the figure.
+    pub old: Option<f64>,
+    /// In the new one.
+    pub new: Option<f64>,
+    /// Ratio.
+    pub ratio: Option<f64>,
+    /// Ratio of yardstick NTTs, where both reports have them.
+    pub ntts_ratio: Option<f64>,
+}
+
+/// Why two reports do not compare.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} differs: expected {expected}, found {found}; figures do not compare")]
+pub struct Incomparable {
+    /// What differs.
+    pub field: &'static str,
+    /// In the old report.
+    pub expected: String,
+    /// In the new one.
+    pub found: String,
+}
+
+impl Machine {
+    /// This one, with the row operations `kernels`.
+    pub fn here(kernels: &str) -> Self {
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let name = info
+            .lines()
+            .find_map(|line| line.strip_prefix("model name"));
+        let name = name.map(|rest| rest.trim_start_matches([' ', '\t', ':']));
+        Self {
+            cpu: name.unwrap_or(std::env::consts::ARCH).to_owned(),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            kernels: kernels.to_owned(),
+        }
+    }
+}
+
+impl Report {
+    /// An empty report.
+    pub fn new(build: &str, machine: Machine, setting: Setting) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            build: build.to_owned(),
+            machine,
+            setting,
+            yardstick_us: None,
+            figures: BTreeMap::new(),
+            bytes: BTreeMap::new(),
+            digests: 0,
+            exact: 0,
+        }
+    }
+
+    /// Adds a time, in NTTs of `yardstick_us` too.
+    pub fn time(&mut self, name: &str, seconds: f64, yardstick_us: Option<f64>) {
+        let ntts = yardstick_us.map(|us| seconds * 1e6 / us);
+        let figure = Figure { seconds, ntts };
+        self.figures.insert(name.to_owned(), figure);
+    }
+
+    /// Adds the times of a digest and its stages as `name`.
+    pub fn digest(&mut self, name: &str, run: &DigestFigures) {
+        self.time(name, run.digest_s, run.yardstick_us);
+        for (stage, &seconds) in &run.stages {
+            self.time(&format!("{name}.{stage}"), seconds, run.yardstick_us);
+        }
+        self.digests += 1;
+        self.exact += u64::from(run.is_exact());
+    }
+
+    /// Adds the mean times of digests for several recipients as `name`.
+    pub fn recipients(&mut self, name: &str, run: &RecipientsFigures) {
+        if let Some(times) = run.times() {
+            for (which, seconds) in [
+                ("alone", Some(times.alone_s)),
+                ("first", Some(times.first_s)),
+                ("further", times.further_mean_s),
+            ] {
+                if let Some(seconds) = seconds {
+                    self.time(&format!("{name}.{which}"), seconds, run.yardstick_us);
+                }
+            }
+        }
+        self.bytes
+            .insert(format!("{name}.cache"), run.cache_bytes as u64);
+        self.digests += run.recipients as u64;
+        self.exact += run.exact as u64;
+    }
+
+    /// Every figure beside its old value. Other builds compare, other machines or settings do not.
+    ///
+    /// Errors: what differs.
+    pub fn compare(&self, new: &Self) -> Result<Vec<Compared>, Incomparable> {
+        self.comparable(new)?;
+        let time = |name: &String| Compared {
+            ntts_ratio: {
+                let ntts = |report: &Self| report.figures.get(name)?.ntts;
+                ntts(new).zip(ntts(self)).map(|(new, old)| new / old)
+            },
+            ..compared(
+                name,
+                |report| Some(report.figures.get(name)?.seconds),
+                self,
+                new,
+            )
+        };
+        let size = |name: &String| {
+            let bytes = |report: &Self| report.bytes.get(name).map(|&bytes| bytes as f64);
+            compared(name, bytes, self, new)
+        };
+        let times = names(&self.figures, &new.figures);
+        let sizes = names(&self.bytes, &new.bytes);
+        Ok(times
+            .iter()
+            .map(time)
+            .chain(sizes.iter().map(size))
+            .collect())
+    }
+
+    fn comparable(&self, new: &Self) -> Result<(), Incomparable> {
+        let same = |field, old: &dyn ToString, new: &dyn ToString| {
+            let (expected, found) = (old.to_string(), new.to_string());
+            match expected == found {
+                true => Ok(()),
+                false => Err(Incomparable {
+                    field,
+                    expected,
+                    found,
+                }),
+            }
+        };
+        same("document format", &self.format, &new.format)?;
+        let (a, b) = (&self.machine, &new.machine);
+        same("machine", &a.cpu, &b.cpu)?;
+        same("number of cores", &a.cores, &b.cores)?;
+        same("kernels", &a.kernels, &b.kernels)?;
+        let (a, b) = (&self.setting, &new.setting);
+        same("parameter set", &a.params, &b.params)?;
+        same("number of messages", &a.messages, &b.messages)?;
+        same("number of pertinent messages", &a.pertinent, &b.pertinent)?;
+        same("bound", &a.bound, &b.bound)?;
+        same("payload size", &a.payload_bytes, &b.payload_bytes)?;
+        same("number of threads", &a.threads, &b.threads)
+    }
+}
+
+fn compared(
+    name: &str,
+    value: impl Fn(&Report) -> Option<f64>,
+    old: &Report,
+    new: &Report,
+) -> Compared {
+    let (old, new) = (value(old), value(new));
+    Compared {
+        name: name.to_owned(),
+        old,
+        new,
+        ratio: new.zip(old).map(|(new, old)| new / old),
+        ntts_ratio: None,
+    }
+}
+
+fn names<T>(old: &BTreeMap<String, T>, new: &BTreeMap<String, T>) -> Vec<String> {
+    let mut names: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
+    names.sort();
+    names.dedup();
+    names
+}

@@ -1,0 +1,264 @@
+//! What a service needs: cores, memory, disk and network of a load, from measured costs and exact sizes.
+
+mod costs;
+
+pub use costs::{COSTS_FORMAT, MeasuredCosts};
+
+use crate::measure::BenchError;
+use omr_detector::hybrid::Costs;
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
+use omr_protocol::{
+    ClueKind, DetectionKey, Digest, DigestPlan, InstantParams, ParamSet, Params, Request,
+};
+use serde::Serialize;
+
+const DAY_S: f64 = 86_400.0;
+const YEAR_DAYS: u64 = 365;
+/// Bytes of a board's record beside clue and payload.
+const RECORD_BYTES: u64 = 4;
+/// Bytes of a message's one-time key and index in a tree whose pages are two thirds full.
+const ONCE_BYTES: u64 = 40 * 3 / 2;
+/// How long a server keeps finished digests unless told otherwise.
+const DIGEST_DAYS: u64 = 7;
+/// The share of its time that a core should work, so that queues stay short.
+const BUSY: f64 = 0.7;
+
+/// What is asked of a service.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Load {
+    /// Messages posted in a day.
+    pub messages_a_day: u64,
+    /// Recipients, each of whom has all messages looked at.
+    pub recipients: u64,
+    /// Pertinent messages that a digest may carry.
+    pub bound: usize,
+    /// Bytes of a payload.
+    pub payload_bytes: usize,
+    /// Digests a recipient asks for in a day.
+    pub digests_a_day: u64,
+}
+
+/// What a service needs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sizing {
+    /// Name of the parameter set.
+    pub params: &'static str,
+    /// What is asked.
+    pub load: Load,
+    /// What was measured, and where.
+    pub costs: MeasuredCosts,
+    /// The machine asked about takes so many times as long.
+    pub slower: f64,
+    /// Bytes by which the board grows in a day.
+    pub board_bytes_a_day: u64,
+    /// Each way to look at the messages.
+    pub schemes: Vec<SchemeSizing>,
+}
+
+/// What one way to look at messages needs.
+#[derive(Clone, Debug, Serialize)]
+pub struct SchemeSizing {
+    /// `sophomr`, `instantomr` or `hybrid`.
+    pub scheme: &'static str,
+    /// Seconds of one core in a day.
+    pub core_seconds_a_day: f64,
+    /// Cores that work all the time.
+    pub cores_busy: f64,
+    /// Cores to have, so that they work 70 % of the time.
+    pub cores: u64,
+    /// Bytes of memory with one key of each kind in it.
+    pub memory_bytes: u64,
+    /// The same with all recipients' keys in it.
+    pub memory_all_keys_bytes: u64,
+    /// Bytes on the disk after a year: the board, keys, sessions, digests of a week.
+    pub disk_bytes_a_year: u64,
+    /// Bytes that posts bring in a day.
+    pub received_bytes_a_day: u64,
+    /// Bytes of digests that go out in a day.
+    pub sent_bytes_a_day: u64,
+    /// Bytes of a recipient's keys, sent once.
+    pub key_bytes: u64,
+    /// Bytes of a digest.
+    pub digest_bytes: u64,
+}
+
+/// What a recipient takes under one scheme.
+struct Part {
+    core_seconds_a_day: f64,
+    /// Memory that works, beside keys.
+    work_bytes: u64,
+    key_memory_bytes: u64,
+    key_bytes: u64,
+    session_bytes: u64,
+    digest_bytes: u64,
+}
+
+impl Sizing {
+    /// What `load` of bound clues needs under a set with both engines, on a machine that takes `slower` times as long
+    /// as the one with these costs.
+    ///
+    /// Errors: `Params` where the set lacks an engine, `Plan` where bound or payloads do not suit it.
+    pub fn new(
+        set: &ParamSet,
+        load: Load,
+        costs: MeasuredCosts,
+        slower: f64,
+    ) -> Result<Self, BenchError> {
+        let (bulk, instant) = (set.bulk()?, set.instant()?);
+        let message = (ClueKind::Bound.bytes(set.clue()) + load.payload_bytes) as u64;
+        let board_bytes_a_day = load.messages_a_day * (message + RECORD_BYTES + ONCE_BYTES);
+        let digests = load.digests_a_day.max(1);
+        let model = Model {
+            messages: load.messages_a_day.div_ceil(digests).max(1),
+            digests: digests as f64,
+            load,
+            costs: &costs,
+        };
+        let parts = [
+            ("sophomr", model.sophomr(bulk)?),
+            ("instantomr", model.instantomr(instant)?),
+            ("hybrid", model.hybrid(bulk, instant)?),
+        ];
+        let received = load.messages_a_day * message;
+        let schemes = parts.map(|(scheme, part)| SchemeSizing {
+            received_bytes_a_day: received,
+            ..part.of_all(scheme, load, slower, board_bytes_a_day)
+        });
+        Ok(Self {
+            params: set.name(),
+            load,
+            slower,
+            board_bytes_a_day,
+            schemes: schemes.into(),
+            costs,
+        })
+    }
+}
+
+impl Part {
+    fn of_all(self, scheme: &'static str, load: Load, slower: f64, board: u64) -> SchemeSizing {
+        let recipients = load.recipients;
+        let seconds = self.core_seconds_a_day * recipients as f64 * slower;
+        let cores_busy = seconds / DAY_S;
+        let sent = recipients * load.digests_a_day * self.digest_bytes;
+        let kept = recipients * (self.key_bytes + self.session_bytes) + DIGEST_DAYS * sent;
+        SchemeSizing {
+            scheme,
+            core_seconds_a_day: seconds,
+            cores_busy,
+            cores: ((cores_busy / BUSY).ceil() as u64).max(1),
+            memory_bytes: self.work_bytes + self.key_memory_bytes,
+            memory_all_keys_bytes: self.work_bytes + recipients.max(1) * self.key_memory_bytes,
+            disk_bytes_a_year: YEAR_DAYS * board + kept,
+            received_bytes_a_day: 0,
+            sent_bytes_a_day: sent,
+            key_bytes: self.key_bytes,
+            digest_bytes: self.digest_bytes,
+        }
+    }
+}
+
+/// One recipient's day.
+struct Model<'a> {
+    load: Load,
+    costs: &'a MeasuredCosts,
+    /// Messages of a digest, at least one.
+    messages: u64,
+    digests: f64,
+}
+
+impl Model<'_> {
+    /// Every digest takes whole batches.
+    fn sophomr(&self, params: &Params) -> Result<Part, BenchError> {
+        let batches = self.messages.div_ceil(params.slots() as u64);
+        let key_bytes = DetectionKey::file_bytes_of(params, ClueKind::Bound);
+        let key_memory_bytes = bulk_key_memory(key_bytes);
+        Ok(Part {
+            core_seconds_a_day: self.digests * batches as f64 * self.costs.batch_core_s,
+            work_bytes: self.costs.bulk_peak_bytes.saturating_sub(key_memory_bytes),
+            key_memory_bytes,
+            key_bytes,
+            session_bytes: 0,
+            digest_bytes: self.bulk_digest_bytes(params, self.messages)?,
+        })
+    }
+
+    /// A session looks at every message once.
+    fn instantomr(&self, params: &InstantParams) -> Result<Part, BenchError> {
+        let plan = self.instant_plan(params, self.messages)?;
+        let digest_bytes = InstantDigest::file_bytes(&plan, params);
+        let key_memory_bytes = self.costs.instant_key_memory_bytes;
+        Ok(Part {
+            core_seconds_a_day: self.load.messages_a_day as f64 * self.costs.message_core_s,
+            work_bytes: self
+                .costs
+                .instant_peak_bytes
+                .saturating_sub(key_memory_bytes),
+            key_memory_bytes,
+            key_bytes: InstantKey::file_bytes_of(params, ClueKind::Bound),
+            session_bytes: session_bytes(&plan, params) + digest_bytes,
+            digest_bytes,
+        })
+    }
+
+    /// Full batches by SophOMR; the rest by what costs less.
+    fn hybrid(&self, bulk: &Params, instant: &InstantParams) -> Result<Part, BenchError> {
+        let slots = bulk.slots() as u64;
+        let costs = Costs {
+            batch_s: self.costs.batch_core_s,
+            message_s: self.costs.message_core_s,
+        };
+        let first = costs.split(&(0..self.messages), slots);
+        let rest = self.messages - first;
+        let seconds = first.div_ceil(slots) as f64 * costs.batch_s + rest as f64 * costs.message_s;
+        let (a, b) = (self.sophomr(bulk)?, self.instantomr(instant)?);
+        let of_rest = InstantDigest::file_bytes(&self.instant_plan(instant, rest)?, instant);
+        let of_first = match first {
+            0 => 0,
+            _ => self.bulk_digest_bytes(bulk, first)?,
+        };
+        Ok(Part {
+            core_seconds_a_day: self.digests * seconds,
+            work_bytes: a.work_bytes + b.work_bytes,
+            key_memory_bytes: a.key_memory_bytes + b.key_memory_bytes,
+            key_bytes: a.key_bytes + b.key_bytes,
+            session_bytes: 0,
+            digest_bytes: of_first + if rest == 0 { 0 } else { of_rest },
+        })
+    }
+
+    fn bulk_digest_bytes(&self, params: &Params, messages: u64) -> Result<u64, BenchError> {
+        let Load {
+            bound,
+            payload_bytes,
+            ..
+        } = self.load;
+        let plan = DigestPlan::new(params, 0..messages, bound, Some(payload_bytes))?;
+        let plan = plan.for_clues(params, ClueKind::Bound);
+        Ok(Digest::file_bytes(&plan, params))
+    }
+
+    fn instant_plan(&self, params: &InstantParams, end: u64) -> Result<InstantPlan, BenchError> {
+        let request = Request {
+            range: 0..end,
+            bound: self.load.bound,
+            payload_bytes: Some(self.load.payload_bytes),
+        };
+        let plan = InstantPlan::new(params, Encoding::Powers, request)?;
+        Ok(plan.for_clues(ClueKind::Bound))
+    }
+}
+
+/// Masks are made from seeds, and residues of 48 bits take words of 64.
+fn bulk_key_memory(file_bytes: u64) -> u64 {
+    file_bytes * 2 * 64 / 48
+}
+
+/// Both halves of each sum at their exact width.
+fn session_bytes(plan: &InstantPlan, params: &InstantParams) -> u64 {
+    let bits = params.ring.modulus(0).bits() as usize;
+    (plan.parts() * 2 * (params.ring.n() * bits).div_ceil(8)) as u64
+}
+
+#[cfg(test)]
+mod tests;

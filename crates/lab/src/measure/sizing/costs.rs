@@ -1,0 +1,119 @@
+use crate::measure::cpu::process_seconds;
+use crate::measure::report::Machine;
+use crate::measure::{BenchError, DigestBench, InstantUnits, Scheme, peak_rss_bytes, yardstick_us};
+use omr_detector::Progress;
+use omr_protocol::instantomr::InstantKey;
+use omr_protocol::{ClueKind, ParamSet};
+use serde::{Deserialize, Serialize};
+
+/// Version of the document.
+pub const COSTS_FORMAT: &str = "omr measured costs 1";
+
+/// Messages in flight.
+const LOT: usize = 64;
+/// Runs of a lot, of which the median counts.
+const RUNS: usize = 5;
+
+/// What a machine needs for a batch and for a message: processor time, which other work on the machine
+/// disturbs less than the time on the wall.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredCosts {
+    /// Version of the document.
+    pub format: String,
+    /// What made it.
+    pub command: String,
+    /// When.
+    pub date: String,
+    /// Where.
+    pub machine: Machine,
+    /// Name of the parameter set.
+    pub params: String,
+    /// Core seconds of a digest of one full batch by SophOMR.
+    pub batch_core_s: f64,
+    /// Core seconds of a message by InstantOMR, several in flight.
+    pub message_core_s: f64,
+    /// The most memory of a detector for batches, its key included.
+    pub bulk_peak_bytes: u64,
+    /// The most memory of a detector for single messages, its key included.
+    pub instant_peak_bytes: u64,
+    /// What an InstantOMR key takes in memory, by its size.
+    pub instant_key_memory_bytes: u64,
+    /// Microseconds of the yardstick, if built in: its ratio scales times to other machines.
+    pub yardstick_us: Option<f64>,
+}
+
+impl MeasuredCosts {
+    /// Measures both engines on this machine with one thread's worth of work at a time, payloads of
+    /// 612 bytes and a bound of 50.
+    ///
+    /// Errors: a step's; `Params` where the set lacks an engine.
+    pub fn measure(
+        set: &ParamSet,
+        (command, date): (String, String),
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Self, BenchError> {
+        let (bulk, instant) = (set.bulk()?, set.instant()?);
+        let before = yardstick_us();
+        // First, since a process's peak never falls.
+        let mut units = InstantUnits::new(instant, LOT as u64, seed)?;
+        let message_core_s = median_core_s(&mut units)? / LOT as f64;
+        let instant_peak_bytes = peak_rss_bytes();
+        let kernels = units.kernels();
+        drop(units);
+        let digest = DigestBench {
+            scheme: Scheme::Sophomr,
+            params: bulk.clone(),
+            messages: bulk.slots() as u64,
+            pertinent: 50.min(bulk.slots() / 4),
+            bound: 50,
+            payload_bytes: 612,
+            seed,
+            yardstick: false,
+            bound_clues: true,
+        };
+        let figures = digest.run(progress)?;
+        let after = yardstick_us();
+        let key_bytes = InstantKey::file_bytes_of(instant, ClueKind::Bound);
+        Ok(Self {
+            format: COSTS_FORMAT.to_owned(),
+            command,
+            date,
+            machine: Machine::here(kernels),
+            params: set.name().to_owned(),
+            batch_core_s: figures.digest_s * figures.cpu_share,
+            message_core_s,
+            bulk_peak_bytes: figures.peak_rss_bytes,
+            instant_peak_bytes,
+            instant_key_memory_bytes: instant_key_memory(key_bytes),
+            yardstick_us: before.zip(after).map(|(a, b)| (a + b) / 2.0),
+        })
+    }
+
+    /// Whether every cost is one that a machine can have, under a version that is known.
+    pub fn is_sound(&self) -> bool {
+        let times = [self.batch_core_s, self.message_core_s];
+        self.format == COSTS_FORMAT
+            && times.iter().all(|time| time.is_finite() && *time > 0.0)
+            && self
+                .yardstick_us
+                .is_none_or(|us| us.is_finite() && us > 0.0)
+    }
+}
+
+/// Masks are made from seeds, residues of 50 bits take words of 64, and the first layer, a third of that, is
+/// kept in double precision as well.
+fn instant_key_memory(file_bytes: u64) -> u64 {
+    file_bytes * 2 * 64 / 50 * 3 / 2
+}
+
+fn median_core_s(units: &mut InstantUnits) -> Result<f64, BenchError> {
+    let mut seconds = Vec::new();
+    for _ in 0..RUNS {
+        let before = process_seconds();
+        units.push(LOT)?;
+        seconds.push(process_seconds() - before);
+    }
+    seconds.sort_by(f64::total_cmp);
+    Ok(seconds[RUNS / 2])
+}

@@ -1,0 +1,192 @@
+//! What a recipient waits for whose messages are looked at as they come.
+
+use crate::measure::digest::{Score, timed};
+use crate::measure::instant::InstantBench;
+use crate::measure::{BenchError, yardstick_us};
+use chacha20::ChaCha20Rng;
+use omr_client::instantomr::InstantRecipient;
+use omr_detector::{DetectorError, MessageSource, Progress};
+use rand_core::{Rng, SeedableRng};
+use serde::Serialize;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+/// Most messages looked at together.
+const LOT: usize = 64;
+
+/// Messages that arrive at random, independently of each other, at a steady rate.
+pub struct StreamBench {
+    /// Set, bound, payload size, seed; its number of messages is not looked at.
+    pub digest: InstantBench,
+    /// Messages a second.
+    pub rate: f64,
+    /// Length of the replay.
+    pub seconds: f64,
+}
+
+/// What a replay measured. Service is real, idle time is skipped.
+#[derive(Clone, Debug, Serialize)]
+pub struct StreamFigures {
+    /// Name of the parameter set.
+    pub params: &'static str,
+    /// Messages a second.
+    pub rate: f64,
+    /// Length of the replay.
+    pub seconds: f64,
+    /// Messages that came.
+    pub messages: usize,
+    /// Threads in use.
+    pub threads: usize,
+    /// From a message's arrival to a digest with it, for a recipient who asks when it arrives.
+    pub wait_ms: Quantiles,
+    /// The same without the digest: until the message is in the session and the session on the disk.
+    pub taken_ms: Quantiles,
+    /// Making a digest's file.
+    pub digest_ms: Quantiles,
+    /// Putting the session on the disk.
+    pub write_ms: Quantiles,
+    /// Share of the time in which the detector works.
+    pub busy: f64,
+    /// Bytes of the session's file.
+    pub session_bytes: usize,
+    /// Bytes of the digest's file.
+    pub digest_bytes: usize,
+    /// Pertinent messages.
+    pub pertinent: usize,
+    /// Those that came out of the last digest bit for bit.
+    pub exact: usize,
+    /// Others that came out.
+    pub false_positives: usize,
+    /// Mean of the yardstick before and after, if built in.
+    pub yardstick_us: Option<f64>,
+}
+
+/// A distribution of times.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Quantiles {
+    /// Half are smaller.
+    pub p50: f64,
+    /// 9 of 10 are smaller.
+    pub p90: f64,
+    /// 99 of 100 are smaller.
+    pub p99: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Quantiles {
+    /// Of seconds, in milliseconds. Panics: on none.
+    fn of(mut seconds: Vec<f64>) -> Self {
+        seconds.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let rank = (share * seconds.len() as f64).ceil() as usize;
+            seconds[rank.clamp(1, seconds.len()) - 1] * 1e3
+        };
+        Self {
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            max: at(1.0),
+        }
+    }
+}
+
+impl StreamBench {
+    /// When messages come: at least one does.
+    fn arrivals(&self) -> Vec<f64> {
+        let mut rng = ChaCha20Rng::seed_from_u64(self.digest.seed ^ 2);
+        let mut gap = || {
+            let uniform = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+            -(1.0 - uniform).ln() / self.rate
+        };
+        let mut at = gap();
+        let mut arrivals = vec![at];
+        loop {
+            at += gap();
+            if at >= self.seconds {
+                return arrivals;
+            }
+            arrivals.push(at);
+        }
+    }
+
+    /// Replays the arrivals; the session is written to `file` after each lot, as by `omr stream`.
+    ///
+    /// Errors: any step's; those of the file.
+    pub fn run(&self, file: &Path, progress: &dyn Progress) -> Result<StreamFigures, BenchError> {
+        let arrivals = self.arrivals();
+        let messages = arrivals.len();
+        let bench = InstantBench {
+            messages: messages as u64,
+            pertinent: self.digest.bound.min(messages / 4),
+            ..self.digest.clone()
+        };
+        let params = bench.params.clone();
+        let mut bed = bench.bed()?;
+        let mut session = bench.session(&bed)?;
+        let before = yardstick_us();
+        let (mut now, mut busy, mut next) = (0.0f64, 0.0, 0);
+        let (mut waits, mut taken, mut digests, mut writes) = (vec![], vec![], vec![], vec![]);
+        let mut session_bytes = 0;
+        progress.stage("messages", messages as u64);
+        while next < messages {
+            now = now.max(arrivals[next]);
+            let waiting = arrivals[next..].iter().take_while(|&&at| at <= now).count();
+            let lot = next..next + waiting.min(LOT);
+            let read = |error| BenchError::Detector(DetectorError::Source(error));
+            let range = lot.start as u64..lot.end as u64;
+            let clues = bed.board.clues(range.clone()).map_err(read)?;
+            let payloads = bed.board.payloads(range).map_err(read)?;
+            let clue_bytes = bed.board.clue_bytes();
+            let (pushed, push_s) = timed(|| session.push(&clues, clue_bytes, &payloads));
+            pushed?;
+            let (written, write_s) = timed(|| write(file, &session.to_file().to_bytes(&params)?));
+            session_bytes = written?;
+            let (digest, digest_s) = timed(|| session.digest().to_bytes(&params));
+            digest?;
+            now += push_s + write_s;
+            busy += push_s + write_s;
+            for &at in &arrivals[lot.clone()] {
+                taken.push(now - at);
+                waits.push(now + digest_s - at);
+            }
+            digests.push(digest_s);
+            writes.push(write_s);
+            progress.advance(lot.len() as u64);
+            next = lot.end;
+        }
+        let after = yardstick_us();
+        let digest = session.digest();
+        let found = InstantRecipient::new(&params, &bed.secret).decode(&digest)?;
+        let score = Score::new(&bed.board, 0, &found);
+        Ok(StreamFigures {
+            params: params.name(),
+            rate: self.rate,
+            seconds: self.seconds,
+            messages,
+            threads: rayon::current_num_threads(),
+            wait_ms: Quantiles::of(waits),
+            taken_ms: Quantiles::of(taken),
+            digest_ms: Quantiles::of(digests),
+            write_ms: Quantiles::of(writes),
+            busy: busy / now.max(self.seconds),
+            session_bytes,
+            digest_bytes: digest.to_bytes(&params)?.len(),
+            pertinent: bench.pertinent,
+            exact: score.exact,
+            false_positives: score.false_positives,
+            yardstick_us: before.zip(after).map(|(a, b)| (a + b) / 2.0),
+        })
+    }
+}
+
+/// Writes a file beside its place, waits for the disk, and gives it its name.
+fn write(path: &Path, bytes: &[u8]) -> Result<usize, BenchError> {
+    let staged = path.with_extension("new");
+    let mut file = File::create(&staged)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(staged, path)?;
+    Ok(bytes.len())
+}

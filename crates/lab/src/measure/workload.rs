@@ -1,0 +1,205 @@
+use crate::measure::Strangers;
+use chacha20::ChaCha20Rng;
+use omr_client::{BoundSender, ClueSeed, Sender};
+use omr_detector::MessageSource;
+use omr_protocol::clue::BoundClue;
+use omr_protocol::{Clue, ClueKey, ClueParams};
+use omr_ring::{Xof, uniform_residues};
+use rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A synthetic board, made message by message from a seed, never held whole: pertinent messages
+/// with random payloads at random places, the rest strangers'. Honest ones look uniform.
+pub struct Workload {
+    params: Arc<ClueParams>,
+    /// One for each recipient.
+    keys: Vec<ClueKey>,
+    seed: [u8; 32],
+    payload_bytes: usize,
+    /// For each recipient, in order.
+    pertinent: Vec<Vec<u64>>,
+    /// For each pertinent message: whose it is.
+    owners: BTreeMap<u64, usize>,
+    strangers: Strangers,
+    /// Bound clues, for this board; else plain ones.
+    bound_to: Option<[u8; 16]>,
+}
+
+impl Workload {
+    /// `messages` messages, `pertinent` of them for the owner of `key`.
+    /// Panics: when more are pertinent than there are.
+    pub fn new(
+        params: Arc<ClueParams>,
+        key: ClueKey,
+        messages: u64,
+        pertinent: usize,
+        payload_bytes: usize,
+        seed: u64,
+    ) -> Self {
+        Self::for_recipients(params, vec![key], messages, pertinent, payload_bytes, seed)
+    }
+
+    /// The same for the owners of several keys, `pertinent` messages for each of them.
+    /// Panics: when more are pertinent than there are.
+    pub fn for_recipients(
+        params: Arc<ClueParams>,
+        keys: Vec<ClueKey>,
+        messages: u64,
+        pertinent: usize,
+        payload_bytes: usize,
+        seed: u64,
+    ) -> Self {
+        let all = pertinent * keys.len();
+        assert!(
+            all as u64 <= messages,
+            "no more pertinent messages than messages"
+        );
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let mut owners = BTreeMap::new();
+        while owners.len() < all {
+            let owner = owners.len() / pertinent;
+            owners.entry(rng.next_u64() % messages).or_insert(owner);
+        }
+        let of = |who: usize| {
+            let own = owners.iter().filter(move |(_, owner)| **owner == who);
+            own.map(|(index, _)| *index).collect()
+        };
+        let mut bytes = [0; 32];
+        rng.fill_bytes(&mut bytes);
+        Self {
+            params,
+            pertinent: (0..keys.len()).map(of).collect(),
+            keys,
+            seed: bytes,
+            payload_bytes,
+            owners,
+            strangers: Strangers::Honest,
+            bound_to: None,
+        }
+    }
+
+    /// The same board with clues bound to payloads and to this board; its strangers are honest.
+    pub fn bound_to(self, board_id: [u8; 16]) -> Self {
+        let bound_to = Some(board_id);
+        Self { bound_to, ..self }
+    }
+
+    /// The same board with other strangers.
+    pub fn with_strangers(self, strangers: Strangers) -> Self {
+        Self { strangers, ..self }
+    }
+
+    /// The places of the pertinent messages, of the first recipient's where there are several.
+    pub fn pertinent(&self) -> &[u64] {
+        self.pertinent_to(0)
+    }
+
+    /// The places of a recipient's messages.
+    /// Panics: when there is no such recipient.
+    pub fn pertinent_to(&self, recipient: usize) -> &[u64] {
+        &self.pertinent[recipient]
+    }
+
+    /// The payload of a message.
+    pub fn payload(&self, index: u64) -> Vec<u8> {
+        if let (Strangers::Hostile(hostile), false) =
+            (&self.strangers, self.owners.contains_key(&index))
+        {
+            return hostile.payload(index);
+        }
+        let mut bytes = vec![0; self.payload_bytes];
+        Xof::stream("omr bench payload v1", &self.seed, &[index]).fill_bytes(&mut bytes);
+        bytes
+    }
+
+    /// For each recipient: someone who posts to her.
+    pub(crate) fn senders(&self) -> Vec<Sender<'_>> {
+        let sender = |key| Sender::new(&self.params, key);
+        self.keys.iter().map(sender).collect()
+    }
+
+    /// The clue of a message, as it stands on the board.
+    pub(crate) fn clue(&self, senders: &[Sender], index: u64) -> Vec<u8> {
+        let mut stream = Xof::stream("omr bench clue v1", &self.seed, &[index]);
+        if let Some(board_id) = self.bound_to {
+            return self.bound_clue(board_id, &mut stream, index);
+        }
+        match (&self.strangers, self.owners.get(&index)) {
+            (_, Some(&who)) => senders[who].gen_clue(&mut stream).to_bytes(&self.params),
+            (Strangers::Hostile(hostile), _) => hostile.clue(&senders[0], &mut stream, index),
+            (Strangers::Honest, _) => {
+                uniform_clue(&self.params, &mut stream).to_bytes(&self.params)
+            }
+        }
+    }
+
+    /// That of a stranger has a random key and no signature, which is the board's to check.
+    fn bound_clue(&self, board_id: [u8; 16], stream: &mut ChaCha20Rng, index: u64) -> Vec<u8> {
+        let Some(&who) = self.owners.get(&index) else {
+            return uniform_bound_clue(&self.params, stream).to_bytes(&self.params);
+        };
+        let sender = BoundSender::new(&self.params, &self.keys[who], board_id);
+        let clue = sender.clue(&ClueSeed::generate(stream), &self.payload(index));
+        clue.to_bytes(&self.params)
+    }
+
+    /// What `message` writes for every message of a range, one after another.
+    fn fill(range: Range<u64>, bytes: usize, message: impl Fn(u64) -> Vec<u8> + Sync) -> Vec<u8> {
+        let mut out = vec![0; bytes * (range.end - range.start) as usize];
+        let places = out.par_chunks_exact_mut(bytes).enumerate();
+        places.for_each(|(i, place)| place.copy_from_slice(&message(range.start + i as u64)));
+        out
+    }
+}
+
+/// The same, bound to nothing: its signature is the board's to check.
+pub(crate) fn uniform_bound_clue(params: &ClueParams, stream: &mut impl Rng) -> BoundClue {
+    let clue = uniform_clue(params, stream);
+    let mut key = [0; 32];
+    stream.fill_bytes(&mut key);
+    BoundClue {
+        clue,
+        key,
+        signature: [0; 64],
+    }
+}
+
+/// As a clue for somebody else looks.
+pub(crate) fn uniform_clue(params: &ClueParams, stream: &mut impl Rng) -> Clue {
+    let spec = params.spec();
+    let mut words = vec![0; spec.n + spec.coordinates];
+    uniform_residues(stream, params.q(), &mut words);
+    let posted = |x: u64| (x * spec.rounded / spec.q) as u32;
+    let mut a: Vec<u32> = words.into_iter().map(posted).collect();
+    let b = a.split_off(spec.n);
+    Clue { a, b }
+}
+
+impl MessageSource for Workload {
+    fn clue_bytes(&self) -> usize {
+        match self.bound_to {
+            Some(_) => BoundClue::bytes(&self.params),
+            None => Clue::bytes(&self.params),
+        }
+    }
+
+    fn clues(
+        &mut self,
+        range: Range<u64>,
+    ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        let senders = self.senders();
+        let clue = |index| self.clue(&senders, index);
+        Ok(Self::fill(range, self.clue_bytes(), clue))
+    }
+
+    fn payloads(
+        &mut self,
+        range: Range<u64>,
+    ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        let payload = |index| self.payload(index);
+        Ok(Self::fill(range, self.payload_bytes, payload))
+    }
+}

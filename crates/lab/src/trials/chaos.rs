@@ -1,0 +1,260 @@
+//! Faults on purpose: a server is killed, its disk filled, slowed and damaged, its clock moved, while
+//! clients post, ask for digests and upload keys. Every promise is checked afterwards.
+
+mod clock;
+mod damage;
+mod digests;
+mod disk_full;
+mod kills;
+mod ledger;
+pub(crate) mod people;
+pub(crate) mod place;
+mod posters;
+mod recipients;
+mod slow_disk;
+mod uploads;
+pub(crate) mod work;
+
+use crate::trials::TrialError;
+use people::People;
+use place::{Place, Shape};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use work::{Crew, Running, Work};
+
+/// A kind of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// `kill -9` at random moments.
+    Kills,
+    /// No room on the disk.
+    DiskFull,
+    /// A disk that others keep busy, and a process that is stopped now and then.
+    SlowDisk,
+    /// A clock that jumps by years.
+    Clock,
+    /// Segments that are flipped, cut short or gone.
+    Damage,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [
+        Self::Kills,
+        Self::DiskFull,
+        Self::SlowDisk,
+        Self::Clock,
+        Self::Damage,
+    ];
+}
+
+/// Trials with faults.
+#[derive(Clone, Debug)]
+pub struct Chaos {
+    /// The program `omr`.
+    pub program: PathBuf,
+    /// Parent of the servers' folders; the system's temporary one unless given.
+    pub dir: Option<PathBuf>,
+    /// Parameter set, with both engines.
+    pub params: String,
+    /// How often the server is killed.
+    pub kills: u32,
+    /// Clients that post.
+    pub clients: usize,
+    /// Seconds of the trials of a slow disk and of a clock that jumps.
+    pub seconds: u64,
+    /// Everything random of ours follows from it; when the system does what does not.
+    pub seed: u64,
+}
+
+/// What a trial found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The fault.
+    pub trial: Kind,
+    /// Why it was not held.
+    pub skipped: Option<String>,
+    /// What was counted.
+    pub figures: Figures,
+    /// Promises that did not hold; empty where all did.
+    pub faults: Vec<String>,
+}
+
+/// What a trial counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// How often the server was killed.
+    pub kills: u64,
+    /// Messages on the board in the end.
+    pub messages: u64,
+    /// Posts that the server acknowledged.
+    pub posts_acknowledged: u64,
+    /// Posts without acknowledgement.
+    pub posts_unacknowledged: u64,
+    /// Those of them that are on the board all the same.
+    pub landed_unacknowledged: u64,
+    /// Attempts that the server refused for want of room.
+    pub refused: u64,
+    /// Digests of jobs that were decoded and compared.
+    pub job_digests: u64,
+    /// The same of sessions.
+    pub session_digests: u64,
+    /// Pertinent messages that all digests together gave.
+    pub found: u64,
+    /// Pertinent messages that a digest should have given.
+    pub missed: u64,
+    /// Strangers' messages that passed by chance, with their right payloads.
+    pub accidental: u64,
+    /// Payloads other than the board's.
+    pub wrong_payloads: u64,
+    /// Messages that one digest gave twice.
+    pub doubled_in_digests: u64,
+    /// Acknowledged posts that are not where they should be.
+    pub lost: u64,
+    /// Posts that are there twice.
+    pub doubled: u64,
+    /// Posts that are there in part.
+    pub torn: u64,
+    /// Messages that nobody posted.
+    pub foreign: u64,
+    /// Uploads that came to their end.
+    pub uploads: u64,
+    /// How often one went on in its middle.
+    pub resumed_uploads: u64,
+    /// Half of the starts took less than this, in seconds.
+    pub recovery_p50_s: f64,
+    /// The slowest start.
+    pub recovery_max_s: f64,
+    /// The most memory that the last server held, in kB.
+    pub peak_kb: u64,
+}
+
+impl Chaos {
+    /// Holds a trial.
+    ///
+    /// Errors: `Io`, `Start`, `Remote`, where it could not be held to its end.
+    pub fn run(&self, kind: Kind) -> Result<Outcome, TrialError> {
+        match kind {
+            Kind::Kills => kills::run(self),
+            Kind::DiskFull => disk_full::run(self),
+            Kind::SlowDisk => slow_disk::run(self),
+            Kind::Clock => clock::run(self),
+            Kind::Damage => damage::run(self),
+        }
+    }
+
+    fn place(&self) -> Result<Place, TrialError> {
+        Place::new(&Shape {
+            program: &self.program,
+            dir: self.dir.as_deref(),
+            params: &self.params,
+            limits: "",
+        })
+    }
+
+    fn people(&self, place: &Place) -> Result<Arc<People>, TrialError> {
+        Ok(Arc::new(People::new(
+            &self.params,
+            self.seed,
+            place.path(),
+        )?))
+    }
+
+    fn work(&self, place: &Place) -> Result<Work, TrialError> {
+        Ok(Work::new(place.url(), self.people(place)?, self.seed))
+    }
+
+    /// Everybody.
+    fn all(&self) -> Crew {
+        Crew {
+            posters: self.clients,
+            digests: true,
+            uploads: true,
+        }
+    }
+}
+
+impl Outcome {
+    fn skipped(trial: Kind, why: impl Into<String>) -> Self {
+        Self {
+            trial,
+            skipped: Some(why.into()),
+            figures: Figures::default(),
+            faults: Vec::new(),
+        }
+    }
+
+    fn new(trial: Kind) -> Self {
+        Self {
+            trial,
+            skipped: None,
+            figures: Figures::default(),
+            faults: Vec::new(),
+        }
+    }
+
+    /// Whether every promise held.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    /// Lets the clients finish and compares what they were told with what is there.
+    fn audit(&mut self, mut running: Running) -> Result<(), TrialError> {
+        let (copy, hashes) = running.finish()?;
+        let work = &running.work;
+        let (audit, faults) = work.ledger.audit(&copy, &hashes);
+        let (verdict, more) = work.digests.judge(&copy);
+        self.faults.extend(faults.into_iter().chain(more));
+        self.figures = Figures {
+            messages: copy.payloads.len() as u64,
+            posts_acknowledged: audit.acknowledged,
+            posts_unacknowledged: audit.unacknowledged,
+            landed_unacknowledged: audit.landed,
+            refused: work.refused.load(Ordering::Relaxed),
+            job_digests: verdict.checked - verdict.cuts,
+            session_digests: verdict.cuts,
+            found: verdict.found,
+            missed: verdict.missed,
+            accidental: verdict.accidental,
+            wrong_payloads: verdict.wrong,
+            doubled_in_digests: verdict.doubled,
+            lost: audit.lost,
+            doubled: audit.doubled,
+            torn: audit.torn,
+            foreign: audit.foreign,
+            uploads: work.uploads.load(Ordering::Relaxed),
+            resumed_uploads: work.resumed.load(Ordering::Relaxed),
+            ..self.figures
+        };
+        let jobs = work.jobs.load(Ordering::Relaxed);
+        if jobs != self.figures.job_digests {
+            self.fault(format!("{jobs} jobs ended, some in no right digest"));
+        }
+        if audit.acknowledged == 0 {
+            self.fault("no post was acknowledged: the trial tried nothing");
+        }
+        Ok(())
+    }
+
+    /// Looks at what a stopped server left.
+    fn inspect(&mut self, place: &Place) -> Result<(), TrialError> {
+        self.faults.extend(place.verify()?);
+        self.faults.extend(place.alarms());
+        Ok(())
+    }
+
+    fn fault(&mut self, text: impl Into<String>) {
+        self.faults.push(text.into());
+    }
+
+    /// How long the server took to listen, again and again.
+    fn recoveries(&mut self, mut seconds: Vec<f64>) {
+        seconds.sort_by(f64::total_cmp);
+        self.figures.recovery_p50_s = seconds.get(seconds.len() / 2).copied().unwrap_or(0.0);
+        self.figures.recovery_max_s = seconds.last().copied().unwrap_or(0.0);
+    }
+}

@@ -1,0 +1,179 @@
+//! A server of a trial: its folder, its configuration, its processes.
+
+use crate::trials::{ServerProcess, Setup, TrialError};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// How long a page may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Messages of a segment: small, so that sealing goes on all the time.
+pub(crate) const SEGMENT: u64 = 64;
+/// Bytes of a payload.
+pub(crate) const PAYLOAD: usize = 64;
+
+/// Where a trial's server lives. The folder goes with it.
+pub(crate) struct Place {
+    folder: TempDir,
+    data: PathBuf,
+    pub(crate) setup: Setup,
+    port: u16,
+}
+
+/// What differs between the servers of trials.
+pub(crate) struct Shape<'a> {
+    pub(crate) program: &'a Path,
+    /// Parent of its folder; the system's temporary one unless given.
+    pub(crate) dir: Option<&'a Path>,
+    pub(crate) params: &'a str,
+    /// Lines for the table `limits`.
+    pub(crate) limits: &'a str,
+}
+
+impl Place {
+    /// A folder with a configuration; nothing runs yet.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn new(shape: &Shape<'_>) -> Result<Self, TrialError> {
+        let parent = shape.dir.map_or_else(std::env::temp_dir, Path::to_owned);
+        fs::create_dir_all(&parent).map_err(TrialError::io("creating the trial's folder"))?;
+        let folder = tempfile::Builder::new()
+            .prefix("omr-trial-")
+            .tempdir_in(parent);
+        let folder = folder.map_err(TrialError::io("creating the trial's folder"))?;
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let port = free.map_err(TrialError::io("looking for a port"))?.port();
+        let place = Self {
+            data: folder.path().join("data"),
+            setup: Setup {
+                program: shape.program.to_owned(),
+                config: folder.path().join("omr.toml"),
+                log: folder.path().join("log"),
+                environment: Vec::new(),
+            },
+            folder,
+            port,
+        };
+        place.configure(shape)?;
+        Ok(place)
+    }
+
+    fn configure(&self, shape: &Shape<'_>) -> Result<(), TrialError> {
+        let text = format!(
+            "listen = \"127.0.0.1:{}\"\ndata = {:?}\n\
+             [board]\nparams = {:?}\npayload_bytes = {PAYLOAD}\nsealing = \"none\"\n\
+             [objects]\nsegment_messages = {SEGMENT}\n\
+             [access]\nanonymous_post = true\nanonymous_detect = true\n\
+             [limits]\nmessages_per_second = 1000000\n{}\n\
+             [detector]\nthreads = 1\nsession_threads = 1\ncache_bytes = 268435456\n",
+            self.port, self.data, shape.params, shape.limits,
+        );
+        let written = fs::write(&self.setup.config, text);
+        written.map_err(TrialError::io("writing the configuration"))
+    }
+
+    /// The trial's folder.
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The server's data.
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// Where the server listens.
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The server's host and port.
+    pub(crate) fn address(&self) -> (&'static str, u16) {
+        ("127.0.0.1", self.port)
+    }
+
+    /// Starts the server and waits until it listens.
+    ///
+    /// Errors: `Io`, `Start`.
+    pub(crate) fn start(&self) -> Result<ServerProcess, TrialError> {
+        ServerProcess::start(&self.setup)
+    }
+
+    /// Runs the program with other arguments.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn omr(&self, args: &[&str]) -> Result<Output, TrialError> {
+        let run = Command::new(&self.setup.program).args(args).output();
+        run.map_err(TrialError::io("running omr"))
+    }
+
+    /// Runs `omr data COMMAND --config ...` on the stopped server's data.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn data_command(&self, command: &[&str]) -> Result<Output, TrialError> {
+        let config = self.setup.config.to_string_lossy();
+        self.omr(&[&["data"], command, &["--config", &config]].concat())
+    }
+
+    /// Has `omr data verify` read everything; gives its faults.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn verify(&self) -> Result<Vec<String>, TrialError> {
+        let done = self.data_command(&["verify", "--json"])?;
+        Ok(match done.status.code() {
+            Some(0) => Vec::new(),
+            _ => vec![format!("omr data verify: {}", text(&done))],
+        })
+    }
+
+    /// The body of a page of the running server.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn page(&self, path: &str) -> Result<String, TrialError> {
+        let get = || -> std::io::Result<String> {
+            let mut stream = TcpStream::connect(self.address())?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            // In version 1.0 the body is whole and ends with the connection.
+            write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n")?;
+            let mut text = String::new();
+            stream.read_to_string(&mut text)?;
+            Ok(text)
+        };
+        let text = get().map_err(TrialError::io("reading a page"))?;
+        let body = text.split_once("\r\n\r\n").map(|(_, body)| body);
+        Ok(body.unwrap_or_default().to_owned())
+    }
+
+    /// Lines of the server's log that tell of a bug.
+    pub(crate) fn alarms(&self) -> Vec<String> {
+        let log = fs::read(&self.setup.log).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let alarming = |line: &&str| line.contains("panicked") || line.contains("please report");
+        let lines = log.lines().filter(alarming);
+        lines.map(|line| format!("log: {line}")).collect()
+    }
+}
+
+/// All that a command said, on one line.
+pub(crate) fn text(done: &Output) -> String {
+    let both = [&done.stdout[..], &done.stderr[..]].concat();
+    let both = String::from_utf8_lossy(&both).into_owned();
+    let lines: Vec<&str> = both.lines().take(6).collect();
+    format!("{}: {}", done.status, lines.join(" | "))
+}
+
+/// A figure of `/proc/PID/status` in kB, such as `VmHWM`; `None` where there is no such file.
+pub(crate) fn status_kb(pid: u32, name: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with(name))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Files that a process has open; `None` where the system does not tell.
+pub(crate) fn open_files(pid: u32) -> Option<usize> {
+    Some(fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count())
+}

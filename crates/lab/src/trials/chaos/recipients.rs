@@ -1,0 +1,144 @@
+//! Recipients: digests of ranges by jobs, and cuts of sessions.
+
+use super::people::RECIPIENTS;
+use super::work::{Work, pause};
+use crate::trials::TrialError;
+use bytes::Bytes;
+use chacha20::ChaCha20Rng;
+use omr_remote::Client;
+use omr_remote::v1::{CreateJobRequest, OpenSessionRequest};
+use rand_core::Rng;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Messages of a digest by SophOMR at most.
+const BULK: u64 = 600;
+/// Messages of one by InstantOMR at most.
+const INSTANT: u64 = 60;
+/// Bound of every digest: far more than what is pertinent.
+const BOUND: u32 = 96;
+
+/// Uploads and registers a key; gives its hash.
+pub(crate) async fn register(client: &Client, key: &Path) -> Result<[u8; 32], TrialError> {
+    let hash = client.upload_key(key, |_, _| ()).await?;
+    client.register_key(hash).await?;
+    Ok(hash)
+}
+
+/// Asks for digests of random ranges until the trial ends.
+///
+/// Errors: a refusal.
+pub(crate) async fn jobs(work: Arc<Work>, owner: usize) -> Result<(), TrialError> {
+    let client = work.patient()?;
+    let mut rng = work.rng(100 + owner as u64);
+    let person = &work.people.recipients[owner];
+    let bulk = register(&client, &person.bulk).await?;
+    let instant = register(&client, &person.instant).await?;
+    loop {
+        let ending = work.is_ending();
+        let len = client.board().await?.messages;
+        if len > 0 {
+            let (keys, most) = match rng.next_u64() % 3 {
+                0 => (vec![bulk, instant], BULK),
+                1 => (vec![bulk], BULK),
+                _ => (vec![instant], INSTANT),
+            };
+            digest(&work, &client, owner, &keys, most.min(len), &mut rng).await?;
+        }
+        if ending {
+            return Ok(());
+        }
+        pause(&mut rng, 10..200).await;
+    }
+}
+
+async fn digest(
+    work: &Arc<Work>,
+    client: &Client,
+    owner: usize,
+    keys: &[[u8; 32]],
+    most: u64,
+    rng: &mut ChaCha20Rng,
+) -> Result<(), TrialError> {
+    let len = client.board().await?.messages;
+    let count = 1 + rng.next_u64() % most;
+    let start = rng.next_u64() % (len - count + 1);
+    let request = CreateJobRequest {
+        request_id: omr_remote::random_id().to_vec().into(),
+        key_hashes: keys.iter().map(|hash| hash.to_vec().into()).collect(),
+        start,
+        end: start + count,
+        bound: BOUND,
+        ..Default::default()
+    };
+    let bytes = digest_of(client, &request).await?;
+    work.jobs.fetch_add(1, Ordering::Relaxed);
+    let range = take(work, owner, None, bytes).await;
+    if range.is_some_and(|range| range != (start..start + count)) {
+        work.digests.fault("a digest is of another range".into());
+    }
+    Ok(())
+}
+
+/// Asks for a digest and waits for it.
+pub(crate) async fn digest_of(
+    client: &Client,
+    request: &CreateJobRequest,
+) -> Result<Vec<u8>, TrialError> {
+    let job = client.create_job(request).await?;
+    client.watch_job(&job.job_id, |_| ()).await?;
+    Ok(client.fetch_digest(&job.job_id).await?)
+}
+
+/// Decodes on a thread for such work.
+async fn take(
+    work: &Arc<Work>,
+    owner: usize,
+    session: Option<u64>,
+    bytes: Vec<u8>,
+) -> Option<std::ops::Range<u64>> {
+    let own = work.clone();
+    let taken =
+        tokio::task::spawn_blocking(move || own.digests.take(&own.people, owner, session, &bytes));
+    taken.await.ok().flatten()
+}
+
+/// Cuts digests off a session until it has covered the board at the trial's end.
+///
+/// Errors: a refusal.
+pub(crate) async fn session(work: Arc<Work>, owner: usize) -> Result<(), TrialError> {
+    let client = work.patient()?;
+    let mut rng = work.rng(200 + owner as u64);
+    let key = &work.people.recipients[owner].instant;
+    let hash = register(&client, key).await?;
+    let request = OpenSessionRequest {
+        request_id: omr_remote::random_id().to_vec().into(),
+        key_hash: hash.to_vec().into(),
+        start: 0,
+        bound: BOUND,
+        indices_only: false,
+    };
+    let id: Bytes = client.open_session(&request).await?.session_id;
+    let (mut number, mut covered) = (0, 0);
+    while covered < work.len.load(Ordering::Relaxed) {
+        let seen = client.session(&id).await?;
+        if seen.cuts != number {
+            let text = format!("a session of {number} cuts says that it has {}", seen.cuts);
+            work.digests.fault(text);
+            return Ok(());
+        }
+        if seen.next > covered {
+            let bytes = client.cut_session(&id, number).await?;
+            let session = Some((owner % RECIPIENTS) as u64);
+            let Some(range) = take(&work, owner, session, bytes).await else {
+                return Ok(());
+            };
+            covered = range.end;
+            number += 1;
+            work.covered[owner].store(covered, Ordering::Relaxed);
+        }
+        pause(&mut rng, 10..300).await;
+    }
+    Ok(client.close_session(&id).await?)
+}

@@ -1,0 +1,101 @@
+//! A disk that somebody else keeps busy, and a server that is stopped now and then: posts are slow, none
+//! is lost, and the server's memory stays bounded.
+
+use super::work::Running;
+use super::{Chaos, Kind, Outcome};
+use crate::trials::TrialError;
+use rand_core::Rng;
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long the server is stopped, and runs, at a time, in milliseconds.
+const STOPPED: std::ops::Range<u64> = 100..2000;
+const RUNNING: std::ops::Range<u64> = 50..1000;
+/// The most memory that the server may hold beside its keys, in kB: queues of posts are bounded.
+const MOST_KB: u64 = 1 << 20;
+/// What the other writer brings to the disk at a time.
+const BLOCK: usize = 4 << 20;
+
+/// Keeps a disk busy until told to stop.
+struct Rival {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Rival {
+    fn start(folder: &Path) -> Result<Self, TrialError> {
+        let mut file = File::create(folder.join("rival")).map_err(TrialError::io("a file"))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let block = vec![0x5a; BLOCK];
+            while !told.load(Ordering::Relaxed) {
+                let written = file
+                    .rewind()
+                    .and_then(|()| file.write_all(&block))
+                    .and_then(|()| file.sync_all());
+                if written.is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Rival {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn signal(pid: u32, name: &str) -> Result<(), TrialError> {
+    let sent = Command::new("kill").args([name, &pid.to_string()]).status();
+    sent.map(drop)
+        .map_err(TrialError::io("stopping the server for a while"))
+}
+
+pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
+    let place = chaos.place()?;
+    let mut outcome = Outcome::new(Kind::SlowDisk);
+    let mut work = chaos.work(&place)?;
+    work.steady = true;
+    let mut rng = work.rng(1000);
+    let server = place.start()?;
+    let running = Running::start(work, chaos.all())?;
+    let rivals = [Rival::start(place.path())?, Rival::start(place.data())?];
+    let start = Instant::now();
+    let mut draw = |range: std::ops::Range<u64>| {
+        Duration::from_millis(range.start + rng.next_u64() % (range.end - range.start))
+    };
+    while start.elapsed() < Duration::from_secs(chaos.seconds) {
+        std::thread::sleep(draw(RUNNING));
+        signal(server.pid(), "-STOP")?;
+        std::thread::sleep(draw(STOPPED));
+        signal(server.pid(), "-CONT")?;
+    }
+    drop(rivals);
+    outcome.audit(running)?;
+    let peak = super::place::status_kb(server.pid(), "VmHWM").unwrap_or(0);
+    outcome.figures.peak_kb = peak;
+    if peak > MOST_KB && chaos.params.starts_with("insecure-tiny") {
+        outcome.fault(format!(
+            "expected at most {MOST_KB} kB of memory, found {peak}"
+        ));
+    }
+    server.stop()?;
+    outcome.inspect(&place)?;
+    Ok(outcome)
+}

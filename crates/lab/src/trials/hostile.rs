@@ -1,0 +1,247 @@
+//! Clients that mean harm: every method fuzzed, everything in the wrong order, floods, silence. The server
+//! must serve others all the while, blame nobody but them, stay within its memory, and forget them.
+
+mod canary;
+mod crowd;
+mod fuzz;
+mod order;
+mod raw;
+mod seeds;
+mod tally;
+mod wire;
+
+use crate::trials::chaos::people::People;
+use crate::trials::chaos::place::{Place, Shape, open_files, status_kb};
+use crate::trials::chaos::work::runtime;
+use crate::trials::{ServerProcess, TrialError};
+use canary::Canary;
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tally::Tally;
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+
+/// Parameter set of the trial: the service's bounds do not depend on it.
+const PARAMS: &str = "insecure-tiny-hybrid-v1";
+/// Clients of each kind.
+const FUZZERS: u64 = 4;
+const SCRIPTS: u64 = 2;
+const RAW: u64 = 4;
+const SLOW: usize = 50;
+/// Memory that the server may hold, in kB: whatever it does, and for each connection.
+const ALLOWED_KB: u64 = 1 << 20;
+const ALLOWED_EACH_KB: u64 = 64;
+/// Connections beside the idle ones.
+const OTHERS: u32 = 1000;
+/// How long the server may take to let everything go.
+const FAREWELL: Duration = Duration::from_secs(60);
+
+/// A trial with hostile clients.
+#[derive(Clone, Debug)]
+pub struct Hostile {
+    /// The program `omr`.
+    pub program: PathBuf,
+    /// Parent of the server's folder; the system's temporary one unless given.
+    pub dir: Option<PathBuf>,
+    /// How long hostile clients try.
+    pub seconds: u64,
+    /// Idle connections held at once.
+    pub connections: u32,
+    /// Everything random of ours follows from it.
+    pub seed: u64,
+}
+
+/// What was counted.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct HostileFigures {
+    /// What was tried, and how often.
+    pub attempts: BTreeMap<String, u64>,
+    /// Answers by their gRPC code or HTTP status.
+    pub answers: BTreeMap<String, u64>,
+    /// Idle connections held at once in the end, of those asked for.
+    pub connections: u64,
+    /// Posts and reads of the canary.
+    pub canary_calls: u64,
+    /// The slowest of them.
+    pub canary_worst_ms: f64,
+    /// The most memory that the server held, in kB.
+    pub peak_kb: u64,
+    /// What it may hold.
+    pub allowed_kb: u64,
+    /// Files that the server had open before.
+    pub files_before: u64,
+    /// Files that it had open when all were gone.
+    pub files_after: u64,
+    /// Promises that did not hold; empty where all did.
+    pub faults: Vec<String>,
+}
+
+impl Hostile {
+    /// Holds the trial.
+    ///
+    /// Errors: `Io`, `Start`, `Remote`, where it could not be held to its end.
+    pub fn run(&self) -> Result<HostileFigures, TrialError> {
+        allow_many_files();
+        let place = self.place()?;
+        let people = Arc::new(People::new(PARAMS, self.seed, place.path())?);
+        let token = token(&place)?;
+        let server = place.start()?;
+        let runtime = runtime()?;
+        let url = place.url();
+        let known = runtime.block_on(seeds::prepare(&url, &people, self.seed))?;
+        let mut figures = HostileFigures {
+            files_before: settled(&server, u64::MAX),
+            allowed_kb: ALLOWED_KB + u64::from(self.connections) * ALLOWED_EACH_KB,
+            ..HostileFigures::default()
+        };
+        let tally = Arc::new(Tally::new(place.address()));
+        let canary = canary::run(tally.clone(), url, people, self.rng(0));
+        let canary = runtime.spawn(canary);
+        let attackers = self.attack(&runtime, &tally, Arc::new(known), &token);
+        let idle = runtime.block_on(crowd::gather(&tally, self.connections.into()));
+        std::thread::sleep(Duration::from_secs(self.seconds));
+        figures.connections = tally.held();
+        tally.end();
+        let canary = runtime.block_on(canary);
+        for attacker in attackers.into_iter().chain(idle) {
+            attacker.abort();
+        }
+        figures.canary(canary.map_err(|error| error.to_string()), &tally);
+        runtime.shutdown_timeout(Duration::from_secs(5));
+        figures.end(server, &place, &tally)?;
+        Ok(figures)
+    }
+
+    fn place(&self) -> Result<Place, TrialError> {
+        let limits = format!(
+            "connections = {}\nidle_seconds = 5",
+            self.connections + OTHERS
+        );
+        Place::new(&Shape {
+            program: &self.program,
+            dir: self.dir.as_deref(),
+            params: PARAMS,
+            limits: &limits,
+        })
+    }
+
+    fn rng(&self, stream: u64) -> ChaCha20Rng {
+        let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
+        rng.set_stream(stream);
+        rng
+    }
+
+    fn attack(
+        &self,
+        runtime: &Runtime,
+        tally: &Arc<Tally>,
+        known: Arc<seeds::Known>,
+        token: &str,
+    ) -> Vec<JoinHandle<()>> {
+        let mut tasks = Vec::new();
+        for i in 0..FUZZERS {
+            let mut rng = self.rng(100 + i);
+            let seeds = seeds::all(&known, &mut rng);
+            let fuzz = fuzz::run(tally.clone(), seeds, token.to_owned(), rng);
+            tasks.push(runtime.spawn(fuzz));
+        }
+        for i in 0..SCRIPTS {
+            let scripts = order::run(tally.clone(), known.clone(), self.rng(200 + i));
+            tasks.push(runtime.spawn(scripts));
+        }
+        tasks.push(runtime.spawn(order::hold(tally.clone(), known.clone())));
+        for i in 0..RAW {
+            tasks.push(runtime.spawn(raw::run(tally.clone(), self.rng(300 + i))));
+        }
+        for i in 0..SLOW {
+            tasks.push(runtime.spawn(raw::slow(tally.clone(), i)));
+        }
+        tasks
+    }
+}
+
+impl HostileFigures {
+    fn canary(&mut self, found: Result<Result<Canary, TrialError>, String>, tally: &Tally) {
+        match found {
+            Ok(Ok(canary)) => {
+                self.canary_calls = canary.calls;
+                self.canary_worst_ms = canary.worst.as_secs_f64() * 1e3;
+            }
+            Ok(Err(error)) => tally.fault(format!("the canary: {error}")),
+            Err(error) => tally.fault(format!("the canary died: {error}")),
+        }
+    }
+
+    /// Looks at the server once all are gone.
+    fn end(
+        &mut self,
+        server: ServerProcess,
+        place: &Place,
+        tally: &Tally,
+    ) -> Result<(), TrialError> {
+        self.files_after = settled(&server, self.files_before);
+        self.peak_kb = status_kb(server.pid(), "VmHWM").unwrap_or(0);
+        self.attempts = tally.attempts();
+        self.answers = tally.answers();
+        self.faults = tally.faults();
+        if self.files_after > self.files_before + UNFINISHED {
+            let (before, after) = (self.files_before, self.files_after);
+            self.faults
+                .push(format!("expected {before} open files, found {after}"));
+        }
+        if self.peak_kb > self.allowed_kb {
+            let (most, found) = (self.allowed_kb, self.peak_kb);
+            self.faults.push(format!(
+                "expected at most {most} kB of memory, found {found}"
+            ));
+        }
+        // A server that ended before cannot be stopped: that is a fault too.
+        server.stop()?;
+        self.faults.extend(place.alarms());
+        self.faults.extend(place.verify()?);
+        Ok(())
+    }
+}
+
+/// A token with which a backup can be asked for.
+fn token(place: &Place) -> Result<String, TrialError> {
+    std::fs::create_dir_all(place.data()).map_err(TrialError::io("the data folder"))?;
+    let file = place.data().join("tokens.toml");
+    let file = file.to_string_lossy();
+    let rights = ["--may", "post", "--may", "detect", "--may", "admin"];
+    let add = ["token", "add", "--file", &file, "--name", "hostile"];
+    let added = place.omr(&[&add[..], &rights].concat())?;
+    Ok(String::from_utf8_lossy(&added.stdout).trim().to_owned())
+}
+
+/// Open files of the server once they are at most `expected`, or no longer fall.
+fn settled(server: &ServerProcess, expected: u64) -> u64 {
+    let start = Instant::now();
+    let mut found = u64::MAX;
+    loop {
+        let now = open_files(server.pid()).unwrap_or(0) as u64;
+        let steady = expected == u64::MAX && now == found;
+        if steady || now <= expected && expected < u64::MAX || start.elapsed() > FAREWELL {
+            return now;
+        }
+        found = now;
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
+/// Uploads that stay unfinished keep their files open; a leak at every attempt would be far more.
+const UNFINISHED: u64 = 16;
+
+/// Asks the system for as many open files as it gives: a connection is one.
+fn allow_many_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Without it there are fewer connections, which the figures tell.
+    let _ = setrlimit(Resource::Nofile, limit);
+}

@@ -1,0 +1,31 @@
+//! Commands of `omr` in processes of their own.
+
+use crate::trials::TrialError;
+use std::process::{Command, Output, Stdio};
+
+/// Runs a command and gives its standard output.
+///
+/// Errors: `Io`, `Command`.
+pub(crate) fn checked(what: &'static str, command: &mut Command) -> Result<Vec<u8>, TrialError> {
+    let out = command.stdin(Stdio::null()).output();
+    let out = out.map_err(TrialError::io("starting a command"))?;
+    succeeded(what, out)
+}
+
+/// The standard output of a command that ended well.
+///
+/// Errors: `Command`.
+pub(crate) fn succeeded(what: &'static str, out: Output) -> Result<Vec<u8>, TrialError> {
+    match out.status.success() {
+        true => Ok(out.stdout),
+        false => {
+            let text = String::from_utf8_lossy(&out.stderr).trim().to_owned();
+            let said = text.lines().last().unwrap_or_default().to_owned();
+            Err(TrialError::Command {
+                what,
+                status: out.status,
+                said,
+            })
+        }
+    }
+}

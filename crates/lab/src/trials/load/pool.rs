@@ -1,0 +1,145 @@
+//! Messages as senders make them: real sealed payloads, clues of real samples. Made in advance, each used often with
+//! a number of its own at the end of its payload, so that all are distinct and each tells what it should be. Every
+//! use has its own one-time key and signature, as the board asks; no recipient finds it.
+
+use crate::trials::TrialError;
+use crate::trials::chaos::people::board_id;
+use omr_client::seal::{SealPublic, seal};
+use omr_client::{BoundSender, ClueSeed, identity, os_rng};
+use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN};
+use omr_protocol::{ClueKey, ClueKind, ParamSet, Sealing};
+use omr_remote::v1::{Board, Message};
+use rand_core::Rng;
+use rayon::prelude::*;
+
+/// Bytes of a message's number, the last of its payload.
+const NUMBER_BYTES: usize = 8;
+/// Addresses that the messages are for.
+const ADDRESSES: usize = 8;
+
+/// Messages for strangers.
+pub(crate) struct Pool {
+    set: ParamSet,
+    board_id: [u8; 16],
+    /// What one-time keys follow from.
+    seed: [u8; 32],
+    made: Vec<(BoundClue, Vec<u8>)>,
+}
+
+impl Pool {
+    /// `count` messages for strangers, for this board.
+    ///
+    /// Errors: `Own`.
+    pub(crate) fn new(set: &ParamSet, board: &Board, count: usize) -> Result<Self, TrialError> {
+        let mut rng = os_rng();
+        let keys: Vec<ClueKey> = (0..ADDRESSES)
+            .map(|_| identity(set.clue(), ClueKind::Bound, &mut rng).1)
+            .collect();
+        let writers: Result<Vec<Writer<'_>>, TrialError> = keys
+            .iter()
+            .map(|key| Writer::new(set, board, key))
+            .collect();
+        let writers = writers?;
+        let make = |number: usize| {
+            let (clue, payload) = writers[number % ADDRESSES].made()?;
+            Ok::<_, TrialError>((clue, payload))
+        };
+        let made: Result<Vec<_>, TrialError> = (0..count).into_par_iter().map(make).collect();
+        let mut seed = [0; 32];
+        rng.fill_bytes(&mut seed);
+        Ok(Self {
+            board_id: board_id(board)?,
+            seed,
+            made: made?,
+            set: ParamSet::named(set.name()).map_err(TrialError::own)?,
+        })
+    }
+
+    /// The message with this number.
+    pub(crate) fn message(&self, number: u64) -> Message {
+        let (clue, payload) = &self.made[(number % self.made.len() as u64) as usize];
+        let mut payload = payload.clone();
+        let at = payload.len() - NUMBER_BYTES;
+        payload[at..].copy_from_slice(&number.to_le_bytes());
+        let to = Binding {
+            board_id: &self.board_id,
+            payload: &payload,
+        };
+        // The same number gives the same message.
+        let one_time = blake3::keyed_hash(&self.seed, &number.to_le_bytes());
+        let params = self.set.clue();
+        let b: Vec<u64> = clue.clue.b.iter().map(|&b| b.into()).collect();
+        let a = clue.clue.a.clone();
+        let bound = BoundClue::bind(params, a, &b, &[0; OFFSET_LEN], to, one_time.as_bytes());
+        Message {
+            clue: bound.to_bytes(params).into(),
+            payload: payload.into(),
+        }
+    }
+
+    /// The number that a message tells; it may be another's.
+    pub(crate) fn number(message: &Message) -> Option<u64> {
+        let last = message.payload.last_chunk::<NUMBER_BYTES>()?;
+        Some(u64::from_le_bytes(*last))
+    }
+}
+
+/// Somebody who writes to one recipient.
+pub(crate) struct Writer<'a> {
+    set: &'a ParamSet,
+    sender: BoundSender<'a>,
+    public: SealPublic,
+    sealing: Sealing,
+    context: Vec<u8>,
+    content: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// Errors: `Own`.
+    pub(crate) fn new(set: &'a ParamSet, board: &Board, key: &ClueKey) -> Result<Self, TrialError> {
+        let sealing: Sealing = board.sealing.parse().map_err(TrialError::own)?;
+        let bytes = board.payload_bytes as usize;
+        let least = sealing.overhead() + NUMBER_BYTES;
+        if bytes < least {
+            return Err(TrialError::Broken(format!(
+                "expected a board with payloads of at least {least} bytes, found {bytes}"
+            )));
+        }
+        Ok(Self {
+            set,
+            sender: BoundSender::new(set.clue(), key, board_id(board)?),
+            public: SealPublic::from_bytes(&key.seal).map_err(TrialError::own)?,
+            sealing,
+            context: [&board.board_id[..], board.params_id.as_bytes()].concat(),
+            content: bytes - sealing.overhead(),
+        })
+    }
+
+    /// A message of random content.
+    ///
+    /// Errors: `Own`.
+    pub(crate) fn message(&self) -> Result<Message, TrialError> {
+        let (clue, payload) = self.made()?;
+        Ok(Message {
+            clue: clue.to_bytes(self.set.clue()).into(),
+            payload: payload.into(),
+        })
+    }
+
+    fn made(&self) -> Result<(BoundClue, Vec<u8>), TrialError> {
+        let mut rng = os_rng();
+        let mut content = vec![0; self.content];
+        rng.fill_bytes(&mut content);
+        let mut payload = Vec::new();
+        seal(
+            &self.public,
+            self.sealing,
+            &self.context,
+            &content,
+            &mut payload,
+        )
+        .map_err(TrialError::own)?;
+        let clue = self.sender.clue(&ClueSeed::generate(&mut rng), &payload);
+        Ok((clue, payload))
+    }
+}

@@ -1,0 +1,306 @@
+//! A server of its own in a folder of its own, with tokens, and what it uses of the machine.
+
+use crate::trials::{ServerProcess, Setup, TrialError};
+use omr_remote::{Client, Endpoint, Retry, Timeouts};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// What a server is set up for.
+pub(crate) struct Room {
+    /// Parameter set of the board.
+    pub(crate) params: String,
+    /// Keys that its clients register together.
+    pub(crate) keys: u32,
+    /// Most messages of a digest.
+    pub(crate) digest_messages: u64,
+}
+
+/// A server in a process of its own, its folder and a runtime for its clients.
+pub(crate) struct Scene {
+    program: PathBuf,
+    room: Room,
+    server: Option<ServerProcess>,
+    url: String,
+    pub(crate) runtime: Runtime,
+    /// Removed at the end, after the server.
+    folder: TempDir,
+}
+
+/// What a server's process has used.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    /// Seconds of all cores.
+    pub(crate) cpu_s: f64,
+    /// Most memory since [`Scene::forget_peak`].
+    pub(crate) peak_rss_bytes: u64,
+}
+
+impl Scene {
+    /// A new folder, within `parent` or the system's temporary one; the server is not started yet.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn new(
+        program: &Path,
+        parent: Option<&Path>,
+        room: Room,
+    ) -> Result<Self, TrialError> {
+        let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
+        let folder = tempfile::Builder::new()
+            .prefix("omr-trial-")
+            .tempdir_in(parent);
+        let folder = folder.map_err(TrialError::io("making a folder"))?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build();
+        let scene = Self {
+            program: program.to_owned(),
+            room,
+            server: None,
+            url: String::new(),
+            runtime: runtime.map_err(TrialError::io("starting the network"))?,
+            folder,
+        };
+        std::fs::create_dir(scene.data()).map_err(TrialError::io("making a folder"))?;
+        scene.configure("127.0.0.1:0")?;
+        Ok(scene)
+    }
+
+    /// The scene's folder.
+    pub(crate) fn dir(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The program `omr`.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Where the server listens or did last.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir().join("server")
+    }
+
+    /// Limits stand where the trial does not meet them: it measures the server, not its limits.
+    fn configure(&self, listen: &str) -> Result<(), TrialError> {
+        let data = serde_json::Value::from(self.data().to_string_lossy().into_owned());
+        let Room {
+            params,
+            keys,
+            digest_messages,
+        } = &self.room;
+        // A quarter of all keys is not for those without a token.
+        let all_keys = 2 * keys;
+        let text = format!(
+            "listen = \"{listen}\"\ndata = {data}\n[board]\nparams = \"{params}\"\n\
+             [access]\nanonymous_post = true\nanonymous_detect = true\n\
+             [limits]\nmessages_per_second = 10000000\nkeys = {keys}\nall_keys = {all_keys}\n\
+             digest_messages = {digest_messages}\n"
+        );
+        std::fs::write(self.dir().join("omr.toml"), text)
+            .map_err(TrialError::io("writing the configuration"))
+    }
+
+    /// A token for somebody who posts and asks for digests. Before the server starts, so that it knows it.
+    ///
+    /// Errors: `Io`, `Command`.
+    pub(crate) fn token(&self, name: &str) -> Result<String, TrialError> {
+        let mut add = Command::new(&self.program);
+        add.args(["token", "add", "--name", name])
+            .args(["--may", "post", "--may", "detect"])
+            .arg("--file")
+            .arg(self.data().join("tokens.toml"));
+        let out = super::command::checked("omr token", &mut add)?;
+        Ok(String::from_utf8_lossy(&out).trim().to_owned())
+    }
+
+    /// Starts the server; a second time where it was, at the same address.
+    ///
+    /// Errors: `Io`, `Start`.
+    pub(crate) fn start(&mut self) -> Result<(), TrialError> {
+        if let Some(address) = self.url.strip_prefix("http://") {
+            self.configure(address)?;
+        }
+        let server = ServerProcess::start(&Setup {
+            program: self.program.clone(),
+            config: self.dir().join("omr.toml"),
+            log: self.dir().join("server.log"),
+            environment: Vec::new(),
+        })?;
+        self.url = server.url().to_owned();
+        self.server = Some(server);
+        Ok(())
+    }
+
+    /// Kills the server at once.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn kill(&mut self) -> Result<(), TrialError> {
+        self.server.take().map_or(Ok(()), ServerProcess::kill)
+    }
+
+    /// Asks the server to stop and waits until it has.
+    ///
+    /// Errors: `Io`; `Broken` if it does not.
+    pub(crate) fn stop(&mut self) -> Result<(), TrialError> {
+        self.server.take().map_or(Ok(()), ServerProcess::stop)
+    }
+
+    /// A client as users have it.
+    ///
+    /// Errors: `Remote`.
+    pub(crate) fn client(&self, token: &str) -> Result<Client, TrialError> {
+        self.connect(token, Retry::default())
+    }
+
+    /// A client that makes no call twice: whatever the server refuses shows.
+    ///
+    /// Errors: `Remote`.
+    pub(crate) fn impatient(&self, token: &str) -> Result<Client, TrialError> {
+        let total = Duration::ZERO;
+        self.connect(
+            token,
+            Retry {
+                total,
+                ..Retry::default()
+            },
+        )
+    }
+
+    fn connect(&self, token: &str, retry: Retry) -> Result<Client, TrialError> {
+        // Connections are driven by the runtime in which they are made.
+        let _entered = self.runtime.enter();
+        let timeouts = Timeouts {
+            // A full-size key takes longer to check while digests are made.
+            call: Duration::from_secs(120),
+            ..Timeouts::default()
+        };
+        Ok(Client::connect(&Endpoint {
+            token: Some(token.to_owned()),
+            timeouts,
+            retry,
+            ..Endpoint::new(self.url.clone())
+        })?)
+    }
+
+    /// Has the peak of memory begin anew, where the system can.
+    pub(crate) fn forget_peak(&self) {
+        if let Some(server) = &self.server {
+            let path = format!("/proc/{}/clear_refs", server.pid());
+            // Where that is not allowed the peak is that of the whole run so far: never too low.
+            let _ = std::fs::write(path, "5");
+        }
+    }
+
+    /// What the server's process has used; zeros where the system does not tell.
+    pub(crate) fn usage(&self) -> Usage {
+        self.server.as_ref().map_or_else(Usage::default, |server| {
+            let read = |file: &str| {
+                let path = format!("/proc/{}/{file}", server.pid());
+                std::fs::read_to_string(path).unwrap_or_default()
+            };
+            Usage {
+                cpu_s: cpu_seconds(&read("stat")).unwrap_or_default(),
+                peak_rss_bytes: peak_bytes(&read("status")).unwrap_or_default(),
+            }
+        })
+    }
+
+    /// Bytes of all files that the server keeps.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn disk_bytes(&self) -> Result<u64, TrialError> {
+        folder_bytes(&self.data()).map_err(TrialError::io("measuring the server's folder"))
+    }
+
+    /// The sum of the samples of a metric; 0 where the server does not answer.
+    pub(crate) fn metric(&self, name: &str) -> f64 {
+        let text = self.metrics().unwrap_or_default();
+        let sample = |line: &str| {
+            let (of, value) = line.rsplit_once(' ')?;
+            let same = of.split('{').next() == Some(name);
+            same.then(|| value.parse::<f64>().ok()).flatten()
+        };
+        text.lines().filter_map(sample).sum()
+    }
+
+    fn metrics(&self) -> Option<String> {
+        let address: SocketAddr = self.url.strip_prefix("http://")?.parse().ok()?;
+        let patience = Duration::from_secs(5);
+        let mut stream = TcpStream::connect_timeout(&address, patience).ok()?;
+        stream.set_read_timeout(Some(patience)).ok()?;
+        let request =
+            format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok()?;
+        Some(String::from_utf8_lossy(&answer).into_owned())
+    }
+}
+
+/// Time in user and kernel mode, of a line of `/proc/PID/stat`.
+fn cpu_seconds(stat: &str) -> Option<f64> {
+    // The kernel counts for programs in hundredths of a second, on all machines that we run on.
+    const TICKS: f64 = 100.0;
+    // The name, in parentheses, may hold spaces; the times are the 12th and 13th field behind it.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut times = fields.split_whitespace().skip(11);
+    let mut next = || times.next()?.parse::<f64>().ok();
+    Some((next()? + next()?) / TICKS)
+}
+
+fn peak_bytes(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+fn folder_bytes(dir: &Path) -> std::io::Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        // The server may remove a file meanwhile.
+        let Ok(found) = path.symlink_metadata() else {
+            continue;
+        };
+        bytes += match found.is_dir() {
+            true => folder_bytes(&path)?,
+            false => found.len(),
+        };
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_systems_figures_are_read() {
+        let stat = "7 (a (b) c) S 1 7 7 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 4 0 99 1 2";
+        assert_eq!(cpu_seconds(stat), Some(3.0));
+        assert_eq!(cpu_seconds("7 (a"), None);
+        let status = "VmPeak:\t  9 kB\nVmHWM:\t    1024 kB\nVmRSS:\t 1 kB\n";
+        assert_eq!(peak_bytes(status), Some(1 << 20));
+        assert_eq!(peak_bytes("VmRSS:\t 1 kB\n"), None);
+    }
+
+    #[test]
+    fn a_folder_counts_with_all_below_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("below")).unwrap();
+        std::fs::write(dir.path().join("a"), [0; 5]).unwrap();
+        std::fs::write(dir.path().join("below/b"), [0; 7]).unwrap();
+        assert_eq!(folder_bytes(dir.path()).unwrap(), 12);
+    }
+}

@@ -1,0 +1,202 @@
+//! Letters from end to end: a server, senders and recipients in processes of their own, of which some are
+//! killed on the way. At the end every letter is in its recipient's inbox, once.
+
+mod letters;
+mod people;
+mod stage;
+mod traffic;
+
+pub use letters::Delivered;
+
+use crate::trials::TrialError;
+use crate::trials::load::Progress;
+use crate::trials::load::pool::Pool;
+use crate::trials::load::scene::{Room, Scene};
+use letters::letters;
+use omr_protocol::ParamSet;
+use people::{People, Report};
+use serde::Serialize;
+use stage::Stage;
+use std::path::PathBuf;
+
+/// Strangers' messages made in advance.
+const POOL: usize = 2048;
+
+/// The scenario.
+#[derive(Clone, Debug)]
+pub struct Mail {
+    /// The program `omr`.
+    pub program: PathBuf,
+    /// Parameter set of the board.
+    pub params: String,
+    /// Where its folder is made; the system's temporary one if absent.
+    pub dir: Option<PathBuf>,
+    /// Messages on the board at the end, about.
+    pub messages: u64,
+    /// Senders.
+    pub senders: u16,
+    /// Recipients.
+    pub recipients: u16,
+    /// Letters to all of them.
+    pub letters: u32,
+}
+
+/// What it took.
+#[derive(Clone, Debug, Serialize)]
+pub struct MailFigures {
+    /// Parameter set of the board.
+    pub params: String,
+    /// Messages on the board at the end.
+    pub messages: u64,
+    /// Senders.
+    pub senders: u16,
+    /// Recipients.
+    pub recipients: u16,
+    /// Letters.
+    pub letters: u32,
+    /// Messages of the letters.
+    pub letter_messages: u64,
+    /// The bound of every digest.
+    pub bound: usize,
+    /// Seconds to make and register all recipients' keys.
+    pub join_s: f64,
+    /// Seconds of posting, of each half.
+    pub posting_s: [f64; 2],
+    /// Times the server was killed and started again.
+    pub restarts: u32,
+    /// Seconds from its end until it listened again.
+    pub away_s: f64,
+    /// Fetches that were killed and made again.
+    pub killed_fetches: u32,
+    /// Fetches of all at once: in the middle and at the end.
+    pub fetches: Vec<Round>,
+    /// What the inboxes hold.
+    pub delivered: Delivered,
+    /// Files of which parts are missing.
+    pub incomplete_files: u64,
+    /// Messages that recipients found pertinent and could not open.
+    pub unopened: u64,
+    /// Messages on the board that should be there.
+    pub expected_messages: u64,
+}
+
+/// All recipients' fetches, at once.
+#[derive(Clone, Debug, Serialize)]
+pub struct Round {
+    /// Seconds of each.
+    pub seconds: Vec<f64>,
+    /// Bytes that the server sent for each on average: her digest, and little else.
+    pub received_bytes: u64,
+}
+
+impl Mail {
+    /// Plays it.
+    ///
+    /// Errors: any process's: `Command`, `Start`; `Remote`, `Io`, `Own`; `Broken` for more letters than a
+    /// bound allows.
+    pub fn run(&self, progress: &Progress<'_>) -> Result<MailFigures, TrialError> {
+        let set = ParamSet::named(&self.params).map_err(TrialError::own)?;
+        let mut stage = self.stage(&set)?;
+        let progress = |what, done| progress(what, done, 6);
+        progress("joining", 0);
+        let (bound, join_s) = stage.join()?;
+        progress("posting", 1);
+        let first = stage.half(0, false)?;
+        progress("fetching", 2);
+        let middle = stage.fetch()?.0;
+        progress("posting", 3);
+        let second = stage.half(1, true)?;
+        progress("killing", 4);
+        let killed_fetches = stage.kill_fetch()?;
+        progress("fetching", 5);
+        let (last, reports) = stage.fetch()?;
+        let letter_messages = first.messages + second.messages;
+        let board = stage.scene.runtime.block_on(stage.client.board())?;
+        let figures = MailFigures {
+            params: self.params.clone(),
+            messages: board.messages,
+            senders: self.senders,
+            recipients: self.recipients,
+            letters: self.letters,
+            letter_messages,
+            bound,
+            join_s,
+            posting_s: [first.seconds, second.seconds],
+            restarts: u32::from(second.away_s.is_some()),
+            away_s: second.away_s.unwrap_or_default(),
+            killed_fetches,
+            fetches: vec![middle, last],
+            delivered: stage.delivered(&reports)?,
+            incomplete_files: sum(&reports, |report| report.incomplete_files),
+            unopened: sum(&reports, |report| report.unopened),
+            expected_messages: stage.strangers + letter_messages,
+        };
+        stage.scene.stop()?;
+        Ok(figures)
+    }
+
+    fn stage(&self, set: &ParamSet) -> Result<Stage<'_>, TrialError> {
+        let room = Room {
+            params: self.params.clone(),
+            keys: 2 * u32::from(self.recipients),
+            digest_messages: self.messages.max(1 << 20),
+        };
+        let mut scene = Scene::new(&self.program, self.dir.as_deref(), room)?;
+        let token = scene.token("strangers")?;
+        let tokens: Result<Vec<String>, TrialError> = (0..self.recipients)
+            .map(|number| scene.token(&format!("recipient-{number}")))
+            .collect();
+        scene.start()?;
+        let client = scene.client(&token)?;
+        let board = scene.runtime.block_on(client.board())?;
+        let people = People {
+            program: scene.program().to_owned(),
+            dir: scene.dir().to_owned(),
+        };
+        Ok(Stage {
+            pool: Pool::new(set, &board, POOL.min(self.messages as usize))?,
+            letters: letters(
+                self.letters as usize,
+                self.senders.into(),
+                self.recipients.into(),
+                board.payload_bytes as usize,
+            ),
+            scene,
+            client,
+            people,
+            tokens: tokens?,
+            strangers: 0,
+            mail: self,
+        })
+    }
+}
+
+fn sum(reports: &[Report], of: fn(&Report) -> u64) -> u64 {
+    reports.iter().map(of).sum()
+}
+
+impl MailFigures {
+    /// Whether every letter came, once, and nothing else.
+    ///
+    /// Errors: `Broken` with all that did not.
+    pub fn verdict(&self) -> Result<(), TrialError> {
+        let mut faults = self.delivered.faults();
+        if self.incomplete_files > 0 {
+            let files = self.incomplete_files;
+            faults.push(format!("{files} files wait for more of their parts"));
+        }
+        if self.messages != self.expected_messages {
+            faults.push(format!(
+                "expected {} messages on the board, found {}",
+                self.expected_messages, self.messages
+            ));
+        }
+        if self.killed_fetches == 0 {
+            faults.push("no fetch could be killed on its way".into());
+        }
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(TrialError::Broken(faults.join("; "))),
+        }
+    }
+}

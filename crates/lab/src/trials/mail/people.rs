@@ -1,0 +1,141 @@
+//! Senders and recipients: `omr` in processes of their own, with homes of their own.
+
+use crate::trials::TrialError;
+use crate::trials::load::command::{checked, succeeded};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// A folder for everybody, and the program.
+pub(crate) struct People {
+    pub(crate) program: PathBuf,
+    pub(crate) dir: PathBuf,
+}
+
+/// What `omr inbox --json` prints.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) messages: Vec<Listed>,
+    pub(crate) incomplete_files: u64,
+    pub(crate) unopened: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Listed {
+    pub(crate) number: u64,
+}
+
+/// What `omr send --json` prints for a file.
+#[derive(Deserialize)]
+struct Sent {
+    messages: u64,
+}
+
+impl People {
+    fn home(&self, recipient: usize) -> PathBuf {
+        self.dir.join(format!("recipient-{recipient}"))
+    }
+
+    fn address(&self, recipient: usize) -> PathBuf {
+        self.dir.join(format!("address-{recipient}.txt"))
+    }
+
+    fn omr(&self, words: &[&str], home: &Path) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(words).arg("--home").arg(home);
+        // Nothing of the person's own settings: the trial's people are nobody else.
+        command.env_remove("OMR_HOME").env_remove("OMR_TOKEN");
+        // Letters meet a server that is away for a while.
+        command.env("OMR_TIMEOUT", "120");
+        command
+    }
+
+    /// Makes a recipient's keys and registers her with the server; her address goes into a file.
+    ///
+    /// Errors: `Io`, `Command`.
+    pub(crate) fn join(
+        &self,
+        recipient: usize,
+        url: &str,
+        token: &str,
+        bound: usize,
+    ) -> Result<(), TrialError> {
+        let home = self.home(recipient);
+        let mut new = self.omr(&["id", "new", "--server", url, "--json"], &home);
+        new.args(["--bound", &bound.to_string()]);
+        checked("omr id new", new.env("OMR_TOKEN", token))?;
+        let mut address = self.omr(&["address"], &home);
+        address.arg("--out").arg(self.address(recipient));
+        checked("omr address", &mut address)?;
+        Ok(())
+    }
+
+    /// Sends a letter; gives its messages.
+    ///
+    /// Errors: `Io`, `Command`, `Broken` for an answer that is none.
+    pub(crate) fn send(
+        &self,
+        sender: usize,
+        recipient: usize,
+        text: &[u8],
+    ) -> Result<u64, TrialError> {
+        let file = self.dir.join(format!("letter-of-{sender}"));
+        std::fs::write(&file, text).map_err(TrialError::io("writing a letter"))?;
+        let home = self.dir.join(format!("sender-{sender}"));
+        let mut send = self.omr(&["send", "--json"], &home);
+        send.arg("--to").arg(self.address(recipient)).arg(&file);
+        let out = checked("omr send", &mut send)?;
+        let sent: Sent = parse("omr send", &out)?;
+        Ok(sent.messages)
+    }
+
+    /// Starts a fetch.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn fetch(&self, recipient: usize) -> Result<Child, TrialError> {
+        let mut inbox = self.omr(&["inbox", "--all", "--json"], &self.home(recipient));
+        let child = inbox
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        child.map_err(TrialError::io("starting a command"))
+    }
+
+    /// The messages of an inbox.
+    ///
+    /// Errors: `Io`, `Command`.
+    pub(crate) fn read(
+        &self,
+        recipient: usize,
+        report: &Report,
+    ) -> Result<Vec<Vec<u8>>, TrialError> {
+        let out = self.dir.join(format!("read-{recipient}"));
+        let mut read = self.omr(&["inbox", "read"], &self.home(recipient));
+        read.arg("--out").arg(&out);
+        for message in &report.messages {
+            read.arg(message.number.to_string());
+        }
+        if report.messages.is_empty() {
+            return Ok(Vec::new());
+        }
+        let printed = checked("omr inbox read", &mut read)?;
+        let path = |line: &str| std::fs::read(line).map_err(TrialError::io("reading a letter"));
+        String::from_utf8_lossy(&printed)
+            .lines()
+            .map(path)
+            .collect()
+    }
+}
+
+/// What a fetch that ended well lists.
+///
+/// Errors: `Command`, `Broken`.
+pub(crate) fn report(out: Output) -> Result<Report, TrialError> {
+    parse("omr inbox", &succeeded("omr inbox", out)?)
+}
+
+fn parse<T: for<'a> Deserialize<'a>>(what: &str, json: &[u8]) -> Result<T, TrialError> {
+    serde_json::from_slice(json)
+        .map_err(|error| TrialError::Broken(format!("{what}: expected JSON, {error}")))
+}

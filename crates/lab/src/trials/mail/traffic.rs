@@ -1,0 +1,149 @@
+//! Half of the letters among strangers' messages, with or without the server killed in the middle.
+
+use super::letters::Letter;
+use super::people::People;
+use crate::trials::TrialError;
+use crate::trials::load::pool::Pool;
+use crate::trials::load::scene::Scene;
+use omr_remote::Client;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Strangers' messages posted at a time.
+const TOGETHER: u64 = 256;
+/// How often it is looked whether something is due.
+const LOOK: Duration = Duration::from_millis(2);
+/// How long the server stays away.
+const AWAY: Duration = Duration::from_secs(1);
+
+/// A part of the scenario.
+pub(crate) struct Traffic<'a> {
+    pub(crate) people: &'a People,
+    pub(crate) letters: &'a [Letter],
+    pub(crate) senders: usize,
+    pub(crate) pool: &'a Pool,
+    /// Strangers' messages, by their numbers.
+    pub(crate) first: u64,
+    pub(crate) strangers: u64,
+    posted: AtomicU64,
+    /// The server is away: senders do not wait for their turn.
+    away: AtomicBool,
+    /// No more strangers' messages come.
+    ended: AtomicBool,
+}
+
+/// What a part of the scenario took.
+pub(crate) struct Passed {
+    pub(crate) seconds: f64,
+    /// Messages of the letters.
+    pub(crate) messages: u64,
+    /// From the server's end until it listened again.
+    pub(crate) away_s: Option<f64>,
+}
+
+impl<'a> Traffic<'a> {
+    pub(crate) fn new(
+        people: &'a People,
+        letters: &'a [Letter],
+        senders: usize,
+        pool: &'a Pool,
+    ) -> Self {
+        Self {
+            people,
+            letters,
+            senders,
+            pool,
+            first: 0,
+            strangers: 0,
+            posted: AtomicU64::new(0),
+            away: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+        }
+    }
+
+    /// Posts all; `kill`: kills the server when half of the strangers' messages are posted, and starts it again.
+    ///
+    /// Errors: `Remote`, `Command`, `Io`, `Start`.
+    pub(crate) fn run(
+        &self,
+        scene: &mut Scene,
+        client: &Client,
+        kill: bool,
+    ) -> Result<Passed, TrialError> {
+        let start = Instant::now();
+        let runtime = scene.runtime.handle().clone();
+        std::thread::scope(|scope| {
+            let filling = scope.spawn(|| {
+                let filled = runtime.block_on(self.fill(client));
+                // However it ended: nobody waits for more.
+                self.ended.store(true, Ordering::Relaxed);
+                filled
+            });
+            let senders: Vec<_> = (0..self.senders)
+                .map(|sender| scope.spawn(move || self.send(sender)))
+                .collect();
+            let away_s = kill.then(|| self.kill(scene)).transpose();
+            filling.join().expect("no panic")?;
+            let mut messages = 0;
+            for sender in senders {
+                messages += sender.join().expect("no panic")?;
+            }
+            Ok(Passed {
+                seconds: start.elapsed().as_secs_f64(),
+                messages,
+                away_s: away_s?,
+            })
+        })
+    }
+
+    async fn fill(&self, client: &Client) -> Result<(), TrialError> {
+        // Enough posts that there is a middle.
+        let together = TOGETHER.min(self.strangers / 16 + 1);
+        let mut at = 0;
+        while at < self.strangers {
+            let end = self.strangers.min(at + together);
+            let message = |number| self.pool.message(self.first + number);
+            client.post((at..end).map(message).collect()).await?;
+            at = end;
+            self.posted.store(at, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Sends a sender's letters, spread over the strangers' messages; gives their messages.
+    fn send(&self, sender: usize) -> Result<u64, TrialError> {
+        let count = self.letters.len() as u64;
+        let mut messages = 0;
+        for (number, letter) in (0..).zip(self.letters) {
+            if letter.sender != sender {
+                continue;
+            }
+            let turn = self.strangers * (2 * number + 1) / (2 * count);
+            self.wait(turn);
+            messages += self.people.send(sender, letter.recipient, &letter.text)?;
+        }
+        Ok(messages)
+    }
+
+    /// Waits until so many strangers' messages are posted.
+    fn wait(&self, turn: u64) {
+        let due = || self.posted.load(Ordering::Relaxed) >= turn;
+        let at_once = || [&self.away, &self.ended].map(|flag| flag.load(Ordering::Relaxed));
+        while !due() && at_once() == [false; 2] {
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Kills the server in the middle and starts it again; gives how long it was away. Meanwhile every sender
+    /// sends, so that letters meet a server that is not there.
+    fn kill(&self, scene: &mut Scene) -> Result<f64, TrialError> {
+        self.wait(self.strangers / 2);
+        let start = Instant::now();
+        scene.kill()?;
+        self.away.store(true, Ordering::Relaxed);
+        std::thread::sleep(AWAY);
+        self.away.store(false, Ordering::Relaxed);
+        scene.start()?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+}

@@ -1,0 +1,133 @@
+//! A server in a process of its own.
+
+use crate::trials::TrialError;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a server may take to listen: it may have to recover.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How often a process that should end is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How a server is started.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The program `omr`.
+    pub program: PathBuf,
+    /// Its configuration file.
+    pub config: PathBuf,
+    /// File that its log is added to.
+    pub log: PathBuf,
+    /// Environment on top of this process's.
+    pub environment: Vec<(String, String)>,
+}
+
+/// A running server; killed when dropped.
+pub struct ServerProcess {
+    child: Child,
+    url: String,
+}
+
+impl ServerProcess {
+    /// Starts a server and waits until it listens.
+    ///
+    /// Errors: `Io`, `Start`.
+    pub fn start(setup: &Setup) -> Result<Self, TrialError> {
+        let log = File::options().create(true).append(true).open(&setup.log);
+        let log = log.map_err(TrialError::io("opening the log"))?;
+        let mut child = Command::new(&setup.program)
+            .args(["serve", "--config"])
+            .arg(&setup.config)
+            .envs(setup.environment.iter().cloned())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .map_err(TrialError::io("starting the server"))?;
+        let mut line = String::new();
+        if let Some(out) = child.stdout.take() {
+            // Ends when the server writes the line or ends.
+            let read = BufReader::new(out).read_line(&mut line);
+            read.map_err(TrialError::io("reading the server's first line"))?;
+        }
+        match line.trim().strip_prefix("listening on ") {
+            Some(url) => Ok(Self {
+                url: url.to_owned(),
+                child,
+            }),
+            None => {
+                let _ = child.kill();
+                let _ = child.wait();
+                let log = end_of(&setup.log);
+                Err(TrialError::Start { log })
+            }
+        }
+    }
+
+    /// Where it listens.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills it at once, as `kill -9`.
+    ///
+    /// Errors: `Io`.
+    pub fn kill(mut self) -> Result<(), TrialError> {
+        self.child
+            .kill()
+            .map_err(TrialError::io("killing the server"))?;
+        self.child
+            .wait()
+            .map_err(TrialError::io("waiting for the server"))?;
+        Ok(())
+    }
+
+    /// Asks it to stop and waits until it has.
+    ///
+    /// Errors: `Io`; `Broken` if it does not stop or says that it failed.
+    pub fn stop(mut self) -> Result<(), TrialError> {
+        let pid = self.child.id().to_string();
+        let asked = Command::new("kill").args(["-TERM", &pid]).status();
+        asked.map_err(TrialError::io("asking the server to stop"))?;
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            let ended = self
+                .child
+                .try_wait()
+                .map_err(TrialError::io("waiting for the server"))?;
+            match ended {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => {
+                    return Err(TrialError::Broken(format!(
+                        "the server stopped with {status}"
+                    )));
+                }
+                None => std::thread::sleep(LOOK),
+            }
+        }
+        Err(TrialError::Broken(format!(
+            "the server did not stop within {PATIENCE:?}"
+        )))
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The last lines of a log.
+fn end_of(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(5)..].join(" | ")
+}
