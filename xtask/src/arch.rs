@@ -1,4 +1,5 @@
 mod arrows;
+mod dependencies;
 mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,8 @@ const UNSAFE_ROOMS: [&str; 2] = ["kernels", "timing"];
 const TEST_ROOM: &str = "testkit";
 /// The trust boundary: whatever is drawn, the first never reaches the second.
 const BOUNDARY: (&str, &str) = ("detector", "client");
+/// Every external crate with its reason.
+const REASONS: &str = "docs/dependencies.md";
 const FORBID_UNSAFE: &str = "#![forbid(unsafe_code)]";
 
 /// For each crate, without the prefix `omr-`, the crates that it may depend on.
@@ -31,6 +34,10 @@ pub(crate) enum Violation {
     Unknown { name: String },
     /// A path across the trust boundary.
     Boundary { path: Vec<String> },
+    /// An external crate without a row in docs/dependencies.md.
+    Unexplained { from: String, to: String },
+    /// A row there without a crate.
+    Unused { name: String },
     /// A root file that does not forbid `unsafe`.
     Unsafe { root: PathBuf },
 }
@@ -50,12 +57,16 @@ impl fmt::Display for Violation {
             Self::Boundary { path } => {
                 write!(f, "the trust boundary is crossed: {}", path.join(" uses "))
             }
+            Self::Unexplained { from, to } => {
+                write!(f, "{from} depends on {to}, expected its row in {REASONS}")
+            }
+            Self::Unused { name } => write!(f, "{REASONS} lists `{name}`, found no use of it"),
             Self::Unsafe { root } => write!(f, "{}: expected {FORBID_UNSAFE}", root.display()),
         }
     }
 }
 
-/// Compares the workspace with the arrows drawn in ARCHITECTURE.md.
+/// Compares the workspace with the arrows drawn in ARCHITECTURE.md and the reasons in docs/dependencies.md.
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let mut command = cargo_command(root, &["metadata", "--no-deps", "--format-version", "1"]);
     let output = command.stderr(std::process::Stdio::inherit()).output();
@@ -64,12 +75,30 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let crates = workspace::parse(&output.stdout)?;
     let arrows = arrows::read(&root.join("ARCHITECTURE.md"))?;
     let mut violations = compare(&crates, &arrows);
+    let listed = dependencies::read(&root.join(REASONS))?;
+    violations.extend(dependencies::compare(&crates, &listed));
     violations.extend(unsafe_roots(&crates)?);
     if violations.is_empty() {
         Ok(())
     } else {
         Err(XtaskError::Architecture(violations))
     }
+}
+
+/// The part of the file at `path` between two markers.
+fn between<'a>(
+    path: &Path,
+    text: &'a str,
+    open: &'static str,
+    close: &'static str,
+) -> Result<&'a str, XtaskError> {
+    let marker = |expected| XtaskError::Marker {
+        path: path.to_path_buf(),
+        expected,
+    };
+    let (_, rest) = text.split_once(open).ok_or_else(|| marker(open))?;
+    let (block, _) = rest.split_once(close).ok_or_else(|| marker(close))?;
+    Ok(block)
 }
 
 /// Everything in which `crates` depart from `arrows`.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::arch;
 use crate::error::XtaskError;
-use crate::{browser, deny, proto, python, timing};
+use crate::{browser, deny, pages, proto, python, timing};
 
 /// How long tests may print nothing: several times what the slowest test binary takes.
 const SILENCE: Duration = Duration::from_secs(15 * 60);
@@ -16,11 +16,12 @@ type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 10] = [
+    let steps: [(&str, Step<'_>); 11] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
         ("arch", &|| arch::check(root)),
+        ("pages", &|| pages::check(root)),
         ("deny", &|| deny::check(root)),
         ("proto", &|| proto::check(root)),
         ("clippy", &|| {

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use crate::arch::Violation;
+use crate::pages::Fault;
 
 /// Why a development task failed.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,8 @@ pub(crate) enum XtaskError {
     Arrow { found: String },
     #[error("{}", list(.0))]
     Architecture(Vec<Violation>),
+    #[error("{}", list(.0))]
+    Pages(Vec<Fault>),
     #[error("OMR_REQUIRE: expected {absent}, found none")]
     Required { absent: &'static str },
     #[error(
@@ -76,9 +79,6 @@ impl XtaskError {
     }
 }
 
-fn list(violations: &[Violation]) -> String {
-    violations
-        .iter()
-        .map(|violation| format!("\n  {violation}"))
-        .collect()
+fn list(found: &[impl std::fmt::Display]) -> String {
+    found.iter().map(|one| format!("\n  {one}")).collect()
 }

@@ -11,6 +11,7 @@ mod fuzz;
 mod lengths;
 mod miri;
 mod npm;
+mod pages;
 mod proto;
 mod python;
 mod timing;
@@ -25,10 +26,11 @@ use error::XtaskError;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything that a change must pass: format, arch, deny, proto, clippy, docs, timing,
-                          test, browser, python
+  ci                      everything that a change must pass: format, arch, pages, deny, proto, clippy, docs,
+                          timing, test, browser, python
   test [ARGS]             all tests, optimised; ARGS go to cargo test
-  arch                    dependencies between crates against the arrows in ARCHITECTURE.md
+  arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
+  pages                   columns and links of the Markdown pages
   deny                    licences, origins and known vulnerabilities of dependencies, by cargo-deny
   proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
   browser                 the status page and gRPC-Web of a running server in a browser
@@ -61,6 +63,7 @@ fn run() -> Result<(), XtaskError> {
         ["ci"] => ci::ci(root),
         ["test", rest @ ..] => ci::test(root, rest),
         ["arch"] => arch::check(root),
+        ["pages"] => pages::check(root),
         ["deny"] => deny::check(root),
         ["proto"] => proto::check(root),
         ["proto", "--accept"] => proto::accept(root),

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::Arrows;
+use super::{Arrows, between};
 use crate::error::XtaskError;
 
 const OPEN: &str = "<!-- arrows -->";
@@ -9,13 +9,7 @@ const CLOSE: &str = "<!-- /arrows -->";
 /// Reads the arrows between the two markers of a Markdown file.
 pub(super) fn read(path: &Path) -> Result<Arrows, XtaskError> {
     let text = std::fs::read_to_string(path).map_err(XtaskError::io(path))?;
-    let marker = |expected| XtaskError::Marker {
-        path: path.to_path_buf(),
-        expected,
-    };
-    let (_, rest) = text.split_once(OPEN).ok_or_else(|| marker(OPEN))?;
-    let (block, _) = rest.split_once(CLOSE).ok_or_else(|| marker(CLOSE))?;
-    parse(block)
+    parse(between(path, &text, OPEN, CLOSE)?)
 }
 
 /// Parses lines such as `rlwe <- kernels, ring`: rlwe may depend on kernels and ring.

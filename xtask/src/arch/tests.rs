@@ -175,3 +175,28 @@ fn only_the_attribute_itself_forbids_unsafe() {
     ));
     assert!(!forbids_unsafe("// #![forbid(unsafe_code)]\n"));
 }
+
+#[test]
+fn external_crates_and_their_reasons_agree() {
+    let uses = [
+        ("omr-kernels", "memmap2", None),
+        ("omr-client", "zeroize", Some("dev")),
+        ("omr-client", "omr-kernels", None),
+    ];
+    let crates = forge(&NAMES, &uses);
+    let table = "\n| crates | reason |\n|---|---|\n| memmap2, hpke | pages, seals |\n";
+    let unexplained = Violation::Unexplained {
+        from: "client".into(),
+        to: "zeroize".into(),
+    };
+    let unused = Violation::Unused {
+        name: "hpke".into(),
+    };
+    let listed = dependencies::parse(table);
+    assert_eq!(
+        dependencies::compare(&crates, &listed),
+        [unexplained, unused]
+    );
+    let whole = dependencies::parse(&format!("{table}| zeroize | wipes |\n").replace(", hpke", ""));
+    assert_eq!(dependencies::compare(&crates, &whole), []);
+}

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -16,6 +17,8 @@ pub(super) struct Crate {
     pub(super) ours: bool,
     /// Dependencies on crates with the prefix.
     pub(super) uses: Vec<Use>,
+    /// Other crates that it names.
+    pub(super) external: BTreeSet<String>,
     /// Root files of the library and the commands.
     pub(super) roots: Vec<PathBuf>,
 }
@@ -60,6 +63,9 @@ pub(super) fn parse(metadata: &[u8]) -> Result<Vec<Crate>, XtaskError> {
 impl From<Package> for Crate {
     fn from(package: Package) -> Self {
         let short = package.name.strip_prefix(PREFIX);
+        let other = |name: &String| !name.starts_with(PREFIX);
+        let names = package.dependencies.iter().map(|found| found.name.clone());
+        let external = names.filter(other).collect();
         let uses = package.dependencies.iter().filter_map(|found| {
             let name = found.name.strip_prefix(PREFIX)?.to_string();
             Some(Use {
@@ -78,6 +84,7 @@ impl From<Package> for Crate {
             name: short.unwrap_or(&package.name).to_string(),
             ours: short.is_some(),
             uses: uses.collect(),
+            external,
             roots: targets.map(|target| target.src_path).collect(),
         }
     }

@@ -1,0 +1,229 @@
+//! Columns and links of the Markdown pages.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use crate::error::XtaskError;
+
+/// Longest line, but for rows of tables, which cannot be broken.
+const COLUMNS: usize = 120;
+/// Where pages stand, beside the workspace's root.
+const FOLDERS: [&str; 2] = ["docs", "reference"];
+
+/// A fault of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// A line of more than [`COLUMNS`] columns.
+    Long {
+        page: PathBuf,
+        line: usize,
+        columns: usize,
+    },
+    /// A link to a file or heading that does not exist.
+    Broken {
+        page: PathBuf,
+        line: usize,
+        link: String,
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Long {
+                page,
+                line,
+                columns,
+            } => {
+                let page = page.display();
+                write!(
+                    f,
+                    "{page}:{line}: expected at most {COLUMNS} columns, found {columns}"
+                )
+            }
+            Self::Broken { page, line, link } => {
+                let page = page.display();
+                write!(
+                    f,
+                    "{page}:{line}: expected what `{link}` points at, found nothing"
+                )
+            }
+        }
+    }
+}
+
+/// Checks all pages of the workspace at `root`.
+pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
+    let mut pages = BTreeMap::new();
+    read(root, Path::new(""), false, &mut pages)?;
+    for folder in FOLDERS {
+        read(root, Path::new(folder), true, &mut pages)?;
+    }
+    let found = faults(&pages, &|path| root.join(path).exists());
+    if found.is_empty() {
+        Ok(())
+    } else {
+        Err(XtaskError::Pages(found))
+    }
+}
+
+/// Adds the pages of `folder`, a path below `root`.
+fn read(
+    root: &Path,
+    folder: &Path,
+    deep: bool,
+    pages: &mut BTreeMap<PathBuf, String>,
+) -> Result<(), XtaskError> {
+    let at = root.join(folder);
+    for entry in fs::read_dir(&at).map_err(XtaskError::io(&at))? {
+        let entry = entry.map_err(XtaskError::io(&at))?;
+        let (path, short) = (entry.path(), folder.join(entry.file_name()));
+        if path.is_dir() && deep {
+            read(root, &short, deep, pages)?;
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            let text = fs::read_to_string(&path).map_err(XtaskError::io(&path))?;
+            pages.insert(short, text);
+        }
+    }
+    Ok(())
+}
+
+/// All faults of `pages`; `exists` answers for other files.
+fn faults(pages: &BTreeMap<PathBuf, String>, exists: &dyn Fn(&Path) -> bool) -> Vec<Fault> {
+    let mut found = Vec::new();
+    for (page, text) in pages {
+        let mut code = false;
+        for (line, text) in (1..).zip(text.lines()) {
+            code ^= text.trim_start().starts_with("```");
+            let columns = text.chars().count();
+            if columns > COLUMNS && !text.starts_with('|') {
+                found.push(Fault::Long {
+                    page: page.clone(),
+                    line,
+                    columns,
+                });
+            }
+            if code {
+                continue;
+            }
+            for link in links(text).filter(|link| !leads(page, link, pages, exists)) {
+                let (page, link) = (page.clone(), link.to_string());
+                found.push(Fault::Broken { page, line, link });
+            }
+        }
+    }
+    found
+}
+
+/// Targets of the links `[text](target)` of a line.
+fn links(line: &str) -> impl Iterator<Item = &str> {
+    let ends = line.split("](").skip(1);
+    ends.filter_map(|rest| Some(rest.split_once(')')?.0))
+}
+
+/// Whether a link from `page` leads to a file, and to a heading if it names one.
+fn leads(
+    page: &Path,
+    link: &str,
+    pages: &BTreeMap<PathBuf, String>,
+    exists: &dyn Fn(&Path) -> bool,
+) -> bool {
+    if link.contains("://") {
+        return true;
+    }
+    let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+    let target = if file.is_empty() {
+        page.to_path_buf()
+    } else {
+        plain(&page.with_file_name(file))
+    };
+    match pages.get(&target) {
+        Some(text) => heading.is_empty() || headings(text).any(|found| found == heading),
+        None => exists(&target),
+    }
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::Normal(name) => plain.push(name),
+            _ => {}
+        }
+    }
+    plain
+}
+
+/// Names by which links reach the headings of a page.
+fn headings(text: &str) -> impl Iterator<Item = String> {
+    let lines = text.lines().filter(|line| line.starts_with('#'));
+    lines.map(|line| {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+        title
+            .chars()
+            .filter(kept)
+            .map(|c| if c == ' ' { '-' } else { c })
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(pages: &[(&str, &str)]) -> Vec<Fault> {
+        let pages = pages
+            .iter()
+            .map(|(name, text)| (name.into(), text.to_string()))
+            .collect();
+        faults(&pages, &|path| path == Path::new("docs/picture.svg"))
+    }
+
+    fn broken(page: &str, link: &str) -> Fault {
+        Fault::Broken {
+            page: page.into(),
+            line: 1,
+            link: link.into(),
+        }
+    }
+
+    #[test]
+    fn links_lead_to_files_and_headings() {
+        let good = "[a](docs/b.md#2-the-frame) [b](docs/picture.svg) [c](https://example.org/x)";
+        let docs = (
+            "docs/b.md",
+            "[back](../a.md), [here](#2-the-frame)\n\n## 2. The `frame`\n",
+        );
+        assert_eq!(of(&[("a.md", good), docs]), []);
+        for link in ["docs/c.md", "docs/b.md#the-frame", "../docs/c.svg", "#none"] {
+            let page = format!("[x]({link})");
+            assert_eq!(
+                of(&[("a.md", &page), docs]),
+                [broken("a.md", link)],
+                "{link}"
+            );
+        }
+        let code = "```text\n[x](nothing.md)\n```\n";
+        assert_eq!(of(&[("a.md", code)]), []);
+    }
+
+    #[test]
+    fn lines_end_before_the_last_column() {
+        let line = "\u{fc}".repeat(COLUMNS);
+        assert_eq!(of(&[("a.md", &line)]), []);
+        let long = Fault::Long {
+            page: "a.md".into(),
+            line: 2,
+            columns: COLUMNS + 1,
+        };
+        assert_eq!(of(&[("a.md", &format!("\n{line}x"))]), [long]);
+        assert_eq!(of(&[("a.md", &format!("| {line} |"))]), []);
+    }
+}
