@@ -15,6 +15,7 @@ mod front;
 mod gate;
 mod jobs;
 mod keyfile;
+mod listening;
 mod parts;
 mod pdq;
 mod posting;

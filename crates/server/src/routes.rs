@@ -2,16 +2,16 @@
 
 use crate::error::ServerError;
 use crate::front::guarded;
-use crate::requests::{CHUNK, Requests, bounded, longest_post};
+use crate::listening::{called, common_services};
+use crate::requests::{CHUNK, longest_post};
 use crate::services;
 use crate::shared::Shared;
 use crate::status::Watched;
 use omr_api::v1;
 use omr_ops::{Metrics, Pages};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::TcpListener;
-use tonic::service::{Routes, RoutesBuilder};
+use tonic::service::Routes;
 use tonic_health::server::HealthReporter;
 
 /// Bytes of the longest request that holds but ids and numbers, which decode to many times as much, or an address.
@@ -29,22 +29,11 @@ pub(crate) async fn routes(
     use v1::capability_service_server::CapabilityServiceServer;
     use v1::detection_service_server::DetectionServiceServer;
     use v1::key_service_server::KeyServiceServer;
-    let (reporter, health) = tonic_health::server::health_reporter();
-    reporter
-        .set_service_status("", tonic_health::ServingStatus::Serving)
-        .await;
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(omr_api::DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1()
-        .map_err(|_| ServerError::Reflection)?;
-    let mut builder = RoutesBuilder::default();
+    let (reporter, mut builder) = common_services().await?;
     let board = shared.store.board();
     let message = (board.clue_bytes + board.payload_bytes) as usize;
     let post = longest_post(shared.config.limits.post_messages, message);
     builder
-        .add_service(health)
-        .add_service(reflection)
         .add_service(
             BoardServiceServer::new(services::Board(shared.clone()))
                 .max_decoding_message_size(post),
@@ -67,16 +56,7 @@ pub(crate) async fn routes(
             AdminServiceServer::new(services::Admin(shared.clone()))
                 .max_decoding_message_size(omr_api::MESSAGE_BYTES),
         );
-    // Pages are no gRPC: the layer would refuse them.
-    let router = builder.routes().prepare().into_axum_router();
-    let idle = Duration::from_secs(shared.config.limits.idle_seconds);
-    let mut router =
-        router
-            .layer(tonic_web::GrpcWebLayer::new())
-            .layer(axum::middleware::from_fn_with_state(
-                Requests::new(idle, post),
-                bounded,
-            ));
+    let mut router = called(builder, &shared.config, post);
     let mut paths = Vec::new();
     if !separate_metrics {
         paths.push("/metrics");

@@ -3,12 +3,12 @@
 use crate::addresses::Addresses;
 use crate::chores::chores;
 use crate::config::Config;
-use crate::connections;
 use crate::error::ServerError;
+use crate::listening::{FAREWELL, Listening, allow_many_files};
 use crate::parts::Parts;
 use crate::posting::Posting;
 use crate::registrations::Registrations;
-use crate::routes::{routes, serve_metrics};
+use crate::routes::routes;
 use crate::sessions::Sessions;
 use crate::share::Places;
 use crate::shared::Shared;
@@ -19,23 +19,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
-use tonic::transport::{Identity, ServerTlsConfig};
-
-/// A connection that answers no ping within this time is closed.
-const PING: Duration = Duration::from_secs(30);
-/// Streams of one connection.
-const CONNECTION_STREAMS: u32 = 64;
-/// How long requests may take to end when the server stops.
-pub(crate) const FAREWELL: Duration = Duration::from_secs(20);
 
 /// A server that listens.
 pub struct Server {
     shared: Arc<Shared>,
     sessions: Option<Arc<Sessions>>,
-    listener: TcpListener,
-    metrics_listener: Option<TcpListener>,
+    listening: Listening,
     threads: Vec<JoinHandle<()>>,
     stop: watch::Sender<bool>,
 }
@@ -52,11 +42,7 @@ impl Server {
             Ok((parts, jobs, sessions))
         });
         let (parts, jobs, sessions) = opened.await.map_err(|_| ServerError::Opening)??;
-        let listener = connections::listen(parts.config.listen).await?;
-        let metrics_listener = match parts.config.watch.metrics {
-            Some(address) => Some(connections::listen(address).await?),
-            None => None,
-        };
+        let listening = Listening::open(&parts.config).await?;
         let limits = &parts.config.limits;
         let posting = Posting::start(
             parts.store.clone(),
@@ -91,8 +77,7 @@ impl Server {
         Ok(Self {
             shared,
             sessions,
-            listener,
-            metrics_listener,
+            listening,
             threads,
             stop,
         })
@@ -102,10 +87,7 @@ impl Server {
     ///
     /// Errors: `Listen`.
     pub fn address(&self) -> Result<SocketAddr, ServerError> {
-        let address = self.shared.config.listen;
-        self.listener
-            .local_addr()
-            .map_err(|source| ServerError::Listen { address, source })
+        self.listening.address(&self.shared.config)
     }
 
     /// All that it answers, without the network: for tests of what strangers may say. Callers are strangers of this
@@ -121,7 +103,7 @@ impl Server {
     /// Serves until `stop` is ready, then ends requests, saves sessions and stops jobs, which the next
     /// start resumes.
     ///
-    /// Errors: `Transport`, `Read` of the certificate.
+    /// Errors: `Transport`.
     pub async fn run(
         self,
         stop: impl Future<Output = ()> + Send + 'static,
@@ -129,67 +111,25 @@ impl Server {
         let Self {
             shared,
             sessions,
-            listener,
-            metrics_listener,
+            listening,
             threads,
             stop: stopping,
         } = self;
         let watched = Arc::new(Watched::new());
-        let (reporter, routes) = routes(&shared, &watched, metrics_listener.is_some()).await?;
-        let mut server = transport(&shared.config)?;
-        let incoming = connections::accept(
-            listener,
-            shared.config.limits.connections,
-            shared.metrics.clone(),
-        );
-        let (ending, ended) = tokio::sync::oneshot::channel::<()>();
-        let told = shared.clone();
-        let farewell = async move {
-            stop.await;
-            tracing::info!("stopping");
-            reporter
-                .set_service_status("", tonic_health::ServingStatus::NotServing)
-                .await;
-            stopping.send_replace(true);
-            told.jobs.stop();
-            let _ = ending.send(());
-        };
+        let routes = routes(&shared, &watched, listening.separate_metrics()).await?;
         let chores = tokio::spawn(chores(shared.clone(), watched));
-        let metrics_server = metrics_listener
-            .map(|listener| tokio::spawn(serve_metrics(listener, shared.metrics.clone())));
-        let serving = server
-            .add_routes(routes)
-            .serve_with_incoming_shutdown(incoming, farewell);
-        let served = tokio::select! {
-            served = serving => served,
-            // Clients that hold on must not keep it from stopping.
-            () = async { let _ = ended.await; tokio::time::sleep(FAREWELL).await } => Ok(()),
+        let jobs = shared.jobs.clone();
+        let stopping = move || {
+            stopping.send_replace(true);
+            jobs.stop();
         };
-        metrics_server.inspect(|server| server.abort());
+        let of = (&*shared.config, &shared.metrics);
+        let served = listening.serve(of, routes, stop, stopping).await;
         // They end by themselves.
         let _ = chores.await;
         finish(shared, sessions, threads).await;
-        Ok(served?)
+        served
     }
-}
-
-/// The transport of a configuration: pings, limits of connections, TLS.
-///
-/// Errors: `Transport`, `Read` of the certificate.
-pub(crate) fn transport(config: &Config) -> Result<tonic::transport::Server, ServerError> {
-    let server = tonic::transport::Server::builder()
-        .accept_http1(true)
-        .http2_keepalive_interval(Some(PING))
-        .http2_keepalive_timeout(Some(PING))
-        .max_concurrent_streams(CONNECTION_STREAMS);
-    let Some(tls) = &config.tls else {
-        return Ok(server);
-    };
-    let certificate =
-        std::fs::read(&tls.certificate).map_err(ServerError::read(&tls.certificate))?;
-    let key = std::fs::read(&tls.key).map_err(ServerError::read(&tls.key))?;
-    let identity = Identity::from_pem(certificate, key);
-    Ok(server.tls_config(ServerTlsConfig::new().identity(identity))?)
 }
 
 /// Waits until no request works any more, so that the posting queue ends with the server.
@@ -224,14 +164,4 @@ async fn finish(
         tracing::warn!("some work did not end in time");
     }
     tracing::info!("stopped");
-}
-
-/// Asks the system for as many open files as it gives: a connection is one.
-pub(crate) fn allow_many_files() {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    if let Err(error) = setrlimit(Resource::Nofile, limit) {
-        tracing::warn!(%error, "the limit of open files stays");
-    }
 }

@@ -6,12 +6,10 @@ use super::tables::{Sets, Tables};
 use super::{Pdq, PdqConfig};
 use crate::caller::Callers;
 use crate::config::Config;
-use crate::connections;
 use crate::error::ServerError;
 use crate::front::guarded;
-use crate::requests::{CHUNK, Requests, bounded};
-use crate::routes::serve_metrics;
-use crate::serve::{FAREWELL, allow_many_files, transport};
+use crate::listening::{Listening, allow_many_files, called, common_services};
+use crate::requests::CHUNK;
 use crate::share::Places;
 use crate::tokens::Tokens;
 use omr_api::v1::pdq_service_server::PdqServiceServer;
@@ -20,9 +18,8 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
-use tonic::service::{Routes, RoutesBuilder};
+use tonic::service::Routes;
 use tonic_health::server::HealthReporter;
 
 /// Folder of clients' keys in the data folder.
@@ -33,8 +30,7 @@ const UPLOADS: usize = 4;
 /// A server of tables that listens.
 pub struct PdqServer {
     pdq: Arc<Pdq>,
-    listener: TcpListener,
-    metrics_listener: Option<TcpListener>,
+    listening: Listening,
     stop: watch::Sender<bool>,
 }
 
@@ -48,15 +44,9 @@ impl PdqServer {
         let (stop, stopping) = watch::channel(false);
         let opened = tokio::task::spawn_blocking(move || open(config, &pdq, stopping));
         let pdq = opened.await.map_err(|_| ServerError::Opening)??;
-        let listener = connections::listen(pdq.config.listen).await?;
-        let metrics_listener = match pdq.config.watch.metrics {
-            Some(address) => Some(connections::listen(address).await?),
-            None => None,
-        };
         Ok(Self {
+            listening: Listening::open(&pdq.config).await?,
             pdq: Arc::new(pdq),
-            listener,
-            metrics_listener,
             stop,
         })
     }
@@ -65,9 +55,7 @@ impl PdqServer {
     ///
     /// Errors: `Listen`.
     pub fn address(&self) -> Result<SocketAddr, ServerError> {
-        let address = self.pdq.config.listen;
-        let local = self.listener.local_addr();
-        local.map_err(|source| ServerError::Listen { address, source })
+        self.listening.address(&self.pdq.config)
     }
 
     /// All that it answers, without the network, as [`Server::router`](crate::Server::router).
@@ -80,44 +68,24 @@ impl PdqServer {
 
     /// Serves until `stop` is ready. Queries that wait are then refused, those that run have some seconds.
     ///
-    /// Errors: `Transport`, `Read` of the certificate.
+    /// Errors: `Transport`.
     pub async fn run(
         self,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), ServerError> {
         let Self {
             pdq,
-            listener,
-            metrics_listener,
+            listening,
             stop: stopping,
         } = self;
-        let (reporter, routes) = routes(&pdq, metrics_listener.is_some()).await?;
-        let mut server = transport(&pdq.config)?;
-        let most = pdq.config.limits.connections;
-        let incoming = connections::accept(listener, most, pdq.metrics.clone());
-        let (ending, ended) = tokio::sync::oneshot::channel::<()>();
-        let farewell = async move {
-            stop.await;
-            tracing::info!("stopping");
-            reporter
-                .set_service_status("", tonic_health::ServingStatus::NotServing)
-                .await;
+        let routes = routes(&pdq, listening.separate_metrics()).await?;
+        let stopping = move || {
             stopping.send_replace(true);
-            let _ = ending.send(());
         };
-        let metrics = metrics_listener
-            .map(|listener| tokio::spawn(serve_metrics(listener, pdq.metrics.clone())));
-        let serving = server
-            .add_routes(routes)
-            .serve_with_incoming_shutdown(incoming, farewell);
-        let served = tokio::select! {
-            served = serving => served,
-            // Clients that hold on must not keep it from stopping.
-            () = async { let _ = ended.await; tokio::time::sleep(FAREWELL).await } => Ok(()),
-        };
-        metrics.inspect(|server| server.abort());
+        let of = (&*pdq.config, &pdq.metrics);
+        let served = listening.serve(of, routes, stop, stopping).await;
         tracing::info!("stopped");
-        Ok(served?)
+        served
     }
 }
 
@@ -189,29 +157,10 @@ async fn routes(
     pdq: &Arc<Pdq>,
     separate_metrics: bool,
 ) -> Result<(HealthReporter, Routes), ServerError> {
-    let (reporter, health) = tonic_health::server::health_reporter();
-    reporter
-        .set_service_status("", tonic_health::ServingStatus::Serving)
-        .await;
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(omr_api::DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1()
-        .map_err(|_| ServerError::Reflection)?;
-    let mut builder = RoutesBuilder::default();
+    let (reporter, mut builder) = common_services().await?;
     builder
-        .add_service(health)
-        .add_service(reflection)
         .add_service(PdqServiceServer::new(Service(pdq.clone())).max_decoding_message_size(CHUNK));
-    let idle = Duration::from_secs(pdq.config.limits.idle_seconds);
-    let router = builder.routes().prepare().into_axum_router();
-    let mut router =
-        router
-            .layer(tonic_web::GrpcWebLayer::new())
-            .layer(axum::middleware::from_fn_with_state(
-                Requests::new(idle, CHUNK),
-                bounded,
-            ));
+    let mut router = called(builder, &pdq.config, CHUNK);
     let mut pages = vec!["/"];
     let own = pdq.clone();
     router = router.route("/", axum::routing::get(move || async move { own.page() }));

@@ -1,0 +1,157 @@
+//! What every server shares: its addresses, its transport, the services that all have, and an end in order.
+
+use crate::config::Config;
+use crate::connections;
+use crate::error::ServerError;
+use crate::requests::{Requests, bounded};
+use crate::routes::serve_metrics;
+use omr_ops::Metrics;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tonic::service::{Routes, RoutesBuilder};
+use tonic::transport::{Identity, Server, ServerTlsConfig};
+use tonic_health::server::HealthReporter;
+
+/// A connection that answers no ping within this time is closed.
+const PING: Duration = Duration::from_secs(30);
+/// Streams of one connection.
+const CONNECTION_STREAMS: u32 = 64;
+/// How long requests may take to end when the server stops.
+pub(crate) const FAREWELL: Duration = Duration::from_secs(20);
+
+/// The addresses of a server, and how connections to them are spoken to.
+pub(crate) struct Listening {
+    transport: Server,
+    clients: TcpListener,
+    metrics: Option<TcpListener>,
+}
+
+impl Listening {
+    /// Errors: `Listen`, `Transport`, `Read` of the certificate.
+    pub(crate) async fn open(config: &Config) -> Result<Self, ServerError> {
+        let transport = transport(config)?;
+        let clients = connections::listen(config.listen).await?;
+        let metrics = match config.watch.metrics {
+            Some(address) => Some(connections::listen(address).await?),
+            None => None,
+        };
+        Ok(Self {
+            transport,
+            clients,
+            metrics,
+        })
+    }
+
+    /// The address for clients, with the port that the system gave where 0 was asked for.
+    ///
+    /// Errors: `Listen`.
+    pub(crate) fn address(&self, config: &Config) -> Result<SocketAddr, ServerError> {
+        let address = config.listen;
+        self.clients
+            .local_addr()
+            .map_err(|source| ServerError::Listen { address, source })
+    }
+
+    /// Whether metrics have an address of their own.
+    pub(crate) fn separate_metrics(&self) -> bool {
+        self.metrics.is_some()
+    }
+
+    /// Serves until `stop` is ready, then calls `stopping` and waits for requests to end, not for ever.
+    ///
+    /// Errors: `Transport`.
+    pub(crate) async fn serve(
+        mut self,
+        (config, metrics): (&Config, &Metrics),
+        (reporter, routes): (HealthReporter, Routes),
+        stop: impl Future<Output = ()> + Send + 'static,
+        stopping: impl FnOnce() + Send + 'static,
+    ) -> Result<(), ServerError> {
+        let most = config.limits.connections;
+        let incoming = connections::accept(self.clients, most, metrics.clone());
+        let (ending, ended) = tokio::sync::oneshot::channel::<()>();
+        let farewell = async move {
+            stop.await;
+            tracing::info!("stopping");
+            reporter
+                .set_service_status("", tonic_health::ServingStatus::NotServing)
+                .await;
+            stopping();
+            let _ = ending.send(());
+        };
+        let metrics_server = self
+            .metrics
+            .map(|listener| tokio::spawn(serve_metrics(listener, metrics.clone())));
+        let serving = self
+            .transport
+            .add_routes(routes)
+            .serve_with_incoming_shutdown(incoming, farewell);
+        let served = tokio::select! {
+            served = serving => served,
+            // Clients that hold on must not keep it from stopping.
+            () = async { let _ = ended.await; tokio::time::sleep(FAREWELL).await } => Ok(()),
+        };
+        metrics_server.inspect(|server| server.abort());
+        Ok(served?)
+    }
+}
+
+/// Services that say whether a server serves and which methods it has, and a place for its own.
+///
+/// Errors: `Reflection`.
+pub(crate) async fn common_services() -> Result<(HealthReporter, RoutesBuilder), ServerError> {
+    let (reporter, health) = tonic_health::server::health_reporter();
+    reporter
+        .set_service_status("", tonic_health::ServingStatus::Serving)
+        .await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(omr_api::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()
+        .map_err(|_| ServerError::Reflection)?;
+    let mut builder = RoutesBuilder::default();
+    builder.add_service(health).add_service(reflection);
+    Ok((reporter, builder))
+}
+
+/// Services for gRPC and gRPC-Web, whose requests have at most `longest` bytes. Pages are added behind: this would
+/// refuse them.
+pub(crate) fn called(services: RoutesBuilder, config: &Config, longest: usize) -> axum::Router {
+    let idle = Duration::from_secs(config.limits.idle_seconds);
+    let requests = Requests::new(idle, longest);
+    let router = services.routes().prepare().into_axum_router();
+    router
+        .layer(tonic_web::GrpcWebLayer::new())
+        .layer(axum::middleware::from_fn_with_state(requests, bounded))
+}
+
+/// The transport of a configuration: pings, limits of connections, TLS.
+///
+/// Errors: `Transport`, `Read` of the certificate.
+fn transport(config: &Config) -> Result<Server, ServerError> {
+    let server = Server::builder()
+        .accept_http1(true)
+        .http2_keepalive_interval(Some(PING))
+        .http2_keepalive_timeout(Some(PING))
+        .max_concurrent_streams(CONNECTION_STREAMS);
+    let Some(tls) = &config.tls else {
+        return Ok(server);
+    };
+    let certificate =
+        std::fs::read(&tls.certificate).map_err(ServerError::read(&tls.certificate))?;
+    let key = std::fs::read(&tls.key).map_err(ServerError::read(&tls.key))?;
+    let identity = Identity::from_pem(certificate, key);
+    Ok(server.tls_config(ServerTlsConfig::new().identity(identity))?)
+}
+
+/// Asks the system for as many open files as it gives: a connection is one.
+pub(crate) fn allow_many_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::warn!(%error, "the limit of open files stays");
+    }
+}
