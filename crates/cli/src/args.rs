@@ -50,7 +50,7 @@ pub(crate) use trials_hostile::{BenchChaos, BenchHostile};
 use clap::{Args, Parser, Subcommand};
 use omr_protocol::clue::ClueKind;
 use omr_protocol::params::DEFAULT;
-use omr_protocol::plan::{MAX_BOUND, MAX_PAYLOAD_BYTES};
+use omr_protocol::request::{MAX_BOUND, MAX_PAYLOAD_BYTES};
 use omr_protocol::{Scheme, Sealing};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;

@@ -277,7 +277,7 @@ fn what_does_not_open_is_left_out_with_a_warning() {
 
 /// Alice's clues with bob's sealing keys.
 fn hybrid(scene: &Scene) -> Vec<u8> {
-    let params = omr_protocol::Params::named(PARAMS).unwrap();
+    let params = omr_protocol::sophomr::Params::named(PARAMS).unwrap();
     let key = |path| omr_protocol::ClueKey::from_bytes(&params.clue, &scene.read(path)).unwrap();
     let mut alice = key("alice/clue.key");
     alice.seal = key("bob/clue.key").seal;

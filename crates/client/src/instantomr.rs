@@ -1,16 +1,17 @@
 //! InstantOMR: the detector's key, and decoding.
 
-use crate::keygen::random;
-use crate::recipient::{DecodeError, Fingerprint, Retrieved, check_clues, expect, in_order};
+use crate::decode::{check_clues, expect, in_order};
+use crate::identity::random;
 use crate::secret_key::block_secret;
+use crate::{DecodeError, Fingerprint, Retrieved};
 use crate::{SecretKey, SecretKeyError};
 use omr_compress::nearest;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::instantomr::{
-    Code, Decoded, InstantDigest, InstantKey, OffsetKey, Part, SumsError,
+    Code, Decoded, INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantDigest, InstantKey, InstantParams,
+    OffsetKey, Part, SUMS_MODULUS, SumsError,
 };
-use omr_protocol::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, SUMS_MODULUS};
-use omr_protocol::{ClueKey, ClueKind, InstantParams, PackedCiphertext};
+use omr_protocol::{ClueKey, ClueKind, PackedCiphertext};
 use omr_ring::{Coeff, Eval, NarrowGaussian, Poly};
 use omr_rlwe::{Secret, SecretPoly, SharedKey};
 use omr_tfhe::{BootstrapKey, LweSwitchKey, TraceKey};

@@ -37,23 +37,24 @@
 #![forbid(unsafe_code)]
 
 mod bound;
+mod decode;
 mod digest_secret;
 pub mod earlier;
 pub mod fragment;
+mod identity;
 pub mod instantomr;
 pub mod kept;
-mod keygen;
 pub mod letter;
 pub mod locked;
-mod recipient;
 pub mod seal;
 mod secret_key;
 mod sender;
+pub mod sophomr;
 
 pub use bound::{BoundSender, CLUE_SEED_BYTES, ClueSeed};
+pub use decode::{DecodeError, Fingerprint, Retrieved, decode};
 pub use digest_secret::DIGEST_SEED_BYTES;
-pub use keygen::{Keys, detection_key, identity, keygen, keygen_with_large_secret};
-pub use recipient::{DecodeError, Fingerprint, Recipient, Retrieved, decode};
+pub use identity::identity;
 pub use secret_key::{SecretKey, SecretKeyError};
 pub use sender::Sender;
 

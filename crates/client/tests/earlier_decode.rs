@@ -8,7 +8,7 @@ use omr_client::{BoundSender, ClueSeed};
 use omr_codec::{DecodeError, Field};
 use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
 use omr_protocol::earlier::{EarlierCodes, EarlierIndex, EarlierSet};
-use omr_protocol::plan::packing;
+use omr_protocol::sophomr::packing;
 use omr_protocol::{ClueKind, Sealing};
 use rand_core::SeedableRng;
 

@@ -2,11 +2,11 @@
 //! less.
 
 use crate::instantomr::{InstantDetector, Session};
-use crate::{Detector, DetectorError, MessageSource, Progress, Stages};
+use crate::sophomr::Detector;
+use crate::{DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantPlan};
-use omr_protocol::{
-    Digest, DigestHeader, DigestPlan, Request, Response, SEED_BYTES, Scheme, Sealing,
-};
+use omr_protocol::sophomr::{Digest, DigestPlan};
+use omr_protocol::{DigestHeader, Request, Response, SEED_BYTES, Scheme, Sealing};
 use std::ops::Range;
 use std::sync::Arc;
 

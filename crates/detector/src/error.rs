@@ -1,3 +1,5 @@
+//! Why a digest could not be made.
+
 use omr_bgv::EvalError;
 use omr_protocol::ClueKind;
 
@@ -49,7 +51,7 @@ pub enum DetectorError {
 }
 
 /// Errors: `SourceLength` unless both are the same.
-pub(crate) fn expect(
+pub(crate) fn check_len(
     what: &'static str,
     expected: usize,
     found: usize,

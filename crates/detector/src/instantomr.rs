@@ -7,11 +7,11 @@ mod session;
 pub use clue::coordinates;
 pub use session::{CutError, Session, Share};
 
-use crate::clues::check_kind;
+use crate::bound_to::check_kind;
 use crate::{BoundTo, DetectorError, Stages};
 use clue::Clues;
-use omr_protocol::instantomr::InstantKey;
-use omr_protocol::{ClueKind, InstantParams};
+use omr_protocol::ClueKind;
+use omr_protocol::instantomr::{InstantKey, InstantParams};
 use omr_tfhe::{FourierKey, Lwe, RingCipher, Rotation};
 use rayon::prelude::*;
 use std::sync::Arc;

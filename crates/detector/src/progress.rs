@@ -1,3 +1,5 @@
+//! Progress of a digest, the wish to stop it, and seconds by stage.
+
 use crate::DetectorError;
 use std::time::Instant;
 
@@ -15,7 +17,7 @@ pub trait Progress: Sync {
 }
 
 /// Errors: `Stopped`.
-pub(crate) fn go_on(progress: &dyn Progress) -> Result<(), DetectorError> {
+pub(crate) fn check_stopped(progress: &dyn Progress) -> Result<(), DetectorError> {
     match progress.is_stopped() {
         true => Err(DetectorError::Stopped),
         false => Ok(()),

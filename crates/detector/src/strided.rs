@@ -1,8 +1,8 @@
 //! A board of which only every so many-th message is looked at.
 
 use crate::MessageSource;
-use crate::detector::SourceError;
-use crate::error::expect;
+use crate::error::check_len;
+use crate::source::SourceError;
 use omr_protocol::Stride;
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ impl<'a> Strided<'a> {
             let messages = (span.end - span.start) as usize;
             let bytes = read(self.board, span)?;
             let of_message = bytes.len() / messages;
-            expect("a piece of the board", messages * of_message, bytes.len())?;
+            check_len("a piece of the board", messages * of_message, bytes.len())?;
             for message in bytes.chunks_exact(of_message.max(1)).step_by(step as usize) {
                 picked.extend_from_slice(message);
             }

@@ -1,14 +1,16 @@
 //! The earlier schemes from clues to payloads, at the insecure tiny parameters.
 
 use chacha20::ChaCha20Rng;
+use omr_client::DecodeError;
 use omr_client::earlier::EarlierRecipient;
-use omr_client::{DecodeError, keygen};
+use omr_client::sophomr::keygen;
 use omr_detector::earlier::{Bundles, RowShape, RowSource};
-use omr_detector::{ClueBatch, Detector, MessageSource, Quiet, Stages};
+use omr_detector::sophomr::{ClueBatch, Detector};
+use omr_detector::{MessageSource, Quiet, Stages};
 use omr_lab::measure::{EarlierBench, EarlierKeys, Workload};
-use omr_protocol::ClueKind;
 use omr_protocol::earlier::{EarlierScheme, EarlierSet};
-use omr_protocol::{Clue, DetectionKey, Params, Placement, SEED_BYTES};
+use omr_protocol::sophomr::{DetectionKey, Params};
+use omr_protocol::{Clue, ClueKind, Placement, SEED_BYTES};
 use rand_core::SeedableRng;
 
 const SHAPE: RowShape = RowShape {

@@ -4,10 +4,12 @@
 use chacha20::ChaCha20Rng;
 use omr_bgv::{Ciphertext, Decryptor};
 use omr_client::earlier::{LweSecret, LweSender, detection_key_with_large_secret, identity};
-use omr_detector::{ClueBatch, Detector, Quiet};
+use omr_detector::Quiet;
+use omr_detector::sophomr::{ClueBatch, Detector};
 use omr_protocol::earlier::{EarlierClue, EarlierScheme, EarlierSet, LweKind, LweParams, LweSpec};
 use omr_protocol::params::ClueSpec;
-use omr_protocol::{Clue, DetectionKey, Params, ParamsSpec, Placement};
+use omr_protocol::sophomr::{DetectionKey, Params, ParamsSpec};
+use omr_protocol::{Clue, Placement};
 use omr_ring::Kernels;
 use rand_core::SeedableRng;
 use std::sync::Arc;

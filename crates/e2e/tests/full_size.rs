@@ -3,11 +3,13 @@
 #![cfg(not(debug_assertions))]
 
 use chacha20::ChaCha20Rng;
-use omr_client::{Recipient, SecretKey, keygen};
-use omr_detector::{Detector, Quiet};
+use omr_client::SecretKey;
+use omr_client::sophomr::{Recipient, keygen};
+use omr_detector::Quiet;
+use omr_detector::sophomr::Detector;
 use omr_lab::measure::Workload;
-use omr_protocol::ClueKind;
-use omr_protocol::{Clue, ClueKey, DetectionKey, Digest, DigestPlan, Params, SEED_BYTES, Sealing};
+use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
+use omr_protocol::{Clue, ClueKey, ClueKind, SEED_BYTES, Sealing};
 use rand_core::SeedableRng;
 
 const MESSAGES: u64 = 65_536;

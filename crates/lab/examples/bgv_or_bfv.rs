@@ -5,7 +5,7 @@
 //! as the first, the tensor is taken in both, scaled by p/Q into the second and brought back.
 use chacha20::ChaCha20Rng;
 use omr_bgv::{Ciphertext, Evaluator};
-use omr_protocol::Params;
+use omr_protocol::sophomr::Params;
 use omr_ring::{Basis, Conversion, Eval, Poly, Ring, Switch, uniform_poly};
 use omr_rlwe::{KeySwitch, Rlwe, Secret, SwitchInput, SwitchingKey};
 use rand_core::SeedableRng;

@@ -1,7 +1,7 @@
 //! Prints the figures of one full-size digest.
 use omr_detector::Quiet;
 use omr_lab::measure::{DigestBench, Scheme};
-use omr_protocol::Params;
+use omr_protocol::sophomr::Params;
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();

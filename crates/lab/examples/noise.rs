@@ -2,12 +2,13 @@
 //! --example noise [PARAMS] [SEED]`, PARAMS also a set of an earlier scheme.
 use chacha20::ChaCha20Rng;
 use omr_bgv::{Ciphertext, Decryptor};
-use omr_client::keygen_with_large_secret;
-use omr_detector::{ClueBatch, Detector, MessageSource, Quiet};
+use omr_client::sophomr::keygen_with_large_secret;
+use omr_detector::sophomr::{ClueBatch, Detector};
+use omr_detector::{MessageSource, Quiet};
 use omr_lab::measure::{EarlierKeys, Workload};
-use omr_protocol::ClueKind;
 use omr_protocol::earlier::EarlierSet;
-use omr_protocol::{Clue, Params, Placement, SEED_BYTES};
+use omr_protocol::sophomr::Params;
+use omr_protocol::{Clue, ClueKind, Placement, SEED_BYTES};
 use omr_rlwe::Secret;
 use rand_core::SeedableRng;
 use std::sync::Arc;

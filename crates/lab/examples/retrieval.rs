@@ -2,9 +2,11 @@
 //! `cargo run --release --example retrieval -p omr-lab sophomr-v3` does it at full size.
 use omr_board::{Board, BoardConfig, Clues, Message};
 use omr_client::letter::{Piece, Place, Reader, Writer};
-use omr_client::{Keys, decode, keygen, os_rng};
-use omr_detector::hybrid::{Costs, Engines, Job};
-use omr_detector::{Detector, Messages, Quiet};
+use omr_client::sophomr::{Keys, keygen};
+use omr_client::{decode, os_rng};
+use omr_detector::engines::{Costs, Engines, Job};
+use omr_detector::sophomr::Detector;
+use omr_detector::{Messages, Quiet};
 use omr_protocol::{ClueKind, ParamSet, Request, Response, Scheme, Sealing};
 use rand_core::Rng;
 use std::error::Error;

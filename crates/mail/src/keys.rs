@@ -3,7 +3,8 @@
 use crate::identity::{KeyFile, NewIdentity};
 use crate::{Home, MailError};
 use omr_client::locked::{self, LockError};
-use omr_client::{SecretKey, detection_key, instantomr, os_rng};
+use omr_client::sophomr::detection_key;
+use omr_client::{SecretKey, instantomr, os_rng};
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::{ClueKey, ParamSet, Scheme};
 use std::fs::File;

@@ -13,7 +13,7 @@ use omr_compress::{
     CodeTables, Finisher, Keys, PackedCiphertext, Phases, PhasesError, Plaintexts, Round, Setting,
     Sums, SumsShape,
 };
-use omr_protocol::plan::INDEX_SYMBOLS;
+use omr_protocol::sophomr::INDEX_SYMBOLS;
 use omr_rlwe::{Descent, Rlwe, encrypt, mask};
 use rand_core::CryptoRng;
 

@@ -15,7 +15,7 @@ use crate::keys::random;
 use crate::plan::{Piece, SourceKind};
 use crate::server::{Layout, masks};
 use crate::{Params, PlanError, SecretKey, ServerError};
-use omr_protocol::plan::checksum;
+use omr_protocol::sophomr::checksum;
 use omr_ring::{Eval, Poly};
 use omr_rlwe::{SecretPoly, encrypt, mask};
 use omr_table::{RowCodec, Table};

@@ -19,7 +19,7 @@ use crate::lock::LOCK_SYMBOLS;
 use crate::{EncryptedHead, Params, PlanError, noise};
 use omr_codec::Symbols;
 use omr_compress::SumsShape;
-use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, packing};
+use omr_protocol::sophomr::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, packing};
 use omr_table::{RowCodec, RowError, Schema, Shape};
 use std::ops::Range;
 

@@ -2,8 +2,8 @@
 
 use crate::noise::EXPANSION_LEVELS;
 use crate::{Params, Plan, QueryFileError, hex};
-use omr_protocol::detection_key::{read_poly, row_bytes, write_poly};
 use omr_protocol::frame::{self, FrameHeader, Kind};
+use omr_protocol::key_file::{read_poly, row_bytes, write_poly};
 use omr_ring::{Eval, Poly};
 use omr_rlwe::{Rlwe, mask};
 use omr_table::{Schema, Shape};

@@ -1,8 +1,8 @@
 //! How many pertinent messages a digest can be asked for: one answer for every check.
 
-use crate::instantomr::Encoding;
-use crate::params::{InstantSpec, SetSpec};
-use crate::plan::MAX_BOUND;
+use crate::instantomr::{Encoding, InstantSpec};
+use crate::params::SetSpec;
+use crate::request::MAX_BOUND;
 use crate::{PlanError, Scheme};
 use omr_codec::{CUBIC_BOUND, CUBIC_NEWTON_BOUND};
 

@@ -1,16 +1,9 @@
-//! The digest and its file.
+//! What digests of every scheme share: what they say of themselves, and how ciphertexts stand in their files.
 
-use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
-use crate::plan::Request;
-use crate::{ClueKind, DigestPlan, Params, Placement, PlanError, SEED_BYTES, Scheme, Sealing};
+use crate::frame::{FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
+use crate::sophomr::DigestPlan;
+use crate::{ClueKind, PlanError, Request, SEED_BYTES, Scheme, Sealing};
 use omr_compress::PackedCiphertext;
-
-/// Bits of a mask coefficient: in the dimension 2,048 rounding it adds 0.016 of a symbol's step to
-/// the noise.
-pub const MASK_BITS: u32 = 29;
-
-/// Bits of a body coefficient: rounding it moves a sum by at most 0.19 of a symbol's step.
-pub const BODY_BITS: u32 = 21;
 
 /// A digest that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -75,16 +68,6 @@ pub struct DigestHeader<P = DigestPlan> {
     /// Where messages lie ([`crate::Placement`]), or which nodes they have. Random; for SophOMR drawn
     /// after the messages were posted.
     pub seed: [u8; SEED_BYTES],
-}
-
-/// SophOMR's answer. For each group, round and set of symbols there is one *part*; as many
-/// parts as the final ring has room for share a ciphertext.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Digest {
-    /// What it covers.
-    pub header: DigestHeader,
-    /// The ciphertexts, their parts group by group, round by round.
-    pub ciphertexts: Vec<PackedCiphertext>,
 }
 
 /// Beside the scheme's number: payloads have the fingerprints of their clues.
@@ -254,99 +237,11 @@ impl Packing {
     }
 }
 
-impl DigestHeader {
-    /// Where the messages of a batch lie.
-    pub fn placement(&self, params: &Params, batch: usize) -> Placement {
-        Placement::new(&self.seed, batch, params.slots())
-    }
-}
-
-fn packing(params: &Params) -> Packing {
-    Packing {
-        n: params.final_ring.n(),
-        together: params.final_shape.parts,
-        mask_bits: MASK_BITS,
-        body_bits: BODY_BITS,
-    }
-}
-
-impl Digest {
-    /// Bytes of the file's body.
-    fn body_bytes(plan: &DigestPlan, params: &Params) -> u64 {
-        let packing = packing(params);
-        let of_round = |round| {
-            (0..plan.ciphertexts())
-                .map(|ct| packing.part_bytes(plan.kept_len(round, ct)))
-                .sum::<u64>()
-        };
-        // Rounds but the last are alike, groups too: no long loop on the word of a header.
-        let last = plan.rounds() - 1;
-        let group = last as u64 * of_round(0) + of_round(last);
-        FIXED_BYTES as u64 + packing.mask_bytes(plan.parts()) + group * plan.groups() as u64
-    }
-
-    /// Bytes of the whole file of a digest of this shape.
-    pub fn file_bytes(plan: &DigestPlan, params: &Params) -> u64 {
-        let header = FrameHeader {
-            kind: Kind::Digest,
-            params_id: params.name().to_owned(),
-            key_id: [0; 16],
-        };
-        header.file_len(Self::body_bytes(plan, params))
-    }
-
-    /// The file.
-    pub fn to_bytes(&self, params: &Params) -> Result<Vec<u8>, DigestError> {
-        let request = self.header.plan.request();
-        let scheme = Scheme::bulk(request.payload_bytes.is_some());
-        let fingerprints = self.header.plan.has_fingerprints();
-        let mut body = self.header.encode((scheme, fingerprints), request);
-        packing(params).write(&self.ciphertexts, &mut body);
-        Ok(frame::write_frame_vec(
-            &self.header.frame(params.name()),
-            &body,
-        )?)
-    }
-
-    /// Reads the file.
-    ///
-    /// Errors: `Frame` (damage, another kind of file, other parameters), `UnknownScheme`, `Scheme`,
-    /// `IndexPayload`, `Sealing`, `Plan`, `Length`.
-    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, DigestError> {
-        let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Digest, 1 << 33)?;
-        file.expect_params(params.name())?;
-        Self::from_body(params, file.key_id, &body)
-    }
-
-    pub(crate) fn from_body(
-        params: &Params,
-        key_id: [u8; 16],
-        body: &[u8],
-    ) -> Result<Self, DigestError> {
-        let (scheme, clues, header) = DigestHeader::decode(key_id, body)?;
-        let Request {
-            range,
-            bound,
-            payload_bytes,
-        } = match scheme {
-            Scheme::Sophomr | Scheme::Sophomd => header.plan.clone(),
-            found => {
-                let expected = "sophomr or sophomd";
-                return Err(DigestError::Scheme { expected, found });
-            }
-        };
-        let plan = DigestPlan::new(params, range, bound, payload_bytes)?;
-        let header = header.with_plan(plan.for_clues(params, clues));
-        let plan = &header.plan;
-        let (expected, found) = (Self::body_bytes(plan, params), body.len() as u64);
-        if expected != found {
-            return Err(DigestError::Length { expected, found });
-        }
-        let lengths = (0..plan.parts()).map(|part| plan.part_len(part));
-        let ciphertexts = packing(params).read(lengths, &body[FIXED_BYTES..])?;
-        Ok(Self {
-            header,
-            ciphertexts,
-        })
-    }
+/// What checksums of a message's payload are made of: 64 bits of BLAKE3.
+pub(crate) fn checksum_word(index: u64, payload: &[u8]) -> u64 {
+    let mut hasher = blake3::Hasher::new_derive_key("omr payload checksum v1");
+    hasher.update(&index.to_le_bytes());
+    hasher.update(payload);
+    let hash = hasher.finalize();
+    u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("eight bytes"))
 }

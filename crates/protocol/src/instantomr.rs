@@ -1,10 +1,11 @@
-//! InstantOMR: one message at a time (the plan of a digest, the detector's key, the digest's file,
+//! InstantOMR: one message at a time (its parameters, the plan of a digest, the detector's key, the digest's file,
 //! the file of a session).
 
 mod code;
 mod digest;
 mod key;
 mod offset;
+mod params;
 mod plan;
 mod session;
 
@@ -12,5 +13,6 @@ pub use code::{Code, Decoded, Encoding, SumsError};
 pub use digest::InstantDigest;
 pub use key::{InstantKey, InstantKeyError, Part};
 pub use offset::OffsetKey;
+pub use params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantParams, InstantSpec, SUMS_MODULUS};
 pub use plan::InstantPlan;
 pub use session::{SessionError, SessionFile};

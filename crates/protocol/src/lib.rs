@@ -3,26 +3,27 @@
 
 mod bounds;
 pub mod clue;
-pub mod detection_key;
 pub mod digest;
 pub mod earlier;
 pub mod frame;
 pub mod instantomr;
+pub mod key_file;
 pub mod params;
 pub mod placement;
-pub mod plan;
+pub mod request;
 pub mod response;
 pub mod scheme;
 pub mod sealing;
+pub mod sophomr;
 pub mod stride;
 
 pub use clue::{Clue, ClueError, ClueKey, ClueKind, ClueParser};
-pub use detection_key::{DetectionKey, DetectionKeyError};
-pub use digest::{Digest, DigestError, DigestHeader};
+pub use digest::{DigestError, DigestHeader};
+pub use key_file::DetectionKeyError;
 pub use omr_compress::{PackedCiphertext, SlotClasses};
-pub use params::{ClueParams, InstantParams, ParamSet, Params, ParamsError, ParamsSpec};
+pub use params::{ClueParams, ParamSet, ParamsError};
 pub use placement::{Placement, SEED_BYTES};
-pub use plan::{DigestPlan, PlanError, Request};
+pub use request::{PlanError, Request};
 pub use response::Response;
 pub use scheme::Scheme;
 pub use sealing::Sealing;

@@ -2,7 +2,8 @@
 
 use crate::frame::{self, FrameHeader, Kind};
 use crate::instantomr::InstantDigest;
-use crate::{Digest, DigestError, ParamSet, Request, Scheme, Sealing};
+use crate::sophomr::Digest;
+use crate::{DigestError, ParamSet, Request, Scheme, Sealing};
 
 /// What a detector answers, whatever the scheme.
 #[derive(Clone, Debug, PartialEq)]

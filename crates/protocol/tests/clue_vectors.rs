@@ -1,6 +1,7 @@
 //! Clues against plain integers, byte by byte: `reference/clue.py`.
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, offset};
-use omr_protocol::{Clue, ClueKey, ClueKind, Params};
+use omr_protocol::sophomr::Params;
+use omr_protocol::{Clue, ClueKey, ClueKind};
 use omr_ring::{Eval, Poly};
 use serde_json::Value;
 

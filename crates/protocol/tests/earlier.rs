@@ -5,7 +5,8 @@ use omr_protocol::earlier::{
     EarlierClue, EarlierScheme, EarlierSet, LweClueKey, LweKind, LweParams, LweSpec,
 };
 use omr_protocol::params::{SetSpec, largest_log_pq};
-use omr_protocol::{Clue, Params, ParamsError};
+use omr_protocol::sophomr::Params;
+use omr_protocol::{Clue, ParamsError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

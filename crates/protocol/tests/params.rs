@@ -1,15 +1,14 @@
 //! Published parameter sets keep what they promise; weaker ones are refused.
 
-use omr_protocol::digest::MASK_BITS;
-use omr_protocol::instantomr::{Encoding, InstantPlan};
+use omr_protocol::instantomr::{Encoding, InstantParams, InstantPlan, InstantSpec};
 use omr_protocol::params::{
-    CLUE_ESTIMATES, ClueEstimate, ClueSpec, DEFAULT, FinalNoise, FinalRingSpec, InstantSpec,
-    Outline, SecretSpec, SetSpec, largest_log_pq,
+    CLUE_ESTIMATES, ClueEstimate, ClueSpec, DEFAULT, SecretSpec, SetSpec, largest_log_pq,
 };
-use omr_protocol::plan::MAX_BOUND;
-use omr_protocol::{
-    ClueKind, DetectionKey, InstantParams, ParamSet, Params, ParamsError, ParamsSpec, Request,
+use omr_protocol::request::MAX_BOUND;
+use omr_protocol::sophomr::{
+    DetectionKey, FinalNoise, FinalRingSpec, MASK_BITS, Outline, Params, ParamsSpec,
 };
+use omr_protocol::{ClueKind, ParamSet, ParamsError, Request};
 use omr_ring::Kernels;
 
 fn default_spec() -> ParamsSpec {

@@ -1,8 +1,9 @@
 //! The shape of digests, up to the last index there is.
 
 use omr_protocol::params::SetSpec;
-use omr_protocol::plan::{MAX_BOUND, MAX_PAYLOAD_BYTES};
-use omr_protocol::{DigestPlan, Params, PlanError, Scheme};
+use omr_protocol::request::{MAX_BOUND, MAX_PAYLOAD_BYTES};
+use omr_protocol::sophomr::{DigestPlan, Params};
+use omr_protocol::{PlanError, Scheme};
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 

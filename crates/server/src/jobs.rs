@@ -11,7 +11,7 @@ use crate::caller::{ANONYMOUS, Caller};
 use crate::error::ServerError;
 use crate::refuse;
 use crate::share::{Full, Taken};
-use omr_detector::hybrid::Costs;
+use omr_detector::engines::Costs;
 use omr_ops::{FinishedDigest, Metrics};
 use omr_store::Store;
 use queue::{Item, Queue};

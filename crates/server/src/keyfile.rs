@@ -1,10 +1,11 @@
 //! Detection keys as they lie in the store.
 
-use omr_detector::Detector;
 use omr_detector::instantomr::InstantDetector;
+use omr_detector::sophomr::Detector;
 use omr_protocol::frame::{FrameError, FrameReader, Kind};
 use omr_protocol::instantomr::InstantKey;
-use omr_protocol::{DetectionKey, DetectionKeyError, ParamSet, ParamsError};
+use omr_protocol::sophomr::DetectionKey;
+use omr_protocol::{DetectionKeyError, ParamSet, ParamsError};
 use omr_store::{Store, StoreError};
 use std::io::{Cursor, Read};
 use std::sync::Arc;

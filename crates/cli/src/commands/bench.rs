@@ -21,9 +21,10 @@ use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
 use omr_lab::measure::{DigestBench, DigestFigures, InstantBench, Scheme};
+use omr_protocol::ParamSet;
 use omr_protocol::instantomr::Encoding;
 use omr_protocol::params::{DEFAULT, HYBRID};
-use omr_protocol::{ParamSet, Params};
+use omr_protocol::sophomr::Params;
 
 pub(super) fn run(command: &BenchCommand, ui: &Ui) -> Result<(), CliError> {
     match command {

@@ -6,7 +6,7 @@ use omr_board::{Board, BoardConfig, BoardError, Clues, Stat, Structure};
 use omr_client::fragment::{most_bytes, most_in_part};
 use omr_client::letter::Place;
 use omr_detector::Progress;
-use omr_protocol::plan::MAX_PAYLOAD_BYTES;
+use omr_protocol::request::MAX_PAYLOAD_BYTES;
 use omr_protocol::{ClueKind, ClueParams, ParamSet, PlanError, Sealing};
 use rand_core::Rng;
 use serde::Serialize;

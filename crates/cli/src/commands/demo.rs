@@ -11,7 +11,7 @@ use crate::progress::Ui;
 use cast::{Cast, Posting};
 use omr_client::{Retrieved, decode};
 use omr_detector::Stages;
-use omr_detector::hybrid::{Costs, Job};
+use omr_detector::engines::{Costs, Job};
 use omr_lab::measure::{peak_rss_bytes, yardstick_us};
 use omr_protocol::frame::Kind;
 use omr_protocol::{ClueKind, ParamSet, Request, Response, Sealing};

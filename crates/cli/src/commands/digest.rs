@@ -6,7 +6,7 @@ use crate::io::Output;
 use crate::progress::Ui;
 use omr_board::{Board, BoardError};
 use omr_detector::Stages;
-use omr_detector::hybrid::{Answer, Job};
+use omr_detector::engines::{Answer, Job};
 use omr_protocol::{ParamSet, Request, SEED_BYTES};
 use rand_core::Rng;
 use serde::Serialize;

@@ -3,9 +3,10 @@
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
 use omr_board::Board;
-use omr_detector::hybrid::{Costs, Engines};
+use omr_detector::engines::{Costs, Engines};
 use omr_detector::instantomr::InstantDetector;
-use omr_detector::{Detector, DetectorError, Progress};
+use omr_detector::sophomr::Detector;
+use omr_detector::{DetectorError, Progress};
 use omr_protocol::frame::Kind;
 use omr_protocol::instantomr::Encoding;
 use omr_protocol::{ParamSet, Request, Scheme};

@@ -9,9 +9,8 @@ use crate::progress::Ui;
 use instant::Instant;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::params::{Bits, Security, SetSpec};
-use omr_protocol::{
-    ClueKey, ClueKind, ClueParams, DetectionKey, Digest, DigestPlan, ParamSet, Params,
-};
+use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
+use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet};
 use serde::Serialize;
 
 #[derive(Serialize)]

@@ -10,7 +10,7 @@ use omr_client::letter::Writer;
 use omr_client::os_rng;
 use omr_detector::Progress;
 use omr_protocol::frame::Kind;
-use omr_protocol::plan::MAX_BOUND;
+use omr_protocol::request::MAX_BOUND;
 use omr_protocol::{ClueParams, Sealing};
 use rayon::prelude::*;
 use serde::Serialize;

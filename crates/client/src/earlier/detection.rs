@@ -1,8 +1,8 @@
 //! Detection keys for LWE clues.
 
 use super::LweSecret;
-use crate::keygen::key_and_secret;
-use omr_protocol::{DetectionKey, Params};
+use crate::sophomr::key_and_secret;
+use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_rlwe::Secret;
 use rand_core::CryptoRng;
 

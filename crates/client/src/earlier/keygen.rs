@@ -2,7 +2,7 @@
 
 use super::secret::ternary;
 use super::{LweSecret, ring};
-use crate::keygen::random;
+use crate::identity::random;
 use crate::seal::SealSecret;
 use omr_protocol::earlier::{LweClueKey, LweKind, LweParams};
 use omr_ring::{NarrowGaussian, fixed_weight, uniform_ternary};

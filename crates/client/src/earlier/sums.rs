@@ -1,10 +1,12 @@
 //! Digests of the earlier schemes: their sums.
 
 use super::LweSecret;
-use crate::recipient::{expect, phases};
+use crate::decode::expect;
+use crate::sophomr::phases;
 use crate::{DecodeError, SecretKey};
 use omr_compress::Phases;
-use omr_protocol::{PackedCiphertext, Params};
+use omr_protocol::PackedCiphertext;
+use omr_protocol::sophomr::Params;
 
 /// A recipient's secret, ready to decrypt digests of the earlier schemes.
 pub struct EarlierRecipient<'a> {

@@ -1,15 +1,15 @@
-use crate::SecretKey;
+//! Keys for SophOMR's detector.
+
 use crate::digest_secret::DigestSecret;
-use crate::seal::{SealSecret, public_bytes};
+use crate::identity::random;
+use crate::{SecretKey, identity};
 use omr_bgv::{GaloisKey, encrypt_symmetric};
 use omr_protocol::clue::OFFSET_LEN;
-use omr_protocol::detection_key::{Part, merge_levels};
-use omr_protocol::params::SecretSpec;
-use omr_protocol::{ClueKey, ClueKind, ClueParams, DetectionKey, Params};
-use omr_ring::{NarrowGaussian, Ring};
+use omr_protocol::sophomr::{DetectionKey, Params, Part, merge_levels};
+use omr_protocol::{ClueKey, ClueKind};
+use omr_ring::Ring;
 use omr_rlwe::{KeyShape, Secret, SecretPoly, SharedKey, SwitchingKey};
-use omr_tfhe::BlockSecret;
-use rand_core::{CryptoRng, Rng};
+use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
 /// The three keys of a recipient.
@@ -41,27 +41,6 @@ pub fn keygen_with_large_secret(
         detection,
     };
     (keys, large)
-}
-
-/// A recipient's secret and her address, which takes clues of a kind; keys for detectors are made from the secret.
-pub fn identity(
-    params: &ClueParams,
-    clues: ClueKind,
-    rng: &mut impl CryptoRng,
-) -> (SecretKey, ClueKey) {
-    let secret = clue_secret(params, rng);
-    let seal = SealSecret::generate(rng);
-    let mut clue = clue_key(params, &secret, &seal, rng);
-    clue.kind = clues;
-    let secret = SecretKey {
-        address_id: clue.id,
-        detection_id: random(rng),
-        address: (clues == ClueKind::Bound).then(|| clue.clone()),
-        clue: secret,
-        digest: DigestSecret::new(random(rng)),
-        seal,
-    };
-    (secret, clue)
 }
 
 /// The SophOMR detector's key for a secret, for clues of its kind. The secrets of the large and the small ring
@@ -130,50 +109,6 @@ pub(crate) fn key_and_secret(
     let key = make(params, id, &secrets, rng);
     drop(secrets);
     (key, large)
-}
-
-fn clue_secret(params: &ClueParams, rng: &mut impl CryptoRng) -> Secret {
-    let spec = params.spec();
-    match &spec.secret {
-        SecretSpec::Ternary { weight } => Secret::fixed_weight(rng, spec.n, *weight, f64::INFINITY),
-        SecretSpec::Blocks { block, weight } => {
-            let secret = BlockSecret::new(rng, spec.n, *block, weight.clone());
-            let bits = secret.bits().iter().map(|&bit| bit as i64).collect();
-            Secret::from_coeffs(bits).expect("bits are ternary")
-        }
-    }
-}
-
-pub(crate) fn random<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
-    let mut bytes = [0; N];
-    rng.fill_bytes(&mut bytes);
-    bytes
-}
-
-fn clue_key(
-    params: &ClueParams,
-    secret: &Secret,
-    seal: &SealSecret,
-    rng: &mut impl CryptoRng,
-) -> ClueKey {
-    let ring = &params.ring;
-    let basis = ring.everything();
-    let mut key = ClueKey {
-        kind: ClueKind::Plain,
-        id: random(rng),
-        seed: random(rng),
-        beta: Vec::new(),
-        seal: public_bytes(seal),
-    };
-    let alpha = omr_ring::Poly::from_rows(ring.n(), &basis, key.alpha(params));
-    let mut beta = ring.forward(alpha);
-    ring.mul_assign(&mut beta, &secret.poly(ring, &basis));
-    let mut beta = ring.inverse(beta);
-    let mut error = NarrowGaussian::new(params.spec().sigma).sample(rng, ring.n());
-    ring.add_assign(&mut beta, &ring.lift_signed(&error, &basis));
-    error.zeroize();
-    key.beta = beta.row(0).iter().map(|&x| x as u32).collect();
-    key
 }
 
 /// `[s | -s | s | ...]` in both slot rows, s padded with zeros to the ring's dimension: row i of the clue's matrix

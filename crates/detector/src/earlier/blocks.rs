@@ -2,7 +2,7 @@
 
 use super::Bundles;
 use omr_bgv::Plain;
-use omr_protocol::Params;
+use omr_protocol::sophomr::Params;
 use omr_ring::RingError;
 
 /// `count` blocks of `len` leaves. Leaf t of block beta is the coefficient `v (beta + count t)` of the

@@ -1,7 +1,7 @@
 //! Which slots form a bundle.
 
 use super::EarlierError;
-use omr_protocol::Params;
+use omr_protocol::sophomr::Params;
 
 /// Bundles of `size` slots each: those at the roots `omega zeta` with `zeta^size = 1`, whose sum is a trace.
 ///

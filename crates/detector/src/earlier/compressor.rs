@@ -5,11 +5,13 @@ use super::pack::pack;
 use super::rows::{BundleRows, LeafRows, TILE};
 use super::sums::{LOT, Scratch, Sums};
 use super::{Bundles, EarlierError, RowShape, RowSource};
-use crate::progress::go_on;
-use crate::{BabySteps, ClueBatch, Detector, Progress, Stages};
+use crate::progress::check_stopped;
+use crate::sophomr::{BabySteps, ClueBatch, Detector};
+use crate::{Progress, Stages};
 use omr_bgv::{Expander, GaloisKey};
 use omr_compress::finish;
-use omr_protocol::{DetectionKey, PackedCiphertext, Params};
+use omr_protocol::PackedCiphertext;
+use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_rlwe::{Rlwe, SharedKey};
 use rayon::prelude::*;
 use std::time::Instant;
@@ -177,7 +179,7 @@ impl<'a> Compressor<'a> {
             let next = factors.iter_mut().zip(&blocks.roots);
             next.for_each(|(factor, &root)| *factor = params.p().mul(*factor, root));
             progress.advance(1);
-            go_on(progress)?;
+            check_stopped(progress)?;
         }
         Ok(())
     }

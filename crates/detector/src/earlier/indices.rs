@@ -1,9 +1,10 @@
 //! OMD1p's digest (Liu, Tromer 2021): pertinency vectors, those of several batches as the bits of one.
 
 use super::{Pertinency, pack};
-use crate::Detector;
+use crate::sophomr::Detector;
 use omr_compress::finish;
-use omr_protocol::{PackedCiphertext, Params};
+use omr_protocol::PackedCiphertext;
+use omr_protocol::sophomr::Params;
 use omr_rlwe::{Rlwe, SharedKey};
 
 impl Detector {

@@ -1,6 +1,6 @@
 //! The noise of PerfOMR1's sums, in closed form.
 
-use omr_protocol::Params;
+use omr_protocol::sophomr::Params;
 use omr_rlwe::noise::{self, NoiseModel};
 
 /// Predicted noise, log2 of the root mean square: of a coefficient, where nothing else is said.

@@ -1,7 +1,9 @@
+//! The coordinates of clues as LWE ciphertexts.
+
 use crate::BoundTo;
 use omr_protocol::clue::{Hashed, OFFSET_LEN};
-use omr_protocol::instantomr::OffsetKey;
-use omr_protocol::{ClueParams, ClueParser, InstantParams};
+use omr_protocol::instantomr::{InstantParams, OffsetKey};
+use omr_protocol::{ClueParams, ClueParser};
 use omr_tfhe::Lwe;
 use rayon::prelude::*;
 

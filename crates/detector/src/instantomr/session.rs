@@ -1,12 +1,16 @@
+//! Sums over messages as they come, and digests of them at any time.
+
 use super::{InstantDetector, Verdicts};
-use crate::error::expect;
-use crate::progress::go_on;
+use crate::error::check_len;
+use crate::progress::check_stopped;
 use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_compress::finish::scale;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::frame::FrameError;
-use omr_protocol::instantomr::{Code, InstantDigest, InstantPlan, SessionError, SessionFile};
-use omr_protocol::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, SUMS_MODULUS};
+use omr_protocol::instantomr::{
+    Code, INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantDigest, InstantPlan, SUMS_MODULUS,
+    SessionError, SessionFile,
+};
 use omr_protocol::{ClueKind, DigestHeader, PackedCiphertext, SEED_BYTES};
 use omr_rlwe::SharedInput;
 use omr_tfhe::{PlainSums, RingCipher};
@@ -141,7 +145,7 @@ impl Session {
             let count = lot.end - lot.start;
             self.take(source, lot)?;
             progress.advance(count);
-            go_on(progress)?;
+            check_stopped(progress)?;
             saved(self)?;
         }
         Ok(())
@@ -165,7 +169,7 @@ impl Session {
                 .map_err(DetectorError::Source)?,
         };
         let count = (lot.end - lot.start) as usize;
-        expect("clues", count * clue_bytes, clues.len())?;
+        check_len("clues", count * clue_bytes, clues.len())?;
         self.push(&clues, clue_bytes, &payloads)
     }
 
@@ -180,7 +184,7 @@ impl Session {
         payloads: &[u8],
     ) -> Result<(), DetectorError> {
         let count = clues.len() / clue_bytes.max(1);
-        expect("clues", count * clue_bytes, clues.len())?;
+        check_len("clues", count * clue_bytes, clues.len())?;
         let first = self.next();
         let detector = self.detector.clone();
         let (board_id, seed) = (&self.header.board_id, &self.header.seed);

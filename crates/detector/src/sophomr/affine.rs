@@ -10,11 +10,11 @@ mod products;
 pub use baby_steps::BabySteps;
 pub(crate) use matrix::{Kept, Matrix};
 
-use crate::progress::go_on;
+use crate::progress::check_stopped;
 use crate::{DetectorError, Progress};
 use offset::Offset;
 use omr_bgv::{Ciphertext, Evaluator};
-use omr_protocol::{DetectionKey, Params};
+use omr_protocol::sophomr::{DetectionKey, Params};
 use products::Buffers;
 use std::ops::Range;
 
@@ -133,7 +133,7 @@ pub(crate) fn transform(
             }
             sums = of_giant;
             progress.advance(1);
-            go_on(progress)?;
+            check_stopped(progress)?;
         }
     }
     sums.into_iter()

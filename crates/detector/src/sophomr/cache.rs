@@ -1,7 +1,7 @@
 //! What all recipients of a board share, kept between their digests: encoded diagonals and
 //! payloads, which depend on messages and placement alone.
 
-use crate::clues::Coordinates;
+use crate::sophomr::clues::Coordinates;
 use omr_compress::Plaintexts;
 use omr_protocol::SEED_BYTES;
 use omr_ring::Buffer;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const SEEDS: usize = 256;
 
 /// Work on a board's batches that serves every recipient. `Send + Sync`; detectors share it by
-/// [`Detector::with_cache`](crate::Detector::with_cache).
+/// [`Detector::with_cache`](crate::sophomr::Detector::with_cache).
 ///
 /// A batch is known by its board's id, the digest's seed, its number and its messages: what a board
 /// holds under an id at a place must never change. Kept are the encoded diagonals (at full size

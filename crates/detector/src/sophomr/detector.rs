@@ -1,40 +1,21 @@
+//! The detector of SophOMR: a recipient's key, ready to scan boards batch by batch.
+
 mod compress;
 
-use crate::affine::{self, BabySteps, Keeps, Kept, Matrix};
-use crate::clues::{BoundTo, ClueBatch, check_kind};
-use crate::error::expect;
-use crate::shared::{BatchKey, BoardCache, Part, PartKey, SharedBatch};
-use crate::{DetectorError, Progress, Stages, range};
+use crate::bound_to::check_kind;
+use crate::error::check_len;
+use crate::sophomr::affine::{self, BabySteps, Keeps, Kept, Matrix};
+use crate::sophomr::cache::{BatchKey, BoardCache, Part, PartKey, SharedBatch};
+use crate::sophomr::clues::ClueBatch;
+use crate::sophomr::range;
+use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_compress::{CodeTables, Finisher};
-use omr_protocol::{
-    ClueKind, DetectionKey, Digest, DigestHeader, DigestPlan, Params, Placement, SEED_BYTES,
-    Sealing,
-};
+use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
+use omr_protocol::{ClueKind, DigestHeader, Placement, SEED_BYTES, Sealing};
 use omr_rlwe::{Descent, Rlwe};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Why a source failed.
-pub(crate) type SourceError = Box<dyn std::error::Error + Send + Sync>;
-
-/// Where the detector reads messages.
-pub trait MessageSource {
-    /// Bytes of a clue on this board.
-    fn clue_bytes(&self) -> usize;
-
-    /// The clues of `range`, one after another.
-    fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError>;
-
-    /// The payloads of `range`, one after another.
-    fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError>;
-
-    /// Whether its numbers are not those of the board, so that the work on its messages must not be
-    /// shared with digests of the board: see [`crate::Strided`].
-    fn is_private(&self) -> bool {
-        false
-    }
-}
 
 /// A detection key ready to scan boards. `Send + Sync`.
 pub struct Detector {
@@ -363,7 +344,7 @@ impl Detector {
         let clues = run.stages.time("read", || run.source.clues(range.clone()));
         let clues = clues.map_err(DetectorError::Source)?;
         let clue_bytes = run.source.clue_bytes().max(1);
-        expect(
+        check_len(
             "clues",
             clue_bytes * (range.end - range.start) as usize,
             clues.len(),

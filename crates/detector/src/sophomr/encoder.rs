@@ -1,9 +1,9 @@
 //! Symbols as plaintexts, encoded as they are needed or taken from a cache.
 
-use crate::payload::SymbolWindow;
-use crate::shared::{Part, PartKey, SharedBatch};
+use crate::sophomr::cache::{Part, PartKey, SharedBatch};
+use crate::sophomr::payload::SymbolWindow;
 use omr_compress::{Codes, Plaintexts, SYMBOLS_TOGETHER, Setting, Sums, SumsShape};
-use omr_protocol::DigestPlan;
+use omr_protocol::sophomr::DigestPlan;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use crate::DetectorError;
 use omr_codec::Symbols;
-use omr_protocol::plan::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, checksum};
-use omr_protocol::{Params, Placement, SlotClasses};
+use omr_protocol::sophomr::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, Params, checksum};
+use omr_protocol::{Placement, SlotClasses};
 use omr_ring::Buffer;
 use rayon::prelude::*;
 use std::ops::Range;

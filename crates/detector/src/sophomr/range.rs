@@ -1,10 +1,9 @@
 //! The range check: 1 where every coordinate lies in the window, else 0.
 
-use crate::progress::go_on;
+use crate::progress::check_stopped;
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator, EvenFunction, RangePolynomial, fermat_depth, fermat_power};
-use omr_protocol::params::DistanceTest;
-use omr_protocol::{DetectionKey, Params};
+use omr_protocol::sophomr::{DetectionKey, DistanceTest, Params};
 use rayon::prelude::*;
 
 /// The pertinency vector from all coordinates of d.
@@ -61,7 +60,7 @@ impl Check<'_> {
         let mut both = Vec::with_capacity(inside.len().div_ceil(2));
         for pair in inside.chunks(2) {
             let outside = self.norm(pair)?;
-            go_on(progress)?;
+            check_stopped(progress)?;
             let power = fermat_power(ev, &outside, &key.product, &mut || progress.advance(1))?;
             both.push(self.complement(power));
         }
@@ -94,7 +93,7 @@ impl Check<'_> {
         for coordinate in d {
             let outside = even.evaluate(ev, coordinate, &key.product, &|| progress.advance(1))?;
             inside.push(self.complement(outside));
-            go_on(progress)?;
+            check_stopped(progress)?;
         }
         self.all(inside)
     }

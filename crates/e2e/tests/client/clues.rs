@@ -2,10 +2,11 @@
 
 use crate::world::{rng, stranger, tiny};
 use chacha20::ChaCha20Rng;
-use omr_client::{Sender, keygen};
-use omr_protocol::ClueKind;
+use omr_client::Sender;
+use omr_client::sophomr::keygen;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
-use omr_protocol::{Clue, ClueError, ClueKey, Params};
+use omr_protocol::sophomr::Params;
+use omr_protocol::{Clue, ClueError, ClueKey, ClueKind};
 use omr_ring::{NarrowGaussian, Poly};
 use omr_rlwe::Secret;
 

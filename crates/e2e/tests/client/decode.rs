@@ -2,8 +2,8 @@
 
 use crate::world::{World, rng, tiny};
 use omr_client::{DecodeError, Retrieved};
-use omr_protocol::digest::{BODY_BITS, MASK_BITS};
-use omr_protocol::{Digest, DigestHeader, DigestPlan, PackedCiphertext, SEED_BYTES, Sealing};
+use omr_protocol::sophomr::{BODY_BITS, Digest, DigestPlan, MASK_BITS};
+use omr_protocol::{DigestHeader, PackedCiphertext, SEED_BYTES, Sealing};
 use rand_core::Rng;
 
 fn all_of(count: usize) -> Vec<u64> {

@@ -4,9 +4,10 @@
 
 use crate::clues::noise;
 use crate::world::{Board, World, rng, tiny};
-use omr_client::{Recipient, Retrieved, SecretKey, Sender, keygen};
-use omr_protocol::ClueKind;
-use omr_protocol::{Clue, ClueKey, Digest};
+use omr_client::sophomr::{Recipient, keygen};
+use omr_client::{Retrieved, SecretKey, Sender};
+use omr_protocol::sophomr::Digest;
+use omr_protocol::{Clue, ClueKey, ClueKind};
 use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;

@@ -2,8 +2,7 @@
 
 use crate::world::{Board, World, tiny};
 use omr_client::Retrieved;
-use omr_protocol::Digest;
-use omr_protocol::digest::{BODY_BITS, MASK_BITS};
+use omr_protocol::sophomr::{BODY_BITS, Digest, MASK_BITS};
 
 const PERTINENT: [u64; 4] = [2, 17, 18, 49];
 

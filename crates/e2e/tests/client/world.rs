@@ -1,10 +1,12 @@
 //! A recipient, her detector and boards in memory, at the insecure tiny parameters.
 
 use chacha20::ChaCha20Rng;
-use omr_client::{Recipient, SecretKey, Sender, keygen};
-use omr_detector::{Detector, MessageSource, Quiet};
-use omr_protocol::ClueKind;
-use omr_protocol::{Clue, ClueKey, Digest, DigestPlan, Params, SEED_BYTES, Sealing};
+use omr_client::sophomr::{Recipient, keygen};
+use omr_client::{SecretKey, Sender};
+use omr_detector::sophomr::Detector;
+use omr_detector::{MessageSource, Quiet};
+use omr_protocol::sophomr::{Digest, DigestPlan, Params};
+use omr_protocol::{Clue, ClueKey, ClueKind, SEED_BYTES, Sealing};
 use omr_ring::uniform_residues;
 use rand_core::{Rng, SeedableRng};
 use std::error::Error;

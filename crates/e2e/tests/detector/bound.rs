@@ -2,10 +2,13 @@
 
 use crate::world::{Board, World, tiny};
 use chacha20::ChaCha20Rng;
-use omr_client::{BoundSender, ClueSeed, DecodeError, Keys, Recipient, keygen};
-use omr_detector::{BoardCache, Detector, DetectorError, MessageSource, Quiet};
+use omr_client::sophomr::{Keys, Recipient, keygen};
+use omr_client::{BoundSender, ClueSeed, DecodeError};
+use omr_detector::sophomr::{BoardCache, Detector};
+use omr_detector::{DetectorError, MessageSource, Quiet};
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN};
-use omr_protocol::{Clue, ClueKind, DetectionKey, Digest, DigestPlan, SEED_BYTES, Sealing};
+use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan};
+use omr_protocol::{Clue, ClueKind, SEED_BYTES, Sealing};
 use rand_core::SeedableRng;
 use std::error::Error;
 use std::ops::Range;

@@ -2,9 +2,11 @@
 
 use crate::world::{Board, World, tiny};
 use omr_client::DecodeError;
-use omr_detector::{Detector, Quiet};
+use omr_detector::Quiet;
+use omr_detector::sophomr::Detector;
 use omr_protocol::frame::{FrameHeader, Kind, write_frame_vec};
-use omr_protocol::{DetectionKey, Digest, DigestPlan, SEED_BYTES, Sealing};
+use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan};
+use omr_protocol::{SEED_BYTES, Sealing};
 
 /// Digests a board for the shared recipient with some key.
 fn digest(key: DetectionKey) -> Digest {

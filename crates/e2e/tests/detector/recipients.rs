@@ -1,9 +1,11 @@
 //! Several recipients of one board, whose digests share work.
 
 use crate::world::{Board, SLOTS, World, tiny};
-use omr_client::Recipient;
-use omr_detector::{BoardCache, Detector, Quiet};
-use omr_protocol::{DetectionKey, DigestPlan, SEED_BYTES, Sealing};
+use omr_client::sophomr::Recipient;
+use omr_detector::Quiet;
+use omr_detector::sophomr::{BoardCache, Detector};
+use omr_protocol::sophomr::{DetectionKey, DigestPlan};
+use omr_protocol::{SEED_BYTES, Sealing};
 use std::sync::Arc;
 
 const PAYLOAD_BYTES: usize = 40;

@@ -1,10 +1,12 @@
 //! Boards in memory and a recipient with her detector, at the insecure tiny parameters.
 
 use chacha20::ChaCha20Rng;
-use omr_client::{Keys, Recipient, Retrieved, SecretKey, Sender, keygen};
-use omr_detector::{Detector, DetectorError, MessageSource, Output, Quiet};
-use omr_protocol::ClueKind;
-use omr_protocol::{Clue, ClueKey, DetectionKey, DigestPlan, Params, SEED_BYTES, Sealing};
+use omr_client::sophomr::{Keys, Recipient, keygen};
+use omr_client::{Retrieved, SecretKey, Sender};
+use omr_detector::sophomr::{Detector, Output};
+use omr_detector::{DetectorError, MessageSource, Quiet};
+use omr_protocol::sophomr::{DetectionKey, DigestPlan, Params};
+use omr_protocol::{Clue, ClueKey, ClueKind, SEED_BYTES, Sealing};
 use rand_core::{Rng, SeedableRng};
 use std::error::Error;
 use std::ops::Range;

@@ -2,14 +2,13 @@
 
 use crate::hybrid::{NoSource, engines};
 use crate::world::{BOUND, PAYLOAD_BYTES, World, advance, counted, expected, tiny};
-use omr_client::DecodeError;
-use omr_client::decode;
 use omr_client::instantomr::InstantRecipient;
-use omr_detector::hybrid::{Costs, Engines, Job};
+use omr_client::{DecodeError, decode};
+use omr_detector::engines::{Costs, Engines, Job};
 use omr_detector::instantomr::Session;
 use omr_detector::{DetectorError, MessageSource, Quiet};
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantPlan, SessionFile};
-use omr_protocol::plan::MAX_BOUND;
+use omr_protocol::request::MAX_BOUND;
 use omr_protocol::{PlanError, Request, Response, Scheme, Sealing};
 
 /// Its digest says how many there are, and nothing of damage.
@@ -67,7 +66,7 @@ fn large_bounds_go_through_sessions_shares_and_files() {
         let roundings = recipient.roundings(&digest).unwrap();
         let square: f64 = roundings.iter().map(|x| x * x).sum();
         // Rounded bodies add a uniform error.
-        let step = 2.0 * omr_protocol::InstantParams::body_rounding();
+        let step = 2.0 * omr_protocol::instantomr::InstantParams::body_rounding();
         let predicted = (sd * sd + step * step / 12.0).sqrt();
         let measured = (square / roundings.len() as f64).sqrt();
         assert!(

@@ -20,7 +20,7 @@ fn payloads_come_out_bit_for_bit() {
     let worst = recipient.roundings(&digest).unwrap();
     let worst = worst.into_iter().map(f64::abs).fold(0.0, f64::max);
     let sd = params().coefficient_sd(700);
-    let most = 6.0 * sd + omr_protocol::InstantParams::body_rounding();
+    let most = 6.0 * sd + omr_protocol::instantomr::InstantParams::body_rounding();
     assert!(worst > 0.0 && worst < most, "{worst} of {most}");
 }
 

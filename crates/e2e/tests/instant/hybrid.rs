@@ -2,9 +2,11 @@
 
 use crate::world::{BOUND, PAYLOAD_BYTES, World, expected, tiny};
 use chacha20::ChaCha20Rng;
-use omr_client::{decode, detection_key};
-use omr_detector::hybrid::{Costs, Engines, Job};
-use omr_detector::{Detector, DetectorError, MessageSource, Quiet};
+use omr_client::decode;
+use omr_client::sophomr::detection_key;
+use omr_detector::engines::{Costs, Engines, Job};
+use omr_detector::sophomr::Detector;
+use omr_detector::{DetectorError, MessageSource, Quiet};
 use omr_protocol::{Clue, DigestError, ParamSet, Request, Response, Scheme, Sealing};
 use rand_core::SeedableRng;
 use std::ops::Range;

@@ -6,9 +6,8 @@ use omr_client::{DecodeError, Retrieved, SecretKey, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Quiet};
 use omr_lab::measure::Workload;
-use omr_protocol::ClueKind;
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantPlan};
-use omr_protocol::{ClueKey, DigestHeader, InstantParams, ParamSet, Request, Sealing};
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantParams, InstantPlan};
+use omr_protocol::{ClueKey, ClueKind, DigestHeader, ParamSet, Request, Sealing};
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 

@@ -8,7 +8,7 @@
 mod peer;
 
 use omr_lab::measure::{BenchError, Figure, InstantUnits, Machine, yardstick_us};
-use omr_protocol::InstantParams;
+use omr_protocol::instantomr::InstantParams;
 use omr_protocol::params::HYBRID;
 use peer::{Bootstrap, Shape, Switch};
 use serde::Serialize;

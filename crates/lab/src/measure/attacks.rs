@@ -4,9 +4,9 @@ mod lwemongrass;
 
 use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, SecretKey, Sender, identity};
-use omr_protocol::ClueKind;
 use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN, offset};
-use omr_protocol::{Clue, ClueKey, ClueParams, ParamsError, ParamsSpec};
+use omr_protocol::sophomr::ParamsSpec;
+use omr_protocol::{Clue, ClueKey, ClueKind, ClueParams, ParamsError};
 use omr_ring::{Eval, Poly};
 use omr_rlwe::SecretPoly;
 use rand_core::{Rng, SeedableRng};

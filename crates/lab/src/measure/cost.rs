@@ -7,8 +7,7 @@
 mod compression;
 mod detection;
 
-use omr_protocol::DigestPlan;
-use omr_protocol::params::Outline;
+use omr_protocol::sophomr::{DigestPlan, Outline};
 use std::ops::{Add, AddAssign, Mul};
 
 /// A unit of work. Rows are of the large ring where nothing else is said.
@@ -198,7 +197,7 @@ impl SwitchShape<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use omr_protocol::Params;
+    use omr_protocol::sophomr::Params;
 
     /// The table of docs/performance.md.
     #[test]

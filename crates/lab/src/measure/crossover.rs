@@ -3,7 +3,7 @@
 use crate::measure::digest::timed;
 use crate::measure::{BenchError, DigestBench, InstantUnits, Scheme, yardstick_us};
 use omr_detector::Progress;
-use omr_detector::hybrid::Costs;
+use omr_detector::engines::Costs;
 use omr_protocol::ParamSet;
 use serde::Serialize;
 

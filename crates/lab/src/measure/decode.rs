@@ -4,10 +4,12 @@ use crate::measure::digest::timed;
 use crate::measure::instant::InstantBench;
 use crate::measure::{BenchError, DigestBench, Scheme, Workload};
 use chacha20::ChaCha20Rng;
-use omr_client::Recipient;
 use omr_client::instantomr::InstantRecipient;
-use omr_detector::{Detector, Progress};
-use omr_protocol::{DigestPlan, SEED_BYTES, Sealing};
+use omr_client::sophomr::Recipient;
+use omr_detector::Progress;
+use omr_detector::sophomr::Detector;
+use omr_protocol::sophomr::DigestPlan;
+use omr_protocol::{SEED_BYTES, Sealing};
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::hint::black_box;
@@ -89,7 +91,7 @@ pub fn decode_times(
         let mut digest = out.digest;
         if damaged {
             let coefficient = &mut digest.ciphertexts[0].parts[0][1];
-            *coefficient ^= 1 << (omr_protocol::digest::BODY_BITS - 1);
+            *coefficient ^= 1 << (omr_protocol::sophomr::BODY_BITS - 1);
         }
         digests.push((pertinent, damaged, digest));
     }
@@ -132,7 +134,7 @@ pub fn instant_decode_times(
         let mut digest = session.digest();
         if damaged {
             let coefficient = &mut digest.ciphertexts[0].parts[0][1];
-            *coefficient ^= 1 << (omr_protocol::params::INSTANT_BODY_BITS - 1);
+            *coefficient ^= 1 << (omr_protocol::instantomr::INSTANT_BODY_BITS - 1);
         }
         digests.push((pertinent, damaged, digest, bed.secret));
     }

@@ -1,11 +1,13 @@
 use crate::measure::cpu::process_seconds;
 use crate::measure::{Workload, peak_rss_bytes, yardstick_us};
 use chacha20::ChaCha20Rng;
-use omr_client::{BoundSender, ClueSeed, DecodeError, Keys, Recipient, Retrieved, Sender, keygen};
-use omr_detector::{Detector, DetectorError, MessageSource, Progress, Stages};
+use omr_client::sophomr::{Keys, Recipient, keygen};
+use omr_client::{BoundSender, ClueSeed, DecodeError, Retrieved, Sender};
+use omr_detector::sophomr::Detector;
+use omr_detector::{DetectorError, MessageSource, Progress, Stages};
+use omr_protocol::sophomr::{DigestPlan, Params};
 use omr_protocol::{
-    ClueError, ClueKey, ClueKind, ClueParams, DigestError, DigestPlan, Params, PlanError,
-    SEED_BYTES, Sealing,
+    ClueError, ClueKey, ClueKind, ClueParams, DigestError, PlanError, SEED_BYTES, Sealing,
 };
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
@@ -212,7 +214,7 @@ impl DigestBench {
         let bytes = out.digest.to_bytes(params)?;
         let recipient = Recipient::new(params, &secret);
         let (decoded, decode_s) = timed(|| -> Result<_, BenchError> {
-            let digest = omr_protocol::Digest::from_bytes(params, &bytes)?;
+            let digest = omr_protocol::sophomr::Digest::from_bytes(params, &bytes)?;
             Ok(recipient.decode(&digest)?)
         });
         let decoded = decoded?;

@@ -10,8 +10,8 @@ use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{SecretKey, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Progress};
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
-use omr_protocol::{ClueKey, DigestHeader, InstantParams, Request, SEED_BYTES, Sealing};
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantParams, InstantPlan};
+use omr_protocol::{ClueKey, DigestHeader, Request, SEED_BYTES, Sealing};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 

@@ -1,9 +1,12 @@
 use crate::measure::digest::{Score, stages_without_reading};
 use crate::measure::{BenchError, DigestBench, Scheme, Workload, peak_rss_bytes, yardstick_us};
 use chacha20::ChaCha20Rng;
-use omr_client::{Keys, Recipient, SecretKey};
-use omr_detector::{BoardCache, Detector, Progress};
-use omr_protocol::{Digest, DigestPlan, SEED_BYTES, Sealing};
+use omr_client::SecretKey;
+use omr_client::sophomr::{Keys, Recipient};
+use omr_detector::Progress;
+use omr_detector::sophomr::{BoardCache, Detector};
+use omr_protocol::sophomr::{Digest, DigestPlan};
+use omr_protocol::{SEED_BYTES, Sealing};
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::collections::BTreeMap;

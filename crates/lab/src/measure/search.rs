@@ -7,8 +7,9 @@ pub use grid::{Grid, embedding_pass_log2};
 pub use instant::{InstantCandidate, InstantFound, search_instant};
 
 use crate::measure::{Units, cost};
-use omr_protocol::params::{LEAST_BITS, Outline};
-use omr_protocol::{ClueKind, Digest, DigestPlan, Params, ParamsError, ParamsSpec, PlanError};
+use omr_protocol::params::LEAST_BITS;
+use omr_protocol::sophomr::{Digest, DigestPlan, Outline, Params, ParamsSpec};
+use omr_protocol::{ClueKind, ParamsError, PlanError};
 use omr_ring::Kernels;
 use rayon::ThreadPoolBuildError;
 use rayon::prelude::*;

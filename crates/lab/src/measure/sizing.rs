@@ -5,11 +5,10 @@ mod costs;
 pub use costs::{COSTS_FORMAT, MeasuredCosts};
 
 use crate::measure::BenchError;
-use omr_detector::hybrid::Costs;
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
-use omr_protocol::{
-    ClueKind, DetectionKey, Digest, DigestPlan, InstantParams, ParamSet, Params, Request,
-};
+use omr_detector::engines::Costs;
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantParams, InstantPlan};
+use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
+use omr_protocol::{ClueKind, ParamSet, Request};
 use serde::Serialize;
 
 const DAY_S: f64 = 86_400.0;

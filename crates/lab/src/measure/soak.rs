@@ -10,10 +10,11 @@ use crate::measure::digest::timed;
 use crate::measure::{BenchError, Hostile, Scheme, Strangers, Workload, peak_rss_bytes};
 use chacha20::ChaCha20Rng;
 use line::Verdict;
-use omr_client::{Keys, Recipient, keygen};
-use omr_detector::{Detector, Progress};
-use omr_protocol::ClueKind;
-use omr_protocol::{DigestPlan, Params, SEED_BYTES, Sealing};
+use omr_client::sophomr::{Keys, Recipient, keygen};
+use omr_detector::Progress;
+use omr_detector::sophomr::Detector;
+use omr_protocol::sophomr::{DigestPlan, Params};
+use omr_protocol::{ClueKind, SEED_BYTES, Sealing};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -94,7 +95,7 @@ impl Soak {
         )?;
         drop(detector);
         let bytes = out.digest.to_bytes(params)?;
-        let made = omr_protocol::Digest::from_bytes(params, &bytes)?;
+        let made = omr_protocol::sophomr::Digest::from_bytes(params, &bytes)?;
         let recipient = Recipient::new(params, &secret);
         let (decoded, decode_s) = timed(|| recipient.decode(&made));
         let roundings = recipient.roundings(&made)?;

@@ -3,7 +3,8 @@
 use chacha20::ChaCha20Rng;
 use omr_client::Sender;
 use omr_codec::{CodecError, Symbols};
-use omr_protocol::{Clue, Params, SlotClasses};
+use omr_protocol::sophomr::Params;
+use omr_protocol::{Clue, SlotClasses};
 use omr_ring::uniform_residues;
 use rand_core::{Rng, SeedableRng};
 use std::f64::consts::PI;
@@ -210,7 +211,7 @@ fn aligned_polynomial(n: usize, p: u64, e: usize) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use omr_client::keygen;
+    use omr_client::sophomr::keygen;
 
     fn tiny() -> Arc<Params> {
         Params::named("insecure-tiny-v2").expect("published")

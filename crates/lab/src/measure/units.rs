@@ -9,7 +9,7 @@ use crate::measure::cost::{Unit, Work};
 use crate::measure::cpu::thread_seconds;
 use batch::Batch;
 use compression::Compression;
-use omr_protocol::{DigestPlan, Params};
+use omr_protocol::sophomr::{DigestPlan, Params};
 use omr_ring::{AlignedVec, Ring};
 use rows::Rows;
 

@@ -5,15 +5,17 @@
 pub(crate) mod fake;
 
 use fake::{Fake, Maker};
-use omr_detector::hybrid::{Costs, Engines, Job};
+use omr_detector::engines::{Costs, Engines, Job};
 use omr_detector::instantomr::InstantDetector;
-use omr_detector::{Detector, MessageSource, Quiet};
+use omr_detector::sophomr::Detector;
+use omr_detector::{MessageSource, Quiet};
 use omr_mail::{
     Address, Home, Identity, Inbox, Letter, MAX_LEVELS, MailError, NewIdentity, Reader, Rules,
     Server, Taken, collect, register,
 };
 use omr_protocol::instantomr::InstantKey;
-use omr_protocol::{ClueKind, DetectionKey, ParamSet, Request, Scheme, Sealing, Stride};
+use omr_protocol::sophomr::DetectionKey;
+use omr_protocol::{ClueKind, ParamSet, Request, Scheme, Sealing, Stride};
 use omr_remote::Client;
 use omr_remote::v1::{Board, CreateJobRequest, Message};
 use std::collections::BTreeSet;

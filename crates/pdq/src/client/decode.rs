@@ -6,7 +6,7 @@ use crate::{Answer, Plan, lock, plan};
 use omr_codec::Symbols;
 use omr_compress::Phases;
 use omr_protocol::Placement;
-use omr_protocol::plan::{CHECKSUM_SYMBOLS, checksum};
+use omr_protocol::sophomr::{CHECKSUM_SYMBOLS, checksum};
 use omr_table::{RowCodec, Value};
 
 /// Rows of an answer.

@@ -2,8 +2,8 @@
 
 use super::{EncryptedBlock, EncryptedHead, EncryptedTable};
 use crate::{Params, TableFileError};
-use omr_protocol::detection_key::{read_poly, row_bytes, write_poly};
 use omr_protocol::frame::{FrameHeader, FrameReader, FrameWriter, Kind};
+use omr_protocol::key_file::{read_poly, row_bytes, write_poly};
 use omr_ring::Basis;
 use std::io::{Read, Write};
 use std::sync::Arc;

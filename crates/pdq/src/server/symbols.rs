@@ -4,7 +4,7 @@ use super::Server;
 use super::numbers::{Layout, Places};
 use crate::{Plan, ServerError, lock, plan};
 use omr_codec::Symbols;
-use omr_protocol::plan::{INDEX_SYMBOLS, checksum};
+use omr_protocol::sophomr::{INDEX_SYMBOLS, checksum};
 use omr_table::RowCodec;
 use rayon::prelude::*;
 

@@ -1,7 +1,7 @@
 //! The codes of one digest.
 
 use super::EarlierSet;
-use crate::plan::packing;
+use crate::sophomr::packing;
 use omr_codec::{CodecError, Combinations, IndexBitmap, IndexBuckets, Symbols};
 
 /// How indices come.

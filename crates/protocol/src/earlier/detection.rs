@@ -1,7 +1,8 @@
 //! What the sets of the earlier schemes detect with: the rings and chain of `sophomr-v3`, longer or shorter.
 
 use super::{EarlierClue, EarlierScheme, EarlierSet};
-use crate::params::{ClueSpec, INSECURE_TINY_V2, ParamsSpec, Posted, SOPHOMR_V3, SecretSpec};
+use crate::params::{ClueSpec, INSECURE_TINY_V2, SOPHOMR_V3, SecretSpec};
+use crate::sophomr::{ParamsSpec, Posted};
 
 /// The rings of published sets: their dimension and modulus, our chain.
 const AS_PUBLISHED: ParamsSpec = ParamsSpec {

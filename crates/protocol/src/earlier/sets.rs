@@ -3,8 +3,8 @@
 use super::noise::{false_positive_log2, miss_log2};
 use super::{LweKind, LweParams, LweSpec};
 use crate::ParamsError;
-use crate::params::{ClueParams, ClueSpec, INSECURE_TINY_V2, SOPHOMR_V2, SOPHOMR_V3};
-use crate::params::{ParamsSpec, SecretSpec};
+use crate::params::{ClueParams, ClueSpec, INSECURE_TINY_V2, SOPHOMR_V2, SOPHOMR_V3, SecretSpec};
+use crate::sophomr::ParamsSpec;
 use omr_codec::{BitmapOrder, BucketShape, CombinationShape};
 use omr_ring::Kernels;
 

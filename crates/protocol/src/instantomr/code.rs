@@ -2,7 +2,8 @@
 
 use super::InstantPlan;
 use crate::SEED_BYTES;
-use crate::plan::{checksum_word, packing};
+use crate::digest::checksum_word;
+use crate::sophomr::packing;
 use omr_codec::{
     BucketCode, CodecError, Cubic, CubicCode, CubicCounters, CubicElement, CubicSymbols,
     DecodeError, Support, Symbols,
@@ -266,7 +267,7 @@ pub enum SumsError {
 /// The packing of payloads in base 97.
 fn digits(payload_bytes: usize, fingerprints: bool) -> Result<Symbols, CodecError> {
     packing(
-        crate::params::SUMS_MODULUS.into(),
+        crate::instantomr::SUMS_MODULUS.into(),
         payload_bytes,
         fingerprints,
     )

@@ -1,8 +1,8 @@
 use super::InstantPlan;
 use crate::digest::{FIXED_BYTES, Packing};
 use crate::frame::{self, Kind};
-use crate::params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS};
-use crate::{DigestError, DigestHeader, InstantParams};
+use crate::instantomr::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantParams};
+use crate::{DigestError, DigestHeader};
 use omr_compress::PackedCiphertext;
 use std::ops::Range;
 

@@ -1,11 +1,12 @@
 //! The detector's key for InstantOMR and its file.
 
 use super::OffsetKey;
-use crate::detection_key::{DetectionKeyError, read_poly, write_poly};
 use crate::frame::{
     FrameHeader, FrameReader, FrameWriter, Kind, pack_bits, packed_len, unpack_bits_u32,
 };
-use crate::{ClueKind, InstantParams};
+use crate::instantomr::InstantParams;
+use crate::key_file::{read_poly, write_poly};
+use crate::{ClueKind, DetectionKeyError};
 use omr_ring::{Eval, Gadget, Poly};
 use omr_rlwe::SharedKey;
 use omr_tfhe::{BootstrapKey, LweSwitchKey, RotationRing, TraceKey};

@@ -4,8 +4,9 @@
 //! times encryptions of w, with public digits. Nothing but additions is done, and the encryptions are as small as
 //! their masks' seed and 32 residues. Their noise, a thirtieth of a coordinate's rounding, is all they cost.
 
+use crate::ClueParams;
 use crate::clue::OFFSET_LEN;
-use crate::{ClueParams, InstantParams};
+use crate::instantomr::InstantParams;
 use omr_ring::{Xof, uniform_residues};
 use omr_tfhe::Lwe;
 

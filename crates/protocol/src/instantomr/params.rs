@@ -1,6 +1,6 @@
 //! InstantOMR's part of a parameter set: [`InstantSpec`] (unchecked) and [`InstantParams`] (ready).
 
-use super::{ClueParams, ParamsError, SecretSpec, SetSpec, dimension, largest_log_pq};
+use crate::params::{ClueParams, ParamsError, SecretSpec, SetSpec, dimension, largest_log_pq};
 use omr_ring::{Gadget, Kernels, NarrowGaussian, Ring, primes_below};
 use omr_rlwe::{SharedShape, rounding_noise};
 use omr_tfhe::noise::{self, PhaseError};

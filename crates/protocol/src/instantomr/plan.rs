@@ -1,6 +1,7 @@
 use super::Encoding;
-use crate::plan::{MAX_PAYLOAD_BYTES, Request};
-use crate::{ClueKind, InstantParams, PlanError, Scheme};
+use crate::instantomr::InstantParams;
+use crate::request::MAX_PAYLOAD_BYTES;
+use crate::{ClueKind, PlanError, Request, Scheme};
 use omr_codec::CubicCounters;
 use std::ops::Range;
 

@@ -3,7 +3,8 @@
 use super::InstantPlan;
 use crate::digest::FIXED_BYTES;
 use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
-use crate::{ClueKind, DigestError, DigestHeader, InstantParams};
+use crate::instantomr::InstantParams;
+use crate::{ClueKind, DigestError, DigestHeader};
 use omr_tfhe::PlainSums;
 
 /// Largest digest that a session keeps.

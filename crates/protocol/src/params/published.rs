@@ -1,7 +1,8 @@
 //! The published sets. A published set never changes.
 
-use super::{ClueSpec, FinalRingSpec, InstantSpec, ParamsSpec, Posted, ROTATION_KEY_BITS};
-use super::{SecretSpec, SetSpec};
+use super::{ClueSpec, ROTATION_KEY_BITS, SecretSpec, SetSpec};
+use crate::instantomr::InstantSpec;
+use crate::sophomr::{FinalRingSpec, ParamsSpec, Posted};
 use omr_ring::Gadget;
 
 /// Secret, randomness and errors alike, so that none of them is the easiest to guess: 140 of 1,024 are as

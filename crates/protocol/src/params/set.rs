@@ -1,7 +1,8 @@
 //! Parameter sets: clues, and the engines that serve them.
 
-use super::{ClueParams, ClueSpec, InstantParams, InstantSpec};
-use super::{Params, ParamsError, ParamsSpec, ROTATION_KEY_BITS, Security};
+use super::{ClueParams, ClueSpec, ParamsError, ROTATION_KEY_BITS, Security};
+use crate::instantomr::{InstantParams, InstantSpec};
+use crate::sophomr::{Params, ParamsSpec};
 use omr_ring::Kernels;
 use std::sync::{Arc, OnceLock};
 

@@ -1,45 +1,14 @@
-//! The detector's key and its file.
+//! The key of SophOMR's detector and its file.
 
-use crate::frame::{
-    FrameError, FrameHeader, FrameReader, FrameWriter, Kind, pack_bits, packed_len, unpack_bits,
-};
-use crate::{ClueKind, Params};
+use super::Params;
+use crate::frame::{FrameHeader, FrameReader, FrameWriter, Kind};
+use crate::key_file::{read_poly, row_bytes, write_poly};
+use crate::{ClueKind, DetectionKeyError};
 use omr_bgv::{Ciphertext, GaloisKey};
 use omr_compress::{KeyUse, Keys};
 use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
 use omr_rlwe::{KeyShape, Rlwe, SharedKey, SwitchingKey, mask};
 use std::io::{Read, Write};
-
-/// A detection key that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DetectionKeyError {
-    /// A residue is not below its prime.
-    #[error("expected key residues below {modulus}, found {found}")]
-    Residue {
-        /// The prime.
-        modulus: u64,
-        /// The residue.
-        found: u64,
-    },
-    /// The file's length does not fit the parameter set.
-    #[error("expected a detection key of {expected} bytes, found {found}")]
-    Length {
-        /// Bytes of the body.
-        expected: u64,
-        /// Bytes there are.
-        found: u64,
-    },
-    /// The file around it.
-    #[error(transparent)]
-    Frame(#[from] FrameError),
-}
-
-impl From<std::io::Error> for DetectionKeyError {
-    fn from(error: std::io::Error) -> Self {
-        Self::Frame(error.into())
-    }
-}
 
 /// The parts of a detection key in the order of the file; the number is the mask's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -338,40 +307,4 @@ impl DetectionKey {
             offset,
         })
     }
-}
-
-/// Bytes of a row modulo one of the ring's primes.
-pub fn row_bytes(ring: &Ring, id: usize) -> usize {
-    packed_len(ring.n(), ring.modulus(id).bits()).expect("rows fit memory")
-}
-
-/// Writes a polynomial's rows at their exact width. Errors: those of the writer.
-pub fn write_poly(ring: &Ring, poly: &Poly<Eval>, out: &mut impl Write) -> std::io::Result<()> {
-    let mut bytes = Vec::new();
-    for (i, &id) in poly.basis().ids().iter().enumerate() {
-        bytes.clear();
-        pack_bits(poly.row(i), ring.modulus(id).bits(), &mut bytes);
-        out.write_all(&bytes)?;
-    }
-    Ok(())
-}
-
-/// Reads what [`write_poly`] wrote. Errors: `Residue`, those of the reader.
-pub fn read_poly(
-    ring: &Ring,
-    basis: &Basis,
-    from: &mut impl Read,
-) -> Result<Poly<Eval>, DetectionKeyError> {
-    let mut poly = Poly::zero(ring, basis);
-    for (i, &id) in basis.ids().iter().enumerate() {
-        let mut bytes = vec![0; row_bytes(ring, id)];
-        from.read_exact(&mut bytes)?;
-        let row = poly.row_mut(i);
-        unpack_bits(&bytes, ring.modulus(id).bits(), row)?;
-        let modulus = ring.modulus(id).value();
-        if let Some(&found) = row.iter().find(|&&x| x >= modulus) {
-            return Err(DetectionKeyError::Residue { modulus, found });
-        }
-    }
-    Ok(poly)
 }

@@ -1,6 +1,7 @@
 use crate::forge::{announcing, body_of, file, headers_are_checked, noise, tiny};
+use omr_protocol::DetectionKeyError;
 use omr_protocol::frame::{FrameError, FramePart, Kind};
-use omr_protocol::{DetectionKey, DetectionKeyError};
+use omr_protocol::sophomr::DetectionKey;
 use std::sync::LazyLock;
 
 fn parse(bytes: &[u8]) -> Result<DetectionKey, DetectionKeyError> {

@@ -1,10 +1,9 @@
-use crate::forge::{KEY_ID, announcing, body_of, damage_is_refused, file, headers_are_checked};
-use crate::forge::{noise, tiny};
-use omr_protocol::digest::{BODY_BITS, MASK_BITS};
-use omr_protocol::frame::{FrameError, Kind};
-use omr_protocol::{
-    Digest, DigestError, DigestHeader, DigestPlan, PackedCiphertext, PlanError, SEED_BYTES, Sealing,
+use crate::forge::{
+    KEY_ID, announcing, body_of, damage_is_refused, file, headers_are_checked, noise, tiny,
 };
+use omr_protocol::frame::{FrameError, Kind};
+use omr_protocol::sophomr::{BODY_BITS, Digest, DigestPlan, MASK_BITS};
+use omr_protocol::{DigestError, DigestHeader, PackedCiphertext, PlanError, SEED_BYTES, Sealing};
 use proptest::prelude::*;
 
 const SCHEME: usize = 0;

@@ -1,7 +1,7 @@
 //! Files that no honest writer makes.
 
-use omr_protocol::Params;
 use omr_protocol::frame::{FrameError, FrameHeader, FramePart, Kind, write_frame_vec};
+use omr_protocol::sophomr::Params;
 use std::sync::{Arc, LazyLock};
 
 /// The insecure tiny set, built once.

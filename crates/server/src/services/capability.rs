@@ -2,7 +2,7 @@ use crate::shared::Shared;
 use crate::tokens::Right;
 use omr_api::v1;
 use omr_api::v1::capability_service_server::CapabilityService;
-use omr_detector::hybrid::Costs;
+use omr_detector::engines::Costs;
 use omr_store::Store;
 use std::sync::Arc;
 use tonic::{Request, Response, Status};

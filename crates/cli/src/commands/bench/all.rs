@@ -6,9 +6,10 @@ use omr_lab::measure::{
     DigestBench, DigestFigures, Figure, InstantBench, Machine, RecipientsBench, Report, Scheme,
     Setting,
 };
+use omr_protocol::ParamSet;
 use omr_protocol::instantomr::Encoding;
 use omr_protocol::params::{DEFAULT, HYBRID};
-use omr_protocol::{ParamSet, Params};
+use omr_protocol::sophomr::Params;
 use rayon::ThreadPoolBuilder;
 
 /// Set, messages, payload bytes and messages posted of a quick run.

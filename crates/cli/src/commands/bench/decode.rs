@@ -7,8 +7,9 @@ use crate::progress::Ui;
 use omr_lab::measure::{
     BenchError, DecodeTimes, DigestBench, InstantBench, Scheme, decode_times, instant_decode_times,
 };
+use omr_protocol::ParamSet;
 use omr_protocol::params::{DEFAULT, HYBRID};
-use omr_protocol::{ParamSet, Params};
+use omr_protocol::sophomr::Params;
 
 pub(super) fn run(args: &BenchDecode, ui: &Ui) -> Result<(), CliError> {
     enough_messages(args.messages, args.bound as usize + 1)?;

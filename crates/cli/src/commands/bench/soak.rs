@@ -4,7 +4,7 @@ use crate::error::CliError;
 use crate::io;
 use crate::progress::Ui;
 use omr_lab::measure::{Soak, SoakLine, SoakTally, Strain};
-use omr_protocol::Params;
+use omr_protocol::sophomr::Params;
 use serde::Serialize;
 
 /// The last line of a soak.

@@ -3,8 +3,8 @@
 use crate::args::ParamsShow;
 use crate::commands::thousands;
 use crate::error::CliError;
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
-use omr_protocol::{ClueKind, InstantParams, Request};
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantParams, InstantPlan};
+use omr_protocol::{ClueKind, Request};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -45,7 +45,7 @@ impl Instant {
         let with_payloads = plan(Encoding::Powers, Some(args.payload_bytes as usize))?;
         Ok(Self {
             coordinates: params.clue.spec().coordinates,
-            sums_modulus: omr_protocol::params::SUMS_MODULUS,
+            sums_modulus: omr_protocol::instantomr::SUMS_MODULUS,
             miss_log2: params.miss_log2(),
             false_positive_log2: params.false_positive_log2(),
             failure_log2: params.failure_log2(with_payloads.sums()),

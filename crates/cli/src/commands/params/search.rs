@@ -5,8 +5,7 @@ use crate::io;
 use crate::progress::Ui;
 use omr_lab::measure::search::{Candidate, Digests, Found, Grid, search};
 use omr_lab::measure::{DigestBench, Scheme, Units, cost};
-use omr_protocol::params::Outline;
-use omr_protocol::{DigestPlan, Params, ParamsSpec};
+use omr_protocol::sophomr::{DigestPlan, Outline, Params, ParamsSpec};
 use serde::Serialize;
 use std::sync::Arc;
 

@@ -3,8 +3,7 @@
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access};
 use omr_detector::instantomr::{InstantDetector, Session};
-use omr_protocol::InstantParams;
-use omr_protocol::instantomr::SessionFile;
+use omr_protocol::instantomr::{InstantParams, SessionFile};
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};

@@ -1,8 +1,10 @@
+//! The encrypted secrets turned by 0, 1, 2, ... slots.
+
 use super::{PAD, SHARES, lengths, piece};
-use crate::progress::go_on;
+use crate::progress::check_stopped;
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator};
-use omr_protocol::{DetectionKey, Params};
+use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_ring::{Buffer, Kernels};
 use rayon::prelude::*;
 
@@ -49,7 +51,7 @@ impl BabySteps {
             let store = || baby.store(params.ring.kernels(), i, &step);
             let ((), next) = rayon::join(store, next);
             progress.advance(1);
-            go_on(progress)?;
+            check_stopped(progress)?;
             if let Some(next) = next? {
                 step = next;
             }

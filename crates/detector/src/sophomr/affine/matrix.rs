@@ -1,8 +1,10 @@
+//! A batch's clues as the matrix of the affine transform: diagonals, kept or to be encoded.
+
 use super::{GIANTS_TOGETHER, groups, tile_words};
-use crate::ClueBatch;
-use crate::clues::Coordinates;
-use crate::shared::{PartKey, Room, SharedBatch};
-use omr_protocol::Params;
+use crate::sophomr::ClueBatch;
+use crate::sophomr::cache::{PartKey, Room, SharedBatch};
+use crate::sophomr::clues::Coordinates;
+use omr_protocol::sophomr::Params;
 use omr_ring::Buffer;
 use std::collections::HashMap;
 use std::ops::Range;

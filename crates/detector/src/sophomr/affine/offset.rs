@@ -6,7 +6,7 @@
 use crate::DetectorError;
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::clue::OFFSET_LEN;
-use omr_protocol::{DetectionKey, Params};
+use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_ring::{Eval, Poly};
 
 /// Encrypted w and the rows h of a batch.

@@ -1,8 +1,10 @@
+//! Sums of products of diagonals with baby steps, limb by limb.
+
 use super::matrix::{Diagonals, Limb, Matrix, kept_words};
 use super::{BabySteps, PAD, tile_words};
-use crate::shared::{Part, Room};
+use crate::sophomr::cache::{Part, Room};
 use omr_bgv::Ciphertext;
-use omr_protocol::Params;
+use omr_protocol::sophomr::Params;
 use omr_ring::{Buffer, Encoding, Poly, SlidingRows};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;

@@ -1,3 +1,5 @@
+//! Limits of the cache, and who gives way.
+
 use super::*;
 
 fn key(number: usize) -> BatchKey {

@@ -1,7 +1,8 @@
 //! Clues from rows to diagonals.
 
 use super::{ClueBatch, LINE};
-use omr_protocol::{ClueParser, Params};
+use omr_protocol::ClueParser;
+use omr_protocol::sophomr::Params;
 use omr_ring::SlotOrder;
 
 /// Reads runs of `Neg^0(a)`, which is `a` backwards, `a_0, -a_(n-1), .., -a_1`, and goes on

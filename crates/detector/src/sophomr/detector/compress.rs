@@ -2,13 +2,13 @@
 
 use super::{Detector, Run};
 use crate::DetectorError;
-use crate::encoder::{Encoder, KeptSymbols, Shape};
-use crate::error::expect;
-use crate::payload::{MESSAGES_TOGETHER, SymbolWindow};
-use crate::progress::go_on;
+use crate::error::check_len;
+use crate::progress::check_stopped;
+use crate::sophomr::encoder::{Encoder, KeptSymbols, Shape};
+use crate::sophomr::payload::{MESSAGES_TOGETHER, SymbolWindow};
 use omr_compress::{Codes, Finisher, Round, Sums};
-use omr_protocol::plan::packing;
-use omr_protocol::{DigestPlan, Placement};
+use omr_protocol::Placement;
+use omr_protocol::sophomr::{DigestPlan, packing};
 use omr_rlwe::Rlwe;
 use std::ops::Range;
 
@@ -95,7 +95,7 @@ impl Detector {
             for (ct, sums) in window.clone().zip(&mut sums) {
                 run.stages.time("payloads", || encoder.add(codes, ct, sums));
                 run.progress.advance(1);
-                go_on(run.progress)?;
+                check_stopped(run.progress)?;
             }
         }
         run.progress.stage("packing", window.len() as u64);
@@ -139,7 +139,7 @@ impl Detector {
             let piece = start..(start + together as u64).min(messages.end);
             let payloads = stages.time("read", || run.source.payloads(piece.clone()));
             let payloads = payloads.map_err(DetectorError::Source)?;
-            expect(
+            check_len(
                 "payloads",
                 bytes * (piece.end - piece.start) as usize,
                 payloads.len(),

@@ -9,7 +9,8 @@ use omr_detector::Progress;
 use omr_protocol::earlier::{EarlierScheme, EarlierSet};
 use omr_protocol::instantomr::Encoding;
 use omr_protocol::params::DEFAULT;
-use omr_protocol::{ParamSet, Params, ParamsError};
+use omr_protocol::sophomr::Params;
+use omr_protocol::{ParamSet, ParamsError};
 
 /// A scheme with its parameter sets.
 #[derive(Clone, Copy, Debug, PartialEq)]

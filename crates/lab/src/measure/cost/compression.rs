@@ -1,6 +1,5 @@
 use super::{SwitchShape, Unit, Work};
-use omr_protocol::DigestPlan;
-use omr_protocol::params::Outline;
+use omr_protocol::sophomr::{DigestPlan, Outline};
 
 /// Primes of the small ring's ciphertexts.
 const LIMBS: usize = 2;

@@ -1,7 +1,6 @@
 use super::{SwitchShape, Unit, Work};
 use omr_bgv::fermat_depth;
-use omr_protocol::ParamsSpec;
-use omr_protocol::params::Outline;
+use omr_protocol::sophomr::{Outline, ParamsSpec};
 use omr_ring::Basis;
 use omr_rlwe::KeyShape;
 

@@ -4,14 +4,17 @@ use super::board::Board;
 use super::{EarlierBenchError, EarlierError};
 use crate::measure::digest::{clue_ms, timed};
 use chacha20::ChaCha20Rng;
+use omr_client::SecretKey;
 use omr_client::earlier::{
     EarlierRecipient, LweSecret, LweSender, detection_key_with_large_secret, identity,
 };
-use omr_client::{SecretKey, keygen_with_large_secret};
+use omr_client::sophomr::keygen_with_large_secret;
 use omr_detector::earlier::Bundles;
-use omr_detector::{ClueBatch, Detector, DetectorError, Stages};
+use omr_detector::sophomr::{ClueBatch, Detector};
+use omr_detector::{DetectorError, Stages};
 use omr_protocol::earlier::{EarlierSet, LweClueKey, LweParams};
-use omr_protocol::{ClueError, ClueKey, ClueKind, DetectionKey, Params, Placement, SEED_BYTES};
+use omr_protocol::sophomr::{DetectionKey, Params};
+use omr_protocol::{ClueError, ClueKey, ClueKind, Placement, SEED_BYTES};
 use omr_ring::Kernels;
 use omr_rlwe::Secret;
 use rand_core::SeedableRng;

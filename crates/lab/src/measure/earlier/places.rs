@@ -3,7 +3,7 @@
 use omr_codec::{CodecError, Combinations};
 use omr_detector::earlier::{Bundles, RowShape, RowSource};
 use omr_protocol::earlier::{EarlierCodes, EarlierIndex, EarlierSet};
-use omr_protocol::plan::packing;
+use omr_protocol::sophomr::packing;
 use omr_protocol::{Placement, SEED_BYTES};
 use std::ops::Range;
 

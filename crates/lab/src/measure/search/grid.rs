@@ -1,5 +1,5 @@
-use omr_protocol::ParamsSpec;
 use omr_protocol::params::{ClueSpec, SecretSpec};
+use omr_protocol::sophomr::ParamsSpec;
 
 /// Least accepted rates, log2: a pertinent message missed, an impertinent one found.
 const MISS_LOG2: f64 = -30.0;

@@ -2,9 +2,9 @@
 //! to, digits of accumulators.
 
 use chacha20::ChaCha20Rng;
-use omr_protocol::instantomr::InstantKey;
-use omr_protocol::params::{Bits, ClueSpec, InstantSpec, LEAST_BITS, SecretSpec, SetSpec};
-use omr_protocol::{ClueKind, InstantParams, ParamsError};
+use omr_protocol::instantomr::{InstantKey, InstantParams, InstantSpec};
+use omr_protocol::params::{Bits, ClueSpec, LEAST_BITS, SecretSpec, SetSpec};
+use omr_protocol::{ClueKind, ParamsError};
 use omr_ring::Kernels;
 use omr_rlwe::Secret;
 use omr_tfhe::{BlockSecret, BootstrapKey, FourierKey, Lwe, Rotation};

@@ -1,7 +1,8 @@
 use super::tally::Rounding;
 use crate::measure::Workload;
 use omr_client::{DecodeError, Retrieved, SecretKey};
-use omr_protocol::{Clue, Params, ParamsSpec};
+use omr_protocol::Clue;
+use omr_protocol::sophomr::{Params, ParamsSpec};
 use omr_rlwe::Secret;
 use serde::Serialize;
 

@@ -1,6 +1,5 @@
 use super::SoakLine;
-use omr_protocol::Params;
-use omr_protocol::digest::BODY_BITS;
+use omr_protocol::sophomr::{BODY_BITS, Params};
 use serde::Serialize;
 
 /// Bins of the histogram: each 0.05 wide.

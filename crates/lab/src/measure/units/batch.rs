@@ -3,8 +3,9 @@
 use super::{Measured, time};
 use crate::measure::cost::Unit;
 use crate::measure::cpu::thread_seconds;
-use omr_detector::ClueBatch;
-use omr_protocol::{Clue, Params, ParamsSpec, Placement, SEED_BYTES};
+use omr_detector::sophomr::ClueBatch;
+use omr_protocol::sophomr::{Params, ParamsSpec};
+use omr_protocol::{Clue, Placement, SEED_BYTES};
 use omr_ring::{AlignedVec, Encoding, Ring, SlidingRows};
 use std::hint::black_box;
 

@@ -3,8 +3,7 @@
 use super::{Measured, each, row, rows, time};
 use crate::measure::cost::Unit;
 use omr_codec::Symbols;
-use omr_protocol::plan::checksum;
-use omr_protocol::{DigestPlan, Params};
+use omr_protocol::sophomr::{DigestPlan, Params, checksum};
 use omr_ring::{AlignedVec, Automorphism, Basis, Conversion, Ring};
 use std::hint::black_box;
 

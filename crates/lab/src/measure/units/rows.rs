@@ -2,7 +2,7 @@
 
 use super::{Measured, each, rows, time};
 use crate::measure::cost::Unit;
-use omr_protocol::Params;
+use omr_protocol::sophomr::Params;
 use omr_ring::{AlignedVec, Automorphism, Basis, Conversion, Ring};
 use std::hint::black_box;
 

@@ -3,7 +3,8 @@
 use super::Progress;
 use super::scene::Scene;
 use crate::trials::TrialError;
-use omr_client::{SecretKey, detection_key, identity, instantomr, os_rng};
+use omr_client::sophomr::detection_key;
+use omr_client::{SecretKey, identity, instantomr, os_rng};
 use omr_protocol::{ClueKey, ParamSet};
 use omr_remote::Client;
 use omr_remote::v1::KeyKind;

@@ -7,7 +7,7 @@ use super::{Mail, Round};
 use crate::trials::TrialError;
 use crate::trials::load::pool::Pool;
 use crate::trials::load::scene::Scene;
-use omr_protocol::plan::MAX_BOUND;
+use omr_protocol::request::MAX_BOUND;
 use omr_remote::Client;
 use std::process::Child;
 use std::time::{Duration, Instant};

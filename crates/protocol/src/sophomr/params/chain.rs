@@ -1,4 +1,5 @@
-use super::{DistanceTest, ParamsError, ParamsSpec};
+use super::{DistanceTest, ParamsSpec};
+use crate::ParamsError;
 use omr_bgv::{Chain, EvenFunction, RangePolynomial, fermat_depth};
 use omr_ring::{Basis, Modulus, primes_below, primes_near};
 use omr_rlwe::KeyShape;

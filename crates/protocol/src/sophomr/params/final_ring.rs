@@ -1,7 +1,9 @@
 //! The ring of digests: small, with one mask for several ciphertexts.
 
-use super::{Params, ParamsError, dimension};
-use crate::digest::{BODY_BITS, MASK_BITS};
+use super::Params;
+use crate::ParamsError;
+use crate::params::dimension;
+use crate::sophomr::{BODY_BITS, MASK_BITS};
 use omr_ring::{Kernels, Ring, primes_below};
 use omr_rlwe::{SharedShape, rounding_noise};
 

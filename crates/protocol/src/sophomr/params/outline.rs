@@ -1,6 +1,8 @@
+use super::ParamsSpec;
 use super::chain::{BASE_PRIMES, Primes};
-use super::{ParamsError, ParamsSpec, largest_log_pq};
 use crate::ClueKind;
+use crate::ParamsError;
+use crate::params::largest_log_pq;
 use omr_bgv::{Chain, RangePolynomial};
 use omr_compress::merge_levels;
 use omr_ring::{Basis, Modulus};

@@ -1,6 +1,7 @@
-use super::{ClueSpec, FinalRingSpec, ParamsError, SetSpec, dimension};
+use super::FinalRingSpec;
 use crate::clue::OFFSET_LEN;
 use crate::earlier::{LweKind, LweSpec};
+use crate::params::{Bits, ClueSpec, ParamsError, SetSpec, dimension};
 use omr_rlwe::noise::NoiseModel;
 
 /// The clues on the boards that a set's detectors scan.
@@ -30,7 +31,7 @@ pub struct ParamsSpec {
     pub insecure: bool,
     /// Whether a later set took its place.
     pub old: bool,
-    /// Bits of security of the detection key, as of [`Security::keys`](super::Security::keys).
+    /// Bits of security of the detection key, as of [`Security::keys`](crate::params::Security::keys).
     pub key_bits: f64,
     /// Plaintext modulus, also the modulus of clues.
     pub p: u64,
@@ -131,7 +132,7 @@ impl ParamsSpec {
             (Posted::Lwe { .. }, _) => return self.key_bits,
             _ => self.clue.security(),
         };
-        let least = |bits: [super::Bits; 2]| {
+        let least = |bits: [Bits; 2]| {
             bits.map(|bits| bits.least())
                 .into_iter()
                 .fold(self.key_bits, f64::min)

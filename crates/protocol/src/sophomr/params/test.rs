@@ -1,6 +1,7 @@
 //! The polynomial that decides whether a distance is a pertinent message's.
 
-use super::{ParamsError, ParamsSpec, Posted};
+use super::{ParamsSpec, Posted};
+use crate::ParamsError;
 use crate::earlier::LweParams;
 use omr_bgv::{EvenFunction, RangePolynomial};
 use omr_ring::Modulus;

@@ -1,0 +1,216 @@
+//! Digests of any scheme, decoded.
+
+use crate::SecretKey;
+use crate::instantomr::InstantRecipient;
+use crate::sophomr::Recipient;
+use omr_codec::CodecError;
+use omr_compress::PhasesError;
+use omr_protocol::clue::FingerprintKey;
+use omr_protocol::request::MAX_BOUND;
+use omr_protocol::sophomr::Digest;
+use omr_protocol::{ClueKind, ParamSet, ParamsError, Response};
+
+fn hex(id: &[u8; 16]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What to do about so many messages.
+fn advice(count: usize) -> String {
+    match count <= MAX_BOUND {
+        true => format!("ask for a digest with a bound of at least {count}, or for smaller ranges"),
+        false => format!("ask for smaller ranges: no digest has a bound above {MAX_BOUND}"),
+    }
+}
+
+/// A digest that does not decode.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The digest was made with another detection key.
+    #[error(
+        "the digest was made for another recipient: expected detection key {}, which belongs to this secret key, \
+         found {}",
+        hex(expected),
+        hex(found)
+    )]
+    OtherKey {
+        /// This recipient's.
+        expected: [u8; 16],
+        /// The digest's.
+        found: [u8; 16],
+    },
+    /// Payloads with the fingerprints of their clues for a key of plain clues, or without for one of bound clues.
+    #[error(
+        "expected a digest of {expected} clues, as the secret key is for, found one of {found} clues"
+    )]
+    Clues {
+        /// The secret key's.
+        expected: ClueKind,
+        /// The digest's.
+        found: ClueKind,
+    },
+    /// More pertinent messages than the bound.
+    #[error(
+        "overflow: messages {start}..{end} hold {count} pertinent messages, the digest's bound is {bound}; {}",
+        advice(*count)
+    )]
+    Overflow {
+        /// First message of the group.
+        start: u64,
+        /// One past its last.
+        end: u64,
+        /// How many there are.
+        count: usize,
+        /// How many fit.
+        bound: usize,
+    },
+    /// More pertinent messages than the bound, in a digest of InstantOMR whose set has no exact counters.
+    #[error(
+        "overflow: messages {start}..{end} hold {count} pertinent messages, or 97 or a multiple more, the \
+         digest's bound is {bound}; ask for smaller ranges"
+    )]
+    OverflowAtLeast {
+        /// First message of the group.
+        start: u64,
+        /// One past its last.
+        end: u64,
+        /// The least number that there are.
+        count: usize,
+        /// How many fit.
+        bound: usize,
+    },
+    /// The sums contradict each other: damage, or a faulty detector.
+    #[error("the digest contradicts itself ({0}): it is damaged or its detector is faulty")]
+    Inconsistent(String),
+    /// The same in a digest of InstantOMR whose set has no exact counters: the one it has wraps.
+    #[error(
+        "the sums of messages {start}..{end} contradict each other ({cause}): they hold more than 96 \
+         pertinent messages, or the digest is damaged or its detector faulty; ask for smaller ranges"
+    )]
+    InstantInconsistent {
+        /// First message of the group.
+        start: u64,
+        /// One past its last.
+        end: u64,
+        /// What contradicts what.
+        cause: String,
+    },
+    /// The digest needs an engine that its set lacks.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// A payload does not match its checksum.
+    #[error(
+        "the payload of message {index} does not match its checksum: the digest is damaged or its detector is faulty"
+    )]
+    Checksum {
+        /// The message.
+        index: u64,
+    },
+    /// The digest's shape does not suit the code.
+    #[error(transparent)]
+    Codec(#[from] CodecError),
+}
+
+impl From<PhasesError> for DecodeError {
+    fn from(error: PhasesError) -> Self {
+        Self::Inconsistent(error.to_string())
+    }
+}
+
+/// A pertinent message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retrieved {
+    /// Its place on the board.
+    pub index: u64,
+    /// Its payload, as it stands on the board; `None` from a digest of indices.
+    pub payload: Option<Vec<u8>>,
+    /// What the digest says of a bound clue, beside its payload.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// What a digest says of a bound clue: see [`omr_protocol::clue::Hashed::fingerprint`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// The digest's.
+    pub key: FingerprintKey,
+    /// The clue's.
+    pub value: u32,
+}
+
+/// Errors: `Clues` unless a digest of payloads has fingerprints where clues are bound, and none where not.
+pub(crate) fn check_clues(
+    expected: ClueKind,
+    payload_bytes: Option<usize>,
+    fingerprints: bool,
+) -> Result<(), DecodeError> {
+    let found = match fingerprints {
+        true => ClueKind::Bound,
+        false => ClueKind::Plain,
+    };
+    match payload_bytes.is_some() && expected != found {
+        true => Err(DecodeError::Clues { expected, found }),
+        false => Ok(()),
+    }
+}
+
+/// Her pertinent messages in the range of a digest of any scheme, in the order of the board.
+///
+/// Errors: those of [`Recipient::decode`] and [`InstantRecipient::decode`]; `Params` when the set lacks
+/// the digest's engine.
+pub fn decode(
+    set: &ParamSet,
+    secret: &SecretKey,
+    response: &Response,
+) -> Result<Vec<Retrieved>, DecodeError> {
+    let bulk = |digest: &Digest| Recipient::new(set.bulk()?, secret).decode(digest);
+    let instant = |digest| InstantRecipient::new(set.instant()?, secret).decode(digest);
+    match response {
+        Response::Bulk(digest) => bulk(digest),
+        Response::Instant(digest) => instant(digest),
+        Response::Hybrid(first, rest) => {
+            // Both are decoded before either's outcome is looked at.
+            let (first, rest) = (bulk(first), instant(rest));
+            let mut found = first?;
+            found.extend(rest?);
+            Ok(found)
+        }
+    }
+}
+
+/// The messages of all groups, or the first error.
+pub(crate) fn in_order(
+    groups: Vec<Result<Vec<Retrieved>, DecodeError>>,
+) -> Result<Vec<Retrieved>, DecodeError> {
+    let groups: Result<Vec<_>, _> = groups.into_iter().collect();
+    Ok(groups?.concat())
+}
+
+pub(crate) fn expect(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(DecodeError::Inconsistent(format!(
+            "expected {expected} {what}, found {found}"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_to_bounds_that_do_not_exist() {
+        let told = |count| {
+            let (start, end, bound) = (0, 9, 50);
+            let overflow = DecodeError::Overflow {
+                start,
+                end,
+                count,
+                bound,
+            };
+            overflow.to_string()
+        };
+        assert!(told(4096).ends_with("a bound of at least 4096, or for smaller ranges"));
+        assert!(told(41_000).ends_with("smaller ranges: no digest has a bound above 4096"));
+    }
+}

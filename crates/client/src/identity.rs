@@ -1,0 +1,77 @@
+//! A recipient's secret and her address.
+
+use crate::SecretKey;
+use crate::digest_secret::DigestSecret;
+use crate::seal::{SealSecret, public_bytes};
+use omr_protocol::params::SecretSpec;
+use omr_protocol::{ClueKey, ClueKind, ClueParams};
+use omr_ring::NarrowGaussian;
+use omr_rlwe::Secret;
+use omr_tfhe::BlockSecret;
+use rand_core::{CryptoRng, Rng};
+use zeroize::Zeroize;
+
+/// A recipient's secret and her address, which takes clues of a kind; keys for detectors are made from the secret.
+pub fn identity(
+    params: &ClueParams,
+    clues: ClueKind,
+    rng: &mut impl CryptoRng,
+) -> (SecretKey, ClueKey) {
+    let secret = clue_secret(params, rng);
+    let seal = SealSecret::generate(rng);
+    let mut clue = clue_key(params, &secret, &seal, rng);
+    clue.kind = clues;
+    let secret = SecretKey {
+        address_id: clue.id,
+        detection_id: random(rng),
+        address: (clues == ClueKind::Bound).then(|| clue.clone()),
+        clue: secret,
+        digest: DigestSecret::new(random(rng)),
+        seal,
+    };
+    (secret, clue)
+}
+
+fn clue_secret(params: &ClueParams, rng: &mut impl CryptoRng) -> Secret {
+    let spec = params.spec();
+    match &spec.secret {
+        SecretSpec::Ternary { weight } => Secret::fixed_weight(rng, spec.n, *weight, f64::INFINITY),
+        SecretSpec::Blocks { block, weight } => {
+            let secret = BlockSecret::new(rng, spec.n, *block, weight.clone());
+            let bits = secret.bits().iter().map(|&bit| bit as i64).collect();
+            Secret::from_coeffs(bits).expect("bits are ternary")
+        }
+    }
+}
+
+pub(crate) fn random<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
+    let mut bytes = [0; N];
+    rng.fill_bytes(&mut bytes);
+    bytes
+}
+
+fn clue_key(
+    params: &ClueParams,
+    secret: &Secret,
+    seal: &SealSecret,
+    rng: &mut impl CryptoRng,
+) -> ClueKey {
+    let ring = &params.ring;
+    let basis = ring.everything();
+    let mut key = ClueKey {
+        kind: ClueKind::Plain,
+        id: random(rng),
+        seed: random(rng),
+        beta: Vec::new(),
+        seal: public_bytes(seal),
+    };
+    let alpha = omr_ring::Poly::from_rows(ring.n(), &basis, key.alpha(params));
+    let mut beta = ring.forward(alpha);
+    ring.mul_assign(&mut beta, &secret.poly(ring, &basis));
+    let mut beta = ring.inverse(beta);
+    let mut error = NarrowGaussian::new(params.spec().sigma).sample(rng, ring.n());
+    ring.add_assign(&mut beta, &ring.lift_signed(&error, &basis));
+    error.zeroize();
+    key.beta = beta.row(0).iter().map(|&x| x as u32).collect();
+    key
+}

@@ -1,0 +1,14 @@
+//! SophOMR: batches of messages at a time.
+
+mod affine;
+mod cache;
+mod clues;
+mod detector;
+mod encoder;
+mod payload;
+mod range;
+
+pub use affine::BabySteps;
+pub use cache::BoardCache;
+pub use clues::ClueBatch;
+pub use detector::{Detector, Output};

@@ -1,0 +1,97 @@
+//! What a digest of any scheme is asked to cover, and why it cannot be made.
+
+use crate::Scheme;
+use std::ops::Range;
+
+/// Largest number of pertinent messages that one digest may carry.
+pub const MAX_BOUND: usize = 4096;
+
+/// Largest payload a message may have.
+pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
+
+/// A digest that cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The bound is 0 or too large.
+    #[error("expected a bound of 1 to {MAX_BOUND} pertinent messages, found {found}")]
+    Bound {
+        /// The bound.
+        found: usize,
+    },
+    /// The bound is 0 or larger than the set's engines serve.
+    #[error(
+        "expected a bound of 1 to {limit} pertinent messages for {scheme} with {set}, found {found}: {}",
+        advice(*limit)
+    )]
+    SetBound {
+        /// The set.
+        set: &'static str,
+        /// The scheme.
+        scheme: Scheme,
+        /// The limit.
+        limit: usize,
+        /// The bound.
+        found: usize,
+    },
+    /// The set has not what the scheme works with.
+    #[error("expected a parameter set that serves {scheme}, found {set}, which does not")]
+    NoEngine {
+        /// The set.
+        set: &'static str,
+        /// The scheme.
+        scheme: Scheme,
+    },
+    /// The payload size is 0 or too large.
+    #[error("expected payloads of 1 to {MAX_PAYLOAD_BYTES} bytes, found {found}")]
+    Payload {
+        /// Bytes of a payload.
+        found: usize,
+    },
+    /// No message in the range.
+    #[error("expected a range with at least one message, found {start}..{end}")]
+    EmptyRange {
+        /// First message.
+        start: u64,
+        /// One past the last.
+        end: u64,
+    },
+    /// More messages than one digest may cover.
+    #[error("expected a range of at most {limit} messages, found {found}: ask for several digests")]
+    LongRange {
+        /// The limit.
+        limit: u64,
+        /// Messages in the range.
+        found: u64,
+    },
+}
+
+/// What to do about a bound above a limit.
+fn advice(limit: usize) -> String {
+    match limit < MAX_BOUND {
+        true => format!("ask for smaller ranges, or for SophOMR, which takes up to {MAX_BOUND}"),
+        false => "ask for smaller ranges".to_owned(),
+    }
+}
+
+/// What a digest is asked to cover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The messages.
+    pub range: Range<u64>,
+    /// The bound on pertinent messages, for each group.
+    pub bound: usize,
+    /// Bytes of a payload, or `None` for indices only.
+    pub payload_bytes: Option<usize>,
+}
+
+impl Request {
+    /// Errors: `LongRange`.
+    pub(crate) fn check_length(&self) -> Result<(), PlanError> {
+        let (limit, found) = (1 << 32, self.range.end - self.range.start);
+        match found > limit {
+            true => Err(PlanError::LongRange { limit, found }),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! SophOMR: batches of messages at a time (its parameters, the plan of a digest, the detector's key, the digest's file).
+
+mod digest;
+mod key;
+mod params;
+mod plan;
+
+pub use digest::{BODY_BITS, Digest, MASK_BITS};
+pub use key::{DetectionKey, Part, merge_levels};
+pub use params::{
+    DistanceTest, FinalNoise, FinalRingSpec, Outline, Params, ParamsSpec, Posted, tail_bits,
+};
+pub use plan::{CHECKSUM_SYMBOLS, DigestPlan, INDEX_SYMBOLS, checksum, packing};

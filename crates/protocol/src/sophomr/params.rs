@@ -1,0 +1,227 @@
+//! SophOMR's part of a parameter set: [`ParamsSpec`] (public, unchecked) and [`Params`] (checked, ready to use).
+
+mod chain;
+mod final_ring;
+mod outline;
+mod spec;
+mod test;
+
+pub use chain::tail_bits;
+pub use final_ring::{FinalNoise, FinalRingSpec};
+pub use outline::Outline;
+pub use spec::{ParamsSpec, Posted};
+pub use test::DistanceTest;
+
+use super::{BODY_BITS, MASK_BITS};
+use crate::earlier::{EarlierSet, LweParams};
+use crate::params::{ClueParams, ParamsError, SetSpec, largest_log_pq};
+use chain::{BASE_PRIMES, Primes};
+use omr_bgv::{Chain, Plain};
+use omr_codec::Nodes;
+use omr_compress::Setting;
+use omr_ring::{Basis, Kernels, Modulus, Ring};
+use omr_rlwe::noise::NoiseModel;
+use omr_rlwe::{KeyShape, SharedShape};
+use std::sync::Arc;
+
+/// A checked parameter set with its rings, moduli and key shapes.
+pub struct Params {
+    spec: ParamsSpec,
+    primes: Primes,
+    /// The large ring: detection.
+    pub ring: Ring,
+    /// Slots of the large ring.
+    pub plain: Plain,
+    /// Modulus chain of the large ring.
+    pub chain: Chain,
+    /// The small ring: compression.
+    pub small: Ring,
+    /// Slots of the small ring.
+    pub small_plain: Plain,
+    /// The ring of digests, of one prime.
+    pub final_ring: Ring,
+    /// Clues as the affine transform takes them.
+    pub clue: Arc<ClueParams>,
+    /// Clues as they are posted, where these are of LWE.
+    pub lwe: Option<LweParams>,
+    /// The polynomial that decides.
+    pub test: DistanceTest,
+    /// Nodes of the sparse-recovery code.
+    pub nodes: Nodes,
+    /// Gadget of the baby step's rotation key.
+    pub step_shape: KeyShape,
+    /// Gadget of the giant step's rotation key.
+    pub giant_shape: KeyShape,
+    /// Gadget of the relinearisation key.
+    pub product_shape: KeyShape,
+    /// Gadget of the ring-switching key.
+    pub descent_shape: KeyShape,
+    /// Gadget of the small ring's keys.
+    pub small_shape: KeyShape,
+    /// Shape of the key to the ring of digests.
+    pub final_shape: SharedShape,
+}
+
+impl Params {
+    /// SophOMR's part of the published set of this name, or what an earlier scheme's set detects with, on
+    /// the best kernels of this CPU.
+    ///
+    /// Errors: `Unknown`; `NoEngine` where the set has no SophOMR.
+    pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
+        if let Some(spec) = EarlierSet::detection_named(name) {
+            return Ok(Arc::new(Self::new(spec, Kernels::detect())?));
+        }
+        let set = SetSpec::named(name)?;
+        let spec = set.bulk.ok_or_else(|| ParamsError::NoEngine {
+            name: name.to_owned(),
+            expected: "SophOMR",
+        })?;
+        Ok(Arc::new(Self::new(spec, Kernels::detect())?))
+    }
+
+    /// Checks a specification and derives its modulus chain from the noise model.
+    ///
+    /// Errors: dimensions that do not fit; keys or clues below 128 bits, unless the set is marked insecure or, for
+    /// clues, old.
+    pub fn new(spec: ParamsSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
+        spec.check()?;
+        let primes = Primes::derive(&spec)?;
+        let ring = Ring::with_kernels(spec.n, &primes.universe(), kernels)?;
+        let small = Ring::with_kernels(spec.small_n, &primes.small_universe(), kernels)?;
+        let plain = Plain::new(spec.p, spec.n, kernels)?;
+        let chain = primes.chain();
+        let descent_special = primes.descent_special();
+        let small_special = Basis::new(BASE_PRIMES..BASE_PRIMES + descent_special.len());
+        let (clue_name, lwe) = match &spec.posted {
+            Posted::Own => (spec.name, None),
+            Posted::Of(name) => (*name, None),
+            Posted::Lwe { name, spec } => (*name, Some(LweParams::new(name, *spec)?)),
+        };
+        let params = Self {
+            test: DistanceTest::new(plain.p(), &spec)?,
+            nodes: Nodes::new(spec.p as u32, spec.n)?,
+            step_shape: primes.step_shape(&spec),
+            giant_shape: primes.giant_shape(&spec),
+            product_shape: primes.product_shape(&spec),
+            descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &descent_special),
+            small_shape: KeyShape::new(&Basis::new(0..BASE_PRIMES), 1, &small_special),
+            small_plain: Plain::new(spec.p, spec.small_n, kernels)?,
+            final_ring: spec.final_ring.ring(kernels)?,
+            final_shape: spec.final_ring.shape(spec.small_n),
+            clue: Arc::new(ClueParams::new(clue_name, spec.clue.clone(), kernels)?),
+            lwe,
+            spec,
+            primes,
+            ring,
+            plain,
+            chain,
+            small,
+        };
+        params.check_security()?;
+        Ok(params)
+    }
+
+    fn check_security(&self) -> Result<(), ParamsError> {
+        if self.spec.insecure {
+            return Ok(());
+        }
+        self.spec.check_clue()?;
+        for (n, weight, found) in self.key_moduli() {
+            let limit = largest_log_pq(n, weight);
+            if found > limit {
+                return Err(ParamsError::Insecure { n, limit, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// For each kind of key: ring dimension, weight of the fixed-weight secret (`None`: uniform
+    /// ternary) and log2 of the modulus of its RLWE samples.
+    pub fn key_moduli(&self) -> Vec<(usize, Option<usize>, f64)> {
+        let large = |shape: &KeyShape| {
+            (
+                self.spec.n,
+                Some(self.spec.weight),
+                self.ring.log2(&shape.extended()),
+            )
+        };
+        // The ring-switching key hides a secret of the small ring.
+        let descent = self.ring.log2(&self.descent_shape.extended());
+        vec![
+            large(&self.step_shape),
+            large(&self.giant_shape),
+            large(&self.product_shape),
+            (self.spec.small_n, None, descent),
+            (
+                self.spec.small_n,
+                None,
+                self.small.log2(&self.small_shape.extended()),
+            ),
+            (
+                self.spec.final_ring.n,
+                None,
+                self.final_ring.log2(&self.final_ring.everything()),
+            ),
+        ]
+    }
+
+    /// The specification.
+    pub fn spec(&self) -> &ParamsSpec {
+        &self.spec
+    }
+
+    /// The set's versioned name.
+    pub fn name(&self) -> &'static str {
+        self.spec.name
+    }
+
+    /// The plaintext modulus, also that of clues.
+    pub fn p(&self) -> &Modulus {
+        self.plain.p()
+    }
+
+    /// Messages in one batch: the slots of the large ring.
+    pub fn slots(&self) -> usize {
+        self.spec.n
+    }
+
+    /// The small ring's ciphertext modulus, in its own numbering of primes.
+    pub fn small_basis(&self) -> Basis {
+        Basis::new(0..BASE_PRIMES)
+    }
+
+    /// What compression works with.
+    pub fn compression(&self) -> Setting<'_> {
+        Setting {
+            plain: &self.plain,
+            small: &self.small,
+            small_plain: &self.small_plain,
+            limbs: BASE_PRIMES,
+            nodes: &self.nodes,
+            final_ring: &self.final_ring,
+            final_shape: self.final_shape,
+            mask_bits: MASK_BITS,
+            body_bits: BODY_BITS,
+        }
+    }
+
+    /// The exponent of the giant step's rotation.
+    pub fn giant_step(&self) -> usize {
+        self.spec.baby
+    }
+
+    /// The c of the norm `g1^2 + g1 g2 + c g2^2`, which is zero only where g1 and g2 are.
+    pub fn norm_constant(&self) -> i64 {
+        chain::norm_constant(self.p())
+    }
+
+    /// The noise model of the large ring.
+    pub fn noise_model(&self) -> NoiseModel {
+        self.spec.noise_model()
+    }
+
+    /// Predicted noise (log2 of the rms embedding) after the affine transform, before switching.
+    pub fn affine_noise(&self) -> f64 {
+        self.primes.affine_noise
+    }
+}
