@@ -1,6 +1,6 @@
 //! Senders and recipients: key generation, clues, sealing, decoding.
 //!
-//! A [`Sender`] has a recipient's [`omr_protocol::ClueKey`]; a [`Recipient`] has a [`SecretKey`]. Both are wrapped by
+//! A [`Sender`] has a recipient's [`omr_protocol::ClueKey`]; a [`sophomr::Recipient`] has a [`SecretKey`]. Both are wrapped by
 //! [`letter`], which turns files into messages of a board and back:
 //!
 //! ```
