@@ -272,8 +272,3 @@ pub(crate) fn json_line(value: &impl Serialize) -> Result<String, CliError> {
         Err(error) => Err(CliError::Output(error.into())),
     }
 }
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}

@@ -8,11 +8,7 @@ use omr_compress::PhasesError;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::request::MAX_BOUND;
 use omr_protocol::sophomr::Digest;
-use omr_protocol::{ClueKind, ParamSet, ParamsError, Response};
-
-fn hex(id: &[u8; 16]) -> String {
-    id.iter().map(|byte| format!("{byte:02x}")).collect()
-}
+use omr_protocol::{ClueKind, ParamSet, ParamsError, Response, hex};
 
 /// What to do about so many messages.
 fn advice(count: usize) -> String {

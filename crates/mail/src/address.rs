@@ -1,7 +1,6 @@
 //! Addresses as text that survives a mail.
 
 use crate::MailError;
-use crate::error::hex;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use omr_protocol::Sealing;
@@ -62,8 +61,8 @@ impl Address {
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let digits = match self.full_fingerprint() {
-            Some(fingerprint) => hex(&fingerprint),
-            None => hex(&self.old_fingerprint()),
+            Some(fingerprint) => omr_protocol::hex(&fingerprint),
+            None => omr_protocol::hex(&self.old_fingerprint()),
         };
         let groups: Vec<&str> = (0..digits.len())
             .step_by(4)

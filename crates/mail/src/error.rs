@@ -194,8 +194,8 @@ pub enum MailError {
     #[error(
         "expected board {}, found {}: the server was set up anew, or is another one; what is in the inbox \
          belongs to the first",
-        hex(expected),
-        hex(found)
+        omr_protocol::hex(expected),
+        omr_protocol::hex(found)
     )]
     OtherBoard {
         /// The identity's.
@@ -461,9 +461,4 @@ fn is_damage(error: &redb::Error) -> bool {
         | redb::Error::TypeDefinitionChanged { .. } => true,
         _ => false,
     }
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,7 +1,6 @@
 //! Short addresses: a fingerprint as text, which a server resolves and the client tests.
 
 use crate::address::FINGERPRINT_BYTES;
-use crate::error::hex;
 use crate::home::private_folder;
 use crate::{Address, Home, Identity, MailError};
 use bech32::primitives::decode::CheckedHrpstring;
@@ -103,14 +102,14 @@ impl ShortAddress {
         match found.full_fingerprint() {
             Some(fingerprint) if fingerprint == self.fingerprint => Ok(found),
             _ => Err(MailError::OtherAddress {
-                expected: hex(&self.fingerprint),
+                expected: omr_protocol::hex(&self.fingerprint),
                 found: found.fingerprint().replace(' ', ""),
             }),
         }
     }
 
     fn file(&self) -> String {
-        format!("{FOUND}/{}", hex(&self.fingerprint))
+        format!("{FOUND}/{}", omr_protocol::hex(&self.fingerprint))
     }
 }
 
@@ -160,7 +159,7 @@ pub async fn publish(
     };
     let kept = client.publish_address(&whole).await?;
     let published = Published {
-        fingerprint: hex(&short.fingerprint),
+        fingerprint: omr_protocol::hex(&short.fingerprint),
         at: crate::unix_now(),
         seconds: kept.as_secs(),
     };
@@ -180,7 +179,10 @@ pub async fn publish_again(
         return Ok(None);
     };
     let address = identity.address()?;
-    let same = address.full_fingerprint().map(|now| hex(&now)) == Some(before.fingerprint);
+    let same = address
+        .full_fingerprint()
+        .map(|now| omr_protocol::hex(&now))
+        == Some(before.fingerprint);
     let passed = crate::unix_now().saturating_sub(before.at);
     if same && passed < before.seconds / 3 {
         return Ok(None);

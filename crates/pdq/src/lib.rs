@@ -43,8 +43,3 @@ pub use progress::{Progress, Quiet};
 pub use query::{EncryptedQuery, QueryHead};
 pub use server::Server;
 pub use times::{Stage, Times};
-
-/// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}

@@ -1,7 +1,7 @@
 //! A query as it goes to the server.
 
 use crate::noise::EXPANSION_LEVELS;
-use crate::{Params, Plan, QueryFileError, hex};
+use crate::{Params, Plan, QueryFileError};
 use omr_protocol::frame::{self, FrameHeader, Kind};
 use omr_protocol::key_file::{read_poly, row_bytes, write_poly};
 use omr_ring::{Eval, Poly};
@@ -32,8 +32,8 @@ impl QueryHead {
         match self.schema == expected {
             true => Ok(()),
             false => Err(QueryFileError::Schema {
-                expected: hex(&expected[..8]),
-                found: hex(&self.schema[..8]),
+                expected: omr_protocol::hex(&expected[..8]),
+                found: omr_protocol::hex(&self.schema[..8]),
             }),
         }
     }

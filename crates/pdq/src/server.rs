@@ -21,7 +21,7 @@ use crate::keys::EvaluationKey;
 use crate::plan::Schedule;
 use crate::progress::{Progress, go_on};
 use crate::{
-    Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError, Stage, Times, hex,
+    Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError, Stage, Times,
 };
 pub(crate) use constants::Constants;
 pub(crate) use evaluate::{Block, Present, Values, lowered};
@@ -171,8 +171,8 @@ pub(crate) fn expect_key(key: &EvaluationKey, id: &[u8; 16]) -> Result<(), Query
     match key.id == *id {
         true => Ok(()),
         false => Err(QueryFileError::Key {
-            expected: hex(&key.id),
-            found: hex(id),
+            expected: omr_protocol::hex(&key.id),
+            found: omr_protocol::hex(id),
         }),
     }
 }

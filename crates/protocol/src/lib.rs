@@ -6,6 +6,7 @@ pub mod clue;
 pub mod digest;
 pub mod earlier;
 pub mod frame;
+mod hex;
 pub mod instantomr;
 pub mod key_file;
 pub mod params;
@@ -19,6 +20,7 @@ pub mod stride;
 
 pub use clue::{Clue, ClueError, ClueKey, ClueKind, ClueParser};
 pub use digest::{DigestError, DigestHeader};
+pub use hex::hex;
 pub use key_file::DetectionKeyError;
 pub use omr_compress::{PackedCiphertext, SlotClasses};
 pub use params::{ClueParams, ParamSet, ParamsError};

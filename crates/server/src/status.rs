@@ -98,12 +98,11 @@ impl Watched {
         let totals = shared.metrics.totals();
         let digests = shared.config.watch.digests;
         let running = shared.jobs.running().into_iter().filter(|_| digests);
-        let id = board.board_id.iter().map(|byte| format!("{byte:02x}"));
         Status {
             version: env!("CARGO_PKG_VERSION").into(),
             build: build(shared),
             source: env!("CARGO_PKG_REPOSITORY").into(),
-            board_id: id.collect(),
+            board_id: omr_protocol::hex(&board.board_id),
             params_id: board.params_id.clone(),
             written_unix_seconds: now(),
             uptime_seconds: self.started.elapsed().as_secs(),

@@ -151,8 +151,7 @@ pub fn add(path: &Path, mut token: Token) -> Result<String, ServerError> {
     }
     let mut random = [0; SECRET_BYTES];
     getrandom::fill(&mut random).map_err(|_| ServerError::NoRandomness)?;
-    let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    let secret = format!("{PREFIX}{digits}");
+    let secret = format!("{PREFIX}{}", omr_protocol::hex(&random));
     token.hash = hash(&secret);
     file.token.push(token);
     write(path, &file)?;

@@ -188,7 +188,7 @@ impl Report {
         let place = place(&stat.config)?;
         let capacity = place.capacity(clues(stat.config.clues));
         Ok(Self {
-            board_id: io::hex(&stat.config.board_id),
+            board_id: omr_protocol::hex(&stat.config.board_id),
             params: stat.config.params_id,
             sealing: stat.config.sealing,
             clues: clues(stat.config.clues).name(),

@@ -85,10 +85,9 @@ impl Client<'_> {
     pub fn decode(&self, plan: &Plan, answer: &Answer) -> Result<Rows, DecodeError> {
         let params = self.params;
         if answer.key_id != self.secret.id {
-            let hex = |id: &[u8]| crate::hex(id);
             return Err(DecodeError::Key {
-                expected: hex(&self.secret.id),
-                found: hex(&answer.key_id),
+                expected: omr_protocol::hex(&self.secret.id),
+                found: omr_protocol::hex(&answer.key_id),
             });
         }
         let shape = plan.sums(params);

@@ -1,5 +1,6 @@
 //! What can be wrong with a file.
 
+use crate::hex;
 use std::io;
 
 use super::header::{FORMAT_VERSION, Kind, MAX_PARAMS_ID_BYTES};
@@ -148,8 +149,4 @@ impl From<FrameError> for io::Error {
         };
         Self::new(kind, error)
     }
-}
-
-fn hex(id: &[u8; 16]) -> String {
-    id.iter().map(|byte| format!("{byte:02x}")).collect()
 }

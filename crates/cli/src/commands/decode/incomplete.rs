@@ -100,7 +100,7 @@ impl Kept {
 
     fn path(&self, id: &MessageId) -> Option<PathBuf> {
         let dir = self.dir.as_ref()?;
-        Some(dir.join(format!("{}.{EXTENSION}", io::hex(id))))
+        Some(dir.join(format!("{}.{EXTENSION}", omr_protocol::hex(id))))
     }
 
     /// Keeps letters that are not whole, forgets those that are on the disk by now, and says what is missing.

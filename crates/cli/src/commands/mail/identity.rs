@@ -9,7 +9,7 @@ use crate::commands::keygen::{SECRET_KEY, default_set};
 use crate::commands::network::connect;
 use crate::commands::passphrase::{known, unlocked, wanted};
 use crate::error::{CliError, chain};
-use crate::io::{self, Output, hex};
+use crate::io::{self, Output};
 use crate::progress::Ui;
 use omr_mail::{
     Home, Identity, Inbox, MailError, NewIdentity, Server, ShortAddress, board_place, check_bound,
@@ -282,7 +282,7 @@ fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
         fingerprint: address.fingerprint(),
         short: ShortAddress::of(&address).map(|short| short.to_string()),
         server: address.server,
-        board: profile.board_id.as_ref().map(|id| hex(id)),
+        board: profile.board_id.as_ref().map(|id| omr_protocol::hex(id)),
         keys: profile.keys.iter().map(key).collect(),
         locked: identity.home.is_locked()?,
         retired: retired(&identity.home)?,
