@@ -226,7 +226,7 @@ impl RangePolynomial {
 }
 
 /// Adds a ciphertext to products of the same level and scale that are not yet relinearised.
-pub(crate) fn add_linear(ev: &Evaluator, products: &mut Ciphertext, other: &Ciphertext) {
+pub fn add_linear(ev: &Evaluator, products: &mut Ciphertext, other: &Ciphertext) {
     debug_assert_eq!((products.level, products.scale), (other.level, other.scale));
     for (sum, part) in products.parts.iter_mut().zip(&other.parts) {
         ev.ring.add_assign(sum, part);

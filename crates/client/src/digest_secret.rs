@@ -8,10 +8,11 @@ pub const DIGEST_SEED_BYTES: usize = 32;
 
 /// The secrets under which digests come, as their seed. Wiped when dropped.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub(crate) struct DigestSecret([u8; DIGEST_SEED_BYTES]);
+pub struct DigestSecret([u8; DIGEST_SEED_BYTES]);
 
 impl DigestSecret {
-    pub(crate) fn new(seed: [u8; DIGEST_SEED_BYTES]) -> Self {
+    /// The secrets that follow from a random seed.
+    pub fn new(seed: [u8; DIGEST_SEED_BYTES]) -> Self {
         Self(seed)
     }
 
@@ -43,12 +44,9 @@ impl DigestSecret {
         self.name("omr instant key id v1")
     }
 
-    /// The name of the detector's key for LWE clues.
-    pub(crate) fn earlier_id(&self) -> [u8; 16] {
-        self.name("omr earlier key id v1")
-    }
-
-    fn name(&self, domain: &'static str) -> [u8; 16] {
+    /// A name for a detection key that nobody without the seed links to another of hers. `domain`: what the key is
+    /// for, by a string that nothing else uses.
+    pub fn name(&self, domain: &'static str) -> [u8; 16] {
         let mut id = [0; 16];
         Xof::stream(domain, &self.0, &[]).fill_bytes(&mut id);
         id

@@ -39,7 +39,6 @@
 mod bound;
 mod decode;
 mod digest_secret;
-pub mod earlier;
 pub mod fragment;
 mod identity;
 pub mod instantomr;
@@ -53,7 +52,7 @@ pub mod sophomr;
 
 pub use bound::{BoundSender, CLUE_SEED_BYTES, ClueSeed};
 pub use decode::{DecodeError, Fingerprint, Retrieved, decode};
-pub use digest_secret::DIGEST_SEED_BYTES;
+pub use digest_secret::{DIGEST_SEED_BYTES, DigestSecret};
 pub use identity::identity;
 pub use secret_key::{SecretKey, SecretKeyError};
 pub use sender::Sender;

@@ -60,6 +60,11 @@ impl SecretKey {
         &self.clue
     }
 
+    /// The secrets under which digests come.
+    pub fn digest_secret(&self) -> &DigestSecret {
+        &self.digest
+    }
+
     /// The sealing secret.
     pub fn seal_secret(&self) -> &SealSecret {
         &self.seal

@@ -4,7 +4,7 @@
 const BLOCK: usize = 64;
 
 /// A stream of numbers, each below a limit of its own.
-pub(crate) struct Draws {
+pub struct Draws {
     stream: blake3::OutputReader,
     block: [u8; BLOCK],
     used: usize,
@@ -12,13 +12,13 @@ pub(crate) struct Draws {
 
 impl Draws {
     /// The numbers of message `index`.
-    pub(crate) fn new(key: &[u8; 32], index: u64) -> Self {
+    pub fn new(key: &[u8; 32], index: u64) -> Self {
         let mut hasher = blake3::Hasher::new_keyed(key);
         Self::of(hasher.update(&index.to_le_bytes()))
     }
 
     /// The numbers that follow from what was hashed.
-    pub(crate) fn of(hasher: &blake3::Hasher) -> Self {
+    pub fn of(hasher: &blake3::Hasher) -> Self {
         Self {
             stream: hasher.finalize_xof(),
             block: [0; BLOCK],
@@ -27,7 +27,7 @@ impl Draws {
     }
 
     /// The next number below `limit`. The bias is below `limit / 2^64`.
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         if self.used == BLOCK {
             self.stream.fill(&mut self.block);
             self.used = 0;

@@ -10,11 +10,7 @@ use crate::field::Field;
 /// Shape:  rows of one length.   Range: in and out `[0, p)`.   Time: vartime.
 /// Errors: [`DecodeError::TooFewSums`] where the rows do not determine the unknowns;
 /// [`DecodeError::Inconsistent`] names the first sum that contradicts the others.
-pub(crate) fn eliminate(
-    field: &Field,
-    rows: &mut [Vec<u32>],
-    unknowns: usize,
-) -> Result<(), DecodeError> {
+pub fn eliminate(field: &Field, rows: &mut [Vec<u32>], unknowns: usize) -> Result<(), DecodeError> {
     // Rows are swapped; errors name them by the place they came from.
     let mut names: Vec<usize> = (0..rows.len()).collect();
     for column in 0..unknowns {

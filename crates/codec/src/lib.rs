@@ -11,19 +11,18 @@
 //!
 //! [`CubicCode`] does the same in one piece over the field [`Cubic`] of `97^3` elements, for
 //! digests whose sums are small integers; [`BucketCode`] is the one that InstantOMR's paper has.
-//! [`IndexBitmap`], [`IndexBuckets`] and [`Combinations`] are the codes of OMR1p, OMR2p and PerfOMR.
+//! Codes of other schemes find [`Draws`] and [`eliminate`] here.
 //!
 //! Sums, nodes and payloads come over a wire: no function panics on their values. What a recipient
 //! runs takes a time that depends on the bound and the number of candidates, not on what the sums
 //! tell: always as many places as the bound allows, filled by choices without branches. Errors are told at
-//! the end. [`BucketCode`] and the codes of OMR1p, OMR2p and PerfOMR run in variable time.
+//! the end. [`BucketCode`] runs in variable time.
 
 #![forbid(unsafe_code)]
 
 mod buckets;
 mod cubic;
 mod draws;
-mod earlier;
 mod elimination;
 mod error;
 mod field;
@@ -43,9 +42,8 @@ pub use cubic::{
     CUBIC_BOUND, CUBIC_MESSAGES, CUBIC_NEWTON_BOUND, Cubic, CubicCode, CubicCounters, CubicElement,
     CubicNodes, CubicRows, CubicSolver, CubicSymbols,
 };
-pub use earlier::{
-    BitmapOrder, BucketShape, Bundle, CombinationShape, Combinations, IndexBitmap, IndexBuckets,
-};
+pub use draws::Draws;
+pub use elimination::eliminate;
 pub use error::{CodecError, DecodeError, Inconsistency};
 pub use field::Field;
 pub use nodes::{Located, NodeSearch, Nodes, find_support};

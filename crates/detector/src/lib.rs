@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 
 mod bound_to;
-pub mod earlier;
 pub mod engines;
 mod error;
 pub mod instantomr;

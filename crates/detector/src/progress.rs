@@ -62,7 +62,8 @@ impl Stages {
         out
     }
 
-    pub(crate) fn count(&mut self, name: &'static str, seconds: f64) {
+    /// Adds seconds to a stage.
+    pub fn count(&mut self, name: &'static str, seconds: f64) {
         match self.0.iter_mut().find(|(n, _)| *n == name) {
             Some((_, total)) => *total += seconds,
             None => self.0.push((name, seconds)),

@@ -2,16 +2,17 @@
 
 use chacha20::ChaCha20Rng;
 use omr_client::DecodeError;
-use omr_client::earlier::EarlierRecipient;
 use omr_client::sophomr::keygen;
-use omr_detector::earlier::{Bundles, RowShape, RowSource};
-use omr_detector::sophomr::{ClueBatch, Detector};
 use omr_detector::{MessageSource, Quiet, Stages};
+use omr_earlier::clear::{EarlierScheme, EarlierSet};
+use omr_earlier::client::EarlierRecipient;
+use omr_earlier::detector::{Bundles, EarlierDetector, RowShape, RowSource};
 use omr_lab::measure::{EarlierBench, EarlierKeys, Workload};
-use omr_protocol::earlier::{EarlierScheme, EarlierSet};
-use omr_protocol::sophomr::{DetectionKey, Params};
-use omr_protocol::{Clue, ClueKind, Placement, SEED_BYTES};
+use omr_protocol::ClueKind;
+use omr_protocol::sophomr::DetectionKey;
+use omr_protocol::{Clue, Placement, SEED_BYTES};
 use rand_core::SeedableRng;
+use std::sync::Arc;
 
 const SHAPE: RowShape = RowShape {
     index: 70,
@@ -28,17 +29,19 @@ fn value(p: u64, bundle: usize, which: u64) -> u32 {
 /// The key goes through its file; a second batch is not full.
 #[test]
 fn sums_of_the_pertinent_bundles_come_out_of_clues() {
-    let params = Params::named("insecure-tiny-perfomr1-v1").unwrap();
+    let set = EarlierSet::named("insecure-tiny-perfomr1-v1", true).unwrap();
+    let earlier = Arc::new(set.params().unwrap());
+    let params = &earlier.params;
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let keys = keygen(&params, ClueKind::Plain, &mut rng);
+    let keys = keygen(params, ClueKind::Plain, &mut rng);
     let mut file = Vec::new();
-    keys.detection.write(&params, &mut file).unwrap();
-    let key = DetectionKey::read(&params, &mut file.as_slice()).unwrap();
+    keys.detection.write(params, &mut file).unwrap();
+    let key = DetectionKey::read(params, &mut file.as_slice()).unwrap();
     let n = params.slots() as u64;
     let messages = n + n / 3;
     let mut board = Workload::new(params.clue.clone(), keys.clue.clone(), messages, 14, 1, 5);
-    let detector = Detector::new(params.clone(), key);
-    let bundles = Bundles::new(&params, 2).unwrap();
+    let detector = EarlierDetector::new(earlier.clone(), key);
+    let bundles = Bundles::new(params, 2).unwrap();
     let mut compressor = detector.compressor(bundles, SHAPE).unwrap();
     let steps = detector.baby_steps(&Quiet).unwrap();
     let p = params.p().value();
@@ -47,7 +50,7 @@ fn sums_of_the_pertinent_bundles_come_out_of_clues() {
         let (start, end) = (batch as u64 * n, messages.min((batch as u64 + 1) * n));
         let placement = Placement::new(&[3; SEED_BYTES], batch, params.slots());
         let clues = board.clues(start..end).unwrap();
-        let clues = ClueBatch::new(&params, &placement, clues, Clue::bytes(&params.clue));
+        let clues = earlier.batch(&placement, clues, Clue::bytes(&params.clue));
         let mut stages = Stages::default();
         let pertinency = detector
             .pertinency_vector(&steps, &clues, &Quiet, &mut stages)
@@ -86,7 +89,7 @@ fn sums_of_the_pertinent_bundles_come_out_of_clues() {
         }
     }
     let (digest, _) = compressor.finish();
-    let recipient = EarlierRecipient::new(&params, &keys.secret);
+    let recipient = EarlierRecipient::new(params, &keys.secret);
     let sums = recipient.sums(&digest, SHAPE.positions()).unwrap();
     let sums: Vec<u64> = sums.into_iter().map(u64::from).collect();
     assert_eq!(sums, expected);

@@ -1,7 +1,7 @@
 //! Senders and recipients of the earlier schemes: LWE clues (PVW, LWEmongrass, PerfOMR2's integers).
 //!
-//! PerfOMR1's clue is made by [`Sender`](crate::Sender) with the parameters of
-//! [`EarlierSet::ring`](omr_protocol::earlier::EarlierSet::ring).
+//! PerfOMR1's clue is made by [`Sender`](omr_client::Sender) with the parameters of
+//! [`EarlierSet::ring`](crate::clear::EarlierSet::ring).
 
 mod decode;
 mod detection;

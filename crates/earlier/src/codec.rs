@@ -1,4 +1,4 @@
-//! The codes of OMR1p, OMR2p (Liu and Tromer 2021), PerfOMR1 and PerfOMR2 (Liu, Tromer and Wang 2023),
+//! The codes in the clear of OMR1p, OMR2p (Liu and Tromer 2021), PerfOMR1 and PerfOMR2 (Liu, Tromer and Wang 2023),
 //! modulo any odd prime.
 //!
 //! Indices: [`IndexBitmap`] has a bit for each message, [`IndexBuckets`] a few sums for each pertinent
@@ -19,18 +19,17 @@ pub use bitmap::{BitmapOrder, IndexBitmap};
 pub use buckets::{BucketShape, Bundle, IndexBuckets};
 pub use combinations::{CombinationShape, Combinations};
 
-use crate::error::DecodeError;
-use crate::field::Field;
-use crate::finite::FiniteField;
+use omr_codec::{DecodeError, Field};
 
 /// Errors: [`DecodeError::SumRange`] for the first sum that is not reduced.
 fn check_range(field: &Field, sums: &[u32]) -> Result<(), DecodeError> {
-    match field.first_out_of_range(sums) {
+    let modulus = field.modulus();
+    match sums.iter().position(|&sum| sum >= modulus) {
         None => Ok(()),
-        Some((exponent, found)) => Err(DecodeError::SumRange {
+        Some(exponent) => Err(DecodeError::SumRange {
             exponent,
-            modulus: field.modulus(),
-            found,
+            modulus,
+            found: sums[exponent],
         }),
     }
 }

@@ -1,5 +1,7 @@
-//! The compression of PerfOMR1 (Liu, Tromer, Wang 2024), on the pertinency vector that SophOMR's front
-//! end makes: bundles, oblivious expansion, index buckets and a dense random linear code.
+//! The detector of the earlier schemes. Their clues are made to clues of the ring, so that SophOMR's affine transform
+//! serves all ([`EarlierDetector`]); one of two tests decides, and one of two digests is made.
+//!
+//! Below: the compression of PerfOMR1 (Liu, Tromer, Wang 2023), on the pertinency vector that this front end makes: bundles, oblivious expansion, index buckets and a dense random linear code.
 //!
 //! What a digest holds is theirs: with `PV_j` the sum of the pertinencies of bundle j, the sums
 //! `sum_j PV_j row_j` modulo p, where row j has the entries of the bundle's index buckets and, for each
@@ -29,17 +31,37 @@
 
 mod blocks;
 mod bundles;
+mod clues;
 mod compressor;
 mod error;
+mod front;
 mod indices;
 mod noise;
 mod pack;
+mod range;
 mod rows;
 mod sums;
 
 pub use bundles::Bundles;
-pub use compressor::{Compressor, Pertinency};
+pub use compressor::Compressor;
 pub use error::EarlierError;
+pub use front::{EarlierDetector, Pertinency};
 pub use indices::Indices;
 pub use noise::SumNoise;
 pub use rows::{Entries, RowShape, RowSource, Values};
+
+use omr_detector::{DetectorError, Progress};
+
+/// Errors: `Stopped`.
+fn check_stopped(progress: &dyn Progress) -> Result<(), DetectorError> {
+    match progress.is_stopped() {
+        true => Err(DetectorError::Stopped),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+fn params_of(set: &str) -> std::sync::Arc<omr_protocol::sophomr::Params> {
+    let set = crate::clear::EarlierSet::named(set, true).unwrap();
+    set.params().unwrap().params
+}

@@ -1,9 +1,9 @@
 //! LWE clues against plain integers, byte by byte: `reference/earlier.py`.
 
-use omr_client::earlier::LweSecret;
+use omr_earlier::clear::{LweClueKey, LweKind, LweParams, LweSpec};
+use omr_earlier::client::LweSecret;
 use omr_protocol::Clue;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
-use omr_protocol::earlier::{LweClueKey, LweKind, LweParams, LweSpec};
 use omr_protocol::frame::{FrameHeader, Kind, write_frame_vec};
 use serde_json::Value;
 

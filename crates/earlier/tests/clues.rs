@@ -1,9 +1,9 @@
 //! Clues of the earlier schemes: they reach whom they should, and nobody else.
 
 use chacha20::ChaCha20Rng;
-use omr_client::earlier::{LweSecret, LweSender, identity};
 use omr_client::{SecretKeyError, Sender};
-use omr_protocol::earlier::{EarlierSet, LweClueKey, LweKind, LweParams, LweSpec};
+use omr_earlier::clear::{EarlierSet, LweClueKey, LweKind, LweParams, LweSpec};
+use omr_earlier::client::{LweSecret, LweSender, identity};
 use omr_protocol::{Clue, ClueError};
 use rand_core::SeedableRng;
 

@@ -1,8 +1,8 @@
 //! Known answers of the independent reference, `reference/earlier.py`.
 
-use omr_codec::{
-    BitmapOrder, BucketShape, Bundle, CombinationShape, Combinations, Field, IndexBitmap,
-    IndexBuckets,
+use omr_codec::Field;
+use omr_earlier::codec::{
+    BitmapOrder, BucketShape, Bundle, CombinationShape, Combinations, IndexBitmap, IndexBuckets,
 };
 use serde_json::Value;
 

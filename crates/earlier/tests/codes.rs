@@ -1,10 +1,8 @@
 //! Codes of OMR1p, OMR2p and PerfOMR: round trips, failure probabilities, and wrong sums: an error or
 //! the right answer, never a wrong one.
 
-use omr_codec::{
-    BucketShape, Bundle, CodecError, CombinationShape, Combinations, DecodeError, Field,
-    IndexBuckets, Symbols,
-};
+use omr_codec::{CodecError, DecodeError, Field, Symbols};
+use omr_earlier::codec::{BucketShape, Bundle, CombinationShape, Combinations, IndexBuckets};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -2,12 +2,12 @@
 //! add is added, and the recipient decodes exactly her messages.
 
 use chacha20::ChaCha20Rng;
-use omr_client::earlier::{EarlierDecodeError, LweSender, decode, identity};
 use omr_client::letter::{Piece, Place, Reader, Writer};
 use omr_client::{BoundSender, ClueSeed};
 use omr_codec::{DecodeError, Field};
+use omr_earlier::clear::{EarlierCodes, EarlierIndex, EarlierSet};
+use omr_earlier::client::{EarlierDecodeError, LweSender, decode, identity};
 use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
-use omr_protocol::earlier::{EarlierCodes, EarlierIndex, EarlierSet};
 use omr_protocol::sophomr::packing;
 use omr_protocol::{ClueKind, Sealing};
 use rand_core::SeedableRng;

@@ -3,14 +3,15 @@
 
 use chacha20::ChaCha20Rng;
 use omr_bgv::{Ciphertext, Decryptor};
-use omr_client::earlier::{LweSecret, LweSender, detection_key_with_large_secret, identity};
 use omr_detector::Quiet;
-use omr_detector::sophomr::{ClueBatch, Detector};
-use omr_protocol::earlier::{EarlierClue, EarlierScheme, EarlierSet, LweKind, LweParams, LweSpec};
+use omr_earlier::clear::{
+    Detection, EarlierClue, EarlierScheme, EarlierSet, LweKind, LweParams, LweSpec,
+};
+use omr_earlier::client::{LweSecret, LweSender, detection_key_with_large_secret, identity};
+use omr_earlier::detector::EarlierDetector;
 use omr_protocol::params::ClueSpec;
-use omr_protocol::sophomr::{DetectionKey, Params, ParamsSpec};
+use omr_protocol::sophomr::{DetectionKey, ParamsSpec};
 use omr_protocol::{Clue, Placement};
-use omr_ring::Kernels;
 use rand_core::SeedableRng;
 use std::sync::Arc;
 
@@ -56,13 +57,10 @@ fn tiny(scheme: EarlierScheme, change: impl Fn(&mut LweSpec)) -> EarlierSet {
     set
 }
 
-fn params(spec: ParamsSpec) -> Arc<Params> {
-    Arc::new(Params::new(spec, Kernels::detect()).unwrap())
-}
-
 /// One batch: clues at the edges many times, those of senders, strangers', and forged ones.
-fn check(params: Arc<Params>) {
-    let lwe = params.lwe.as_ref().unwrap();
+fn check(detection: &Detection) {
+    let earlier = Arc::new(detection.params().unwrap());
+    let (params, lwe) = (&earlier.params, earlier.lwe.as_ref().unwrap());
     let mut rng = ChaCha20Rng::seed_from_u64(5);
     let (secret, address) = identity(lwe, &mut rng);
     let sender = LweSender::new(lwe, &address);
@@ -90,18 +88,18 @@ fn check(params: Arc<Params>) {
         .flat_map(|clue| lwe.clue_to_bytes(clue))
         .collect();
     let placement = Placement::new(&[6; 32], 0, n);
-    let batch = ClueBatch::new(&params, &placement, bytes, lwe.clue_bytes());
+    let batch = earlier.batch(&placement, bytes, lwe.clue_bytes());
     let refused = clues.iter().filter(|clue| lwe.check_clue(clue).is_err());
     assert_eq!(batch.unusable(), refused.count());
     assert!(batch.unusable() >= 1);
 
-    let (key, large) = detection_key_with_large_secret(&params, &secret, &mut rng);
+    let (key, large) = detection_key_with_large_secret(&earlier, &secret, &mut rng);
     let mut file = Vec::new();
-    key.write(&params, &mut file).unwrap();
-    assert_eq!(file.len() as u64, key.file_bytes(&params));
-    let key = DetectionKey::read(&params, &mut file.as_slice()).unwrap();
-    assert_eq!(key.secrets.len(), params.spec().secrets());
-    let detector = Detector::new(params.clone(), key);
+    key.write(params, &mut file).unwrap();
+    assert_eq!(file.len() as u64, key.file_bytes(params));
+    let key = DetectionKey::read(params, &mut file.as_slice()).unwrap();
+    assert_eq!(key.secrets.len(), params.circuit().secrets);
+    let detector = EarlierDetector::new(earlier.clone(), key);
     let decryptor = Decryptor {
         ring: &params.ring,
         plain: &params.plain,
@@ -124,7 +122,7 @@ fn check(params: Arc<Params>) {
         for (found, &expected) in found.iter().zip(&secret.distances(lwe, clue)) {
             assert_eq!(u64::from(found[slot]), params.p().from_i64(expected));
             let inside = lwe.accepts(&[expected]);
-            assert_eq!(params.test.accepts(params.p(), expected), inside);
+            assert_eq!(earlier.test.accepts(params.p(), expected), inside);
             if integers {
                 assert!(expected.abs() <= lwe.spec().largest_distance());
             }
@@ -138,24 +136,24 @@ fn check(params: Arc<Params>) {
 
 #[test]
 fn pvw() {
-    check(params(tiny(EarlierScheme::Omr2p, |_| ()).detection()));
+    check(&tiny(EarlierScheme::Omr2p, |_| ()).detection());
 }
 
 #[test]
 fn lwemongrass() {
-    check(params(tiny(EarlierScheme::DosPerfomr, |_| ()).detection()));
+    check(&tiny(EarlierScheme::DosPerfomr, |_| ()).detection());
 }
 
 #[test]
 fn integers() {
-    check(params(tiny(EarlierScheme::Perfomr2, |_| ()).detection()));
+    check(&tiny(EarlierScheme::Perfomr2, |_| ()).detection());
 }
 
 /// A pair with one power, and one alone.
 #[test]
 fn three_coordinates() {
     let set = tiny(EarlierScheme::DosPerfomr, |spec| spec.coordinates = 3);
-    check(params(set.detection()));
+    check(&set.detection());
 }
 
 /// OMR's polynomial on all of `Z_p`, as published sets have it.
@@ -168,26 +166,31 @@ fn residues_by_one_polynomial() {
     let clue = ClueSpec {
         q: 65_537,
         rounded: 65_537,
-        ..tiny.clue.clone()
+        ..tiny.spec.clue.clone()
     };
-    check(params(ParamsSpec {
-        p: 65_537,
+    check(&Detection {
         whole: true,
-        block: 128,
-        clue,
+        spec: ParamsSpec {
+            p: 65_537,
+            block: 128,
+            clue,
+            ..tiny.spec.clone()
+        },
         ..tiny
-    }));
+    });
 }
 
 /// Rotation keys of digits of three primes, two and one.
 #[test]
 fn small_digits() {
-    let set = tiny(EarlierScheme::Omr2p, |_| ());
-    let few = set.detection();
+    let few = tiny(EarlierScheme::Omr2p, |_| ()).detection();
     for rotation_digits in [8, 13, 26] {
-        check(params(ParamsSpec {
-            rotation_digits,
+        check(&Detection {
+            spec: ParamsSpec {
+                rotation_digits,
+                ..few.spec.clone()
+            },
             ..few.clone()
-        }));
+        });
     }
 }

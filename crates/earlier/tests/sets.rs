@@ -1,12 +1,12 @@
 //! The earlier schemes' sets keep what they promise; published ones are refused unless asked for.
 
-use omr_protocol::clue::SEAL_PUBLIC_BYTES;
-use omr_protocol::earlier::{
-    EarlierClue, EarlierScheme, EarlierSet, LweClueKey, LweKind, LweParams, LweSpec,
+use omr_earlier::clear::{
+    EarlierClue, EarlierScheme, EarlierSet, LweClueKey, LweKind, LweParams, LweSpec, SetError,
 };
+use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::params::{SetSpec, largest_log_pq};
-use omr_protocol::sophomr::Params;
-use omr_protocol::{Clue, ParamsError};
+use omr_protocol::sophomr::{DetectionKey, Params};
+use omr_protocol::{Clue, ClueKind, ParamsError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -40,7 +40,7 @@ fn repaired_sets_are_secure_and_rarely_err() {
     for set in EarlierSet::all() {
         let old = set.name == "perfomr1-v1";
         assert_eq!(set.insecure, set.published || old);
-        assert_eq!(set.detection().old, old);
+        assert_eq!(set.detection().spec.old, old);
         assert_eq!(set.insecure, set.clue_bits < 128.0);
         if set.insecure {
             continue;
@@ -67,7 +67,7 @@ fn published_sets_are_refused_unless_allowed() {
         match set.insecure {
             true => {
                 let error = found.unwrap_err();
-                assert!(matches!(error, ParamsError::Weak { .. }), "{error}");
+                assert!(matches!(error, SetError::Weak { .. }), "{error}");
                 assert!(error.to_string().contains(set.name));
             }
             false => assert_eq!(found.unwrap(), set),
@@ -75,7 +75,7 @@ fn published_sets_are_refused_unless_allowed() {
         assert_eq!(EarlierSet::named(set.name, true).unwrap(), set);
     }
     let error = EarlierSet::named("omr3p-v1", true).unwrap_err();
-    assert!(matches!(&error, ParamsError::Unknown { found, .. } if found == "omr3p-v1"));
+    assert!(matches!(&error, SetError::Unknown { found, .. } if found == "omr3p-v1"));
 }
 
 #[test]
@@ -203,8 +203,8 @@ fn dimensions_that_do_not_fit_are_refused() {
 fn detection_keys_are_secure() {
     let mut as_published = Vec::new();
     for set in EarlierSet::all() {
-        let spec = set.detection();
-        let params = Params::named(set.name).unwrap();
+        let spec = set.detection().spec;
+        let params = set.params().unwrap().params;
         assert_eq!(*params.spec(), spec);
         if set.published {
             assert!(spec.insecure, "{}", set.name);
@@ -235,6 +235,26 @@ fn detection_keys_are_secure() {
         (EarlierScheme::DosPerfomr, 1113.0),
     ];
     assert_eq!(as_published, known);
+}
+
+/// A detection key with oblivious expansion is another's and four small keys more.
+#[test]
+fn expansion_takes_four_keys() {
+    for (with, without) in [
+        ("perfomr1-v2", "sophomr-v3"),
+        ("perfomr1-v1", "sophomr-v2"),
+        ("insecure-tiny-perfomr1-v1", "insecure-tiny-v2"),
+    ] {
+        let with = set(with).params().unwrap().params;
+        let without = Params::named(without).unwrap();
+        assert_eq!(with.key_moduli(), without.key_moduli());
+        let bits = |id: &usize| 64 - with.small.modulus(*id).value().leading_zeros() as usize;
+        let extended = with.small_shape.extended();
+        let key: usize = extended.ids().iter().map(bits).sum::<usize>() * with.small.n() / 8;
+        let bytes =
+            [&with, &without].map(|params| DetectionKey::body_bytes(params, ClueKind::Plain));
+        assert_eq!(bytes[0], bytes[1] + 4 * key as u64);
+    }
 }
 
 /// log2 of the largest modulus of the large ring's keys.

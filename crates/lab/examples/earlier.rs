@@ -2,8 +2,8 @@
 //! `cargo run --release -p omr-lab --features yardstick --example earlier -- [SCHEME] [THREADS] [BUNDLE]`;
 //! schemes: omd1p, omr1p, omr2p, perfomr1, perfomr2, dos-perfomr.
 use omr_detector::Quiet;
+use omr_earlier::clear::{EarlierScheme, EarlierSet};
 use omr_lab::measure::EarlierBench;
-use omr_protocol::earlier::{EarlierScheme, EarlierSet};
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let args: Vec<String> = std::env::args().collect();

@@ -5,13 +5,13 @@ use omr_bgv::{Ciphertext, Decryptor};
 use omr_client::sophomr::keygen_with_large_secret;
 use omr_detector::sophomr::{ClueBatch, Detector};
 use omr_detector::{MessageSource, Quiet};
+use omr_earlier::clear::EarlierSet;
 use omr_lab::measure::{EarlierKeys, Workload};
-use omr_protocol::earlier::EarlierSet;
+use omr_protocol::ClueKind;
 use omr_protocol::sophomr::Params;
-use omr_protocol::{Clue, ClueKind, Placement, SEED_BYTES};
+use omr_protocol::{Clue, Placement, SEED_BYTES};
 use omr_rlwe::Secret;
 use rand_core::SeedableRng;
-use std::sync::Arc;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -27,7 +27,12 @@ fn main() -> Result<(), Error> {
         let n = keys.params().slots() as u64;
         let placement = Placement::new(&[1; SEED_BYTES], 0, n as usize);
         let clues = keys.clues((n, PERTINENT), seed, &placement)?;
-        return batch(keys.params(), keys.detector(), &large, &clues);
+        let detector = keys.detector();
+        let steps = detector.baby_steps(&Quiet)?;
+        let d = detector.affine(&steps, &clues, &Quiet)?;
+        drop(steps);
+        let pertinent = detector.range_check(&d, &Quiet)?;
+        return show(keys.params(), &large, &d, &pertinent);
     }
     let params = Params::named(name)?;
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
@@ -38,21 +43,25 @@ fn main() -> Result<(), Error> {
     let (clues, bytes) = (board.clues(0..n)?, Clue::bytes(&params.clue));
     let clues = ClueBatch::new(&params, &placement, clues, bytes);
     let detector = Detector::new(params.clone(), keys.detection);
-    batch(&params, &detector, &large, &clues)
+    let steps = detector.baby_steps(&Quiet)?;
+    let d = detector.affine(&steps, &clues, &Quiet)?;
+    drop(steps);
+    let pertinent = detector.range_check(&d, &Quiet)?;
+    show(&params, &large, &d, &pertinent)
 }
 
-fn batch(
-    params: &Arc<Params>,
-    detector: &Detector,
+fn show(
+    params: &Params,
     large: &Secret,
-    clues: &ClueBatch,
+    d: &[Ciphertext],
+    pertinent: &Ciphertext,
 ) -> Result<(), Error> {
     let decryptor = Decryptor {
         ring: &params.ring,
         plain: &params.plain,
         secret: large,
     };
-    let show = |what: &str, predicted: f64, ct: &Ciphertext| {
+    let line = |what: &str, predicted: f64, ct: &Ciphertext| {
         let noise = decryptor.noise(ct);
         let rms = omr_ring::rms_embedding(&noise).log2();
         let worst = omr_ring::max_embedding_squared(&noise).log2() / 2.0;
@@ -61,16 +70,12 @@ fn batch(
         );
     };
     let model = params.noise_model();
-    let steps = detector.baby_steps(&Quiet)?;
-    let d = detector.affine(&steps, clues, &Quiet)?;
-    drop(steps);
     for (i, d) in d.iter().enumerate() {
         let what = format!("coordinate {i} of d");
-        show(&what, model.floor(), d);
+        line(&what, model.floor(), d);
     }
-    let pertinent = detector.range_check(&d, &Quiet)?;
-    show("the pertinency vector", model.floor(), &pertinent);
-    let ones = decryptor.decrypt(&pertinent);
+    line("the pertinency vector", model.floor(), pertinent);
+    let ones = decryptor.decrypt(pertinent);
     let ones = ones.iter().filter(|&&x| x == 1).count();
     println!("pertinent slots: {ones} of {PERTINENT}");
     Ok(())

@@ -13,8 +13,8 @@ use crate::frame::{
 };
 use omr_ring::{Xof, uniform_residues};
 
-/// Kinds of clue; the number stands first on the wire.
-pub(crate) const PLAIN: u8 = 1;
+/// The kind of a plain clue, the first byte on the wire.
+pub const PLAIN: u8 = 1;
 /// Offset bound to payload and one-time key; 32 bytes of key and 64 of signature follow.
 const HASH_BOUND: u8 = 2;
 
@@ -182,8 +182,10 @@ impl Clue {
     }
 }
 
+/// Refuses vectors that reach everybody.
+///
 /// Errors: `Short` where a vector modulo `q` is far shorter than a uniform one.
-pub(crate) fn check_norm(a: &[u32], q: u64) -> Result<(), ClueError> {
+pub fn check_norm(a: &[u32], q: u64) -> Result<(), ClueError> {
     let q = q as f64;
     let centered = |x: f64| if x > q / 2.0 { x - q } else { x };
     let square = |&x: &u32| centered(x.into()).powi(2);
@@ -200,7 +202,7 @@ pub(crate) fn check_norm(a: &[u32], q: u64) -> Result<(), ClueError> {
 /// Checks kind, parameter tag and length of a clue.
 ///
 /// Errors: `Kind`, `Params`, `Length`.
-pub(crate) fn check_head(
+pub fn check_head(
     bytes: &[u8],
     kind: u8,
     (name, tag): (&'static str, [u8; 4]),

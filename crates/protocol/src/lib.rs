@@ -4,7 +4,6 @@
 mod bounds;
 pub mod clue;
 pub mod digest;
-pub mod earlier;
 pub mod frame;
 mod hex;
 pub mod instantomr;

@@ -7,7 +7,6 @@ mod security;
 mod set;
 
 pub use clue::{ClueParams, ClueSpec, SecretSpec};
-pub(crate) use published::{INSECURE_TINY_V2, SOPHOMR_V2, SOPHOMR_V3};
 pub use security::{
     Bits, CLUE_ESTIMATES, ClueEstimate, LEAST_BITS, ROTATION_KEY_BITS, Security, largest_log_pq,
 };
@@ -23,14 +22,6 @@ pub enum ParamsError {
     #[error("expected one of the parameter sets {known}, found {found:?}")]
     Unknown {
         /// The published names.
-        known: String,
-        /// The name asked for.
-        found: String,
-    },
-    /// No earlier scheme has this name.
-    #[error("expected one of the schemes {known}, found {found:?}")]
-    Scheme {
-        /// Their names.
         known: String,
         /// The name asked for.
         found: String,
@@ -76,17 +67,6 @@ pub enum ParamsError {
         /// The set that took its place.
         instead: &'static str,
     },
-    /// A set below 128 bits that nobody asked for.
-    #[error(
-        "expected a parameter set of at least 128 bits, found {name} with {bits}: it is for comparison \
-         only, and must be allowed explicitly"
-    )]
-    Weak {
-        /// The set.
-        name: &'static str,
-        /// Its bits of security.
-        bits: f64,
-    },
     /// Dimensions that do not fit each other.
     #[error("dimension: expected {expected}, found {found}")]
     Dimension {
@@ -104,7 +84,7 @@ pub enum ParamsError {
 }
 
 /// Errors: `Dimension` unless `ok`.
-pub(crate) fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), ParamsError> {
+pub fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), ParamsError> {
     match ok {
         true => Ok(()),
         false => Err(ParamsError::Dimension { expected, found }),

@@ -96,25 +96,6 @@ fn keys_of_published_sets_are_secure() {
     }
 }
 
-/// A detection key with oblivious expansion is another's and four small keys more.
-#[test]
-fn expansion_takes_four_keys() {
-    for (with, without) in [
-        ("perfomr1-v2", "sophomr-v3"),
-        ("perfomr1-v1", "sophomr-v2"),
-        ("insecure-tiny-perfomr1-v1", "insecure-tiny-v2"),
-    ] {
-        let [with, without] = [with, without].map(|name| Params::named(name).unwrap());
-        assert_eq!(with.key_moduli(), without.key_moduli());
-        let bits = |id: &usize| 64 - with.small.modulus(*id).value().leading_zeros() as usize;
-        let extended = with.small_shape.extended();
-        let key: usize = extended.ids().iter().map(bits).sum::<usize>() * with.small.n() / 8;
-        let bytes =
-            [&with, &without].map(|params| DetectionKey::body_bytes(params, ClueKind::Plain));
-        assert_eq!(bytes[0], bytes[1] + 4 * key as u64);
-    }
-}
-
 /// The recipient multiplies a mask by her ternary secret modulo one prime and reads it exactly.
 #[test]
 fn masks_fit_the_decoding_prime() {

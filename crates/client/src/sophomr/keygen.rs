@@ -81,15 +81,19 @@ fn detection_key_and_secret(
     rng: &mut impl CryptoRng,
 ) -> (DetectionKey, Secret) {
     let clue = vec![secret.clue.coeffs()];
-    let (mut key, large) = key_and_secret(params, secret.detection_id, clue, &secret.digest, rng);
+    let (mut key, large) = detection_key_of(params, secret.detection_id, clue, &secret.digest, rng);
     if let Some(address) = &secret.address {
         add_offset(params, &mut key, address, &large, rng);
     }
     (key, large)
 }
 
-/// A detection key of this name, and the large ring's secret.
-pub(crate) fn key_and_secret(
+/// A detection key of this name for clue secrets of any scheme, and the large ring's secret, for measuring noise. The
+/// small ring's secret is forgotten.
+///
+/// Shape:  `clue`: as many secrets as the circuit has, each of at most the clue ring's dimension.
+/// Range:  coefficients above -p and below p.
+pub fn detection_key_of(
     params: &Params,
     id: [u8; 16],
     clue: Vec<&[i64]>,

@@ -229,8 +229,8 @@ fn differ(a: &[u32], b: &[u32]) -> bool {
     a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) != 0
 }
 
-/// The secrets under which a set's digests come.
-pub(crate) fn phases<'a>(params: &'a Params, digest: &DigestSecret) -> Phases<'a> {
+/// Decrypts a set's packed ciphertexts under the secrets of digests.
+pub fn phases<'a>(params: &'a Params, digest: &DigestSecret) -> Phases<'a> {
     let bodies = params.final_shape.bodies();
     let secrets = digest.polys(&params.final_ring, bodies);
     Phases::new(params.compression(), secrets)

@@ -49,7 +49,8 @@ fn tile_words(params: &Params, giants: usize) -> usize {
 /// Words of one share of a limb of the baby steps, and of the diagonals of several giant steps.
 fn lengths(params: &Params) -> [usize; 2] {
     let (n, spec) = (params.ring.n(), params.spec());
-    let rows = 2 * spec.secrets() * spec.baby_steps();
+    let circuit = params.circuit();
+    let rows = 2 * circuit.secrets * circuit.baby_steps(spec);
     let piece = piece(params);
     [
         n / piece * rows * (piece + PAD) / SHARES,
@@ -81,7 +82,7 @@ pub(crate) fn reserve(params: &Params, keeps: Keeps) {
     // Coefficients of diagonals; rows of a key switch when these have been used.
     lengths.extend(vec![matrix::coefficient_words(params); GIANTS_TOGETHER]);
     let more = match keeps.diagonals {
-        true => 2 * params.spec().coordinates() * GIANTS_TOGETHER * (KEPT_TOGETHER - 1),
+        true => 2 * params.circuit().coordinates * GIANTS_TOGETHER * (KEPT_TOGETHER - 1),
         false => 0,
     };
     let poly = limbs * (params.ring.n() + PIECE);

@@ -4,9 +4,8 @@ mod reader;
 
 use crate::BoundTo;
 use omr_protocol::clue::{Hashed, OFFSET_LEN};
-use omr_protocol::earlier::LweParams;
 use omr_protocol::sophomr::{Params, ParamsSpec};
-use omr_protocol::{Clue, ClueParser, Placement};
+use omr_protocol::{ClueParser, Placement};
 use omr_ring::Buffer;
 use rayon::prelude::*;
 use reader::Reader;
@@ -19,7 +18,7 @@ const LINE: usize = 64;
 const TASK: usize = 1024;
 
 /// The clues of one batch, packed as they were posted: fresh memory is dear. A slot without a
-/// usable clue holds `a = 0` and a b far from the window: impertinent. LWE clues are made to clues of the ring.
+/// usable clue holds `a = 0` and a b far from the window: impertinent.
 pub struct ClueBatch {
     bytes: Vec<u8>,
     clue_bytes: usize,
@@ -50,10 +49,8 @@ impl Coordinates {
 
 const COORDINATES: usize = ParamsSpec::COORDINATES;
 
-/// What is kept of a clue beside its bytes; of a plain one b alone.
+/// What is kept of a clue beside its bytes and b: nothing of a plain one.
 struct Tail {
-    /// Those that are looked at, first.
-    b: [u32; ParamsSpec::MOST_COORDINATES],
     rows: [[u32; OFFSET_LEN]; COORDINATES],
     fingerprint: u32,
 }
@@ -79,13 +76,7 @@ impl ClueBatch {
     /// Panics: when clues have 0 bytes.
     pub fn new(params: &Params, placement: &Placement, bytes: Vec<u8>, clue_bytes: usize) -> Self {
         let parser = ClueParser::new(&params.clue);
-        match &params.lwe {
-            None => Self::parsed(params, placement, bytes, clue_bytes, &parser, None),
-            Some(lwe) => {
-                let (bytes, clue_bytes) = in_ring(params, lwe, &bytes, clue_bytes);
-                Self::parsed(params, placement, bytes, clue_bytes, &parser, None)
-            }
-        }
+        Self::parsed(params, placement, bytes, clue_bytes, &parser, None)
     }
 
     fn parsed(
@@ -96,21 +87,21 @@ impl ClueBatch {
         parser: &ClueParser,
         to: Option<&BoundTo>,
     ) -> Self {
-        let (spec, looked_at) = (&params.spec().clue, params.spec().coordinates());
-        let far = (params.p().value() / 2) as u32;
-        let far = params.lwe.as_ref().map_or(far, LweParams::nobody);
+        let (spec, circuit) = (&params.spec().clue, params.circuit());
+        let looked_at = circuit.coordinates;
         let scratch = || vec![0; parser.residues()];
+        let mut looked = vec![0; bytes.len().div_ceil(clue_bytes) * looked_at];
         let parsed: Vec<Option<Tail>> = bytes
             .par_chunks(clue_bytes)
+            .zip(looked.par_chunks_mut(looked_at))
             .enumerate()
-            .map_init(scratch, |row, (message, clue)| {
+            .map_init(scratch, |row, (message, (clue, b))| {
                 parser.parse_into(clue, row).ok()?;
+                b.copy_from_slice(&row[spec.n..][..looked_at]);
                 let mut tail = Tail {
-                    b: Default::default(),
                     rows: Default::default(),
                     fingerprint: 0,
                 };
-                tail.b[..looked_at].copy_from_slice(&row[spec.n..][..looked_at]);
                 if let Some(to) = to {
                     let hashed = Hashed::new(&params.clue, to.message(message), clue);
                     hashed.rows_into(&params.clue, &mut tail.rows);
@@ -121,7 +112,10 @@ impl ClueBatch {
             .collect();
         let of_slot = |&message: &u32| parsed.get(message as usize)?.as_ref();
         let b = |i: usize| {
-            let b = |message| of_slot(message).map_or(far, |tail| tail.b[i]);
+            let b = |message: &u32| {
+                let own = |_| looked[*message as usize * looked_at + i];
+                of_slot(message).map_or(circuit.nobody, own)
+            };
             placement.messages().par_iter().map(b).collect()
         };
         let row = |i: usize| {
@@ -187,25 +181,10 @@ impl ClueBatch {
     }
 }
 
-/// LWE clues as clues of the ring, and the bytes of one; zeros, which are none, for those that do not parse or reach
-/// everybody.
-fn in_ring(params: &Params, lwe: &LweParams, bytes: &[u8], clue_bytes: usize) -> (Vec<u8>, usize) {
-    let len = Clue::bytes(&params.clue);
-    let (p, n) = (params.p(), params.spec().clue.n);
-    let mut out = vec![0; bytes.len().div_ceil(clue_bytes) * len];
-    let clues = out.par_chunks_mut(len).zip(bytes.par_chunks(clue_bytes));
-    clues.for_each(|(out, bytes)| {
-        let clue = lwe.clue_from_bytes(bytes);
-        if let Ok(clue) = clue.and_then(|clue| lwe.check_clue(&clue).map(|()| clue)) {
-            out.copy_from_slice(&lwe.in_ring(p, n, &clue).to_bytes(&params.clue));
-        }
-    });
-    (out, len)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use omr_protocol::Clue;
 
     /// Every diagonal of a batch that is not full, against its definition.
     #[test]

@@ -117,7 +117,8 @@ impl Detector {
         Ok(steps)
     }
 
-    fn ev(&self) -> Evaluator<'_> {
+    /// The evaluator of the large ring.
+    pub fn evaluator(&self) -> Evaluator<'_> {
         let params = &self.params;
         Evaluator {
             ring: &params.ring,
@@ -203,18 +204,20 @@ impl Detector {
         self.transform(steps, &matrix, progress)
     }
 
-    /// The pertinency vector, at the last level, from what [`Detector::affine`] gives.
+    /// The pertinency vector, at the last level, from the one or two coordinates that [`Detector::affine`] gives.
+    ///
+    /// Errors: parameters that do not fit the circuit; stopped.   Panics: without coordinates.
     pub fn range_check(
         &self,
         d: &[Ciphertext],
         progress: &dyn Progress,
     ) -> Result<Ciphertext, DetectorError> {
-        range::check(&self.ev(), &self.params, &self.key, d, progress)
+        range::check(&self.evaluator(), &self.params, &self.key, d, progress)
     }
 
     /// The turned secret, for [`Detector::affine`].
     pub fn baby_steps(&self, progress: &dyn Progress) -> Result<BabySteps, DetectorError> {
-        BabySteps::new(&self.ev(), &self.params, &self.key, progress)
+        BabySteps::new(&self.evaluator(), &self.params, &self.key, progress)
     }
 
     /// Which clues it takes.
@@ -240,7 +243,14 @@ impl Detector {
         matrix: &Matrix,
         progress: &dyn Progress,
     ) -> Result<Vec<Ciphertext>, DetectorError> {
-        affine::transform(&self.ev(), &self.params, &self.key, steps, matrix, progress)
+        affine::transform(
+            &self.evaluator(),
+            &self.params,
+            &self.key,
+            steps,
+            matrix,
+            progress,
+        )
     }
 
     /// A batch in the cache, if there is one.
@@ -280,7 +290,7 @@ impl Detector {
     }
 
     /// The parts of a pertinency vector in the small ring, and what they are multiplied by.
-    pub(crate) fn ring_switch(&self, pertinent: Ciphertext) -> (Vec<Rlwe>, u64) {
+    pub fn ring_switch(&self, pertinent: Ciphertext) -> (Vec<Rlwe>, u64) {
         let (params, scale) = (&self.params, pertinent.scale());
         let descent = Descent {
             large: &params.ring,
@@ -292,7 +302,7 @@ impl Detector {
     }
 
     /// The key.
-    pub(crate) fn key(&self) -> &DetectionKey {
+    pub fn key(&self) -> &DetectionKey {
         &self.key
     }
 

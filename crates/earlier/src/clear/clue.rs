@@ -1,9 +1,11 @@
 //! LWE clues as bytes, and those that reach everybody.
 
 use super::{LweKind, LweParams};
-use crate::clue::{PLAIN, check_head, check_norm, read_residues, residue_bits, write_residues};
-use crate::frame::packed_len;
-use crate::{Clue, ClueError};
+use omr_protocol::clue::{
+    PLAIN, check_head, check_norm, read_residues, residue_bits, write_residues,
+};
+use omr_protocol::frame::packed_len;
+use omr_protocol::{Clue, ClueError};
 use omr_ring::Modulus;
 
 impl LweParams {

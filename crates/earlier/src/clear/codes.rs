@@ -1,8 +1,9 @@
 //! The codes of one digest.
 
 use super::EarlierSet;
-use crate::sophomr::packing;
-use omr_codec::{CodecError, Combinations, IndexBitmap, IndexBuckets, Symbols};
+use crate::codec::{BitmapOrder, Combinations, IndexBitmap, IndexBuckets};
+use omr_codec::{CodecError, Symbols};
+use omr_protocol::sophomr::packing;
 
 /// How indices come.
 #[derive(Debug, Clone)]
@@ -59,7 +60,7 @@ impl EarlierCodes {
                 EarlierIndex::Buckets(IndexBuckets::new(set.p, seed, shape, sizes, bound)?)
             }
             (order, _) => {
-                let order = order.unwrap_or(omr_codec::BitmapOrder::Packed);
+                let order = order.unwrap_or(BitmapOrder::Packed);
                 EarlierIndex::Bitmap(IndexBitmap::new(set.p, order, messages)?)
             }
         };

@@ -1,21 +1,48 @@
-//! What the sets of the earlier schemes detect with: the rings and chain of `sophomr-v3`, longer or shorter.
+//! What the sets detect with: the rings and chain of `sophomr-v3`, longer or shorter.
 
-use super::{EarlierClue, EarlierScheme, EarlierSet};
-use crate::params::{ClueSpec, INSECURE_TINY_V2, SOPHOMR_V3, SecretSpec};
-use crate::sophomr::{ParamsSpec, Posted};
+use super::{DistanceTest, EarlierClue, EarlierScheme, EarlierSet, LweKind, LweParams};
+use crate::EvenFunction;
+use omr_protocol::ParamsError;
+use omr_protocol::params::{ClueSpec, SecretSpec, SetSpec, dimension};
+use omr_protocol::sophomr::Circuit;
+use omr_protocol::sophomr::{Params, ParamsSpec};
+use omr_ring::Kernels;
+use std::sync::Arc;
 
-/// The rings of published sets: their dimension and modulus, our chain.
-const AS_PUBLISHED: ParamsSpec = ParamsSpec {
-    insecure: true,
-    p: 65_537,
-    n: 1 << 15,
-    rotation_digits: 7,
-    product_digits: 8,
-    ..SOPHOMR_V3
-};
+/// Most coordinates of a clue that are looked at.
+const MOST_COORDINATES: usize = 8;
+
+/// What a set detects with, unchecked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Detection {
+    /// Rings and digits. Its clue is the one of the ring that posted clues are made to.
+    pub spec: ParamsSpec,
+    /// The clue as it is posted.
+    pub clue: EarlierClue,
+    /// Whether one polynomial decides each coordinate of residues, as in OMR, without a power after it.
+    pub whole: bool,
+    /// Whether detection keys have what oblivious expansion takes.
+    pub expansion: bool,
+}
+
+/// A set's parameters, checked and ready to use.
+pub struct EarlierParams {
+    /// Rings, chain and shapes of keys.
+    pub params: Arc<Params>,
+    /// The clue as it is posted, where it is of LWE.
+    pub lwe: Option<LweParams>,
+    /// The polynomial that decides.
+    pub test: DistanceTest,
+}
+
+/// SophOMR's part of a published set.
+pub(super) fn sophomr(name: &str) -> ParamsSpec {
+    let set = SetSpec::named(name).expect("a published set");
+    set.bulk.expect("a set with SophOMR")
+}
 
 /// The ring modulo `p` whose clues LWE clues are made to. Nobody samples there: secret and randomness are those of LWE.
-const fn ring(n: usize, p: u64, coordinates: usize) -> ClueSpec {
+fn ring(n: usize, p: u64, coordinates: usize) -> ClueSpec {
     ClueSpec {
         n,
         q: p,
@@ -32,112 +59,133 @@ impl EarlierSet {
     ///
     /// Published sets have their authors' clue, codes, ring dimension and plaintext modulus, and our circuit, whose chain
     /// is longer than theirs: its bits of security are lower (`reference/security.py`).
-    pub fn detection(&self) -> ParamsSpec {
-        let tiny = self.slots == INSECURE_TINY_V2.n;
-        let base = match (self.published, tiny) {
-            (true, _) => AS_PUBLISHED,
-            (_, true) => INSECURE_TINY_V2,
-            (_, false) => ParamsSpec {
-                old: self.insecure,
-                ..SOPHOMR_V3
-            },
+    pub fn detection(&self) -> Detection {
+        let base = match self.is_tiny() {
+            true => sophomr("insecure-tiny-v2"),
+            false => sophomr("sophomr-v3"),
         };
-        let spec = match &self.clue {
-            EarlierClue::Ring { name, spec, range } => ParamsSpec {
-                clue: spec.clone(),
-                posted: Posted::Of(name),
-                range: (*range).into(),
-                ..base
-            },
-            EarlierClue::Lwe { name, spec } => ParamsSpec {
-                clue: ring(spec.n.next_power_of_two(), base.p, spec.coordinates),
-                posted: Posted::Lwe { name, spec: *spec },
-                range: spec.range.into(),
-                rotation_digits: base.rotation_digits.max(3),
-                product_digits: base.product_digits.max(3),
-                ..base
-            },
+        let p = self.p.into();
+        let (clue, range) = match &self.clue {
+            EarlierClue::Ring { spec, range, .. } => (spec.clone(), *range),
+            EarlierClue::Lwe { spec, .. } => (
+                ring(spec.n.next_power_of_two(), p, spec.coordinates),
+                spec.range,
+            ),
         };
-        let spec = match self.published {
-            true => self.as_published_circuit(spec),
-            false => self.repaired_circuit(spec, tiny),
-        };
-        ParamsSpec {
+        let circuit = self.circuit;
+        let spec = ParamsSpec {
             name: self.name,
-            expansion: self.scheme != EarlierScheme::Omd1p,
-            key_bits: if tiny { 0.0 } else { spec.key_bits },
-            ..spec
-        }
-    }
-
-    fn repaired_circuit(&self, spec: ParamsSpec, tiny: bool) -> ParamsSpec {
-        match self.scheme {
-            EarlierScheme::Omd1p | EarlierScheme::Omr1p | EarlierScheme::Omr2p => ParamsSpec {
-                // Two secrets to turn: fewer steps of each.
-                baby: if tiny { 4 } else { 32 },
-                block: 64,
-                key_bits: 129.7,
-                ..spec
-            },
-            EarlierScheme::DosPerfomr => ParamsSpec {
-                baby: if tiny { 4 } else { 32 },
-                block: 16,
-                key_bits: 132.6,
-                ..spec
-            },
-            EarlierScheme::Perfomr2 => ParamsSpec {
-                baby: if tiny { 8 } else { 128 },
-                block: if tiny { 32 } else { 128 },
-                rotation_digits: 2,
-                key_bits: 136.0,
-                ..spec
-            },
-            EarlierScheme::Perfomr1 => spec,
-        }
-    }
-
-    fn as_published_circuit(&self, spec: ParamsSpec) -> ParamsSpec {
-        let (whole, baby, block, key_bits) = match self.scheme {
-            // A window of 851 squares and a power take 13 levels more.
-            EarlierScheme::Omd1p | EarlierScheme::Omr1p | EarlierScheme::Omr2p => {
-                (true, 32, 128, 121.2)
-            }
-            EarlierScheme::Perfomr1 => (false, 64, 8, 108.7),
-            EarlierScheme::Perfomr2 => (false, 64, 128, 129.7),
-            EarlierScheme::DosPerfomr => (false, 32, 16, 99.3),
-        };
-        ParamsSpec {
-            whole,
-            baby,
-            block,
-            key_bits,
-            ..spec
-        }
-    }
-
-    /// What the set of this name detects with, if it is one of these.
-    pub(crate) fn detection_named(name: &str) -> Option<ParamsSpec> {
-        let mut sets = Self::all().into_iter().chain(Self::tiny());
-        sets.find(|set| set.name == name).map(|set| set.detection())
-    }
-
-    /// Messages of a batch and plaintext modulus of the tiny sets are those of `insecure-tiny-v2`.
-    pub(super) const fn tiny_of(
-        name: &'static str,
-        scheme: EarlierScheme,
-        clue: EarlierClue,
-        bundle: u32,
-    ) -> Self {
-        Self {
-            name,
-            scheme,
-            insecure: true,
-            published: false,
-            clue_bits: 0.0,
+            insecure: self.published || self.is_tiny(),
+            old: self.insecure && !self.published && !self.is_tiny(),
+            key_bits: circuit.key_bits,
+            p,
+            n: self.slots,
             clue,
-            p: INSECURE_TINY_V2.p as u32,
-            slots: INSECURE_TINY_V2.n,
-            bundle,
+            range: range.into(),
+            baby: circuit.baby,
+            block: circuit.block,
+            rotation_digits: circuit.rotation_digits,
+            product_digits: circuit.product_digits,
+            ..base
+        };
+        Detection {
+            spec,
+            clue: self.clue.clone(),
+            whole: self.published && self.scheme.is_omr(),
+            expansion: self.scheme != EarlierScheme::Omd1p,
         }
+    }
+
+    /// The set's parameters, on the best kernels of this CPU.
+    ///
+    /// Errors: none of published sets.
+    pub fn params(&self) -> Result<EarlierParams, ParamsError> {
+        self.detection().params()
+    }
+}
+
+impl Detection {
+    /// Checks it and derives the modulus chain, for the best kernels of this CPU.
+    ///
+    /// Errors: dimensions that do not fit; keys below 128 bits, unless the set is marked insecure.
+    pub fn params(&self) -> Result<EarlierParams, ParamsError> {
+        let lwe = match &self.clue {
+            EarlierClue::Ring { .. } => None,
+            EarlierClue::Lwe { name, spec } => Some(LweParams::new(name, *spec)?),
+        };
+        if let Some(lwe) = &lwe {
+            self.check_lwe(lwe)?;
+        }
+        let circuit = self.circuit(lwe.as_ref())?;
+        let params = Params::with_circuit(self.spec.clone(), circuit, Kernels::detect())?;
+        Ok(EarlierParams {
+            test: DistanceTest::new(params.p(), &self.spec, lwe.as_ref(), self.whole)?,
+            params: Arc::new(params),
+            lwe,
+        })
+    }
+
+    /// SophOMR's circuit, but for what this one has otherwise.
+    fn circuit(&self, lwe: Option<&LweParams>) -> Result<Circuit, ParamsError> {
+        let sophomr = Circuit::sophomr(&self.spec)?;
+        let own = Circuit {
+            clue_name: self.clue.name(),
+            least_width: if self.expansion {
+                1
+            } else {
+                sophomr.least_width
+            },
+            ..sophomr
+        };
+        let Some(lwe) = lwe else {
+            return Ok(own);
+        };
+        let coordinates = lwe.spec().coordinates;
+        Ok(Circuit {
+            coordinates,
+            secrets: lwe.spec().secrets(),
+            nobody: lwe.nobody(),
+            drops: self.drops(own.drops, lwe, coordinates),
+            ..own
+        })
+    }
+
+    /// What levels drop, from what those of a window, norm and power do.
+    fn drops(&self, window: Vec<f64>, lwe: &LweParams, coordinates: usize) -> Vec<f64> {
+        let level = self.spec.level_bits();
+        let (mut drops, values) =
+            match DistanceTest::whole_degree(&self.spec, Some(lwe), self.whole) {
+                None => (window, coordinates.div_ceil(2)),
+                Some(degree) => {
+                    let block = self.spec.block;
+                    let mut drops = vec![level; EvenFunction::depth_of(degree, block)];
+                    // Here the products of all blocks are added.
+                    let blocks = EvenFunction::blocks_of(degree, block) as f64;
+                    *drops.last_mut().expect("at least one level") += blocks.log2() / 2.0;
+                    (drops, coordinates)
+                }
+            };
+        drops.extend(vec![level; DistanceTest::product_depth(values)]);
+        drops
+    }
+
+    fn check_lwe(&self, lwe: &LweParams) -> Result<(), ParamsError> {
+        let (spec, clue) = (&self.spec, lwe.spec());
+        dimension(
+            clue.coordinates <= MOST_COORDINATES,
+            "at most 8 coordinates that are looked at",
+            clue.coordinates,
+        )?;
+        let fits = match clue.kind {
+            LweKind::Integers { .. } => clue.n == spec.clue.n,
+            _ => clue.n <= spec.clue.n && u64::from(clue.q) == spec.p,
+        };
+        dimension(
+            fits,
+            "an LWE clue of the ring's dimension and modulus",
+            clue.n,
+        )?;
+        let range = u64::from(clue.range) == spec.range;
+        dimension(range, "the window of the clue", spec.range as usize)
     }
 }

@@ -1,9 +1,9 @@
 //! Clue keys of LWE clues.
 
 use super::LweParams;
-use crate::ClueError;
-use crate::clue::{PLAIN, SEAL_PUBLIC_BYTES, read_residues, residue_bits, write_residues};
-use crate::frame::{self, FrameHeader, Kind, packed_len};
+use omr_protocol::ClueError;
+use omr_protocol::clue::{PLAIN, SEAL_PUBLIC_BYTES, read_residues, residue_bits, write_residues};
+use omr_protocol::frame::{self, FrameHeader, Kind, packed_len};
 use omr_ring::Xof;
 
 /// A recipient's public address for LWE clues.

@@ -2,8 +2,8 @@
 
 use super::Residues;
 use super::noise::{false_positive_log2, miss_log2, noise};
-use crate::ParamsError;
-use crate::params::dimension;
+use omr_protocol::ParamsError;
+use omr_protocol::params::dimension;
 
 /// How a clue is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

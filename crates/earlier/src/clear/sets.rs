@@ -1,11 +1,13 @@
 //! The earlier schemes' parameter sets: as published, and repaired.
 
+mod table;
+
+use super::detection::sophomr;
 use super::noise::{false_positive_log2, miss_log2};
-use super::{LweKind, LweParams, LweSpec};
-use crate::ParamsError;
-use crate::params::{ClueParams, ClueSpec, INSECURE_TINY_V2, SOPHOMR_V2, SOPHOMR_V3, SecretSpec};
-use crate::sophomr::ParamsSpec;
-use omr_codec::{BitmapOrder, BucketShape, CombinationShape};
+use super::{LweParams, LweSpec, SetError};
+use crate::codec::{BitmapOrder, BucketShape, CombinationShape};
+use omr_protocol::ParamsError;
+use omr_protocol::params::{ClueParams, ClueSpec};
 use omr_ring::Kernels;
 
 /// A scheme before SophOMR.
@@ -47,14 +49,19 @@ impl EarlierScheme {
             Self::DosPerfomr => "dos-perfomr",
         }
     }
+
+    /// Whether it is one of OMR's first paper, whose clues are PVW's.
+    pub(super) fn is_omr(self) -> bool {
+        matches!(self, Self::Omd1p | Self::Omr1p | Self::Omr2p)
+    }
 }
 
 impl std::str::FromStr for EarlierScheme {
-    type Err = ParamsError;
+    type Err = SetError;
 
     /// Errors: `Scheme`.
-    fn from_str(name: &str) -> Result<Self, ParamsError> {
-        let unknown = || ParamsError::Scheme {
+    fn from_str(name: &str) -> Result<Self, SetError> {
+        let unknown = || SetError::Scheme {
             known: Self::ALL.map(Self::name).join(", "),
             found: name.to_owned(),
         };
@@ -86,6 +93,30 @@ pub enum EarlierClue {
     },
 }
 
+impl EarlierClue {
+    /// Its name in clues and files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Ring { name, .. } | Self::Lwe { name, .. } => name,
+        }
+    }
+}
+
+/// The numbers of a set's circuit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CircuitSpec {
+    /// Baby steps of the affine transform.
+    pub baby: usize,
+    /// Powers in one block of the polynomial that decides.
+    pub block: usize,
+    /// Digits of the rotation keys.
+    pub rotation_digits: usize,
+    /// Digits of the relinearisation key.
+    pub product_digits: usize,
+    /// Bits of security of the detection key; 0 of tiny sets.
+    pub key_bits: f64,
+}
+
 /// A parameter set of an earlier scheme.
 ///
 /// Bits of security are those of the clue by `reference/security.py`, the least of all attacks; of clues as published,
@@ -110,233 +141,26 @@ pub struct EarlierSet {
     pub slots: usize,
     /// Messages of a bundle.
     pub bundle: u32,
-}
-
-const PVW_AS_PUBLISHED: EarlierClue = EarlierClue::Lwe {
-    name: "pvw-as-published",
-    spec: LweSpec {
-        n: 450,
-        q: 65_537,
-        sigma: 1.3,
-        coordinates: 4,
-        range: 850,
-        kind: LweKind::Subset { rows: 16_000 },
-    },
-};
-
-const PVW_V1: EarlierClue = EarlierClue::Lwe {
-    name: "pvw-v1",
-    spec: LweSpec {
-        n: 960,
-        q: 786_433,
-        sigma: 0.5,
-        coordinates: 2,
-        range: 284,
-        kind: LweKind::Subset { rows: 19_104 },
-    },
-};
-
-const LWEMONGRASS_AS_PUBLISHED: EarlierClue = EarlierClue::Lwe {
-    name: "lwemongrass-as-published",
-    spec: LweSpec {
-        n: 936,
-        q: 65_537,
-        sigma: 0.5,
-        coordinates: 3,
-        range: 79,
-        kind: LweKind::Lwemongrass {
-            rows: 760,
-            large: 1,
-        },
-    },
-};
-
-const LWEMONGRASS_V1: EarlierClue = EarlierClue::Lwe {
-    name: "lwemongrass-v1",
-    spec: LweSpec {
-        n: 1024,
-        q: 786_433,
-        sigma: 0.5,
-        coordinates: 2,
-        range: 99,
-        kind: LweKind::Lwemongrass {
-            rows: 944,
-            large: 1,
-        },
-    },
-};
-
-const INTEGERS_AS_PUBLISHED: EarlierClue = EarlierClue::Lwe {
-    name: "perfomr2-as-published",
-    spec: LweSpec {
-        n: 512,
-        q: 400,
-        sigma: 0.5,
-        coordinates: 6,
-        range: 19,
-        kind: LweKind::Integers { weight: 32 },
-    },
-};
-
-/// Weight 64, though 36 has 131 bits by the estimates: they leave out attacks that meet in the middle on the
-/// secret alone, which like few non-zero coefficients.
-const INTEGERS_V1: EarlierClue = EarlierClue::Lwe {
-    name: "perfomr2-v1",
-    spec: LweSpec {
-        n: 1024,
-        q: 408,
-        sigma: 0.5,
-        coordinates: 8,
-        range: 35,
-        kind: LweKind::Integers { weight: 64 },
-    },
-};
-
-/// Tiny: dimensions that are no power of two, as the full one; the full windows.
-const TINY_PVW: EarlierClue = EarlierClue::Lwe {
-    name: "insecure-tiny-pvw-v1",
-    spec: LweSpec {
-        n: 60,
-        q: 786_433,
-        sigma: 0.5,
-        coordinates: 2,
-        range: 284,
-        kind: LweKind::Subset { rows: 1504 },
-    },
-};
-
-const TINY_LWEMONGRASS: EarlierClue = EarlierClue::Lwe {
-    name: "insecure-tiny-lwemongrass-v1",
-    spec: LweSpec {
-        n: 64,
-        q: 786_433,
-        sigma: 0.5,
-        coordinates: 2,
-        range: 99,
-        kind: LweKind::Lwemongrass {
-            rows: 944,
-            large: 1,
-        },
-    },
-};
-
-const TINY_INTEGERS: EarlierClue = EarlierClue::Lwe {
-    name: "insecure-tiny-perfomr2-v1",
-    spec: LweSpec {
-        n: 64,
-        q: 408,
-        sigma: 0.5,
-        coordinates: 8,
-        range: 35,
-        kind: LweKind::Integers { weight: 8 },
-    },
-};
-
-/// SophOMR's clue.
-fn sophomr(set: ParamsSpec) -> EarlierClue {
-    EarlierClue::Ring {
-        name: set.name,
-        range: set.range as u32,
-        spec: set.clue,
-    }
-}
-
-const fn ring(name: &'static str, q: u64, weight: usize, range: u32) -> EarlierClue {
-    EarlierClue::Ring {
-        name,
-        spec: ClueSpec {
-            n: 1024,
-            q,
-            secret: SecretSpec::Ternary { weight },
-            weight,
-            sigma: 0.5,
-            coordinates: 2,
-            rounded: q,
-        },
-        range,
-    }
+    /// The circuit.
+    pub circuit: CircuitSpec,
 }
 
 impl EarlierSet {
-    /// The published detection keys are another matter: PerfOMR1's log2(PQ) of 917 gives 120.9 bits in
-    /// dimension 2^15, DoS-PerfOMR's 970 about 114; those of the others, up to 808, more than 128.
-    const fn as_published(
-        name: &'static str,
-        scheme: EarlierScheme,
-        clue: EarlierClue,
-        clue_bits: f64,
-        bundle: u32,
-    ) -> Self {
-        Self {
-            name,
-            scheme,
-            insecure: true,
-            published: true,
-            clue_bits,
-            clue,
-            p: 65_537,
-            slots: 1 << 15,
-            bundle,
-        }
-    }
-
-    const fn repaired(
-        name: &'static str,
-        scheme: EarlierScheme,
-        clue: EarlierClue,
-        clue_bits: f64,
-        bundle: u32,
-    ) -> Self {
-        Self {
-            name,
-            scheme,
-            insecure: false,
-            published: false,
-            clue_bits,
-            clue,
-            p: 786_433,
-            slots: 1 << 16,
-            bundle,
-        }
-    }
-
-    /// Every set.
+    /// Every set but the tiny ones.
+    ///
+    /// The published detection keys are another matter than ours with published clues: PerfOMR1's log2(PQ) of 917
+    /// gives 120.9 bits in dimension 2^15, DoS-PerfOMR's 970 about 114; those of the others, up to 808, more than 128.
     pub fn all() -> Vec<Self> {
-        use EarlierScheme::{DosPerfomr, Omd1p, Omr1p, Omr2p, Perfomr1, Perfomr2};
-        let published = ring("perfomr1-as-published", 65_537, 32, 18);
-        // The same clues as SophOMR's: one board serves both.
-        let repaired = sophomr(SOPHOMR_V3);
-        let old = Self {
-            insecure: true,
-            ..Self::repaired("perfomr1-v1", Perfomr1, sophomr(SOPHOMR_V2), 119.6, 2)
-        };
-        vec![
-            Self::as_published("omd1p-as-published", Omd1p, PVW_AS_PUBLISHED, 92.6, 1),
-            Self::as_published("omr1p-as-published", Omr1p, PVW_AS_PUBLISHED, 92.6, 1),
-            Self::as_published("omr2p-as-published", Omr2p, PVW_AS_PUBLISHED, 92.6, 1),
-            Self::as_published("perfomr1-as-published", Perfomr1, published, 92.7, 8),
-            Self::as_published(
-                "perfomr2-as-published",
-                Perfomr2,
-                INTEGERS_AS_PUBLISHED,
-                91.0,
-                2,
-            ),
-            Self::as_published(
-                "dos-perfomr-as-published",
-                DosPerfomr,
-                LWEMONGRASS_AS_PUBLISHED,
-                126.1,
-                8,
-            ),
-            Self::repaired("omd1p-v1", Omd1p, PVW_V1, 133.8, 1),
-            Self::repaired("omr1p-v1", Omr1p, PVW_V1, 133.8, 1),
-            Self::repaired("omr2p-v1", Omr2p, PVW_V1, 133.8, 1),
-            Self::repaired("perfomr1-v2", Perfomr1, repaired, 128.6, 2),
-            old,
-            Self::repaired("perfomr2-v1", Perfomr2, INTEGERS_V1, 168.1, 2),
-            Self::repaired("dos-perfomr-v1", DosPerfomr, LWEMONGRASS_V1, 130.3, 2),
-        ]
+        table::all()
+    }
+
+    /// A set for tests of every scheme, in tiny dimensions and without any security.
+    pub fn tiny() -> Vec<Self> {
+        table::tiny()
+    }
+
+    pub(super) fn is_tiny(&self) -> bool {
+        self.slots < 1 << 15
     }
 
     /// The repaired set of a scheme.
@@ -346,44 +170,21 @@ impl EarlierSet {
         sets.find(own).expect("every scheme has a repaired set")
     }
 
-    /// A set for tests of every scheme, in tiny dimensions and without any security.
-    pub fn tiny() -> Vec<Self> {
-        use EarlierScheme::{DosPerfomr, Omd1p, Omr1p, Omr2p, Perfomr1, Perfomr2};
-        let ring = EarlierClue::Ring {
-            name: INSECURE_TINY_V2.name,
-            spec: INSECURE_TINY_V2.clue,
-            range: INSECURE_TINY_V2.range as u32,
-        };
-        vec![
-            Self::tiny_of("insecure-tiny-omd1p-v1", Omd1p, TINY_PVW, 1),
-            Self::tiny_of("insecure-tiny-omr1p-v1", Omr1p, TINY_PVW, 1),
-            Self::tiny_of("insecure-tiny-omr2p-v1", Omr2p, TINY_PVW, 1),
-            Self::tiny_of("insecure-tiny-perfomr1-v1", Perfomr1, ring, 2),
-            Self::tiny_of("insecure-tiny-perfomr2-v1", Perfomr2, TINY_INTEGERS, 2),
-            Self::tiny_of(
-                "insecure-tiny-dos-perfomr-v1",
-                DosPerfomr,
-                TINY_LWEMONGRASS,
-                2,
-            ),
-        ]
-    }
-
     /// The set of this name. One below 128 bits only where `allow_insecure` says so.
     ///
     /// Errors: `Unknown`; `Weak`.
-    pub fn named(name: &str, allow_insecure: bool) -> Result<Self, ParamsError> {
+    pub fn named(name: &str, allow_insecure: bool) -> Result<Self, SetError> {
         let sets = Self::all();
         let known: Vec<&str> = sets.iter().map(|set| set.name).collect();
         let mut sets = sets.into_iter().chain(Self::tiny());
-        let unknown = ParamsError::Unknown {
+        let unknown = SetError::Unknown {
             known: known.join(", "),
             found: name.to_owned(),
         };
         let set = sets.find(|set| set.name == name);
         let set = set.ok_or(unknown)?;
         match set.insecure && !allow_insecure {
-            true => Err(ParamsError::Weak {
+            true => Err(SetError::Weak {
                 name: set.name,
                 bits: set.clue_bits,
             }),

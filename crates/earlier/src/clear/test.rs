@@ -1,15 +1,17 @@
-//! The polynomial that decides whether a distance is a pertinent message's.
+//! How a set decides whether a distance is a pertinent message's.
 
-use super::{ParamsSpec, Posted};
-use crate::ParamsError;
-use crate::earlier::LweParams;
-use omr_bgv::{EvenFunction, RangePolynomial};
+use super::{LweKind, LweParams};
+use crate::EvenFunction;
+use omr_bgv::RangePolynomial;
+use omr_protocol::ParamsError;
+use omr_protocol::params::dimension;
+use omr_protocol::sophomr::ParamsSpec;
 use omr_ring::Modulus;
 
-/// How the detector decides, under encryption.
+/// The polynomial that decides under encryption.
 #[derive(Clone, Debug)]
 pub enum DistanceTest {
-    /// Residues modulo p: `prod (Y - i^2)` over the window, zero in it. The norm of two coordinates and one
+    /// Residues modulo p: SophOMR's `prod (Y - i^2)` over the window, zero in it. The norm of two coordinates and one
     /// power follow.
     ///
     /// The polynomial of degree p - 1 of OMR (Liu, Tromer 2021) is on all of `Z_p` this one to the power
@@ -22,29 +24,46 @@ pub enum DistanceTest {
 }
 
 impl DistanceTest {
-    /// That of a specification. Time: the square of the largest distance, for integers.
+    /// The polynomial of a set. `whole`: whether residues are decided by one polynomial, without a power after it.
+    /// Time: the square of the largest distance, for integers.
     ///
-    /// Errors: `Dimension` where the clue's parameters do not fit.
-    pub(super) fn new(p: &Modulus, spec: &ParamsSpec) -> Result<Self, ParamsError> {
-        if spec.integers().is_none() {
-            let (range, block) = (spec.range, spec.block);
-            return Ok(match spec.whole {
-                true => Self::Whole(EvenFunction::outside(p, range, block)),
-                false => Self::Window(RangePolynomial::new(p, range, block)),
+    /// Errors: `Dimension` where squares of different distances of the clue would not differ modulo p.
+    pub(super) fn new(
+        p: &Modulus,
+        spec: &ParamsSpec,
+        clue: Option<&LweParams>,
+        whole: bool,
+    ) -> Result<Self, ParamsError> {
+        let Some(clue) = clue.filter(|clue| is_integers(clue)) else {
+            return Ok(match whole {
+                true => Self::Whole(EvenFunction::outside(p, spec.range, spec.block)),
+                false => Self::Window(RangePolynomial::new(p, spec.range, spec.block)),
             });
-        }
-        let Posted::Lwe { name, spec: clue } = &spec.posted else {
-            unreachable!("integers are those of LWE clues");
         };
-        let clue = LweParams::new(name, *clue)?;
+        let largest = clue.spec().largest_distance();
+        let fits = 2 * (largest as u64) < p.value();
+        dimension(fits, "distances below half of p", largest as usize)?;
         let value = |distance| u64::from(!clue.accepts(&[distance]));
-        let values: Vec<u64> = (0..=clue.spec().largest_distance()).map(value).collect();
+        let values: Vec<u64> = (0..=largest).map(value).collect();
         Ok(Self::Whole(EvenFunction::new(p, &values, spec.block)))
     }
 
-    /// Levels of the product over so many coordinates.
-    pub(super) fn product_depth(coordinates: usize) -> usize {
-        coordinates.next_power_of_two().trailing_zeros() as usize
+    /// The degree in the squared distance of the one polynomial that decides each coordinate; `None` for a window and a
+    /// power.
+    pub(super) fn whole_degree(
+        spec: &ParamsSpec,
+        clue: Option<&LweParams>,
+        whole: bool,
+    ) -> Option<usize> {
+        match clue.filter(|clue| is_integers(clue)) {
+            Some(clue) => Some(clue.spec().largest_distance() as usize),
+            None => whole.then_some((spec.p as usize - 1) / 2),
+        }
+    }
+
+    /// Levels of the product over so many values that are 0 or 1.
+    pub(super) fn product_depth(values: usize) -> usize {
+        values.next_power_of_two().trailing_zeros() as usize
     }
 
     /// Whether it makes a distance a pertinent message's, in the clear. Time: vartime.
@@ -58,4 +77,9 @@ impl DistanceTest {
         let value = coefficients.iter().rev();
         value.fold(0, |sum, &c| p.add(p.mul(sum, y), c)) == 0
     }
+}
+
+/// Whether distances are integers, not residues.
+fn is_integers(clue: &LweParams) -> bool {
+    matches!(clue.spec().kind, LweKind::Integers { .. })
 }

@@ -1,9 +1,10 @@
 //! Bundles and payloads from decrypted sums.
 
-use crate::Fingerprint;
-use omr_codec::{Bundle, CodecError, DecodeError};
+use crate::clear::{EarlierCodes, EarlierIndex};
+use crate::codec::Bundle;
+use omr_client::Fingerprint;
+use omr_codec::{CodecError, DecodeError};
 use omr_protocol::clue::FingerprintKey;
-use omr_protocol::earlier::{EarlierCodes, EarlierIndex};
 use std::ops::Range;
 
 /// Sums that do not decode.
@@ -37,17 +38,17 @@ pub struct Retrieved {
 }
 
 impl Retrieved {
-    /// The messages one by one, for the [`Reader`](crate::letter::Reader) of bound clues: it leaves out those that are
+    /// The messages one by one, for the [`Reader`](omr_client::letter::Reader) of bound clues: it leaves out those that are
     /// not hers. `index`: the message on the board at a place of the codes, if there is one.
     pub fn each(
         &self,
         key: FingerprintKey,
         index: impl Fn(u64) -> Option<u64>,
-    ) -> impl Iterator<Item = crate::Retrieved> {
+    ) -> impl Iterator<Item = omr_client::Retrieved> {
         let beside = self.payloads.iter().zip(&self.fingerprints);
         let places = self.messages.clone().zip(beside);
         places.filter_map(move |(place, (payload, &value))| {
-            Some(crate::Retrieved {
+            Some(omr_client::Retrieved {
                 index: index(place)?,
                 payload: Some(payload.clone()),
                 fingerprint: Some(Fingerprint { key, value }),

@@ -1,8 +1,9 @@
 //! Detection keys for LWE clues.
 
 use super::LweSecret;
-use crate::sophomr::key_and_secret;
-use omr_protocol::sophomr::{DetectionKey, Params};
+use crate::clear::EarlierParams;
+use omr_client::sophomr::detection_key_of;
+use omr_protocol::sophomr::DetectionKey;
 use omr_rlwe::Secret;
 use rand_core::CryptoRng;
 
@@ -10,18 +11,18 @@ use rand_core::CryptoRng;
 ///
 /// Panics: unless the parameters are those of a set with this secret's clues.
 pub fn detection_key(
-    params: &Params,
+    params: &EarlierParams,
     secret: &LweSecret,
     rng: &mut impl CryptoRng,
 ) -> DetectionKey {
     detection_key_with_large_secret(params, secret, rng).0
 }
 
-/// The same, and the large ring's secret, for measuring noise.
+/// The detector's key for a secret, and the large ring's secret, for measuring noise.
 ///
-/// Panics: as there.
+/// Panics: unless the parameters are those of a set with this secret's clues.
 pub fn detection_key_with_large_secret(
-    params: &Params,
+    params: &EarlierParams,
     secret: &LweSecret,
     rng: &mut impl CryptoRng,
 ) -> (DetectionKey, Secret) {
@@ -29,5 +30,6 @@ pub fn detection_key_with_large_secret(
     let count = lwe.secret_coefficients();
     assert_eq!(secret.coefficients().len(), count, "shape of the secret");
     let clue = secret.coefficients().chunks(lwe.spec().n).collect();
-    key_and_secret(params, secret.detection_id(), clue, &secret.digest(), rng)
+    let id = secret.detection_id();
+    detection_key_of(&params.params, id, clue, &secret.digest(), rng)
 }

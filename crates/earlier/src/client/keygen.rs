@@ -2,9 +2,8 @@
 
 use super::secret::ternary;
 use super::{LweSecret, ring};
-use crate::identity::random;
-use crate::seal::SealSecret;
-use omr_protocol::earlier::{LweClueKey, LweKind, LweParams};
+use crate::clear::{LweClueKey, LweKind, LweParams};
+use omr_client::seal::SealSecret;
 use omr_ring::{NarrowGaussian, fixed_weight, uniform_ternary};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
@@ -31,6 +30,12 @@ pub fn identity(params: &LweParams, rng: &mut impl CryptoRng) -> (LweSecret, Lwe
         seal,
     };
     (secret, key)
+}
+
+fn random<const N: usize>(rng: &mut impl CryptoRng) -> [u8; N] {
+    let mut bytes = [0; N];
+    rng.fill_bytes(&mut bytes);
+    bytes
 }
 
 fn coefficients(params: &LweParams, rng: &mut impl CryptoRng) -> Zeroizing<Vec<i64>> {

@@ -1,6 +1,6 @@
 //! Products modulo `X^n + 1` and any `q`, by the textbook.
 
-use omr_protocol::earlier::Residues;
+use crate::clear::Residues;
 use zeroize::Zeroizing;
 
 /// The first `count` coefficients of `a s`, as integers.

@@ -1,11 +1,10 @@
 //! The secret of LWE clues, and what it makes of a clue.
 
 use super::ring::negacyclic;
-use crate::SecretKeyError;
-use crate::digest_secret::DigestSecret;
-use crate::seal::{SEAL_SECRET_BYTES, SealSecret};
+use crate::clear::{LweKind, LweParams};
+use omr_client::seal::{SEAL_SECRET_BYTES, SealSecret};
+use omr_client::{DigestSecret, SecretKeyError};
 use omr_protocol::Clue;
-use omr_protocol::earlier::{LweKind, LweParams};
 use omr_protocol::frame::{self, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
 use zeroize::Zeroizing;
 
@@ -25,14 +24,14 @@ impl LweSecret {
     }
 
     /// The seed of the secrets under which digests come, derived from the sealing secret.
-    pub(crate) fn digest(&self) -> DigestSecret {
+    pub(super) fn digest(&self) -> DigestSecret {
         let seal = self.seal.to_bytes();
         DigestSecret::new(blake3::derive_key("omr earlier digest secret v1", &*seal))
     }
 
     /// The name of her detection key.
     pub fn detection_id(&self) -> [u8; 16] {
-        self.digest().earlier_id()
+        self.digest().name("omr earlier key id v1")
     }
 
     /// The sealing secret.

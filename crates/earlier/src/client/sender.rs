@@ -1,8 +1,8 @@
 //! Fresh LWE clues to one recipient.
 
 use super::ring;
+use crate::clear::{LweClueKey, LweKind, LweParams};
 use omr_protocol::Clue;
-use omr_protocol::earlier::{LweClueKey, LweKind, LweParams};
 use omr_ring::{NarrowGaussian, fixed_weight};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;

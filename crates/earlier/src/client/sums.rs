@@ -1,9 +1,8 @@
 //! Digests of the earlier schemes: their sums.
 
 use super::LweSecret;
-use crate::decode::expect;
-use crate::sophomr::phases;
-use crate::{DecodeError, SecretKey};
+use omr_client::sophomr::phases;
+use omr_client::{DecodeError, SecretKey};
 use omr_compress::Phases;
 use omr_protocol::PackedCiphertext;
 use omr_protocol::sophomr::Params;
@@ -17,7 +16,7 @@ pub struct EarlierRecipient<'a> {
 impl<'a> EarlierRecipient<'a> {
     /// Of a set with clues of ring LWE.
     pub fn new(params: &'a Params, secret: &SecretKey) -> Self {
-        let phases = phases(params, &secret.digest);
+        let phases = phases(params, secret.digest_secret());
         Self { params, phases }
     }
 
@@ -78,5 +77,15 @@ impl<'a> EarlierRecipient<'a> {
             params.plain.decode(poly)
         };
         Ok(coefficients.chunks(n).flat_map(slots).collect())
+    }
+}
+
+/// Errors: `Inconsistent` unless both are the same.
+fn expect(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(DecodeError::Inconsistent(format!(
+            "expected {expected} {what}, found {found}"
+        ))),
     }
 }

@@ -1,7 +1,6 @@
 //! One bit for each message (OMR1p, OMD1p).
 
-use crate::error::{CodecError, DecodeError};
-use crate::field::Field;
+use omr_codec::{CodecError, DecodeError, Field};
 
 /// Where the bits of neighbouring messages lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub enum BitmapOrder {
 ///
 /// A message adds one power of two to one slot, and nobody else has that bit: there are no collisions and
 /// there is no bound. Any bits are some set of messages, so a wrong sum is noticed only outside the bits
-/// in use; [`Combinations::solve`](crate::Combinations::solve) checks the set against payloads.
+/// in use; [`Combinations::solve`](super::Combinations::solve) checks the set against payloads.
 #[derive(Debug, Clone)]
 pub struct IndexBitmap {
     order: BitmapOrder,

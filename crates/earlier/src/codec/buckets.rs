@@ -1,9 +1,7 @@
 //! Indices in buckets with counters (OMR2p, PerfOMR1, PerfOMR2).
 
 use super::odds::{Factorials, sum};
-use crate::draws::Draws;
-use crate::error::{CodecError, DecodeError, Inconsistency};
-use crate::field::Field;
+use omr_codec::{CodecError, DecodeError, Draws, Field, Inconsistency};
 
 /// How many buckets there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

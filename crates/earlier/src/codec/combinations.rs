@@ -2,10 +2,7 @@
 
 use super::odds::{Factorials, sum};
 use super::{Bundle, check_range};
-use crate::draws::Draws;
-use crate::elimination::eliminate;
-use crate::error::{CodecError, DecodeError};
-use crate::field::Field;
+use omr_codec::{CodecError, DecodeError, Draws, Field, eliminate};
 
 /// Combinations that a bundle is in, where the code is sparse.
 const SPARSE: usize = 5;

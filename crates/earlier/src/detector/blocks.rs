@@ -92,7 +92,7 @@ mod tests {
     /// The rows of all leaves, from the definition.
     #[test]
     fn transforms_are_sums_over_bundles() {
-        let params = Params::named("insecure-tiny-perfomr1-v1").unwrap();
+        let params = crate::detector::params_of("insecure-tiny-perfomr1-v1");
         let p = params.p();
         for (size, count) in [(1, 8), (2, 4), (2, 8), (8, 1)] {
             let bundles = Bundles::new(&params, size).unwrap();

@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn every_slot_has_one_place_and_members_share_a_power() {
-        let params = Params::named("insecure-tiny-perfomr1-v1").unwrap();
+        let params = crate::detector::params_of("insecure-tiny-perfomr1-v1");
         let n = params.slots();
         for size in [1, 2, 4, 8] {
             let bundles = Bundles::new(&params, size).unwrap();

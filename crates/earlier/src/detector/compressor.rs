@@ -4,12 +4,10 @@ use super::blocks::Blocks;
 use super::pack::pack;
 use super::rows::{BundleRows, LeafRows, TILE};
 use super::sums::{LOT, Scratch, Sums};
-use super::{Bundles, EarlierError, RowShape, RowSource};
-use crate::progress::check_stopped;
-use crate::sophomr::{BabySteps, ClueBatch, Detector};
-use crate::{Progress, Stages};
+use super::{Bundles, EarlierError, Pertinency, RowShape, RowSource, check_stopped};
 use omr_bgv::{Expander, GaloisKey};
 use omr_compress::finish;
+use omr_detector::{Progress, Stages};
 use omr_protocol::PackedCiphertext;
 use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_rlwe::{Rlwe, SharedKey};
@@ -24,42 +22,6 @@ const SPLIT: usize = 3;
 
 /// Least leaves of a block.
 const LEAST: usize = 64;
-
-/// The pertinency vector of a batch in the small ring: part i has the coefficients `c_(D t + i)`.
-pub struct Pertinency {
-    pub(crate) parts: Vec<Rlwe>,
-    /// What messages are multiplied by, modulo p.
-    pub(crate) scale: u64,
-}
-
-impl Detector {
-    /// The pertinency vector of a batch of clues, ready for [`Compressor::add_batch`].
-    ///
-    /// Errors: parameters that do not fit the circuit; stopped.
-    pub fn pertinency_vector(
-        &self,
-        steps: &BabySteps,
-        clues: &ClueBatch,
-        progress: &dyn Progress,
-        stages: &mut Stages,
-    ) -> Result<Pertinency, EarlierError> {
-        let d = stages.time("affine", || self.affine(steps, clues, progress))?;
-        let pertinent = stages.time("range_check", || self.range_check(&d, progress))?;
-        let (parts, scale) = stages.time("ring_switch", || self.ring_switch(pertinent));
-        Ok(Pertinency { parts, scale })
-    }
-
-    /// A digest of PerfOMR1 under this detector's key, to which batches are added.
-    ///
-    /// Errors: as [`Compressor::new`].
-    pub fn compressor(
-        &self,
-        bundles: Bundles,
-        shape: RowShape,
-    ) -> Result<Compressor<'_>, EarlierError> {
-        Compressor::new(self.params(), self.key(), bundles, shape)
-    }
-}
 
 /// Makes the sums `sum_j PV_j row_j` over the bundles of all batches.
 pub struct Compressor<'a> {
@@ -93,7 +55,7 @@ impl<'a> Compressor<'a> {
         bundles: Bundles,
         shape: RowShape,
     ) -> Result<Self, EarlierError> {
-        if !params.spec().expansion {
+        if params.circuit().least_width > 1 {
             let found = params.name();
             return Err(EarlierError::NoExpansion { found });
         }

@@ -1,6 +1,6 @@
-use crate::DetectorError;
+use omr_detector::DetectorError;
 
-/// Why a digest of PerfOMR1 could not be made.
+/// Why a digest of an earlier scheme could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EarlierError {

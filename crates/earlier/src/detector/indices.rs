@@ -1,26 +1,13 @@
 //! OMD1p's digest (Liu, Tromer 2021): pertinency vectors, those of several batches as the bits of one.
 
 use super::{Pertinency, pack};
-use crate::sophomr::Detector;
 use omr_compress::finish;
 use omr_protocol::PackedCiphertext;
 use omr_protocol::sophomr::Params;
 use omr_rlwe::{Rlwe, SharedKey};
 
-impl Detector {
-    /// A digest of OMD1p under this detector's key, to which batches are added.
-    pub fn indices(&self) -> Indices<'_> {
-        Indices {
-            params: self.params(),
-            last: &self.key().last,
-            batches: 0,
-            sums: Vec::new(),
-        }
-    }
-}
-
 /// Adds up `2^t PV_t` in the small ring, as many batches as p has bits less one in a vector
-/// ([`omr_codec::IndexBitmap`]). Nothing is unpacked: all coefficients are sent, and the recipient makes slots of them.
+/// ([`crate::codec::IndexBitmap`]). Nothing is unpacked: all coefficients are sent, and the recipient makes slots of them.
 pub struct Indices<'a> {
     params: &'a Params,
     last: &'a SharedKey,
@@ -29,7 +16,16 @@ pub struct Indices<'a> {
     sums: Vec<Rlwe>,
 }
 
-impl Indices<'_> {
+impl<'a> Indices<'a> {
+    pub(super) fn new(params: &'a Params, last: &'a SharedKey) -> Self {
+        Self {
+            params,
+            last,
+            batches: 0,
+            sums: Vec::new(),
+        }
+    }
+
     /// Adds the next batch.
     pub fn add_batch(&mut self, mut pertinency: Pertinency) {
         let (params, p) = (self.params, self.params.p());

@@ -8,6 +8,7 @@ pub use entry::{ClueKind, Entry, Sizes, Work};
 
 use crate::measure::{BenchError, EarlierBenchError, Machine};
 use omr_detector::Progress;
+use omr_earlier::clear::SetError;
 use omr_protocol::ParamsError;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,9 @@ pub struct Failed {
 #[non_exhaustive]
 pub enum CompareError {
     /// An unknown scheme, or one that is too weak.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// A set of today.
     #[error(transparent)]
     Params(#[from] ParamsError),
     /// A scheme of today.

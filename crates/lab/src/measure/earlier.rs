@@ -12,10 +12,10 @@ use crate::measure::{peak_rss_bytes, yardstick_us};
 use board::Board;
 use chacha20::ChaCha20Rng;
 use omr_client::DecodeError;
-use omr_client::earlier::{EarlierDecodeError, Retrieved, decode};
-use omr_detector::earlier::{EarlierError, Pertinency, RowShape};
 use omr_detector::{Progress, Stages, transforms};
-use omr_protocol::earlier::{EarlierScheme, EarlierSet};
+use omr_earlier::clear::{EarlierScheme, EarlierSet};
+use omr_earlier::client::{EarlierDecodeError, Retrieved, decode};
+use omr_earlier::detector::{EarlierError, Pertinency, RowShape};
 use omr_protocol::sophomr::{BODY_BITS, MASK_BITS};
 use omr_protocol::{ClueError, PackedCiphertext, ParamsError, SEED_BYTES};
 use places::Places;
@@ -153,8 +153,8 @@ impl EarlierBench {
         assert_eq!(keys.set.scheme, self.scheme, "keys of the scheme");
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         let of = (self.messages, self.pertinent);
-        let (params, bytes) = (&keys.params, self.payload_bytes);
-        let board = Board::new(params, &keys.address, of, bytes, self.seed);
+        let (params, bytes) = (keys.params(), self.payload_bytes);
+        let board = Board::new(&keys.earlier, &keys.address, of, bytes, self.seed);
         let mut seed = [0; SEED_BYTES];
         rng.fill_bytes(&mut seed);
         let places = self.places(keys, (board.is_bound(), seed))?;
@@ -293,7 +293,7 @@ impl Run<'_> {
         let (recipient, places) = (self.keys.recipient(), self.places);
         let (codes, shape) = (places.codes(), places.shape());
         if codes.payloads.is_none() {
-            let vectors = shape.index / self.keys.params.slots();
+            let vectors = shape.index / self.keys.params().slots();
             return Ok(decode(codes, &recipient.slot_sums(digest, vectors)?, &[])?);
         }
         let sums = recipient.sums(digest, shape.positions())?;

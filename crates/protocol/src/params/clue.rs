@@ -54,7 +54,7 @@ pub struct ClueSpec {
 impl ClueSpec {
     /// The distribution of a coordinate's noise before rounding, its middle at 0: a sum of as many
     /// independent errors as secret and randomness have non-zero coefficients, and one more.
-    pub(crate) fn noise(&self) -> Vec<f64> {
+    pub fn noise(&self) -> Vec<f64> {
         let gaussian = NarrowGaussian::new(self.sigma);
         let half = gaussian.probabilities();
         let error: Vec<f64> = half.iter().skip(1).rev().chain(half).copied().collect();

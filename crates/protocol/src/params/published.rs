@@ -2,7 +2,7 @@
 
 use super::{ClueSpec, ROTATION_KEY_BITS, SecretSpec, SetSpec};
 use crate::instantomr::InstantSpec;
-use crate::sophomr::{FinalRingSpec, ParamsSpec, Posted};
+use crate::sophomr::{FinalRingSpec, ParamsSpec};
 use omr_ring::Gadget;
 
 /// Secret, randomness and errors alike, so that none of them is the easiest to guess: 140 of 1,024 are as
@@ -33,14 +33,11 @@ pub(crate) const SOPHOMR_V3: ParamsSpec = ParamsSpec {
         coordinates: 2,
         rounded: 786_433,
     },
-    posted: Posted::Own,
     range: 40,
     baby: 64,
     block: 8,
     rotation_digits: 2,
     product_digits: 2,
-    whole: false,
-    expansion: false,
 };
 
 /// One clue for both engines: a secret in blocks of 5, three coordinates.

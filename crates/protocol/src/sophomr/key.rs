@@ -116,13 +116,14 @@ impl Part {
 
 /// One for each clue secret of a set.
 fn secrets(params: &Params) -> impl Iterator<Item = Part> + use<> {
-    (0..params.spec().secrets() as u32).map(Part::Secret)
+    (0..params.circuit().secrets as u32).map(Part::Secret)
 }
 
-/// Levels of merging that any digest width may need: widths from 16 up. Oblivious expansion goes the
-/// same way back, and down to single coefficients.
+/// Levels of merging that any digest width may need ([`Circuit::merge_levels`]).
+///
+/// [`Circuit::merge_levels`]: crate::params::Circuit::merge_levels
 pub fn merge_levels(params: &Params) -> std::ops::RangeInclusive<u32> {
-    omr_compress::merge_levels(params.small.n(), params.spec().least_width())
+    params.circuit().merge_levels(params.spec())
 }
 
 /// What the detector needs: switching keys and the encrypted clue secrets. Holds no secret.

@@ -1,22 +1,21 @@
 //! SophOMR's part of a parameter set: [`ParamsSpec`] (public, unchecked) and [`Params`] (checked, ready to use).
 
 mod chain;
+mod circuit;
 mod final_ring;
 mod outline;
 mod spec;
-mod test;
 
 pub use chain::tail_bits;
+pub use circuit::Circuit;
 pub use final_ring::{FinalNoise, FinalRingSpec};
 pub use outline::Outline;
-pub use spec::{ParamsSpec, Posted};
-pub use test::DistanceTest;
+pub use spec::ParamsSpec;
 
 use super::{BODY_BITS, MASK_BITS};
-use crate::earlier::{EarlierSet, LweParams};
 use crate::params::{ClueParams, ParamsError, SetSpec, largest_log_pq};
 use chain::{BASE_PRIMES, Primes};
-use omr_bgv::{Chain, Plain};
+use omr_bgv::{Chain, Plain, RangePolynomial};
 use omr_codec::Nodes;
 use omr_compress::Setting;
 use omr_ring::{Basis, Kernels, Modulus, Ring};
@@ -27,6 +26,7 @@ use std::sync::Arc;
 /// A checked parameter set with its rings, moduli and key shapes.
 pub struct Params {
     spec: ParamsSpec,
+    circuit: Circuit,
     primes: Primes,
     /// The large ring: detection.
     pub ring: Ring,
@@ -42,10 +42,8 @@ pub struct Params {
     pub final_ring: Ring,
     /// Clues as the affine transform takes them.
     pub clue: Arc<ClueParams>,
-    /// Clues as they are posted, where these are of LWE.
-    pub lwe: Option<LweParams>,
-    /// The polynomial that decides.
-    pub test: DistanceTest,
+    /// Zero at the squared distances of the window: by it the detector decides.
+    pub window: RangePolynomial,
     /// Nodes of the sparse-recovery code.
     pub nodes: Nodes,
     /// Gadget of the baby step's rotation key.
@@ -63,14 +61,10 @@ pub struct Params {
 }
 
 impl Params {
-    /// SophOMR's part of the published set of this name, or what an earlier scheme's set detects with, on
-    /// the best kernels of this CPU.
+    /// SophOMR's part of the published set of this name, on the best kernels of this CPU.
     ///
     /// Errors: `Unknown`; `NoEngine` where the set has no SophOMR.
     pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
-        if let Some(spec) = EarlierSet::detection_named(name) {
-            return Ok(Arc::new(Self::new(spec, Kernels::detect())?));
-        }
         let set = SetSpec::named(name)?;
         let spec = set.bulk.ok_or_else(|| ParamsError::NoEngine {
             name: name.to_owned(),
@@ -84,21 +78,32 @@ impl Params {
     /// Errors: dimensions that do not fit; keys or clues below 128 bits, unless the set is marked insecure or, for
     /// clues, old.
     pub fn new(spec: ParamsSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
+        let circuit = Circuit::sophomr(&spec)?;
+        if !spec.insecure {
+            spec.check_clue()?;
+        }
+        Self::with_circuit(spec, circuit, kernels)
+    }
+
+    /// The parameters of another circuit on a set's rings. The security of its clues is the caller's to check.
+    ///
+    /// Errors: dimensions that do not fit; keys below 128 bits, unless the set is marked insecure.
+    pub fn with_circuit(
+        spec: ParamsSpec,
+        circuit: Circuit,
+        kernels: &'static Kernels,
+    ) -> Result<Self, ParamsError> {
         spec.check()?;
-        let primes = Primes::derive(&spec)?;
+        circuit.check(&spec)?;
+        let primes = Primes::derive(&spec, &circuit.drops)?;
         let ring = Ring::with_kernels(spec.n, &primes.universe(), kernels)?;
         let small = Ring::with_kernels(spec.small_n, &primes.small_universe(), kernels)?;
         let plain = Plain::new(spec.p, spec.n, kernels)?;
         let chain = primes.chain();
         let descent_special = primes.descent_special();
         let small_special = Basis::new(BASE_PRIMES..BASE_PRIMES + descent_special.len());
-        let (clue_name, lwe) = match &spec.posted {
-            Posted::Own => (spec.name, None),
-            Posted::Of(name) => (*name, None),
-            Posted::Lwe { name, spec } => (*name, Some(LweParams::new(name, *spec)?)),
-        };
         let params = Self {
-            test: DistanceTest::new(plain.p(), &spec)?,
+            window: RangePolynomial::new(plain.p(), spec.range, spec.block),
             nodes: Nodes::new(spec.p as u32, spec.n)?,
             step_shape: primes.step_shape(&spec),
             giant_shape: primes.giant_shape(&spec),
@@ -108,8 +113,12 @@ impl Params {
             small_plain: Plain::new(spec.p, spec.small_n, kernels)?,
             final_ring: spec.final_ring.ring(kernels)?,
             final_shape: spec.final_ring.shape(spec.small_n),
-            clue: Arc::new(ClueParams::new(clue_name, spec.clue.clone(), kernels)?),
-            lwe,
+            clue: Arc::new(ClueParams::new(
+                circuit.clue_name,
+                spec.clue.clone(),
+                kernels,
+            )?),
+            circuit,
             spec,
             primes,
             ring,
@@ -117,15 +126,14 @@ impl Params {
             chain,
             small,
         };
-        params.check_security()?;
+        params.check_keys()?;
         Ok(params)
     }
 
-    fn check_security(&self) -> Result<(), ParamsError> {
+    fn check_keys(&self) -> Result<(), ParamsError> {
         if self.spec.insecure {
             return Ok(());
         }
-        self.spec.check_clue()?;
         for (n, weight, found) in self.key_moduli() {
             let limit = largest_log_pq(n, weight);
             if found > limit {
@@ -168,6 +176,11 @@ impl Params {
     /// The specification.
     pub fn spec(&self) -> &ParamsSpec {
         &self.spec
+    }
+
+    /// The circuit's shape.
+    pub fn circuit(&self) -> &Circuit {
+        &self.circuit
     }
 
     /// The set's versioned name.

@@ -26,7 +26,7 @@ impl BabySteps {
         key: &DetectionKey,
         progress: &dyn Progress,
     ) -> Result<Self, DetectorError> {
-        let steps = params.spec().baby_steps();
+        let steps = params.circuit().baby_steps(params.spec());
         progress.stage("baby steps", steps as u64);
         let [words, _] = lengths(params);
         let limbs = params.chain.basis(0).len();

@@ -63,7 +63,7 @@ fn empty(params: &Params, giants: usize) -> Vec<Vec<Rlwe>> {
         c0: row(),
         c1: row(),
     };
-    let coordinates = params.spec().coordinates();
+    let coordinates = params.circuit().coordinates;
     (0..giants)
         .map(|_| (0..coordinates).map(pair).collect())
         .collect()
@@ -135,7 +135,7 @@ impl<'a> Group<'a> {
         let piece = work.steps.piece;
         Self {
             work,
-            giants: outputs.len() / (2 * work.params.spec().coordinates()),
+            giants: outputs.len() / (2 * work.params.circuit().coordinates),
             outputs: outputs
                 .into_iter()
                 .map(|row| row.chunks_mut(piece))
@@ -205,7 +205,7 @@ impl<'a> Group<'a> {
             len: steps.piece,
             terms: params.spec().baby,
             groups: self.giants,
-            shifts: params.spec().coordinates() / params.spec().secrets(),
+            shifts: params.circuit().coordinates / params.circuit().secrets,
             parts: steps.parts,
         };
         let (ring, id) = (&params.ring, params.chain.basis(0).ids()[limb]);

@@ -2,12 +2,15 @@
 
 use super::super::blocks::Blocks;
 use super::super::{Bundles, Compressor, EarlierError, Pertinency, RowShape, RowSource, SumNoise};
-use crate::Quiet;
+use crate::detector::params_of;
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use omr_bgv::GaloisKey;
+use omr_detector::Quiet;
 use omr_protocol::PackedCiphertext;
-use omr_protocol::sophomr::{BODY_BITS, MASK_BITS, Params, Part, merge_levels};
+use omr_protocol::sophomr::Params;
+use omr_protocol::sophomr::{BODY_BITS, MASK_BITS};
+use omr_protocol::sophomr::{Part, merge_levels};
 use omr_ring::{Coeff, Poly, centered_f64, centered_mod};
 use omr_rlwe::{Rlwe, Secret, SecretPoly, SharedKey, decrypt_residues, encrypt, mask};
 use std::sync::{Arc, LazyLock};
@@ -29,7 +32,7 @@ fn world() -> &'static World {
 
 impl World {
     fn new(name: &str) -> Self {
-        let params = Params::named(name).unwrap();
+        let params = params_of(name);
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         let small = Secret::uniform_ternary(&mut rng, params.small.n());
         let shape = &params.small_shape;
@@ -298,7 +301,7 @@ fn noise(world: &World, size: usize) {
 /// The full-size set has room for the largest number of merged batches.
 #[test]
 fn the_full_size_modulus_holds_the_sums() {
-    let params = Params::named("perfomr1-v2").unwrap();
+    let params = params_of("perfomr1-v2");
     let modulus = params.small.log2(&params.small_basis());
     let one = SumNoise::new(&params, params.slots() / 2);
     println!("{one:?}, needed {:.1} of {modulus:.1}", one.needed_bits());

@@ -2,8 +2,8 @@
 
 use super::{Change, Shape};
 use chacha20::ChaCha20Rng;
-use omr_client::earlier::{LweSecret, LweSender, identity};
-use omr_protocol::earlier::{EarlierSet, LweParams};
+use omr_earlier::clear::{EarlierSet, LweParams};
+use omr_earlier::client::{LweSecret, LweSender, identity};
 use omr_protocol::{Clue, ParamsError};
 use rand_core::SeedableRng;
 use rayon::prelude::*;
@@ -23,7 +23,7 @@ struct Target {
 impl Bed {
     /// Errors: `Dimension`.
     pub(super) fn new(keys: usize, seed: u64) -> Result<Self, ParamsError> {
-        let set = EarlierSet::named("dos-perfomr-v1", false)?;
+        let set = EarlierSet::named("dos-perfomr-v1", false).expect("a set of 128 bits");
         let params = set.lwe().expect("a set with LWE clues")?;
         let target = |i: usize| {
             let mut rng = ChaCha20Rng::seed_from_u64(seed);

@@ -6,11 +6,11 @@ use crate::measure::{
     DigestBench, DigestFigures, EarlierBench, EarlierFigures, EarlierKeys, InstantBench, Scheme,
 };
 use omr_detector::Progress;
-use omr_protocol::earlier::{EarlierScheme, EarlierSet};
+use omr_earlier::clear::{EarlierScheme, EarlierSet, SetError};
+use omr_protocol::ParamSet;
 use omr_protocol::instantomr::Encoding;
 use omr_protocol::params::DEFAULT;
 use omr_protocol::sophomr::Params;
-use omr_protocol::{ParamSet, ParamsError};
 
 /// A scheme with its parameter sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,14 +80,15 @@ fn as_published() -> impl Iterator<Item = Contender> {
 /// The scheme of this name, or an earlier one as published, which must be allowed where it has less than 128 bits.
 ///
 /// Errors: `Unknown`; `Weak`.
-pub fn named(name: &str, allow_insecure: bool) -> Result<Contender, ParamsError> {
+pub fn named(name: &str, allow_insecure: bool) -> Result<Contender, CompareError> {
     let all: Vec<Contender> = contenders().into_iter().chain(as_published()).collect();
     let known: Vec<&str> = all.iter().map(|contender| contender.name).collect();
-    let unknown = ParamsError::Unknown {
+    let unknown = SetError::Unknown {
         known: known.join(", "),
         found: name.to_owned(),
     };
-    let found = all.into_iter().find(|it| it.name == name).ok_or(unknown)?;
+    let found = all.into_iter().find(|it| it.name == name);
+    let found = found.ok_or(unknown)?;
     if let Engine::Earlier(_) = found.engine {
         EarlierSet::named(found.set, allow_insecure)?;
     }

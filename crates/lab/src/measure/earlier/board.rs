@@ -3,12 +3,12 @@
 use super::keys::Address;
 use crate::measure::workload::{uniform_bound_clue, uniform_clue};
 use chacha20::ChaCha20Rng;
-use omr_client::earlier::LweSender;
 use omr_client::{BoundSender, ClueSeed, Sender};
 use omr_detector::sophomr::ClueBatch;
 use omr_detector::{BoundTo, DetectorError, Stages};
+use omr_earlier::clear::{EarlierParams, LweParams};
+use omr_earlier::client::LweSender;
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed};
-use omr_protocol::earlier::LweParams;
 use omr_protocol::sophomr::Params;
 use omr_protocol::{Clue, ClueKind, Placement, SEED_BYTES};
 use omr_ring::Xof;
@@ -22,6 +22,7 @@ const BOARD: [u8; 16] = [0; 16];
 
 /// Messages made from a seed: pertinent ones at random places, the rest strangers', whose clues look uniform.
 pub(super) struct Board<'a> {
+    earlier: &'a EarlierParams,
     params: &'a Params,
     sender: EitherSender<'a>,
     seed: [u8; 32],
@@ -38,13 +39,14 @@ enum EitherSender<'a> {
 impl<'a> Board<'a> {
     /// Panics: when more are pertinent than there are.
     pub(super) fn new(
-        params: &'a Params,
+        earlier: &'a EarlierParams,
         address: &'a Address,
         (messages, pertinent): (u64, usize),
         payload_bytes: usize,
         seed: u64,
     ) -> Self {
         assert!(pertinent as u64 <= messages, "pertinent messages");
+        let params = &*earlier.params;
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let mut places = BTreeSet::new();
         while places.len() < pertinent {
@@ -62,6 +64,7 @@ impl<'a> Board<'a> {
             }
         };
         Self {
+            earlier,
             params,
             sender,
             seed: bytes,
@@ -112,7 +115,7 @@ impl<'a> Board<'a> {
         let (params, bytes) = (self.params, self.clue_bytes());
         let clues = stages.time("read", || self.clues(messages.clone()));
         let EitherSender::Bound(_) = self.sender else {
-            let batch = || ClueBatch::new(params, placement, clues, bytes);
+            let batch = || self.earlier.batch(placement, clues, bytes);
             return Ok(stages.time("clues", batch));
         };
         let count = (messages.end - messages.start) as usize;

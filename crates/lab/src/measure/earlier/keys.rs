@@ -5,17 +5,16 @@ use super::{EarlierBenchError, EarlierError};
 use crate::measure::digest::{clue_ms, timed};
 use chacha20::ChaCha20Rng;
 use omr_client::SecretKey;
-use omr_client::earlier::{
+use omr_client::sophomr::keygen_with_large_secret;
+use omr_detector::sophomr::ClueBatch;
+use omr_detector::{DetectorError, Stages};
+use omr_earlier::clear::{EarlierParams, EarlierSet, LweClueKey, LweParams};
+use omr_earlier::client::{
     EarlierRecipient, LweSecret, LweSender, detection_key_with_large_secret, identity,
 };
-use omr_client::sophomr::keygen_with_large_secret;
-use omr_detector::earlier::Bundles;
-use omr_detector::sophomr::{ClueBatch, Detector};
-use omr_detector::{DetectorError, Stages};
-use omr_protocol::earlier::{EarlierSet, LweClueKey, LweParams};
+use omr_earlier::detector::{Bundles, EarlierDetector};
 use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_protocol::{ClueError, ClueKey, ClueKind, Placement, SEED_BYTES};
-use omr_ring::Kernels;
 use omr_rlwe::Secret;
 use rand_core::SeedableRng;
 use std::sync::Arc;
@@ -23,9 +22,9 @@ use std::sync::Arc;
 /// A set's parameters, a recipient's keys and her detector.
 pub struct EarlierKeys {
     pub(super) set: EarlierSet,
-    pub(super) params: Arc<Params>,
+    pub(super) earlier: Arc<EarlierParams>,
     pub(super) address: Address,
-    pub(super) detector: Detector,
+    pub(super) detector: EarlierDetector,
     pub(super) detection_key_bytes: u64,
 }
 
@@ -57,16 +56,16 @@ impl EarlierKeys {
         set: &EarlierSet,
         seed: u64,
     ) -> Result<(Self, Secret), EarlierBenchError> {
-        let spec = set.detection();
         let kind = match set.published {
             true => ClueKind::Plain,
             false => ClueKind::Bound,
         };
-        let params = Arc::new(Params::new(spec, Kernels::detect())?);
+        let earlier = Arc::new(set.params()?);
+        let params = &earlier.params;
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let (address, key, large) = match &params.lwe {
+        let (address, key, large) = match &earlier.lwe {
             None => {
-                let (keys, large) = keygen_with_large_secret(&params, kind, &mut rng);
+                let (keys, large) = keygen_with_large_secret(params, kind, &mut rng);
                 let address = Address::Ring {
                     secret: Box::new(keys.secret),
                     clue: keys.clue,
@@ -75,7 +74,7 @@ impl EarlierKeys {
             }
             Some(lwe) => {
                 let (secret, clue) = identity(lwe, &mut rng);
-                let (key, large) = detection_key_with_large_secret(&params, &secret, &mut rng);
+                let (key, large) = detection_key_with_large_secret(&earlier, &secret, &mut rng);
                 let address = Address::Lwe {
                     params: lwe.clone(),
                     secret: Box::new(secret),
@@ -84,11 +83,11 @@ impl EarlierKeys {
                 (address, key, large)
             }
         };
-        let detection_key_bytes = DetectionKey::file_bytes(&key, &params);
+        let detection_key_bytes = DetectionKey::file_bytes(&key, params);
         let keys = Self {
             set: set.clone(),
-            detector: Detector::new(params.clone(), key),
-            params,
+            detector: EarlierDetector::new(earlier.clone(), key),
+            earlier,
             address,
             detection_key_bytes,
         };
@@ -97,11 +96,11 @@ impl EarlierKeys {
 
     /// The parameters.
     pub fn params(&self) -> &Arc<Params> {
-        &self.params
+        &self.earlier.params
     }
 
     /// The detector.
-    pub fn detector(&self) -> &Detector {
+    pub fn detector(&self) -> &EarlierDetector {
         &self.detector
     }
 
@@ -114,7 +113,7 @@ impl EarlierKeys {
         seed: u64,
         placement: &Placement,
     ) -> Result<ClueBatch, DetectorError> {
-        let board = Board::new(&self.params, &self.address, of, 1, seed);
+        let board = Board::new(&self.earlier, &self.address, of, 1, seed);
         board.batch(0..of.0, placement, &[0; SEED_BYTES], &mut Stages::default())
     }
 
@@ -125,8 +124,8 @@ impl EarlierKeys {
 
     pub(super) fn recipient(&self) -> EarlierRecipient<'_> {
         match &self.address {
-            Address::Ring { secret, .. } => EarlierRecipient::new(&self.params, secret),
-            Address::Lwe { secret, .. } => EarlierRecipient::of_lwe(&self.params, secret),
+            Address::Ring { secret, .. } => EarlierRecipient::new(self.params(), secret),
+            Address::Lwe { secret, .. } => EarlierRecipient::of_lwe(self.params(), secret),
         }
     }
 
@@ -134,7 +133,7 @@ impl EarlierKeys {
     pub(crate) fn clue_ms(&self, seed: u64) -> f64 {
         const CLUES: usize = 20;
         let (params, clue) = match &self.address {
-            Address::Ring { clue, .. } => return clue_ms(&self.params.clue, clue, seed),
+            Address::Ring { clue, .. } => return clue_ms(&self.params().clue, clue, seed),
             Address::Lwe { params, clue, .. } => (params, clue),
         };
         let sender = LweSender::new(params, clue);
@@ -150,7 +149,7 @@ impl EarlierKeys {
     /// Bytes of the file that senders get.
     pub(super) fn clue_key_bytes(&self) -> Result<usize, ClueError> {
         let file = match &self.address {
-            Address::Ring { clue, .. } => clue.to_bytes(&self.params.clue),
+            Address::Ring { clue, .. } => clue.to_bytes(&self.params().clue),
             Address::Lwe { params, clue, .. } => clue.to_bytes(params),
         };
         Ok(file?.len())
@@ -158,7 +157,7 @@ impl EarlierKeys {
 
     /// The set with bundles of so many messages.
     pub(super) fn bundled(&self, bundle: usize) -> Result<(EarlierSet, Bundles), EarlierError> {
-        let bundles = Bundles::new(&self.params, bundle)?;
+        let bundles = Bundles::new(self.params(), bundle)?;
         let bundle = bundle as u32;
         Ok((
             EarlierSet {

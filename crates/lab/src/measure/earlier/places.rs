@@ -1,8 +1,9 @@
 //! Which message is where in the codes, and the rows that the detector adds.
 
-use omr_codec::{CodecError, Combinations};
-use omr_detector::earlier::{Bundles, RowShape, RowSource};
-use omr_protocol::earlier::{EarlierCodes, EarlierIndex, EarlierSet};
+use omr_codec::CodecError;
+use omr_earlier::clear::{EarlierCodes, EarlierIndex, EarlierSet};
+use omr_earlier::codec::Combinations;
+use omr_earlier::detector::{Bundles, RowShape, RowSource};
 use omr_protocol::sophomr::packing;
 use omr_protocol::{Placement, SEED_BYTES};
 use std::ops::Range;

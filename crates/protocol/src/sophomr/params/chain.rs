@@ -1,6 +1,6 @@
-use super::{DistanceTest, ParamsSpec};
+use super::ParamsSpec;
 use crate::ParamsError;
-use omr_bgv::{Chain, EvenFunction, RangePolynomial, fermat_depth};
+use omr_bgv::{Chain, RangePolynomial, fermat_depth};
 use omr_ring::{Basis, Modulus, primes_below, primes_near};
 use omr_rlwe::KeyShape;
 use omr_rlwe::noise::{self, NoiseModel};
@@ -62,33 +62,11 @@ pub fn tail_bits(bound: f64) -> f64 {
 }
 
 impl Primes {
-    pub(super) fn derive(spec: &ParamsSpec) -> Result<Self, ParamsError> {
-        let model = spec.noise_model();
-        let p = Modulus::new(spec.p).map_err(omr_ring::RingError::from)?;
-        let level = model.floor() + tail_bits(spec.embedding_bound);
-        let drops = match spec.whole_degree() {
-            None => {
-                let window = RangePolynomial::new(&p, spec.range, spec.block).depth();
-                let pairs = spec.coordinates().div_ceil(2);
-                let depth = window + 1 + fermat_depth(spec.p) + DistanceTest::product_depth(pairs);
-                let mut drops = vec![level; depth];
-                // Here the norm is scaled back below the larger of the squares it comes from.
-                drops[window] += norm_growth_bits(&p);
-                drops
-            }
-            Some(degree) => {
-                let block = spec.block;
-                let even = EvenFunction::depth_of(degree, block);
-                let mut drops = vec![level; even + DistanceTest::product_depth(spec.coordinates())];
-                // Here the products of all blocks are added.
-                drops[even - 1] += (EvenFunction::blocks_of(degree, block) as f64).log2() / 2.0;
-                drops
-            }
-        };
-        Self::find(spec, &model, &drops)
-    }
-
-    fn find(spec: &ParamsSpec, model: &NoiseModel, drops: &[f64]) -> Result<Self, ParamsError> {
+    /// The primes of a set whose levels below the affine transform drop so many bits.
+    ///
+    /// Errors: `Ring` where there are not enough primes.
+    pub(super) fn derive(spec: &ParamsSpec, drops: &[f64]) -> Result<Self, ParamsError> {
+        let model = &spec.noise_model();
         let mut taken = vec![spec.p];
         let mut take = |bits: f64, count: usize| -> Result<Vec<u64>, ParamsError> {
             let found = primes_near(bits, spec.n, count, &taken)?;
@@ -191,6 +169,17 @@ impl Primes {
             &self.special(self.product_special),
         )
     }
+}
+
+/// What the levels of SophOMR's range check drop: those of the window polynomial, the norm of two coordinates and
+/// its Fermat power.
+pub(super) fn window_drops(spec: &ParamsSpec) -> Result<Vec<f64>, ParamsError> {
+    let p = Modulus::new(spec.p).map_err(omr_ring::RingError::from)?;
+    let window = RangePolynomial::new(&p, spec.range, spec.block).depth();
+    let mut drops = vec![spec.level_bits(); window + 1 + fermat_depth(spec.p)];
+    // Here the norm is scaled back below the larger of the squares it comes from.
+    drops[window] += norm_growth_bits(&p);
+    Ok(drops)
 }
 
 /// How many special primes make up at least this many bits.

@@ -1,10 +1,9 @@
-use super::ParamsSpec;
 use super::chain::{BASE_PRIMES, Primes};
+use super::{Circuit, ParamsSpec};
 use crate::ClueKind;
 use crate::ParamsError;
 use crate::params::largest_log_pq;
 use omr_bgv::{Chain, RangePolynomial};
-use omr_compress::merge_levels;
 use omr_ring::{Basis, Modulus};
 use omr_rlwe::KeyShape;
 
@@ -12,6 +11,7 @@ use omr_rlwe::KeyShape;
 /// can be compared.
 pub struct Outline {
     spec: ParamsSpec,
+    circuit: Circuit,
     large: Vec<u64>,
     small: Vec<u64>,
     /// `prod (Y - i^2)` for the window of the clue's noise.
@@ -31,12 +31,12 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Checks a specification and derives its moduli as [`super::Params::new`] does.
+    /// Checks a specification of SophOMR and derives its moduli as [`super::Params::new`] does.
     ///
     /// Errors: dimensions that do not fit; a key or clue below 128 bits, unless the set is marked insecure (or old, of clues).
     pub fn new(spec: ParamsSpec) -> Result<Self, ParamsError> {
-        spec.check()?;
-        let primes = Primes::derive(&spec)?;
+        let circuit = Circuit::sophomr(&spec)?;
+        let primes = Primes::derive(&spec, &circuit.drops)?;
         let chain = primes.chain();
         let p = Modulus::new(spec.p).map_err(omr_ring::RingError::from)?;
         let special = primes.descent_special();
@@ -51,6 +51,7 @@ impl Outline {
             small_shape: KeyShape::new(&Basis::new(0..BASE_PRIMES), 1, &small_special),
             window: RangePolynomial::new(&p, spec.range, spec.block),
             chain,
+            circuit,
             spec,
         };
         outline.check_security()?;
@@ -98,9 +99,9 @@ impl Outline {
     pub fn detection_key_bytes(&self, clues: ClueKind) -> u64 {
         let (large, small) = ((self.spec.n, &self.large), (self.spec.small_n, &self.small));
         let key = |ring, shape: &KeyShape| rows(ring, &shape.extended()) * shape.digits().len();
-        let merges = merge_levels(self.spec.small_n, self.spec.least_width());
+        let merges = self.circuit.merge_levels(&self.spec);
         let small_keys = 2 + merges.count();
-        let encrypted = self.spec.secrets() + usize::from(clues == ClueKind::Bound);
+        let encrypted = self.circuit.secrets + usize::from(clues == ClueKind::Bound);
         let bytes = 32
             + key(large, &self.step_shape)
             + key(large, &self.giant_shape)

@@ -1,26 +1,7 @@
-use super::FinalRingSpec;
+use super::{FinalRingSpec, tail_bits};
 use crate::clue::OFFSET_LEN;
-use crate::earlier::{LweKind, LweSpec};
 use crate::params::{Bits, ClueSpec, ParamsError, SetSpec, dimension};
 use omr_rlwe::noise::NoiseModel;
-
-/// The clues on the boards that a set's detectors scan.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Posted {
-    /// Ring LWE, under the set's own name.
-    Own,
-    /// Ring LWE, under the name of the set that they come from.
-    Of(&'static str),
-    /// LWE. A detector makes clues of the set's ring of them ([`LweParams::in_ring`]).
-    ///
-    /// [`LweParams::in_ring`]: crate::earlier::LweParams::in_ring
-    Lwe {
-        /// The clue's name.
-        name: &'static str,
-        /// The specification.
-        spec: LweSpec,
-    },
-}
 
 /// A parameter set as it is published, unchecked.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,77 +28,21 @@ pub struct ParamsSpec {
     pub embedding_bound: f64,
     /// Clues as the affine transform takes them.
     pub clue: ClueSpec,
-    /// Clues as they are posted.
-    pub posted: Posted,
     /// The window: pertinent when both coordinates of d that are looked at lie in `[-range, range]`.
     pub range: u64,
     /// Baby steps of the affine transform.
     pub baby: usize,
-    /// Whether one polynomial decides each coordinate, without a power after it: for integers always, for residues
-    /// that of OMR.
-    pub whole: bool,
-    /// Powers in one block of the polynomial that decides.
+    /// Powers in one block of the window polynomial.
     pub block: usize,
     /// Digits of the rotation keys.
     pub rotation_digits: usize,
     /// Digits of the relinearisation key.
     pub product_digits: usize,
-    /// Whether detection keys have what PerfOMR1's oblivious expansion takes besides.
-    pub expansion: bool,
 }
 
 impl ParamsSpec {
-    /// Coordinates of a ring clue that are looked at.
-    pub const COORDINATES: usize = 2;
-
-    /// Most coordinates of a clue that are looked at.
-    pub const MOST_COORDINATES: usize = 8;
-
-    /// Fewest coefficients that detection keys merge into one ciphertext, or split it into.
-    pub(crate) fn least_width(&self) -> usize {
-        match self.expansion {
-            true => 1,
-            false => omr_compress::MIN_WIDTH,
-        }
-    }
-
     /// Coordinates of a clue that are looked at.
-    pub fn coordinates(&self) -> usize {
-        match &self.posted {
-            Posted::Lwe { spec, .. } => spec.coordinates,
-            _ => Self::COORDINATES,
-        }
-    }
-
-    /// Clue secrets: one of a ring for all coordinates, or one vector for each.
-    pub fn secrets(&self) -> usize {
-        match &self.posted {
-            Posted::Lwe { spec, .. } => spec.secrets(),
-            _ => 1,
-        }
-    }
-
-    /// The degree in the squared distance of the one polynomial that decides each coordinate; `None` for a window
-    /// and a power.
-    pub fn whole_degree(&self) -> Option<usize> {
-        match self.integers() {
-            Some(clue) => Some(clue.largest_distance() as usize),
-            None => self.whole.then_some((self.p as usize - 1) / 2),
-        }
-    }
-
-    /// The clue whose distances are integers, not residues, if it is one.
-    pub fn integers(&self) -> Option<&LweSpec> {
-        match &self.posted {
-            Posted::Lwe { spec, .. } if matches!(spec.kind, LweKind::Integers { .. }) => Some(spec),
-            _ => None,
-        }
-    }
-
-    /// The rotations of the secrets that are held: coordinates of one secret are a step apart.
-    pub fn baby_steps(&self) -> usize {
-        self.baby + self.coordinates() / self.secrets() - 1
-    }
+    pub const COORDINATES: usize = 2;
 
     /// SophOMR's part of every published set that has one, the default first.
     pub fn published() -> Vec<ParamsSpec> {
@@ -125,28 +50,24 @@ impl ParamsSpec {
         sets.filter_map(|set| set.bulk).collect()
     }
 
-    /// The least bits of security over detection key and clues of ring LWE; 0 without any.
+    /// The least bits of security over detection key and clues; 0 without any.
     pub fn security_bits(&self) -> f64 {
-        let clue = match (&self.posted, self.insecure) {
-            (_, true) => return 0.0,
-            (Posted::Lwe { .. }, _) => return self.key_bits,
-            _ => self.clue.security(),
-        };
+        if self.insecure {
+            return 0.0;
+        }
         let least = |bits: [Bits; 2]| {
             bits.map(|bits| bits.least())
                 .into_iter()
                 .fold(self.key_bits, f64::min)
         };
-        clue.map_or(0.0, least)
+        self.clue.security().map_or(0.0, least)
     }
 
-    /// Clues of LWE have estimates of their own ([`EarlierSet`](crate::earlier::EarlierSet)).
-    ///
-    /// Errors: `WeakClue`.
+    /// Errors: `WeakClue` below 128 bits, but for sets that are marked insecure or old.
     pub(super) fn check_clue(&self) -> Result<(), ParamsError> {
-        match (&self.posted, self.insecure || self.old) {
-            (_, true) | (Posted::Lwe { .. }, _) => Ok(()),
-            _ => self.clue.check_security(),
+        match self.insecure || self.old {
+            true => Ok(()),
+            false => self.clue.check_security(),
         }
     }
 
@@ -173,42 +94,12 @@ impl ParamsSpec {
             self.baby,
         )?;
         dimension(
-            self.coordinates() <= Self::MOST_COORDINATES,
-            "at most 8 coordinates that are looked at",
-            self.coordinates(),
-        )?;
-        dimension(
-            self.clue.coordinates >= self.coordinates(),
-            "as many clue coordinates as are looked at",
-            self.clue.coordinates,
-        )?;
-        dimension(
             [self.clue.q, self.clue.rounded] == [self.p; 2],
             "clues modulo the plaintext modulus",
             self.clue.q as usize,
         )?;
         dimension(power(self.block), "a power of two", self.block)?;
-        if let Posted::Lwe { spec, .. } = &self.posted {
-            self.check_lwe(spec)?;
-        }
         self.final_ring.check(self.small_n)
-    }
-
-    fn check_lwe(&self, clue: &LweSpec) -> Result<(), ParamsError> {
-        let fits = match clue.kind {
-            LweKind::Integers { .. } => clue.n == self.clue.n,
-            _ => clue.n <= self.clue.n,
-        };
-        dimension(fits, "an LWE clue of the ring's dimension", clue.n)?;
-        // Squares of different distances must differ.
-        let distance = clue.largest_distance() as u64;
-        let fits = match clue.kind {
-            LweKind::Integers { .. } => 2 * distance < self.p,
-            _ => u64::from(clue.q) == self.p,
-        };
-        dimension(fits, "distances below half of p", distance as usize)?;
-        let range = u64::from(clue.range) == self.range;
-        dimension(range, "the window of the clue", self.range as usize)
     }
 
     /// The noise model of the large ring.
@@ -220,20 +111,20 @@ impl ParamsSpec {
         }
     }
 
+    /// Bits that a level drops, so that its noise is back at the floor and the squaring chain explodes at no embedding
+    /// ([`tail_bits`]).
+    pub fn level_bits(&self) -> f64 {
+        self.noise_model().floor() + tail_bits(self.embedding_bound)
+    }
+
     /// log2 of the probability that an impertinent message passes the window.
     pub fn false_positive_log2(&self) -> f64 {
-        if let Posted::Lwe { spec, .. } = &self.posted {
-            return spec.false_positive_log2();
-        }
         let window = (2 * self.range + 1) as f64;
         Self::COORDINATES as f64 * (window / self.p as f64).log2()
     }
 
     /// log2 of the probability that a pertinent message is missed (exact convolution, union bound).
     pub fn miss_log2(&self) -> f64 {
-        if let Posted::Lwe { spec, .. } = &self.posted {
-            return spec.miss_log2();
-        }
         let noise = self.clue.noise();
         let beyond = (noise.len() / 2).saturating_sub(self.range as usize);
         // Summed from the outside in: no cancellation near 2^-30.

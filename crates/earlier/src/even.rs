@@ -1,7 +1,8 @@
-use crate::polynomial::add_linear;
-use crate::{Ciphertext, EvalError, Evaluator};
+//! Even functions of slots, as polynomials in the square.
+
+use omr_bgv::{Ciphertext, EvalError, Evaluator, add_linear};
 use omr_ring::{Modulus, Poly};
-use omr_rlwe::SwitchingKey;
+use omr_rlwe::{Rlwe, SwitchingKey};
 use rayon::prelude::*;
 
 /// Coefficients of a piece of the powers: a piece of all of them stays in the second-level cache.
@@ -185,7 +186,7 @@ impl EvenFunction {
             .collect();
         let parts: Vec<Vec<Poly<_>>> = (0..2)
             .map(|i| {
-                let powers: Vec<&Poly<_>> = powers.iter().map(|ct| &ct.parts[i]).collect();
+                let powers: Vec<&Poly<_>> = powers.iter().map(|ct| &ct.parts()[i]).collect();
                 combinations(ev, &powers, &scalars)
             })
             .collect();
@@ -195,12 +196,7 @@ impl EvenFunction {
         let sums = c0.into_iter().zip(c1).zip(constants);
         Ok(sums
             .map(|((c0, c1), (&constant, &scale))| {
-                let parts = vec![c0, c1];
-                let mut sum = Ciphertext {
-                    parts,
-                    level,
-                    scale,
-                };
+                let mut sum = Ciphertext::new(Rlwe { c0, c1 }, level, scale);
                 ev.add_constant_assign(&mut sum, constant);
                 sum
             })

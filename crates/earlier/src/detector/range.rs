@@ -1,0 +1,65 @@
+//! The range check of any number of coordinates: 1 where every one lies in the window, else 0.
+
+use super::{EarlierDetector, check_stopped};
+use crate::EvenFunction;
+use crate::clear::DistanceTest;
+use omr_bgv::Ciphertext;
+use omr_detector::{DetectorError, Progress};
+
+impl EarlierDetector {
+    /// The pertinency vector, at the last level, from what [`EarlierDetector::affine`] gives.
+    ///
+    /// Errors: parameters that do not fit the circuit; stopped.   Panics: without coordinates.
+    pub fn range_check(
+        &self,
+        d: &[Ciphertext],
+        progress: &dyn Progress,
+    ) -> Result<Ciphertext, DetectorError> {
+        let inside = match &self.params.test {
+            DistanceTest::Window(_) => d
+                .chunks(2)
+                .map(|pair| self.detector.range_check(pair, progress))
+                .collect::<Result<_, _>>()?,
+            DistanceTest::Whole(even) => self.whole(even, d, progress)?,
+        };
+        self.all(inside)
+    }
+
+    /// Each coordinate's function is 0 or 1. One after another, since powers take much memory.
+    fn whole(
+        &self,
+        even: &EvenFunction,
+        d: &[Ciphertext],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Ciphertext>, DetectorError> {
+        let (ev, key) = (self.detector.evaluator(), self.detector.key());
+        progress.stage("range check", (d.len() * even.products()) as u64);
+        let mut inside = Vec::with_capacity(d.len());
+        for coordinate in d {
+            let mut value =
+                even.evaluate(&ev, coordinate, &key.product, &|| progress.advance(1))?;
+            // 1 less the slots.
+            ev.neg_assign(&mut value);
+            ev.add_constant_assign(&mut value, 1);
+            inside.push(value);
+            check_stopped(progress)?;
+        }
+        Ok(inside)
+    }
+
+    /// The product of values that are 0 or 1.
+    fn all(&self, mut values: Vec<Ciphertext>) -> Result<Ciphertext, DetectorError> {
+        let (ev, key) = (self.detector.evaluator(), self.detector.key());
+        while values.len() > 1 {
+            let last = (values.len() % 2 == 1).then(|| values.pop()).flatten();
+            let product = |pair: &[Ciphertext]| ev.mul(&pair[0], &pair[1], &key.product);
+            let mut products: Vec<Ciphertext> =
+                values.chunks(2).map(product).collect::<Result<_, _>>()?;
+            if let Some(last) = last {
+                products.push(ev.into_level(last, products[0].level())?);
+            }
+            values = products;
+        }
+        Ok(values.remove(0))
+    }
+}
