@@ -1,6 +1,16 @@
-//! The evidence beside the product: measurements whose figures the documentation quotes, and trials of
-//! the service with real processes.
+//! The evidence beside the product: measurements whose figures the documentation quotes, trials of the
+//! service with real processes, and the commands that run them.
+//!
+//! The command `omr` has [`bench`], [`compare`] and [`search`] in builds with its feature `lab`.
 #![forbid(unsafe_code)]
 
+mod args;
+mod commands;
+mod error;
+pub mod help;
 pub mod measure;
 pub mod trials;
+
+pub use args::{BenchCommand, Compare, ParamsSearch};
+pub use commands::{bench, compare, search};
+pub use error::LabError;

@@ -1,8 +1,9 @@
 use crate::measure::cpu::process_seconds;
-use crate::measure::{Workload, peak_rss_bytes, yardstick_us};
+use crate::measure::{Workload, yardstick_us};
 use chacha20::ChaCha20Rng;
 use omr_client::sophomr::{Keys, Recipient, keygen};
 use omr_client::{BoundSender, ClueSeed, DecodeError, Retrieved, Sender};
+use omr_console::peak_rss_bytes;
 use omr_detector::sophomr::Detector;
 use omr_detector::{DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::sophomr::{DigestPlan, Params};

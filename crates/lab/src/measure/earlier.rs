@@ -8,10 +8,11 @@ pub use keys::EarlierKeys;
 
 use crate::measure::cpu::process_seconds;
 use crate::measure::digest::timed;
-use crate::measure::{peak_rss_bytes, yardstick_us};
+use crate::measure::yardstick_us;
 use board::Board;
 use chacha20::ChaCha20Rng;
 use omr_client::DecodeError;
+use omr_console::peak_rss_bytes;
 use omr_detector::{Progress, Stages, transforms};
 use omr_earlier::clear::{EarlierScheme, EarlierSet};
 use omr_earlier::client::{EarlierDecodeError, Retrieved, decode};

@@ -4,10 +4,11 @@ use crate::measure::cpu::process_seconds;
 use crate::measure::digest::{
     Score, clue_ms, kind, root_mean_square, stages_without_reading, timed,
 };
-use crate::measure::{BenchError, DigestFigures, Scheme, Workload, peak_rss_bytes, yardstick_us};
+use crate::measure::{BenchError, DigestFigures, Scheme, Workload, yardstick_us};
 use chacha20::ChaCha20Rng;
 use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{SecretKey, identity};
+use omr_console::peak_rss_bytes;
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Progress};
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantParams, InstantPlan};

@@ -1,8 +1,9 @@
 use crate::measure::digest::{Score, stages_without_reading};
-use crate::measure::{BenchError, DigestBench, Scheme, Workload, peak_rss_bytes, yardstick_us};
+use crate::measure::{BenchError, DigestBench, Scheme, Workload, yardstick_us};
 use chacha20::ChaCha20Rng;
 use omr_client::SecretKey;
 use omr_client::sophomr::{Keys, Recipient};
+use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
 use omr_detector::sophomr::{BoardCache, Detector};
 use omr_protocol::sophomr::{Digest, DigestPlan};

@@ -7,10 +7,11 @@ pub use line::{SoakLine, Strain};
 pub use tally::{SoakTally, failure_log2};
 
 use crate::measure::digest::timed;
-use crate::measure::{BenchError, Hostile, Scheme, Strangers, Workload, peak_rss_bytes};
+use crate::measure::{BenchError, Hostile, Scheme, Strangers, Workload};
 use chacha20::ChaCha20Rng;
 use line::Verdict;
 use omr_client::sophomr::{Keys, Recipient, keygen};
+use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
 use omr_detector::sophomr::Detector;
 use omr_protocol::sophomr::{DigestPlan, Params};

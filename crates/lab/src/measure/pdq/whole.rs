@@ -2,8 +2,9 @@
 
 use super::PdqBenchError;
 use crate::measure::digest::timed;
-use crate::measure::{peak_rss_bytes, yardstick_us};
+use crate::measure::yardstick_us;
 use chacha20::ChaCha20Rng;
+use omr_console::peak_rss_bytes;
 use omr_pdq::{Answer, Client, Params, SecretKey, Server, Stage, Times};
 use omr_table::{ColumnType, Filter, Leaf, Query, Table, TableBuilder, Test, Value};
 use rand_core::{Rng, SeedableRng};

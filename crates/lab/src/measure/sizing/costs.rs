@@ -1,6 +1,7 @@
 use crate::measure::cpu::process_seconds;
 use crate::measure::report::Machine;
-use crate::measure::{BenchError, DigestBench, InstantUnits, Scheme, peak_rss_bytes, yardstick_us};
+use crate::measure::{BenchError, DigestBench, InstantUnits, Scheme, yardstick_us};
+use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{ClueKind, ParamSet};

@@ -1,0 +1,92 @@
+//! The commands, one module each.
+
+mod board;
+mod clues;
+mod data;
+mod decode;
+mod demo;
+mod digest;
+mod engines;
+mod health;
+mod keygen;
+mod mail;
+mod network;
+mod params;
+mod passphrase;
+mod pdq;
+mod post;
+mod serve;
+mod shell;
+mod source;
+mod stream;
+mod token;
+
+use crate::args::{Cli, Command};
+use crate::error::CliError;
+use crate::io;
+use omr_console::Ui;
+use omr_protocol::params::SetSpec;
+use serde::Serialize;
+use std::path::Path;
+
+/// Runs the command asked for.
+///
+/// Errors: the command's.
+pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
+    match &cli.command {
+        Command::Keygen(args) => keygen::run(args, ui),
+        Command::Params(command) => params::run(command, ui),
+        Command::Board(command) => board::run(command, ui),
+        Command::Post(args) => post::run(args, ui),
+        Command::Digest(args) => digest::run(args, ui),
+        Command::Stream(command) => stream::run(command, ui),
+        Command::Decode(args) => decode::run(args, ui),
+        Command::Id(command) => mail::id(command, ui),
+        Command::Address(args) => mail::address(args),
+        Command::Contact(command) => mail::contact(command, ui),
+        Command::Send(args) => mail::send(args, ui),
+        Command::Inbox(args) => mail::inbox(args, ui),
+        Command::Watch(args) => mail::watch(args, ui),
+        Command::Demo(args) => demo::run(args, ui),
+        Command::Serve(args) => serve::run(args, ui),
+        Command::Token(command) => token::run(command, ui),
+        Command::Data(command) => data::run(command, ui),
+        Command::Health(args) => health::run(args),
+        Command::Pdq(command) => pdq::run(command, ui),
+        #[cfg(feature = "lab")]
+        Command::Compare(args) => Ok(omr_lab::compare(args, ui)?),
+        #[cfg(feature = "lab")]
+        Command::Bench(command) => Ok(omr_lab::bench(command, ui)?),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
+    }
+}
+
+/// Says aloud that a set protects nothing.
+fn warn_if_insecure(set: &SetSpec, ui: &Ui) {
+    if set.insecure {
+        ui.warn(&format!(
+            "{} is a small set for tests: what is made with it protects nothing",
+            set.name
+        ));
+    }
+}
+
+/// Reports on a result that went to `out`: as JSON where that is not standard output too, else as a
+/// note for people.
+///
+/// Errors: `Output`.
+fn tell_beside(
+    ui: &Ui,
+    out: &Path,
+    json: bool,
+    report: &impl Serialize,
+    note: &str,
+) -> Result<(), CliError> {
+    match (json, io::is_standard(out)) {
+        (true, false) => io::print_json(report)?,
+        (true, true) => ui.line(io::json_line(report)?.trim_end()),
+        (false, _) => ui.note(note),
+    }
+    Ok(())
+}

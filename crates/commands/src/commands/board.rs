@@ -1,0 +1,334 @@
+use crate::args::{BoardCommand, BoardExpire, BoardInit};
+use crate::error::{CliError, InputError};
+use crate::io;
+use omr_board::{Board, BoardConfig, BoardError, Clues, Stat, Structure};
+use omr_client::fragment::{most_bytes, most_in_part};
+use omr_client::letter::Place;
+use omr_console::Ui;
+use omr_console::chain;
+use omr_detector::Progress;
+use omr_protocol::request::MAX_PAYLOAD_BYTES;
+use omr_protocol::{ClueKind, ClueParams, ParamSet, PlanError, Sealing};
+use rand_core::Rng;
+use serde::Serialize;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+#[derive(Serialize)]
+struct Report {
+    board_id: String,
+    params: String,
+    sealing: String,
+    clues: &'static str,
+    /// Those that have expired among them.
+    messages: u64,
+    first_index: u64,
+    clue_bytes: u32,
+    payload_bytes: u32,
+    message_bytes: u64,
+    /// Bytes of a file that one message holds, where it is the only one of the file.
+    single_file_bytes: u64,
+    /// The same where there are several.
+    part_bytes: usize,
+    bytes_on_disk: u64,
+    /// The file's length; parts of it that were never written take no disk.
+    file_bytes: u64,
+    chunk_messages: u64,
+}
+
+pub(super) fn run(command: &BoardCommand, ui: &Ui) -> Result<(), CliError> {
+    match command {
+        BoardCommand::Init(args) => init(args, ui),
+        BoardCommand::Stat { dir, json } => stat(dir, *json, ui),
+        BoardCommand::Verify { dir } => verify(dir, ui),
+        BoardCommand::Expire(args) => expire(args, ui),
+    }
+}
+
+fn init(args: &BoardInit, ui: &Ui) -> Result<(), CliError> {
+    let set = ParamSet::for_new(&args.params, args.allow_old)?;
+    super::warn_if_insecure(set.spec(), ui);
+    create(
+        &args.dir,
+        set.clue(),
+        args.sealing,
+        args.payload_bytes as usize,
+        args.clues,
+    )?;
+    Ok(())
+}
+
+/// Creates a board after checking that its payloads can be sealed and digested.
+///
+/// Errors: `PayloadBytes`, `Plan`, `Input`.
+pub(super) fn create(
+    dir: &Path,
+    params: &ClueParams,
+    sealing: Sealing,
+    payload_bytes: usize,
+    clues: ClueKind,
+) -> Result<Board, CliError> {
+    if !(1..=MAX_PAYLOAD_BYTES).contains(&payload_bytes) {
+        let found = payload_bytes;
+        return Err(PlanError::Payload { found }.into());
+    }
+    let least = sealing.overhead() + 1;
+    if payload_bytes < least {
+        return Err(CliError::PayloadBytes {
+            sealing,
+            least,
+            found: payload_bytes,
+        });
+    }
+    const { assert!(MAX_PAYLOAD_BYTES <= u32::MAX as usize) };
+    let mut board_id = [0; 16];
+    omr_client::os_rng().fill_bytes(&mut board_id);
+    let config = BoardConfig {
+        board_id,
+        params_id: params.name().to_owned(),
+        sealing: sealing.name().to_owned(),
+        clue_bytes: clues.bytes(params) as u32,
+        payload_bytes: payload_bytes as u32,
+        clues: match clues {
+            ClueKind::Plain => Clues::Plain,
+            ClueKind::Bound => Clues::Bound,
+        },
+    };
+    Board::create(dir, &config)
+        .map_err(InputError::from)
+        .map_err(CliError::input(dir))
+}
+
+/// What letters on a board are bound to.
+///
+/// Errors: `Sealing`.
+pub(super) fn place(config: &BoardConfig) -> Result<Place, InputError> {
+    Ok(Place {
+        board_id: config.board_id,
+        params: config.params_id.clone(),
+        sealing: config.sealing.parse()?,
+        payload_bytes: config.payload_bytes as usize,
+    })
+}
+
+/// The kind of a board's clues.
+pub(super) fn clues(of: Clues) -> ClueKind {
+    match of {
+        Clues::Plain => ClueKind::Plain,
+        Clues::Bound => ClueKind::Bound,
+    }
+}
+
+/// How long a board in use is waited for: posts and digests hold it for milliseconds, `omr board verify` for seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// When a person is told what is waited for.
+const TOLD_AFTER: Duration = Duration::from_secs(2);
+
+/// Tries again while somebody else has the board open.
+///
+/// Errors: `BoardBusy`; those of `open`.
+pub(super) fn patiently(
+    ui: &Ui,
+    open: impl Fn() -> Result<Board, BoardError>,
+) -> Result<Board, InputError> {
+    let start = Instant::now();
+    let mut told = false;
+    loop {
+        match open() {
+            Err(BoardError::Locked { .. }) if start.elapsed() < PATIENCE => {
+                if !told && start.elapsed() > TOLD_AFTER {
+                    ui.note("waiting for another command that has the board open");
+                    told = true;
+                }
+                std::thread::sleep(Duration::from_millis(3));
+            }
+            Err(BoardError::Locked { .. }) => {
+                let seconds = PATIENCE.as_secs();
+                return Err(InputError::BoardBusy { seconds });
+            }
+            opened => return Ok(opened?),
+        }
+    }
+}
+
+/// Opens a board for reading; where a writer crashed, recovers it first.
+///
+/// Errors: `Input`.
+pub(super) fn open(dir: &Path, ui: &Ui) -> Result<Board, CliError> {
+    let opened = match patiently(ui, || Board::open_read_only(dir)) {
+        Err(InputError::Board(BoardError::NeedsRecovery { .. })) => {
+            let recovered = patiently(ui, || Board::open(dir));
+            recovered.map(drop).and_then(|()| {
+                ui.warn(&format!(
+                    "{}: recovered from a post that did not end",
+                    dir.display()
+                ));
+                patiently(ui, || Board::open_read_only(dir))
+            })
+        }
+        other => other,
+    };
+    opened.map_err(CliError::input(dir))
+}
+
+fn stat(dir: &Path, json: bool, ui: &Ui) -> Result<(), CliError> {
+    let board = open(dir, ui)?;
+    let stat = board
+        .stat()
+        .map_err(InputError::from)
+        .map_err(CliError::input(dir))?;
+    let report = Report::new(stat).map_err(CliError::input(dir))?;
+    match json {
+        true => Ok(io::print_json(&report)?),
+        false => Ok(io::print(&report.text())?),
+    }
+}
+
+impl Report {
+    fn new(stat: Stat) -> Result<Self, InputError> {
+        let place = place(&stat.config)?;
+        let capacity = place.capacity(clues(stat.config.clues));
+        Ok(Self {
+            board_id: omr_protocol::hex(&stat.config.board_id),
+            params: stat.config.params_id,
+            sealing: stat.config.sealing,
+            clues: clues(stat.config.clues).name(),
+            messages: stat.messages,
+            first_index: stat.first,
+            clue_bytes: stat.config.clue_bytes,
+            payload_bytes: stat.config.payload_bytes,
+            message_bytes: stat.message_bytes,
+            single_file_bytes: most_bytes(1, capacity),
+            part_bytes: most_in_part(capacity),
+            bytes_on_disk: stat.bytes_on_disk,
+            file_bytes: stat.file_bytes,
+            chunk_messages: stat.chunk_messages,
+        })
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "board          {}\nparameters     {}\nsealing        {}\nclues          {}\nmessages       {}\n\
+             clue bytes     {}\npayload bytes  {}\n  of a file    {} at most, {} of one in several messages\n\
+             bytes in all   {}\nbytes on disk  {}{}\n",
+            self.board_id,
+            self.params,
+            self.sealing,
+            self.clues,
+            self.counted(),
+            self.clue_bytes,
+            self.payload_bytes,
+            self.single_file_bytes,
+            self.part_bytes,
+            omr_console::thousands(self.message_bytes),
+            omr_console::thousands(self.bytes_on_disk),
+            self.holes(),
+        )
+    }
+
+    fn counted(&self) -> String {
+        let messages = omr_console::thousands(self.messages);
+        match self.first_index {
+            0 => messages,
+            first => format!("{messages}, those before {first} expired"),
+        }
+    }
+
+    /// What `ls` shows, where it is more.
+    fn holes(&self) -> String {
+        match self.file_bytes > self.bytes_on_disk {
+            true => format!(
+                " (a file of {}, with holes)",
+                omr_console::thousands(self.file_bytes)
+            ),
+            false => String::new(),
+        }
+    }
+}
+
+fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
+    let board = open(dir, ui)?;
+    let bar = ui.bar();
+    bar.stage("verify", board.len());
+    let mut seen = 0;
+    let mut progress = |done, _| {
+        bar.advance(done - seen);
+        seen = done;
+    };
+    let report = board.verify(&mut progress);
+    drop(bar);
+    let report = report
+        .map_err(InputError::from)
+        .map_err(CliError::input(dir))?;
+    let (config, on_board) = (board.config().clone(), board.first()..board.len());
+    drop(board);
+    // Testing signatures takes long: others may post meanwhile.
+    let clues = super::clues::sweep(&config, on_board, |range| {
+        let mut out = Vec::new();
+        if let Ok(board) = open(dir, ui) {
+            let _ = board.read(range, &mut super::clues::keep(&mut out));
+        }
+        out
+    })?;
+    if report.is_sound() && clues.count == 0 {
+        let messages = omr_console::thousands(report.messages);
+        return Ok(io::print(&format!("sound: {messages} messages\n"))?);
+    }
+    for fault in &report.faults {
+        ui.line(&format!("omr: {}", chain(fault)));
+    }
+    clues
+        .told
+        .iter()
+        .for_each(|line| ui.line(&format!("omr: {line}")));
+    match &report.structure {
+        Structure::Damaged(error) => ui.line(&format!("omr: {}", chain(error))),
+        Structure::Inconsistent => ui.line("omr: the database under the board contradicts itself"),
+        _ => {}
+    }
+    if report.is_sound() {
+        let (bad, messages) = (clues.count, report.messages);
+        return Err(CliError::input(dir)(InputError::Unsigned { bad, messages }));
+    }
+    let unsound = InputError::Unsound {
+        bad: report.bad_messages,
+        messages: report.messages,
+    };
+    Err(CliError::input(dir)(unsound))
+}
+
+#[derive(Serialize)]
+struct Gone {
+    expired: u64,
+    first_index: u64,
+    messages: u64,
+    bytes_on_disk: u64,
+}
+
+/// Errors: `Input`.
+fn expire(args: &BoardExpire, ui: &Ui) -> Result<(), CliError> {
+    let gone = || -> Result<Gone, InputError> {
+        let mut board = patiently(ui, || Board::open(&args.dir))?;
+        let kept = board.len().saturating_sub(args.keep.unwrap_or(u64::MAX));
+        let expired = board.expire(args.before.unwrap_or(kept))?;
+        let stat = board.stat()?;
+        Ok(Gone {
+            expired: expired.end - expired.start,
+            first_index: stat.first,
+            messages: stat.messages,
+            bytes_on_disk: stat.bytes_on_disk,
+        })
+    };
+    let gone = gone().map_err(CliError::input(&args.dir))?;
+    if args.json {
+        return Ok(io::print_json(&gone)?);
+    }
+    ui.note(&format!(
+        "{} messages expired; the board begins at {}, has {} left and takes {} bytes",
+        omr_console::thousands(gone.expired),
+        gone.first_index,
+        omr_console::thousands(gone.messages - gone.first_index),
+        omr_console::thousands(gone.bytes_on_disk),
+    ));
+    Ok(())
+}

@@ -1,0 +1,298 @@
+mod incomplete;
+mod open;
+
+use super::passphrase::opened;
+use crate::args::Decode;
+use crate::error::{CliError, InputError};
+use crate::io::{self, Access, Framed, Output, STANDARD};
+use incomplete::{Incomplete, Kept};
+use omr_client::{DecodeError, Retrieved, SecretKey, decode};
+use omr_console::{ConsoleError, Ui};
+use omr_detector::Progress;
+use omr_protocol::frame::Kind;
+use omr_protocol::{ParamSet, Response, Sealing};
+use open::{Collected, LeftOut, Message, Opened};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Name of the file that digests of indices give.
+const INDICES: &str = "indices.txt";
+
+#[derive(Serialize)]
+struct Report {
+    params: &'static str,
+    /// Of the first digest.
+    scheme: &'static str,
+    /// From the first message of all digests to the last.
+    start: u64,
+    end: u64,
+    sealing: &'static str,
+    ranges: Vec<[u64; 2]>,
+    pertinent: usize,
+    indices: Vec<u64>,
+    files: Vec<Written>,
+    left_out: Vec<LeftOut>,
+    incomplete: Vec<Incomplete>,
+}
+
+#[derive(Serialize)]
+struct Written {
+    index: Option<u64>,
+    bytes: usize,
+    #[serde(serialize_with = "io::as_text")]
+    path: PathBuf,
+}
+
+/// A digest and where it was.
+struct Digest<'a> {
+    path: &'a Path,
+    response: Response,
+}
+
+/// What the digests gave, and those that gave nothing.
+struct Decoded {
+    opened: Opened,
+    /// Whether any of the digests holds payloads that nothing but the detector's word vouches for.
+    unvouched: bool,
+    /// Told at the end, so that the others are not lost.
+    failed: Option<CliError>,
+}
+
+pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
+    Output::folder(&args.out)?;
+    let secret = Framed::open_either(&args.secret_key, [Kind::SecretKey, Kind::Locked])?;
+    let set = secret.set()?;
+    let digests = digests(args, &set, &secret.header.params_id)?;
+    let mut kept = Kept::open(args, &digests[0].response, &secret.header)?;
+    let secret = opened(secret, Kind::SecretKey, &args.passphrase)?;
+    let secret = io::read_secret_key(secret, set.clue())?;
+    let Decoded {
+        opened,
+        unvouched,
+        failed,
+    } = decoded(args, ui, (&set, &secret), &digests, &mut kept)?;
+    // Of the messages that are left: those that were dropped are not told of, counted or named.
+    let indices: Vec<u64> = opened.pertinent.iter().copied().collect();
+    if unvouched && !indices.is_empty() {
+        ui.warn(
+            "the digest's board does not seal payloads, so the detector could have made them up: \
+             pass --sealing to say what you expect",
+        );
+    }
+    let files = deliver(args, opened.messages)?;
+    let incomplete = kept.settle(opened.letters)?;
+    for left_out in &opened.left_out {
+        ui.warn(&left_out.to_string());
+    }
+    for letter in &incomplete {
+        ui.warn(&letter.to_string());
+    }
+    let ranges = digests.iter().map(|digest| {
+        let range = &digest.response.request().range;
+        [range.start, range.end]
+    });
+    let ranges: Vec<_> = ranges.collect();
+    let first = &digests[0].response;
+    let report = Report {
+        params: set.name(),
+        scheme: first.scheme().name(),
+        start: ranges.iter().map(|[start, _]| *start).min().unwrap_or(0),
+        end: ranges.iter().map(|[_, end]| *end).max().unwrap_or(0),
+        sealing: first.sealing().name(),
+        ranges,
+        pertinent: indices.len(),
+        indices,
+        files,
+        left_out: opened.left_out,
+        incomplete,
+    };
+    tell(args, ui, &report)?;
+    match failed {
+        Some(error) => Err(error),
+        None => verdict(args, &report),
+    }
+}
+
+/// Reads all digests.
+///
+/// Errors: `Input`, `OtherParams`, `OtherDigest`.
+fn digests<'a>(
+    args: &'a Decode,
+    set: &ParamSet,
+    params_id: &str,
+) -> Result<Vec<Digest<'a>>, CliError> {
+    let mut digests: Vec<Digest> = Vec::new();
+    for path in &args.digest {
+        let file = Framed::open(path, Kind::Digest)?;
+        if file.header.params_id != params_id {
+            return Err(CliError::OtherParams {
+                first: args.secret_key.clone(),
+                expected: params_id.to_owned(),
+                second: path.clone(),
+                found: file.header.params_id,
+            });
+        }
+        let response = Response::from_bytes(set, &file.bytes()?).map_err(InputError::from);
+        let response = response.map_err(CliError::input(path))?;
+        check_sealing(args, path, response.sealing())?;
+        let of = |response: &Response| (response.board_id(), response.sealing());
+        if let Some(first) = digests.first()
+            && of(&first.response) != of(&response)
+        {
+            return Err(CliError::OtherDigest {
+                first: first.path.to_owned(),
+                second: path.clone(),
+            });
+        }
+        digests.push(Digest { path, response });
+    }
+    Ok(digests)
+}
+
+/// Decodes and opens digests, and puts letters together from them and from what was kept.
+///
+/// Errors: `Decode` where there is one digest alone.
+fn decoded(
+    args: &Decode,
+    ui: &Ui,
+    (set, secret): (&ParamSet, &SecretKey),
+    digests: &[Digest],
+    kept: &mut Kept,
+) -> Result<Decoded, CliError> {
+    let bar = ui.bar();
+    bar.stage("digests", digests.len() as u64);
+    let mut all = Collected::new(kept.take());
+    let (mut unvouched, mut failed) = (false, None);
+    for Digest { path, response } in digests {
+        match decode(set, secret, response) {
+            Ok(retrieved) => collect(args, (set, secret), response, &retrieved, &mut all),
+            Err(error) if digests.len() == 1 => return Err(error.into()),
+            Err(source) => failed = failed.or(Some(failure(path, source))),
+        }
+        unvouched |= is_unvouched(args, response);
+        bar.advance(1);
+    }
+    Ok(Decoded {
+        opened: all.finish(),
+        unvouched,
+        failed,
+    })
+}
+
+fn failure(path: &Path, source: DecodeError) -> CliError {
+    CliError::Digest {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn collect(
+    args: &Decode,
+    (set, secret): (&ParamSet, &SecretKey),
+    digest: &Response,
+    retrieved: &[Retrieved],
+    all: &mut Collected,
+) {
+    match (digest.request().payload_bytes, args.raw) {
+        (None, _) => all.indices(retrieved),
+        (Some(_), true) => all.raw(retrieved),
+        (Some(_), false) => all.open(set, secret, digest, retrieved),
+    }
+}
+
+fn check_sealing(args: &Decode, path: &Path, found: Sealing) -> Result<(), CliError> {
+    match args.sealing {
+        Some(expected) if expected != found => {
+            let other = InputError::OtherSealing { expected, found };
+            Err(CliError::input(path)(other))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether files come from payloads that nothing but the detector's word vouches for, and the
+/// caller did not say that this is expected.
+fn is_unvouched(args: &Decode, digest: &Response) -> bool {
+    let payloads = digest.request().payload_bytes.is_some();
+    let unsealed = digest.sealing() == Sealing::None;
+    payloads && unsealed && args.sealing.is_none() && !args.raw
+}
+
+fn deliver(args: &Decode, messages: Vec<Message>) -> Result<Vec<Written>, CliError> {
+    if io::is_standard(&args.out) {
+        for message in &messages {
+            io::write_result(Path::new(STANDARD), &message.bytes)?;
+        }
+        return Ok(Vec::new());
+    }
+    super::keygen::create_folder(&args.out)?;
+    let place = |message: &Message| match message.index {
+        Some(index) => args.out.join(io::numbered(index, message.name.as_deref())),
+        None => args.out.join(INDICES),
+    };
+    // Before anything is written; committing each file decides.
+    if let Some(path) = messages
+        .iter()
+        .map(place)
+        .find(|path| path.exists() && !args.force)
+    {
+        return Err(ConsoleError::Exists { path }.into());
+    }
+    let mut written = Vec::new();
+    for message in messages {
+        let path = place(&message);
+        io::stage_bytes(&path, Access::Private, &message.bytes)?.commit(args.force)?;
+        written.push(Written {
+            index: message.index,
+            bytes: message.bytes.len(),
+            path,
+        });
+    }
+    Ok(written)
+}
+
+fn tell(args: &Decode, ui: &Ui, report: &Report) -> Result<(), CliError> {
+    match (args.json, io::is_standard(&args.out)) {
+        (true, false) => Ok(io::print_json(report)?),
+        (true, true) => {
+            ui.line(io::json_line(report)?.trim_end());
+            Ok(())
+        }
+        (false, _) => {
+            ui.note(&format!(
+                "{} pertinent messages among {}..{}, parameters {}",
+                report.pertinent, report.start, report.end, report.params
+            ));
+            let line = |file: &Written| format!("{}\n", file.path.display());
+            Ok(io::print(
+                &report.files.iter().map(line).collect::<String>(),
+            )?)
+        }
+    }
+}
+
+/// Strangers can write to an address what does not open: that alone is no failure. What is kept can still become
+/// a letter.
+fn verdict(args: &Decode, report: &Report) -> Result<(), CliError> {
+    let lost = report.incomplete.iter().filter(|letter| letter.is_lost());
+    let left_out: BTreeSet<u64> = report
+        .left_out
+        .iter()
+        .flat_map(|group| &group.indices)
+        .chain(lost.flat_map(Incomplete::indices))
+        .copied()
+        .collect();
+    let (left_out, pertinent) = (left_out.len(), report.pertinent);
+    let nothing = left_out == pertinent;
+    match left_out > 0 && (nothing || args.strict) {
+        true => Err(CliError::LeftOut {
+            left_out,
+            pertinent,
+        }),
+        false if args.strict && !report.incomplete.is_empty() => Err(CliError::NotWhole {
+            letters: report.incomplete.len(),
+        }),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,226 @@
+//! Letters that are not whole: what came is kept beside the others until the rest comes.
+
+use super::open::Letter;
+use crate::args::Decode;
+use crate::error::{CliError, InputError};
+use crate::io::{self, Access};
+use crate::spans::{in_words, spans};
+use omr_client::fragment::{self, MessageId};
+use omr_client::kept::{KeptParts, Parts};
+use omr_protocol::Response;
+use omr_protocol::frame::FrameHeader;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// The folder beside the letters.
+const FOLDER: &str = "incomplete";
+const EXTENSION: &str = "parts";
+
+/// Parts of letters between calls, one file a letter.
+pub(super) struct Kept {
+    /// Absent where nothing is kept.
+    dir: Option<PathBuf>,
+    /// The recipient's parameter set and address, and the digests' board.
+    of: (String, [u8; 16], [u8; 16]),
+    parts: BTreeMap<MessageId, Parts>,
+    /// Letters with a file, and the parts in it.
+    files: BTreeMap<MessageId, usize>,
+}
+
+/// What is told of a letter that is not whole.
+#[derive(Serialize)]
+pub(super) struct Incomplete {
+    /// Index of its first message that came.
+    index: u64,
+    have: u32,
+    total: u32,
+    /// Numbers of the parts that are missing, counted from 0, as ranges.
+    missing: Vec<[u32; 2]>,
+    /// Messages that hold them, if the letter was posted in one go.
+    messages: Option<Vec<[u64; 2]>>,
+    /// Where its parts are kept.
+    kept: Option<PathBuf>,
+    #[serde(skip)]
+    indices: Vec<u64>,
+}
+
+impl Kept {
+    /// Reads what earlier calls kept for the same key and board.
+    ///
+    /// Errors: `Input` (damage).
+    pub(super) fn open(
+        args: &Decode,
+        digest: &Response,
+        secret: &FrameHeader,
+    ) -> Result<Self, CliError> {
+        let joins = !args.raw && !io::is_standard(&args.out);
+        let mut kept = Self {
+            dir: joins.then(|| args.out.join(FOLDER)),
+            of: (secret.params_id.clone(), secret.key_id, digest.board_id()),
+            parts: BTreeMap::new(),
+            files: BTreeMap::new(),
+        };
+        let Some(entries) = kept.dir.as_ref().and_then(|dir| fs::read_dir(dir).ok()) else {
+            return Ok(kept);
+        };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|found| found == EXTENSION) {
+                kept.read(&path).map_err(CliError::input(&path))?;
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Takes a file up, unless it is of another board or key.
+    fn read(&mut self, path: &Path) -> Result<(), InputError> {
+        let bytes = zeroize::Zeroizing::new(fs::read(path)?);
+        let KeptParts {
+            params,
+            key_id,
+            board_id,
+            id,
+            parts,
+        } = KeptParts::from_bytes(&bytes)?;
+        if (params, key_id, board_id) == self.of {
+            self.files.insert(id, parts.len());
+            self.parts.insert(id, parts);
+        }
+        Ok(())
+    }
+
+    /// The parts, which come back in [`Kept::settle`].
+    pub(super) fn take(&mut self) -> BTreeMap<MessageId, Parts> {
+        std::mem::take(&mut self.parts)
+    }
+
+    fn path(&self, id: &MessageId) -> Option<PathBuf> {
+        let dir = self.dir.as_ref()?;
+        Some(dir.join(format!("{}.{EXTENSION}", omr_protocol::hex(id))))
+    }
+
+    /// Keeps letters that are not whole, forgets those that are on the disk by now, and says what is missing.
+    ///
+    /// Errors: `Write`.
+    pub(super) fn settle(self, letters: Vec<Letter>) -> Result<Vec<Incomplete>, CliError> {
+        let mut told = Vec::new();
+        for letter in &letters {
+            let path = self.path(&letter.id);
+            if let Some(path) = &path
+                && self.files.get(&letter.id) != Some(&letter.parts.len())
+            {
+                self.write(path, letter)?;
+            }
+            told.extend(Incomplete::new(letter, path));
+        }
+        for id in self.files.keys() {
+            if letters.iter().all(|letter| letter.id != *id)
+                && let Some(path) = self.path(id)
+            {
+                fs::remove_file(&path).map_err(|error| CliError::write(path, error))?;
+            }
+        }
+        if let Some(dir) = &self.dir {
+            // It stays while there is anything in it.
+            let _ = fs::remove_dir(dir);
+        }
+        told.sort_by_key(|letter: &Incomplete| letter.index);
+        Ok(told)
+    }
+
+    fn write(&self, path: &Path, letter: &Letter) -> Result<(), CliError> {
+        let (params, key_id, board_id) = self.of.clone();
+        let kept = KeptParts {
+            params,
+            key_id,
+            board_id,
+            id: letter.id,
+            parts: letter.parts.clone(),
+        };
+        let bytes = kept.to_bytes();
+        let bytes = bytes.map_err(|error| CliError::write(path, error))?;
+        if let Some(dir) = &self.dir {
+            fs::create_dir_all(dir).map_err(|error| CliError::write(dir, error))?;
+        }
+        Ok(io::stage_bytes(path, Access::Private, &bytes)?.commit(true)?)
+    }
+}
+
+impl Incomplete {
+    /// `None` for a letter without parts.
+    fn new(letter: &Letter, kept: Option<PathBuf>) -> Option<Self> {
+        let (&index, _) = letter.parts.first_key_value()?;
+        let messages = first_message(&letter.parts).map(|first| {
+            let on_board = |gap: &Range<u32>| [gap.start, gap.end].map(|n| first + u64::from(n));
+            letter.missing.iter().map(on_board).collect()
+        });
+        let numbers = |gap: &Range<u32>| [gap.start, gap.end];
+        Some(Self {
+            index,
+            have: letter.have,
+            total: letter.total,
+            missing: letter.missing.iter().map(numbers).collect(),
+            messages,
+            kept,
+            indices: letter.parts.keys().copied().collect(),
+        })
+    }
+
+    /// Whether its parts are gone after this call.
+    pub(super) fn is_lost(&self) -> bool {
+        self.kept.is_none()
+    }
+
+    /// Its messages that came.
+    pub(super) fn indices(&self) -> &[u64] {
+        &self.indices
+    }
+}
+
+/// The message of part 0, if the parts that came lie on the board one behind the other.
+fn first_message(parts: &Parts) -> Option<u64> {
+    let first = |(&index, part): (&u64, &zeroize::Zeroizing<Vec<u8>>)| {
+        let place = fragment::place(part).ok()??;
+        index.checked_sub(place.index.into())
+    };
+    let mut firsts = parts.iter().map(first);
+    let one = firsts.next()??;
+    firsts.all(|other| other == Some(one)).then_some(one)
+}
+
+impl fmt::Display for Incomplete {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.indices.len() {
+            1 => "message",
+            _ => "messages",
+        };
+        let came = in_words(&spans(self.indices.iter().copied()));
+        write!(f, "{name} {came} left out: ")?;
+        write!(f, "{} of {} parts of a file", self.have, self.total)?;
+        let gaps = |of: Vec<[u64; 2]>, one, many| {
+            let spans: Vec<_> = of.iter().map(|[start, end]| *start..*end).collect();
+            let alone = spans.len() == 1 && spans[0].end - spans[0].start == 1;
+            format!("{} {}", if alone { one } else { many }, in_words(&spans))
+        };
+        let missing = match &self.messages {
+            Some(messages) => {
+                gaps(messages.clone(), "is message", "are messages") + " if it was posted in one go"
+            }
+            None => {
+                let parts = self.missing.iter().map(|gap| gap.map(u64::from));
+                gaps(parts.collect(), "is its part", "are its parts")
+            }
+        };
+        write!(f, ", missing {missing}")?;
+        match &self.kept {
+            Some(_) => f.write_str(
+                "; what came is kept: decode a digest of the others into the same folder",
+            ),
+            None => f.write_str(": decode digests that cover all of them in one call"),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+mod cast;
+mod report;
+mod scan;
+
+use crate::args::Demo;
+use crate::commands::source::BoardSource;
+use crate::commands::{board, engines, keygen};
+use crate::error::{CliError, InputError};
+use crate::io::{self, Framed, TemporaryFolder};
+use cast::{Cast, Posting};
+use omr_client::{Retrieved, decode};
+use omr_console::Ui;
+use omr_console::peak_rss_bytes;
+use omr_detector::Stages;
+use omr_detector::engines::{Costs, Job};
+use omr_protocol::frame::Kind;
+use omr_protocol::{ClueKind, ParamSet, Request, Response, Sealing};
+use omr_testkit::{RealPayloads, real_payloads};
+use report::{Outcome, Report};
+use scan::Check;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// A Zcash output's ephemeral key and ciphertext.
+const PAYLOAD_BYTES: usize = 612;
+
+/// The files of the demonstration.
+struct Stage {
+    recipient: PathBuf,
+    board: PathBuf,
+    digest: PathBuf,
+    /// Removes them in the end, unless they are to be kept.
+    _temporary: Option<TemporaryFolder>,
+}
+
+/// What the detector did.
+struct Detection {
+    load_s: f64,
+    stages: Stages,
+    yardstick_us: Option<f64>,
+    /// Of the process until then, the other parties' parts included.
+    peak_rss_bytes: u64,
+}
+
+pub(super) fn run(args: &Demo, ui: &Ui) -> Result<(), CliError> {
+    let pertinent = args.pertinent as usize;
+    if pertinent as u64 > args.messages {
+        return Err(CliError::Pertinent {
+            messages: args.messages,
+            found: pertinent,
+        });
+    }
+    omr_console::start_threads(args.threads)?;
+    let name = keygen::default_set(Some(args.scheme));
+    let set = ParamSet::named(args.params.as_deref().unwrap_or(name))?;
+    let payloads = real_payloads(PAYLOAD_BYTES)?;
+    let stage = Stage::new(args.dir.as_deref())?;
+    ui.note("recipient: making keys");
+    let cast = Cast::new(&set, args, &stage.recipient)?;
+    let posting = cast.post(set.clue(), &payloads, &stage.board, ui)?;
+    let detection = detect(args, ui, &stage)?;
+    let (retrieved, decode_s) = retrieve(&stage)?;
+    ui.note("checking payloads, and the detector's files for the secret key");
+    let checks = scan::check(set.clue(), &stage.recipient, &stage.board, &stage.digest)?;
+    let outcome = Outcome::new(&cast, &payloads, &retrieved);
+    let facts = Facts {
+        cast,
+        posting,
+        detection,
+        decode_s,
+        outcome,
+        checks,
+    };
+    tell(args, &report(args, &set, &payloads, &stage, facts)?)
+}
+
+/// What the parts of the demonstration gave.
+struct Facts {
+    cast: Cast,
+    posting: Posting,
+    detection: Detection,
+    decode_s: f64,
+    outcome: Outcome,
+    checks: Vec<Check>,
+}
+
+fn report(
+    args: &Demo,
+    set: &ParamSet,
+    payloads: &RealPayloads,
+    stage: &Stage,
+    facts: Facts,
+) -> Result<Report, CliError> {
+    let (miss_log2, false_positive_log2) = rates(set)?;
+    let Facts {
+        cast,
+        posting,
+        detection,
+        ..
+    } = facts;
+    Ok(Report {
+        scheme: args.scheme.name(),
+        params: set.name(),
+        security_bits: set.spec().security_bits(),
+        miss_log2,
+        false_positive_log2,
+        messages: args.messages,
+        recipients: args.recipients,
+        pertinent: cast.pertinent.len(),
+        bound: args.bound as usize,
+        payload_bytes: PAYLOAD_BYTES,
+        threads: rayon::current_num_threads(),
+        kernels: set.clue().ring.kernels().name(),
+        sources: report::sources(payloads),
+        records: payloads.cycle(),
+        keygen_s: cast.keygen_s,
+        addresses_s: cast.addresses_s,
+        secret_key_bytes: size(&stage.recipient.join(keygen::SECRET_KEY))?,
+        clue_key_bytes: size(&stage.recipient.join(keygen::CLUE_KEY))?,
+        detection_key_bytes: stage
+            .detection_keys()
+            .iter()
+            .map(|key| size(key))
+            .sum::<Result<_, _>>()?,
+        detection_keys: stage.detection_keys().iter().map(name).collect(),
+        clue_bytes: ClueKind::Bound.bytes(set.clue()),
+        clues_s: posting.clues_s,
+        append_s: posting.append_s,
+        board_bytes: posting.board_bytes,
+        load_s: detection.load_s,
+        digest_s: detection.stages.total(),
+        stages: detection.stages.seconds().iter().copied().collect(),
+        yardstick_us: detection.yardstick_us,
+        digest_ntts: detection
+            .yardstick_us
+            .map(|us| detection.stages.total() * 1e6 / us),
+        digest_bytes: size(&stage.digest)?,
+        decode_s: facts.decode_s,
+        peak_rss_bytes: detection.peak_rss_bytes,
+        outcome: facts.outcome,
+        checks: facts.checks,
+    })
+}
+
+fn tell(args: &Demo, report: &Report) -> Result<(), CliError> {
+    match args.json {
+        true => io::print_json(report)?,
+        false => io::print(&report.text())?,
+    }
+    let Outcome {
+        payloads_exact: exact,
+        false_positives,
+        ..
+    } = report.outcome;
+    let expected = report.pertinent;
+    match exact == expected && false_positives == 0 {
+        true => Ok(()),
+        false => Err(CliError::Inexact {
+            expected,
+            exact,
+            false_positives,
+        }),
+    }
+}
+
+impl Stage {
+    fn new(dir: Option<&Path>) -> Result<Self, CliError> {
+        let (dir, temporary) = match dir {
+            Some(dir) => (dir.to_owned(), None),
+            None => {
+                let made = TemporaryFolder::new("omr-demo-");
+                let made = made.map_err(|error| CliError::write(std::env::temp_dir(), error))?;
+                (made.path().to_owned(), Some(made))
+            }
+        };
+        let recipient = dir.join("recipient");
+        keygen::create_folder(&recipient)?;
+        let (board, digest) = (dir.join("board"), dir.join("digest"));
+        Ok(Self {
+            recipient,
+            board,
+            digest,
+            _temporary: temporary,
+        })
+    }
+
+    /// The detection keys that were made.
+    fn detection_keys(&self) -> Vec<PathBuf> {
+        [keygen::DETECTION_KEY, keygen::INSTANT_KEY]
+            .map(|name| self.recipient.join(name))
+            .into_iter()
+            .filter(|path| path.exists())
+            .collect()
+    }
+}
+
+/// Missed messages and false positives of a set, the larger of its engines' rates.
+fn rates(set: &ParamSet) -> Result<(f64, f64), CliError> {
+    let bulk = set.spec().bulk.as_ref();
+    let bulk = bulk.map(|spec| (spec.miss_log2(), spec.false_positive_log2()));
+    let instant = match set.spec().instant {
+        Some(_) => {
+            let params = set.instant()?;
+            Some((params.miss_log2(), params.false_positive_log2()))
+        }
+        None => None,
+    };
+    let least = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+    let larger = |(a, b): (f64, f64), (c, d): (f64, f64)| (a.max(c), b.max(d));
+    Ok(bulk.into_iter().chain(instant).fold(least, larger))
+}
+
+fn name(path: impl AsRef<Path>) -> String {
+    let name = path.as_ref().file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+fn size(path: &Path) -> Result<u64, CliError> {
+    let metadata = fs::metadata(path).map_err(InputError::from);
+    Ok(metadata.map_err(CliError::input(path))?.len())
+}
+
+/// The detector's part: it opens only the board and the detection keys.
+fn detect(args: &Demo, ui: &Ui, stage: &Stage) -> Result<Detection, CliError> {
+    ui.note("detector: scanning the board under encryption");
+    let start = Instant::now();
+    let keys = stage.detection_keys();
+    let (set, engines) = engines::open(&keys)?.load(args.scheme, &ui.bar())?;
+    let load_s = start.elapsed().as_secs_f64();
+    let board = board::open(&stage.board, ui)?;
+    let source = BoardSource::new(&stage.board, &board, set.clue(), ui);
+    let mut source = source.map_err(CliError::input(&stage.board))?;
+    let job = Job {
+        source: &mut source,
+        request: Request {
+            range: 0..args.messages,
+            bound: args.bound as usize,
+            payload_bytes: Some(PAYLOAD_BYTES),
+        },
+        board_id: board.config().board_id,
+        sealing: Sealing::None,
+        seeds: [(); 2].map(|()| super::digest::placement_seed()),
+        costs: Costs::default(),
+    };
+    let before = yardstick_us();
+    let bar = ui.bar();
+    let answer = engines.respond(args.scheme, job, &bar);
+    drop(bar);
+    let answer = answer?;
+    let yardstick_us = before.zip(yardstick_us()).map(|(a, b)| (a + b) / 2.0);
+    let bytes = answer.response.to_bytes(&set);
+    let bytes = bytes.map_err(|error| CliError::write(&stage.digest, error))?;
+    io::write_result(&stage.digest, &bytes)?;
+    Ok(Detection {
+        load_s,
+        stages: answer.stages,
+        yardstick_us,
+        peak_rss_bytes: peak_rss_bytes(),
+    })
+}
+
+/// Microseconds of the unit of stated costs, in builds that have it.
+fn yardstick_us() -> Option<f64> {
+    #[cfg(feature = "lab")]
+    return omr_lab::measure::yardstick_us();
+    #[cfg(not(feature = "lab"))]
+    None
+}
+
+/// The recipient's part: it opens only her secret key and the digest.
+fn retrieve(stage: &Stage) -> Result<(Vec<Retrieved>, f64), CliError> {
+    let secret = Framed::open(&stage.recipient.join(keygen::SECRET_KEY), Kind::SecretKey)?;
+    let set = secret.set()?;
+    let secret = io::read_secret_key(secret, set.clue())?;
+    let bytes = Framed::open(&stage.digest, Kind::Digest)?.bytes()?;
+    // Tables are not part of decoding.
+    let read = || Response::from_bytes(&set, &bytes).map_err(InputError::from);
+    read().map_err(CliError::input(&stage.digest))?;
+    let start = Instant::now();
+    let digest = read().map_err(CliError::input(&stage.digest))?;
+    let retrieved = decode(&set, &secret, &digest)?;
+    Ok((retrieved, start.elapsed().as_secs_f64()))
+}

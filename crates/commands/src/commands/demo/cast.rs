@@ -1,0 +1,140 @@
+//! Recipients and senders, and what they post.
+
+use crate::args::Demo;
+use crate::commands::keygen::Made;
+use crate::commands::{board, keygen};
+use crate::error::{CliError, InputError};
+use omr_board::Message;
+use omr_client::{BoundSender, ClueSeed, os_rng};
+use omr_console::Ui;
+use omr_detector::Progress;
+use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet, Sealing};
+use omr_testkit::RealPayloads;
+use rand_core::Rng;
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
+use std::time::Instant;
+
+const TRANSACTION: u64 = 1000;
+
+/// The one recipient who asks for a digest, and the others.
+pub(super) struct Cast {
+    /// Her address first.
+    addresses: Vec<ClueKey>,
+    messages: u64,
+    /// The messages for her.
+    pub(super) pertinent: BTreeSet<u64>,
+    pub(super) keygen_s: f64,
+    pub(super) addresses_s: f64,
+}
+
+/// What posting took.
+pub(super) struct Posting {
+    pub(super) clues_s: f64,
+    pub(super) append_s: f64,
+    pub(super) board_bytes: u64,
+}
+
+impl Cast {
+    /// Makes all keys, writes hers into `dir` and draws the messages that will be for her.
+    ///
+    /// Errors: `Params`, `Write`, `Exists`.
+    pub(super) fn new(set: &ParamSet, args: &Demo, dir: &Path) -> Result<Self, CliError> {
+        let start = Instant::now();
+        let keys = Made::new(set, Some(args.scheme), ClueKind::Bound, &mut os_rng())?;
+        let keygen_s = start.elapsed().as_secs_f64();
+        keygen::write(dir, set, &keys, (None, false))?;
+        let start = Instant::now();
+        let mut addresses = vec![keys.clue];
+        addresses.par_extend(
+            (1..args.recipients)
+                .into_par_iter()
+                .map_init(os_rng, |rng, _| {
+                    omr_client::identity(set.clue(), ClueKind::Bound, rng).1
+                }),
+        );
+        let addresses_s = start.elapsed().as_secs_f64();
+        let mut pertinent = BTreeSet::new();
+        while pertinent.len() < args.pertinent as usize {
+            pertinent.insert(os_rng().next_u64() % args.messages);
+        }
+        Ok(Self {
+            addresses,
+            messages: args.messages,
+            pertinent,
+            keygen_s,
+            addresses_s,
+        })
+    }
+
+    /// Posts real payload `i` as message `i`, with clues for her or for the others in turn.
+    ///
+    /// Errors: those of the board.
+    pub(super) fn post(
+        &self,
+        params: &ClueParams,
+        payloads: &RealPayloads,
+        dir: &Path,
+        ui: &Ui,
+    ) -> Result<Posting, CliError> {
+        let (bytes, clues) = (payloads.payload_bytes(), ClueKind::Bound);
+        let mut board = board::create(dir, params, Sealing::None, bytes, clues)?;
+        let board_id = board.config().board_id;
+        let sender = |key| BoundSender::new(params, key, board_id);
+        let senders: Vec<BoundSender> = self.addresses.iter().map(sender).collect();
+        let bar = ui.bar();
+        bar.stage("post", self.messages);
+        let mut posting = Posting {
+            clues_s: 0.0,
+            append_s: 0.0,
+            board_bytes: 0,
+        };
+        for start in (0..self.messages).step_by(TRANSACTION as usize) {
+            let range = start..(start + TRANSACTION).min(self.messages);
+            let clock = Instant::now();
+            let messages = self.messages(params, payloads, &senders, range);
+            let messages = messages.map_err(CliError::input(dir))?;
+            posting.clues_s += clock.elapsed().as_secs_f64();
+            let clock = Instant::now();
+            let appended = board.append(&messages).map_err(InputError::from);
+            appended.map_err(CliError::input(dir))?;
+            posting.append_s += clock.elapsed().as_secs_f64();
+            bar.advance(messages.len() as u64);
+        }
+        let stat = board
+            .stat()
+            .map_err(InputError::from)
+            .map_err(CliError::input(dir))?;
+        posting.board_bytes = stat.bytes_on_disk;
+        Ok(posting)
+    }
+
+    fn messages(
+        &self,
+        params: &ClueParams,
+        payloads: &RealPayloads,
+        senders: &[BoundSender],
+        range: Range<u64>,
+    ) -> Result<Vec<Message>, InputError> {
+        let message = |rng: &mut _, index: u64| {
+            let payload = payloads.payload(index as usize);
+            let sender = &senders[self.recipient(index)];
+            let bound = sender.clue(&ClueSeed::generate(rng), &payload);
+            bound.clue.check_norm(params)?;
+            Ok(Message {
+                clue: bound.to_bytes(params),
+                payload,
+            })
+        };
+        range.into_par_iter().map_init(os_rng, message).collect()
+    }
+
+    fn recipient(&self, message: u64) -> usize {
+        match self.pertinent.contains(&message) {
+            true => 0,
+            false => 1 + (message % (self.addresses.len() as u64 - 1)) as usize,
+        }
+    }
+}

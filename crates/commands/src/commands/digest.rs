@@ -1,0 +1,157 @@
+use super::engines;
+use super::source::{BoardSource, sealing};
+use crate::args::Digest;
+use crate::error::{CliError, InputError};
+use crate::io::Output;
+use omr_board::{Board, BoardError};
+use omr_console::Ui;
+use omr_detector::Stages;
+use omr_detector::engines::{Answer, Job};
+use omr_protocol::{ParamSet, Request, SEED_BYTES};
+use rand_core::Rng;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+#[derive(Serialize)]
+struct Report {
+    params: &'static str,
+    scheme: &'static str,
+    start: u64,
+    end: u64,
+    bound: usize,
+    payload_bytes: Option<usize>,
+    digest_bytes: usize,
+    digest_s: f64,
+    stages: BTreeMap<&'static str, f64>,
+    unusable_clues: usize,
+}
+
+pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
+    let out = Output::file(&args.out, args.force)?;
+    omr_console::start_threads(args.threads)?;
+    let board = super::board::open(&args.board, ui)?;
+    let keys = engines::open(&args.detection_key)?;
+    engines::check_board(&args.board, &board, &args.detection_key[0], &keys.set)?;
+    let costs = engines::costs(args.costs.as_deref())?;
+    let on_board = CliError::input(&args.board);
+    let checked = range(args, &board).and_then(|range| Ok((range, sealing(&board)?)));
+    let (range, sealing) = checked.map_err(on_board)?;
+    let request = Request {
+        range,
+        bound: args.bound as usize,
+        payload_bytes: payload(args, board.config().payload_bytes as usize),
+    };
+    let source = BoardSource::new(&args.board, &board, keys.set.clue(), ui);
+    let mut source = source.map_err(CliError::input(&args.board))?;
+    let board_id = board.config().board_id;
+    // Whoever posts does not wait for a digest.
+    drop(board);
+    let scheme = args.scheme;
+    let scheme = scheme.unwrap_or(keys.scheme(request.payload_bytes.is_some()));
+    let scheme = keys.narrowed(scheme, &request, costs)?;
+    let bar = ui.bar();
+    let mut stages = Stages::default();
+    let (set, engines) = stages.time("keys", || keys.load(scheme, &bar))?;
+    let job = Job {
+        source: &mut source,
+        request,
+        board_id,
+        sealing,
+        seeds: [(); 2].map(|()| placement_seed()),
+        costs,
+    };
+    let mut answer = engines.respond(scheme, job, &bar)?;
+    drop(bar);
+    stages.add(&answer.stages);
+    answer.stages = stages;
+    deliver(args, ui, (&set, &out), answer)
+}
+
+/// Bytes of a payload, unless indices alone are asked for.
+fn payload(args: &Digest, bytes: usize) -> Option<usize> {
+    let indices = match args.scheme {
+        Some(scheme) if scheme.is_for_indices() => true,
+        _ => args.indices_only,
+    };
+    (!indices).then_some(bytes)
+}
+
+/// Where messages lie is decided now, when they are fixed already.
+pub(super) fn placement_seed() -> [u8; SEED_BYTES] {
+    let mut seed = [0; SEED_BYTES];
+    omr_client::os_rng().fill_bytes(&mut seed);
+    seed
+}
+
+fn range(args: &Digest, board: &Board) -> Result<Range<u64>, InputError> {
+    let all = board.first()..board.len();
+    if all.is_empty() {
+        return Err(InputError::EmptyBoard);
+    }
+    let range = args.range.map_or(all.clone(), |span| span.of(all.clone()));
+    if range.is_empty() || range.end > all.end {
+        return Err(InputError::Range {
+            messages: all.end,
+            start: range.start,
+            end: range.end,
+        });
+    }
+    expect_there(board, &range)?;
+    Ok(range)
+}
+
+/// Errors: `Board` where messages of the range have expired.
+pub(super) fn expect_there(board: &Board, range: &Range<u64>) -> Result<(), BoardError> {
+    let first = board.first();
+    match range.start < first {
+        true => Err(BoardError::Expired {
+            start: range.start,
+            end: range.end.clamp(range.start, first),
+            first,
+        }),
+        false => Ok(()),
+    }
+}
+
+fn deliver(
+    args: &Digest,
+    ui: &Ui,
+    (set, out): (&ParamSet, &Output),
+    answer: Answer,
+) -> Result<(), CliError> {
+    let bytes = answer.response.to_bytes(set);
+    let bytes = bytes.map_err(|error| CliError::write(out.path(), error))?;
+    out.write(&bytes)?;
+    if answer.unusable_clues > 0 {
+        ui.warn(&format!(
+            "{} unusable clues counted as impertinent",
+            answer.unusable_clues
+        ));
+    }
+    let request = answer.response.request();
+    let report = Report {
+        params: set.name(),
+        scheme: answer.response.scheme().name(),
+        start: request.range.start,
+        end: request.range.end,
+        bound: request.bound,
+        payload_bytes: request.payload_bytes,
+        digest_bytes: bytes.len(),
+        digest_s: answer.stages.total(),
+        stages: answer.stages.seconds().iter().copied().collect(),
+        unusable_clues: answer.unusable_clues,
+    };
+    if args.verbose {
+        for (stage, seconds) in answer.stages.seconds() {
+            ui.line(&format!("{stage:<14} {seconds:9.3} s"));
+        }
+    }
+    let size = omr_console::thousands(bytes.len() as u64);
+    let note = format!(
+        "digest of {size} bytes in {:.1} s, {:.1} s of it for reading the key",
+        report.digest_s,
+        report.stages.get("keys").copied().unwrap_or_default()
+    );
+    super::tell_beside(ui, &args.out, args.json, &report, &note)
+}

@@ -1,0 +1,333 @@
+//! `omr id` and `omr address`.
+
+mod backup;
+mod rotate;
+
+use super::{block_on, home, own_client, own_server, server};
+use crate::args::{AddressArgs, HomeArg, Id, IdNew, IdRegister, PassphraseArg, Token, TokenArg};
+use crate::commands::keygen::{SECRET_KEY, default_set};
+use crate::commands::network::connect;
+use crate::commands::passphrase::{known, unlocked, wanted};
+use crate::error::CliError;
+use crate::io::{self, Output};
+use omr_console::Ui;
+use omr_console::chain;
+use omr_mail::{
+    Home, Identity, Inbox, MailError, NewIdentity, Server, ShortAddress, board_place, check_bound,
+    check_clues, check_limits, check_sealing, publish, publish_again, register, revoke,
+};
+use omr_protocol::{ClueKind, ParamSet, Scheme, Sealing};
+use omr_remote::Client;
+use serde::Serialize;
+use std::path::PathBuf;
+
+#[derive(Serialize)]
+struct Shown {
+    home: PathBuf,
+    params: String,
+    scheme: Option<&'static str>,
+    bound: u32,
+    sealing: Option<&'static str>,
+    letter_parts: u32,
+    server: Option<String>,
+    board: Option<String>,
+    fingerprint: String,
+    short: Option<String>,
+    keys: Vec<Key>,
+    locked: bool,
+    retired: Vec<Retired>,
+}
+
+/// An identity that was replaced and is still read.
+#[derive(Serialize)]
+struct Retired {
+    name: String,
+    fingerprint: String,
+}
+
+#[derive(Serialize)]
+struct Key {
+    name: String,
+    registered: bool,
+}
+
+pub(in crate::commands) fn id(command: &Id, ui: &Ui) -> Result<(), CliError> {
+    match command {
+        Id::New(args) => block_on(new(args, ui)),
+        Id::Show { home: dir, json } => tell(&Identity::open(&home(dir)?)?, *json),
+        Id::Register(args) => block_on(go_on(args, ui)),
+        Id::Passphrase(args) => backup::passphrase(args, ui),
+        Id::Export(args) => backup::export(args, ui),
+        Id::Import(args) => backup::import(args, ui),
+        Id::Rotate(args) => block_on(rotate::rotate(args, ui)),
+        Id::Forget(args) => block_on(rotate::forget(args, ui)),
+        Id::Publish {
+            home: dir,
+            token,
+            json,
+        } => block_on(announce(&home(dir)?, token, *json, ui)),
+        Id::Revoke { home: dir, token } => block_on(withdraw(dir, token, ui)),
+    }
+}
+
+async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
+    let home = home(&args.home)?;
+    let token = &args.server.token;
+    let server = server(&args.server.place, token.text())?;
+    if server.is_none() && matches!(token.of_call(), Some(Token::Argument(_))) {
+        return Err(MailError::TokenWithoutServer.into());
+    }
+    let taken_over = home.has_keys();
+    let (new, start) = plan(args, server.as_ref(), ui).await?;
+    let home = with_passphrase(args, home)?;
+    let mut identity = Identity::create(&home, &new)?;
+    if home.passphrase().is_some() && !home.is_locked()? {
+        // Of keys that were in the folder.
+        home.set_passphrase(home.passphrase())?;
+    }
+    match start {
+        // Before the keys were made nobody can have written to them.
+        Some(start) if !taken_over => {
+            Inbox::open(&home)?.begin_at(start)?;
+            identity.profile.begins = start;
+            identity.save()?;
+        }
+        _ => {}
+    }
+    if taken_over {
+        ui.note("the keys that were in the folder are the identity's now: the first fetch looks at the whole board");
+    }
+    if let Some(server) = &server {
+        home.set_server(server)?;
+        upload(&mut identity, ui).await?;
+    }
+    tell(&identity, args.json)?;
+    ui.note(match server {
+        Some(_) => "now give people what `omr address` prints, and read with `omr inbox`",
+        None => "now register with a server: `omr id register --server URL`",
+    });
+    Ok(())
+}
+
+/// The home with the passphrase of the secret that is there, or of the one that will be made.
+fn with_passphrase(args: &IdNew, home: Home) -> Result<Home, CliError> {
+    let secret = home.path(SECRET_KEY);
+    if home.is_locked()? {
+        let passphrase_file = args.locking.passphrase_file.clone();
+        let passphrase = known(&PassphraseArg { passphrase_file }, &secret)?;
+        return Ok(home.with_passphrase(passphrase));
+    }
+    Ok(match wanted(&args.locking, &secret)? {
+        Some(passphrase) => home.with_passphrase(passphrase),
+        None => home,
+    })
+}
+
+/// What the identity will be like, and how long the server's board is: everything that may forbid it is looked at
+/// before keys are made.
+async fn plan(
+    args: &IdNew,
+    server: Option<&Server>,
+    ui: &Ui,
+) -> Result<(NewIdentity, Option<u64>), CliError> {
+    let clues = match args.plain_clues {
+        true => ClueKind::Plain,
+        false => ClueKind::Bound,
+    };
+    let mut new = NewIdentity {
+        params: args.params.clone().unwrap_or_default(),
+        scheme: args.scheme,
+        clues,
+        bound: args.bound,
+        spares: args.spares,
+        sealing: args.sealing.unwrap_or(Sealing::HpkeX25519),
+        allow_old: args.allow_old,
+    };
+    let Some(server) = server else {
+        if args.params.is_none() {
+            new.params = default_set(args.scheme).to_owned();
+        }
+        return Ok((new, None));
+    };
+    let client = connect(server.endpoint(), ui)?;
+    let board = client.board().await.map_err(MailError::from)?;
+    let place = board_place(&board)?;
+    match &args.params {
+        Some(expected) if *expected != place.params => {
+            let expected = expected.clone();
+            let found = place.params;
+            return Err(MailError::OtherParams { expected, found }.into());
+        }
+        _ => new.params = place.params,
+    }
+    // A server talks nobody into the weaker kind of clues, or into letters that it can read.
+    let set = ParamSet::named(&new.params)?;
+    check_clues(&board, set.clue(), clues)?;
+    check_sealing(args.sealing, place.sealing)?;
+    new.sealing = place.sealing;
+    check_bound(&set, new.scheme, new.bound)?;
+    let limits = client.limits().await.map_err(MailError::from)?;
+    check_limits(&limits, new.bound, false)?;
+    Ok((new, Some(board.messages)))
+}
+
+async fn go_on(args: &IdRegister, ui: &Ui) -> Result<(), CliError> {
+    let mut identity = Identity::open(&home(&args.home)?)?;
+    let token = &args.server.token;
+    let server = match server(&args.server.place, token.text())? {
+        Some(server) => server,
+        None => own_server(&identity.home, token)?,
+    };
+    identity.home.set_server(&server)?;
+    match upload(&mut identity, ui).await {
+        // An import brings no detection keys: the secret makes those that the server has not.
+        Err(CliError::Mail(MailError::Locked { .. })) => {
+            identity.home = unlocked(identity.home, &args.passphrase)?;
+            upload(&mut identity, ui).await?;
+        }
+        uploaded => uploaded?,
+    }
+    ui.note("registered: give people what `omr address` prints, and read with `omr inbox`");
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Announced {
+    short: String,
+    seconds: u64,
+}
+
+async fn announce(home: &Home, token: &TokenArg, json: bool, ui: &Ui) -> Result<(), CliError> {
+    let identity = Identity::open(home)?;
+    let client = own_client(&identity.home, token, ui)?;
+    let (short, kept) = publish(&identity, &client).await?;
+    if json {
+        return Ok(io::print_json(&Announced {
+            short: short.to_string(),
+            seconds: kept.as_secs(),
+        })?);
+    }
+    io::print(&format!("{short}\n"))?;
+    ui.note(&format!(
+        "kept for {} days, and for as long again with every fetch that comes in time; the server knows now whose \
+         address this is",
+        kept.as_secs() / 86_400
+    ));
+    Ok(())
+}
+
+async fn withdraw(dir: &HomeArg, token: &TokenArg, ui: &Ui) -> Result<(), CliError> {
+    let mut identity = Identity::open(&home(dir)?)?;
+    let client = own_client(&identity.home, token, ui)?;
+    let unknown = revoke(&mut identity, &client).await?;
+    warn_of_unknown(&unknown, ui);
+    Ok(())
+}
+
+/// Says which keys a server has not forgotten because it did not know them: they may be another token's.
+fn warn_of_unknown(keys: &[String], ui: &Ui) {
+    if !keys.is_empty() {
+        ui.warn(&format!(
+            "the server knows no {} of this token: if another token registered it (--token), the server keeps it until \
+             nobody has used it for a while",
+            keys.join(" and ")
+        ));
+    }
+}
+
+/// Publishes an address anew that is published, for as long again; what keeps that from working is told, no more.
+pub(super) async fn keep_published(identity: &Identity, client: &Client, ui: &Ui) {
+    match publish_again(identity, client).await {
+        Ok(None) => {}
+        Ok(Some(short)) => ui.note(&format!("your short address is now {short}")),
+        Err(error) => ui.warn(&format!(
+            "your address could not be published again: {}",
+            chain(&error)
+        )),
+    }
+}
+
+async fn upload(identity: &mut Identity, ui: &Ui) -> Result<(), CliError> {
+    // The token of the call is the identity's by now.
+    let client = connect(identity.home.server()?.endpoint(), ui)?;
+    let bar = ui.bar();
+    let sent = |name: &str, done, total| bar.at(name.to_owned(), done, total);
+    register(identity, &client, sent).await?;
+    drop(bar);
+    keep_published(identity, &client, ui).await;
+    Ok(())
+}
+
+fn retired(home: &Home) -> Result<Vec<Retired>, CliError> {
+    let shown = |(name, home): (String, Home)| {
+        let fingerprint = Identity::open(&home)?.address()?.fingerprint();
+        Ok(Retired { name, fingerprint })
+    };
+    home.retired()?.into_iter().map(shown).collect()
+}
+
+fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
+    let profile = &identity.profile;
+    let address = identity.address()?;
+    let key = |key: &omr_mail::KeyFile| Key {
+        name: key.name.clone(),
+        registered: key.registered,
+    };
+    let shown = Shown {
+        home: identity.home.dir().to_owned(),
+        params: profile.params.clone(),
+        scheme: Scheme::from_tag(profile.scheme).map(Scheme::name),
+        bound: profile.bound,
+        sealing: profile.sealing.map(Sealing::name),
+        letter_parts: profile.letter_parts(),
+        fingerprint: address.fingerprint(),
+        short: ShortAddress::of(&address).map(|short| short.to_string()),
+        server: address.server,
+        board: profile.board_id.as_ref().map(|id| omr_protocol::hex(id)),
+        keys: profile.keys.iter().map(key).collect(),
+        locked: identity.home.is_locked()?,
+        retired: retired(&identity.home)?,
+    };
+    if json {
+        return Ok(io::print_json(&shown)?);
+    }
+    let mut text = format!(
+        "home         {}\nparameters   {}\nbound        {}\nsealing      {}\nletters      of up to {} messages\nserver       {}\nboard        {}\nfingerprint  {}\nshort        {}\n",
+        shown.home.display(),
+        shown.params,
+        shown.bound,
+        shown.sealing.unwrap_or("any but none"),
+        shown.letter_parts,
+        shown.server.as_deref().unwrap_or("none"),
+        shown.board.as_deref().unwrap_or("none"),
+        shown.fingerprint,
+        shown.short.as_deref().unwrap_or("none"),
+    );
+    for key in &shown.keys {
+        let state = if key.registered {
+            "registered"
+        } else {
+            "not registered"
+        };
+        text += &format!("{:<12} {state}\n", key.name);
+    }
+    let locked = if shown.locked {
+        "under a passphrase"
+    } else {
+        "in the clear"
+    };
+    text += &format!("{SECRET_KEY:<12} {locked}\n");
+    for Retired { name, fingerprint } in &shown.retired {
+        text += &format!("retired      {name}, fingerprint {fingerprint}\n");
+    }
+    Ok(io::print(&text)?)
+}
+
+pub(in crate::commands) fn address(args: &AddressArgs) -> Result<(), CliError> {
+    let home = home(&args.home)?;
+    let text = Identity::open(&home)?.address()?.to_text();
+    match &args.out {
+        Some(path) => Ok(Output::file(path, args.force)?.write(text.as_bytes())?),
+        None => Ok(io::print(&text)?),
+    }
+}

@@ -1,0 +1,119 @@
+//! `omr id rotate` and `forget`.
+
+use super::{home, own_server, tell, upload, warn_of_unknown};
+use crate::args::{IdForget, IdRotate, TokenArg};
+use crate::commands::mail::time::today;
+use crate::commands::network::connect;
+use crate::commands::passphrase::unlocked;
+use crate::error::CliError;
+use omr_console::Ui;
+use omr_mail::{Home, Identity, Inbox, MailError, Server, board_place, revoke};
+
+pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
+    let home = unlocked(home(&args.home)?, &args.passphrase)?;
+    let old = Identity::open(&home)?;
+    home.check_passphrase()?;
+    // Held until the switch is done: nobody else fetches meanwhile.
+    let letters = Inbox::open(&home)?;
+    let server = server(&home, &args.token)?;
+    let mut successor = match Identity::open(&home.next()) {
+        Err(MailError::NoIdentity { .. }) => begin(args, &old, server.as_ref(), ui).await?,
+        // An attempt was interrupted behind this point.
+        opened => opened?,
+    };
+    if let Some(server) = &server {
+        successor.home.set_server(server)?;
+        upload(&mut successor, ui).await?;
+    }
+    let name = home.replace(&today())?;
+    drop(letters);
+    let identity = Identity::open(&home)?;
+    let retired = Identity::open(&home.retired_home(&name)?)?;
+    let theirs = Inbox::open(&retired.home)?;
+    Inbox::open(&home)?.adopt(&name, &retired, &theirs)?;
+    drop(theirs);
+    if args.forget_old {
+        end(&home, &name, &args.token, ui).await?;
+    }
+    tell(&identity, args.json)?;
+    ui.note("this is a new address: give people what `omr address` prints now");
+    if !args.forget_old {
+        ui.note(&format!(
+            "letters to the old one still come with `omr inbox`, until `omr id forget {name}`; the server can tell that \
+             both are yours"
+        ));
+    }
+    Ok(())
+}
+
+/// An identity's server, if it has one, with the token of this call.
+fn server(home: &Home, token: &TokenArg) -> Result<Option<Server>, CliError> {
+    match own_server(home, token) {
+        Err(MailError::NoServer) => Ok(None),
+        server => Ok(Some(server?)),
+    }
+}
+
+/// Makes the new keys, after everything was looked at that may forbid them.
+async fn begin(
+    args: &IdRotate,
+    old: &Identity,
+    server: Option<&Server>,
+    ui: &Ui,
+) -> Result<Identity, CliError> {
+    let new = old.successor(args.allow_old)?;
+    let start = match server {
+        Some(server) => {
+            let client = connect(server.endpoint(), ui)?;
+            let board = client.board().await.map_err(MailError::from)?;
+            old.check(&board_place(&board)?)?;
+            Some(board.messages)
+        }
+        None => None,
+    };
+    let mut made = Identity::create(&old.home.next(), &new)?;
+    if let Some(start) = start {
+        Inbox::open(&made.home)?.begin_at(start)?;
+        made.profile.begins = start;
+        made.save()?;
+    }
+    Ok(made)
+}
+
+pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
+    let home = Identity::open(&home(&args.home)?)?.home;
+    let names: Vec<String> = match &args.name {
+        Some(name) => vec![name.clone()],
+        None => home.retired()?.into_iter().map(|(name, _)| name).collect(),
+    };
+    for name in names {
+        match end(&home, &name, &args.token, ui).await {
+            // Digests that wait to be decoded.
+            Err(CliError::Mail(MailError::Locked { .. })) => {
+                let home = unlocked(home.clone(), &args.passphrase)?;
+                end(&home, &name, &args.token, ui).await?;
+            }
+            ended => ended?,
+        }
+        ui.note(&format!(
+            "{name} is forgotten: its letters stay, what is written to its address from now on is lost"
+        ));
+    }
+    Ok(())
+}
+
+/// Ends a retired identity, at the server first.
+async fn end(home: &Home, name: &str, token: &TokenArg, ui: &Ui) -> Result<(), CliError> {
+    let mut old = Identity::open(&home.retired_home(name)?)?;
+    if let (Ok(_), Some(server)) = (old.registered(), server(&old.home, token)?) {
+        let client = connect(server.endpoint(), ui)?;
+        match revoke(&mut old, &client).await {
+            Err(MailError::Remote(error)) => ui.warn(&format!(
+                "the server could not be told ({error}): it keeps the detection keys of {name} until nobody has used \
+                 them for a while"
+            )),
+            revoked => warn_of_unknown(&revoked?, ui),
+        }
+    }
+    Ok(home.forget(name)?)
+}

@@ -1,0 +1,385 @@
+//! `omr inbox`.
+
+use super::identity::keep_published;
+use super::kept;
+use super::mailbox::{Mailbox, Retired, readable};
+use super::time::time;
+use super::{block_on, home, own_client, own_server, show};
+use crate::args::{Inbox as Args, InboxAct, InboxRead, TokenArg};
+use crate::commands::keygen::create_folder;
+use crate::commands::network::connect;
+use crate::commands::passphrase::unlocked;
+use crate::error::CliError;
+use crate::io::{self, Access};
+use omr_console::Ui;
+use omr_mail::{
+    CanaryState, Collected, Identity, Inbox, Incomplete, Kept, Listed, MailError, Outcome, Reader,
+    Spares, Taken, collect, post_canary,
+};
+use serde::Serialize;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+#[derive(Serialize)]
+struct Report {
+    messages: Vec<Listed>,
+    kept: Vec<Kept>,
+    incomplete: Vec<Incomplete>,
+    incomplete_files: usize,
+    unopened: u64,
+    retired: Vec<RetiredReport>,
+}
+
+/// What of letters to a retired identity is not here.
+#[derive(Serialize)]
+struct RetiredReport {
+    name: String,
+    home: PathBuf,
+    kept: Vec<Kept>,
+    incomplete: Vec<Incomplete>,
+    unopened: u64,
+}
+
+#[derive(Serialize)]
+struct CanaryLine {
+    made: u64,
+    index: Option<u64>,
+    state: CanaryState,
+    missing_from: Option<std::ops::Range<u64>>,
+}
+
+/// What a listing shows, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    pub(super) all: bool,
+    pub(super) json: bool,
+}
+
+pub(in crate::commands) fn run(args: &Args, ui: &Ui) -> Result<(), CliError> {
+    let style = Style {
+        all: args.all,
+        json: args.json,
+    };
+    match &args.act {
+        Some(InboxAct::Read(read)) => return self::read(read),
+        Some(InboxAct::Kept { home, json }) => return kept::list(home, *json),
+        Some(InboxAct::Again(again)) => return kept::again(again, ui),
+        Some(InboxAct::Drop { home, range }) => return kept::drop_range(home, *range, ui),
+        Some(InboxAct::Rebuild {
+            home,
+            passphrase,
+            token,
+            from,
+        }) => return kept::rebuild((home, passphrase, token), *from, ui),
+        None if args.audit => return audit(args),
+        None => {}
+    }
+    if args.offline {
+        return offline(args, style, ui);
+    }
+    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, &args.token, ui)?;
+    ask_again(args, &mailbox.identity, &mailbox.inbox, ui)?;
+    fetch(ui, &mailbox, (args.canary, style))
+}
+
+/// Lists what is here; decodes first what an interrupted fetch left, for which alone the secret is needed.
+fn offline(args: &Args, style: Style, ui: &Ui) -> Result<(), CliError> {
+    let mut identity = Identity::open(&home(&args.home)?)?;
+    let inbox = Inbox::open(&identity.home)?;
+    let mut taken = Vec::new();
+    if inbox.pending()? > 0 && identity.profile.board_id.is_some() {
+        identity.home = unlocked(identity.home, &args.passphrase)?;
+        taken = inbox.take_in(&Reader::new(&identity)?)?;
+    }
+    let retired = Retired::all(&identity.home, ui)?;
+    for retired in &retired {
+        taken.extend(retired.take_in(&inbox)?.1);
+    }
+    list(style, ui, &inbox, &retired)?;
+    verdict(&taken)
+}
+
+/// Fetches, takes in what came and lists it.
+pub(super) fn fetch(
+    ui: &Ui,
+    mailbox: &Mailbox,
+    (canary, style): (bool, Style),
+) -> Result<(), CliError> {
+    let Mailbox { inbox, token, .. } = mailbox;
+    let mut fetched = block_on(network(canary, ui, mailbox));
+    for retired in &mailbox.retired {
+        // One that fails holds up no other.
+        fetched = fetched.and(block_on(network_of(retired, token, ui)));
+    }
+    // What came before a failure is taken in all the same: the server is not spoken to any more.
+    let taken = mailbox.take_in()?;
+    list(style, ui, inbox, &mailbox.retired)?;
+    fetched?;
+    verdict(&taken)
+}
+
+/// What a person asked for, with what it tells.
+fn ask_again(args: &Args, identity: &Identity, inbox: &Inbox, ui: &Ui) -> Result<(), CliError> {
+    if let Some(bound) = args.raise_bound {
+        kept::check_bound(identity, &args.token, bound, ui)?;
+        let ranges = inbox.raise_bound(bound)?;
+        ui.warn(&format!(
+            "asking for {ranges} ranges again with bound {bound}: the detector learns that the old bound did \
+             not do"
+        ));
+    }
+    if args.retry_damaged {
+        let ranges = inbox.retry_damaged()?;
+        ui.warn(&format!(
+            "asking for {ranges} ranges again: the detector learns that their digests did not decode"
+        ));
+    }
+    Ok(())
+}
+
+async fn network(canary: bool, ui: &Ui, mailbox: &Mailbox) -> Result<(), CliError> {
+    let Mailbox {
+        identity,
+        inbox,
+        token,
+        ..
+    } = mailbox;
+    if canary {
+        self::canary(ui, (identity, token), inbox).await?;
+    }
+    let client = own_client(&identity.home, token, ui)?;
+    let bar = ui.bar();
+    let progress = |stage| show(&bar, stage);
+    let collected = collect(&client, identity, inbox.requests(), progress).await?;
+    std::mem::drop(bar);
+    tell(ui, identity, &collected);
+    keep_published(identity, &client, ui).await;
+    Ok(())
+}
+
+/// The network half for a retired identity, behind that of the one in its place.
+async fn network_of(retired: &Retired, token: &TokenArg, ui: &Ui) -> Result<(), CliError> {
+    let bar = ui.bar();
+    let progress = |stage| show(&bar, stage);
+    let collected = retired.collect(token, ui, progress).await?;
+    std::mem::drop(bar);
+    if let Some(collected) = collected {
+        tell(ui, &retired.identity, &collected);
+    }
+    Ok(())
+}
+
+/// What the network half of a fetch could not do as the identity has it.
+pub(super) fn tell(ui: &Ui, identity: &Identity, collected: &Collected) {
+    for (range, reason) in &collected.refused {
+        ui.warn(&format!(
+            "{}..{} is kept: the server refuses it for good ({reason}); `omr inbox again` asks in another form",
+            range.start, range.end
+        ));
+    }
+    for missed in &collected.missed {
+        ui.warn(&format!(
+            "messages {}..{} expired before they were fetched: what was for you in them does not come any more \
+             (`omr inbox drop` forgets them)",
+            missed.start, missed.end
+        ));
+    }
+    if collected.spares == Spares::NotServed {
+        ui.note(
+            "this server cannot ask for every so many-th message: letters longer than the bound do not come whole",
+        );
+    }
+    let (bound, own) = (collected.bound, identity.profile.bound);
+    if bound < own {
+        ui.warn(&format!(
+            "the server or the keys serve a bound of {bound} at most: asked with that, not with {own}"
+        ));
+    }
+}
+
+/// Posts a canary without the token, if the server lets strangers post.
+pub(super) async fn canary(
+    ui: &Ui,
+    (identity, token): (&Identity, &TokenArg),
+    inbox: &Inbox,
+) -> Result<(), CliError> {
+    let server = own_server(&identity.home, token)?;
+    let mut client = connect(server.stranger(), ui)?;
+    let capabilities = client.capabilities().await.map_err(MailError::from)?;
+    if !capabilities.rights.is_some_and(|rights| rights.post) && server.token.is_some() {
+        ui.warn(
+            "the server takes posts with a token only: it can tell this canary from other people's letters",
+        );
+        client = connect(server.endpoint(), ui)?;
+    }
+    Ok(post_canary(&client, identity, inbox).await?)
+}
+
+fn list(style: Style, ui: &Ui, inbox: &Inbox, retired: &[Retired]) -> Result<(), CliError> {
+    let (incomplete, unopened) = inbox.leftovers()?;
+    let retired: Result<Vec<_>, CliError> = retired.iter().map(RetiredReport::new).collect();
+    let report = Report {
+        messages: inbox.list(style.all)?,
+        kept: inbox.kept()?,
+        incomplete_files: incomplete.len(),
+        incomplete,
+        unopened,
+        retired: retired?,
+    };
+    if style.json {
+        return Ok(io::print_json(&report)?);
+    }
+    io::print(&report.messages.iter().map(line).collect::<String>())?;
+    let incomplete = report.retired.iter().flat_map(|old| &old.incomplete);
+    for letter in report.incomplete.iter().chain(incomplete) {
+        ui.note(&format!(
+            "a letter is on its way: {} of {} parts",
+            letter.here, letter.parts
+        ));
+    }
+    if !report.kept.is_empty() {
+        ui.note(&format!(
+            "of {} ranges not everything is here: `omr inbox kept` lists them",
+            report.kept.len()
+        ));
+    }
+    for old in report.retired.iter().filter(|old| !old.kept.is_empty()) {
+        ui.note(&format!(
+            "of {} ranges not everything is here that was written to the retired identity {}: \
+             `omr inbox kept --home {}` lists them",
+            old.kept.len(),
+            old.name,
+            old.home.display()
+        ));
+    }
+    let unopened = report.retired.iter().map(|old| old.unopened).sum::<u64>() + unopened;
+    if unopened > 0 {
+        ui.note(&format!("{unopened} messages so far could not be opened"));
+    }
+    Ok(())
+}
+
+impl RetiredReport {
+    fn new(retired: &Retired) -> Result<Self, CliError> {
+        let (incomplete, unopened) = retired.inbox.leftovers()?;
+        Ok(Self {
+            name: retired.name.clone(),
+            home: retired.identity.home.dir().to_owned(),
+            kept: retired.inbox.kept()?,
+            incomplete,
+            unopened,
+        })
+    }
+}
+
+/// One line of the list.
+pub(super) fn line(message: &Listed) -> String {
+    let mark = if message.read { ' ' } else { '*' };
+    let text = match (&message.name, &message.first_line) {
+        (Some(name), Some(line)) => format!("{name}  {line}"),
+        (Some(text), None) | (None, Some(text)) => text.clone(),
+        (None, None) => "(no text)".to_owned(),
+    };
+    let time = time(message.fetched);
+    let address = match &message.retired {
+        Some(name) => format!("  (to your address until {name})"),
+        None => String::new(),
+    };
+    format!(
+        "{mark}{:>5}  {time}  {:>10}  {text}{address}\n",
+        message.number, message.bytes
+    )
+}
+
+/// Exit codes of what a fetch met.
+pub(super) fn verdict(taken: &[Taken]) -> Result<(), CliError> {
+    let kept = |taken: &'_ Taken| match &taken.outcome {
+        Outcome::Kept(kept) => Some(kept.clone()),
+        Outcome::Delivered { .. } => None,
+    };
+    let kept: Vec<Kept> = taken.iter().filter_map(kept).collect();
+    let overflowed = kept
+        .iter()
+        .filter_map(|kept| Some((kept.least()?, kept.bound, kept.may_overflow)));
+    if let Some((most, bound, _)) = overflowed.clone().max() {
+        let groups = overflowed.clone().count();
+        let uncertain = overflowed.filter(|(_, _, uncertain)| *uncertain).count();
+        return Err(CliError::Overflowed {
+            groups,
+            most,
+            bound,
+            uncertain,
+        });
+    }
+    match kept.first() {
+        Some(first) => Err(CliError::Damaged {
+            ranges: kept.len(),
+            reason: first.reason.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn audit(args: &Args) -> Result<(), CliError> {
+    let audit = Inbox::open(&Identity::open(&home(&args.home)?)?.home)?.audit()?;
+    let line = |canary: &omr_mail::Canary| CanaryLine {
+        made: canary.made,
+        index: canary.index,
+        state: canary.state,
+        missing_from: canary.missing_from.clone(),
+    };
+    let lines: Vec<CanaryLine> = audit.canaries.iter().map(line).collect();
+    if args.json {
+        io::print_json(&lines)?;
+    } else {
+        let text = |line: &CanaryLine| {
+            let index = line.index.map_or("-".into(), |index| index.to_string());
+            let state = match line.state {
+                CanaryState::Posting => "posting".into(),
+                CanaryState::Posted => "posted".into(),
+                CanaryState::Returned => "returned".into(),
+                CanaryState::Missing => match &line.missing_from {
+                    Some(range) => format!("MISSING from {}..{}", range.start, range.end),
+                    None => "MISSING".to_owned(),
+                },
+            };
+            format!("{}  {index:>8}  {state}\n", time(line.made))
+        };
+        io::print(&lines.iter().map(text).collect::<String>())?;
+    }
+    match audit.count(CanaryState::Missing) {
+        0 => Ok(()),
+        missing => Err(CliError::CanariesMissing { missing }),
+    }
+}
+
+fn read(args: &InboxRead) -> Result<(), CliError> {
+    let inbox = Inbox::open(&Identity::open(&home(&args.home)?)?.home)?;
+    if let Some(dir) = &args.out {
+        create_folder(dir)?;
+    }
+    for &number in &args.numbers {
+        let body = inbox.body(number)?;
+        match &args.out {
+            Some(dir) => {
+                let path = dir.join(io::numbered(number, inbox.name(number)?.as_deref()));
+                io::stage_bytes(&path, Access::Private, &body)?.commit(false)?;
+                io::print(&format!("{}\n", path.display()))?;
+            }
+            None => print(number, &body)?,
+        }
+        inbox.mark_read(&[number])?;
+    }
+    Ok(())
+}
+
+/// Prints a message; at a terminal only what cannot steer it.
+fn print(number: u64, body: &[u8]) -> Result<(), CliError> {
+    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t' | '\r');
+    let text = std::str::from_utf8(body);
+    let is_text = text.is_ok_and(|text| text.chars().all(harmless));
+    if std::io::stdout().is_terminal() && !is_text {
+        return Err(CliError::NotText { number });
+    }
+    Ok(io::write_result(std::path::Path::new(io::STANDARD), body)?)
+}

@@ -1,0 +1,338 @@
+mod instant;
+
+use crate::args::{ParamsCommand, ParamsShow};
+use crate::error::CliError;
+use crate::io;
+use instant::Instant;
+use omr_console::Ui;
+use omr_protocol::clue::SEAL_PUBLIC_BYTES;
+use omr_protocol::params::{Bits, Security, SetSpec};
+use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
+use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Listed {
+    name: &'static str,
+    security_bits: f64,
+    /// Messages of a SophOMR batch.
+    batch: Option<usize>,
+    schemes: Vec<&'static str>,
+    insecure: bool,
+    /// Not for new keys and boards.
+    old: bool,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    set: Set,
+    sophomr: Option<Bulk>,
+    instantomr: Option<Instant>,
+}
+
+#[derive(Serialize)]
+struct Set {
+    name: &'static str,
+    insecure: bool,
+    /// Not for new keys and boards.
+    old: bool,
+    /// The least of all that follow.
+    security_bits: f64,
+    security: Option<Secured>,
+    clue_bytes: usize,
+    clue_key_bytes: usize,
+}
+
+/// Bits of security by attack.
+#[derive(Serialize)]
+struct Secured {
+    clue_key: Attacked,
+    randomness: Attacked,
+    keys: f64,
+}
+
+#[derive(Serialize)]
+struct Attacked {
+    listed: f64,
+    sparse_dual: f64,
+    rotated: f64,
+    fourier: f64,
+}
+
+#[derive(Serialize)]
+struct Bulk {
+    batch: usize,
+    plaintext_modulus: u64,
+    miss_log2: f64,
+    false_positive_log2: f64,
+    detection_key_bytes: u64,
+    messages: u64,
+    bound: u32,
+    payload_bytes: u32,
+    digest_bytes: u64,
+    indices_digest_bytes: u64,
+    key_moduli: Vec<KeyModulus>,
+    level_moduli_log2: Vec<f64>,
+}
+
+#[derive(Serialize)]
+struct KeyModulus {
+    key: &'static str,
+    dimension: usize,
+    weight: Option<usize>,
+    log2: f64,
+}
+
+/// The kinds of key in the order of [`Params::key_moduli`].
+const KEYS: [&str; 6] = [
+    "baby step",
+    "giant step",
+    "relinearisation",
+    "ring switching",
+    "small ring",
+    "digest",
+];
+
+pub(super) fn run(
+    command: &ParamsCommand,
+    #[cfg_attr(not(feature = "lab"), allow(unused))] ui: &Ui,
+) -> Result<(), CliError> {
+    match command {
+        ParamsCommand::List { json } => list(*json),
+        ParamsCommand::Show(args) => show(args),
+        #[cfg(feature = "lab")]
+        ParamsCommand::Search(args) => Ok(omr_lab::search(args, ui)?),
+    }
+}
+
+fn list(json: bool) -> Result<(), CliError> {
+    let listed = |set: SetSpec| Listed {
+        name: set.name,
+        security_bits: set.security_bits(),
+        batch: set.bulk.as_ref().map(|bulk| bulk.n),
+        schemes: schemes(&set),
+        insecure: set.insecure,
+        old: set.old,
+    };
+    let sets: Vec<Listed> = SetSpec::published().into_iter().map(listed).collect();
+    if json {
+        return Ok(io::print_json(&sets)?);
+    }
+    let line = |set: &Listed| {
+        let security = match (set.insecure, set.old) {
+            (true, _) => "insecure: for tests only".to_owned(),
+            (_, true) => format!(
+                "{:.1} bits of security: not for new keys",
+                set.security_bits
+            ),
+            _ => format!("{:.1} bits of security", set.security_bits),
+        };
+        format!(
+            "{:<26} {:<21} {security}\n",
+            set.name,
+            set.schemes.join(", ")
+        )
+    };
+    Ok(io::print(&sets.iter().map(line).collect::<String>())?)
+}
+
+/// The engines of a set.
+fn schemes(set: &SetSpec) -> Vec<&'static str> {
+    let bulk = set.bulk.iter().map(|_| "sophomr");
+    let instant = set.instant.iter().map(|_| "instantomr");
+    bulk.chain(instant).collect()
+}
+
+fn show(args: &ParamsShow) -> Result<(), CliError> {
+    let set = ParamSet::named(&args.name)?;
+    let shown = Shown {
+        set: Set::new(&set)?,
+        sophomr: match set.spec().bulk {
+            Some(_) => Some(Bulk::new(set.bulk()?, args)?),
+            None => None,
+        },
+        instantomr: match set.spec().instant {
+            Some(_) => Some(Instant::new(set.instant()?, args)?),
+            None => None,
+        },
+    };
+    match args.json {
+        true => Ok(io::print_json(&shown)?),
+        false => Ok(io::print(&shown.text())?),
+    }
+}
+
+impl Shown {
+    fn text(&self) -> String {
+        let mut text = self.set.text();
+        if let Some(bulk) = &self.sophomr {
+            text += &bulk.text();
+        }
+        if let Some(instant) = &self.instantomr {
+            text += &instant.text();
+        }
+        text
+    }
+}
+
+impl Set {
+    fn new(set: &ParamSet) -> Result<Self, CliError> {
+        Ok(Self {
+            name: set.name(),
+            insecure: set.spec().insecure,
+            old: set.spec().old,
+            security_bits: set.spec().security_bits(),
+            security: set.spec().security().map(Secured::from),
+            clue_bytes: ClueKind::Bound.bytes(set.clue()),
+            clue_key_bytes: clue_key_bytes(set.clue())?,
+        })
+    }
+
+    fn text(&self) -> String {
+        let security = match &self.security {
+            None => "none: for tests only".to_owned(),
+            Some(security) => {
+                let old = if self.old { ": not for new keys" } else { "" };
+                format!(
+                    "{:.1} bits{old}, the least of\n{}",
+                    self.security_bits,
+                    security.text()
+                )
+            }
+        };
+        format!(
+            "name                  {}\nsecurity              {security}\n\
+             clue                  {} bytes\nclue key              {} bytes\n",
+            self.name,
+            omr_console::thousands(self.clue_bytes as u64),
+            omr_console::thousands(self.clue_key_bytes as u64),
+        )
+    }
+}
+
+impl From<Security> for Secured {
+    fn from(security: Security) -> Self {
+        let attacked = |bits: Bits| Attacked {
+            listed: bits.listed,
+            sparse_dual: bits.sparse_dual,
+            rotated: bits.rotated,
+            fourier: bits.fourier,
+        };
+        Self {
+            clue_key: attacked(security.clue_key),
+            randomness: attacked(security.randomness),
+            keys: security.keys,
+        }
+    }
+}
+
+impl Secured {
+    fn text(&self) -> String {
+        let row = |name: &str, bits: &Attacked| {
+            format!(
+                "  {name:<19} {:.1} (default attacks), {:.1} (sparse dual), {:.1} (rotations), {:.1} (and Fourier)\n",
+                bits.listed, bits.sparse_dual, bits.rotated, bits.fourier
+            )
+        };
+        row("clue key", &self.clue_key)
+            + &row("senders' randomness", &self.randomness)
+            + &format!("  {:<19} {:.1}", "detection keys", self.keys)
+    }
+}
+
+impl Bulk {
+    fn new(params: &Params, args: &ParamsShow) -> Result<Self, CliError> {
+        let spec = params.spec();
+        let plan =
+            |payload| DigestPlan::new(params, 0..args.messages, args.bound as usize, payload);
+        let payload_bytes = args.payload_bytes as usize;
+        let modulus = |(key, (dimension, weight, log2))| KeyModulus {
+            key,
+            dimension,
+            weight,
+            log2,
+        };
+        let chain = &params.chain;
+        Ok(Self {
+            batch: params.slots(),
+            plaintext_modulus: params.p().value(),
+            miss_log2: spec.miss_log2(),
+            false_positive_log2: spec.false_positive_log2(),
+            detection_key_bytes: DetectionKey::file_bytes_of(params, ClueKind::Bound),
+            messages: args.messages,
+            bound: args.bound,
+            payload_bytes: args.payload_bytes,
+            digest_bytes: {
+                let plan = plan(Some(payload_bytes))?.for_clues(params, ClueKind::Bound);
+                Digest::file_bytes(&plan, params)
+            },
+            indices_digest_bytes: Digest::file_bytes(&plan(None)?, params),
+            key_moduli: KEYS
+                .into_iter()
+                .zip(params.key_moduli())
+                .map(modulus)
+                .collect(),
+            level_moduli_log2: (0..chain.len())
+                .map(|i| chain.log2(&params.ring, i))
+                .collect(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let number = omr_console::thousands;
+        let mut text = format!(
+            "\nsophomr\n\
+             messages a batch      {}\nplaintext modulus     {}\n\
+             missed                2^{:.1} of pertinent messages\n\
+             false positives       2^{:.1} of others\n\
+             detection key         {} bytes\n\
+             digest                {} bytes ({} messages, bound {}, payloads of {} bytes)\n\
+             digest of indices     {} bytes\n",
+            number(self.batch as u64),
+            number(self.plaintext_modulus),
+            self.miss_log2,
+            self.false_positive_log2,
+            number(self.detection_key_bytes),
+            number(self.digest_bytes),
+            number(self.messages),
+            self.bound,
+            number(self.payload_bytes.into()),
+            number(self.indices_digest_bytes),
+        );
+        for KeyModulus {
+            key,
+            dimension,
+            weight,
+            log2,
+        } in &self.key_moduli
+        {
+            let weight = weight.map_or("uniform".to_owned(), |weight| format!("weight {weight}"));
+            text += &format!(
+                "{:<21} {log2:.1} bits in dimension {dimension}, {weight}\n",
+                format!("{key} key")
+            );
+        }
+        let levels: Vec<String> = self
+            .level_moduli_log2
+            .iter()
+            .map(|bits| format!("{bits:.0}"))
+            .collect();
+        text + &format!("level moduli          {} bits\n", levels.join(" "))
+    }
+}
+
+fn clue_key_bytes(params: &ClueParams) -> Result<usize, CliError> {
+    let beta = vec![0; params.spec().n];
+    let key = ClueKey {
+        kind: ClueKind::Bound,
+        id: [0; 16],
+        seed: [0; 32],
+        beta,
+        seal: [0; SEAL_PUBLIC_BYTES],
+    };
+    let bytes = key
+        .to_bytes(params)
+        .map_err(|error| CliError::write("clue key", error))?;
+    Ok(bytes.len())
+}

@@ -1,0 +1,154 @@
+//! Passphrases: from a file or the environment where one is given, else from a person at a terminal.
+
+use crate::args::{Locking, PassphraseArg};
+use crate::error::{CliError, InputError};
+use crate::io::{Framed, is_standard};
+use omr_client::locked::{self, MAX_LOCKED_BYTES, Passphrase};
+use omr_console::ReadError;
+use omr_mail::Home;
+use omr_protocol::frame::Kind;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
+
+/// Bytes of the longest file of a passphrase.
+const MAX_BYTES: u64 = 4096;
+const VARIABLE: &str = "OMR_PASSPHRASE";
+
+/// Where a passphrase comes from unless a person types it.
+#[derive(Clone, Copy)]
+pub(super) struct Given<'a> {
+    pub(super) file: Option<&'a Path>,
+    pub(super) option: &'static str,
+    pub(super) variable: &'static str,
+}
+
+impl<'a> Given<'a> {
+    fn usual(file: Option<&'a PathBuf>) -> Self {
+        Self {
+            file: file.map(PathBuf::as_path),
+            option: "--passphrase-file",
+            variable: VARIABLE,
+        }
+    }
+
+    /// The passphrase, if it is given.
+    fn passphrase(self) -> Result<Option<Passphrase>, CliError> {
+        let text = match self.file {
+            Some(file) => Some(first_line(file)?),
+            None => std::env::var(self.variable).ok().map(Zeroizing::new),
+        };
+        let text = text.filter(|text| self.file.is_some() || !text.is_empty());
+        Ok(text.map(Passphrase::new).transpose()?)
+    }
+
+    fn typed(self, what: &Path, prompt: &str) -> Result<Zeroizing<String>, CliError> {
+        let nobody = |source| CliError::NoPassphrase {
+            path: what.to_owned(),
+            option: self.option,
+            variable: self.variable,
+            source,
+        };
+        // The prompt goes to the terminal itself: where neither of these is one, nobody looks.
+        if !io::stdin().is_terminal() && !io::stderr().is_terminal() {
+            return Err(nobody(None));
+        }
+        let typed = rpassword::prompt_password(format!("{prompt} {}: ", what.display()));
+        typed
+            .map(Zeroizing::new)
+            .map_err(|error| nobody(Some(error)))
+    }
+
+    /// One for something new: a person types it twice.
+    ///
+    /// Errors: `Input`, `Lock`, `NoPassphrase`, `OtherPassphrase`.
+    pub(super) fn new_passphrase(self, what: &Path) -> Result<Passphrase, CliError> {
+        if let Some(passphrase) = self.passphrase()? {
+            return Ok(passphrase);
+        }
+        let first = self.typed(what, "New passphrase of")?;
+        match self.typed(what, "The same again, of")? == first {
+            true => Ok(Passphrase::new(first)?),
+            false => Err(CliError::OtherPassphrase),
+        }
+    }
+}
+
+/// The first line of a file.
+fn first_line(path: &Path) -> Result<Zeroizing<String>, CliError> {
+    let read = || -> Result<Zeroizing<String>, InputError> {
+        // Reserved at once, so that no copies are left behind.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES as usize + 64));
+        match is_standard(path) {
+            true => io::stdin().take(MAX_BYTES + 1).read_to_end(&mut bytes)?,
+            false => File::open(path)?
+                .take(MAX_BYTES + 1)
+                .read_to_end(&mut bytes)?,
+        };
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(ReadError::TooLarge { limit: MAX_BYTES }.into());
+        }
+        let line = bytes
+            .split(|byte| *byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        let text = std::str::from_utf8(line).map_err(io::Error::other)?;
+        Ok(Zeroizing::new(text.trim_end_matches('\r').to_owned()))
+    };
+    read().map_err(CliError::input(path))
+}
+
+/// The passphrase of something that is under one.
+///
+/// Errors: `Input`, `Lock`, `NoPassphrase`.
+pub(super) fn known(arg: &PassphraseArg, what: &Path) -> Result<Passphrase, CliError> {
+    let given = Given::usual(arg.passphrase_file.as_ref());
+    match given.passphrase()? {
+        Some(passphrase) => Ok(passphrase),
+        None => Ok(Passphrase::new(given.typed(what, "Passphrase of")?)?),
+    }
+}
+
+/// A passphrase for something new.
+///
+/// Errors: `Input`, `Lock`, `NoPassphrase`, `OtherPassphrase`.
+pub(super) fn fresh(file: Option<&PathBuf>, what: &Path) -> Result<Passphrase, CliError> {
+    Given::usual(file).new_passphrase(what)
+}
+
+/// The passphrase for a new secret, if it is to be under one.
+///
+/// Errors: `Input`, `Lock`, `NoPassphrase`, `OtherPassphrase`.
+pub(super) fn wanted(args: &Locking, what: &Path) -> Result<Option<Passphrase>, CliError> {
+    let file = args.passphrase_file.as_ref();
+    let wanted = args.passphrase || file.is_some();
+    wanted.then(|| fresh(file, what)).transpose()
+}
+
+/// A home whose secret can be read.
+///
+/// Errors: `Mail`, `Input`, `Lock`, `NoPassphrase`.
+pub(super) fn unlocked(home: Home, arg: &PassphraseArg) -> Result<Home, CliError> {
+    match home.is_locked()? {
+        true => {
+            let passphrase = known(arg, &home.path(super::keygen::SECRET_KEY))?;
+            Ok(home.with_passphrase(passphrase))
+        }
+        false => Ok(home),
+    }
+}
+
+/// A file that may be under a passphrase: as it is without.
+///
+/// Errors: `Input`, `Lock`, `NoPassphrase`.
+pub(super) fn opened(file: Framed, kind: Kind, arg: &PassphraseArg) -> Result<Framed, CliError> {
+    if file.header.kind != Kind::Locked {
+        return Ok(file);
+    }
+    let path = file.path().to_owned();
+    let bytes = file.bytes_up_to(MAX_LOCKED_BYTES)?;
+    let opened = locked::unlock(kind, &bytes, &known(arg, &path)?);
+    let opened = opened.map_err(|error| CliError::input(&path)(error.into()))?;
+    Framed::of_bytes(&path, kind, opened)
+}

@@ -1,0 +1,73 @@
+use super::files;
+use crate::args::PdqEncryptTable;
+use crate::error::{CliError, InputError, PdqError};
+use crate::io::{self, Access};
+use omr_client::os_rng;
+use omr_console::thousands;
+use omr_console::{ConsoleError, Ui};
+use omr_pdq::{EncryptedHead, EncryptedTable};
+use serde::Serialize;
+use std::io::{BufWriter, Write};
+use std::time::Instant;
+
+#[derive(Serialize)]
+struct Report {
+    params: &'static str,
+    rows: u64,
+    depth: usize,
+    radix: usize,
+    bytes: u64,
+    seconds: f64,
+}
+
+pub(super) fn run(args: &PdqEncryptTable, ui: &Ui) -> Result<(), CliError> {
+    if args.out.exists() && !args.force {
+        let path = args.out.clone();
+        return Err(ConsoleError::Exists { path }.into());
+    }
+    let table = files::clear_table(&args.table)?;
+    let (params, secret) = files::secret(&args.key, &args.passphrase)?;
+    let mut head = EncryptedHead::new(&params, table.schema(), &args.prefixes);
+    head.depth = args.depth.unwrap_or(head.depth);
+    let (depth, radix) = (head.depth, head.radix);
+    let start = Instant::now();
+    let bar = ui.bar();
+    let progress =
+        |done: usize, blocks: usize| bar.at("encrypt".into(), done as u64, blocks as u64);
+    let encrypted =
+        EncryptedTable::encrypt(&params, &table, head, &secret, &mut os_rng(), &progress);
+    drop(bar);
+    let encrypted = encrypted.map_err(PdqError::from)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let staged = io::stage(&args.out, Access::Public, |file| {
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        encrypted
+            .write(&params, &mut out)
+            .map_err(|error| InputError::Pdq(error.into()))?;
+        Ok(out.flush()?)
+    })?;
+    staged.commit(args.force)?;
+    let metadata = std::fs::metadata(&args.out);
+    let bytes = metadata
+        .map_err(|error| CliError::write(&args.out, error))?
+        .len();
+    let report = Report {
+        params: params.name(),
+        rows: table.schema().rows,
+        depth,
+        radix,
+        bytes,
+        seconds,
+    };
+    if args.json {
+        return Ok(io::print_json(&report)?);
+    }
+    Ok(io::print(&format!(
+        "{}: {} rows, {} bytes, {:.2} s; queries of up to {} products one after another\n",
+        args.out.display(),
+        thousands(report.rows),
+        thousands(bytes),
+        seconds,
+        depth - 1
+    ))?)
+}

@@ -1,0 +1,59 @@
+use super::files::{self, EVALUATION_KEY, SECRET_KEY};
+use crate::args::PdqKeygen;
+use crate::commands::keygen::{Written, commit, create_folder};
+use crate::commands::passphrase::wanted;
+use crate::error::{CliError, InputError, PdqError};
+use crate::io::{self, Access, Output};
+use omr_client::locked::lock;
+use omr_client::os_rng;
+use omr_console::ConsoleError;
+use omr_pdq::SecretKey;
+use omr_protocol::frame::Kind;
+use serde::Serialize;
+use std::io::{BufWriter, Write};
+
+#[derive(Serialize)]
+struct Report {
+    params: &'static str,
+    files: Vec<Written>,
+}
+
+pub(super) fn run(args: &PdqKeygen) -> Result<(), CliError> {
+    let params = files::params(&args.params)?;
+    Output::folder(&args.out)?;
+    let [secret_path, key_path] = [SECRET_KEY, EVALUATION_KEY].map(|name| args.out.join(name));
+    for path in [&secret_path, &key_path] {
+        if path.exists() && !args.force {
+            let path = path.clone();
+            return Err(ConsoleError::Exists { path }.into());
+        }
+    }
+    let passphrase = wanted(&args.locking, &secret_path)?;
+    let (secret, key) = SecretKey::generate(&params, &mut os_rng());
+    let bytes = secret.to_bytes(&params).map_err(PdqError::from)?;
+    let locked = passphrase.map(|passphrase| lock(Kind::PdqSecretKey, &bytes, &passphrase));
+    let locked = locked.transpose()?;
+    create_folder(&args.out)?;
+    let staged = vec![
+        io::stage_bytes(
+            &secret_path,
+            Access::Private,
+            locked.as_deref().unwrap_or(&bytes),
+        )?,
+        io::stage(&key_path, Access::Private, |file| {
+            let mut out = BufWriter::with_capacity(1 << 20, file);
+            key.write(&params, &mut out)
+                .map_err(|error| InputError::Pdq(error.into()))?;
+            Ok(out.flush()?)
+        })?,
+    ];
+    let written = commit(staged, args.force)?;
+    if args.json {
+        return Ok(io::print_json(&Report {
+            params: params.name(),
+            files: written,
+        })?);
+    }
+    let line = |file: &Written| format!("{}  {} bytes\n", file.path.display(), file.bytes);
+    Ok(io::print(&written.iter().map(line).collect::<String>())?)
+}

@@ -1,0 +1,71 @@
+//! Rows of an answer for people and programs.
+
+use crate::args::RowFormat;
+use crate::error::{CliError, PdqError};
+use crate::io::Output;
+use omr_table::{Column, Rows, Schema};
+
+/// The rows of an answer with their columns.
+pub(super) fn rows(schema: &Schema, select: &[usize], found: omr_pdq::Rows) -> Rows {
+    let columns = select.iter().map(|&column| schema.columns[column].clone());
+    Rows {
+        columns: columns.collect(),
+        // With two-sided privacy the server keeps numbers to itself.
+        numbers: (found.numbers.len() == found.values.len()).then_some(found.numbers),
+        rows: found.values,
+    }
+}
+
+/// Writes rows in the form asked for.
+///
+/// Errors: `Pdq`, `Write`, `Output`, `Exists`.
+pub(super) fn write(rows: &Rows, format: RowFormat, to: &Output) -> Result<(), CliError> {
+    let mut bytes = Vec::new();
+    let written = match format {
+        RowFormat::Csv => rows.write_csv(&mut bytes),
+        RowFormat::Json => rows.write_json(&mut bytes),
+        RowFormat::Arrow => rows.write_arrow(&mut bytes),
+        RowFormat::Table => {
+            bytes = table(rows).into_bytes();
+            Ok(())
+        }
+    };
+    written.map_err(PdqError::from)?;
+    if format == RowFormat::Json {
+        bytes.push(b'\n');
+    }
+    Ok(to.write(&bytes)?)
+}
+
+/// Columns side by side. Control characters of a server's text must not steer a terminal.
+fn table(rows: &Rows) -> String {
+    let visible = |text: String| text.replace(char::is_control, "\u{fffd}");
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    let name = |column: &Column| column.name.clone();
+    let mut head: Vec<String> = rows.columns.iter().map(name).collect();
+    if rows.numbers.is_some() {
+        head.insert(0, "row".into());
+    }
+    lines.push(head);
+    for (i, values) in rows.rows.iter().enumerate() {
+        let number = rows.numbers.iter().map(|numbers| numbers[i].to_string());
+        let shown = values
+            .iter()
+            .zip(&rows.columns)
+            .map(|(value, column)| visible(value.show(column.kind).to_string()));
+        lines.push(number.chain(shown).collect());
+    }
+    let width = |place: usize| {
+        let cell = |line: &Vec<String>| line[place].chars().count();
+        lines.iter().map(cell).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+    let line = |cells: &Vec<String>| {
+        let padded = cells.iter().zip(&widths);
+        let padded: Vec<String> = padded
+            .map(|(cell, &width)| format!("{cell:<width$}"))
+            .collect();
+        format!("{}\n", padded.join("  ").trim_end())
+    };
+    lines.iter().map(line).collect()
+}

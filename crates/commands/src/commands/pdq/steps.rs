@@ -1,0 +1,95 @@
+//! A query in steps, with files between.
+
+use super::local::{self, Asker};
+use super::{files, rows};
+use crate::args::{PdqAnswer, PdqDecode, PdqEncrypt};
+use crate::commands::tell_beside;
+use crate::error::{CliError, InputError, PdqError};
+use crate::io::{self, Output};
+use omr_console::Ui;
+use omr_console::thousands;
+use serde::Serialize;
+use std::path::Path;
+use std::time::Instant;
+
+/// Bytes of the longest query or answer read.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
+#[derive(Serialize)]
+struct Step {
+    params: &'static str,
+    bytes: usize,
+    seconds: f64,
+}
+
+pub(super) fn encrypt(args: &PdqEncrypt, ui: &Ui) -> Result<(), CliError> {
+    let out = Output::file(&args.out, args.force)?;
+    let public = files::public(&args.schema)?;
+    let keys = files::secret(&args.key, &args.passphrase)?;
+    let asker = Asker::new(keys, public, (&args.sql, args.bound), ui)?;
+    let start = Instant::now();
+    let bytes = asker.encrypt()?;
+    let step = Step {
+        params: asker.params.name(),
+        bytes: bytes.len(),
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    out.write(&bytes)?;
+    tell(ui, &args.out, args.json, &step)
+}
+
+pub(super) fn answer(args: &PdqAnswer, ui: &Ui) -> Result<(), CliError> {
+    let out = Output::file(&args.out, args.force)?;
+    let table = files::table(&args.table)?;
+    let query = io::read_file(&args.query, MAX_FILE_BYTES)?;
+    let (params, key) = files::evaluation(&args.evaluation_key)?;
+    let start = Instant::now();
+    let bytes = local::answer((&params, &key), &table, &query, ui).map_err(about(&args.query))?;
+    let step = Step {
+        params: params.name(),
+        bytes: bytes.len(),
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    out.write(&bytes)?;
+    tell(ui, &args.out, args.json, &step)
+}
+
+pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
+    let out = Output::file(&args.rows.out, args.rows.force)?;
+    let public = files::public(&args.schema)?;
+    let (params, secret) = files::secret(&args.key, &args.passphrase)?;
+    let query = io::read_file(&args.query, MAX_FILE_BYTES)?;
+    let answer = io::read_file(&args.answer, MAX_FILE_BYTES)?;
+    let start = Instant::now();
+    let decoded = local::decode((&params, &secret), &public, &query, &answer);
+    let (plan, found) = decoded.map_err(|error| match error {
+        PdqError::QueryFile(_) => about(&args.query)(error),
+        PdqError::Overflow { .. } => error.into(),
+        _ => about(&args.answer)(error),
+    })?;
+    let step = local::Figures {
+        params: params.name(),
+        bound: plan.bound,
+        rows: found.values.len(),
+        query_bytes: query.len(),
+        answer_bytes: answer.len(),
+        decode_s: start.elapsed().as_secs_f64(),
+        ..local::Figures::default()
+    };
+    let found = rows::rows(public.schema(), &plan.shape.select, found);
+    rows::write(&found, args.rows.format, &out)?;
+    let note = format!("{} rows", found.rows.len());
+    tell_beside(ui, &args.rows.out, args.rows.json, &step, &note)
+}
+
+/// An error in a file of a query.
+fn about(path: &Path) -> impl FnOnce(PdqError) -> CliError {
+    let path = path.to_owned();
+    |error| CliError::input(path)(InputError::Pdq(error))
+}
+
+fn tell(ui: &Ui, out: &Path, json: bool, step: &Step) -> Result<(), CliError> {
+    let bytes = thousands(step.bytes as u64);
+    let note = format!("{bytes} bytes in {:.2} s", step.seconds);
+    tell_beside(ui, out, json, step, &note)
+}

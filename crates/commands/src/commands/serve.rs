@@ -1,0 +1,132 @@
+//! `omr serve`: a board and a detector behind a network.
+
+use crate::args::Serve;
+use crate::error::CliError;
+use crate::io;
+use omr_console::Ui;
+use omr_ops::TelemetryConfig;
+use omr_protocol::params::SetSpec;
+use omr_server::{Config, Server, create_private_files, tokens};
+use std::net::SocketAddr;
+use tokio::signal::unix::{SignalKind, signal};
+
+pub(super) fn run(args: &Serve, ui: &Ui) -> Result<(), CliError> {
+    create_private_files();
+    let config = config(args)?;
+    watched(config.clone(), serve(config, ui))
+}
+
+/// Runs a server with the logs and traces of its configuration.
+pub(super) fn watched(
+    config: Config,
+    serve: impl Future<Output = Result<(), CliError>>,
+) -> Result<(), CliError> {
+    let runtime = runtime()?;
+    let telemetry = runtime.block_on(async { omr_ops::init(&telemetry(&config)) })?;
+    let served = runtime.block_on(serve);
+    drop(telemetry);
+    runtime.shutdown_background();
+    served
+}
+
+/// A runtime for commands that use the network.
+///
+/// Errors: `Runtime`.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.enable_all().build().map_err(CliError::Runtime)
+}
+
+fn config(args: &Serve) -> Result<Config, CliError> {
+    let mut config = Config::of(args.config.as_deref())?;
+    config.listen = args.listen.unwrap_or(config.listen);
+    config.data = args.data.clone().unwrap_or(config.data);
+    config.access.anonymous_post |= args.anonymous;
+    config.access.anonymous_detect |= args.anonymous;
+    config.board.params = args.params.clone().unwrap_or(config.board.params);
+    config.board.allow_old |= args.allow_old;
+    config.board.clues = args
+        .clues
+        .map(|clues| clues.to_string())
+        .or(config.board.clues);
+    Ok(config)
+}
+
+fn telemetry(config: &Config) -> TelemetryConfig {
+    TelemetryConfig {
+        filter: config.watch.log.clone(),
+        json: config.watch.json,
+        otlp_endpoint: config.watch.otlp.clone(),
+        service_name: "omr".into(),
+    }
+}
+
+async fn serve(config: Config, ui: &Ui) -> Result<(), CliError> {
+    let (scheme, unusable) = (scheme(&config, ui), unusable(&config));
+    if let Ok(set) = SetSpec::named(&config.board.params) {
+        super::warn_if_insecure(&set, ui);
+    }
+    let stop = stopped().map_err(CliError::Runtime)?;
+    let server = Server::start(config).await?;
+    unusable.inspect(|text| ui.warn(text));
+    announce(scheme, server.address()?)?;
+    Ok(server.run(farewell(stop)).await?)
+}
+
+/// How clients speak to a server; warns where strangers may use it.
+pub(super) fn scheme(config: &Config, ui: &Ui) -> &'static str {
+    let [post, detect] = config.anonymous();
+    if !config.listen.ip().is_loopback() && (post || detect) {
+        ui.warn("strangers may use this server without a token: see docs/operating.md");
+    }
+    match config.tls {
+        Some(_) => "https",
+        None => "http",
+    }
+}
+
+/// What to say of a server that nobody may use, as one without a configuration is.
+pub(super) fn unusable(config: &Config) -> Option<String> {
+    let path = config.tokens();
+    let none = tokens::list(&path).is_ok_and(|tokens| tokens.is_empty());
+    let closed = config.anonymous() == [false; 2] && none;
+    closed.then(|| {
+        format!(
+            "nobody may use this server yet: make a token with `omr token add --file {}`, or start it with --anonymous",
+            path.display()
+        )
+    })
+}
+
+/// Tells where a server listens, to systemd too.
+pub(super) fn announce(scheme: &str, address: SocketAddr) -> Result<(), CliError> {
+    // Programs that start a server read this line.
+    io::print(&format!("listening on {scheme}://{address}\n"))?;
+    notify(&[sd_notify::NotifyState::Ready]);
+    Ok(())
+}
+
+/// Passes a request to stop on, and tells systemd.
+pub(super) async fn farewell(stop: impl Future<Output = ()>) {
+    stop.await;
+    notify(&[sd_notify::NotifyState::Stopping]);
+}
+
+/// Tells systemd, where that started the server.
+fn notify(states: &[sd_notify::NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::warn!(%error, "systemd was not told");
+    }
+}
+
+/// Ready when the process is asked to stop.
+pub(super) fn stopped() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}

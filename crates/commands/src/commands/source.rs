@@ -1,0 +1,221 @@
+use crate::commands::board;
+use crate::error::{CliError, InputError};
+use omr_board::Board;
+use omr_console::Ui;
+use omr_console::chain;
+use omr_detector::{MessageSource, Messages};
+use omr_protocol::{ClueKind, ClueParams, Sealing};
+use std::ops::{ControlFlow, Range};
+use std::path::{Path, PathBuf};
+
+/// Messages read ahead where fewer are asked for: opening a board takes longer than reading so many.
+const AHEAD: u64 = 1024;
+
+/// A board as the detector reads it: open only while messages are read, so that others can post between. What is on a
+/// board never changes, so what is read at several times fits together.
+#[derive(Debug)]
+pub(super) struct BoardSource {
+    dir: PathBuf,
+    ui: Ui,
+    board_id: [u8; 16],
+    clue_bytes: usize,
+    payload_bytes: usize,
+    /// The messages that were on the board at first.
+    len: u64,
+    ahead: Option<Messages>,
+}
+
+/// Why a board could not be read, causes included: the detector passes on only this text.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Unreadable(String);
+
+type SourceError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Which part of messages.
+#[derive(Clone, Copy)]
+enum Part {
+    Clues,
+    Payloads,
+}
+
+impl BoardSource {
+    /// The messages that are on the board in folder `dir` now.
+    ///
+    /// Errors: `ClueSize`.
+    pub(super) fn new(
+        dir: &Path,
+        board: &Board,
+        params: &ClueParams,
+        ui: &Ui,
+    ) -> Result<Self, InputError> {
+        Ok(Self {
+            dir: dir.to_owned(),
+            ui: ui.clone(),
+            board_id: board.config().board_id,
+            clue_bytes: clues(board, params)?.bytes(params),
+            payload_bytes: board.config().payload_bytes as usize,
+            len: board.len(),
+            ahead: None,
+        })
+    }
+
+    /// Opens the board again.
+    ///
+    /// Errors: `Input`: the board's; `OtherBoard`.
+    fn open(&self) -> Result<Board, CliError> {
+        let board = board::open(&self.dir, &self.ui)?;
+        match board.config().board_id == self.board_id && board.len() >= self.len {
+            true => Ok(board),
+            false => Err(CliError::input(&self.dir)(InputError::OtherBoard)),
+        }
+    }
+
+    fn collect(&mut self, range: Range<u64>, part: Part) -> Result<Vec<u8>, SourceError> {
+        let unreadable = |error: CliError| Unreadable(chain(&error));
+        let holds =
+            |ahead: &Messages| ahead.range().start <= range.start && range.end <= ahead.range().end;
+        if !self.ahead.as_ref().is_some_and(holds) && range.end - range.start < AHEAD {
+            let end = range
+                .end
+                .max(self.len.min(range.start.saturating_add(AHEAD)));
+            self.ahead = Some(self.read(range.start..end).map_err(unreadable)?);
+        }
+        if let Some(ahead) = self.ahead.as_mut().filter(|ahead| holds(ahead)) {
+            return match part {
+                Part::Clues => ahead.clues(range),
+                Part::Payloads => ahead.payloads(range),
+            };
+        }
+        let bytes = match part {
+            Part::Clues => self.clue_bytes,
+            Part::Payloads => self.payload_bytes,
+        };
+        let mut out = Vec::with_capacity((range.end - range.start) as usize * bytes);
+        let mut keep = |_, clue: &[u8], payload: &[u8]| {
+            out.extend_from_slice(match part {
+                Part::Clues => clue,
+                Part::Payloads => payload,
+            });
+            ControlFlow::Continue(())
+        };
+        let board = self.open().map_err(unreadable)?;
+        let read = board.read(range, &mut keep);
+        read.map_err(|error| Unreadable(chain(&error)))?;
+        Ok(out)
+    }
+
+    /// Reads messages into memory.
+    ///
+    /// Errors: `Input`.
+    pub(super) fn read(&self, range: Range<u64>) -> Result<Messages, CliError> {
+        let (mut clues, mut payloads) = (Vec::new(), Vec::new());
+        let read = self
+            .open()?
+            .read_into(range.clone(), &mut clues, &mut payloads);
+        let read = read.map_err(InputError::from);
+        read.map_err(CliError::input(&self.dir))?;
+        Ok(Messages::new(range, clues, payloads)?)
+    }
+}
+
+impl MessageSource for BoardSource {
+    fn clue_bytes(&self) -> usize {
+        self.clue_bytes
+    }
+
+    fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
+        self.collect(range, Part::Clues)
+    }
+
+    fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
+        self.collect(range, Part::Payloads)
+    }
+}
+
+/// The kind of a board's clues, which their length tells.
+///
+/// Errors: `ClueSize`.
+pub(super) fn clues(board: &Board, params: &ClueParams) -> Result<ClueKind, InputError> {
+    let found = board.config().clue_bytes as usize;
+    let mut kinds = ClueKind::ALL.into_iter();
+    let kind = kinds.find(|kind| kind.bytes(params) == found);
+    kind.ok_or(InputError::ClueSize {
+        expected: ClueKind::ALL.map(|kind| kind.bytes(params)),
+        found,
+    })
+}
+
+/// The sealing that a board names.
+///
+/// Errors: `Sealing`.
+pub(super) fn sealing(board: &Board) -> Result<Sealing, InputError> {
+    Ok(board.config().sealing.parse()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omr_board::{BoardConfig, Clues, Message};
+    use omr_protocol::ParamSet;
+
+    fn message(number: u8, clue_bytes: usize) -> Message {
+        Message {
+            clue: vec![number; clue_bytes],
+            payload: vec![number, number],
+        }
+    }
+
+    /// Between two reads somebody posts; what is read then is what was there at first.
+    #[test]
+    fn others_post_while_a_board_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let set = ParamSet::named("insecure-tiny-v2").unwrap();
+        let clue_bytes = ClueKind::Plain.bytes(set.clue());
+        let config = BoardConfig {
+            board_id: [1; 16],
+            params_id: set.name().to_owned(),
+            sealing: "none".into(),
+            clue_bytes: clue_bytes as u32,
+            payload_bytes: 2,
+            clues: Clues::Plain,
+        };
+        let post = |numbers: Range<u8>| {
+            let mut board = Board::open(dir.path()).unwrap();
+            let messages: Vec<_> = numbers.map(|n| message(n, clue_bytes)).collect();
+            board.append(&messages).unwrap();
+        };
+        drop(Board::create(dir.path(), &config).unwrap());
+        post(0..200);
+        let ui = Ui::new(true, false);
+        let board = board::open(dir.path(), &ui).unwrap();
+        let source = BoardSource::new(dir.path(), &board, set.clue(), &ui);
+        let mut source = source.unwrap();
+        drop(board);
+        assert_eq!(source.payloads(0..3).unwrap(), [0, 0, 1, 1, 2, 2]);
+        post(200..210);
+        // Ahead of what was asked for only what was there.
+        assert_eq!(source.ahead.as_ref().map(Messages::range), Some(0..200));
+        assert_eq!(source.payloads(198..200).unwrap(), [198, 198, 199, 199]);
+        let clues = source.clues(7..9).unwrap();
+        assert_eq!(
+            clues[..],
+            [vec![7; clue_bytes], vec![8; clue_bytes]].concat()
+        );
+        source.ahead = None;
+        for _ in 0..10 {
+            post(0..200);
+        }
+        let all = source.clues(0..AHEAD).unwrap();
+        assert_eq!(all.len(), AHEAD as usize * clue_bytes);
+        std::fs::remove_file(dir.path().join("board.redb")).unwrap();
+        let other = BoardConfig {
+            board_id: [2; 16],
+            ..config
+        };
+        drop(Board::create(dir.path(), &other).unwrap());
+        source.ahead = None;
+        let error = source.payloads(0..3).unwrap_err().to_string();
+        assert!(error.contains("another board is in its place"), "{error}");
+    }
+}

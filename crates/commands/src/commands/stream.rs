@@ -1,0 +1,266 @@
+//! Sessions: a recipient's messages are looked at as they reach the board.
+
+mod state;
+
+use super::engines;
+use super::source::{BoardSource, sealing};
+use crate::args::{Stream, StreamCut, StreamRun};
+use crate::error::{CliError, InputError};
+use crate::io::{self, Output};
+use omr_board::Board;
+use omr_console::Ui;
+use omr_detector::Messages;
+use omr_detector::instantomr::{InstantDetector, Session};
+use omr_protocol::instantomr::{Encoding, InstantPlan};
+use omr_protocol::{DigestHeader, ParamSet, Request, Scheme};
+use serde::Serialize;
+use state::{Lock, State};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+#[derive(Serialize)]
+struct Report {
+    params: &'static str,
+    scheme: &'static str,
+    start: u64,
+    next: u64,
+    cuts: u64,
+    unusable_clues: usize,
+}
+
+#[derive(Serialize)]
+struct CutReport {
+    params: &'static str,
+    cut: u64,
+    digest_bytes: usize,
+}
+
+pub(super) fn run(command: &Stream, ui: &Ui) -> Result<(), CliError> {
+    match command {
+        Stream::Run(args) => advance(args, ui),
+        Stream::Cut(args) => cut(args, ui),
+    }
+}
+
+/// Reads the one key of a session.
+fn detector(key: &Path, ui: &Ui) -> Result<(ParamSet, Arc<InstantDetector>), CliError> {
+    let paths = [PathBuf::from(key)];
+    let keys = engines::open(&paths)?;
+    // Another key is not read for seconds to be refused then.
+    let (set, engines) = keys.load(Scheme::Instantomr, &ui.bar())?;
+    let missing = || CliError::input(key)(InputError::NoInstant);
+    Ok((set, engines.instant.ok_or_else(missing)?))
+}
+
+fn advance(args: &StreamRun, ui: &Ui) -> Result<(), CliError> {
+    omr_console::start_threads(args.threads)?;
+    let (set, detector) = detector(&args.detection_key, ui)?;
+    let state = State::new(&args.state, set.instant()?, &detector);
+    {
+        let board = super::board::open(&args.board, ui)?;
+        engines::check_board(&args.board, &board, &args.detection_key, &set)?;
+        let lock = state.lock()?;
+        let session = match state.read(&lock)? {
+            Some(session) => session,
+            None => open(args, &board, &detector)?,
+        };
+        check(args, &board, &session)?;
+        state.write(&lock, &session)?;
+    }
+    let mut kept = None;
+    loop {
+        let taken = catch_up(args, ui, &state, &mut kept)?;
+        if !args.follow {
+            return tell(args, &set, &state);
+        }
+        if taken == 0 {
+            std::thread::sleep(Duration::from_millis(args.poll_ms.into()));
+        }
+    }
+}
+
+/// A new session from the message asked for.
+fn open(
+    args: &StreamRun,
+    board: &Board,
+    detector: &Arc<InstantDetector>,
+) -> Result<Session, CliError> {
+    detector.check_board(board.config().clue_bytes as usize)?;
+    let messages = board.len();
+    let start = args.from.unwrap_or(board.first());
+    if start > messages {
+        return Err(CliError::input(&args.board)(InputError::Range {
+            messages,
+            start,
+            end: start,
+        }));
+    }
+    let expired = super::digest::expect_there(board, &(start..board.first()));
+    expired.map_err(|error| CliError::input(&args.board)(InputError::from(error)))?;
+    let payload = board.config().payload_bytes as usize;
+    let request = Request {
+        range: start..start,
+        bound: args.bound as usize,
+        payload_bytes: (!indices(args)).then_some(payload),
+    };
+    let header = DigestHeader {
+        key_id: detector.key_id(),
+        board_id: board.config().board_id,
+        sealing: sealing(board).map_err(CliError::input(&args.board))?,
+        plan: InstantPlan::new(detector.params(), encoding(args)?, request)?,
+        seed: super::digest::placement_seed(),
+    };
+    Ok(Session::new(detector.clone(), header))
+}
+
+/// The encoding of the scheme asked for.
+///
+/// Errors: `StreamScheme`.
+fn encoding(args: &StreamRun) -> Result<Encoding, CliError> {
+    let found = args.scheme;
+    let encoding = found.encoding().filter(|_| found != Scheme::Hybrid);
+    encoding.ok_or(CliError::StreamScheme { found })
+}
+
+fn indices(args: &StreamRun) -> bool {
+    args.indices_only || args.scheme.is_for_indices()
+}
+
+/// Checks that a session goes on as asked.
+///
+/// Errors: `Input`.
+fn check(args: &StreamRun, board: &Board, session: &Session) -> Result<(), CliError> {
+    let header = session.header();
+    let request = header.plan.request();
+    let same = header.board_id == board.config().board_id
+        && request.bound == args.bound as usize
+        && request.payload_bytes.is_none() == indices(args)
+        && header.plan.encoding() == encoding(args)?;
+    match same {
+        true => Ok(()),
+        false => Err(CliError::input(&args.state)(InputError::OtherSession {
+            bound: request.bound,
+            indices: request.payload_bytes.is_none(),
+        })),
+    }
+}
+
+/// Messages read at a time: the board is closed again before they are looked at, so that others can
+/// post meanwhile.
+const READ_TOGETHER: u64 = 1024;
+
+/// Takes all messages that are on the board now; after each lot the state is on the disk and others may
+/// cut a digest off.
+///
+/// `kept`: the session as it was left, from one call to the next.
+fn catch_up(
+    args: &StreamRun,
+    ui: &Ui,
+    state: &State,
+    kept: &mut Option<Session>,
+) -> Result<u64, CliError> {
+    let bar = ui.bar();
+    let mut taken = 0;
+    loop {
+        let session = state.newest(&state.lock()?, kept.take())?;
+        let next = kept.insert(session).next();
+        let Some(mut messages) = read(args, ui, state, next)? else {
+            return Ok(taken);
+        };
+        let end = messages.range().end;
+        loop {
+            let lock = state.lock()?;
+            let mut session = state.newest(&lock, kept.take())?;
+            if session.next() >= end {
+                *kept = Some(session);
+                break;
+            }
+            let lot = end.min(session.next() + args.lot);
+            taken += lot - session.next();
+            session.advance(&mut messages, lot, &bar, |_| Ok::<(), CliError>(()))?;
+            state.write(&lock, &session)?;
+            *kept = Some(session);
+        }
+    }
+}
+
+/// The messages from `next` on that are on the board, if any.
+fn read(args: &StreamRun, ui: &Ui, state: &State, next: u64) -> Result<Option<Messages>, CliError> {
+    let board = super::board::open(&args.board, ui)?;
+    let end = board.len().min(next.saturating_add(READ_TOGETHER));
+    if next >= end {
+        return Ok(None);
+    }
+    let source = BoardSource::new(&args.board, &board, &state.params().clue, ui);
+    drop(board);
+    let source = source.map_err(CliError::input(&args.board))?;
+    Ok(Some(source.read(next..end)?))
+}
+
+fn tell(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), CliError> {
+    let lock = state.lock()?;
+    let session = state.newest(&lock, None)?;
+    let request = session.header().plan.request().clone();
+    let report = Report {
+        params: set.name(),
+        scheme: session.header().plan.scheme().name(),
+        start: request.range.start,
+        next: session.next(),
+        cuts: session.cuts(),
+        unusable_clues: session.unusable_clues,
+    };
+    match args.json {
+        true => Ok(io::print_json(&report)?),
+        false => Ok(io::print(&format!("{}..{}\n", report.start, report.next))?),
+    }
+}
+
+/// How long a session may take to begin that is run and cut at the same time.
+const BEGIN: Duration = Duration::from_secs(3);
+
+/// The session in the file, held; waits a little for another process to begin it.
+fn begun(state: &State, path: &Path) -> Result<(Lock, Session), CliError> {
+    let asked = Instant::now();
+    loop {
+        let lock = state.lock()?;
+        match state.read(&lock)? {
+            Some(session) => return Ok((lock, session)),
+            None if asked.elapsed() < BEGIN => drop(lock),
+            None => return Err(CliError::input(path)(InputError::NoSession)),
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
+    let out = Output::file(&args.out, args.force)?;
+    let (set, detector) = detector(&args.detection_key, ui)?;
+    let state = State::new(&args.state, set.instant()?, &detector);
+    let (lock, mut session) = begun(&state, &args.state)?;
+    let number = args.number.unwrap_or(session.cuts());
+    let bytes = match args.peek {
+        true => session
+            .digest()
+            .to_bytes(set.instant()?)
+            .map_err(|error| CliError::write(&args.out, error))?,
+        false => {
+            let cut = session.cut(number, super::digest::placement_seed());
+            let bytes = cut.map_err(InputError::from);
+            let bytes = bytes.map_err(CliError::input(&args.state))?;
+            // Kept before it is handed out: who asks again gets the same.
+            state.write(&lock, &session)?;
+            bytes
+        }
+    };
+    drop(lock);
+    out.write(&bytes)?;
+    let report = CutReport {
+        params: set.name(),
+        cut: number,
+        digest_bytes: bytes.len(),
+    };
+    let size = omr_console::thousands(bytes.len() as u64);
+    let note = format!("digest {number} of {size} bytes");
+    super::tell_beside(ui, &args.out, args.json, &report, &note)
+}

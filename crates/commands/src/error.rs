@@ -1,0 +1,296 @@
+//! Why a command failed, and the exit code that tells.
+
+mod code;
+mod input;
+mod pdq;
+
+pub(crate) use input::InputError;
+pub(crate) use pdq::PdqError;
+
+use omr_client::DecodeError;
+use omr_client::locked::LockError;
+use omr_console::ConsoleError;
+use omr_detector::DetectorError;
+use omr_mail::MailError;
+use omr_protocol::{ParamsError, PlanError, Scheme, Sealing};
+use std::io;
+use std::path::PathBuf;
+
+fn doubt(uncertain: usize) -> String {
+    match uncertain {
+        0 => String::new(),
+        of => format!(
+            " and more (or {of} of them are damaged: digests of this older set do not tell)"
+        ),
+    }
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum CliError {
+    /// A file or board could not be used.
+    #[error("{}", path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: InputError,
+    },
+    /// A file, standard output or the threads.
+    #[error(transparent)]
+    Console(#[from] ConsoleError),
+    /// A developers' command failed.
+    #[cfg(feature = "lab")]
+    #[error(transparent)]
+    Lab(#[from] omr_lab::LabError),
+    /// A file could not be written.
+    #[error("writing {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: InputError,
+    },
+    /// Two things that are used together were made under different parameters.
+    #[error("parameter sets differ: {} is of {expected}, {} is of {found}", first.display(), second.display())]
+    OtherParams {
+        /// One file or board.
+        first: PathBuf,
+        /// Its parameter set.
+        expected: String,
+        /// The other.
+        second: PathBuf,
+        /// Its parameter set.
+        found: String,
+    },
+    /// No detection key given.
+    #[error("expected a detection key, found none")]
+    NoKey,
+    /// Two detection keys for one engine.
+    #[error("expected one detection.key and one instant.key, found a second one of a kind: {}", path.display())]
+    TwoKeys {
+        /// The second.
+        path: PathBuf,
+    },
+    /// Unknown or impossible parameters.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// A scheme that cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] omr_lab::measure::compare::CompareError),
+    /// A digest of this shape cannot be made.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The payload size leaves no room for content.
+    #[error("sealing {sealing} adds {} bytes: expected --payload-bytes of at least {least}, found {found}", sealing.overhead())]
+    PayloadBytes {
+        /// The sealing.
+        sealing: Sealing,
+        /// The least size.
+        least: usize,
+        /// The size asked for.
+        found: usize,
+    },
+    /// The detector failed.
+    #[error("making the digest")]
+    Detector(#[from] DetectorError),
+    /// The digest did not decode.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The same of one of several.
+    #[error("{}", path.display())]
+    Digest {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        source: DecodeError,
+    },
+    /// Digests of several boards, or for several recipients.
+    #[error("expected digests of one board and one sealing, found {} of another than {}", second.display(), first.display())]
+    OtherDigest {
+        /// One.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// Letters of which parts are missing, where the caller is strict.
+    #[error("expected whole letters, found {letters} of which parts are missing")]
+    NotWhole {
+        /// How many.
+        letters: usize,
+    },
+    /// No pertinent message could be opened, or one could not and the caller is strict.
+    #[error("{left_out} of {pertinent} pertinent messages could not be opened")]
+    LeftOut {
+        /// Messages that gave no file.
+        left_out: usize,
+        /// Messages in the digest.
+        pertinent: usize,
+    },
+    /// The demonstration retrieved other messages than were sent.
+    #[error(
+        "retrieved {exact} of {expected} messages bit for bit, with {false_positives} false positives"
+    )]
+    Inexact {
+        /// Messages sent.
+        expected: usize,
+        /// Messages that came out bit for bit.
+        exact: usize,
+        /// Messages of others.
+        false_positives: usize,
+    },
+    /// A session of a scheme that takes whole batches.
+    #[error("expected a scheme of InstantOMR for a session, found {found}")]
+    StreamScheme {
+        /// The scheme.
+        found: Scheme,
+    },
+    /// More pertinent messages than messages.
+    #[error("expected at most {messages} pertinent messages, as many as messages, found {found}")]
+    Pertinent {
+        /// Messages in all.
+        messages: u64,
+        /// Pertinent ones asked for.
+        found: usize,
+    },
+    /// A part of the secret key lies open.
+    #[error("{place} holds the {secret} of the secret key")]
+    Leak {
+        /// Where.
+        place: &'static str,
+        /// Which part.
+        secret: &'static str,
+    },
+    /// The payloads of the demonstration are damaged.
+    #[error(transparent)]
+    Testkit(#[from] omr_testkit::TestkitError),
+    /// Letters to a retired identity could not be fetched.
+    #[error("the retired identity {name}")]
+    Retired {
+        /// Its name.
+        name: String,
+        /// Why.
+        source: MailError,
+    },
+    /// A passphrase that cannot be used, or nothing to put under one.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// A passphrase that nobody gave.
+    #[error(
+        "{}: expected its passphrase: give it with {option} FILE or in {variable}, as there is no terminal to ask at",
+        path.display()
+    )]
+    NoPassphrase {
+        /// What is under it.
+        path: PathBuf,
+        /// The option that names a file.
+        option: &'static str,
+        /// The variable of the environment.
+        variable: &'static str,
+        /// What happened to the terminal.
+        source: Option<io::Error>,
+    },
+    /// Two passphrases where one was to be typed twice.
+    #[error("expected the same passphrase twice, found two: nothing was changed")]
+    OtherPassphrase,
+    /// Nothing to take away.
+    #[error("{}: expected a secret under a passphrase, found one without", path.display())]
+    NotLocked {
+        /// The secret.
+        path: PathBuf,
+    },
+    /// Identities, letters, the inbox.
+    #[error(transparent)]
+    Mail(#[from] MailError),
+    /// A fetch met more messages than its bound.
+    #[error(
+        "overflow: {groups} of the ranges asked for hold more messages for you than the bound, up to {most} \
+         with a bound of {bound}{}; they are kept. `omr inbox kept` says what came of them since",
+        doubt(*uncertain)
+    )]
+    Overflowed {
+        /// Ranges that overflowed.
+        groups: usize,
+        /// Most messages of a group.
+        most: u64,
+        /// The bound.
+        bound: u32,
+        /// Ranges of which that is not certain.
+        uncertain: usize,
+    },
+    /// Digests that did not decode.
+    #[error(
+        "{ranges} digests did not decode and are kept as damaged: {reason}. `omr inbox --retry-damaged` asks \
+         for them again"
+    )]
+    Damaged {
+        /// How many.
+        ranges: usize,
+        /// Why the first one did not.
+        reason: String,
+    },
+    /// Canaries that a digest should have held.
+    #[error("{missing} canaries are missing: the detector left messages out")]
+    CanariesMissing {
+        /// How many.
+        missing: usize,
+    },
+    /// A thread of ours broke off.
+    #[error("decoding broke off")]
+    Interrupted,
+    /// Content that could steer a terminal.
+    #[error("message {number} is not plain text: save it with --out")]
+    NotText {
+        /// The message.
+        number: u64,
+    },
+    /// The server.
+    #[error(transparent)]
+    Server(#[from] omr_server::ServerError),
+    /// Logs or traces.
+    #[error(transparent)]
+    Ops(#[from] omr_ops::OpsError),
+    /// What a server keeps.
+    #[error(transparent)]
+    Store(#[from] omr_store::StoreError),
+    /// A private database query.
+    #[error(transparent)]
+    Pdq(#[from] PdqError),
+    /// A server did not answer as hoped.
+    #[error(transparent)]
+    Remote(#[from] omr_remote::RemoteError),
+    /// What a server keeps is damaged.
+    #[error(
+        "expected no damage, found {faults} faults: repair them from a backup (omr data repair)"
+    )]
+    Faults {
+        /// How many.
+        faults: u64,
+    },
+    /// A server that answers but does not serve.
+    #[error("{url} does not serve")]
+    NotServing {
+        /// The server.
+        url: String,
+    },
+    /// No runtime for the network.
+    #[error("starting the network: {0}")]
+    Runtime(#[source] io::Error),
+}
+
+impl CliError {
+    /// An input error with the file it is about.
+    pub(crate) fn input(path: impl Into<PathBuf>) -> impl FnOnce(InputError) -> Self {
+        let path = path.into();
+        |source| Self::Input { path, source }
+    }
+
+    /// A failed write with the file it is about.
+    pub(crate) fn write(path: impl Into<PathBuf>, source: impl Into<InputError>) -> Self {
+        Self::Write {
+            path: path.into(),
+            source: source.into(),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Why a file could not be used.
+
+use super::PdqError;
+use omr_board::BoardError;
+use omr_client::SecretKeyError;
+use omr_client::letter::LetterError;
+use omr_client::locked::LockError;
+use omr_console::ReadError;
+use omr_detector::instantomr::CutError;
+use omr_protocol::frame::FrameError;
+use omr_protocol::instantomr::SessionError;
+use omr_protocol::sealing::SealingError;
+use omr_protocol::{ClueError, ClueKind, DetectionKeyError, DigestError, ParamsError, Sealing};
+use std::io;
+
+/// Why a file could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum InputError {
+    /// Not read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Longer than such a file may be.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A table, or a file of a private database query.
+    #[error(transparent)]
+    Pdq(#[from] PdqError),
+    /// Not a file of ours, or damaged.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// Not an address.
+    #[error(transparent)]
+    ClueKey(#[from] ClueError),
+    /// Not a detection key.
+    #[error(transparent)]
+    DetectionKey(#[from] DetectionKeyError),
+    /// Not a secret key.
+    #[error(transparent)]
+    SecretKey(#[from] SecretKeyError),
+    /// Under a passphrase, and not opened.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// Not a digest.
+    #[error(transparent)]
+    Digest(#[from] DigestError),
+    /// Of parameters that are not published.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// Not split or not sealed.
+    #[error(transparent)]
+    Letter(#[from] LetterError),
+    /// A board, or a message of one.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// Not a session.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// No digest was cut off.
+    #[error(transparent)]
+    Cut(#[from] CutError),
+    /// A key for another engine.
+    #[error("expected an instant.key, found a key for SophOMR")]
+    NoInstant,
+    /// No session in the file's place.
+    #[error("expected a session, found no file: begin one with `omr stream run`")]
+    NoSession,
+    /// A session that was begun otherwise.
+    #[error(
+        "expected the session's board, its bound {bound} and {}, found others: begin a new session \
+         in another file",
+        if *indices { "indices only" } else { "payloads" }
+    )]
+    OtherSession {
+        /// The session's bound.
+        bound: usize,
+        /// Whether it has indices alone.
+        indices: bool,
+    },
+    /// Not what `omr bench crossover --json` prints.
+    #[error("expected the object that `omr bench crossover --json` prints")]
+    Costs(#[source] serde_json::Error),
+    /// Costs that no machine has.
+    #[error("expected costs above 0 seconds, found others")]
+    CostsRange,
+    /// A board with an unknown sealing.
+    #[error(transparent)]
+    Sealing(#[from] SealingError),
+    /// A file that is too long for one post.
+    #[error(
+        "expected at most {limit} messages a file (some {} bytes here), found {bytes} bytes, which are {found}: post it \
+         in pieces, or on a board with larger payloads",
+        limit * each
+    )]
+    TooManyParts {
+        /// Most messages of a file.
+        limit: u64,
+        /// Messages it would take.
+        found: u64,
+        /// Its bytes.
+        bytes: u64,
+        /// Bytes of it in each message.
+        each: u64,
+    },
+    /// The board was replaced while it was read or written.
+    #[error("another board is in its place now: start again")]
+    OtherBoard,
+    /// Others did not let go of a board.
+    #[error(
+        "other commands have had the board open for {seconds} seconds: try again when they are done"
+    )]
+    BoardBusy {
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// Parts kept from earlier digests.
+    #[error(transparent)]
+    Kept(#[from] omr_client::kept::KeptError),
+    /// A bound clue that a board must not take.
+    #[error("message {position} of the post: {source}")]
+    BadClue {
+        /// Its place among the messages posted together, from 0.
+        position: u64,
+        /// What is wrong with it.
+        source: ClueError,
+    },
+    /// A raw payload of another size.
+    #[error("expected a payload of {expected} bytes, found {found}")]
+    RawSize {
+        /// The board's payload size.
+        expected: usize,
+        /// Bytes of the file.
+        found: usize,
+    },
+    /// Clues of another size than the parameter set makes.
+    #[error("expected a board with clues of {} (plain) or {} bytes (bound), found {found}", expected[0], expected[1])]
+    ClueSize {
+        /// The parameter set's.
+        expected: [usize; 2],
+        /// The board's.
+        found: usize,
+    },
+    /// An address for other clues than the board takes.
+    #[error(
+        "expected an address for {expected} clues, which the board takes, found one for {found} clues: its owner \
+         makes another one{}",
+        match found { ClueKind::Plain => "", ClueKind::Bound => " with --plain-clues" }
+    )]
+    ClueKind {
+        /// The board's.
+        expected: ClueKind,
+        /// The address's.
+        found: ClueKind,
+    },
+    /// No message to digest.
+    #[error("the board is empty: there is nothing to digest")]
+    EmptyBoard,
+    /// A range that ends past the board.
+    #[error(
+        "expected a range within 0..{messages}, the messages on the board, found {start}..{end}"
+    )]
+    Range {
+        /// Messages on the board.
+        messages: u64,
+        /// First message asked for.
+        start: u64,
+        /// One past the last.
+        end: u64,
+    },
+    /// A board that does not read as it was written.
+    #[error("the board is damaged: {}", damage(*bad, *messages))]
+    Unsound {
+        /// Messages at fault.
+        bad: u64,
+        /// Messages in all.
+        messages: u64,
+    },
+    /// A board with messages that should have been refused.
+    #[error(
+        "expected clues that their one-time keys signed, found others in {bad} of {messages} messages"
+    )]
+    Unsigned {
+        /// Messages at fault.
+        bad: u64,
+        /// Messages in all.
+        messages: u64,
+    },
+    /// Payloads that are to be sealed cannot be posted raw.
+    #[error("expected a board with sealing none for --raw, found {found}")]
+    RawSealed {
+        /// The board's.
+        found: Sealing,
+    },
+    /// The digest comes from a board with another sealing than the caller expects.
+    #[error("expected a digest of a board with sealing {expected}, found {found}")]
+    OtherSealing {
+        /// The caller's.
+        expected: Sealing,
+        /// The digest's.
+        found: Sealing,
+    },
+}
+
+fn damage(bad: u64, messages: u64) -> String {
+    match bad {
+        0 => format!(
+            "all {messages} messages can be read, but the database under them is at fault and may lose the next \
+             ones: copy it, and post no more to it"
+        ),
+        _ => format!("{bad} of {messages} messages cannot be read"),
+    }
+}

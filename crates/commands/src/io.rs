@@ -1,0 +1,219 @@
+//! Files: read with limits, written whole or not at all.
+
+pub(crate) use omr_console::files::{
+    STANDARD, as_text, is_standard, json_line, print, print_json, read_file, shown,
+};
+pub(crate) use omr_console::{Access, Output, Staged, commit, stage_bytes, write_result};
+pub(crate) use omr_staging::TemporaryFolder;
+
+use crate::error::{CliError, InputError};
+use omr_client::SecretKey;
+use omr_console::ReadError;
+use omr_detector::Progress;
+use omr_protocol::frame::{FrameError, FrameHeader, FrameReader, Kind};
+use omr_protocol::instantomr::{InstantKey, InstantParams};
+use omr_protocol::sophomr::{DetectionKey, Params};
+use omr_protocol::{ClueKey, ClueParams, ParamSet};
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
+
+/// Bytes that hold the header of any of our files.
+const HEADER_BYTES: u64 = 128;
+
+/// A file of ours whose header is checked.
+pub(crate) struct Framed {
+    pub(crate) header: FrameHeader,
+    path: PathBuf,
+    file_len: u64,
+    reader: Box<dyn Read>,
+}
+
+impl Framed {
+    /// Opens a file (`-`: standard input) and checks that its header announces `kind`.
+    ///
+    /// Errors: `Input`.
+    pub(crate) fn open(path: &Path, kind: Kind) -> Result<Self, CliError> {
+        Self::open_inner(path, kind, None).map_err(CliError::input(path))
+    }
+
+    /// The same for a file of either kind.
+    ///
+    /// Errors: `Input`.
+    pub(crate) fn open_either(path: &Path, kinds: [Kind; 2]) -> Result<Self, CliError> {
+        Self::open_inner(path, kinds[0], Some(kinds[1])).map_err(CliError::input(path))
+    }
+
+    fn open_inner(path: &Path, kind: Kind, other: Option<Kind>) -> Result<Self, InputError> {
+        let mut reader: Box<dyn Read> = match is_standard(path) {
+            true => Box::new(io::stdin()),
+            false => Box::new(File::open(path)?),
+        };
+        let mut start = Vec::new();
+        reader.by_ref().take(HEADER_BYTES).read_to_end(&mut start)?;
+        let read = |kind| FrameReader::read_header(&start[..], kind, u64::MAX);
+        let frame = match (read(kind), other) {
+            (Err(FrameError::Kind { found, .. }), Some(other)) if found == other => read(other),
+            (read, _) => read,
+        }?;
+        Ok(Self {
+            header: frame.header().clone(),
+            path: path.to_owned(),
+            file_len: frame.header().file_len(frame.body_len()),
+            reader: Box::new(Cursor::new(start).chain(reader)),
+        })
+    }
+
+    /// A file at hand, as if it were read.
+    ///
+    /// Errors: `Input`.
+    pub(crate) fn of_bytes(
+        path: &Path,
+        kind: Kind,
+        bytes: Zeroizing<Vec<u8>>,
+    ) -> Result<Self, CliError> {
+        let frame = FrameReader::read_header(&bytes[..], kind, u64::MAX);
+        let frame = frame.map_err(|error| CliError::input(path)(error.into()))?;
+        let (header, file_len) = (frame.header().clone(), bytes.len() as u64);
+        Ok(Self {
+            header,
+            path: path.to_owned(),
+            file_len,
+            reader: Box::new(Cursor::new(bytes)),
+        })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The parameter set that the header names.
+    ///
+    /// Errors: `Input`.
+    pub(crate) fn set(&self) -> Result<ParamSet, CliError> {
+        let set = ParamSet::named(&self.header.params_id).map_err(InputError::from);
+        set.map_err(CliError::input(&self.path))
+    }
+
+    /// The whole file, its header again, for what reads it piece by piece.
+    pub(crate) fn into_reader(self) -> impl Read {
+        self.reader
+    }
+
+    /// The path and the whole file, told in bytes as it is read.
+    fn counted(self, progress: &dyn Progress) -> (PathBuf, Counted<'_>) {
+        progress.stage("reading key", self.file_len);
+        let reader = self.reader;
+        (self.path, Counted { reader, progress })
+    }
+
+    /// [`Framed::bytes`] of a file of at most `limit` bytes.
+    ///
+    /// Errors: `Input`.
+    pub(crate) fn bytes_up_to(self, limit: u64) -> Result<Zeroizing<Vec<u8>>, CliError> {
+        match self.file_len > limit {
+            true => Err(CliError::input(self.path)(
+                ReadError::TooLarge { limit }.into(),
+            )),
+            false => self.bytes(),
+        }
+    }
+
+    /// The whole file; of a longer one just enough to tell that it is.
+    ///
+    /// Errors: `Input`.
+    pub(crate) fn bytes(self) -> Result<Zeroizing<Vec<u8>>, CliError> {
+        // Reserved at once where small, so that a secret leaves no copies behind.
+        let reserve = self.file_len.min(1 << 20) as usize + 2;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(reserve));
+        let mut reader = self.reader.take(self.file_len.saturating_add(1));
+        let read = reader.read_to_end(&mut bytes).map_err(InputError::from);
+        read.map_err(CliError::input(self.path))?;
+        Ok(bytes)
+    }
+}
+
+/// The name of a letter's file: its number first, so that no stranger decides which file is written.
+pub(crate) fn numbered(number: u64, name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("{number:06}-{name}"),
+        None => format!("{number:06}.bin"),
+    }
+}
+
+/// What a letter's file is called; standard input has no name.
+pub(crate) fn name(path: &Path) -> Option<String> {
+    let name = path.file_name().filter(|_| !is_standard(path))?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+/// Reads an address.
+///
+/// Errors: `Input`.
+pub(crate) fn read_clue_key(file: Framed, params: &ClueParams) -> Result<ClueKey, CliError> {
+    let path = file.path.clone();
+    let key = ClueKey::from_bytes(params, &file.bytes()?).map_err(InputError::from);
+    key.map_err(CliError::input(path))
+}
+
+/// Reads a secret key.
+///
+/// Errors: `Input`.
+pub(crate) fn read_secret_key(file: Framed, params: &ClueParams) -> Result<SecretKey, CliError> {
+    let path = file.path.clone();
+    let key = SecretKey::from_bytes(params, &file.bytes()?).map_err(InputError::from);
+    key.map_err(CliError::input(path))
+}
+
+/// A file whose bytes are counted as they are read.
+struct Counted<'a> {
+    reader: Box<dyn Read>,
+    progress: &'a dyn Progress,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(out)?;
+        self.progress.advance(read as u64);
+        Ok(read)
+    }
+}
+
+/// Reads a detection key without holding its file in memory.
+///
+/// Errors: `Input`.
+pub(crate) fn read_detection_key(
+    file: Framed,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<DetectionKey, CliError> {
+    let (path, reader) = file.counted(progress);
+    let key = DetectionKey::read(params, reader).map_err(InputError::from);
+    key.map_err(CliError::input(path))
+}
+
+/// Reads a detection key for InstantOMR without holding its file in memory.
+///
+/// Errors: `Input`.
+pub(crate) fn read_instant_key(
+    file: Framed,
+    params: &InstantParams,
+    progress: &dyn Progress,
+) -> Result<InstantKey, CliError> {
+    let (path, reader) = file.counted(progress);
+    let key = InstantKey::read(params, reader).map_err(InputError::from);
+    key.map_err(CliError::input(path))
+}
+
+/// [`Staged::write`] for files whose writing has errors of ours.
+///
+/// Errors: `Write`; nothing is left behind.
+pub(crate) fn stage(
+    path: &Path,
+    access: Access,
+    write: impl FnOnce(&mut File) -> Result<(), InputError>,
+) -> Result<Staged, CliError> {
+    Staged::write(path, access, write).map_err(|source| CliError::write(path, source))
+}

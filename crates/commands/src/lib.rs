@@ -1,0 +1,51 @@
+//! The commands of `omr`: keys, boards, digests and messages as files, mail, servers and private queries.
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod error;
+mod io;
+mod panics;
+mod spans;
+
+use error::CliError;
+use omr_console::{ConsoleError, Ui};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Runs the command line of this process and gives its exit code. `build` names the build: its commit, or the
+/// version.
+#[must_use]
+pub fn main(build: &'static str) -> ExitCode {
+    omr_console::set_build(build);
+    panics::install();
+    let (cli, json) = match args::parse() {
+        Ok(parsed) => parsed,
+        Err(code) => return code,
+    };
+    let ui = Ui::new(cli.quiet, json).with_timeout(cli.timeout.map(Duration::from_secs));
+    match catch_unwind(AssertUnwindSafe(|| commands::run(&cli, &ui))) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        // The reader has what it wanted.
+        Ok(Err(error)) if is_broken_pipe(&error) => ExitCode::FAILURE,
+        Ok(Err(error)) => {
+            ui.error(error.code(), &error);
+            ExitCode::from(error.code().exit())
+        }
+        Err(_) => {
+            panics::tell_kept();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(error: &CliError) -> bool {
+    let output = match error {
+        CliError::Console(ConsoleError::Output(error)) => error,
+        #[cfg(feature = "lab")]
+        CliError::Lab(omr_lab::LabError::Console(ConsoleError::Output(error))) => error,
+        _ => return false,
+    };
+    output.kind() == std::io::ErrorKind::BrokenPipe
+}

@@ -1,0 +1,93 @@
+//! Why a file, standard output or the threads could not be used.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a file, standard output or the threads could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConsoleError {
+    /// A file could not be read.
+    #[error("{}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: ReadError,
+    },
+    /// A file could not be written.
+    #[error("writing {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: WriteError,
+    },
+    /// A file is in the way.
+    #[error("{} exists: pass --force to replace it", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Standard output failed.
+    #[error("standard output")]
+    Output(#[source] io::Error),
+    /// The threads could not be started.
+    #[error(transparent)]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// Why a file could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The system's error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// More bytes than such a file may have.
+    #[error("expected a file of at most {limit} bytes, found more")]
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
+}
+
+/// Why a file could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The system's error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A folder where a file is to go.
+    #[error("expected a file's name, found a folder: name a file in it")]
+    IsFolder,
+    /// A file where a folder is to be.
+    #[error("expected a folder, found a file in its place")]
+    NoFolder,
+}
+
+impl ConsoleError {
+    /// A failed write with the file it is about.
+    pub fn write(path: impl Into<PathBuf>, source: impl Into<WriteError>) -> Self {
+        Self::Write {
+            path: path.into(),
+            source: source.into(),
+        }
+    }
+}
+
+/// An error with the chain of its causes, each told once: "board: not found".
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.ends_with(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}

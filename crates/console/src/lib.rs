@@ -1,0 +1,29 @@
+//! What the commands of `omr` and its benchmarks stand on: files read and written whole, bars and messages
+//! for a person at a terminal, exit codes, limits of arguments. It knows neither keys nor boards.
+#![forbid(unsafe_code)]
+
+pub mod args;
+mod build;
+mod code;
+mod error;
+pub mod files;
+mod memory;
+mod numbers;
+mod output;
+pub mod progress;
+
+pub use build::{build, set_build};
+pub use code::Code;
+pub use error::{ConsoleError, ReadError, WriteError, chain};
+pub use memory::peak_rss_bytes;
+pub use numbers::thousands;
+pub use output::{Access, Output, Staged, commit, stage_bytes, write_result};
+pub use progress::{Bar, Ui};
+
+/// Starts the threads that all later work of the process shares; as many as there are cores for `None`.
+///
+/// Errors: `Threads`; they can be started only once.
+pub fn start_threads(threads: Option<u16>) -> Result<(), ConsoleError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into());
+    Ok(pool.build_global()?)
+}

@@ -1,0 +1,185 @@
+//! Results: looked at before the work, written beside their place, named when they are complete.
+
+use crate::files::is_standard;
+use crate::{ConsoleError, WriteError};
+use omr_staging::{Unfinished, hold, sweep, temporary};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+pub use omr_staging::Access;
+
+/// Where a result will go: looked at before the work is done.
+#[derive(Clone, Debug)]
+pub struct Output {
+    path: PathBuf,
+    force: bool,
+}
+
+impl Output {
+    /// Checks that a file can be written there; `-` is standard output. A file that exists is replaced only with
+    /// `force`; what is no regular file (a pipe, a device) is written to in any case.
+    ///
+    /// Errors: `Exists`, `Write`.
+    pub fn file(path: &Path, force: bool) -> Result<Self, ConsoleError> {
+        let output = Self {
+            path: path.to_owned(),
+            force,
+        };
+        if is_standard(path) {
+            return Ok(output);
+        }
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => Err(ConsoleError::write(path, WriteError::IsFolder)),
+            Ok(found) if !found.is_file() => Ok(output),
+            Ok(_) if !force => Err(ConsoleError::Exists {
+                path: path.to_owned(),
+            }),
+            _ => probe(&folder(&target(path)?), path).map(|()| output),
+        }
+    }
+
+    /// Checks that files can be written into a folder, or that it can be made; `-` is standard output.
+    ///
+    /// Errors: `Write`.
+    pub fn folder(path: &Path) -> Result<(), ConsoleError> {
+        if is_standard(path) {
+            return Ok(());
+        }
+        let there = |path: &&Path| path.as_os_str().is_empty() || path.symlink_metadata().is_ok();
+        match path.ancestors().find(there) {
+            Some(empty) if empty.as_os_str().is_empty() => probe(Path::new("."), path),
+            Some(found) if !found.is_dir() => Err(ConsoleError::write(path, WriteError::NoFolder)),
+            Some(found) => probe(found, path),
+            None => Ok(()),
+        }
+    }
+
+    /// Where it goes.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the result: in place to what is no regular file, else to a file that is complete or as before.
+    ///
+    /// Errors: `Write`, `Output`, `Exists` where a file came meanwhile.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), ConsoleError> {
+        let path = &self.path;
+        if is_standard(path) {
+            let mut out = io::stdout().lock();
+            let written = out.write_all(bytes).and_then(|()| out.flush());
+            return written.map_err(ConsoleError::Output);
+        }
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            let write = || File::options().write(true).open(path)?.write_all(bytes);
+            return write().map_err(|error: io::Error| ConsoleError::write(path, error));
+        }
+        stage_bytes(&target(path)?, Access::Public, bytes)?.commit(self.force)
+    }
+}
+
+/// Where a link points, so that it keeps pointing there.
+fn target(path: &Path) -> Result<PathBuf, ConsoleError> {
+    match path.exists() {
+        true => fs::canonicalize(path).map_err(|error| ConsoleError::write(path, error)),
+        false => Ok(path.to_owned()),
+    }
+}
+
+/// Checks that a folder takes files; `path` is what the error names.
+fn probe(folder: &Path, path: &Path) -> Result<(), ConsoleError> {
+    let made = Unfinished::new(|| temporary(folder, Access::Private));
+    made.map(drop)
+        .map_err(|error| ConsoleError::write(path, error))
+}
+
+/// A file written beside its place and on the disk, not yet under its name.
+pub struct Staged {
+    path: PathBuf,
+    file: Unfinished,
+}
+
+impl Staged {
+    /// Writes the file and waits for the disk.
+    ///
+    /// Errors: those of `write` and the system's; nothing is left behind.
+    pub fn write<E: From<io::Error>>(
+        path: &Path,
+        access: Access,
+        write: impl FnOnce(&mut File) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let folder = folder(path);
+        sweep(&folder);
+        let mut file = Unfinished::new(|| temporary(&folder, access))?;
+        write(file.file())?;
+        file.file().sync_all()?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+        })
+    }
+
+    /// The name it will have.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file its name; without `force` never over another file.
+    ///
+    /// Errors: `Exists`, `Write`.
+    pub fn commit(self, force: bool) -> Result<(), ConsoleError> {
+        commit(vec![self], force)
+    }
+}
+
+/// Gives files their names; a signal does not come between them.
+///
+/// Errors: `Exists`, `Write`.
+pub fn commit(files: Vec<Staged>, force: bool) -> Result<(), ConsoleError> {
+    let _uninterrupted = hold();
+    for Staged { path, file } in files {
+        match file.persist(&path, force) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(ConsoleError::Exists { path });
+            }
+            named => named.and_then(|()| sync_folder(&folder(&path))),
+        }
+        .map_err(|error| ConsoleError::write(&path, error))?;
+    }
+    Ok(())
+}
+
+fn folder(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Makes a new name survive a crash.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Other systems neither need it nor open folders as files.
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// [`Output::write`] over whatever is there.
+///
+/// Errors: `Write`, `Output`.
+pub fn write_result(path: &Path, bytes: &[u8]) -> Result<(), ConsoleError> {
+    let output = Output {
+        path: path.to_owned(),
+        force: true,
+    };
+    output.write(bytes)
+}
+
+/// [`Staged::write`] of bytes at hand.
+///
+/// Errors: `Write`.
+pub fn stage_bytes(path: &Path, access: Access, bytes: &[u8]) -> Result<Staged, ConsoleError> {
+    let staged = Staged::write(path, access, |file| file.write_all(bytes));
+    staged.map_err(|error: io::Error| ConsoleError::write(path, error))
+}

@@ -1,0 +1,148 @@
+//! Every scheme on one machine, with the same messages.
+
+mod markdown;
+mod page;
+mod pictures;
+
+use crate::args::Compare;
+use crate::commands::show;
+use crate::error::LabError;
+use crate::measure::Machine;
+use crate::measure::compare::{Comparison, Contender, Failed, Work, contenders, named};
+use omr_console::{ConsoleError, Ui, chain, files};
+use omr_protocol::ParamSet;
+use omr_protocol::params::DEFAULT;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Most messages and bytes of a payload on insecure tiny sets.
+const QUICK: (u64, usize) = (2048, 100);
+
+pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {
+    let chosen = chosen(args)?;
+    let work = work(args);
+    super::bench::enough_messages(work.messages, work.pertinent)?;
+    omr_console::start_threads(args.threads)?;
+    let kernels = ParamSet::named(DEFAULT)?.clue().ring.kernels().name();
+    let threads = rayon::current_num_threads();
+    let mut all = Comparison::new(omr_console::build(), Machine::here(kernels), threads, work);
+    for (i, contender) in chosen.iter().enumerate() {
+        ui.note(&format!(
+            "{} ({} of {})",
+            contender.name(),
+            i + 1,
+            chosen.len()
+        ));
+        let done = match args.in_process {
+            true => in_process(&mut all, contender, ui),
+            false => apart(&mut all, contender, args),
+        };
+        if let Err(reason) = done {
+            ui.warn(&format!("{}: {reason}", contender.name()));
+            let scheme = contender.name().to_owned();
+            all.failed.push(Failed { scheme, reason });
+        }
+    }
+    if let Some(dir) = &args.out {
+        write(dir, &all)?;
+    }
+    show(args.json, &all, markdown::document)?;
+    super::bench::all_exact(
+        runs(&all, |entry| entry.exact),
+        runs(&all, |entry| entry.runs),
+    )?;
+    match all.failed.len() {
+        0 => Ok(()),
+        failed => Err(LabError::NotCompared { failed }),
+    }
+}
+
+fn runs(all: &Comparison, of: impl Fn(&crate::measure::compare::Entry) -> u32) -> u64 {
+    all.entries.iter().map(|entry| u64::from(of(entry))).sum()
+}
+
+/// What was asked for, or everything that is secure.
+fn chosen(args: &Compare) -> Result<Vec<Contender>, LabError> {
+    if args.schemes.is_empty() {
+        return Ok(contenders());
+    }
+    let contender = |name: &String| Ok(named(name, args.allow_insecure)?);
+    args.schemes.iter().map(contender).collect()
+}
+
+fn work(args: &Compare) -> Work {
+    let most = if args.quick {
+        QUICK
+    } else {
+        (u64::MAX, usize::MAX)
+    };
+    Work {
+        messages: args.messages.min(most.0),
+        sample: args.sample,
+        pertinent: args.pertinent,
+        bound: args.bound as usize,
+        payload_bytes: (args.payload_bytes as usize).min(most.1),
+        runs: args.runs,
+        seed: args.seed,
+        tiny: args.quick,
+    }
+}
+
+fn in_process(all: &mut Comparison, contender: &Contender, ui: &Ui) -> Result<(), String> {
+    let bar = ui.bar();
+    all.run(contender, &bar).map_err(|error| chain(&error))
+}
+
+/// Runs the same command for one scheme in a process of its own: memory is then its alone, and what kills
+/// it leaves the others.
+fn apart(all: &mut Comparison, contender: &Contender, args: &Compare) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.args(["compare", contender.name(), "--in-process", "--json"]);
+    for (name, value) in [
+        ("--messages", args.messages.to_string()),
+        ("--pertinent", args.pertinent.to_string()),
+        ("--bound", args.bound.to_string()),
+        ("--payload-bytes", args.payload_bytes.to_string()),
+        ("--runs", args.runs.to_string()),
+        ("--sample", args.sample.to_string()),
+        ("--threads", all.threads.to_string()),
+        ("--seed", args.seed.to_string()),
+    ] {
+        command.args([name, &value]);
+    }
+    for (name, given) in [
+        ("--allow-insecure", args.allow_insecure),
+        ("--quick", args.quick),
+    ] {
+        command.args(given.then_some(name));
+    }
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output();
+    let output = output.map_err(|error| error.to_string())?;
+    let own: Comparison = serde_json::from_slice(&output.stdout)
+        .map_err(|_| format!("its process ended with {}", output.status))?;
+    all.entries.extend(own.entries);
+    match own.failed.into_iter().next() {
+        Some(failed) => Err(failed.reason),
+        None => Ok(()),
+    }
+}
+
+fn write(dir: &Path, all: &Comparison) -> Result<(), LabError> {
+    std::fs::create_dir_all(dir).map_err(|error| ConsoleError::write(dir, error))?;
+    let page = page::page(all).map_err(|error| {
+        let error = std::io::Error::other(error.to_string());
+        ConsoleError::write(dir.join("compare.html"), error)
+    })?;
+    for (name, text) in [
+        ("compare.json", files::json_line(all)?),
+        ("compare.md", markdown::document(all)),
+        ("compare.html", page),
+    ] {
+        omr_console::write_result(&dir.join(name), text.as_bytes())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! Why a command of the lab failed.
+
+use crate::measure::pdq::PdqBenchError;
+use crate::measure::{BenchError, Incomparable};
+use crate::trials::TrialError;
+use omr_board::BoardError;
+use omr_client::DecodeError;
+use omr_console::{Code, ConsoleError};
+use omr_protocol::{ParamsError, PlanError};
+use std::io;
+use std::path::PathBuf;
+
+/// Why a benchmark, a trial, a comparison or a search failed, or what it found that should not be.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabError {
+    /// A file, standard output or the threads.
+    #[error(transparent)]
+    Console(#[from] ConsoleError),
+    /// Unknown or impossible parameters.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// A digest of this shape cannot be made.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Threads for one part of a benchmark could not be started.
+    #[error(transparent)]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// A benchmark failed.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+    /// A benchmark of private queries failed.
+    #[error(transparent)]
+    PdqBench(#[from] PdqBenchError),
+    /// A trial failed, or found what should not be.
+    #[error(transparent)]
+    Trial(#[from] TrialError),
+    /// The board that is posted to failed.
+    #[error("{}", path.display())]
+    Board {
+        /// Its folder.
+        path: PathBuf,
+        /// Why.
+        source: BoardError,
+    },
+    /// A benchmark retrieved other messages than were sent.
+    #[error(
+        "retrieved {exact} of {expected} messages bit for bit, with {false_positives} false positives"
+    )]
+    Inexact {
+        /// Messages sent.
+        expected: usize,
+        /// Messages that came out bit for bit.
+        exact: usize,
+        /// Messages of others.
+        false_positives: usize,
+    },
+    /// Digests of a benchmark held other messages than they should.
+    #[error("{exact} of {digests} digests are exact")]
+    InexactDigests {
+        /// Exact digests.
+        exact: u64,
+        /// All digests.
+        digests: u64,
+    },
+    /// Private queries with other answers than another database's.
+    #[error("{different} of {questions} questions have other rows or values")]
+    Differs {
+        /// How many.
+        different: usize,
+        /// Of so many.
+        questions: usize,
+    },
+    /// Schemes that did not run.
+    #[error("{failed} schemes did not run")]
+    NotCompared {
+        /// How many.
+        failed: usize,
+    },
+    /// A shared cache for a scheme that has none.
+    #[error(
+        "--recipients is for sophomr and sophomd: InstantOMR shares no work between recipients"
+    )]
+    Recipients,
+    /// A replay of no or too many messages.
+    #[error("expected --rate and --seconds above 0, and at most 100 million messages")]
+    Rate,
+    /// A soak with more pertinent messages than its bound.
+    #[error("expected at most {bound} pertinent messages, the bound, found {found}")]
+    SoakBound {
+        /// The bound.
+        bound: u32,
+        /// Pertinent messages asked for.
+        found: u32,
+    },
+    /// More pertinent messages than messages.
+    #[error("expected at most {messages} pertinent messages, as many as messages, found {found}")]
+    Pertinent {
+        /// Messages in all.
+        messages: u64,
+        /// Pertinent ones asked for.
+        found: usize,
+    },
+    /// Two documents of benchmarks do not compare.
+    #[error(transparent)]
+    Incomparable(#[from] Incomparable),
+    /// Not a document of `omr bench all`.
+    #[error("{}: expected a document of `omr bench all --json`", path.display())]
+    Report {
+        /// The file.
+        path: PathBuf,
+        /// Why it does not read.
+        source: serde_json::Error,
+    },
+    /// Not questions that another database answered.
+    #[error("{}: expected questions as reference/pdq_oracle.py answers them", path.display())]
+    Questions {
+        /// The file.
+        path: PathBuf,
+        /// Why it does not read.
+        source: serde_json::Error,
+    },
+    /// Costs of this machine that could not be read.
+    #[error("{}", path.display())]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Not what `omr bench sizing --save` writes.
+    #[error(
+        "{}: expected costs of {expected:?} as `omr bench sizing --save` writes them, found others",
+        path.display()
+    )]
+    Sizing {
+        /// The file.
+        path: PathBuf,
+        /// The parameter set asked about.
+        expected: String,
+    },
+    /// No yardstick to scale by.
+    #[error(
+        "{}: expected costs with a yardstick, and one above 0 for the machine asked about: measure with a \
+         build that has the feature `yardstick`",
+        path.display()
+    )]
+    NoYardstick {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The place of this program is unknown, which starts itself for a trial.
+    #[error("finding this program: {0}")]
+    Program(#[source] io::Error),
+}
+
+impl LabError {
+    /// What kind of error it is, and so the exit code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Console(error) => error.code(),
+            Self::Bench(BenchError::Decode(error)) => match error {
+                DecodeError::Overflow { .. } | DecodeError::OverflowAtLeast { .. } => {
+                    Code::Overflow
+                }
+                _ => Code::Damaged,
+            },
+            Self::Pertinent { .. } | Self::SoakBound { .. } => Code::Usage,
+            Self::Board { .. }
+            | Self::Report { .. }
+            | Self::Questions { .. }
+            | Self::Unread { .. }
+            | Self::Sizing { .. }
+            | Self::NoYardstick { .. } => Code::Input,
+            _ => Code::Failure,
+        }
+    }
+}
