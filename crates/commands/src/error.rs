@@ -76,9 +76,6 @@ pub(crate) enum CliError {
     /// Unknown or impossible parameters.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// A scheme that cannot be compared.
-    #[error(transparent)]
-    Compare(#[from] omr_lab::measure::compare::CompareError),
     /// A digest of this shape cannot be made.
     #[error(transparent)]
     Plan(#[from] PlanError),

@@ -1,5 +1,6 @@
 //! Why a command of the lab failed.
 
+use crate::measure::compare::CompareError;
 use crate::measure::pdq::PdqBenchError;
 use crate::measure::{BenchError, Incomparable};
 use crate::trials::TrialError;
@@ -32,6 +33,9 @@ pub enum LabError {
     /// A benchmark of private queries failed.
     #[error(transparent)]
     PdqBench(#[from] PdqBenchError),
+    /// A scheme that is compared, or its set.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
     /// A trial failed, or found what should not be.
     #[error(transparent)]
     Trial(#[from] TrialError),
