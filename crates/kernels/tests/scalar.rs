@@ -103,10 +103,10 @@ fn rescaling_with_a_term_added() {
 
 #[test]
 fn sums_that_slide() {
-    let (len, stride) = if cfg!(miri) { (2, 3) } else { (11, 14) };
+    let (len, stride, every) = if cfg!(miri) { (2, 3, 6) } else { (11, 14, 1) };
     let mut rng = Rng::new(16);
     for m in moduli() {
-        for (groups, shifts, parts) in SHAPES {
+        for (groups, shifts, parts) in SHAPES.into_iter().step_by(every) {
             for terms in [0, 1, 5, 16] {
                 let q = m.value();
                 let a = rng.row(groups * terms * stride, q);
