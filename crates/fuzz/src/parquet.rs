@@ -23,6 +23,9 @@ pub const TARGET: Target = Target {
     catches: true,
 };
 
+/// Found by this target: the header of a page announces a list of billions, which the reader skips where the file ends.
+const ENDLESS: &[u8] = include_bytes!("../../../testdata/hostile/endless-header.parquet");
+
 thread_local! {
     static FILE: RefCell<File> = RefCell::new(tempfile::tempfile().expect("a file"));
 }
@@ -81,5 +84,6 @@ fn seeds() -> Vec<Vec<u8>> {
         written(zstd, true),
     ];
     let all = files.iter().enumerate();
-    all.map(|(i, file)| choose(i, file)).collect()
+    let all = all.map(|(i, file)| choose(i, file));
+    all.chain([choose(2, ENDLESS)]).collect()
 }

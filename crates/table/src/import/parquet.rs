@@ -1,3 +1,5 @@
+mod ending;
+
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use super::guess::Guess;
 use super::select::{Chosen, choose};
 use super::{ImportError, ImportOptions, Progress, Wanted};
 use crate::Table;
+use ending::Ending;
 
 /// Rows of a batch.
 const BATCH: usize = 8192;
@@ -80,7 +83,8 @@ fn import(
 
 /// The file's schema, with all text as views: those copy no bytes, however often a dictionary's are referred to.
 fn metadata(file: &File) -> Result<ArrowReaderMetadata, ImportError> {
-    let metadata = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())?;
+    let file = Ending(file.try_clone()?);
+    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
     let view = |field: &Arc<Field>| match is_text(field.data_type()) {
         true => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
         false => field.clone(),
@@ -216,7 +220,7 @@ impl Source<'_> {
         take: &mut dyn FnMut(&Cell) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
-            self.file.try_clone()?,
+            Ending(self.file.try_clone()?),
             self.metadata.clone(),
         );
         let mask = ProjectionMask::roots(builder.parquet_schema(), [column.place]);

@@ -460,3 +460,14 @@ fn dates_in_milliseconds_are_days() {
     assert_eq!(table.schema().columns[0].kind, ColumnType::Date);
     assert_eq!(table.ordinals(0).expect("days").values(), [-1, 1]);
 }
+
+#[test]
+fn a_header_that_announces_more_than_the_file_has_is_an_error() {
+    let bytes = include_bytes!("../../../../testdata/hostile/endless-header.parquet");
+    let mut file = tempfile::tempfile().expect("a file");
+    file.write_all(bytes).expect("written");
+    let declared = declared(&["a:decimal(2)"]);
+    // It took half an hour where the end of a file was no error.
+    let error = import_parquet(file, &declared, &mut |_| {}).expect_err("damaged");
+    assert!(error.to_string().contains("end of file"), "{error}");
+}
