@@ -158,11 +158,11 @@ pub fn decode(
     secret: &SecretKey,
     response: &Response,
 ) -> Result<Vec<Retrieved>, DecodeError> {
-    let bulk = |digest: &Digest| Recipient::new(set.bulk()?, secret).decode(digest);
-    let instant = |digest| InstantRecipient::new(set.instant()?, secret).decode(digest);
+    let bulk = |digest: &Digest| Recipient::new(set.sophomr()?, secret).decode(digest);
+    let instant = |digest| InstantRecipient::new(set.instantomr()?, secret).decode(digest);
     match response {
-        Response::Bulk(digest) => bulk(digest),
-        Response::Instant(digest) => instant(digest),
+        Response::Sophomr(digest) => bulk(digest),
+        Response::Instantomr(digest) => instant(digest),
         Response::Hybrid(first, rest) => {
             // Both are decoded before either's outcome is looked at.
             let (first, rest) = (bulk(first), instant(rest));

@@ -10,13 +10,14 @@ use crate::error::{CliError, InputError};
 use omr_client::SecretKey;
 use omr_console::ReadError;
 use omr_detector::Progress;
+use omr_detector::engine::{Engine, Loaded};
 use omr_protocol::frame::{FrameError, FrameHeader, FrameReader, Kind};
 use omr_protocol::instantomr::{InstantKey, InstantParams};
-use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_protocol::{ClueKey, ClueParams, ParamSet};
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// Bytes that hold the header of any of our files.
@@ -35,17 +36,17 @@ impl Framed {
     ///
     /// Errors: `Input`.
     pub(crate) fn open(path: &Path, kind: Kind) -> Result<Self, CliError> {
-        Self::open_inner(path, kind, None).map_err(CliError::input(path))
+        Self::open_inner(path, &[kind]).map_err(CliError::input(path))
     }
 
-    /// The same for a file of either kind.
+    /// Opens a file (`-`: standard input) of any of these kinds, at least one, and checks its header.
     ///
-    /// Errors: `Input`.
-    pub(crate) fn open_either(path: &Path, kinds: [Kind; 2]) -> Result<Self, CliError> {
-        Self::open_inner(path, kinds[0], Some(kinds[1])).map_err(CliError::input(path))
+    /// Errors: `Input`; for a file of none of them it names the first.
+    pub(crate) fn open_any(path: &Path, kinds: &[Kind]) -> Result<Self, CliError> {
+        Self::open_inner(path, kinds).map_err(CliError::input(path))
     }
 
-    fn open_inner(path: &Path, kind: Kind, other: Option<Kind>) -> Result<Self, InputError> {
+    fn open_inner(path: &Path, kinds: &[Kind]) -> Result<Self, InputError> {
         let mut reader: Box<dyn Read> = match is_standard(path) {
             true => Box::new(io::stdin()),
             false => Box::new(File::open(path)?),
@@ -53,9 +54,9 @@ impl Framed {
         let mut start = Vec::new();
         reader.by_ref().take(HEADER_BYTES).read_to_end(&mut start)?;
         let read = |kind| FrameReader::read_header(&start[..], kind, u64::MAX);
-        let frame = match (read(kind), other) {
-            (Err(FrameError::Kind { found, .. }), Some(other)) if found == other => read(other),
-            (read, _) => read,
+        let frame = match read(kinds[0]) {
+            Err(FrameError::Kind { found, .. }) if kinds.contains(&found) => read(found),
+            read => read,
         }?;
         Ok(Self {
             header: frame.header().clone(),
@@ -181,16 +182,16 @@ impl Read for Counted<'_> {
     }
 }
 
-/// Reads a detection key without holding its file in memory.
+/// Makes a detection key ready without holding its file in memory.
 ///
 /// Errors: `Input`.
-pub(crate) fn read_detection_key(
+pub(crate) fn load_key(
     file: Framed,
-    params: &Params,
+    engine: &dyn Engine,
     progress: &dyn Progress,
-) -> Result<DetectionKey, CliError> {
-    let (path, reader) = file.counted(progress);
-    let key = DetectionKey::read(params, reader).map_err(InputError::from);
+) -> Result<Arc<dyn Loaded>, CliError> {
+    let (path, mut reader) = file.counted(progress);
+    let key = engine.load(&mut reader).map_err(InputError::from);
     key.map_err(CliError::input(path))
 }
 

@@ -1,12 +1,9 @@
-//! One request for both engines: full batches go to SophOMR, the rest to InstantOMR where that costs
+//! One request for several engines: full batches go to SophOMR, the rest to InstantOMR where that costs
 //! less.
 
-use crate::instantomr::{InstantDetector, Session};
-use crate::sophomr::Detector;
+use crate::engine::{Answer, Loaded, Task};
 use crate::{DetectorError, MessageSource, Progress, Stages};
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantPlan};
-use omr_protocol::sophomr::{Digest, DigestPlan};
-use omr_protocol::{DigestHeader, Request, Response, SEED_BYTES, Scheme, Sealing};
+use omr_protocol::{EngineKind, Request, Response, SEED_BYTES, Scheme, Sealing};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -49,36 +46,58 @@ impl Costs {
         }
     }
 
-    /// The scheme that answers a range as `scheme` does, with `payloads` or without: instead of `Hybrid` the one engine
-    /// that does it all, where there is one, so that nobody need read the other's key.
+    /// The engines of a scheme with the parts of a range that they answer, in the order of the board. Where there are
+    /// two, the second one has what is left of full batches of `batch` messages, if that costs less; no engine has an
+    /// empty part of a range with messages. Depends on the range's length alone.
     ///
-    /// Panics: when `slots`, the messages of a batch, is 0.
+    /// Panics: when `batch` is 0.
+    #[must_use]
+    pub fn parts(
+        &self,
+        scheme: Scheme,
+        range: &Range<u64>,
+        batch: u64,
+    ) -> Vec<(EngineKind, Range<u64>)> {
+        let [batches, messages] = *scheme.engines() else {
+            let alone = |engine: &EngineKind| (*engine, range.clone());
+            return scheme.engines().iter().map(alone).collect();
+        };
+        let split = self.split(range, batch);
+        if split == range.start && !range.is_empty() {
+            return vec![(messages, range.clone())];
+        }
+        // An empty range goes to the batches, which refuse it.
+        let mut parts = vec![(batches, range.start..split)];
+        if split < range.end {
+            parts.push((messages, split..range.end));
+        }
+        parts
+    }
+
+    /// The scheme that answers a range as `scheme` does, with `payloads` or without: in place of one of two engines that
+    /// of the one that does it all, where there is one, so that nobody need read the other's key.
+    ///
+    /// Panics: when `batch`, the messages of a batch, is 0.
     #[must_use]
     pub fn narrowed(
         &self,
         scheme: Scheme,
         range: &Range<u64>,
-        slots: u64,
+        batch: u64,
         payloads: bool,
     ) -> Scheme {
-        match (scheme, self.split(range, slots)) {
-            (Scheme::Hybrid, first) if first == range.end => Scheme::bulk(payloads),
-            (Scheme::Hybrid, first) if first == range.start => {
-                Scheme::instant(Encoding::Powers, payloads)
-            }
-            _ => scheme,
+        let parts = self.parts(scheme, range, batch);
+        let engines: Vec<EngineKind> = parts.into_iter().map(|(engine, _)| engine).collect();
+        match engines[..] == *scheme.engines() {
+            true => scheme,
+            false => Scheme::of_engines(&engines, payloads).unwrap_or(scheme),
         }
     }
 }
 
-/// The engines that a recipient gave keys for.
-#[derive(Default)]
-pub struct Engines {
-    /// SophOMR.
-    pub bulk: Option<Arc<Detector>>,
-    /// InstantOMR.
-    pub instant: Option<Arc<InstantDetector>>,
-}
+/// The keys that a recipient gave, ready: at most one of a kind.
+#[derive(Clone, Default)]
+pub struct Engines(Vec<Arc<dyn Loaded>>);
 
 /// A board and what a recipient asks of it.
 pub struct Job<'a> {
@@ -90,33 +109,34 @@ pub struct Job<'a> {
     pub board_id: [u8; 16],
     /// How its payloads are sealed.
     pub sealing: Sealing,
-    /// Random, drawn after the messages were posted; one for each engine.
-    pub seeds: [[u8; SEED_BYTES]; 2],
+    /// Seeds for the engines that take part: each random, drawn after the messages were posted.
+    pub seed: &'a dyn Fn(EngineKind) -> [u8; SEED_BYTES],
     /// What decides where a range is split.
     pub costs: Costs,
 }
 
-/// A response and how it came about.
-pub struct Answer {
-    /// The response.
-    pub response: Response,
-    /// Seconds by stage.
-    pub stages: Stages,
-    /// Clues that did not parse and counted as impertinent.
-    pub unusable_clues: usize,
-}
-
 impl Engines {
-    /// What the keys serve: both, or the one there is.
-    pub fn scheme(&self, payloads: bool) -> Scheme {
-        match (&self.bulk, &self.instant) {
-            (Some(_), Some(_)) => Scheme::Hybrid,
-            (None, Some(_)) => Scheme::instant(Encoding::Powers, payloads),
-            _ => Scheme::bulk(payloads),
-        }
+    /// Takes a key in place of one of its kind.
+    pub fn add(&mut self, key: Arc<dyn Loaded>) {
+        self.0.retain(|other| other.kind() != key.kind());
+        self.0.push(key);
     }
 
-    /// Answers a request by a scheme; whether there are payloads the request says. `Hybrid` makes one
+    /// With a key in place of one of its kind.
+    #[must_use]
+    pub fn with(mut self, key: Arc<dyn Loaded>) -> Self {
+        self.add(key);
+        self
+    }
+
+    /// The scheme of all keys together, for payloads or indices; `None` without keys.
+    #[must_use]
+    pub fn scheme(&self, payloads: bool) -> Option<Scheme> {
+        let kinds: Vec<EngineKind> = self.0.iter().map(|key| key.kind()).collect();
+        Scheme::of_engines(&kinds, payloads)
+    }
+
+    /// Answers a request by a scheme; whether there are payloads the request says. A scheme of two engines makes one
     /// digest where one engine does it all.
     ///
     /// Errors: `NoKey`, `ClueKind` before any work is done, `Plan`, those of the engines.
@@ -127,43 +147,23 @@ impl Engines {
         progress: &dyn Progress,
     ) -> Result<Answer, DetectorError> {
         self.check_board(job.source.clue_bytes())?;
-        let range = job.request.range.clone();
-        let first = match scheme {
-            Scheme::Sophomr | Scheme::Sophomd => range.end,
-            Scheme::Instantomr
-            | Scheme::Instantomd
-            | Scheme::InstantomrBuckets
-            | Scheme::InstantomdBuckets => range.start,
-            Scheme::Hybrid => job
-                .costs
-                .split(&range, self.bulk()?.params().slots() as u64),
-        };
-        // What does not fit is refused before hours of work.
-        let rest = (first < range.end).then(|| self.singles_plan(&job, scheme, first..range.end));
-        let rest = rest.transpose()?;
+        let parts = self.parts(scheme, &job)?;
+        // What does not fit is refused before hours of work; the last engine is the one with the narrower limits.
+        for (key, request) in parts.iter().rev() {
+            key.check(scheme, request)?;
+        }
         let mut stages = Stages::default();
         let mut unusable_clues = 0;
-        let mut bulk = None;
-        if first > range.start || range.is_empty() {
-            let (digest, unusable) =
-                self.batches(&mut job, range.start..first, &mut stages, progress)?;
-            unusable_clues += unusable;
-            bulk = Some(digest);
+        let mut responses = Vec::new();
+        for (key, request) in parts {
+            let task = job.task(key.kind(), request);
+            let answer = key.answer(scheme, task, progress)?;
+            stages.add(&answer.stages);
+            unusable_clues += answer.unusable_clues;
+            responses.push(answer.response);
         }
-        let mut singles = None;
-        if let Some(plan) = rest {
-            let (digest, unusable) = self.singles(&mut job, plan, &mut stages, progress)?;
-            unusable_clues += unusable;
-            singles = Some(digest);
-        }
-        let response = match (bulk, singles) {
-            (Some(bulk), Some(rest)) => Response::Hybrid(bulk, rest),
-            (Some(bulk), None) => Response::Bulk(bulk),
-            (None, Some(rest)) => Response::Instant(rest),
-            (None, None) => unreachable!("an empty range goes to the batches, which refuse it"),
-        };
         Ok(Answer {
-            response,
+            response: Response::joined(responses).expect("the digests of a scheme's engines"),
             stages,
             unusable_clues,
         })
@@ -173,83 +173,50 @@ impl Engines {
     ///
     /// Errors: `ClueKind`.
     pub fn check_board(&self, clue_bytes: usize) -> Result<(), DetectorError> {
-        if let Some(bulk) = &self.bulk {
-            bulk.check_board(clue_bytes)?;
-        }
-        match &self.instant {
-            Some(instant) => instant.check_board(clue_bytes),
-            None => Ok(()),
-        }
+        self.0
+            .iter()
+            .try_for_each(|key| key.check_board(clue_bytes))
     }
 
-    fn bulk(&self) -> Result<&Arc<Detector>, DetectorError> {
-        let expected = "SophOMR";
-        self.bulk.as_ref().ok_or(DetectorError::NoKey { expected })
-    }
-
-    fn instant(&self) -> Result<&Arc<InstantDetector>, DetectorError> {
-        let expected = "InstantOMR";
-        self.instant
-            .as_ref()
-            .ok_or(DetectorError::NoKey { expected })
-    }
-
-    fn batches(
+    /// The keys that take part, with what each is asked.
+    ///
+    /// Errors: `NoKey`.
+    fn parts(
         &self,
-        job: &mut Job,
-        range: Range<u64>,
-        stages: &mut Stages,
-        progress: &dyn Progress,
-    ) -> Result<(Digest, usize), DetectorError> {
-        let (detector, request) = (self.bulk()?, &job.request);
-        let (bound, payload) = (request.bound, request.payload_bytes);
-        let plan = DigestPlan::new(detector.params(), range, bound, payload)?;
-        let (board, sealing, seed) = (job.board_id, job.sealing, job.seeds[0]);
-        let output = detector.digest(job.source, &plan, board, sealing, seed, progress)?;
-        stages.add(&output.stages);
-        Ok((output.digest, output.unusable_clues))
-    }
-
-    fn singles_plan(
-        &self,
-        job: &Job,
         scheme: Scheme,
-        range: Range<u64>,
-    ) -> Result<InstantPlan, DetectorError> {
-        let encoding = scheme.encoding().unwrap_or(Encoding::Powers);
-        let request = Request {
-            range,
-            ..job.request.clone()
+        job: &Job,
+    ) -> Result<Vec<(Arc<dyn Loaded>, Request)>, DetectorError> {
+        let batch = match *scheme.engines() {
+            [batches, _] => self.key(batches)?.batch(),
+            _ => 1,
         };
-        Ok(InstantPlan::new(
-            self.instant()?.params(),
-            encoding,
-            request,
-        )?)
+        let parts = job.costs.parts(scheme, &job.request.range, batch);
+        let part = |(engine, range)| {
+            let request = Request {
+                range,
+                ..job.request.clone()
+            };
+            Ok((self.key(engine)?.clone(), request))
+        };
+        parts.into_iter().map(part).collect()
     }
 
-    fn singles(
-        &self,
-        job: &mut Job,
-        plan: InstantPlan,
-        stages: &mut Stages,
-        progress: &dyn Progress,
-    ) -> Result<(InstantDigest, usize), DetectorError> {
-        let (detector, end) = (self.instant()?, plan.range().end);
-        let header = DigestHeader {
-            key_id: detector.key_id(),
-            board_id: job.board_id,
-            sealing: job.sealing,
-            plan,
-            seed: job.seeds[1],
-        };
-        let mut session = Session::new(detector.clone(), header);
-        let nothing = |_: &Session| Ok::<(), DetectorError>(());
-        session.advance(job.source, end, progress, nothing)?;
-        let mut spent = std::mem::take(&mut session.stages);
-        let digest = spent.time("packing", || session.digest());
-        stages.add(&spent);
-        Ok((digest, session.unusable_clues))
+    fn key(&self, kind: EngineKind) -> Result<&Arc<dyn Loaded>, DetectorError> {
+        let key = self.0.iter().find(|key| key.kind() == kind);
+        key.ok_or(DetectorError::NoKey { expected: kind })
+    }
+}
+
+impl Job<'_> {
+    /// What one engine is asked.
+    fn task(&mut self, engine: EngineKind, request: Request) -> Task<'_> {
+        Task {
+            source: &mut *self.source,
+            request,
+            board_id: self.board_id,
+            sealing: self.sealing,
+            seed: (self.seed)(engine),
+        }
     }
 }
 
@@ -284,5 +251,20 @@ mod tests {
             let asked = costs.narrowed(Scheme::Sophomd, &range, 1000, false);
             assert_eq!(asked, Scheme::Sophomd);
         }
+    }
+
+    #[test]
+    fn one_engine_alone_needs_no_other_key() {
+        let costs = Costs {
+            batch_s: 12.0,
+            message_s: 0.012,
+        };
+        let of = |end| costs.narrowed(Scheme::Hybrid, &(0..end), 65_536, true);
+        assert_eq!([1, 999].map(of), [Scheme::Instantomr; 2]);
+        assert_eq!([65_000, 65_536].map(of), [Scheme::Sophomr; 2]);
+        assert_eq!(of(65_536 + 100), Scheme::Hybrid);
+        assert_eq!(of(1).engines(), [EngineKind::Instantomr]);
+        let empty = costs.parts(Scheme::Hybrid, &(7..7), 65_536);
+        assert_eq!(empty, [(EngineKind::Sophomr, 7..7)]);
     }
 }

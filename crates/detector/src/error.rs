@@ -1,7 +1,7 @@
 //! Why a digest could not be made.
 
 use omr_bgv::EvalError;
-use omr_protocol::ClueKind;
+use omr_protocol::{ClueKind, EngineKind};
 
 /// Why a digest could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum DetectorError {
     #[error("expected a detection key for {expected}, found none")]
     NoKey {
         /// The engine.
-        expected: &'static str,
+        expected: EngineKind,
     },
     /// Whoever watches the progress wanted no more.
     #[error("stopped before the digest was made")]

@@ -2,9 +2,11 @@
 //! any time.
 
 mod clue;
+mod cpu;
 mod session;
 
 pub use clue::coordinates;
+pub use cpu::CpuEngine;
 pub use session::{CutError, Session, Share};
 
 use crate::bound_to::check_kind;

@@ -3,12 +3,14 @@
 //! This crate cannot name a secret key: it does not depend on the client's. What it does never
 //! depends on what it finds.
 //!
-//! An engine is a [`sophomr::Detector`] or an [`instantomr::InstantDetector`], both of one recipient's key;
-//! [`engines::Engines`] holds either or both and answers a request about the messages of a [`MessageSource`], such as
-//! [`Messages`]. `crates/lab/examples/retrieval.rs` shows every party's part in one short program.
+//! An [`engine::Engine`] makes detection keys ready; [`engines::Engines`] holds the ready keys of a recipient, such as a
+//! [`sophomr::Detector`] or an [`instantomr::InstantDetector`], and answers a request about the messages of a
+//! [`MessageSource`], such as [`Messages`]. `crates/lab/examples/retrieval.rs` shows every party's part in one short
+//! program.
 #![forbid(unsafe_code)]
 
 mod bound_to;
+pub mod engine;
 pub mod engines;
 mod error;
 pub mod instantomr;

@@ -3,6 +3,7 @@
 mod affine;
 mod cache;
 mod clues;
+mod cpu;
 mod detector;
 mod encoder;
 mod payload;
@@ -11,4 +12,5 @@ mod range;
 pub use affine::BabySteps;
 pub use cache::BoardCache;
 pub use clues::ClueBatch;
+pub use cpu::CpuEngine;
 pub use detector::{Detector, Output};

@@ -1,6 +1,7 @@
 //! Keys, clues, digest and decoding together, at the insecure tiny parameters.
 use omr_detector::Quiet;
-use omr_lab::measure::{DigestBench, DigestFigures, Scheme};
+use omr_lab::measure::{DigestBench, DigestFigures};
+use omr_protocol::Scheme;
 use omr_protocol::sophomr::Params;
 
 fn run(

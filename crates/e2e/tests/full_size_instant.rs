@@ -20,7 +20,7 @@ const PAYLOAD_BYTES: usize = 612;
 /// Messages on a board of `set`, half of them pertinent.
 fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_bytes: usize) {
     let set = ParamSet::named(name).unwrap();
-    let params = set.instant().unwrap();
+    let params = set.instantomr().unwrap();
     assert!(params.miss_log2() <= -30.0, "{}", params.miss_log2());
     assert!(params.false_positive_log2() <= -20.0);
     assert!(Clue::bytes(set.clue()) <= clue_bytes);
@@ -96,7 +96,7 @@ fn a_bench_is_exact() {
     let bench = InstantBench {
         payloads: false,
         encoding: Encoding::Powers,
-        params: set.instant().unwrap().clone(),
+        params: set.instantomr().unwrap().clone(),
         security_bits: set.spec().security_bits(),
         messages: 70,
         pertinent: 10,

@@ -66,7 +66,7 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| FILES.iter().map(known).co
 fn known(file: &Frozen) -> Known {
     let set = &SETS[file.set];
     // Tables of both engines, that digests may name.
-    let _ = (set.bulk(), set.instant());
+    let _ = (set.sophomr(), set.instantomr());
     let secret = SecretKey::from_bytes(set.clue(), file.secret).expect("a frozen key");
     let response = Response::from_bytes(set, file.digest).expect("a frozen digest");
     let found = decode(set, &secret, &response).expect("it decodes");

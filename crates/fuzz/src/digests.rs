@@ -23,7 +23,7 @@ fn run(bytes: &[u8]) {
         return;
     };
     let set = &SETS[choice % SETS.len()];
-    let _ = (set.bulk(), set.instant());
+    let _ = (set.sophomr(), set.instantomr());
     bounded(body.len(), 64, || match choice {
         HYBRID.. => read(set, &both(set, body)),
         _ => read(set, body),

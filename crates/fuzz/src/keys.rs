@@ -34,7 +34,7 @@ struct World {
 /// The smallest set of both engines: a key of it is read in well under a millisecond.
 fn smallest() -> (ParamsSpec, SetSpec) {
     let set = SetSpec::named("insecure-tiny-hybrid-v2").expect("a published set");
-    let bulk = set.bulk.clone().expect("SophOMR");
+    let bulk = set.sophomr.clone().expect("SophOMR");
     let clue = ClueSpec {
         n: 8,
         secret: SecretSpec::Blocks {

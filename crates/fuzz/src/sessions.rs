@@ -27,7 +27,7 @@ fn run(bytes: &[u8]) {
         return;
     };
     let which = choice % FILES.len();
-    let params = SETS[which + 1].instant().expect("an engine");
+    let params = SETS[which + 1].instantomr().expect("an engine");
     let body = match choice {
         ANY.. => rest.to_vec(),
         _ => patched(&opened(Kind::Session, FILES[which]).1, rest),

@@ -1,6 +1,7 @@
 //! Prints the figures of one full-size digest.
 use omr_detector::Quiet;
-use omr_lab::measure::{DigestBench, Scheme};
+use omr_lab::measure::DigestBench;
+use omr_protocol::Scheme;
 use omr_protocol::sophomr::Params;
 
 fn main() {

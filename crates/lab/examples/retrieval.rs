@@ -32,7 +32,7 @@ pub(crate) fn run(params: &str, dir: &Path) -> Result<Letters, Box<dyn Error>> {
         secret,
         clue,
         detection,
-    } = keygen(set.bulk()?, ClueKind::Bound, &mut os_rng());
+    } = keygen(set.sophomr()?, ClueKind::Bound, &mut os_rng());
 
     // The board.
     let place = Place {
@@ -52,7 +52,7 @@ pub(crate) fn run(params: &str, dir: &Path) -> Result<Letters, Box<dyn Error>> {
     let mut board = Board::create(dir, &config)?;
 
     // Senders: one who writes to her, and one who writes to somebody else.
-    let stranger = keygen(set.bulk()?, ClueKind::Bound, &mut os_rng()).clue;
+    let stranger = keygen(set.sophomr()?, ClueKind::Bound, &mut os_rng()).clue;
     for (to, name, content) in [
         (&stranger, "other.txt", &b"not for her"[..]),
         (&clue, "letter.txt", b"hello"),
@@ -74,10 +74,8 @@ pub(crate) fn run(params: &str, dir: &Path) -> Result<Letters, Box<dyn Error>> {
     let (mut clues, mut payloads) = (Vec::new(), Vec::new());
     board.read_into(0..board.len(), &mut clues, &mut payloads)?;
     let mut messages = Messages::new(0..board.len(), clues, payloads)?;
-    let engines = Engines {
-        bulk: Some(Arc::new(Detector::new(set.bulk()?.clone(), detection))),
-        ..Engines::default()
-    };
+    let detector = Detector::new(set.sophomr()?.clone(), detection);
+    let engines = Engines::default().with(Arc::new(detector));
     let job = Job {
         request: Request {
             range: messages.range(),
@@ -88,7 +86,7 @@ pub(crate) fn run(params: &str, dir: &Path) -> Result<Letters, Box<dyn Error>> {
         board_id: place.board_id,
         sealing: place.sealing,
         // Drawn once the messages are fixed.
-        seeds: [seed(), seed()],
+        seed: &|_| seed(),
         costs: Costs::default(),
     };
     let answer = engines.respond(Scheme::Sophomr, job, &Quiet)?;

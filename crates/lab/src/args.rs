@@ -11,7 +11,7 @@ mod trials_hostile;
 pub use bench::BenchCommand;
 pub(crate) use bench::{
     BenchAll, BenchClues, BenchCompare, BenchCrossover, BenchDecode, BenchDigest, BenchPost,
-    BenchSoak, BenchStream, BenchWindows, BulkName, CACHE_BYTES, SchemeName,
+    BenchSoak, BenchStream, BenchWindows, CACHE_BYTES,
 };
 pub(crate) use bench_pdq::{BenchPdq, PdqCompress, PdqOracle, PdqQuestions, PdqWhole};
 pub use compare::Compare;

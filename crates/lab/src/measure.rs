@@ -25,7 +25,7 @@ mod yardstick;
 pub use attacks::{AttackLine, AttackTable, attacks};
 pub use crossover::{Crossover, Point};
 pub use decode::{DecodeClass, DecodeTimes, decode_times, instant_decode_times};
-pub use digest::{BenchError, DigestBench, DigestFigures, Scheme};
+pub use digest::{BenchError, DigestBench, DigestFigures};
 pub use earlier::{EarlierBench, EarlierBenchError, EarlierFigures, EarlierKeys};
 pub use instant::{InstantBench, InstantUnits};
 pub use recipients::{RecipientsBench, RecipientsFigures, RecipientsTimes};

@@ -216,8 +216,8 @@ impl Identity {
         let has = |name| self.profile.keys.iter().any(|key| key.name == name);
         let served = match (has(DETECTION_KEY), has(INSTANT_KEY)) {
             (true, true) => Scheme::Hybrid,
-            (false, true) => Scheme::instant(Encoding::Powers, true),
-            _ => Scheme::bulk(true),
+            (false, true) => Scheme::instantomr(Encoding::Powers, true),
+            _ => Scheme::sophomr(true),
         };
         let chosen = Some(self.profile.scheme).filter(|tag| *tag != 0);
         chosen.and_then(Scheme::from_tag).unwrap_or(served)
@@ -278,13 +278,12 @@ impl Profile {
 
 /// Checks that all engines of a scheme, or of the set, serve a bound.
 ///
-/// Errors: `Plan`.
+/// Errors: `Plan`; `Params`.
 pub fn check_bound(set: &ParamSet, scheme: Option<Scheme>, bound: u32) -> Result<(), MailError> {
     let spec = set.spec();
-    let of_set = match (&spec.bulk, &spec.instant) {
-        (Some(_), Some(_)) => Scheme::Hybrid,
-        (None, Some(_)) => Scheme::Instantomr,
-        (_, None) => Scheme::Sophomr,
+    let scheme = match scheme {
+        Some(scheme) => scheme,
+        None => spec.scheme(true)?,
     };
-    Ok(spec.check_bound(scheme.unwrap_or(of_set), bound as usize)?)
+    Ok(spec.check_bound(scheme, bound as usize)?)
 }

@@ -6,7 +6,7 @@ use omr_client::locked::{self, LockError};
 use omr_client::sophomr::detection_key;
 use omr_client::{SecretKey, instantomr, os_rng};
 use omr_protocol::frame::{FrameReader, Kind};
-use omr_protocol::{ClueKey, ParamSet, Scheme};
+use omr_protocol::{ClueKey, EngineKind, ParamSet, Scheme};
 use std::fs::File;
 use zeroize::Zeroizing;
 
@@ -150,24 +150,17 @@ fn complete_detection(
     secret: &SecretKey,
 ) -> Result<Vec<KeyFile>, MailError> {
     let spec = set.spec();
-    let [bulk, instant] = scheme.map_or(
-        [spec.bulk.is_some(), spec.instant.is_some()],
-        Scheme::engines,
-    );
+    let engines = scheme.map_or(spec.engines(), |scheme| scheme.engines().to_vec());
     let mut names = Vec::new();
-    if bulk {
-        let own = (DETECTION_KEY, Kind::DetectionKey);
-        if !has_detection(home, set, own, &secret.detection_id)? {
-            make_detection(home, set, DETECTION_KEY, secret)?;
+    for engine in engines {
+        let (name, id) = match engine {
+            EngineKind::Sophomr => (DETECTION_KEY, secret.detection_id),
+            EngineKind::Instantomr => (INSTANT_KEY, secret.instant_id()),
+        };
+        if !has_detection(home, set, (name, engine.key_file()), &id)? {
+            make_detection(home, set, name, secret)?;
         }
-        names.push(DETECTION_KEY);
-    }
-    if instant {
-        let own = (INSTANT_KEY, Kind::InstantKey);
-        if !has_detection(home, set, own, &secret.instant_id())? {
-            make_detection(home, set, INSTANT_KEY, secret)?;
-        }
-        names.push(INSTANT_KEY);
+        names.push(name);
     }
     let file = |name: &str| KeyFile {
         name: name.to_owned(),
@@ -185,11 +178,11 @@ fn make_detection(
     secret: &SecretKey,
 ) -> Result<(), MailError> {
     if name == INSTANT_KEY {
-        let params = set.instant()?;
+        let params = set.instantomr()?;
         let key = instantomr::detection_key(params, secret, &mut os_rng())?;
         return home.write(name, |file| Ok(key.write(params, file)?));
     }
-    let params = set.bulk()?;
+    let params = set.sophomr()?;
     let key = detection_key(params, secret, &mut os_rng());
     home.write(name, |file| Ok(key.write(params, file)?))
 }

@@ -32,7 +32,7 @@ fn keygen(dir: &Path, clues: ClueKind) {
     let (secret, clue) = omr_client::identity(set.clue(), clues, &mut os_rng());
     fs::write(dir.join("secret.key"), secret.to_bytes(set.clue()).unwrap()).unwrap();
     fs::write(dir.join("clue.key"), clue.to_bytes(set.clue()).unwrap()).unwrap();
-    let params = set.instant().unwrap();
+    let params = set.instantomr().unwrap();
     let key = instantomr::detection_key(params, &secret, &mut os_rng()).unwrap();
     let file = fs::File::create(dir.join("instant.key")).unwrap();
     key.write(params, file).unwrap();

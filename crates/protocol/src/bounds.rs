@@ -3,7 +3,7 @@
 use crate::instantomr::{Encoding, InstantSpec};
 use crate::params::SetSpec;
 use crate::request::MAX_BOUND;
-use crate::{PlanError, Scheme};
+use crate::{EngineKind, PlanError, Scheme};
 use omr_codec::{CUBIC_BOUND, CUBIC_NEWTON_BOUND};
 
 impl InstantSpec {
@@ -24,21 +24,19 @@ impl SetSpec {
     ///
     /// Errors: `NoEngine` where the set lacks one of them.
     pub fn largest_bound(&self, scheme: Scheme) -> Result<usize, PlanError> {
-        let missing = || PlanError::NoEngine {
+        let of_engine = |engine: &EngineKind| match engine {
+            EngineKind::Sophomr => self.sophomr.as_ref().map(|_| MAX_BOUND),
+            EngineKind::Instantomr => {
+                let spec = self.instantomr.as_ref()?;
+                Some(spec.largest_bound(scheme.encoding()?))
+            }
+        };
+        let limits: Option<Vec<usize>> = scheme.engines().iter().map(of_engine).collect();
+        let least = limits.and_then(|limits| limits.into_iter().min());
+        least.ok_or(PlanError::NoEngine {
             set: self.name,
             scheme,
-        };
-        let [bulk, _] = scheme.engines();
-        if bulk && self.bulk.is_none() {
-            return Err(missing());
-        }
-        match scheme.encoding() {
-            None => Ok(MAX_BOUND),
-            Some(encoding) => {
-                let instant = self.instant.as_ref().ok_or_else(missing)?;
-                Ok(instant.largest_bound(encoding))
-            }
-        }
+        })
     }
 
     /// Checks a bound where it is typed, so that nothing is asked for that no engine serves.

@@ -79,8 +79,7 @@ const FINGERPRINTS: u8 = 0x80;
 pub(crate) fn scheme_of(found: u8) -> Result<(Scheme, bool), DigestError> {
     let fingerprints = found & FINGERPRINTS != 0;
     let scheme = Scheme::from_tag(found & !FINGERPRINTS);
-    let possible =
-        |scheme: &Scheme| !fingerprints || !scheme.is_for_indices() && *scheme != Scheme::Hybrid;
+    let possible = |scheme: &Scheme| !fingerprints || scheme.may_have_fingerprints();
     let scheme = scheme.filter(possible);
     Ok((
         scheme.ok_or(DigestError::UnknownScheme { found })?,

@@ -26,6 +26,6 @@ pub use params::{ClueParams, ParamSet, ParamsError};
 pub use placement::{Placement, SEED_BYTES};
 pub use request::{PlanError, Request};
 pub use response::Response;
-pub use scheme::Scheme;
+pub use scheme::{EngineKind, Scheme};
 pub use sealing::Sealing;
 pub use stride::Stride;

@@ -9,19 +9,33 @@ use crate::{DigestError, ParamSet, Request, Scheme, Sealing};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {
     /// SophOMR or SophOMD.
-    Bulk(Digest),
+    Sophomr(Digest),
     /// InstantOMR or InstantOMD.
-    Instant(InstantDigest),
+    Instantomr(InstantDigest),
     /// Full batches, then the rest.
     Hybrid(Digest, InstantDigest),
 }
 
 impl Response {
+    /// One response of digests of ranges that follow one another, in the order of the board. `None` for digests that no
+    /// scheme joins.
+    #[must_use]
+    pub fn joined(digests: Vec<Self>) -> Option<Self> {
+        let mut digests = digests.into_iter();
+        match (digests.next()?, digests.next(), digests.next()) {
+            (one, None, _) => Some(one),
+            (Self::Sophomr(batches), Some(Self::Instantomr(rest)), None) => {
+                Some(Self::Hybrid(batches, rest))
+            }
+            _ => None,
+        }
+    }
+
     /// How it was made.
     pub fn scheme(&self) -> Scheme {
         match self {
-            Self::Bulk(digest) => Scheme::bulk(digest.header.plan.payload_bytes().is_some()),
-            Self::Instant(digest) => digest.header.plan.scheme(),
+            Self::Sophomr(digest) => Scheme::sophomr(digest.header.plan.payload_bytes().is_some()),
+            Self::Instantomr(digest) => digest.header.plan.scheme(),
             Self::Hybrid(..) => Scheme::Hybrid,
         }
     }
@@ -29,8 +43,8 @@ impl Response {
     /// Messages, bound and payload size, of both digests together.
     pub fn request(&self) -> Request {
         match self {
-            Self::Bulk(digest) => digest.header.plan.request().clone(),
-            Self::Instant(digest) => digest.header.plan.request().clone(),
+            Self::Sophomr(digest) => digest.header.plan.request().clone(),
+            Self::Instantomr(digest) => digest.header.plan.request().clone(),
             Self::Hybrid(bulk, rest) => {
                 let mut request = bulk.header.plan.request().clone();
                 request.range.end = rest.header.plan.range().end;
@@ -42,8 +56,10 @@ impl Response {
     /// Whether payloads have the fingerprints of their clues beside them.
     pub fn has_fingerprints(&self) -> bool {
         match self {
-            Self::Bulk(digest) | Self::Hybrid(digest, _) => digest.header.plan.has_fingerprints(),
-            Self::Instant(digest) => digest.header.plan.has_fingerprints(),
+            Self::Sophomr(digest) | Self::Hybrid(digest, _) => {
+                digest.header.plan.has_fingerprints()
+            }
+            Self::Instantomr(digest) => digest.header.plan.has_fingerprints(),
         }
     }
 
@@ -53,8 +69,8 @@ impl Response {
         let rest =
             |digest: &InstantDigest| digest.header.plan.groups() * digest.header.plan.bound();
         match self {
-            Self::Bulk(digest) => bulk(digest),
-            Self::Instant(digest) => rest(digest),
+            Self::Sophomr(digest) => bulk(digest),
+            Self::Instantomr(digest) => rest(digest),
             Self::Hybrid(first, second) => bulk(first) + rest(second),
         }
     }
@@ -62,16 +78,16 @@ impl Response {
     /// The board it was made of.
     pub fn board_id(&self) -> [u8; 16] {
         match self {
-            Self::Bulk(digest) | Self::Hybrid(digest, _) => digest.header.board_id,
-            Self::Instant(digest) => digest.header.board_id,
+            Self::Sophomr(digest) | Self::Hybrid(digest, _) => digest.header.board_id,
+            Self::Instantomr(digest) => digest.header.board_id,
         }
     }
 
     /// How the board's payloads are sealed.
     pub fn sealing(&self) -> Sealing {
         match self {
-            Self::Bulk(digest) | Self::Hybrid(digest, _) => digest.header.sealing,
-            Self::Instant(digest) => digest.header.sealing,
+            Self::Sophomr(digest) | Self::Hybrid(digest, _) => digest.header.sealing,
+            Self::Instantomr(digest) => digest.header.sealing,
         }
     }
 
@@ -79,15 +95,15 @@ impl Response {
     /// and both files, framed.
     pub fn to_bytes(&self, set: &ParamSet) -> Result<Vec<u8>, DigestError> {
         let (bulk, rest) = match self {
-            Self::Bulk(digest) => return digest.to_bytes(set.bulk()?),
-            Self::Instant(digest) => return digest.to_bytes(set.instant()?),
+            Self::Sophomr(digest) => return digest.to_bytes(set.sophomr()?),
+            Self::Instantomr(digest) => return digest.to_bytes(set.instantomr()?),
             Self::Hybrid(bulk, rest) => (bulk, rest),
         };
-        let first = bulk.to_bytes(set.bulk()?)?;
+        let first = bulk.to_bytes(set.sophomr()?)?;
         let mut body = vec![Scheme::Hybrid.tag()];
         body.extend((first.len() as u64).to_le_bytes());
         body.extend(first);
-        body.extend(rest.to_bytes(set.instant()?)?);
+        body.extend(rest.to_bytes(set.instantomr()?)?);
         let header = FrameHeader {
             kind: Kind::Digest,
             params_id: set.name().to_owned(),
@@ -105,13 +121,13 @@ impl Response {
         file.expect_params(set.name())?;
         match crate::digest::scheme_of(*body.first().unwrap_or(&0))?.0 {
             Scheme::Sophomr | Scheme::Sophomd => {
-                let digest = Digest::from_body(set.bulk()?, file.key_id, &body)?;
-                Ok(Self::Bulk(digest))
+                let digest = Digest::from_body(set.sophomr()?, file.key_id, &body)?;
+                Ok(Self::Sophomr(digest))
             }
             Scheme::Hybrid => Self::both(set, &body[1..]),
             _ => {
-                let digest = InstantDigest::from_body(set.instant()?, file.key_id, &body)?;
-                Ok(Self::Instant(digest))
+                let digest = InstantDigest::from_body(set.instantomr()?, file.key_id, &body)?;
+                Ok(Self::Instantomr(digest))
             }
         }
     }
@@ -130,8 +146,8 @@ impl Response {
             expected: length,
             found: rest.len() as u64,
         })?;
-        let bulk = Digest::from_bytes(set.bulk()?, first)?;
-        let rest = InstantDigest::from_bytes(set.instant()?, second)?;
+        let bulk = Digest::from_bytes(set.sophomr()?, first)?;
+        let rest = InstantDigest::from_bytes(set.instantomr()?, second)?;
         let follows = bulk.header.plan.range().end == rest.header.plan.range().start
             && bulk.header.board_id == rest.header.board_id
             && bulk.header.sealing == rest.header.sealing

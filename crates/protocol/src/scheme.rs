@@ -1,11 +1,58 @@
-//! The schemes behind a digest.
+//! The schemes behind a digest, one row of constants each, and the kinds of engines that they need.
 
 use crate::DigestError;
+use crate::frame::Kind;
 use crate::instantomr::Encoding;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a digest is made, and what it holds.
+/// What a detection key is for: each kind of engine has keys of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EngineKind {
+    /// SophOMR: batches of messages.
+    Sophomr,
+    /// InstantOMR: one message at a time.
+    Instantomr,
+}
+
+impl EngineKind {
+    /// Every kind, in the order in which they share a range.
+    pub const ALL: [Self; 2] = [Self::Sophomr, Self::Instantomr];
+
+    /// The name that people read.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Sophomr => "SophOMR",
+            Self::Instantomr => "InstantOMR",
+        }
+    }
+
+    /// The kind of its key files.
+    #[must_use]
+    pub fn key_file(self) -> Kind {
+        match self {
+            Self::Sophomr => Kind::DetectionKey,
+            Self::Instantomr => Kind::InstantKey,
+        }
+    }
+
+    /// The engine that a file is a key for; `None` where it is another kind of file.
+    #[must_use]
+    pub fn of_key_file(file: Kind) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|engine| engine.key_file() == file)
+    }
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.title())
+    }
+}
+
+/// How a digest is made, and what it holds. The number stands for the scheme in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Scheme {
@@ -21,32 +68,122 @@ pub enum Scheme {
     Hybrid = 5,
     /// InstantOMR with buckets and random combinations, as in its paper: a larger digest.
     InstantomrBuckets = 6,
-    /// The same for indices.
+    /// Indices by InstantOMR in buckets.
     InstantomdBuckets = 7,
+}
+
+/// What a digest holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    Payloads,
+    Indices,
+    /// The one or the other.
+    Either,
+}
+
+/// All that is known of a scheme.
+struct Row {
+    scheme: Scheme,
+    name: &'static str,
+    /// In the order in which they share a range.
+    engines: &'static [EngineKind],
+    /// How InstantOMR's sums are made.
+    encoding: Option<Encoding>,
+    holds: Holds,
+}
+
+/// By number, from 1.
+const ROWS: [Row; 7] = {
+    use Encoding::{Buckets, Powers};
+    use EngineKind::{Instantomr, Sophomr};
+    use Holds::{Either, Indices, Payloads};
+    [
+        row(Scheme::Sophomr, "sophomr", &[Sophomr], None, Payloads),
+        row(Scheme::Sophomd, "sophomd", &[Sophomr], None, Indices),
+        row(
+            Scheme::Instantomr,
+            "instantomr",
+            &[Instantomr],
+            Some(Powers),
+            Payloads,
+        ),
+        row(
+            Scheme::Instantomd,
+            "instantomd",
+            &[Instantomr],
+            Some(Powers),
+            Indices,
+        ),
+        row(
+            Scheme::Hybrid,
+            "hybrid",
+            &[Sophomr, Instantomr],
+            Some(Powers),
+            Either,
+        ),
+        row(
+            Scheme::InstantomrBuckets,
+            "instantomr-buckets",
+            &[Instantomr],
+            Some(Buckets),
+            Payloads,
+        ),
+        row(
+            Scheme::InstantomdBuckets,
+            "instantomd-buckets",
+            &[Instantomr],
+            Some(Buckets),
+            Indices,
+        ),
+    ]
+};
+
+const fn row(
+    scheme: Scheme,
+    name: &'static str,
+    engines: &'static [EngineKind],
+    encoding: Option<Encoding>,
+    holds: Holds,
+) -> Row {
+    Row {
+        scheme,
+        name,
+        engines,
+        encoding,
+        holds,
+    }
 }
 
 /// No scheme has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "expected scheme sophomr, sophomd, instantomr, instantomd, hybrid, instantomr-buckets or \
-     instantomd-buckets, found {found:?}"
-)]
+#[error("expected scheme {}, found {found:?}", names())]
 pub struct SchemeError {
     /// The name.
     pub found: String,
 }
 
+/// The names of all schemes.
+fn names() -> String {
+    let [first @ .., last] = Scheme::ALL.map(Scheme::name);
+    format!("{} or {last}", first.join(", "))
+}
+
 impl Scheme {
     /// Every scheme.
-    pub const ALL: [Self; 7] = [
-        Self::Sophomr,
-        Self::Sophomd,
-        Self::Instantomr,
-        Self::Instantomd,
-        Self::Hybrid,
-        Self::InstantomrBuckets,
-        Self::InstantomdBuckets,
-    ];
+    pub const ALL: [Self; ROWS.len()] = {
+        let mut all = [Self::Sophomr; ROWS.len()];
+        let mut i = 0;
+        while i < all.len() {
+            all[i] = ROWS[i].scheme;
+            assert!(all[i] as usize == i + 1, "rows stand by number");
+            i += 1;
+        }
+        all
+    };
+
+    fn row(self) -> &'static Row {
+        &ROWS[self as usize - 1]
+    }
 
     /// The number that stands for it in files.
     #[must_use]
@@ -63,30 +200,33 @@ impl Scheme {
     /// The name that people write.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Sophomr => "sophomr",
-            Self::Sophomd => "sophomd",
-            Self::Instantomr => "instantomr",
-            Self::Instantomd => "instantomd",
-            Self::Hybrid => "hybrid",
-            Self::InstantomrBuckets => "instantomr-buckets",
-            Self::InstantomdBuckets => "instantomd-buckets",
-        }
+        self.row().name
+    }
+
+    /// The scheme of these engines, in any order, for payloads or indices: the first one where encodings differ.
+    /// `None` where no scheme has them.
+    #[must_use]
+    pub fn of_engines(engines: &[EngineKind], payloads: bool) -> Option<Self> {
+        let same = |row: &&Row| {
+            row.engines.len() == engines.len()
+                && row.engines.iter().all(|engine| engines.contains(engine))
+        };
+        let mut rows = ROWS.iter().filter(same);
+        rows.find(|row| row.holds(payloads)).map(|row| row.scheme)
     }
 
     /// SophOMR with or without payloads.
     #[must_use]
-    pub fn bulk(payloads: bool) -> Self {
-        if payloads {
-            Self::Sophomr
-        } else {
-            Self::Sophomd
+    pub fn sophomr(payloads: bool) -> Self {
+        match payloads {
+            true => Self::Sophomr,
+            false => Self::Sophomd,
         }
     }
 
     /// InstantOMR with or without payloads.
     #[must_use]
-    pub fn instant(encoding: Encoding, payloads: bool) -> Self {
+    pub fn instantomr(encoding: Encoding, payloads: bool) -> Self {
         match (encoding, payloads) {
             (Encoding::Powers, true) => Self::Instantomr,
             (Encoding::Powers, false) => Self::Instantomd,
@@ -95,49 +235,50 @@ impl Scheme {
         }
     }
 
-    /// Whether SophOMR has a part in it, and InstantOMR: the detection keys that it takes.
+    /// The engines that have a part in it, whose detection keys it takes, in the order in which they share a range.
     #[must_use]
-    pub fn engines(self) -> [bool; 2] {
-        match self {
-            Self::Sophomr | Self::Sophomd => [true, false],
-            Self::Hybrid => [true; 2],
-            Self::Instantomr
-            | Self::Instantomd
-            | Self::InstantomrBuckets
-            | Self::InstantomdBuckets => [false, true],
-        }
+    pub fn engines(self) -> &'static [EngineKind] {
+        self.row().engines
     }
 
     /// How InstantOMR's sums are made; `None` where it has no part.
     #[must_use]
     pub fn encoding(self) -> Option<Encoding> {
-        match self {
-            Self::Sophomr | Self::Sophomd => None,
-            Self::Instantomr | Self::Instantomd | Self::Hybrid => Some(Encoding::Powers),
-            Self::InstantomrBuckets | Self::InstantomdBuckets => Some(Encoding::Buckets),
-        }
+        self.row().encoding
     }
 
     /// Whether digests hold indices alone.
     #[must_use]
     pub fn is_for_indices(self) -> bool {
-        matches!(
-            self,
-            Self::Sophomd | Self::Instantomd | Self::InstantomdBuckets
-        )
+        self.row().holds == Holds::Indices
+    }
+
+    /// Whether its file is one digest of payloads, which fingerprints of clues may stand in.
+    pub(crate) fn may_have_fingerprints(self) -> bool {
+        self.row().holds == Holds::Payloads
     }
 
     /// The encoding of an InstantOMR digest or session.
     ///
     /// Errors: `Scheme`.
-    pub(crate) fn expect_instant(self) -> Result<Encoding, DigestError> {
-        let expected = "instantomr or instantomd";
-        let found = self;
-        match self {
-            Self::Hybrid => Err(DigestError::Scheme { expected, found }),
-            _ => self
-                .encoding()
-                .ok_or(DigestError::Scheme { expected, found }),
+    pub(crate) fn expect_instantomr(self) -> Result<Encoding, DigestError> {
+        let unexpected = DigestError::Scheme {
+            expected: "instantomr or instantomd",
+            found: self,
+        };
+        match self.engines() {
+            [EngineKind::Instantomr] => self.encoding().ok_or(unexpected),
+            _ => Err(unexpected),
+        }
+    }
+}
+
+impl Row {
+    fn holds(&self, payloads: bool) -> bool {
+        match self.holds {
+            Holds::Payloads => payloads,
+            Holds::Indices => !payloads,
+            Holds::Either => true,
         }
     }
 }
@@ -157,5 +298,49 @@ impl FromStr for Scheme {
             found: name.to_owned(),
         };
         all.find(|scheme| scheme.name() == name).ok_or_else(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scheme_is_found_by_its_number_its_name_and_its_engines() {
+        for scheme in Scheme::ALL {
+            assert_eq!(Scheme::from_tag(scheme.tag()), Some(scheme));
+            assert_eq!(scheme.name().parse(), Ok(scheme));
+            let payloads = !scheme.is_for_indices();
+            let first = Scheme::of_engines(scheme.engines(), payloads);
+            match scheme.encoding() {
+                Some(Encoding::Buckets) => {
+                    assert_eq!(first, Some(Scheme::instantomr(Encoding::Powers, payloads)))
+                }
+                _ => assert_eq!(first, Some(scheme)),
+            }
+        }
+        assert_eq!((Scheme::from_tag(0), Scheme::from_tag(8)), (None, None));
+        let both = [EngineKind::Instantomr, EngineKind::Sophomr];
+        assert_eq!(
+            [true, false].map(|payloads| Scheme::of_engines(&both, payloads)),
+            [Some(Scheme::Hybrid); 2]
+        );
+        assert_eq!(Scheme::of_engines(&[], true), None);
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_all_names() {
+        let error = "omr".parse::<Scheme>().unwrap_err().to_string();
+        let expected = "expected scheme sophomr, sophomd, instantomr, instantomd, hybrid, instantomr-buckets or \
+                        instantomd-buckets, found \"omr\"";
+        assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn every_engine_has_a_key_file_of_its_own() {
+        for engine in EngineKind::ALL {
+            assert_eq!(EngineKind::of_key_file(engine.key_file()), Some(engine));
+        }
+        assert_eq!(EngineKind::of_key_file(Kind::Digest), None);
     }
 }

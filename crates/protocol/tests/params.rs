@@ -77,7 +77,7 @@ fn keys_of_published_sets_are_secure() {
         let current = !set.insecure && !set.old;
         assert_eq!(current, set.security_bits() >= 128.0, "{}", set.name);
         assert!(set.insecure || set.key_bits >= 128.0, "{}", set.name);
-        if let Some(bulk) = &set.bulk {
+        if let Some(bulk) = &set.sophomr {
             assert_eq!((bulk.old, bulk.insecure), (set.old, set.insecure));
             assert!(bulk.security_bits() >= set.security_bits());
         }
@@ -418,7 +418,7 @@ fn rates_of_sets_with_instantomr() {
             ..params.spec().clone()
         };
         let set = SetSpec {
-            instant: Some(double),
+            instantomr: Some(double),
             ..SetSpec::named(name).unwrap()
         };
         let double = InstantParams::new(set, Kernels::detect()).unwrap();
@@ -464,7 +464,7 @@ fn instant_sets_that_do_not_fit_are_refused() {
     let set = || SetSpec::named("hybrid-v2").unwrap();
     let with = |change: &dyn Fn(&mut InstantSpec)| {
         let mut set = set();
-        set.instant.as_mut().map(change).unwrap();
+        set.instantomr.as_mut().map(change).unwrap();
         set
     };
     let ternary = SetSpec {

@@ -1,11 +1,10 @@
 //! Detection keys as they lie in the store.
 
+use omr_detector::engine::{Engine, Loaded};
 use omr_detector::instantomr::InstantDetector;
-use omr_detector::sophomr::Detector;
-use omr_protocol::frame::{FrameError, FrameReader, Kind};
+use omr_protocol::frame::{FrameError, FrameReader};
 use omr_protocol::instantomr::InstantKey;
-use omr_protocol::sophomr::DetectionKey;
-use omr_protocol::{DetectionKeyError, ParamSet, ParamsError};
+use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, ParamsError, key_file};
 use omr_store::{Store, StoreError};
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -29,16 +28,9 @@ pub(crate) enum KeyError {
     Params(#[from] ParamsError),
 }
 
-/// A key ready for work.
-#[derive(Clone)]
-pub(crate) enum Loaded {
-    Bulk(Arc<Detector>),
-    Instant(Arc<InstantDetector>),
-}
-
 /// A key's file, its header read.
 struct Opened {
-    kind: Kind,
+    kind: EngineKind,
     reader: Box<dyn Read + Send>,
 }
 
@@ -46,45 +38,39 @@ fn open(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<Opened, KeyErro
     let mut reader = store.open_key(hash)?;
     let mut start = Vec::new();
     reader.by_ref().take(HEADER_BYTES).read_to_end(&mut start)?;
-    let read = |kind| FrameReader::read_header(&start[..], kind, u64::MAX);
-    let frame = match read(Kind::DetectionKey) {
-        Err(FrameError::Kind {
-            found: Kind::InstantKey,
-            ..
-        }) => read(Kind::InstantKey),
+    let read = |kind: EngineKind| {
+        let frame = FrameReader::read_header(&start[..], kind.key_file(), u64::MAX)?;
+        frame.header().expect_params(set.name()).map(|()| kind)
+    };
+    let kind = match read(EngineKind::Sophomr) {
+        Err(FrameError::Kind { expected, found }) => match EngineKind::of_key_file(found) {
+            Some(kind) => read(kind),
+            None => Err(FrameError::Kind { expected, found }),
+        },
         read => read,
     }?;
-    frame.header().expect_params(set.name())?;
-    let kind = frame.header().kind;
     let reader = Box::new(Cursor::new(start).chain(reader));
     Ok(Opened { kind, reader })
 }
 
-/// What a key is, by its header.
+/// What a key is for, by its header.
 ///
 /// Errors: any `KeyError`.
-pub(crate) fn kind(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<Kind, KeyError> {
+pub(crate) fn kind(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<EngineKind, KeyError> {
     Ok(open(store, hash, set)?.kind)
 }
 
-/// Reads a key whole and says what it is; `bulk` makes a detector of a key for SophOMR.
+/// Makes a key ready on the engine that `engine` gives for its kind.
 ///
 /// Errors: any `KeyError`.
 pub(crate) fn load(
     store: &Store,
     hash: [u8; 32],
     set: &ParamSet,
-    bulk: impl FnOnce(DetectionKey) -> Result<Detector, ParamsError>,
-) -> Result<Loaded, KeyError> {
-    let Opened { kind, reader } = open(store, hash, set)?;
-    Ok(match kind {
-        Kind::InstantKey => {
-            let params = set.instant()?;
-            let key = InstantKey::read(params, reader)?;
-            Loaded::Instant(Arc::new(InstantDetector::new(params.clone(), key)))
-        }
-        _ => Loaded::Bulk(Arc::new(bulk(DetectionKey::read(set.bulk()?, reader)?)?)),
-    })
+    engine: impl FnOnce(EngineKind) -> Result<Box<dyn Engine>, ParamsError>,
+) -> Result<Arc<dyn Loaded>, KeyError> {
+    let Opened { kind, mut reader } = open(store, hash, set)?;
+    Ok(engine(kind)?.load(&mut reader)?)
 }
 
 /// Reads a key for InstantOMR whole.
@@ -95,19 +81,16 @@ pub(crate) fn load_instant(
     hash: [u8; 32],
     set: &ParamSet,
 ) -> Result<Arc<InstantDetector>, KeyError> {
-    let params = set.instant()?;
+    let params = set.instantomr()?;
     let key = InstantKey::read(params, store.open_key(hash)?)?;
     Ok(Arc::new(InstantDetector::new(params.clone(), key)))
 }
 
-/// Reads a key whole, checks it, and says what it is.
+/// Reads a key whole, checks it, and says what it is for.
 ///
 /// Errors: any `KeyError`.
-pub(crate) fn check(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<Kind, KeyError> {
+pub(crate) fn check(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<EngineKind, KeyError> {
     let Opened { kind, reader } = open(store, hash, set)?;
-    match kind {
-        Kind::InstantKey => drop(InstantKey::read(set.instant()?, reader)?),
-        _ => drop(DetectionKey::read(set.bulk()?, reader)?),
-    }
+    key_file::check(set, kind, reader)?;
     Ok(kind)
 }

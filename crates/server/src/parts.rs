@@ -13,9 +13,7 @@ use omr_board::{BoardConfig, Clues};
 use omr_detector::engines::Costs;
 use omr_detector::sophomr::BoardCache;
 use omr_ops::Metrics;
-use omr_protocol::instantomr::InstantKey;
-use omr_protocol::sophomr::DetectionKey;
-use omr_protocol::{ClueKind, ParamSet, Sealing};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Sealing, key_file};
 use omr_store::{Objects, Store, StoreConfig};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -170,7 +168,7 @@ impl Parts {
             costs: self.costs,
             slots: self
                 .set
-                .bulk()
+                .sophomr()
                 .map_or(u64::MAX, |params| params.slots() as u64),
         };
         Jobs::open(self.store.clone(), bounds, self.metrics.clone())
@@ -195,7 +193,7 @@ impl Parts {
     }
 
     pub(crate) fn sessions(&self) -> Result<Option<Arc<Sessions>>, ServerError> {
-        if self.set.spec().instant.is_none() {
+        if self.set.spec().instantomr.is_none() {
             return Ok(None);
         }
         let detector = &self.config.detector;
@@ -221,10 +219,12 @@ impl Parts {
     /// Bytes of the longest key that recipients of the board have.
     pub(crate) fn longest_key(&self) -> u64 {
         let clues = clue_kind(self.store.board());
-        let bulk = self.set.bulk().ok();
-        let instant = self.set.instant().ok();
-        let bulk = bulk.map_or(0, |params| DetectionKey::file_bytes_of(params, clues));
-        bulk.max(instant.map_or(0, |params| InstantKey::file_bytes_of(params, clues)))
+        let bytes = |engine| key_file::file_bytes(&self.set, engine, clues).ok();
+        EngineKind::ALL
+            .into_iter()
+            .filter_map(bytes)
+            .max()
+            .unwrap_or(0)
     }
 
     pub(crate) fn callers(&self) -> Result<Callers, ServerError> {

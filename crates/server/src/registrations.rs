@@ -4,7 +4,7 @@ use crate::caller::{ANONYMOUS, Caller};
 use crate::error::ServerError;
 use crate::refuse;
 use crate::share::{Full, Taken};
-use omr_protocol::frame::Kind;
+use omr_protocol::EngineKind;
 use omr_store::{Change, Store};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ const NOTED_MS: u64 = 24 * 3600 * 1000;
 /// A key's registration by an account.
 #[derive(Clone, Copy)]
 struct Registration {
-    kind: Kind,
+    kind: EngineKind,
     /// Who registered it, as far as this process knows.
     client: u64,
     /// When it was last used, by the store's clock, and what the disk knows of that.
@@ -42,8 +42,11 @@ fn record_key(hash: &[u8; 32], account: &str) -> Vec<u8> {
 }
 
 /// Writes a registration down.
-fn note(hash: &[u8; 32], account: &str, kind: Kind, used: u64) -> Change {
-    let tag = if kind == Kind::DetectionKey { 1 } else { 2 };
+fn note(hash: &[u8; 32], account: &str, kind: EngineKind, used: u64) -> Change {
+    let tag = match kind {
+        EngineKind::Sophomr => 1,
+        EngineKind::Instantomr => 2,
+    };
     Change::Put {
         table: TABLE.into(),
         key: record_key(hash, account),
@@ -61,8 +64,8 @@ impl Registrations {
                 continue;
             };
             let kind = match value.first() {
-                Some(1) => Kind::DetectionKey,
-                _ => Kind::InstantKey,
+                Some(1) => EngineKind::Sophomr,
+                _ => EngineKind::Instantomr,
             };
             let noted = value.get(1..).and_then(|used| used.try_into().ok());
             let noted = noted.map(u64::from_le_bytes);
@@ -89,7 +92,7 @@ impl Registrations {
     /// The kind of a key that an account has registered, and is about to use.
     ///
     /// Errors: NOT_FOUND.
-    pub(crate) fn kind(&self, account: &str, hash: &[u8; 32]) -> Result<Kind, Status> {
+    pub(crate) fn kind(&self, account: &str, hash: &[u8; 32]) -> Result<EngineKind, Status> {
         let mut known = self.lock();
         let Some(found) = known.get_mut(&(*hash, account.to_owned())) else {
             return Err(Status::not_found(
@@ -101,7 +104,7 @@ impl Registrations {
     }
 
     /// Whether anybody has registered a key.
-    pub(crate) fn has(&self, hash: &[u8; 32]) -> Option<Kind> {
+    pub(crate) fn has(&self, hash: &[u8; 32]) -> Option<EngineKind> {
         let known = self.lock();
         known
             .iter()
@@ -132,7 +135,12 @@ impl Registrations {
     }
 
     /// Errors: those of the store.
-    pub(crate) fn add(&self, caller: &Caller, hash: &[u8; 32], kind: Kind) -> Result<(), Status> {
+    pub(crate) fn add(
+        &self,
+        caller: &Caller,
+        hash: &[u8; 32],
+        kind: EngineKind,
+    ) -> Result<(), Status> {
         let mut known = self.lock();
         let now = self.store.clock();
         self.store
@@ -217,7 +225,7 @@ mod tests {
         let keys = Registrations::open(test_store(&dir), 8).unwrap();
         let (used, session, unused) = ([1; 32], [2; 32], [3; 32]);
         for hash in [used, session, unused] {
-            keys.add(&Caller::test("ann", 1), &hash, Kind::InstantKey)
+            keys.add(&Caller::test("ann", 1), &hash, EngineKind::Instantomr)
                 .unwrap();
         }
         keys.tidy(Duration::from_secs(60), &[]);

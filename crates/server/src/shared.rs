@@ -81,11 +81,7 @@ impl Shared {
     /// Schemes that the board's set serves.
     pub(crate) fn schemes(&self) -> Vec<Scheme> {
         let spec = self.set.spec();
-        let has = [spec.bulk.is_some(), spec.instant.is_some()];
-        let serves = |scheme: &Scheme| {
-            let needs = scheme.engines().into_iter();
-            needs.zip(has).all(|(needs, has)| has || !needs)
-        };
+        let serves = |scheme: &Scheme| spec.serves(*scheme);
         Scheme::ALL.into_iter().filter(serves).collect()
     }
 }

@@ -141,7 +141,7 @@ fn build(shared: &Shared) -> String {
         true => "debug",
         false => "release",
     };
-    let bulk = shared.set.bulk().ok();
+    let bulk = shared.set.sophomr().ok();
     let kernels = bulk.map(|params| params.ring.kernels().name());
     let kernels = kernels.map(|name| format!(", kernels {name}"));
     format!("{profile}, {ARCH} {OS}{}", kernels.unwrap_or_default())
@@ -149,8 +149,8 @@ fn build(shared: &Shared) -> String {
 
 fn configured_costs(shared: &Shared) -> Vec<Cost> {
     let detector = &shared.config.detector;
-    let slots = shared.set.bulk().map_or(1, |params| params.slots());
-    let bulk = shared.set.spec().bulk.is_some();
+    let slots = shared.set.sophomr().map_or(1, |params| params.slots());
+    let bulk = shared.set.spec().sophomr.is_some();
     let costs = [
         ("sophomr", bulk, detector.batch_seconds / slots as f64),
         (

@@ -61,7 +61,7 @@ struct Decoded {
 
 pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
     Output::folder(&args.out)?;
-    let secret = Framed::open_either(&args.secret_key, [Kind::SecretKey, Kind::Locked])?;
+    let secret = Framed::open_any(&args.secret_key, &[Kind::SecretKey, Kind::Locked])?;
     let set = secret.set()?;
     let digests = digests(args, &set, &secret.header.params_id)?;
     let mut kept = Kept::open(args, &digests[0].response, &secret.header)?;

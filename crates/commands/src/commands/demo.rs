@@ -197,11 +197,11 @@ impl Stage {
 
 /// Missed messages and false positives of a set, the larger of its engines' rates.
 fn rates(set: &ParamSet) -> Result<(f64, f64), CliError> {
-    let bulk = set.spec().bulk.as_ref();
+    let bulk = set.spec().sophomr.as_ref();
     let bulk = bulk.map(|spec| (spec.miss_log2(), spec.false_positive_log2()));
-    let instant = match set.spec().instant {
+    let instant = match set.spec().instantomr {
         Some(_) => {
-            let params = set.instant()?;
+            let params = set.instantomr()?;
             Some((params.miss_log2(), params.false_positive_log2()))
         }
         None => None,
@@ -240,7 +240,7 @@ fn detect(args: &Demo, ui: &Ui, stage: &Stage) -> Result<Detection, CliError> {
         },
         board_id: board.config().board_id,
         sealing: Sealing::None,
-        seeds: [(); 2].map(|()| super::digest::placement_seed()),
+        seed: &|_| super::digest::placement_seed(),
         costs: Costs::default(),
     };
     let before = yardstick_us();

@@ -47,8 +47,10 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     let board_id = board.config().board_id;
     // Whoever posts does not wait for a digest.
     drop(board);
-    let scheme = args.scheme;
-    let scheme = scheme.unwrap_or(keys.scheme(request.payload_bytes.is_some()));
+    let scheme = match args.scheme {
+        Some(scheme) => scheme,
+        None => keys.scheme(request.payload_bytes.is_some())?,
+    };
     let scheme = keys.narrowed(scheme, &request, costs)?;
     let bar = ui.bar();
     let mut stages = Stages::default();
@@ -58,7 +60,7 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
         request,
         board_id,
         sealing,
-        seeds: [(); 2].map(|()| placement_seed()),
+        seed: &|_| placement_seed(),
         costs,
     };
     let mut answer = engines.respond(scheme, job, &bar)?;

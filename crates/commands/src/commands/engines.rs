@@ -5,11 +5,8 @@ use crate::io::{self, Framed};
 use omr_board::Board;
 use omr_detector::engines::{Costs, Engines};
 use omr_detector::instantomr::InstantDetector;
-use omr_detector::sophomr::Detector;
-use omr_detector::{DetectorError, Progress};
-use omr_protocol::frame::Kind;
-use omr_protocol::instantomr::Encoding;
-use omr_protocol::{ParamSet, Request, Scheme};
+use omr_detector::{DetectorError, Progress, engine};
+use omr_protocol::{EngineKind, ParamSet, Request, Scheme};
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,10 +29,10 @@ pub(super) struct Keys<'a> {
 ///
 /// Errors: `Input`; `OtherParams`; `NoKey`; `TwoKeys` for two of a kind.
 pub(super) fn open(paths: &[PathBuf]) -> Result<Keys<'_>, CliError> {
-    let kinds = [Kind::DetectionKey, Kind::InstantKey];
+    let kinds = EngineKind::ALL.map(EngineKind::key_file);
     let mut files = Vec::new();
     for path in paths {
-        files.push((path, Framed::open_either(path, kinds)?));
+        files.push((path, Framed::open_any(path, &kinds)?));
     }
     let (first, file) = files.first().ok_or(CliError::NoKey)?;
     let set = file.set()?;
@@ -59,17 +56,16 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Keys<'_>, CliError> {
 }
 
 impl Keys<'_> {
-    /// What the keys serve: both engines, or the one there is.
-    pub(super) fn scheme(&self, payloads: bool) -> Scheme {
-        match [Kind::DetectionKey, Kind::InstantKey].map(|kind| self.has(kind)) {
-            [true, true] => Scheme::Hybrid,
-            [false, true] => Scheme::instant(Encoding::Powers, payloads),
-            _ => Scheme::bulk(payloads),
-        }
+    fn engines(&self) -> Vec<EngineKind> {
+        let engine = |(_, file): &(_, Framed)| EngineKind::of_key_file(file.header.kind);
+        self.files.iter().filter_map(engine).collect()
     }
 
-    fn has(&self, kind: Kind) -> bool {
-        self.files.iter().any(|(_, file)| file.header.kind == kind)
+    /// The scheme of all keys together.
+    ///
+    /// Errors: `NoKey`.
+    pub(super) fn scheme(&self, payloads: bool) -> Result<Scheme, CliError> {
+        Scheme::of_engines(&self.engines(), payloads).ok_or(CliError::NoKey)
     }
 
     /// The scheme that answers a request as `scheme` does, by the engines that have a part in it.
@@ -81,19 +77,16 @@ impl Keys<'_> {
         request: &Request,
         costs: Costs,
     ) -> Result<Scheme, CliError> {
-        let kinds = [
-            (Kind::DetectionKey, "SophOMR"),
-            (Kind::InstantKey, "InstantOMR"),
-        ];
-        for ((kind, expected), takes_part) in kinds.into_iter().zip(scheme.engines()) {
-            if takes_part && !self.has(kind) {
+        let there = self.engines();
+        for &expected in scheme.engines() {
+            if !there.contains(&expected) {
                 return Err(DetectorError::NoKey { expected }.into());
             }
         }
-        Ok(match &self.set.spec().bulk {
-            Some(bulk) => {
+        Ok(match &self.set.spec().sophomr {
+            Some(spec) => {
                 let payloads = request.payload_bytes.is_some();
-                costs.narrowed(scheme, &request.range, bulk.n as u64, payloads)
+                costs.narrowed(scheme, &request.range, spec.n as u64, payloads)
             }
             None => scheme,
         })
@@ -109,25 +102,31 @@ impl Keys<'_> {
     ) -> Result<(ParamSet, Engines), CliError> {
         let Self { set, files } = self;
         let mut engines = Engines::default();
-        let [bulk, instant] = scheme.engines();
         for (_, file) in files {
-            match file.header.kind {
-                Kind::InstantKey if instant => {
-                    let params = set.instant()?;
-                    let key = io::read_instant_key(file, params, progress)?;
-                    let detector = InstantDetector::new(params.clone(), key);
-                    engines.instant = Some(Arc::new(detector));
-                }
-                Kind::DetectionKey if bulk => {
-                    let params = set.bulk()?;
-                    let key = io::read_detection_key(file, params, progress)?;
-                    let detector = Detector::new(params.clone(), key);
-                    engines.bulk = Some(Arc::new(detector));
-                }
-                _ => {}
+            let kind = EngineKind::of_key_file(file.header.kind);
+            if let Some(kind) = kind.filter(|kind| scheme.engines().contains(kind)) {
+                let engine = engine::on_cpu(&set, kind, None)?;
+                engines.add(io::load_key(file, &*engine, progress)?);
             }
         }
         Ok((set, engines))
+    }
+
+    /// Reads the one key of a session.
+    ///
+    /// Errors: `Input`, `NoInstant` among them where it is for another engine.
+    pub(super) fn load_session(
+        mut self,
+        progress: &dyn Progress,
+    ) -> Result<(ParamSet, Arc<InstantDetector>), CliError> {
+        let (path, file) = self.files.pop().ok_or(CliError::NoKey)?;
+        // Another key is not read for seconds to be refused then.
+        if file.header.kind != EngineKind::Instantomr.key_file() {
+            return Err(CliError::input(path)(InputError::NoInstant));
+        }
+        let params = self.set.instantomr()?.clone();
+        let key = io::read_instant_key(file, &params, progress)?;
+        Ok((self.set, Arc::new(InstantDetector::new(params, key))))
     }
 }
 

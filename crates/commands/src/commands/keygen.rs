@@ -10,7 +10,7 @@ use omr_protocol::frame::Kind;
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::params::{DEFAULT, HYBRID};
 use omr_protocol::sophomr::DetectionKey;
-use omr_protocol::{ClueKey, ClueKind, DetectionKeyError, ParamSet, Scheme};
+use omr_protocol::{ClueKey, ClueKind, DetectionKeyError, EngineKind, ParamSet, Scheme};
 use rand_core::CryptoRng;
 use serde::Serialize;
 use std::fs;
@@ -52,10 +52,7 @@ impl Made {
         rng: &mut impl CryptoRng,
     ) -> Result<Self, CliError> {
         let spec = set.spec();
-        let [bulk, instant] = scheme.map_or(
-            [spec.bulk.is_some(), spec.instant.is_some()],
-            Scheme::engines,
-        );
+        let engines = scheme.map_or(spec.engines(), |scheme| scheme.engines().to_vec());
         let (secret, clue) = identity(set.clue(), clues, rng);
         let mut made = Self {
             secret,
@@ -63,11 +60,11 @@ impl Made {
             detection: None,
             instant: None,
         };
-        if bulk {
-            made.detection = Some(detection_key(set.bulk()?, &made.secret, rng));
+        if engines.contains(&EngineKind::Sophomr) {
+            made.detection = Some(detection_key(set.sophomr()?, &made.secret, rng));
         }
-        if instant {
-            let key = instantomr::detection_key(set.instant()?, &made.secret, rng);
+        if engines.contains(&EngineKind::Instantomr) {
+            let key = instantomr::detection_key(set.instantomr()?, &made.secret, rng);
             made.instant = Some(key.map_err(|error: SecretKeyError| {
                 CliError::write("instant.key", InputError::from(error))
             })?);
@@ -164,13 +161,13 @@ pub(super) fn write(
         stage_clue_key(&dir.join(CLUE_KEY), set, &keys.clue)?,
     ];
     if let Some(key) = &keys.detection {
-        let params = set.bulk()?;
+        let params = set.sophomr()?;
         staged.push(stage(&dir.join(DETECTION_KEY), |file| {
             key.write(params, file)
         })?);
     }
     if let Some(key) = &keys.instant {
-        let params = set.instant()?;
+        let params = set.instantomr()?;
         staged.push(stage(&dir.join(INSTANT_KEY), |file| {
             key.write(params, file)
         })?);

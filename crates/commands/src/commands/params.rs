@@ -110,7 +110,7 @@ fn list(json: bool) -> Result<(), CliError> {
     let listed = |set: SetSpec| Listed {
         name: set.name,
         security_bits: set.security_bits(),
-        batch: set.bulk.as_ref().map(|bulk| bulk.n),
+        batch: set.sophomr.as_ref().map(|bulk| bulk.n),
         schemes: schemes(&set),
         insecure: set.insecure,
         old: set.old,
@@ -139,8 +139,8 @@ fn list(json: bool) -> Result<(), CliError> {
 
 /// The engines of a set.
 fn schemes(set: &SetSpec) -> Vec<&'static str> {
-    let bulk = set.bulk.iter().map(|_| "sophomr");
-    let instant = set.instant.iter().map(|_| "instantomr");
+    let bulk = set.sophomr.iter().map(|_| "sophomr");
+    let instant = set.instantomr.iter().map(|_| "instantomr");
     bulk.chain(instant).collect()
 }
 
@@ -148,12 +148,12 @@ fn show(args: &ParamsShow) -> Result<(), CliError> {
     let set = ParamSet::named(&args.name)?;
     let shown = Shown {
         set: Set::new(&set)?,
-        sophomr: match set.spec().bulk {
-            Some(_) => Some(Bulk::new(set.bulk()?, args)?),
+        sophomr: match set.spec().sophomr {
+            Some(_) => Some(Bulk::new(set.sophomr()?, args)?),
             None => None,
         },
-        instantomr: match set.spec().instant {
-            Some(_) => Some(Instant::new(set.instant()?, args)?),
+        instantomr: match set.spec().instantomr {
+            Some(_) => Some(Instant::new(set.instantomr()?, args)?),
             None => None,
         },
     };

@@ -47,16 +47,13 @@ pub(super) fn run(command: &Stream, ui: &Ui) -> Result<(), CliError> {
 fn detector(key: &Path, ui: &Ui) -> Result<(ParamSet, Arc<InstantDetector>), CliError> {
     let paths = [PathBuf::from(key)];
     let keys = engines::open(&paths)?;
-    // Another key is not read for seconds to be refused then.
-    let (set, engines) = keys.load(Scheme::Instantomr, &ui.bar())?;
-    let missing = || CliError::input(key)(InputError::NoInstant);
-    Ok((set, engines.instant.ok_or_else(missing)?))
+    keys.load_session(&ui.bar())
 }
 
 fn advance(args: &StreamRun, ui: &Ui) -> Result<(), CliError> {
     omr_console::start_threads(args.threads)?;
     let (set, detector) = detector(&args.detection_key, ui)?;
-    let state = State::new(&args.state, set.instant()?, &detector);
+    let state = State::new(&args.state, set.instantomr()?, &detector);
     {
         let board = super::board::open(&args.board, ui)?;
         engines::check_board(&args.board, &board, &args.detection_key, &set)?;
@@ -236,13 +233,13 @@ fn begun(state: &State, path: &Path) -> Result<(Lock, Session), CliError> {
 fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
     let out = Output::file(&args.out, args.force)?;
     let (set, detector) = detector(&args.detection_key, ui)?;
-    let state = State::new(&args.state, set.instant()?, &detector);
+    let state = State::new(&args.state, set.instantomr()?, &detector);
     let (lock, mut session) = begun(&state, &args.state)?;
     let number = args.number.unwrap_or(session.cuts());
     let bytes = match args.peek {
         true => session
             .digest()
-            .to_bytes(set.instant()?)
+            .to_bytes(set.instantomr()?)
             .map_err(|error| CliError::write(&args.out, error))?,
         false => {
             let cut = session.cut(number, super::digest::placement_seed());

@@ -9,7 +9,7 @@ use omr_detector::instantomr::Session;
 use omr_detector::{DetectorError, MessageSource, Quiet};
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantPlan, SessionFile};
 use omr_protocol::request::MAX_BOUND;
-use omr_protocol::{PlanError, Request, Response, Scheme, Sealing};
+use omr_protocol::{EngineKind, PlanError, Request, Response, Scheme, Sealing};
 
 /// Its digest says how many there are, and nothing of damage.
 fn overflows(world: &World, bound: usize, pertinent: usize) {
@@ -148,7 +148,10 @@ fn job(source: &mut dyn MessageSource, bound: usize) -> Job<'_> {
         },
         board_id: [3; 16],
         sealing: Sealing::None,
-        seeds: [[1; 32], [2; 32]],
+        seed: &|engine| match engine {
+            EngineKind::Sophomr => [1; 32],
+            EngineKind::Instantomr => [2; 32],
+        },
         costs: Costs {
             batch_s: 1.0,
             message_s: 1e-3,

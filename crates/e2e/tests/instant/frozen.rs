@@ -61,7 +61,7 @@ fn stored(folder: &str, name: &str) -> Vec<u8> {
 fn written(set: &ParamSet) -> Vec<(&'static str, Vec<u8>)> {
     let mut rng = ChaCha20Rng::seed_from_u64(SEED);
     let (secret, clue) = identity(set.clue(), ClueKind::Plain, &mut rng);
-    let params = set.instant().unwrap();
+    let params = set.instantomr().unwrap();
     let key = detection_key(params, &secret, &mut rng).unwrap();
     let mut file = Vec::new();
     key.write(params, &mut file).unwrap();
@@ -80,7 +80,7 @@ fn written(set: &ParamSet) -> Vec<(&'static str, Vec<u8>)> {
 #[test]
 fn frozen_files_are_read() {
     for (set, folder, digests) in cases() {
-        let (clue, params) = (set.clue(), set.instant().unwrap());
+        let (clue, params) = (set.clue(), set.instantomr().unwrap());
         let stored = |name| stored(folder, name);
         let secret = SecretKey::from_bytes(clue, &stored("secret.key")).unwrap();
         let address = ClueKey::from_bytes(clue, &stored("clue.key")).unwrap();
@@ -135,7 +135,7 @@ fn freeze() {
         for (name, bytes) in written(set) {
             write(name, bytes);
         }
-        let params = set.instant().unwrap();
+        let params = set.instantomr().unwrap();
         let world = World::of(set, SEED);
         let mut board = world.board(MESSAGES, PERTINENT);
         for digest in digests {

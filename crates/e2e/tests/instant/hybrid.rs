@@ -7,7 +7,7 @@ use omr_client::sophomr::detection_key;
 use omr_detector::engines::{Costs, Engines, Job};
 use omr_detector::sophomr::Detector;
 use omr_detector::{DetectorError, MessageSource, Quiet};
-use omr_protocol::{Clue, DigestError, ParamSet, Request, Response, Scheme, Sealing};
+use omr_protocol::{Clue, DigestError, EngineKind, ParamSet, Request, Response, Scheme, Sealing};
 use rand_core::SeedableRng;
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,12 +37,12 @@ impl MessageSource for NoSource {
 
 pub(crate) fn engines(world: &World) -> Engines {
     let mut rng = ChaCha20Rng::seed_from_u64(41);
-    let params = world.set.bulk().unwrap();
+    let params = world.set.sophomr().unwrap();
     let key = detection_key(params, &world.secret, &mut rng);
-    Engines {
-        bulk: Some(Arc::new(Detector::new(params.clone(), key))),
-        instant: Some(world.detector.clone()),
-    }
+    let detector = Arc::new(Detector::new(params.clone(), key));
+    Engines::default()
+        .with(detector)
+        .with(world.detector.clone())
 }
 
 fn respond(
@@ -61,7 +61,10 @@ fn respond(
         },
         board_id: [3; 16],
         sealing: Sealing::None,
-        seeds: [[1; 32], [2; 32]],
+        seed: &|engine| match engine {
+            EngineKind::Sophomr => [1; 32],
+            EngineKind::Instantomr => [2; 32],
+        },
         costs: Costs {
             batch_s: 1.0,
             message_s: 1e-3,
@@ -105,18 +108,16 @@ fn one_decode_opens_every_response() {
 fn missing_engines_are_told() {
     let world = World::new(32);
     let both = engines(&world);
-    let alone = Engines {
-        bulk: None,
-        instant: both.instant.clone(),
-    };
-    assert_eq!(both.scheme(true), Scheme::Hybrid);
-    assert_eq!(alone.scheme(false), Scheme::Instantomd);
+    let alone = Engines::default().with(world.detector.clone());
+    assert_eq!(both.scheme(true), Some(Scheme::Hybrid));
+    assert_eq!(alone.scheme(false), Some(Scheme::Instantomd));
+    assert_eq!(Engines::default().scheme(true), None);
     for scheme in [Scheme::Hybrid, Scheme::Sophomr] {
         let error = respond(&world, &alone, scheme, 0..10, None).unwrap_err();
         assert!(matches!(error, DetectorError::NoKey { .. }), "{error}");
     }
     let set = ParamSet::named("insecure-tiny-v2").unwrap();
-    assert!(set.instant().is_err());
+    assert!(set.instantomr().is_err());
     let response = respond(&world, &alone, Scheme::Instantomd, 0..10, None).unwrap();
     let bytes = response.to_bytes(tiny()).unwrap();
     assert!(Response::from_bytes(&set, &bytes).is_err());
@@ -128,7 +129,7 @@ fn two_digests_must_follow_one_another() {
     let engines = engines(&world);
     let payload = Some(PAYLOAD_BYTES);
     let of = |scheme, range| respond(&world, &engines, scheme, range, payload).unwrap();
-    let (Response::Bulk(bulk), Response::Instant(late)) =
+    let (Response::Sophomr(bulk), Response::Instantomr(late)) =
         (of(Scheme::Sophomr, 0..50), of(Scheme::Instantomr, 60..70))
     else {
         panic!("other schemes");

@@ -21,7 +21,7 @@ pub(crate) fn tiny() -> &'static ParamSet {
 }
 
 pub(crate) fn params() -> &'static Arc<InstantParams> {
-    tiny().instant().unwrap()
+    tiny().instantomr().unwrap()
 }
 
 /// A set whose sums have exact counters.
@@ -46,7 +46,7 @@ impl World {
     pub(crate) fn of(set: &'static ParamSet, seed: u64) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let (secret, clue) = identity(set.clue(), ClueKind::Plain, &mut rng);
-        let params = set.instant().unwrap();
+        let params = set.instantomr().unwrap();
         let key = detection_key(params, &secret, &mut rng).unwrap();
         Self {
             set,
@@ -57,7 +57,7 @@ impl World {
     }
 
     pub(crate) fn params(&self) -> &'static Arc<InstantParams> {
-        self.set.instant().unwrap()
+        self.set.instantomr().unwrap()
     }
 
     /// A board with messages for her.

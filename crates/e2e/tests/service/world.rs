@@ -159,11 +159,11 @@ impl Person {
     pub(crate) fn new(seed: u64) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let (secret, address) = identity(set().clue(), ClueKind::Bound, &mut rng);
-        let params = set().bulk().unwrap();
+        let params = set().sophomr().unwrap();
         let mut bulk = Vec::new();
         let key = detection_key(params, &secret, &mut rng);
         key.write(params, &mut bulk).unwrap();
-        let params = set().instant().unwrap();
+        let params = set().instantomr().unwrap();
         let mut instant = Vec::new();
         let key = instantomr::detection_key(params, &secret, &mut rng).unwrap();
         key.write(params, &mut instant).unwrap();

@@ -114,7 +114,7 @@ impl World {
         let set = ParamSet::named(PARAMS).expect("a published set");
         let mut rng = ChaCha20Rng::seed_from_u64(8);
         let (secret, address) = identity(set.clue(), ClueKind::Bound, &mut rng);
-        let params = set.instant().expect("InstantOMR");
+        let params = set.instantomr().expect("InstantOMR");
         let key = instantomr::detection_key(params, &secret, &mut rng).expect("a key");
         let mut file = Vec::new();
         key.write(params, &mut file).expect("written");

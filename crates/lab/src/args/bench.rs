@@ -3,9 +3,11 @@
 use super::trials::{BenchLoad, BenchMail};
 use super::{BenchChaos, BenchHostile, BenchPdq, BenchSizing};
 use crate::help;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
 use omr_console::args::{bound, messages, payload_bytes, threads};
 use omr_protocol::params::{DEFAULT, HYBRID};
+use omr_protocol::{EngineKind, Scheme};
 use std::path::PathBuf;
 
 #[derive(Subcommand)]
@@ -67,29 +69,28 @@ fn recipients() -> clap::builder::RangedI64ValueParser<u16> {
     clap::value_parser!(u16).range(1..=1000)
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub enum SchemeName {
-    /// Payloads
-    Sophomr,
-    /// Indices only
-    Sophomd,
-    /// Payloads, message by message
-    Instantomr,
-    /// Indices only, message by message
-    Instantomd,
-    /// Payloads, message by message, in random combinations
-    InstantomrBuckets,
-    /// Indices only, message by message, in buckets
-    InstantomdBuckets,
+/// Schemes of one engine, this one where it is given.
+fn schemes(of: Option<EngineKind>) -> impl TypedValueParser<Value = Scheme> {
+    let fits = move |scheme: &Scheme| match *scheme.engines() {
+        [engine] => of.is_none_or(|of| of == engine),
+        _ => false,
+    };
+    let value = |scheme: Scheme| PossibleValue::new(scheme.name()).help(about(scheme));
+    let values = Scheme::ALL.into_iter().filter(fits).map(value);
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Scheme>())
 }
 
-/// Schemes that take batches.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum BulkName {
-    /// Payloads
-    Sophomr,
-    /// Indices only
-    Sophomd,
+/// A scheme for `--help`.
+fn about(scheme: Scheme) -> &'static str {
+    match scheme {
+        Scheme::Sophomr => "Payloads",
+        Scheme::Sophomd => "Indices only",
+        Scheme::Instantomr => "Payloads, message by message",
+        Scheme::Instantomd => "Indices only, message by message",
+        Scheme::Hybrid => "Full batches, then message by message",
+        Scheme::InstantomrBuckets => "Payloads, message by message, in random combinations",
+        Scheme::InstantomdBuckets => "Indices only, message by message, in buckets",
+    }
 }
 
 #[derive(Args)]
@@ -111,8 +112,8 @@ pub struct BenchClues {
 #[derive(Args)]
 pub struct BenchDecode {
     /// Digests of payloads or of indices
-    #[arg(long, value_enum, default_value_t = SchemeName::Sophomr)]
-    pub(crate) scheme: SchemeName,
+    #[arg(long, value_parser = schemes(None), default_value_t = Scheme::Sophomr)]
+    pub scheme: Scheme,
     /// Messages on the board
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
     pub(crate) messages: u64,
@@ -214,8 +215,8 @@ pub struct BenchWindows {
 #[derive(Args)]
 pub struct BenchDigest {
     /// Digests of payloads or of indices
-    #[arg(long, value_enum, default_value_t = SchemeName::Sophomr)]
-    pub(crate) scheme: SchemeName,
+    #[arg(long, value_parser = schemes(None), default_value_t = Scheme::Sophomr)]
+    pub scheme: Scheme,
     /// Messages on the board
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
     pub(crate) messages: u64,
@@ -283,8 +284,8 @@ pub struct BenchPost {
 #[derive(Args)]
 pub struct BenchSoak {
     /// Digests of payloads or of indices
-    #[arg(long, value_enum, default_value_t = BulkName::Sophomr)]
-    pub(crate) scheme: BulkName,
+    #[arg(long, value_parser = schemes(Some(EngineKind::Sophomr)), default_value_t = Scheme::Sophomr)]
+    pub scheme: Scheme,
     /// Fresh keys; every other one meets hostile strangers
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) keys: u32,

@@ -16,15 +16,15 @@ mod stream;
 mod trial;
 mod windows;
 
-use crate::args::{BenchCommand, BenchDigest, BulkName, SchemeName};
+use crate::args::{BenchCommand, BenchDigest};
 use crate::commands::show;
 use crate::error::LabError;
-use crate::measure::{DigestBench, DigestFigures, InstantBench, Scheme};
+use crate::measure::{DigestBench, DigestFigures, InstantBench};
 use omr_console::Ui;
-use omr_protocol::ParamSet;
 use omr_protocol::instantomr::Encoding;
 use omr_protocol::params::{DEFAULT, HYBRID};
 use omr_protocol::sophomr::Params;
+use omr_protocol::{EngineKind, ParamSet, Scheme};
 
 pub(super) fn run(command: &BenchCommand, ui: &Ui) -> Result<(), LabError> {
     match command {
@@ -51,8 +51,8 @@ fn digest(args: &BenchDigest, ui: &Ui) -> Result<(), LabError> {
     let pertinent = args.pertinent * usize::from(args.recipients.unwrap_or(1));
     enough_messages(args.messages, pertinent)?;
     omr_console::start_threads(args.threads)?;
-    let scheme: Scheme = args.scheme.into();
-    if !matches!(scheme, Scheme::Sophomr | Scheme::Sophomd) {
+    let scheme = args.scheme;
+    if scheme.engines() != [EngineKind::Sophomr] {
         return instant(args, scheme, ui);
     }
     let params = Params::named(args.params.as_deref().unwrap_or(DEFAULT))?;
@@ -93,9 +93,9 @@ fn instant(args: &BenchDigest, scheme: Scheme, ui: &Ui) -> Result<(), LabError> 
     let mut verdict = Ok(());
     for run in 0..args.runs {
         let bench = InstantBench {
-            payloads: with_payloads(scheme),
-            encoding: encoding(scheme),
-            params: set.instant()?.clone(),
+            payloads: !scheme.is_for_indices(),
+            encoding: scheme.encoding().unwrap_or(Encoding::Powers),
+            params: set.instantomr()?.clone(),
             security_bits: set.spec().security_bits(),
             messages: args.messages,
             pertinent: args.pertinent,
@@ -113,21 +113,6 @@ fn instant(args: &BenchDigest, scheme: Scheme, ui: &Ui) -> Result<(), LabError> 
     verdict
 }
 
-fn with_payloads(scheme: Scheme) -> bool {
-    matches!(
-        scheme,
-        Scheme::Sophomr | Scheme::Instantomr | Scheme::InstantomrBuckets
-    )
-}
-
-/// That of an InstantOMR scheme.
-fn encoding(scheme: Scheme) -> Encoding {
-    match scheme {
-        Scheme::InstantomrBuckets | Scheme::InstantomdBuckets => Encoding::Buckets,
-        _ => Encoding::Powers,
-    }
-}
-
 /// Prints a run; the inner result tells whether it was exact.
 fn tell(args: &BenchDigest, figures: &DigestFigures) -> Result<Result<(), LabError>, LabError> {
     show(args.json, figures, table)?;
@@ -141,28 +126,6 @@ pub(super) fn enough_messages(messages: u64, pertinent: usize) -> Result<(), Lab
             messages,
             found: pertinent,
         }),
-    }
-}
-
-impl From<BulkName> for Scheme {
-    fn from(name: BulkName) -> Self {
-        match name {
-            BulkName::Sophomr => Self::Sophomr,
-            BulkName::Sophomd => Self::Sophomd,
-        }
-    }
-}
-
-impl From<SchemeName> for Scheme {
-    fn from(name: SchemeName) -> Self {
-        match name {
-            SchemeName::Sophomr => Self::Sophomr,
-            SchemeName::Sophomd => Self::Sophomd,
-            SchemeName::Instantomr => Self::Instantomr,
-            SchemeName::Instantomd => Self::Instantomd,
-            SchemeName::InstantomrBuckets => Self::InstantomrBuckets,
-            SchemeName::InstantomdBuckets => Self::InstantomdBuckets,
-        }
     }
 }
 

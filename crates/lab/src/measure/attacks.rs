@@ -387,7 +387,7 @@ mod tests {
     fn bound_clues_withstand_what_others_do_not() {
         let set = SetSpec::named("sophomr-v2").unwrap();
         let params = ClueParams::named("sophomr-v2").unwrap();
-        let table = attacks(&params, &set.bulk.unwrap(), 2000, 3).unwrap();
+        let table = attacks(&params, &set.sophomr.unwrap(), 2000, 3).unwrap();
         let line = |attack| {
             table
                 .lines
@@ -439,7 +439,7 @@ mod tests {
         let set = SetSpec::named("sophomr-v2").unwrap();
         let params = ClueParams::named("sophomr-v2").unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(4);
-        let bed = Bed::new(&params, &set.bulk.unwrap(), 200, &mut rng).unwrap();
+        let bed = Bed::new(&params, &set.sophomr.unwrap(), 200, &mut rng).unwrap();
         for target in &bed.targets {
             let sender = BoundSender::new(&params, &target.key, BOARD);
             let seed = ClueSeed::generate(&mut rng);

@@ -1,10 +1,10 @@
 //! From how many messages on a batch by SophOMR costs less than InstantOMR.
 
 use crate::measure::digest::timed;
-use crate::measure::{BenchError, DigestBench, InstantUnits, Scheme, yardstick_us};
+use crate::measure::{BenchError, DigestBench, InstantUnits, yardstick_us};
 use omr_detector::Progress;
 use omr_detector::engines::Costs;
-use omr_protocol::ParamSet;
+use omr_protocol::{ParamSet, Scheme};
 use serde::Serialize;
 
 /// Messages in flight where there are many.
@@ -53,9 +53,9 @@ impl Crossover {
     ///
     /// Errors: a step's; `Params` where the set lacks an engine.
     pub fn measure(set: &ParamSet, seed: u64, progress: &dyn Progress) -> Result<Self, BenchError> {
-        let bulk = set.bulk()?;
+        let bulk = set.sophomr()?;
         let before = yardstick_us();
-        let mut units = InstantUnits::new(set.instant()?, LOT as u64, seed)?;
+        let mut units = InstantUnits::new(set.instantomr()?, LOT as u64, seed)?;
         let latency_s = median(&mut units, 1)?;
         let message_s = median(&mut units, LOT)? / LOT as f64;
         let digest = DigestBench {

@@ -2,14 +2,14 @@
 
 use crate::measure::digest::timed;
 use crate::measure::instant::InstantBench;
-use crate::measure::{BenchError, DigestBench, Scheme, Workload};
+use crate::measure::{BenchError, DigestBench, Workload};
 use chacha20::ChaCha20Rng;
 use omr_client::instantomr::InstantRecipient;
 use omr_client::sophomr::Recipient;
 use omr_detector::Progress;
 use omr_detector::sophomr::Detector;
 use omr_protocol::sophomr::DigestPlan;
-use omr_protocol::{SEED_BYTES, Sealing};
+use omr_protocol::{SEED_BYTES, Scheme, Sealing};
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::hint::black_box;
@@ -22,7 +22,8 @@ const SLOWEST: f64 = 0.1;
 pub struct DecodeTimes {
     /// Name of the parameter set.
     pub params: &'static str,
-    /// Payloads or indices.
+    /// How digests are made.
+    #[serde(serialize_with = "crate::measure::digest::by_name")]
     pub scheme: Scheme,
     /// Messages in the range.
     pub messages: u64,

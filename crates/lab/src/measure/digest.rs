@@ -8,31 +8,13 @@ use omr_detector::sophomr::Detector;
 use omr_detector::{DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::sophomr::{DigestPlan, Params};
 use omr_protocol::{
-    ClueError, ClueKey, ClueKind, ClueParams, DigestError, PlanError, SEED_BYTES, Sealing,
+    ClueError, ClueKey, ClueKind, ClueParams, DigestError, PlanError, SEED_BYTES, Scheme, Sealing,
 };
 use rand_core::{Rng, SeedableRng};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Which digest to make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scheme {
-    /// Payloads.
-    Sophomr,
-    /// Indices only.
-    Sophomd,
-    /// Payloads, message by message.
-    Instantomr,
-    /// Indices only, message by message.
-    Instantomd,
-    /// Payloads, in random combinations.
-    InstantomrBuckets,
-    /// Indices only, in buckets.
-    InstantomdBuckets,
-}
 
 /// One run of keygen, digest and decode on synthetic messages.
 #[derive(Clone)]
@@ -60,7 +42,8 @@ pub struct DigestBench {
 /// What a run measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct DigestFigures {
-    /// Payloads or indices.
+    /// How digests are made.
+    #[serde(serialize_with = "by_name")]
     pub scheme: Scheme,
     /// Name of the parameter set.
     pub params: &'static str,
@@ -122,6 +105,11 @@ pub struct DigestFigures {
     pub digest_ntts: Option<f64>,
 }
 
+/// A scheme as JSON.
+pub(crate) fn by_name<S: Serializer>(scheme: &Scheme, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(scheme.name())
+}
+
 impl DigestFigures {
     /// Whether exactly the pertinent messages were found, bit for bit.
     pub fn is_exact(&self) -> bool {
@@ -130,9 +118,9 @@ impl DigestFigures {
 
     /// Pertinent messages that came out as they should.
     pub fn exact(&self) -> usize {
-        match self.scheme {
-            Scheme::Sophomr | Scheme::Instantomr | Scheme::InstantomrBuckets => self.payloads_exact,
-            Scheme::Sophomd | Scheme::Instantomd | Scheme::InstantomdBuckets => self.found,
+        match self.scheme.is_for_indices() {
+            false => self.payloads_exact,
+            true => self.found,
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::measure::cpu::process_seconds;
 use crate::measure::digest::{
     Score, clue_ms, kind, root_mean_square, stages_without_reading, timed,
 };
-use crate::measure::{BenchError, DigestFigures, Scheme, Workload, yardstick_us};
+use crate::measure::{BenchError, DigestFigures, Workload, yardstick_us};
 use chacha20::ChaCha20Rng;
 use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{SecretKey, identity};
@@ -12,7 +12,7 @@ use omr_console::peak_rss_bytes;
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Progress};
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantParams, InstantPlan};
-use omr_protocol::{ClueKey, DigestHeader, Request, SEED_BYTES, Sealing};
+use omr_protocol::{ClueKey, DigestHeader, Request, SEED_BYTES, Scheme, Sealing};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -132,12 +132,7 @@ impl InstantBench {
         let yardstick_us = before.zip(after).map(|(a, b)| (a + b) / 2.0);
         let roundings = recipient.roundings(&digest)?;
         Ok(DigestFigures {
-            scheme: match (self.encoding, self.payloads) {
-                (Encoding::Powers, true) => Scheme::Instantomr,
-                (Encoding::Powers, false) => Scheme::Instantomd,
-                (Encoding::Buckets, true) => Scheme::InstantomrBuckets,
-                (Encoding::Buckets, false) => Scheme::InstantomdBuckets,
-            },
+            scheme: Scheme::instantomr(self.encoding, self.payloads),
             params: params.name(),
             security_bits: self.security_bits,
             messages: self.messages,

@@ -1,5 +1,5 @@
 use crate::measure::digest::{Score, stages_without_reading};
-use crate::measure::{BenchError, DigestBench, Scheme, Workload, yardstick_us};
+use crate::measure::{BenchError, DigestBench, Workload, yardstick_us};
 use chacha20::ChaCha20Rng;
 use omr_client::SecretKey;
 use omr_client::sophomr::{Keys, Recipient};
@@ -7,7 +7,7 @@ use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
 use omr_detector::sophomr::{BoardCache, Detector};
 use omr_protocol::sophomr::{Digest, DigestPlan};
-use omr_protocol::{SEED_BYTES, Sealing};
+use omr_protocol::{SEED_BYTES, Scheme, Sealing};
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -30,7 +30,8 @@ pub struct RecipientsBench {
 /// What the digests measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecipientsFigures {
-    /// Payloads or indices.
+    /// How digests are made.
+    #[serde(serialize_with = "crate::measure::digest::by_name")]
     pub scheme: Scheme,
     /// Name of the parameter set.
     pub params: &'static str,

@@ -103,7 +103,7 @@ impl Sizing {
         costs: MeasuredCosts,
         slower: f64,
     ) -> Result<Self, BenchError> {
-        let (bulk, instant) = (set.bulk()?, set.instant()?);
+        let (bulk, instant) = (set.sophomr()?, set.instantomr()?);
         let message = (ClueKind::Bound.bytes(set.clue()) + load.payload_bytes) as u64;
         let board_bytes_a_day = load.messages_a_day * (message + RECORD_BYTES + ONCE_BYTES);
         let digests = load.digests_a_day.max(1);

@@ -7,7 +7,7 @@ pub use line::{SoakLine, Strain};
 pub use tally::{SoakTally, failure_log2};
 
 use crate::measure::digest::timed;
-use crate::measure::{BenchError, Hostile, Scheme, Strangers, Workload};
+use crate::measure::{BenchError, Hostile, Strangers, Workload};
 use chacha20::ChaCha20Rng;
 use line::Verdict;
 use omr_client::sophomr::{Keys, Recipient, keygen};
@@ -15,7 +15,7 @@ use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
 use omr_detector::sophomr::Detector;
 use omr_protocol::sophomr::{DigestPlan, Params};
-use omr_protocol::{ClueKind, SEED_BYTES, Sealing};
+use omr_protocol::{ClueKind, SEED_BYTES, Scheme, Sealing};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 

@@ -176,7 +176,7 @@ impl Decoded {
 /// The digests of a response.
 fn parts(response: Response) -> Vec<Response> {
     match response {
-        Response::Hybrid(bulk, rest) => vec![Response::Bulk(bulk), Response::Instant(rest)],
+        Response::Hybrid(bulk, rest) => vec![Response::Sophomr(bulk), Response::Instantomr(rest)],
         one => vec![one],
     }
 }

@@ -5,17 +5,14 @@
 pub(crate) mod fake;
 
 use fake::{Fake, Maker};
+use omr_detector::engine::on_cpu;
 use omr_detector::engines::{Costs, Engines, Job};
-use omr_detector::instantomr::InstantDetector;
-use omr_detector::sophomr::Detector;
 use omr_detector::{MessageSource, Quiet};
 use omr_mail::{
     Address, Home, Identity, Inbox, Letter, MAX_LEVELS, MailError, NewIdentity, Reader, Rules,
     Server, Taken, collect, register,
 };
-use omr_protocol::instantomr::InstantKey;
-use omr_protocol::sophomr::DetectionKey;
-use omr_protocol::{ClueKind, ParamSet, Request, Scheme, Sealing, Stride};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Scheme, Sealing, Stride};
 use omr_remote::Client;
 use omr_remote::v1::{Board, CreateJobRequest, Message};
 use std::collections::BTreeSet;
@@ -213,16 +210,16 @@ pub(crate) fn board() -> Board {
 
 fn engines(home: &Home) -> Engines {
     let set = ParamSet::named(PARAMS).unwrap();
+    let files = [
+        (EngineKind::Instantomr, "instant.key"),
+        (EngineKind::Sophomr, "detection.key"),
+    ];
     let mut engines = Engines::default();
-    if let Ok(file) = File::open(home.path("instant.key")) {
-        let params = set.instant().unwrap();
-        let key = InstantKey::read(params, file).unwrap();
-        engines.instant = Some(Arc::new(InstantDetector::new(params.clone(), key)));
-    }
-    if let Ok(file) = File::open(home.path("detection.key")) {
-        let params = set.bulk().unwrap();
-        let key = DetectionKey::read(params, file).unwrap();
-        engines.bulk = Some(Arc::new(Detector::new(params.clone(), key)));
+    for (kind, name) in files {
+        if let Ok(mut file) = File::open(home.path(name)) {
+            let engine = on_cpu(&set, kind, None).unwrap();
+            engines.add(engine.load(&mut file).unwrap());
+        }
     }
     engines
 }
@@ -257,7 +254,7 @@ fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing
             },
             board_id: BOARD,
             sealing: *said.lock().unwrap(),
-            seeds: [[3; 32]; 2],
+            seed: &|_| [3; 32],
             costs: Costs::default(),
         };
         let answer = engines.respond(Scheme::Instantomr, job, &Quiet).unwrap();

@@ -80,7 +80,7 @@ impl InstantDigest {
         body: &[u8],
     ) -> Result<Self, DigestError> {
         let (scheme, clues, header) = DigestHeader::decode(key_id, body)?;
-        let plan = InstantPlan::new(params, scheme.expect_instant()?, header.plan.clone())?;
+        let plan = InstantPlan::new(params, scheme.expect_instantomr()?, header.plan.clone())?;
         let plan = plan.for_clues(clues);
         let (expected, found) = (Self::body_bytes(&plan, params), body.len() as u64);
         if expected != found {

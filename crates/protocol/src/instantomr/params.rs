@@ -86,7 +86,7 @@ impl InstantParams {
             name: set.name.to_owned(),
             expected: "InstantOMR",
         };
-        let spec = set.instant.clone().ok_or_else(missing)?;
+        let spec = set.instantomr.clone().ok_or_else(missing)?;
         spec.check(&set)?;
         if !set.insecure && !set.old {
             set.clue.check_security()?;

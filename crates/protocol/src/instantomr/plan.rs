@@ -36,7 +36,7 @@ impl InstantPlan {
         request.check_length()?;
         let (limit, found) = (params.spec().largest_bound(encoding), request.bound);
         if !(1..=limit).contains(&found) {
-            let scheme = Scheme::instant(encoding, request.payload_bytes.is_some());
+            let scheme = Scheme::instantomr(encoding, request.payload_bytes.is_some());
             let set = params.name();
             return Err(PlanError::SetBound {
                 set,
@@ -131,7 +131,7 @@ impl InstantPlan {
 
     /// The scheme of its digests.
     pub fn scheme(&self) -> Scheme {
-        Scheme::instant(self.encoding, self.request.payload_bytes.is_some())
+        Scheme::instantomr(self.encoding, self.request.payload_bytes.is_some())
     }
 
     /// How indices and payloads stand in the sums.

@@ -89,7 +89,7 @@ impl SessionFile {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Session, 1 << 36)?;
         file.expect_params(params.name())?;
         let (scheme, clues, header) = DigestHeader::decode(file.key_id, &body)?;
-        let encoding = scheme.expect_instant()?;
+        let encoding = scheme.expect_instantomr()?;
         let plan = InstantPlan::new(params, encoding, header.plan.clone());
         let plan = plan.map_err(DigestError::from)?.for_clues(clues);
         let found = body.len() as u64;

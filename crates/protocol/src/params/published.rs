@@ -86,8 +86,8 @@ const INSTANTOMR_V2: SetSpec = SetSpec {
         rounded: 1 << 10,
         ..HYBRID_CLUE_V2
     },
-    bulk: None,
-    instant: Some(InstantSpec {
+    sophomr: None,
+    instantomr: Some(InstantSpec {
         digit_bits: 17,
         half: 4 * 24,
         group: 1 << 15,
@@ -160,7 +160,7 @@ const INSTANTOMR_V1: SetSpec = SetSpec {
         rounded: 1 << 10,
         ..HYBRID_CLUE_V1
     },
-    instant: Some(InstantSpec {
+    instantomr: Some(InstantSpec {
         digit_bits: 17,
         half: 4 * 22,
         group: 1 << 15,

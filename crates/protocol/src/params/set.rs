@@ -3,6 +3,7 @@
 use super::{ClueParams, ClueSpec, ParamsError, ROTATION_KEY_BITS, Security};
 use crate::instantomr::{InstantParams, InstantSpec};
 use crate::sophomr::{Params, ParamsSpec};
+use crate::{EngineKind, Scheme};
 use omr_ring::Kernels;
 use std::sync::{Arc, OnceLock};
 
@@ -20,25 +21,25 @@ pub struct SetSpec {
     /// Clues.
     pub clue: ClueSpec,
     /// SophOMR and SophOMD.
-    pub bulk: Option<ParamsSpec>,
+    pub sophomr: Option<ParamsSpec>,
     /// InstantOMR and InstantOMD.
-    pub instant: Option<InstantSpec>,
+    pub instantomr: Option<InstantSpec>,
 }
 
 impl SetSpec {
-    pub(super) fn of(bulk: ParamsSpec, instant: Option<InstantSpec>) -> Self {
-        let rotation = match instant {
+    pub(super) fn of(sophomr: ParamsSpec, instantomr: Option<InstantSpec>) -> Self {
+        let rotation = match instantomr {
             Some(_) => ROTATION_KEY_BITS,
             None => f64::INFINITY,
         };
         Self {
-            name: bulk.name,
-            insecure: bulk.insecure,
-            old: bulk.old,
-            key_bits: bulk.key_bits.min(rotation),
-            clue: bulk.clue.clone(),
-            bulk: Some(bulk),
-            instant,
+            name: sophomr.name,
+            insecure: sophomr.insecure,
+            old: sophomr.old,
+            key_bits: sophomr.key_bits.min(rotation),
+            clue: sophomr.clue.clone(),
+            sophomr: Some(sophomr),
+            instantomr,
         }
     }
 
@@ -60,6 +61,37 @@ impl SetSpec {
         self.security().map_or(0.0, |security| security.least())
     }
 
+    /// The engines that serve its clues.
+    #[must_use]
+    pub fn engines(&self) -> Vec<EngineKind> {
+        let serves = |engine: &EngineKind| match engine {
+            EngineKind::Sophomr => self.sophomr.is_some(),
+            EngineKind::Instantomr => self.instantomr.is_some(),
+        };
+        EngineKind::ALL.into_iter().filter(serves).collect()
+    }
+
+    /// Whether it has all engines of a scheme.
+    #[must_use]
+    pub fn serves(&self, scheme: Scheme) -> bool {
+        let engines = self.engines();
+        scheme
+            .engines()
+            .iter()
+            .all(|engine| engines.contains(engine))
+    }
+
+    /// The scheme of all its engines.
+    ///
+    /// Errors: `NoEngine` where it has none that go together.
+    pub fn scheme(&self, payloads: bool) -> Result<Scheme, ParamsError> {
+        let scheme = Scheme::of_engines(&self.engines(), payloads);
+        scheme.ok_or_else(|| ParamsError::NoEngine {
+            name: self.name.to_owned(),
+            expected: "engines of a scheme",
+        })
+    }
+
     /// The published set of this name.
     ///
     /// Errors: `Unknown`.
@@ -79,8 +111,8 @@ impl SetSpec {
 pub struct ParamSet {
     spec: SetSpec,
     clue: ClueParams,
-    bulk: OnceLock<Arc<Params>>,
-    instant: OnceLock<Arc<InstantParams>>,
+    sophomr: OnceLock<Arc<Params>>,
+    instantomr: OnceLock<Arc<InstantParams>>,
 }
 
 impl ParamSet {
@@ -92,8 +124,8 @@ impl ParamSet {
         Ok(Self {
             clue: ClueParams::new(spec.name, spec.clue.clone(), Kernels::detect())?,
             spec,
-            bulk: OnceLock::new(),
-            instant: OnceLock::new(),
+            sophomr: OnceLock::new(),
+            instantomr: OnceLock::new(),
         })
     }
 
@@ -102,8 +134,7 @@ impl ParamSet {
     /// Errors: `Unknown`, `Old`.
     pub fn for_new(name: &str, allow_old: bool) -> Result<Self, ParamsError> {
         let set = Self::named(name)?;
-        let engines = |spec: &SetSpec| (spec.bulk.is_some(), spec.instant.is_some());
-        let instead = |spec: &SetSpec| !spec.old && engines(spec) == engines(&set.spec);
+        let instead = |spec: &SetSpec| !spec.old && spec.engines() == set.spec.engines();
         match set.spec.old && !allow_old {
             false => Ok(set),
             true => Err(ParamsError::Old {
@@ -135,22 +166,22 @@ impl ParamSet {
     /// SophOMR.
     ///
     /// Errors: `NoEngine`.
-    pub fn bulk(&self) -> Result<&Arc<Params>, ParamsError> {
-        if self.bulk.get().is_none() {
+    pub fn sophomr(&self) -> Result<&Arc<Params>, ParamsError> {
+        if self.sophomr.get().is_none() {
             let made = Params::named(self.spec.name)?;
-            return Ok(self.bulk.get_or_init(|| made));
+            return Ok(self.sophomr.get_or_init(|| made));
         }
-        Ok(self.bulk.get().expect("just seen"))
+        Ok(self.sophomr.get().expect("just seen"))
     }
 
     /// InstantOMR.
     ///
     /// Errors: `NoEngine`.
-    pub fn instant(&self) -> Result<&Arc<InstantParams>, ParamsError> {
-        if self.instant.get().is_none() {
+    pub fn instantomr(&self) -> Result<&Arc<InstantParams>, ParamsError> {
+        if self.instantomr.get().is_none() {
             let made = InstantParams::named(self.spec.name)?;
-            return Ok(self.instant.get_or_init(|| made));
+            return Ok(self.instantomr.get_or_init(|| made));
         }
-        Ok(self.instant.get().expect("just seen"))
+        Ok(self.instantomr.get().expect("just seen"))
     }
 }

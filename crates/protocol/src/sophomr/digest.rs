@@ -67,7 +67,7 @@ impl Digest {
     /// The file.
     pub fn to_bytes(&self, params: &Params) -> Result<Vec<u8>, DigestError> {
         let request = self.header.plan.request();
-        let scheme = Scheme::bulk(request.payload_bytes.is_some());
+        let scheme = Scheme::sophomr(request.payload_bytes.is_some());
         let fingerprints = self.header.plan.has_fingerprints();
         let mut body = self.header.encode((scheme, fingerprints), request);
         packing(params).write(&self.ciphertexts, &mut body);

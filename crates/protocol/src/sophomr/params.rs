@@ -66,7 +66,7 @@ impl Params {
     /// Errors: `Unknown`; `NoEngine` where the set has no SophOMR.
     pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
         let set = SetSpec::named(name)?;
-        let spec = set.bulk.ok_or_else(|| ParamsError::NoEngine {
+        let spec = set.sophomr.ok_or_else(|| ParamsError::NoEngine {
             name: name.to_owned(),
             expected: "SophOMR",
         })?;

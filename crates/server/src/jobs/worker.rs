@@ -4,18 +4,16 @@ use super::{Jobs, View, Work};
 use crate::causes::chain;
 use crate::damage::Damage;
 use crate::gate::Gate;
-use crate::keyfile::{self, Loaded};
+use crate::keyfile;
 use crate::source::{StoreSource, placement_seed};
-use omr_detector::engines::{Answer, Costs, Engines, Job};
-use omr_detector::sophomr::{BoardCache, Detector};
+use omr_detector::engine::{self, Answer, Loaded};
+use omr_detector::engines::{Costs, Engines, Job};
+use omr_detector::sophomr::BoardCache;
 use omr_detector::{DetectorError, Progress, Strided};
 use omr_ops::{FinishedDigest, Metrics};
-use omr_protocol::frame::Kind;
-use omr_protocol::instantomr::Encoding;
-use omr_protocol::{ParamSet, Request, Scheme, Sealing};
+use omr_protocol::{EngineKind, ParamSet, Request, Scheme, Sealing};
 use omr_store::Store;
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -46,7 +44,7 @@ pub(crate) struct Worker {
 
 /// Keys read lately, the latest last.
 #[derive(Default)]
-struct Keys(VecDeque<([u8; 32], Loaded)>);
+struct Keys(VecDeque<([u8; 32], Arc<dyn Loaded>)>);
 
 impl Worker {
     /// Works until the jobs stop.
@@ -115,13 +113,13 @@ impl Worker {
         let payloads = !record.indices_only;
         let stride = record.stride();
         // Hardly anybody else asks for the same messages: its work is not kept, nor is its seed.
-        let seed = match stride.has_gaps() {
-            true => placement_seed(),
-            false => self
-                .cache
-                .seed(board.board_id, stride.range(), placement_seed),
+        let seed = |engine| match engine {
+            EngineKind::Sophomr if !stride.has_gaps() => {
+                let (board, range) = (board.board_id, stride.range());
+                self.cache.seed(board, range, placement_seed)
+            }
+            EngineKind::Sophomr | EngineKind::Instantomr => placement_seed(),
         };
-        let seeds = [seed, placement_seed()];
         let mut all = StoreSource {
             store: &self.store,
             damage: &self.damage,
@@ -135,7 +133,7 @@ impl Worker {
             },
             board_id: board.board_id,
             sealing: self.sealing,
-            seeds,
+            seed: &seed,
             costs: self.costs,
         };
         match engines.respond(scheme, job, progress) {
@@ -145,33 +143,29 @@ impl Worker {
         }
     }
 
-    /// The engines that a job's range goes to, with their keys, and the scheme of those.
+    /// The engines that a job's range goes to, with their keys, and the scheme of those. Others' keys, which may take
+    /// seconds, are not loaded.
     fn engines(&self, work: &Work, keys: &mut Keys) -> Result<(Scheme, Engines), Failure> {
         let record = &work.record;
-        let payloads = !record.indices_only;
         let asked = record.scheme().unwrap_or(Scheme::Hybrid);
-        let mut engines = Engines::default();
-        let (scheme, needs) = match (asked, self.set.bulk()) {
-            (Scheme::Hybrid, Ok(params)) => {
-                let slots = params.slots() as u64;
-                of_hybrid(&self.costs, &record.range, slots, payloads)
+        let scheme = match self.set.sophomr() {
+            Ok(params) => {
+                let (slots, payloads) = (params.slots() as u64, !record.indices_only);
+                self.costs.narrowed(asked, &record.range, slots, payloads)
             }
-            _ => (asked, asked.engines()),
+            Err(_) => asked,
         };
+        let mut engines = Engines::default();
         for hash in &record.keys {
             let kind = keyfile::kind(&self.store, *hash, &self.set).map_err(Failure::told)?;
-            if !needs[usize::from(kind == Kind::InstantKey)] {
-                continue;
-            }
-            match self.key(*hash, keys)? {
-                Loaded::Bulk(detector) => engines.bulk = Some(detector),
-                Loaded::Instant(detector) => engines.instant = Some(detector),
+            if scheme.engines().contains(&kind) {
+                engines.add(self.key(*hash, keys)?);
             }
         }
         Ok((scheme, engines))
     }
 
-    fn key(&self, hash: [u8; 32], keys: &mut Keys) -> Result<Loaded, Failure> {
+    fn key(&self, hash: [u8; 32], keys: &mut Keys) -> Result<Arc<dyn Loaded>, Failure> {
         if let Some(at) = keys.0.iter().position(|(known, _)| *known == hash)
             && let Some(entry) = keys.0.remove(at)
         {
@@ -182,24 +176,10 @@ impl Worker {
         while keys.0.len() >= self.keys {
             keys.0.pop_front();
         }
-        let bulk = |key| {
-            let detector = Detector::new(self.set.bulk()?.clone(), key);
-            Ok(detector.with_cache(self.cache.clone()))
-        };
-        let loaded = keyfile::load(&self.store, hash, &self.set, bulk).map_err(Failure::told)?;
+        let engine = |kind| engine::on_cpu(&self.set, kind, Some(&self.cache));
+        let loaded = keyfile::load(&self.store, hash, &self.set, engine).map_err(Failure::told)?;
         keys.0.push_back((hash, loaded.clone()));
         Ok(loaded)
-    }
-}
-
-/// What a hybrid job comes to, and the engines that it needs: one may do it all, and the key of the other takes seconds
-/// to load.
-fn of_hybrid(costs: &Costs, range: &Range<u64>, slots: u64, payloads: bool) -> (Scheme, [bool; 2]) {
-    let first = costs.split(range, slots);
-    match (first > range.start, first < range.end) {
-        (true, true) => (Scheme::Hybrid, [true, true]),
-        (false, _) => (Scheme::instant(Encoding::Powers, payloads), [false, true]),
-        (true, false) => (Scheme::bulk(payloads), [true, false]),
     }
 }
 
@@ -260,6 +240,7 @@ mod tests {
     use super::*;
     use omr_detector::MessageSource;
     use std::io::Write;
+    use std::ops::Range;
     use std::sync::Mutex;
 
     /// A board that breaks.
@@ -284,22 +265,6 @@ mod tests {
             let cause = std::io::Error::other("the disk is on fire");
             Err(Box::new(DetectorError::Source(Box::new(cause))))
         }
-    }
-
-    #[test]
-    fn a_key_is_loaded_for_the_engine_that_works() {
-        let costs = Costs {
-            batch_s: 12.0,
-            message_s: 0.012,
-        };
-        let of = |end| of_hybrid(&costs, &(0..end), 65_536, true);
-        let instant = Scheme::instant(Encoding::Powers, true);
-        assert_eq!([of(1), of(999)], [(instant, [false, true]); 2]);
-        assert_eq!(
-            [of(65_000), of(65_536)],
-            [(Scheme::bulk(true), [true, false]); 2]
-        );
-        assert_eq!(of(65_536 + 100), (Scheme::Hybrid, [true, true]));
     }
 
     #[derive(Clone, Default)]

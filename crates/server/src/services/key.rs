@@ -5,7 +5,7 @@ use crate::shared::Shared;
 use crate::tokens::Right;
 use omr_api::v1;
 use omr_api::v1::key_service_server::KeyService;
-use omr_protocol::frame::Kind;
+use omr_protocol::EngineKind;
 use omr_store::Upload;
 use std::sync::Arc;
 use tonic::{Request, Response, Status, Streaming};
@@ -69,8 +69,8 @@ impl Keys {
         shared.metrics.upload();
         shared.metrics.keys(shared.registrations.len() as u64);
         let kind = match kind {
-            Kind::DetectionKey => v1::KeyKind::Bulk,
-            _ => v1::KeyKind::Instant,
+            EngineKind::Sophomr => v1::KeyKind::Bulk,
+            EngineKind::Instantomr => v1::KeyKind::Instant,
         };
         Ok(v1::RegisterKeyResponse {
             params_id: shared.set.name().to_owned(),
@@ -79,7 +79,7 @@ impl Keys {
     }
 
     /// Reads a key whole; one that is none is thrown away.
-    async fn check(&self, hash: [u8; 32]) -> Result<Kind, Status> {
+    async fn check(&self, hash: [u8; 32]) -> Result<EngineKind, Status> {
         let permit = self.0.checks.acquire().await;
         let _permit = permit.map_err(|_| Status::unavailable("the server stops"))?;
         let shared = self.0.clone();

@@ -29,7 +29,7 @@ pub(super) struct Live {
 
 /// Where a session's file stands: the next message, and the digests cut off.
 pub(super) fn position(tools: &Tools, id: &Id) -> Option<(u64, u64)> {
-    let params = tools.set.instant().ok()?;
+    let params = tools.set.instantomr().ok()?;
     let bytes = record::file(&tools.store, id).ok()??;
     let file = SessionFile::from_bytes(params, &bytes).ok()?;
     Some((file.header.plan.range().end, file.cuts))
@@ -45,7 +45,7 @@ impl Live {
         let session = match file {
             None => new(tools, slot, detector).map_err(|e| text(&e))?,
             Some(bytes) => {
-                let params = tools.set.instant().map_err(|e| text(&e))?;
+                let params = tools.set.instantomr().map_err(|e| text(&e))?;
                 let file = SessionFile::from_bytes(params, &bytes).map_err(|e| text(&e))?;
                 Session::resume(detector, file).map_err(|e| text(&e))?
             }
@@ -105,7 +105,7 @@ impl Live {
     }
 
     fn save(&mut self, tools: &Tools, slot: &Slot) -> Result<(), String> {
-        let params = tools.set.instant().map_err(|error| error.to_string())?;
+        let params = tools.set.instantomr().map_err(|error| error.to_string())?;
         let bytes = self
             .session
             .to_file()

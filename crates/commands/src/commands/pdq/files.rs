@@ -59,7 +59,7 @@ pub(super) fn secret(
     passphrase: &PassphraseArg,
 ) -> Result<(Arc<Params>, SecretKey), CliError> {
     let path = dir.join(SECRET_KEY);
-    let file = Framed::open_either(&path, [Kind::PdqSecretKey, Kind::Locked])?;
+    let file = Framed::open_any(&path, &[Kind::PdqSecretKey, Kind::Locked])?;
     let file = opened(file, Kind::PdqSecretKey, passphrase)?;
     let params = params(&file.header.params_id).map_err(of_file(&path))?;
     let bytes = file.bytes()?;

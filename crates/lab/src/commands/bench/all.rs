@@ -2,14 +2,13 @@ use crate::args::{BenchAll, BenchPost, CACHE_BYTES};
 use crate::commands::show;
 use crate::error::LabError;
 use crate::measure::{
-    DigestBench, DigestFigures, Figure, InstantBench, Machine, RecipientsBench, Report, Scheme,
-    Setting,
+    DigestBench, DigestFigures, Figure, InstantBench, Machine, RecipientsBench, Report, Setting,
 };
 use omr_console::Ui;
-use omr_protocol::ParamSet;
 use omr_protocol::instantomr::Encoding;
 use omr_protocol::params::{DEFAULT, HYBRID};
 use omr_protocol::sophomr::Params;
+use omr_protocol::{ParamSet, Scheme};
 use rayon::ThreadPoolBuilder;
 
 /// Set, messages, payload bytes and messages posted of a quick run.
@@ -111,7 +110,7 @@ fn instant(
     let bench = InstantBench {
         payloads: true,
         encoding: Encoding::Powers,
-        params: set.instant()?.clone(),
+        params: set.instantomr()?.clone(),
         security_bits: set.spec().security_bits(),
         messages: INSTANT_MESSAGES,
         pertinent: PERTINENT,

@@ -9,7 +9,7 @@ use omr_protocol::{ClueParams, ParamsError};
 pub(super) fn run(args: &BenchClues) -> Result<(), LabError> {
     let set = SetSpec::named(&args.params)?;
     let params = ClueParams::named(&args.params)?;
-    let spec = set.bulk.ok_or_else(|| ParamsError::NoEngine {
+    let spec = set.sophomr.ok_or_else(|| ParamsError::NoEngine {
         name: args.params.clone(),
         expected: "SophOMR",
     })?;

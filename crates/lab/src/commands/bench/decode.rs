@@ -1,19 +1,20 @@
-use super::{encoding, enough_messages, with_payloads};
+use super::enough_messages;
 use crate::args::BenchDecode;
 use crate::commands::show;
 use crate::error::LabError;
 use crate::measure::{
-    BenchError, DecodeTimes, DigestBench, InstantBench, Scheme, decode_times, instant_decode_times,
+    BenchError, DecodeTimes, DigestBench, InstantBench, decode_times, instant_decode_times,
 };
 use omr_console::{Ui, start_threads, thousands};
-use omr_protocol::ParamSet;
+use omr_protocol::instantomr::Encoding;
 use omr_protocol::params::{DEFAULT, HYBRID};
 use omr_protocol::sophomr::Params;
+use omr_protocol::{ParamSet, Scheme};
 
 pub(super) fn run(args: &BenchDecode, ui: &Ui) -> Result<(), LabError> {
     enough_messages(args.messages, args.bound as usize + 1)?;
     start_threads(args.threads)?;
-    let scheme: Scheme = args.scheme.into();
+    let scheme = args.scheme;
     let bar = ui.bar();
     let times = match scheme {
         Scheme::Sophomr | Scheme::Sophomd => {
@@ -44,9 +45,9 @@ fn instant(
 ) -> Result<DecodeTimes, BenchError> {
     let set = ParamSet::named(args.params.as_deref().unwrap_or(HYBRID))?;
     let bench = InstantBench {
-        payloads: with_payloads(scheme),
-        encoding: encoding(scheme),
-        params: set.instant()?.clone(),
+        payloads: !scheme.is_for_indices(),
+        encoding: scheme.encoding().unwrap_or(Encoding::Powers),
+        params: set.instantomr()?.clone(),
         security_bits: set.spec().security_bits(),
         messages: args.messages,
         pertinent: 0,

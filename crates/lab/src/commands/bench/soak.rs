@@ -28,7 +28,7 @@ pub(super) fn run(args: &BenchSoak, ui: &Ui) -> Result<(), LabError> {
     start_threads(args.threads)?;
     let params = Params::named(&args.params)?;
     let soak = Soak {
-        scheme: args.scheme.into(),
+        scheme: args.scheme,
         params: params.clone(),
         keys: args.keys.into(),
         batches: args.batches.into(),

@@ -17,7 +17,7 @@ pub(super) fn run(args: &BenchStream, ui: &Ui) -> Result<(), LabError> {
         digest: InstantBench {
             payloads: true,
             encoding: Encoding::Powers,
-            params: set.instant()?.clone(),
+            params: set.instantomr()?.clone(),
             security_bits: set.spec().security_bits(),
             messages: 0,
             pertinent: 0,

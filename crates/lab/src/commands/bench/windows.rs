@@ -7,7 +7,7 @@ use omr_protocol::ParamSet;
 
 pub(super) fn run(args: &BenchWindows) -> Result<(), LabError> {
     let set = ParamSet::named(&args.params)?;
-    let figures = windows(set.instant()?, args.clues, args.seed)?;
+    let figures = windows(set.instantomr()?, args.clues, args.seed)?;
     show(args.json, &figures, table)
 }
 

@@ -89,9 +89,9 @@ impl Report {
 
 impl Row {
     fn new(candidate: &InstantCandidate) -> Option<Self> {
-        let (clue, instant) = (&candidate.set.clue, candidate.set.instant.as_ref()?);
+        let (clue, instant) = (&candidate.set.clue, candidate.set.instantomr.as_ref()?);
         let same = |set: &SetSpec| {
-            let digits = set.instant.as_ref().map(|spec| spec.digit_bits);
+            let digits = set.instantomr.as_ref().map(|spec| spec.digit_bits);
             set.clue == *clue && digits == Some(instant.digit_bits)
         };
         let published = SetSpec::published().into_iter().find(same);

@@ -3,14 +3,14 @@
 use super::{ClueKind, CompareError, Entry, Sizes, Work};
 use crate::measure::digest::timed;
 use crate::measure::{
-    DigestBench, DigestFigures, EarlierBench, EarlierFigures, EarlierKeys, InstantBench, Scheme,
+    DigestBench, DigestFigures, EarlierBench, EarlierFigures, EarlierKeys, InstantBench,
 };
 use omr_detector::Progress;
 use omr_earlier::clear::{EarlierScheme, EarlierSet, SetError};
-use omr_protocol::ParamSet;
 use omr_protocol::instantomr::Encoding;
 use omr_protocol::params::DEFAULT;
 use omr_protocol::sophomr::Params;
+use omr_protocol::{ParamSet, Scheme};
 
 /// A scheme with its parameter sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,32 +24,32 @@ pub struct Contender {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Engine {
     /// Batches: payloads or indices.
-    Bulk(Scheme),
+    Sophomr(Scheme),
     /// Message by message; payloads or indices.
-    Single { payloads: bool },
+    Instantomr(Scheme),
     /// Batches.
     Earlier(EarlierScheme),
 }
 
 /// Every scheme with a set of at least 128 bits.
 pub fn contenders() -> Vec<Contender> {
-    let bulk = |name, scheme| Contender {
-        name,
-        engine: Engine::Bulk(scheme),
+    let sophomr = |scheme: Scheme| Contender {
+        name: scheme.name(),
+        engine: Engine::Sophomr(scheme),
         set: DEFAULT,
         tiny: "insecure-tiny-v2",
     };
-    let single = |name, payloads| Contender {
-        name,
-        engine: Engine::Single { payloads },
+    let instantomr = |scheme: Scheme| Contender {
+        name: scheme.name(),
+        engine: Engine::Instantomr(scheme),
         set: "instantomr-v2",
         tiny: "insecure-tiny-hybrid-v1",
     };
     let mut all = vec![
-        bulk("sophomr", Scheme::Sophomr),
-        bulk("sophomd", Scheme::Sophomd),
-        single("instantomr", true),
-        single("instantomd", false),
+        sophomr(Scheme::Sophomr),
+        sophomr(Scheme::Sophomd),
+        instantomr(Scheme::Instantomr),
+        instantomr(Scheme::Instantomd),
     ];
     let tiny = EarlierSet::tiny();
     let tiny = |scheme| {
@@ -112,8 +112,8 @@ impl Contender {
     ) -> Result<Entry, CompareError> {
         let set = if work.tiny { self.tiny } else { self.set };
         match self.engine {
-            Engine::Bulk(scheme) => self.bulk(scheme, set, work, seed, progress),
-            Engine::Single { payloads } => self.single(payloads, set, work, seed, progress),
+            Engine::Sophomr(scheme) => self.sophomr(scheme, set, work, seed, progress),
+            Engine::Instantomr(scheme) => self.instantomr(scheme, set, work, seed, progress),
             Engine::Earlier(scheme) => self.earlier(scheme, set, work, seed, progress),
         }
     }
@@ -187,7 +187,7 @@ impl Contender {
         }
     }
 
-    fn bulk(
+    fn sophomr(
         &self,
         scheme: Scheme,
         set: &str,
@@ -215,20 +215,20 @@ impl Contender {
         Ok(self.entry(figures, params.slots() as u64, rates))
     }
 
-    fn single(
+    fn instantomr(
         &self,
-        payloads: bool,
+        scheme: Scheme,
         set: &str,
         work: &Work,
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Entry, CompareError> {
         let set = ParamSet::named(set)?;
-        let params = set.instant()?;
+        let params = set.instantomr()?;
         let messages = work.messages.min(work.sample);
         let bench = InstantBench {
-            payloads,
-            encoding: Encoding::Powers,
+            payloads: !scheme.is_for_indices(),
+            encoding: scheme.encoding().unwrap_or(Encoding::Powers),
             params: params.clone(),
             security_bits: set.spec().security_bits(),
             messages,
@@ -250,7 +250,7 @@ impl Contender {
         Entry {
             scheme: self.name.to_owned(),
             params: figures.params.to_owned(),
-            payloads: matches!(figures.scheme, Scheme::Sophomr | Scheme::Instantomr),
+            payloads: !figures.scheme.is_for_indices(),
             clues: match figures.bound_clues {
                 true => ClueKind::Bound,
                 false => ClueKind::Plain,

@@ -116,7 +116,11 @@ fn bits(base: &SetSpec, secret: &SecretSpec) -> f64 {
 }
 
 fn group(candidate: &InstantCandidate) -> u64 {
-    candidate.set.instant.as_ref().map_or(0, |spec| spec.group)
+    candidate
+        .set
+        .instantomr
+        .as_ref()
+        .map_or(0, |spec| spec.group)
 }
 
 fn beats(a: &InstantCandidate, b: &InstantCandidate) -> bool {
@@ -141,13 +145,13 @@ fn candidate(
             rounded,
             ..base.clue.clone()
         },
-        instant: base.instant.as_ref().map(|spec| InstantSpec {
+        instantomr: base.instantomr.as_ref().map(|spec| InstantSpec {
             digit_bits,
             half,
             group,
             ..spec.clone()
         }),
-        bulk: None,
+        sophomr: None,
         ..base.clone()
     };
     let made = |half, group| InstantParams::new(with(half, group), Kernels::detect());
@@ -183,7 +187,7 @@ fn rotations(base: &SetSpec, secret: &SecretSpec) -> Result<[f64; 2], ParamsErro
             secret: secret.clone(),
             ..base.clue.clone()
         },
-        bulk: None,
+        sophomr: None,
         ..base.clone()
     };
     let params = InstantParams::new(set, Kernels::detect())?;

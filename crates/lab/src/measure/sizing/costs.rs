@@ -1,10 +1,10 @@
 use crate::measure::cpu::process_seconds;
 use crate::measure::report::Machine;
-use crate::measure::{BenchError, DigestBench, InstantUnits, Scheme, yardstick_us};
+use crate::measure::{BenchError, DigestBench, InstantUnits, yardstick_us};
 use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
 use omr_protocol::instantomr::InstantKey;
-use omr_protocol::{ClueKind, ParamSet};
+use omr_protocol::{ClueKind, ParamSet, Scheme};
 use serde::{Deserialize, Serialize};
 
 /// Version of the document.
@@ -54,7 +54,7 @@ impl MeasuredCosts {
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Self, BenchError> {
-        let (bulk, instant) = (set.bulk()?, set.instant()?);
+        let (bulk, instant) = (set.sophomr()?, set.instantomr()?);
         let before = yardstick_us();
         // First, since a process's peak never falls.
         let mut units = InstantUnits::new(instant, LOT as u64, seed)?;

@@ -56,11 +56,11 @@ impl People {
                 let file = File::create(&path).map_err(TrialError::io("writing a key"))?;
                 Ok::<_, TrialError>((path, file))
             };
-            let params = set.bulk().map_err(broken)?;
+            let params = set.sophomr().map_err(broken)?;
             let (bulk, mut file) = create("detection.key")?;
             let key = detection_key(params, &secret, &mut rng);
             key.write(params, &mut file).map_err(broken)?;
-            let params = set.instant().map_err(broken)?;
+            let params = set.instantomr().map_err(broken)?;
             let (instant, mut file) = create("instant.key")?;
             let key = instantomr::detection_key(params, &secret, &mut rng).map_err(broken)?;
             key.write(params, &mut file).map_err(broken)?;

@@ -63,7 +63,7 @@ pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
 fn fresh_key(work: &Work, rng: &mut chacha20::ChaCha20Rng, path: &Path) -> Result<(), TrialError> {
     let set = &work.people.set;
     let broken = |error: &dyn std::error::Error| TrialError::Broken(error.to_string());
-    let params = set.instant().map_err(|error| broken(&error))?;
+    let params = set.instantomr().map_err(|error| broken(&error))?;
     let (secret, _) = identity(set.clue(), omr_protocol::ClueKind::Bound, rng);
     let key = instantomr::detection_key(params, &secret, rng).map_err(|e| broken(&e))?;
     let mut file = File::create(path).map_err(TrialError::io("writing a key"))?;

@@ -247,13 +247,13 @@ fn generate(
     let mut out = BufWriter::with_capacity(1 << 20, file);
     match kind {
         KeyKind::Instant => {
-            let params = set.instant().map_err(TrialError::own)?;
+            let params = set.instantomr().map_err(TrialError::own)?;
             let key = instantomr::detection_key(params, &secret, &mut rng);
             let key = key.map_err(TrialError::own)?;
             key.write(params, &mut out).map_err(TrialError::own)?;
         }
         _ => {
-            let params = set.bulk().map_err(TrialError::own)?;
+            let params = set.sophomr().map_err(TrialError::own)?;
             let key = detection_key(params, &secret, &mut rng);
             key.write(params, &mut out).map_err(TrialError::own)?;
         }

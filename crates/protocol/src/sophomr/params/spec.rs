@@ -47,7 +47,7 @@ impl ParamsSpec {
     /// SophOMR's part of every published set that has one, the default first.
     pub fn published() -> Vec<ParamsSpec> {
         let sets = SetSpec::published().into_iter();
-        sets.filter_map(|set| set.bulk).collect()
+        sets.filter_map(|set| set.sophomr).collect()
     }
 
     /// The least bits of security over detection key and clues; 0 without any.

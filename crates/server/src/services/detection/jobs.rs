@@ -7,13 +7,19 @@ use crate::refuse::{self, blocking};
 use crate::services::{Answers, READY, chunks};
 use crate::tokens::Right;
 use omr_api::v1;
-use omr_protocol::frame::Kind;
-use omr_protocol::instantomr::Encoding;
 use omr_protocol::stride::MAX_STEP;
-use omr_protocol::{Scheme, Stride};
+use omr_protocol::{EngineKind, Scheme, Stride};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Status};
+
+/// Keys by what they are for.
+fn engines(engines: &[EngineKind]) -> String {
+    match engines {
+        [engine] => format!("one for {engine}"),
+        _ => "one for each engine".to_owned(),
+    }
+}
 
 pub(super) fn job(id: &Id, view: &View, jobs_ahead: u64) -> v1::Job {
     let state = match view.state {
@@ -92,35 +98,31 @@ impl Detection {
             let expected = "one of the caller's registered keys, or one of each kind";
             return Err(refuse::invalid("key_hashes", expected, "none"));
         }
-        let mut has = [false; 2];
+        let mut has = Vec::new();
         for key in keys {
-            let kind = self.0.registrations.kind(&caller.account, key)?;
-            let seen = &mut has[usize::from(kind == Kind::InstantKey)];
-            if std::mem::replace(seen, true) {
+            let engine = self.0.registrations.kind(&caller.account, key)?;
+            if has.contains(&engine) {
                 return Err(refuse::invalid("key_hashes", "one key of a kind", "two"));
             }
+            has.push(engine);
         }
-        let payloads = !request.indices_only;
-        let scheme = match (request.scheme, has) {
-            (0, [true, true]) => Scheme::Hybrid,
-            (0, [true, false]) => Scheme::bulk(payloads),
-            (0, [false, true]) => Scheme::instant(Encoding::Powers, payloads),
-            (tag, _) => u8::try_from(tag)
-                .ok()
-                .and_then(Scheme::from_tag)
-                .ok_or_else(|| refuse::invalid("scheme", "0 to 7", tag))?,
+        has.sort_unstable();
+        let unknown = || {
+            let expected = format!("0 to {}", Scheme::ALL.len());
+            refuse::invalid("scheme", &expected, request.scheme)
         };
-        let needs = scheme.engines();
-        if needs != has {
-            let names = |[bulk, instant]: [bool; 2]| match (bulk, instant) {
-                (true, true) => "one for each engine",
-                (true, false) => "one for SophOMR",
-                (false, true) => "one for InstantOMR",
-                (false, false) => "none",
-            };
-            return Err(refuse::invalid("key_hashes", names(needs), names(has)));
+        let scheme = match request.scheme {
+            0 => Scheme::of_engines(&has, !request.indices_only),
+            tag => u8::try_from(tag).ok().and_then(Scheme::from_tag),
+        };
+        let scheme = scheme.ok_or_else(unknown)?;
+        match scheme.engines() == has {
+            true => Ok(scheme),
+            false => {
+                let expected = engines(scheme.engines());
+                Err(refuse::invalid("key_hashes", &expected, engines(&has)))
+            }
         }
-        Ok(scheme)
     }
 
     pub(super) async fn create(

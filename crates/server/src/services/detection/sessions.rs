@@ -8,8 +8,8 @@ use crate::services::{Answers, chunks};
 use crate::sessions::{SessionRecord, Sessions, View};
 use crate::tokens::Right;
 use omr_api::v1;
+use omr_protocol::EngineKind;
 use omr_protocol::Scheme;
-use omr_protocol::frame::Kind;
 use omr_protocol::instantomr::Encoding;
 use std::sync::Arc;
 use tonic::{Request, Status};
@@ -39,7 +39,7 @@ impl Detection {
         request: &v1::OpenSessionRequest,
     ) -> Result<SessionRecord, Status> {
         let key = refuse::hash("key_hash", &request.key_hash)?;
-        if self.0.registrations.kind(&caller.account, &key)? != Kind::InstantKey {
+        if self.0.registrations.kind(&caller.account, &key)? != EngineKind::Instantomr {
             return Err(refuse::invalid(
                 "key_hash",
                 "a key for InstantOMR",
@@ -52,7 +52,7 @@ impl Detection {
             return Err(Status::out_of_range(text));
         }
         refuse::expired(&self.0.store, request.start)?;
-        let scheme = Scheme::instant(Encoding::Powers, !request.indices_only);
+        let scheme = Scheme::instantomr(Encoding::Powers, !request.indices_only);
         self.check_bound(scheme, request.bound)?;
         Ok(SessionRecord {
             account: caller.account.clone(),

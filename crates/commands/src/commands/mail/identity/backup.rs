@@ -82,7 +82,7 @@ fn write(args: &IdExport, output: &Output, bytes: &[u8]) -> Result<(), CliError>
 
 pub(super) fn import(args: &IdImport, ui: &Ui) -> Result<(), CliError> {
     let home = home(&args.home)?;
-    let file = Framed::open_either(&args.file, [Kind::Identity, Kind::Locked])?;
+    let file = Framed::open_any(&args.file, &[Kind::Identity, Kind::Locked])?;
     let file = opened(file, Kind::Identity, &args.passphrase)?;
     let exported = file.bytes_up_to(MAX_LOCKED_BYTES)?;
     let identity = home.import(&exported).map_err(|error| match error {

@@ -1,0 +1,87 @@
+//! InstantOMR on the processor, behind the seam of engines.
+
+use super::{InstantDetector, Session};
+use crate::engine::{Answer, Engine, Loaded, Task};
+use crate::{DetectorError, Progress};
+use omr_protocol::instantomr::{Encoding, InstantKey, InstantParams, InstantPlan};
+use omr_protocol::{DetectionKeyError, DigestHeader, EngineKind, Request, Response, Scheme};
+use std::io::Read;
+use std::sync::Arc;
+
+/// Makes InstantOMR's detection keys ready on the processor.
+pub struct CpuEngine {
+    params: Arc<InstantParams>,
+}
+
+impl CpuEngine {
+    /// An engine for keys of these parameters.
+    #[must_use]
+    pub fn new(params: &Arc<InstantParams>) -> Self {
+        Self {
+            params: params.clone(),
+        }
+    }
+}
+
+impl Engine for CpuEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Instantomr
+    }
+
+    fn load(&self, file: &mut dyn Read) -> Result<Arc<dyn Loaded>, DetectionKeyError> {
+        let key = InstantKey::read(&self.params, file)?;
+        Ok(Arc::new(InstantDetector::new(self.params.clone(), key)))
+    }
+}
+
+impl InstantDetector {
+    fn plan(&self, scheme: Scheme, request: &Request) -> Result<InstantPlan, DetectorError> {
+        let encoding = scheme.encoding().unwrap_or(Encoding::Powers);
+        Ok(InstantPlan::new(self.params(), encoding, request.clone())?)
+    }
+}
+
+impl Loaded for InstantDetector {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Instantomr
+    }
+
+    fn batch(&self) -> u64 {
+        1
+    }
+
+    fn check_board(&self, clue_bytes: usize) -> Result<(), DetectorError> {
+        InstantDetector::check_board(self, clue_bytes)
+    }
+
+    fn check(&self, scheme: Scheme, request: &Request) -> Result<(), DetectorError> {
+        self.plan(scheme, request).map(drop)
+    }
+
+    fn answer(
+        self: Arc<Self>,
+        scheme: Scheme,
+        task: Task,
+        progress: &dyn Progress,
+    ) -> Result<Answer, DetectorError> {
+        let plan = self.plan(scheme, &task.request)?;
+        let end = plan.range().end;
+        let header = DigestHeader {
+            key_id: self.key_id(),
+            board_id: task.board_id,
+            sealing: task.sealing,
+            plan,
+            seed: task.seed,
+        };
+        let mut session = Session::new(self, header);
+        let nothing = |_: &Session| Ok::<(), DetectorError>(());
+        session.advance(task.source, end, progress, nothing)?;
+        let mut stages = std::mem::take(&mut session.stages);
+        let digest = stages.time("packing", || session.digest());
+        Ok(Answer {
+            response: Response::Instantomr(digest),
+            stages,
+            unusable_clues: session.unusable_clues,
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! SophOMR on the processor, behind the seam of engines.
+
+use super::{BoardCache, Detector};
+use crate::engine::{Answer, Engine, Loaded, Task};
+use crate::{DetectorError, Progress};
+use omr_protocol::sophomr::{DetectionKey, DigestPlan, Params};
+use omr_protocol::{DetectionKeyError, EngineKind, Request, Response, Scheme};
+use std::io::Read;
+use std::sync::Arc;
+
+/// Makes SophOMR's detection keys ready on the processor.
+pub struct CpuEngine {
+    params: Arc<Params>,
+    cache: Option<Arc<BoardCache>>,
+}
+
+impl CpuEngine {
+    /// An engine for keys of these parameters, whose detectors share work in `cache`.
+    #[must_use]
+    pub fn new(params: &Arc<Params>, cache: Option<&Arc<BoardCache>>) -> Self {
+        Self {
+            params: params.clone(),
+            cache: cache.cloned(),
+        }
+    }
+}
+
+impl Engine for CpuEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Sophomr
+    }
+
+    fn load(&self, file: &mut dyn Read) -> Result<Arc<dyn Loaded>, DetectionKeyError> {
+        let key = DetectionKey::read(&self.params, file)?;
+        let detector = Detector::new(self.params.clone(), key);
+        Ok(Arc::new(match &self.cache {
+            Some(cache) => detector.with_cache(cache.clone()),
+            None => detector,
+        }))
+    }
+}
+
+impl Detector {
+    fn plan(&self, request: &Request) -> Result<DigestPlan, DetectorError> {
+        let (range, bound) = (request.range.clone(), request.bound);
+        let plan = DigestPlan::new(self.params(), range, bound, request.payload_bytes);
+        Ok(plan?)
+    }
+}
+
+impl Loaded for Detector {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Sophomr
+    }
+
+    fn batch(&self) -> u64 {
+        self.params().slots() as u64
+    }
+
+    fn check_board(&self, clue_bytes: usize) -> Result<(), DetectorError> {
+        Detector::check_board(self, clue_bytes)
+    }
+
+    fn check(&self, _: Scheme, request: &Request) -> Result<(), DetectorError> {
+        self.plan(request).map(drop)
+    }
+
+    fn answer(
+        self: Arc<Self>,
+        _: Scheme,
+        task: Task,
+        progress: &dyn Progress,
+    ) -> Result<Answer, DetectorError> {
+        let plan = self.plan(&task.request)?;
+        let (board, sealing, seed) = (task.board_id, task.sealing, task.seed);
+        let output = self.digest(task.source, &plan, board, sealing, seed, progress)?;
+        Ok(Answer {
+            response: Response::Sophomr(output.digest),
+            stages: output.stages,
+            unusable_clues: output.unusable_clues,
+        })
+    }
+}
