@@ -38,7 +38,7 @@ pub struct EarlierParams {
 /// SophOMR's part of a published set.
 pub(super) fn sophomr(name: &str) -> ParamsSpec {
     let set = SetSpec::named(name).expect("a published set");
-    set.bulk.expect("a set with SophOMR")
+    set.sophomr.expect("a set with SophOMR")
 }
 
 /// The ring modulo `p` whose clues LWE clues are made to. Nobody samples there: secret and randomness are those of LWE.
