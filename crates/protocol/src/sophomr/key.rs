@@ -121,7 +121,7 @@ fn secrets(params: &Params) -> impl Iterator<Item = Part> + use<> {
 
 /// Levels of merging that any digest width may need ([`Circuit::merge_levels`]).
 ///
-/// [`Circuit::merge_levels`]: crate::params::Circuit::merge_levels
+/// [`Circuit::merge_levels`]: crate::sophomr::Circuit::merge_levels
 pub fn merge_levels(params: &Params) -> std::ops::RangeInclusive<u32> {
     params.circuit().merge_levels(params.spec())
 }
