@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::arch;
 use crate::error::XtaskError;
-use crate::{browser, deny, pages, proto, python, timing};
+use crate::{browser, builds, deny, pages, proto, python, sizes, timing};
 
 /// How long tests may print nothing: several times what the slowest test binary takes.
 const SILENCE: Duration = Duration::from_secs(15 * 60);
@@ -16,12 +16,13 @@ type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 11] = [
+    let steps: [(&str, Step<'_>); 13] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
         ("arch", &|| arch::check(root)),
         ("pages", &|| pages::check(root)),
+        ("sizes", &|| sizes::check(root)),
         ("deny", &|| deny::check(root)),
         ("proto", &|| proto::check(root)),
         ("clippy", &|| {
@@ -36,6 +37,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
             ];
             cargo(root, &args, None)
         }),
+        ("builds", &|| builds::check(root)),
         ("docs", &|| {
             let args = ["doc", "--workspace", "--no-deps", "--quiet"];
             cargo(root, &args, Some(("RUSTDOCFLAGS", "-D warnings")))
@@ -54,7 +56,11 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
     Ok(())
 }
 
-fn cargo(root: &Path, args: &[&str], env: Option<(&str, &str)>) -> Result<(), XtaskError> {
+pub(crate) fn cargo(
+    root: &Path,
+    args: &[&str],
+    env: Option<(&str, &str)>,
+) -> Result<(), XtaskError> {
     let mut command = cargo_command(root, args);
     command.envs(env);
     let status = command

@@ -3,6 +3,7 @@ use std::process::ExitStatus;
 
 use crate::arch::Violation;
 use crate::pages::Fault;
+use crate::sizes::Large;
 
 /// Why a development task failed.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +36,21 @@ pub(crate) enum XtaskError {
     Architecture(Vec<Violation>),
     #[error("{}", list(.0))]
     Pages(Vec<Fault>),
+    #[error("{}", list(.0))]
+    Large(Vec<Large>),
+    #[error(
+        "omr with features {features:?}: expected at most {most} crates, found {found}: cargo tree shows them"
+    )]
+    Crates {
+        features: &'static str,
+        most: usize,
+        found: usize,
+    },
+    #[error("omr with features {features:?}: expected nothing of the evidence, found {found}")]
+    Evidence {
+        features: &'static str,
+        found: String,
+    },
     #[error("OMR_REQUIRE: expected {absent}, found none")]
     Required { absent: &'static str },
     #[error(

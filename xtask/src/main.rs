@@ -3,6 +3,7 @@
 
 mod arch;
 mod browser;
+mod builds;
 mod built;
 mod ci;
 mod deny;
@@ -14,6 +15,7 @@ mod npm;
 mod pages;
 mod proto;
 mod python;
+mod sizes;
 mod timing;
 mod venv;
 mod zcash_blocks;
@@ -26,11 +28,13 @@ use error::XtaskError;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything that a change must pass: format, arch, pages, deny, proto, clippy, docs,
-                          timing, test, browser, python
+  ci                      everything that a change must pass: format, arch, pages, sizes, deny, proto, clippy,
+                          builds, docs, timing, test, browser, python
   test [ARGS]             all tests, optimised; ARGS go to cargo test
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of the Markdown pages
+  sizes                   tracked files above 1 MB that are not listed
+  builds                  the small and the full command: lints, and the crates that they are made of
   deny                    licences, origins and known vulnerabilities of dependencies, by cargo-deny
   proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
   browser                 the status page and gRPC-Web of a running server in a browser
@@ -65,6 +69,8 @@ fn run() -> Result<(), XtaskError> {
         ["arch"] => arch::check(root),
         ["pages"] => pages::check(root),
         ["deny"] => deny::check(root),
+        ["sizes"] => sizes::check(root),
+        ["builds"] => builds::check(root),
         ["proto"] => proto::check(root),
         ["proto", "--accept"] => proto::accept(root),
         ["browser"] => browser::check(root),

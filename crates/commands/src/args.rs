@@ -1,28 +1,39 @@
 //! The command line.
 
 mod examples;
+#[cfg(feature = "full")]
 mod identity;
+#[cfg(feature = "full")]
 mod mail;
 mod parse;
+mod passphrase;
+#[cfg(feature = "full")]
 mod pdq;
+#[cfg(feature = "full")]
 mod serve;
 mod shell;
 mod span;
 mod stream;
+#[cfg(feature = "full")]
 mod token;
 
+#[cfg(feature = "full")]
 pub(crate) use identity::{
-    Id, IdExport, IdForget, IdImport, IdNew, IdPassphrase, IdRegister, IdRotate, Locking,
+    Id, IdExport, IdForget, IdImport, IdNew, IdPassphrase, IdRegister, IdRotate,
 };
+#[cfg(feature = "full")]
 pub(crate) use mail::{
-    AddressArgs, Contact, HomeArg, Inbox, InboxAct, InboxAgain, InboxRead, PassphraseArg,
-    PlaceArgs, Send, ServerArgs, Watch,
+    AddressArgs, Contact, HomeArg, Inbox, InboxAct, InboxAgain, InboxRead, PlaceArgs, Send,
+    ServerArgs, Watch,
 };
 pub(crate) use parse::parse;
+pub(crate) use passphrase::{Locking, PassphraseArg};
+#[cfg(feature = "full")]
 pub(crate) use pdq::{
     Pdq, PdqAccess, PdqAnswer, PdqDecode, PdqEncrypt, PdqEncryptTable, PdqImport, PdqKeygen,
     PdqPlan, PdqQuery, PdqSchema, PdqServe, RowFormat,
 };
+#[cfg(feature = "full")]
 pub(crate) use serve::{
     DataBackup, DataCommand, DataExpire, DataOf, DataRestore, DataVerify, Health, Serve, TokenAdd,
     TokenCommand, TokenList,
@@ -30,6 +41,7 @@ pub(crate) use serve::{
 pub(crate) use shell::{Completions, Man};
 pub(crate) use span::Span;
 pub(crate) use stream::{Stream, StreamCut, StreamRun};
+#[cfg(feature = "full")]
 pub(crate) use token::{Token, TokenArg};
 
 use clap::{Args, Parser, Subcommand};
@@ -42,7 +54,7 @@ use std::path::PathBuf;
 /// Oblivious message retrieval: messages wait on a public board, an untrusted detector finds yours
 /// under encryption, and a short digest holds them.
 #[derive(Parser)]
-#[command(name = "omr", version, after_help = examples::OMR)]
+#[command(name = "omr", version, after_help = examples::omr())]
 pub(crate) struct Cli {
     /// No bars and notes on the terminal; warnings and errors stay
     #[arg(long, short, global = true, display_order = 900)]
@@ -79,39 +91,50 @@ pub(crate) enum Command {
     #[command(after_help = examples::DECODE)]
     Decode(Decode),
     /// Make an identity and give a server its detection keys
+    #[cfg(feature = "full")]
     #[command(subcommand, after_help = examples::ID)]
     Id(Id),
     /// Print an identity's address, to be given to everybody who writes to it
+    #[cfg(feature = "full")]
     #[command(after_help = examples::ADDRESS)]
     Address(AddressArgs),
     /// Keep addresses by name
+    #[cfg(feature = "full")]
     #[command(subcommand, after_help = examples::CONTACT)]
     Contact(Contact),
     /// Write to somebody
+    #[cfg(feature = "full")]
     #[command(after_help = examples::SEND)]
     Send(Send),
     /// Fetch, list and read messages
+    #[cfg(feature = "full")]
     #[command(after_help = examples::INBOX)]
     Inbox(Inbox),
     /// Fetch on a fixed schedule and print messages as they come
+    #[cfg(feature = "full")]
     #[command(after_help = examples::WATCH)]
     Watch(Watch),
     /// Play every part on real transactions and check the outcome
     #[command(after_help = examples::DEMO)]
     Demo(Demo),
     /// Serve a board and its detector over the network
+    #[cfg(feature = "full")]
     #[command(after_help = examples::SERVE)]
     Serve(Serve),
     /// Who may use a server
+    #[cfg(feature = "full")]
     #[command(subcommand, after_help = examples::TOKEN)]
     Token(TokenCommand),
     /// Check, back up and restore what a server keeps
+    #[cfg(feature = "full")]
     #[command(subcommand, after_help = examples::DATA)]
     Data(DataCommand),
     /// Ask a server whether it serves
+    #[cfg(feature = "full")]
     #[command(after_help = examples::SERVE)]
     Health(Health),
     /// Ask a table on a server for rows, without telling it which
+    #[cfg(feature = "full")]
     #[command(subcommand, after_help = examples::PDQ)]
     Pdq(Pdq),
     /// Run every scheme on the same messages and put their figures side by side

@@ -2,23 +2,30 @@
 
 mod board;
 mod clues;
+#[cfg(feature = "full")]
 mod data;
 mod decode;
 mod demo;
 mod digest;
 mod engines;
+#[cfg(feature = "full")]
 mod health;
 mod keygen;
+#[cfg(feature = "full")]
 mod mail;
+#[cfg(feature = "full")]
 mod network;
 mod params;
 mod passphrase;
+#[cfg(feature = "full")]
 mod pdq;
 mod post;
+#[cfg(feature = "full")]
 mod serve;
 mod shell;
 mod source;
 mod stream;
+#[cfg(feature = "full")]
 mod token;
 
 use crate::args::{Cli, Command};
@@ -41,17 +48,28 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Digest(args) => digest::run(args, ui),
         Command::Stream(command) => stream::run(command, ui),
         Command::Decode(args) => decode::run(args, ui),
+        #[cfg(feature = "full")]
         Command::Id(command) => mail::id(command, ui),
+        #[cfg(feature = "full")]
         Command::Address(args) => mail::address(args),
+        #[cfg(feature = "full")]
         Command::Contact(command) => mail::contact(command, ui),
+        #[cfg(feature = "full")]
         Command::Send(args) => mail::send(args, ui),
+        #[cfg(feature = "full")]
         Command::Inbox(args) => mail::inbox(args, ui),
+        #[cfg(feature = "full")]
         Command::Watch(args) => mail::watch(args, ui),
         Command::Demo(args) => demo::run(args, ui),
+        #[cfg(feature = "full")]
         Command::Serve(args) => serve::run(args, ui),
+        #[cfg(feature = "full")]
         Command::Token(command) => token::run(command, ui),
+        #[cfg(feature = "full")]
         Command::Data(command) => data::run(command, ui),
+        #[cfg(feature = "full")]
         Command::Health(args) => health::run(args),
+        #[cfg(feature = "full")]
         Command::Pdq(command) => pdq::run(command, ui),
         #[cfg(feature = "lab")]
         Command::Compare(args) => Ok(omr_lab::compare(args, ui)?),

@@ -2,20 +2,24 @@
 
 mod code;
 mod input;
+#[cfg(feature = "full")]
 mod pdq;
 
 pub(crate) use input::InputError;
+#[cfg(feature = "full")]
 pub(crate) use pdq::PdqError;
 
 use omr_client::DecodeError;
 use omr_client::locked::LockError;
 use omr_console::ConsoleError;
 use omr_detector::DetectorError;
+#[cfg(feature = "full")]
 use omr_mail::MailError;
 use omr_protocol::{ParamsError, PlanError, Scheme, Sealing};
 use std::io;
 use std::path::PathBuf;
 
+#[cfg(feature = "full")]
 fn doubt(uncertain: usize) -> String {
     match uncertain {
         0 => String::new(),
@@ -163,6 +167,7 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Testkit(#[from] omr_testkit::TestkitError),
     /// Letters to a retired identity could not be fetched.
+    #[cfg(feature = "full")]
     #[error("the retired identity {name}")]
     Retired {
         /// Its name.
@@ -192,15 +197,18 @@ pub(crate) enum CliError {
     #[error("expected the same passphrase twice, found two: nothing was changed")]
     OtherPassphrase,
     /// Nothing to take away.
+    #[cfg(feature = "full")]
     #[error("{}: expected a secret under a passphrase, found one without", path.display())]
     NotLocked {
         /// The secret.
         path: PathBuf,
     },
     /// Identities, letters, the inbox.
+    #[cfg(feature = "full")]
     #[error(transparent)]
     Mail(#[from] MailError),
     /// A fetch met more messages than its bound.
+    #[cfg(feature = "full")]
     #[error(
         "overflow: {groups} of the ranges asked for hold more messages for you than the bound, up to {most} \
          with a bound of {bound}{}; they are kept. `omr inbox kept` says what came of them since",
@@ -217,6 +225,7 @@ pub(crate) enum CliError {
         uncertain: usize,
     },
     /// Digests that did not decode.
+    #[cfg(feature = "full")]
     #[error(
         "{ranges} digests did not decode and are kept as damaged: {reason}. `omr inbox --retry-damaged` asks \
          for them again"
@@ -228,36 +237,45 @@ pub(crate) enum CliError {
         reason: String,
     },
     /// Canaries that a digest should have held.
+    #[cfg(feature = "full")]
     #[error("{missing} canaries are missing: the detector left messages out")]
     CanariesMissing {
         /// How many.
         missing: usize,
     },
     /// A thread of ours broke off.
+    #[cfg(feature = "full")]
     #[error("decoding broke off")]
     Interrupted,
     /// Content that could steer a terminal.
+    #[cfg(feature = "full")]
     #[error("message {number} is not plain text: save it with --out")]
     NotText {
         /// The message.
         number: u64,
     },
     /// The server.
+    #[cfg(feature = "full")]
     #[error(transparent)]
     Server(#[from] omr_server::ServerError),
     /// Logs or traces.
+    #[cfg(feature = "full")]
     #[error(transparent)]
     Ops(#[from] omr_ops::OpsError),
     /// What a server keeps.
+    #[cfg(feature = "full")]
     #[error(transparent)]
     Store(#[from] omr_store::StoreError),
     /// A private database query.
+    #[cfg(feature = "full")]
     #[error(transparent)]
     Pdq(#[from] PdqError),
     /// A server did not answer as hoped.
+    #[cfg(feature = "full")]
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
     /// What a server keeps is damaged.
+    #[cfg(feature = "full")]
     #[error(
         "expected no damage, found {faults} faults: repair them from a backup (omr data repair)"
     )]
@@ -266,12 +284,14 @@ pub(crate) enum CliError {
         faults: u64,
     },
     /// A server that answers but does not serve.
+    #[cfg(feature = "full")]
     #[error("{url} does not serve")]
     NotServing {
         /// The server.
         url: String,
     },
     /// No runtime for the network.
+    #[cfg(feature = "full")]
     #[error("starting the network: {0}")]
     Runtime(#[source] io::Error),
 }

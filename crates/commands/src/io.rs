@@ -99,6 +99,7 @@ impl Framed {
     }
 
     /// The whole file, its header again, for what reads it piece by piece.
+    #[cfg(feature = "full")]
     pub(crate) fn into_reader(self) -> impl Read {
         self.reader
     }

@@ -57,11 +57,11 @@ impl Panic {
 }
 
 /// Has every panic told at once; those of guarded libraries not before [`tell_kept`]. A server's log takes them all:
-/// [`omr_ops::init`].
+/// `omr_ops::init`.
 pub(crate) fn install() {
     std::panic::set_hook(Box::new(|info| {
         if omr_guard::is_last() {
-            progress::error(Code::Damaged, omr_ops::TWICE);
+            progress::error(Code::Damaged, omr_guard::TWICE);
             std::process::exit(1);
         }
         let panic = Panic::of(info);
@@ -167,7 +167,10 @@ mod tests {
         let done = output("twice");
         assert_eq!(done.status.code(), Some(1), "{done:?}");
         let told = String::from_utf8(done.stderr).unwrap();
-        assert!(told.contains(&format!("omr: {}", omr_ops::TWICE)), "{told}");
+        assert!(
+            told.contains(&format!("omr: {}", omr_guard::TWICE)),
+            "{told}"
+        );
     }
 
     #[test]

@@ -8,6 +8,12 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// What to say of the second panic of a database on one file: the process ends with it, because it broke off while it
+/// tidied up after the first.
+pub const TWICE: &str = "a database file is damaged so far that it cannot be written. What was under way is not on the \
+                         disk, what was acknowledged before is untouched; `omr board verify` and `omr data verify` \
+                         tell what can be read";
+
 /// The guarded code panicked: the file under it is damaged beyond what the database expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Panicked;

@@ -17,7 +17,7 @@ mod telemetry;
 pub use error::OpsError;
 pub use metrics::{BoardSize, Held, Metrics, Totals, grpc_code_name};
 pub use page::status_page;
-pub use panics::{TWICE, log_panics};
+pub use panics::log_panics;
 pub use process::Memory;
 pub use router::{Pages, metrics_router, router};
 pub use status::{

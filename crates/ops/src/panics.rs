@@ -19,16 +19,10 @@ pub fn log_panics() {
     });
 }
 
-/// What to say of the second panic of a database on one file: the process ends with it, because it broke off while it
-/// tidied up after the first.
-pub const TWICE: &str = "a database file is damaged so far that it cannot be written. What was under way is not on the \
-                         disk, what was acknowledged before is untouched; `omr board verify` and `omr data verify` \
-                         tell what can be read";
-
 fn log(info: &PanicHookInfo<'_>) {
     if omr_guard::is_last() {
         let place = info.location().map(tracing::field::display);
-        tracing::error!(place, "{TWICE}");
+        tracing::error!(place, "{}", omr_guard::TWICE);
         std::process::exit(1);
     }
     let calls = Backtrace::capture();

@@ -1,22 +1,11 @@
 //! Arguments of `omr id`.
 
-use super::{HomeArg, PassphraseArg, ServerArgs, TokenArg, examples};
+use super::{HomeArg, Locking, PassphraseArg, ServerArgs, TokenArg, examples};
 use clap::{Args, Subcommand};
 use omr_console::args::bound;
 use omr_mail::MAX_LEVELS;
 use omr_protocol::{Scheme, Sealing};
 use std::path::PathBuf;
-
-/// Whether a new secret is put under a passphrase.
-#[derive(Args)]
-pub(crate) struct Locking {
-    /// Put the secret under a passphrase, which is asked for twice, or taken from --passphrase-file or $OMR_PASSPHRASE
-    #[arg(long)]
-    pub(crate) passphrase: bool,
-    /// File whose first line is the passphrase
-    #[arg(long, value_name = "FILE")]
-    pub(crate) passphrase_file: Option<PathBuf>,
-}
 
 #[derive(Subcommand)]
 pub(crate) enum Id {

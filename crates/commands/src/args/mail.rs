@@ -1,6 +1,6 @@
 //! Arguments of the commands that feel like mail.
 
-use super::{Span, TokenArg, examples};
+use super::{PassphraseArg, Span, TokenArg, examples};
 use clap::{Args, Subcommand};
 use omr_console::args::bound;
 use omr_protocol::Sealing;
@@ -12,13 +12,6 @@ pub(crate) struct HomeArg {
     /// The identity's folder; $OMR_HOME, $XDG_DATA_HOME/omr or ~/.local/share/omr unless given
     #[arg(long, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
-}
-
-#[derive(Args)]
-pub(crate) struct PassphraseArg {
-    /// File whose first line is the passphrase of a locked secret; $OMR_PASSPHRASE unless given, else it is asked for
-    #[arg(long, value_name = "FILE")]
-    pub(crate) passphrase_file: Option<PathBuf>,
 }
 
 /// A server on the command line.

@@ -1,7 +1,7 @@
 //! From the command line to arguments.
 
 use super::Cli;
-use clap::error::{Error, ErrorKind};
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use omr_console::Code;
 use omr_console::{Ui, progress};
@@ -38,13 +38,41 @@ fn refuse(error: &Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
+    let lacking = left_out(error);
     if std::env::args_os().any(|arg| arg == "--json") {
         let _ui = Ui::new(true, true);
-        progress::error(Code::Usage, &summary(error));
+        progress::error(Code::Usage, &lacking.unwrap_or_else(|| summary(error)));
+    } else if let Some(lacking) = lacking {
+        progress::error(Code::Usage, &lacking);
     } else {
         let _ = error.print();
     }
     ExitCode::from(Code::Usage.exit())
+}
+
+/// Commands that a build has only with a feature.
+const OF_FEATURES: [(&str, &[&str]); 2] = [
+    (
+        "full",
+        &[
+            "id", "address", "contact", "send", "inbox", "watch", "serve", "token", "data",
+            "health", "pdq",
+        ],
+    ),
+    ("lab", &["bench", "compare", "search"]),
+];
+
+/// How to get the command that was asked for, where another build has it.
+fn left_out(error: &Error) -> Option<String> {
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let has = |(_, commands): &&(&str, &[&str])| commands.contains(&found.as_str());
+    let (feature, _) = OF_FEATURES.iter().find(has)?;
+    Some(format!(
+        "expected a command of this build, found `{found}`, which it was built without: \
+         `cargo build --release --features {feature}` builds an omr that has it"
+    ))
 }
 
 /// What is wrong, in one line.
@@ -60,5 +88,37 @@ fn summary(error: &Error) -> String {
             "expected a subcommand, found none: --help lists them".into()
         }
         _ => told.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(words: &[&str]) -> Option<String> {
+        let refused = Cli::command().try_get_matches_from(words);
+        left_out(&refused.expect_err("not a command"))
+    }
+
+    /// As in a build without it, a name of the list is unknown below another command.
+    #[test]
+    fn commands_of_other_builds_are_told_apart_from_errors() {
+        let told = refused(&["omr", "board", "serve"]).expect("a command of the feature full");
+        assert!(told.contains("`serve`"), "{told}");
+        assert!(told.contains("--features full`"), "{told}");
+        let told = refused(&["omr", "board", "bench"]).expect("a command of the feature lab");
+        assert!(told.contains("--features lab`"), "{told}");
+        assert_eq!(refused(&["omr", "sevre"]), None);
+        assert_eq!(refused(&["omr", "board", "init"]), None);
+    }
+
+    #[test]
+    fn every_name_of_the_list_is_a_command() {
+        let all = Cli::command();
+        let params = all.find_subcommand("params").expect("params");
+        for name in OF_FEATURES.iter().flat_map(|(_, names)| *names) {
+            let found = all.find_subcommand(name).or(params.find_subcommand(name));
+            assert!(found.is_some(), "{name}");
+        }
     }
 }

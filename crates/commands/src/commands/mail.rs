@@ -13,8 +13,9 @@ pub(super) use inbox::run as inbox;
 pub(super) use letters::{contact, send};
 pub(super) use watch::run as watch;
 
-use crate::args::{HomeArg, PlaceArgs, TokenArg};
+use crate::args::{HomeArg, PassphraseArg, PlaceArgs, TokenArg};
 use crate::commands::network::connect;
+use crate::commands::passphrase::known;
 use crate::error::{CliError, InputError};
 use crate::io;
 use omr_console::Ui;
@@ -75,5 +76,18 @@ fn show(bar: &omr_console::Bar, stage: Stage) {
     match stage {
         Stage::Queued(ahead) => bar.at("waiting".into(), 0, ahead),
         Stage::Running(name, done, total) => bar.at(name, done, total),
+    }
+}
+
+/// A home whose secret can be read.
+///
+/// Errors: `Mail`, `Input`, `Lock`, `NoPassphrase`.
+fn unlocked(home: Home, arg: &PassphraseArg) -> Result<Home, CliError> {
+    match home.is_locked()? {
+        true => {
+            let passphrase = known(arg, &home.path(crate::commands::keygen::SECRET_KEY))?;
+            Ok(home.with_passphrase(passphrase))
+        }
+        false => Ok(home),
     }
 }

@@ -5,7 +5,6 @@ use crate::error::{CliError, InputError};
 use crate::io::{Framed, is_standard};
 use omr_client::locked::{self, MAX_LOCKED_BYTES, Passphrase};
 use omr_console::ReadError;
-use omr_mail::Home;
 use omr_protocol::frame::Kind;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -124,19 +123,6 @@ pub(super) fn wanted(args: &Locking, what: &Path) -> Result<Option<Passphrase>, 
     let file = args.passphrase_file.as_ref();
     let wanted = args.passphrase || file.is_some();
     wanted.then(|| fresh(file, what)).transpose()
-}
-
-/// A home whose secret can be read.
-///
-/// Errors: `Mail`, `Input`, `Lock`, `NoPassphrase`.
-pub(super) fn unlocked(home: Home, arg: &PassphraseArg) -> Result<Home, CliError> {
-    match home.is_locked()? {
-        true => {
-            let passphrase = known(arg, &home.path(super::keygen::SECRET_KEY))?;
-            Ok(home.with_passphrase(passphrase))
-        }
-        false => Ok(home),
-    }
 }
 
 /// A file that may be under a passphrase: as it is without.

@@ -1,19 +1,14 @@
 //! The kind of each error, by which programs tell it apart.
 
-use super::{CliError, InputError, PdqError};
+use super::{CliError, InputError};
 use omr_client::DecodeError;
 use omr_console::Code;
-use omr_mail::MailError;
-use omr_remote::RemoteError;
 
 impl CliError {
     /// What kind of error it is.
     pub(crate) fn code(&self) -> Code {
         match self {
-            Self::Overflowed { .. } | Self::Pdq(PdqError::Overflow { .. }) => Code::Overflow,
-            Self::Decode(error)
-            | Self::Digest { source: error, .. }
-            | Self::Mail(MailError::Decode(error)) => of_decode(error),
+            Self::Decode(error) | Self::Digest { source: error, .. } => of_decode(error),
             Self::Console(error) => error.code(),
             #[cfg(feature = "lab")]
             Self::Lab(error) => error.code(),
@@ -21,24 +16,14 @@ impl CliError {
             Self::Input { source, .. } => of_input(source),
             Self::Lock(_)
             | Self::NoPassphrase { .. }
-            | Self::Mail(MailError::Locked { .. } | MailError::Unlock { .. }) => Code::Input,
-            Self::OtherParams { .. } | Self::OtherDigest { .. } | Self::TwoKeys { .. } => {
-                Code::Input
-            }
+            | Self::OtherParams { .. }
+            | Self::OtherDigest { .. }
+            | Self::TwoKeys { .. } => Code::Input,
             Self::Write { .. } => Code::Output,
-            Self::Mail(MailError::Exists { .. } | MailError::NotEmpty { .. }) => Code::Exists,
-            Self::LeftOut { .. }
-            | Self::NotWhole { .. }
-            | Self::Damaged { .. }
-            | Self::CanariesMissing { .. }
-            | Self::Faults { .. } => Code::Damaged,
-            Self::Remote(error)
-            | Self::Mail(MailError::Remote(error))
-            | Self::Retired {
-                source: MailError::Remote(error),
-                ..
-            } => of_remote(error),
-            Self::NotServing { .. } => Code::Unreachable,
+            Self::LeftOut { .. } | Self::NotWhole { .. } => Code::Damaged,
+            #[cfg(feature = "full")]
+            error => service::code(error),
+            #[cfg(not(feature = "full"))]
             _ => Code::Failure,
         }
     }
@@ -53,19 +38,59 @@ fn of_decode(error: &DecodeError) -> Code {
 
 fn of_input(error: &InputError) -> Code {
     match error {
-        InputError::Pdq(PdqError::Overflow { .. }) => Code::Overflow,
+        #[cfg(feature = "full")]
+        InputError::Pdq(super::PdqError::Overflow { .. }) => Code::Overflow,
         InputError::BoardBusy { .. } => Code::Busy,
         InputError::Unsound { .. } | InputError::Unsigned { .. } => Code::Damaged,
         _ => Code::Input,
     }
 }
 
-fn of_remote(error: &RemoteError) -> Code {
-    match error {
-        RemoteError::Unreachable { .. } => Code::Unreachable,
-        RemoteError::Exhausted { .. } => Code::Busy,
-        RemoteError::Unauthenticated { .. } | RemoteError::Denied { .. } => Code::Access,
-        RemoteError::File { .. } => Code::Input,
-        _ => Code::Failure,
+/// Errors of mail, servers and private queries.
+#[cfg(feature = "full")]
+mod service {
+    use super::of_decode;
+    use crate::error::{CliError, PdqError};
+    use omr_console::Code;
+    use omr_mail::MailError;
+    use omr_remote::RemoteError;
+
+    pub(super) fn code(error: &CliError) -> Code {
+        match error {
+            CliError::Overflowed { .. } | CliError::Pdq(PdqError::Overflow { .. }) => {
+                Code::Overflow
+            }
+            CliError::Mail(error) => of_mail(error),
+            CliError::Damaged { .. }
+            | CliError::CanariesMissing { .. }
+            | CliError::Faults { .. } => Code::Damaged,
+            CliError::Remote(error)
+            | CliError::Retired {
+                source: MailError::Remote(error),
+                ..
+            } => of_remote(error),
+            CliError::NotServing { .. } => Code::Unreachable,
+            _ => Code::Failure,
+        }
+    }
+
+    fn of_mail(error: &MailError) -> Code {
+        match error {
+            MailError::Decode(error) => of_decode(error),
+            MailError::Locked { .. } | MailError::Unlock { .. } => Code::Input,
+            MailError::Exists { .. } | MailError::NotEmpty { .. } => Code::Exists,
+            MailError::Remote(error) => of_remote(error),
+            _ => Code::Failure,
+        }
+    }
+
+    fn of_remote(error: &RemoteError) -> Code {
+        match error {
+            RemoteError::Unreachable { .. } => Code::Unreachable,
+            RemoteError::Exhausted { .. } => Code::Busy,
+            RemoteError::Unauthenticated { .. } | RemoteError::Denied { .. } => Code::Access,
+            RemoteError::File { .. } => Code::Input,
+            _ => Code::Failure,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Why a file could not be used.
 
+#[cfg(feature = "full")]
 use super::PdqError;
 use omr_board::BoardError;
 use omr_client::SecretKeyError;
@@ -24,6 +25,7 @@ pub(crate) enum InputError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// A table, or a file of a private database query.
+    #[cfg(feature = "full")]
     #[error(transparent)]
     Pdq(#[from] PdqError),
     /// Not a file of ours, or damaged.

@@ -2,7 +2,7 @@
 
 use super::{home, own_client};
 use crate::args::{HomeArg, PassphraseArg, TokenArg};
-use crate::commands::passphrase::unlocked;
+use crate::commands::mail::unlocked;
 use crate::error::CliError;
 use omr_console::Ui;
 use omr_console::chain;

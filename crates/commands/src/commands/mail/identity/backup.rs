@@ -3,7 +3,8 @@
 use super::{home, tell};
 use crate::args::{IdExport, IdImport, IdPassphrase};
 use crate::commands::keygen::SECRET_KEY;
-use crate::commands::passphrase::{Given, fresh, opened, unlocked};
+use crate::commands::mail::unlocked;
+use crate::commands::passphrase::{Given, fresh, opened};
 use crate::error::CliError;
 use crate::io::{self, Access, Framed, Output, STANDARD};
 use omr_client::locked::{MAX_LOCKED_BYTES, lock};

@@ -3,8 +3,8 @@
 use super::{home, own_server, tell, upload, warn_of_unknown};
 use crate::args::{IdForget, IdRotate, TokenArg};
 use crate::commands::mail::time::today;
+use crate::commands::mail::unlocked;
 use crate::commands::network::connect;
-use crate::commands::passphrase::unlocked;
 use crate::error::CliError;
 use omr_console::Ui;
 use omr_mail::{Home, Identity, Inbox, MailError, Server, board_place, revoke};

@@ -1,0 +1,118 @@
+//! The builds of the command that people have: the small one, which shows the demonstration soon, and the full one.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::ci::{cargo, cargo_command, start_error, success};
+use crate::error::XtaskError;
+
+/// A build of the command.
+struct Build {
+    /// Its features.
+    features: &'static str,
+    /// Most crates that it is made of, ours included.
+    most: usize,
+}
+
+const BUILDS: [Build; 2] = [
+    Build {
+        features: "",
+        most: 160,
+    },
+    Build {
+        features: "full",
+        most: 360,
+    },
+];
+
+/// Crates of the evidence: in no build but the developers'.
+const EVIDENCE: [&str; 5] = ["omr-lab", "plotters", "maud", "tfhe", "tfhe-ntt"];
+
+/// Lints both builds, and counts the crates that they are made of.
+pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
+    for Build { features, most } in BUILDS {
+        let lint = ["clippy", "--quiet", "-p", "omr-cli", "-p", "omr-commands"];
+        let rest = ["--features", features, "--", "-D", "warnings"];
+        let named = if features.is_empty() {
+            &rest[2..]
+        } else {
+            &rest
+        };
+        cargo(root, &[&lint[..], named].concat(), None)?;
+        let crates = crates(root, features)?;
+        println!("omr with features {features:?}: {} crates", crates.len());
+        judge(features, &crates, most)?;
+    }
+    Ok(())
+}
+
+/// Names and versions of what a build is made of.
+fn crates(root: &Path, features: &str) -> Result<BTreeSet<String>, XtaskError> {
+    let args = ["tree", "-p", "omr-cli", "-e", "normal", "--prefix", "none"];
+    let args = [&args[..], &["--features", features]].concat();
+    let mut command = cargo_command(root, &args);
+    let output = command
+        .output()
+        .map_err(|source| start_error(&command, source))?;
+    success(&command, output.status)?;
+    Ok(parse(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// The first two words of each line of `cargo tree`: name and version.
+fn parse(tree: &str) -> BTreeSet<String> {
+    let words = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().take(2).collect();
+        words.join(" ")
+    };
+    let lines = tree.lines().filter(|line| !line.trim().is_empty());
+    lines.map(words).collect()
+}
+
+fn judge(features: &'static str, crates: &BTreeSet<String>, most: usize) -> Result<(), XtaskError> {
+    let name = |one: &String| one.split(' ').next().unwrap_or_default().to_owned();
+    if let Some(found) = crates
+        .iter()
+        .map(name)
+        .find(|one| EVIDENCE.contains(&one.as_str()))
+    {
+        return Err(XtaskError::Evidence { features, found });
+    }
+    match crates.len() <= most {
+        true => Ok(()),
+        false => Err(XtaskError::Crates {
+            features,
+            most,
+            found: crates.len(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TREE: &str = "\
+omr-cli v0.1.0 (/src/crates/cli)
+omr-commands v0.1.0 (/src/crates/commands)
+rayon v1.12.0
+rayon v1.12.0 (*)
+
+syn v2.0.1 (proc-macro)
+syn v3.0.9 (proc-macro)
+";
+
+    #[test]
+    fn a_crate_counts_once_a_version() {
+        assert_eq!(parse(TREE).len(), 5);
+        assert!(judge("", &parse(TREE), 5).is_ok());
+        let found = judge("", &parse(TREE), 4);
+        assert!(matches!(found, Err(XtaskError::Crates { found: 5, .. })));
+    }
+
+    #[test]
+    fn evidence_is_no_part_of_the_product() {
+        let tree = format!("{TREE}plotters v0.3.7\n");
+        let found = judge("full", &parse(&tree), 100);
+        assert!(matches!(found, Err(XtaskError::Evidence { found, .. }) if found == "plotters"));
+    }
+}
