@@ -1,3 +1,5 @@
+//! Checks the dependencies between crates against the drawing in ARCHITECTURE.md.
+
 mod arrows;
 mod dependencies;
 mod workspace;

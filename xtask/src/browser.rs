@@ -1,3 +1,5 @@
+//! Checks the status page in a browser.
+
 use std::path::Path;
 use std::process::Command;
 

@@ -1,3 +1,5 @@
+//! All checks that a change must pass, in order.
+
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;

@@ -1,3 +1,5 @@
+//! The error of development tasks.
+
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 

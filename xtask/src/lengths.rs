@@ -1,3 +1,5 @@
+//! Reports the longest Rust files.
+
 use std::fs;
 use std::path::Path;
 

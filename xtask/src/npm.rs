@@ -1,3 +1,5 @@
+//! Installs the tools from npm that checks need.
+
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};

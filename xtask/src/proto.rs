@@ -1,3 +1,5 @@
+//! Lints the protocol definitions and compares them with their baseline.
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitStatus};

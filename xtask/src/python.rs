@@ -1,3 +1,5 @@
+//! Runs the Python client against a server.
+
 use std::path::Path;
 use std::process::Command;
 

@@ -1,3 +1,5 @@
+//! Compares the Zcash test data with its origin.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

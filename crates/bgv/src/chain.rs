@@ -1,3 +1,5 @@
+//! The chain of ciphertext moduli that levels are numbered by.
+
 use omr_ring::{Basis, Ring};
 
 /// The chain of ciphertext moduli: level 0 is the largest.

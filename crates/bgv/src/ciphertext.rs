@@ -1,3 +1,5 @@
+//! The BGV ciphertext with its level and scale.
+
 use omr_ring::{Eval, Poly};
 use omr_rlwe::Rlwe;
 

@@ -1,3 +1,5 @@
+//! Encryption with the secret or the public key, decryption, and the measurement of noise.
+
 use crate::{Chain, Ciphertext, Plain};
 use omr_ring::{Eval, Poly, Ring, centered_binomial, centered_f64, centered_mod, uniform_ternary};
 use omr_rlwe::{Rlwe, Secret, SecretPoly, decrypt_residues, encrypt, mask};

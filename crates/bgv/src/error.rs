@@ -1,3 +1,5 @@
+//! The error of homomorphic operations.
+
 /// An operation that its operands do not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -1,3 +1,5 @@
+//! Galois keys: the switching key of one automorphism, and its use.
+
 use omr_ring::{Automorphism, Eval, Modulus, Poly, Ring};
 use omr_rlwe::{KeyShape, KeySwitch, Rlwe, SecretPoly, SwitchInput, SwitchingKey};
 use rand_core::CryptoRng;

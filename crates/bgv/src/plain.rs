@@ -1,3 +1,5 @@
+//! Plaintext slots: encoding into polynomials and decoding.
+
 use omr_ring::{Kernels, Modulus, NttTable, RingError, SlotOrder};
 
 /// Plaintexts: `n` slots modulo a prime `p = 1 mod 2n`, as two rows of `n/2` (Smart, Vercauteren).

@@ -1,3 +1,5 @@
+//! Polynomials evaluated at every slot: the range check and Fermat's power.
+
 use crate::{Ciphertext, EvalError, Evaluator};
 use omr_ring::Modulus;
 use omr_rlwe::SwitchingKey;

@@ -1,3 +1,5 @@
+//! The slots of the large ring as classes over those of the small ring.
+
 use omr_bgv::Plain;
 
 /// The slots of the large ring as classes over those of the small ring.

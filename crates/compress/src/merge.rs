@@ -1,3 +1,5 @@
+//! Packing: the ciphertexts of several symbols become one.
+
 use crate::keys::turn;
 use crate::{Keys, Setting, SumsShape};
 use omr_ring::{Basis, Coeff, Eval, Poly, Ring};

@@ -1,3 +1,5 @@
+//! Encoded plaintexts of symbols, laid out so that rotations are shifted reads.
+
 use crate::{Setting, SumsShape};
 use omr_ring::{AlignedVec, Buffer};
 use rayon::prelude::*;

@@ -1,3 +1,5 @@
+//! The rings and slots that sums are made in, borrowed from a parameter set.
+
 use omr_bgv::Plain;
 use omr_codec::Nodes;
 use omr_ring::{Basis, Modulus, Ring};

@@ -1,3 +1,5 @@
+//! The shape of sums: exponents, symbols, rounds and how they are packed.
+
 use std::ops::Range;
 
 /// Most exponents that one ciphertext holds.

@@ -1,3 +1,5 @@
+//! The error of this crate.
+
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
 use omr_client::{DecodeError, SecretKeyError};

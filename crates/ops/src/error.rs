@@ -1,3 +1,5 @@
+//! The errors of setting up logs and traces.
+
 /// Why a service cannot be watched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -1,3 +1,5 @@
+//! The figures of a running service, counted for Prometheus and the status page.
+
 mod families;
 mod labels;
 mod listed;

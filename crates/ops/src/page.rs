@@ -1,3 +1,5 @@
+//! The status page as HTML, with its style and its content security policy.
+
 mod axis;
 mod board;
 mod chart;

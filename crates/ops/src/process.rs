@@ -1,3 +1,5 @@
+//! Memory, file descriptors and start time of this process.
+
 use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,3 +1,5 @@
+//! The HTTP routes of the status page, its JSON and the metrics.
+
 use axum::Router;
 use axum::extract::Query;
 use axum::http::header::{

@@ -1,3 +1,5 @@
+//! The figures of a service, as the status page and `/status.json` show them.
+
 use serde::{Deserialize, Serialize};
 
 /// What a service is doing: the figures of the status page and of `/status.json`.

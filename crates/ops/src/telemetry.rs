@@ -1,3 +1,5 @@
+//! Logs and traces: their configuration and installation.
+
 use std::io::IsTerminal;
 use std::time::Duration;
 

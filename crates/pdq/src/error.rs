@@ -1,3 +1,5 @@
+//! The errors of parameters and of plans of private database queries.
+
 /// What can be wrong with parameters.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

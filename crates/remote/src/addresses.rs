@@ -1,3 +1,5 @@
+//! Calls that publish addresses and look them up.
+
 use crate::{Client, RemoteError};
 use omr_api::v1::address_service_client::AddressServiceClient;
 use omr_api::v1::{Address, FindAddressRequest, PublishAddressRequest};

@@ -1,3 +1,5 @@
+//! The connection to a server, and the calls that describe it.
+
 use crate::endpoint::Bearer;
 use crate::retry::{Patience, Policy};
 use crate::{Endpoint, RemoteError};

@@ -1,3 +1,5 @@
+//! The error of calls to a server.
+
 use omr_api::v1::UsedKey;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! The order of plaintext slots, and automorphisms as permutations of evaluation rows.
+
 use crate::{BlockPermutation, Eval, Poly, Ring};
 
 /// Which evaluation point holds which plaintext slot, for a power-of-two ring.

@@ -1,3 +1,5 @@
+//! Sets of primes of a ring.
+
 use std::sync::Arc;
 
 /// An ordered set of primes of a [`crate::Ring`], by their position in its universe.

@@ -1,3 +1,5 @@
+//! Conversion of residues between bases of primes, and modulus switching.
+
 use crate::{Basis, Coeff, Eval, Modulus, Poly, Ring};
 use rayon::prelude::*;
 

@@ -1,3 +1,5 @@
+//! Complex embeddings of polynomials, in which noise is measured.
+
 use rustfft::{FftPlanner, num_complex::Complex};
 use zeroize::Zeroize;
 

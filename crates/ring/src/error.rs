@@ -1,3 +1,5 @@
+//! The error of building rings and bases.
+
 /// What can be wrong with a ring or a basis.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -1,3 +1,5 @@
+//! The narrow discrete Gaussian distribution of clue errors, sampled in constant time.
+
 use rand_core::CryptoRng;
 
 /// Parameters of the published sets' errors and their thresholds: `2^63` times the probability of magnitudes 0,

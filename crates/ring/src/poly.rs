@@ -1,3 +1,5 @@
+//! Polynomials as rows of residues, in the coefficient or the evaluation domain.
+
 use crate::buffer::Buffer;
 use crate::{Basis, Ring};
 use rayon::prelude::*;

@@ -1,3 +1,5 @@
+//! The search for primes that suit a ring.
+
 use crate::RingError;
 use omr_kernels::is_prime;
 

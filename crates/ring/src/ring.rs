@@ -1,3 +1,5 @@
+//! The ring `Z[X]/(X^n + 1)` over a universe of primes, and arithmetic in it.
+
 use crate::{Basis, Coeff, Eval, Poly, RingError};
 use omr_kernels::{Kernels, Modulus, NttTable};
 use rayon::prelude::*;

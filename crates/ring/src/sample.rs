@@ -1,3 +1,5 @@
+//! Samplers: uniform residues, centred binomial errors, ternary and fixed-weight secrets.
+
 use crate::{Basis, Eval, Modulus, Poly, Ring, Xof};
 use rand_core::{CryptoRng, Rng};
 use rayon::prelude::*;

@@ -1,3 +1,5 @@
+//! Domain-separated streams of random bytes from a seed.
+
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 

@@ -1,3 +1,5 @@
+//! RLWE ciphertexts: encryption from a seed, and decryption.
+
 use crate::SecretPoly;
 use omr_ring::{Basis, Coeff, Eval, Poly, Ring, centered_binomial, uniform_poly};
 use rand_core::CryptoRng;

@@ -1,3 +1,5 @@
+//! Ring switching: ciphertexts of a large ring become several of a small one.
+
 use crate::{Rlwe, SwitchingKey};
 use omr_ring::{Basis, Coeff, Eval, Modulus, Poly, Ring};
 

@@ -1,3 +1,5 @@
+//! The steps of a hybrid key switch: digits, products with the key, division by the special primes.
+
 use crate::{Rlwe, SwitchingKey};
 use omr_ring::{Automorphism, Basis, Coeff, Conversion, Eval, Modulus, Poly, Ring};
 use rayon::prelude::*;

@@ -1,3 +1,5 @@
+//! Key-switching keys: their shapes, generation and single use.
+
 use crate::{KeySwitch, Rlwe, SecretPoly, SwitchInput, cipher};
 use omr_ring::{Basis, Eval, Modulus, Poly, Ring};
 use rand_core::CryptoRng;

@@ -1,3 +1,5 @@
+//! Ternary secrets whose embeddings are bounded.
+
 use omr_ring::{Basis, Eval, Poly, Ring, fixed_weight, squared_embeddings, uniform_ternary};
 use rand_core::CryptoRng;
 use zeroize::{Zeroize, ZeroizeOnDrop};

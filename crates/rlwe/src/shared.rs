@@ -1,3 +1,5 @@
+//! Ciphertexts of several secrets that share one mask, and the key that makes them.
+
 use crate::noise::ERROR_SD;
 use crate::{Secret, SecretPoly, cipher};
 use omr_ring::{Basis, Coeff, Eval, Poly, Ring};

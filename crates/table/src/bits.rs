@@ -1,3 +1,5 @@
+//! A growing row of bits.
+
 /// A growing row of bits: which values of a column are present.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bits {

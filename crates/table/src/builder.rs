@@ -1,3 +1,5 @@
+//! Builds a table row by row.
+
 use crate::column::ColumnData;
 use crate::schema_check::{check_columns, check_name};
 use crate::{ColumnType, MAX_ROWS, SchemaError, Table, Value, ValueError};

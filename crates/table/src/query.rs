@@ -1,3 +1,5 @@
+//! Queries: filters over columns, with a public shape and private constants.
+
 mod derived;
 mod error;
 mod matches;

@@ -1,3 +1,5 @@
+//! The schema of a table: its name, columns, types and domains.
+
 use serde::{Deserialize, Serialize};
 
 /// Most bytes of a text value.

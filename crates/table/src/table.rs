@@ -1,3 +1,5 @@
+//! A table in memory, stored by columns.
+
 use crate::column::ColumnData;
 use crate::{Column, Ordinals, Row, Schema, Texts, Value};
 

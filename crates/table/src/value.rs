@@ -1,3 +1,5 @@
+//! One value of a row.
+
 use crate::ColumnType;
 
 /// One value of a row.

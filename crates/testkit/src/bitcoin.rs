@@ -1,3 +1,5 @@
+//! Cuts Bitcoin blocks into transactions.
+
 use crate::TestkitError;
 use crate::reader::Reader;
 

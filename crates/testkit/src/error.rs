@@ -1,3 +1,5 @@
+//! The error of reading chain data.
+
 /// Why real payloads could not be served.
 ///
 /// Offsets are bytes from the start of the chain data being read.

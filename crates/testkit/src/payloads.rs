@@ -1,3 +1,5 @@
+//! Payloads of one size, cut from real transactions.
+
 use bitcoin_test_data::blocks::mainnet_702861;
 
 use crate::{TestkitError, bitcoin, zcash};

@@ -1,3 +1,5 @@
+//! A cursor over the bytes of a block.
+
 use crate::TestkitError;
 
 /// A cursor over the bytes of a block.

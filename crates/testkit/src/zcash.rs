@@ -1,3 +1,5 @@
+//! Cuts Zcash blocks into transactions and shielded outputs.
+
 use crate::TestkitError;
 use crate::bitcoin::transparent;
 use crate::reader::Reader;

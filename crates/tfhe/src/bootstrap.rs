@@ -1,3 +1,5 @@
+//! The bootstrapping key in exact integers, its shape and its generation.
+
 use crate::{BlockSecret, RotationRing};
 use omr_ring::{AlignedVec, Eval, Gadget, KEY_ROWS, NarrowGaussian, Poly};
 use omr_rlwe::{SecretPoly, encrypt_with, mask};

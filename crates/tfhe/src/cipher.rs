@@ -1,3 +1,5 @@
+//! Ciphertexts of the ring that accumulators live in.
+
 use crate::lwe::transposed;
 use crate::{Lwe, RotationRing};
 use omr_ring::{AlignedVec, Modulus};

@@ -1,3 +1,5 @@
+//! The bootstrapping key in double precision, and blind rotations with it.
+
 use crate::{BootstrapKey, BootstrapShape, RingCipher, Rotation, RotationRing, rotation::shared};
 use omr_ring::{AlignedVec, FourierRows, FourierTable, KEY_ROWS, Kernels, Modulus};
 use rayon::prelude::*;

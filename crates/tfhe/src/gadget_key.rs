@@ -1,3 +1,5 @@
+//! Key switching with a gadget in a ring of one prime.
+
 use crate::RotationRing;
 use omr_ring::{AlignedVec, Eval, Gadget, NarrowGaussian, Poly};
 use omr_rlwe::{Rlwe, SecretPoly, encrypt_with, mask};

@@ -1,3 +1,5 @@
+//! LWE ciphertexts and their modulus switches.
+
 use crate::{BlockSecret, RingCipher};
 use omr_ring::{MAX_BLOCK, Modulus};
 

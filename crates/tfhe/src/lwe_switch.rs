@@ -1,3 +1,5 @@
+//! The key that switches LWE ciphertexts to a shorter block secret.
+
 use crate::gadget_key::switched;
 use crate::lwe::transposed;
 use crate::{BlockSecret, GadgetKey, Lwe, RingCipher, RotationRing};

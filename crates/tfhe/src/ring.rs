@@ -1,3 +1,5 @@
+//! A ring of one prime with its monomials.
+
 use omr_ring::{Monomials, Ring};
 
 /// A ring with one prime, and its monomials.

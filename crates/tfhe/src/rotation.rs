@@ -1,3 +1,5 @@
+//! Windows on phases, and blind rotations in exact integers.
+
 use crate::{BootstrapKey, BootstrapShape, Lwe, RingCipher, RotationRing};
 use omr_ring::{AlignedVec, BlockRows, Gadget};
 use rayon::prelude::*;

@@ -1,3 +1,5 @@
+//! Binary block secrets.
+
 use rand_core::CryptoRng;
 use std::ops::RangeInclusive;
 use zeroize::{Zeroize, ZeroizeOnDrop};

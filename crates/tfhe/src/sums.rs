@@ -1,3 +1,5 @@
+//! Sums of ciphertexts times plaintexts, from which digests are made.
+
 use crate::{RingCipher, RotationRing};
 use omr_ring::AlignedVec;
 use rayon::prelude::*;

@@ -1,3 +1,5 @@
+//! The homomorphic trace, which clears all coefficients but the constant one.
+
 use crate::gadget_key::switched;
 use crate::{GadgetKey, RingCipher, RotationRing};
 use omr_ring::{AlignedVec, Automorphism, Eval, Gadget, Modulus, NarrowGaussian, Poly};

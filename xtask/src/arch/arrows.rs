@@ -1,3 +1,5 @@
+//! Reads the arrows between crates from a Markdown file.
+
 use std::path::Path;
 
 use super::{Arrows, between};

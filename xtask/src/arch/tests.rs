@@ -1,3 +1,5 @@
+//! Tests that each kind of broken dependency rule is reported.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! The workspace's crates and dependencies, read from Cargo's metadata.
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 

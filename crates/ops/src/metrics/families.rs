@@ -1,3 +1,5 @@
+//! The metric families, registered under their documented names, units and buckets.
+
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;

@@ -1,3 +1,5 @@
+//! The label sets of the metrics, and the names of gRPC codes.
+
 use prometheus_client::encoding::EncodeLabelSet;
 
 /// Labels of requests.

@@ -1,3 +1,5 @@
+//! Counters by label whose values can be read back.
+
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

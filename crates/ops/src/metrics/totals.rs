@@ -1,3 +1,5 @@
+//! Totals of the counters, in the form that the status page shows.
+
 use std::collections::BTreeMap;
 
 use super::Metrics;

@@ -1,3 +1,5 @@
+//! Axes of charts: their ranges and round ticks.
+
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::figures::{Grouped, LAST};

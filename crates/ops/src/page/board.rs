@@ -1,3 +1,5 @@
+//! The page's section on the board: its size, growth and posts.
+
 use std::fmt::{Display, Formatter, Result};
 
 use super::axis::Axis;

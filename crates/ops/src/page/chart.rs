@@ -1,3 +1,5 @@
+//! A chart of one quantity over time, as SVG with a sentence that describes it.
+
 use std::fmt::{Display, Formatter, Result};
 
 use super::axis::Axis;

@@ -1,3 +1,5 @@
+//! The page's first section: version, board and health.
+
 use std::fmt::{Display, Formatter, Result};
 use std::time::{Duration, UNIX_EPOCH};
 

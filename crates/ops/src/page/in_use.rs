@@ -1,3 +1,5 @@
+//! The page's section on what is in use: jobs, keys, sessions, memory and disk.
+
 use std::fmt::{Display, Formatter, Result};
 
 use super::Escaped;

@@ -1,3 +1,5 @@
+//! The page's tables: jobs, digests, configured costs and health checks.
+
 use std::fmt::{Display, Formatter, Result};
 
 use super::Escaped;

@@ -1,3 +1,5 @@
+//! The public head of an encrypted table.
+
 use super::is_pattern;
 use crate::plan::{Piece, Source, SourceKind, source_of};
 use crate::{Params, PlanError};

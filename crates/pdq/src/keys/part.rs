@@ -1,3 +1,5 @@
+//! The parts of a server's key and their numbers.
+
 use crate::Params;
 use crate::noise::EXPANSION_LEVELS;
 use omr_compress::{KeyUse, MIN_WIDTH};

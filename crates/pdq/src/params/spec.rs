@@ -1,3 +1,5 @@
+//! A parameter set as it is written down, before it is checked.
+
 use crate::ParamsError;
 use omr_rlwe::noise::NoiseModel;
 

@@ -1,3 +1,5 @@
+//! Noise flooding, which hides the server's part of the noise from the client.
+
 use super::Plan;
 use crate::{Params, noise};
 use serde::Serialize;

@@ -1,3 +1,5 @@
+//! Reads and checks a table's file.
+
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;

@@ -1,3 +1,5 @@
+//! Writes a table's file.
+
 use std::io::{self, BufWriter, Write};
 
 use super::{CHECKSUM_BYTES, HEAD_BYTES, MAGIC, ROWS_AT_ONCE, VERSION, width};

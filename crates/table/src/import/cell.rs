@@ -1,3 +1,5 @@
+//! The values that imported files contain, before they have a column's type.
+
 use crate::calendar::Moment;
 use crate::decimal::Written;
 

@@ -1,3 +1,5 @@
+//! Imports CSV files.
+
 use std::cell::Cell as Counter;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::rc::Rc;

@@ -1,3 +1,5 @@
+//! The error of imports.
+
 use std::io;
 
 use crate::{SchemaError, ValueError};

@@ -1,3 +1,5 @@
+//! Converts a column's cells to values of its type and stores them.
+
 use super::cell::Cell;
 use super::{ImportError, ImportOptions};
 use crate::calendar::{Moment, parse_timestamp, timestamp_text};

@@ -1,3 +1,5 @@
+//! Finds the type of a column from its values.
+
 use super::cell::Cell;
 use super::fill::Target;
 use super::{ImportError, Wanted};

@@ -1,3 +1,5 @@
+//! Imports Parquet files.
+
 mod ending;
 
 use std::fs::File;

@@ -1,3 +1,5 @@
+//! Chooses the columns of a file that are imported.
+
 use super::{Declared, ImportError, ImportOptions, Wanted};
 use crate::schema_check::{check_columns, check_name};
 use crate::{ColumnType, SchemaError};

@@ -1,3 +1,5 @@
+//! CSV imports: types, quotes, limits and errors.
+
 use std::io::Cursor;
 
 use omr_table::{

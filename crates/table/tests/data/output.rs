@@ -1,3 +1,5 @@
+//! Rows written as Arrow, CSV and JSON.
+
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type, TimeUnit};
 use arrow::ipc::reader::FileReader;

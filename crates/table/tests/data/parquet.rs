@@ -1,3 +1,5 @@
+//! Parquet imports: types, encodings and damaged files.
+
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::sync::{Arc, LazyLock};

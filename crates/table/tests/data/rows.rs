@@ -1,3 +1,5 @@
+//! Rows encoded to bytes of fixed length and decoded again.
+
 use omr_table::{ColumnType, MAX_ROW_BYTES, RowCodec, RowError, Value};
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! Checks of schemas and of declared values.
+
 use omr_table::{
     Column, ColumnType, Domain, MAX_COLUMNS, MAX_ROWS, Schema, SchemaError, Value, ValueError,
 };

@@ -1,3 +1,5 @@
+//! Table files: round trips, damage and limits.
+
 use std::fs;
 use std::sync::LazyLock;
 use std::time::Instant;

@@ -1,3 +1,5 @@
+//! Tests that the Zcash data is genuine and that its outputs are found.
+
 use super::*;
 use crate::payloads::ZCASH_BLOCKS;
 use crate::sha256d::{meets_target, merkle_root, sha256d};
