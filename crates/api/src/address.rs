@@ -8,7 +8,7 @@ pub const FINGERPRINT_BYTES: usize = 16;
 
 const DOMAIN: &str = "omr address v2";
 
-/// The fingerprint over all that an address says; `None` for a sealing that no tag stands for.
+/// The fingerprint over all fields of an address; `None` for a sealing without a tag.
 #[must_use]
 pub fn address_fingerprint(address: &Address) -> Option<[u8; FINGERPRINT_BYTES]> {
     let sealing = u8::try_from(address.sealing).ok()?;

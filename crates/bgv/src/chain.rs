@@ -14,12 +14,12 @@ impl Chain {
         Self { levels }
     }
 
-    /// How many levels.
+    /// The number of levels.
     pub fn len(&self) -> usize {
         self.levels.len()
     }
 
-    /// Whether it has no level.
+    /// Whether the chain has no level.
     pub fn is_empty(&self) -> bool {
         self.levels.is_empty()
     }

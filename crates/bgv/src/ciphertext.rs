@@ -12,7 +12,7 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
-    /// From a pair at `level` whose slots are multiplied by `scale`.
+    /// A ciphertext made from a pair at `level` whose slots are multiplied by `scale`.
     pub fn new(pair: Rlwe, level: usize, scale: u64) -> Self {
         Self {
             parts: vec![pair.c0, pair.c1],
@@ -21,12 +21,12 @@ impl Ciphertext {
         }
     }
 
-    /// Its place in the modulus chain.
+    /// The ciphertext's level: its place in the modulus chain, 0 the largest modulus.
     pub fn level(&self) -> usize {
         self.level
     }
 
-    /// What its slots are multiplied by, modulo p.
+    /// The factor, modulo p, by which the slots are multiplied.
     pub fn scale(&self) -> u64 {
         self.scale
     }
@@ -36,7 +36,8 @@ impl Ciphertext {
         &self.parts
     }
 
-    /// The same pair as a bare RLWE ciphertext. Panics: when it is not relinearised.
+    /// The ciphertext as a bare RLWE pair, without level and scale. Panics: when it is not
+    /// relinearised.
     pub fn into_pair(self) -> Rlwe {
         let [c0, c1] = <[_; 2]>::try_from(self.parts).expect("two parts");
         Rlwe { c0, c1 }

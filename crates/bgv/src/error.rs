@@ -23,9 +23,9 @@ pub enum EvalError {
     /// A ciphertext with another number of parts than the operation takes.
     #[error("expected a ciphertext of {expected} parts, found {found}")]
     Parts {
-        /// What the operation takes.
+        /// The number of parts that the operation takes.
         expected: usize,
-        /// What it was given.
+        /// The number of parts that it was given.
         found: usize,
     },
     /// No level is left below.

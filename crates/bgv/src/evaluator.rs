@@ -245,8 +245,8 @@ impl Evaluator<'_> {
         Ok(self.relinearise_all(&[ct], key, to)?.remove(0))
     }
 
-    /// The same for several ciphertexts of one level, reading the key once.
-    /// Errors: as there, none at all, or levels differ.
+    /// Relinearises several ciphertexts of one level and switches them to level `to`, reading the
+    /// key once. Errors: no ciphertext, levels that differ, not three parts, or no such level.
     pub fn relinearise_all(
         &self,
         cts: &[&Ciphertext],
@@ -332,7 +332,8 @@ impl Evaluator<'_> {
         })
     }
 
-    /// The same without the copy.
+    /// Moves the ciphertext to a lower level; at its own level it is returned without a copy.
+    /// Errors: a level above its own.
     pub fn into_level(&self, ct: Ciphertext, level: usize) -> Result<Ciphertext, EvalError> {
         match ct.parts.len() == 2 && ct.level == level {
             true => Ok(ct),
@@ -346,8 +347,8 @@ impl Evaluator<'_> {
         Ok(self.automorphism_all(&[ct], key)?.remove(0))
     }
 
-    /// The same for several ciphertexts of one level, reading the key once.
-    /// Errors: as there, none at all, or levels differ.
+    /// The images of several ciphertexts of one level under the key's automorphism, reading the key
+    /// once. Errors: no ciphertext, levels that differ, or not two parts.
     pub fn automorphism_all(
         &self,
         cts: &[&Ciphertext],

@@ -16,9 +16,10 @@ pub struct Expander<'a> {
 }
 
 impl<'a> Expander<'a> {
-    /// For ciphertexts over `basis`; the key of level i is that of `X -> X^(n / 2^i + 1)`.
+    /// Builds the expander of ciphertexts over `basis`; the key of level i is that of `X -> X^(n /
+    /// 2^i + 1)`.
     ///
-    /// Panics: when a key is another.
+    /// Panics: when a key belongs to another automorphism.
     pub fn new(ring: &'a Ring, basis: &Basis, p: &'a Modulus, keys: Vec<&'a GaloisKey>) -> Self {
         for (i, key) in keys.iter().enumerate() {
             assert_eq!(key.exponent(), (ring.n() >> i) + 1, "the key of level {i}");
@@ -32,7 +33,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// How many levels there are.
+    /// The number of levels.
     pub fn levels(&self) -> usize {
         self.keys.len()
     }

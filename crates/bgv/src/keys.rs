@@ -31,7 +31,8 @@ impl GaloisKey {
         }
     }
 
-    /// From a switching key that was made by [`GaloisKey::generate`] for the same `g`.
+    /// Builds the Galois key of exponent `g` from a switching key that [`GaloisKey::generate`] made
+    /// for the same `g`.
     pub fn from_switching_key(ring: &Ring, g: usize, key: SwitchingKey) -> Self {
         Self {
             automorphism: Automorphism::new(ring.n(), g),
@@ -67,12 +68,12 @@ impl GaloisKey {
         self.automorphism.exponent()
     }
 
-    /// Its switching key.
+    /// The switching key, from the automorphism's image of the secret back to the secret.
     pub fn switching_key(&self) -> &SwitchingKey {
         &self.key
     }
 
-    /// Its permutation of evaluation rows.
+    /// The automorphism, as a permutation of evaluation rows.
     pub fn automorphism(&self) -> &Automorphism {
         &self.automorphism
     }

@@ -25,12 +25,12 @@ impl Plain {
         self.table.modulus()
     }
 
-    /// How many slots.
+    /// The number of slots.
     pub fn n(&self) -> usize {
         self.table.n()
     }
 
-    /// Where each slot lies in the evaluation domain.
+    /// The place of each slot in the evaluation domain.
     pub fn order(&self) -> &SlotOrder {
         &self.order
     }

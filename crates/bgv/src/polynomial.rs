@@ -29,7 +29,8 @@ struct Giants {
 }
 
 impl RangePolynomial {
-    /// For the window `[-r, r]` modulo p, in blocks of `block` powers (a power of two).
+    /// Builds the polynomial of the window `[-r, r]` modulo p, in blocks of `block` powers (a power
+    /// of two).
     pub fn new(p: &Modulus, r: u64, block: usize) -> Self {
         let mut coefficients = vec![1];
         for i in 0..=r {

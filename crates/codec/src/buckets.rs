@@ -88,7 +88,7 @@ impl BucketCode {
         buckets.map(move |(round, bucket)| (round * per_round + bucket as usize) * BUCKET)
     }
 
-    /// Its factors, row by row.
+    /// The factors of a message, row by row.
     fn factors(&self, index: u64) -> impl Iterator<Item = u32> {
         self.draws(index).skip(ROUNDS).map(|x| x as u32)
     }

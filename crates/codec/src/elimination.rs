@@ -1,4 +1,4 @@
-//! Linear equations modulo a prime, of which all beyond the unknowns are a check.
+//! Linear equations modulo a prime; equations beyond the number of unknowns are a check.
 
 use crate::error::{DecodeError, Inconsistency};
 use crate::field::Field;

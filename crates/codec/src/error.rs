@@ -1,4 +1,4 @@
-//! What can go wrong: building and packing ([`CodecError`]), decoding ([`DecodeError`]).
+//! The errors of building and packing ([`CodecError`]) and of decoding ([`DecodeError`]).
 
 /// An error of construction, packing or unpacking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -69,7 +69,7 @@ pub enum CodecError {
     /// A symbol is not a reduced residue.
     #[error("symbol {index}: expected a value below {modulus}, found {found}")]
     SymbolRange {
-        /// Its place in the payload.
+        /// The symbol's place in the payload.
         index: usize,
         /// The modulus `p`.
         modulus: u32,

@@ -14,7 +14,7 @@ pub struct Field {
     modulus: u32,
     /// `floor(2^64 / p)`.
     reciprocal: u64,
-    /// How many products of two elements a `u64` holds; at least 4 as `p < 2^31`.
+    /// The number of products of two elements that a `u64` can sum; at least 4, as `p < 2^31`.
     lazy_terms: usize,
     generator: u32,
     factors: [(u32, u32); MAX_FACTORS],

@@ -1,4 +1,4 @@
-//! What the code asks of a field: prime ([`Field`](crate::Field)) or cubic
+//! The operations that the code needs of a field: prime ([`Field`](crate::Field)) or cubic
 //! ([`Cubic`](crate::Cubic)).
 
 use std::fmt::Debug;

@@ -33,7 +33,7 @@ impl FirstDifference {
         self.found = select(new, found, self.found);
     }
 
-    /// Its place, what was expected and what was found.
+    /// The place of the first error, with the values expected and found.
     pub(crate) fn get(self) -> Option<(usize, u32, u32)> {
         (self.seen != 0).then_some((self.place as usize, self.expected, self.found))
     }

@@ -1,4 +1,4 @@
-//! Where a polynomial vanishes on geometric sequences.
+//! Finds where a polynomial vanishes on geometric sequences.
 
 use crate::field::Field;
 use crate::finite::FiniteField;

@@ -84,9 +84,7 @@ impl<F: FiniteField> Solver<F> {
         }
     }
 
-    /// As [`Solver::solve_into`], in a row of its own.
-    ///
-    /// Errors: the same.
+    /// Solves into a new row: see [`Solver::solve_into`], whose errors it returns.
     pub fn solve(&self, rhs: &[F::Element]) -> Result<Vec<F::Element>, DecodeError> {
         let mut symbols = vec![F::Element::default(); self.count];
         self.solve_into(rhs, &mut symbols)?;

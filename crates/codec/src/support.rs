@@ -48,7 +48,7 @@ impl<F: FiniteField> Support<F> {
         &self.labels
     }
 
-    /// Their nodes. Shape: `bound`.
+    /// The nodes of the messages found, then zeros. Shape: `bound`.
     pub fn nodes(&self) -> &[F::Element] {
         &self.nodes
     }
@@ -100,7 +100,8 @@ impl<F: FiniteField> Search<F> {
         })
     }
 
-    /// The number of messages as exact counters tell it; the first sum is it modulo the characteristic.
+    /// Sets the number of messages from exact counters; the first power sum gives it only modulo
+    /// the characteristic.
     pub(crate) fn counted(&mut self, total: usize) {
         self.total = Some(total);
     }
@@ -112,7 +113,8 @@ impl<F: FiniteField> Search<F> {
         locator(&self.field, &self.sums[..=self.labels.len()])
     }
 
-    /// The same where the bound is not below the characteristic, from twice as many sums.
+    /// The polynomial that vanishes at the pertinent nodes, by a recurrence from twice as many
+    /// sums, for a bound not below the field's characteristic.
     ///
     /// Shape: `2 bound + 1` sums at least.
     pub(crate) fn recurrence(&self) -> Vec<F::Element> {

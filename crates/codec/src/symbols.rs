@@ -33,7 +33,7 @@ pub struct Symbols {
     mark: MarkShape,
 }
 
-/// Where the bits of a mark lie; all 0 where payloads have none.
+/// The place of a mark's bits; all 0 where payloads have none.
 #[derive(Debug, Clone, Copy, Default)]
 struct MarkShape {
     /// Bits of a block that are free for it: of a whole one and of the last, shorter one.
@@ -99,9 +99,9 @@ impl Symbols {
         })
     }
 
-    /// The same of payloads with marks.
+    /// Builds the packing of payloads of `payload_bytes` bytes modulo `p`, with marks.
     ///
-    /// Errors: as of [`Symbols::new`].
+    /// Errors: those of [`Symbols::new`].
     pub fn marked(p: u32, payload_bytes: usize) -> Result<Self, CodecError> {
         let plain = Self::new(p, payload_bytes)?;
         let whole = payload_bytes / plain.block_bytes;
@@ -159,7 +159,11 @@ impl Symbols {
         self.pack_marked(payload, 0, out)
     }
 
-    /// The same with a mark, which is left out where payloads have none.
+    /// Writes the symbols of `payload` and `mark` to `out`; the mark is left out where payloads
+    /// have none.
+    ///
+    /// Shape:  `payload_bytes` bytes to `count` symbols.   Range: out `[0, p)`.
+    /// Errors: [`CodecError::PayloadLength`], [`CodecError::SymbolCount`].
     pub fn pack_marked(
         &self,
         payload: &[u8],

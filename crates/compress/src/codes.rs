@@ -41,7 +41,7 @@ impl Codes {
         Self { terms, cut, words }
     }
 
-    /// How many there are.
+    /// The number of terms.
     pub(crate) fn terms(&self) -> usize {
         self.terms
     }
@@ -79,7 +79,7 @@ impl Codes {
     }
 }
 
-/// What all batches and rounds share.
+/// The tables that all batches and rounds share.
 pub struct CodeTables {
     classes: SlotClasses,
     /// `1 / i` modulo p, 0 for 0.
@@ -144,16 +144,16 @@ impl CodeTables {
         }
     }
 
-    /// Where slots of the large ring lie in the small one.
+    /// The classes of the large ring's slots over those of the small ring.
     pub fn classes(&self) -> &SlotClasses {
         &self.classes
     }
 
-    /// All `V(g, u)` of a batch from its small ciphertexts, [`Setting::classes`] of them; `advance` is told of
-    /// each of `width / 2` steps.
+    /// All `V(g, u)` of a batch from its small ciphertexts, [`Setting::classes`] of them; calls
+    /// `advance` after each of `width / 2` steps.
     ///
-    /// Panics: when the batch has no nodes.
-    /// Time: that of the setting and the shape, whatever is encrypted.
+    /// Panics: when the batch has no nodes. Time: that of the setting and the shape, whatever is
+    /// encrypted.
     pub fn codes(
         &self,
         setting: Setting,

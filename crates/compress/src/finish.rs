@@ -7,15 +7,15 @@ use omr_rlwe::{Rlwe, SharedInput, SharedKey};
 /// A ciphertext of a digest, rounded to few bits: several bodies on one mask, under as many secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedCiphertext {
-    /// As many coefficients as the ring's dimension.
+    /// The mask, with as many coefficients as the ring's dimension.
     pub mask: Vec<u64>,
     /// For each part the coefficients that hold sums, in the order of [`SumsShape::kept`]: coefficient i of a part
     /// of r components is coefficient `i / r` under secret `i % r` of it. InstantOMR has an order of its own.
     pub parts: Vec<Vec<u64>>,
 }
 
-/// What the sums are multiplied by between the codes and the digest, apart from the vector's own
-/// scale: packing, the last modulus switch, and the change of encoding.
+/// The factor that multiplies the sums between the codes and the digest, apart from the vector's
+/// own scale: packing, the last modulus switch, and the change of encoding.
 pub fn gathered_scale(setting: Setting, stride: usize) -> u64 {
     let p = setting.p();
     let reduce = |limb: usize| p.reduce(setting.small.modulus(limb).value());

@@ -16,7 +16,7 @@ pub struct Keys<'a> {
     pub merge: &'a [GaloisKey],
     /// The level of the first of `merge`.
     pub first_merge: u32,
-    /// To the ring of digests.
+    /// The key from the small ring to the ring of digests.
     pub last: &'a SharedKey,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// What a Galois key of the small ring is for.
+/// The purpose of a Galois key of the small ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyUse {
     /// Rotation by one slot.

@@ -48,7 +48,7 @@ impl SlotClasses {
         layout
     }
 
-    /// How many classes.
+    /// The number of classes.
     pub fn classes(&self) -> usize {
         self.classes
     }

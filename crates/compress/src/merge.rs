@@ -26,12 +26,12 @@ pub fn pack(setting: Setting, shape: SumsShape, keys: Keys, symbols: Vec<Rlwe>) 
 struct Merger<'a> {
     setting: Setting<'a>,
     keys: Keys<'a>,
-    /// That of the first joins, of two symbols each.
+    /// The key level of the first joins, of two symbols each.
     first_level: u32,
 }
 
 impl Merger<'_> {
-    /// Of a power of two; none where all are.
+    /// Merges parts, as many as a power of two; `None` where all of them are.
     fn merge(&self, parts: Vec<Option<Rlwe>>) -> Option<Rlwe> {
         if parts.len() == 1 {
             return parts.into_iter().next().expect("one part");

@@ -12,9 +12,9 @@ use zeroize::Zeroize;
 pub struct PhasesError {
     /// Ciphertexts, coefficients or parts.
     pub what: &'static str,
-    /// How many the shape has.
+    /// The number that the shape has.
     pub expected: usize,
-    /// How many there are.
+    /// The number found.
     pub found: usize,
 }
 
@@ -35,9 +35,10 @@ pub struct Phases<'a> {
 }
 
 impl<'a> Phases<'a> {
-    /// Of the secrets that the key to the ring of digests was made for, in the same order.
+    /// Builds the phase computation with the secrets that the key to the ring of digests was made
+    /// for, in the same order.
     ///
-    /// Panics: unless there is one for each body.
+    /// Panics: unless there is one secret for each body.
     pub fn new(setting: Setting<'a>, secrets: Vec<SecretPoly>) -> Self {
         let bodies = setting.final_shape.bodies();
         assert_eq!(secrets.len(), bodies, "one secret for each body");
@@ -101,7 +102,8 @@ impl<'a> Phases<'a> {
         ring.forward(mask)
     }
 
-    /// The phases of part `part` of a ciphertext with this mask, of which the coefficients `kept` are in `body`.
+    /// The phases of part `part` of a ciphertext with mask `mask`; `body` contains only the
+    /// coefficients `kept`.
     ///
     /// Panics: when there is no such part, or a coefficient exceeds the small ring's dimension.
     pub fn phase(

@@ -1,4 +1,4 @@
-//! How rows in slot order are cut for the sums of products.
+//! Cuts rows in slot order into pieces for the sums of products.
 
 use crate::Setting;
 use omr_ring::Buffer;
@@ -30,7 +30,7 @@ impl Pieces {
         self.len
     }
 
-    /// How many there are.
+    /// The number of pieces.
     pub(crate) fn count(&self) -> usize {
         self.limbs * 2 * self.half / self.len
     }
@@ -49,7 +49,7 @@ impl Pieces {
     }
 }
 
-/// What all pieces hold, piece by piece, in buffers of the pool.
+/// The words of all pieces, piece by piece, in buffers of the pool.
 pub(crate) struct PieceWords {
     /// Some pieces each, so that they take the places of others that the pool has.
     buffers: Vec<Buffer>,

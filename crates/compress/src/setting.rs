@@ -23,7 +23,7 @@ pub struct Setting<'a> {
     pub nodes: &'a Nodes,
     /// The ring of digests.
     pub final_ring: &'a Ring,
-    /// How ciphertexts of the small ring share a mask in the final one.
+    /// The shape by which ciphertexts of the small ring share a mask in the final ring.
     pub final_shape: SharedShape,
     /// Bits of a mask coefficient of a digest.
     pub mask_bits: u32,

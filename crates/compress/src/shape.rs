@@ -86,7 +86,7 @@ impl SumsShape {
         shape.with_symbols(symbols)
     }
 
-    /// The same of another number of symbols.
+    /// This shape with another number of symbols.
     ///
     /// Errors: `Symbols`.
     pub fn with_symbols(self, symbols: usize) -> Result<Self, ShapeError> {
@@ -96,7 +96,7 @@ impl SumsShape {
         }
     }
 
-    /// How many exponents there are.
+    /// The number of exponents.
     pub fn bound(self) -> usize {
         self.bound
     }
@@ -160,7 +160,7 @@ impl SumsShape {
         (0..self.parts()).map(move |part| self.position(part))
     }
 
-    /// How many coefficients are kept of a ciphertext.
+    /// The number of coefficients that are kept of a ciphertext.
     pub fn kept_len(self, round: usize, ciphertext: usize) -> usize {
         self.exponents(round).len() * self.symbols_of(ciphertext).len()
     }

@@ -38,10 +38,10 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// Adds `sum_(g,u) sigma_g(L_u) V(g, u)` of one batch for the symbols `to`, of which `plaintexts` has the first at
-    /// place 0, the next at place 1, and so on.
+    /// Adds `sum_(g,u) sigma_g(L_u) V(g, u)` of one batch for the symbols `to`; `plaintexts`
+    /// contains the first of them at place 0, the next at place 1, and so on.
     ///
-    /// Panics: when there are fewer symbols, here or there.
+    /// Panics: when `plaintexts` or these sums have fewer symbols.
     pub fn add(&mut self, codes: &Codes, plaintexts: &Plaintexts, to: Range<usize>) {
         let (setting, cut, size) = (self.setting, self.cut, 2 * self.cut.len());
         let pieces: Vec<&mut [u64]> = self.pieces.iter_mut().collect();

@@ -34,8 +34,9 @@ thread_local! {
     static INNER: Cell<Inner> = const { Cell::new(Inner::None) };
 }
 
-/// For panic hooks, once for each panic: whether guarded code panics while it unwinds. The process is aborted when such
-/// a hook returns, so it had better say what is damaged and exit.
+/// Returns, in a panic hook, whether guarded code panics while it unwinds; to be called once for
+/// each panic. The process is aborted when such a hook returns, so the hook should say what is
+/// damaged and exit.
 #[must_use]
 pub fn is_last() -> bool {
     INNER.with(|inner| match inner.get() {

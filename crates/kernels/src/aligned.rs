@@ -38,7 +38,8 @@ fn heap(len: usize) -> Words {
     Words::Heap { words, start }
 }
 
-/// Fresh pages are zeros. None: the system refused; the allocator will say why.
+/// Maps fresh pages, which are zeros; `None` where the system refuses, and then the allocator
+/// reports why.
 fn map(len: usize) -> Option<Words> {
     let map = MmapMut::map_anon(len * size_of::<u64>()).ok()?;
     // Only advice: without huge pages all is the same, but slower.
@@ -48,12 +49,12 @@ fn map(len: usize) -> Option<Words> {
 }
 
 impl AlignedVec {
-    /// The same words as floats: zeros are zeros.
+    /// The words read as 64-bit floats: words of zeros are floats of zero.
     pub fn floats(&self) -> &[f64] {
         bytemuck::cast_slice(self)
     }
 
-    /// The same words as floats, to be written.
+    /// The words as 64-bit floats, to write.
     pub fn floats_mut(&mut self) -> &mut [f64] {
         bytemuck::cast_slice_mut(self)
     }

@@ -1,4 +1,4 @@
-//! How many transforms this process has done, for whoever watches it.
+//! Counts the transforms that this process has done.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! What can be wrong with a modulus or a transform size.
+//! The error of building a modulus or a transform table.
 
 /// Why a [`Modulus`](crate::Modulus) or an [`NttTable`](crate::NttTable) was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

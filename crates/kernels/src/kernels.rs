@@ -533,9 +533,9 @@ impl Kernels {
 pub struct Encoding<'a> {
     /// Residues modulo `p`, in `[0, p)`.
     pub coeffs: &'a [u32],
-    /// Their modulus.
+    /// The modulus of the values.
     pub p: u32,
-    /// Where the pieces of the result go.
+    /// The words that the pieces of the result are written to.
     pub out: &'a mut [u64],
     /// Words from one piece to the next.
     pub every: usize,

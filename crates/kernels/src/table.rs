@@ -143,7 +143,7 @@ impl NttTable {
         self.last
     }
 
-    /// The same, times `c`.
+    /// [`Self::last_factors`], multiplied by `c`.
     pub(crate) fn scaled_last_factors(&self, c: u64) -> [Factor; 2] {
         let m = &self.modulus;
         self.last.map(|factor| m.factor(m.mul(factor.w, c)))

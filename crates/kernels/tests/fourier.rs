@@ -171,7 +171,7 @@ fn exact_step(
     out
 }
 
-/// The same by a back end, for several accumulators together.
+/// Computes one step with a back end, for several accumulators together.
 fn step(
     k: &Kernels,
     t: &FourierTable,

@@ -17,7 +17,7 @@ const BOUND: &str = "Bound";
 const PARTS: &str = "Parts";
 const FINGERPRINT: &str = "Fingerprint";
 const LINE: usize = 64;
-/// Of a text of version 1.
+/// Bytes of the fingerprint in an address text of version 1.
 const OLD_FINGERPRINT_BYTES: usize = 10;
 /// Enough for any clue key and what stands around it in a mail.
 const MAX_TEXT: usize = 1 << 20;

@@ -34,7 +34,7 @@ pub enum CanaryState {
 pub struct Canary {
     /// When it was made, in seconds since 1970.
     pub made: u64,
-    /// Its place on the board, once it is known.
+    /// The canary's place on the board, once it is known.
     pub index: Option<u64>,
     /// What became of it.
     pub state: CanaryState,

@@ -272,7 +272,7 @@ pub enum MailError {
     OtherAddress {
         /// The fingerprint asked for.
         expected: String,
-        /// That of the answer.
+        /// The fingerprint of the address in the answer.
         found: String,
     },
     /// A name that cannot be a file's.

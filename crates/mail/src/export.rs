@@ -24,7 +24,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use zeroize::Zeroizing;
 
-/// Of one identity, in the order in which they are written: with the profile the folder holds an identity.
+/// The files of one identity, in the order in which they are written: once the profile is there,
+/// the folder holds an identity.
 const FILES: [&str; 5] = [SECRET_KEY, CLUE_KEY, SERVER, INBOX, PROFILE];
 
 type Contents = BTreeMap<String, Zeroizing<Vec<u8>>>;

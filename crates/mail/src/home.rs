@@ -44,7 +44,7 @@ impl Server {
         }
     }
 
-    /// The same for calls that do not tell who is calling, as far as tokens do.
+    /// The endpoint for calls that do not reveal who is calling: it has no token.
     #[must_use]
     pub fn stranger(&self) -> Endpoint {
         Endpoint {
@@ -64,7 +64,8 @@ impl Home {
         }
     }
 
-    /// The same folder with the passphrase that its secret is under, or is to be under where there is none yet.
+    /// This folder with the passphrase of its secret: the one that the secret is under, or will be
+    /// under where there is none yet.
     #[must_use]
     pub fn with_passphrase(mut self, passphrase: Passphrase) -> Self {
         self.passphrase = Some(passphrase);

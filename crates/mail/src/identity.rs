@@ -75,9 +75,9 @@ fn all_levels() -> u8 {
 /// An identity on the disk.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// Its folder.
+    /// The folder of the identity.
     pub home: Home,
-    /// Its form.
+    /// The identity's profile.
     pub profile: Profile,
 }
 

@@ -1,4 +1,5 @@
-//! What came, and where a fetch stands: one database, every step a transaction.
+//! The inbox: what came, and where a fetch stands, in one database whose every step is a
+//! transaction.
 
 mod adopt;
 mod database;

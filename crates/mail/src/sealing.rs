@@ -1,4 +1,4 @@
-//! How letters are sealed: agreed on by address and profile, never by what a server says.
+//! The sealing of letters, which address and profile determine, never the server.
 
 use crate::MailError;
 use omr_protocol::Sealing;

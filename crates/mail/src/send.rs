@@ -15,8 +15,8 @@ use std::ops::Range;
 pub struct Sent {
     /// The ranges of its messages' indices: one, unless it was posted in several parts.
     pub ranges: Vec<Range<u64>>,
-    /// Which of its messages, counted from 0, were on the board already: somebody copied them on the way and posted
-    /// them first. They are read all the same.
+    /// Numbers, counted from 0, of the messages that were on the board already: somebody copied
+    /// them on the way and posted them first. They are read all the same.
     pub copied: Vec<u64>,
 }
 

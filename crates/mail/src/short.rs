@@ -79,7 +79,8 @@ impl ShortAddress {
         start.is_some_and(|start| start.eq_ignore_ascii_case("omr1"))
     }
 
-    /// That of an address; `None` for one without terms, whose fingerprint is too short.
+    /// The short form of an address; `None` for an address without terms, whose fingerprint is too
+    /// short.
     #[must_use]
     pub fn of(address: &Address) -> Option<Self> {
         Some(Self {

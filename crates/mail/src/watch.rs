@@ -1,4 +1,4 @@
-//! When to fetch: a grid on the clock, and nothing else.
+//! The times of fetches: a grid on the clock, and nothing else.
 
 use rand_core::Rng;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

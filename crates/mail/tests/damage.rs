@@ -1,4 +1,4 @@
-//! A damaged inbox: told as one, never listed wrong, and fetched anew.
+//! A damaged inbox is reported, never listed wrong, and fetched anew.
 #![forbid(unsafe_code)]
 
 mod common;

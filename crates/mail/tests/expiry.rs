@@ -1,4 +1,5 @@
-//! Boards whose old messages expire: what was missed is told, the rest comes, and requests tell nothing.
+//! Boards whose old messages expire: what was missed is reported, the rest comes, and requests
+//! reveal nothing.
 #![forbid(unsafe_code)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Fetches: each message once whatever breaks, and nothing told about what was found.
+//! Fetches deliver each message once whatever breaks, and reveal nothing about what was found.
 #![forbid(unsafe_code)]
 
 mod common;

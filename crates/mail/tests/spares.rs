@@ -61,7 +61,7 @@ async fn a_letter_of_five_times_the_bound_comes_whole() {
     assert_eq!(inbox.leftovers().unwrap(), (vec![], 0));
 }
 
-/// An older set tells 97 messages and more like damage. They come all the same.
+/// An older set cannot tell 97 messages or more from damage. The messages come all the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_older_set_cannot_count_comes_by_spares() {
     let scene = Scene::with_spares(16).await;

@@ -1,4 +1,4 @@
-//! Panics, which are bugs: the log says where and why they happened.
+//! Logs panics, which are bugs, with their place and message.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::PanicHookInfo;

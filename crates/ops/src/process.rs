@@ -11,7 +11,7 @@ use prometheus_client::registry::Unit;
 
 /// Memory and file descriptors of this process, read when they are asked for.
 ///
-/// On systems without `/proc` only the time of the start is told.
+/// On systems without `/proc` only the time of the start is reported.
 #[derive(Debug)]
 pub(crate) struct ProcessCollector {
     started: f64,
@@ -75,14 +75,14 @@ fn gauge(
 /// What this process has in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Bytes in memory, where the system tells.
+    /// Bytes in memory; `None` where the system does not report them.
     pub used: Option<u64>,
     /// The most there may be: the least of what its control groups and the machine have.
     pub limit: Option<u64>,
 }
 
 impl Memory {
-    /// That of now.
+    /// The memory that this process uses now.
     pub fn now() -> Self {
         Self {
             used: resident_bytes(),

@@ -66,9 +66,9 @@ pub struct Count {
 /// Posts, which everybody sees on the board.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostingFigures {
-    /// Of the last minute.
+    /// The rate over the last minute.
     pub minute: Rate,
-    /// Of the last hour.
+    /// The rate over the last hour.
     pub hour: Rate,
     /// Refused since the start, by gRPC code.
     pub refused: Vec<Count>,
@@ -85,7 +85,8 @@ pub struct Rate {
     pub messages: u64,
 }
 
-/// What clients use, in sum. A service of few clients tells it seldom, so that nobody sees when one of them fetched.
+/// Sums of what clients use. A service with few clients updates them seldom, so that nobody sees
+/// when one of them fetched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UseFigures {
     /// When this was counted, seconds since 1970.
@@ -102,13 +103,13 @@ pub struct UseFigures {
     pub sessions: SessionFigures,
     /// Calls that were refused or failed since the start, by gRPC code.
     pub refused: Vec<Count>,
-    /// Bytes in memory, where the system tells.
+    /// Bytes in memory; `None` where the system does not report them.
     pub memory_bytes: Option<u64>,
     /// The most bytes of memory there may be.
     pub memory_limit_bytes: Option<u64>,
     /// What lies on the disk.
     pub disk: Vec<DiskUse>,
-    /// Bytes that are left on the disk, where the system tells.
+    /// Bytes free on the disk; `None` where the system does not report them.
     pub disk_free_bytes: Option<u64>,
 }
 
@@ -127,10 +128,10 @@ pub struct JobFigures {
     pub cancelled: u64,
 }
 
-/// A job that runs. Nothing tells whose it is.
+/// A job that runs, without its owner.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunningJob {
-    /// Its scheme.
+    /// The scheme of the job.
     pub scheme: String,
     /// What is being done.
     pub stage: String,
@@ -145,7 +146,7 @@ pub struct RunningJob {
 /// A digest that was made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FinishedDigest {
-    /// Its scheme.
+    /// The scheme of the digest.
     pub scheme: String,
     /// Messages that were looked at.
     pub messages: u64,
@@ -178,7 +179,7 @@ pub struct SessionFigures {
 pub struct DiskUse {
     /// Which files.
     pub kind: String,
-    /// Their bytes.
+    /// The size of these files in bytes.
     pub bytes: u64,
 }
 

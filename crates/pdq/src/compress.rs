@@ -28,7 +28,7 @@ pub struct Compressor<'a> {
 
 /// One block.
 pub struct Batch<'a> {
-    /// Its number in its group, below the number of batches of the code.
+    /// The block's number in its group, below the number of batches of the code.
     pub number: usize,
     /// For each slot the number of the row that lies there.
     pub rows: &'a [u32],
@@ -163,7 +163,7 @@ pub struct Marked {
     pub batch: usize,
     /// The slot in the block.
     pub slot: usize,
-    /// Its symbols behind 1 and node.
+    /// The row's symbols behind 1 and node.
     pub symbols: Vec<u32>,
 }
 

@@ -26,7 +26,7 @@ use zeroize::Zeroize;
 pub struct EncryptedTable {
     /// Names the owner's keys.
     pub key_id: [u8; 16],
-    /// What is public.
+    /// The public head of the table.
     pub head: EncryptedHead,
     /// The seed of all masks of ciphertexts.
     pub seed: [u8; 32],
@@ -38,9 +38,9 @@ pub struct EncryptedTable {
 
 /// Bodies of a block.
 struct EncryptedBlock {
-    /// Of masks, by entry of the head, digit and value.
+    /// Bodies of masks, by entry of the head, digit and value.
     masks: Vec<Poly<Eval>>,
-    /// Of symbols, by column.
+    /// Bodies of symbols, by column.
     symbols: Vec<Poly<Eval>>,
 }
 

@@ -136,7 +136,7 @@ pub enum QueryFileError {
     LongHead {
         /// The limit.
         expected: usize,
-        /// Its length.
+        /// The length of the public part.
         found: usize,
     },
     /// The public part is not what this version reads.
@@ -192,7 +192,7 @@ impl From<std::io::Error> for QueryFileError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
-    /// Its length is not that of an answer to the query.
+    /// The answer's length is not that of an answer to the query.
     #[error(
         "expected an answer of {expected} bytes, found {found}: it is the answer to another query"
     )]

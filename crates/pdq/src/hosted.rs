@@ -1,4 +1,4 @@
-//! A table as a server holds it, in the clear or encrypted, and what clients are told of it.
+//! A table on a server, in the clear or encrypted, with its public description for clients.
 
 use crate::keys::EvaluationKey;
 use crate::{
@@ -17,9 +17,9 @@ use std::sync::Arc;
 /// What a client must know to ask a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Public {
-    /// Of a table in the clear its schema.
+    /// The schema of a table in the clear.
     Clear(Schema),
-    /// Of an encrypted one its schema and what it has masks of.
+    /// The schema of an encrypted table, and the masks that it contains.
     Encrypted(EncryptedHead),
 }
 
@@ -40,7 +40,7 @@ impl Public {
         }
     }
 
-    /// As JSON.
+    /// Returns the description as JSON.
     pub fn to_json(&self) -> String {
         match self {
             Self::Clear(schema) => schema.to_json(),

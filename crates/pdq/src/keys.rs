@@ -25,7 +25,7 @@ pub struct SecretKey {
     seed: [u8; SEED_BYTES],
 }
 
-/// What the server computes with: switching keys. Holds no secret.
+/// The server's evaluation key: switching keys. It holds no secret.
 pub struct EvaluationKey {
     /// Names the pair of keys.
     pub id: [u8; 16],
@@ -50,7 +50,7 @@ pub struct EvaluationKey {
 }
 
 impl EvaluationKey {
-    /// Those that compression takes.
+    /// The keys that compression needs.
     pub(crate) fn compression(&self, params: &Params) -> Keys<'_> {
         Keys {
             turn: &self.turn,

@@ -1,4 +1,5 @@
-//! What the circuits add to the noise, as log2 of the root mean square over the embeddings (see [`omr_rlwe::noise`]).
+//! The noise that the circuits add, as log2 of the root mean square over the embeddings (see
+//! [`omr_rlwe::noise`]).
 
 use crate::params::Spec;
 use omr_rlwe::noise::{self, NoiseModel};
@@ -55,7 +56,8 @@ pub(crate) fn compressed(spec: &Spec, index: f64, width: usize, blocks: usize) -
     packed(spec, start, width, blocks)
 }
 
-/// The same from the noise of the small ciphertexts that constants are multiplied with.
+/// One coefficient of a packed ciphertext, from the noise of the small ciphertexts that constants
+/// are multiplied with, for so many exponents and blocks.
 pub(crate) fn packed(spec: &Spec, start: f64, width: usize, blocks: usize) -> f64 {
     let small = spec.small_noise_model();
     let classes = spec.n / spec.small_n;

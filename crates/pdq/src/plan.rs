@@ -59,7 +59,7 @@ pub struct Plan {
 pub(crate) enum Masks {
     /// Masks of a table in the clear.
     Clear,
-    /// Those of an encrypted one.
+    /// Masks of an encrypted table.
     Encrypted,
 }
 

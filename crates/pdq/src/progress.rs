@@ -1,4 +1,4 @@
-//! What a server tells of an answer in the making, and how it is told to stop.
+//! Progress reports of an answer in the making, and its cancellation.
 
 use crate::ServerError;
 

@@ -1,4 +1,4 @@
-//! Where the time of an answer goes.
+//! The times of the stages of an answer.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -34,7 +34,7 @@ impl Stage {
         Self::Packing,
     ];
 
-    /// As figures name it.
+    /// The stage's name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Expansion => "expansion",

@@ -1,4 +1,5 @@
-//! What a query takes of memory, counted, against what its plan tells; and its answer, byte for byte.
+//! Compares the memory that a query takes, counted, with the plan's forecast; and its answer, byte
+//! for byte, with a known one.
 
 use chacha20::ChaCha20Rng;
 use omr_pdq::{
@@ -49,7 +50,8 @@ impl World {
         }
     }
 
-    /// Asks, and compares: memory with what the plan tells, the answer with the one it always was.
+    /// Runs a query and compares its memory with the plan's forecast, and its answer with the known
+    /// one.
     fn ask(&mut self, sql: &str, expected: &str) {
         let (query, _) = Query::parse(sql, self.table.schema()).unwrap();
         let client = self.client();
@@ -66,7 +68,8 @@ impl World {
         self.check(&plan, taken, (&bytes, expected));
     }
 
-    /// The same of the table under encryption.
+    /// Runs a query over the encrypted table; compares memory with the plan's forecast, and the
+    /// answer with the known one.
     fn ask_encrypted(&mut self, sql: &str, expected: &str) {
         let head = EncryptedHead::new(&self.params, self.table.schema(), &[]);
         let (secret, quiet) = (&self.secret, &|_, _| {});

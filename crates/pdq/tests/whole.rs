@@ -275,7 +275,7 @@ fn two_sided_answers_hold_the_rows_without_their_numbers() {
     ask(leaf(1, range(Some(id(45)), Some(id(40)))), 16);
 }
 
-/// The same query twice: other masks, another order, the same rows.
+/// Answers one query twice: other masks, another order, equal rows.
 #[test]
 fn two_sided_answers_share_nothing_but_the_rows() {
     let world = &*TWO_SIDED;
@@ -338,7 +338,7 @@ fn files_of_two_sided_sets() {
     assert!(WORLD.key.zero.is_none());
 }
 
-/// The same of the table under encryption.
+/// Runs a query over the encrypted table and compares the rows with those of the plain reference.
 fn ask_encrypted(table: &EncryptedTable, filter: Filter, bound: usize) -> Result<(), DecodeError> {
     let world = &*WORLD;
     let params = &*world.params;

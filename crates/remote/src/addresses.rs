@@ -19,7 +19,8 @@ impl Client {
         Ok(Duration::from_secs(answer.await?.seconds))
     }
 
-    /// What the server says is the address of a fingerprint: the caller tests that it is.
+    /// Looks up the address of a fingerprint. The server may return any address: the caller checks
+    /// that it has this fingerprint.
     ///
     /// Errors: `NotFound` and others of the server; `Answer`.
     pub async fn find_address(&self, fingerprint: &[u8]) -> Result<Address, RemoteError> {

@@ -10,7 +10,7 @@ const MOST_IDS: u32 = 8;
 /// Where messages are on the board.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Posted {
-    /// Their indices, in the order of the messages.
+    /// The indices of the messages, in the order in which they were sent.
     pub ranges: Vec<Range<u64>>,
     /// Places, among the messages, of those that were on the board already: somebody copied them and was first.
     pub known: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Where a server is and how it is spoken to.
+//! The address of a server, and how a client connects to it.
 
 use crate::{RemoteError, Retry};
 use std::sync::Arc;

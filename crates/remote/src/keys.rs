@@ -31,8 +31,8 @@ struct Upload {
 }
 
 impl Client {
-    /// Sends a key's file and gives its BLAKE3 hash. What the server has already is not sent again.
-    /// `progress` is told the bytes that are sent and their total, now and then.
+    /// Sends a key's file and returns its BLAKE3 hash. Bytes that the server has already are not
+    /// sent again. Now and then `progress` is called with the bytes sent and their total.
     ///
     /// Errors: the server's; `File`.
     pub async fn upload_key(
@@ -120,7 +120,7 @@ impl Client {
         }
     }
 
-    /// Sends chunks from `offset` on; tells whether the server then had all.
+    /// Sends chunks from `offset` on; returns whether the server then had all.
     async fn chunks(
         &self,
         upload: &Upload,

@@ -1,4 +1,4 @@
-//! When a call is made again, and after how long.
+//! Decides when a call is made again, and after how long.
 
 use crate::{Endpoint, Notice, RemoteError, Waiting};
 use std::error::Error;
@@ -194,7 +194,8 @@ fn retry_after(status: &Status) -> Option<Duration> {
     Some(Duration::from_millis(text.parse().ok()?))
 }
 
-/// The innermost cause says most: "connection refused" rather than "transport error".
+/// The message of the innermost cause, which is the most specific: "connection refused" rather than
+/// "transport error".
 fn described(status: &Status) -> String {
     let mut text = status.message().to_owned();
     let mut cause = status.source();

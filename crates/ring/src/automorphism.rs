@@ -2,10 +2,10 @@
 
 use crate::{BlockPermutation, Eval, Poly, Ring};
 
-/// Which evaluation point holds which plaintext slot, for a power-of-two ring.
+/// The evaluation point of each plaintext slot, for a power-of-two ring.
 ///
-/// Slot `(row, column)` of the 2 x n/2 matrix of slots lies at the root with exponent
-/// `(-1)^row * 5^column` modulo 2n (Halevi and Shoup's hypercube for powers of two).
+/// Slot `(row, column)` of the 2 x n/2 matrix of slots lies at the root with exponent `(-1)^row *
+/// 5^column` modulo 2n (Halevi and Shoup's hypercube for powers of two).
 pub struct SlotOrder {
     n: usize,
     position: Vec<u32>,
@@ -96,7 +96,7 @@ impl Automorphism {
         self.g
     }
 
-    /// For each evaluation index of the image, the index it is read from.
+    /// The permutation: for each evaluation index of the image, the index that it is read from.
     pub fn indices(&self) -> &[u32] {
         &self.index
     }

@@ -17,7 +17,7 @@ impl Basis {
         &self.0
     }
 
-    /// How many primes (limbs).
+    /// The number of primes (limbs).
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -37,18 +37,18 @@ impl Basis {
         self.0.iter().position(|&x| x == id)
     }
 
-    /// Its primes, then those of `other` that it lacks.
+    /// The union: the primes of this basis, then those of `other` that it lacks.
     pub fn union(&self, other: &Basis) -> Basis {
         let added = other.0.iter().filter(|&&id| !self.contains(id));
         Basis::new(self.0.iter().chain(added).copied())
     }
 
-    /// Its primes that `other` lacks.
+    /// The difference: the primes of this basis that `other` lacks, in this basis' order.
     pub fn minus(&self, other: &Basis) -> Basis {
         Basis::new(self.0.iter().filter(|&&id| !other.contains(id)).copied())
     }
 
-    /// Its primes that `other` has too.
+    /// The intersection: the primes of this basis that `other` has too, in this basis' order.
     pub fn intersection(&self, other: &Basis) -> Basis {
         Basis::new(self.0.iter().filter(|&&id| other.contains(id)).copied())
     }

@@ -23,7 +23,7 @@ pub struct Conversion {
 }
 
 impl Conversion {
-    /// The conversion of `x` itself: a digit to other primes.
+    /// The conversion of `x` itself, without a factor: raises a digit to other primes.
     pub fn raise(ring: &Ring, digit: &Basis, to: &Basis) -> Self {
         Self::new(ring, digit, to, |m| m.reduce(1), |m| m.reduce(1))
     }
@@ -132,7 +132,8 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// A switch from basis `from` to basis `to` that respects residues modulo `p`.
+    /// Builds the switch from basis `from` to basis `to` that keeps residues modulo `p` up to
+    /// [`Switch::factor`].
     pub fn new(ring: &Ring, from: &Basis, to: &Basis, p: &Modulus) -> Self {
         let dropped = from.minus(to);
         let added = to.minus(from);
@@ -154,7 +155,7 @@ impl Switch {
         }
     }
 
-    /// What the value modulo `p` is multiplied by.
+    /// The unit by which the switch multiplies the value modulo `p`.
     pub fn factor(&self) -> u64 {
         self.factor
     }
@@ -201,7 +202,7 @@ impl Switch {
         out
     }
 
-    /// Nothing is dropped: only a multiplication.
+    /// Switches where no prime is dropped, by a multiplication alone.
     fn extend(&self, ring: &Ring, a: &Poly<Eval>) -> Poly<Eval> {
         let mut out = Poly::scratch(ring, &self.to);
         ring.each_row(&mut out, |id, row| match a.basis().position(id) {

@@ -1,6 +1,6 @@
 //! The error of building rings and bases.
 
-/// What can be wrong with a ring or a basis.
+/// An error in building a ring or a basis.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RingError {
@@ -13,9 +13,9 @@ pub enum RingError {
     /// Not enough primes of the wanted size.
     #[error("expected {expected} primes of {bits} bits that are 1 mod {step}, found {found}")]
     TooFewPrimes {
-        /// How many were asked for.
+        /// The number of primes asked for.
         expected: usize,
-        /// How many there are.
+        /// The number of primes that exist.
         found: usize,
         /// Their size in bits.
         bits: u32,

@@ -99,7 +99,8 @@ impl NarrowGaussian {
     }
 }
 
-/// The same from probabilities, for parameters that are not published.
+/// Thresholds computed from probabilities in double precision, for parameters that are not
+/// published.
 fn thresholds(probabilities: &[f64]) -> Vec<u64> {
     let (_, all_but_last) = probabilities.split_last().expect("a distribution");
     let mut below = 0.0;

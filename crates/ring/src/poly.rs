@@ -40,7 +40,8 @@ impl<D> Poly<D> {
         Self::new(ring.n(), basis, Buffer::any)
     }
 
-    /// From rows laid one after another. Panics: when the length is not `n` a prime.
+    /// A polynomial made from rows laid one after another. Panics: when the length is not `n` words
+    /// for each prime.
     pub fn from_rows(n: usize, basis: &Basis, data: Vec<u64>) -> Self {
         assert_eq!(data.len(), n * basis.len(), "n residues for each prime");
         let mut out = Self::new(n, basis, Buffer::any);
@@ -61,17 +62,17 @@ impl<D> Poly<D> {
         }
     }
 
-    /// Its primes.
+    /// The basis whose primes the rows belong to.
     pub fn basis(&self) -> &Basis {
         &self.basis
     }
 
-    /// Limb `i`.
+    /// The row of limb `i`, `n` residues.
     pub fn row(&self, i: usize) -> &[u64] {
         &self.data[i * self.stride..][..self.n]
     }
 
-    /// Limb `i`, to write.
+    /// The row of limb `i`, to write.
     pub fn row_mut(&mut self, i: usize) -> &mut [u64] {
         &mut self.data[i * self.stride..][..self.n]
     }
@@ -127,7 +128,7 @@ impl<D> Poly<D> {
             .map(move |(row, &id)| (id, &mut row[..n]))
     }
 
-    /// The same rows, which the caller has transformed one by one.
+    /// Relabels the rows as those of another domain: the caller has transformed them one by one.
     pub fn into_domain<E>(self) -> Poly<E> {
         Poly {
             n: self.n,

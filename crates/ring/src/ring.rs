@@ -22,7 +22,9 @@ impl Ring {
         Self::with_kernels(n, primes, Kernels::detect())
     }
 
-    /// The same with given kernels.
+    /// A ring of dimension `n` (a power of two) over `primes`, with the kernels given.
+    ///
+    /// Errors: a prime that is repeated, not prime, over 50 bits or not 1 modulo 2n.
     pub fn with_kernels(
         n: usize,
         primes: &[u64],
@@ -103,7 +105,7 @@ impl Ring {
         self.each_row(a, |id, row| f(self.modulus(id), row, b.row_of(id)));
     }
 
-    /// To the evaluation domain.
+    /// Transforms a polynomial to the evaluation domain.
     pub fn forward(&self, mut a: Poly<Coeff>) -> Poly<Eval> {
         self.each_row(&mut a, |id, row| {
             self.kernels.ntt_forward(&self.tables[id], row)
@@ -111,7 +113,7 @@ impl Ring {
         a.into_domain()
     }
 
-    /// To the coefficient domain.
+    /// Transforms a polynomial to the coefficient domain.
     pub fn inverse(&self, mut a: Poly<Eval>) -> Poly<Coeff> {
         self.each_row(&mut a, |id, row| {
             self.kernels.ntt_inverse(&self.tables[id], row)

@@ -15,7 +15,7 @@ pub struct Rlwe {
 }
 
 impl Rlwe {
-    /// Its primes.
+    /// The basis of both polynomials.
     pub fn basis(&self) -> &Basis {
         self.c0.basis()
     }

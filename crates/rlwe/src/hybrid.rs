@@ -19,16 +19,16 @@ pub struct KeySwitch<'a> {
     pub key: &'a SwitchingKey,
     /// Primes of the results, some or all of those of the inputs. Dropping the others divides.
     pub to: &'a Basis,
-    /// Applied to the results.
+    /// The automorphism that is applied to the results, if any.
     pub image: Option<&'a Automorphism>,
 }
 
-/// What one switch takes in, all over one basis, a subset of the key's primes.
+/// One input of a switch, over one basis, a subset of the key's primes.
 #[derive(Clone, Copy)]
 pub struct SwitchInput<'a> {
-    /// What `s_from` multiplies.
+    /// The polynomial that `s_from` multiplies.
     pub c: &'a Poly<Eval>,
-    /// Added to body and mask.
+    /// Polynomials that are added to body and mask.
     pub add: [Option<&'a Poly<Eval>>; 2],
 }
 

@@ -115,7 +115,7 @@ impl SwitchingKey {
         }
     }
 
-    /// Its gadget.
+    /// The gadget of the key.
     pub fn shape(&self) -> &KeyShape {
         &self.shape
     }

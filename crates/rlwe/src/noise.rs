@@ -48,7 +48,7 @@ impl NoiseModel {
         self.p_bits() + ((1.0 + self.weight) / 12.0).log2() / 2.0 + self.embed()
     }
 
-    /// After dropping `bits` of modulus.
+    /// The noise after a modulus switch that drops `bits` of the modulus.
     pub fn switched(&self, noise: f64, bits: f64) -> f64 {
         add(noise - bits, self.floor())
     }

@@ -77,17 +77,17 @@ impl Secret {
         valid.then_some(secret)
     }
 
-    /// Its coefficients.
+    /// The coefficients, each -1, 0 or 1.
     pub fn coeffs(&self) -> &[i64] {
         &self.coeffs
     }
 
-    /// How many coefficients are not zero.
+    /// The number of coefficients that are not zero.
     pub fn weight(&self) -> usize {
         self.coeffs.iter().map(|c| c.unsigned_abs() as usize).sum()
     }
 
-    /// Its residues, in the evaluation domain.
+    /// The secret's residues modulo the primes of `basis`, in the evaluation domain.
     pub fn poly(&self, ring: &Ring, basis: &Basis) -> SecretPoly {
         SecretPoly::of(ring, basis, &self.coeffs)
     }

@@ -155,7 +155,7 @@ impl SharedKey {
         Self { shape, rows }
     }
 
-    /// Its shape.
+    /// The shape of the key.
     pub fn shape(&self) -> SharedShape {
         self.shape
     }

@@ -69,7 +69,7 @@ impl TemporaryFolder {
         Ok(Self { folder, path })
     }
 
-    /// Where it is.
+    /// The path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -101,7 +101,7 @@ impl Unfinished {
         })
     }
 
-    /// Where it is until it has its name.
+    /// The path of the file until it has its final name.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

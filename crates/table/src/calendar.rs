@@ -9,7 +9,7 @@ pub(crate) const DAYS: Domain = Domain {
     min: -719_162,
     max: 2_932_896,
 };
-/// The same years in seconds since 1970-01-01T00:00:00.
+/// 0001-01-01 to 9999-12-31, in seconds since 1970-01-01T00:00:00.
 pub(crate) const SECONDS: Domain = Domain {
     min: DAYS.min * DAY,
     max: DAYS.max * DAY + DAY - 1,

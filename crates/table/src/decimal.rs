@@ -95,12 +95,14 @@ impl Written {
         u32::try_from(i64::from(digits) - i64::from(self.places)).unwrap_or(0)
     }
 
-    /// As a whole number of the last of `scale` places.
+    /// The number in units of the last of `scale` places. Errors: further places, or more than 18
+    /// digits.
     pub(crate) fn exactly(self, scale: u8) -> Result<i64, Misfit> {
         self.at(scale, false)
     }
 
-    /// The same, with further places rounded, halves away from zero, as SQL's CAST does.
+    /// The number in units of the last of `scale` places; further places are rounded, halves away
+    /// from zero, as SQL's CAST does.
     pub(crate) fn rounded(self, scale: u8) -> Result<i64, Misfit> {
         self.at(scale, true)
     }

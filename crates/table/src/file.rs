@@ -64,7 +64,7 @@ pub enum FileError {
     Corrupted {
         /// The checksum in the file.
         expected: blake3::Hash,
-        /// That of its bytes.
+        /// The checksum of the file's bytes.
         found: blake3::Hash,
     },
     /// The schema is none.

@@ -62,7 +62,7 @@ pub struct Rows {
     pub columns: Vec<Column>,
     /// One value a column.
     pub rows: Vec<Vec<Value>>,
-    /// Of each row its number in the table, counted from 0: a first column `row`.
+    /// The number of each row in the table, counted from 0, to be written as a first column `row`.
     pub numbers: Option<Vec<u64>>,
 }
 
@@ -91,8 +91,8 @@ impl Table {
 }
 
 impl Rows {
-    /// As Boolean, Int64, Date32, Timestamp in seconds, Decimal128 of 18 digits, Utf8; a name that is there already
-    /// gets a number.
+    /// Returns the rows as an Arrow batch, of types Boolean, Int64, Date32, Timestamp in seconds,
+    /// Decimal128 of 18 digits and Utf8; a name that is there already gets a number.
     ///
     /// Errors: rows of another width, values of another type, not as many numbers as rows.
     pub fn record_batch(&self) -> Result<RecordBatch, OutputError> {

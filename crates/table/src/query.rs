@@ -92,7 +92,7 @@ pub struct Segment(pub Vec<Option<char>>);
 /// What the server sees of a query: everything but the constants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
-    /// As in [`Query`].
+    /// The columns that rows are returned with, as in [`Query`].
     pub select: Vec<usize>,
     /// The filter without constants.
     pub filter: FilterShape,
@@ -112,7 +112,7 @@ pub enum FilterShape {
         column: usize,
         /// The test.
         test: TestShape,
-        /// As in [`Leaf`].
+        /// Whether the test is negated, as in [`Leaf`].
         negated: bool,
     },
 }
@@ -122,7 +122,7 @@ pub enum FilterShape {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TestShape {
-    /// One of so many ordinals.
+    /// The value is one of so many ordinals.
     Ordinals(usize),
     /// An interval, with which ends.
     Range {
@@ -131,7 +131,7 @@ pub enum TestShape {
         /// There is an upper end.
         high: bool,
     },
-    /// One of so many texts.
+    /// The value is one of so many texts.
     Texts(usize),
     /// A pattern.
     Like(LikeShape),

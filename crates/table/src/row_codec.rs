@@ -22,7 +22,7 @@ pub enum RowError {
     NoColumn {
         /// Columns of the schema.
         columns: usize,
-        /// The one asked for.
+        /// The column asked for.
         found: usize,
     },
     /// The columns are too wide together.
@@ -72,7 +72,7 @@ pub enum RowError {
     /// Bits that must be zero are not.
     #[error("bits between numbers and texts: expected zeros, found {found:#04x}")]
     Padding {
-        /// They.
+        /// The bits found.
         found: u8,
     },
 }

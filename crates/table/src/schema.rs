@@ -42,7 +42,7 @@ pub struct Domain {
 /// A column, without its values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
-    /// Its name, unique in the table but for case.
+    /// The column's name, unique in the table but for case.
     pub name: String,
     /// What it holds.
     pub kind: ColumnType,

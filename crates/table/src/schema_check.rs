@@ -59,7 +59,7 @@ pub enum SchemaError {
     Domain {
         /// The column.
         column: String,
-        /// Its type.
+        /// The column's type.
         kind: ColumnType,
         /// The range, or that there is none.
         found: String,
@@ -103,7 +103,7 @@ impl Schema {
             .position(|column| column.name.to_lowercase() == name)
     }
 
-    /// As JSON, for clients.
+    /// Returns the schema as JSON, for clients.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("names, numbers and lists have JSON")
     }

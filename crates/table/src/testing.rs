@@ -22,7 +22,7 @@ use crate::{Filter, Row, Schema, Value};
 
 /// A table to draw constants from.
 pub trait Rows {
-    /// How many.
+    /// The number of rows.
     fn rows(&self) -> usize;
 
     /// The value of a row in a column.
@@ -39,7 +39,7 @@ impl Rows for crate::Table {
     }
 }
 
-/// The same text in two dialects.
+/// A text in two dialects of SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Twin {
     /// For this crate.

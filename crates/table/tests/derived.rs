@@ -1,4 +1,4 @@
-//! Derived values say what patterns mean, and shapes of strangers are checked.
+//! Derived values agree with what patterns mean, and shapes from strangers are checked.
 
 use omr_table::{
     Column, ColumnType, Deriver, Domain, FilterShape, Fingerprints, LikeShape, MAX_CONSTANTS,

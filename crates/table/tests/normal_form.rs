@@ -1,4 +1,4 @@
-//! What conditions become, what their shapes tell, and what is refused with which words.
+//! The normal forms of conditions, what their shapes reveal, and what is refused with which words.
 
 use omr_table::{
     Column, ColumnType, Domain, Filter, Leaf, Pattern, Query, QueryError, Schema, Segment, Shape,
@@ -420,7 +420,7 @@ proptest! {
         prop_assert_eq!(shape("age < 5"), shape("age <= 700"));
     }
 
-    /// As for numbers.
+    /// Shapes do not depend on the texts that values are compared with.
     #[test]
     fn shapes_hide_texts(a in "[a-z]{0,12}", b in "[a-z]{0,12}") {
         let written = |x: &str| format!(

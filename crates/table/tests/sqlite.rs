@@ -1,4 +1,5 @@
-//! Queries mean what SQL says: the same rows as SQLite selects, over random tables of all types with absent values.
+//! Queries mean what SQL says: they select the rows that SQLite selects, over random tables of all
+//! types with absent values.
 
 use chacha20::ChaCha8Rng;
 use omr_table::testing::{
@@ -41,9 +42,9 @@ fn selects_the_rows_that_sqlite_selects() {
 struct Counts {
     queries: usize,
     empty: usize,
-    /// Of 3,000 rows.
+    /// Queries over tables of 3,000 rows.
     large: usize,
-    /// Of those, with 1 to 50 rows.
+    /// Queries over tables of 3,000 rows that select 1 to 50 of them.
     selective: usize,
 }
 

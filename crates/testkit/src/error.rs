@@ -37,7 +37,7 @@ pub enum TestkitError {
     NonCanonicalSize {
         /// Where the compact size starts.
         offset: usize,
-        /// Its value.
+        /// The value of the compact size.
         found: u64,
         /// Bytes of the value, marker not counted.
         width: usize,

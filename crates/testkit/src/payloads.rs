@@ -6,19 +6,20 @@ use crate::{TestkitError, bitcoin, zcash};
 
 pub(crate) const ZCASH_BLOCKS: &[u8] = include_bytes!("../data/zcash-mainnet-blocks.bin");
 
-/// The smallest payload served: its first 56 bytes tell every record from every other.
+/// The smallest payload that is served: the first 56 bytes of every record differ from those of all
+/// others.
 pub const MIN_PAYLOAD_BYTES: usize = 64;
 
 const COUNTER_BYTES: usize = 8;
 
-/// Where some of the records come from.
+/// The origin of some of the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
     /// What the records are.
     pub name: &'static str,
     /// Number of records.
     pub count: usize,
-    /// Their origin and length before cutting or padding.
+    /// A note on the records' origin, and their length before cutting or padding.
     pub note: &'static str,
 }
 

@@ -9,7 +9,7 @@ use zeroize::Zeroize;
 /// Residues of a vector: see [`omr_ring::BlockRows`].
 const LANES: usize = 8;
 
-/// What a bootstrapping key is made of.
+/// The shape of a bootstrapping key: dimension, blocks and gadget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BootstrapShape {
     /// Coordinates of the LWE secret.
@@ -37,7 +37,8 @@ impl BootstrapShape {
         self.n / self.block
     }
 
-    /// The same with the first `digits` digits alone. Panics: when there are fewer, and on none.
+    /// This shape with only the first `digits` digits of its gadget. Panics: when it has fewer, or
+    /// `digits` is 0.
     pub(crate) fn first_digits(self, digits: u32) -> Self {
         assert!(
             (1..=self.gadget.digits).contains(&digits),

@@ -25,8 +25,8 @@ impl RingCipher {
         }
     }
 
-    /// The ring ciphertext of which `ct` is coefficient 0; the other coefficients hold anything, which
-    /// a trace clears. Undoes [`Lwe::extract`].
+    /// The ring ciphertext whose coefficient 0 is `ct`; its other coefficients are arbitrary, and a
+    /// trace clears them. Undoes [`Lwe::extract`].
     pub fn embed(m: &Modulus, ct: &Lwe) -> Self {
         let n = ct.mask.len();
         let mut out = Self::trivial(&vec![0; n]);

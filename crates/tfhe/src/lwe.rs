@@ -29,7 +29,7 @@ impl Lwe {
         }
     }
 
-    /// The same fraction of another modulus, rounded.
+    /// The ciphertext modulo `to`: a value `x` modulo `from` becomes `round(x to / from)`.
     pub fn switch(&self, from: u64, to: u64) -> Self {
         let scale = |x: u64| {
             let rounded =

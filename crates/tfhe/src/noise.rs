@@ -106,7 +106,7 @@ impl PhaseError {
         ))
     }
 
-    /// Its variance, in squared units.
+    /// The variance, in squared units.
     pub fn variance(&self) -> f64 {
         let middle = (self.0.len() - 1) as f64 / 2.0;
         let square = |(i, p): (usize, &f64)| ((i as f64 - middle) / CELLS as f64).powi(2) * p;

@@ -22,7 +22,7 @@ const TOGETHER: usize = 24;
 /// A blind rotation under way.
 pub struct Rotation {
     accumulator: RingCipher,
-    /// Of each coordinate of the secret.
+    /// The exponent of the rotation for each coordinate of the secret.
     exponents: Vec<u32>,
 }
 

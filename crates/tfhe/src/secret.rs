@@ -57,7 +57,7 @@ impl BlockSecret {
         valid.then_some(secret)
     }
 
-    /// Its bits.
+    /// The bits of the secret, one word a coordinate.
     pub fn bits(&self) -> &[u64] {
         &self.bits
     }

@@ -1,4 +1,4 @@
-//! How often rounded phases leave a window: the distribution against experiment.
+//! Compares how often rounded phases leave a window: the predicted distribution against experiment.
 mod common;
 
 use common::{BLOCK, World};

@@ -1,4 +1,4 @@
-//! How many messages there are, exactly: counters that cannot wrap.
+//! The exact number of messages: counters that cannot wrap.
 
 use super::element::P;
 use crate::error::DecodeError;

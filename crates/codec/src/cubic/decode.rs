@@ -32,11 +32,12 @@ impl CubicCode {
         self.find(sums, None, messages)
     }
 
-    /// The same with the exact number of pertinent messages, which [`CubicCounters`](crate::CubicCounters)
-    /// tell: more than the bound are an overflow by that number, and what contradicts itself is damaged.
+    /// Finds the pertinent messages among messages 0 to `messages` with their exact number, which
+    /// [`CubicCounters`](crate::CubicCounters) give: more than the bound are an overflow by that
+    /// number, and sums that contradict themselves are damaged.
     ///
-    /// Shape, range, time, errors: as [`CubicCode::find_support`].
-    /// Panics: when there are more messages than nodes.
+    /// Shape, range, time, errors: as [`CubicCode::find_support`]. Panics: when there are more
+    /// messages than nodes.
     pub fn find_counted(
         &self,
         sums: &[u8],

@@ -4,7 +4,7 @@ use crate::draws::Draws;
 
 /// Pairs of numbers below it hold every number of the range.
 const SIDE: usize = 956;
-/// As many rounds as the format-preserving cipher FF1 has.
+/// The number of rounds, that of the format-preserving cipher FF1.
 const ROUNDS: usize = 10;
 const DOMAIN: &str = "omr cubic permutation v1";
 

@@ -22,9 +22,9 @@ impl CubicSymbols {
         Ok(Self { digits })
     }
 
-    /// The same of payloads with marks, as of [`Symbols::marked`].
+    /// Builds the packing of payloads of `payload_bytes` bytes with marks ([`Symbols::marked`]).
     ///
-    /// Errors: the same.
+    /// Errors: [`CodecError::PayloadBytes`] outside `1..=MAX_PAYLOAD_BYTES`.
     pub fn marked(payload_bytes: usize) -> Result<Self, CodecError> {
         let digits = Symbols::marked(P, payload_bytes)?;
         Ok(Self { digits })
@@ -48,7 +48,10 @@ impl CubicSymbols {
         self.pack_marked(payload, 0)
     }
 
-    /// The same with a mark, which is left out where payloads have none.
+    /// The symbols of `payload` and `mark`; the mark is left out where payloads have none.
+    ///
+    /// Shape:  `payload_bytes` bytes to `count` symbols.
+    /// Errors: [`CodecError::PayloadLength`].
     pub fn pack_marked(&self, payload: &[u8], mark: u32) -> Result<Vec<CubicElement>, CodecError> {
         let mut digits = vec![0; 3 * self.count()];
         let (packed, _) = digits.split_at_mut(self.digits.count());

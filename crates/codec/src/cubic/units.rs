@@ -45,8 +45,8 @@ impl Units {
         self.apply(index, symbols, |exponent| powers.power(exponent));
     }
 
-    /// Divides the symbols of message `index` by their factors, in a time that does not tell the index:
-    /// without tables, whose cached lines would.
+    /// Divides the symbols of message `index` by their factors. Time: independent of the index, and
+    /// without tables, whose cached lines would reveal it.
     pub(super) fn divide(&self, index: u64, symbols: &mut [CubicElement]) {
         self.apply(index, symbols, |exponent| self.inverse_power(exponent));
     }

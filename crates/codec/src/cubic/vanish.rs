@@ -1,4 +1,4 @@
-//! Where a polynomial vanishes, for many elements side by side.
+//! Finds where a polynomial vanishes, for many elements side by side.
 
 use super::element::CubicElement;
 use super::field::Cubic;

@@ -244,7 +244,8 @@ impl InsecureWorld {
         finisher.finish()
     }
 
-    /// The same by codes.
+    /// The digest of encrypted products of vectors and symbols, computed by the codes of each
+    /// product.
     pub(crate) fn digest_of_encrypted_codes(
         &self,
         shape: SumsShape,

@@ -45,7 +45,7 @@ impl Field {
         }
     }
 
-    /// The same factor in every lane.
+    /// Puts one factor in every lane.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn splat(&self, w: u64) -> Factors {

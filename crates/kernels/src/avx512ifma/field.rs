@@ -113,7 +113,7 @@ impl Field {
 }
 
 impl Factors {
-    /// The same factor in every lane.
+    /// Puts one factor in every lane.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn splat(f: Factor) -> Self {
@@ -230,8 +230,9 @@ pub(super) fn halves(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
 /// `2^52` with the carry of the low one.
 pub(super) const SHORT_TERMS: usize = 16;
 
-/// The same of products with factors ([`ntt_factors`](crate::Kernels::ntt_factors)), which may be up to `4q`, below
-/// `2^52`: products below `2^102`.
+/// The number of short terms whose sum stays below `2^104` where one operand is a factor
+/// ([`ntt_factors`](crate::Kernels::ntt_factors)): factors may be up to `4q`, below `2^52`, and
+/// products below `2^102`.
 pub(super) const SHORT_TERMS_OF_FACTORS: usize = 4;
 
 /// Reduces sums of products kept as low and high 52-bit halves.

@@ -120,7 +120,7 @@ macro_rules! three_levels {
     };
 }
 
-/// The same backwards.
+/// Three levels of the inverse transform.
 macro_rules! three_levels_back {
     ($x:ident, $first:expr, $second:expr, $third:expr, $fourth:expr) => {
         let w = $third;
@@ -448,7 +448,7 @@ pub(super) fn blocks_mut(row: &mut [f64]) -> &mut [Block] {
     row.as_chunks_mut().0.as_chunks_mut().0
 }
 
-/// The same element of each quarter.
+/// Iterates over the quarters side by side: each item has one element of every quarter.
 fn quarters<T>(x: &mut [T]) -> impl Iterator<Item = [&mut T; 4]> {
     let (ab, cd) = x.split_at_mut(x.len() / 2);
     let (a, b) = ab.split_at_mut(ab.len() / 2);

@@ -50,7 +50,7 @@ const ONCE: u32 = 32;
 const CANONICAL: u32 = 0;
 /// Results of any size, with rubbish: the level before the first does (where lanes allow it).
 const FACTORS: u32 = 1;
-/// The same, from coefficients to tiles.
+/// Results of any size, with rubbish, in transforms from coefficients to tiles.
 const ENCODED: u32 = 2;
 
 /// In the mask of a pass: its first level takes canonical lanes, and adds what later ones take away.
@@ -130,7 +130,7 @@ struct Work<'a> {
     tiles: Tiles<'a>,
 }
 
-/// Where [`ENCODED`] transforms start: coefficients modulo `p`, to be centred.
+/// The source of [`ENCODED`] transforms: coefficients modulo `p`, to be centred.
 struct Lift<'a> {
     coeffs: &'a [[u32; 8]],
     half: __m512i,
@@ -138,7 +138,7 @@ struct Lift<'a> {
     down: __m512i,
 }
 
-/// Where they go.
+/// The destination of [`ENCODED`] transforms.
 struct Tiles<'a> {
     words: &'a mut [u64],
     every: usize,
@@ -373,12 +373,12 @@ impl Lift<'_> {
 enum Kind {
     Plain,
     Reduces,
-    /// To results that can be made canonical.
+    /// Reduces first partners so that results can be made canonical.
     ReducesLast,
     Starts,
 }
 
-/// That of the level of bit `level` in a pass.
+/// The kind of the level of bit `level` in a pass.
 const fn kind(mask: u32, level: u32) -> Kind {
     match (mask & level != 0, level == 1 && mask & STARTS != 0) {
         (true, _) => Kind::Reduces,
@@ -458,7 +458,7 @@ pub(super) struct LeafFactors<'a> {
 }
 
 impl<'a> LeafFactors<'a> {
-    /// Of the leaf at heap slot `slot`.
+    /// The twiddles of the leaf at heap slot `slot`.
     #[inline(always)]
     pub(super) fn new(tw: Twiddles<'a>, slot: usize) -> Self {
         let rows = [tw.w, tw.quotient];
@@ -469,8 +469,8 @@ impl<'a> LeafFactors<'a> {
         }
     }
 
-    /// Of group `i < 4`, at distance 4, 2 and 1 for level 0, 1 and 2, in the lanes where the forward
-    /// transform's movements bring them.
+    /// The twiddles of group `i < 4`, at distance 4, 2 and 1 for level 0, 1 and 2, in the lanes
+    /// where the forward transform's movements bring them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn after_movements(&self, level: usize, i: usize) -> Factors {
@@ -481,7 +481,7 @@ impl<'a> LeafFactors<'a> {
         }
     }
 
-    /// Of group `i < 4`, at distance 4, 2 and 1 for level 0, 1 and 2.
+    /// The twiddles of group `i < 4`, at distance 4, 2 and 1 for level 0, 1 and 2.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn of(&self, level: usize, i: usize) -> Factors {

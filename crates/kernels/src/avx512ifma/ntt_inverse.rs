@@ -63,7 +63,7 @@ fn run(t: &NttTable, row: &mut [u64], source: &[Leaf], last: [Factor; 2]) {
 struct Plan<'a> {
     f: Field,
     twiddles: Twiddles<'a>,
-    /// Where the residues come from; nothing: in place.
+    /// The residues to read; empty where the transform is in place.
     source: &'a [Leaf],
     /// The constant factor of the whole, alone and times the root's twiddle.
     last: [Factors; 2],
@@ -194,7 +194,7 @@ struct Constants<'a> {
 }
 
 impl<'a> Constants<'a> {
-    /// For a pass of `levels`, of which those of `heavy` reduce.
+    /// The constants of a pass of `levels`, among which those of `heavy` reduce.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn new<const ROOT: bool>(plan: &'a Plan<'a>, slot: usize, levels: u32, heavy: u32) -> Self {

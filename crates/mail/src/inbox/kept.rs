@@ -18,7 +18,7 @@ const COUNTER: u64 = 97;
 pub struct Kept {
     /// First message.
     pub start: u64,
-    /// The one after the last.
+    /// The index after the last message.
     pub end: u64,
     /// The bound that was asked for.
     pub bound: u32,
@@ -48,7 +48,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Its range.
+    /// The range of messages.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.start..self.end

@@ -62,7 +62,7 @@ impl Job {
         }
     }
 
-    /// Its messages.
+    /// The messages that the request covers.
     pub(crate) fn stride(&self) -> Stride {
         Stride::new(self.start..self.end, self.step)
     }

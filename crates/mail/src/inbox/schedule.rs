@@ -16,7 +16,7 @@ const STEPS: [u64; 2] = [7, 61];
 /// Most levels.
 pub const MAX_LEVELS: u8 = STEPS.len() as u8;
 
-/// What a fetch asks for again.
+/// The messages that a fetch requests a second time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spare {
     step: u64,
@@ -26,7 +26,7 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    /// That of fetch `turn`, counted from 0.
+    /// The spare request of fetch `turn`, counted from 0; `None` without levels.
     pub(super) fn new(turn: u64, levels: u8) -> Option<Self> {
         let levels = u64::from(levels.min(MAX_LEVELS));
         let level = turn.checked_rem(levels)?;
@@ -38,7 +38,7 @@ impl Spare {
         })
     }
 
-    /// Its messages, of those that these fetches covered.
+    /// The messages to request, among those that these fetches covered.
     pub(super) fn of(&self, messages: std::ops::Range<u64>) -> Stride {
         Stride::of_class(messages, self.step, self.rest)
     }

@@ -17,7 +17,8 @@ use redb::{ReadableTable, WriteTransaction};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// What decoding needs: secrets, and no way to tell anybody.
+/// The secrets that decoding needs. A reader has no connection, so it cannot reveal what it
+/// decodes.
 pub struct Reader {
     set: ParamSet,
     secret: SecretKey,
@@ -45,8 +46,8 @@ pub enum Outcome {
         /// Payloads that did not open.
         unopened: usize,
     },
-    /// Its range is kept: it holds more messages for her than the bound, or was damaged. A hybrid digest may be
-    /// kept in part. A spare one never is: nothing is lost by it.
+    /// The range is kept: it contains more messages for her than the bound, or was damaged. A
+    /// hybrid digest may be kept in part. A spare one is never kept: nothing is lost by it.
     Kept(Kept),
 }
 

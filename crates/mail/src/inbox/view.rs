@@ -27,13 +27,13 @@ pub(super) struct Record {
 /// A message as it is listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
-    /// Its number in this inbox.
+    /// The letter's number in this inbox.
     pub number: u64,
     /// Index of its first payload on the board.
     pub index: u64,
     /// When it was taken in, in seconds since 1970.
     pub fetched: u64,
-    /// Its length.
+    /// The letter's length in bytes.
     pub bytes: u64,
     /// Whether it was read.
     pub read: bool,
@@ -41,7 +41,7 @@ pub struct Listed {
     pub name: Option<String>,
     /// The retired identity that it was written to, if it was.
     pub retired: Option<String>,
-    /// Its first line without control characters, if it is text.
+    /// The letter's first line without control characters, if it is text.
     pub first_line: Option<String>,
 }
 

@@ -45,7 +45,7 @@ pub(super) fn register_build(registry: &mut Registry, version: &str, params_id: 
     registry.register("build", "Version and parameter set", Info::new(labels));
 }
 
-/// Registers a clone and gives the metric back.
+/// Registers a clone of a metric and returns the metric.
 fn counted<M>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M
 where
     M: Clone + prometheus_client::registry::Metric,
@@ -54,7 +54,7 @@ where
     metric
 }
 
-/// The same for a metric with a unit, which ends its name.
+/// Registers a clone of a metric with a unit, which ends its name, and returns the metric.
 fn measured<M>(registry: &mut Registry, name: &str, help: &str, unit: Unit, metric: M) -> M
 where
     M: Clone + prometheus_client::registry::Metric,

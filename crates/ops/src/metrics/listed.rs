@@ -9,7 +9,8 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
-/// Counters by label that can be listed too: the library tells its labels to the text for Prometheus alone.
+/// Counters by label whose values can be listed too: the library writes its labels only into the
+/// text for Prometheus.
 #[derive(Debug)]
 pub(super) struct Listed<L: Clone + Hash + Eq> {
     counters: Family<L, Counter>,

@@ -6,7 +6,8 @@ use super::Escaped;
 use super::figures::Grouped;
 use crate::status::{Count, RunningJob, Status};
 
-/// Single digests where they are listed, what the configuration says of costs, and what was checked.
+/// The page's tables: single digests where they are listed, the configured costs, and the health
+/// checks.
 pub(super) struct Tables<'a>(pub(super) &'a Status);
 
 impl Display for Tables<'_> {

@@ -77,7 +77,9 @@ impl EncryptedTable {
         Self::read_body(params, frame)
     }
 
-    /// The same with the parameters that the file names. Errors: also `Params`.
+    /// Reads the file of at most `max_bytes`, with the parameters that it names.
+    ///
+    /// Errors: `Params` (unknown parameters), and those of [`Self::read`].
     pub fn read_any(
         from: impl Read,
         max_bytes: u64,

@@ -14,7 +14,7 @@ pub enum Part {
     Expand(u32),
     /// Relinearisation, large ring.
     Product,
-    /// To the small ring.
+    /// Switching from the large to the small ring.
     Descent,
     /// Rotation by one slot, small ring.
     Turn,
@@ -22,7 +22,7 @@ pub enum Part {
     Swap,
     /// Merging of packed ciphertexts, small ring.
     Merge(u32),
-    /// To the ring of answers.
+    /// Switching from the small ring to the ring of answers.
     Final,
     /// An encryption of zero, small ring: in sets with two-sided privacy.
     Zero,

@@ -51,7 +51,7 @@ const PDQ_V1: Spec = Spec {
     final_n: 1 << 11,
 };
 
-/// The same with room for flooding.
+/// The parameters of `pdq-v1` with room for flooding noise.
 const PDQ_PRIVATE_V1: Spec = Spec {
     name: "pdq-two-sided-v1",
     depth: 5,

@@ -23,7 +23,7 @@ pub enum Op {
     Known {
         /// Place in [`Circuit::sources`].
         source: usize,
-        /// Which of both.
+        /// Whether rows with a value are meant, or those without.
         present: bool,
     },
     /// The sum of products, with one relinearisation.
@@ -67,9 +67,9 @@ pub enum Truth {
     BelowHigh,
     /// The digit of that one.
     AtHigh,
-    /// Of sources of one digit: all constants.
+    /// All constants of the leaf, for sources of one digit.
     Set,
-    /// Of sources of one digit: the interval.
+    /// The interval, for sources of one digit.
     Interval,
 }
 

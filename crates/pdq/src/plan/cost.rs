@@ -1,4 +1,4 @@
-//! What a circuit costs, counted: transforms of the large ring's length, bytes on the wire.
+//! The cost of a circuit, counted: transforms of the large ring's length, bytes on the wire.
 
 use super::circuit::{Circuit, Op};
 use crate::{BODY_BITS, MASK_BITS, Params, noise};
@@ -113,7 +113,8 @@ impl<'a> Counter<'a> {
     }
 }
 
-/// Of one block: ring switch, turns and constants of the codes, symbols encoded.
+/// The cost of compressing one block: ring switch, turns and constants of the codes, symbols
+/// encoded.
 fn compression(params: &Params, sums: SumsShape) -> usize {
     let spec = params.spec();
     let classes = spec.n / spec.small_n;

@@ -15,7 +15,7 @@ pub struct Flooding {
     pub bits: u32,
     /// log2 of the statistical distance of one coefficient from one that depends on the result alone.
     pub coefficient: f64,
-    /// The same of all coefficients of an answer together.
+    /// log2 of the statistical distance of all coefficients of an answer together.
     pub answer: f64,
 }
 

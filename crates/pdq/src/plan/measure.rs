@@ -1,4 +1,4 @@
-//! What the unit of costs takes on this machine.
+//! Measures how long the unit of costs takes on this machine.
 
 use super::Cost;
 use crate::Params;

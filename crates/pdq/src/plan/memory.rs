@@ -1,10 +1,11 @@
-//! What memory a query takes.
+//! Forecasts the memory that a query needs.
 
 use super::{Masks, Op, Plan, Schedule};
 use crate::Params;
 use omr_compress::Plaintexts;
 
-/// Threads that memory is forecast for: client and server are to tell the same, whatever machines they run on.
+/// The number of threads that memory is forecast for: client and server must compute the same
+/// figure, whatever machines they run on.
 const THREADS: usize = 16;
 
 impl Plan {
@@ -21,7 +22,8 @@ pub(super) fn ciphertext(params: &Params, level: usize) -> usize {
     2 * params.chain.basis(level).len() * params.slots() * size_of::<u64>()
 }
 
-/// Of a block: what rows are compared by, or where the columns of an encrypted table have values.
+/// Bytes of a block's numbers that rows are compared by, or of the masks of present values in an
+/// encrypted table.
 pub(super) fn numbers(params: &Params, plan: &Plan) -> usize {
     let each = match plan.masks {
         Masks::Clear => params.slots() * size_of::<Option<u64>>(),

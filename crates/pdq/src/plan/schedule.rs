@@ -1,4 +1,4 @@
-//! In which steps a circuit is evaluated, so that few of its values and constants are held at a time.
+//! Divides a circuit into steps, so that few of its values and constants are held at a time.
 
 mod fit;
 #[cfg(test)]
@@ -55,7 +55,7 @@ pub(crate) struct Schedule {
 pub(crate) struct Step {
     /// Ciphertexts of the query that are expanded before it.
     pub(crate) expand: Vec<usize>,
-    /// Its selections, which are made first.
+    /// The step's selections, which are made first.
     pub(crate) selections: Vec<Id>,
     /// The others: those of a wave need nothing of each other.
     pub(crate) waves: Vec<Vec<Id>>,

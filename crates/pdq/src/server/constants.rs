@@ -7,7 +7,7 @@ use crate::query::constants_of;
 use crate::{EncryptedQuery, Params, ServerError};
 use omr_bgv::{Ciphertext, Expander};
 
-/// Those that are held.
+/// The expanded constants that are held in memory.
 pub(crate) struct Constants<'a> {
     params: &'a Params,
     query: &'a EncryptedQuery,

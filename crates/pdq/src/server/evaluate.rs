@@ -179,7 +179,7 @@ impl Block<'_> {
     }
 }
 
-/// The same slots at a lower level, at the scale of that level.
+/// Returns the slots of a ciphertext at a lower level, at that level's scale.
 pub(crate) fn lowered<'a>(
     params: &Params,
     ct: &'a Ciphertext,

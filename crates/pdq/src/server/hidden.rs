@@ -1,4 +1,4 @@
-//! What the server draws for one answer with two-sided privacy, and keeps to itself.
+//! Values that the server draws for one answer with two-sided privacy, and keeps to itself.
 
 use crate::{Params, lock};
 use chacha20::ChaCha20Rng;

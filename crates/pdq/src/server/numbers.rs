@@ -1,4 +1,4 @@
-//! What rows are compared by, block by block, in the order of slots.
+//! The numbers that rows are compared by, block by block, in the order of slots.
 
 use super::hidden::Hidden;
 use super::select::Numbers;
@@ -20,7 +20,7 @@ pub(crate) struct Layout<'a> {
 
 /// The rows of a block.
 pub(crate) struct Places {
-    /// Their numbers.
+    /// The numbers of the rows.
     pub(crate) rows: Vec<usize>,
     /// The slot of each.
     pub(crate) slots: Vec<u32>,

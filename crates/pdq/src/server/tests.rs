@@ -112,7 +112,7 @@ fn phase(cts: &[Rlwe]) -> Vec<f64> {
     cts.iter().flat_map(of).collect()
 }
 
-/// Those that hold sums.
+/// The coefficients that contain sums.
 fn kept(plan: &Plan, noise: &[f64]) -> Vec<f64> {
     let (shape, n) = (plan.sums(&WORLD.params), WORLD.params.small.n());
     let of = |(part, (round, ct))| shape.kept(round, ct).map(move |at| noise[part * n + at]);

@@ -27,7 +27,7 @@ use tonic::{Code, Request, Response, Status, Streaming};
 pub(crate) enum Fault {
     /// Before anything is done.
     Refuse(Code),
-    /// Likewise, with a pause asked for.
+    /// Fails before anything is done, and asks for a pause of so many milliseconds.
     Busy(u64),
     /// Done, but the answer is lost.
     LoseAnswer,

@@ -48,7 +48,7 @@ impl Table {
     }
 }
 
-/// A file of which so many bytes are left before its checksum.
+/// A file, with the number of bytes that are left before its checksum.
 struct Reader<'a> {
     file: BufReader<File>,
     path: &'a Path,

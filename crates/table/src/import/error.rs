@@ -29,7 +29,7 @@ pub enum ImportError {
     /// A column that the options name is not there.
     #[error("expected a column {expected:?}, found {}", found.join(", "))]
     NoColumn {
-        /// Its name.
+        /// The name that the options give.
         expected: String,
         /// The file's columns.
         found: Vec<String>,
@@ -41,7 +41,7 @@ pub enum ImportError {
         column: String,
         /// Rows of the others.
         expected: u64,
-        /// Its rows.
+        /// The number of rows.
         found: u64,
     },
     /// More rows than the options allow.
@@ -99,7 +99,7 @@ pub enum ImportError {
     Type {
         /// The column.
         column: String,
-        /// Its type.
+        /// The type in the file.
         found: String,
     },
     /// A column of Parquet is compressed otherwise than we read.
@@ -109,7 +109,7 @@ pub enum ImportError {
     Compression {
         /// The column.
         column: String,
-        /// Its compression.
+        /// The compression in the file.
         found: String,
     },
     /// A column of Parquet is compressed by gzip.

@@ -7,7 +7,7 @@ use crate::{ColumnType, SchemaError};
 /// A column of a file that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chosen {
-    /// Its place in the file.
+    /// The column's place in the file.
     pub(super) place: usize,
     pub(super) name: String,
     pub(super) wanted: Option<Wanted>,

@@ -11,7 +11,7 @@ pub enum QueryError {
     /// The text is too long.
     #[error("a query of {found} bytes: at most {most} are read")]
     TooLong {
-        /// Its bytes.
+        /// The length of the text in bytes.
         found: usize,
         /// The limit.
         most: usize,

@@ -1,6 +1,5 @@
-//! What a query means, row by row and in the clear: encrypted answers are judged by it.
-//!
-//! Patterns are matched on characters, not through derived values: the two judge each other.
+//! The meaning of a query, row by row and in the clear: the reference for encrypted answers.
+//! Patterns are matched on characters, not through derived values, so that each checks the other.
 
 use super::pattern::fold;
 use super::{Filter, Leaf, Pattern, Query, Segment, Test};

@@ -26,7 +26,7 @@ impl Shape {
 }
 
 impl FilterShape {
-    /// As [`Shape::render`], the condition alone.
+    /// Writes the condition alone as SQL: see [`Shape::render`].
     #[must_use]
     pub fn render(&self, schema: &Schema) -> String {
         match self {
@@ -45,7 +45,8 @@ impl FilterShape {
         }
     }
 
-    /// As a part of an AND or OR: in parentheses where it holds an AND itself.
+    /// Writes the condition as a part of an AND or OR: in parentheses where it contains an AND
+    /// itself.
     fn render_part(&self, schema: &Schema) -> String {
         let text = self.render(schema);
         match self {

@@ -17,7 +17,7 @@ pub enum ShapeError {
     /// A column is selected twice.
     #[error("column {column} is selected twice")]
     SelectedTwice {
-        /// Its place.
+        /// The column's place.
         column: usize,
     },
     /// No such column.
@@ -91,7 +91,7 @@ impl Shape {
 }
 
 impl FilterShape {
-    /// As [`Shape::check`], for the filter alone.
+    /// Checks the filter alone: see [`Shape::check`].
     pub fn check(&self, schema: &Schema) -> Result<(), ShapeError> {
         // First the tree's size, so that nothing below recurses deep or gathers much.
         self.count(0, &mut 0)?;

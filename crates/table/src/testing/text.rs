@@ -76,7 +76,8 @@ impl<G: Rng, R: Rows> Draw<'_, G, R> {
         }
     }
 
-    /// A text of the column, of which a part became `%` or two did, and some characters `_`.
+    /// A text of the column, in which a part or two were replaced by `%`, and some characters by
+    /// `_`.
     fn pattern(&mut self, column: usize, escaped: bool) -> String {
         let text: Vec<char> = self.some_text(column).chars().collect();
         let mut cuts: Vec<usize> = (0..4).map(|_| self.below(text.len() + 1)).collect();

@@ -422,7 +422,7 @@ fn cut_files_are_refused() {
     }
 }
 
-/// The same table by every codec.
+/// One table, written with every codec.
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let codecs = [
         Compression::UNCOMPRESSED,

@@ -25,7 +25,7 @@ pub(crate) fn opened(bytes: &[u8]) -> Result<Table, FileError> {
     Table::open(&path)
 }
 
-/// With the checksum that belongs to it.
+/// Replaces the checksum by the one that belongs to the bytes.
 fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let body = bytes.len() - 32;
     let checksum = *blake3::hash(&bytes[..body]).as_bytes();

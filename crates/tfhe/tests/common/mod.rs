@@ -133,7 +133,7 @@ pub(crate) const COORDINATES: usize = 3;
 
 pub(crate) struct Keys {
     pub(crate) bootstrap: BootstrapKey,
-    /// Its first digit.
+    /// The first digit of the key, in double precision.
     pub(crate) fourier: FourierKey,
     pub(crate) switch: LweSwitchKey,
     pub(crate) trace: TraceKey,

@@ -1,4 +1,4 @@
-//! What a person does about kept ranges.
+//! What a person can do about kept ranges.
 
 use super::{Keeping, Kept, forget, settle};
 use crate::MailError;

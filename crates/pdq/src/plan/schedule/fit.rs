@@ -1,4 +1,4 @@
-//! Where a circuit is cut into steps.
+//! Finds where a circuit is cut into steps.
 
 use super::{Op, Sizes};
 use crate::plan::Id;

@@ -22,7 +22,7 @@ pub(super) enum Literal {
     Boolean(bool),
     /// A number.
     Number {
-        /// Its digits.
+        /// The digits of the number.
         text: String,
         /// Behind a minus.
         negative: bool,

@@ -84,7 +84,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Both sides joined, ANDs within an AND and ORs within an OR laid flat.
+    /// Joins both sides; ANDs within an AND and ORs within an OR are laid flat.
     fn join(
         &self,
         left: &Expr,

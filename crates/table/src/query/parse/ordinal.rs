@@ -37,7 +37,7 @@ impl Comparison {
         }
     }
 
-    /// With its sides exchanged.
+    /// The comparison with its sides exchanged.
     pub(super) fn turned(self) -> Self {
         match self {
             Self::Below => Self::Above,

@@ -1,4 +1,5 @@
-//! Where a condition on one column is true, and where it is false: neither, where something is unknown.
+//! The rows where a condition on one column is true, and those where it is false; a row is in
+//! neither where something is unknown.
 
 use super::super::{Leaf, Test};
 
@@ -9,7 +10,8 @@ pub(super) struct Truth {
     pub(super) when_true: Leaf,
     /// Rows where it is false.
     pub(super) when_false: Leaf,
-    /// One of the two holds wherever the column's value is known: no constant is NULL.
+    /// Whether one of the two holds wherever the column's value is known, that is, no constant is
+    /// NULL.
     pub(super) settled: bool,
 }
 
@@ -52,7 +54,7 @@ impl Truth {
     }
 }
 
-/// The same test, negated.
+/// The leaf with its test negated.
 pub(super) fn opposite(leaf: &Leaf) -> Leaf {
     Leaf {
         negated: !leaf.negated,
