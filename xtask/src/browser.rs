@@ -8,7 +8,7 @@ use crate::ci::{start_error, success};
 use crate::error::XtaskError;
 use crate::npm;
 
-/// Where Debian's package puts it; `OMR_CHROMIUM` names another.
+/// The path of Chromium in Debian's package; `OMR_CHROMIUM` names another.
 const CHROMIUM: &str = "/usr/bin/chromium";
 
 /// Looks at a running server with a browser.

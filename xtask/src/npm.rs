@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::ci::{start_error, success};
 use crate::error::XtaskError;
 
-/// What fixes the tools and their versions, below the root.
+/// Files that fix the tools and their versions, below the root.
 const MANIFESTS: [&str; 2] = ["package.json", "package-lock.json"];
 
 /// The folder of the tools from npm, installed where they are absent or others than the lock file's.

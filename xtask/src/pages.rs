@@ -9,7 +9,7 @@ use crate::error::XtaskError;
 
 /// Longest line, but for rows of tables, which cannot be broken.
 const COLUMNS: usize = 120;
-/// Where pages stand, beside the workspace's root.
+/// Folders of pages, beside the workspace's root.
 const FOLDERS: [&str; 2] = ["docs", "reference"];
 
 /// A fault of a page.

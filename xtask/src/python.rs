@@ -8,7 +8,7 @@ use crate::ci::{start_error, success};
 use crate::error::XtaskError;
 use crate::{npm, venv};
 
-/// What fixes the packages and their versions, below the root.
+/// File that fixes the packages and their versions, below the root.
 const REQUIREMENTS: &str = "tests/python/requirements.txt";
 
 /// Runs the client that was written from the documents against a server, in an environment of its own.

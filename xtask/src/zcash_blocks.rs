@@ -100,7 +100,7 @@ fn block(path: &Path) -> Result<Vec<u8>, XtaskError> {
     })
 }
 
-/// Decodes hexadecimal text, or tells the position of the first bad digit pair.
+/// Decodes hexadecimal text. Errors: the position of the first bad digit pair.
 fn hex(text: &[u8]) -> Result<Vec<u8>, usize> {
     let digit = |digit: &u8| char::from(*digit).to_digit(16);
     let byte = |(i, pair): (usize, &[u8])| match pair {

@@ -16,8 +16,8 @@ pub struct Expander<'a> {
 }
 
 impl<'a> Expander<'a> {
-    /// Builds the expander of ciphertexts over `basis`; the key of level i is that of `X -> X^(n /
-    /// 2^i + 1)`.
+    /// Builds the expander of ciphertexts over `basis`; the key of level i is that of
+    /// `X -> X^(n / 2^i + 1)`.
     ///
     /// Panics: when a key belongs to another automorphism.
     pub fn new(ring: &'a Ring, basis: &Basis, p: &'a Modulus, keys: Vec<&'a GaloisKey>) -> Self {

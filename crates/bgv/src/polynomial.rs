@@ -4,8 +4,9 @@ use crate::{Ciphertext, EvalError, Evaluator};
 use omr_ring::Modulus;
 use omr_rlwe::SwitchingKey;
 
-/// The even polynomial `prod_{i=0}^{r} (X^2 - i^2)`, zero exactly on `[-r, r]`, evaluated in
-/// `Y = X^2` by baby and giant steps (Paterson, Stockmeyer 1973), `k` powers a block.
+/// The even polynomial `prod_{i=0}^{r} (X^2 - i^2)`, zero exactly on `[-r, r]` (the function g of
+/// PerfOMR's range check, as in SophOMR, section 3.3), evaluated in `Y = X^2` by baby and giant
+/// steps (Paterson, Stockmeyer 1973), `k` powers a block.
 ///
 /// Blocks are joined in pairs, the highest first, each time with one relinearisation:
 /// `H_j = B_2j + Y^k B_(2j+1) + Y^2k H_(j+1)`. Every degree is served; each pair of blocks costs a
@@ -236,8 +237,8 @@ pub fn add_linear(ev: &Evaluator, products: &mut Ciphertext, other: &Ciphertext)
     }
 }
 
-/// `x^(p-1)`: 0 where the slot is 0, else 1 (Fermat); the levels used are those of [`fermat_depth`].
-/// `progress` is called after each product.
+/// `x^(p-1)`: 0 where the slot is 0, else 1 (Fermat; the function h of SophOMR, section 3.3); the
+/// levels used are those of [`fermat_depth`]. `progress` is called after each product.
 pub fn fermat_power(
     ev: &Evaluator,
     x: &Ciphertext,

@@ -71,7 +71,7 @@ impl Sums {
         self.solve(code, code.find_support(&self.index, messages)?)
     }
 
-    /// With exact counters.
+    /// Decodes with exact counters.
     fn decode_counted(&self, code: &CubicCode) -> Result<Vec<(u64, Vec<u8>)>, DecodeError> {
         let total = CubicCounters::total(&self.counters)?;
         self.solve(code, code.find_counted(&self.index, total, MESSAGES)?)

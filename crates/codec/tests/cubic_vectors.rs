@@ -36,7 +36,7 @@ fn code_cases() -> Vec<Value> {
     cases(include_str!("../../../testdata/codec/cubic.json")).split_off(1)
 }
 
-/// With exact counters, and a bound above 96 among them.
+/// Cases with exact counters, among them one with a bound above 96.
 fn counted_cases() -> Vec<Value> {
     cases(include_str!("../../../testdata/codec/cubic_counted.json"))
 }

@@ -36,7 +36,7 @@ pub struct Finisher<'a> {
 }
 
 impl<'a> Finisher<'a> {
-    /// For sums of this shape, with the key to the ring of digests.
+    /// Builds the finisher of sums of this shape, with the key to the ring of digests.
     pub fn new(setting: Setting<'a>, key: &'a SharedKey, shape: SumsShape) -> Self {
         Self {
             setting,

@@ -53,13 +53,13 @@ impl SlotClasses {
         self.classes
     }
 
-    /// For each small slot: the large slot of class `class` over it.
+    /// The large slot of class `class` over each small slot.
     pub fn slots(&self, class: usize) -> &[u32] {
         let n = self.slot.len() / self.classes;
         &self.slot[class * n..(class + 1) * n]
     }
 
-    /// For each small slot: the root of the large ring of class `class` over it, modulo p.
+    /// The root of the large ring of class `class` over each small slot, modulo p.
     pub fn roots(&self, class: usize) -> &[u32] {
         let n = self.root.len() / self.classes;
         &self.root[class * n..(class + 1) * n]

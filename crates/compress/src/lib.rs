@@ -14,7 +14,8 @@
 //! 4. [`Phases`] decrypts.
 //!
 //! Nothing that is done here depends on what is encrypted. SophOMR's digests are these sums, and so are the answers
-//! of a private database query.
+//! of a private database query. Power sums as a compression of encrypted vectors: SophOMR, sections 2.4 and 4.1,
+//! after Cheon, Lee, Park, Yeo 2024.
 #![forbid(unsafe_code)]
 
 mod codes;

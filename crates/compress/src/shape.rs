@@ -37,12 +37,12 @@ pub enum ShapeError {
     },
 }
 
-/// Which sums there are and how they are packed.
+/// The shape of sums: which sums there are and how they are packed.
 ///
-/// The sums of `x^e * symbol` for each of some *symbols* and all exponents `e < bound`. One ciphertext of the
-/// small ring of dimension n' holds `width` exponents of `stride = n' / width` symbols: that of exponent
-/// `first + t` and symbol i stands in coefficient `stride t + i`. A *round* has the ciphertexts of all symbols
-/// for the same exponents.
+/// The sums of `x^e * symbol` for each of some *symbols* and all exponents `e < bound`. One
+/// ciphertext of the small ring of dimension n' holds `width` exponents of `stride = n' / width`
+/// symbols: that of exponent `first + t` and symbol i stands in coefficient `stride t + i`. A
+/// *round* has the ciphertexts of all symbols for the same exponents.
 ///
 /// ```
 /// let shape = omr_compress::SumsShape::new(8192, 50, 343)?;
@@ -60,8 +60,9 @@ pub struct SumsShape {
 }
 
 impl SumsShape {
-    /// For `bound` exponents of so many symbols, in a small ring of dimension `small_n`: the width is the least power
-    /// of two that holds the bound, from [`MIN_WIDTH`] to 64.
+    /// Builds the shape of `bound` exponents of so many symbols, in a small ring of dimension
+    /// `small_n`: the width is the least power of two that holds the bound, from [`MIN_WIDTH`] to
+    /// 64.
     ///
     /// Errors: `Bound`, `Symbols`; `Dimension` unless it is a power of two that holds the width.
     pub fn new(small_n: usize, bound: usize, symbols: usize) -> Result<Self, ShapeError> {

@@ -8,8 +8,9 @@ pub const MAX_BLOCK: usize = 8;
 /// Rows of an encryption of a key bit: body and mask digits, with a body and a mask each.
 pub const KEY_ROWS: usize = 4;
 
-/// How a residue is cut into signed digits: `x = q sum_i digit_i 2^(-bits (i + 1))` plus what the
-/// last digit rounds off, digits in `[-2^(bits - 1), 2^(bits - 1))`, the most significant first.
+/// A gadget: how a residue is cut into signed digits, `x = q sum_i digit_i 2^(-bits (i + 1))` plus
+/// what the last digit rounds off, digits in `[-2^(bits - 1), 2^(bits - 1))`, the most significant
+/// first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gadget {
     /// Bits of a digit, at least 1.

@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Bytes of a canary: random, so that no letter of others is taken for one.
 const CONTENT: usize = 32;
 
-/// What became of a canary.
+/// The state of a canary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CanaryState {

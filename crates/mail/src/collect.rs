@@ -7,7 +7,7 @@ use omr_remote::v1::{self, CreateJobRequest, JobState, Limits};
 use omr_remote::{Client, RemoteError};
 use std::ops::Range;
 
-/// How far a request is.
+/// The progress of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// It waits for so many others.

@@ -35,11 +35,11 @@ const STATE: TableDefinition<&str, u64> = TableDefinition::new("state");
 const RECORDS: TableDefinition<&str, &[u8]> = TableDefinition::new("records");
 /// Requests whose digests are not taken in yet, in the order they were made.
 const JOBS: TableDefinition<u64, &[u8]> = TableDefinition::new("jobs");
-/// Their digests, once here.
+/// Digests of the requests, once they are here.
 const DIGESTS: TableDefinition<u64, &[u8]> = TableDefinition::new("digests");
 /// Messages by number: what is listed.
 const MESSAGES: TableDefinition<u64, &[u8]> = TableDefinition::new("messages");
-/// Their contents.
+/// Contents of the messages.
 const BODIES: TableDefinition<u64, &[u8]> = TableDefinition::new("bodies");
 /// Indices on the board of all that came.
 const SEEN: TableDefinition<u64, ()> = TableDefinition::new("seen");

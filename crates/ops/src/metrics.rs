@@ -34,7 +34,7 @@ struct Inner {
     detection: DetectionFamilies,
 }
 
-/// How much is on the board.
+/// The size of the board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BoardSize {
     /// Messages in all.

@@ -72,7 +72,7 @@ fn gauge(
     gauge.encode(encoder)
 }
 
-/// What this process has in memory.
+/// The memory of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Bytes in memory; `None` where the system does not report them.

@@ -18,7 +18,7 @@ const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Which pages a router has beside the status.
+/// The pages that a router serves beside the status.
 #[derive(Clone, Debug)]
 pub enum Pages {
     /// `/` and `/status.json` alone: metrics go out at another address, or not at all.

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a service is doing: the figures of the status page and of `/status.json`.
+/// The state of a service: the figures of the status page and of `/status.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Version of the software.
     pub version: String,
-    /// How it was built: profile, system, instruction set.
+    /// Profile, system and instruction set of the build.
     pub build: String,
-    /// Where its source is.
+    /// Address of the source code.
     pub source: String,
     /// The board's name, hexadecimal.
     pub board_id: String,
@@ -174,10 +174,10 @@ pub struct SessionFigures {
     pub lag_messages: u64,
 }
 
-/// What a kind of files takes.
+/// The disk space of one kind of files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskUse {
-    /// Which files.
+    /// The kind of the files.
     pub kind: String,
     /// The size of these files in bytes.
     pub bytes: u64,

@@ -17,7 +17,7 @@ use crate::panics::log_panics;
 /// How long spans may take to the collector before they are given up.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What is logged, how, and where traces go.
+/// Configuration of logs and traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TelemetryConfig {
     /// Directives such as `info` or `info,omr_server=debug`.

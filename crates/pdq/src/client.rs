@@ -25,7 +25,8 @@ pub struct Client<'a> {
 }
 
 impl Client<'_> {
-    /// What a query will cost, before anything is encrypted. Errors: those of [`Plan::new`].
+    /// Plans a query before anything is encrypted; the plan contains its cost. Errors: those of
+    /// [`Plan::new`].
     pub fn plan(&self, query: &Query, bound: usize) -> Result<Plan, PlanError> {
         Plan::new(self.params, self.schema, &query.shape(), bound)
     }

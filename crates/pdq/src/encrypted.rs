@@ -44,7 +44,7 @@ struct EncryptedBlock {
     symbols: Vec<Poly<Eval>>,
 }
 
-/// Which ciphertext of a block a mask is for.
+/// The index of the mask of one ciphertext of a block.
 fn mask_index(block: usize, symbols: bool, place: usize) -> [u64; 3] {
     [block as u64, u64::from(symbols), place as u64]
 }

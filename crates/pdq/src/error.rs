@@ -243,7 +243,7 @@ pub enum ServerError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableFileError {
-    /// Its length is not what its public part says.
+    /// The file's length is not the one that follows from its public part.
     #[error("expected an encrypted table of {expected} bytes, found {found}")]
     Length {
         /// Bytes that there should be.

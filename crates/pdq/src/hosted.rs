@@ -14,7 +14,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a client must know to ask a table.
+/// The public description of a table, from which a client plans queries.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Public {
     /// The schema of a table in the clear.

@@ -43,7 +43,7 @@ pub struct EvaluationKey {
     pub swap: GaloisKey,
     /// Merging in the small ring, by level.
     pub merge: Vec<GaloisKey>,
-    /// To the ring of answers.
+    /// Switching from the small ring to the ring of answers.
     pub last: SharedKey,
     /// The small ring's public key, an encryption of zero: in sets with two-sided privacy.
     pub zero: Option<Rlwe>,

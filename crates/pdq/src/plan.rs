@@ -29,7 +29,8 @@ pub const MAX_BOUND: usize = 4096;
 /// Truth tables tried: the widest that a digit may have.
 const RADICES: [usize; 12] = [2, 3, 4, 6, 8, 11, 16, 24, 32, 64, 128, 256];
 
-/// What server and client agree on before a query is encrypted. Both make it from public data alone.
+/// The plan of a query, on which server and client agree before it is encrypted. Both make it from
+/// public data alone.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The public part of the query.
@@ -46,7 +47,8 @@ pub struct Plan {
     pub blocks: usize,
     /// Predicted noise of the index: log2 of the root mean square embedding, at the level that is compressed.
     pub noise: f64,
-    /// With two-sided privacy: how well it hides the rest of the table from the client.
+    /// The flooding noise in sets with two-sided privacy, and how well it hides the rest of the
+    /// table from the client; `None` in other sets.
     pub flooding: Option<Flooding>,
     /// What constants are multiplied with.
     pub(crate) masks: Masks,

@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Longest public part of a query, in bytes.
 const MAX_HEAD_BYTES: usize = 1 << 18;
 
-/// What the server sees of a query in the clear.
+/// The public part of a query, which the server reads in the clear.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QueryHead {
     /// The fingerprint of the schema that the client planned with.

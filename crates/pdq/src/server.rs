@@ -80,7 +80,7 @@ impl Server<'_> {
         self.answer_timed((query, plan), key, rng, progress, &Times::new())
     }
 
-    /// As [`Server::answer`], telling where the time goes.
+    /// Answers a query as [`Server::answer`] does, and adds the times of its stages to `times`.
     pub fn answer_timed(
         &self,
         (query, plan): (&EncryptedQuery, &Plan),

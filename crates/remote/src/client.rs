@@ -47,7 +47,7 @@ impl Client {
         })
     }
 
-    /// What the server can do.
+    /// Asks the server for its capabilities.
     ///
     /// Errors: the server's; `Answer` without a board or limits.
     pub async fn capabilities(&self) -> Result<GetCapabilitiesResponse, RemoteError> {

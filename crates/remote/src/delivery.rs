@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Ids that may be taken from one post in a row: whoever does that could as well keep it from the server.
 const MOST_IDS: u32 = 8;
 
-/// Where messages are on the board.
+/// The places of posted messages on the board.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Posted {
     /// The indices of the messages, in the order in which they were sent.

@@ -139,7 +139,7 @@ impl Client {
     }
 }
 
-/// What a job that ended comes to.
+/// The result of a job that ended.
 fn ended(job: Job) -> Option<Result<Job, RemoteError>> {
     match job.state() {
         JobState::Done => Some(Ok(job)),

@@ -23,7 +23,7 @@ const AHEAD: usize = 4;
 const UPLOAD: &str = "UploadKey";
 const QUERY: &str = "Query";
 
-/// How far a query is.
+/// The progress of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Others go first.

@@ -4,8 +4,8 @@ use crate::{BlockPermutation, Eval, Poly, Ring};
 
 /// The evaluation point of each plaintext slot, for a power-of-two ring.
 ///
-/// Slot `(row, column)` of the 2 x n/2 matrix of slots lies at the root with exponent `(-1)^row *
-/// 5^column` modulo 2n (Halevi and Shoup's hypercube for powers of two).
+/// Slot `(row, column)` of the 2 x n/2 matrix of slots lies at the root with exponent
+/// `(-1)^row * 5^column` modulo 2n (Halevi and Shoup's hypercube for powers of two).
 pub struct SlotOrder {
     n: usize,
     position: Vec<u32>,

@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// Who may read a file that is written.
+/// The permissions of a file that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Whoever the user's mask lets.

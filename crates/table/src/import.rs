@@ -23,7 +23,7 @@ pub use parquet::import_parquet;
 
 use crate::{ColumnType, MAX_ROWS, SchemaError, Table};
 
-/// How to import.
+/// Options of an import.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ImportOptions {

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub struct Query {
     /// Columns to return, by their place in the schema, in the order asked for.
     pub select: Vec<usize>,
-    /// Which rows.
+    /// The condition that selects rows.
     pub filter: Filter,
 }
 
@@ -79,7 +79,7 @@ pub struct Pattern {
     pub prefix: Segment,
     /// Between two `%`; empty: none.
     pub infix: Segment,
-    /// Behind the last `%`.
+    /// The text after the last `%`.
     pub suffix: Segment,
     /// ILIKE: ASCII and other letters compare without their case.
     pub fold: bool,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Most bytes of a text value.
 pub const MAX_TEXT_BYTES: u8 = 64;
 
-/// What a column holds.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

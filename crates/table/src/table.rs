@@ -44,12 +44,12 @@ impl Table {
         &self.columns
     }
 
-    /// What is public about it.
+    /// The schema, all that is public about the table.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// How many rows.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.schema.rows as usize
     }

@@ -42,9 +42,9 @@ impl Rows for crate::Table {
 /// A text in two dialects of SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Twin {
-    /// For this crate.
+    /// The text for this crate.
     pub sql: String,
-    /// For SQLite.
+    /// The text for SQLite.
     pub sqlite: String,
 }
 

@@ -55,7 +55,7 @@ impl Value {
         *self == Value::Null
     }
 
-    /// What it is, in a word.
+    /// The kind of the value in a word, for errors.
     pub(crate) fn noun(&self) -> &'static str {
         match self {
             Value::Null => "null",

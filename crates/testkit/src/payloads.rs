@@ -15,7 +15,7 @@ const COUNTER_BYTES: usize = 8;
 /// The origin of some of the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
-    /// What the records are.
+    /// The kind of the records.
     pub name: &'static str,
     /// Number of records.
     pub count: usize,

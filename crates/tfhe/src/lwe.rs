@@ -42,10 +42,10 @@ impl Lwe {
         }
     }
 
-    /// The same fraction of a smaller modulus under a secret in blocks of `block`, rounded so that it
-    /// hardly matters which position of a block holds its 1: all errors of a block are made alike, and
-    /// what is expected of them, every state of a block equally likely, is taken off the body.
-    /// Coordinates beyond the last whole block are dropped.
+    /// The ciphertext modulo a smaller `to`, under a secret in blocks of `block`, rounded so that
+    /// it hardly matters which position of a block contains its 1: all errors of a block are made
+    /// alike, and their expectation, every state of a block equally likely, is subtracted from the
+    /// body. Coordinates beyond the last whole block are dropped.
     ///
     /// Panics: when a block is longer than [`MAX_BLOCK`].
     pub fn switch_blocks(&self, from: u64, to: u64, block: usize) -> Self {

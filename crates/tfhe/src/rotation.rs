@@ -4,8 +4,9 @@ use crate::{BootstrapKey, BootstrapShape, Lwe, RingCipher, RotationRing};
 use omr_ring::{AlignedVec, BlockRows, Gadget};
 use rayon::prelude::*;
 
-/// A function on phases modulo `2n`: `value` where the phase lies within `half` of `centre`, `-value`
-/// half a turn away, and 0 elsewhere.
+/// A function on phases modulo `2n`: `value` where the phase lies within `half` of `centre`,
+/// `-value` half a turn away, and 0 elsewhere. InstantOMR's functions f (section 5.2.1) and g
+/// (section 5.2.2) are windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The middle, modulo `2n`.

@@ -4,9 +4,10 @@ use crate::{RingCipher, RotationRing};
 use omr_ring::AlignedVec;
 use rayon::prelude::*;
 
-/// Sums of ciphertexts, each times several plaintexts modulo p: what a digest is made of.
+/// Sums of ciphertexts, each times several plaintexts modulo p, from which a digest is made
+/// (InstantOMR, sections 5.2.3 and 5.2.4).
 ///
-/// Addition is all that happens: sums over parts of a board add up, and can be read at any time.
+/// Addition is the only operation: sums over parts of a board add up, and can be read at any time.
 #[derive(Clone, Debug)]
 pub struct PlainSums {
     /// For each plaintext body and mask, in the evaluation domain.

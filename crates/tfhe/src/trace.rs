@@ -6,8 +6,8 @@ use omr_ring::{AlignedVec, Automorphism, Eval, Gadget, Modulus, NarrowGaussian, 
 use omr_rlwe::SecretPoly;
 use rand_core::CryptoRng;
 
-/// Clears all coefficients of a message but the constant one: homomorphic trace (Chen, Dai, Kim,
-/// Song 2021).
+/// The trace key: it clears all coefficients of a message but the constant one (homomorphic trace,
+/// Chen, Dai, Kim, Song 2021; InstantOMR, section 3.1.2).
 pub struct TraceKey {
     /// For `X -> X^(n + 1)`, `X^(n/2 + 1)`, .., `X^3`.
     steps: Vec<GadgetKey>,

@@ -1,4 +1,4 @@
-//! What libFuzzer says of a run.
+//! Reads libFuzzer's report of a run.
 
 use std::path::Path;
 

@@ -337,7 +337,7 @@ struct LaneBiases {
     /// What the first level adds to first and subtracts from second partners, which are canonical.
     plus: __m512i,
     minus: __m512i,
-    /// For the results of each level, in even and odd pairs of vectors.
+    /// Biases for the results of each level, in even and odd pairs of vectors.
     levels: [[Bias; 2]; 3],
 }
 

@@ -27,16 +27,16 @@ pub struct Reader {
     sealing: Option<Sealing>,
 }
 
-/// What a digest came to.
+/// The result of decoding one digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// The messages that it covers.
     pub range: Range<u64>,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What came of a digest.
+/// The outcome of decoding a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was decoded.

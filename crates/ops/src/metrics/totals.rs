@@ -6,8 +6,8 @@ use super::Metrics;
 use super::labels::StateLabel;
 use crate::status::{Count, JobFigures, SessionFigures};
 
-/// What was counted since the start and what there is now, for the status page: the counters of the text for
-/// Prometheus, not others.
+/// Totals since the start and current values, for the status page; they are the counters of the
+/// text for Prometheus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Posts acknowledged.

@@ -12,9 +12,9 @@ use omr_table::{RowCodec, Value};
 /// Rows of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
-    /// Numbers of the rows in the table, ascending; none where the server keeps them to itself.
+    /// Numbers of the rows in the table, ascending; empty where the server keeps them to itself.
     pub numbers: Vec<u64>,
-    /// For each of them the columns asked for.
+    /// The values of each row, one for each column asked for.
     pub values: Vec<Vec<Value>>,
 }
 

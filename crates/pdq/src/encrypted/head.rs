@@ -6,7 +6,7 @@ use crate::{Params, PlanError};
 use omr_table::{ColumnType, LikeShape, Schema, Shape, TestShape};
 use serde::{Deserialize, Serialize};
 
-/// What an encrypted table can be asked about.
+/// An entry of an encrypted table's index: what its queries can test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Indexed {
@@ -16,7 +16,7 @@ pub enum Indexed {
     Like(usize, LikeShape),
 }
 
-/// What is public about an encrypted table.
+/// The public description of an encrypted table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EncryptedHead {
     /// The table's schema, row count and domains among it.

@@ -85,7 +85,7 @@ impl<'a> Primes<'a> {
     }
 }
 
-/// As large as security leaves room for, but no larger than a digit needs.
+/// Bits of a special prime: as many as security leaves room for, but no more than a digit needs.
 fn special_bits(spec: &Spec, lower: &[u64]) -> f64 {
     let bits: Vec<f64> = lower.iter().map(|&q| (q as f64).log2()).collect();
     let digits = bits.rchunks(spec.digit_primes);

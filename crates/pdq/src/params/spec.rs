@@ -8,15 +8,15 @@ use omr_rlwe::noise::NoiseModel;
 pub struct Spec {
     /// Versioned name.
     pub name: &'static str,
-    /// Far below 128 bits, for tests.
+    /// Whether security is far below 128 bits, for tests.
     pub insecure: bool,
-    /// Large ring: rows of a block.
+    /// Dimension of the large ring, the number of rows of a block.
     pub n: usize,
     /// Plaintext modulus, 1 modulo 2n; rows that share an answer's sums are fewer.
     pub p: u64,
     /// Products that may follow one another.
     pub depth: usize,
-    /// Small ring.
+    /// Dimension of the small ring.
     pub small_n: usize,
     /// Primes of the last level, which the small ring shares.
     pub base_primes: usize,
@@ -30,7 +30,7 @@ pub struct Spec {
     pub descent_digits: usize,
     /// Special primes of these.
     pub descent_special: usize,
-    /// Ring of answers.
+    /// Dimension of the ring of answers.
     pub final_n: usize,
 }
 
@@ -95,7 +95,7 @@ const INSECURE_TINY: Spec = Spec {
     ..PDQ_V1
 };
 
-/// For tests of two-sided privacy: no security at all.
+/// An insecure set, for tests of two-sided privacy.
 const INSECURE_TINY_PRIVATE: Spec = Spec {
     name: "insecure-tiny-pdq-two-sided-v1",
     insecure: true,

@@ -54,7 +54,7 @@ impl Op {
     }
 }
 
-/// Which entries of a truth table are 1, in terms of a leaf's constants.
+/// The entries of a truth table that are 1, in terms of a leaf's constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Truth {
     /// The digit of constant number so and so.
@@ -80,7 +80,7 @@ pub struct Table {
     pub leaf: usize,
     /// The digit it is for.
     pub digit: usize,
-    /// Which entries are 1.
+    /// The entries that are 1.
     pub truth: Truth,
     /// Entries: the radix of the source.
     pub radix: usize,

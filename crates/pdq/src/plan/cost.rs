@@ -5,7 +5,7 @@ use crate::{BODY_BITS, MASK_BITS, Params, noise};
 use omr_compress::SumsShape;
 use serde::Serialize;
 
-/// What a plan takes.
+/// The cost of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// Products one after another.

@@ -103,7 +103,7 @@ impl Layout<'_> {
         plan.circuit.sources.iter().map(of).collect()
     }
 
-    /// Those of one source; `like`: its pattern, of sources that are a pattern's.
+    /// The numbers of one source; `like` is its pattern, for sources that are a pattern's.
     pub(crate) fn numbers_of(
         &self,
         source: &Source,

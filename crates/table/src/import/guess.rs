@@ -11,7 +11,7 @@ use crate::value_parse::parse_boolean;
 /// Digits of a decimal.
 const DIGITS: u32 = 18;
 
-/// Which types all values of a column so far have. Absent ones have every type.
+/// The types that all values of a column so far have. Absent values have every type.
 #[derive(Clone, Debug)]
 pub(super) struct Guess {
     /// Whether a decimal is wanted, however its numbers are written.
