@@ -99,6 +99,9 @@ impl Costs {
 #[derive(Clone, Default)]
 pub struct Engines(Vec<Arc<dyn Loaded>>);
 
+/// A key that takes part in an answer, and what it is asked.
+type Part = (Arc<dyn Loaded>, Request);
+
 /// A board and what a recipient asks of it.
 pub struct Job<'a> {
     /// Where messages are read.
@@ -181,11 +184,7 @@ impl Engines {
     /// The keys that take part, with what each is asked.
     ///
     /// Errors: `NoKey`.
-    fn parts(
-        &self,
-        scheme: Scheme,
-        job: &Job,
-    ) -> Result<Vec<(Arc<dyn Loaded>, Request)>, DetectorError> {
+    fn parts(&self, scheme: Scheme, job: &Job) -> Result<Vec<Part>, DetectorError> {
         let batch = match *scheme.engines() {
             [batches, _] => self.key(batches)?.batch(),
             _ => 1,
