@@ -39,8 +39,9 @@ fn show<T: Serialize>(
     figures: &T,
     text: impl FnOnce(&T) -> String,
 ) -> Result<(), LabError> {
-    Ok(match json {
+    match json {
         true => files::print_json(figures)?,
         false => files::print(&text(figures))?,
-    })
+    }
+    Ok(())
 }
