@@ -1,7 +1,7 @@
 //! The evidence beside the product: measurements whose figures the documentation quotes, trials of the
 //! service with real processes, and the commands that run them.
 //!
-//! The command `omr` has [`bench`], [`compare`] and [`search`] in builds with its feature `lab`.
+//! The command `omr` has [`bench()`], [`compare`] and [`search`] in builds with its feature `lab`.
 #![forbid(unsafe_code)]
 
 mod args;
