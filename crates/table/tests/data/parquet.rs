@@ -469,7 +469,7 @@ fn a_header_that_announces_more_than_the_file_has_is_an_error() {
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(bytes).expect("written");
     let declared = declared(&["a:decimal(2)"]);
-    // It took half an hour where the end of a file was no error.
+    // It took more than a minute where the end of a file was no error.
     let error = import_parquet(file, &declared, &mut |_| {}).expect_err("damaged");
     assert!(error.to_string().contains("end of file"), "{error}");
 }
