@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 
 /// A Parquet file. The reader of page headers skips what it does not know, and takes bytes behind the end for skipped:
-/// a few bytes that announce a list of billions of numbers would keep it at work for half an hour (2^31 reads). No page of a right file
-/// reaches the end, where the footer stands.
+/// a few bytes that announce a list of billions of numbers would keep it at work for half an hour (2^31 reads). No page
+/// of a right file reaches the end, where the footer stands.
 pub(super) struct Ending(pub(super) File);
 
 impl Length for Ending {
