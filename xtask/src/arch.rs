@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::ci::{cargo_command, start_error, success};
+use crate::ci::{cargo_command, printed};
 use crate::error::XtaskError;
 use workspace::{Crate, Use};
 
@@ -71,10 +71,8 @@ impl fmt::Display for Violation {
 /// Compares the workspace with the arrows drawn in ARCHITECTURE.md and the reasons in docs/dependencies.md.
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let mut command = cargo_command(root, &["metadata", "--no-deps", "--format-version", "1"]);
-    let output = command.stderr(std::process::Stdio::inherit()).output();
-    let output = output.map_err(|source| start_error(&command, source))?;
-    success(&command, output.status)?;
-    let crates = workspace::parse(&output.stdout)?;
+    command.stderr(std::process::Stdio::inherit());
+    let crates = workspace::parse(&printed(&mut command)?)?;
     let arrows = arrows::read(&root.join("ARCHITECTURE.md"))?;
     let mut violations = compare(&crates, &arrows);
     let listed = dependencies::read(&root.join(REASONS))?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::ci::{cargo, cargo_command, start_error, success};
+use crate::ci::{cargo, cargo_command, printed};
 use crate::error::XtaskError;
 
 /// A build of the command.
@@ -33,12 +33,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     for Build { features, most } in BUILDS {
         let lint = ["clippy", "--quiet", "-p", "omr-cli", "-p", "omr-commands"];
         let rest = ["--features", features, "--", "-D", "warnings"];
-        let named = if features.is_empty() {
-            &rest[2..]
-        } else {
-            &rest
-        };
-        cargo(root, &[&lint[..], named].concat(), None)?;
+        cargo(root, &[&lint[..], &rest].concat(), None)?;
         let crates = crates(root, features)?;
         println!("omr with features {features:?}: {} crates", crates.len());
         judge(features, &crates, most)?;
@@ -51,11 +46,8 @@ fn crates(root: &Path, features: &str) -> Result<BTreeSet<String>, XtaskError> {
     let args = ["tree", "-p", "omr-cli", "-e", "normal", "--prefix", "none"];
     let args = [&args[..], &["--features", features]].concat();
     let mut command = cargo_command(root, &args);
-    let output = command
-        .output()
-        .map_err(|source| start_error(&command, source))?;
-    success(&command, output.status)?;
-    Ok(parse(&String::from_utf8_lossy(&output.stdout)))
+    let tree = printed(&mut command)?;
+    Ok(parse(&String::from_utf8_lossy(&tree)))
 }
 
 /// The first two words of each line of `cargo tree`: name and version.

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde::Deserialize;
 
-use crate::ci::{cargo_command, start_error, success};
+use crate::ci::{cargo_command, printed};
 use crate::error::XtaskError;
 
 /// What Cargo says of something that it built.
@@ -38,11 +38,7 @@ fn program(root: &Path, args: &[&str], name: &'static str) -> Result<PathBuf, Xt
     let mut command = cargo_command(root, args);
     command.args(["--message-format", "json-render-diagnostics"]);
     command.stderr(Stdio::inherit());
-    let output = command
-        .output()
-        .map_err(|source| start_error(&command, source))?;
-    success(&command, output.status)?;
-    executable(&output.stdout, name)?.ok_or(XtaskError::NotBuilt { expected: name })
+    executable(&printed(&mut command)?, name)?.ok_or(XtaskError::NotBuilt { expected: name })
 }
 
 /// The program of a name among what a build made.

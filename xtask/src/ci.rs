@@ -188,6 +188,14 @@ pub(crate) fn success(
     })
 }
 
+/// Runs a command that must succeed; what it prints to standard output.
+pub(crate) fn printed(command: &mut Command) -> Result<Vec<u8>, XtaskError> {
+    let output = command.output();
+    let output = output.map_err(|source| start_error(command, source))?;
+    success(command, output.status)?;
+    Ok(output.stdout)
+}
+
 fn shown(command: &Command) -> String {
     let args: Vec<_> = command
         .get_args()

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ci::{cargo_command, start_error, success};
+use crate::ci::{cargo_command, printed, start_error, success};
 use crate::error::XtaskError;
 use crate::npm;
 use report::Report;
@@ -129,10 +129,8 @@ fn build(root: &Path, folder: &Path, targets: &BTreeSet<String>) -> Result<PathB
 /// The machine that the compiler runs on.
 fn host() -> Result<String, XtaskError> {
     let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-    let output = command.arg("-vV").output();
-    let output = output.map_err(|source| start_error(&command, source))?;
-    success(&command, output.status)?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let printed = printed(command.arg("-vV"))?;
+    let text = String::from_utf8_lossy(&printed);
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or(XtaskError::Host)
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ci::{start_error, success};
+use crate::ci::printed;
 use crate::error::XtaskError;
 
 /// Bytes above which a tracked file needs a place in [`LISTED`].
@@ -35,9 +35,7 @@ impl fmt::Display for Large {
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let mut git = Command::new("git");
     git.current_dir(root).args(["ls-files", "-z"]);
-    let output = git.output().map_err(|source| start_error(&git, source))?;
-    success(&git, output.status)?;
-    let names = String::from_utf8_lossy(&output.stdout).into_owned();
+    let names = String::from_utf8_lossy(&printed(&mut git)?).into_owned();
     let mut files = Vec::new();
     for name in names.split('\0').filter(|name| !name.is_empty()) {
         // What is being deleted is tracked still.
