@@ -2,11 +2,11 @@
 mod common;
 
 use common::{PARAMS, Scene};
-use omr_board::{Board, Message};
 use omr_client::letter::{Place, Writer, Written};
 use omr_client::{BoundSender, ClueSeed, os_rng};
 use omr_protocol::clue::BoundClue;
 use omr_protocol::{ClueKey, ClueKind, ParamSet, Sealing};
+use omr_store::{Board, Message};
 
 const PAYLOAD: usize = 150;
 
@@ -78,7 +78,7 @@ impl Enemy {
             payload: message.payload,
         });
         let messages: Vec<Message> = messages.collect();
-        let mut board = Board::open(scene.path("board")).unwrap();
+        let board = Board::open(scene.path("board")).unwrap();
         board.append(&messages).unwrap();
     }
 }

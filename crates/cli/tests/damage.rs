@@ -176,7 +176,9 @@ fn a_damaged_board_is_never_digested_wrongly() {
     let mut bad = good.clone();
     bad[payload + 3] ^= 1;
     scene.write(path, &bad);
-    scene.digest(40, &[]).refused(1, &["message 0 is corrupt"]);
+    scene
+        .digest(40, &[])
+        .refused(1, &["messages 0..1: expected checksum"]);
     let done = scene.run(&["board", "verify", "board"]);
     assert_eq!(done.code, 1);
     assert!(

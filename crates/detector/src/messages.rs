@@ -3,7 +3,7 @@
 use crate::{DetectorError, MessageSource};
 use std::ops::Range;
 
-/// Messages of a board in memory, as a detector reads them: those of [`omr_board`'s](https://docs.rs/omr-board)
+/// Messages of a board in memory, as a detector reads them: those of [`omr_store`'s](https://docs.rs/omr-store)
 /// `Board::read_into`, or of any other database.
 ///
 /// ```

@@ -2,8 +2,7 @@
 
 use crate::Target;
 use crate::input::{ANY, CUT, choose, chosen, damaged};
-use omr_board::format::FILE_NAME;
-use omr_board::{Board, BoardConfig, Clues, Message};
+use omr_store::{BOARD_FILE, Board, BoardConfig, Clues, Message};
 use std::cell::RefCell;
 use std::fs;
 use std::ops::ControlFlow;
@@ -42,11 +41,13 @@ pub(crate) fn message(i: u8) -> Message {
 
 static RIGHT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut board = Board::create(folder.path(), &config()).expect("a board");
-    board.append((0..9).map(message)).expect("appended");
-    board.append((9..23).map(message)).expect("appended");
+    let board = Board::create(folder.path(), &config()).expect("a board");
+    for range in [0..9, 9..23] {
+        let messages: Vec<_> = range.map(message).collect();
+        board.append(&messages).expect("appended");
+    }
     drop(board);
-    fs::read(folder.path().join(FILE_NAME)).expect("read")
+    fs::read(folder.path().join(BOARD_FILE)).expect("read")
 });
 
 fn run(bytes: &[u8]) {
@@ -55,7 +56,7 @@ fn run(bytes: &[u8]) {
     };
     let file = damaged(&RIGHT, choice, rest);
     FOLDER.with_borrow(|folder| {
-        fs::write(folder.path().join(FILE_NAME), &file).expect("a file to write to");
+        fs::write(folder.path().join(BOARD_FILE), &file).expect("a file to write to");
         if let Ok(board) = Board::open_read_only(folder.path()) {
             look(&board);
         }

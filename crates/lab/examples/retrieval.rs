@@ -1,6 +1,5 @@
 //! Every party's part in one program: keys, a board, letters, a digest, what its recipient reads.
 //! `cargo run --release --example retrieval -p omr-lab sophomr-v3` does it at full size.
-use omr_board::{Board, BoardConfig, Clues, Message};
 use omr_client::letter::{Piece, Place, Reader, Writer};
 use omr_client::sophomr::{Keys, keygen};
 use omr_client::{decode, os_rng};
@@ -8,6 +7,7 @@ use omr_detector::engines::{Costs, Engines, Job};
 use omr_detector::sophomr::Detector;
 use omr_detector::{Messages, Quiet};
 use omr_protocol::{ClueKind, ParamSet, Request, Response, Scheme, Sealing};
+use omr_store::{Board, BoardConfig, Clues, Message};
 use rand_core::Rng;
 use std::error::Error;
 use std::path::Path;

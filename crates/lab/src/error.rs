@@ -4,7 +4,7 @@ use crate::measure::compare::CompareError;
 use crate::measure::pdq::PdqBenchError;
 use crate::measure::{BenchError, Incomparable};
 use crate::trials::TrialError;
-use omr_board::BoardError;
+use omr_store::StoreError;
 use omr_client::DecodeError;
 use omr_console::{Code, ConsoleError};
 use omr_protocol::{ParamsError, PlanError};
@@ -45,7 +45,7 @@ pub enum LabError {
         /// Its folder.
         path: PathBuf,
         /// Why.
-        source: BoardError,
+        source: StoreError,
     },
     /// A benchmark retrieved other messages than were sent.
     #[error(

@@ -52,13 +52,13 @@ pub(crate) fn load<T: DeserializeOwned>(
 #[cfg(test)]
 pub(crate) fn test_store(dir: &tempfile::TempDir) -> Store {
     let config = omr_store::StoreConfig::new(dir.path().join("data"));
-    let board = omr_board::BoardConfig {
+    let board = omr_store::BoardConfig {
         board_id: [1; 16],
         params_id: "toy".into(),
         sealing: "none".into(),
         clue_bytes: 8,
         payload_bytes: 8,
-        clues: omr_board::Clues::Plain,
+        clues: omr_store::Clues::Plain,
     };
     if !Store::exists(&config.dir) {
         Store::create(&config, &board).unwrap();

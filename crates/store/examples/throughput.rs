@@ -4,8 +4,7 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use omr_board::{BoardConfig, Clues, Message};
-use omr_store::{Post, Store, StoreConfig};
+use omr_store::{BoardConfig, Clues, Message, Post, Store, StoreConfig};
 
 const CLUE_BYTES: u32 = 2565 + 96;
 const PAYLOAD_BYTES: u32 = 612;

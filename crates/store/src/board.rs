@@ -1,42 +1,54 @@
-//! The board: creation, opening, appending, and the way to reading and verifying.
+//! A local board: the log of a store in one file, without objects, keys and post ids.
 
-use std::borrow::Borrow;
-use std::ops::Range;
+use std::fs;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
+use std::sync::Mutex;
 
-use redb::{ReadTransaction, TableError};
+use crate::config::{BoardConfig, Clues, Message};
+use crate::database::{Access, Source};
+use crate::error::{Foreign, StoreError};
+use crate::format::{BOARD_FILE, State, TAIL};
+use crate::log::{Log, Piece, Tail, Visit, check_sizes, drop_runs};
+use crate::meta::{Meta, Outcome, lock};
+use crate::once::{self, Listed, Once, TOGETHER};
+use crate::segment::Segment;
+use crate::store::publish;
+use crate::tables::{View, initialise};
 
-use crate::append::append;
-use crate::config::{BoardConfig, Message};
-use crate::error::{BoardError, Foreign, Redb};
-use crate::expire::{compact, expire};
-use crate::format::{
-    EXPIRED_VERSION, FILE_NAME, FORMAT_VERSION, KEY_CONFIG, KEY_FIRST, KEY_STATE, KEY_VERSION,
-    Layout, META, OLDEST_VERSION, decode_config, read_u32,
-};
-use crate::publish::publish;
-use crate::snapshot::{Snapshot, Visit};
-use crate::store::{Access, Guarded, Source, Store, guarded};
-use crate::verify::{Report, verify};
-
-/// An open board.
+/// An open local board: a meta file whose messages are all in its tail.
 ///
-/// Memory: the cache of the database (64 MiB) and one chunk, whatever the length of the board.
-/// A program that aborts on panic loses the protection against files so damaged that the
-/// database panics on them.
+/// Any number of processes may have it open for reading, or one for writing. Memory: the cache of
+/// the database (64 MiB) and 1 MiB of messages, whatever the length of the board. A program that
+/// aborts on panic loses the protection against files so damaged that the database panics on them.
+///
+/// ```
+/// use omr_store::{Board, BoardConfig, Clues, Message};
+/// # let dir = tempfile::tempdir().unwrap();
+/// let config = BoardConfig {
+///     board_id: [7; 16],
+///     params_id: "toy".into(),
+///     sealing: "none".into(),
+///     clue_bytes: 3,
+///     payload_bytes: 2,
+///     clues: Clues::Plain,
+/// };
+/// let board = Board::create(dir.path(), &config)?;
+/// board.append(&[Message { clue: vec![1, 2, 3], payload: vec![4, 5] }])?;
+///
+/// let (mut clues, mut payloads) = (Vec::new(), Vec::new());
+/// board.read_into(0..1, &mut clues, &mut payloads)?;
+/// assert_eq!((clues, payloads), (vec![1, 2, 3], vec![4, 5]));
+/// # Ok::<(), omr_store::StoreError>(())
+/// ```
 #[derive(Debug)]
 pub struct Board {
-    source: Source,
-    access: Access,
-    /// Absent after an append failed and reopening failed too.
-    store: Option<Guarded<Store>>,
-    config: BoardConfig,
-    layout: Layout,
-    first: u64,
-    len: u64,
+    meta: Meta,
+    /// The messages that callers know of: more are there after an append that landed unseen.
+    acknowledged: Mutex<u64>,
 }
 
-/// The size of a board and what it is made of.
+/// The size of a local board and what it is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stat {
@@ -50,10 +62,22 @@ pub struct Stat {
     pub file_bytes: u64,
     /// Bytes of clues and payloads alone, of the messages that are there.
     pub message_bytes: u64,
-    /// Messages the file keeps in one chunk.
-    pub chunk_messages: u64,
     /// The configuration.
     pub config: BoardConfig,
+}
+
+impl Log for Board {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// Opening has tested that there is none.
+    fn in_segment(&self, segment: &Segment, _: u64, _: u64) -> Result<Piece, StoreError> {
+        Err(StoreError::NotABoard {
+            path: segment.name().into(),
+            what: Foreign::Server,
+        })
+    }
 }
 
 impl Board {
@@ -61,69 +85,70 @@ impl Board {
     ///
     /// A crash on the way leaves no board.
     ///
-    /// Errors: [`BoardError::Config`], [`BoardError::Exists`], and those of the disk.
-    pub fn create(dir: impl AsRef<Path>, config: &BoardConfig) -> Result<Self, BoardError> {
+    /// Errors: [`StoreError::Config`], [`StoreError::Exists`], and those of the disk.
+    pub fn create(dir: impl AsRef<Path>, config: &BoardConfig) -> Result<Self, StoreError> {
         config.check()?;
-        publish(dir.as_ref(), config)?;
+        fs::create_dir_all(&dir).map_err(StoreError::file)?;
+        let path = dir.as_ref().join(BOARD_FILE);
+        // Before any work, for the common mistake; the publishing below decides.
+        if fs::exists(&path)? {
+            return Err(StoreError::Exists { path });
+        }
+        publish(&path, config, |database| {
+            initialise(database, config, &State::default())
+        })?;
         Self::open(dir)
     }
 
     /// Opens the board in the folder `dir` for reading and appending; recovers it after a crash.
     ///
-    /// Errors: [`BoardError::Missing`], [`BoardError::NotABoard`], [`BoardError::Version`],
-    /// [`BoardError::Locked`] while any other handle has it open, and those of damage.
-    pub fn open(dir: impl AsRef<Path>) -> Result<Self, BoardError> {
-        Self::open_source(
-            Source::File(dir.as_ref().join(FILE_NAME)),
-            Access::ReadWrite,
-        )
+    /// Errors: [`StoreError::Missing`], [`StoreError::NotABoard`], [`StoreError::EarlierBoard`],
+    /// [`StoreError::Version`], [`StoreError::Locked`] while any other handle has it open, and
+    /// those of damage.
+    pub fn open(dir: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = dir.as_ref().join(BOARD_FILE);
+        Self::open_source(Source::File(path), Access::ReadWrite)
     }
 
     /// Opens the board in the folder `dir` for reading; other readers may have it open too.
     ///
-    /// Errors: as [`Board::open`]; [`BoardError::Locked`] while a writer has it open,
-    /// [`BoardError::NeedsRecovery`] where one crashed.
-    pub fn open_read_only(dir: impl AsRef<Path>) -> Result<Self, BoardError> {
-        Self::open_source(Source::File(dir.as_ref().join(FILE_NAME)), Access::ReadOnly)
+    /// Errors: as [`Board::open`]; [`StoreError::Locked`] while a writer has it open,
+    /// [`StoreError::NeedsRecovery`] where one crashed.
+    pub fn open_read_only(dir: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = dir.as_ref().join(BOARD_FILE);
+        Self::open_source(Source::File(path), Access::ReadOnly)
     }
 
-    pub(crate) fn open_source(source: Source, access: Access) -> Result<Self, BoardError> {
-        let store = Store::open(&source, access)?;
-        let Meta {
-            config,
-            layout,
-            first,
-            len,
-        } = read_meta(&source, store.get()?)?;
-        Ok(Self {
-            source,
-            access,
-            store: Some(store),
-            config,
-            layout,
-            first,
-            len,
-        })
+    pub(crate) fn open_source(source: Source, access: Access) -> Result<Self, StoreError> {
+        let path = source.path();
+        let meta = Meta::open(source, access)?;
+        let state = meta.view(View::state)?;
+        if state.sealed != state.first {
+            let what = Foreign::Server;
+            return Err(StoreError::NotABoard { path, what });
+        }
+        let acknowledged = Mutex::new(state.len);
+        Ok(Self { meta, acknowledged })
     }
 
-    /// The configuration the board was created with.
+    /// The configuration that the board was created with.
     pub fn config(&self) -> &BoardConfig {
-        &self.config
+        &self.meta.config
     }
 
     /// The first message that is there: those before have expired. Indices never change.
     pub fn first(&self) -> u64 {
-        self.first
+        self.meta.first()
     }
 
     /// The number of messages, those that have expired among them.
     pub fn len(&self) -> u64 {
-        self.len
+        self.meta.len()
     }
 
-    /// Whether there is no message.
+    /// Whether there never was a message.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// Appends `messages` in one durable transaction, all or none, and returns their indices.
@@ -131,227 +156,156 @@ impl Board {
     /// On a board of bound clues every message needs a one-time key that no other has. The caller has tested that
     /// the key signed: without that, whoever sees a message could have its key refused by posting first.
     ///
-    /// They are on the disk when this returns. An error means that nothing was appended, with one
-    /// exception that has its own variant: the disk took the append and then failed to say so,
-    /// [`BoardError::Unacknowledged`]. Where the board could not look at once, its next append
-    /// does so first and reports it then. Appending again is possible once the cause is gone.
-    /// No message, no transaction.
+    /// They are on the disk when this returns. An error means that nothing was appended, with one exception: the disk
+    /// took the append and then failed, so that the board could not look. Its next append does so first, and reports
+    /// [`StoreError::Unacknowledged`]. Appending again is possible once the cause is gone. No message, no transaction.
     ///
-    /// Errors: [`BoardError::ReadOnly`], [`BoardError::Size`], [`BoardError::UsedKey`],
-    /// [`BoardError::DiskFull`], [`BoardError::Chunk`] where the last chunk is damaged,
-    /// [`BoardError::KeyCount`] where the list of keys is, and those of the database.
-    pub fn append<I>(&mut self, messages: I) -> Result<Range<u64>, BoardError>
-    where
-        I: IntoIterator,
-        I::Item: Borrow<Message>,
-    {
-        if self.access == Access::ReadOnly {
-            return Err(BoardError::ReadOnly);
-        }
-        if self.store.is_none() {
-            self.reopen()?;
-        }
-        let start = self.len;
-        match append(self.store()?.writable()?, &self.layout, start, messages) {
-            Ok(end) => self.len = end,
-            Err(error) if error.poisons_store() => {
-                return Err(match self.reopen() {
-                    Err(landed @ BoardError::Unacknowledged { .. }) => landed,
-                    // What reopening found wrong, the next operation tells.
-                    _ => error,
-                });
+    /// Errors: [`StoreError::ReadOnly`], [`StoreError::Size`], [`StoreError::UsedKey`],
+    /// [`StoreError::Unacknowledged`], [`StoreError::DiskFull`], [`StoreError::Damaged`] where a lost list of one-time
+    /// keys cannot be made anew, and those of the database.
+    pub fn append(&self, messages: &[Message]) -> Result<Range<u64>, StoreError> {
+        check_sizes(&self.meta.layout, 0, messages)?;
+        self.with_keys(|| self.try_append(messages))
+    }
+
+    fn try_append(&self, messages: &[Message]) -> Result<Range<u64>, StoreError> {
+        let layout = &self.meta.layout;
+        let mut acknowledged = lock(&self.acknowledged);
+        let start = *acknowledged;
+        let appended = self.meta.transact(|writing, state| {
+            let end = state.len;
+            if end != start {
+                return Err(StoreError::Unacknowledged { start, end });
             }
-            Err(error) => return Err(error),
-        }
-        Ok(start..self.len)
-    }
-
-    /// Removes the messages before `before`, in whole chunks: never a later one, and never one of a chunk that is not
-    /// full. Tells which went.
-    ///
-    /// They go in one durable transaction, all or none; then the file is made smaller where no reader is in the way. One-
-    /// time keys stay used. Builds that know no expiry refuse the board from then on, as of a newer format.
-    ///
-    /// Errors: [`BoardError::ReadOnly`], [`BoardError::DiskFull`], and those of the database.
-    pub fn expire(&mut self, before: u64) -> Result<Range<u64>, BoardError> {
-        if self.access == Access::ReadOnly {
-            return Err(BoardError::ReadOnly);
-        }
-        if self.store.is_none() {
-            self.reopen()?;
-        }
-        let going = self.layout.expiring(self.first, before, self.len);
-        if going.is_empty() {
-            return Ok(going);
-        }
-        match expire(self.store()?.writable()?, &self.layout, &going) {
-            Ok(()) => self.first = going.end,
-            Err(error) => {
-                let opened = !error.poisons_store() || self.reopen().is_ok();
-                // The disk may have taken it, and failed to say so.
-                if !opened || self.first != going.end {
-                    return Err(error);
-                }
+            if messages.is_empty() {
+                return Ok(Outcome::Nothing(start..start));
             }
+            let used = Once::open(writing, layout, state)?.take(messages, start)?;
+            if let Some(first) = used.first() {
+                return Err(StoreError::UsedKey(*first));
+            }
+            let mut tail = Tail::open(writing, layout, start)?;
+            tail.push_all(messages)?;
+            state.len = tail.finish()?;
+            Ok(Outcome::Commit(start..state.len))
+        });
+        match &appended {
+            Ok(range) => *acknowledged = range.end,
+            Err(StoreError::Unacknowledged { end, .. }) => *acknowledged = *end,
+            Err(_) => {}
         }
-        self.shrink();
-        Ok(going)
+        appended
     }
 
-    /// What keeps the file from becoming smaller, a reader perhaps, is no fault of what was done; the next operation
-    /// tells what is wrong with the disk.
-    fn shrink(&mut self) {
-        let Some(store) = &mut self.store else {
-            return;
-        };
-        let Ok(Store::ReadWrite(database)) = store.get_mut() else {
-            return;
-        };
-        if compact(database).is_err_and(|error| error.poisons_store()) {
-            let _ = self.reopen();
+    /// Removes the messages before `before` for good, and gives those that went.
+    ///
+    /// They go by 16,384 in durable transactions, the oldest first, so a crash leaves some of them; then the file is
+    /// made smaller where no reader is in the way. One-time keys stay used.
+    ///
+    /// Errors: [`StoreError::ReadOnly`], [`StoreError::DiskFull`], [`StoreError::Row`] where the list of one-time keys
+    /// is damaged, and those of the database.
+    pub fn expire(&self, before: u64) -> Result<Range<u64>, StoreError> {
+        let (start, before) = (self.first(), before.min(self.len()));
+        let mut next = start;
+        while next < before {
+            let end = before.min(next.saturating_add(TOGETHER));
+            self.with_keys(|| self.remove(next..end))?;
+            next = end;
+        }
+        if next > start {
+            self.meta.shrink();
+        }
+        Ok(start..next)
+    }
+
+    /// Removes the messages of `range`, the oldest of the board, in one transaction.
+    fn remove(&self, range: Range<u64>) -> Result<(), StoreError> {
+        let layout = &self.meta.layout;
+        let keys = self.keys_of(&range)?;
+        self.meta.transact(|writing, state| {
+            Once::open(writing, layout, state)?.spend(&keys)?;
+            drop_runs(&mut writing.table(TAIL)?, layout, range.end)?;
+            (state.first, state.sealed) = (range.end, range.end);
+            Ok(Outcome::Commit(()))
+        })
+    }
+
+    /// The one-time keys of messages; of damaged ones by the list.
+    fn keys_of(&self, range: &Range<u64>) -> Result<Vec<Listed>, StoreError> {
+        if self.meta.layout.clues == Clues::Plain {
+            return Ok(Vec::new());
+        }
+        match once::keys_read(self, range.clone()) {
+            Err(StoreError::Damaged { .. }) => self.meta.view(|view| once::keys_of(view, range)),
+            other => other,
         }
     }
 
-    /// A view of the messages of now, for reading beside later appends.
-    ///
-    /// Errors: [`BoardError::Suspended`] after a failed append, and those of the database.
-    pub fn snapshot(&self) -> Result<Snapshot, BoardError> {
-        Snapshot::new(self.store()?, self.layout, (self.first, self.len))
+    /// Does `f`; where that finds one-time keys missing, makes their list anew and does it again.
+    fn with_keys<T>(&self, f: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        match f() {
+            Err(StoreError::KeyCount { .. }) => {
+                once::list_all(self, &mut |_, _| {})?;
+                f()
+            }
+            other => other,
+        }
     }
 
-    /// Reads messages one by one: [`Snapshot::read`] on [`Board::snapshot`].
+    /// Calls `visit(index, clue, payload)` for every message of `range` in order, until it breaks.
+    /// Every record's checksum is tested.
     ///
-    /// Errors: those of both.
-    pub fn read(&self, range: Range<u64>, each: &mut Visit<'_>) -> Result<(), BoardError> {
-        self.snapshot()?.read(range, each)
+    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`] before any call;
+    /// [`StoreError::Damaged`] after the calls for the intact messages before; those of the database.
+    pub fn read(&self, range: Range<u64>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
+        self.read_range(range, visit)
     }
 
-    /// Reads messages in bulk: [`Snapshot::read_into`] on [`Board::snapshot`].
+    /// Reads `range` in bulk: clues one after another into `clues`, payloads into `payloads`.
     ///
-    /// Errors: those of both.
+    /// Shape: `range` length times the clue and the payload bytes; former contents are dropped.
+    /// Errors: as [`Board::read`]; both vectors are then empty.
     pub fn read_into(
         &self,
         range: Range<u64>,
         clues: &mut Vec<u8>,
         payloads: &mut Vec<u8>,
-    ) -> Result<(), BoardError> {
-        self.snapshot()?.read_into(range, clues, payloads)
+    ) -> Result<(), StoreError> {
+        clues.clear();
+        payloads.clear();
+        if range.end <= self.len() {
+            // The range lies on the board, so the sizes are those of bytes on disk.
+            let count = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(0);
+            clues.reserve(count.saturating_mul(self.meta.layout.clue_bytes));
+            payloads.reserve(count.saturating_mul(self.meta.layout.payload_bytes));
+        }
+        let result = self.read(range, &mut |_, clue, payload| {
+            clues.extend_from_slice(clue);
+            payloads.extend_from_slice(payload);
+            ControlFlow::Continue(())
+        });
+        if result.is_err() {
+            clues.clear();
+            payloads.clear();
+        }
+        result
     }
 
     /// The size of the board.
     ///
     /// Errors: those of the disk.
-    pub fn stat(&self) -> Result<Stat, BoardError> {
-        let (bytes_on_disk, file_bytes) = self.source.bytes()?;
-        let message = u64::from(self.config.clue_bytes) + u64::from(self.config.payload_bytes);
+    pub fn stat(&self) -> Result<Stat, StoreError> {
+        let (bytes_on_disk, file_bytes) = self.meta.source().bytes()?;
+        let layout = &self.meta.layout;
+        let message = (layout.clue_bytes + layout.payload_bytes) as u64;
+        let (messages, first) = (self.len(), self.first());
         Ok(Stat {
-            messages: self.len,
-            first: self.first,
+            messages,
+            first,
             bytes_on_disk,
             file_bytes,
-            message_bytes: (self.len - self.first).saturating_mul(message),
-            chunk_messages: self.layout.chunk_messages,
-            config: self.config.clone(),
+            message_bytes: (messages - first).saturating_mul(message),
+            config: self.meta.config.clone(),
         })
     }
-
-    /// Reads the whole file and checks every record and the database under them. Never writes.
-    ///
-    /// `progress(done, total)` counts messages. Not found by this or any other reading: damage to
-    /// the one bit that names the root of a file left by a crash, which can hide its last append.
-    ///
-    /// Errors: those that keep it from looking; damage found is in the [`Report`].
-    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Report, BoardError> {
-        verify(&self.source, &self.snapshot()?, progress)
-    }
-
-    fn store(&self) -> Result<&Store, BoardError> {
-        Ok(self.store.as_ref().ok_or(BoardError::Suspended)?.get()?)
-    }
-
-    /// Opens the store anew, since redb refuses all work after an error of the disk.
-    ///
-    /// Errors: [`BoardError::Unacknowledged`], with the board open, where the failed append is
-    /// there after all; otherwise the board stays suspended.
-    fn reopen(&mut self) -> Result<(), BoardError> {
-        // Closed first: it holds the lock.
-        self.store = None;
-        let start = self.len;
-        *self = Self::open_source(self.source.clone(), self.access)?;
-        if self.len == start {
-            return Ok(());
-        }
-        Err(BoardError::Unacknowledged {
-            start,
-            end: self.len,
-        })
-    }
-}
-
-/// What the meta table tells.
-struct Meta {
-    config: BoardConfig,
-    layout: Layout,
-    first: u64,
-    len: u64,
-}
-
-/// Reads and checks the meta table.
-fn read_meta(source: &Source, store: &Store) -> Result<Meta, BoardError> {
-    guarded(|| {
-        let transaction = store.begin_read()?;
-        let found = meta_record(source, &transaction, KEY_VERSION)?;
-        let version = read_u32(&found, 0)
-            .filter(|_| found.len() == 4)
-            .ok_or(BoardError::Meta {
-                key: KEY_VERSION,
-                found: found.len(),
-            })?;
-        if !(OLDEST_VERSION..=FORMAT_VERSION).contains(&version) {
-            return Err(BoardError::Version {
-                expected: FORMAT_VERSION,
-                found: version,
-            });
-        }
-        let (config, layout) = decode_config(&meta_record(source, &transaction, KEY_CONFIG)?)?;
-        let len = layout.decode_state(&meta_record(source, &transaction, KEY_STATE)?)?;
-        let first = match version {
-            EXPIRED_VERSION => {
-                layout.decode_first(&meta_record(source, &transaction, KEY_FIRST)?, len)?
-            }
-            _ => 0,
-        };
-        Ok(Meta {
-            config,
-            layout,
-            first,
-            len,
-        })
-    })
-}
-
-fn meta_record(
-    source: &Source,
-    transaction: &ReadTransaction,
-    key: &'static str,
-) -> Result<Vec<u8>, BoardError> {
-    let meta = match transaction.open_table(META) {
-        Err(
-            TableError::TableDoesNotExist(_)
-            | TableError::TableTypeMismatch { .. }
-            | TableError::TableIsMultimap(_),
-        ) => {
-            let what = Foreign::OtherDatabase;
-            return Err(BoardError::NotABoard {
-                path: source.path(),
-                what,
-            });
-        }
-        other => other.map_err(Redb)?,
-    };
-    let value = meta
-        .get(key)
-        .map_err(Redb)?
-        .ok_or(BoardError::Meta { key, found: 0 })?;
-    Ok(value.value().to_vec())
 }

@@ -1,7 +1,13 @@
 //! What a board is made of: its fixed configuration and its messages.
 
-use crate::error::{BoardError, ConfigField};
-use crate::format::{MAX_PARAMS_ID_BYTES, MAX_PART_BYTES, MAX_SEALING_BYTES};
+use crate::error::{ConfigField, StoreError};
+
+/// The longest parameter id, in bytes.
+const MAX_PARAMS_ID_BYTES: usize = 64;
+/// The longest sealing id, in bytes.
+const MAX_SEALING_BYTES: usize = 32;
+/// The longest clue and the longest payload, in bytes.
+const MAX_PART_BYTES: u32 = 1 << 26;
 
 /// The configuration of a board, fixed when it is created.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,8 +82,8 @@ impl Clues {
 impl BoardConfig {
     /// Tests every field against its range.
     ///
-    /// Errors: [`BoardError::Config`] naming the first field out of range.
-    pub fn check(&self) -> Result<(), BoardError> {
+    /// Errors: [`StoreError::Config`] naming the first field out of range.
+    pub fn check(&self) -> Result<(), StoreError> {
         let part = u64::from(MAX_PART_BYTES);
         let fields = [
             (
@@ -107,7 +113,7 @@ impl BoardConfig {
         ];
         for (field, found, least, most) in fields {
             if !(least..=most).contains(&found) {
-                return Err(BoardError::Config {
+                return Err(StoreError::Config {
                     field,
                     least,
                     most,

@@ -5,9 +5,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub(crate) use omr_guard::Guarded;
-use redb::{Builder, Database, DatabaseError, StorageError};
+use redb::{
+    Builder, Database, DatabaseError, ReadOnlyDatabase, ReadTransaction, ReadableDatabase,
+    StorageError,
+};
 
-use crate::error::{Redb, StoreError};
+use crate::error::{Foreign, Holder, Redb, StoreError};
 
 /// Bytes that redb may keep in memory.
 const CACHE_BYTES: usize = 64 << 20;
@@ -27,18 +30,68 @@ pub(crate) enum Source {
     Disk(crate::tests::disk::Disk),
 }
 
-impl Source {
-    /// Opens the database, recovering it after a crash.
-    ///
-    /// Errors: [`StoreError::Missing`], [`StoreError::NotAStore`], [`StoreError::Locked`], and
-    /// those of the database.
-    pub(crate) fn open(&self) -> Result<Guarded<Database>, StoreError> {
+/// What a handle may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    ReadWrite,
+    ReadOnly,
+}
+
+/// An open database.
+pub(crate) enum Handle {
+    Writer(Database),
+    Reader(ReadOnlyDatabase),
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Writer(_) => "Handle::Writer",
+            Self::Reader(_) => "Handle::Reader",
+        })
+    }
+}
+
+impl Handle {
+    pub(crate) fn begin_read(&self) -> Result<ReadTransaction, StoreError> {
+        let transaction = match self {
+            Self::Writer(database) => database.begin_read(),
+            Self::Reader(database) => database.begin_read(),
+        };
+        Ok(transaction.map_err(Redb)?)
+    }
+
+    /// Errors: [`StoreError::ReadOnly`].
+    pub(crate) fn writable(&self) -> Result<&Database, StoreError> {
         match self {
-            Self::File(path) => open_file(path),
+            Self::Writer(database) => Ok(database),
+            Self::Reader(_) => Err(StoreError::ReadOnly),
+        }
+    }
+
+    /// Gives the room of what was removed back to the system.
+    ///
+    /// Errors: [`StoreError::ReadOnly`], and those of the database; nothing is lost by them.
+    pub(crate) fn compact(&mut self) -> Result<(), StoreError> {
+        match self {
+            Self::Writer(database) => Ok(database.compact().map(drop).map_err(Redb)?),
+            Self::Reader(_) => Err(StoreError::ReadOnly),
+        }
+    }
+}
+
+impl Source {
+    /// Opens the database; a writer recovers it after a crash.
+    ///
+    /// Errors: [`StoreError::Missing`], [`StoreError::NotABoard`], [`StoreError::Locked`],
+    /// [`StoreError::NeedsRecovery`] for a reader, and those of the database.
+    pub(crate) fn open(&self, access: Access) -> Result<Guarded<Handle>, StoreError> {
+        match self {
+            Self::File(path) => open_file(path, access),
             #[cfg(test)]
             Self::Disk(disk) => guarded(|| {
                 let database = builder().create_with_backend(disk.attach()).map_err(Redb)?;
-                Ok(Guarded::new(database))
+                Ok(Guarded::new(Handle::Writer(database)))
             }),
         }
     }
@@ -52,12 +105,15 @@ impl Source {
         }
     }
 
-    /// Bytes the file takes, without its holes on Unix; 0 where the system does not tell.
-    pub(crate) fn bytes(&self) -> u64 {
+    /// Bytes that the file takes, without its holes on Unix, and its length.
+    pub(crate) fn bytes(&self) -> io::Result<(u64, u64)> {
         match self {
-            Self::File(path) => fs::metadata(path).map_or(0, |metadata| allocated(&metadata)),
+            Self::File(path) => {
+                let metadata = fs::metadata(path)?;
+                Ok((allocated(&metadata), metadata.len()))
+            }
             #[cfg(test)]
-            Self::Disk(disk) => disk.len(),
+            Self::Disk(disk) => Ok((disk.len(), disk.len())),
         }
     }
 }
@@ -79,10 +135,21 @@ pub(crate) fn builder() -> Builder {
     builder
 }
 
-fn open_file(path: &Path) -> Result<Guarded<Database>, StoreError> {
-    let not_a_store = || StoreError::NotAStore {
-        path: path.to_owned(),
-    };
+fn open_file(path: &Path, access: Access) -> Result<Guarded<Handle>, StoreError> {
+    require_redb(path)?;
+    guarded(|| {
+        let opened = match access {
+            Access::ReadWrite => builder().open(path).map(Handle::Writer),
+            Access::ReadOnly => builder().open_read_only(path).map(Handle::Reader),
+        };
+        opened
+            .map(Guarded::new)
+            .map_err(|error| opening(path, access, error))
+    })
+}
+
+/// Tests that `path` starts as a redb file does.
+fn require_redb(path: &Path) -> Result<(), StoreError> {
     let file = File::open(path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => StoreError::Missing {
             path: path.to_owned(),
@@ -91,24 +158,45 @@ fn open_file(path: &Path) -> Result<Guarded<Database>, StoreError> {
     })?;
     let mut start = Vec::new();
     file.take(REDB_MAGIC.len() as u64).read_to_end(&mut start)?;
-    if start != REDB_MAGIC {
-        return Err(not_a_store());
-    }
-    guarded(|| match builder().open(path) {
-        Ok(database) => Ok(Guarded::new(database)),
-        Err(DatabaseError::DatabaseAlreadyOpen) => Err(StoreError::Locked {
-            path: path.to_owned(),
-        }),
+    let what = match start.as_slice() {
+        [] => Foreign::Empty,
+        bytes if bytes != REDB_MAGIC => Foreign::NotRedb,
+        _ => return Ok(()),
+    };
+    Err(StoreError::NotABoard {
+        path: path.to_owned(),
+        what,
+    })
+}
+
+fn opening(path: &Path, access: Access, error: DatabaseError) -> StoreError {
+    let path = path.to_owned();
+    match error {
+        DatabaseError::DatabaseAlreadyOpen => {
+            let holder = holder(&path, access);
+            StoreError::Locked { path, holder }
+        }
+        DatabaseError::RepairAborted => StoreError::NeedsRecovery { path },
         // The magic number was there: the rest of the header is at fault.
-        Err(DatabaseError::Storage(StorageError::Io(source)))
+        DatabaseError::Storage(StorageError::Io(source))
             if source.kind() == io::ErrorKind::InvalidData =>
         {
-            Err(StoreError::Database {
+            StoreError::Database {
                 source: Box::new(redb::Error::Io(source)),
-            })
+            }
         }
-        Err(other) => Err(Redb(other).into()),
-    })
+        other => Redb(other).into(),
+    }
+}
+
+/// Only a writer keeps readers out.
+fn holder(path: &Path, access: Access) -> Holder {
+    match (access, builder().open_read_only(path)) {
+        (Access::ReadWrite, Err(DatabaseError::DatabaseAlreadyOpen)) | (Access::ReadOnly, _) => {
+            Holder::Writer
+        }
+        (Access::ReadWrite, _) => Holder::Readers,
+    }
 }
 
 /// Makes new names in `dir` survive a crash.

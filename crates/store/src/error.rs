@@ -4,25 +4,19 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use omr_board::{BoardError, Part};
-
-/// An error of a store.
+/// An error of a store or of a local board.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The configuration of the board is out of range.
-    #[error("configuration of the board")]
-    Board {
-        /// The field at fault.
-        source: BoardError,
-    },
-    /// A field of the store's configuration is out of range.
-    #[error("store configuration, {field}: expected at least {least}, found {found}")]
+    /// A field of the configuration is out of range.
+    #[error("configuration, {field}: expected {least} to {most}, found {found}")]
     Config {
         /// The field.
-        field: &'static str,
+        field: ConfigField,
         /// The least value accepted.
         least: u64,
+        /// The greatest value accepted.
+        most: u64,
         /// The value given.
         found: u64,
     },
@@ -38,8 +32,8 @@ pub enum StoreError {
         /// The option given.
         found: String,
     },
-    /// The folder holds a store already.
-    #[error("{} exists: open it, or choose another folder", path.display())]
+    /// The folder holds a board already.
+    #[error("{} exists: open it, or create the board in another folder", path.display())]
     Exists {
         /// The file in the way.
         path: PathBuf,
@@ -50,15 +44,26 @@ pub enum StoreError {
         /// One of them.
         found: String,
     },
-    /// The folder holds no store.
-    #[error("no store at {}: create one, or check the folder", path.display())]
+    /// The folder holds no board.
+    #[error("no board at {}: create one, or check the folder", path.display())]
     Missing {
         /// The file looked for.
         path: PathBuf,
     },
-    /// The file is something else than the store's.
-    #[error("{} is not the file of a store", path.display())]
-    NotAStore {
+    /// The file is something else than a board's.
+    #[error("{} is not a board: {what}", path.display())]
+    NotABoard {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        what: Foreign,
+    },
+    /// A local board of format 1 to 3, which builds before this one wrote.
+    #[error(
+        "{} is a board of an earlier format; nothing of it is lost: convert it once with `omr board convert`",
+        path.display()
+    )]
+    EarlierBoard {
         /// The file.
         path: PathBuf,
     },
@@ -72,12 +77,23 @@ pub enum StoreError {
         /// The version found.
         found: u32,
     },
-    /// Another handle, in this process or another, has the store open.
-    #[error("{} is held by another process or handle: close that one first", path.display())]
+    /// Another handle, in this process or another, has the board open.
+    #[error("{} is held by another process or handle, {holder}", path.display())]
     Locked {
         /// The file.
         path: PathBuf,
+        /// Who has it open.
+        holder: Holder,
     },
+    /// The last writer crashed, and a reader may not repair.
+    #[error("{} was not closed cleanly: open it once for writing to recover it", path.display())]
+    NeedsRecovery {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The board is open for reading only.
+    #[error("the board is open for reading only: open it for writing")]
+    ReadOnly,
     /// The objects belong to another board than the folder.
     #[error(
         "the objects belong to board {}, expected {}",
@@ -112,10 +128,22 @@ pub enum StoreError {
         /// Messages given.
         found: usize,
     },
+    /// The one-time key of a bound clue was used before. Nothing was appended.
+    #[error(transparent)]
+    UsedKey(#[from] UsedKey),
+    /// The disk took an earlier append of a local board and then failed to say so. Its messages are
+    /// on the board; nothing else was appended.
+    #[error("messages {start}..{end} are on the board after all: do not append them again")]
+    Unacknowledged {
+        /// First index of that append.
+        start: u64,
+        /// One past its last index.
+        end: u64,
+    },
     /// The list of one-time keys is not as long as the board.
     #[error(
-        "corrupt list of one-time keys: expected {expected} as there are messages, found {found}; the next start makes \
-         it anew"
+        "corrupt list of one-time keys: expected {expected} as there are messages, found {found}; the next start, or \
+         the next post to a local board, makes it anew"
     )]
     KeyCount {
         /// Messages on the board.
@@ -169,14 +197,14 @@ pub enum StoreError {
         /// What was found.
         found: Evidence,
     },
-    /// The database under the store is damaged.
-    #[error("the meta file is damaged: restore the store from a backup")]
+    /// The database under the board is damaged.
+    #[error("the database of the board is damaged: restore it from a backup")]
     Database {
         /// What the database found.
         source: Box<redb::Error>,
     },
-    /// The database under the store stopped on damage that it did not expect.
-    #[error("the meta file is damaged beyond reading: restore the store from a backup")]
+    /// The database under the board stopped on damage that it did not expect.
+    #[error("the database of the board is damaged beyond reading: restore it from a backup")]
     Panicked,
     /// The disk is full. What was acknowledged is intact.
     #[error("disk full: free some space, then try again")]
@@ -185,10 +213,10 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The database was closed by an earlier error; the next call opens it again.
-    #[error("the store is suspended by an earlier error: try again")]
+    #[error("the board is suspended by an earlier error: try again")]
     Suspended,
     /// An error of the operating system.
-    #[error("store file")]
+    #[error("board file")]
     Io {
         /// The error of the operating system.
         #[from]
@@ -311,6 +339,97 @@ pub struct UsedKey {
     pub index: u64,
 }
 
+/// A field of a configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigField {
+    /// Bytes of `params_id`.
+    ParamsId,
+    /// Bytes of `sealing`.
+    Sealing,
+    /// `clue_bytes`.
+    ClueBytes,
+    /// `payload_bytes`.
+    PayloadBytes,
+    /// `segment_messages` of a store.
+    SegmentMessages,
+}
+
+impl fmt::Display for ConfigField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ParamsId => "length of params_id",
+            Self::Sealing => "length of sealing",
+            Self::ClueBytes => "clue_bytes",
+            Self::PayloadBytes => "payload_bytes",
+            Self::SegmentMessages => "segment_messages",
+        })
+    }
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The clue.
+    Clue,
+    /// The payload.
+    Payload,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Clue => "clue",
+            Self::Payload => "payload",
+        })
+    }
+}
+
+/// What a file is that is not a board's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Foreign {
+    /// A file of no bytes.
+    Empty,
+    /// A file that does not start as a redb database does.
+    NotRedb,
+    /// A redb database of something else.
+    OtherDatabase,
+    /// The meta file of a server's store, some of whose messages are in segments.
+    Server,
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "it is empty",
+            Self::NotRedb => "it is not a redb database",
+            Self::OtherDatabase => "it is a redb database of something else",
+            Self::Server => "it is a server's, most of whose messages are in other files",
+        })
+    }
+}
+
+/// Who has a board open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Holder {
+    /// One handle open for writing.
+    Writer,
+    /// One or more handles open for reading.
+    Readers,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Writer => "which writes: close that one first",
+            Self::Readers => "which reads: close that one first, or open it for reading only",
+        })
+    }
+}
+
 /// What tells an intact object from a damaged one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -376,6 +495,14 @@ impl StoreError {
                 | Self::DiskFull { .. }
                 | Self::Suspended
                 | Self::Io { .. }
+        )
+    }
+
+    /// Whether the board, not the machine, is at fault.
+    pub(crate) fn is_damage(&self) -> bool {
+        matches!(
+            self,
+            Self::Damaged { .. } | Self::Row { .. } | Self::Database { .. } | Self::Panicked
         )
     }
 

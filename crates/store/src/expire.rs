@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::sync::TryLockError;
 use std::time::Duration;
 
-use omr_board::{Clues, POST_KEY_BYTES};
+use crate::config::Clues;
 
 use crate::error::StoreError;
 use crate::format::{SEGMENTS, index_key};
 use crate::meta::{Outcome, lock};
-use crate::once::{self, Once};
+use crate::once::{self, Listed, Once};
 use crate::segment::{self, Segment};
 use crate::store::Store;
 use crate::tables::View;
@@ -86,10 +86,7 @@ impl Store {
     }
 
     /// The one-time keys of a segment's messages; of a damaged one by the list.
-    fn keys_in_segment(
-        &self,
-        segment: &Segment,
-    ) -> Result<Vec<(u64, [u8; POST_KEY_BYTES])>, StoreError> {
+    fn keys_in_segment(&self, segment: &Segment) -> Result<Vec<Listed>, StoreError> {
         let layout = self.inner().meta.layout;
         if layout.clues == Clues::Plain {
             return Ok(Vec::new());

@@ -1,6 +1,6 @@
 //! Records, rows and tables as bytes; `docs/storage.md` has them all.
 
-use omr_board::{BoardConfig, Clues};
+use crate::config::{BoardConfig, Clues};
 use redb::TableDefinition;
 
 use crate::error::{Evidence, StoreError, hex};
@@ -11,6 +11,8 @@ pub const META_VERSION: u32 = 4;
 pub(crate) const OLDEST_META_VERSION: u32 = 1;
 /// The name of the meta file.
 pub const META_FILE: &str = "meta.redb";
+/// The name of the file in the folder of a local board.
+pub const BOARD_FILE: &str = "board.redb";
 /// The folder of objects, where they are local.
 pub const OBJECTS_DIR: &str = "objects";
 /// The folder of unfinished uploads.
@@ -27,6 +29,8 @@ pub(crate) const ORDER: Rows = TableDefinition::new("omr.store.order");
 pub(crate) const KEYS: Rows = TableDefinition::new("omr.store.keys");
 pub(crate) const UPLOADS: Rows = TableDefinition::new("omr.store.uploads");
 pub(crate) const RECORDS: Rows = TableDefinition::new("omr.store.records");
+/// The meta table of local boards of format 1 to 3.
+pub(crate) const EARLIER_META: &str = "omr.meta";
 /// On boards of bound clues alone.
 pub(crate) const ONCE: Rows = TableDefinition::new("omr.store.once");
 /// One-time keys of messages that expired: used for good, though nothing else is left of them.

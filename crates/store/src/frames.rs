@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use omr_board::BoardConfig;
+use crate::config::BoardConfig;
 
 use crate::error::{Evidence, StoreError};
 use crate::format::{

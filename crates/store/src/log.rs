@@ -3,13 +3,14 @@
 use std::ops::{ControlFlow, Range};
 use std::time::Duration;
 
+use crate::config::Message;
+use crate::error::Part;
 use bytes::Bytes;
-use omr_board::{Message, Part};
 use redb::ReadableTable;
 
 use crate::error::{Evidence, Redb, Refusal, StoreError};
 use crate::format::{Layout, SEGMENTS, TAIL, index_key, index_of};
-use crate::meta::{Outcome, lock};
+use crate::meta::{Meta, Outcome, lock};
 use crate::once::Once;
 use crate::posts::{Ids, contents};
 use crate::segment::{self, Segment};
@@ -111,78 +112,7 @@ impl Store {
     /// expire meanwhile; [`StoreError::Damaged`] after the calls
     /// for the intact messages before; those of the database and of the objects.
     pub fn read(&self, range: Range<u64>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
-        let (first, len) = (self.first(), self.len());
-        if range.start < range.end && range.start < first {
-            return Err(StoreError::Expired {
-                start: range.start,
-                end: range.end,
-                first,
-            });
-        }
-        if range.start > range.end || range.end > len {
-            return Err(StoreError::OutOfRange {
-                start: range.start,
-                end: range.end,
-                expected: len,
-            });
-        }
-        let layout = &self.inner().meta.layout;
-        let mut at = range.start;
-        while at < range.end {
-            let piece = self.piece(at, range.end)?;
-            let skip = (at - piece.first) as usize * layout.record_bytes();
-            let records = piece.records.get(skip..).unwrap_or_default();
-            for record in records.chunks_exact(layout.record_bytes()) {
-                if at == range.end {
-                    break;
-                }
-                let opened = layout.open_record(at, record);
-                let (clue, payload) =
-                    opened.map_err(|(expected, found)| piece.damaged(at, expected, found))?;
-                if visit(at, clue, payload).is_break() {
-                    return Ok(());
-                }
-                at += 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Records that hold message `at`, and others behind it.
-    pub(crate) fn piece(&self, at: u64, end: u64) -> Result<Piece, StoreError> {
-        let inner = self.inner();
-        let layout = inner.meta.layout;
-        let expired = |first| StoreError::Expired {
-            start: at,
-            end,
-            first,
-        };
-        let found = inner.meta.view(|view| {
-            let state = view.state()?;
-            if at < state.first {
-                return Err(expired(state.first));
-            }
-            if at < state.sealed {
-                return Ok(Err(segment::holding(view, at)?));
-            }
-            tail_piece(view, &layout, at, end).map(Ok)
-        })?;
-        match found {
-            Ok(piece) => Ok(piece),
-            Err(segment) => {
-                let fetch = || Ok(segment::records(&self.fetch(&segment)?));
-                // It may have expired since its row was read.
-                let records = inner.cache.get(&segment, fetch).map_err(|error| {
-                    let first = self.first();
-                    if at < first { expired(first) } else { error }
-                })?;
-                Ok(Piece {
-                    first: segment.first,
-                    records,
-                    segment: Some(segment),
-                })
-            }
-        }
+        self.read_range(range, visit)
     }
 
     /// All bytes of a segment, tested.
@@ -252,8 +182,102 @@ impl Store {
     }
 }
 
+impl Log for Store {
+    fn meta(&self) -> &Meta {
+        &self.inner().meta
+    }
+
+    fn in_segment(&self, segment: &Segment, at: u64, end: u64) -> Result<Piece, StoreError> {
+        let inner = self.inner();
+        let fetch = || Ok(segment::records(&self.fetch(segment)?));
+        // It may have expired since its row was read.
+        let records = inner.cache.get(segment, fetch).map_err(|error| {
+            let first = self.first();
+            if at < first {
+                expired(at..end, first)
+            } else {
+                error
+            }
+        })?;
+        Ok(Piece {
+            first: segment.first,
+            records,
+            segment: Some(*segment),
+        })
+    }
+}
+
+/// Messages in order, in a meta file and perhaps in segments.
+pub(crate) trait Log {
+    /// The meta file.
+    fn meta(&self) -> &Meta;
+
+    /// The records of a segment, for a reader of messages `at..end`.
+    fn in_segment(&self, segment: &Segment, at: u64, end: u64) -> Result<Piece, StoreError>;
+
+    /// Reads messages: see [`Store::read`].
+    fn read_range(&self, range: Range<u64>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
+        let (first, len) = (self.meta().first(), self.meta().len());
+        if range.start < range.end && range.start < first {
+            return Err(expired(range, first));
+        }
+        if range.start > range.end || range.end > len {
+            return Err(StoreError::OutOfRange {
+                start: range.start,
+                end: range.end,
+                expected: len,
+            });
+        }
+        let layout = &self.meta().layout;
+        let mut at = range.start;
+        while at < range.end {
+            let piece = self.piece(at, range.end)?;
+            let skip = (at - piece.first) as usize * layout.record_bytes();
+            let records = piece.records.get(skip..).unwrap_or_default();
+            for record in records.chunks_exact(layout.record_bytes()) {
+                if at == range.end {
+                    break;
+                }
+                let opened = layout.open_record(at, record);
+                let (clue, payload) =
+                    opened.map_err(|(expected, found)| piece.damaged(at, expected, found))?;
+                if visit(at, clue, payload).is_break() {
+                    return Ok(());
+                }
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records that hold message `at`, and others behind it.
+    fn piece(&self, at: u64, end: u64) -> Result<Piece, StoreError> {
+        let layout = self.meta().layout;
+        let found = self.meta().view(|view| {
+            let state = view.state()?;
+            if at < state.first {
+                return Err(expired(at..end, state.first));
+            }
+            if at < state.sealed {
+                return Ok(Err(segment::holding(view, at)?));
+            }
+            tail_piece(view, &layout, at, end).map(Ok)
+        })?;
+        found.or_else(|segment| self.in_segment(&segment, at, end))
+    }
+}
+
+/// The error of a range that begins before message `first`, the first that is kept.
+fn expired(range: Range<u64>, first: u64) -> StoreError {
+    StoreError::Expired {
+        start: range.start,
+        end: range.end.min(first),
+        first,
+    }
+}
+
 /// Removes the records before message `end` from the tail; the run that holds it is cut.
-fn drop_runs(table: &mut Open<'_>, layout: &Layout, end: u64) -> Result<(), StoreError> {
+pub(crate) fn drop_runs(table: &mut Open<'_>, layout: &Layout, end: u64) -> Result<(), StoreError> {
     let mut rest = None;
     let to = index_key(end);
     {
@@ -365,20 +389,32 @@ fn check_posts(layout: &Layout, posts: &[Post]) -> Result<(), StoreError> {
             let found = post.messages.len();
             return Err(StoreError::PostLength { post: at, found });
         }
-        for (position, message) in post.messages.iter().enumerate() {
-            for (part, expected, found) in [
-                (Part::Clue, layout.clue_bytes, message.clue.len()),
-                (Part::Payload, layout.payload_bytes, message.payload.len()),
-            ] {
-                if expected != found {
-                    return Err(StoreError::Size {
-                        post: at,
-                        position,
-                        part,
-                        expected,
-                        found,
-                    });
-                }
+        check_sizes(layout, at, &post.messages)?;
+    }
+    Ok(())
+}
+
+/// Tests the sizes of the messages of post number `post`.
+///
+/// Errors: [`StoreError::Size`].
+pub(crate) fn check_sizes(
+    layout: &Layout,
+    post: usize,
+    messages: &[Message],
+) -> Result<(), StoreError> {
+    for (position, message) in messages.iter().enumerate() {
+        for (part, expected, found) in [
+            (Part::Clue, layout.clue_bytes, message.clue.len()),
+            (Part::Payload, layout.payload_bytes, message.payload.len()),
+        ] {
+            if expected != found {
+                return Err(StoreError::Size {
+                    post,
+                    position,
+                    part,
+                    expected,
+                    found,
+                });
             }
         }
     }
@@ -386,7 +422,7 @@ fn check_posts(layout: &Layout, posts: &[Post]) -> Result<(), StoreError> {
 }
 
 /// The end of the log in a transaction.
-struct Tail<'t, 'l> {
+pub(crate) struct Tail<'t, 'l> {
     table: Open<'t>,
     layout: &'l Layout,
     /// Records not stored yet, the first of index `first`.
@@ -396,7 +432,11 @@ struct Tail<'t, 'l> {
 }
 
 impl<'t, 'l> Tail<'t, 'l> {
-    fn open(writing: &Writing<'t>, layout: &'l Layout, len: u64) -> Result<Self, StoreError> {
+    pub(crate) fn open(
+        writing: &Writing<'t>,
+        layout: &'l Layout,
+        len: u64,
+    ) -> Result<Self, StoreError> {
         Ok(Self {
             table: writing.table(TAIL)?,
             layout,
@@ -406,7 +446,7 @@ impl<'t, 'l> Tail<'t, 'l> {
         })
     }
 
-    fn push_all(&mut self, messages: &[Message]) -> Result<Range<u64>, StoreError> {
+    pub(crate) fn push_all(&mut self, messages: &[Message]) -> Result<Range<u64>, StoreError> {
         let start = self.end;
         for message in messages {
             let (clue, payload) = (&message.clue, &message.payload);
@@ -434,7 +474,7 @@ impl<'t, 'l> Tail<'t, 'l> {
     }
 
     /// Stores what is left and returns the new length.
-    fn finish(mut self) -> Result<u64, StoreError> {
+    pub(crate) fn finish(mut self) -> Result<u64, StoreError> {
         self.store()?;
         Ok(self.end)
     }

@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-use omr_board::BoardConfig;
-use redb::{Database, ReadableDatabase, TableError};
+use crate::config::BoardConfig;
+use redb::{Database, TableError, TableHandle};
 use tokio::sync::watch;
 
-use crate::database::{Guarded, Source, guarded};
-use crate::error::{Evidence, Redb, StoreError};
+use crate::database::{Access, Guarded, Handle, Source, guarded};
+use crate::error::{Evidence, Foreign, Redb, StoreError};
 use crate::format::{
-    KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, META_VERSION, OLDEST_META_VERSION, SPENT,
-    State, bad_row, decode_config,
+    EARLIER_META, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, META_VERSION,
+    OLDEST_META_VERSION, SPENT, State, bad_row, decode_config,
 };
 use crate::tables::{View, Writing};
 
@@ -20,6 +20,7 @@ use crate::tables::{View, Writing};
 #[derive(Debug)]
 pub(crate) struct Meta {
     source: Source,
+    access: Access,
     pub(crate) config: BoardConfig,
     pub(crate) layout: Layout,
     /// One transaction at a time, and none during opening.
@@ -35,7 +36,7 @@ pub(crate) struct Meta {
 #[derive(Debug)]
 struct Slot {
     /// Absent after an error, until opening succeeds again.
-    database: Option<Guarded<Database>>,
+    database: Option<Guarded<Handle>>,
     /// Times opened.
     epoch: u64,
 }
@@ -53,11 +54,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Meta {
     /// Errors: see [`crate::Store::open`].
-    pub(crate) fn open(source: Source) -> Result<Self, StoreError> {
-        let database = source.open()?;
+    pub(crate) fn open(source: Source, access: Access) -> Result<Self, StoreError> {
+        let database = source.open(access)?;
         let (config, state) = guarded(|| load(&source, database.get()?))?;
         Ok(Self {
             source,
+            access,
             layout: Layout::new(&config),
             config,
             writer: Mutex::new(()),
@@ -85,8 +87,8 @@ impl Meta {
         self.len.subscribe()
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
-        self.source.bytes()
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
     }
 
     /// Milliseconds that the store has been open in its life; a wall clock has no part in it.
@@ -129,7 +131,7 @@ impl Meta {
         guarded(|| {
             let database = slot.database.as_ref().ok_or(StoreError::Suspended)?.get()?;
             Ok(View {
-                transaction: database.begin_read().map_err(Redb)?,
+                transaction: database.begin_read()?,
                 seed: self.layout.seed,
                 epoch: slot.epoch,
             })
@@ -150,6 +152,9 @@ impl Meta {
         f: impl FnOnce(&Writing<'_>, &mut State) -> Result<Outcome<T>, StoreError>,
     ) -> Result<T, StoreError> {
         let _writer = lock(&self.writer);
+        if self.access == Access::ReadOnly {
+            return Err(StoreError::ReadOnly);
+        }
         if self.slot().database.is_none() {
             self.reopen()?;
         }
@@ -179,7 +184,8 @@ impl Meta {
         let mut transaction = {
             let slot = self.slot();
             let database = slot.database.as_ref().ok_or(StoreError::Suspended)?;
-            database.get()?.begin_write().map_err(Redb)?
+            let database = database.get()?.writable()?;
+            database.begin_write().map_err(Redb)?
         };
         // Two syncs, and a fast recovery: the checksums of redb alone are no match for content
         // chosen by strangers.
@@ -220,6 +226,21 @@ impl Meta {
         });
     }
 
+    /// Makes the file smaller where no reader is in the way. What keeps it from becoming so is no
+    /// fault of what was done; the next operation reports what is wrong with the disk.
+    pub(crate) fn shrink(&self) {
+        let _writer = lock(&self.writer);
+        let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
+        let compacted = guarded(|| match &mut slot.database {
+            Some(database) => database.get_mut()?.compact(),
+            None => Ok(()),
+        });
+        drop(slot);
+        if compacted.is_err_and(|error| error.poisons()) {
+            let _ = self.reopen();
+        }
+    }
+
     /// Opens the database anew unless that has happened since `epoch`.
     fn recover(&self, epoch: u64) -> Result<(), StoreError> {
         let _writer = lock(&self.writer);
@@ -240,7 +261,7 @@ impl Meta {
         slot.database = None;
         slot.epoch += 1;
         tracing::warn!(path = %self.source.path().display(), "opening the meta file anew");
-        let database = self.source.open()?;
+        let database = self.source.open(self.access)?;
         let (config, state) = guarded(|| load(&self.source, database.get()?))?;
         if config != self.config {
             return Err(StoreError::OtherBoard {
@@ -257,42 +278,51 @@ impl Meta {
 
 /// Reads the meta table; a file of an older version becomes one of this, so that no older build, which would not
 /// know the rows that follow, goes on with it.
-fn load(source: &Source, database: &Database) -> Result<(BoardConfig, State), StoreError> {
+fn load(source: &Source, database: &Handle) -> Result<(BoardConfig, State), StoreError> {
     let (version, config, state) = read_meta(source, database)?;
     if version < META_VERSION {
-        let mut transaction = database.begin_write().map_err(Redb)?;
-        transaction.set_quick_repair(true);
-        let version = META_VERSION.to_le_bytes();
-        {
-            let mut meta = transaction.open_table(META).map_err(Redb)?;
-            meta.insert(KEY_VERSION, version.as_slice()).map_err(Redb)?;
-            transaction.open_table(SPENT).map_err(Redb)?;
-        }
-        transaction.commit().map_err(Redb)?;
+        upgrade(database.writable()?)?;
     }
     Ok((config, state))
 }
 
+fn upgrade(database: &Database) -> Result<(), StoreError> {
+    let mut transaction = database.begin_write().map_err(Redb)?;
+    transaction.set_quick_repair(true);
+    let version = META_VERSION.to_le_bytes();
+    {
+        let mut meta = transaction.open_table(META).map_err(Redb)?;
+        meta.insert(KEY_VERSION, version.as_slice()).map_err(Redb)?;
+        transaction.open_table(SPENT).map_err(Redb)?;
+    }
+    Ok(transaction.commit().map_err(Redb)?)
+}
+
 /// Reads and checks the rows of the meta table.
-fn read_meta(
-    source: &Source,
-    database: &Database,
-) -> Result<(u32, BoardConfig, State), StoreError> {
+fn read_meta(source: &Source, database: &Handle) -> Result<(u32, BoardConfig, State), StoreError> {
     let mut view = View {
-        transaction: database.begin_read().map_err(Redb)?,
+        transaction: database.begin_read()?,
         seed: 0,
         epoch: 0,
     };
-    let not_a_store = || StoreError::NotAStore {
+    let not_a_board = || StoreError::NotABoard {
         path: source.path(),
+        what: Foreign::OtherDatabase,
     };
     match view.transaction.open_table(META) {
-        Err(TableError::TableDoesNotExist(_) | TableError::TableTypeMismatch { .. }) => {
-            return Err(not_a_store());
+        Err(TableError::TableDoesNotExist(_)) if has_earlier_board(&view)? => {
+            return Err(StoreError::EarlierBoard {
+                path: source.path(),
+            });
         }
+        Err(
+            TableError::TableDoesNotExist(_)
+            | TableError::TableTypeMismatch { .. }
+            | TableError::TableIsMultimap(_),
+        ) => return Err(not_a_board()),
         other => drop(other.map_err(Redb)?),
     }
-    let version = view.raw(META, KEY_VERSION)?.ok_or_else(not_a_store)?;
+    let version = view.raw(META, KEY_VERSION)?.ok_or_else(not_a_board)?;
     let version = version
         .as_slice()
         .try_into()
@@ -300,7 +330,7 @@ fn read_meta(
         .map_err(|_| bad_row("meta", KEY_VERSION, Evidence::Bytes(4), version.len()))?;
     if !(OLDEST_META_VERSION..=META_VERSION).contains(&version) {
         return Err(StoreError::Version {
-            what: "the store",
+            what: "the board",
             expected: META_VERSION,
             found: version,
         });
@@ -311,4 +341,10 @@ fn read_meta(
     view.seed = Layout::new(&config).seed;
     let state = view.state()?;
     Ok((version, config, state))
+}
+
+/// Whether a database is a local board of format 1 to 3.
+fn has_earlier_board(view: &View) -> Result<bool, StoreError> {
+    let mut tables = view.transaction.list_tables().map_err(Redb)?;
+    Ok(tables.any(|table| table.name() == EARLIER_META))
 }

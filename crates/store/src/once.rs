@@ -4,19 +4,23 @@
 //! backups, and made anew where its rows are not as many as these. Keys of messages that expired stand in a table of
 //! their own, which nothing can make anew.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-use omr_board::{Clues, Message, POST_KEY_BYTES};
+use crate::config::{Clues, Message, POST_KEY_BYTES};
 use redb::{ReadableTable, ReadableTableMetadata};
 
 use crate::error::{Evidence, Redb, StoreError, UsedKey, hex};
 use crate::format::{Layout, ONCE, SPENT, State, numbers, open_row, pack, seal_row};
+use crate::log::Log;
 use crate::meta::{Outcome, lock};
 use crate::store::Store;
-use crate::tables::{Open, View, Writing};
+use crate::tables::{Open, View, Writing, miscounted, short};
 
 /// Messages whose keys are listed in one transaction, when all are listed anew.
-const TOGETHER: u64 = 16_384;
+pub(crate) const TOGETHER: u64 = 16_384;
+
+/// A message and its key.
+pub(crate) type Listed = (u64, [u8; POST_KEY_BYTES]);
 
 /// The keys in a transaction.
 pub(crate) struct Once<'t> {
@@ -28,7 +32,7 @@ pub(crate) struct Once<'t> {
 impl<'t> Once<'t> {
     /// The keys of a board.
     ///
-    /// Errors: [`StoreError::KeyCount`]: with keys missing, a used one would pass.
+    /// Errors: [`StoreError::KeyCount`], [`StoreError::Row`]: with keys missing, a used one would pass.
     pub(crate) fn open(
         writing: &Writing<'t>,
         layout: &Layout,
@@ -44,7 +48,12 @@ impl<'t> Once<'t> {
         if found != expected {
             return Err(StoreError::KeyCount { expected, found });
         }
-        let tables = Some([table, writing.table(SPENT)?]);
+        let spent = writing.table(SPENT)?;
+        let found = spent.len().map_err(Redb)?;
+        if found != state.first {
+            return Err(miscounted(short(&SPENT), state.first, found));
+        }
+        let tables = Some([table, spent]);
         Ok(Self { tables, seed })
     }
 
@@ -85,7 +94,7 @@ impl<'t> Once<'t> {
     /// Moves the keys of messages that expire to those that are used for good.
     ///
     /// Errors: [`StoreError::Row`] where a key is not listed as its message's.
-    pub(crate) fn spend(&mut self, keys: &[(u64, [u8; POST_KEY_BYTES])]) -> Result<(), StoreError> {
+    pub(crate) fn spend(&mut self, keys: &[Listed]) -> Result<(), StoreError> {
         let Some([table, spent]) = &mut self.tables else {
             return Ok(());
         };
@@ -142,6 +151,29 @@ fn holder(seed: u32, key: &[u8], row: &[u8]) -> Result<u64, StoreError> {
     Ok(index)
 }
 
+/// Tests that the key of message `index` is listed as its own.
+///
+/// Errors: [`StoreError::Row`].
+pub(crate) fn check_listed(
+    view: &View,
+    layout: &Layout,
+    index: u64,
+    clue: &[u8],
+) -> Result<(), StoreError> {
+    let Some(key) = layout.clues.post_key(clue) else {
+        return Ok(());
+    };
+    let found = match view.raw(ONCE, key)? {
+        Some(row) => Evidence::Number(holder(layout.seed, key, &row)?),
+        None => Evidence::Missing,
+    };
+    let expected = Evidence::Number(index);
+    match found == expected {
+        true => Ok(()),
+        false => Err(wrong_row(key, expected, found)),
+    }
+}
+
 /// Tests the keys of whole records, the first of index `first`; the first fault.
 pub(crate) fn check_records(
     view: &View,
@@ -150,27 +182,13 @@ pub(crate) fn check_records(
     records: &[u8],
 ) -> Result<(), StoreError> {
     for (record, index) in records.chunks_exact(layout.record_bytes()).zip(first..) {
-        let Some(key) = layout.clues.post_key(&record[..layout.clue_bytes]) else {
-            continue;
-        };
-        let found = match view.raw(ONCE, key)? {
-            Some(row) => Evidence::Number(holder(layout.seed, key, &row)?),
-            None => Evidence::Missing,
-        };
-        let expected = Evidence::Number(index);
-        if found != expected {
-            return Err(wrong_row(key, expected, found));
-        }
+        check_listed(view, layout, index, &record[..layout.clue_bytes])?;
     }
     Ok(())
 }
 
 /// The keys of whole records, the first of index `first`, with their messages.
-pub(crate) fn keys_in(
-    layout: &Layout,
-    first: u64,
-    records: &[u8],
-) -> Vec<(u64, [u8; POST_KEY_BYTES])> {
+pub(crate) fn keys_in(layout: &Layout, first: u64, records: &[u8]) -> Vec<Listed> {
     let records = records.chunks_exact(layout.record_bytes()).zip(first..);
     let key = |(record, index): (&[u8], u64)| {
         let key = layout.clues.post_key(&record[..layout.clue_bytes])?;
@@ -180,10 +198,7 @@ pub(crate) fn keys_in(
 }
 
 /// The same by the list, for messages that cannot be read: a look at all of it.
-pub(crate) fn keys_of(
-    view: &View,
-    range: &std::ops::Range<u64>,
-) -> Result<Vec<(u64, [u8; POST_KEY_BYTES])>, StoreError> {
+pub(crate) fn keys_of(view: &View, range: &Range<u64>) -> Result<Vec<Listed>, StoreError> {
     let mut keys = Vec::new();
     view.each(ONCE, &[], |key, row| {
         let index = holder(view.seed, key, row)?;
@@ -217,11 +232,8 @@ impl Store {
     /// Errors: [`StoreError::Damaged`] where messages cannot be read, [`StoreError::Row`] where two messages have one
     /// key, and those of the database.
     pub fn index_keys(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<bool, StoreError> {
-        let inner = self.inner();
-        let counted = inner
-            .meta
-            .view(|view| check_count(view, &inner.meta.layout));
-        match counted {
+        let meta = &self.inner().meta;
+        match meta.view(|view| check_count(view, &meta.layout)) {
             Ok(()) => return Ok(false),
             Err(StoreError::KeyCount { .. }) => {}
             Err(other) => return Err(other),
@@ -231,40 +243,54 @@ impl Store {
     }
 
     pub(crate) fn list_all(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<(), StoreError> {
-        let inner = self.inner();
-        let _one_at_a_time = lock(&inner.sealing);
-        inner.meta.transact(|writing, _| {
-            writing.clear(ONCE)?;
-            Ok(Outcome::Commit(()))
-        })?;
-        // No append comes between: the list is too short for that.
-        let len = self.len();
-        let mut start = self.first();
-        while start < len {
-            let end = len.min(start + TOGETHER);
-            self.list_range(start..end)?;
-            progress(end, len);
-            start = end;
-        }
-        Ok(())
+        let _one_at_a_time = lock(&self.inner().sealing);
+        list_all(self, progress)
     }
+}
 
-    fn list_range(&self, range: std::ops::Range<u64>) -> Result<(), StoreError> {
-        let mut keys = Vec::new();
-        self.read(range, &mut |index, clue, _| {
-            let key = Clues::Bound.post_key(clue);
-            keys.extend(key.map(|key| (index, *key)));
-            ControlFlow::Continue(())
-        })?;
-        self.inner().meta.transact(|writing, _| {
-            let mut table = writing.table(ONCE)?;
-            for (index, key) in &keys {
-                if let Some(other) = list(&mut table, writing.seed(), key, *index)? {
-                    let (expected, found) = (Evidence::Number(*index), Evidence::Number(other));
-                    return Err(wrong_row(key, expected, found));
-                }
-            }
-            Ok(Outcome::Commit(()))
-        })
+/// Lists the keys of all messages of a log anew; nothing may be sealed or expire meanwhile.
+pub(crate) fn list_all(
+    log: &impl Log,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(), StoreError> {
+    let meta = log.meta();
+    meta.transact(|writing, _| {
+        writing.clear(ONCE)?;
+        Ok(Outcome::Commit(()))
+    })?;
+    // No append comes between: the list is too short for that.
+    let len = meta.len();
+    let mut start = meta.first();
+    while start < len {
+        let end = len.min(start + TOGETHER);
+        list_range(log, start..end)?;
+        progress(end, len);
+        start = end;
     }
+    Ok(())
+}
+
+fn list_range(log: &impl Log, range: Range<u64>) -> Result<(), StoreError> {
+    let keys = keys_read(log, range)?;
+    log.meta().transact(|writing, _| {
+        let mut table = writing.table(ONCE)?;
+        for (index, key) in &keys {
+            if let Some(other) = list(&mut table, writing.seed(), key, *index)? {
+                let (expected, found) = (Evidence::Number(*index), Evidence::Number(other));
+                return Err(wrong_row(key, expected, found));
+            }
+        }
+        Ok(Outcome::Commit(()))
+    })
+}
+
+/// The keys of messages, by the messages themselves.
+pub(crate) fn keys_read(log: &impl Log, range: Range<u64>) -> Result<Vec<Listed>, StoreError> {
+    let mut keys = Vec::new();
+    log.read_range(range, &mut |index, clue, _| {
+        let key = log.meta().layout.clues.post_key(clue);
+        keys.extend(key.map(|key| (index, *key)));
+        ControlFlow::Continue(())
+    })?;
+    Ok(keys)
 }

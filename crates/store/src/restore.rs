@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::config::{BoardConfig, Clues};
 use bytes::Bytes;
-use omr_board::{BoardConfig, Clues};
 use redb::Database;
 
 use crate::error::{Evidence, Redb, StoreError};
@@ -79,7 +79,7 @@ impl Store {
         let place = config.place()?;
         claim(&place, &manifest.board, true)?;
         copy_objects(&place, &manifest, from, progress)?;
-        publish(&config.dir, &manifest.board, |database| {
+        publish(&path, &manifest.board, |database| {
             fill(database, &file, &manifest)
         })?;
         // Backups leave it out.

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
+use crate::config::BoardConfig;
 use bytes::Bytes;
-use omr_board::BoardConfig;
 use tokio::sync::watch;
 
-use crate::database::{Guarded, Source, builder, guarded, remove_if_present, sync_dir};
-use crate::error::{Evidence, Redb, StoreError};
+use crate::database::{Access, Guarded, Source, builder, guarded, remove_if_present, sync_dir};
+use crate::error::{ConfigField, Evidence, Redb, StoreError};
 use crate::format::{META_FILE, OBJECTS_DIR, State, UPLOADS_DIR, decode_config, encode_config};
 use crate::keys;
 use crate::meta::{Meta, lock};
@@ -114,11 +114,10 @@ impl Store {
     ///
     /// A crash on the way leaves none.
     ///
-    /// Errors: [`StoreError::Board`], [`StoreError::Exists`], [`StoreError::ObjectsExist`] where
+    /// Errors: [`StoreError::Config`], [`StoreError::Exists`], [`StoreError::ObjectsExist`] where
     /// the place of the objects has some of another board, and those of disk and bucket.
     pub fn create(config: &StoreConfig, board: &BoardConfig) -> Result<(), StoreError> {
-        let checked = board.check();
-        checked.map_err(|source| StoreError::Board { source })?;
+        board.check()?;
         config.check()?;
         fs::create_dir_all(&config.dir).map_err(StoreError::file)?;
         let path = config.dir.join(META_FILE);
@@ -127,7 +126,7 @@ impl Store {
         }
         let place = config.place()?;
         claim(&place, board, false)?;
-        publish(&config.dir, board, |database| {
+        publish(&path, board, |database| {
             initialise(database, board, &State::default())
         })
     }
@@ -139,12 +138,12 @@ impl Store {
 
     /// Opens a store; recovers it after a crash.
     ///
-    /// Errors: [`StoreError::Missing`], [`StoreError::NotAStore`], [`StoreError::Version`],
+    /// Errors: [`StoreError::Missing`], [`StoreError::NotABoard`], [`StoreError::Version`],
     /// [`StoreError::Locked`], [`StoreError::OtherBoard`], and those of damage, disk and bucket.
     pub fn open(config: &StoreConfig) -> Result<Self, StoreError> {
         config.check()?;
         let source = Source::File(config.dir.join(META_FILE));
-        let meta = Meta::open(source)?;
+        let meta = Meta::open(source, Access::ReadWrite)?;
         Self::assemble(config, meta, config.place()?)
     }
 
@@ -247,7 +246,7 @@ impl Store {
             keys: totals.keys,
             key_bytes: totals.key_bytes,
             upload_bytes: inner.uploads.bytes(),
-            meta_bytes: inner.meta.bytes(),
+            meta_bytes: inner.meta.source().bytes().map_or(0, |(taken, _)| taken),
         }
     }
 
@@ -293,8 +292,9 @@ impl StoreConfig {
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         if self.segment_messages == 0 {
             return Err(StoreError::Config {
-                field: "segment_messages",
+                field: ConfigField::SegmentMessages,
                 least: 1,
+                most: u64::MAX,
                 found: 0,
             });
         }
@@ -302,31 +302,33 @@ impl StoreConfig {
     }
 }
 
-/// Writes the meta file by `fill`, under another name first.
+/// Writes the meta file `path` by `fill`, under another name first.
 ///
 /// Errors: [`StoreError::Exists`] where the file is there, and those of the disk.
 pub(crate) fn publish(
-    dir: &Path,
+    path: &Path,
     board: &BoardConfig,
     fill: impl FnOnce(&redb::Database) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let path = dir.join(META_FILE);
     let id = u128::from_be_bytes(board.board_id);
-    let draft = dir.join(format!("{META_FILE}.{id:032x}"));
+    let draft = path.with_added_extension(format!("{id:032x}"));
     remove_if_present(&draft)?;
     let published = guarded(|| {
         let database = Guarded::new(builder().create(&draft).map_err(Redb)?);
         fill(database.get()?)
     })
-    .and_then(|()| link(&draft, &path).map_err(StoreError::file));
+    .and_then(|()| link(&draft, path).map_err(StoreError::file));
     let removed = remove_if_present(&draft);
     match published {
         Err(StoreError::Io { source }) if source.kind() == io::ErrorKind::AlreadyExists => {
-            return Err(StoreError::Exists { path });
+            return Err(StoreError::Exists {
+                path: path.to_owned(),
+            });
         }
         other => other?,
     }
     removed?;
+    let dir = path.parent().unwrap_or(Path::new("."));
     sync_dir(dir)?;
     // The folder itself may be new.
     match dir.parent() {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use omr_board::{BoardConfig, Clues};
+use crate::config::{BoardConfig, Clues};
 use redb::{
     Database, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableHandle,
     WriteTransaction,
@@ -120,6 +120,16 @@ pub(crate) fn short(rows: &Rows) -> &'static str {
         .iter()
         .find(|(table, _)| table.name() == name)
         .map_or("", |(_, short)| short)
+}
+
+/// The error of a table with another number of rows than expected.
+pub(crate) fn miscounted(table: &str, expected: u64, found: u64) -> StoreError {
+    StoreError::Row {
+        table: table.into(),
+        key: String::new(),
+        expected: Evidence::Number(expected),
+        found: Evidence::Number(found),
+    }
 }
 
 /// A transaction under way.

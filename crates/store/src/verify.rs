@@ -1,24 +1,28 @@
 //! Verification of everything, and repair of objects from a backup.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
-use omr_board::Clues;
-
+use crate::board::Board;
+use crate::config::Clues;
 use crate::error::{Evidence, StoreError};
 use crate::format::{
     KEYS, Layout, META, ORDER, POSTS, SEGMENTS, SPENT, TABLES, TAIL, index_of, numbers,
 };
 use crate::keys::hash_of;
-use crate::log::damaged_tail;
+use crate::log::{Log, damaged_tail};
+use crate::meta::Meta;
 use crate::once;
 use crate::restore::{copy_key, copy_segment};
 use crate::segment::{self, Segment};
 use crate::store::Store;
-use crate::tables::{View, short};
+use crate::structure::{Structure, check_structure};
+use crate::tables::{View, miscounted, short};
 
 /// What a repair calls the list of one-time keys.
 const ONE_TIME_KEYS: &str = "one-time keys";
+/// Faults of messages that are listed in full; the others are counted.
+const MAX_LISTED: usize = 16;
 
 /// What a verification or a repair found.
 #[derive(Debug)]
@@ -28,13 +32,18 @@ pub struct Report {
     pub messages: u64,
     /// The first message that is kept.
     pub first: u64,
+    /// Messages outside segments that cannot be read as they were appended.
+    pub bad_messages: u64,
     /// Segments tested.
     pub segments: u64,
     /// Keys tested.
     pub keys: u64,
     /// Everything that is not as it was written: [`StoreError::Damaged`], [`StoreError::Row`],
-    /// [`StoreError::KeyCount`], and errors of objects that cannot be read.
+    /// [`StoreError::KeyCount`], and errors of objects that cannot be read. Of messages outside
+    /// segments the first 16 alone.
     pub faults: Vec<StoreError>,
+    /// The database of a local board under its rows; none where that of a server was not looked at.
+    pub structure: Option<Structure>,
     /// Names of the objects that a repair has replaced; they are not among the faults.
     pub repaired: Vec<String>,
 }
@@ -42,7 +51,7 @@ pub struct Report {
 impl Report {
     /// Whether nothing is wrong (any more).
     pub fn is_sound(&self) -> bool {
-        self.faults.is_empty()
+        self.faults.is_empty() && matches!(self.structure, None | Some(Structure::Sound))
     }
 }
 
@@ -52,9 +61,50 @@ struct Tables {
     messages: u64,
     sealed: u64,
     first: u64,
+    bad_messages: u64,
     segments: Vec<Segment>,
     keys: Vec<([u8; 32], u64)>,
     faults: Vec<StoreError>,
+    /// One-time keys of messages in the tail that are not listed as theirs, the first of them.
+    unlisted: Vec<StoreError>,
+}
+
+impl Board {
+    /// Reads the whole file and tests every record, every row and the database under them; goes on
+    /// after damage. Never writes.
+    ///
+    /// `progress(done, total)` counts messages. Not found by this or any other reading: damage to
+    /// the one bit that names the root of a file left by a crash, which can hide its last append.
+    ///
+    /// Errors: those that keep it from looking; damage found is in the [`Report`].
+    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Report, StoreError> {
+        let (first, len) = (self.first(), self.len());
+        let structure = check_structure(self.meta().source())?;
+        let mut done = |end: u64| progress(end.saturating_sub(first).min(len - first), len - first);
+        let mut report = match Tables::of(self.meta(), &mut done) {
+            Ok((mut tables, counted)) => {
+                let unlisted = std::mem::take(&mut tables.unlisted);
+                let mut report = tables.report();
+                report.faults.extend(counted);
+                report.faults.extend(unlisted);
+                report
+            }
+            // So damaged that the database itself stopped.
+            Err(fault) if fault.is_damage() => {
+                let mut lost = Tables {
+                    messages: len,
+                    first,
+                    bad_messages: len - first,
+                    ..Tables::default()
+                };
+                lost.faults.push(fault);
+                lost.report()
+            }
+            Err(other) => return Err(other),
+        };
+        report.structure = Some(structure);
+        Ok(report)
+    }
 }
 
 impl Store {
@@ -85,32 +135,31 @@ impl Store {
         let _no_sweep = inner.keep_objects();
         let layout = inner.meta.layout;
         let board = &inner.meta.config.board_id;
-        let tables = inner.meta.view(|view| Tables::read(view, &layout))?;
+        let (mut tables, counted) = Tables::of(&inner.meta, &mut |_| {})?;
+        let segments = std::mem::take(&mut tables.segments);
+        let keys = std::mem::take(&mut tables.keys);
+        let in_tail = std::mem::take(&mut tables.unlisted);
+        let mut unlisted: Vec<_> = counted.into_iter().collect();
         let mut report = Report {
-            messages: tables.messages,
-            first: tables.first,
-            segments: tables.segments.len() as u64,
-            keys: tables.keys.len() as u64,
-            faults: tables.faults,
-            repaired: Vec::new(),
+            segments: segments.len() as u64,
+            keys: keys.len() as u64,
+            ..tables.report()
         };
-        let segments = tables.segments.iter().map(|segment| segment.bytes);
-        let keys = tables.keys.iter().map(|(_, bytes)| *bytes);
-        let total = segments.chain(keys).fold(0, u64::saturating_add);
+        let bytes = segments.iter().map(|segment| segment.bytes);
+        let bytes = bytes.chain(keys.iter().map(|(_, bytes)| *bytes));
+        let total = bytes.fold(0, u64::saturating_add);
         let mut done = 0u64;
-        let counted = inner.meta.view(|view| once::check_count(view, &layout));
-        let mut listed = vec![counted];
-        for segment in &tables.segments {
+        for segment in &segments {
             let name = segment.name();
             let found = self.fetch(segment).map(drop);
             report.settle(found, name, from, &|from| {
                 copy_segment(&inner.place, &layout, board, segment, from)
             });
-            listed.push(self.check_listed(segment));
+            unlisted.extend(self.check_listed(segment).err());
             done = done.saturating_add(segment.bytes);
             progress(done, total);
         }
-        for (hash, bytes) in &tables.keys {
+        for (hash, bytes) in &keys {
             let name = crate::objects::key_name(hash);
             report.settle(self.check_key(*hash, *bytes), name, from, &|from| {
                 copy_key(&inner.place, hash, *bytes, from)
@@ -118,14 +167,13 @@ impl Store {
             done = done.saturating_add(*bytes);
             progress(done, total);
         }
-        listed.push(self.check_tail_listed(tables.sealed..tables.messages));
-        let faults: Vec<_> = listed.into_iter().filter_map(Result::err).collect();
-        match from.is_some() && !faults.is_empty() {
+        unlisted.extend(in_tail);
+        match from.is_some() && !unlisted.is_empty() {
             true => match self.list_all(&mut |_, _| {}) {
                 Ok(()) => report.repaired.push(ONE_TIME_KEYS.into()),
                 Err(fault) => report.faults.push(fault),
             },
-            false => report.faults.extend(faults),
+            false => report.faults.extend(unlisted),
         }
         Ok(report)
     }
@@ -143,22 +191,6 @@ impl Store {
         let records = segment::records(&bytes);
         let check = |view: &View| once::check_records(view, &layout, segment.first, &records);
         inner.meta.view(check)
-    }
-
-    /// The same of messages in the tail.
-    fn check_tail_listed(&self, range: std::ops::Range<u64>) -> Result<(), StoreError> {
-        let layout = self.inner().meta.layout;
-        if layout.clues == Clues::Plain || range.is_empty() {
-            return Ok(());
-        }
-        let (first, mut records) = (range.start, Vec::new());
-        // One that cannot be read is another fault.
-        let _ = self.read(range, &mut |index, clue, payload| {
-            layout.push_record(index, clue, payload, &mut records);
-            ControlFlow::Continue(())
-        });
-        let check = |view: &View| once::check_records(view, &layout, first, &records);
-        self.inner().meta.view(check)
     }
 
     /// Reads a key to its end. One that was revoked meanwhile is no fault.
@@ -196,8 +228,45 @@ impl Report {
     }
 }
 
+/// Lists a fault unless there are enough.
+fn note(faults: &mut Vec<StoreError>, fault: StoreError) {
+    if faults.len() < MAX_LISTED {
+        faults.push(fault);
+    }
+}
+
 impl Tables {
-    fn read(view: &View, layout: &Layout) -> Result<Self, StoreError> {
+    /// Reads all tables, and tells where there are more or fewer one-time keys than messages.
+    ///
+    /// `progress` is given the end of the messages tested in the tail.
+    fn of(
+        meta: &Meta,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(Self, Option<StoreError>), StoreError> {
+        let layout = meta.layout;
+        let tables = meta.view(|view| Self::read(view, &layout, progress))?;
+        let counted = meta.view(|view| once::check_count(view, &layout));
+        Ok((tables, counted.err()))
+    }
+
+    fn report(self) -> Report {
+        Report {
+            messages: self.messages,
+            first: self.first,
+            bad_messages: self.bad_messages,
+            segments: 0,
+            keys: 0,
+            faults: self.faults,
+            structure: None,
+            repaired: Vec::new(),
+        }
+    }
+
+    fn read(
+        view: &View,
+        layout: &Layout,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Self, StoreError> {
         let mut out = Self::default();
         let state = view.state()?;
         out.messages = state.len;
@@ -235,7 +304,7 @@ impl Tables {
             out.faults.push(miscounted(short(&SPENT), spent, found));
         }
         out.check_segments(state.sealed);
-        out.check_tail(view, layout, state.sealed..state.len)?;
+        out.check_tail(view, layout, state.sealed..state.len, progress)?;
         Ok(out)
     }
 
@@ -269,59 +338,84 @@ impl Tables {
         }
     }
 
-    /// Runs leave nothing out of `range`, and every record is intact.
+    /// Runs leave nothing out of `range`, every record is intact, and its one-time key is listed.
     fn check_tail(
         &mut self,
         view: &View,
         layout: &Layout,
-        range: std::ops::Range<u64>,
+        range: Range<u64>,
+        progress: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError> {
         let mut next = range.start;
-        let missing = |from, to| damaged_tail(from, to, Evidence::Number(from), Evidence::Missing);
         view.each(TAIL, &[], |key, run| {
-            let first = match index_of(short(&TAIL), key) {
-                Ok(first) => first,
-                Err(fault) => {
-                    self.faults.push(fault);
-                    return Ok(ControlFlow::Continue(()));
+            match index_of(short(&TAIL), key) {
+                Ok(first) => {
+                    self.miss(next..first);
+                    next = self.check_run(view, layout, first, run);
+                    progress(next);
                 }
-            };
-            if first != next {
-                self.faults.push(missing(next, first));
-            }
-            next = first;
-            let mut records = run.chunks_exact(layout.record_bytes());
-            for record in records.by_ref() {
-                if let Err((expected, found)) = layout.open_record(next, record) {
-                    self.faults
-                        .push(damaged_tail(next, next + 1, expected, found));
-                }
-                next += 1;
-            }
-            if !records.remainder().is_empty() {
-                let expected = Evidence::Bytes(layout.record_bytes() as u64);
-                let found = Evidence::Bytes(records.remainder().len() as u64);
-                self.faults
-                    .push(damaged_tail(next, next + 1, expected, found));
+                Err(fault) => note(&mut self.faults, fault),
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        if next != range.end {
-            self.faults.push(missing(next, range.end));
+        match next <= range.end {
+            true => self.miss(next..range.end),
+            // More than there should be: behind the end, or twice.
+            false => note(
+                &mut self.faults,
+                damaged_tail(
+                    range.end,
+                    next,
+                    Evidence::Number(range.end),
+                    Evidence::Number(next),
+                ),
+            ),
         }
         Ok(())
+    }
+
+    /// Notes that messages are missing, if any are.
+    fn miss(&mut self, range: Range<u64>) {
+        if range.start == range.end {
+            return;
+        }
+        self.bad_messages += range.end.saturating_sub(range.start);
+        let expected = Evidence::Number(range.start);
+        let fault = damaged_tail(range.start, range.end, expected, Evidence::Missing);
+        note(&mut self.faults, fault);
+    }
+
+    /// Tests a run that begins with message `first`; gives the end of its messages.
+    fn check_run(&mut self, view: &View, layout: &Layout, first: u64, run: &[u8]) -> u64 {
+        let mut next = first;
+        let mut records = run.chunks_exact(layout.record_bytes());
+        for record in records.by_ref() {
+            match layout.open_record(next, record) {
+                Err((expected, found)) => {
+                    self.bad_messages += 1;
+                    let fault = damaged_tail(next, next + 1, expected, found);
+                    note(&mut self.faults, fault);
+                }
+                Ok((clue, _)) => {
+                    if let Err(fault) = once::check_listed(view, layout, next, clue) {
+                        note(&mut self.unlisted, fault);
+                    }
+                }
+            }
+            next = next.saturating_add(1);
+        }
+        if !records.remainder().is_empty() {
+            let expected = Evidence::Bytes(layout.record_bytes() as u64);
+            let found = Evidence::Bytes(records.remainder().len() as u64);
+            note(
+                &mut self.faults,
+                damaged_tail(next, next + 1, expected, found),
+            );
+        }
+        next
     }
 }
 
 fn rows_are(name: &str, any: &[&str]) -> bool {
     any.contains(&name)
-}
-
-fn miscounted(table: &str, expected: u64, found: u64) -> StoreError {
-    StoreError::Row {
-        table: table.into(),
-        key: String::new(),
-        expected: Evidence::Number(expected),
-        found: Evidence::Number(found),
-    }
 }

@@ -1,7 +1,6 @@
 use crate::args::{BoardCommand, BoardExpire, BoardInit};
 use crate::error::{CliError, InputError};
 use crate::io;
-use omr_board::{Board, BoardConfig, BoardError, Clues, Stat, Structure};
 use omr_client::fragment::{most_bytes, most_in_part};
 use omr_client::letter::Place;
 use omr_console::Ui;
@@ -9,6 +8,7 @@ use omr_console::chain;
 use omr_detector::Progress;
 use omr_protocol::request::MAX_PAYLOAD_BYTES;
 use omr_protocol::{ClueKind, ClueParams, ParamSet, PlanError, Sealing};
+use omr_store::{Board, BoardConfig, Clues, Stat, StoreError, Structure};
 use rand_core::Rng;
 use serde::Serialize;
 use std::path::Path;
@@ -33,7 +33,6 @@ struct Report {
     bytes_on_disk: u64,
     /// The file's length; parts of it that were never written take no disk.
     file_bytes: u64,
-    chunk_messages: u64,
 }
 
 pub(super) fn run(command: &BoardCommand, ui: &Ui) -> Result<(), CliError> {
@@ -129,20 +128,20 @@ const TOLD_AFTER: Duration = Duration::from_secs(2);
 /// Errors: `BoardBusy`; those of `open`.
 pub(super) fn patiently(
     ui: &Ui,
-    open: impl Fn() -> Result<Board, BoardError>,
+    open: impl Fn() -> Result<Board, StoreError>,
 ) -> Result<Board, InputError> {
     let start = Instant::now();
     let mut told = false;
     loop {
         match open() {
-            Err(BoardError::Locked { .. }) if start.elapsed() < PATIENCE => {
+            Err(StoreError::Locked { .. }) if start.elapsed() < PATIENCE => {
                 if !told && start.elapsed() > TOLD_AFTER {
                     ui.note("waiting for another command that has the board open");
                     told = true;
                 }
                 std::thread::sleep(Duration::from_millis(3));
             }
-            Err(BoardError::Locked { .. }) => {
+            Err(StoreError::Locked { .. }) => {
                 let seconds = PATIENCE.as_secs();
                 return Err(InputError::BoardBusy { seconds });
             }
@@ -156,7 +155,7 @@ pub(super) fn patiently(
 /// Errors: `Input`.
 pub(super) fn open(dir: &Path, ui: &Ui) -> Result<Board, CliError> {
     let opened = match patiently(ui, || Board::open_read_only(dir)) {
-        Err(InputError::Board(BoardError::NeedsRecovery { .. })) => {
+        Err(InputError::Board(StoreError::NeedsRecovery { .. })) => {
             let recovered = patiently(ui, || Board::open(dir));
             recovered.map(drop).and_then(|()| {
                 ui.warn(&format!(
@@ -202,7 +201,6 @@ impl Report {
             part_bytes: most_in_part(capacity),
             bytes_on_disk: stat.bytes_on_disk,
             file_bytes: stat.file_bytes,
-            chunk_messages: stat.chunk_messages,
         })
     }
 
@@ -270,8 +268,9 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
         }
         out
     })?;
+    let there = report.messages - report.first;
     if report.is_sound() && clues.count == 0 {
-        let messages = omr_console::thousands(report.messages);
+        let messages = omr_console::thousands(there);
         return Ok(io::print(&format!("sound: {messages} messages\n"))?);
     }
     for fault in &report.faults {
@@ -282,17 +281,19 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
         .iter()
         .for_each(|line| ui.line(&format!("omr: {line}")));
     match &report.structure {
-        Structure::Damaged(error) => ui.line(&format!("omr: {}", chain(error))),
-        Structure::Inconsistent => ui.line("omr: the database under the board contradicts itself"),
+        Some(Structure::Damaged(error)) => ui.line(&format!("omr: {}", chain(error))),
+        Some(Structure::Inconsistent) => {
+            ui.line("omr: the database under the board contradicts itself")
+        }
         _ => {}
     }
     if report.is_sound() {
-        let (bad, messages) = (clues.count, report.messages);
+        let (bad, messages) = (clues.count, there);
         return Err(CliError::input(dir)(InputError::Unsigned { bad, messages }));
     }
     let unsound = InputError::Unsound {
         bad: report.bad_messages,
-        messages: report.messages,
+        messages: there,
     };
     Err(CliError::input(dir)(unsound))
 }
@@ -308,7 +309,7 @@ struct Gone {
 /// Errors: `Input`.
 fn expire(args: &BoardExpire, ui: &Ui) -> Result<(), CliError> {
     let gone = || -> Result<Gone, InputError> {
-        let mut board = patiently(ui, || Board::open(&args.dir))?;
+        let board = patiently(ui, || Board::open(&args.dir))?;
         let kept = board.len().saturating_sub(args.keep.unwrap_or(u64::MAX));
         let expired = board.expire(args.before.unwrap_or(kept))?;
         let stat = board.stat()?;

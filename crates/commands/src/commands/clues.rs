@@ -1,9 +1,9 @@
 //! Signatures of bound clues, on their way to a board and on it.
 
 use crate::error::{CliError, InputError};
-use omr_board::{BoardConfig, Clues, Message};
 use omr_protocol::clue::post_key;
 use omr_protocol::{ClueError, ClueParams, ParamSet};
+use omr_store::{BoardConfig, Clues, Message};
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -3,12 +3,12 @@ use super::source::{BoardSource, sealing};
 use crate::args::Digest;
 use crate::error::{CliError, InputError};
 use crate::io::Output;
-use omr_board::{Board, BoardError};
 use omr_console::Ui;
 use omr_detector::Stages;
 use omr_detector::engine::Answer;
 use omr_detector::engines::Job;
 use omr_protocol::{ParamSet, Request, SEED_BYTES};
+use omr_store::{Board, StoreError};
 use rand_core::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -105,10 +105,10 @@ fn range(args: &Digest, board: &Board) -> Result<Range<u64>, InputError> {
 }
 
 /// Errors: `Board` where messages of the range have expired.
-pub(super) fn expect_there(board: &Board, range: &Range<u64>) -> Result<(), BoardError> {
+pub(super) fn expect_there(board: &Board, range: &Range<u64>) -> Result<(), StoreError> {
     let first = board.first();
     match range.start < first {
-        true => Err(BoardError::Expired {
+        true => Err(StoreError::Expired {
             start: range.start,
             end: range.end.clamp(range.start, first),
             first,

@@ -2,11 +2,11 @@
 
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
-use omr_board::Board;
 use omr_detector::engines::{Costs, Engines};
 use omr_detector::instantomr::InstantDetector;
 use omr_detector::{DetectorError, Progress, engine};
 use omr_protocol::{EngineKind, ParamSet, Request, Scheme};
+use omr_store::Board;
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@ use super::source::{clues, sealing};
 use crate::args::Post;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
-use omr_board::{Board, BoardConfig, Message};
 use omr_client::fragment::Shape;
 use omr_client::letter::Writer;
 use omr_client::os_rng;
@@ -12,6 +11,7 @@ use omr_detector::Progress;
 use omr_protocol::frame::Kind;
 use omr_protocol::request::MAX_BOUND;
 use omr_protocol::{ClueParams, Sealing};
+use omr_store::{Board, BoardConfig, Message};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -251,7 +251,7 @@ impl<'a> Queue<'a> {
 
     /// The board is open for as long as this takes.
     fn append(&self) -> Result<u64, InputError> {
-        let mut board = patiently(self.ui, || Board::open(&self.args.board))?;
+        let board = patiently(self.ui, || Board::open(&self.args.board))?;
         match board.config() == &self.config {
             true => Ok(board.append(&self.messages)?.start),
             false => Err(InputError::OtherBoard),

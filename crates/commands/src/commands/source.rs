@@ -1,10 +1,10 @@
 use crate::commands::board;
 use crate::error::{CliError, InputError};
-use omr_board::Board;
 use omr_console::Ui;
 use omr_console::chain;
 use omr_detector::{MessageSource, Messages};
 use omr_protocol::{ClueKind, ClueParams, Sealing};
+use omr_store::Board;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
@@ -156,8 +156,8 @@ pub(super) fn sealing(board: &Board) -> Result<Sealing, InputError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use omr_board::{BoardConfig, Clues, Message};
     use omr_protocol::ParamSet;
+    use omr_store::{BoardConfig, Clues, Message};
 
     fn message(number: u8, clue_bytes: usize) -> Message {
         Message {
@@ -181,7 +181,7 @@ mod tests {
             clues: Clues::Plain,
         };
         let post = |numbers: Range<u8>| {
-            let mut board = Board::open(dir.path()).unwrap();
+            let board = Board::open(dir.path()).unwrap();
             let messages: Vec<_> = numbers.map(|n| message(n, clue_bytes)).collect();
             board.append(&messages).unwrap();
         };

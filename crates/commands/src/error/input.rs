@@ -2,7 +2,6 @@
 
 #[cfg(feature = "full")]
 use super::PdqError;
-use omr_board::BoardError;
 use omr_client::SecretKeyError;
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
@@ -12,6 +11,7 @@ use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::SessionError;
 use omr_protocol::sealing::SealingError;
 use omr_protocol::{ClueError, ClueKind, DetectionKeyError, DigestError, ParamsError, Sealing};
+use omr_store::StoreError;
 use std::io;
 
 /// Why a file could not be used.
@@ -54,7 +54,7 @@ pub(crate) enum InputError {
     Letter(#[from] LetterError),
     /// A board, or a message of one.
     #[error(transparent)]
-    Board(#[from] BoardError),
+    Board(#[from] StoreError),
     /// Not a session.
     #[error(transparent)]
     Session(#[from] SessionError),

@@ -231,7 +231,7 @@ async fn the_board_says_the_kind_of_its_clues_and_another_is_refused() {
         Running::start_bare(plain.clone()).await.stop().await;
     }
     let board = omr_store::Store::open(&omr_server::store_config(&plain)).unwrap();
-    assert_eq!(board.board().clues, omr_board::Clues::Plain);
+    assert_eq!(board.board().clues, omr_store::Clues::Plain);
     plain.board.clues = Some("linear".into());
     let error = omr_server::Server::start(plain)
         .await

@@ -89,7 +89,7 @@ impl Board {
             }
         }
         self.check_work(caller, &request)?;
-        let message = |m: v1::Message| omr_board::Message {
+        let message = |m: v1::Message| omr_store::Message {
             clue: m.clue.into(),
             payload: m.payload.into(),
         };
@@ -145,7 +145,7 @@ impl Board {
 fn check_clue(
     set: &ParamSet,
     store: &Store,
-    message: &omr_board::Message,
+    message: &omr_store::Message,
 ) -> Result<(), ClueError> {
     let (board, params) = (store.board(), set.clue());
     match clue_kind(board) {

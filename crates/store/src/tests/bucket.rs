@@ -118,7 +118,7 @@ fn restore_elsewhere(dir: &tempfile::TempDir, store: &Store, address: &str, hash
         objects: bucket(address, "s3://omr/boards/b"),
         ..config(dir)
     };
-    let other = omr_board::BoardConfig {
+    let other = crate::BoardConfig {
         board_id: [1; 16],
         ..board()
     };

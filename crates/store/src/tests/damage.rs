@@ -239,7 +239,7 @@ fn objects_of_another_board_are_refused() {
         dir: dir.path().join("other"),
         ..config.clone()
     };
-    let strange = omr_board::BoardConfig {
+    let strange = crate::BoardConfig {
         board_id: [1; 16],
         ..board()
     };

@@ -4,13 +4,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omr_board::{BoardConfig, Clues};
-
 use super::disk::Disk;
 use super::{Simulated, all, append, back_up, board, check_content, config, message, post, sealed};
 use crate::format::{KEY_STATE, KEY_VERSION, META, META_FILE, SEGMENTS, SPENT, seal_row};
 use crate::meta::Outcome;
-use crate::{Expiry, Post, Refusal, Store, StoreError};
+use crate::{BoardConfig, Clues, Expiry, Post, Refusal, Store, StoreError};
 
 /// A post of message `index` alone, under a new id.
 fn again(index: u64) -> Post {

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use omr_board::{BoardConfig, Clues};
-
 use super::{all, append, board, check_content, config, key, message, post, read_key, upload};
-use crate::{Change, Post, Store, StoreConfig, StoreError};
+use crate::{BoardConfig, Change, Clues, Post, Store, StoreConfig, StoreError};
 
 #[test]
 fn round_trip() {

@@ -1,10 +1,9 @@
 //! The bytes of `docs/storage.md`, written out by hand.
 
-use omr_board::{BoardConfig, Clues};
-
 use crate::format::{Layout, State, decode_config, encode_config, open_row, seal_row};
 use crate::frames::{header, push_frame};
 use crate::segment;
+use crate::{BoardConfig, Clues};
 
 /// CRC-32C one bit at a time.
 fn crc(bytes: &[u8]) -> [u8; 4] {

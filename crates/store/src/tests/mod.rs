@@ -3,6 +3,7 @@
 pub(crate) mod disk;
 
 mod backup;
+mod boards;
 mod bucket;
 mod crash;
 mod damage;
@@ -12,23 +13,23 @@ mod frozen;
 mod full;
 mod model;
 mod once;
+mod overlay;
 mod uploads;
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use object_store::memory::InMemory;
-use omr_board::{BoardConfig, Clues, Message};
 use tempfile::TempDir;
 
-use crate::database::{Guarded, Source, builder, guarded};
+use crate::database::{Access, Guarded, Source, builder, guarded};
 use crate::error::Redb;
 use crate::format::State;
 use crate::meta::Meta;
 use crate::objects::Place;
 use crate::store::claim;
 use crate::tables::initialise;
-use crate::{Appended, Post, Store, StoreConfig, StoreError};
+use crate::{Appended, BoardConfig, Clues, Message, Post, Store, StoreConfig, StoreError};
 use disk::Disk;
 
 fn board() -> BoardConfig {
@@ -151,7 +152,7 @@ impl Simulated {
     }
 
     fn open(&self) -> Result<Store, StoreError> {
-        let meta = Meta::open(Source::Disk(self.disk.clone()))?;
+        let meta = Meta::open(Source::Disk(self.disk.clone()), Access::ReadWrite)?;
         let mut place = self.place();
         place.disk = Some(self.disk.clone());
         Store::assemble(&config(&self.dir), meta, place)

@@ -1,12 +1,13 @@
 //! One message for each key of a board of bound clues.
 
-use omr_board::{BoardConfig, Clues, Message};
 use redb::Database;
 
 use super::disk::Disk;
 use super::{Simulated, all, append, board, check_content, config, message, post, sealed};
 use crate::format::{KEY_VERSION, META, META_FILE, META_VERSION, ONCE, POSTS, pack, seal_row};
-use crate::{Evidence, Post, Refusal, Store, StoreConfig, StoreError, UsedKey};
+use crate::{
+    BoardConfig, Clues, Evidence, Message, Post, Refusal, Store, StoreConfig, StoreError, UsedKey,
+};
 
 /// Message `index` with the key of message `of`.
 fn with_key(index: u64, of: u64) -> Message {

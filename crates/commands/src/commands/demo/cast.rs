@@ -4,11 +4,11 @@ use crate::args::Demo;
 use crate::commands::keygen::Made;
 use crate::commands::{board, keygen};
 use crate::error::{CliError, InputError};
-use omr_board::Message;
 use omr_client::{BoundSender, ClueSeed, os_rng};
 use omr_console::Ui;
 use omr_detector::Progress;
 use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet, Sealing};
+use omr_store::Message;
 use omr_testkit::RealPayloads;
 use rand_core::Rng;
 use rayon::prelude::*;
@@ -80,7 +80,7 @@ impl Cast {
         ui: &Ui,
     ) -> Result<Posting, CliError> {
         let (bytes, clues) = (payloads.payload_bytes(), ClueKind::Bound);
-        let mut board = board::create(dir, params, Sealing::None, bytes, clues)?;
+        let board = board::create(dir, params, Sealing::None, bytes, clues)?;
         let board_id = board.config().board_id;
         let sender = |key| BoundSender::new(params, key, board_id);
         let senders: Vec<BoundSender> = self.addresses.iter().map(sender).collect();

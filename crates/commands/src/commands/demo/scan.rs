@@ -50,7 +50,7 @@ pub(super) fn check(
     let path = recipient.join(SECRET_KEY);
     let secret = read_secret_key(Framed::open(&path, Kind::SecretKey)?, params)?;
     let pieces = pieces(params, &secret).map_err(CliError::input(path))?;
-    let board = board.join(omr_board::format::FILE_NAME);
+    let board = board.join(omr_store::BOARD_FILE);
     let places = [
         ("the board", board.as_path()),
         ("clue.key", &recipient.join(CLUE_KEY)),

@@ -1,12 +1,12 @@
 use crate::args::BenchPost;
 use crate::commands::show;
 use crate::error::LabError;
-use omr_board::{Board, BoardConfig, Clues, Message};
 use omr_console::{ConsoleError, Ui, thousands};
 use omr_detector::Progress;
 
 use omr_protocol::sophomr::Params;
 use omr_protocol::{Clue, Sealing};
+use omr_store::{Board, BoardConfig, Clues, Message};
 use rand_core::Rng;
 use serde::Serialize;
 use std::path::Path;
@@ -76,7 +76,7 @@ fn measure_in(
         path: dir.to_owned(),
         source,
     };
-    let mut board = Board::create(dir, &config).map_err(failed)?;
+    let board = Board::create(dir, &config).map_err(failed)?;
     let mut random = |count: usize| {
         let mut bytes = vec![0; count];
         rng.fill_bytes(&mut bytes);

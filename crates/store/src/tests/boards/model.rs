@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 
-use super::disk::Disk;
 use super::{config, create, message, messages, open};
-use crate::{BoardConfig, BoardError, Clues};
+use crate::tests::disk::Disk;
+use crate::{BoardConfig, Clues, StoreError};
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -42,7 +42,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Append(count) => {
-                    let range = board.append(messages(&config, len..len + count)).unwrap();
+                    let range = board.append(&messages(&config, len..len + count)).unwrap();
                     prop_assert_eq!(range, len..len + count);
                     len += count;
                 }
@@ -50,8 +50,8 @@ proptest! {
                     let mut batch = messages(&config, len..len + good);
                     batch.push(message(&BoardConfig { payload_bytes: payload_bytes + 1, ..config.clone() }, 0));
                     let error = board.append(&batch).unwrap_err();
-                    prop_assert!(matches!(error, BoardError::Size { position, expected, found, .. }
-                        if position == good && found == expected + 1), "{}", error);
+                    prop_assert!(matches!(error, StoreError::Size { position, expected, found, .. }
+                        if position == good as usize && found == expected + 1), "{}", error);
                 }
                 Step::Reopen => {
                     drop(board);
@@ -70,7 +70,7 @@ proptest! {
                         seen += 1;
                         ControlFlow::Continue(())
                     });
-                    prop_assert_eq!(bulk.is_ok(), start < end && end <= len);
+                    prop_assert_eq!(bulk.is_ok(), start <= end && end <= len);
                     prop_assert_eq!(single.is_ok(), bulk.is_ok());
                     prop_assert_eq!(seen, if bulk.is_ok() { end } else { start });
                 }

@@ -1,7 +1,7 @@
 //! Crashes at every write and sync: an acknowledged append survives, none is read in half.
 
-use super::disk::Disk;
 use super::{check_content, config, create, messages, open};
+use crate::tests::disk::Disk;
 
 /// Sizes of the appends of one run: within a chunk, across chunks, one by one.
 const APPENDS: [u64; 7] = [3, 1, 12, 1, 1, 7, 4];
@@ -9,13 +9,13 @@ const APPENDS: [u64; 7] = [3, 1, 12, 1, 1, 7, 4];
 /// Runs the appends until the disk crashes: messages acknowledged, and with the one under way.
 fn run(disk: &Disk) -> (u64, u64) {
     let config = config();
-    let Ok(mut board) = open(disk) else {
+    let Ok(board) = open(disk) else {
         return (0, 0);
     };
     for count in APPENDS {
         let start = board.len();
         if board
-            .append(messages(&config, start..start + count))
+            .append(&messages(&config, start..start + count))
             .is_err()
         {
             return (start, start + count);
@@ -45,7 +45,7 @@ fn crash_everywhere(mut keep: impl FnMut(u64) -> Option<u8>) {
         let (acknowledged, attempted) = run(&disk);
         assert!(disk.crashed());
         let survivor = disk.after_crash(&mut || keep(at));
-        let mut board = open(&survivor).unwrap_or_else(|error| panic!("crash at {at}: {error}"));
+        let board = open(&survivor).unwrap_or_else(|error| panic!("crash at {at}: {error}"));
         let len = board.len();
         assert!(
             len == acknowledged || len == attempted,
@@ -53,7 +53,7 @@ fn crash_everywhere(mut keep: impl FnMut(u64) -> Option<u8>) {
         );
         unacknowledged += u64::from(len > acknowledged);
         check_content(&board, &config()).unwrap();
-        board.append(messages(&config(), len..len + 9)).unwrap();
+        board.append(&messages(&config(), len..len + 9)).unwrap();
         check_content(&board, &config()).unwrap();
         assert!(
             board.verify(&mut |_, _| {}).unwrap().is_sound(),

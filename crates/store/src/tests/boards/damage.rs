@@ -1,18 +1,18 @@
 //! Bit flips and cuts: an error or correct data, never wrong data, never a panic.
 
-use super::disk::Disk;
 use super::{check_content, config, create, message, messages, open};
-use crate::format::FILE_NAME;
-use crate::{Board, BoardError, Structure};
+use crate::format::BOARD_FILE;
+use crate::tests::disk::Disk;
+use crate::{Board, StoreError, Structure};
 
 const LEN: u64 = 23;
 
 /// A board of 23 messages appended in pieces, closed, as bytes; `crashed` stops short of closing.
 fn image(crashed: bool) -> Vec<u8> {
     let disk = Disk::default();
-    let mut board = create(&disk, &config()).unwrap();
+    let board = create(&disk, &config()).unwrap();
     for range in [0..9, 9..10, 10..22, 22..LEN] {
-        board.append(messages(&config(), range)).unwrap();
+        board.append(&messages(&config(), range)).unwrap();
     }
     let live = disk.bytes();
     drop(board);
@@ -88,7 +88,7 @@ fn cuts_are_errors() {
     }
     let dir = tempfile::tempdir().unwrap();
     for len in [1, 8, 9, 100, 4096, bytes.len() / 2, bytes.len() - 4096] {
-        std::fs::write(dir.path().join(FILE_NAME), &bytes[..len]).unwrap();
+        std::fs::write(dir.path().join(BOARD_FILE), &bytes[..len]).unwrap();
         for board in [Board::open(dir.path()), Board::open_read_only(dir.path())] {
             assert!(board.is_err(), "{len} bytes");
         }
@@ -110,17 +110,28 @@ fn a_flip_in_a_message_is_found_by_reading_and_by_verification() {
     let board = open(&Disk::from_bytes(bytes)).unwrap();
     let error = check_content(&board, &config()).unwrap_err();
     assert!(
-        matches!(error, BoardError::Corrupt { index: 6, .. }),
+        matches!(
+            error,
+            StoreError::Damaged {
+                first: 6,
+                end: 7,
+                ..
+            }
+        ),
         "{error}"
     );
     let report = board.verify(&mut |_, _| {}).unwrap();
     assert_eq!(report.bad_messages, 1);
     assert!(matches!(
         report.faults[..],
-        [BoardError::Corrupt { index: 6, .. }]
+        [StoreError::Damaged {
+            first: 6,
+            end: 7,
+            ..
+        }]
     ));
     assert!(
-        !matches!(report.structure, Structure::Sound),
+        !matches!(report.structure, Some(Structure::Sound)),
         "{:?}",
         report.structure
     );

@@ -1,6 +1,4 @@
-//! Tests over a simulated disk and over real files.
-
-pub(crate) mod disk;
+//! Local boards over a simulated disk and over real files.
 
 mod crash;
 mod damage;
@@ -9,16 +7,17 @@ mod files;
 mod full;
 mod model;
 mod once;
-mod overlay;
 
 use std::ops::ControlFlow;
 
-use crate::publish::initialise;
-use crate::store::{Access, Guarded, Source, Store, builder};
-use crate::{Board, BoardConfig, BoardError, Clues, Message};
-use disk::Disk;
+use super::disk::Disk;
+use crate::database::{Access, Guarded, Source, builder, guarded};
+use crate::error::Redb;
+use crate::format::State;
+use crate::tables::initialise;
+use crate::{Board, BoardConfig, Clues, Message, StoreError};
 
-/// Large enough for several chunks of several messages in a small file.
+/// Large enough for several runs of several messages in a small file.
 fn config() -> BoardConfig {
     BoardConfig {
         board_id: [0xA5; 16],
@@ -52,23 +51,21 @@ fn messages(config: &BoardConfig, range: std::ops::Range<u64>) -> Vec<Message> {
 }
 
 /// Creates a board on `disk`.
-fn create(disk: &Disk, config: &BoardConfig) -> Result<Board, BoardError> {
+fn create(disk: &Disk, config: &BoardConfig) -> Result<Board, StoreError> {
     config.check()?;
-    crate::store::guarded(|| {
-        let database = builder()
-            .create_with_backend(disk.attach())
-            .map_err(crate::error::Redb)?;
-        initialise(Guarded::new(database).get()?, config)
+    guarded(|| {
+        let database = builder().create_with_backend(disk.attach()).map_err(Redb)?;
+        initialise(Guarded::new(database).get()?, config, &State::default())
     })?;
     open(disk)
 }
 
-fn open(disk: &Disk) -> Result<Board, BoardError> {
+fn open(disk: &Disk) -> Result<Board, StoreError> {
     Board::open_source(Source::Disk(disk.clone()), Access::ReadWrite)
 }
 
 /// Asserts that every readable message of `board` is what `message` makes; gives the first error.
-fn check_content(board: &Board, config: &BoardConfig) -> Result<(), BoardError> {
+fn check_content(board: &Board, config: &BoardConfig) -> Result<(), StoreError> {
     for index in board.first()..board.len() {
         let expected = message(config, index);
         board.read(index..index + 1, &mut |found, clue, payload| {
@@ -87,7 +84,5 @@ fn check_content(board: &Board, config: &BoardConfig) -> Result<(), BoardError> 
 fn handles_cross_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<Board>();
-    shared::<crate::Snapshot>();
-    shared::<Store>();
-    shared::<BoardError>();
+    shared::<StoreError>();
 }

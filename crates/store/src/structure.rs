@@ -1,0 +1,52 @@
+//! The database under a board, tested page by page.
+
+use std::fs::File;
+
+use redb::backends::FileBackend;
+use redb::{DatabaseError, StorageBackend};
+
+use crate::database::{Guarded, Source, builder, guarded};
+use crate::error::{Redb, StoreError};
+use crate::overlay::Overlay;
+
+/// The state of the database under the rows, by its own checksums.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Structure {
+    /// Every page agrees.
+    Sound,
+    /// Something disagrees, and the database could repair it, perhaps at the cost of messages.
+    Inconsistent,
+    /// It cannot be repaired.
+    Damaged(StoreError),
+}
+
+/// Has redb check its pages, on a copy-on-write view: its check repairs what it can in place,
+/// which here could roll back acknowledged appends.
+///
+/// Errors: those of the operating system.
+pub(crate) fn check_structure(source: &Source) -> Result<Structure, StoreError> {
+    let checked = match source {
+        Source::File(path) => {
+            let file = FileBackend::new(File::open(path)?).map_err(Redb)?;
+            check_view(Overlay::new(file)?)
+        }
+        #[cfg(test)]
+        Source::Disk(disk) => check_view(Overlay::new(disk.attach())?),
+    };
+    match checked {
+        Ok(true) => Ok(Structure::Sound),
+        Ok(false) => Ok(Structure::Inconsistent),
+        Err(error @ StoreError::Io { .. }) => Err(error),
+        Err(error) => Ok(Structure::Damaged(error)),
+    }
+}
+
+fn check_view(view: Overlay<impl StorageBackend>) -> Result<bool, StoreError> {
+    guarded(|| {
+        let database = builder().create_with_backend(view).map_err(Redb)?;
+        let mut database = Guarded::new(database);
+        let checked: Result<bool, DatabaseError> = database.get_mut()?.check_integrity();
+        Ok(checked.map_err(Redb)?)
+    })
+}
