@@ -280,6 +280,11 @@ pub(crate) fn decode_config(bytes: &[u8]) -> Option<BoardConfig> {
     if crc32c::crc32c(body) != u32::from_le_bytes(*crc) {
         return None;
     }
+    decode_body(body)
+}
+
+/// The configuration in bytes whose checksum was tested: none where they are malformed.
+pub(crate) fn decode_body(body: &[u8]) -> Option<BoardConfig> {
     let (params_id, rest) = read_text(body.get(24..)?)?;
     let (sealing, rest) = read_text(rest)?;
     let config = BoardConfig {

@@ -85,12 +85,12 @@ Examples:
   omr board stat board --json
   omr board verify board
   omr board expire board --keep 100000
+  omr board convert board # made before format 4
 
 All payloads of a board have one size: shorter files are padded, longer ones split.
 
-Messages expire in whole chunks, whose size `omr board stat --json` tells. The others keep their indices, one-time \
-keys stay used, and what asks for a message that expired is refused. A board keeps no times: to expire by age, note \
-from time to time how many messages there are.";
+Messages that stay when others expire keep their indices, one-time keys stay used, and what asks for a message that \
+expired is refused. A board keeps no times: to expire by age, note from time to time how many messages there are.";
 
 pub(super) const POST: &str = "\
 Examples:

@@ -8,7 +8,7 @@ use omr_console::chain;
 use omr_detector::Progress;
 use omr_protocol::request::MAX_PAYLOAD_BYTES;
 use omr_protocol::{ClueKind, ClueParams, ParamSet, PlanError, Sealing};
-use omr_store::{Board, BoardConfig, Clues, Stat, StoreError, Structure};
+use omr_store::{Board, BoardConfig, Clues, EARLIER_FILE, Stat, StoreError, Structure};
 use rand_core::Rng;
 use serde::Serialize;
 use std::path::Path;
@@ -41,6 +41,7 @@ pub(super) fn run(command: &BoardCommand, ui: &Ui) -> Result<(), CliError> {
         BoardCommand::Stat { dir, json } => stat(dir, *json, ui),
         BoardCommand::Verify { dir } => verify(dir, ui),
         BoardCommand::Expire(args) => expire(args, ui),
+        BoardCommand::Convert { dir } => convert(dir, ui),
     }
 }
 
@@ -296,6 +297,16 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
         messages: there,
     };
     Err(CliError::input(dir)(unsound))
+}
+
+/// Errors: `Input`.
+fn convert(dir: &Path, ui: &Ui) -> Result<(), CliError> {
+    let board = patiently(ui, || Board::convert(dir)).map_err(CliError::input(dir))?;
+    ui.note(&format!(
+        "{} messages converted; the earlier file is kept as {EARLIER_FILE}",
+        super::thousands(board.len() - board.first()),
+    ));
+    Ok(())
 }
 
 #[derive(Serialize)]
