@@ -14,7 +14,7 @@ use redb::{Database, ReadTransaction, ReadableTable, TableDefinition, TableError
 
 use crate::board::Board;
 use crate::config::{BoardConfig, Clues, Message};
-use crate::database::{Access, Source, guarded, remove_if_present, sync_dir};
+use crate::database::{Access, Guarded, Source, guarded, remove_if_present, sync_dir};
 use crate::error::{Evidence, Foreign, Redb, StoreError, hex};
 use crate::format::{
     BOARD_FILE, EARLIER_META, Layout, META, ONCE, SPENT, State, decode_body, pack, seal_row, u32_at,
@@ -47,27 +47,30 @@ impl Board {
     pub fn convert(dir: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = |name| dir.as_ref().join(name);
         let (board, kept, fresh) = (path(BOARD_FILE), path(EARLIER_FILE), path(CONVERTED_FILE));
-        if fs::exists(&kept)? {
-            // A crash between the two renamings below.
-            if fs::exists(&fresh)? && !fs::exists(&board)? {
-                fs::rename(&fresh, &board)?;
-                sync_dir(dir.as_ref())?;
-                return Self::open(dir);
-            }
-            return Err(StoreError::Exists { path: kept });
+        // A crash between the two renamings below.
+        if fs::exists(&kept)? && fs::exists(&fresh)? && !fs::exists(&board)? {
+            fs::rename(&fresh, &board)?;
+            sync_dir(dir.as_ref())?;
+            return Self::open(dir);
         }
         let source = Source::File(board.clone());
         // Nobody else has it open until its name has changed.
         let database = source.open(Access::ReadWrite)?;
-        let earlier = guarded(|| Earlier::read(&source, database.get()?.begin_read()?))?;
+        let earlier = guarded(|| {
+            let transaction = database.get()?.begin_read()?;
+            Ok(Guarded::new(Earlier::read(&source, transaction)?))
+        })?;
+        if fs::exists(&kept)? {
+            return Err(StoreError::Exists { path: kept });
+        }
         remove_if_present(&fresh)?;
-        publish(&fresh, &earlier.config, |database| earlier.fill(database))?;
-        let verified = earlier.verify(&fresh);
-        drop(earlier);
-        if let Err(error) = verified {
+        let read = earlier.get()?;
+        publish(&fresh, &read.config, |database| read.fill(database))?;
+        if let Err(error) = read.verify(&fresh) {
             remove_if_present(&fresh)?;
             return Err(error);
         }
+        drop(earlier);
         fs::rename(&board, &kept)?;
         fs::rename(&fresh, &board)?;
         sync_dir(dir.as_ref())?;

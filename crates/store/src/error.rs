@@ -60,7 +60,7 @@ pub enum StoreError {
     },
     /// A local board of format 1 to 3, which builds before this one wrote.
     #[error(
-        "{} is a board of an earlier format; nothing of it is lost: convert it once with `omr board convert`",
+        "{} is a board of an earlier format, and nothing of it is lost: make it one of this format by `omr board convert`",
         path.display()
     )]
     EarlierBoard {
