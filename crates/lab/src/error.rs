@@ -4,10 +4,10 @@ use crate::measure::compare::CompareError;
 use crate::measure::pdq::PdqBenchError;
 use crate::measure::{BenchError, Incomparable};
 use crate::trials::TrialError;
-use omr_store::StoreError;
 use omr_client::DecodeError;
 use omr_console::{Code, ConsoleError};
 use omr_protocol::{ParamsError, PlanError};
+use omr_store::StoreError;
 use std::io;
 use std::path::PathBuf;
 

@@ -304,7 +304,7 @@ fn convert(dir: &Path, ui: &Ui) -> Result<(), CliError> {
     let board = patiently(ui, || Board::convert(dir)).map_err(CliError::input(dir))?;
     ui.note(&format!(
         "{} messages converted; the earlier file is kept as {EARLIER_FILE}",
-        super::thousands(board.len() - board.first()),
+        omr_console::thousands(board.len() - board.first()),
     ));
     Ok(())
 }
