@@ -49,7 +49,7 @@ pub(crate) fn run(params: &str, dir: &Path) -> Result<Letters, Box<dyn Error>> {
         payload_bytes: place.payload_bytes as u32,
         clues: Clues::Bound,
     };
-    let mut board = Board::create(dir, &config)?;
+    let board = Board::create(dir, &config)?;
 
     // Senders: one who writes to her, and one who writes to somebody else.
     let stranger = keygen(set.sophomr()?, ClueKind::Bound, &mut os_rng()).clue;
