@@ -27,7 +27,7 @@ fn fill_everywhere(kind: Option<Kind>) -> u64 {
         let landed = match board.append(&messages(&config, 7..300)) {
             Err(StoreError::DiskFull { .. }) => false,
             // Nothing of this kind was left to do, or the append is found to have landed.
-            Ok(range) if range == (7..300) => true,
+            Ok(std::ops::Range { start: 7, end: 300 }) => true,
             other => panic!("full at {at}: {other:?}"),
         };
         failures += u64::from(!landed);
