@@ -9,12 +9,13 @@ use crate::config::{BoardConfig, Clues, Message};
 use crate::database::{Access, Source};
 use crate::error::{Foreign, StoreError};
 use crate::format::{BOARD_FILE, State, TAIL};
-use crate::log::{Log, Piece, Tail, Visit, check_sizes, drop_runs};
+use crate::log::{Log, Visit};
 use crate::meta::{Meta, Outcome, lock};
 use crate::once::{self, Listed, Once, TOGETHER};
+use crate::publish::publish;
 use crate::segment::Segment;
-use crate::store::publish;
 use crate::tables::{View, initialise};
+use crate::tail::{Piece, Tail, check_sizes, drop_runs};
 
 /// An open local board: a meta file whose messages are all in its tail.
 ///

@@ -19,9 +19,9 @@ use crate::error::{Evidence, Foreign, Redb, StoreError, hex};
 use crate::format::{
     BOARD_FILE, EARLIER_META, Layout, META, ONCE, SPENT, State, decode_body, pack, seal_row, u32_at,
 };
-use crate::log::{Tail, damaged_tail};
-use crate::store::publish;
+use crate::publish::publish;
 use crate::tables::{Writing, initialise};
+use crate::tail::{Tail, damaged_tail};
 
 /// The name under which the file of an earlier format stays beside the board that it became.
 pub const EARLIER_FILE: &str = "board-earlier.redb";

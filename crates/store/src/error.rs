@@ -1,6 +1,10 @@
-//! What can go wrong with a store.
+//! What can go wrong with a store or a local board.
 
-use std::fmt;
+mod evidence;
+
+pub(crate) use evidence::hex;
+pub use evidence::{ConfigField, Evidence, Foreign, Holder, Part};
+
 use std::io;
 use std::path::PathBuf;
 
@@ -223,6 +227,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The place of the objects refused.
+    #[cfg(feature = "server")]
     #[error("object {object}")]
     Objects {
         /// The object.
@@ -303,29 +308,6 @@ pub enum StoreError {
     Stopped,
 }
 
-/// Why nothing of a post was appended.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// Its id is that of a post of other contents or of another account.
-    #[error("expected a new post id, found that of another post: post again under a new one")]
-    OtherPost,
-    /// One-time keys of bound clues were used before.
-    #[error("{}", used_keys(keys))]
-    UsedKeys {
-        /// All of them, by the messages' places in the post; at least one.
-        keys: Vec<UsedKey>,
-    },
-}
-
-fn used_keys(keys: &[UsedKey]) -> String {
-    let first = keys.first().map(ToString::to_string).unwrap_or_default();
-    match keys.len() {
-        0 | 1 => first,
-        all => format!("{first}, and {} more messages with used keys", all - 1),
-    }
-}
-
 /// The one-time key of a bound clue was used before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -337,152 +319,6 @@ pub struct UsedKey {
     pub position: usize,
     /// The message that has the key; beyond the board, one of the same post.
     pub index: u64,
-}
-
-/// A field of a configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ConfigField {
-    /// Bytes of `params_id`.
-    ParamsId,
-    /// Bytes of `sealing`.
-    Sealing,
-    /// `clue_bytes`.
-    ClueBytes,
-    /// `payload_bytes`.
-    PayloadBytes,
-    /// `segment_messages` of a store.
-    SegmentMessages,
-}
-
-impl fmt::Display for ConfigField {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ParamsId => "length of params_id",
-            Self::Sealing => "length of sealing",
-            Self::ClueBytes => "clue_bytes",
-            Self::PayloadBytes => "payload_bytes",
-            Self::SegmentMessages => "segment_messages",
-        })
-    }
-}
-
-/// A part of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Part {
-    /// The clue.
-    Clue,
-    /// The payload.
-    Payload,
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Clue => "clue",
-            Self::Payload => "payload",
-        })
-    }
-}
-
-/// What a file is that is not a board's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Foreign {
-    /// A file of no bytes.
-    Empty,
-    /// A file that does not start as a redb database does.
-    NotRedb,
-    /// A redb database of something else.
-    OtherDatabase,
-    /// The meta file of a server's store, some of whose messages are in segments.
-    Server,
-}
-
-impl fmt::Display for Foreign {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Empty => "it is empty",
-            Self::NotRedb => "it is not a redb database",
-            Self::OtherDatabase => "it is a redb database of something else",
-            Self::Server => "it is a server's, most of whose messages are in other files",
-        })
-    }
-}
-
-/// Who has a board open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Holder {
-    /// One handle open for writing.
-    Writer,
-    /// One or more handles open for reading.
-    Readers,
-}
-
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Writer => "which writes: close that one first",
-            Self::Readers => "which reads: close that one first, or open it for reading only",
-        })
-    }
-}
-
-/// What tells an intact object from a damaged one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Evidence {
-    /// Its presence.
-    Present,
-    /// Its absence.
-    Missing,
-    /// Its length in bytes.
-    Bytes(u64),
-    /// Its CRC-32C.
-    Checksum(u32),
-    /// Its BLAKE3 hash.
-    Hash(Box<[u8; 32]>),
-    /// The board it belongs to.
-    Board([u8; 16]),
-    /// Its first message, or the number of its rows.
-    Number(u64),
-    /// Its first eight bytes.
-    Magic([u8; 8]),
-    /// A form that cannot be understood.
-    Malformed,
-}
-
-impl Evidence {
-    pub(crate) fn hash(hash: [u8; 32]) -> Self {
-        Self::Hash(Box::new(hash))
-    }
-}
-
-impl fmt::Display for Evidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Present => f.write_str("it to be there"),
-            Self::Missing => f.write_str("none"),
-            Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
-            Self::Checksum(crc) => write!(f, "checksum {crc:08x}"),
-            Self::Hash(hash) => write!(f, "hash {}", hex(&hash[..])),
-            Self::Board(id) => write!(f, "board {}", hex(id)),
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Magic(bytes) => write!(f, "first bytes {}", hex(bytes)),
-            Self::Malformed => f.write_str("what cannot be understood"),
-        }
-    }
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 impl StoreError {
@@ -511,16 +347,6 @@ impl StoreError {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { source },
             _ => Self::Io { source },
-        }
-    }
-
-    pub(crate) fn key(hash: &[u8; 32], expected: Evidence, found: Evidence) -> Self {
-        Self::Damaged {
-            object: crate::objects::key_name(hash),
-            first: 0,
-            end: 0,
-            expected,
-            found,
         }
     }
 }

@@ -9,14 +9,8 @@ use crate::error::{Evidence, StoreError, hex};
 pub const META_VERSION: u32 = 4;
 /// The oldest version this build reads; opening makes it the newest.
 pub(crate) const OLDEST_META_VERSION: u32 = 1;
-/// The name of the meta file.
-pub const META_FILE: &str = "meta.redb";
 /// The name of the file in the folder of a local board.
 pub const BOARD_FILE: &str = "board.redb";
-/// The folder of objects, where they are local.
-pub const OBJECTS_DIR: &str = "objects";
-/// The folder of unfinished uploads.
-pub const UPLOADS_DIR: &str = "uploads";
 
 /// A table of the meta file: bytes to bytes.
 pub(crate) type Rows = TableDefinition<'static, &'static [u8], &'static [u8]>;
@@ -54,8 +48,6 @@ pub(crate) const KEY_STATE: &[u8] = b"state";
 
 const CRC_BYTES: usize = 4;
 
-/// A key and its value.
-pub type KeyValue = (Vec<u8>, Vec<u8>);
 /// What was expected and what was found.
 pub(crate) type Mismatch = (Evidence, Evidence);
 
@@ -202,12 +194,14 @@ pub(crate) fn index_of(table: &str, key: &[u8]) -> Result<u64, StoreError> {
     Ok(u64::from_be_bytes(bytes))
 }
 
-pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
+/// The hash in a key.
+pub(crate) fn hash_of(table: &str, key: &[u8]) -> Result<[u8; 32], StoreError> {
+    key.try_into()
+        .map_err(|_| bad_row(table, key, Evidence::Bytes(32), key.len()))
 }
 
-pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
 }
 
 /// What changes with every transaction.

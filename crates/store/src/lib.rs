@@ -11,49 +11,40 @@
 //! opaque.
 #![forbid(unsafe_code)]
 
-mod backup;
 mod board;
 mod config;
 mod database;
 mod earlier;
 mod error;
-mod expire;
 mod format;
-mod frames;
-mod keys;
 mod log;
 mod meta;
-mod objects;
 mod once;
 mod overlay;
-mod partial;
-mod posts;
-mod records;
-mod restore;
+mod publish;
 mod segment;
+#[cfg(feature = "server")]
 mod store;
 mod structure;
 mod tables;
-mod uploads;
+mod tail;
 mod verify;
 
 #[cfg(test)]
 mod tests;
 
-pub use backup::Piece;
 pub use board::{Board, Stat};
 pub use config::{BoardConfig, Clues, Message, POST_KEY_BYTES};
 pub use earlier::EARLIER_FILE;
-pub use error::{ConfigField, Evidence, Foreign, Holder, Part, Refusal, StoreError, UsedKey};
-pub use expire::{Expired, Expiry};
-pub use format::{BOARD_FILE, KeyValue, META_FILE, META_VERSION, OBJECTS_DIR, UPLOADS_DIR};
-pub use frames::BACKUP_VERSION;
-pub use log::{Appended, Post, Visit};
-pub use objects::Objects;
-pub use records::Change;
-pub use restore::Restored;
-pub use segment::{SEGMENT_VERSION, Segment};
-pub use store::{Store, StoreConfig, Usage};
+pub use error::{ConfigField, Evidence, Foreign, Holder, Part, StoreError, UsedKey};
+pub use format::{BOARD_FILE, META_VERSION};
+pub use log::Visit;
+pub use segment::Segment;
+#[cfg(feature = "server")]
+pub use store::{
+    Appended, BACKUP_VERSION, Change, Expired, Expiry, KeyValue, META_FILE, OBJECTS_DIR, Objects,
+    Piece, Post, Refusal, Restored, SEGMENT_VERSION, Store, StoreConfig, UPLOADS_DIR, Upload,
+    Usage,
+};
 pub use structure::Structure;
-pub use uploads::Upload;
 pub use verify::Report;

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use crate::config::BoardConfig;
 use redb::{Database, TableError, TableHandle};
+#[cfg(feature = "server")]
 use tokio::sync::watch;
 
 use crate::database::{Access, Guarded, Handle, Source, guarded};
@@ -26,7 +27,10 @@ pub(crate) struct Meta {
     /// One transaction at a time, and none during opening.
     writer: Mutex<()>,
     slot: RwLock<Slot>,
-    len: watch::Sender<u64>,
+    len: AtomicU64,
+    /// The same, for those who wait for it to change.
+    #[cfg(feature = "server")]
+    lengths: watch::Sender<u64>,
     first: AtomicU64,
     opened: Instant,
     /// The store's clock when this process opened it.
@@ -67,7 +71,9 @@ impl Meta {
                 database: Some(database),
                 epoch: 0,
             }),
-            len: watch::Sender::new(state.len),
+            len: AtomicU64::new(state.len),
+            #[cfg(feature = "server")]
+            lengths: watch::Sender::new(state.len),
             first: AtomicU64::new(state.first),
             opened: Instant::now(),
             clock_start: state.clock,
@@ -75,7 +81,7 @@ impl Meta {
     }
 
     pub(crate) fn len(&self) -> u64 {
-        *self.len.borrow()
+        self.len.load(Ordering::Acquire)
     }
 
     /// The first message that is kept.
@@ -83,8 +89,9 @@ impl Meta {
         self.first.load(Ordering::Relaxed)
     }
 
+    #[cfg(feature = "server")]
     pub(crate) fn lengths(&self) -> watch::Receiver<u64> {
-        self.len.subscribe()
+        self.lengths.subscribe()
     }
 
     pub(crate) fn source(&self) -> &Source {
@@ -213,13 +220,16 @@ impl Meta {
     }
 
     /// Times the meta file was opened anew.
+    #[cfg(feature = "server")]
     pub(crate) fn epoch(&self) -> u64 {
         self.slot().epoch
     }
 
     fn publish(&self, state: &State) {
         self.first.store(state.first, Ordering::Relaxed);
-        self.len.send_if_modified(|known| {
+        self.len.store(state.len, Ordering::Release);
+        #[cfg(feature = "server")]
+        self.lengths.send_if_modified(|known| {
             let changed = *known != state.len;
             *known = state.len;
             changed
@@ -260,6 +270,7 @@ impl Meta {
         // Closed first: it holds the lock.
         slot.database = None;
         slot.epoch += 1;
+        #[cfg(feature = "server")]
         tracing::warn!(path = %self.source.path().display(), "opening the meta file anew");
         let database = self.source.open(self.access)?;
         let (config, state) = guarded(|| load(&self.source, database.get()?))?;

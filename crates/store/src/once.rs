@@ -12,8 +12,7 @@ use redb::{ReadableTable, ReadableTableMetadata};
 use crate::error::{Evidence, Redb, StoreError, UsedKey, hex};
 use crate::format::{Layout, ONCE, SPENT, State, numbers, open_row, pack, seal_row};
 use crate::log::Log;
-use crate::meta::{Outcome, lock};
-use crate::store::Store;
+use crate::meta::Outcome;
 use crate::tables::{Open, View, Writing, miscounted, short};
 
 /// Messages whose keys are listed in one transaction, when all are listed anew.
@@ -174,30 +173,7 @@ pub(crate) fn check_listed(
     }
 }
 
-/// Tests the keys of whole records, the first of index `first`; the first fault.
-pub(crate) fn check_records(
-    view: &View,
-    layout: &Layout,
-    first: u64,
-    records: &[u8],
-) -> Result<(), StoreError> {
-    for (record, index) in records.chunks_exact(layout.record_bytes()).zip(first..) {
-        check_listed(view, layout, index, &record[..layout.clue_bytes])?;
-    }
-    Ok(())
-}
-
-/// The keys of whole records, the first of index `first`, with their messages.
-pub(crate) fn keys_in(layout: &Layout, first: u64, records: &[u8]) -> Vec<Listed> {
-    let records = records.chunks_exact(layout.record_bytes()).zip(first..);
-    let key = |(record, index): (&[u8], u64)| {
-        let key = layout.clues.post_key(&record[..layout.clue_bytes])?;
-        Some((index, *key))
-    };
-    records.filter_map(key).collect()
-}
-
-/// The same by the list, for messages that cannot be read: a look at all of it.
+/// The keys of messages by the list, for messages that cannot be read: a look at all of it.
 pub(crate) fn keys_of(view: &View, range: &Range<u64>) -> Result<Vec<Listed>, StoreError> {
     let mut keys = Vec::new();
     view.each(ONCE, &[], |key, row| {
@@ -222,29 +198,6 @@ pub(crate) fn check_count(view: &View, layout: &Layout) -> Result<(), StoreError
     match expected == found {
         true => Ok(()),
         false => Err(StoreError::KeyCount { expected, found }),
-    }
-}
-
-impl Store {
-    /// Lists the keys of all messages anew where the list lacks some, as after restoring; gives whether it did.
-    /// Until then nothing can be appended. `progress(done, total)` counts messages.
-    ///
-    /// Errors: [`StoreError::Damaged`] where messages cannot be read, [`StoreError::Row`] where two messages have one
-    /// key, and those of the database.
-    pub fn index_keys(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<bool, StoreError> {
-        let meta = &self.inner().meta;
-        match meta.view(|view| check_count(view, &meta.layout)) {
-            Ok(()) => return Ok(false),
-            Err(StoreError::KeyCount { .. }) => {}
-            Err(other) => return Err(other),
-        }
-        self.list_all(progress)?;
-        Ok(true)
-    }
-
-    pub(crate) fn list_all(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<(), StoreError> {
-        let _one_at_a_time = lock(&self.inner().sealing);
-        list_all(self, progress)
     }
 }
 

@@ -1,23 +1,11 @@
-//! Segments: immutable objects of consecutive messages.
-
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
-
-use bytes::Bytes;
+//! The rows of segments: immutable objects of consecutive messages, which a server's store has.
 
 use crate::error::{Evidence, StoreError, hex};
-use crate::format::{Layout, SEGMENTS, bad_row, index_key, index_of, numbers, u32_at, u64_at};
-use crate::meta::lock;
-use crate::objects::{Place, SEGMENTS_PREFIX};
+use crate::format::{SEGMENTS, bad_row, index_key, index_of, numbers};
 use crate::tables::View;
 
-/// The version of segments that this build reads and writes.
-pub const SEGMENT_VERSION: u32 = 1;
-pub(crate) const MAGIC: [u8; 8] = *b"omr-seg\n";
-pub(crate) const HEADER_BYTES: usize = 56;
-pub(crate) const HASH_BYTES: usize = 32;
-/// Bytes of segments kept in memory; at least one segment is.
-const CACHE_BYTES: usize = 64 << 20;
+/// The folder of segments among the objects.
+pub(crate) const SEGMENTS_PREFIX: &str = "segments";
 
 /// A segment of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +40,7 @@ impl Segment {
     }
 
     /// The value of its row.
+    #[cfg(feature = "server")]
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = crate::format::pack([self.count, self.bytes]);
         out.extend_from_slice(&self.hash);
@@ -90,16 +79,6 @@ impl Segment {
     }
 }
 
-/// All segments of a moment, in order.
-pub(crate) fn list(view: &View) -> Result<Vec<Segment>, StoreError> {
-    let mut out = Vec::new();
-    view.each(SEGMENTS, &[], |key, row| {
-        out.push(Segment::decode(key, view.open(SEGMENTS, key, row)?)?);
-        Ok(std::ops::ControlFlow::Continue(()))
-    })?;
-    Ok(out)
-}
-
 /// The segment that holds message `index`.
 pub(crate) fn holding(view: &View, index: u64) -> Result<Segment, StoreError> {
     let missing = |found| StoreError::Row {
@@ -116,165 +95,4 @@ pub(crate) fn holding(view: &View, index: u64) -> Result<Segment, StoreError> {
         return Err(missing(Evidence::Number(segment.first)));
     }
     Ok(segment)
-}
-
-/// A segment of the messages from `first` on, and its bytes. `records` hold whole records.
-pub(crate) fn build(
-    layout: &Layout,
-    board_id: &[u8; 16],
-    first: u64,
-    records: &[u8],
-) -> (Segment, Bytes) {
-    let count = (records.len() / layout.record_bytes()) as u64;
-    let mut out = Vec::with_capacity(HEADER_BYTES + records.len() + HASH_BYTES);
-    out.extend_from_slice(&MAGIC);
-    out.extend_from_slice(&SEGMENT_VERSION.to_le_bytes());
-    out.extend_from_slice(board_id);
-    out.extend_from_slice(&first.to_le_bytes());
-    out.extend_from_slice(&count.to_le_bytes());
-    out.extend_from_slice(&(layout.clue_bytes as u32).to_le_bytes());
-    out.extend_from_slice(&(layout.payload_bytes as u32).to_le_bytes());
-    let crc = crc32c::crc32c(&out);
-    out.extend_from_slice(&crc.to_le_bytes());
-    out.extend_from_slice(records);
-    let hash = *blake3::hash(&out).as_bytes();
-    out.extend_from_slice(&hash);
-    let segment = Segment {
-        first,
-        count,
-        bytes: out.len() as u64,
-        hash,
-        sealed_at: None,
-    };
-    (segment, Bytes::from(out))
-}
-
-/// Tests the bytes of a segment against its row.
-///
-/// Errors: [`StoreError::Damaged`], [`StoreError::Version`].
-pub(crate) fn check(
-    layout: &Layout,
-    board_id: &[u8; 16],
-    segment: &Segment,
-    bytes: &[u8],
-) -> Result<(), StoreError> {
-    let Some((body, hash)) = bytes.split_last_chunk::<HASH_BYTES>() else {
-        let found = Evidence::Bytes(bytes.len() as u64);
-        return Err(segment.damaged(Evidence::Bytes(segment.bytes), found));
-    };
-    let magic = body.first_chunk::<8>().copied().unwrap_or_default();
-    let board = body.get(12..28).and_then(|bytes| bytes.try_into().ok());
-    let sizes = sizes_word(layout.clue_bytes as u32, layout.payload_bytes as u32);
-    let found_sizes = u32_at(body, 44).zip(u32_at(body, 48));
-    let found_sizes = found_sizes.map_or(0, |(clue, payload)| sizes_word(clue, payload));
-    let sealed = *blake3::hash(body).as_bytes();
-    let records = segment.count.saturating_mul(layout.record_bytes() as u64);
-    let whole = records.saturating_add((HEADER_BYTES + HASH_BYTES) as u64);
-    let bytes_found = Evidence::Bytes(bytes.len() as u64);
-    let number = |at| Evidence::Number(u64_at(body, at).unwrap_or_default());
-    for (expected, found) in [
-        (Evidence::Bytes(segment.bytes), bytes_found.clone()),
-        (Evidence::Magic(MAGIC), Evidence::Magic(magic)),
-        (
-            Evidence::Board(*board_id),
-            Evidence::Board(board.unwrap_or_default()),
-        ),
-        (Evidence::Number(segment.first), number(28)),
-        (Evidence::Number(segment.count), number(36)),
-        (Evidence::hash(segment.hash), Evidence::hash(sealed)),
-        (Evidence::hash(segment.hash), Evidence::hash(*hash)),
-        // Behind the hash: what it names was written so.
-        (Evidence::Number(sizes), Evidence::Number(found_sizes)),
-        (Evidence::Bytes(whole), bytes_found),
-    ] {
-        if expected != found {
-            return Err(segment.damaged(expected, found));
-        }
-    }
-    check_version(u32_at(body, 8).unwrap_or_default())
-}
-
-fn check_version(found: u32) -> Result<(), StoreError> {
-    if found != SEGMENT_VERSION {
-        return Err(StoreError::Version {
-            what: "a segment",
-            expected: SEGMENT_VERSION,
-            found,
-        });
-    }
-    Ok(())
-}
-
-/// Both sizes as one number.
-fn sizes_word(clue_bytes: u32, payload_bytes: u32) -> u64 {
-    (u64::from(clue_bytes) << 32) | u64::from(payload_bytes)
-}
-
-/// Fetches and tests a segment, header and hash included.
-pub(crate) fn fetch(
-    place: &Place,
-    layout: &Layout,
-    board_id: &[u8; 16],
-    segment: &Segment,
-) -> Result<Bytes, StoreError> {
-    let bytes = place.get(&segment.name())?;
-    let missing = || segment.damaged(Evidence::Present, Evidence::Missing);
-    let bytes = bytes.ok_or_else(missing)?;
-    check(layout, board_id, segment, &bytes)?;
-    Ok(bytes)
-}
-
-/// The records in the bytes of a segment that was tested.
-pub(crate) fn records(bytes: &Bytes) -> Bytes {
-    bytes.slice(HEADER_BYTES..bytes.len() - HASH_BYTES)
-}
-
-/// The records of a segment, once somebody has fetched them.
-type Slot = Arc<Mutex<Option<Bytes>>>;
-
-/// The segments read last.
-#[derive(Debug, Default)]
-pub(crate) struct Cache {
-    /// The most recent first.
-    slots: Mutex<VecDeque<(Segment, Slot)>>,
-}
-
-impl Cache {
-    /// The records of `segment`, by `fetch` where they are not here. Others that want the same one
-    /// wait for that.
-    pub(crate) fn get(
-        &self,
-        segment: &Segment,
-        fetch: impl FnOnce() -> Result<Bytes, StoreError>,
-    ) -> Result<Bytes, StoreError> {
-        let slot = self.slot(segment);
-        let mut records = lock(&slot);
-        if let Some(records) = &*records {
-            return Ok(records.clone());
-        }
-        let fetched = fetch()?;
-        *records = Some(fetched.clone());
-        Ok(fetched)
-    }
-
-    /// The place for `segment`, now the most recent; the oldest give way.
-    fn slot(&self, segment: &Segment) -> Slot {
-        let mut slots = lock(&self.slots);
-        let known = slots.iter().position(|(held, _)| held == segment);
-        let entry = known.and_then(|at| slots.remove(at));
-        let entry = entry.unwrap_or_else(|| (*segment, Slot::default()));
-        let slot = entry.1.clone();
-        slots.push_front(entry);
-        let mut bytes = 0usize;
-        let mut kept = 0;
-        for (held, _) in slots.iter() {
-            bytes = bytes.saturating_add(usize::try_from(held.bytes).unwrap_or(usize::MAX));
-            if kept > 0 && bytes > CACHE_BYTES {
-                break;
-            }
-            kept += 1;
-        }
-        slots.truncate(kept);
-        slot
-    }
 }

@@ -1,24 +1,58 @@
 //! The store: configuration, creation, opening, and what holds its parts together.
 
+mod append;
+mod backup;
+mod expire;
+pub(crate) mod frames;
+mod keys;
+pub(crate) mod objects;
+mod once;
+mod partial;
+mod posts;
+mod records;
+mod restore;
+mod seal;
+pub(crate) mod sealed;
+mod uploads;
+mod verify;
+
+pub use append::{Appended, Post, Refusal};
+pub use backup::Piece;
+pub use expire::{Expired, Expiry};
+pub use frames::BACKUP_VERSION;
+pub use objects::Objects;
+pub use records::{Change, KeyValue};
+pub use restore::Restored;
+pub use sealed::SEGMENT_VERSION;
+pub use uploads::Upload;
+
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-use crate::config::BoardConfig;
 use bytes::Bytes;
 use tokio::sync::watch;
 
-use crate::database::{Access, Guarded, Source, builder, guarded, remove_if_present, sync_dir};
-use crate::error::{ConfigField, Evidence, Redb, StoreError};
-use crate::format::{META_FILE, OBJECTS_DIR, State, UPLOADS_DIR, decode_config, encode_config};
-use crate::keys;
+use crate::config::BoardConfig;
+use crate::database::{Access, Source};
+use crate::error::{ConfigField, Evidence, StoreError};
+use crate::format::{State, decode_config, encode_config};
 use crate::meta::{Meta, lock};
-use crate::objects::{KEYS_PREFIX, MARKER, Objects, Place, SEGMENTS_PREFIX};
-use crate::segment::{self, Cache, Segment};
+use crate::publish::publish;
+use crate::segment::{SEGMENTS_PREFIX, Segment};
 use crate::tables::initialise;
-use crate::uploads::Uploads;
+use append::POST_ID_MEMORY;
+use objects::{KEYS_PREFIX, MARKER, Place, key_name};
+use sealed::Cache;
+use uploads::Uploads;
+
+/// The name of the meta file.
+pub const META_FILE: &str = "meta.redb";
+/// The folder of objects, where they are local.
+pub const OBJECTS_DIR: &str = "objects";
+/// The folder of unfinished uploads.
+pub const UPLOADS_DIR: &str = "uploads";
 
 /// Where a store is and how it works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +77,7 @@ impl StoreConfig {
             dir: dir.into(),
             objects: Objects::Local,
             segment_messages: 4096,
-            post_id_memory: crate::log::POST_ID_MEMORY,
+            post_id_memory: POST_ID_MEMORY,
             upload_bytes: 4 << 30,
         }
     }
@@ -179,7 +213,7 @@ impl Store {
         let (segments, keys) = self
             .inner()
             .meta
-            .view(|view| Ok((segment::list(view)?, keys::list(view)?)))?;
+            .view(|view| Ok((sealed::list(view)?, keys::list(view)?)))?;
         *lock(&self.inner().totals) = Totals {
             segments: segments.len() as u64,
             segment_bytes: segments.iter().map(|segment| segment.bytes).sum(),
@@ -219,7 +253,7 @@ impl Store {
     ///
     /// Errors: those of the database.
     pub fn segments(&self) -> Result<Vec<Segment>, StoreError> {
-        self.inner().meta.view(segment::list)
+        self.inner().meta.view(sealed::list)
     }
 
     /// Milliseconds that the store has been open in its life: no jump of a wall clock moves it.
@@ -263,11 +297,11 @@ impl Store {
         let mut removed = 0;
         let (segments, keys) = inner
             .meta
-            .view(|view| Ok((segment::list(view)?, keys::list(view)?)))?;
+            .view(|view| Ok((sealed::list(view)?, keys::list(view)?)))?;
         let named: std::collections::HashSet<String> = segments
             .iter()
             .map(Segment::name)
-            .chain(keys.iter().map(|(hash, _)| crate::objects::key_name(hash)))
+            .chain(keys.iter().map(|(hash, _)| key_name(hash)))
             .collect();
         for folder in [SEGMENTS_PREFIX, KEYS_PREFIX] {
             for (name, _) in inner.place.list(folder)? {
@@ -299,49 +333,6 @@ impl StoreConfig {
             });
         }
         Ok(())
-    }
-}
-
-/// Writes the meta file `path` by `fill`, under another name first.
-///
-/// Errors: [`StoreError::Exists`] where the file is there, and those of the disk.
-pub(crate) fn publish(
-    path: &Path,
-    board: &BoardConfig,
-    fill: impl FnOnce(&redb::Database) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    let id = u128::from_be_bytes(board.board_id);
-    let draft = path.with_added_extension(format!("{id:032x}"));
-    remove_if_present(&draft)?;
-    let published = guarded(|| {
-        let database = Guarded::new(builder().create(&draft).map_err(Redb)?);
-        fill(database.get()?)
-    })
-    .and_then(|()| link(&draft, path).map_err(StoreError::file));
-    let removed = remove_if_present(&draft);
-    match published {
-        Err(StoreError::Io { source }) if source.kind() == io::ErrorKind::AlreadyExists => {
-            return Err(StoreError::Exists {
-                path: path.to_owned(),
-            });
-        }
-        other => other?,
-    }
-    removed?;
-    let dir = path.parent().unwrap_or(Path::new("."));
-    sync_dir(dir)?;
-    // The folder itself may be new.
-    match dir.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => sync_dir(parent),
-        _ => Ok(()),
-    }
-}
-
-/// Gives `draft` its name, never over another file where the file system has links.
-fn link(draft: &Path, path: &Path) -> io::Result<()> {
-    match fs::hard_link(draft, path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => fs::rename(draft, path),
-        other => other,
     }
 }
 

@@ -10,11 +10,11 @@ use redb::{
 
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{
-    KEY_CONFIG, KEY_STATE, KEY_VERSION, KeyValue, Layout, META, META_VERSION, ONCE, Rows, State,
-    TABLES, bad_row, encode_config, open_row, seal_row,
+    KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, META_VERSION, ONCE, Rows, State, TABLES,
+    bad_row, encode_config, open_row, seal_row,
 };
 
-/// Writes the rows of an empty store.
+/// Writes the rows of an empty board.
 pub(crate) fn initialise(
     database: &Database,
     config: &BoardConfig,
@@ -40,7 +40,7 @@ pub(crate) fn initialise(
     Ok(transaction.commit().map_err(Redb)?)
 }
 
-/// The store of one moment.
+/// The tables of one moment.
 pub(crate) struct View {
     pub(crate) transaction: ReadTransaction,
     pub(crate) seed: u32,
@@ -99,7 +99,11 @@ impl View {
     }
 
     /// The last row whose key is at most `key`, as it is stored.
-    pub(crate) fn last_to(&self, rows: Rows, key: &[u8]) -> Result<Option<KeyValue>, StoreError> {
+    pub(crate) fn last_to(
+        &self,
+        rows: Rows,
+        key: &[u8],
+    ) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError> {
         let table = self.transaction.open_table(rows).map_err(Redb)?;
         let found = table.range(..=key).map_err(Redb)?.next_back();
         let found = found.transpose().map_err(Redb)?;
@@ -187,7 +191,8 @@ impl<'t> Writing<'t> {
         self.table(rows).map(drop)
     }
 
-    /// Removes a row; whether it was there.
+    /// Removes a row and returns whether it was there.
+    #[cfg(feature = "server")]
     pub(crate) fn remove(&self, rows: Rows, key: &[u8]) -> Result<bool, StoreError> {
         let mut table = self.table(rows)?;
         Ok(table.remove(key).map_err(Redb)?.is_some())

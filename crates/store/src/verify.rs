@@ -1,26 +1,21 @@
-//! Verification of everything, and repair of objects from a backup.
+//! Verification: every row and every record of a log, and the database under them.
 
 use std::ops::{ControlFlow, Range};
-use std::path::Path;
 
 use crate::board::Board;
 use crate::config::Clues;
 use crate::error::{Evidence, StoreError};
 use crate::format::{
-    KEYS, Layout, META, ORDER, POSTS, SEGMENTS, SPENT, TABLES, TAIL, index_of, numbers,
+    KEYS, Layout, META, ORDER, POSTS, SEGMENTS, SPENT, TABLES, TAIL, hash_of, index_of, numbers,
 };
-use crate::keys::hash_of;
-use crate::log::{Log, damaged_tail};
+use crate::log::Log;
 use crate::meta::Meta;
 use crate::once;
-use crate::restore::{copy_key, copy_segment};
-use crate::segment::{self, Segment};
-use crate::store::Store;
+use crate::segment::Segment;
 use crate::structure::{Structure, check_structure};
 use crate::tables::{View, miscounted, short};
+use crate::tail::damaged_tail;
 
-/// What a repair calls the list of one-time keys.
-const ONE_TIME_KEYS: &str = "one-time keys";
 /// Faults of messages that are listed in full; the others are counted.
 const MAX_LISTED: usize = 16;
 
@@ -57,16 +52,15 @@ impl Report {
 
 /// What the tables say and what is wrong with them.
 #[derive(Default)]
-struct Tables {
+pub(crate) struct Tables {
     messages: u64,
-    sealed: u64,
     first: u64,
     bad_messages: u64,
-    segments: Vec<Segment>,
-    keys: Vec<([u8; 32], u64)>,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) keys: Vec<([u8; 32], u64)>,
     faults: Vec<StoreError>,
     /// One-time keys of messages in the tail that are not listed as theirs, the first of them.
-    unlisted: Vec<StoreError>,
+    pub(crate) unlisted: Vec<StoreError>,
 }
 
 impl Board {
@@ -107,127 +101,6 @@ impl Board {
     }
 }
 
-impl Store {
-    /// Reads everything and tests every checksum and hash; goes on after damage. Never writes.
-    ///
-    /// `progress(done, total)` counts bytes of objects.
-    ///
-    /// Errors: those that keep it from looking; damage found is in the [`Report`].
-    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Report, StoreError> {
-        self.examine(progress, None)
-    }
-
-    /// Replaces damaged and missing objects by intact ones from the folder of a backup, any
-    /// backup: objects never change; and makes the list of one-time keys anew where it is wrong.
-    /// What it cannot repair, it leaves and reports.
-    ///
-    /// Errors: as [`Store::verify`].
-    pub fn repair(&self, from: &Path) -> Result<Report, StoreError> {
-        self.examine(&mut |_, _| {}, Some(from))
-    }
-
-    fn examine(
-        &self,
-        progress: &mut dyn FnMut(u64, u64),
-        from: Option<&Path>,
-    ) -> Result<Report, StoreError> {
-        let inner = self.inner();
-        let _no_sweep = inner.keep_objects();
-        let layout = inner.meta.layout;
-        let board = &inner.meta.config.board_id;
-        let (mut tables, counted) = Tables::of(&inner.meta, &mut |_| {})?;
-        let segments = std::mem::take(&mut tables.segments);
-        let keys = std::mem::take(&mut tables.keys);
-        let in_tail = std::mem::take(&mut tables.unlisted);
-        let mut unlisted: Vec<_> = counted.into_iter().collect();
-        let mut report = Report {
-            segments: segments.len() as u64,
-            keys: keys.len() as u64,
-            ..tables.report()
-        };
-        let bytes = segments.iter().map(|segment| segment.bytes);
-        let bytes = bytes.chain(keys.iter().map(|(_, bytes)| *bytes));
-        let total = bytes.fold(0, u64::saturating_add);
-        let mut done = 0u64;
-        for segment in &segments {
-            let name = segment.name();
-            let found = self.fetch(segment).map(drop);
-            report.settle(found, name, from, &|from| {
-                copy_segment(&inner.place, &layout, board, segment, from)
-            });
-            unlisted.extend(self.check_listed(segment).err());
-            done = done.saturating_add(segment.bytes);
-            progress(done, total);
-        }
-        for (hash, bytes) in &keys {
-            let name = crate::objects::key_name(hash);
-            report.settle(self.check_key(*hash, *bytes), name, from, &|from| {
-                copy_key(&inner.place, hash, *bytes, from)
-            });
-            done = done.saturating_add(*bytes);
-            progress(done, total);
-        }
-        unlisted.extend(in_tail);
-        match from.is_some() && !unlisted.is_empty() {
-            true => match self.list_all(&mut |_, _| {}) {
-                Ok(()) => report.repaired.push(ONE_TIME_KEYS.into()),
-                Err(fault) => report.faults.push(fault),
-            },
-            false => report.faults.extend(unlisted),
-        }
-        Ok(report)
-    }
-
-    /// Tests the list of keys against a segment; one that cannot be read is another fault.
-    fn check_listed(&self, segment: &Segment) -> Result<(), StoreError> {
-        let inner = self.inner();
-        let layout = inner.meta.layout;
-        if layout.clues == Clues::Plain {
-            return Ok(());
-        }
-        let Ok(bytes) = self.fetch(segment) else {
-            return Ok(());
-        };
-        let records = segment::records(&bytes);
-        let check = |view: &View| once::check_records(view, &layout, segment.first, &records);
-        inner.meta.view(check)
-    }
-
-    /// Reads a key to its end. One that was revoked meanwhile is no fault.
-    fn check_key(&self, hash: [u8; 32], bytes: u64) -> Result<(), StoreError> {
-        let read = || -> Result<(), StoreError> {
-            let mut reader = self.key_reader(hash, bytes)?;
-            while !reader.next()?.is_empty() {}
-            Ok(())
-        };
-        match read() {
-            Err(_) if matches!(self.key_bytes(hash), Ok(None)) => Ok(()),
-            other => other,
-        }
-    }
-}
-
-impl Report {
-    /// Files the result of testing an object; replaces the object where there is a backup.
-    fn settle(
-        &mut self,
-        found: Result<(), StoreError>,
-        name: String,
-        from: Option<&Path>,
-        replace: &dyn Fn(&Path) -> Result<(), StoreError>,
-    ) {
-        let Err(fault) = found else {
-            return;
-        };
-        match from.map(replace) {
-            Some(Ok(())) => self.repaired.push(name),
-            // The backup's own fault says why it stays.
-            Some(Err(also)) => self.faults.extend([fault, also]),
-            None => self.faults.push(fault),
-        }
-    }
-}
-
 /// Lists a fault unless there are enough.
 fn note(faults: &mut Vec<StoreError>, fault: StoreError) {
     if faults.len() < MAX_LISTED {
@@ -239,7 +112,7 @@ impl Tables {
     /// Reads all tables, and tells where there are more or fewer one-time keys than messages.
     ///
     /// `progress` is given the end of the messages tested in the tail.
-    fn of(
+    pub(crate) fn of(
         meta: &Meta,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(Self, Option<StoreError>), StoreError> {
@@ -249,7 +122,7 @@ impl Tables {
         Ok((tables, counted.err()))
     }
 
-    fn report(self) -> Report {
+    pub(crate) fn report(self) -> Report {
         Report {
             messages: self.messages,
             first: self.first,
@@ -270,7 +143,6 @@ impl Tables {
         let mut out = Self::default();
         let state = view.state()?;
         out.messages = state.len;
-        out.sealed = state.sealed;
         out.first = state.first;
         for (rows, name) in TABLES {
             let mut seen = 0;

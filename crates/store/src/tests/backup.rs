@@ -132,7 +132,7 @@ fn damage_is_repaired_from_a_backup() {
     bytes[100] ^= 1;
     fs::write(&segments[0], &bytes).unwrap();
     fs::remove_file(&segments[1]).unwrap();
-    let key_file = objects.join(crate::objects::key_name(&hash));
+    let key_file = objects.join(crate::store::objects::key_name(&hash));
     fs::write(&key_file, b"other").unwrap();
     drop(store);
     let store = Store::open(&config).unwrap();

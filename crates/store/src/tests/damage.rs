@@ -203,7 +203,7 @@ fn a_damaged_key_fails_at_its_end() {
     let path = config
         .dir
         .join("objects")
-        .join(crate::objects::key_name(&hash));
+        .join(crate::store::objects::key_name(&hash));
     assert!(read_key(&store, hash).unwrap() == good);
     let mut cases = Vec::new();
     for at in (0..good.len()).step_by(997) {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::disk::Disk;
 use super::{Simulated, all, append, back_up, board, check_content, config, message, post, sealed};
-use crate::format::{KEY_STATE, KEY_VERSION, META, META_FILE, SEGMENTS, SPENT, seal_row};
+use crate::format::{KEY_STATE, KEY_VERSION, META, SEGMENTS, SPENT, seal_row};
 use crate::meta::Outcome;
-use crate::{BoardConfig, Clues, Expiry, Post, Refusal, Store, StoreError};
+use crate::{BoardConfig, Clues, Expiry, META_FILE, Post, Refusal, Store, StoreError};
 
 /// A post of message `index` alone, under a new id.
 fn again(index: u64) -> Post {

@@ -1,8 +1,8 @@
 //! The bytes of `docs/storage.md`, written out by hand.
 
 use crate::format::{Layout, State, decode_config, encode_config, open_row, seal_row};
-use crate::frames::{header, push_frame};
-use crate::segment;
+use crate::store::frames::{header, push_frame};
+use crate::store::sealed;
 use crate::{BoardConfig, Clues};
 
 /// CRC-32C one bit at a time.
@@ -36,7 +36,7 @@ fn a_segment() {
     let mut input = b"0123456789abcdef".to_vec();
     input.extend([5, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5]);
     assert_eq!(records, [&[1, 2, 3, 4, 5][..], &crc(&input)].concat());
-    let (segment, bytes) = segment::build(&layout, &config().board_id, 5, &records);
+    let (segment, bytes) = sealed::build(&layout, &config().board_id, 5, &records);
     let mut expected = b"omr-seg\n\x01\0\0\x000123456789abcdef".to_vec();
     expected.extend([
         5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0,
@@ -120,22 +120,22 @@ fn a_row_of_a_segment() {
     let layout = Layout::new(&config());
     let mut records = Vec::new();
     layout.push_record(5, &[1, 2, 3], &[4, 5], &mut records);
-    let (segment, _) = segment::build(&layout, &config().board_id, 5, &records);
+    let (segment, _) = sealed::build(&layout, &config().board_id, 5, &records);
     let mut expected = [1u64, 97].map(u64::to_le_bytes).concat();
     expected.extend(segment.hash);
     // Up to version 3 without a time.
     assert_eq!(segment.encode(), expected);
     let key = 5u64.to_be_bytes();
-    assert_eq!(segment::Segment::decode(&key, &expected).unwrap(), segment);
-    let timed = segment::Segment {
+    assert_eq!(crate::Segment::decode(&key, &expected).unwrap(), segment);
+    let timed = crate::Segment {
         sealed_at: Some(9),
         ..segment
     };
     expected.extend(9u64.to_le_bytes());
     assert_eq!(timed.encode(), expected);
-    assert_eq!(segment::Segment::decode(&key, &expected).unwrap(), timed);
+    assert_eq!(crate::Segment::decode(&key, &expected).unwrap(), timed);
     for len in (0..expected.len()).filter(|len| *len != 48) {
-        segment::Segment::decode(&key, &expected[..len]).unwrap_err();
+        crate::Segment::decode(&key, &expected[..len]).unwrap_err();
     }
 }
 

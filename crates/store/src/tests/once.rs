@@ -4,9 +4,10 @@ use redb::Database;
 
 use super::disk::Disk;
 use super::{Simulated, all, append, board, check_content, config, message, post, sealed};
-use crate::format::{KEY_VERSION, META, META_FILE, META_VERSION, ONCE, POSTS, pack, seal_row};
+use crate::format::{KEY_VERSION, META, META_VERSION, ONCE, POSTS, pack, seal_row};
 use crate::{
-    BoardConfig, Clues, Evidence, Message, Post, Refusal, Store, StoreConfig, StoreError, UsedKey,
+    BoardConfig, Clues, Evidence, META_FILE, Message, Post, Refusal, Store, StoreConfig,
+    StoreError, UsedKey,
 };
 
 /// Message `index` with the key of message `of`.

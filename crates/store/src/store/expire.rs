@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::sync::TryLockError;
 use std::time::Duration;
 
+use super::once::keys_in;
+use super::{Store, sealed};
 use crate::config::Clues;
-
 use crate::error::StoreError;
 use crate::format::{SEGMENTS, index_key};
 use crate::meta::{Outcome, lock};
-use crate::once::{self, Listed, Once};
-use crate::segment::{self, Segment};
-use crate::store::Store;
+use crate::once::{Listed, Once, keys_of};
+use crate::segment::Segment;
 use crate::tables::View;
 
 /// Which messages go.
@@ -47,7 +47,7 @@ impl Store {
         let _one_at_a_time = lock(&inner.sealing);
         let (state, segments) = inner
             .meta
-            .view(|view| Ok((view.state()?, segment::list(view)?)))?;
+            .view(|view| Ok((view.state()?, sealed::list(view)?)))?;
         let mut expired = Expired {
             range: state.first..state.first,
             bytes: 0,
@@ -92,14 +92,10 @@ impl Store {
             return Ok(Vec::new());
         }
         match self.fetch(segment) {
-            Ok(bytes) => Ok(once::keys_in(
-                &layout,
-                segment.first,
-                &segment::records(&bytes),
-            )),
+            Ok(bytes) => Ok(keys_in(&layout, segment.first, &sealed::records(&bytes))),
             Err(StoreError::Damaged { .. }) => {
                 let range = segment.first..segment.end();
-                let keys = |view: &View| once::keys_of(view, &range);
+                let keys = |view: &View| keys_of(view, &range);
                 self.inner().meta.view(keys)
             }
             Err(other) => Err(other),

@@ -9,14 +9,13 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::Store;
+use super::objects::key_name;
+use super::partial::{Partial, Progress};
 use crate::database::remove_if_present;
 use crate::error::StoreError;
-use crate::format::{KEYS, UPLOADS, numbers, pack};
-use crate::keys::hash_of;
+use crate::format::{KEYS, UPLOADS, hash_of, numbers, pack};
 use crate::meta::{Meta, Outcome, lock};
-use crate::objects::key_name;
-use crate::partial::{Partial, Progress};
-use crate::store::Store;
 
 /// Bytes received between two syncs of a partial file.
 const SYNC_BYTES: u64 = 16 << 20;

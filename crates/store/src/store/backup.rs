@@ -3,14 +3,13 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use super::frames::{KIND_END, KINDS, backup_name, header, push_frame, push_start};
+use super::objects::key_name;
+use super::{Store, keys, sealed};
 use crate::database::{Guarded, guarded};
 use crate::error::StoreError;
 use crate::format::Rows;
-use crate::frames::{KIND_END, KINDS, backup_name, header, push_frame, push_start};
-use crate::keys;
-use crate::objects::key_name;
-use crate::segment::{self, Segment};
-use crate::store::Store;
+use crate::segment::Segment;
 use crate::tables::View;
 
 /// Bytes of a piece, at most.
@@ -66,7 +65,7 @@ impl Store {
 }
 
 fn names(view: &View) -> Result<Names, StoreError> {
-    Ok((segment::list(view)?, keys::list(view)?))
+    Ok((sealed::list(view)?, keys::list(view)?))
 }
 
 struct Copier<'s, 'e> {

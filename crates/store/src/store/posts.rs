@@ -8,9 +8,9 @@ use std::ops::Range;
 
 use redb::ReadableTable;
 
+use super::append::Post;
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{ORDER, POSTS, bad_row, index_key, numbers, open_row, pack, seal_row};
-use crate::log::Post;
 use crate::tables::{Open, Writing};
 
 /// Bytes of a row's numbers: first index, count, time. The hash follows; rows of version 2 have none.

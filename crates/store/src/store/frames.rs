@@ -5,7 +5,6 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::config::BoardConfig;
-
 use crate::error::{Evidence, StoreError};
 use crate::format::{
     KEYS, ORDER, POSTS, RECORDS, Rows, SEGMENTS, SPENT, State, TAIL, decode_config, encode_config,

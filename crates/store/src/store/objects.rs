@@ -17,6 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::database::{remove_if_present, sync_dir};
 use crate::error::{StoreError, hex};
+use crate::segment::SEGMENTS_PREFIX;
 
 /// Bytes of a part of a large object; buckets take no less than 5 MiB.
 const PART_BYTES: usize = 8 << 20;
@@ -24,7 +25,6 @@ const PART_BYTES: usize = 8 << 20;
 const READ_BYTES: usize = 1 << 20;
 /// The object that names the board.
 pub(crate) const MARKER: &str = "board";
-pub(crate) const SEGMENTS_PREFIX: &str = "segments";
 pub(crate) const KEYS_PREFIX: &str = "keys";
 
 /// Where the immutable objects are: segments and detection keys.

@@ -4,19 +4,19 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::config::{BoardConfig, Clues};
 use bytes::Bytes;
 use redb::Database;
 
+use super::frames::{Frame, Frames, KINDS, newest};
+use super::objects::{Place, key_name};
+use super::{META_FILE, Store, StoreConfig, claim, sealed};
+use crate::config::{BoardConfig, Clues};
 use crate::error::{Evidence, Redb, StoreError};
-use crate::format::{Layout, META_FILE, State, index_of, numbers, open_row};
-use crate::frames::{Frame, Frames, KINDS, newest};
-use crate::keys::hash_of;
-use crate::log::check_run;
-use crate::objects::{Place, key_name};
-use crate::segment::{self, Segment};
-use crate::store::{Store, StoreConfig, claim, publish};
+use crate::format::{Layout, State, hash_of, index_of, numbers, open_row};
+use crate::publish::publish;
+use crate::segment::Segment;
 use crate::tables::{initialise, short};
+use crate::tail::damaged_tail;
 
 /// Bytes of rows in one transaction.
 const BATCH_BYTES: usize = 16 << 20;
@@ -212,7 +212,7 @@ pub(crate) fn copy_segment(
         }
         Err(error) => return Err(StoreError::file(error)),
     };
-    segment::check(layout, board_id, segment, &bytes)?;
+    sealed::check(layout, board_id, segment, &bytes)?;
     place.put(&name, bytes)
 }
 
@@ -283,4 +283,23 @@ fn fill(database: &Database, file: &Path, manifest: &Manifest) -> Result<(), Sto
         transaction.commit().map_err(Redb)?;
     }
     Ok(())
+}
+
+/// Tests a run of the tail, the first record being that of `first`; gives the number of records.
+///
+/// Errors: [`StoreError::Damaged`] for the first record that is not intact.
+fn check_run(layout: &Layout, first: u64, run: &[u8]) -> Result<u64, StoreError> {
+    let mut index = first;
+    let mut records = run.chunks_exact(layout.record_bytes());
+    for record in records.by_ref() {
+        let opened = layout.open_record(index, record);
+        opened.map_err(|(expected, found)| damaged_tail(index, index + 1, expected, found))?;
+        index += 1;
+    }
+    if !records.remainder().is_empty() || index == first {
+        let expected = Evidence::Bytes(layout.record_bytes() as u64);
+        let found = Evidence::Bytes(records.remainder().len() as u64);
+        return Err(damaged_tail(index, index + 1, expected, found));
+    }
+    Ok(index - first)
 }

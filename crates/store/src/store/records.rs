@@ -2,10 +2,13 @@
 
 use std::ops::ControlFlow;
 
+use super::Store;
 use crate::error::StoreError;
-use crate::format::{KeyValue, RECORDS};
+use crate::format::RECORDS;
 use crate::meta::Outcome;
-use crate::store::Store;
+
+/// A key and its value.
+pub type KeyValue = (Vec<u8>, Vec<u8>);
 
 /// A change of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use std::sync::TryLockError;
 
 use bytes::{Buf, Bytes};
 
+use super::Store;
+use super::objects::{Reader, key_name};
 use crate::error::{Evidence, StoreError};
-use crate::format::{KEYS, bad_row, numbers};
+use crate::format::{KEYS, hash_of, numbers};
 use crate::meta::{Outcome, lock};
-use crate::objects::{Reader, key_name};
-use crate::store::Store;
 use crate::tables::View;
 
 /// Hash and bytes of every key.
@@ -24,9 +24,17 @@ pub(crate) fn list(view: &View) -> Result<Vec<([u8; 32], u64)>, StoreError> {
     Ok(out)
 }
 
-pub(crate) fn hash_of(table: &str, key: &[u8]) -> Result<[u8; 32], StoreError> {
-    key.try_into()
-        .map_err(|_| bad_row(table, key, Evidence::Bytes(32), key.len()))
+impl StoreError {
+    /// The error of a key that is not what its hash names.
+    pub(super) fn key(hash: &[u8; 32], expected: Evidence, found: Evidence) -> Self {
+        Self::Damaged {
+            object: key_name(hash),
+            first: 0,
+            end: 0,
+            expected,
+            found,
+        }
+    }
 }
 
 impl Store {

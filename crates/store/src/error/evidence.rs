@@ -1,0 +1,150 @@
+//! What errors name: fields, parts, holders, and what was expected and found.
+
+use std::fmt;
+
+/// A field of a configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigField {
+    /// Bytes of `params_id`.
+    ParamsId,
+    /// Bytes of `sealing`.
+    Sealing,
+    /// `clue_bytes`.
+    ClueBytes,
+    /// `payload_bytes`.
+    PayloadBytes,
+    /// `segment_messages` of a store.
+    SegmentMessages,
+}
+
+impl fmt::Display for ConfigField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ParamsId => "length of params_id",
+            Self::Sealing => "length of sealing",
+            Self::ClueBytes => "clue_bytes",
+            Self::PayloadBytes => "payload_bytes",
+            Self::SegmentMessages => "segment_messages",
+        })
+    }
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The clue.
+    Clue,
+    /// The payload.
+    Payload,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Clue => "clue",
+            Self::Payload => "payload",
+        })
+    }
+}
+
+/// What a file is that is not a board's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Foreign {
+    /// A file of no bytes.
+    Empty,
+    /// A file that does not start as a redb database does.
+    NotRedb,
+    /// A redb database of something else.
+    OtherDatabase,
+    /// The meta file of a server's store, some of whose messages are in segments.
+    Server,
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "it is empty",
+            Self::NotRedb => "it is not a redb database",
+            Self::OtherDatabase => "it is a redb database of something else",
+            Self::Server => "it is a server's, most of whose messages are in other files",
+        })
+    }
+}
+
+/// Who has a board open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Holder {
+    /// One handle open for writing.
+    Writer,
+    /// One or more handles open for reading.
+    Readers,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Writer => "which writes: close that one first",
+            Self::Readers => "which reads: close that one first, or open it for reading only",
+        })
+    }
+}
+
+/// What tells an intact object from a damaged one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// Its presence.
+    Present,
+    /// Its absence.
+    Missing,
+    /// Its length in bytes.
+    Bytes(u64),
+    /// Its CRC-32C.
+    Checksum(u32),
+    /// Its BLAKE3 hash.
+    Hash(Box<[u8; 32]>),
+    /// The board it belongs to.
+    Board([u8; 16]),
+    /// Its first message, or the number of its rows.
+    Number(u64),
+    /// Its first eight bytes.
+    Magic([u8; 8]),
+    /// A form that cannot be understood.
+    Malformed,
+}
+
+impl Evidence {
+    #[cfg(feature = "server")]
+    pub(crate) fn hash(hash: [u8; 32]) -> Self {
+        Self::Hash(Box::new(hash))
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Present => f.write_str("it to be there"),
+            Self::Missing => f.write_str("none"),
+            Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
+            Self::Checksum(crc) => write!(f, "checksum {crc:08x}"),
+            Self::Hash(hash) => write!(f, "hash {}", hex(&hash[..])),
+            Self::Board(id) => write!(f, "board {}", hex(id)),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Magic(bytes) => write!(f, "first bytes {}", hex(bytes)),
+            Self::Malformed => f.write_str("what cannot be understood"),
+        }
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,131 @@
+//! Appending posts: all of a call in one transaction, each under its id.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use super::Store;
+use super::posts::{Ids, contents};
+use crate::config::Message;
+use crate::error::{StoreError, UsedKey};
+use crate::format::Layout;
+use crate::meta::Outcome;
+use crate::once::Once;
+use crate::tail::{Tail, check_sizes};
+
+/// Ids forgotten by one append, beside two for each of its posts.
+const FORGET: usize = 64;
+/// The default of [`crate::StoreConfig::post_id_memory`].
+pub(crate) const POST_ID_MEMORY: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Messages that are posted together, under an id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Post {
+    /// Drawn at random by the sender; the same again, with the same contents, means the same post.
+    pub id: [u8; 16],
+    /// Who posts: an id is hers, not anybody's who saw it.
+    pub account: String,
+    /// At least one.
+    pub messages: Vec<Message>,
+}
+
+/// Where a post is on the board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Appended {
+    /// Indices of its messages.
+    pub range: Range<u64>,
+    /// The post was known: the range is that of the first time.
+    pub repeated: bool,
+}
+
+/// Why nothing of a post was appended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Its id is that of a post of other contents or of another account.
+    #[error("expected a new post id, found that of another post: post again under a new one")]
+    OtherPost,
+    /// One-time keys of bound clues were used before.
+    #[error("{}", used_keys(keys))]
+    UsedKeys {
+        /// All of them, by the messages' places in the post; at least one.
+        keys: Vec<UsedKey>,
+    },
+}
+
+fn used_keys(keys: &[UsedKey]) -> String {
+    let first = keys.first().map(ToString::to_string).unwrap_or_default();
+    match keys.len() {
+        0 | 1 => first,
+        all => format!("{first}, and {} more messages with used keys", all - 1),
+    }
+}
+
+impl Store {
+    /// Appends `posts` in one durable transaction, all or none, but for those that are remembered
+    /// by their id, also from the same call, and those that are refused, of which nothing is
+    /// appended: under the id of a post of other contents or of another account, or with one-time
+    /// keys that were used before.
+    ///
+    /// The caller has tested that the keys of bound clues signed: without that, whoever sees a
+    /// message could have its key refused by posting first.
+    ///
+    /// They are on the disk when this returns. After an error of the disk the next call opens the
+    /// meta file anew; a post that reached the disk without an answer is found by its id.
+    ///
+    /// Errors: [`StoreError::Size`], [`StoreError::PostLength`], [`StoreError::DiskFull`],
+    /// [`StoreError::KeyCount`] and those of the database.
+    pub fn append(&self, posts: &[Post]) -> Result<Vec<Result<Appended, Refusal>>, StoreError> {
+        let inner = self.inner();
+        check_posts(&inner.meta.layout, posts)?;
+        let now = inner.meta.clock();
+        let memory = u64::try_from(inner.post_id_memory.as_millis()).unwrap_or(u64::MAX);
+        let hashes: Vec<[u8; 32]> = posts.iter().map(contents).collect();
+        inner.meta.transact(|writing, state| {
+            let mut ids = Ids::open(writing)?;
+            ids.forget(now.saturating_sub(memory), FORGET + 2 * posts.len())?;
+            let mut once = Once::open(writing, &inner.meta.layout, state)?;
+            let mut tail = Tail::open(writing, &inner.meta.layout, state.len)?;
+            let mut out = Vec::with_capacity(posts.len());
+            for (post, hash) in posts.iter().zip(&hashes) {
+                if let Some(known) = ids.find(&post.id)? {
+                    let repeated = true;
+                    out.push(match known.is_of(post, hash) {
+                        true => Ok(Appended {
+                            range: known.range,
+                            repeated,
+                        }),
+                        false => Err(Refusal::OtherPost),
+                    });
+                    continue;
+                }
+                let used = once.take(&post.messages, tail.end)?;
+                if !used.is_empty() {
+                    out.push(Err(Refusal::UsedKeys { keys: used }));
+                    continue;
+                }
+                let range = tail.push_all(&post.messages)?;
+                ids.remember(&post.id, &range, now, hash)?;
+                let repeated = false;
+                out.push(Ok(Appended { range, repeated }));
+            }
+            let end = tail.finish()?;
+            if end == state.len {
+                return Ok(Outcome::Nothing(out));
+            }
+            state.len = end;
+            Ok(Outcome::Commit(out))
+        })
+    }
+}
+
+/// Errors: [`StoreError::Size`], [`StoreError::PostLength`].
+fn check_posts(layout: &Layout, posts: &[Post]) -> Result<(), StoreError> {
+    for (at, post) in posts.iter().enumerate() {
+        if post.messages.is_empty() || u32::try_from(post.messages.len()).is_err() {
+            let found = post.messages.len();
+            return Err(StoreError::PostLength { post: at, found });
+        }
+        check_sizes(layout, at, &post.messages)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! Sealing: full segments go from the tail into objects, which readers fetch.
+
+use std::ops::{ControlFlow, Range};
+
+use bytes::Bytes;
+
+use super::Store;
+use super::sealed::{self, build};
+use crate::error::StoreError;
+use crate::format::{SEGMENTS, TAIL, index_key};
+use crate::log::{Log, Visit, expired};
+use crate::meta::{Meta, Outcome, lock};
+use crate::segment::Segment;
+use crate::tables::View;
+use crate::tail::{Piece, drop_runs};
+
+impl Store {
+    /// Calls `visit(index, clue, payload)` for every message of `range` in order, until it breaks.
+    /// Every record's checksum is tested.
+    ///
+    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`] before any call, the latter also where messages
+    /// expire meanwhile; [`StoreError::Damaged`] after the calls
+    /// for the intact messages before; those of the database and of the objects.
+    pub fn read(&self, range: Range<u64>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
+        self.read_range(range, visit)
+    }
+
+    /// All bytes of a segment, tested.
+    pub(crate) fn fetch(&self, segment: &Segment) -> Result<Bytes, StoreError> {
+        let inner = self.inner();
+        let board = &inner.meta.config.board_id;
+        sealed::fetch(&inner.place, &inner.meta.layout, board, segment)
+    }
+
+    /// Moves full segments out of the tail into immutable objects; gives how many.
+    ///
+    /// Appends and reads go on meanwhile. An object is durable before the transaction that records
+    /// it and drops the tail's records, so a crash at any point loses nothing and leaves at most an
+    /// object that the next call writes again.
+    ///
+    /// Errors: [`StoreError::Damaged`] where a record of the tail is damaged, which keeps it there;
+    /// those of the database and of the objects.
+    pub fn seal(&self) -> Result<u64, StoreError> {
+        let inner = self.inner();
+        let _one_at_a_time = lock(&inner.sealing);
+        let _no_sweep = inner.keep_objects();
+        let mut sealed = 0;
+        loop {
+            let state = inner.meta.view(View::state)?;
+            let end = state.sealed.saturating_add(inner.segment_messages);
+            if end > state.len {
+                return Ok(sealed);
+            }
+            let records = self.tail_records(state.sealed..end)?;
+            let board = &inner.meta.config.board_id;
+            let (segment, bytes) = build(&inner.meta.layout, board, state.sealed, &records);
+            drop(records);
+            inner.place.put(&segment.name(), bytes)?;
+            self.record_segment(&Segment {
+                sealed_at: Some(inner.meta.clock()),
+                ..segment
+            })?;
+            sealed += 1;
+        }
+    }
+
+    /// Whole, tested records of a range of the tail.
+    fn tail_records(&self, range: Range<u64>) -> Result<Vec<u8>, StoreError> {
+        let layout = &self.inner().meta.layout;
+        let mut out = Vec::new();
+        self.read(range, &mut |index, clue, payload| {
+            layout.push_record(index, clue, payload, &mut out);
+            ControlFlow::Continue(())
+        })?;
+        Ok(out)
+    }
+
+    fn record_segment(&self, segment: &Segment) -> Result<(), StoreError> {
+        let inner = self.inner();
+        let layout = inner.meta.layout;
+        inner.meta.transact(|writing, state| {
+            writing.put(SEGMENTS, &index_key(segment.first), &segment.encode())?;
+            drop_runs(&mut writing.table(TAIL)?, &layout, segment.end())?;
+            state.sealed = segment.end();
+            Ok(Outcome::Commit(()))
+        })?;
+        let mut totals = lock(&inner.totals);
+        totals.segments += 1;
+        totals.segment_bytes += segment.bytes;
+        Ok(())
+    }
+}
+
+impl Log for Store {
+    fn meta(&self) -> &Meta {
+        &self.inner().meta
+    }
+
+    fn in_segment(&self, segment: &Segment, at: u64, end: u64) -> Result<Piece, StoreError> {
+        let inner = self.inner();
+        let fetch = || Ok(sealed::records(&self.fetch(segment)?));
+        // It may have expired since its row was read.
+        let records = inner.cache.get(segment, fetch).map_err(|error| {
+            let first = self.first();
+            if at < first {
+                expired(at..end, first)
+            } else {
+                error
+            }
+        })?;
+        Ok(Piece {
+            first: segment.first,
+            records,
+            segment: Some(*segment),
+        })
+    }
+}
