@@ -1,14 +1,10 @@
-//! Digests of any scheme, decoded.
+//! What decoding a digest gives, and what can be wrong with one.
 
-use crate::SecretKey;
-use crate::instantomr::InstantRecipient;
-use crate::sophomr::Recipient;
 use omr_codec::CodecError;
 use omr_compress::PhasesError;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::request::MAX_BOUND;
-use omr_protocol::sophomr::Digest;
-use omr_protocol::{ClueKind, ParamSet, ParamsError, Response, hex};
+use omr_protocol::{ClueKind, ParamsError, hex};
 
 /// What to do about so many messages.
 fn advice(count: usize) -> String {
@@ -146,30 +142,6 @@ pub(crate) fn check_clues(
     match payload_bytes.is_some() && expected != found {
         true => Err(DecodeError::Clues { expected, found }),
         false => Ok(()),
-    }
-}
-
-/// Her pertinent messages in the range of a digest of any scheme, in the order of the board.
-///
-/// Errors: those of [`Recipient::decode`] and [`InstantRecipient::decode`]; `Params` when the set lacks
-/// the digest's engine.
-pub fn decode(
-    set: &ParamSet,
-    secret: &SecretKey,
-    response: &Response,
-) -> Result<Vec<Retrieved>, DecodeError> {
-    let bulk = |digest: &Digest| Recipient::new(set.sophomr()?, secret).decode(digest);
-    let instant = |digest| InstantRecipient::new(set.instantomr()?, secret).decode(digest);
-    match response {
-        Response::Sophomr(digest) => bulk(digest),
-        Response::Instantomr(digest) => instant(digest),
-        Response::Hybrid(first, rest) => {
-            // Both are decoded before either's outcome is looked at.
-            let (first, rest) = (bulk(first), instant(rest));
-            let mut found = first?;
-            found.extend(rest?);
-            Ok(found)
-        }
     }
 }
 

@@ -136,6 +136,7 @@ impl<'a> InstantRecipient<'a> {
     /// How far each sum lies from a whole number: 0 is exact, 0.5 is wrong. For measuring noise.
     ///
     /// Errors: `Inconsistent` when the digest has another shape.
+    #[cfg(feature = "measure")]
     pub fn roundings(&self, digest: &InstantDigest) -> Result<Vec<f64>, DecodeError> {
         let turn = (1u64 << INSTANT_MASK_BITS) as f64;
         let distance = |phase: u64| {

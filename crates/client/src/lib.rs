@@ -33,12 +33,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `crates/lab/examples/retrieval.rs` shows every party's part, board and detector too.
+//! Every party's part, with a detector too (`crates/e2e/examples/retrieval.rs`):
+//!
+//! ```ignore
+#![doc = include_str!("../../e2e/examples/retrieval.rs")]
+//! ```
 #![forbid(unsafe_code)]
 
 mod bound;
 mod decode;
 mod digest_secret;
+mod engines;
 pub mod fragment;
 mod identity;
 pub mod instantomr;
@@ -51,8 +56,9 @@ mod sender;
 pub mod sophomr;
 
 pub use bound::{BoundSender, CLUE_SEED_BYTES, ClueSeed};
-pub use decode::{DecodeError, Fingerprint, Retrieved, decode};
+pub use decode::{DecodeError, Fingerprint, Retrieved};
 pub use digest_secret::{DIGEST_SEED_BYTES, DigestSecret};
+pub use engines::{MakeKeyError, decode, write_detection_key};
 pub use identity::identity;
 pub use secret_key::{SecretKey, SecretKeyError};
 pub use sender::Sender;

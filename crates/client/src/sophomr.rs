@@ -3,5 +3,7 @@
 mod keygen;
 mod recipient;
 
-pub use keygen::{Keys, detection_key, detection_key_of, keygen, keygen_with_large_secret};
+#[cfg(feature = "measure")]
+pub use keygen::keygen_with_large_secret;
+pub use keygen::{Keys, detection_key, detection_key_of, keygen};
 pub use recipient::{Recipient, phases};

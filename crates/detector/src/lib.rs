@@ -5,8 +5,11 @@
 //!
 //! An [`engine::Engine`] makes detection keys ready; [`engines::Engines`] holds the ready keys of a recipient, such as a
 //! [`sophomr::Detector`] or an [`instantomr::InstantDetector`], and answers a request about the messages of a
-//! [`MessageSource`], such as [`Messages`]. `crates/lab/examples/retrieval.rs` shows every party's part in one short
-//! program.
+//! [`MessageSource`], such as [`Messages`]. Every party's part (`crates/e2e/examples/retrieval.rs`):
+//!
+//! ```ignore
+#![doc = include_str!("../../e2e/examples/retrieval.rs")]
+//! ```
 #![forbid(unsafe_code)]
 
 mod bound_to;
@@ -26,5 +29,5 @@ pub use messages::Messages;
 pub use omr_kernels::transforms;
 pub use omr_ring::release as release_memory;
 pub use progress::{Progress, Quiet, Stages};
-pub use source::MessageSource;
+pub use source::{MessageSource, placement_seed};
 pub use strided::Strided;

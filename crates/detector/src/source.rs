@@ -1,5 +1,6 @@
 //! Where detectors of every scheme read messages.
 
+use omr_protocol::SEED_BYTES;
 use std::ops::Range;
 
 /// Why a source failed.
@@ -21,4 +22,14 @@ pub trait MessageSource {
     fn is_private(&self) -> bool {
         false
     }
+}
+
+/// The seed of a digest: where messages lie in it is drawn when they are fixed already.
+///
+/// Panics: when the operating system has no randomness.
+#[must_use]
+pub fn placement_seed() -> [u8; SEED_BYTES] {
+    let mut seed = [0; SEED_BYTES];
+    getrandom::fill(&mut seed).expect("the operating system gives randomness");
+    seed
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Transforms that a thread keeps to itself before it adds them: threads must not fight for one
 /// cache line.
-const LOT: u32 = 256;
+const CHUNK: u32 = 256;
 
 static TRANSFORMS: AtomicU64 = AtomicU64::new(0);
 
@@ -21,9 +21,9 @@ pub fn transforms() -> u64 {
 
 pub(crate) fn transform() {
     OWN.with(|own| match own.get() + 1 {
-        LOT => {
+        CHUNK => {
             own.set(0);
-            TRANSFORMS.fetch_add(LOT.into(), Ordering::Relaxed);
+            TRANSFORMS.fetch_add(CHUNK.into(), Ordering::Relaxed);
         }
         count => own.set(count),
     });
@@ -34,11 +34,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lots_are_added_up() {
+    fn chunks_are_added_up() {
         let before = transforms();
-        for _ in 0..10 * LOT {
+        for _ in 0..10 * CHUNK {
             transform();
         }
-        assert!(transforms() >= before + u64::from(9 * LOT));
+        assert!(transforms() >= before + u64::from(9 * CHUNK));
     }
 }

@@ -2,7 +2,7 @@
 
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
-use omr_client::{DecodeError, SecretKeyError};
+use omr_client::{DecodeError, MakeKeyError, SecretKeyError};
 use omr_protocol::frame::FrameError;
 use omr_protocol::{
     ClueError, ClueKind, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme, Sealing,
@@ -373,6 +373,9 @@ pub enum MailError {
     /// A secret key.
     #[error(transparent)]
     Secret(#[from] SecretKeyError),
+    /// A detection key was not made.
+    #[error(transparent)]
+    MakeKey(#[from] MakeKeyError),
     /// A detection key.
     #[error(transparent)]
     DetectionKey(#[from] DetectionKeyError),

@@ -1,11 +1,10 @@
 //! A recipient's keys and the fixed form of her requests.
 
-use crate::keys::{self, CLUE_KEY, DETECTION_KEY, INSTANT_KEY};
+use crate::keys::{self, CLUE_KEY};
 use crate::{Address, Home, MAX_LEVELS, MailError, Terms, check_limits, check_sealing, sealing};
 use omr_client::SecretKey;
 use omr_client::letter::Place;
-use omr_protocol::instantomr::Encoding;
-use omr_protocol::{ClueKey, ClueKind, ParamSet, Scheme, Sealing};
+use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, Scheme, Sealing};
 use omr_remote::v1::Limits;
 use serde::{Deserialize, Serialize};
 
@@ -213,14 +212,9 @@ impl Identity {
     /// The scheme of her requests: the one she chose, or what her keys serve.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
-        let has = |name| self.profile.keys.iter().any(|key| key.name == name);
-        let served = match (has(DETECTION_KEY), has(INSTANT_KEY)) {
-            (true, true) => Scheme::Hybrid,
-            (false, true) => Scheme::instantomr(Encoding::Powers, true),
-            _ => Scheme::sophomr(true),
-        };
-        let chosen = Some(self.profile.scheme).filter(|tag| *tag != 0);
-        chosen.and_then(Scheme::from_tag).unwrap_or(served)
+        let served = Scheme::of_engines(&self.profile.engines(), true);
+        let chosen = Scheme::from_tag(self.profile.scheme);
+        chosen.or(served).unwrap_or(Scheme::Sophomr)
     }
 
     /// The largest bound that her keys' engines and a server allow.
@@ -256,7 +250,7 @@ impl Identity {
     /// Errors: `NoInstant`, `NotRegistered`.
     pub fn instant(&self) -> Result<[u8; 32], MailError> {
         let mut keys = self.profile.keys.iter();
-        let key = keys.find(|key| key.name == INSTANT_KEY);
+        let key = keys.find(|key| key.name == EngineKind::Instantomr.key_name());
         let key = key.ok_or(MailError::NoInstant)?;
         key.hash
             .filter(|_| key.registered)
@@ -265,6 +259,13 @@ impl Identity {
 }
 
 impl Profile {
+    /// The engines that there are detection keys for.
+    #[must_use]
+    pub fn engines(&self) -> Vec<EngineKind> {
+        let engine = |key: &KeyFile| EngineKind::of_key_name(&key.name);
+        self.keys.iter().filter_map(engine).collect()
+    }
+
     /// Messages that one letter to her may take: as many as one digest carries, or as come by the first level of
     /// spare requests, with room for letters of others.
     #[must_use]

@@ -3,8 +3,7 @@
 use crate::identity::{KeyFile, NewIdentity};
 use crate::{Home, MailError};
 use omr_client::locked::{self, LockError};
-use omr_client::sophomr::detection_key;
-use omr_client::{SecretKey, instantomr, os_rng};
+use omr_client::{SecretKey, os_rng, write_detection_key};
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::{ClueKey, EngineKind, ParamSet, Scheme};
 use std::fs::File;
@@ -12,14 +11,17 @@ use zeroize::Zeroizing;
 
 pub(crate) const SECRET_KEY: &str = "secret.key";
 pub(crate) const CLUE_KEY: &str = "clue.key";
-pub(crate) const DETECTION_KEY: &str = "detection.key";
-pub(crate) const INSTANT_KEY: &str = "instant.key";
+
+/// Names of all detection keys.
+pub(crate) fn detection_keys() -> impl Iterator<Item = &'static str> {
+    EngineKind::ALL.into_iter().map(EngineKind::key_name)
+}
 
 impl Home {
     /// Whether a key of `omr keygen`, or of an `omr id new` that was interrupted, is here.
     #[must_use]
     pub fn has_keys(&self) -> bool {
-        let mut names = [SECRET_KEY, CLUE_KEY, DETECTION_KEY, INSTANT_KEY].into_iter();
+        let mut names = [SECRET_KEY, CLUE_KEY].into_iter().chain(detection_keys());
         names.any(|name| self.has(name))
     }
 
@@ -98,8 +100,8 @@ pub(crate) fn complete(
 
 /// A secret and its address where no key is.
 fn new_secret(home: &Home, set: &ParamSet, new: &NewIdentity) -> Result<SecretKey, MailError> {
-    let others = [CLUE_KEY, DETECTION_KEY, INSTANT_KEY];
-    if let Some(name) = others.into_iter().find(|name| home.has(name)) {
+    let mut others = [CLUE_KEY].into_iter().chain(detection_keys());
+    if let Some(name) = others.find(|name| home.has(name)) {
         return Err(home.key_error(name, "its secret.key beside it", "found none"));
     }
     let (secret, clue) = omr_client::identity(set.clue(), new.clues, &mut os_rng());
@@ -151,49 +153,48 @@ fn complete_detection(
 ) -> Result<Vec<KeyFile>, MailError> {
     let spec = set.spec();
     let engines = scheme.map_or(spec.engines(), |scheme| scheme.engines().to_vec());
-    let mut names = Vec::new();
+    let mut files = Vec::new();
     for engine in engines {
-        let (name, id) = match engine {
-            EngineKind::Sophomr => (DETECTION_KEY, secret.detection_id),
-            EngineKind::Instantomr => (INSTANT_KEY, secret.instant_id()),
-        };
-        if !has_detection(home, set, (name, engine.key_file()), &id)? {
-            make_detection(home, set, name, secret)?;
+        if !has_detection(home, set, engine, secret)? {
+            make_detection(home, set, engine, secret)?;
         }
-        names.push(name);
+        files.push(KeyFile {
+            name: engine.key_name().to_owned(),
+            hash: None,
+            registered: false,
+        });
     }
-    let file = |name: &str| KeyFile {
-        name: name.to_owned(),
-        hash: None,
-        registered: false,
-    };
-    Ok(names.into_iter().map(file).collect())
+    Ok(files)
 }
 
 /// Makes a detection key and writes it.
 fn make_detection(
     home: &Home,
     set: &ParamSet,
-    name: &str,
+    engine: EngineKind,
     secret: &SecretKey,
 ) -> Result<(), MailError> {
-    if name == INSTANT_KEY {
-        let params = set.instantomr()?;
-        let key = instantomr::detection_key(params, secret, &mut os_rng())?;
-        return home.write(name, |file| Ok(key.write(params, file)?));
-    }
-    let params = set.sophomr()?;
-    let key = detection_key(params, secret, &mut os_rng());
-    home.write(name, |file| Ok(key.write(params, file)?))
+    home.write(engine.key_name(), |file| {
+        Ok(write_detection_key(
+            set,
+            engine,
+            secret,
+            &mut os_rng(),
+            file,
+        )?)
+    })
 }
 
 /// Has a detection key of an identity that was imported without: another one of the same secret.
 ///
 /// Errors: `Locked`, `Unlock`, `Secret`, `File`, `Params`.
 pub(crate) fn restore_detection(home: &Home, set: &ParamSet, name: &str) -> Result<(), MailError> {
+    let expected = || detection_keys().collect::<Vec<_>>().join(" or ");
+    let engine = EngineKind::of_key_name(name)
+        .ok_or_else(|| home.key_error(name, expected(), "found another name in the profile"))?;
     match home.has(name) {
         true => Ok(()),
-        false => make_detection(home, set, name, &secret(home, set)?),
+        false => make_detection(home, set, engine, &secret(home, set)?),
     }
 }
 
@@ -201,19 +202,20 @@ pub(crate) fn restore_detection(home: &Home, set: &ParamSet, name: &str) -> Resu
 fn has_detection(
     home: &Home,
     set: &ParamSet,
-    (name, kind): (&str, Kind),
-    id: &[u8; 16],
+    engine: EngineKind,
+    secret: &SecretKey,
 ) -> Result<bool, MailError> {
+    let name = engine.key_name();
     if !home.has(name) {
         return Ok(false);
     }
     let path = home.path(name);
     let file = File::open(&path).map_err(MailError::file(&path))?;
     let bytes = file.metadata().map_err(MailError::file(&path))?.len();
-    let frame = FrameReader::read_header(file, kind, u64::MAX)?;
+    let frame = FrameReader::read_header(file, engine.key_file(), u64::MAX)?;
     let header = frame.header();
     let expected = format!("that of secret.key, of {}", set.name());
-    if header.params_id != set.name() || header.key_id != *id {
+    if header.params_id != set.name() || header.key_id != secret.key_id(engine) {
         let found = format!("found one of another secret, of {}", header.params_id);
         return Err(home.key_error(name, expected, found));
     }

@@ -7,7 +7,7 @@
 use crate::home::{SERVER, private_folder, sync_folder};
 use crate::identity::PROFILE;
 use crate::inbox::FILE as INBOX;
-use crate::keys::{CLUE_KEY, DETECTION_KEY, INSTANT_KEY, SECRET_KEY};
+use crate::keys::{CLUE_KEY, SECRET_KEY, detection_keys};
 use crate::{Home, Identity, Inbox, MailError, NewIdentity, Reader};
 use omr_protocol::{Scheme, Sealing};
 use std::fs;
@@ -16,16 +16,12 @@ use std::path::Path;
 pub(crate) const FOLDER: &str = "retired";
 const NEXT: &str = "next";
 const READY: &str = "ready";
+
 /// What is one identity's own.
-const OWN: [&str; 7] = [
-    PROFILE,
-    SERVER,
-    SECRET_KEY,
-    CLUE_KEY,
-    DETECTION_KEY,
-    INSTANT_KEY,
-    INBOX,
-];
+fn own() -> impl Iterator<Item = &'static str> {
+    let files = [PROFILE, SERVER, SECRET_KEY, CLUE_KEY, INBOX];
+    files.into_iter().chain(detection_keys())
+}
 
 impl Home {
     /// Identities that were replaced and are still read, by their names, oldest first.
@@ -83,7 +79,7 @@ impl Home {
         let name = String::from_utf8_lossy(&name).into_owned();
         self.retire(&name)
             .map_err(MailError::file(self.path(FOLDER)))?;
-        for own in OWN.into_iter().filter(|own| next.has(own)) {
+        for own in own().filter(|own| next.has(own)) {
             let moved = fs::rename(next.path(own), self.path(own));
             moved.map_err(MailError::file(self.path(own)))?;
         }
@@ -107,7 +103,7 @@ impl Home {
             fs::remove_dir_all(&begun)?;
         }
         private_folder(&begun)?;
-        for own in OWN.into_iter().filter(|own| self.has(own)) {
+        for own in own().filter(|own| self.has(own)) {
             twice(&self.path(own), &begun.join(own))?;
         }
         sync_folder(&begun)?;
@@ -163,11 +159,10 @@ impl Identity {
     /// Errors: `Params`, `Clue`, `File`.
     pub fn successor(&self, allow_old: bool) -> Result<NewIdentity, MailError> {
         let profile = &self.profile;
-        let has = |name| profile.keys.iter().any(|key| key.name == name);
         let chosen = Scheme::from_tag(profile.scheme);
-        let scheme = chosen.or(match (has(DETECTION_KEY), has(INSTANT_KEY)) {
-            (true, false) => Some(Scheme::Sophomr),
-            (false, true) => Some(Scheme::Instantomr),
+        // One key of several was a choice too; all of them are what a set has.
+        let scheme = chosen.or(match profile.engines()[..] {
+            [engine] => Scheme::of_engines(&[engine], true),
             _ => None,
         });
         Ok(NewIdentity {

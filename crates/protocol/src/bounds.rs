@@ -3,7 +3,7 @@
 use crate::instantomr::{Encoding, InstantSpec};
 use crate::params::SetSpec;
 use crate::request::MAX_BOUND;
-use crate::{EngineKind, PlanError, Scheme};
+use crate::{PlanError, Scheme};
 use omr_codec::{CUBIC_BOUND, CUBIC_NEWTON_BOUND};
 
 impl InstantSpec {
@@ -24,13 +24,7 @@ impl SetSpec {
     ///
     /// Errors: `NoEngine` where the set lacks one of them.
     pub fn largest_bound(&self, scheme: Scheme) -> Result<usize, PlanError> {
-        let of_engine = |engine: &EngineKind| match engine {
-            EngineKind::Sophomr => self.sophomr.as_ref().map(|_| MAX_BOUND),
-            EngineKind::Instantomr => {
-                let spec = self.instantomr.as_ref()?;
-                Some(spec.largest_bound(scheme.encoding()?))
-            }
-        };
+        let of_engine = |&engine| self.engine_bound(engine, scheme);
         let limits: Option<Vec<usize>> = scheme.engines().iter().map(of_engine).collect();
         let least = limits.and_then(|limits| limits.into_iter().min());
         least.ok_or(PlanError::NoEngine {

@@ -1,9 +1,7 @@
 //! What key files of every scheme share: polynomials at the exact width of their residues.
 
+use crate::ParamsError;
 use crate::frame::{FrameError, pack_bits, packed_len, unpack_bits};
-use crate::instantomr::InstantKey;
-use crate::sophomr::DetectionKey;
-use crate::{ClueKind, EngineKind, ParamSet, ParamsError};
 use omr_ring::{Basis, Eval, Poly, Ring};
 use std::io::{Read, Write};
 
@@ -38,26 +36,6 @@ pub enum DetectionKeyError {
 impl From<std::io::Error> for DetectionKeyError {
     fn from(error: std::io::Error) -> Self {
         Self::Frame(error.into())
-    }
-}
-
-/// Bytes of the file of a detection key for clues of a kind.
-///
-/// Errors: `NoEngine` where the set lacks the engine.
-pub fn file_bytes(set: &ParamSet, engine: EngineKind, clues: ClueKind) -> Result<u64, ParamsError> {
-    Ok(match engine {
-        EngineKind::Sophomr => DetectionKey::file_bytes_of(set.sophomr()?, clues),
-        EngineKind::Instantomr => InstantKey::file_bytes_of(set.instantomr()?, clues),
-    })
-}
-
-/// Reads the file of a detection key to its end and checks it.
-///
-/// Errors: those of reading it; `Params` where the set lacks the engine.
-pub fn check(set: &ParamSet, engine: EngineKind, file: impl Read) -> Result<(), DetectionKeyError> {
-    match engine {
-        EngineKind::Sophomr => DetectionKey::read(set.sophomr()?, file).map(drop),
-        EngineKind::Instantomr => InstantKey::read(set.instantomr()?, file).map(drop),
     }
 }
 

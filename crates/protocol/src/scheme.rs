@@ -6,35 +6,104 @@ use crate::instantomr::Encoding;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a detection key is for: each kind of engine has keys of its own.
+/// What a detection key is for: each kind of engine has keys of its own. The number stands for the kind in records and
+/// in calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum EngineKind {
     /// SophOMR: batches of messages.
-    Sophomr,
+    Sophomr = 1,
     /// InstantOMR: one message at a time.
-    Instantomr,
+    Instantomr = 2,
 }
+
+/// All that is known of a kind of engine.
+struct EngineRow {
+    engine: EngineKind,
+    title: &'static str,
+    key_file: Kind,
+    key_name: &'static str,
+    shares_board: bool,
+}
+
+/// By number, from 1: the order in which engines share a range.
+const ENGINES: [EngineRow; 2] = [
+    EngineRow {
+        engine: EngineKind::Sophomr,
+        title: "SophOMR",
+        key_file: Kind::DetectionKey,
+        key_name: "detection.key",
+        shares_board: true,
+    },
+    EngineRow {
+        engine: EngineKind::Instantomr,
+        title: "InstantOMR",
+        key_file: Kind::InstantKey,
+        key_name: "instant.key",
+        shares_board: false,
+    },
+];
 
 impl EngineKind {
     /// Every kind, in the order in which they share a range.
-    pub const ALL: [Self; 2] = [Self::Sophomr, Self::Instantomr];
+    pub const ALL: [Self; ENGINES.len()] = {
+        let mut all = [Self::Sophomr; ENGINES.len()];
+        let mut i = 0;
+        while i < all.len() {
+            all[i] = ENGINES[i].engine;
+            assert!(all[i] as usize == i + 1, "rows stand by number");
+            i += 1;
+        }
+        all
+    };
+
+    fn row(self) -> &'static EngineRow {
+        &ENGINES[self as usize - 1]
+    }
+
+    /// The number that stands for it.
+    #[must_use]
+    pub fn tag(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind of a number.
+    #[must_use]
+    pub fn from_tag(tag: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|engine| engine.tag() == tag)
+    }
 
     /// The name that people read.
     #[must_use]
     pub fn title(self) -> &'static str {
-        match self {
-            Self::Sophomr => "SophOMR",
-            Self::Instantomr => "InstantOMR",
-        }
+        self.row().title
     }
 
     /// The kind of its key files.
     #[must_use]
     pub fn key_file(self) -> Kind {
-        match self {
-            Self::Sophomr => Kind::DetectionKey,
-            Self::Instantomr => Kind::InstantKey,
-        }
+        self.row().key_file
+    }
+
+    /// Name of its key's file in a recipient's folder.
+    #[must_use]
+    pub fn key_name(self) -> &'static str {
+        self.row().key_name
+    }
+
+    /// The engine whose key has this name in a recipient's folder.
+    #[must_use]
+    pub fn of_key_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|engine| engine.key_name() == name)
+    }
+
+    /// Whether digests of the same messages for several recipients can share the work on the board, if their seed is
+    /// the same.
+    #[must_use]
+    pub fn shares_board(self) -> bool {
+        self.row().shares_board
     }
 
     /// The engine that a file is a key for; `None` where it is another kind of file.
@@ -340,7 +409,11 @@ mod tests {
     fn every_engine_has_a_key_file_of_its_own() {
         for engine in EngineKind::ALL {
             assert_eq!(EngineKind::of_key_file(engine.key_file()), Some(engine));
+            assert_eq!(EngineKind::of_key_name(engine.key_name()), Some(engine));
+            assert_eq!(EngineKind::from_tag(engine.tag()), Some(engine));
         }
         assert_eq!(EngineKind::of_key_file(Kind::Digest), None);
+        assert_eq!(EngineKind::of_key_name("secret.key"), None);
+        assert_eq!([0, 3].map(EngineKind::from_tag), [None; 2]);
     }
 }

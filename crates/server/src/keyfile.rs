@@ -4,7 +4,7 @@ use omr_detector::engine::{Engine, Loaded};
 use omr_detector::instantomr::InstantDetector;
 use omr_protocol::frame::{FrameError, FrameReader};
 use omr_protocol::instantomr::InstantKey;
-use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, ParamsError, key_file};
+use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, ParamsError};
 use omr_store::{Store, StoreError};
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -91,6 +91,6 @@ pub(crate) fn load_instant(
 /// Errors: any `KeyError`.
 pub(crate) fn check(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<EngineKind, KeyError> {
     let Opened { kind, reader } = open(store, hash, set)?;
-    key_file::check(set, kind, reader)?;
+    set.check_key_file(kind, reader)?;
     Ok(kind)
 }

@@ -12,7 +12,7 @@ use crate::tokens::Tokens;
 use omr_detector::engines::Costs;
 use omr_detector::sophomr::BoardCache;
 use omr_ops::Metrics;
-use omr_protocol::{ClueKind, EngineKind, ParamSet, Sealing, key_file};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Sealing};
 use omr_store::{BoardConfig, Clues, Objects, Store, StoreConfig};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -218,7 +218,7 @@ impl Parts {
     /// Bytes of the longest key that recipients of the board have.
     pub(crate) fn longest_key(&self) -> u64 {
         let clues = clue_kind(self.store.board());
-        let bytes = |engine| key_file::file_bytes(&self.set, engine, clues).ok();
+        let bytes = |engine| self.set.key_file_bytes(engine, clues).ok();
         EngineKind::ALL
             .into_iter()
             .filter_map(bytes)

@@ -43,14 +43,10 @@ fn record_key(hash: &[u8; 32], account: &str) -> Vec<u8> {
 
 /// Writes a registration down.
 fn note(hash: &[u8; 32], account: &str, kind: EngineKind, used: u64) -> Change {
-    let tag = match kind {
-        EngineKind::Sophomr => 1,
-        EngineKind::Instantomr => 2,
-    };
     Change::Put {
         table: TABLE.into(),
         key: record_key(hash, account),
-        value: [&[tag][..], &used.to_le_bytes()].concat(),
+        value: [&[kind.tag()][..], &used.to_le_bytes()].concat(),
     }
 }
 
@@ -63,9 +59,8 @@ impl Registrations {
             let Some((hash, account)) = key.split_first_chunk::<32>() else {
                 continue;
             };
-            let kind = match value.first() {
-                Some(1) => EngineKind::Sophomr,
-                _ => EngineKind::Instantomr,
+            let Some(kind) = value.first().and_then(|tag| EngineKind::from_tag(*tag)) else {
+                continue;
             };
             let noted = value.get(1..).and_then(|used| used.try_into().ok());
             let noted = noted.map(u64::from_le_bytes);

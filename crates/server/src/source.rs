@@ -2,18 +2,10 @@
 
 use crate::damage::Damage;
 use omr_detector::MessageSource;
-use omr_protocol::SEED_BYTES;
 use omr_store::Store;
 use std::ops::{ControlFlow, Range};
 
 type SourceError = Box<dyn std::error::Error + Send + Sync>;
-
-/// Where messages lie in a digest: drawn when they are fixed already.
-pub(crate) fn placement_seed() -> [u8; SEED_BYTES] {
-    let mut seed = [0; SEED_BYTES];
-    getrandom::fill(&mut seed).expect("the operating system gives randomness");
-    seed
-}
 
 /// Messages of a store.
 pub(crate) struct StoreSource<'a> {

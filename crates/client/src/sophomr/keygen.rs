@@ -24,15 +24,20 @@ pub struct Keys {
 
 /// Makes a recipient's keys for SophOMR, for clues of a kind.
 pub fn keygen(params: &Params, clues: ClueKind, rng: &mut impl CryptoRng) -> Keys {
-    keygen_with_large_secret(params, clues, rng).0
+    new_keys(params, clues, rng).0
 }
 
-/// The same, and the large ring's secret, for measuring noise.
+/// A recipient's keys for SophOMR, and the large ring's secret, for measuring noise.
+#[cfg(feature = "measure")]
 pub fn keygen_with_large_secret(
     params: &Params,
     clues: ClueKind,
     rng: &mut impl CryptoRng,
 ) -> (Keys, Secret) {
+    new_keys(params, clues, rng)
+}
+
+fn new_keys(params: &Params, clues: ClueKind, rng: &mut impl CryptoRng) -> (Keys, Secret) {
     let (secret, clue) = identity(&params.clue, clues, rng);
     let (detection, large) = detection_key_and_secret(params, &secret, rng);
     let keys = Keys {

@@ -52,6 +52,7 @@ impl<'a> Recipient<'a> {
     /// 0.5 is wrong. For measuring noise.
     ///
     /// Errors: `Inconsistent` when the digest has another shape.
+    #[cfg(feature = "measure")]
     pub fn roundings(&self, digest: &Digest) -> Result<Vec<f64>, DecodeError> {
         let p = self.params.p().value() as f64;
         let distance = |value: u64| {
@@ -65,6 +66,7 @@ impl<'a> Recipient<'a> {
     /// The largest of [`Self::roundings`] in absolute value.
     ///
     /// Errors: the same.
+    #[cfg(feature = "measure")]
     pub fn worst_rounding(&self, digest: &Digest) -> Result<f64, DecodeError> {
         let roundings = self.roundings(digest)?;
         Ok(roundings.into_iter().map(f64::abs).fold(0.0, f64::max))

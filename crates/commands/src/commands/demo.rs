@@ -14,7 +14,7 @@ use omr_console::peak_rss_bytes;
 use omr_detector::Stages;
 use omr_detector::engines::{Costs, Job};
 use omr_protocol::frame::Kind;
-use omr_protocol::{ClueKind, ParamSet, Request, Response, Sealing};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Response, Sealing};
 use omr_testkit::{RealPayloads, real_payloads};
 use report::{Outcome, Report};
 use scan::Check;
@@ -187,8 +187,8 @@ impl Stage {
 
     /// The detection keys that were made.
     fn detection_keys(&self) -> Vec<PathBuf> {
-        [keygen::DETECTION_KEY, keygen::INSTANT_KEY]
-            .map(|name| self.recipient.join(name))
+        EngineKind::ALL
+            .map(|engine| self.recipient.join(engine.key_name()))
             .into_iter()
             .filter(|path| path.exists())
             .collect()
@@ -240,7 +240,7 @@ fn detect(args: &Demo, ui: &Ui, stage: &Stage) -> Result<Detection, CliError> {
         },
         board_id: board.config().board_id,
         sealing: Sealing::None,
-        seed: &|_| super::digest::placement_seed(),
+        seed: &|_| omr_detector::placement_seed(),
         costs: Costs::default(),
     };
     let before = yardstick_us();

@@ -4,12 +4,11 @@ use crate::args::Digest;
 use crate::error::{CliError, InputError};
 use crate::io::Output;
 use omr_console::Ui;
-use omr_detector::Stages;
 use omr_detector::engine::Answer;
 use omr_detector::engines::Job;
-use omr_protocol::{ParamSet, Request, SEED_BYTES};
+use omr_detector::{Stages, placement_seed};
+use omr_protocol::{ParamSet, Request};
 use omr_store::{Board, StoreError};
-use rand_core::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -78,13 +77,6 @@ fn payload(args: &Digest, bytes: usize) -> Option<usize> {
         _ => args.indices_only,
     };
     (!indices).then_some(bytes)
-}
-
-/// Where messages lie is decided now, when they are fixed already.
-pub(super) fn placement_seed() -> [u8; SEED_BYTES] {
-    let mut seed = [0; SEED_BYTES];
-    omr_client::os_rng().fill_bytes(&mut seed);
-    seed
 }
 
 fn range(args: &Digest, board: &Board) -> Result<Range<u64>, InputError> {

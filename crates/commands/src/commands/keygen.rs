@@ -1,17 +1,13 @@
 use super::passphrase::wanted;
 use crate::args::Keygen;
-use crate::error::{CliError, InputError};
+use crate::error::CliError;
 use crate::io::{self, Access, Output, Staged};
 use omr_client::locked::{Passphrase, lock};
-use omr_client::sophomr::detection_key;
-use omr_client::{SecretKey, SecretKeyError, identity, instantomr};
+use omr_client::{SecretKey, identity, os_rng, write_detection_key};
 use omr_console::{ConsoleError, Ui};
 use omr_protocol::frame::Kind;
-use omr_protocol::instantomr::InstantKey;
 use omr_protocol::params::{DEFAULT, HYBRID};
-use omr_protocol::sophomr::DetectionKey;
-use omr_protocol::{ClueKey, ClueKind, DetectionKeyError, EngineKind, ParamSet, Scheme};
-use rand_core::CryptoRng;
+use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, Scheme};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,56 +16,12 @@ use std::path::{Path, PathBuf};
 pub(super) const SECRET_KEY: &str = "secret.key";
 /// Name of her address.
 pub(super) const CLUE_KEY: &str = "clue.key";
-/// Name of the detector's key for SophOMR.
-pub(super) const DETECTION_KEY: &str = "detection.key";
-/// Name of the detector's key for InstantOMR.
-pub(super) const INSTANT_KEY: &str = "instant.key";
 
 /// Set of a scheme unless told otherwise.
 pub(super) fn default_set(scheme: Option<Scheme>) -> &'static str {
-    match scheme {
-        None | Some(Scheme::Sophomr | Scheme::Sophomd) => DEFAULT,
+    match scheme.map(Scheme::engines) {
+        None | Some([EngineKind::Sophomr]) => DEFAULT,
         Some(_) => HYBRID,
-    }
-}
-
-/// A recipient's keys, those for detectors as far as they are wanted.
-pub(super) struct Made {
-    pub(super) secret: SecretKey,
-    pub(super) clue: ClueKey,
-    pub(super) detection: Option<DetectionKey>,
-    pub(super) instant: Option<InstantKey>,
-}
-
-impl Made {
-    /// Keys for clues of a kind and for the engines of a scheme; for all that the set has unless given.
-    ///
-    /// Errors: `Params` where the set lacks one.
-    pub(super) fn new(
-        set: &ParamSet,
-        scheme: Option<Scheme>,
-        clues: ClueKind,
-        rng: &mut impl CryptoRng,
-    ) -> Result<Self, CliError> {
-        let spec = set.spec();
-        let engines = scheme.map_or(spec.engines(), |scheme| scheme.engines().to_vec());
-        let (secret, clue) = identity(set.clue(), clues, rng);
-        let mut made = Self {
-            secret,
-            clue,
-            detection: None,
-            instant: None,
-        };
-        if engines.contains(&EngineKind::Sophomr) {
-            made.detection = Some(detection_key(set.sophomr()?, &made.secret, rng));
-        }
-        if engines.contains(&EngineKind::Instantomr) {
-            let key = instantomr::detection_key(set.instantomr()?, &made.secret, rng);
-            made.instant = Some(key.map_err(|error: SecretKeyError| {
-                CliError::write("instant.key", InputError::from(error))
-            })?);
-        }
-        Ok(made)
     }
 }
 
@@ -101,9 +53,14 @@ pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
         false => ClueKind::Bound,
     };
     let passphrase = wanted(&args.locking, &args.out.join(SECRET_KEY))?;
-    let keys = Made::new(&set, args.scheme, clues, &mut omr_client::os_rng())?;
-    create_folder(&args.out)?;
-    let files = write(&args.out, &set, &keys, (passphrase.as_ref(), args.force))?;
+    let wanted = Wanted {
+        set: &set,
+        scheme: args.scheme,
+        clues,
+        passphrase: passphrase.as_ref(),
+        force: args.force,
+    };
+    let (_, files) = wanted.make(&args.out)?;
     if args.json {
         return Ok(io::print_json(&Report {
             params: set.name(),
@@ -127,7 +84,8 @@ pub(super) fn create_folder(path: &Path) -> Result<(), CliError> {
 
 /// Before the work; committing the files decides.
 fn refuse_existing(dir: &Path) -> Result<(), CliError> {
-    for name in [SECRET_KEY, CLUE_KEY, DETECTION_KEY, INSTANT_KEY] {
+    let detection = EngineKind::ALL.map(EngineKind::key_name);
+    for name in [SECRET_KEY, CLUE_KEY].into_iter().chain(detection) {
         let path = dir.join(name);
         if path.symlink_metadata().is_ok() {
             return Err(ConsoleError::Exists { path }.into());
@@ -136,43 +94,63 @@ fn refuse_existing(dir: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes the files, the secret under the passphrase if there is one; none takes its name before all are on the disk.
-///
-/// Errors: `Write`, `Exists`, `Lock`.
-pub(super) fn write(
-    dir: &Path,
-    set: &ParamSet,
-    keys: &Made,
-    (passphrase, force): (Option<&Passphrase>, bool),
-) -> Result<Vec<Written>, CliError> {
-    let secret = dir.join(SECRET_KEY);
-    let bytes = keys
-        .secret
-        .to_bytes(set.clue())
-        .map_err(|error| CliError::write(&secret, error))?;
-    let locked = passphrase.map(|passphrase| lock(Kind::SecretKey, &bytes, passphrase));
-    let locked = locked.transpose()?;
-    let mut staged = vec![
-        io::stage_bytes(
-            &secret,
-            Access::Private,
-            locked.as_deref().unwrap_or(&bytes),
-        )?,
-        stage_clue_key(&dir.join(CLUE_KEY), set, &keys.clue)?,
-    ];
-    if let Some(key) = &keys.detection {
-        let params = set.sophomr()?;
-        staged.push(stage(&dir.join(DETECTION_KEY), |file| {
-            key.write(params, file)
-        })?);
+/// The keys that are wanted.
+pub(super) struct Wanted<'a> {
+    pub(super) set: &'a ParamSet,
+    /// Detection keys for its engines; for all that the set has unless given.
+    pub(super) scheme: Option<Scheme>,
+    pub(super) clues: ClueKind,
+    /// The secret is written under it.
+    pub(super) passphrase: Option<&'a Passphrase>,
+    /// Whether files may be replaced.
+    pub(super) force: bool,
+}
+
+impl Wanted<'_> {
+    /// Makes a recipient's keys and writes them into a folder; none takes its name before all are on the disk.
+    ///
+    /// Errors: `Params` where the set lacks an engine; `Write`, `Exists`, `Lock`.
+    pub(super) fn make(&self, dir: &Path) -> Result<(ClueKey, Vec<Written>), CliError> {
+        let set = self.set;
+        let engines = match self.scheme {
+            Some(scheme) => scheme.engines().to_vec(),
+            None => set.spec().engines(),
+        };
+        for engine in &engines {
+            // An engine that the set lacks is told before a folder is made.
+            set.key_file_bytes(*engine, self.clues)?;
+        }
+        create_folder(dir)?;
+        let (secret, clue) = identity(set.clue(), self.clues, &mut os_rng());
+        let mut staged = vec![
+            self.stage_secret(&dir.join(SECRET_KEY), &secret)?,
+            stage_clue_key(&dir.join(CLUE_KEY), set, &clue)?,
+        ];
+        for engine in engines {
+            // A detector's key is for the detector alone: whoever has it can look for the recipient's messages too.
+            let path = dir.join(engine.key_name());
+            staged.push(io::stage(&path, Access::Private, |file| {
+                Ok(write_detection_key(
+                    set,
+                    engine,
+                    &secret,
+                    &mut os_rng(),
+                    file,
+                )?)
+            })?);
+        }
+        Ok((clue, commit(staged, self.force)?))
     }
-    if let Some(key) = &keys.instant {
-        let params = set.instantomr()?;
-        staged.push(stage(&dir.join(INSTANT_KEY), |file| {
-            key.write(params, file)
-        })?);
+
+    fn stage_secret(&self, path: &Path, secret: &SecretKey) -> Result<Staged, CliError> {
+        let bytes = secret
+            .to_bytes(self.set.clue())
+            .map_err(|error| CliError::write(path, error))?;
+        let lock = |passphrase| lock(Kind::SecretKey, &bytes, passphrase);
+        let locked = self.passphrase.map(lock).transpose()?;
+        let bytes = locked.as_deref().unwrap_or(&bytes);
+        Ok(io::stage_bytes(path, Access::Private, bytes)?)
     }
-    commit(staged, force)
 }
 
 /// Gives files their names and tells their sizes.
@@ -194,12 +172,4 @@ fn stage_clue_key(path: &Path, set: &ParamSet, key: &ClueKey) -> Result<Staged, 
         .to_bytes(set.clue())
         .map_err(|error| CliError::write(path, error))?;
     Ok(io::stage_bytes(path, Access::Public, &bytes)?)
-}
-
-/// A detector's key is for the detector alone: whoever has it can look for her messages too.
-fn stage(
-    path: &Path,
-    write: impl FnOnce(&mut fs::File) -> Result<(), DetectionKeyError>,
-) -> Result<Staged, CliError> {
-    io::stage(path, Access::Private, |file| Ok(write(file)?))
 }

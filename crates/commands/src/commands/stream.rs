@@ -106,7 +106,7 @@ fn open(
         board_id: board.config().board_id,
         sealing: sealing(board).map_err(CliError::input(&args.board))?,
         plan: InstantPlan::new(detector.params(), encoding(args)?, request)?,
-        seed: super::digest::placement_seed(),
+        seed: omr_detector::placement_seed(),
     };
     Ok(Session::new(detector.clone(), header))
 }
@@ -242,7 +242,7 @@ fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
             .to_bytes(set.instantomr()?)
             .map_err(|error| CliError::write(&args.out, error))?,
         false => {
-            let cut = session.cut(number, super::digest::placement_seed());
+            let cut = session.cut(number, omr_detector::placement_seed());
             let bytes = cut.map_err(InputError::from);
             let bytes = bytes.map_err(CliError::input(&args.state))?;
             // Kept before it is handed out: who asks again gets the same.

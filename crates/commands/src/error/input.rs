@@ -2,9 +2,9 @@
 
 #[cfg(feature = "full")]
 use super::PdqError;
-use omr_client::SecretKeyError;
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
+use omr_client::{MakeKeyError, SecretKeyError};
 use omr_console::ReadError;
 use omr_detector::instantomr::CutError;
 use omr_protocol::frame::FrameError;
@@ -40,6 +40,9 @@ pub(crate) enum InputError {
     /// Not a secret key.
     #[error(transparent)]
     SecretKey(#[from] SecretKeyError),
+    /// A detection key was not made.
+    #[error(transparent)]
+    MakeKey(#[from] MakeKeyError),
     /// Under a passphrase, and not opened.
     #[error(transparent)]
     Lock(#[from] LockError),

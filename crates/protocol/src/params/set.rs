@@ -1,10 +1,12 @@
 //! Parameter sets: clues, and the engines that serve them.
 
 use super::{ClueParams, ClueSpec, ParamsError, ROTATION_KEY_BITS, Security};
-use crate::instantomr::{InstantParams, InstantSpec};
-use crate::sophomr::{Params, ParamsSpec};
-use crate::{EngineKind, Scheme};
+use crate::instantomr::{InstantKey, InstantParams, InstantSpec};
+use crate::request::MAX_BOUND;
+use crate::sophomr::{DetectionKey, Params, ParamsSpec};
+use crate::{ClueKind, DetectionKeyError, EngineKind, Scheme};
 use omr_ring::Kernels;
+use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
 /// A published parameter set, unchecked.
@@ -69,6 +71,18 @@ impl SetSpec {
             EngineKind::Instantomr => self.instantomr.is_some(),
         };
         EngineKind::ALL.into_iter().filter(serves).collect()
+    }
+
+    /// The largest bound of one engine's digests by a scheme; `None` where the set lacks the engine or the scheme does
+    /// not use it.
+    pub(crate) fn engine_bound(&self, engine: EngineKind, scheme: Scheme) -> Option<usize> {
+        match engine {
+            EngineKind::Sophomr => self.sophomr.as_ref().map(|_| MAX_BOUND),
+            EngineKind::Instantomr => {
+                let spec = self.instantomr.as_ref()?;
+                Some(spec.largest_bound(scheme.encoding()?))
+            }
+        }
     }
 
     /// Whether it has all engines of a scheme.
@@ -172,6 +186,30 @@ impl ParamSet {
             return Ok(self.sophomr.get_or_init(|| made));
         }
         Ok(self.sophomr.get().expect("just seen"))
+    }
+
+    /// Bytes of the file of a detection key for clues of a kind.
+    ///
+    /// Errors: `NoEngine` where the set lacks the engine.
+    pub fn key_file_bytes(&self, engine: EngineKind, clues: ClueKind) -> Result<u64, ParamsError> {
+        Ok(match engine {
+            EngineKind::Sophomr => DetectionKey::file_bytes_of(self.sophomr()?, clues),
+            EngineKind::Instantomr => InstantKey::file_bytes_of(self.instantomr()?, clues),
+        })
+    }
+
+    /// Reads the file of a detection key to its end and checks it.
+    ///
+    /// Errors: those of reading it; `Params` where the set lacks the engine.
+    pub fn check_key_file(
+        &self,
+        engine: EngineKind,
+        file: impl Read,
+    ) -> Result<(), DetectionKeyError> {
+        match engine {
+            EngineKind::Sophomr => DetectionKey::read(self.sophomr()?, file).map(drop),
+            EngineKind::Instantomr => InstantKey::read(self.instantomr()?, file).map(drop),
+        }
     }
 
     /// InstantOMR.

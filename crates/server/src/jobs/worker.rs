@@ -5,11 +5,11 @@ use crate::causes::chain;
 use crate::damage::Damage;
 use crate::gate::Gate;
 use crate::keyfile;
-use crate::source::{StoreSource, placement_seed};
+use crate::source::StoreSource;
 use omr_detector::engine::{self, Answer, Loaded};
 use omr_detector::engines::{Costs, Engines, Job};
 use omr_detector::sophomr::BoardCache;
-use omr_detector::{DetectorError, Progress, Strided};
+use omr_detector::{DetectorError, Progress, Strided, placement_seed};
 use omr_ops::{FinishedDigest, Metrics};
 use omr_protocol::{EngineKind, ParamSet, Request, Scheme, Sealing};
 use omr_store::Store;
@@ -113,12 +113,12 @@ impl Worker {
         let payloads = !record.indices_only;
         let stride = record.stride();
         // Hardly anybody else asks for the same messages: its work is not kept, nor is its seed.
-        let seed = |engine| match engine {
-            EngineKind::Sophomr if !stride.has_gaps() => {
+        let seed = |engine: EngineKind| match engine.shares_board() && !stride.has_gaps() {
+            true => {
                 let (board, range) = (board.board_id, stride.range());
                 self.cache.seed(board, range, placement_seed)
             }
-            EngineKind::Sophomr | EngineKind::Instantomr => placement_seed(),
+            false => placement_seed(),
         };
         let mut all = StoreSource {
             store: &self.store,

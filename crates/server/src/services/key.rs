@@ -68,13 +68,10 @@ impl Keys {
         blocking(move || own.registrations.add(&caller, &hash, kind)).await?;
         shared.metrics.upload();
         shared.metrics.keys(shared.registrations.len() as u64);
-        let kind = match kind {
-            EngineKind::Sophomr => v1::KeyKind::Bulk,
-            EngineKind::Instantomr => v1::KeyKind::Instant,
-        };
         Ok(v1::RegisterKeyResponse {
             params_id: shared.set.name().to_owned(),
-            kind: kind.into(),
+            // The numbers of `KeyKind` are those of engines.
+            kind: kind.tag().into(),
         })
     }
 

@@ -1,8 +1,8 @@
 //! Recipients and senders, and what they post.
 
 use crate::args::Demo;
-use crate::commands::keygen::Made;
-use crate::commands::{board, keygen};
+use crate::commands::board;
+use crate::commands::keygen::Wanted;
 use crate::error::{CliError, InputError};
 use omr_client::{BoundSender, ClueSeed, os_rng};
 use omr_console::Ui;
@@ -43,11 +43,17 @@ impl Cast {
     /// Errors: `Params`, `Write`, `Exists`.
     pub(super) fn new(set: &ParamSet, args: &Demo, dir: &Path) -> Result<Self, CliError> {
         let start = Instant::now();
-        let keys = Made::new(set, Some(args.scheme), ClueKind::Bound, &mut os_rng())?;
+        let wanted = Wanted {
+            set,
+            scheme: Some(args.scheme),
+            clues: ClueKind::Bound,
+            passphrase: None,
+            force: false,
+        };
+        let (address, _) = wanted.make(dir)?;
         let keygen_s = start.elapsed().as_secs_f64();
-        keygen::write(dir, set, &keys, (None, false))?;
         let start = Instant::now();
-        let mut addresses = vec![keys.clue];
+        let mut addresses = vec![address];
         addresses.par_extend(
             (1..args.recipients)
                 .into_par_iter()

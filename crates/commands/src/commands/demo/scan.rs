@@ -1,13 +1,13 @@
 //! Looks for the secret key where it must not be.
 
-use crate::commands::keygen::{CLUE_KEY, DETECTION_KEY, INSTANT_KEY, SECRET_KEY};
+use crate::commands::keygen::{CLUE_KEY, SECRET_KEY};
 use crate::error::{CliError, InputError};
 use crate::io::{Framed, read_secret_key};
 use memchr::memmem::Finder;
 use omr_client::seal::SEAL_SECRET_BYTES;
 use omr_client::{DIGEST_SEED_BYTES, SecretKey};
-use omr_protocol::ClueParams;
 use omr_protocol::frame::{Kind, pack_bits};
+use omr_protocol::{ClueParams, EngineKind};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::fs;
@@ -51,15 +51,13 @@ pub(super) fn check(
     let secret = read_secret_key(Framed::open(&path, Kind::SecretKey)?, params)?;
     let pieces = pieces(params, &secret).map_err(CliError::input(path))?;
     let board = board.join(omr_store::BOARD_FILE);
-    let places = [
-        ("the board", board.as_path()),
-        ("clue.key", &recipient.join(CLUE_KEY)),
-        ("detection.key", &recipient.join(DETECTION_KEY)),
-        ("instant.key", &recipient.join(INSTANT_KEY)),
-        ("the digest", digest),
-    ];
+    let names = [CLUE_KEY].into_iter();
+    let names = names.chain(EngineKind::ALL.map(EngineKind::key_name));
+    let mut places = vec![("the board", board)];
+    places.extend(names.map(|name| (name, recipient.join(name))));
+    places.push(("the digest", digest.to_owned()));
     places
-        .into_iter()
+        .iter()
         .filter(|(_, path)| path.exists())
         .map(|(place, path)| search(&pieces, place, path))
         .collect()

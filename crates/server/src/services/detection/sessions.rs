@@ -39,12 +39,10 @@ impl Detection {
         request: &v1::OpenSessionRequest,
     ) -> Result<SessionRecord, Status> {
         let key = refuse::hash("key_hash", &request.key_hash)?;
-        if self.0.registrations.kind(&caller.account, &key)? != EngineKind::Instantomr {
-            return Err(refuse::invalid(
-                "key_hash",
-                "a key for InstantOMR",
-                "one for SophOMR",
-            ));
+        let kind = self.0.registrations.kind(&caller.account, &key)?;
+        if kind != EngineKind::Instantomr {
+            let found = format!("one for {kind}");
+            return Err(refuse::invalid("key_hash", "a key for InstantOMR", &found));
         }
         let len = self.0.store.len();
         if request.start > len {

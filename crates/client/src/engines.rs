@@ -1,0 +1,80 @@
+//! What a recipient does alike for every engine: names and makes its key, decodes its digests.
+
+use crate::instantomr::{self, InstantRecipient};
+use crate::sophomr::{self, Recipient};
+use crate::{DecodeError, Retrieved, SecretKey, SecretKeyError};
+use omr_protocol::sophomr::Digest;
+use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, Response};
+use rand_core::CryptoRng;
+use std::io::Write;
+
+/// A detection key that was not made, or not written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MakeKeyError {
+    /// The secret is of another set.
+    #[error(transparent)]
+    Secret(#[from] SecretKeyError),
+    /// The set lacks the engine, or writing failed.
+    #[error(transparent)]
+    Key(#[from] DetectionKeyError),
+}
+
+impl SecretKey {
+    /// The name of the recipient's detection key for an engine.
+    #[must_use]
+    pub fn key_id(&self, engine: EngineKind) -> [u8; 16] {
+        match engine {
+            EngineKind::Sophomr => self.detection_id,
+            EngineKind::Instantomr => self.instant_id(),
+        }
+    }
+}
+
+/// Makes the detection key of a secret for an engine, and writes its file. The key takes the kind of clues that the
+/// secret is for.
+///
+/// Errors: `Secret`; `Key`.
+pub fn write_detection_key(
+    set: &ParamSet,
+    engine: EngineKind,
+    secret: &SecretKey,
+    rng: &mut impl CryptoRng,
+    out: &mut impl Write,
+) -> Result<(), MakeKeyError> {
+    match engine {
+        EngineKind::Sophomr => {
+            let params = set.sophomr().map_err(DetectionKeyError::from)?;
+            sophomr::detection_key(params, secret, rng).write(params, out)?;
+        }
+        EngineKind::Instantomr => {
+            let params = set.instantomr().map_err(DetectionKeyError::from)?;
+            instantomr::detection_key(params, secret, rng)?.write(params, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Her pertinent messages in the range of a digest of any scheme, in the order of the board.
+///
+/// Errors: those of [`Recipient::decode`] and [`InstantRecipient::decode`]; `Params` when the set lacks
+/// the digest's engine.
+pub fn decode(
+    set: &ParamSet,
+    secret: &SecretKey,
+    response: &Response,
+) -> Result<Vec<Retrieved>, DecodeError> {
+    let bulk = |digest: &Digest| Recipient::new(set.sophomr()?, secret).decode(digest);
+    let instant = |digest| InstantRecipient::new(set.instantomr()?, secret).decode(digest);
+    match response {
+        Response::Sophomr(digest) => bulk(digest),
+        Response::Instantomr(digest) => instant(digest),
+        Response::Hybrid(first, rest) => {
+            // Both are decoded before either's outcome is looked at.
+            let (first, rest) = (bulk(first), instant(rest));
+            let mut found = first?;
+            found.extend(rest?);
+            Ok(found)
+        }
+    }
+}
