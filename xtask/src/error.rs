@@ -48,8 +48,10 @@ pub(crate) enum XtaskError {
         most: usize,
         found: usize,
     },
-    #[error("omr with features {features:?}: expected nothing of the evidence, found {found}")]
-    Evidence {
+    #[error(
+        "omr with features {features:?}: expected that it leaves {found} out, found it: cargo tree -i {found} shows why"
+    )]
+    LeftOut {
         features: &'static str,
         found: String,
     },

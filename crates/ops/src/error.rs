@@ -14,7 +14,16 @@ pub enum OpsError {
         /// What is wrong with it.
         source: tracing_subscriber::filter::ParseError,
     },
+    /// Traces are asked for, and this build sends none.
+    #[error(
+        "traces: this build of omr cannot send them to `{found}`: build it with the feature `otlp`"
+    )]
+    LeftOut {
+        /// The endpoint given.
+        found: String,
+    },
     /// The address for traces is no endpoint of OTLP over gRPC.
+    #[cfg(feature = "otlp")]
     #[error(
         "traces: expected an endpoint such as `http://127.0.0.1:4317`, found `{found}`: {source}"
     )]
@@ -28,6 +37,7 @@ pub enum OpsError {
     #[error("logs: expected a process without a subscriber, found one")]
     AlreadySetUp,
     /// Spans that were left could not be sent.
+    #[cfg(feature = "otlp")]
     #[error("traces: {0}")]
     Flush(#[from] opentelemetry_sdk::error::OTelSdkError),
 }

@@ -13,6 +13,7 @@ mod process;
 mod router;
 mod status;
 mod telemetry;
+mod traces;
 
 pub use error::OpsError;
 pub use metrics::{BoardSize, Held, Metrics, Totals, grpc_code_name};

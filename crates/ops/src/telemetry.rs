@@ -1,21 +1,14 @@
 //! Logs and traces: their configuration and installation.
 
 use std::io::IsTerminal;
-use std::time::Duration;
 
-use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_otlp::{SpanExporter, WithExportConfig};
-use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 use crate::error::OpsError;
 use crate::panics::log_panics;
-
-/// How long spans may take to the collector before they are given up.
-const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
+use crate::traces::Traces;
 
 /// Configuration of logs and traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +17,8 @@ pub struct TelemetryConfig {
     pub filter: String,
     /// One JSON object a line instead of text.
     pub json: bool,
-    /// Address of a collector that takes OTLP over gRPC, such as `http://127.0.0.1:4317`.
+    /// Address of a collector that takes OTLP over gRPC, such as `http://127.0.0.1:4317`; only builds with the feature
+    /// `otlp` send there.
     pub otlp_endpoint: Option<String>,
     /// Name under which traces are filed.
     pub service_name: String,
@@ -44,14 +38,14 @@ impl Default for TelemetryConfig {
 /// Keeps traces going; sends what is left when it is shut down or dropped.
 #[derive(Debug)]
 pub struct Telemetry {
-    provider: Option<SdkTracerProvider>,
+    traces: Option<Traces>,
 }
 
 impl Telemetry {
     /// Sends the spans that are left, waiting at most some seconds. Blocks: not for a thread of the runtime.
     pub fn shutdown(mut self) -> Result<(), OpsError> {
-        match self.provider.take() {
-            Some(provider) => Ok(provider.shutdown()?),
+        match self.traces.take() {
+            Some(traces) => traces.shutdown(),
             None => Ok(()),
         }
     }
@@ -59,9 +53,9 @@ impl Telemetry {
 
 impl Drop for Telemetry {
     fn drop(&mut self) {
-        if let Some(provider) = self.provider.take() {
+        if let Some(traces) = self.traces.take() {
             // Nobody is left to be told that the collector did not answer.
-            let _ = provider.shutdown();
+            let _ = traces.shutdown();
         }
     }
 }
@@ -74,15 +68,10 @@ pub fn init(config: &TelemetryConfig) -> Result<Telemetry, OpsError> {
         found: config.filter.clone(),
         source,
     })?;
-    let provider = match &config.otlp_endpoint {
-        Some(endpoint) => Some(provider(endpoint, &config.service_name)?),
+    let traces = match &config.otlp_endpoint {
+        Some(endpoint) => Some(Traces::to(endpoint, &config.service_name)?),
         None => None,
     };
-    let traces = provider.as_ref().map(|provider| {
-        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("omr"));
-        // The exporter's own requests would be traced, and their traces exported.
-        layer.with_filter(EnvFilter::new("info,h2=off,hyper=off,tonic=off,tower=off"))
-    });
     let lines = match config.json {
         true => fmt::layer().json().with_writer(std::io::stderr).boxed(),
         false => fmt::layer()
@@ -92,28 +81,9 @@ pub fn init(config: &TelemetryConfig) -> Result<Telemetry, OpsError> {
     };
     tracing_subscriber::registry()
         .with(lines.with_filter(filter))
-        .with(traces)
+        .with(traces.as_ref().map(Traces::layer))
         .try_init()
         .map_err(|_| OpsError::AlreadySetUp)?;
     log_panics();
-    Ok(Telemetry { provider })
-}
-
-fn provider(endpoint: &str, service_name: &str) -> Result<SdkTracerProvider, OpsError> {
-    let exporter = SpanExporter::builder()
-        .with_tonic()
-        .with_endpoint(endpoint)
-        .with_timeout(EXPORT_TIMEOUT)
-        .build()
-        .map_err(|source| OpsError::Endpoint {
-            found: endpoint.to_owned(),
-            source,
-        })?;
-    let resource = Resource::builder()
-        .with_service_name(service_name.to_owned())
-        .build();
-    Ok(SdkTracerProvider::builder()
-        .with_batch_exporter(exporter)
-        .with_resource(resource)
-        .build())
+    Ok(Telemetry { traces })
 }

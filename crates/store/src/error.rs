@@ -24,6 +24,14 @@ pub enum StoreError {
         /// The value given.
         found: u64,
     },
+    /// The objects are in a bucket, and this build keeps none there.
+    #[error(
+        "this build of omr has no buckets for {found}: build it with the feature `s3`, or leave objects.url out"
+    )]
+    LeftOut {
+        /// The address given.
+        found: String,
+    },
     /// The address of a bucket is not understood.
     #[error("expected a bucket as s3://NAME/PREFIX, found {found}")]
     BucketUrl {
@@ -227,13 +235,12 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The place of the objects refused.
-    #[cfg(feature = "server")]
     #[error("object {object}")]
     Objects {
         /// The object.
         object: String,
         /// The error of the file system or of the bucket.
-        source: Box<object_store::Error>,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// There is no such key.
     #[error("no key {}", hex(hash))]

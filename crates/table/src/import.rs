@@ -3,12 +3,14 @@
 //! Values are taken as they are or refused with their row and column: nothing is rounded, cut or dropped unless an
 //! option or a declared type says so. Memory is that of the table, plus one row of CSV or one page and one batch of a column of Parquet.
 
+#[cfg(feature = "parquet")]
 mod arrays;
 mod cell;
 mod csv;
 mod error;
 mod fill;
 mod guess;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod select;
 
@@ -19,6 +21,7 @@ use std::str::FromStr;
 
 pub use csv::import_csv;
 pub use error::ImportError;
+#[cfg(feature = "parquet")]
 pub use parquet::import_parquet;
 
 use crate::{ColumnType, MAX_ROWS, SchemaError, Table};
@@ -129,7 +132,10 @@ pub fn import_file(
     (&mut file).take(4).read_to_end(&mut magic)?;
     file.rewind()?;
     match magic.as_slice() {
+        #[cfg(feature = "parquet")]
         b"PAR1" => import_parquet(file, options, progress),
+        #[cfg(not(feature = "parquet"))]
+        b"PAR1" => Err(ImportError::LeftOut),
         _ => import_csv(file, options, progress),
     }
 }

@@ -28,9 +28,9 @@ pub use builder::{BuildError, TableBuilder};
 pub use calendar::is_other_date;
 pub use column::{Ordinals, Texts};
 pub use file::FileError;
-pub use import::{
-    Declared, ImportError, ImportOptions, Progress, Wanted, import_csv, import_file, import_parquet,
-};
+#[cfg(feature = "parquet")]
+pub use import::import_parquet;
+pub use import::{Declared, ImportError, ImportOptions, Progress, Wanted, import_csv, import_file};
 pub use output::{OutputError, Rows};
 pub use query::{
     Deriver, Filter, FilterShape, Fingerprints, Leaf, LeafShape, LikeShape, MAX_CONSTANTS,

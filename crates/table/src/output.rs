@@ -1,22 +1,12 @@
-//! Rows for the world: record batches, CSV, JSON and Arrow's file.
+//! Rows for the world: CSV, JSON and Arrow's file.
+
+#[cfg(feature = "parquet")]
+mod arrow;
 
 use std::collections::HashSet;
-use std::io::Write;
-use std::sync::Arc;
-
-use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Int64Array, RecordBatch, StringArray,
-    TimestampSecondArray,
-};
-use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, TimeUnit};
-use arrow::error::ArrowError;
+use std::io::{self, Write};
 
 use crate::{Column, ColumnType, Table, Value, ValueError};
-
-/// Digits of Arrow's decimals that stand for ours.
-const PRECISION: u8 = 18;
-/// Moments as CSV shows them, which import reads.
-const MOMENT: &str = "%Y-%m-%d %H:%M:%S";
 
 /// Why rows could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -50,9 +40,24 @@ pub enum OutputError {
         /// What is wrong with it.
         error: ValueError,
     },
-    /// The writer refused.
+    /// The file refused.
     #[error("writing rows: {0}")]
-    Arrow(#[from] ArrowError),
+    Io(#[from] io::Error),
+    /// The file refused, or a row has no place in CSV.
+    #[error("writing rows: {0}")]
+    Csv(#[from] csv::Error),
+    /// A value has no place in JSON.
+    #[error("writing rows: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The writer of Arrow refused.
+    #[cfg(feature = "parquet")]
+    #[error("writing rows: {0}")]
+    Arrow(#[from] ::arrow::error::ArrowError),
+    /// Arrow's file, which this build does not write.
+    #[error(
+        "this build of omr does not write Arrow: build it with the feature `parquet`, or take csv or json"
+    )]
+    LeftOut,
 }
 
 /// What a query returns: columns, rows of their values, and perhaps where in the table each row stood.
@@ -91,30 +96,6 @@ impl Table {
 }
 
 impl Rows {
-    /// Returns the rows as an Arrow batch, of types Boolean, Int64, Date32, Timestamp in seconds,
-    /// Decimal128 of 18 digits and Utf8; a name that is there already gets a number.
-    ///
-    /// Errors: rows of another width, values of another type, not as many numbers as rows.
-    pub fn record_batch(&self) -> Result<RecordBatch, OutputError> {
-        self.check()?;
-        let mut names = Names::default();
-        let mut fields = Vec::new();
-        let mut arrays: Vec<ArrayRef> = Vec::new();
-        if let Some(numbers) = &self.numbers {
-            fields.push(Field::new(names.new_one("row"), DataType::Int64, false));
-            arrays.push(Arc::new(Int64Array::from_iter_values(
-                numbers.iter().map(|&number| number as i64),
-            )));
-        }
-        for (place, column) in self.columns.iter().enumerate() {
-            let name = names.new_one(&column.name);
-            fields.push(Field::new(name, data_type(column.kind), true));
-            arrays.push(self.array(place, column.kind)?);
-        }
-        let schema = Arc::new(ArrowSchema::new(fields));
-        Ok(RecordBatch::try_new(schema, arrays)?)
-    }
-
     fn check(&self) -> Result<(), OutputError> {
         if let Some(numbers) = &self.numbers
             && numbers.len() != self.rows.len()
@@ -145,75 +126,79 @@ impl Rows {
         Ok(())
     }
 
-    /// The values of a column, which have been checked to be of its type.
-    fn array(&self, place: usize, kind: ColumnType) -> Result<ArrayRef, OutputError> {
-        let ordinals = self.rows.iter().map(|row| row[place].ordinal());
-        Ok(match kind {
-            ColumnType::Boolean => {
-                let truths = ordinals.map(|ordinal| ordinal.map(|ordinal| ordinal == 1));
-                Arc::new(truths.collect::<BooleanArray>())
-            }
-            ColumnType::Integer => Arc::new(ordinals.collect::<Int64Array>()),
-            ColumnType::Date => {
-                // Days of four-digit years fit 32 bits.
-                let days = ordinals.map(|ordinal| ordinal.map(|days| days as i32));
-                Arc::new(days.collect::<Date32Array>())
-            }
-            ColumnType::Timestamp => Arc::new(ordinals.collect::<TimestampSecondArray>()),
-            ColumnType::Decimal { scale } => {
-                let numbers = ordinals.map(|ordinal| ordinal.map(i128::from));
-                let array = numbers.collect::<Decimal128Array>();
-                Arc::new(array.with_precision_and_scale(PRECISION, scale as i8)?)
-            }
-            ColumnType::Text { .. } => {
-                let text = |row: &'_ Vec<Value>| match &row[place] {
-                    Value::Text(text) => Some(text.clone()),
-                    _ => None,
-                };
-                Arc::new(self.rows.iter().map(text).collect::<StringArray>())
-            }
-        })
+    /// Names of the columns as files have them, that of the row numbers first; a name that is there already gets a
+    /// number.
+    fn names(&self) -> Vec<String> {
+        let mut names = Names::default();
+        let first = self.numbers.iter().map(|_| "row");
+        let rest = self.columns.iter().map(|column| column.name.as_str());
+        first.chain(rest).map(|name| names.new_one(name)).collect()
     }
 
     /// Writes CSV with a header; absent values are empty, as empty text is.
     ///
-    /// Errors: as [`Rows::record_batch`], and the writer's.
+    /// Errors: as [`Rows::write_json`].
     pub fn write_csv(&self, out: impl Write) -> Result<(), OutputError> {
-        let batch = self.record_batch()?;
-        let builder = arrow::csv::WriterBuilder::new().with_timestamp_format(MOMENT.into());
-        Ok(builder.build(out).write(&batch)?)
+        self.check()?;
+        let mut writer = csv::Writer::from_writer(out);
+        writer.write_record(self.names())?;
+        for (place, row) in self.rows.iter().enumerate() {
+            let number = self
+                .numbers
+                .iter()
+                .map(|numbers| numbers[place].to_string());
+            let values = self.columns.iter().zip(row);
+            let values = values.map(|(column, value)| match value {
+                Value::Null => String::new(),
+                value => value.show(column.kind).to_string(),
+            });
+            writer.write_record(number.chain(values))?;
+        }
+        Ok(writer.flush()?)
     }
 
     /// Writes a JSON array of objects, with `null` for absent values and numbers for decimals.
     ///
-    /// Errors: as [`Rows::record_batch`], and the writer's.
-    pub fn write_json(&self, out: impl Write) -> Result<(), OutputError> {
-        let batch = self.record_batch()?;
-        let builder = arrow::json::WriterBuilder::new().with_explicit_nulls(true);
-        let mut writer = builder.build::<_, arrow::json::writer::JsonArray>(out);
-        writer.write(&batch)?;
-        Ok(writer.finish()?)
+    /// Errors: rows of another width, values of another type, not as many numbers as rows, and those of the file.
+    pub fn write_json(&self, mut out: impl Write) -> Result<(), OutputError> {
+        self.check()?;
+        let mut names = Vec::new();
+        for name in self.names() {
+            names.push(serde_json::to_string(&name)?);
+        }
+        let (number_name, value_names) = names.split_at(names.len() - self.columns.len());
+        out.write_all(b"[")?;
+        for (place, row) in self.rows.iter().enumerate() {
+            let mut fields = Vec::with_capacity(names.len());
+            if let (Some(name), Some(numbers)) = (number_name.first(), &self.numbers) {
+                fields.push(format!("{name}:{}", numbers[place]));
+            }
+            for ((name, column), value) in value_names.iter().zip(&self.columns).zip(row) {
+                fields.push(format!("{name}:{}", json(value, column.kind)?));
+            }
+            let between = if place == 0 { "" } else { "," };
+            write!(out, "{between}{{{}}}", fields.join(","))?;
+        }
+        Ok(out.write_all(b"]")?)
     }
 
     /// Writes an Arrow IPC file.
     ///
-    /// Errors: as [`Rows::record_batch`], and the writer's.
-    pub fn write_arrow(&self, out: impl Write) -> Result<(), OutputError> {
-        let batch = self.record_batch()?;
-        let mut writer = arrow::ipc::writer::FileWriter::try_new(out, &batch.schema())?;
-        writer.write(&batch)?;
-        Ok(writer.finish()?)
+    /// Errors: [`OutputError::LeftOut`], always: this build has no Arrow.
+    #[cfg(not(feature = "parquet"))]
+    pub fn write_arrow(&self, _out: impl Write) -> Result<(), OutputError> {
+        Err(OutputError::LeftOut)
     }
 }
 
-fn data_type(kind: ColumnType) -> DataType {
-    match kind {
-        ColumnType::Boolean => DataType::Boolean,
-        ColumnType::Integer => DataType::Int64,
-        ColumnType::Date => DataType::Date32,
-        ColumnType::Timestamp => DataType::Timestamp(TimeUnit::Second, None),
-        ColumnType::Decimal { scale } => DataType::Decimal128(PRECISION, scale as i8),
-        ColumnType::Text { .. } => DataType::Utf8,
+/// A value as JSON has it; moments with a `T`, as ISO 8601 has them.
+fn json(value: &Value, kind: ColumnType) -> Result<String, serde_json::Error> {
+    let shown = value.show(kind).to_string();
+    match value {
+        Value::Null => Ok("null".into()),
+        Value::Boolean(_) | Value::Integer(_) | Value::Decimal(_) => Ok(shown),
+        Value::Timestamp(_) => serde_json::to_string(&shown.replacen(' ', "T", 1)),
+        Value::Date(_) | Value::Text(_) => serde_json::to_string(&shown),
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) enum Pdq {
 
 #[derive(Args)]
 pub(crate) struct PdqImport {
-    /// CSV with a header, or Parquet
+    /// CSV with a header, or Parquet where this build has the feature parquet
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// File for the table
@@ -177,7 +177,7 @@ pub(crate) enum RowFormat {
     Csv,
     /// A JSON array of objects
     Json,
-    /// An Arrow IPC file
+    /// An Arrow IPC file, where this build has the feature parquet
     Arrow,
 }
 

@@ -28,6 +28,7 @@ use crate::format::State;
 use crate::meta::Meta;
 use crate::store::claim;
 use crate::store::objects::Place;
+use crate::store::objects::bucket::Bucket;
 use crate::tables::initialise;
 use crate::{Appended, BoardConfig, Clues, Message, Post, Store, StoreConfig, StoreError};
 use disk::Disk;
@@ -148,7 +149,9 @@ impl Simulated {
     }
 
     fn place(&self) -> Place {
-        Place::new(self.objects.clone(), String::new()).unwrap()
+        Place::new(Arc::new(
+            Bucket::new(self.objects.clone(), String::new()).unwrap(),
+        ))
     }
 
     fn open(&self) -> Result<Store, StoreError> {

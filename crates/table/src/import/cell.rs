@@ -5,6 +5,10 @@ use crate::decimal::Written;
 
 /// A value as a file has it.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    not(feature = "parquet"),
+    expect(dead_code, reason = "CSV has texts alone")
+)]
 pub(super) enum Cell<'a> {
     Null,
     Boolean(bool),

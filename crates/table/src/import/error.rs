@@ -14,10 +14,17 @@ pub enum ImportError {
     /// No CSV, or rows of different lengths.
     #[error("CSV: {0}")]
     Csv(#[from] ::csv::Error),
+    /// Parquet, which this build does not read.
+    #[error(
+        "this build of omr does not read Parquet: build it with the feature `parquet`, or import CSV"
+    )]
+    LeftOut,
     /// No Parquet, or one that is damaged.
+    #[cfg(feature = "parquet")]
     #[error("Parquet: {0}")]
     Parquet(#[from] ::parquet::errors::ParquetError),
     /// Arrow's arrays of a Parquet file are damaged.
+    #[cfg(feature = "parquet")]
     #[error("Parquet: {0}")]
     Arrow(#[from] arrow::error::ArrowError),
     /// The Parquet file is damaged in a way that its reader does not foresee.

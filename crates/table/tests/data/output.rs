@@ -86,6 +86,91 @@ fn json_is_an_array_of_objects() {
     assert_eq!(none, "[]");
 }
 
+/// Values at the ends of their ranges, and texts that files have to quote.
+fn awkward() -> Rows {
+    let kinds = [
+        ColumnType::Text { max_bytes: 64 },
+        ColumnType::Integer,
+        ColumnType::Date,
+        ColumnType::Timestamp,
+        ColumnType::Decimal { scale: 0 },
+        ColumnType::Decimal { scale: 18 },
+    ];
+    let texts = [
+        "",
+        " ",
+        "\"",
+        ",",
+        "a\nb",
+        "\r",
+        "\t\u{1}\u{7f}",
+        "\\/",
+        "ä\u{2028}😀",
+        "NULL",
+        "a;b",
+    ];
+    let ends = [
+        [
+            i64::MIN,
+            -719_162,
+            -62_135_596_800,
+            -999_999_999_999_999_999,
+        ],
+        [
+            i64::MAX,
+            2_932_896,
+            253_402_300_799,
+            999_999_999_999_999_999,
+        ],
+        [0, 0, 0, 0],
+        [-1, -1, -1, -1],
+    ];
+    let row = |(text, [integer, days, seconds, number]): (&str, [i64; 4])| {
+        vec![
+            Value::Text(text.into()),
+            Value::Integer(integer),
+            Value::Date(days),
+            Value::Timestamp(seconds),
+            Value::Decimal(number),
+            Value::Decimal(number),
+        ]
+    };
+    let values = texts.into_iter().zip(ends.into_iter().cycle());
+    let mut values: Vec<_> = values.map(row).collect();
+    values.push(vec![Value::Null; 6]);
+    let count = values.len();
+    table(&kinds, values).pick(&[0, 1, 2, 3, 4, 5, 0], 0..count)
+}
+
+#[test]
+fn csv_and_json_have_the_bytes_of_arrows_writers() {
+    let mut named = awkward();
+    named.columns[0].name = "a \"b\", c\\".into();
+    let mut unnumbered = awkward();
+    unnumbered.numbers = None;
+    let mut single = unnumbered.clone();
+    single.columns.truncate(1);
+    for row in &mut single.rows {
+        row.truncate(1);
+    }
+    let mut empty = awkward();
+    (empty.rows, empty.numbers) = (Vec::new(), Some(Vec::new()));
+    for rows in [rows(), named, unnumbered, single, empty] {
+        let batch = rows.record_batch().expect("a batch");
+        let mut csv = Vec::new();
+        let writer = arrow::csv::WriterBuilder::new();
+        let writer = writer.with_timestamp_format("%Y-%m-%d %H:%M:%S".into());
+        writer.build(&mut csv).write(&batch).expect("written");
+        assert_eq!(text(|out| rows.write_csv(out)).as_bytes(), csv);
+        let mut json = Vec::new();
+        let writer = arrow::json::WriterBuilder::new().with_explicit_nulls(true);
+        let mut writer = writer.build::<_, arrow::json::writer::JsonArray>(&mut json);
+        writer.write(&batch).expect("written");
+        writer.finish().expect("written");
+        assert_eq!(text(|out| rows.write_json(out)).as_bytes(), json);
+    }
+}
+
 #[test]
 fn arrow_files_give_batches_back() {
     let mut out = Vec::new();

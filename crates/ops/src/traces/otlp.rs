@@ -1,0 +1,61 @@
+//! Spans to a collector that takes OTLP over gRPC.
+
+use std::time::Duration;
+
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{SpanExporter, WithExportConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tracing::Subscriber;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::{EnvFilter, Layer};
+
+use crate::error::OpsError;
+
+/// How long spans may take to the collector before they are given up.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Traces under way.
+#[derive(Debug)]
+pub(crate) struct Traces(SdkTracerProvider);
+
+impl Traces {
+    /// Traces to a collector, filed under the service's name.
+    ///
+    /// Errors: [`OpsError::Endpoint`].
+    pub(crate) fn to(endpoint: &str, service_name: &str) -> Result<Self, OpsError> {
+        let exporter = SpanExporter::builder()
+            .with_tonic()
+            .with_endpoint(endpoint)
+            .with_timeout(EXPORT_TIMEOUT)
+            .build()
+            .map_err(|source| OpsError::Endpoint {
+                found: endpoint.to_owned(),
+                source,
+            })?;
+        let resource = Resource::builder()
+            .with_service_name(service_name.to_owned())
+            .build();
+        let provider = SdkTracerProvider::builder()
+            .with_batch_exporter(exporter)
+            .with_resource(resource);
+        Ok(Self(provider.build()))
+    }
+
+    /// What turns the process's spans into traces.
+    pub(crate) fn layer<S>(&self) -> impl Layer<S> + use<S>
+    where
+        S: Subscriber + for<'a> LookupSpan<'a>,
+    {
+        let layer = tracing_opentelemetry::layer().with_tracer(self.0.tracer("omr"));
+        // The exporter's own requests would be traced, and their traces exported.
+        layer.with_filter(EnvFilter::new("info,h2=off,hyper=off,tonic=off,tower=off"))
+    }
+
+    /// Sends the spans that are left.
+    ///
+    /// Errors: [`OpsError::Flush`].
+    pub(crate) fn shutdown(self) -> Result<(), OpsError> {
+        Ok(self.0.shutdown()?)
+    }
+}

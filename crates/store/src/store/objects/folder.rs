@@ -1,0 +1,194 @@
+//! Objects as files of a folder.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+
+use super::{Backend, Draft, KEYS_PREFIX, Pieces, READ_BYTES, Reader, failed};
+use crate::database::{remove_if_present, sync_dir};
+use crate::error::StoreError;
+use crate::segment::SEGMENTS_PREFIX;
+
+/// In the names of files under way, and in no object's.
+const DRAFT: char = '#';
+
+/// A folder of objects.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    /// Files begun so far.
+    drafts: AtomicU64,
+}
+
+impl Folder {
+    /// Opens the folder, made where absent; what a crash left of objects under way goes.
+    pub(super) fn open(path: PathBuf) -> Result<Self, StoreError> {
+        fs::create_dir_all(&path).map_err(StoreError::file)?;
+        if let Some(parent) = path.parent() {
+            sync_dir(parent)?;
+        }
+        for folder in ["", SEGMENTS_PREFIX, KEYS_PREFIX] {
+            remove_drafts(&path.join(folder))?;
+        }
+        let drafts = AtomicU64::new(0);
+        Ok(Self { path, drafts })
+    }
+
+    fn begin(&self, name: &str) -> Result<FileDraft, StoreError> {
+        let to = self.path.join(name);
+        let number = self.drafts.fetch_add(1, Ordering::Relaxed);
+        let draft = self.path.join(format!("{name}{DRAFT}{number}"));
+        let opened = make_parent(&to).and_then(|()| File::create_new(&draft));
+        Ok(FileDraft {
+            name: name.to_owned(),
+            file: opened.map_err(|error| failed(name, error))?,
+            draft,
+            to,
+        })
+    }
+}
+
+impl Backend for Folder {
+    fn put(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
+        let mut draft = self.begin(name)?;
+        draft.write(&bytes)?;
+        draft.publish()
+    }
+
+    fn draft(&self, name: &str) -> Result<Box<dyn Draft>, StoreError> {
+        Ok(Box::new(self.begin(name)?))
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Bytes>, StoreError> {
+        let read = fs::read(self.path.join(name)).map(Bytes::from);
+        found(read).map_err(|error| failed(name, error))
+    }
+
+    fn reader(&self, name: &str) -> Result<Option<Reader>, StoreError> {
+        let file = found(File::open(self.path.join(name))).map_err(|error| failed(name, error))?;
+        Ok(file.map(|file| {
+            let name = name.to_owned();
+            Box::new(FilePieces { name, file }) as Reader
+        }))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<(String, u64)>, StoreError> {
+        list(&self.path.join(folder), folder).map_err(|error| failed(folder, error))
+    }
+
+    fn delete(&self, name: &str) -> Result<(), StoreError> {
+        let removed = found(fs::remove_file(self.path.join(name)));
+        removed.map(drop).map_err(|error| failed(name, error))
+    }
+}
+
+/// Turns a missing file into none.
+fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// Makes the folder of a file, so that it survives a crash.
+fn make_parent(file: &Path) -> io::Result<()> {
+    let Some(folder) = file.parent() else {
+        return Ok(());
+    };
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => folder.parent().map_or(Ok(()), sync),
+    }
+}
+
+fn sync(folder: &Path) -> io::Result<()> {
+    // Other systems neither need it nor open folders as files.
+    match cfg!(unix) {
+        true => File::open(folder)?.sync_all(),
+        false => Ok(()),
+    }
+}
+
+fn list(path: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
+    let mut out = Vec::new();
+    for entry in found(fs::read_dir(path))?.into_iter().flatten() {
+        let entry = entry?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| !name.contains(DRAFT)) else {
+            continue;
+        };
+        // One that goes meanwhile is none.
+        let metadata = found(fs::metadata(entry.path()))?;
+        if let Some(metadata) = metadata.filter(fs::Metadata::is_file) {
+            out.push((format!("{folder}/{name}"), metadata.len()));
+        }
+    }
+    Ok(out)
+}
+
+fn remove_drafts(folder: &Path) -> Result<(), StoreError> {
+    let entries = found(fs::read_dir(folder)).map_err(StoreError::file)?;
+    for entry in entries.into_iter().flatten() {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().contains(DRAFT) {
+            remove_if_present(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// A file under way, under another name.
+struct FileDraft {
+    name: String,
+    file: File,
+    draft: PathBuf,
+    to: PathBuf,
+}
+
+impl FileDraft {
+    fn publish(self) -> Result<(), StoreError> {
+        let published = self.file.sync_all();
+        let published = published.and_then(|()| fs::rename(&self.draft, &self.to));
+        let published = published.and_then(|()| self.to.parent().map_or(Ok(()), sync));
+        published.map_err(|error| failed(&self.name, error))
+    }
+}
+
+impl Draft for FileDraft {
+    fn write(&mut self, data: &[u8]) -> Result<(), StoreError> {
+        let written = self.file.write_all(data);
+        written.map_err(|error| failed(&self.name, error))
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), StoreError> {
+        self.publish()
+    }
+}
+
+impl Drop for FileDraft {
+    fn drop(&mut self) {
+        // Published, it has another name; left behind, it goes at the next opening.
+        let _ = fs::remove_file(&self.draft);
+    }
+}
+
+/// Reads a file.
+struct FilePieces {
+    name: String,
+    file: File,
+}
+
+impl Pieces for FilePieces {
+    fn next(&mut self) -> Result<Bytes, StoreError> {
+        let mut out = Vec::new();
+        let read = (&mut self.file)
+            .take(READ_BYTES as u64)
+            .read_to_end(&mut out);
+        read.map_err(|error| failed(&self.name, error))?;
+        Ok(Bytes::from(out))
+    }
+}
