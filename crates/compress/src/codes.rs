@@ -14,9 +14,9 @@
 
 use crate::finish::gathered_scale;
 use crate::keys::turn;
-use crate::pieces::{PieceWords, Pieces};
+use crate::pieces::Pieces;
 use crate::{Keys, Setting, SlotClasses, SumsShape};
-use omr_ring::{AlignedVec, Buffer};
+use omr_ring::{AlignedVec, Blocks};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -28,16 +28,13 @@ use std::ops::Range;
 pub struct Codes {
     terms: usize,
     cut: Pieces,
-    words: PieceWords,
+    words: Blocks,
 }
-
-/// Pieces of a buffer, which so takes the place of baby steps in the pool.
-const TOGETHER: usize = 8;
 
 impl Codes {
     fn new(setting: Setting, terms: usize) -> Self {
         let cut = Pieces::new(setting);
-        let words = PieceWords::new(&cut, 2 * terms * cut.len(), TOGETHER, Buffer::any);
+        let words = Blocks::any(cut.count(), 2 * terms * cut.len());
         Self { terms, cut, words }
     }
 
@@ -53,7 +50,7 @@ impl Codes {
         part: usize,
         terms: Range<usize>,
     ) -> impl Iterator<Item = &[u64]> {
-        let (words, len) = (self.words.piece(piece), self.cut.len());
+        let (words, len) = (self.words.block(piece), self.cut.len());
         let start = part * self.terms;
         words[(start + terms.start) * len..(start + terms.end) * len].chunks(len)
     }

@@ -1,7 +1,6 @@
 //! Cuts rows in slot order into pieces for the sums of products.
 
 use crate::Setting;
-use omr_ring::Buffer;
 
 /// Slots of a piece.
 const PIECE: usize = 256;
@@ -46,49 +45,5 @@ impl Pieces {
     pub(crate) fn slot(&self, index: usize) -> (usize, usize) {
         let (limb, row, column) = self.locate(index);
         (limb, row * self.half + column)
-    }
-}
-
-/// The words of all pieces, piece by piece, in buffers of the pool.
-pub(crate) struct PieceWords {
-    /// Some pieces each, so that they take the places of others that the pool has.
-    buffers: Vec<Buffer>,
-    together: usize,
-    /// Words of a piece.
-    words: usize,
-}
-
-impl PieceWords {
-    /// `words` words for each piece, `together` pieces in a buffer that `buffer` makes.
-    pub(crate) fn new(
-        cut: &Pieces,
-        words: usize,
-        together: usize,
-        buffer: impl Fn(usize) -> Buffer,
-    ) -> Self {
-        let count = cut.count();
-        let buffers = (0..count)
-            .step_by(together)
-            .map(|from| buffer(together.min(count - from) * words));
-        Self {
-            buffers: buffers.collect(),
-            together,
-            words,
-        }
-    }
-
-    pub(crate) fn piece(&self, index: usize) -> &[u64] {
-        let (buffer, place) = (index / self.together, index % self.together);
-        &self.buffers[buffer][place * self.words..][..self.words]
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u64]> {
-        self.buffers.iter().flat_map(|b| b.chunks(self.words))
-    }
-
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut [u64]> {
-        self.buffers
-            .iter_mut()
-            .flat_map(|b| b.chunks_mut(self.words))
     }
 }

@@ -1,7 +1,7 @@
 //! Encoded plaintexts of symbols, laid out so that rotations are shifted reads.
 
 use crate::{Setting, SumsShape};
-use omr_ring::{AlignedVec, Buffer};
+use omr_ring::{AlignedVec, Blocks};
 use rayon::prelude::*;
 
 /// The encoded plaintexts of some symbols, in slot order, each slot row followed by its own
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 /// fresh pages are dear.
 pub struct Plaintexts {
     /// For each symbol: by class, limb and slot row.
-    symbols: Vec<Buffer>,
+    symbols: Blocks,
     limbs: usize,
     half: usize,
     pad: usize,
@@ -21,7 +21,7 @@ impl Plaintexts {
         let (half, pad) = (setting.small.n() / 2, pad(shape));
         let words = Self::words(setting, shape);
         Self {
-            symbols: (0..count).map(|_| Buffer::any(words)).collect(),
+            symbols: Blocks::any(count, words),
             limbs: setting.limbs,
             half,
             pad,
@@ -42,7 +42,8 @@ impl Plaintexts {
     pub fn encode(&mut self, setting: Setting, order: &[u32], columns: &[&[u32]]) {
         let (n, half, pad) = (setting.small.n(), self.half, self.pad);
         let scratch = || (AlignedVec::zeroed(n), AlignedVec::zeroed(n), vec![0u32; n]);
-        self.symbols.par_iter_mut().zip(columns).for_each_init(
+        let symbols: Vec<&mut [u64]> = self.symbols.iter_mut().collect();
+        symbols.into_par_iter().zip(columns).for_each_init(
             scratch,
             |(values, row, coeffs), (out, column)| {
                 let (ring, plain) = (setting.small, setting.small_plain);
@@ -77,7 +78,7 @@ impl Plaintexts {
         len: usize,
     ) -> &[u64] {
         let start = ((class * self.limbs + limb) * 2 + row) * (self.half + self.pad) + from;
-        &self.symbols[index][start..start + len]
+        &self.symbols.block(index)[start..start + len]
     }
 }
 

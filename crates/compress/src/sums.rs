@@ -1,15 +1,12 @@
 //! Products of plaintexts with the codes, summed over batches, then packed.
 
 use crate::merge::pack;
-use crate::pieces::{PieceWords, Pieces};
+use crate::pieces::Pieces;
 use crate::{Codes, Keys, Plaintexts, Setting, SumsShape};
-use omr_ring::{AlignedVec, Buffer, Eval, Poly};
+use omr_ring::{AlignedVec, Blocks, Eval, Poly};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// Pieces of sums in a buffer: about as long as others that the pool has.
-const PIECES: usize = 16;
 
 /// Products added at a time: their codes stay in the second-level cache while all symbols pass, and
 /// reductions are few.
@@ -20,7 +17,7 @@ const TERMS: usize = 64;
 /// Piece by piece, then symbol, then body and mask.
 pub struct Sums<'a> {
     setting: Setting<'a>,
-    pieces: PieceWords,
+    pieces: Blocks,
     cut: Pieces,
     symbols: usize,
 }
@@ -32,7 +29,7 @@ impl<'a> Sums<'a> {
         let words = symbols * 2 * cut.len();
         Self {
             setting,
-            pieces: PieceWords::new(&cut, words, PIECES, Buffer::zeroed),
+            pieces: Blocks::zeroed(cut.count(), words),
             cut,
             symbols,
         }

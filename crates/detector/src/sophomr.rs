@@ -6,6 +6,7 @@ mod clues;
 mod cpu;
 mod detector;
 mod encoder;
+mod memory;
 mod payload;
 mod range;
 

@@ -1,7 +1,14 @@
+//! Buffers of words, and the pool that those return to which nobody uses.
+
 use omr_kernels::AlignedVec;
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use zeroize::Zeroize;
+
+/// Words that large data is cut by, 16 MiB, so that buffers which one stage of some work gives back serve the next
+/// stage: what is reserved comes in buffers of this length or up to twice as long, what is taken later in buffers of
+/// this length at most ([`Blocks`](crate::Blocks)).
+pub const BUFFER_WORDS: usize = 1 << 21;
 
 /// Words below which the allocator serves as well.
 const POOLED_FROM: usize = 1 << 16;
@@ -20,38 +27,95 @@ const PAGE: usize = 512;
 static POOL: Mutex<Pool> = Mutex::new(Pool {
     buffers: VecDeque::new(),
     words: 0,
-    limit: POOL_WORDS,
+    reserved: Vec::new(),
+    fresh: 0,
 });
 
 struct Pool {
     buffers: VecDeque<AlignedVec>,
     words: usize,
-    limit: usize,
+    /// Words of each [`Reservation`] that lives.
+    reserved: Vec<usize>,
+    /// Words that buffers took from the system so far.
+    fresh: usize,
 }
 
-/// Takes memory for buffers of these lengths from the system, once: the pool keeps it, so that
-/// later work does not wait for fresh pages.
-pub fn reserve(lengths: &[usize]) {
-    let words: usize = lengths.iter().filter(|&&len| len >= POOLED_FROM).sum();
-    if let Ok(mut pool) = POOL.lock() {
-        pool.limit = pool.limit.max(POOL_WORDS + words);
+impl Pool {
+    fn lock() -> MutexGuard<'static, Self> {
+        POOL.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Whoever reserves works in the same memory as others, one after another.
+    fn limit(&self) -> usize {
+        POOL_WORDS + self.reserved.iter().max().copied().unwrap_or(0)
+    }
+
+    /// Takes what is beyond the limit, unused for longest.
+    fn excess(&mut self) -> Vec<AlignedVec> {
+        let mut old = Vec::new();
+        while self.words > self.limit() {
+            let Some(oldest) = self.buffers.pop_front() else {
+                break;
+            };
+            self.words -= oldest.len();
+            old.push(oldest);
+        }
+        old
+    }
+
+    /// Takes all that nobody uses.
+    fn unused(&mut self) -> VecDeque<AlignedVec> {
+        self.words = 0;
+        std::mem::take(&mut self.buffers)
+    }
+}
+
+/// Memory that the pool keeps for as long as this lives. Several share one memory, as large as the largest asks for.
+/// The last one that is dropped gives all that nobody uses back to the system.
+#[derive(Debug)]
+#[must_use = "memory is kept for as long as this lives"]
+pub struct Reservation {
+    words: usize,
+}
+
+/// Takes memory for buffers of these lengths, in words, from the system once: the pool keeps it, so that later work does
+/// not wait for fresh pages.
+pub fn reserve(lengths: &[usize]) -> Reservation {
+    let words = lengths.iter().filter(|&&len| len >= POOLED_FROM).sum();
+    Pool::lock().reserved.push(words);
     let taken: Vec<Buffer> = lengths.iter().map(|&len| Buffer::touched(len)).collect();
     drop(taken);
+    Reservation { words }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let mut pool = Pool::lock();
+        if let Some(at) = pool.reserved.iter().position(|&words| words == self.words) {
+            pool.reserved.swap_remove(at);
+        }
+        let mut old: Vec<AlignedVec> = match pool.reserved.is_empty() {
+            true => pool.unused().into(),
+            false => pool.excess(),
+        };
+        // Given back to the system outside the lock.
+        drop(pool);
+        old.clear();
+    }
 }
 
 /// Gives what the pool keeps, and nothing uses, back to the system: for a process that has nothing to do for a while.
 /// Later work waits for fresh pages once. Gives the bytes.
 pub fn release() -> usize {
-    let unused = match POOL.lock() {
-        Ok(mut pool) => {
-            pool.words = 0;
-            std::mem::take(&mut pool.buffers)
-        }
-        Err(_) => return 0,
-    };
+    let unused = Pool::lock().unused();
     let words: usize = unused.iter().map(|words| words.len()).sum();
     size_of::<u64>() * words
+}
+
+/// Bytes that buffers took from the system since the process started, because nothing in the pool fitted: work whose
+/// memory is reserved adds none.
+pub fn fresh_bytes() -> usize {
+    size_of::<u64>() * Pool::lock().fresh
 }
 
 /// Aligned words that return to the pool when dropped.
@@ -114,15 +178,18 @@ fn take(len: usize) -> Option<AlignedVec> {
     if len < POOLED_FROM {
         return None;
     }
-    let mut pool = POOL.lock().ok()?;
+    let mut pool = Pool::lock();
     // The tightest fit, within limits: the longest are to be there when they are needed.
     let fits = |words: &AlignedVec| (len..=WASTE * len).contains(&words.len());
     let best = (0..pool.buffers.len())
         .filter(|&i| fits(&pool.buffers[i]))
-        .min_by_key(|&i| pool.buffers[i].len())?;
-    let words = pool.buffers.remove(best)?;
-    pool.words -= words.len();
-    Some(words)
+        .min_by_key(|&i| pool.buffers[i].len());
+    let words = best.and_then(|best| pool.buffers.remove(best));
+    match &words {
+        Some(words) => pool.words -= words.len(),
+        None => pool.fresh += len,
+    }
+    words
 }
 
 impl Drop for Buffer {
@@ -131,20 +198,13 @@ impl Drop for Buffer {
         if words.len() < POOLED_FROM {
             return;
         }
-        let mut old = Vec::new();
-        if let Ok(mut pool) = POOL.lock() {
-            pool.words += words.len();
-            pool.buffers.push_back(words);
-            while pool.words > pool.limit {
-                let Some(oldest) = pool.buffers.pop_front() else {
-                    break;
-                };
-                pool.words -= oldest.len();
-                old.push(oldest);
-            }
-        }
+        let mut pool = Pool::lock();
+        pool.words += words.len();
+        pool.buffers.push_back(words);
+        let mut old = pool.excess();
         // Given back to the system outside the lock.
-        drop(old);
+        drop(pool);
+        old.clear();
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod automorphism;
 mod basis;
+mod blocks;
 mod buffer;
 mod convert;
 mod embedding;
@@ -20,7 +21,8 @@ mod xof;
 
 pub use automorphism::{Automorphism, SlotOrder};
 pub use basis::Basis;
-pub use buffer::{Buffer, release, reserve};
+pub use blocks::Blocks;
+pub use buffer::{BUFFER_WORDS, Buffer, Reservation, fresh_bytes, release, reserve};
 pub use convert::{Conversion, Switch, centered_f64, centered_mod};
 pub use embedding::{max_embedding_squared, rms_embedding, squared_embeddings};
 pub use error::RingError;

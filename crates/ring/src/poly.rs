@@ -19,6 +19,11 @@ const PAD: usize = 64;
 /// Rows from this length on are kept apart.
 const PADDED_FROM: usize = 4096;
 
+/// Words from one row to the next.
+fn stride(n: usize) -> usize {
+    if n < PADDED_FROM { n } else { n + PAD }
+}
+
 /// A polynomial: one row of `n` residues for each prime of its basis.
 #[derive(Clone, Debug)]
 pub struct Poly<D> {
@@ -51,8 +56,13 @@ impl<D> Poly<D> {
         out
     }
 
+    /// Words that a polynomial takes, its padding included.
+    pub fn words(n: usize, basis: &Basis) -> usize {
+        stride(n) * basis.len()
+    }
+
     fn new(n: usize, basis: &Basis, buffer: impl FnOnce(usize) -> Buffer) -> Self {
-        let stride = if n < PADDED_FROM { n } else { n + PAD };
+        let stride = stride(n);
         Self {
             n,
             stride,

@@ -50,7 +50,7 @@ fn rows_go_in_and_come_out() {
 #[test]
 fn reused_memory_is_zero_where_zeros_are_asked_for() {
     let len = 1 << 17;
-    reserve(&[len, len]);
+    let _kept = reserve(&[len, len]);
     for shorter in [0, 5, len / 3] {
         let mut used = Buffer::any(len);
         used.fill(u64::MAX);
@@ -82,7 +82,8 @@ fn released_memory_is_the_systems_again() {
     // Other tests use the pool beside this one: far less.
     let (bytes, len) = (256 << 20, 1 << 22);
     let held = Buffer::zeroed(len);
-    reserve(&vec![len; bytes / (8 * len)]);
+    let lengths = vec![len; bytes / (8 * len)];
+    let kept = reserve(&lengths);
     let before = resident();
     assert!(release() >= bytes);
     let after = resident();
@@ -91,6 +92,14 @@ fn released_memory_is_the_systems_again() {
     assert!(held.iter().all(|&word| word == 0));
     drop(held);
     assert!(Buffer::any(len).len() == len);
+    // A reservation that ends gives its memory back, unless another one asks for it.
+    let again = reserve(&lengths);
+    drop(kept);
+    let reserved = resident();
+    assert!(reserved > after + bytes / 2, "{after}, then {reserved}");
+    drop(again);
+    let ended = resident();
+    assert!(ended + bytes / 2 < reserved, "{reserved}, then {ended}");
 }
 
 /// The image of a row equals the gather by its indices, which keep blocks of eight together.

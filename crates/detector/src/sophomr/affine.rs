@@ -15,6 +15,7 @@ use crate::{DetectorError, Progress};
 use offset::Offset;
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::sophomr::{DetectionKey, Params};
+use omr_ring::{Eval, Poly};
 use products::Buffers;
 use std::ops::Range;
 
@@ -29,16 +30,12 @@ const KEPT_TOGETHER: usize = 2;
 /// stay in the second-level cache.
 const PIECE: usize = 128;
 
-/// Buffers of one limb of the baby steps: of the size of polynomials, which take their place in
-/// the pool later.
-const SHARES: usize = 4;
-
 /// Words between the rows of a piece: rows a power of two apart would compete for cache lines.
 const PAD: usize = 8;
 
 /// Coefficients of a piece.
 fn piece(params: &Params) -> usize {
-    PIECE.min(params.ring.n() / SHARES)
+    PIECE.min(params.ring.n())
 }
 
 /// Words of a piece of the diagonals of some giant steps.
@@ -46,48 +43,22 @@ fn tile_words(params: &Params, giants: usize) -> usize {
     giants * params.spec().baby * (piece(params) + PAD)
 }
 
-/// Words of one share of a limb of the baby steps, and of the diagonals of several giant steps.
-fn lengths(params: &Params) -> [usize; 2] {
-    let (n, spec) = (params.ring.n(), params.spec());
-    let circuit = params.circuit();
-    let rows = 2 * circuit.secrets * circuit.baby_steps(spec);
-    let piece = piece(params);
-    [
-        n / piece * rows * (piece + PAD) / SHARES,
-        n / piece * tile_words(params, GIANTS_TOGETHER),
-    ]
+/// Giant steps whose sums are made in one reading of the baby steps.
+fn giants_at_once(kept: bool) -> usize {
+    GIANTS_TOGETHER * if kept { KEPT_TOGETHER } else { 1 }
 }
 
-/// Polynomials that sums of the giant steps and the rows of a key switch take.
-const POLYS: usize = 24;
-
-/// Polynomials that the range check takes beside them, unless it has the place of baby steps.
-const RANGE_POLYS: usize = 28;
-
-/// What stays in memory while digests work.
-pub(crate) struct Keeps {
-    pub(crate) diagonals: bool,
-    /// Beside the range check.
-    pub(crate) baby_steps: bool,
-}
-
-/// Takes the memory that digests work in from the system, once for all of them.
-pub(crate) fn reserve(params: &Params, keeps: Keeps) {
-    let limbs = params.chain.basis(0).len();
-    let [baby, diagonals] = lengths(params);
-    let threads = rayon::current_num_threads();
-    let range = if keeps.baby_steps { RANGE_POLYS } else { 0 };
-    let mut lengths = vec![baby; SHARES * limbs + range];
-    lengths.extend(vec![diagonals; threads]);
+/// Buffers that the transform works in beside the baby steps, of so many words each. `kept`: where diagonals come from a
+/// cache.
+pub(super) fn buffers(params: &Params, threads: usize, kept: bool) -> Vec<usize> {
+    // Sums of the giant steps, those so far, and these turned.
+    let sums = 2 * params.circuit().coordinates * (giants_at_once(kept) + 2);
+    let poly = Poly::<Eval>::words(params.ring.n(), params.chain.basis(0));
+    let mut lengths = vec![poly; sums];
     // Coefficients of diagonals; rows of a key switch when these have been used.
     lengths.extend(vec![matrix::coefficient_words(params); GIANTS_TOGETHER]);
-    let more = match keeps.diagonals {
-        true => 2 * params.circuit().coordinates * GIANTS_TOGETHER * (KEPT_TOGETHER - 1),
-        false => 0,
-    };
-    let poly = limbs * (params.ring.n() + PIECE);
-    lengths.extend(vec![poly; POLYS + more]);
-    omr_ring::reserve(&lengths);
+    lengths.extend(vec![matrix::kept_words(params, GIANTS_TOGETHER); threads]);
+    lengths
 }
 
 /// Giant steps whose diagonals are held together, in the order in which they are worked on: Horner,

@@ -4,18 +4,20 @@ mod compress;
 
 use crate::bound_to::check_kind;
 use crate::error::check_len;
-use crate::sophomr::affine::{self, BabySteps, Keeps, Kept, Matrix};
+use crate::sophomr::affine::{self, BabySteps, Kept, Matrix};
 use crate::sophomr::cache::{BatchKey, BoardCache, Part, PartKey, SharedBatch};
 use crate::sophomr::clues::ClueBatch;
+use crate::sophomr::memory::{Keeps, MemoryPlan};
 use crate::sophomr::range;
 use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_compress::{CodeTables, Finisher};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
 use omr_protocol::{ClueKind, DigestHeader, Placement, SEED_BYTES, Sealing};
+use omr_ring::Reservation;
 use omr_rlwe::{Descent, Rlwe};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A detection key ready to scan boards. `Send + Sync`.
 pub struct Detector {
@@ -25,6 +27,10 @@ pub struct Detector {
     cache: Option<Arc<BoardCache>>,
     /// None: baby steps are not kept.
     baby_steps: Option<Mutex<Option<Arc<BabySteps>>>>,
+    /// For digests of several batches: baby steps stay during range checks. Taken with the first of them.
+    several_batches: OnceLock<Reservation>,
+    /// What digests work in. Dropped after all that returns to it.
+    memory: Reservation,
 }
 
 /// A digest and how it came about.
@@ -52,31 +58,39 @@ struct Run<'a> {
 impl Detector {
     /// A detector for one recipient's key.
     ///
-    /// Takes the memory that digests work in from the system, about 2 GB at full size.
+    /// Takes the memory that digests work in from the system, about 2 GB at full size. All detectors work in the same
+    /// memory; the last one that is dropped gives it back.
     pub fn new(params: Arc<Params>, key: DetectionKey) -> Self {
-        let tables = CodeTables::new(params.compression());
-        let detector = Self {
+        let nothing = Keeps {
+            diagonals: false,
+            baby_steps: false,
+        };
+        Self {
+            tables: CodeTables::new(params.compression()),
+            memory: reserve(&params, nothing),
             params,
             key,
-            tables,
             cache: None,
             baby_steps: None,
-        };
-        detector.reserved()
+            several_batches: OnceLock::new(),
+        }
     }
 
-    fn reserved(self) -> Self {
-        self.reserve(self.baby_steps.is_some());
+    /// With the memory that it takes with what it keeps by now.
+    fn reserved(mut self) -> Self {
+        self.memory = self.reserve(self.baby_steps.is_some());
+        self.several_batches = OnceLock::new();
         self
     }
 
     /// Takes memory for digests; `baby_steps`: they stay during range checks.
-    fn reserve(&self, baby_steps: bool) {
+    fn reserve(&self, baby_steps: bool) -> Reservation {
+        let diagonals = self.cache.as_ref().is_some_and(|cache| cache.limit() > 0);
         let keeps = Keeps {
-            diagonals: self.cache.as_ref().is_some_and(|cache| cache.limit() > 0),
+            diagonals,
             baby_steps,
         };
-        affine::reserve(&self.params, keeps);
+        reserve(&self.params, keeps)
     }
 
     /// Shares the work on a board's batches with other recipients' detectors. Digests share it if
@@ -154,7 +168,9 @@ impl Detector {
         };
         // Kept steps have room beside them since they were asked for, and are not in the pool.
         if plan.batches() > 1 && self.baby_steps.is_none() {
-            run.stages.time("memory", || self.reserve(true));
+            run.stages.time("memory", || {
+                self.several_batches.get_or_init(|| self.reserve(true));
+            });
         }
         let steps = run
             .stages
@@ -383,4 +399,8 @@ impl Detector {
         let payloads = run.stages.time("read", || run.source.payloads(range));
         payloads.map(Some).map_err(DetectorError::Source)
     }
+}
+
+fn reserve(params: &Params, keeps: Keeps) -> Reservation {
+    MemoryPlan::new(params, keeps, rayon::current_num_threads()).reserve()
 }

@@ -4,7 +4,7 @@ use crate::DetectorError;
 use omr_codec::Symbols;
 use omr_protocol::sophomr::{CHECKSUM_SYMBOLS, INDEX_SYMBOLS, Params, checksum};
 use omr_protocol::{Placement, SlotClasses};
-use omr_ring::Buffer;
+use omr_ring::Blocks;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -12,15 +12,11 @@ use std::ops::Range;
 /// placement, so that messages are written where their neighbours are.
 pub(crate) struct SymbolWindow {
     symbols: Range<usize>,
-    slots: usize,
     /// For each class, in the order of the small evaluation domain: the message that lies there.
     order: Vec<u32>,
-    /// [`TOGETHER`] columns each, in halves of words.
-    values: Vec<Buffer>,
+    /// A column each, in halves of words.
+    values: Blocks,
 }
-
-/// Columns of a buffer: as long as others that the pool has.
-const TOGETHER: usize = 64;
 
 /// Messages whose symbols are made together.
 pub(crate) const MESSAGES_TOGETHER: usize = 256;
@@ -38,16 +34,8 @@ impl SymbolWindow {
         symbols: Range<usize>,
     ) -> Self {
         let slots = params.slots();
-        let buffers = symbols.len().div_ceil(TOGETHER);
-        let mut values: Vec<Buffer> = (0..buffers)
-            .map(|_| Buffer::zeroed((TOGETHER * slots).div_ceil(2)))
-            .collect();
-        for (row, symbol) in values
-            .iter_mut()
-            .flat_map(|values| values.halves_mut().chunks_mut(slots))
-            .zip(symbols.clone())
-            .take(INDEX_SYMBOLS)
-        {
+        let mut values = Blocks::zeroed(symbols.len(), slots / 2);
+        for (row, symbol) in values.halves_mut().zip(symbols.clone()).take(INDEX_SYMBOLS) {
             for (&slot, value) in placement.slots().iter().zip(row) {
                 match symbol {
                     0 => *value = 1,
@@ -58,7 +46,6 @@ impl SymbolWindow {
         }
         Self {
             symbols,
-            slots,
             order: classes.order(&params.small_plain, placement.messages()),
             values,
         }
@@ -89,8 +76,7 @@ impl SymbolWindow {
         let body = low - self.symbols.start;
         let mut columns: Vec<_> = self
             .values
-            .iter_mut()
-            .flat_map(|values| values.halves_mut().chunks_mut(self.slots))
+            .halves_mut()
             .skip(body)
             .take(high - low)
             .map(|column| column[first..].chunks_mut(MESSAGES_TOGETHER))
@@ -116,8 +102,7 @@ impl SymbolWindow {
     }
 
     pub(crate) fn column(&self, symbol: usize) -> &[u32] {
-        let i = symbol - self.symbols.start;
-        &self.values[i / TOGETHER].halves()[i % TOGETHER * self.slots..][..self.slots]
+        self.values.halves(symbol - self.symbols.start)
     }
 }
 

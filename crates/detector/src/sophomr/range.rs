@@ -6,6 +6,10 @@ use omr_bgv::{Ciphertext, Evaluator, fermat_depth, fermat_power};
 use omr_protocol::sophomr::{DetectionKey, Params};
 use rayon::prelude::*;
 
+/// Polynomials that the range check takes beside those of the affine transform: two coordinates side by side, each with
+/// the powers of a block. They take the place of baby steps where these have been used.
+pub(crate) const POLYNOMIALS: usize = 28;
+
 /// The pertinency vector from one or two coordinates of d.
 ///
 /// With `g` zero exactly on the window, `N = g1^2 + g1 g2 + c g2^2` vanishes only where both do, because its

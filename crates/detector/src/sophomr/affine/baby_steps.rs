@@ -1,16 +1,16 @@
 //! The encrypted secrets turned by 0, 1, 2, ... slots.
 
-use super::{PAD, SHARES, lengths, piece};
+use super::{PAD, piece};
 use crate::progress::check_stopped;
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::sophomr::{DetectionKey, Params};
-use omr_ring::{Buffer, Kernels};
+use omr_ring::{BUFFER_WORDS, Buffer, Kernels};
 use rayon::prelude::*;
 
 /// The encrypted secrets turned by 0, 1, 2, ... slots. They belong to the recipient and serve every batch.
 pub struct BabySteps {
-    /// For each limb, in [`SHARES`]: piece by piece, step by step, body and mask of each secret.
+    /// For each limb, in shares: piece by piece, step by step, body and mask of each secret.
     limbs: Vec<Vec<Buffer>>,
     pub(super) piece: usize,
     steps: usize,
@@ -19,6 +19,23 @@ pub struct BabySteps {
 }
 
 impl BabySteps {
+    /// Buffers of one limb, and words of each: at least [`BUFFER_WORDS`] where there are several, so that what later
+    /// stages hold finds a place in them.
+    fn shares(params: &Params) -> (usize, usize) {
+        let (n, piece, circuit) = (params.ring.n(), piece(params), params.circuit());
+        let rows = 2 * circuit.secrets * circuit.baby_steps(params.spec());
+        let words = n / piece * rows * (piece + PAD);
+        let shares = (words / BUFFER_WORDS).clamp(1, n / piece);
+        let shares = 1 << shares.ilog2();
+        (shares, words / shares)
+    }
+
+    /// Buffers that the steps are held in, of so many words each.
+    pub(crate) fn buffers(params: &Params) -> Vec<usize> {
+        let (shares, words) = Self::shares(params);
+        vec![words; shares * params.chain.basis(0).len()]
+    }
+
     /// Turns the secrets, one step after another with one key.
     pub fn new(
         ev: &Evaluator,
@@ -28,11 +45,11 @@ impl BabySteps {
     ) -> Result<Self, DetectorError> {
         let steps = params.circuit().baby_steps(params.spec());
         progress.stage("baby steps", steps as u64);
-        let [words, _] = lengths(params);
+        let (shares, words) = Self::shares(params);
         let limbs = params.chain.basis(0).len();
         let mut baby = Self {
             limbs: (0..limbs)
-                .map(|_| (0..SHARES).map(|_| Buffer::any(words)).collect())
+                .map(|_| (0..shares).map(|_| Buffer::any(words)).collect())
                 .collect(),
             piece: piece(params),
             steps,
@@ -67,10 +84,11 @@ impl BabySteps {
             .par_iter_mut()
             .enumerate()
             .for_each(|(limb, shares)| {
+                let count = shares.len();
                 let parts = secrets.iter().flat_map(|secret| secret.parts());
                 for (i, part) in parts.enumerate() {
                     let row = part.row(limb);
-                    for (words, residues) in shares.iter_mut().zip(row.chunks(row.len() / SHARES)) {
+                    for (words, residues) in shares.iter_mut().zip(row.chunks(row.len() / count)) {
                         let words = &mut words[(first + i) * stride..];
                         kernels.spread(words, tile, residues, piece);
                     }

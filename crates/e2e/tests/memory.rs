@@ -1,0 +1,57 @@
+//! What a detector takes of memory, and gives back.
+#![cfg(target_os = "linux")]
+
+use chacha20::ChaCha20Rng;
+use omr_client::sophomr::keygen;
+use omr_detector::sophomr::Detector;
+use omr_protocol::ClueKind;
+use omr_protocol::sophomr::{FinalRingSpec, Params, ParamsSpec};
+use omr_ring::Kernels;
+use rand_core::SeedableRng;
+use std::sync::Arc;
+
+const MIB: usize = 1 << 20;
+
+/// Half the dimension of `sophomr-v3`, and otherwise alike.
+fn params() -> Arc<Params> {
+    let spec = Params::named("sophomr-v3").unwrap().spec().clone();
+    let half = ParamsSpec {
+        name: "insecure-half-v1",
+        insecure: true,
+        n: spec.n / 2,
+        small_n: spec.small_n / 2,
+        final_ring: FinalRingSpec {
+            n: spec.final_ring.n / 2,
+            ..spec.final_ring
+        },
+        weight: spec.weight / 2,
+        ..spec
+    };
+    Arc::new(Params::new(half, Kernels::detect()).unwrap())
+}
+
+/// Resident memory of this process in bytes.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kib = line.unwrap().split_whitespace().nth(1).unwrap();
+    kib.parse::<usize>().unwrap() << 10
+}
+
+// One test: what others take at the same time would count.
+#[test]
+fn the_last_detector_gives_its_memory_back() {
+    let params = params();
+    let keys = keygen(&params, ClueKind::Plain, &mut ChaCha20Rng::seed_from_u64(1));
+    omr_detector::release_memory();
+    let before = resident();
+    let detector = Detector::new(params.clone(), keys.detection);
+    let taken = resident() - before;
+    println!("a detector takes {} MiB", taken / MIB);
+    assert!(taken > 512 * MIB, "{taken}");
+
+    drop(detector);
+    let after = resident();
+    println!("{} MiB before, {} MiB after", before / MIB, after / MIB);
+    assert!(after < before + 32 * MIB, "{before} before, {after} after");
+}
