@@ -9,9 +9,11 @@ mod encoder;
 mod memory;
 mod payload;
 mod range;
+mod run;
 
 pub use affine::BabySteps;
 pub use cache::BoardCache;
 pub use clues::ClueBatch;
 pub use cpu::CpuEngine;
-pub use detector::{Detector, Output};
+pub use detector::Detector;
+pub use run::Output;
