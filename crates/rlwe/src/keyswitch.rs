@@ -47,6 +47,21 @@ impl KeyShape {
             .chain([&self.special])
             .fold(Basis::new([]), |all, b| all.union(b))
     }
+
+    /// Words of the polynomials that one switch of `inputs` ciphertexts over `basis` works in at most, the longest
+    /// first: its digits, then differences and results, body and mask of each.
+    pub fn buffers(&self, ring: &Ring, basis: &Basis, inputs: usize) -> Vec<usize> {
+        let all = basis.union(&self.special);
+        let own = self.digits.iter().map(|digit| digit.intersection(basis));
+        let raised = own.filter(|own| !own.is_empty()).map(|own| all.minus(&own));
+        let mut lengths: Vec<usize> = raised
+            .chain([basis.clone(), basis.clone(), basis.clone(), basis.clone()])
+            .map(|basis| Poly::<Eval>::words(ring.n(), &basis))
+            .flat_map(|words| std::iter::repeat_n(words, inputs))
+            .collect();
+        lengths.sort_unstable_by(|a, b| b.cmp(a));
+        lengths
+    }
 }
 
 /// Switches ciphertext parts from one secret to another: for each digit an encryption of

@@ -48,17 +48,31 @@ fn giants_at_once(kept: bool) -> usize {
     GIANTS_TOGETHER * if kept { KEPT_TOGETHER } else { 1 }
 }
 
-/// Buffers that the transform works in beside the baby steps, of so many words each. `kept`: where diagonals come from a
+/// Buffers that the transform holds beside the baby steps, of so many words each. `kept`: where diagonals come from a
 /// cache.
 pub(super) fn buffers(params: &Params, threads: usize, kept: bool) -> Vec<usize> {
-    // Sums of the giant steps, those so far, and these turned.
-    let sums = 2 * params.circuit().coordinates * (giants_at_once(kept) + 2);
-    let poly = Poly::<Eval>::words(params.ring.n(), params.chain.basis(0));
-    let mut lengths = vec![poly; sums];
-    // Coefficients of diagonals; rows of a key switch when these have been used.
-    lengths.extend(vec![matrix::coefficient_words(params); GIANTS_TOGETHER]);
+    // Sums of the giant steps, and those so far.
+    let sums = 2 * params.circuit().coordinates * (giants_at_once(kept) + 1);
+    let mut lengths = vec![poly_words(params, 0); sums];
     lengths.extend(vec![matrix::kept_words(params, GIANTS_TOGETHER); threads]);
     lengths
+}
+
+/// Buffers that its steps work in one after another beside [`buffers`]: coefficients of diagonals, turned sums, and
+/// results with what is added to them.
+pub(super) fn buffers_of_steps(params: &Params) -> [Vec<usize>; 3] {
+    let coordinates = params.circuit().coordinates;
+    let basis = params.chain.basis(0);
+    [
+        vec![matrix::coefficient_words(params); GIANTS_TOGETHER],
+        params.giant_shape.buffers(&params.ring, basis, coordinates),
+        vec![poly_words(params, 1); 2 * coordinates + 1],
+    ]
+}
+
+/// Words of a polynomial of a level.
+fn poly_words(params: &Params, level: usize) -> usize {
+    Poly::<Eval>::words(params.ring.n(), params.chain.basis(level))
 }
 
 /// Giant steps whose diagonals are held together, in the order in which they are worked on: Horner,

@@ -23,16 +23,42 @@ pub(super) struct MemoryPlan {
 impl MemoryPlan {
     /// The plan for as many threads as work side by side.
     pub(super) fn new(params: &Params, keeps: Keeps, threads: usize) -> Self {
-        let mut lengths = BabySteps::buffers(params);
-        if keeps.baby_steps {
-            lengths.extend(vec![lengths[0]; range::POLYNOMIALS]);
-        }
+        let (steps, range) = (BabySteps::buffers(params), range::buffers(params));
+        let mut lengths = match keeps.baby_steps {
+            true => [steps, range].concat(),
+            false => one_after_another([steps, range]),
+        };
         lengths.extend(affine::buffers(params, threads, keeps.diagonals));
+        lengths.extend(one_after_another(affine::buffers_of_steps(params)));
         Self { lengths }
     }
 
     /// Takes the memory from the system, for as long as the reservation lives.
     pub(super) fn reserve(&self) -> Reservation {
         omr_ring::reserve(&self.lengths)
+    }
+}
+
+/// Buffers that serve stages of which each begins when the one before it has ended, each with buffers of so many words.
+fn one_after_another<const N: usize>(stages: [Vec<usize>; N]) -> Vec<usize> {
+    let mut lengths = Vec::new();
+    for mut stage in stages {
+        stage.sort_unstable_by(|a, b| b.cmp(a));
+        lengths.resize(lengths.len().max(stage.len()), 0);
+        for (most, words) in lengths.iter_mut().zip(stage) {
+            *most = words.max(*most);
+        }
+    }
+    lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_after_another;
+
+    #[test]
+    fn a_stage_takes_the_places_of_the_one_before() {
+        let lengths = one_after_another([vec![3, 5], vec![4, 1, 4], vec![6]]);
+        assert_eq!(lengths, [6, 4, 1]);
     }
 }

@@ -6,9 +6,16 @@ use omr_bgv::{Ciphertext, Evaluator, fermat_depth, fermat_power};
 use omr_protocol::sophomr::{DetectionKey, Params};
 use rayon::prelude::*;
 
-/// Polynomials that the range check takes beside those of the affine transform: two coordinates side by side, each with
-/// the powers of a block. They take the place of baby steps where these have been used.
-pub(crate) const POLYNOMIALS: usize = 28;
+/// Polynomials that the range check takes beside those of the affine transform, as measured: two coordinates side by
+/// side, each with the powers of a block.
+const POLYNOMIALS: usize = 28;
+
+/// Buffers that the range check works in beside those of the affine transform, of so many words each.
+pub(super) fn buffers(params: &Params) -> Vec<usize> {
+    let basis = params.chain.basis(1);
+    let product = params.product_shape.buffers(&params.ring, basis, 1);
+    vec![product[0]; POLYNOMIALS]
+}
 
 /// The pertinency vector from one or two coordinates of d.
 ///
