@@ -3,14 +3,18 @@
 
 use chacha20::ChaCha20Rng;
 use omr_client::sophomr::keygen;
+use omr_detector::Quiet;
 use omr_detector::sophomr::Detector;
-use omr_protocol::ClueKind;
-use omr_protocol::sophomr::{FinalRingSpec, Params, ParamsSpec};
-use omr_ring::Kernels;
+use omr_lab::measure::Workload;
+use omr_protocol::sophomr::{DigestPlan, FinalRingSpec, Params, ParamsSpec};
+use omr_protocol::{ClueKind, SEED_BYTES, Sealing};
+use omr_ring::{Kernels, fresh_bytes};
 use rand_core::SeedableRng;
 use std::sync::Arc;
 
 const MIB: usize = 1 << 20;
+const MESSAGES: u64 = 64;
+const PAYLOAD_BYTES: usize = 16;
 
 /// Half the dimension of `sophomr-v3`, and otherwise alike.
 fn params() -> Arc<Params> {
@@ -40,7 +44,7 @@ fn resident() -> usize {
 
 // One test: what others take at the same time would count.
 #[test]
-fn the_last_detector_gives_its_memory_back() {
+fn a_detector_takes_what_a_digest_needs_and_the_last_one_gives_it_back() {
     let params = params();
     let keys = keygen(&params, ClueKind::Plain, &mut ChaCha20Rng::seed_from_u64(1));
     omr_detector::release_memory();
@@ -49,6 +53,24 @@ fn the_last_detector_gives_its_memory_back() {
     let taken = resident() - before;
     println!("a detector takes {} MiB", taken / MIB);
     assert!(taken > 512 * MIB, "{taken}");
+
+    let detector = detector.keep_baby_steps(true);
+    let mut board = Workload::new(
+        params.clue.clone(),
+        keys.clue,
+        MESSAGES,
+        1,
+        PAYLOAD_BYTES,
+        2,
+    );
+    let plan = DigestPlan::new(&params, 0..MESSAGES, 1, Some(PAYLOAD_BYTES)).unwrap();
+    let fresh = fresh_bytes();
+    let (id, seed) = ([1; 16], [2; SEED_BYTES]);
+    let digest = detector.digest(&mut board, &plan, id, Sealing::None, seed, &Quiet);
+    digest.unwrap();
+    let more = fresh_bytes() - fresh;
+    println!("a digest takes {more} bytes more");
+    assert!(more < 16 * MIB, "{more}");
 
     drop(detector);
     let after = resident();

@@ -83,7 +83,10 @@ pub struct Reservation {
 pub fn reserve(lengths: &[usize]) -> Reservation {
     let words = lengths.iter().filter(|&&len| len >= POOLED_FROM).sum();
     Pool::lock().reserved.push(words);
-    let taken: Vec<Buffer> = lengths.iter().map(|&len| Buffer::touched(len)).collect();
+    // The longest first: shorter ones do not take the places of longer ones.
+    let mut lengths = lengths.to_vec();
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    let taken: Vec<Buffer> = lengths.into_iter().map(Buffer::touched).collect();
     drop(taken);
     Reservation { words }
 }

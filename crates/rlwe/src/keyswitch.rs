@@ -55,7 +55,7 @@ impl KeyShape {
         let own = self.digits.iter().map(|digit| digit.intersection(basis));
         let raised = own.filter(|own| !own.is_empty()).map(|own| all.minus(&own));
         let mut lengths: Vec<usize> = raised
-            .chain([basis.clone(), basis.clone(), basis.clone(), basis.clone()])
+            .chain(std::iter::repeat_n(basis.clone(), 4))
             .map(|basis| Poly::<Eval>::words(ring.n(), &basis))
             .flat_map(|words| std::iter::repeat_n(words, inputs))
             .collect();

@@ -14,7 +14,7 @@ pub(super) struct Keeps {
 }
 
 /// The buffers that digests of one detector work in, one digest after another. Every stage states its own; codes,
-/// sums and payloads, which come last, take the places of the baby steps.
+/// sums and payloads, which come last, take the places of those before them.
 pub(super) struct MemoryPlan {
     /// Words of each.
     lengths: Vec<usize>,
@@ -23,13 +23,15 @@ pub(super) struct MemoryPlan {
 impl MemoryPlan {
     /// The plan for as many threads as work side by side.
     pub(super) fn new(params: &Params, keeps: Keeps, threads: usize) -> Self {
-        let (steps, range) = (BabySteps::buffers(params), range::buffers(params));
-        let mut lengths = match keeps.baby_steps {
-            true => [steps, range].concat(),
-            false => one_after_another([steps, range]),
+        let steps = BabySteps::buffers(params);
+        // As long as those of baby steps: what comes last finds a place in them where baby steps stay.
+        let range = range::buffers(params, steps[0]);
+        let mut affine = affine::buffers(params, threads, keeps.diagonals);
+        affine.extend(one_after_another(affine::buffers_of_steps(params)));
+        let lengths = match keeps.baby_steps {
+            true => [steps, one_after_another([affine, range])].concat(),
+            false => one_after_another([[steps, affine].concat(), range]),
         };
-        lengths.extend(affine::buffers(params, threads, keeps.diagonals));
-        lengths.extend(one_after_another(affine::buffers_of_steps(params)));
         Self { lengths }
     }
 

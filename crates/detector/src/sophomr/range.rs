@@ -4,17 +4,17 @@ use crate::progress::check_stopped;
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator, fermat_depth, fermat_power};
 use omr_protocol::sophomr::{DetectionKey, Params};
+use omr_ring::{Eval, Poly};
 use rayon::prelude::*;
 
-/// Polynomials that the range check takes beside those of the affine transform, as measured: two coordinates side by
+/// Polynomials that the range check of a coordinate takes at most, as measured: both coordinates are checked side by
 /// side, each with the powers of a block.
-const POLYNOMIALS: usize = 28;
+const POLYNOMIALS: usize = 33;
 
-/// Buffers that the range check works in beside those of the affine transform, of so many words each.
-pub(super) fn buffers(params: &Params) -> Vec<usize> {
-    let basis = params.chain.basis(1);
-    let product = params.product_shape.buffers(&params.ring, basis, 1);
-    vec![product[0]; POLYNOMIALS]
+/// Buffers that the range check works in, of so many words each, or longer ones of `words`.
+pub(super) fn buffers(params: &Params, words: usize) -> Vec<usize> {
+    let poly = Poly::<Eval>::words(params.ring.n(), params.chain.basis(1));
+    vec![poly.max(words); POLYNOMIALS * params.circuit().coordinates]
 }
 
 /// The pertinency vector from one or two coordinates of d.
