@@ -82,7 +82,7 @@ impl Detector {
         Self { cache, ..self }.reserved()
     }
 
-    /// Keeps the turned secret from one digest to the next, 1.7 GB at full size and 0.7 GB that digests
+    /// Keeps the turned secret from one digest to the next, 1.7 GB at full size and 1.0 GB that digests
     /// work in otherwise, or makes it anew.
     pub fn keep_baby_steps(self, keep: bool) -> Self {
         let baby_steps = keep.then(Mutex::default);

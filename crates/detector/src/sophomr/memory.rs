@@ -26,12 +26,12 @@ impl MemoryPlan {
         let steps = BabySteps::buffers(params);
         // As long as those of baby steps: what comes last finds a place in them where baby steps stay.
         let range = range::buffers(params, steps[0]);
-        let mut affine = affine::buffers(params, threads, keeps.diagonals);
-        affine.extend(one_after_another(affine::buffers_of_steps(params)));
-        let lengths = match keeps.baby_steps {
-            true => [steps, one_after_another([affine, range])].concat(),
-            false => one_after_another([[steps, affine].concat(), range]),
+        let mut lengths = match keeps.baby_steps {
+            true => [steps, range].concat(),
+            false => one_after_another([steps, range]),
         };
+        lengths.extend(affine::buffers(params, threads, keeps.diagonals));
+        lengths.extend(one_after_another(affine::buffers_of_steps(params)));
         Self { lengths }
     }
 

@@ -7,11 +7,12 @@ use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_ring::{Eval, Poly};
 use rayon::prelude::*;
 
-/// Polynomials that the range check of a coordinate takes at most, as measured: both coordinates are checked side by
-/// side, each with the powers of a block.
-const POLYNOMIALS: usize = 33;
+/// Polynomials that the range check of a coordinate takes beside those of the affine transform, as measured: both
+/// coordinates are checked side by side, each with the powers of a block.
+const POLYNOMIALS: usize = 27;
 
-/// Buffers that the range check works in, of so many words each, or longer ones of `words`.
+/// Buffers that the range check works in beside those of the affine transform, of so many words each, or longer ones
+/// of `words`.
 pub(super) fn buffers(params: &Params, words: usize) -> Vec<usize> {
     let poly = Poly::<Eval>::words(params.ring.n(), params.chain.basis(1));
     vec![poly.max(words); POLYNOMIALS * params.circuit().coordinates]
