@@ -1,8 +1,7 @@
 //! Keys, clues, digest and decoding together, at the insecure tiny parameters.
 use omr_detector::Quiet;
-use omr_lab::measure::{DigestBench, DigestFigures};
+use omr_lab::measure::{DigestBench, DigestFigures, Setting, Shape, Start};
 use omr_protocol::Scheme;
-use omr_protocol::sophomr::Params;
 
 fn run(
     scheme: Scheme,
@@ -11,18 +10,23 @@ fn run(
     bound: usize,
     bytes: usize,
 ) -> DigestFigures {
-    let params = Params::named("insecure-tiny-v2").unwrap();
     let seed = messages + 31 * bound as u64 + bytes as u64;
     let bench = DigestBench {
-        scheme,
-        params,
-        messages,
         pertinent,
-        bound,
-        payload_bytes: bytes,
-        seed,
-        yardstick: false,
-        bound_clues: false,
+        ..DigestBench::new(Setting {
+            scheme,
+            messages,
+            shape: Shape {
+                bound,
+                payload_bytes: bytes,
+            },
+            start: Start {
+                threads: None,
+                seed,
+            },
+            params: Some("insecure-tiny-v2".to_owned()),
+            plain_clues: true,
+        })
     };
     bench.run(&Quiet).unwrap()
 }
@@ -30,7 +34,7 @@ fn run(
 #[track_caller]
 fn exact(figures: DigestFigures) {
     assert_eq!((figures.missed, figures.false_positives), (0, 0));
-    assert_eq!(figures.payloads_exact, figures.pertinent);
+    assert_eq!(figures.payloads_exact, figures.subject.pertinent);
 }
 
 #[test]

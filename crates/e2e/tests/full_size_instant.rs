@@ -7,10 +7,10 @@ use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{Retrieved, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Quiet};
-use omr_lab::measure::{InstantBench, Workload};
+use omr_lab::measure::{DigestBench, Setting, Shape, Start, Workload};
 use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
-use omr_protocol::{Clue, DigestHeader, ParamSet, Request, Sealing};
+use omr_protocol::{Clue, DigestHeader, ParamSet, Request, Scheme, Sealing};
 use rand_core::SeedableRng;
 use std::sync::Arc;
 
@@ -92,21 +92,24 @@ fn messages_with_short_clues_are_exact() {
 
 #[test]
 fn a_bench_is_exact() {
-    let set = ParamSet::named("hybrid-v2").unwrap();
-    let bench = InstantBench {
-        payloads: false,
-        encoding: Encoding::Powers,
-        params: set.instantomr().unwrap().clone(),
-        security_bits: set.spec().security_bits(),
-        messages: 70,
+    let bench = DigestBench {
         pertinent: 10,
-        bound: 20,
-        payload_bytes: 100,
-        seed: 3,
-        yardstick: false,
-        bound_clues: false,
+        ..DigestBench::new(Setting {
+            scheme: Scheme::Instantomd,
+            messages: 70,
+            shape: Shape {
+                bound: 20,
+                payload_bytes: 100,
+            },
+            start: Start {
+                threads: None,
+                seed: 3,
+            },
+            params: Some("hybrid-v2".to_owned()),
+            plain_clues: true,
+        })
     };
     let figures = bench.run(&Quiet).unwrap();
     assert!(figures.is_exact(), "{figures:?}");
-    assert!(figures.digest_bytes < 5_000);
+    assert!(figures.cost.digest_bytes < 5_000);
 }

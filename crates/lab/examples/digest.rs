@@ -1,6 +1,6 @@
 //! Prints the figures of one full-size digest.
 use omr_detector::Quiet;
-use omr_lab::measure::DigestBench;
+use omr_lab::measure::{DigestBench, Setting, Start};
 use omr_protocol::Scheme;
 use omr_protocol::sophomr::Params;
 
@@ -28,15 +28,15 @@ fn main() {
         );
     }
     let bench = DigestBench {
-        scheme,
-        params,
-        messages: 65536,
-        pertinent: 50,
-        bound: 50,
-        payload_bytes: 612,
-        seed: args.get(3).map_or(1, |s| s.parse().expect("seed")),
-        yardstick: true,
-        bound_clues: true,
+        no_yardstick: false,
+        ..DigestBench::new(Setting {
+            scheme,
+            start: Start {
+                threads: None,
+                seed: args.get(3).map_or(1, |s| s.parse().expect("seed")),
+            },
+            ..Setting::default()
+        })
     };
     println!("{:#?}", bench.run(&Quiet).expect("run"));
 }

@@ -1,20 +1,25 @@
 //! The developers' commands, one module each.
 
 mod bench;
+mod chart;
 mod compare;
-mod legend;
+mod output;
 mod search;
 
-use crate::args::{BenchCommand, Compare, ParamsSearch};
+pub use bench::{Bench, BenchCommand};
+pub use compare::Compare;
+pub use search::ParamsSearch;
+
 use crate::error::LabError;
-use omr_console::{Ui, files};
-use serde::Serialize;
+use omr_console::Ui;
+use output::Output;
 
 /// Runs `omr bench ...`: prints what was measured, or what a trial found.
 ///
 /// Errors: those of the benchmark; what it found that should not be, after the figures are printed.
-pub fn bench(command: &BenchCommand, ui: &Ui) -> Result<(), LabError> {
-    bench::run(command, ui)
+pub fn bench(bench: &Bench, ui: &Ui) -> Result<(), LabError> {
+    let json = bench.json;
+    bench::run(&bench.command, &Output { ui, json })
 }
 
 /// Runs `omr compare`: every scheme on the same messages.
@@ -28,20 +33,6 @@ pub fn compare(args: &Compare, ui: &Ui) -> Result<(), LabError> {
 ///
 /// Errors: those of parameters and of the digest that `--check` makes.
 pub fn search(args: &ParamsSearch, ui: &Ui) -> Result<(), LabError> {
-    search::run(args, ui)
-}
-
-/// Prints figures as one JSON object, or as people read them.
-///
-/// Errors: `Console`.
-fn show<T: Serialize>(
-    json: bool,
-    figures: &T,
-    text: impl FnOnce(&T) -> String,
-) -> Result<(), LabError> {
-    match json {
-        true => files::print_json(figures)?,
-        false => files::print(&text(figures))?,
-    }
-    Ok(())
+    let json = args.json;
+    search::run(args, &Output { ui, json })
 }

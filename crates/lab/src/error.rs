@@ -93,9 +93,9 @@ pub enum LabError {
     #[error("expected at most {bound} pertinent messages, the bound, found {found}")]
     SoakBound {
         /// The bound.
-        bound: u32,
+        bound: usize,
         /// Pertinent messages asked for.
-        found: u32,
+        found: usize,
     },
     /// More pertinent messages than messages.
     #[error("expected at most {messages} pertinent messages, as many as messages, found {found}")]
@@ -153,9 +153,6 @@ pub enum LabError {
         /// The file.
         path: PathBuf,
     },
-    /// The place of this program is unknown, which starts itself for a trial.
-    #[error("finding this program: {0}")]
-    Program(#[source] io::Error),
 }
 
 impl LabError {

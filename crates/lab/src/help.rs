@@ -1,5 +1,22 @@
 //! What stands under the help of the developers' commands.
 
+use omr_console::Groups;
+
+/// The commands of `omr bench` by what they are about.
+pub const GROUPS: &Groups = &[
+    (
+        "Digests",
+        &["digest", "decode", "stream", "crossover", "soak"],
+    ),
+    ("Clues", &["clues", "windows"]),
+    (
+        "Service",
+        &["post", "sizing", "load", "mail", "chaos", "hostile"],
+    ),
+    ("Private queries", &["pdq"]),
+    ("Whole builds", &["all", "compare"]),
+];
+
 /// Under the help of `omr compare`.
 pub const COMPARE: &str = "\
 Examples:

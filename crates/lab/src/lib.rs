@@ -4,13 +4,11 @@
 //! The command `omr` has [`bench()`], [`compare`] and [`search`] in builds with its feature `lab`.
 #![forbid(unsafe_code)]
 
-mod args;
 mod commands;
 mod error;
 pub mod help;
 pub mod measure;
 pub mod trials;
 
-pub use args::{BenchCommand, Compare, ParamsSearch};
-pub use commands::{bench, compare, search};
+pub use commands::{Bench, BenchCommand, Compare, ParamsSearch, bench, compare, search};
 pub use error::LabError;

@@ -11,3 +11,32 @@ pub use chaos::{Chaos, Figures, Kind, Outcome};
 pub use error::TrialError;
 pub use hostile::{Hostile, HostileFigures};
 pub use process::{ServerProcess, Setup};
+
+use clap::Args;
+use clap::builder::RangedI64ValueParser;
+use omr_protocol::params::HYBRID;
+use std::path::PathBuf;
+
+/// Where the servers of a trial live, and with which parameters.
+#[derive(Clone, Debug, Args)]
+pub struct Site {
+    /// Parameter set, with both engines
+    #[arg(long, value_name = "NAME", default_value = HYBRID)]
+    pub params: String,
+    /// Folder in which the servers' are made and removed; the system's temporary one unless given
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+/// This program, which trials start as a server and as clients.
+fn program() -> Result<PathBuf, TrialError> {
+    std::env::current_exe().map_err(TrialError::io("finding this program"))
+}
+
+fn count() -> RangedI64ValueParser<u32> {
+    RangedI64ValueParser::new().range(1..=1_000_000)
+}
+
+fn clients() -> RangedI64ValueParser<u16> {
+    RangedI64ValueParser::new().range(1..=1000)
+}

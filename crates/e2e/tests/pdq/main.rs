@@ -4,6 +4,7 @@
 //! domain. `answers.json` is what `reference/pdq_oracle.py` made of
 //! `omr bench pdq questions crates/e2e/tests/pdq --asked reference/pdq_questions.sql --random 30 --seed 1`.
 
+use omr_lab::measure::Start;
 use omr_lab::measure::pdq::{
     Answered, CompressBench, Outcome, Params, QueryBench, Quiet, Verdict, ask, keys, read_tables,
 };
@@ -94,11 +95,14 @@ fn compression_alone_gives_the_marked_rows() {
 fn a_whole_query_gives_its_rows() {
     for on_text in [false, true] {
         let bench = QueryBench {
-            params: Params::named(SETS[0]).unwrap(),
+            params: SETS[0].to_owned(),
             rows: 3000,
             bound: 16,
             on_text,
-            seed: 3,
+            start: Start {
+                threads: None,
+                seed: 3,
+            },
         };
         let figures = bench.run(&Quiet).unwrap();
         assert!(figures.exact && figures.matching == 1, "{figures:?}");

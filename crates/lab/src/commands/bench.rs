@@ -1,122 +1,106 @@
+//! `omr bench`.
+
 mod all;
-mod chaos;
-mod clues;
 mod compare;
 mod crossover;
-mod decode;
-mod hostile;
-mod load;
-mod mail;
+mod digest;
 mod pdq;
+mod plain;
 mod post;
-mod recipients;
 mod sizing;
 mod soak;
-mod stream;
 mod trial;
-mod windows;
 
-use crate::args::{BenchCommand, BenchDigest};
-use crate::commands::show;
+use super::output::Output;
 use crate::error::LabError;
-use crate::measure::{DigestBench, DigestFigures, InstantBench};
-use omr_console::Ui;
-use omr_protocol::instantomr::Encoding;
-use omr_protocol::params::{DEFAULT, HYBRID};
-use omr_protocol::sophomr::Params;
-use omr_protocol::{EngineKind, ParamSet, Scheme};
+use crate::help;
+use crate::measure::{DecodeBench, Soak, StreamBench};
+use crate::trials::{Chaos, Hostile, load, mail};
+use clap::{Args, Subcommand};
 
-pub(super) fn run(command: &BenchCommand, ui: &Ui) -> Result<(), LabError> {
+/// `omr bench`, as a program takes it among its commands.
+#[derive(Args)]
+pub struct Bench {
+    /// Print JSON, one object a line
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: BenchCommand,
+}
+
+#[derive(Subcommand)]
+#[allow(missing_docs, reason = "clap would show it as help")]
+pub enum BenchCommand {
+    /// Key generation, digest and decoding on synthetic messages
+    #[command(after_help = help::BENCH)]
+    Digest(digest::BenchDigest),
+    /// Clues aimed at everybody, plain and bound ones, under many keys, in the clear: for how many pairs, of a clue and
+    /// a recipient at whom it is not aimed, it is pertinent, and how many bound ones the board refuses
+    #[command(after_help = help::BENCH)]
+    Clues(plain::BenchClues),
+    /// Whether the time of decoding tells what a digest holds: Welch's t of the mean without the slowest tenth,
+    /// against a digest of nothing
+    #[command(after_help = help::BENCH)]
+    Decode(DecodeBench),
+    /// A recipient's wait when messages are looked at as they come
+    #[command(after_help = help::BENCH_STREAM)]
+    Stream(StreamBench),
+    /// From how many messages on SophOMR costs less than InstantOMR
+    #[command(after_help = help::BENCH_STREAM)]
+    Crossover(crossover::BenchCrossover),
+    /// How often the windows miss and let strangers pass, in the clear
+    #[command(after_help = help::BENCH_STREAM)]
+    Windows(plain::BenchWindows),
+    /// Durable posting, 1,000 messages a transaction
+    #[command(after_help = help::BENCH)]
+    Post(post::BenchPost),
+    /// Cores, memory, disk and network that a service needs for a load
+    #[command(after_help = help::SIZING)]
+    Sizing(sizing::BenchSizing),
+    /// Full batches over fresh keys, honest and hostile by turns, every digest checked
+    #[command(after_help = help::SOAK)]
+    Soak(Soak),
+    /// A real server under kills, full and slow disks, a jumping clock and damage; nothing may be lost
+    #[command(after_help = help::TRIALS)]
+    Chaos(Chaos),
+    /// A real server among hostile clients; it must serve the others and stay within bounds
+    #[command(after_help = help::TRIALS)]
+    Hostile(Hostile),
+    /// Every figure of this build in one document, for comparison with another build's
+    #[command(after_help = help::BENCH_COMPARE)]
+    All(all::BenchAll),
+    /// Compare two documents of `omr bench all`
+    #[command(after_help = help::BENCH_COMPARE)]
+    Compare(compare::BenchCompare),
+    /// A server in a process of its own under load: posts at a fixed rate, keys, digests at once
+    Load(load::Load),
+    /// Senders, recipients and a server in processes of their own, killed and started again: every letter
+    /// arrives once
+    Mail(mail::Mail),
+    /// Private database queries: against another database's answers, compression alone, a whole query
+    #[command(subcommand, after_help = help::BENCH_PDQ)]
+    Pdq(pdq::BenchPdq),
+}
+
+pub(super) fn run(command: &BenchCommand, out: &Output<'_>) -> Result<(), LabError> {
     match command {
-        BenchCommand::Digest(args) => digest(args, ui),
-        BenchCommand::Clues(args) => clues::run(args),
-        BenchCommand::Decode(args) => decode::run(args, ui),
-        BenchCommand::Stream(args) => stream::run(args, ui),
-        BenchCommand::Crossover(args) => crossover::run(args, ui),
-        BenchCommand::Windows(args) => windows::run(args),
-        BenchCommand::Post(args) => post::run(args, ui),
-        BenchCommand::Sizing(args) => sizing::run(args, ui),
-        BenchCommand::Soak(args) => soak::run(args, ui),
-        BenchCommand::Chaos(args) => chaos::run(args, ui),
-        BenchCommand::Hostile(args) => hostile::run(args, ui),
-        BenchCommand::All(args) => all::run(args, ui),
-        BenchCommand::Compare(args) => compare::run(args),
-        BenchCommand::Load(args) => load::run(args, ui),
-        BenchCommand::Mail(args) => mail::run(args, ui),
-        BenchCommand::Pdq(command) => pdq::run(command, ui),
+        BenchCommand::Digest(args) => digest::run(args, out),
+        BenchCommand::Clues(args) => plain::clues(args, out),
+        BenchCommand::Decode(bench) => plain::decode(bench, out),
+        BenchCommand::Stream(bench) => plain::stream(bench, out),
+        BenchCommand::Crossover(args) => crossover::run(args, out),
+        BenchCommand::Windows(args) => plain::windows(args, out),
+        BenchCommand::Post(args) => post::run(args, out),
+        BenchCommand::Sizing(args) => sizing::run(args, out),
+        BenchCommand::Soak(soak) => soak::run(soak, out),
+        BenchCommand::Chaos(chaos) => trial::chaos(chaos, out),
+        BenchCommand::Hostile(hostile) => trial::hostile(hostile, out),
+        BenchCommand::All(args) => all::run(args, out),
+        BenchCommand::Compare(args) => compare::run(args, out),
+        BenchCommand::Load(load) => trial::load(load, out),
+        BenchCommand::Mail(mail) => trial::mail(mail, out),
+        BenchCommand::Pdq(command) => pdq::run(command, out),
     }
-}
-
-fn digest(args: &BenchDigest, ui: &Ui) -> Result<(), LabError> {
-    let pertinent = args.pertinent * usize::from(args.recipients.unwrap_or(1));
-    enough_messages(args.messages, pertinent)?;
-    omr_console::start_threads(args.threads)?;
-    let scheme = args.scheme;
-    if scheme.engines() != [EngineKind::Sophomr] {
-        return instant(args, scheme, ui);
-    }
-    let params = Params::named(args.params.as_deref().unwrap_or(DEFAULT))?;
-    let first = DigestBench {
-        scheme,
-        params,
-        messages: args.messages,
-        pertinent: args.pertinent,
-        bound: args.bound as usize,
-        payload_bytes: args.payload_bytes as usize,
-        seed: args.seed,
-        yardstick: !args.no_yardstick,
-        bound_clues: !args.plain_clues,
-    };
-    if let Some(count) = args.recipients {
-        return recipients::run(args, first, count.into(), ui);
-    }
-    let mut verdict = Ok(());
-    for run in 0..args.runs {
-        let bench = DigestBench {
-            seed: args.seed.wrapping_add(run.into()),
-            ..first.clone()
-        };
-        let bar = ui.bar();
-        let figures = bench.run(&bar);
-        drop(bar);
-        verdict = verdict.and(tell(args, &figures?)?);
-    }
-    verdict
-}
-
-/// The same for InstantOMR.
-fn instant(args: &BenchDigest, scheme: Scheme, ui: &Ui) -> Result<(), LabError> {
-    if args.recipients.is_some() {
-        return Err(LabError::Recipients);
-    }
-    let set = ParamSet::named(args.params.as_deref().unwrap_or(HYBRID))?;
-    let mut verdict = Ok(());
-    for run in 0..args.runs {
-        let bench = InstantBench {
-            payloads: !scheme.is_for_indices(),
-            encoding: scheme.encoding().unwrap_or(Encoding::Powers),
-            params: set.instantomr()?.clone(),
-            security_bits: set.spec().security_bits(),
-            messages: args.messages,
-            pertinent: args.pertinent,
-            bound: args.bound as usize,
-            payload_bytes: args.payload_bytes as usize,
-            seed: args.seed.wrapping_add(run.into()),
-            yardstick: !args.no_yardstick,
-            bound_clues: !args.plain_clues,
-        };
-        let bar = ui.bar();
-        let figures = bench.run(&bar);
-        drop(bar);
-        verdict = verdict.and(tell(args, &figures?)?);
-    }
-    verdict
-}
-
-/// Prints a run; the inner result tells whether it was exact.
-fn tell(args: &BenchDigest, figures: &DigestFigures) -> Result<Result<(), LabError>, LabError> {
-    show(args.json, figures, table)?;
-    Ok(judge(figures))
 }
 
 pub(super) fn enough_messages(messages: u64, pertinent: usize) -> Result<(), LabError> {
@@ -129,17 +113,6 @@ pub(super) fn enough_messages(messages: u64, pertinent: usize) -> Result<(), Lab
     }
 }
 
-fn judge(figures: &DigestFigures) -> Result<(), LabError> {
-    match figures.is_exact() {
-        true => Ok(()),
-        false => Err(LabError::Inexact {
-            expected: figures.pertinent,
-            exact: figures.exact(),
-            false_positives: figures.false_positives,
-        }),
-    }
-}
-
 pub(super) fn all_exact(exact: u64, digests: u64) -> Result<(), LabError> {
     match exact == digests {
         true => Ok(()),
@@ -147,59 +120,14 @@ pub(super) fn all_exact(exact: u64, digests: u64) -> Result<(), LabError> {
     }
 }
 
-fn table(figures: &DigestFigures) -> String {
-    let number = |number: usize| omr_console::thousands(number as u64);
-    let mut text = format!(
-        "{:?}, {} ({:.1} bits), {} messages, {} pertinent, bound {}, payloads of {} bytes, \
-         {} threads ({}), seed {}\n",
-        figures.scheme,
-        figures.params,
-        figures.security_bits,
-        omr_console::thousands(figures.messages),
-        figures.pertinent,
-        figures.bound,
-        number(figures.payload_bytes),
-        figures.threads,
-        figures.kernels,
-        figures.seed,
-    );
-    let mut row = |name: &str, value: String| text += &format!("  {name:<16} {value:>16}\n");
-    row("keygen", format!("{:.3} s", figures.keygen_s));
-    row("digest", format!("{:.3} s", figures.digest_s));
-    let message_s = figures.digest_s / figures.messages as f64;
-    row("  a message", format!("{:.3} ms", message_s * 1e3));
-    for (stage, seconds) in &figures.stages {
-        row(&format!("  {stage}"), format!("{seconds:.3} s"));
+/// Whether just the pertinent messages came out, bit for bit.
+fn just_pertinent(expected: usize, exact: usize, strangers: usize) -> Result<(), LabError> {
+    match exact == expected && strangers == 0 {
+        true => Ok(()),
+        false => Err(LabError::Inexact {
+            expected,
+            exact,
+            false_positives: strangers,
+        }),
     }
-    if let (Some(us), Some(ntts)) = (figures.yardstick_us, figures.digest_ntts) {
-        row("yardstick", format!("{us:.1} us"));
-        row(
-            "digest",
-            format!("{} NTTs", omr_console::thousands(ntts as u64)),
-        );
-    }
-    row("decode", format!("{:.3} ms", figures.decode_ms));
-    row("clue", format!("{:.3} ms", figures.clue_ms));
-    row(
-        "detection key",
-        format!(
-            "{} bytes",
-            omr_console::thousands(figures.detection_key_bytes)
-        ),
-    );
-    row(
-        "clue key",
-        format!("{} bytes", number(figures.clue_key_bytes)),
-    );
-    row("clue", format!("{} bytes", number(figures.clue_bytes)));
-    row("digest", format!("{} bytes", number(figures.digest_bytes)));
-    row(
-        "peak memory",
-        format!("{} bytes", omr_console::thousands(figures.peak_rss_bytes)),
-    );
-    row("found", figures.found.to_string());
-    row("missed", figures.missed.to_string());
-    row("false positives", figures.false_positives.to_string());
-    row("payloads exact", figures.payloads_exact.to_string());
-    text
 }

@@ -4,25 +4,65 @@ mod markdown;
 mod page;
 mod pictures;
 
-use crate::args::Compare;
-use crate::commands::show;
 use crate::error::LabError;
-use crate::measure::Machine;
 use crate::measure::compare::{Comparison, Contender, Failed, Work, contenders, named};
+use crate::measure::{Machine, Shape, Start};
+use clap::Args;
+use omr_console::args::messages;
 use omr_console::{ConsoleError, Ui, chain, files};
 use omr_protocol::ParamSet;
 use omr_protocol::params::DEFAULT;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Most messages and bytes of a payload on insecure tiny sets.
 const QUICK: (u64, usize) = (2048, 100);
 
+#[derive(Args)]
+#[command(mut_arg("bound", |arg| arg.default_value("54")))]
+#[allow(missing_docs, reason = "clap would show it as help")]
+pub struct Compare {
+    /// Schemes, by the names that the table has; without any, all of at least 128 bits
+    #[arg(value_name = "SCHEME")]
+    schemes: Vec<String>,
+    /// Messages on the board
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
+    messages: u64,
+    /// Pertinent messages among them
+    #[arg(long, value_name = "P", default_value_t = 50)]
+    pertinent: usize,
+    #[command(flatten)]
+    shape: Shape,
+    /// Runs of each scheme, each with the next seed; the table has the run of median time
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// Most messages run by schemes that look at them one by one; their times are extrapolated to N and marked
+    #[arg(long, value_name = "M", default_value_t = 1024, value_parser = messages())]
+    sample: u64,
+    #[command(flatten)]
+    start: Start,
+    /// Allow sets below 128 bits, by name: the earlier schemes as published
+    #[arg(long)]
+    allow_insecure: bool,
+    /// Insecure tiny sets, few messages: tells whether everything works, nothing else
+    #[arg(long)]
+    quick: bool,
+    /// Folder for compare.json, compare.md and compare.html with pictures, created where absent
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Not one process for each scheme: then memory is that of all schemes so far
+    #[arg(long)]
+    in_process: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
 pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {
     let chosen = chosen(args)?;
     let work = work(args);
     super::bench::enough_messages(work.messages, work.pertinent)?;
-    omr_console::start_threads(args.threads)?;
+    omr_console::start_threads(args.start.threads)?;
     let kernels = ParamSet::named(DEFAULT)?.clue().ring.kernels().name();
     let threads = rayon::current_num_threads();
     let mut all = Comparison::new(omr_console::build(), Machine::here(kernels), threads, work);
@@ -46,7 +86,11 @@ pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {
     if let Some(dir) = &args.out {
         write(dir, &all)?;
     }
-    show(args.json, &all, markdown::document)?;
+    let text = match args.json {
+        true => files::json_line(&all)?,
+        false => markdown::document(&all),
+    };
+    files::print(&text)?;
     super::bench::all_exact(
         runs(&all, |entry| entry.exact),
         runs(&all, |entry| entry.runs),
@@ -80,10 +124,10 @@ fn work(args: &Compare) -> Work {
         messages: args.messages.min(most.0),
         sample: args.sample,
         pertinent: args.pertinent,
-        bound: args.bound as usize,
-        payload_bytes: (args.payload_bytes as usize).min(most.1),
+        bound: args.shape.bound,
+        payload_bytes: args.shape.payload_bytes.min(most.1),
         runs: args.runs,
-        seed: args.seed,
+        seed: args.start.seed,
         tiny: args.quick,
     }
 }
@@ -102,12 +146,12 @@ fn apart(all: &mut Comparison, contender: &Contender, args: &Compare) -> Result<
     for (name, value) in [
         ("--messages", args.messages.to_string()),
         ("--pertinent", args.pertinent.to_string()),
-        ("--bound", args.bound.to_string()),
-        ("--payload-bytes", args.payload_bytes.to_string()),
+        ("--bound", args.shape.bound.to_string()),
+        ("--payload-bytes", args.shape.payload_bytes.to_string()),
         ("--runs", args.runs.to_string()),
         ("--sample", args.sample.to_string()),
         ("--threads", all.threads.to_string()),
-        ("--seed", args.seed.to_string()),
+        ("--seed", args.start.seed.to_string()),
     ] {
         command.args([name, &value]);
     }

@@ -2,22 +2,44 @@
 
 mod instant;
 
-use crate::args::ParamsSearch;
-use crate::commands::show;
+use super::output::Output;
 use crate::error::LabError;
 use crate::measure::search::{Candidate, Digests, Found, Grid, search};
-use crate::measure::{DigestBench, Units, cost};
-use omr_console::{Ui, thousands};
+use crate::measure::{DigestBench, DigestFigures, Setting, Shape, Units, cost};
+use clap::Args;
+use omr_console::args::messages;
 use omr_protocol::Scheme;
+use omr_protocol::params::DEFAULT;
 use omr_protocol::sophomr::{DigestPlan, Outline, Params, ParamsSpec};
 use serde::Serialize;
-use std::sync::Arc;
 
 /// The goals of docs/performance.md, in bytes: key, clue, digest.
 const GOALS: [u64; 3] = [130_000_000, 2_600, 130_000];
 
 /// What baby steps may take, so that a detector stays below 4 GB.
 const BABY_STEP_BYTES: u64 = 2_200_000_000;
+
+#[derive(Args)]
+#[allow(missing_docs, reason = "clap would show it as help")]
+pub struct ParamsSearch {
+    /// sophomr or instantomr
+    #[arg(long, value_name = "SCHEME", default_value_t = Scheme::Sophomr)]
+    scheme: Scheme,
+    /// A few sets around the default
+    #[arg(long)]
+    quick: bool,
+    /// Make a digest of this set and compare its stages with the model
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = DEFAULT)]
+    check: Option<String>,
+    /// Messages that the digest covers
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
+    messages: u64,
+    #[command(flatten)]
+    shape: Shape,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(in crate::commands) json: bool,
+}
 
 #[derive(Serialize)]
 struct Report {
@@ -69,15 +91,15 @@ struct Stage {
     measured_s: f64,
 }
 
-pub(super) fn run(args: &ParamsSearch, ui: &Ui) -> Result<(), LabError> {
+pub(super) fn run(args: &ParamsSearch, out: &Output<'_>) -> Result<(), LabError> {
     match args.scheme.encoding() {
-        Some(_) => instant::run(args, ui),
-        None => bulk(args, ui),
+        Some(_) => instant::run(args, out),
+        None => bulk(args, out),
     }
 }
 
 /// Sets of SophOMR.
-fn bulk(args: &ParamsSearch, ui: &Ui) -> Result<(), LabError> {
+fn bulk(args: &ParamsSearch, out: &Output<'_>) -> Result<(), LabError> {
     let grid = if args.quick {
         Grid::quick()
     } else {
@@ -85,18 +107,17 @@ fn bulk(args: &ParamsSearch, ui: &Ui) -> Result<(), LabError> {
     };
     let digests = Digests {
         messages: args.messages,
-        bound: args.bound as usize,
-        payload_bytes: args.payload_bytes as usize,
+        bound: args.shape.bound,
+        payload_bytes: args.shape.payload_bytes,
     };
     let base = ParamsSpec::published().swap_remove(0);
-    ui.note("measuring units of work and deriving sets");
+    out.ui.note("measuring units of work and deriving sets");
     let found = search::<LabError>(&base, &grid, digests)?;
     let check = args.check.as_deref();
     let check = check
-        .map(|name| check_model(name, digests, ui))
+        .map(|name| check_model(name, digests, out))
         .transpose()?;
-    let report = Report::new(found, check);
-    show(args.json, &report, |figures| figures.text())
+    out.show(&Report::new(found, check))
 }
 
 impl Report {
@@ -118,37 +139,6 @@ impl Report {
             published: row(&found.published),
             check,
         }
-    }
-
-    fn text(&self) -> String {
-        let mut text = format!(
-            "{} sets derived, {} refused, {} that no other beats in everything\n\
-             {:>8} {:>12} {:>6} {:>9} {:>6} {:>6} {:>5} {:>5} {:>8} {:>8} {:>6} {:>7} {:>7} {:>6}\n",
-            self.tried,
-            self.refused,
-            self.sets.len(),
-            "seconds",
-            "key",
-            "clue",
-            "digest",
-            "bits",
-            "baby",
-            "GB",
-            "block",
-            "rotation",
-            "product",
-            "bound",
-            "small n",
-            "weight",
-            "range"
-        );
-        text.extend(self.sets.iter().map(Row::text));
-        text += "the default set:\n";
-        text += &self.published.text();
-        if let Some(check) = &self.check {
-            text += &check.text();
-        }
-        text
     }
 }
 
@@ -179,42 +169,16 @@ impl Row {
             chosen: chosen.is_some_and(|chosen| unnamed(spec) == unnamed(chosen)),
         }
     }
-
-    fn text(&self) -> String {
-        let mark = match (self.chosen, self.published) {
-            (true, true) => "  chosen, default",
-            (true, false) => "  chosen",
-            (false, true) => "  default",
-            (false, false) => "",
-        };
-        format!(
-            "{:>8.2} {:>12} {:>6} {:>9} {:>6.1} {:>6} {:>5.2} {:>5} {:>8} {:>8} {:>6.1} {:>7} {:>7} {:>6}{mark}\n",
-            self.seconds,
-            thousands(self.detection_key_bytes),
-            thousands(self.clue_bytes),
-            thousands(self.digest_bytes),
-            self.security_bits,
-            self.baby,
-            self.baby_step_bytes as f64 / 1e9,
-            self.block,
-            self.rotation_digits,
-            self.product_digits,
-            self.embedding_bound,
-            self.small_n,
-            self.clue_weight,
-            self.clue_range,
-        )
-    }
 }
 
 /// A real digest on one thread beside the model of it.
-fn check_model(name: &str, digests: Digests, ui: &Ui) -> Result<Check, LabError> {
+fn check_model(name: &str, digests: Digests, out: &Output<'_>) -> Result<Check, LabError> {
     let params = Params::named(name)?;
     let payload = Some(digests.payload_bytes);
     let plan = DigestPlan::new(&params, 0..digests.messages, digests.bound, payload)?;
     let outline = Outline::new(params.spec().clone())?;
     let units = Units::measure(&params, &plan)?;
-    let measured = measure(&params, digests, ui)?;
+    let measured = measure(digests, name, out)?.cost;
     let stage = |(stage, work): (&'static str, cost::Work)| Stage {
         stage,
         modelled_s: units.model(&work),
@@ -235,42 +199,21 @@ fn check_model(name: &str, digests: Digests, ui: &Ui) -> Result<Check, LabError>
     })
 }
 
-fn measure(
-    params: &Arc<Params>,
-    digests: Digests,
-    ui: &Ui,
-) -> Result<crate::measure::DigestFigures, LabError> {
-    let bench = DigestBench {
-        scheme: Scheme::Sophomr,
-        params: params.clone(),
-        messages: digests.messages,
-        pertinent: digests.bound.min(digests.messages as usize),
+fn measure(digests: Digests, params: &str, out: &Output<'_>) -> Result<DigestFigures, LabError> {
+    let shape = Shape {
         bound: digests.bound,
         payload_bytes: digests.payload_bytes,
-        seed: 1,
-        yardstick: false,
-        bound_clues: false,
+    };
+    let bench = DigestBench {
+        pertinent: digests.bound.min(digests.messages as usize),
+        ..DigestBench::new(Setting {
+            messages: digests.messages,
+            shape,
+            params: Some(params.to_owned()),
+            plain_clues: true,
+            ..Setting::default()
+        })
     };
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-    let bar = ui.bar();
-    Ok(one.install(|| bench.run(&bar))?)
-}
-
-impl Check {
-    fn text(&self) -> String {
-        let row = |name: &str, modelled: f64, measured: f64| {
-            let ratio = modelled / measured;
-            format!("{name:<14} {modelled:>10.3} {measured:>10.3} {ratio:>8.2}\n")
-        };
-        let mut text = format!(
-            "{}, one thread, seconds:\n{:<14} {:>10} {:>10} {:>8}\n",
-            self.params, "stage", "modelled", "measured", "ratio"
-        );
-        for stage in &self.stages {
-            text += &row(stage.stage, stage.modelled_s, stage.measured_s);
-        }
-        text += &row("all", self.modelled_s, self.measured_s);
-        let processor = self.measured_s * self.cpu_share;
-        text + &row("processor time", self.modelled_s, processor)
-    }
+    Ok(out.under_bar(|bar| one.install(|| bench.run(bar)))?)
 }

@@ -1,10 +1,11 @@
 //! From how many messages on a batch by SophOMR costs less than InstantOMR.
 
 use crate::measure::digest::timed;
-use crate::measure::{BenchError, DigestBench, InstantUnits, yardstick_us};
+use crate::measure::yardstick::Yardstick;
+use crate::measure::{BenchError, DigestBench, InstantUnits, Setting};
 use omr_detector::Progress;
 use omr_detector::engines::Costs;
-use omr_protocol::{ParamSet, Scheme};
+use omr_protocol::ParamSet;
 use serde::Serialize;
 
 /// Messages in flight where there are many.
@@ -54,25 +55,15 @@ impl Crossover {
     /// Errors: a step's; `Params` where the set lacks an engine.
     pub fn measure(set: &ParamSet, seed: u64, progress: &dyn Progress) -> Result<Self, BenchError> {
         let bulk = set.sophomr()?;
-        let before = yardstick_us();
+        let yardstick = Yardstick::start(true);
         let mut units = InstantUnits::new(set.instantomr()?, LOT as u64, seed)?;
         let latency_s = median(&mut units, 1)?;
         let message_s = median(&mut units, LOT)? / LOT as f64;
-        let digest = DigestBench {
-            scheme: Scheme::Sophomr,
-            params: bulk.clone(),
-            messages: bulk.slots() as u64,
-            pertinent: 50,
-            bound: 50,
-            payload_bytes: 612,
-            seed,
-            yardstick: false,
-            bound_clues: true,
-        };
-        let batch_s = digest.run(progress)?.digest_s;
-        let after = yardstick_us();
-        let costs = Costs { batch_s, message_s };
         let batch = bulk.slots() as u64;
+        let digest = DigestBench::new(Setting::of_batch(set, seed, batch));
+        let batch_s = digest.run(progress)?.cost.digest_s;
+        let yardstick_us = yardstick.mean();
+        let costs = Costs { batch_s, message_s };
         Ok(Self {
             params: set.name(),
             threads: rayon::current_num_threads(),
@@ -82,7 +73,7 @@ impl Crossover {
             latency_s,
             crossover: costs.crossover(),
             points: points(costs, batch, latency_s),
-            yardstick_us: before.zip(after).map(|(a, b)| (a + b) / 2.0),
+            yardstick_us,
         })
     }
 }

@@ -1,21 +1,35 @@
 //! Whether the time of decoding tells what a digest holds.
 
 use crate::measure::digest::timed;
-use crate::measure::instant::InstantBench;
-use crate::measure::{BenchError, DigestBench, Workload};
+use crate::measure::instant::Bed;
+use crate::measure::{BenchError, DigestBench, Setting};
 use chacha20::ChaCha20Rng;
+use clap::Args;
 use omr_client::instantomr::InstantRecipient;
 use omr_client::sophomr::Recipient;
 use omr_detector::Progress;
 use omr_detector::sophomr::Detector;
-use omr_protocol::sophomr::DigestPlan;
-use omr_protocol::{SEED_BYTES, Scheme, Sealing};
+use omr_protocol::instantomr::{INSTANT_BODY_BITS, InstantParams};
+use omr_protocol::sophomr::{BODY_BITS, DigestPlan, Params};
+use omr_protocol::{EngineKind, SEED_BYTES, Scheme, Sealing};
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::hint::black_box;
+use std::sync::Arc;
 
 /// The slowest part of the times of a class is left out: other work of the machine.
 const SLOWEST: f64 = 0.1;
+
+/// How often the decoding of digests of a setting is timed.
+#[derive(Clone, Debug, Args)]
+pub struct DecodeBench {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub setting: Setting,
+    /// Times taken of each of the six digests
+    #[arg(long, value_name = "R", default_value_t = 1000, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(10..=1_000_000))]
+    pub rounds: usize,
+}
 
 /// Times of decoding, class by class.
 #[derive(Clone, Debug, Serialize)]
@@ -62,102 +76,127 @@ struct Case<'a> {
     decode: Box<dyn Fn() -> (bool, f64) + 'a>,
 }
 
-/// Times the decoding of digests with nothing, one message, half the bound, the bound, one message
-/// too many, and of a damaged one.
-///
-/// Errors: those of the digests.
-pub fn decode_times(
-    bench: &DigestBench,
-    rounds: usize,
-    progress: &dyn Progress,
-) -> Result<DecodeTimes, BenchError> {
-    let params = &bench.params;
-    let mut rng = ChaCha20Rng::seed_from_u64(bench.seed);
-    let keys = bench.keys(&mut rng);
-    let payload = (bench.scheme == Scheme::Sophomr).then_some(bench.payload_bytes);
-    let plan = DigestPlan::new(params, 0..bench.messages, bench.bound, payload)?;
-    let detector = Detector::new(params.clone(), keys.detection);
-    let recipient = Recipient::new(params, &keys.secret);
-    let mut digests = Vec::new();
-    for (pertinent, damaged) in classes(bench.bound) {
-        let (clue, key) = (params.clue.clone(), keys.clue.clone());
-        let (messages, bytes) = (bench.messages, bench.payload_bytes);
-        let mut board = Workload::new(clue, key, messages, pertinent, bytes, bench.seed);
-        if bench.bound_clues {
-            board = board.bound_to([0; 16]);
-        }
-        let mut seed = [0; SEED_BYTES];
-        rng.fill_bytes(&mut seed);
-        let out = detector.digest(&mut board, &plan, [0; 16], Sealing::None, seed, progress)?;
-        let mut digest = out.digest;
-        if damaged {
-            let coefficient = &mut digest.ciphertexts[0].parts[0][1];
-            *coefficient ^= 1 << (omr_protocol::sophomr::BODY_BITS - 1);
-        }
-        digests.push((pertinent, damaged, digest));
-    }
-    let recipient = &recipient;
-    let cases = digests.iter().map(|(pertinent, damaged, digest)| Case {
-        pertinent: *pertinent,
-        damaged: *damaged,
-        decode: Box::new(move || on_copy(digest, |digest| recipient.decode(digest).is_ok())),
-    });
-    Ok(DecodeTimes {
-        params: params.name(),
-        scheme: bench.scheme,
-        messages: bench.messages,
-        bound: bench.bound,
-        payload_bytes: bench.payload_bytes,
-        rounds,
-        classes: measure(&cases.collect::<Vec<_>>(), rounds, &mut rng),
-    })
+/// A digest of some class.
+struct Made<D> {
+    pertinent: usize,
+    damaged: bool,
+    digest: D,
 }
 
-/// The same for InstantOMR.
-///
-/// Errors: those of the digests.
-pub fn instant_decode_times(
-    bench: &InstantBench,
-    (name, scheme): (&'static str, Scheme),
-    rounds: usize,
-    progress: &dyn Progress,
-) -> Result<DecodeTimes, BenchError> {
-    let mut digests = Vec::new();
-    for (pertinent, damaged) in classes(bench.bound) {
-        let bench = InstantBench {
-            pertinent,
-            ..bench.clone()
-        };
-        let mut bed = bench.bed()?;
-        let mut session = bench.session(&bed)?;
-        let nothing = |_: &_| Ok::<(), omr_detector::DetectorError>(());
-        session.advance(&mut bed.board, bench.messages, progress, nothing)?;
-        let mut digest = session.digest();
-        if damaged {
-            let coefficient = &mut digest.ciphertexts[0].parts[0][1];
-            *coefficient ^= 1 << (omr_protocol::instantomr::INSTANT_BODY_BITS - 1);
+impl DecodeBench {
+    /// Times the decoding of digests with nothing, one message, half the bound, the bound, one message
+    /// too many, and of a damaged one.
+    ///
+    /// Errors: those of the digests.
+    pub fn run(&self, progress: &dyn Progress) -> Result<DecodeTimes, BenchError> {
+        let set = self.setting.set()?;
+        match self.setting.engine() {
+            EngineKind::Sophomr => self.sophomr(set.sophomr()?, progress),
+            EngineKind::Instantomr => self.instantomr(set.instantomr()?, progress),
         }
-        digests.push((pertinent, damaged, digest, bed.secret));
     }
-    let params = &bench.params;
-    let cases = digests.iter().map(|(pertinent, damaged, digest, secret)| {
-        let recipient = InstantRecipient::new(params, secret);
-        Case {
-            pertinent: *pertinent,
-            damaged: *damaged,
-            decode: Box::new(move || on_copy(digest, |digest| recipient.decode(digest).is_ok())),
+
+    /// The bench of a digest with so many pertinent messages.
+    fn of(&self, pertinent: usize) -> DigestBench {
+        DigestBench {
+            pertinent,
+            ..DigestBench::new(self.setting.clone())
         }
-    });
-    let mut rng = ChaCha20Rng::seed_from_u64(bench.seed);
-    Ok(DecodeTimes {
-        params: name,
-        scheme,
-        messages: bench.messages,
-        bound: bench.bound,
-        payload_bytes: bench.payload_bytes,
-        rounds,
-        classes: measure(&cases.collect::<Vec<_>>(), rounds, &mut rng),
-    })
+    }
+
+    fn sophomr(
+        &self,
+        params: &Arc<Params>,
+        progress: &dyn Progress,
+    ) -> Result<DecodeTimes, BenchError> {
+        let Setting {
+            messages, shape, ..
+        } = self.setting;
+        let mut rng = self.rng();
+        let keys = self.of(0).keys(params, &mut rng);
+        let plan = DigestPlan::new(params, 0..messages, shape.bound, self.setting.payload())?;
+        let detector = Detector::new(params.clone(), keys.detection);
+        let recipient = Recipient::new(params, &keys.secret);
+        let mut digests = Vec::new();
+        for (pertinent, damaged) in classes(shape.bound) {
+            let mut board = self
+                .of(pertinent)
+                .board(&params.clue, vec![keys.clue.clone()]);
+            let mut seed = [0; SEED_BYTES];
+            rng.fill_bytes(&mut seed);
+            let out = detector.digest(&mut board, &plan, [0; 16], Sealing::None, seed, progress)?;
+            let mut digest = out.digest;
+            if damaged {
+                digest.ciphertexts[0].parts[0][1] ^= 1 << (BODY_BITS - 1);
+            }
+            digests.push(Made {
+                pertinent,
+                damaged,
+                digest,
+            });
+        }
+        let recipient = &recipient;
+        let case = |made| case(made, |digest| recipient.decode(digest).is_ok());
+        Ok(self.times(params.name(), digests.iter().map(case).collect(), rng))
+    }
+
+    fn instantomr(
+        &self,
+        params: &Arc<InstantParams>,
+        progress: &dyn Progress,
+    ) -> Result<DecodeTimes, BenchError> {
+        let mut digests = Vec::new();
+        for (pertinent, damaged) in classes(self.setting.shape.bound) {
+            let mut bed = Bed::new(&self.of(pertinent), params)?;
+            let mut session = bed.session()?;
+            let nothing = |_: &_| Ok::<(), omr_detector::DetectorError>(());
+            session.advance(&mut bed.board, self.setting.messages, progress, nothing)?;
+            let mut digest = session.digest();
+            if damaged {
+                digest.ciphertexts[0].parts[0][1] ^= 1 << (INSTANT_BODY_BITS - 1);
+            }
+            let made = Made {
+                pertinent,
+                damaged,
+                digest,
+            };
+            digests.push((made, bed.secret));
+        }
+        let cases = digests.iter().map(|(made, secret)| {
+            let recipient = InstantRecipient::new(params, secret);
+            case(made, move |digest| recipient.decode(digest).is_ok())
+        });
+        Ok(self.times(params.name(), cases.collect(), self.rng()))
+    }
+
+    fn rng(&self) -> ChaCha20Rng {
+        ChaCha20Rng::seed_from_u64(self.setting.start.seed)
+    }
+
+    fn times(
+        &self,
+        params: &'static str,
+        cases: Vec<Case<'_>>,
+        mut rng: ChaCha20Rng,
+    ) -> DecodeTimes {
+        DecodeTimes {
+            params,
+            scheme: self.setting.scheme,
+            messages: self.setting.messages,
+            bound: self.setting.shape.bound,
+            payload_bytes: self.setting.shape.payload_bytes,
+            rounds: self.rounds,
+            classes: measure(&cases, self.rounds, &mut rng),
+        }
+    }
+}
+
+fn case<'a, D: Clone>(made: &'a Made<D>, decode: impl Fn(&D) -> bool + 'a) -> Case<'a> {
+    Case {
+        pertinent: made.pertinent,
+        damaged: made.damaged,
+        decode: Box::new(move || on_copy(&made.digest, &decode)),
+    }
 }
 
 /// Times `decode` on a copy, so that the place in memory tells nothing.

@@ -1,14 +1,23 @@
+//! One digest of a synthetic board by either engine, from keys to payloads.
+
 use crate::measure::cpu::process_seconds;
-use crate::measure::{Workload, yardstick_us};
+use crate::measure::instant::Bed;
+use crate::measure::yardstick::Yardstick;
+use crate::measure::{Setting, Subject, Workload};
 use chacha20::ChaCha20Rng;
+use clap::Args;
+use omr_client::instantomr::InstantRecipient;
 use omr_client::sophomr::{Keys, Recipient, keygen};
 use omr_client::{BoundSender, ClueSeed, DecodeError, Retrieved, Sender};
 use omr_console::peak_rss_bytes;
+use omr_detector::instantomr::Session;
 use omr_detector::sophomr::Detector;
 use omr_detector::{DetectorError, MessageSource, Progress, Stages};
-use omr_protocol::sophomr::{DigestPlan, Params};
+use omr_protocol::instantomr::InstantDigest;
+use omr_protocol::sophomr::{Digest, DigestPlan, Params};
 use omr_protocol::{
-    ClueError, ClueKey, ClueKind, ClueParams, DigestError, PlanError, SEED_BYTES, Scheme, Sealing,
+    ClueError, ClueKey, ClueKind, ClueParams, DigestError, EngineKind, ParamSet, PlanError,
+    SEED_BYTES, Scheme, Sealing,
 };
 use rand_core::{Rng, SeedableRng};
 use serde::{Serialize, Serializer};
@@ -17,26 +26,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// One run of keygen, digest and decode on synthetic messages.
-#[derive(Clone)]
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct DigestBench {
-    /// Payloads or indices.
-    pub scheme: Scheme,
-    /// The parameter set.
-    pub params: Arc<Params>,
-    /// Messages on the board.
-    pub messages: u64,
-    /// How many are pertinent.
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub setting: Setting,
+    /// Pertinent messages among them
+    #[arg(long, value_name = "P", default_value_t = 50)]
     pub pertinent: usize,
-    /// The bound asked for.
-    pub bound: usize,
-    /// Bytes of a payload.
-    pub payload_bytes: usize,
-    /// Everything random follows from it.
-    pub seed: u64,
-    /// Whether to time the yardstick just before and just after the digest.
-    pub yardstick: bool,
-    /// Whether clues are bound to their payloads.
-    pub bound_clues: bool,
+    /// Do not time the yardstick (only builds with the feature `yardstick` do)
+    #[arg(long)]
+    pub no_yardstick: bool,
 }
 
 /// What a run measured.
@@ -45,24 +45,35 @@ pub struct DigestFigures {
     /// How digests are made.
     #[serde(serialize_with = "by_name")]
     pub scheme: Scheme,
-    /// Name of the parameter set.
-    pub params: &'static str,
-    /// Its bits of security.
+    /// Bits of security of the parameter set.
     pub security_bits: f64,
-    /// Messages on the board.
-    pub messages: u64,
-    /// How many were pertinent.
-    pub pertinent: usize,
-    /// The bound asked for.
-    pub bound: usize,
-    /// Bytes of a payload.
-    pub payload_bytes: usize,
-    /// Threads in use.
-    pub threads: usize,
     /// The row operations in use.
     pub kernels: &'static str,
-    /// The seed.
-    pub seed: u64,
+    /// The board and the digest asked for.
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// What it took.
+    #[serde(flatten)]
+    pub cost: DigestCost,
+    /// Whether clues are bound to their payloads.
+    pub bound_clues: bool,
+    /// Pertinent messages found.
+    pub found: usize,
+    /// Pertinent messages not found.
+    pub missed: usize,
+    /// Others found.
+    pub false_positives: usize,
+    /// Payloads that came out bit for bit.
+    pub payloads_exact: usize,
+    /// How far the digest's worst coefficient lay from a symbol; 0.5 is wrong.
+    pub worst_rounding: f64,
+    /// The root mean square of these distances; the body's rounding alone gives 0.108.
+    pub rms_rounding: f64,
+}
+
+/// What keys, clues, a digest and its decoding took: the same of every scheme.
+#[derive(Clone, Debug, Serialize)]
+pub struct DigestCost {
     /// Key generation.
     pub keygen_s: f64,
     /// From clues and payloads in memory to the digest, without making the synthetic messages.
@@ -79,26 +90,12 @@ pub struct DigestFigures {
     pub detection_key_bytes: u64,
     /// Bytes of the address file.
     pub clue_key_bytes: usize,
-    /// Whether clues are bound to their payloads.
-    pub bound_clues: bool,
     /// Bytes of a clue.
     pub clue_bytes: usize,
     /// Bytes of the digest's file.
     pub digest_bytes: usize,
     /// The most memory the process held.
     pub peak_rss_bytes: u64,
-    /// Pertinent messages found.
-    pub found: usize,
-    /// Pertinent messages not found.
-    pub missed: usize,
-    /// Others found.
-    pub false_positives: usize,
-    /// Payloads that came out bit for bit.
-    pub payloads_exact: usize,
-    /// How far the digest's worst coefficient lay from a symbol; 0.5 is wrong.
-    pub worst_rounding: f64,
-    /// The root mean square of these distances; the body's rounding alone gives 0.108.
-    pub rms_rounding: f64,
     /// Mean of the yardstick before and after, if asked for.
     pub yardstick_us: Option<f64>,
     /// `digest_s` in yardstick NTTs.
@@ -113,7 +110,7 @@ pub(crate) fn by_name<S: Serializer>(scheme: &Scheme, to: S) -> Result<S::Ok, S:
 impl DigestFigures {
     /// Whether exactly the pertinent messages were found, bit for bit.
     pub fn is_exact(&self) -> bool {
-        self.exact() == self.pertinent && self.false_positives == 0
+        self.exact() == self.subject.pertinent && self.false_positives == 0
     }
 
     /// Pertinent messages that came out as they should.
@@ -161,95 +158,205 @@ pub enum BenchError {
     Io(#[from] std::io::Error),
 }
 
+/// What comes of keys, whatever the engine.
+struct Made {
+    stages: BTreeMap<&'static str, f64>,
+    cpu_share: f64,
+    yardstick_us: Option<f64>,
+    digest_bytes: usize,
+    decoded: Vec<Retrieved>,
+    decode_s: f64,
+    /// Distances of the digest's coefficients from symbols.
+    roundings: Vec<f64>,
+}
+
 impl DigestBench {
-    pub(crate) fn keys(&self, rng: &mut ChaCha20Rng) -> Keys {
-        keygen(&self.params, kind(self.bound_clues), rng)
+    /// A run of this setting, with 50 pertinent messages and no yardstick.
+    pub fn new(setting: Setting) -> Self {
+        Self {
+            setting,
+            pertinent: 50,
+            no_yardstick: true,
+        }
     }
 
     /// Runs it.
     ///
     /// Errors: any step's.
     pub fn run(&self, progress: &dyn Progress) -> Result<DigestFigures, BenchError> {
-        let params = &self.params;
-        let payload = (self.scheme == Scheme::Sophomr).then_some(self.payload_bytes);
-        let plan = DigestPlan::new(params, 0..self.messages, self.bound, payload)?;
-        let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
-        let (keys, keygen_s) = timed(|| self.keys(&mut rng));
-        let clue_key_bytes = keys.clue.to_bytes(&params.clue)?.len();
-        let detection_key_bytes = keys.detection.file_bytes(params);
-        let clue_ms = clue_ms(&params.clue, &keys.clue, self.seed);
-        let mut board = Workload::new(
-            params.clue.clone(),
-            keys.clue.clone(),
-            self.messages,
-            self.pertinent,
-            self.payload_bytes,
-            self.seed,
-        );
-        if self.bound_clues {
-            board = board.bound_to([0; 16]);
+        let set = self.setting.set()?;
+        match self.setting.engine() {
+            EngineKind::Sophomr => self.sophomr(set.sophomr()?, progress),
+            EngineKind::Instantomr => self.instantomr(&set, progress),
         }
-        let clue_bytes = MessageSource::clue_bytes(&board);
-        let secret = keys.secret;
-        let detector = Detector::new(params.clone(), keys.detection);
-        let before = self.yardstick.then(yardstick_us).flatten();
-        let source: &mut dyn MessageSource = &mut board;
+    }
+
+    /// A recipient's keys for SophOMR.
+    pub(crate) fn keys(&self, params: &Params, rng: &mut ChaCha20Rng) -> Keys {
+        keygen(params, self.kind(), rng)
+    }
+
+    pub(crate) fn kind(&self) -> ClueKind {
+        match self.setting.plain_clues {
+            false => ClueKind::Bound,
+            true => ClueKind::Plain,
+        }
+    }
+
+    /// A board with messages for the owners of these keys, `pertinent` for each.
+    pub(crate) fn board(&self, params: &Arc<ClueParams>, keys: Vec<ClueKey>) -> Workload {
+        let Setting {
+            messages,
+            shape,
+            start,
+            ..
+        } = &self.setting;
+        let (pertinent, bytes) = (self.pertinent, shape.payload_bytes);
+        let params = params.clone();
+        let board = Workload::for_recipients(params, keys, *messages, pertinent, bytes, start.seed);
+        match self.setting.plain_clues {
+            false => board.bound_to([0; 16]),
+            true => board,
+        }
+    }
+
+    fn sophomr(
+        &self,
+        params: &Arc<Params>,
+        progress: &dyn Progress,
+    ) -> Result<DigestFigures, BenchError> {
+        let Setting {
+            messages, shape, ..
+        } = &self.setting;
+        let plan = DigestPlan::new(params, 0..*messages, shape.bound, self.setting.payload())?;
+        let mut rng = ChaCha20Rng::seed_from_u64(self.setting.start.seed);
+        let (keys, keygen_s) = timed(|| self.keys(params, &mut rng));
+        let Keys {
+            secret,
+            clue,
+            detection,
+        } = keys;
+        let key_bytes = detection.file_bytes(params);
+        let clue_ms = clue_ms(&params.clue, &clue, self.setting.start.seed);
+        let mut board = self.board(&params.clue, vec![clue.clone()]);
+        let detector = Detector::new(params.clone(), detection);
+        let yardstick = Yardstick::start(!self.no_yardstick);
         let mut placement = [0; SEED_BYTES];
         rng.fill_bytes(&mut placement);
         let cpu = process_seconds();
-        let out = detector.digest(source, &plan, [0; 16], Sealing::None, placement, progress)?;
+        let out = detector.digest(
+            &mut board,
+            &plan,
+            [0; 16],
+            Sealing::None,
+            placement,
+            progress,
+        )?;
         let cpu_share = (process_seconds() - cpu) / out.stages.total();
-        let after = self.yardstick.then(yardstick_us).flatten();
+        let yardstick_us = yardstick.mean();
         let bytes = out.digest.to_bytes(params)?;
         let recipient = Recipient::new(params, &secret);
         let (decoded, decode_s) = timed(|| -> Result<_, BenchError> {
-            let digest = omr_protocol::sophomr::Digest::from_bytes(params, &bytes)?;
-            Ok(recipient.decode(&digest)?)
+            Ok(recipient.decode(&Digest::from_bytes(params, &bytes)?)?)
         });
-        let decoded = decoded?;
-        let score = Score::new(&board, 0, &decoded);
-        let stages = stages_without_reading(&out.stages);
-        let digest_s = stages.values().sum();
-        let yardstick_us = before.zip(after).map(|(a, b)| (a + b) / 2.0);
-        Ok(DigestFigures {
-            scheme: self.scheme,
-            params: params.name(),
-            security_bits: params.spec().security_bits(),
-            messages: self.messages,
-            pertinent: self.pertinent,
-            bound: self.bound,
-            payload_bytes: self.payload_bytes,
-            threads: rayon::current_num_threads(),
-            kernels: params.ring.kernels().name(),
-            seed: self.seed,
-            keygen_s,
-            digest_s,
+        let made = Made {
+            stages: stages_without_reading(&out.stages),
             cpu_share,
-            stages,
-            decode_ms: decode_s * 1e3,
-            clue_ms,
-            detection_key_bytes,
-            clue_key_bytes,
-            bound_clues: self.bound_clues,
-            clue_bytes,
+            yardstick_us,
             digest_bytes: bytes.len(),
-            peak_rss_bytes: peak_rss_bytes(),
+            decoded: decoded?,
+            decode_s,
+            roundings: recipient.roundings(&out.digest)?,
+        };
+        let (kernels, bits) = (params.ring.kernels().name(), params.spec().security_bits());
+        let keys = (
+            keygen_s,
+            clue_ms,
+            key_bytes,
+            clue.to_bytes(&params.clue)?.len(),
+        );
+        Ok(self.figures((params.name(), kernels, bits), &board, keys, made))
+    }
+
+    fn instantomr(
+        &self,
+        set: &ParamSet,
+        progress: &dyn Progress,
+    ) -> Result<DigestFigures, BenchError> {
+        let params = set.instantomr()?;
+        let mut bed = Bed::new(self, params)?;
+        let clue_ms = clue_ms(&params.clue, &bed.clue, self.setting.start.seed);
+        let mut session = bed.session()?;
+        let yardstick = Yardstick::start(!self.no_yardstick);
+        let cpu = process_seconds();
+        let nothing = |_: &Session| Ok::<(), DetectorError>(());
+        session.advance(&mut bed.board, self.setting.messages, progress, nothing)?;
+        let (digest, packing) = timed(|| session.digest());
+        let seconds = session.stages.total() + packing;
+        let cpu_share = (process_seconds() - cpu) / seconds;
+        let yardstick_us = yardstick.mean();
+        let bytes = digest.to_bytes(params)?;
+        let recipient = InstantRecipient::new(params, &bed.secret);
+        let (decoded, decode_s) = timed(|| -> Result<_, BenchError> {
+            Ok(recipient.decode(&InstantDigest::from_bytes(params, &bytes)?)?)
+        });
+        let mut stages = stages_without_reading(&session.stages);
+        stages.insert("packing", packing);
+        let made = Made {
+            stages,
+            cpu_share,
+            yardstick_us,
+            digest_bytes: bytes.len(),
+            decoded: decoded?,
+            decode_s,
+            roundings: recipient.roundings(&digest)?,
+        };
+        let (kernels, bits) = (params.ring.kernels().name(), set.spec().security_bits());
+        let clue_key_bytes = bed.clue.to_bytes(&params.clue)?.len();
+        let keys = (bed.keygen_s, clue_ms, bed.key_bytes, clue_key_bytes);
+        Ok(self.figures((params.name(), kernels, bits), &bed.board, keys, made))
+    }
+
+    /// Figures of a set (name, row operations, bits of security) and of keys (seconds, milliseconds of a clue, bytes
+    /// of the detection key and of the address).
+    fn figures(
+        &self,
+        (params, kernels, security_bits): (&str, &'static str, f64),
+        board: &Workload,
+        (keygen_s, clue_ms, detection_key_bytes, clue_key_bytes): (f64, f64, u64, usize),
+        made: Made,
+    ) -> DigestFigures {
+        let score = Score::new(board, 0, &made.decoded);
+        let digest_s = made.stages.values().sum();
+        let roundings = &made.roundings;
+        DigestFigures {
+            scheme: self.setting.scheme,
+            security_bits,
+            kernels,
+            subject: Subject::new(params, &self.setting, self.pertinent),
+            cost: DigestCost {
+                keygen_s,
+                digest_s,
+                cpu_share: made.cpu_share,
+                stages: made.stages,
+                decode_ms: made.decode_s * 1e3,
+                clue_ms,
+                detection_key_bytes,
+                clue_key_bytes,
+                clue_bytes: MessageSource::clue_bytes(board),
+                digest_bytes: made.digest_bytes,
+                peak_rss_bytes: peak_rss_bytes(),
+                yardstick_us: made.yardstick_us,
+                digest_ntts: made.yardstick_us.map(|us| digest_s * 1e6 / us),
+            },
+            bound_clues: !self.setting.plain_clues,
             found: score.found,
             missed: self.pertinent - score.found,
             false_positives: score.false_positives,
             payloads_exact: score.exact,
-            worst_rounding: recipient.worst_rounding(&out.digest)?,
-            rms_rounding: root_mean_square(&recipient.roundings(&out.digest)?),
-            yardstick_us,
-            digest_ntts: yardstick_us.map(|us| digest_s * 1e6 / us),
-        })
-    }
-}
-
-pub(crate) fn kind(bound_clues: bool) -> ClueKind {
-    match bound_clues {
-        true => ClueKind::Bound,
-        false => ClueKind::Plain,
+            worst_rounding: roundings.iter().copied().map(f64::abs).fold(0.0, f64::max),
+            rms_rounding: root_mean_square(roundings),
+        }
     }
 }
 

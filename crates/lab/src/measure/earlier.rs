@@ -7,8 +7,9 @@ mod places;
 pub use keys::EarlierKeys;
 
 use crate::measure::cpu::process_seconds;
-use crate::measure::digest::timed;
-use crate::measure::yardstick_us;
+use crate::measure::digest::{stages_without_reading, timed};
+use crate::measure::yardstick::Yardstick;
+use crate::measure::{DigestCost, Subject};
 use board::Board;
 use chacha20::ChaCha20Rng;
 use omr_client::DecodeError;
@@ -22,7 +23,6 @@ use omr_protocol::{ClueError, PackedCiphertext, ParamsError, SEED_BYTES};
 use places::Places;
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// One digest of an earlier scheme.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +46,6 @@ pub struct EarlierBench {
 /// What it came to.
 #[derive(Clone, Debug, Serialize)]
 pub struct EarlierFigures {
-    /// Name of the set.
-    pub params: &'static str,
     /// Bits of security of its clues.
     pub clue_security_bits: f64,
     /// Bits of security of its detection keys.
@@ -58,46 +56,20 @@ pub struct EarlierFigures {
     pub false_positive_log2: f64,
     /// Whether clues are bound to their payloads: of ring LWE, but for sets as published.
     pub bound_clues: bool,
-    /// Bytes of a clue.
-    pub clue_bytes: usize,
-    /// Bytes of the file that senders get.
-    pub clue_key_bytes: usize,
-    /// Bytes of the detection key's file.
-    pub detection_key_bytes: u64,
     /// Messages of a bundle.
     pub bundle: usize,
-    /// Messages on the board.
-    pub messages: u64,
-    /// How many were pertinent.
-    pub pertinent: usize,
-    /// The bound asked for.
-    pub bound: usize,
-    /// Bytes of a payload.
-    pub payload_bytes: usize,
-    /// Threads in use.
-    pub threads: usize,
-    /// Seconds from clues and payloads in memory to the digest.
-    pub digest_s: f64,
-    /// The parts of `digest_s`.
-    pub stages: BTreeMap<&'static str, f64>,
-    /// Processor time over time, clues and payloads made included: below the number of threads, the machine was disturbed.
-    pub cpu_share: f64,
+    /// The board and the digest asked for.
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// What it took; `cpu_share` includes making clues and payloads.
+    #[serde(flatten)]
+    pub cost: DigestCost,
     /// Number-theoretic transforms of all lengths.
     pub transforms: u64,
-    /// From decrypting to payloads.
-    pub decode_ms: f64,
-    /// Bytes of the digest's ciphertexts.
-    pub digest_bytes: usize,
     /// Pertinent messages whose payload came out bit for bit in a bundle with the right count.
     pub exact: usize,
     /// Bundles found without a pertinent message, or with a wrong count.
     pub wrong: usize,
-    /// Mean of the yardstick before and after.
-    pub yardstick_us: Option<f64>,
-    /// `digest_s` in yardstick NTTs.
-    pub digest_ntts: Option<f64>,
-    /// The most memory the process held.
-    pub peak_rss_bytes: u64,
 }
 
 /// Why a run failed.
@@ -167,7 +139,8 @@ impl EarlierBench {
             seed: &seed,
             progress,
         };
-        let before = yardstick_us();
+        let clue_ms = keys.clue_ms(self.seed);
+        let yardstick = Yardstick::start(true);
         let done = transforms();
         let mut stages = Stages::default();
         let cpu = process_seconds();
@@ -175,40 +148,45 @@ impl EarlierBench {
         let cpu_share = (process_seconds() - cpu) / wall_s;
         let digest = digest?;
         let transforms = transforms() - done;
-        let after = yardstick_us();
+        let yardstick_us = yardstick.mean();
         let (found, decode_s) = timed(|| run.decode(&digest));
         let (exact, wrong) = run.score(&found?);
-        let seconds = stages.seconds().iter().copied();
-        let stages: BTreeMap<_, _> = seconds.filter(|(name, _)| *name != "read").collect();
+        let stages = stages_without_reading(&stages);
         let digest_s = stages.values().sum();
-        let yardstick_us = before.zip(after).map(|(a, b)| (a + b) / 2.0);
         Ok(EarlierFigures {
-            params: keys.set.name,
             clue_security_bits: keys.set.clue_bits,
             key_security_bits: params.spec().key_bits,
             miss_log2: keys.set.miss_log2(),
             false_positive_log2: keys.set.false_positive_log2(),
             bound_clues: board.is_bound(),
-            clue_bytes: board.clue_bytes(),
-            clue_key_bytes: keys.clue_key_bytes()?,
-            detection_key_bytes: keys.detection_key_bytes,
             bundle: places.bundle_size(),
-            messages: self.messages,
-            pertinent: self.pertinent,
-            bound: self.bound,
-            payload_bytes: self.payload_bytes,
-            threads: rayon::current_num_threads(),
-            digest_s,
-            stages,
-            cpu_share,
+            subject: Subject {
+                params: keys.set.name.to_owned(),
+                messages: self.messages,
+                pertinent: self.pertinent,
+                bound: self.bound,
+                payload_bytes: self.payload_bytes,
+                threads: rayon::current_num_threads(),
+                seed: self.seed,
+            },
+            cost: DigestCost {
+                keygen_s: keys.keygen_s,
+                digest_s,
+                cpu_share,
+                stages,
+                decode_ms: decode_s * 1e3,
+                clue_ms,
+                detection_key_bytes: keys.detection_key_bytes,
+                clue_key_bytes: keys.clue_key_bytes()?,
+                clue_bytes: board.clue_bytes(),
+                digest_bytes: ciphertext_bytes(&digest),
+                peak_rss_bytes: peak_rss_bytes(),
+                yardstick_us,
+                digest_ntts: yardstick_us.map(|us| digest_s * 1e6 / us),
+            },
             transforms,
-            decode_ms: decode_s * 1e3,
-            digest_bytes: ciphertext_bytes(&digest),
             exact,
             wrong,
-            yardstick_us,
-            digest_ntts: yardstick_us.map(|us| digest_s * 1e6 / us),
-            peak_rss_bytes: peak_rss_bytes(),
         })
     }
 

@@ -1,168 +1,73 @@
-//! InstantOMR on synthetic messages: a digest of a range, and one message alone or several in flight.
+//! A recipient of InstantOMR with her detector and a board, and messages through her session.
 
-use crate::measure::cpu::process_seconds;
-use crate::measure::digest::{
-    Score, clue_ms, kind, root_mean_square, stages_without_reading, timed,
-};
-use crate::measure::{BenchError, DigestFigures, Workload, yardstick_us};
+use crate::measure::digest::timed;
+use crate::measure::{BenchError, DigestBench, Setting, Shape, Start, Workload};
 use chacha20::ChaCha20Rng;
-use omr_client::instantomr::{InstantRecipient, detection_key};
+use omr_client::instantomr::detection_key;
 use omr_client::{SecretKey, identity};
-use omr_console::peak_rss_bytes;
 use omr_detector::instantomr::{InstantDetector, Session};
-use omr_detector::{DetectorError, MessageSource, Progress};
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantParams, InstantPlan};
+use omr_detector::{DetectorError, MessageSource};
+use omr_protocol::instantomr::{Encoding, InstantKey, InstantParams, InstantPlan};
 use omr_protocol::{ClueKey, DigestHeader, Request, SEED_BYTES, Scheme, Sealing};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// One run of keygen, digest and decode on synthetic messages.
-#[derive(Clone)]
-pub struct InstantBench {
-    /// Payloads, or indices only.
-    pub payloads: bool,
-    /// How they stand in the sums.
-    pub encoding: Encoding,
-    /// The parameter set.
-    pub params: Arc<InstantParams>,
-    /// Bits of security of the set.
-    pub security_bits: f64,
-    /// Messages on the board.
-    pub messages: u64,
-    /// How many are pertinent.
-    pub pertinent: usize,
-    /// The bound asked for.
-    pub bound: usize,
-    /// Bytes of a payload.
-    pub payload_bytes: usize,
-    /// Everything random follows from it.
-    pub seed: u64,
-    /// Whether to time the yardstick just before and just after the digest.
-    pub yardstick: bool,
-    /// Whether clues are bound to their payloads.
-    pub bound_clues: bool,
-}
-
 /// A recipient, her detector, and a board.
 pub(crate) struct Bed {
+    setting: Setting,
+    params: Arc<InstantParams>,
     pub(crate) secret: SecretKey,
     pub(crate) clue: ClueKey,
     pub(crate) detector: Arc<InstantDetector>,
     pub(crate) board: Workload,
-    key_bytes: u64,
-    keygen_s: f64,
+    pub(crate) key_bytes: u64,
+    pub(crate) keygen_s: f64,
 }
 
-impl InstantBench {
+impl Bed {
     /// Makes keys and the board.
-    pub(crate) fn bed(&self) -> Result<Bed, BenchError> {
-        let params = &self.params;
-        let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
+    pub(crate) fn new(
+        bench: &DigestBench,
+        params: &Arc<InstantParams>,
+    ) -> Result<Self, BenchError> {
+        let setting = bench.setting.clone();
+        let mut rng = ChaCha20Rng::seed_from_u64(setting.start.seed);
         let (keys, keygen_s) = timed(|| {
-            let (secret, clue) = identity(&params.clue, kind(self.bound_clues), &mut rng);
+            let (secret, clue) = identity(&params.clue, bench.kind(), &mut rng);
             let key = detection_key(params, &secret, &mut rng)?;
             Ok::<_, BenchError>((secret, clue, key))
         });
         let (secret, clue, key) = keys?;
-        let mut board = Workload::new(
-            params.clue.clone(),
-            clue.clone(),
-            self.messages,
-            self.pertinent,
-            self.payload_bytes,
-            self.seed,
-        );
-        if self.bound_clues {
-            board = board.bound_to([0; 16]);
-        }
-        Ok(Bed {
+        Ok(Self {
             key_bytes: InstantKey::file_bytes_of(params, key.clues()),
+            board: bench.board(&params.clue, vec![clue.clone()]),
             secret,
             clue,
             detector: Arc::new(InstantDetector::new(params.clone(), key)),
-            board,
             keygen_s,
+            params: params.clone(),
+            setting,
         })
     }
 
     /// An empty session at message 0.
-    pub(crate) fn session(&self, bed: &Bed) -> Result<Session, BenchError> {
+    pub(crate) fn session(&self) -> Result<Session, BenchError> {
         let request = Request {
             range: 0..0,
-            bound: self.bound,
-            payload_bytes: self.payloads.then_some(self.payload_bytes),
+            bound: self.setting.shape.bound,
+            payload_bytes: self.setting.payload(),
         };
         let mut seed = [0; SEED_BYTES];
-        ChaCha20Rng::seed_from_u64(self.seed ^ 1).fill_bytes(&mut seed);
+        ChaCha20Rng::seed_from_u64(self.setting.start.seed ^ 1).fill_bytes(&mut seed);
+        let encoding = self.setting.scheme.encoding().unwrap_or(Encoding::Powers);
         let header = DigestHeader {
-            key_id: bed.detector.key_id(),
+            key_id: self.detector.key_id(),
             board_id: [0; 16],
             sealing: Sealing::None,
-            plan: InstantPlan::new(&self.params, self.encoding, request)?,
+            plan: InstantPlan::new(&self.params, encoding, request)?,
             seed,
         };
-        Ok(Session::new(bed.detector.clone(), header))
-    }
-
-    /// Runs it.
-    ///
-    /// Errors: any step's.
-    pub fn run(&self, progress: &dyn Progress) -> Result<DigestFigures, BenchError> {
-        let params = &self.params;
-        let mut bed = self.bed()?;
-        let clue_ms = clue_ms(&params.clue, &bed.clue, self.seed);
-        let mut session = self.session(&bed)?;
-        let before = self.yardstick.then(yardstick_us).flatten();
-        let cpu = process_seconds();
-        let nothing = |_: &Session| Ok::<(), DetectorError>(());
-        session.advance(&mut bed.board, self.messages, progress, nothing)?;
-        let (digest, packing) = timed(|| session.digest());
-        let seconds = session.stages.total() + packing;
-        let cpu_share = (process_seconds() - cpu) / seconds;
-        let after = self.yardstick.then(yardstick_us).flatten();
-        let bytes = digest.to_bytes(params)?;
-        let recipient = InstantRecipient::new(params, &bed.secret);
-        let (decoded, decode_s) = timed(|| -> Result<_, BenchError> {
-            Ok(recipient.decode(&InstantDigest::from_bytes(params, &bytes)?)?)
-        });
-        let score = Score::new(&bed.board, 0, &decoded?);
-        let mut stages = stages_without_reading(&session.stages);
-        stages.insert("packing", packing);
-        let digest_s = stages.values().sum();
-        let yardstick_us = before.zip(after).map(|(a, b)| (a + b) / 2.0);
-        let roundings = recipient.roundings(&digest)?;
-        Ok(DigestFigures {
-            scheme: Scheme::instantomr(self.encoding, self.payloads),
-            params: params.name(),
-            security_bits: self.security_bits,
-            messages: self.messages,
-            pertinent: self.pertinent,
-            bound: self.bound,
-            payload_bytes: self.payload_bytes,
-            threads: rayon::current_num_threads(),
-            kernels: params.ring.kernels().name(),
-            seed: self.seed,
-            keygen_s: bed.keygen_s,
-            digest_s,
-            cpu_share,
-            stages,
-            decode_ms: decode_s * 1e3,
-            clue_ms,
-            detection_key_bytes: bed.key_bytes,
-            clue_key_bytes: bed.clue.to_bytes(&params.clue)?.len(),
-            bound_clues: self.bound_clues,
-            clue_bytes: MessageSource::clue_bytes(&bed.board),
-            digest_bytes: bytes.len(),
-            peak_rss_bytes: peak_rss_bytes(),
-            found: score.found,
-            missed: self.pertinent - score.found,
-            false_positives: score.false_positives,
-            payloads_exact: score.exact,
-            worst_rounding: roundings.iter().copied().map(f64::abs).fold(0.0, f64::max),
-            rms_rounding: root_mean_square(&roundings),
-            yardstick_us,
-            digest_ntts: yardstick_us.map(|us| digest_s * 1e6 / us),
-        })
+        Ok(Session::new(self.detector.clone(), header))
     }
 }
 
@@ -182,26 +87,26 @@ impl InstantUnits {
     ///
     /// Errors: a step's.
     pub fn new(params: &Arc<InstantParams>, messages: u64, seed: u64) -> Result<Self, BenchError> {
-        let bench = InstantBench {
-            payloads: true,
-            encoding: Encoding::Powers,
-            params: params.clone(),
-            security_bits: 0.0,
-            messages,
-            pertinent: (messages as usize / 2).min(50),
-            bound: 50,
-            payload_bytes: 612,
-            seed,
-            yardstick: false,
-            bound_clues: true,
+        let shape = Shape::default();
+        let bench = DigestBench {
+            pertinent: (messages as usize / 2).min(shape.bound),
+            ..DigestBench::new(Setting {
+                scheme: Scheme::Instantomr,
+                messages,
+                start: Start {
+                    seed,
+                    ..Start::default()
+                },
+                ..Setting::default()
+            })
         };
-        let mut bed = bench.bed()?;
+        let mut bed = Bed::new(&bench, params)?;
         let read = |error| BenchError::Detector(DetectorError::Source(error));
         Ok(Self {
             kernels: params.ring.kernels().name(),
-            session: bench.session(&bed)?,
+            session: bed.session()?,
             clue_bytes: bed.board.clue_bytes(),
-            payload_bytes: bench.payload_bytes,
+            payload_bytes: shape.payload_bytes,
             clues: bed.board.clues(0..messages).map_err(read)?,
             payloads: bed.board.payloads(0..messages).map_err(read)?,
         })

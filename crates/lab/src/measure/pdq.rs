@@ -16,21 +16,21 @@ pub use omr_pdq::plan::MAX_BOUND;
 pub use omr_pdq::{Params, Quiet};
 
 use chacha20::ChaCha20Rng;
-use omr_pdq::{EvaluationKey, SecretKey, Stage};
+use clap::builder::RangedU64ValueParser;
+use omr_pdq::{EvaluationKey, SecretKey};
 use rand_core::SeedableRng;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The stages of an answer, in their order.
-pub const STAGES: [&str; Stage::ALL.len()] = {
-    let mut names = [""; Stage::ALL.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = Stage::ALL[i].name();
-        i += 1;
-    }
-    names
-};
+/// Rows of an answer: as many as its plan may hold.
+pub(crate) fn bound() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=MAX_BOUND as u64)
+}
+
+/// Rows of a table.
+pub(crate) fn rows() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=1 << 30)
+}
 
 /// Published sets. Errors: `Params`.
 pub fn named(names: &[String]) -> Result<Vec<Arc<Params>>, PdqBenchError> {

@@ -1,12 +1,15 @@
+//! Digests of one board for several recipients, with a shared cache.
+
 use crate::measure::digest::{Score, stages_without_reading};
-use crate::measure::{BenchError, DigestBench, Workload, yardstick_us};
+use crate::measure::yardstick::Yardstick;
+use crate::measure::{BenchError, DigestBench, Subject, Workload};
 use chacha20::ChaCha20Rng;
 use omr_client::SecretKey;
 use omr_client::sophomr::{Keys, Recipient};
 use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
 use omr_detector::sophomr::{BoardCache, Detector};
-use omr_protocol::sophomr::{Digest, DigestPlan};
+use omr_protocol::sophomr::{Digest, DigestPlan, Params};
 use omr_protocol::{SEED_BYTES, Scheme, Sealing};
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
@@ -33,22 +36,11 @@ pub struct RecipientsFigures {
     /// How digests are made.
     #[serde(serialize_with = "crate::measure::digest::by_name")]
     pub scheme: Scheme,
-    /// Name of the parameter set.
-    pub params: &'static str,
-    /// Messages on the board.
-    pub messages: u64,
-    /// How many were pertinent to each recipient.
-    pub pertinent: usize,
-    /// The bound asked for.
-    pub bound: usize,
-    /// Bytes of a payload.
-    pub payload_bytes: usize,
-    /// Threads in use.
-    pub threads: usize,
+    /// The board and each recipient's digest.
+    #[serde(flatten)]
+    pub subject: Subject,
     /// The row operations in use.
     pub kernels: &'static str,
-    /// The seed.
-    pub seed: u64,
     /// Recipients.
     pub recipients: usize,
     /// What the cache might hold.
@@ -129,6 +121,7 @@ impl RecipientsTimes {
 
 /// What all digests have in common.
 struct Shared<'a> {
+    params: Arc<Params>,
     plan: DigestPlan,
     board: Workload,
     cache: Arc<BoardCache>,
@@ -142,7 +135,7 @@ impl RecipientsBench {
     /// Errors: any step's.
     pub fn run(&self, progress: &dyn Progress) -> Result<RecipientsFigures, BenchError> {
         let of = &self.digest;
-        let before = of.yardstick.then(yardstick_us).flatten();
+        let yardstick = Yardstick::start(!of.no_yardstick);
         let mut shared = self.shared(progress)?;
         let cache = shared.cache.clone();
         let (alone, _) = self.one(&mut shared, 0, Arc::new(BoardCache::new(0)), false)?;
@@ -153,19 +146,13 @@ impl RecipientsBench {
             runs.push(stages);
             exact += usize::from(is_exact);
         }
-        let after = of.yardstick.then(yardstick_us).flatten();
+        let yardstick_us = yardstick.mean();
         let times = RecipientsTimes::new(&runs);
         let keep = self.keep_baby_steps;
         Ok(RecipientsFigures {
-            scheme: of.scheme,
-            params: of.params.name(),
-            messages: of.messages,
-            pertinent: of.pertinent,
-            bound: of.bound,
-            payload_bytes: of.payload_bytes,
-            threads: rayon::current_num_threads(),
-            kernels: of.params.ring.kernels().name(),
-            seed: of.seed,
+            scheme: of.setting.scheme,
+            subject: Subject::new(shared.params.name(), &of.setting, of.pertinent),
+            kernels: shared.params.ring.kernels().name(),
             recipients: self.recipients,
             cache_limit_bytes: self.cache_bytes,
             cache_bytes: shared.cache.bytes(),
@@ -173,26 +160,19 @@ impl RecipientsBench {
             digests_with_kept_baby_steps: keep.then_some(times),
             peak_rss_bytes: peak_rss_bytes(),
             exact,
-            yardstick_us: before.zip(after).map(|(a, b)| (a + b) / 2.0),
+            yardstick_us,
         })
     }
 
     fn shared<'a>(&self, progress: &'a dyn Progress) -> Result<Shared<'a>, BenchError> {
-        let of = &self.digest;
-        let payload = (of.scheme == Scheme::Sophomr).then_some(of.payload_bytes);
-        let plan = DigestPlan::new(&of.params, 0..of.messages, of.bound, payload)?;
-        let mut board = Workload::for_recipients(
-            of.params.clue.clone(),
-            (0..self.recipients).map(|i| self.keys(i).clue).collect(),
-            of.messages,
-            of.pertinent,
-            of.payload_bytes,
-            of.seed,
-        );
-        if of.bound_clues {
-            board = board.bound_to([0; 16]);
-        }
+        let (of, setting) = (&self.digest, &self.digest.setting);
+        let params = setting.set()?.sophomr()?.clone();
+        let range = 0..setting.messages;
+        let plan = DigestPlan::new(&params, range, setting.shape.bound, setting.payload())?;
+        let keys = (0..self.recipients).map(|i| self.keys(&params, i).clue);
+        let board = of.board(&params.clue, keys.collect());
         Ok(Shared {
+            params,
             plan,
             board,
             cache: Arc::new(BoardCache::new(self.cache_bytes)),
@@ -200,9 +180,15 @@ impl RecipientsBench {
         })
     }
 
-    fn keys(&self, recipient: usize) -> Keys {
-        let seed = self.digest.seed.wrapping_add(recipient as u64);
-        self.digest.keys(&mut ChaCha20Rng::seed_from_u64(seed))
+    fn keys(&self, params: &Params, recipient: usize) -> Keys {
+        let seed = self
+            .digest
+            .setting
+            .start
+            .seed
+            .wrapping_add(recipient as u64);
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        self.digest.keys(params, &mut rng)
     }
 
     /// A recipient's digest: its stages, and whether it is exact.
@@ -213,15 +199,15 @@ impl RecipientsBench {
         cache: Arc<BoardCache>,
         keep_baby_steps: bool,
     ) -> Result<(BTreeMap<&'static str, f64>, bool), BenchError> {
-        let (params, board_id) = (&self.digest.params, [0; 16]);
+        let (params, board_id) = (shared.params.clone(), [0; 16]);
         let Keys {
             secret, detection, ..
-        } = self.keys(recipient);
+        } = self.keys(&params, recipient);
         // One seed for all, as the cache gives it.
         let mut seed = [0; SEED_BYTES];
-        ChaCha20Rng::seed_from_u64(!self.digest.seed).fill_bytes(&mut seed);
+        ChaCha20Rng::seed_from_u64(!self.digest.setting.start.seed).fill_bytes(&mut seed);
         let seed = cache.seed(board_id, shared.plan.range(), || seed);
-        let detector = Detector::new(params.clone(), detection)
+        let detector = Detector::new(params, detection)
             .with_cache(cache)
             .keep_baby_steps(keep_baby_steps);
         let progress = shared.progress;
@@ -240,11 +226,11 @@ impl RecipientsBench {
         secret: &SecretKey,
         digest: &Digest,
     ) -> Result<bool, BenchError> {
-        let decoded = Recipient::new(&self.digest.params, secret).decode(digest)?;
+        let decoded = Recipient::new(&shared.params, secret).decode(digest)?;
         let score = Score::new(&shared.board, recipient, &decoded);
-        let right = match self.digest.scheme {
-            Scheme::Sophomr => score.exact,
-            _ => score.found,
+        let right = match self.digest.setting.scheme.is_for_indices() {
+            false => score.exact,
+            true => score.found,
         };
         Ok(right == self.digest.pertinent && score.false_positives == 0)
     }

@@ -1,6 +1,6 @@
 //! Every figure of one build on one machine, as one document that compares with another.
 
-use crate::measure::{DigestFigures, RecipientsFigures};
+use crate::measure::{DigestFigures, RecipientsFigures, Setting};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct Report {
     /// Where.
     pub machine: Machine,
     /// The work.
-    pub setting: Setting,
+    pub setting: Subject,
     /// Mean of all measurements of the yardstick; `None` in builds without it.
     pub yardstick_us: Option<f64>,
     /// Times by name; the stages of a digest stand behind its name and a dot.
@@ -43,7 +43,7 @@ pub struct Machine {
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct Subject {
     /// Name of the parameter set.
     pub params: String,
     /// Messages on the board.
@@ -96,6 +96,21 @@ pub struct Incomparable {
     pub found: String,
 }
 
+impl Subject {
+    /// A setting on the threads of this process's pool.
+    pub(crate) fn new(params: &str, setting: &Setting, pertinent: usize) -> Self {
+        Self {
+            params: params.to_owned(),
+            messages: setting.messages,
+            pertinent,
+            bound: setting.shape.bound,
+            payload_bytes: setting.shape.payload_bytes,
+            threads: rayon::current_num_threads(),
+            seed: setting.start.seed,
+        }
+    }
+}
+
 impl Machine {
     /// This one, with the row operations `kernels`.
     pub fn here(kernels: &str) -> Self {
@@ -114,7 +129,7 @@ impl Machine {
 
 impl Report {
     /// An empty report.
-    pub fn new(build: &str, machine: Machine, setting: Setting) -> Self {
+    pub fn new(build: &str, machine: Machine, setting: Subject) -> Self {
         Self {
             format: FORMAT.to_owned(),
             build: build.to_owned(),
@@ -137,9 +152,10 @@ impl Report {
 
     /// Adds the times of a digest and its stages as `name`.
     pub fn digest(&mut self, name: &str, run: &DigestFigures) {
-        self.time(name, run.digest_s, run.yardstick_us);
-        for (stage, &seconds) in &run.stages {
-            self.time(&format!("{name}.{stage}"), seconds, run.yardstick_us);
+        let cost = &run.cost;
+        self.time(name, cost.digest_s, cost.yardstick_us);
+        for (stage, &seconds) in &cost.stages {
+            self.time(&format!("{name}.{stage}"), seconds, cost.yardstick_us);
         }
         self.digests += 1;
         self.exact += u64::from(run.is_exact());

@@ -4,7 +4,8 @@ mod costs;
 
 pub use costs::{COSTS_FORMAT, MeasuredCosts};
 
-use crate::measure::BenchError;
+use crate::measure::{BenchError, Shape};
+use clap::Args;
 use omr_detector::engines::Costs;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantParams, InstantPlan};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
@@ -23,17 +24,20 @@ const DIGEST_DAYS: u64 = 7;
 const BUSY: f64 = 0.7;
 
 /// What is asked of a service.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Args)]
 pub struct Load {
-    /// Messages posted in a day.
+    /// Messages posted in a day: Zcash 20,408, Bitcoin 604,800
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     pub messages_a_day: u64,
-    /// Recipients, each of whom has all messages looked at.
+    /// Recipients, each of whom has all messages looked at
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     pub recipients: u64,
-    /// Pertinent messages that a digest may carry.
-    pub bound: usize,
-    /// Bytes of a payload.
-    pub payload_bytes: usize,
-    /// Digests a recipient asks for in a day.
+    #[command(flatten)]
+    #[serde(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub shape: Shape,
+    /// Digests a recipient asks for in a day
+    #[arg(long, value_name = "D", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub digests_a_day: u64,
 }
 
@@ -104,7 +108,7 @@ impl Sizing {
         slower: f64,
     ) -> Result<Self, BenchError> {
         let (bulk, instant) = (set.sophomr()?, set.instantomr()?);
-        let message = (ClueKind::Bound.bytes(set.clue()) + load.payload_bytes) as u64;
+        let message = (ClueKind::Bound.bytes(set.clue()) + load.shape.payload_bytes) as u64;
         let board_bytes_a_day = load.messages_a_day * (message + RECORD_BYTES + ONCE_BYTES);
         let digests = load.digests_a_day.max(1);
         let model = Model {
@@ -228,8 +232,10 @@ impl Model<'_> {
 
     fn bulk_digest_bytes(&self, params: &Params, messages: u64) -> Result<u64, BenchError> {
         let Load {
-            bound,
-            payload_bytes,
+            shape: Shape {
+                bound,
+                payload_bytes,
+            },
             ..
         } = self.load;
         let plan = DigestPlan::new(params, 0..messages, bound, Some(payload_bytes))?;
@@ -240,8 +246,8 @@ impl Model<'_> {
     fn instant_plan(&self, params: &InstantParams, end: u64) -> Result<InstantPlan, BenchError> {
         let request = Request {
             range: 0..end,
-            bound: self.load.bound,
-            payload_bytes: Some(self.load.payload_bytes),
+            bound: self.load.shape.bound,
+            payload_bytes: Some(self.load.shape.payload_bytes),
         };
         let plan = InstantPlan::new(params, Encoding::Powers, request)?;
         Ok(plan.for_clues(ClueKind::Bound))

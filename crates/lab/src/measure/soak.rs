@@ -6,38 +6,50 @@ mod tally;
 pub use line::{SoakLine, Strain};
 pub use tally::{SoakTally, failure_log2};
 
-use crate::measure::digest::timed;
-use crate::measure::{BenchError, Hostile, Strangers, Workload};
+use crate::measure::digest::{stages_without_reading, timed};
+use crate::measure::{BenchError, Hostile, Shape, Start, Strangers, Workload, schemes};
 use chacha20::ChaCha20Rng;
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use line::Verdict;
 use omr_client::sophomr::{Keys, Recipient, keygen};
 use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
 use omr_detector::sophomr::Detector;
+use omr_protocol::params::DEFAULT;
 use omr_protocol::sophomr::{DigestPlan, Params};
-use omr_protocol::{ClueKind, SEED_BYTES, Scheme, Sealing};
+use omr_protocol::{ClueKind, EngineKind, SEED_BYTES, Scheme, Sealing};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
 /// What to soak.
-#[derive(Clone)]
+#[derive(Clone, Debug, Args)]
+#[command(mut_arg("bound", |arg| arg.default_value("54")))]
 pub struct Soak {
-    /// Payloads or indices.
+    /// Digests of payloads or of indices
+    #[arg(long, value_parser = schemes(Some(EngineKind::Sophomr)), default_value_t = Scheme::Sophomr)]
     pub scheme: Scheme,
-    /// The parameter set.
-    pub params: Arc<Params>,
-    /// Fresh keys.
+    /// Fresh keys, key i from seed + i; every other one meets hostile strangers
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub keys: u64,
-    /// Full batches, spread evenly over the keys.
+    /// Full batches, spread evenly over the keys; up to 12 of a key merge in one digest
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub batches: u64,
-    /// Pertinent messages of a digest.
+    /// Pertinent messages of each digest; strangers' pass for pertinent now and then
+    #[arg(long, value_name = "P", default_value_t = 50, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub pertinent: usize,
-    /// The bound asked for; strangers' clues pass for pertinent now and then.
-    pub bound: usize,
-    /// Bytes of a payload.
-    pub payload_bytes: usize,
-    /// Everything random follows from it: key `i` from `seed + i`.
-    pub seed: u64,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub shape: Shape,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub start: Start,
+    /// Go on with this key, counted from 0, after a run that was stopped
+    #[arg(long, value_name = "KEY", default_value_t = 0)]
+    pub from_key: u64,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub params: String,
 }
 
 /// One digest of a soak.
@@ -53,8 +65,8 @@ pub struct SoakDigest {
 
 impl Soak {
     /// Its digests, key by key: each covers as many of the key's batches as merge.
-    pub fn digests(&self) -> Vec<SoakDigest> {
-        let most = self.params.nodes.batches() as u64;
+    pub fn digests(&self, params: &Params) -> Vec<SoakDigest> {
+        let most = params.nodes.batches() as u64;
         let of_key = |key| {
             let batches = self.batches / self.keys + u64::from(key < self.batches % self.keys);
             (0..batches.div_ceil(most)).map(move |nth| SoakDigest {
@@ -63,18 +75,22 @@ impl Soak {
                 batches: most.min(batches - nth * most),
             })
         };
-        (0..self.keys).flat_map(of_key).collect()
+        (self.from_key..self.keys).flat_map(of_key).collect()
     }
 
     /// Makes one digest and checks it. Every other key meets hostile strangers.
     ///
     /// Errors: those of plan, detector and files; a digest that does not decode is a result.
-    pub fn run(&self, digest: SoakDigest, progress: &dyn Progress) -> Result<SoakLine, BenchError> {
-        let params = &self.params;
-        let payload = (self.scheme == Scheme::Sophomr).then_some(self.payload_bytes);
+    pub fn run(
+        &self,
+        params: &Arc<Params>,
+        digest: SoakDigest,
+        progress: &dyn Progress,
+    ) -> Result<SoakLine, BenchError> {
+        let payload = (!self.scheme.is_for_indices()).then_some(self.shape.payload_bytes);
         let messages = digest.batches * params.slots() as u64;
-        let plan = DigestPlan::new(params, 0..messages, self.bound, payload)?;
-        let seed = self.seed.wrapping_add(digest.key);
+        let plan = DigestPlan::new(params, 0..messages, self.shape.bound, payload)?;
+        let seed = self.start.seed.wrapping_add(digest.key);
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let (keys, keygen_s) = timed(|| keygen(params, ClueKind::Plain, &mut rng));
         let Keys {
@@ -82,7 +98,7 @@ impl Soak {
             clue,
             detection,
         } = keys;
-        let (strain, mut board) = self.board(digest, clue, messages)?;
+        let (strain, mut board) = self.board(params, digest, clue, messages)?;
         let detector = Detector::new(params.clone(), detection);
         let mut placement = [0; SEED_BYTES];
         rng.fill_bytes(&mut placement);
@@ -101,11 +117,7 @@ impl Soak {
         let (decoded, decode_s) = timed(|| recipient.decode(&made));
         let roundings = recipient.roundings(&made)?;
         let verdict = Verdict::new(params, &secret, &board, decoded);
-        let stages = out.stages.seconds().iter();
-        let digest_s = stages
-            .filter(|(name, _)| *name != "read")
-            .map(|(_, s)| s)
-            .sum();
+        let digest_s = stages_without_reading(&out.stages).values().sum();
         Ok(SoakLine {
             key: digest.key,
             seed,
@@ -125,19 +137,19 @@ impl Soak {
 
     fn board(
         &self,
+        params: &Arc<Params>,
         digest: SoakDigest,
         key: omr_protocol::ClueKey,
         messages: u64,
     ) -> Result<(Strain, Workload), BenchError> {
         // Digests of one key differ in their messages.
-        let seed = self.seed.wrapping_add(digest.key) ^ digest.nth << 48;
-        let params = self.params.clone();
-        let (pertinent, bytes) = (self.pertinent, self.payload_bytes);
+        let seed = self.start.seed.wrapping_add(digest.key) ^ digest.nth << 48;
+        let (pertinent, bytes) = (self.pertinent, self.shape.payload_bytes);
         let board = Workload::new(params.clue.clone(), key, messages, pertinent, bytes, seed);
         if digest.key.is_multiple_of(2) {
             return Ok((Strain::Honest, board));
         }
-        let hostile = Hostile::new(&self.params, bytes, seed / 2)?;
+        let hostile = Hostile::new(params, bytes, seed / 2)?;
         Ok((
             Strain::Hostile,
             board.with_strangers(Strangers::Hostile(Box::new(hostile))),
@@ -155,15 +167,15 @@ mod tests {
         let most = params.nodes.batches() as u64;
         let soak = Soak {
             scheme: Scheme::Sophomd,
-            params,
             keys: 2,
             batches: 2 * most + 3,
             pertinent: 1,
-            bound: 1,
-            payload_bytes: 1,
-            seed: 1,
+            shape: Shape::default(),
+            start: Start::default(),
+            from_key: 0,
+            params: params.name().to_owned(),
         };
-        let digests = soak.digests();
+        let digests = soak.digests(&params);
         let shape: Vec<_> = digests.iter().map(|d| (d.key, d.nth, d.batches)).collect();
         let expected = [(0, 0, most), (0, 1, 2), (1, 0, most), (1, 1, 1)];
         assert_eq!(shape, expected);

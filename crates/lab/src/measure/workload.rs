@@ -1,3 +1,5 @@
+//! A synthetic board, made message by message from a seed.
+
 use crate::measure::Strangers;
 use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, Sender};

@@ -1,3 +1,22 @@
+//! The unit of stated costs.
+
+/// The yardstick before a piece of work, if it is wanted and built in.
+pub(crate) struct Yardstick(Option<f64>);
+
+impl Yardstick {
+    /// Times it once.
+    pub(crate) fn start(wanted: bool) -> Self {
+        Self(wanted.then(yardstick_us).flatten())
+    }
+
+    /// Times it once more: the mean, in microseconds.
+    pub(crate) fn mean(self) -> Option<f64> {
+        self.0
+            .zip(self.0.and_then(|_| yardstick_us()))
+            .map(|(a, b)| (a + b) / 2.0)
+    }
+}
+
 /// Microseconds of one forward 65,536-point NTT modulo a 50-bit prime by the public crate
 /// `tfhe-ntt`, single-threaded, now: median of 5 rounds of 200. The unit of all stated costs.
 /// `None` in a build without the feature `yardstick`.

@@ -15,59 +15,53 @@ mod slow_disk;
 mod uploads;
 pub(crate) mod work;
 
-use crate::trials::TrialError;
+use crate::trials::{Site, TrialError, clients, count};
+use clap::{Args, ValueEnum};
 use people::People;
 use place::{Place, Shape};
 use serde::Serialize;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use work::{Crew, Running, Work};
 
 /// A kind of fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// `kill -9` at random moments.
+    /// `kill -9` at random moments
     Kills,
-    /// No room on the disk.
+    /// No room on the disk; needs root
     DiskFull,
-    /// A disk that others keep busy, and a process that is stopped now and then.
+    /// A busy disk, and a server that is stopped now and then
     SlowDisk,
-    /// A clock that jumps by years.
+    /// A clock that jumps by years; needs libfaketime
     Clock,
-    /// Segments that are flipped, cut short or gone.
+    /// Segments that are flipped, cut short or gone
     Damage,
 }
 
-impl Kind {
-    /// All kinds.
-    pub const ALL: [Self; 5] = [
-        Self::Kills,
-        Self::DiskFull,
-        Self::SlowDisk,
-        Self::Clock,
-        Self::Damage,
-    ];
-}
-
 /// Trials with faults.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
+#[command(mut_arg("params", |arg| arg.default_value("insecure-tiny-hybrid-v1")))]
 pub struct Chaos {
-    /// The program `omr`.
-    pub program: PathBuf,
-    /// Parent of the servers' folders; the system's temporary one unless given.
-    pub dir: Option<PathBuf>,
-    /// Parameter set, with both engines.
-    pub params: String,
-    /// How often the server is killed.
+    /// How often the server is killed
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = count())]
     pub kills: u32,
-    /// Clients that post.
-    pub clients: usize,
-    /// Seconds of the trials of a slow disk and of a clock that jumps.
+    /// This fault alone; all, one after another, unless given
+    #[arg(long, value_enum, value_name = "FAULT")]
+    pub only: Option<Kind>,
+    /// Clients that post
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clients())]
+    pub clients: u16,
+    /// Seconds of the trials of a slow disk and of a clock that jumps
+    #[arg(long, value_name = "S", default_value_t = 60)]
     pub seconds: u64,
-    /// Everything random of ours follows from it; when the system does what does not.
+    /// Everything random of the trial's own follows from it
+    #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub site: Site,
 }
 
 /// What a trial found.
@@ -148,16 +142,15 @@ impl Chaos {
 
     fn place(&self) -> Result<Place, TrialError> {
         Place::new(&Shape {
-            program: &self.program,
-            dir: self.dir.as_deref(),
-            params: &self.params,
+            dir: self.site.dir.as_deref(),
+            params: &self.site.params,
             limits: "",
         })
     }
 
     fn people(&self, place: &Place) -> Result<Arc<People>, TrialError> {
         Ok(Arc::new(People::new(
-            &self.params,
+            &self.site.params,
             self.seed,
             place.path(),
         )?))
@@ -170,7 +163,7 @@ impl Chaos {
     /// Everybody.
     fn all(&self) -> Crew {
         Crew {
-            posters: self.clients,
+            posters: self.clients.into(),
             digests: true,
             uploads: true,
         }

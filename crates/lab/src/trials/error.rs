@@ -1,3 +1,5 @@
+//! Why a trial failed.
+
 use std::io;
 
 /// Why a trial failed or could not be held.
@@ -42,6 +44,14 @@ pub enum TrialError {
 impl TrialError {
     pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { what, source }
+    }
+
+    /// Errors: `Broken` with all faults, if there are any.
+    pub(crate) fn unless_none(faults: &[String]) -> Result<(), Self> {
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(Self::Broken(faults.join("; "))),
+        }
     }
 
     pub(crate) fn own(error: impl std::error::Error + Send + Sync + 'static) -> Self {

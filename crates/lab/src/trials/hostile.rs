@@ -16,6 +16,7 @@ use crate::trials::chaos::work::runtime;
 use crate::trials::{ServerProcess, TrialError};
 use canary::Canary;
 use chacha20::ChaCha20Rng;
+use clap::Args;
 use rand_core::SeedableRng;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
@@ -43,17 +44,19 @@ const OTHERS: u32 = 1000;
 const FAREWELL: Duration = Duration::from_secs(60);
 
 /// A trial with hostile clients.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
 pub struct Hostile {
-    /// The program `omr`.
-    pub program: PathBuf,
-    /// Parent of the server's folder; the system's temporary one unless given.
-    pub dir: Option<PathBuf>,
-    /// How long hostile clients try.
+    /// How long hostile clients try
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: u64,
-    /// Idle connections held at once.
+    /// Idle connections held at once
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(0..=60_000))]
     pub connections: u32,
-    /// Everything random of ours follows from it.
+    /// Parent of the server's folder; the system's temporary one unless given
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Everything random of the trial's own follows from it
+    #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
 }
 
@@ -124,7 +127,6 @@ impl Hostile {
             self.connections + OTHERS
         );
         Place::new(&Shape {
-            program: &self.program,
             dir: self.dir.as_deref(),
             params: PARAMS,
             limits: &limits,

@@ -9,34 +9,50 @@ mod posts;
 pub(crate) mod scene;
 
 pub use jobs::{JobFigures, JobLoad, JobTimes};
-pub use keys::{KeyFigures, KeyLoad};
+pub use keys::{KeyChoice, KeyFigures, KeyLoad};
 pub use ledger::ReadBack;
 pub use posts::{Latency, PostFigures, PostLoad};
 
-use crate::trials::TrialError;
+use crate::help;
+use crate::trials::{Site, TrialError};
+use clap::{Args, ValueEnum};
 use omr_protocol::ParamSet;
 use scene::{Room, Scene};
 use serde::Serialize;
-use std::path::PathBuf;
 
 /// Told what is being done, how much of it is, and how much there is.
 pub type Progress<'a> = dyn Fn(&str, u64, u64) + 'a;
 
-/// A server under load; parts that are absent are left out.
-#[derive(Clone, Debug)]
+/// A part of the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// Posts at a fixed rate
+    Posts,
+    /// Detection keys
+    Keys,
+    /// Digests at once
+    Jobs,
+}
+
+/// A server under load.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = help::TRIALS)]
 pub struct Load {
-    /// The program `omr`.
-    pub program: PathBuf,
-    /// Parameter set of the board.
-    pub params: String,
-    /// Where its folder is made; the system's temporary one if absent.
-    pub dir: Option<PathBuf>,
-    /// Posts at a fixed rate.
-    pub posts: Option<PostLoad>,
-    /// Keys.
-    pub keys: Option<KeyLoad>,
-    /// Digests at once.
-    pub jobs: Option<JobLoad>,
+    /// Parts to run; all unless given; may be given several times
+    #[arg(long, value_name = "PART")]
+    pub only: Vec<Part>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub posts: PostLoad,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub keys: KeyLoad,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub jobs: JobLoad,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub site: Site,
 }
 
 /// What the parts measured.
@@ -61,41 +77,49 @@ impl Load {
     /// Errors: `Start`, `Io`, `Own`; `Remote` where the server fails outside the posts, whose errors are
     /// counted; `Broken` where it does not stop in order.
     pub fn run(&self, progress: &Progress<'_>) -> Result<LoadFigures, TrialError> {
-        let set = ParamSet::named(&self.params).map_err(TrialError::own)?;
-        let recipients = self.jobs.as_ref().map_or(0, |jobs| jobs.recipients);
+        let params = &self.site.params;
+        let set = ParamSet::named(params).map_err(TrialError::own)?;
+        let (posts, keys, jobs) = self.parts();
+        let recipients = jobs.map_or(0, |jobs| jobs.recipients);
         let room = Room {
-            params: self.params.clone(),
-            keys: self.keys.as_ref().map_or(0, KeyLoad::total) + u32::from(recipients) + 1,
+            params: params.clone(),
+            keys: keys.map_or(0, KeyLoad::total) + u32::from(recipients) + 1,
             // The server's own limit, unless more are asked for.
-            digest_messages: self
-                .jobs
-                .as_ref()
-                .map_or(0, |jobs| jobs.messages)
-                .max(1 << 20),
+            digest_messages: jobs.map_or(0, |jobs| jobs.messages).max(1 << 20),
         };
-        let mut scene = Scene::new(&self.program, self.dir.as_deref(), room)?;
-        let posters = self.posts.as_ref().map_or(0, |posts| posts.clients);
+        let mut scene = Scene::new(self.site.dir.as_deref(), room)?;
+        let posters = posts.map_or(0, |posts| posts.clients);
         let posters = tokens(&scene, "poster", posters)?;
         let keeper = scene.token("keeper")?;
         let recipients = tokens(&scene, "recipient", recipients)?;
         scene.start()?;
         let mut figures = LoadFigures {
-            params: self.params.clone(),
+            params: params.clone(),
             posts: None,
             keys: Vec::new(),
             jobs: None,
         };
-        if let Some(posts) = &self.posts {
+        if let Some(posts) = posts {
             figures.posts = Some(posts.run(&scene, &set, &posters, progress)?);
         }
-        if let Some(keys) = &self.keys {
+        if let Some(keys) = keys {
             figures.keys = keys.run(&scene, &set, &keeper, progress)?;
         }
-        if let Some(jobs) = &self.jobs {
+        if let Some(jobs) = jobs {
             figures.jobs = Some(jobs.run(&scene, &set, &recipients, progress)?);
         }
         scene.stop()?;
         Ok(figures)
+    }
+
+    /// Those that were asked for.
+    fn parts(&self) -> (Option<&PostLoad>, Option<&KeyLoad>, Option<&JobLoad>) {
+        let wants = |part| self.only.is_empty() || self.only.contains(&part);
+        (
+            wants(Part::Posts).then_some(&self.posts),
+            wants(Part::Keys).then_some(&self.keys),
+            wants(Part::Jobs).then_some(&self.jobs),
+        )
     }
 }
 
@@ -114,10 +138,7 @@ impl LoadFigures {
         faults.extend(self.posts.iter().flat_map(PostFigures::faults));
         faults.extend(self.keys.iter().filter_map(KeyFigures::faults));
         faults.extend(self.jobs.iter().flat_map(JobFigures::faults));
-        match faults.is_empty() {
-            true => Ok(()),
-            false => Err(TrialError::Broken(faults.join("; "))),
-        }
+        TrialError::unless_none(&faults)
     }
 }
 

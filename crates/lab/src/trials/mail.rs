@@ -8,37 +8,40 @@ mod traffic;
 
 pub use letters::Delivered;
 
-use crate::trials::TrialError;
+use crate::help;
 use crate::trials::load::Progress;
 use crate::trials::load::pool::Pool;
 use crate::trials::load::scene::{Room, Scene};
+use crate::trials::{Site, TrialError, clients, count, program};
+use clap::Args;
 use letters::letters;
 use omr_protocol::ParamSet;
 use people::{People, Report};
 use serde::Serialize;
 use stage::Stage;
-use std::path::PathBuf;
 
 /// Strangers' messages made in advance.
 const POOL: usize = 2048;
 
 /// The scenario.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
+#[command(after_help = help::TRIALS)]
 pub struct Mail {
-    /// The program `omr`.
-    pub program: PathBuf,
-    /// Parameter set of the board.
-    pub params: String,
-    /// Where its folder is made; the system's temporary one if absent.
-    pub dir: Option<PathBuf>,
-    /// Messages on the board at the end, about.
+    /// Messages on the board at the end, about
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     pub messages: u64,
-    /// Senders.
+    /// Senders, each in processes of its own
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clients())]
     pub senders: u16,
-    /// Recipients.
+    /// Recipients, likewise
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clients())]
     pub recipients: u16,
-    /// Letters to all of them.
+    /// Letters, to all recipients together
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = count())]
     pub letters: u32,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub site: Site,
 }
 
 /// What it took.
@@ -95,7 +98,7 @@ impl Mail {
     /// Errors: any process's: `Command`, `Start`; `Remote`, `Io`, `Own`; `Broken` for more letters than a
     /// bound allows.
     pub fn run(&self, progress: &Progress<'_>) -> Result<MailFigures, TrialError> {
-        let set = ParamSet::named(&self.params).map_err(TrialError::own)?;
+        let set = ParamSet::named(&self.site.params).map_err(TrialError::own)?;
         let mut stage = self.stage(&set)?;
         let progress = |what, done| progress(what, done, 6);
         progress("joining", 0);
@@ -113,7 +116,7 @@ impl Mail {
         let letter_messages = first.messages + second.messages;
         let board = stage.scene.runtime.block_on(stage.client.board())?;
         let figures = MailFigures {
-            params: self.params.clone(),
+            params: self.site.params.clone(),
             messages: board.messages,
             senders: self.senders,
             recipients: self.recipients,
@@ -137,11 +140,11 @@ impl Mail {
 
     fn stage(&self, set: &ParamSet) -> Result<Stage<'_>, TrialError> {
         let room = Room {
-            params: self.params.clone(),
+            params: self.site.params.clone(),
             keys: 2 * u32::from(self.recipients),
             digest_messages: self.messages.max(1 << 20),
         };
-        let mut scene = Scene::new(&self.program, self.dir.as_deref(), room)?;
+        let mut scene = Scene::new(self.site.dir.as_deref(), room)?;
         let token = scene.token("strangers")?;
         let tokens: Result<Vec<String>, TrialError> = (0..self.recipients)
             .map(|number| scene.token(&format!("recipient-{number}")))
@@ -150,7 +153,7 @@ impl Mail {
         let client = scene.client(&token)?;
         let board = scene.runtime.block_on(client.board())?;
         let people = People {
-            program: scene.program().to_owned(),
+            program: program()?,
             dir: scene.dir().to_owned(),
         };
         Ok(Stage {
@@ -194,9 +197,6 @@ impl MailFigures {
         if self.killed_fetches == 0 {
             faults.push("no fetch could be killed on its way".into());
         }
-        match faults.is_empty() {
-            true => Ok(()),
-            false => Err(TrialError::Broken(faults.join("; "))),
-        }
+        TrialError::unless_none(&faults)
     }
 }

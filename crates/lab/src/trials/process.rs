@@ -1,6 +1,6 @@
 //! A server in a process of its own.
 
-use crate::trials::TrialError;
+use crate::trials::{TrialError, program};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -15,8 +15,6 @@ const LOOK: Duration = Duration::from_millis(10);
 /// How a server is started.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The program `omr`.
-    pub program: PathBuf,
     /// Its configuration file.
     pub config: PathBuf,
     /// File that its log is added to.
@@ -38,7 +36,7 @@ impl ServerProcess {
     pub fn start(setup: &Setup) -> Result<Self, TrialError> {
         let log = File::options().create(true).append(true).open(&setup.log);
         let log = log.map_err(TrialError::io("opening the log"))?;
-        let mut child = Command::new(&setup.program)
+        let mut child = Command::new(program()?)
             .args(["serve", "--config"])
             .arg(&setup.config)
             .envs(setup.environment.iter().cloned())

@@ -1,15 +1,37 @@
-use crate::args::{BenchAll, BenchPost, CACHE_BYTES};
-use crate::commands::show;
+//! `omr bench all`.
+
+use super::Output;
+use super::digest::{CACHE_BYTES, recipients};
+use super::post::BenchPost;
 use crate::error::LabError;
 use crate::measure::{
-    DigestBench, DigestFigures, Figure, InstantBench, Machine, RecipientsBench, Report, Setting,
+    BenchError, DigestBench, DigestFigures, Machine, RecipientsBench, Report, Setting, Shape,
+    Start, Subject,
 };
-use omr_console::Ui;
-use omr_protocol::instantomr::Encoding;
+use clap::Args;
+use omr_console::Bar;
+use omr_protocol::Scheme;
 use omr_protocol::params::{DEFAULT, HYBRID};
 use omr_protocol::sophomr::Params;
-use omr_protocol::{ParamSet, Scheme};
 use rayon::ThreadPoolBuilder;
+use std::path::PathBuf;
+
+#[derive(Args)]
+#[command(mut_arg("threads", |arg| arg.default_value("1")))]
+pub struct BenchAll {
+    #[command(flatten)]
+    start: Start,
+    /// Also digests for so many recipients of one batch, with a shared cache and without and with
+    /// kept baby steps: minutes and 17 GB at full size; 3 in a quick run
+    #[arg(long, value_name = "R", value_parser = recipients())]
+    recipients: Option<u16>,
+    /// The insecure tiny set and few messages: tells whether the bench works, nothing else
+    #[arg(long)]
+    quick: bool,
+    /// Folder on the disk to measure posting on; the system's temporary one unless given
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
 
 /// Set, messages, payload bytes and messages posted of a quick run.
 const QUICK: (&str, u64, usize, u64) = ("insecure-tiny-v2", 2_048, 100, 2_000);
@@ -25,194 +47,157 @@ const QUICK_RECIPIENTS: u16 = 3;
 /// Pertinent messages, also the bound.
 const PERTINENT: usize = 50;
 
-pub(super) fn run(args: &BenchAll, ui: &Ui) -> Result<(), LabError> {
+pub(super) fn run(args: &BenchAll, out: &Output<'_>) -> Result<(), LabError> {
     let (name, messages, payload_bytes, posted) = if args.quick { QUICK } else { FULL };
     let params = Params::named(name)?;
     let bench = DigestBench {
-        scheme: Scheme::Sophomr,
-        params: params.clone(),
-        messages,
-        pertinent: PERTINENT,
-        bound: PERTINENT,
-        payload_bytes,
-        seed: args.seed,
-        yardstick: true,
-        bound_clues: true,
+        no_yardstick: false,
+        ..DigestBench::new(Setting {
+            messages,
+            shape: Shape {
+                bound: PERTINENT,
+                payload_bytes,
+            },
+            start: args.start,
+            params: Some(name.to_owned()),
+            ..Setting::default()
+        })
     };
-    let setting = Setting {
-        params: name.to_owned(),
-        messages,
-        pertinent: PERTINENT,
-        bound: PERTINENT,
-        payload_bytes,
-        threads: args.threads.into(),
-        seed: args.seed,
+    let threads = args.start.threads.unwrap_or(1).into();
+    let subject = Subject {
+        threads,
+        ..Subject::new(name, &bench.setting, PERTINENT)
     };
     let machine = Machine::here(params.ring.kernels().name());
-    let mut report = Report::new(omr_console::build(), machine, setting);
-    digests(&mut report, &bench, args.threads.into(), ui)?;
-    let set = if args.quick { QUICK_INSTANT } else { HYBRID };
-    instant(&mut report, set, &bench, args.threads.into(), ui)?;
+    let mut all = All {
+        report: Report::new(omr_console::build(), machine, subject),
+        bench,
+        threads,
+        out,
+    };
+    all.digests()?;
+    all.instant(if args.quick { QUICK_INSTANT } else { HYBRID })?;
     let quick = args.quick.then_some(QUICK_RECIPIENTS);
     if let Some(count) = args.recipients.or(quick) {
-        recipients(&mut report, &bench, count.into(), args.threads.into(), ui)?;
+        all.recipients(count.into())?;
     }
+    let mut report = all.report;
     let post = BenchPost {
         messages: posted,
         payload_bytes: payload_bytes as u32,
         params: name.to_owned(),
         dir: args.dir.clone(),
-        json: true,
     };
-    let post = super::post::measure(&post, &params, ui)?;
+    let post = super::post::measure(&post, &params, out)?;
     let seconds = post.seconds / post.messages as f64;
     report.time("post_message", seconds, report.yardstick_us);
-    show(args.json, &report, table)?;
+    out.show(&report)?;
     super::all_exact(report.exact, report.digests)
 }
 
-/// Both kinds of digest on the threads asked for, and one on twice as many.
-fn digests(
-    report: &mut Report,
-    bench: &DigestBench,
+/// A report that is being made.
+struct All<'a> {
+    report: Report,
+    bench: DigestBench,
     threads: usize,
-    ui: &Ui,
-) -> Result<(), LabError> {
-    let omr = on_threads(bench, threads, ui)?;
-    recipient_side(report, &omr);
-    report.digest("digest_omr", &omr);
-    let indices = DigestBench {
-        scheme: Scheme::Sophomd,
-        ..bench.clone()
-    };
-    let omd = on_threads(&indices, threads, ui)?;
-    report.digest("digest_omd", &omd);
-    report
-        .bytes
-        .insert("digest_omd".to_owned(), omd.digest_bytes as u64);
-    let doubled = on_threads(bench, 2 * threads, ui)?;
-    report.digest("digest_omr_doubled_threads", &doubled);
-    let measured = [&omr, &omd, &doubled].map(|run| run.yardstick_us);
-    let sum: Option<f64> = measured.into_iter().sum();
-    report.yardstick_us = sum.map(|sum| sum / measured.len() as f64);
-    Ok(())
+    out: &'a Output<'a>,
 }
 
-/// Messages one by one, on the threads asked for and on twice as many.
-fn instant(
-    report: &mut Report,
-    set: &str,
-    bench: &DigestBench,
-    threads: usize,
-    ui: &Ui,
-) -> Result<(), LabError> {
-    let set = ParamSet::named(set)?;
-    let bench = InstantBench {
-        payloads: true,
-        encoding: Encoding::Powers,
-        params: set.instantomr()?.clone(),
-        security_bits: set.spec().security_bits(),
-        messages: INSTANT_MESSAGES,
-        pertinent: PERTINENT,
-        bound: PERTINENT,
-        payload_bytes: bench.payload_bytes,
-        seed: bench.seed,
-        yardstick: true,
-        bound_clues: true,
-    };
-    for (name, threads) in [("", threads), ("_doubled_threads", 2 * threads)] {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-        let bar = ui.bar();
-        let run = pool.install(|| bench.run(&bar))?;
-        drop(bar);
-        report.digest(
-            &format!("instantomr_{INSTANT_MESSAGES}_messages{name}"),
-            &run,
-        );
-        for (name, bytes) in [
-            ("instant_key", run.detection_key_bytes),
-            ("clue_of_both_engines", run.clue_bytes as u64),
-            ("digest_instantomr", run.digest_bytes as u64),
+impl All<'_> {
+    /// Both kinds of digest on the threads asked for, and one on twice as many.
+    fn digests(&mut self) -> Result<(), LabError> {
+        let (mut indices, threads) = (self.bench.clone(), self.threads);
+        indices.setting.scheme = Scheme::Sophomd;
+        let omr = self.digest("digest_omr", &self.bench.clone(), threads)?;
+        self.recipient_side(&omr);
+        let omd = self.digest("digest_omd", &indices, threads)?;
+        let bytes = omd.cost.digest_bytes as u64;
+        self.report.bytes.insert("digest_omd".to_owned(), bytes);
+        let name = "digest_omr_doubled_threads";
+        let doubled = self.digest(name, &self.bench.clone(), 2 * threads)?;
+        let measured = [&omr, &omd, &doubled].map(|run| run.cost.yardstick_us);
+        let sum: Option<f64> = measured.into_iter().sum();
+        self.report.yardstick_us = sum.map(|sum| sum / measured.len() as f64);
+        Ok(())
+    }
+
+    /// Messages one by one, on the threads asked for and on twice as many.
+    fn instant(&mut self, set: &str) -> Result<(), LabError> {
+        let mut bench = self.bench.clone();
+        bench.setting.scheme = Scheme::Instantomr;
+        bench.setting.messages = INSTANT_MESSAGES;
+        bench.setting.params = Some(set.to_owned());
+        for (name, threads) in [("", self.threads), ("_doubled_threads", 2 * self.threads)] {
+            let name = format!("instantomr_{INSTANT_MESSAGES}_messages{name}");
+            let run = self.digest(&name, &bench, threads)?.cost;
+            for (name, bytes) in [
+                ("instant_key", run.detection_key_bytes),
+                ("clue_of_both_engines", run.clue_bytes as u64),
+                ("digest_instantomr", run.digest_bytes as u64),
+            ] {
+                self.report.bytes.insert(name.to_owned(), bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Digests for several recipients of one board, without and with kept baby steps.
+    fn recipients(&mut self, recipients: usize) -> Result<(), LabError> {
+        let messages = self.bench.setting.messages;
+        super::enough_messages(messages, self.bench.pertinent * recipients)?;
+        for (keep_baby_steps, name) in [(false, ""), (true, "_kept_baby_steps")] {
+            let bench = RecipientsBench {
+                digest: self.bench.clone(),
+                recipients,
+                cache_bytes: CACHE_BYTES,
+                keep_baby_steps,
+            };
+            let figures = self.on_threads(self.threads, |bar| bench.run(bar))?;
+            let name = format!("digest_omr_{recipients}_recipients{name}");
+            self.report.recipients(&name, &figures);
+        }
+        Ok(())
+    }
+
+    /// What an OMR run shows besides the digest.
+    fn recipient_side(&mut self, run: &DigestFigures) {
+        let cost = &run.cost;
+        for (name, seconds) in [
+            ("keygen", cost.keygen_s),
+            ("decode", cost.decode_ms / 1e3),
+            ("clue", cost.clue_ms / 1e3),
         ] {
-            report.bytes.insert(name.to_owned(), bytes);
+            self.report.time(name, seconds, cost.yardstick_us);
+        }
+        for (name, bytes) in [
+            ("detection_key", cost.detection_key_bytes),
+            ("clue_key", cost.clue_key_bytes as u64),
+            ("clue", cost.clue_bytes as u64),
+            ("digest_omr", cost.digest_bytes as u64),
+            ("peak_memory", cost.peak_rss_bytes),
+        ] {
+            self.report.bytes.insert(name.to_owned(), bytes);
         }
     }
-    Ok(())
-}
 
-/// Digests for several recipients of one board, without and with kept baby steps.
-fn recipients(
-    report: &mut Report,
-    bench: &DigestBench,
-    recipients: usize,
-    threads: usize,
-    ui: &Ui,
-) -> Result<(), LabError> {
-    super::enough_messages(bench.messages, bench.pertinent * recipients)?;
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-    for (keep_baby_steps, name) in [(false, ""), (true, "_kept_baby_steps")] {
-        let bench = RecipientsBench {
-            digest: bench.clone(),
-            recipients,
-            cache_bytes: CACHE_BYTES,
-            keep_baby_steps,
-        };
-        let bar = ui.bar();
-        let figures = pool.install(|| bench.run(&bar))?;
-        drop(bar);
-        report.recipients(
-            &format!("digest_omr_{recipients}_recipients{name}"),
-            &figures,
-        );
+    /// One digest, whose times are reported by this name.
+    fn digest(
+        &mut self,
+        name: &str,
+        bench: &DigestBench,
+        threads: usize,
+    ) -> Result<DigestFigures, LabError> {
+        let figures = self.on_threads(threads, |bar| bench.run(bar))?;
+        self.report.digest(name, &figures);
+        Ok(figures)
     }
-    Ok(())
-}
 
-/// What an OMR run shows besides the digest.
-fn recipient_side(report: &mut Report, run: &DigestFigures) {
-    for (name, seconds) in [
-        ("keygen", run.keygen_s),
-        ("decode", run.decode_ms / 1e3),
-        ("clue", run.clue_ms / 1e3),
-    ] {
-        report.time(name, seconds, run.yardstick_us);
+    fn on_threads<T: Send>(
+        &self,
+        threads: usize,
+        run: impl FnOnce(&Bar) -> Result<T, BenchError> + Send,
+    ) -> Result<T, LabError> {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+        Ok(self.out.under_bar(|bar| pool.install(|| run(bar)))?)
     }
-    for (name, bytes) in [
-        ("detection_key", run.detection_key_bytes),
-        ("clue_key", run.clue_key_bytes as u64),
-        ("clue", run.clue_bytes as u64),
-        ("digest_omr", run.digest_bytes as u64),
-        ("peak_memory", run.peak_rss_bytes),
-    ] {
-        report.bytes.insert(name.to_owned(), bytes);
-    }
-}
-
-fn on_threads(bench: &DigestBench, threads: usize, ui: &Ui) -> Result<DigestFigures, LabError> {
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let bar = ui.bar();
-    Ok(pool.install(|| bench.run(&bar))?)
-}
-
-fn table(report: &Report) -> String {
-    let (machine, setting) = (&report.machine, &report.setting);
-    let mut text = format!(
-        "{} on {} ({} cores, {}): {}, {} messages, {} threads\n",
-        report.build,
-        machine.cpu,
-        machine.cores,
-        machine.kernels,
-        setting.params,
-        setting.messages,
-        setting.threads,
-    );
-    for (name, Figure { seconds, ntts }) in &report.figures {
-        let ntts = ntts.map_or(String::new(), |ntts| format!("{ntts:>14.1} NTTs"));
-        text += &format!("  {name:<42} {seconds:>14.6} s{ntts}\n");
-    }
-    for (name, bytes) in &report.bytes {
-        let bytes = omr_console::thousands(*bytes);
-        text += &format!("  {name:<42} {bytes:>14} bytes\n");
-    }
-    text
 }

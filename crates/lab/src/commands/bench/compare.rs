@@ -1,12 +1,25 @@
-use crate::args::BenchCompare;
+//! `omr bench compare`.
+
+use super::Output;
 use crate::error::LabError;
 use crate::measure::{Compared, Report};
+use clap::Args;
 use omr_console::files;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// More than any report has.
 const LIMIT: u64 = 1 << 20;
+
+#[derive(Args)]
+pub struct BenchCompare {
+    /// What `omr bench all --json` printed before; - is standard input
+    #[arg(value_name = "OLD")]
+    old: PathBuf,
+    /// What it prints now
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+}
 
 #[derive(Serialize)]
 struct Comparison<'a> {
@@ -15,26 +28,13 @@ struct Comparison<'a> {
     figures: &'a [Compared],
 }
 
-pub(super) fn run(args: &BenchCompare) -> Result<(), LabError> {
+pub(super) fn run(args: &BenchCompare, out: &Output<'_>) -> Result<(), LabError> {
     let (old, new) = (read(&args.old)?, read(&args.new)?);
-    let figures = old.compare(&new)?;
-    if args.json {
-        return Ok(files::print_json(&Comparison {
-            old: &old.build,
-            new: &new.build,
-            figures: &figures,
-        })?);
-    }
-    let mut text = format!(
-        "old {}, new {}; ratios are new over old\n",
-        old.build, new.build
-    );
-    text += &format!(
-        "  {:<42} {:>14} {:>14} {:>8} {:>10}\n",
-        "seconds or bytes", "old", "new", "ratio", "NTT ratio"
-    );
-    text.extend(figures.iter().map(row));
-    Ok(files::print(&text)?)
+    out.show(&Comparison {
+        old: &old.build,
+        new: &new.build,
+        figures: &old.compare(&new)?,
+    })
 }
 
 fn read(path: &Path) -> Result<Report, LabError> {
@@ -43,21 +43,4 @@ fn read(path: &Path) -> Result<Report, LabError> {
         path: path.to_owned(),
         source,
     })
-}
-
-fn row(figure: &Compared) -> String {
-    let number = |value: Option<f64>| match value {
-        Some(value) if value.fract() == 0.0 => format!("{value}"),
-        Some(value) => format!("{value:.6}"),
-        None => "-".to_owned(),
-    };
-    let ratio = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
-    format!(
-        "  {:<42} {:>14} {:>14} {:>8} {:>10}\n",
-        figure.name,
-        number(figure.old),
-        number(figure.new),
-        ratio(figure.ratio),
-        ratio(figure.ntts_ratio)
-    )
 }

@@ -1,19 +1,38 @@
-use crate::args::BenchPost;
-use crate::commands::show;
-use crate::error::LabError;
-use omr_console::{ConsoleError, Ui, thousands};
-use omr_detector::Progress;
+//! `omr bench post`.
 
+use super::Output;
+use crate::error::LabError;
+use clap::Args;
+use omr_console::ConsoleError;
+use omr_console::args::{messages, payload_bytes};
+use omr_detector::Progress;
+use omr_protocol::params::DEFAULT;
 use omr_protocol::sophomr::Params;
 use omr_protocol::{Clue, Sealing};
 use omr_store::{Board, BoardConfig, Clues, Message};
 use rand_core::Rng;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Messages of one transaction.
 const TRANSACTION: u64 = 1000;
+
+#[derive(Args)]
+pub struct BenchPost {
+    /// Messages to post
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
+    pub(super) messages: u64,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(super) payload_bytes: u32,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(super) params: String,
+    /// Folder on the disk to measure; the system's temporary one unless given
+    #[arg(long, value_name = "DIR")]
+    pub(super) dir: Option<PathBuf>,
+}
 
 /// What posting measured.
 #[derive(Serialize)]
@@ -28,37 +47,32 @@ pub(super) struct PostFigures {
     bytes_on_disk: u64,
 }
 
-pub(super) fn run(args: &BenchPost, ui: &Ui) -> Result<(), LabError> {
+pub(super) fn run(args: &BenchPost, out: &Output<'_>) -> Result<(), LabError> {
     let params = Params::named(&args.params)?;
-    let figures = measure(args, &params, ui)?;
-    show(args.json, &figures, |figures| {
-        format!(
-            "{} messages in {:.2} s: {} durable messages a second, {} bytes on disk\n",
-            thousands(figures.messages),
-            figures.seconds,
-            thousands(figures.messages_per_s as u64),
-            thousands(figures.bytes_on_disk),
-        )
-    })
+    out.show(&measure(args, &params, out)?)
 }
 
 /// Posts to a board in a temporary folder.
 ///
 /// Errors: those of the board and its folder.
-pub(super) fn measure(args: &BenchPost, params: &Params, ui: &Ui) -> Result<PostFigures, LabError> {
+pub(super) fn measure(
+    args: &BenchPost,
+    params: &Params,
+    out: &Output<'_>,
+) -> Result<PostFigures, LabError> {
     let parent = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let dir = tempfile::Builder::new()
         .prefix("omr-bench-")
         .tempdir_in(&parent);
     let dir = dir.map_err(|error| ConsoleError::write(parent, error))?;
-    measure_in(args, params, dir.path(), ui)
+    measure_in(args, params, dir.path(), out)
 }
 
 fn measure_in(
     args: &BenchPost,
     params: &Params,
     dir: &Path,
-    ui: &Ui,
+    out: &Output<'_>,
 ) -> Result<PostFigures, LabError> {
     let (clue_bytes, payload_bytes) = (Clue::bytes(&params.clue), args.payload_bytes as usize);
     let mut rng = omr_client::os_rng();
@@ -82,7 +96,7 @@ fn measure_in(
         rng.fill_bytes(&mut bytes);
         bytes
     };
-    let bar = ui.bar();
+    let bar = out.ui.bar();
     bar.stage("post", args.messages);
     let (mut left, mut seconds) = (args.messages, 0.0);
     while left > 0 {

@@ -1,8 +1,9 @@
-use crate::args::BenchSoak;
-use crate::commands::show;
+//! `omr bench soak`.
+
+use super::Output;
 use crate::error::LabError;
 use crate::measure::{Soak, SoakLine, SoakTally, Strain};
-use omr_console::{Ui, start_threads, thousands};
+use omr_console::start_threads;
 use omr_protocol::sophomr::Params;
 use serde::Serialize;
 
@@ -18,25 +19,15 @@ struct Summary {
     all: SoakTally,
 }
 
-pub(super) fn run(args: &BenchSoak, ui: &Ui) -> Result<(), LabError> {
-    if args.pertinent > args.bound {
+pub(super) fn run(soak: &Soak, out: &Output<'_>) -> Result<(), LabError> {
+    if soak.pertinent > soak.shape.bound {
         return Err(LabError::SoakBound {
-            bound: args.bound,
-            found: args.pertinent,
+            bound: soak.shape.bound,
+            found: soak.pertinent,
         });
     }
-    start_threads(args.threads)?;
-    let params = Params::named(&args.params)?;
-    let soak = Soak {
-        scheme: args.scheme,
-        params: params.clone(),
-        keys: args.keys.into(),
-        batches: args.batches.into(),
-        pertinent: args.pertinent as usize,
-        bound: args.bound as usize,
-        payload_bytes: args.payload_bytes as usize,
-        seed: args.seed,
-    };
+    start_threads(soak.start.threads)?;
+    let params = Params::named(&soak.params)?;
     let mut summary = Summary {
         params: params.name(),
         kernels: params.ring.kernels().name(),
@@ -46,47 +37,19 @@ pub(super) fn run(args: &BenchSoak, ui: &Ui) -> Result<(), LabError> {
         hostile: SoakTally::default(),
         all: SoakTally::default(),
     };
-    let digests = soak.digests().into_iter();
-    for digest in digests.filter(|digest| digest.key >= args.from_key.into()) {
-        ui.note(&format!(
+    for digest in soak.digests(&params) {
+        out.ui.note(&format!(
             "key {} of {}: {} batches",
             digest.key + 1,
-            args.keys,
+            soak.keys,
             digest.batches
         ));
-        let bar = ui.bar();
-        let line = soak.run(digest, &bar);
-        drop(bar);
-        let line = line?;
+        let line = out.under_bar(|bar| soak.run(&params, digest, bar))?;
         summary.add(&params, &line);
-        show(args.json, &line, text)?;
+        out.show(&line)?;
     }
-    show(args.json, &summary, |figures| figures.text())?;
+    out.show(&summary)?;
     super::all_exact(summary.all.exact, summary.all.digests)
-}
-
-fn text(line: &SoakLine) -> String {
-    let verdict = &line.verdict;
-    let mut text = format!(
-        "key {:>3} {:?}: {} batches, found {} of {}, missed {}, false positives {}, \
-         accidental {}, payloads wrong {}, worst rounding {:.3}, rms {:.4}, {:.1} s",
-        line.key,
-        line.strangers,
-        line.batches,
-        verdict.found,
-        line.pertinent,
-        verdict.missed,
-        verdict.false_positives,
-        verdict.accidental,
-        verdict.inexact,
-        line.rounding.worst_rounding,
-        line.rounding.rms_rounding,
-        line.digest_s,
-    );
-    if let Some(error) = &verdict.error {
-        text += &format!(", NOT DECODED: {error}");
-    }
-    text + "\n"
 }
 
 impl Summary {
@@ -98,32 +61,5 @@ impl Summary {
         };
         strain.add(params, line);
         self.all.add(params, line);
-    }
-
-    fn text(&self) -> String {
-        let mut text = String::new();
-        for (name, tally) in [
-            ("honest", &self.honest),
-            ("hostile", &self.hostile),
-            ("all", &self.all),
-        ] {
-            let failure = match tally.batch_failure_log2 {
-                Some(log2) => format!("2^{log2:.0} a batch"),
-                None => "none to extrapolate".to_owned(),
-            };
-            text += &format!(
-                "{name:<8} {} of {} digests exact, {} batches, {} messages, found {} of {}, \
-                 worst rounding {:.3}, rms {:.4}, failure of the last rounding {failure}\n",
-                tally.exact,
-                tally.digests,
-                tally.batches,
-                thousands(tally.messages),
-                tally.found,
-                tally.pertinent,
-                tally.rounding.worst_rounding,
-                tally.rounding.rms_rounding,
-            );
-        }
-        text
     }
 }

@@ -1,32 +1,55 @@
-//! What the trials share: the program that they start, and their bars.
+//! Trials with real processes: `omr bench chaos`, `hostile`, `load` and `mail`.
 
+use super::Output;
 use crate::error::LabError;
-use crate::trials::TrialError;
-use crate::trials::load::Progress;
-use omr_console::{Bar, Ui};
-use std::path::PathBuf;
+use crate::trials::load::{Load, Progress};
+use crate::trials::mail::Mail;
+use crate::trials::{Chaos, Hostile, Kind, TrialError};
+use clap::ValueEnum;
 
-/// This program.
-///
-/// Errors: `Program`.
-pub(super) fn program() -> Result<PathBuf, LabError> {
-    std::env::current_exe().map_err(LabError::Program)
+pub(super) fn chaos(chaos: &Chaos, out: &Output<'_>) -> Result<(), LabError> {
+    let all = Kind::value_variants();
+    let mut broken = 0;
+    for &kind in chaos.only.as_ref().map_or(all, std::slice::from_ref) {
+        out.ui.note(&format!("{kind:?}"));
+        let outcome = chaos.run(kind)?;
+        out.show(&outcome)?;
+        broken += outcome.faults.len();
+    }
+    kept(broken)
+}
+
+pub(super) fn hostile(hostile: &Hostile, out: &Output<'_>) -> Result<(), LabError> {
+    out.ui
+        .note(&format!("{} s of hostile clients", hostile.seconds));
+    let figures = hostile.run()?;
+    out.show(&figures)?;
+    kept(figures.faults.len())
+}
+
+pub(super) fn load(load: &Load, out: &Output<'_>) -> Result<(), LabError> {
+    let figures = watched(out, |progress| load.run(progress))?;
+    out.show(&figures)?;
+    Ok(figures.verdict()?)
+}
+
+pub(super) fn mail(mail: &Mail, out: &Output<'_>) -> Result<(), LabError> {
+    let figures = watched(out, |progress| mail.run(progress))?;
+    out.show(&figures)?;
+    Ok(figures.verdict()?)
 }
 
 /// Runs a trial under a bar.
-///
-/// Errors: the trial's.
-pub(super) fn watched<T>(
-    ui: &Ui,
+fn watched<T>(
+    out: &Output<'_>,
     trial: impl FnOnce(&Progress<'_>) -> Result<T, TrialError>,
-) -> Result<T, LabError> {
-    let bar: Bar = ui.bar();
-    let ran = trial(&|what, done, total| bar.at(what.to_owned(), done, total));
-    drop(bar);
-    Ok(ran?)
+) -> Result<T, TrialError> {
+    out.under_bar(|bar| trial(&|what, done, total| bar.at(what.to_owned(), done, total)))
 }
 
-/// Millions of bytes.
-pub(super) fn megabytes(bytes: u64) -> String {
-    omr_console::thousands((bytes + 500_000) / 1_000_000)
+fn kept(broken: usize) -> Result<(), LabError> {
+    match broken {
+        0 => Ok(()),
+        faults => Err(TrialError::Broken(format!("{faults} promises did not hold")).into()),
+    }
 }

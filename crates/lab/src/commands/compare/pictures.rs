@@ -1,5 +1,6 @@
 //! Pictures of a comparison.
 
+use crate::commands::chart::{COLOURS, Chart, Line, side_by_side};
 use crate::measure::compare::{Comparison, Entry};
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -15,30 +16,6 @@ const BAR: u32 = 30;
 const NAMES: i32 = 200;
 /// Right of bars: values.
 const VALUES: i32 = 110;
-
-/// Colours that people tell apart who see red and green alike (Okabe, Ito 2008), and lighter ones.
-const COLOURS: [RGBColor; 20] = [
-    RGBColor(0, 114, 178),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(213, 94, 0),
-    RGBColor(240, 228, 66),
-    RGBColor(90, 90, 90),
-    RGBColor(140, 190, 220),
-    RGBColor(245, 205, 130),
-    RGBColor(130, 210, 185),
-    RGBColor(230, 190, 210),
-    RGBColor(235, 170, 130),
-    RGBColor(180, 180, 180),
-    RGBColor(0, 70, 110),
-    RGBColor(150, 100, 0),
-    RGBColor(0, 95, 70),
-    RGBColor(130, 60, 100),
-    RGBColor(140, 60, 0),
-    RGBColor(160, 150, 40),
-];
 
 /// A bar: pieces with their colours, and what stands behind it.
 struct Bar<'a> {
@@ -210,32 +187,22 @@ pub(super) fn scaling(all: &Comparison) -> Drawn {
         .iter()
         .flat_map(|entry| [seconds(entry, counts[0]), seconds(entry, 1 << 24)]);
     let (low, high) = ends.fold((1.0f64, 1.0f64), |(low, high), s| (low.min(s), high.max(s)));
-    draw(520, |area| {
-        let mut chart = ChartBuilder::on(area)
-            .margin(12)
-            .x_label_area_size(36)
-            .y_label_area_size(64)
-            .build_cartesian_2d(
-                (256f64..16_777_216f64).log_scale(),
-                (low / 2.0..high * 2.0).log_scale(),
-            )?;
-        chart
-            .configure_mesh()
-            .x_desc("messages")
-            .y_desc("seconds")
-            .draw()?;
-        for (entry, colour) in all.entries.iter().zip(COLOURS.iter().copied().cycle()) {
-            let points = counts.iter().map(|&n| (n as f64, seconds(entry, n)));
-            chart
-                .draw_series(LineSeries::new(points, colour.stroke_width(2)))?
-                .label(entry.scheme.as_str())
-                .legend(move |(x, y)| {
-                    PathElement::new([(x, y), (x + 20, y)], colour.stroke_width(2))
-                });
-            let measured = (entry.messages as f64, entry.digest_s);
-            chart.draw_series([Circle::new(measured, 4, colour.filled())])?;
-        }
-        crate::commands::legend::legend(&mut chart)?;
-        Ok(())
-    })
+    let lines = all.entries.iter().zip(COLOURS.into_iter().cycle());
+    let lines = lines.map(|(entry, colour)| Line {
+        name: entry.scheme.clone(),
+        colour,
+        width: 2,
+        points: counts
+            .iter()
+            .map(|&n| (n as f64, seconds(entry, n)))
+            .collect(),
+        measured: vec![(entry.messages as f64, entry.digest_s)],
+    });
+    let chart = Chart {
+        caption: "",
+        over: "messages",
+        axes: (256.0..16_777_216.0, low / 2.0..high * 2.0),
+        lines: lines.collect(),
+    };
+    side_by_side(&[chart], (WIDTH, 520))
 }

@@ -1,10 +1,9 @@
 //! `omr params search --scheme instantomr`.
 
-use crate::args::ParamsSearch;
-use crate::commands::show;
+use super::ParamsSearch;
+use crate::commands::output::Output;
 use crate::error::LabError;
 use crate::measure::search::{InstantCandidate, InstantFound, search_instant};
-use omr_console::{Ui, thousands};
 use omr_protocol::params::{HYBRID, SetSpec};
 use serde::Serialize;
 
@@ -32,10 +31,10 @@ struct Row {
     published: Option<&'static str>,
 }
 
-pub(super) fn run(args: &ParamsSearch, ui: &Ui) -> Result<(), LabError> {
-    ui.note("measuring rotations and deriving sets");
-    let report = Report::new(search_instant(&SetSpec::named(HYBRID)?, args.quick)?);
-    show(args.json, &report, |figures| figures.text())
+pub(super) fn run(args: &ParamsSearch, out: &Output<'_>) -> Result<(), LabError> {
+    out.ui.note("measuring rotations and deriving sets");
+    let found = search_instant(&SetSpec::named(HYBRID)?, args.quick)?;
+    out.show(&Report::new(found))
 }
 
 impl Report {
@@ -45,45 +44,6 @@ impl Report {
             insecure: found.insecure,
             sets: found.best.iter().filter_map(Row::new).collect(),
         }
-    }
-
-    fn text(&self) -> String {
-        let mut text = format!(
-            "{} sets derived, {} below 128 bits, {} that no other beats in time, clue and group\n\
-             {:>9} {:>6} {:>11} {:>5} {:>6} {:>8} {:>5} {:>6} {:>8} {:>7} {:>7}\n",
-            self.tried,
-            self.insecure,
-            self.sets.len(),
-            "rotations",
-            "clue",
-            "key",
-            "block",
-            "coords",
-            "rounded",
-            "digit",
-            "window",
-            "group",
-            "missed",
-            "passed",
-        );
-        for row in &self.sets {
-            text += &format!(
-                "{:>6.2} ms {:>6} {:>11} {:>5} {:>6} {:>8} {:>5} {:>6} {:>8} {:>7} {:>7} {}\n",
-                row.rotations_ms,
-                thousands(row.clue_bytes as u64),
-                thousands(row.key_bytes),
-                row.block,
-                row.coordinates,
-                row.rounded,
-                row.digit_bits,
-                row.half,
-                thousands(row.group),
-                format!("2^{:.1}", row.miss_log2),
-                format!("2^{:.1}", row.false_positive_log2),
-                row.published.unwrap_or_default(),
-            );
-        }
-        text
     }
 }
 

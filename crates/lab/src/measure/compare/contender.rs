@@ -1,16 +1,11 @@
 //! The schemes that compare.
 
-use super::{ClueKind, CompareError, Entry, Sizes, Work};
-use crate::measure::digest::timed;
-use crate::measure::{
-    DigestBench, DigestFigures, EarlierBench, EarlierFigures, EarlierKeys, InstantBench,
-};
+use super::{ClueKind, CompareError, Entry, Work};
+use crate::measure::{DigestBench, EarlierBench, EarlierKeys, Setting, Shape, Start};
 use omr_detector::Progress;
 use omr_earlier::clear::{EarlierScheme, EarlierSet, SetError};
-use omr_protocol::instantomr::Encoding;
 use omr_protocol::params::DEFAULT;
-use omr_protocol::sophomr::Params;
-use omr_protocol::{ParamSet, Scheme};
+use omr_protocol::{EngineKind, ParamSet, Scheme};
 
 /// A scheme with its parameter sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,28 +18,22 @@ pub struct Contender {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Engine {
-    /// Batches: payloads or indices.
-    Sophomr(Scheme),
-    /// Message by message; payloads or indices.
-    Instantomr(Scheme),
-    /// Batches.
+    /// Of the product.
+    Current(Scheme),
+    /// Before SophOMR.
     Earlier(EarlierScheme),
 }
 
 /// Every scheme with a set of at least 128 bits.
 pub fn contenders() -> Vec<Contender> {
-    let sophomr = |scheme: Scheme| Contender {
+    let current = |scheme: Scheme, set, tiny| Contender {
         name: scheme.name(),
-        engine: Engine::Sophomr(scheme),
-        set: DEFAULT,
-        tiny: "insecure-tiny-v2",
+        engine: Engine::Current(scheme),
+        set,
+        tiny,
     };
-    let instantomr = |scheme: Scheme| Contender {
-        name: scheme.name(),
-        engine: Engine::Instantomr(scheme),
-        set: "instantomr-v2",
-        tiny: "insecure-tiny-hybrid-v1",
-    };
+    let sophomr = |scheme| current(scheme, DEFAULT, "insecure-tiny-v2");
+    let instantomr = |scheme| current(scheme, "instantomr-v2", "insecure-tiny-hybrid-v1");
     let mut all = vec![
         sophomr(Scheme::Sophomr),
         sophomr(Scheme::Sophomd),
@@ -112,8 +101,7 @@ impl Contender {
     ) -> Result<Entry, CompareError> {
         let set = if work.tiny { self.tiny } else { self.set };
         match self.engine {
-            Engine::Sophomr(scheme) => self.sophomr(scheme, set, work, seed, progress),
-            Engine::Instantomr(scheme) => self.instantomr(scheme, set, work, seed, progress),
+            Engine::Current(scheme) => self.current(scheme, set, work, seed, progress),
             Engine::Earlier(scheme) => self.earlier(scheme, set, work, seed, progress),
         }
     }
@@ -137,57 +125,24 @@ impl Contender {
             seed,
             bundle: set.bundle as usize,
         };
-        let (keys, keygen_s) = timed(|| EarlierKeys::new(&set, seed));
-        let keys = keys?;
-        let clue_ms = keys.clue_ms(seed);
-        let figures = bench.run_with(&keys, progress)?;
-        Ok(self.earlier_entry(scheme, &set, figures, (keygen_s, clue_ms)))
-    }
-
-    fn earlier_entry(
-        &self,
-        scheme: EarlierScheme,
-        set: &EarlierSet,
-        figures: EarlierFigures,
-        (keygen_s, clue_ms): (f64, f64),
-    ) -> Entry {
-        let stages = figures.stages.into_iter();
-        let stages = stages.map(|(name, s)| (name.to_owned(), s)).collect();
-        Entry {
-            scheme: self.name.to_owned(),
-            params: figures.params.to_owned(),
+        let run = bench.run_with(&EarlierKeys::new(&set, seed)?, progress)?;
+        Ok(Entry {
             payloads: scheme != EarlierScheme::Omd1p,
-            clues: match (scheme, figures.bound_clues) {
+            clues: match (scheme, run.bound_clues) {
                 (EarlierScheme::DosPerfomr, _) => ClueKind::Lwemongrass,
                 (_, true) => ClueKind::Bound,
                 (_, false) => ClueKind::Plain,
             },
-            security_bits: figures.clue_security_bits.min(figures.key_security_bits),
-            miss_log2: finite(figures.miss_log2),
-            false_positive_log2: figures.false_positive_log2,
-            messages: figures.messages,
-            batch: set.slots as u64,
-            runs: 1,
-            exact: (figures.exact == figures.pertinent).into(),
-            strays: figures.wrong as u64,
-            digest_s: figures.digest_s,
-            fixed_s: Entry::fixed(&stages),
-            stages,
-            keygen_s,
-            clue_ms,
-            decode_ms: figures.decode_ms,
-            bytes: Sizes {
-                clue: figures.clue_bytes as u64,
-                clue_key: figures.clue_key_bytes as u64,
-                detection_key: figures.detection_key_bytes,
-                digest: figures.digest_bytes as u64,
-            },
-            peak_rss_bytes: figures.peak_rss_bytes,
-            yardstick_us: figures.yardstick_us,
-        }
+            security_bits: run.clue_security_bits.min(run.key_security_bits),
+            miss_log2: finite(run.miss_log2),
+            false_positive_log2: run.false_positive_log2,
+            exact: (run.exact == run.subject.pertinent).into(),
+            strays: run.wrong as u64,
+            ..Entry::new(self.name, set.slots as u64, run.subject, run.cost)
+        })
     }
 
-    fn sophomr(
+    fn current(
         &self,
         scheme: Scheme,
         set: &str,
@@ -195,89 +150,52 @@ impl Contender {
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Entry, CompareError> {
-        let params = Params::named(set)?;
+        let known = ParamSet::named(set)?;
+        let (batch, miss, passes) = match *scheme.engines() {
+            [EngineKind::Sophomr] => {
+                let params = known.sophomr()?;
+                let spec = params.spec();
+                let rates = (spec.miss_log2(), spec.false_positive_log2());
+                (params.slots() as u64, rates.0, rates.1)
+            }
+            _ => {
+                let params = known.instantomr()?;
+                (1, params.miss_log2(), params.false_positive_log2())
+            }
+        };
+        let messages = match batch {
+            1 => work.messages.min(work.sample),
+            _ => work.messages,
+        };
         let bench = DigestBench {
-            scheme,
-            params: params.clone(),
-            messages: work.messages,
-            pertinent: work.pertinent,
-            bound: work.bound,
-            payload_bytes: work.payload_bytes,
-            seed,
-            yardstick: true,
-            bound_clues: true,
-        };
-        let rates = (
-            params.spec().miss_log2(),
-            params.spec().false_positive_log2(),
-        );
-        let figures = bench.run(progress)?;
-        Ok(self.entry(figures, params.slots() as u64, rates))
-    }
-
-    fn instantomr(
-        &self,
-        scheme: Scheme,
-        set: &str,
-        work: &Work,
-        seed: u64,
-        progress: &dyn Progress,
-    ) -> Result<Entry, CompareError> {
-        let set = ParamSet::named(set)?;
-        let params = set.instantomr()?;
-        let messages = work.messages.min(work.sample);
-        let bench = InstantBench {
-            payloads: !scheme.is_for_indices(),
-            encoding: scheme.encoding().unwrap_or(Encoding::Powers),
-            params: params.clone(),
-            security_bits: set.spec().security_bits(),
-            messages,
-            pertinent: work.pertinent.min(messages as usize),
-            bound: work.bound,
-            payload_bytes: work.payload_bytes,
-            seed,
-            yardstick: true,
-            bound_clues: true,
-        };
-        let rates = (params.miss_log2(), params.false_positive_log2());
-        Ok(self.entry(bench.run(progress)?, 1, rates))
-    }
-
-    fn entry(&self, figures: DigestFigures, batch: u64, (miss, passes): (f64, f64)) -> Entry {
-        let exact = (figures.exact() == figures.pertinent).into();
-        let stages = figures.stages.into_iter();
-        let stages = stages.map(|(name, s)| (name.to_owned(), s)).collect();
-        Entry {
-            scheme: self.name.to_owned(),
-            params: figures.params.to_owned(),
-            payloads: !figures.scheme.is_for_indices(),
-            clues: match figures.bound_clues {
-                true => ClueKind::Bound,
-                false => ClueKind::Plain,
+            setting: Setting {
+                scheme,
+                messages,
+                shape: Shape {
+                    bound: work.bound,
+                    payload_bytes: work.payload_bytes,
+                },
+                start: Start {
+                    seed,
+                    threads: None,
+                },
+                params: Some(set.to_owned()),
+                plain_clues: false,
             },
-            security_bits: figures.security_bits,
+            pertinent: work.pertinent.min(messages as usize),
+            no_yardstick: false,
+        };
+        let run = bench.run(progress)?;
+        Ok(Entry {
+            payloads: !scheme.is_for_indices(),
+            clues: ClueKind::Bound,
+            security_bits: run.security_bits,
             miss_log2: finite(miss),
             false_positive_log2: passes,
-            messages: figures.messages,
-            batch,
-            runs: 1,
-            exact,
-            strays: figures.false_positives as u64,
-            digest_s: figures.digest_s,
-            fixed_s: Entry::fixed(&stages),
-            stages,
-            keygen_s: figures.keygen_s,
-            clue_ms: figures.clue_ms,
-            decode_ms: figures.decode_ms,
-            bytes: Sizes {
-                clue: figures.clue_bytes as u64,
-                clue_key: figures.clue_key_bytes as u64,
-                detection_key: figures.detection_key_bytes,
-                digest: figures.digest_bytes as u64,
-            },
-            peak_rss_bytes: figures.peak_rss_bytes,
-            yardstick_us: figures.yardstick_us,
-        }
+            exact: (run.exact() == run.subject.pertinent).into(),
+            strays: run.false_positives as u64,
+            ..Entry::new(self.name, batch, run.subject, run.cost)
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is told of a scheme.
 
+use crate::measure::{DigestCost, Subject};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -100,6 +101,40 @@ pub struct Entry {
 const FIXED: [&str; 3] = ["baby_steps", "memory", "packing"];
 
 impl Entry {
+    /// The entry of one run, by what it took; the rest is that of a run that gave nothing.
+    pub(super) fn new(scheme: &str, batch: u64, subject: Subject, cost: DigestCost) -> Self {
+        let stages = cost.stages.into_iter();
+        let stages = stages.map(|(name, s)| (name.to_owned(), s)).collect();
+        Self {
+            scheme: scheme.to_owned(),
+            params: subject.params,
+            payloads: false,
+            clues: ClueKind::Plain,
+            security_bits: 0.0,
+            miss_log2: None,
+            false_positive_log2: 0.0,
+            messages: subject.messages,
+            batch,
+            runs: 1,
+            exact: 0,
+            strays: 0,
+            digest_s: cost.digest_s,
+            fixed_s: Self::fixed(&stages),
+            stages,
+            keygen_s: cost.keygen_s,
+            clue_ms: cost.clue_ms,
+            decode_ms: cost.decode_ms,
+            bytes: Sizes {
+                clue: cost.clue_bytes as u64,
+                clue_key: cost.clue_key_bytes as u64,
+                detection_key: cost.detection_key_bytes,
+                digest: cost.digest_bytes as u64,
+            },
+            peak_rss_bytes: cost.peak_rss_bytes,
+            yardstick_us: cost.yardstick_us,
+        }
+    }
+
     /// The entry of several runs of one scheme; `None` if there are none.
     pub(super) fn of_runs(mut runs: Vec<Self>) -> Option<Self> {
         let exact = runs.iter().map(|run| run.exact).sum();

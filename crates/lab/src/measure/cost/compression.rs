@@ -1,3 +1,5 @@
+//! Units of work of a digest's compression.
+
 use super::{SwitchShape, Unit, Work};
 use omr_protocol::sophomr::{DigestPlan, Outline};
 

@@ -1,3 +1,5 @@
+//! Units of work from clues to bits.
+
 use super::{SwitchShape, Unit, Work};
 use omr_bgv::fermat_depth;
 use omr_protocol::sophomr::{Outline, ParamsSpec};

@@ -18,6 +18,7 @@ use omr_protocol::{ClueError, ClueKey, ClueKind, Placement, SEED_BYTES};
 use omr_rlwe::Secret;
 use rand_core::SeedableRng;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A set's parameters, a recipient's keys and her detector.
 pub struct EarlierKeys {
@@ -26,6 +27,7 @@ pub struct EarlierKeys {
     pub(super) address: Address,
     pub(super) detector: EarlierDetector,
     pub(super) detection_key_bytes: u64,
+    pub(super) keygen_s: f64,
 }
 
 /// Her secret and what senders get.
@@ -60,6 +62,7 @@ impl EarlierKeys {
             true => ClueKind::Plain,
             false => ClueKind::Bound,
         };
+        let start = Instant::now();
         let earlier = Arc::new(set.params()?);
         let params = &earlier.params;
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
@@ -90,6 +93,7 @@ impl EarlierKeys {
             earlier,
             address,
             detection_key_bytes,
+            keygen_s: start.elapsed().as_secs_f64(),
         };
         Ok((keys, large))
     }
@@ -130,7 +134,7 @@ impl EarlierKeys {
     }
 
     /// Milliseconds of a clue, the mean of many; preparing the address is no part of it.
-    pub(crate) fn clue_ms(&self, seed: u64) -> f64 {
+    pub(super) fn clue_ms(&self, seed: u64) -> f64 {
         const CLUES: usize = 20;
         let (params, clue) = match &self.address {
             Address::Ring { clue, .. } => return clue_ms(&self.params().clue, clue, seed),

@@ -3,7 +3,7 @@
 use super::PdqBenchError;
 use crate::measure::cpu::process_seconds;
 use crate::measure::digest::timed;
-use crate::measure::yardstick_us;
+use crate::measure::yardstick::Yardstick;
 use chacha20::ChaCha20Rng;
 use omr_compress::{PackedCiphertext, SumsShape};
 use omr_pdq::compress::{Batch, Compressor, decrypt, encrypt_index, marked};
@@ -94,11 +94,11 @@ impl CompressBench {
         let shape = SumsShape::new(params.spec().small_n, self.bound, SYMBOLS)?;
         let compressor = Compressor::new(params, shape, key);
         let times = Times::new();
-        let before = yardstick_us();
+        let yardstick = Yardstick::start(true);
         let cpu = process_seconds();
         let (packed, compress_s) = timed(|| self.compress(&compressor, &world, &indices, &times));
         let cpu_s = process_seconds() - cpu;
-        let yardstick_us = before.zip(yardstick_us()).map(|(a, b)| (a + b) / 2.0);
+        let yardstick_us = yardstick.mean();
         let (found, decode_s) = timed(|| self.decode(secret, shape, &packed, world.data.len()));
         let stages = [Stage::Descent, Stage::Codes, Stage::Symbols, Stage::Packing];
         Ok(CompressFigures {

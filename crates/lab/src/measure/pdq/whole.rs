@@ -1,16 +1,17 @@
 //! A whole query, from keys to rows.
 
-use super::PdqBenchError;
+use super::{PdqBenchError, bound, rows};
+use crate::measure::Start;
 use crate::measure::digest::timed;
-use crate::measure::yardstick_us;
+use crate::measure::yardstick::Yardstick;
 use chacha20::ChaCha20Rng;
+use clap::Args;
 use omr_console::peak_rss_bytes;
 use omr_pdq::{Answer, Client, Params, SecretKey, Server, Stage, Times};
 use omr_table::{ColumnType, Filter, Leaf, Query, Table, TableBuilder, Test, Value};
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Days from 1970 to 2020: orders are of the five years after it.
 const FIRST_DAY: i64 = 18_262;
@@ -19,18 +20,23 @@ const FIRST_DAY: i64 = 18_262;
 ///
 /// The table is made up but of usual types: orders with a customer's number of 32 bits, a name of up to 32 bytes, an
 /// amount, a day and a flag; one name in 64 is absent.
-#[derive(Clone)]
+#[derive(Clone, Debug, Args)]
 pub struct QueryBench {
-    /// The parameters.
-    pub params: Arc<Params>,
-    /// Rows.
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = "pdq-v1")]
+    pub params: String,
+    /// Rows of the synthetic table
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = rows())]
     pub rows: usize,
-    /// Most rows of the answer.
+    /// Most rows of the answer
+    #[arg(long, value_name = "K", default_value_t = 16, value_parser = bound())]
     pub bound: usize,
-    /// Whether the equality is on the name rather than on the number.
+    /// Ask for a name rather than for a number of 32 bits
+    #[arg(long = "text")]
     pub on_text: bool,
-    /// Everything random follows from it.
-    pub seed: u64,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub start: Start,
 }
 
 /// What it measured.
@@ -81,8 +87,8 @@ impl QueryBench {
     ///
     /// Errors: what should not fail; `Decode` with more rows than the bound.
     pub fn run(&self, progress: &dyn omr_pdq::Progress) -> Result<QueryFigures, PdqBenchError> {
-        let params = &*self.params;
-        let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
+        let params = &*Params::named(&self.params)?;
+        let mut rng = ChaCha20Rng::seed_from_u64(self.start.seed);
         let table = self.table(&mut rng)?;
         let query = self.query(&table);
         let ((secret, key), keygen_s) = timed(|| SecretKey::generate(params, &mut rng));
@@ -99,7 +105,7 @@ impl QueryBench {
         let plan = client.plan(&query, self.bound)?;
         let (sent, encrypt_s) = timed(|| client.encrypt(&query, &plan, &mut rng).to_bytes(params));
         let sent = sent?;
-        let (times, before) = (Times::new(), yardstick_us());
+        let (times, yardstick) = (Times::new(), Yardstick::start(true));
         let (answer, answer_s) = timed(|| -> Result<Vec<u8>, PdqBenchError> {
             let (received, plan) = server.read(&sent)?;
             let answer =
@@ -107,7 +113,7 @@ impl QueryBench {
             Ok(answer.to_bytes(params)?)
         });
         let answer = answer?;
-        let yardstick_us = before.zip(yardstick_us()).map(|(a, b)| (a + b) / 2.0);
+        let yardstick_us = yardstick.mean();
         let (rows, decode_s) = timed(|| -> Result<_, PdqBenchError> {
             Ok(client.decode(&plan, &Answer::from_bytes(params, &plan, &answer)?)?)
         });

@@ -1,3 +1,5 @@
+//! The sets that a search derives, and their failure rates.
+
 use omr_protocol::params::{ClueSpec, SecretSpec};
 use omr_protocol::sophomr::ParamsSpec;
 

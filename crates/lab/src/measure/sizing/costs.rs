@@ -1,10 +1,13 @@
+//! What a machine needs for a batch and for a message, measured.
+
 use crate::measure::cpu::process_seconds;
 use crate::measure::report::Machine;
-use crate::measure::{BenchError, DigestBench, InstantUnits, yardstick_us};
+use crate::measure::yardstick::Yardstick;
+use crate::measure::{BenchError, DigestBench, InstantUnits, Setting};
 use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
 use omr_protocol::instantomr::InstantKey;
-use omr_protocol::{ClueKind, ParamSet, Scheme};
+use omr_protocol::{ClueKind, ParamSet};
 use serde::{Deserialize, Serialize};
 
 /// Version of the document.
@@ -55,7 +58,7 @@ impl MeasuredCosts {
         progress: &dyn Progress,
     ) -> Result<Self, BenchError> {
         let (bulk, instant) = (set.sophomr()?, set.instantomr()?);
-        let before = yardstick_us();
+        let yardstick = Yardstick::start(true);
         // First, since a process's peak never falls.
         let mut units = InstantUnits::new(instant, LOT as u64, seed)?;
         let message_core_s = median_core_s(&mut units)? / LOT as f64;
@@ -63,18 +66,11 @@ impl MeasuredCosts {
         let kernels = units.kernels();
         drop(units);
         let digest = DigestBench {
-            scheme: Scheme::Sophomr,
-            params: bulk.clone(),
-            messages: bulk.slots() as u64,
             pertinent: 50.min(bulk.slots() / 4),
-            bound: 50,
-            payload_bytes: 612,
-            seed,
-            yardstick: false,
-            bound_clues: true,
+            ..DigestBench::new(Setting::of_batch(set, seed, bulk.slots() as u64))
         };
         let figures = digest.run(progress)?;
-        let after = yardstick_us();
+        let yardstick_us = yardstick.mean();
         let key_bytes = InstantKey::file_bytes_of(instant, ClueKind::Bound);
         Ok(Self {
             format: COSTS_FORMAT.to_owned(),
@@ -82,12 +78,12 @@ impl MeasuredCosts {
             date,
             machine: Machine::here(kernels),
             params: set.name().to_owned(),
-            batch_core_s: figures.digest_s * figures.cpu_share,
+            batch_core_s: figures.cost.digest_s * figures.cost.cpu_share,
             message_core_s,
-            bulk_peak_bytes: figures.peak_rss_bytes,
+            bulk_peak_bytes: figures.cost.peak_rss_bytes,
             instant_peak_bytes,
             instant_key_memory_bytes: instant_key_memory(key_bytes),
-            yardstick_us: before.zip(after).map(|(a, b)| (a + b) / 2.0),
+            yardstick_us,
         })
     }
 

@@ -1,3 +1,5 @@
+//! Sizes of services by hand.
+
 use super::*;
 use crate::measure::Machine;
 use omr_protocol::params::HYBRID;
@@ -27,8 +29,7 @@ fn zcash(recipients: u64, digests_a_day: u64) -> Load {
     Load {
         messages_a_day: 20_408,
         recipients,
-        bound: 50,
-        payload_bytes: 612,
+        shape: Shape::default(),
         digests_a_day,
     }
 }
@@ -100,7 +101,10 @@ fn a_quiet_board_and_a_bound_that_is_too_large() {
     assert_eq!(sizing(quiet, 1.0).schemes[0].cores, 1);
     let set = ParamSet::named(HYBRID).expect("published");
     let load = Load {
-        bound: 1 << 20,
+        shape: Shape {
+            bound: 1 << 20,
+            ..Shape::default()
+        },
         ..zcash(1, 1)
     };
     assert!(matches!(

@@ -1,3 +1,5 @@
+//! What one digest of a soak showed.
+
 use super::tally::Rounding;
 use crate::measure::Workload;
 use omr_client::{DecodeError, Retrieved, SecretKey};

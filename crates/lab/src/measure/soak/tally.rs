@@ -1,3 +1,5 @@
+//! Sums over the digests of a soak.
+
 use super::SoakLine;
 use omr_protocol::sophomr::{BODY_BITS, Params};
 use serde::Serialize;

@@ -59,7 +59,7 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     let mut outcome = Outcome::new(Kind::DiskFull);
     let server = place.start()?;
     let crew = Crew {
-        posters: chaos.clients,
+        posters: chaos.clients.into(),
         digests: false,
         uploads: false,
     };

@@ -1,6 +1,6 @@
 //! A server of a trial: its folder, its configuration, its processes.
 
-use crate::trials::{ServerProcess, Setup, TrialError};
+use crate::trials::{ServerProcess, Setup, TrialError, program};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -26,7 +26,6 @@ pub(crate) struct Place {
 
 /// What differs between the servers of trials.
 pub(crate) struct Shape<'a> {
-    pub(crate) program: &'a Path,
     /// Parent of its folder; the system's temporary one unless given.
     pub(crate) dir: Option<&'a Path>,
     pub(crate) params: &'a str,
@@ -50,7 +49,6 @@ impl Place {
         let place = Self {
             data: folder.path().join("data"),
             setup: Setup {
-                program: shape.program.to_owned(),
                 config: folder.path().join("omr.toml"),
                 log: folder.path().join("log"),
                 environment: Vec::new(),
@@ -107,7 +105,7 @@ impl Place {
     ///
     /// Errors: `Io`.
     pub(crate) fn omr(&self, args: &[&str]) -> Result<Output, TrialError> {
-        let run = Command::new(&self.setup.program).args(args).output();
+        let run = Command::new(program()?).args(args).output();
         run.map_err(TrialError::io("running omr"))
     }
 

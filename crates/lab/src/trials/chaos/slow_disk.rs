@@ -90,7 +90,7 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     outcome.audit(running)?;
     let peak = super::place::status_kb(server.pid(), "VmHWM").unwrap_or(0);
     outcome.figures.peak_kb = peak;
-    if peak > MOST_KB && chaos.params.starts_with("insecure-tiny") {
+    if peak > MOST_KB && chaos.site.params.starts_with("insecure-tiny") {
         outcome.fault(format!(
             "expected at most {MOST_KB} kB of memory, found {peak}"
         ));

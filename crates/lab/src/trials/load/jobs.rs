@@ -4,7 +4,8 @@ use super::Progress;
 use super::keys::{Registered, register};
 use super::pool::{Pool, Writer};
 use super::scene::Scene;
-use crate::trials::TrialError;
+use crate::trials::{TrialError, clients};
+use clap::Args;
 use omr_client::decode;
 use omr_protocol::{ParamSet, Response};
 use omr_remote::v1::{Board, CreateJobRequest, Job, JobState, KeyKind, Message, Scheme};
@@ -26,11 +27,13 @@ const TOGETHER: u64 = 512;
 const NUMBERS: u64 = 1 << 40;
 
 /// Recipients who ask at once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
 pub struct JobLoad {
-    /// How many.
+    /// Recipients who ask for a digest at once
+    #[arg(long = "jobs", value_name = "N", default_value_t = 8, value_parser = clients())]
     pub recipients: u16,
-    /// Messages of the range that all ask for.
+    /// Messages of the range that they ask for
+    #[arg(long = "job-messages", value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     pub messages: u64,
 }
 

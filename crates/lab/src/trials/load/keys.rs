@@ -2,7 +2,8 @@
 
 use super::Progress;
 use super::scene::Scene;
-use crate::trials::TrialError;
+use crate::trials::{TrialError, count};
+use clap::{Args, ValueEnum};
 use omr_client::sophomr::detection_key;
 use omr_client::{SecretKey, identity, instantomr, os_rng};
 use omr_protocol::{ClueKey, ParamSet};
@@ -16,14 +17,25 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Keys to register.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
 pub struct KeyLoad {
-    /// How many of each kind.
+    /// Keys to register, of each kind
+    #[arg(long = "keys", value_name = "N", default_value_t = 200, value_parser = count())]
     pub count: u32,
-    /// Keys for InstantOMR.
-    pub instant: bool,
-    /// Keys for SophOMR.
-    pub bulk: bool,
+    /// Which keys
+    #[arg(long, value_name = "KIND", default_value = "instant")]
+    pub key_kind: KeyChoice,
+}
+
+/// Which keys are registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KeyChoice {
+    /// For InstantOMR
+    Instant,
+    /// For SophOMR
+    Bulk,
+    /// So many of each
+    Both,
 }
 
 /// What the keys of a kind measured.
@@ -70,7 +82,10 @@ pub(super) struct Registered {
 
 impl KeyLoad {
     fn kinds(&self) -> impl Iterator<Item = KeyKind> {
-        let kinds = [(self.instant, KeyKind::Instant), (self.bulk, KeyKind::Bulk)];
+        let kinds = [
+            (self.key_kind != KeyChoice::Bulk, KeyKind::Instant),
+            (self.key_kind != KeyChoice::Instant, KeyKind::Bulk),
+        ];
         kinds
             .into_iter()
             .filter_map(|(wanted, kind)| wanted.then_some(kind))

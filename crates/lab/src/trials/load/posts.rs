@@ -5,7 +5,8 @@ use super::ledger::{Ledger, ReadBack};
 use super::pool::Pool;
 use super::scene::Scene;
 use super::{Progress, per_second};
-use crate::trials::TrialError;
+use crate::trials::{TrialError, clients, count};
+use clap::Args;
 use futures::{StreamExt, stream};
 use hdrhistogram::Histogram;
 use omr_protocol::ParamSet;
@@ -27,15 +28,19 @@ const OUTSTANDING: u32 = 512;
 const LEAD: Duration = Duration::from_millis(200);
 
 /// How posts are made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
 pub struct PostLoad {
-    /// Posts a second, of all clients together.
+    /// Posts a second, of one message each, all clients together
+    #[arg(long = "posts-per-second", value_name = "N", default_value_t = 2000, value_parser = count())]
     pub per_second: u32,
-    /// For how long.
+    /// Seconds of posting
+    #[arg(long, value_name = "S", default_value_t = 600, value_parser = count())]
     pub seconds: u32,
-    /// Clients, each with a connection and a token of its own.
+    /// Clients that post, each with a connection and a token of its own
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clients())]
     pub clients: u16,
-    /// A stream for each client instead of a call for each post.
+    /// Post through streams instead of calls
+    #[arg(long)]
     pub stream: bool,
 }
 

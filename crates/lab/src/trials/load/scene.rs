@@ -1,6 +1,6 @@
 //! A server of its own in a folder of its own, with tokens, and what it uses of the machine.
 
-use crate::trials::{ServerProcess, Setup, TrialError};
+use crate::trials::{ServerProcess, Setup, TrialError, program};
 use omr_remote::{Client, Endpoint, Retry, Timeouts};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -22,7 +22,6 @@ pub(crate) struct Room {
 
 /// A server in a process of its own, its folder and a runtime for its clients.
 pub(crate) struct Scene {
-    program: PathBuf,
     room: Room,
     server: Option<ServerProcess>,
     url: String,
@@ -44,11 +43,7 @@ impl Scene {
     /// A new folder, within `parent` or the system's temporary one; the server is not started yet.
     ///
     /// Errors: `Io`.
-    pub(crate) fn new(
-        program: &Path,
-        parent: Option<&Path>,
-        room: Room,
-    ) -> Result<Self, TrialError> {
+    pub(crate) fn new(parent: Option<&Path>, room: Room) -> Result<Self, TrialError> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
         let folder = tempfile::Builder::new()
             .prefix("omr-trial-")
@@ -58,7 +53,6 @@ impl Scene {
             .enable_all()
             .build();
         let scene = Self {
-            program: program.to_owned(),
             room,
             server: None,
             url: String::new(),
@@ -73,11 +67,6 @@ impl Scene {
     /// The scene's folder.
     pub(crate) fn dir(&self) -> &Path {
         self.folder.path()
-    }
-
-    /// The program `omr`.
-    pub(crate) fn program(&self) -> &Path {
-        &self.program
     }
 
     /// Where the server listens or did last.
@@ -113,7 +102,7 @@ impl Scene {
     ///
     /// Errors: `Io`, `Command`.
     pub(crate) fn token(&self, name: &str) -> Result<String, TrialError> {
-        let mut add = Command::new(&self.program);
+        let mut add = Command::new(program()?);
         add.args(["token", "add", "--name", name])
             .args(["--may", "post", "--may", "detect"])
             .arg("--file")
@@ -130,7 +119,6 @@ impl Scene {
             self.configure(address)?;
         }
         let server = ServerProcess::start(&Setup {
-            program: self.program.clone(),
             config: self.dir().join("omr.toml"),
             log: self.dir().join("server.log"),
             environment: Vec::new(),

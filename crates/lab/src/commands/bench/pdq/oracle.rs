@@ -1,15 +1,77 @@
 //! Questions for another database, and its answers compared with encrypted ones.
 
-use crate::args::{PdqOracle, PdqQuestions};
-use crate::commands::show;
+use super::Output;
 use crate::error::LabError;
-use crate::measure::pdq::{Answered, Outcome, Random, Verdict, ask, named, read_tables};
-use omr_console::{Ui, files, start_threads, thousands};
+use crate::measure::pdq::{Answered, Outcome, Random, Verdict, ask, bound, named, read_tables};
+use clap::Args;
+use omr_console::args::threads;
+use omr_console::{files, start_threads};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Most bytes of a document.
 const LIMIT: u64 = 1 << 30;
+
+#[derive(Args)]
+pub struct PdqQuestions {
+    /// Folder with tables as NAME.csv
+    #[arg(value_name = "DIR")]
+    tables: PathBuf,
+    /// Questions of people, one a line
+    #[arg(long, value_name = "SQL")]
+    asked: Option<PathBuf>,
+    /// Random questions besides
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    random: usize,
+    /// Most rows that a random question has; at least one has each
+    #[arg(long, value_name = "K", default_value_t = 64, value_parser = bound())]
+    bound: usize,
+    /// Everything random follows from it
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Parameter sets, one of which must be deep enough for a random question
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "pdq-v1,pdq-deep-v1"
+    )]
+    params: Vec<String>,
+    /// Where the questions go
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+#[derive(Args)]
+pub struct PdqOracle {
+    /// Folder with tables as NAME.csv
+    #[arg(value_name = "DIR")]
+    tables: PathBuf,
+    /// Questions with answers, as reference/pdq_oracle.py writes them
+    #[arg(value_name = "ANSWERS")]
+    answers: PathBuf,
+    /// Parameter sets; each question takes the first one that is deep enough
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "pdq-v1,pdq-deep-v1"
+    )]
+    params: Vec<String>,
+    /// Most rows of an answer; questions that have more get room for theirs
+    #[arg(long, value_name = "K", default_value_t = 64, value_parser = bound())]
+    bound: usize,
+    /// The first question to ask
+    #[arg(long, value_name = "I", default_value_t = 0)]
+    from: usize,
+    /// Questions to ask from there; all unless given
+    #[arg(long, value_name = "N")]
+    count: Option<usize>,
+    /// Threads to work on; all cores unless given
+    #[arg(long, value_name = "T", value_parser = threads())]
+    threads: Option<u16>,
+}
 
 fn questions_of(args: &PdqQuestions) -> Result<Answered, LabError> {
     let asked = match &args.asked {
@@ -31,11 +93,12 @@ fn questions_of(args: &PdqQuestions) -> Result<Answered, LabError> {
     )?)
 }
 
-pub(super) fn make(args: &PdqQuestions, ui: &Ui) -> Result<(), LabError> {
+pub(super) fn make(args: &PdqQuestions, out: &Output<'_>) -> Result<(), LabError> {
     let made = questions_of(args)?;
     omr_console::write_result(&args.out, files::json_line(&made)?.as_bytes())?;
     let (tables, count) = (made.tables.len(), made.questions.len());
-    ui.note(&format!("{count} questions about {tables} tables"));
+    out.ui
+        .note(&format!("{count} questions about {tables} tables"));
     Ok(())
 }
 
@@ -86,37 +149,9 @@ impl Summary {
         spent.query_bytes += outcome.query_bytes;
         spent.answer_bytes += outcome.answer_bytes;
     }
-
-    fn table(&self) -> String {
-        let mut text = format!(
-            "{} questions ({} random), judged by {}: {} the same, {} different, {} too deep; {} rows, all values compared\n",
-            self.questions,
-            self.random,
-            self.source,
-            self.same,
-            self.different,
-            self.too_deep,
-            self.rows
-        );
-        for (params, spent) in &self.by_params {
-            let each = |seconds: f64| seconds / spent.questions as f64;
-            text += &format!(
-                "  {params}: {} questions; each {:.3} s to encrypt, {:.2} s to answer (longest {:.2}), {:.3} s to decode; \
-                 {} bytes up, {} bytes down\n",
-                spent.questions,
-                each(spent.encrypt_s),
-                each(spent.answer_s),
-                spent.longest_answer_s,
-                each(spent.decode_s),
-                thousands((spent.query_bytes / spent.questions) as u64),
-                thousands((spent.answer_bytes / spent.questions) as u64),
-            );
-        }
-        text
-    }
 }
 
-pub(super) fn run(args: &PdqOracle, ui: &Ui) -> Result<(), LabError> {
+pub(super) fn run(args: &PdqOracle, out: &Output<'_>) -> Result<(), LabError> {
     start_threads(args.threads)?;
     let document = files::read_file(&args.answers, LIMIT)?;
     let asked: Answered =
@@ -139,15 +174,15 @@ pub(super) fn run(args: &PdqOracle, ui: &Ui) -> Result<(), LabError> {
         &mut |outcome| {
             summary.add(outcome);
             if outcome.verdict == Verdict::Different {
-                ui.warn(&format!("other rows: {}", outcome.sql));
+                out.ui.warn(&format!("other rows: {}", outcome.sql));
             }
-            if args.json && told.is_ok() {
+            if out.json && told.is_ok() {
                 told = files::print_json(outcome);
             }
         },
     )?;
     told?;
-    show(args.json, &summary, |figures| figures.table())?;
+    out.show(&summary)?;
     match summary.different {
         0 => Ok(()),
         different => Err(LabError::Differs {

@@ -1,0 +1,47 @@
+//! Where the figures of a command go: one JSON object a line, or rows and tables of the same fields for people.
+
+mod table;
+
+use crate::error::LabError;
+use omr_console::{Bar, ConsoleError, Ui, files};
+use serde::Serialize;
+use std::path::Path;
+
+/// What a command prints on.
+pub(super) struct Output<'a> {
+    pub(super) ui: &'a Ui,
+    pub(super) json: bool,
+}
+
+impl Output<'_> {
+    /// Prints figures.
+    ///
+    /// Errors: `Console`.
+    pub(super) fn show(&self, figures: &impl Serialize) -> Result<(), LabError> {
+        let line = files::json_line(figures)?;
+        let text = match self.json {
+            true => line,
+            false => table::text(&line).map_err(|error| ConsoleError::Output(error.into()))?,
+        };
+        Ok(files::print(&text)?)
+    }
+
+    /// Works under a bar.
+    pub(super) fn under_bar<T>(&self, work: impl FnOnce(&Bar) -> T) -> T {
+        work(&self.ui.bar())
+    }
+}
+
+/// Writes a picture.
+///
+/// Errors: `Console`.
+pub(super) fn write_picture(
+    path: &Path,
+    drawn: Result<String, Box<dyn std::error::Error>>,
+) -> Result<(), LabError> {
+    let picture = drawn.map_err(|error| {
+        let error = std::io::Error::other(error.to_string());
+        ConsoleError::write(path, error)
+    })?;
+    Ok(omr_console::write_result(path, picture.as_bytes())?)
+}

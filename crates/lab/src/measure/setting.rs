@@ -1,0 +1,147 @@
+//! What a bench is of: arguments that many commands share, and the same fields in code.
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use omr_console::args::{messages, threads};
+use omr_protocol::params::{DEFAULT, HYBRID};
+use omr_protocol::request::{MAX_BOUND, MAX_PAYLOAD_BYTES};
+use omr_protocol::{EngineKind, ParamSet, ParamsError, Scheme};
+use serde::Serialize;
+
+/// What a digest may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Args)]
+pub struct Shape {
+    /// Pertinent messages that a digest may carry
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_BOUND as u64))]
+    pub bound: usize,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_PAYLOAD_BYTES as u64))]
+    pub payload_bytes: usize,
+}
+
+/// What a run starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Args)]
+pub struct Start {
+    /// Threads to work on; all cores unless given
+    #[arg(long, value_name = "T", value_parser = threads())]
+    pub threads: Option<u16>,
+    /// Everything random follows from it
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// A board, and the digest that is made of it.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct Setting {
+    /// Digests of payloads or of indices, by one of the engines
+    #[arg(long, value_parser = schemes(None), default_value_t = Scheme::Sophomr)]
+    pub scheme: Scheme,
+    /// Messages on the board
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
+    pub messages: u64,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub shape: Shape,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub start: Start,
+    /// Parameter set; sophomr-v3 unless the scheme needs another
+    #[arg(long, value_name = "NAME")]
+    pub params: Option<String>,
+    /// Clues that are not bound to their payloads
+    #[arg(long)]
+    pub plain_clues: bool,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self {
+            bound: 50,
+            payload_bytes: 612,
+        }
+    }
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self {
+            threads: None,
+            seed: 1,
+        }
+    }
+}
+
+impl Default for Setting {
+    /// The default of the command line: a full batch of SophOMR.
+    fn default() -> Self {
+        Self {
+            scheme: Scheme::Sophomr,
+            messages: 65_536,
+            shape: Shape::default(),
+            start: Start::default(),
+            params: None,
+            plain_clues: false,
+        }
+    }
+}
+
+impl Setting {
+    /// A batch of SophOMR of this set.
+    pub(crate) fn of_batch(set: &ParamSet, seed: u64, messages: u64) -> Self {
+        Self {
+            messages,
+            start: Start {
+                seed,
+                ..Start::default()
+            },
+            params: Some(set.name().to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// The engine that makes the digest.
+    #[must_use]
+    pub fn engine(&self) -> EngineKind {
+        self.scheme.engines()[0]
+    }
+
+    /// The parameter set.
+    ///
+    /// Errors: `Unknown`.
+    pub fn set(&self) -> Result<ParamSet, ParamsError> {
+        let own = match self.engine() {
+            EngineKind::Sophomr => DEFAULT,
+            EngineKind::Instantomr => HYBRID,
+        };
+        ParamSet::named(self.params.as_deref().unwrap_or(own))
+    }
+
+    /// Bytes of a payload where the digest has payloads.
+    pub(crate) fn payload(&self) -> Option<usize> {
+        (!self.scheme.is_for_indices()).then_some(self.shape.payload_bytes)
+    }
+}
+
+/// Schemes of one engine: of this one where it is given.
+pub(crate) fn schemes(of: Option<EngineKind>) -> impl TypedValueParser<Value = Scheme> {
+    let fits = move |scheme: &Scheme| match *scheme.engines() {
+        [engine] => of.is_none_or(|of| of == engine),
+        _ => false,
+    };
+    let value = |scheme: Scheme| PossibleValue::new(scheme.name()).help(about(scheme));
+    let values = Scheme::ALL.into_iter().filter(fits).map(value);
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Scheme>())
+}
+
+/// A scheme for `--help`.
+fn about(scheme: Scheme) -> &'static str {
+    match scheme {
+        Scheme::Sophomr => "Payloads",
+        Scheme::Sophomd => "Indices only",
+        Scheme::Instantomr => "Payloads, message by message",
+        Scheme::Instantomd => "Indices only, message by message",
+        Scheme::Hybrid => "Full batches, then message by message",
+        Scheme::InstantomrBuckets => "Payloads, message by message, in random combinations",
+        Scheme::InstantomdBuckets => "Indices only, message by message, in buckets",
+    }
+}
