@@ -1,6 +1,7 @@
 //! The command line.
 
 mod examples;
+mod groups;
 #[cfg(feature = "full")]
 mod identity;
 #[cfg(feature = "full")]
@@ -17,6 +18,7 @@ mod stream;
 #[cfg(feature = "full")]
 mod token;
 
+pub(crate) use groups::command;
 #[cfg(feature = "full")]
 pub(crate) use identity::{
     Id, IdExport, IdForget, IdImport, IdNew, IdPassphrase, IdRegister, IdRotate,
@@ -143,8 +145,8 @@ pub(crate) enum Command {
     Compare(omr_lab::Compare),
     /// Measure
     #[cfg(feature = "lab")]
-    #[command(subcommand, after_help = omr_lab::help::BENCH, hide = true)]
-    Bench(omr_lab::BenchCommand),
+    #[command(after_help = omr_lab::help::BENCH, hide = true)]
+    Bench(omr_lab::Bench),
     /// Print a shell's completions of these commands
     #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),

@@ -1,8 +1,8 @@
 //! From the command line to arguments.
 
-use super::Cli;
+use super::{Cli, command};
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 use omr_console::Code;
 use omr_console::{Ui, progress};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 ///
 /// Errors: what to exit with, after help or what was wrong has been printed.
 pub(crate) fn parse() -> Result<(Cli, bool), ExitCode> {
-    let matches = Cli::command().try_get_matches();
+    let matches = command().try_get_matches();
     let parsed = matches.and_then(|matches| {
         let json = wants_json(&matches);
         Cli::from_arg_matches(&matches).map(|cli| (cli, json))
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     fn refused(words: &[&str]) -> Option<String> {
-        let refused = Cli::command().try_get_matches_from(words);
+        let refused = command().try_get_matches_from(words);
         left_out(&refused.expect_err("not a command"))
     }
 
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn every_name_of_the_list_is_a_command() {
-        let all = Cli::command();
+        let all = command();
         let params = all.find_subcommand("params").expect("params");
         for name in OF_FEATURES.iter().flat_map(|(_, names)| *names) {
             let found = all.find_subcommand(name).or(params.find_subcommand(name));

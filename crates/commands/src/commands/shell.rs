@@ -1,10 +1,9 @@
 //! Completions and manual pages, made of the command line's own description.
 
 use super::keygen::create_folder;
-use crate::args::{Cli, Completions, Man};
+use crate::args::{Completions, Man, command};
 use crate::error::CliError;
 use crate::io;
-use clap::CommandFactory;
 use std::path::Path;
 
 const NAME: &str = "omr";
@@ -14,7 +13,7 @@ const NAME: &str = "omr";
 /// Errors: `Output`.
 pub(super) fn completions(args: &Completions) -> Result<(), CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), NAME, &mut script);
+    clap_complete::generate(args.shell, &mut command(), NAME, &mut script);
     Ok(io::write_result(Path::new(io::STANDARD), &script)?)
 }
 
@@ -23,6 +22,6 @@ pub(super) fn completions(args: &Completions) -> Result<(), CliError> {
 /// Errors: `Write`.
 pub(super) fn man(args: &Man) -> Result<(), CliError> {
     create_folder(&args.out)?;
-    let written = clap_mangen::generate_to(Cli::command(), &args.out);
+    let written = clap_mangen::generate_to(command(), &args.out);
     written.map_err(|error| CliError::write(&args.out, error))
 }

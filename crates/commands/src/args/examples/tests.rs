@@ -1,5 +1,6 @@
 //! Examples can be copied from any terminal, and say what the command understands.
 
+use super::super::command;
 use crate::args::Cli;
 use clap::{Command, CommandFactory, Parser};
 use omr_console::Code;
@@ -125,7 +126,7 @@ fn help_lists_every_word_for_an_error() {
 
 #[test]
 fn developers_commands_are_not_in_a_users_list() {
-    let help = Cli::command().render_help().to_string();
+    let help = command().render_help().to_string();
     let listed = |name: &str| help.lines().any(|line| line.trim_start().starts_with(name));
     assert!(
         listed("keygen") && !listed("bench") && !listed("compare "),
