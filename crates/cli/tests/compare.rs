@@ -1,7 +1,7 @@
 //! Schemes side by side.
 mod common;
 
-use common::Scene;
+use common::{Scene, words};
 use serde_json::Value;
 
 /// In a process each: the document, the table and the page tell of the same schemes.
@@ -85,14 +85,7 @@ fn unknown_schemes_and_impossible_work_are_refused() {
 #[test]
 fn what_one_scheme_cannot_do_leaves_the_others() {
     let scene = Scene::keys();
-    let args = [
-        "compare",
-        "sophomd",
-        "instantomd",
-        "--quick",
-        "--sample",
-        "4",
-    ];
+    let args = words("compare sophomd instantomd --quick --sample 4");
     let done = scene.run(&[&args[..], &["--pertinent", "20", "--bound", "8", "--json"]].concat());
     assert_eq!(done.code, 1, "{done:?}");
     let document: Value = serde_json::from_slice(&done.stdout).unwrap();

@@ -1,7 +1,7 @@
 //! Files of the wrong kind, and damaged ones.
 mod common;
 
-use common::{Scene, bytes};
+use common::{Scene, bytes, words};
 use std::fs;
 
 #[test]
@@ -101,41 +101,15 @@ fn damaged_files() {
         ),
         (
             "alice/detection.key",
-            &[
-                "digest",
-                "--board",
-                "board",
-                "--bound",
-                "4",
-                "--out",
-                "d",
-                "--detection-key",
-                "bad",
-            ],
+            &words("digest --board board --bound 4 --out d --detection-key bad"),
         ),
         (
             "alice/secret.key",
-            &[
-                "decode",
-                "--digest",
-                "digest",
-                "--out",
-                "out",
-                "--secret-key",
-                "bad",
-            ],
+            &words("decode --digest digest --out out --secret-key bad"),
         ),
         (
             "digest",
-            &[
-                "decode",
-                "--secret-key",
-                "alice/secret.key",
-                "--out",
-                "out",
-                "--digest",
-                "bad",
-            ],
+            &words("decode --secret-key alice/secret.key --out out --digest bad"),
         ),
     ];
     for (path, args) in uses {

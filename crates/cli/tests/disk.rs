@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 mod common;
 
-use common::{PARAMS, Scene, bytes, terminated};
+use common::{PARAMS, Scene, bytes, terminated, words};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -14,14 +14,7 @@ fn a_full_disk_is_named_and_devices_stay_devices() {
     let scene = Scene::new("hpke-x25519", 100);
     scene.write("f", b"hello");
     scene.post("alice", &["f"]).quietly();
-    let args = [
-        "digest",
-        "--board",
-        "board",
-        "--detection-key",
-        "alice/detection.key",
-        "--bound",
-    ];
+    let args = words("digest --board board --detection-key alice/detection.key --bound");
     let full = scene.run(&[&args[..], &["3", "--out", "/dev/full"]].concat());
     full.refused(1, &["omr: writing /dev/full: ", FULL]);
     std::os::unix::fs::symlink("/dev/full", scene.path("link")).unwrap();
@@ -53,13 +46,7 @@ fn a_digest_replaces_a_file_whole_and_follows_links() {
     scene.digest(3, &[]).quietly();
     assert!(scene.path("digest").is_symlink());
     assert_eq!(&scene.read("target")[..4], b"OMRF");
-    let out = [
-        "digest",
-        "--board",
-        "board",
-        "--detection-key",
-        "alice/detection.key",
-    ];
+    let out = words("digest --board board --detection-key alice/detection.key");
     let out = [&out[..], &["--bound", "3", "--out", "no/such/folder"]].concat();
     scene.run(&out).refused(1, &["writing no/such/folder"]);
 }

@@ -1,7 +1,7 @@
 //! Exit codes and errors for programs: alike for all commands.
 mod common;
 
-use common::{PARAMS, Scene};
+use common::{PARAMS, Scene, listed, words};
 use std::process::Stdio;
 
 /// The error object of a command that failed with this exit code.
@@ -26,17 +26,10 @@ fn help(scene: &Scene, path: &[String]) -> (Vec<String>, bool) {
     let mut args: Vec<&str> = path.iter().map(String::as_str).collect();
     args.push("--help");
     let text = scene.run(&args).quietly();
-    let below = text.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let names = below.take_while(|line| line.starts_with("  "));
-    // Names stand two columns in, what continues a description further.
-    let name = |line: &str| Some(line.strip_prefix("  ")?.split(' ').next()?.to_owned());
-    let names = names
-        .filter_map(name)
-        .filter(|name| !name.is_empty() && name != "help");
     let json = text
         .lines()
         .any(|line| line.trim_start().starts_with("--json"));
-    (names.collect(), json)
+    (listed(&text), json)
 }
 
 fn commands_with_json(scene: &Scene, path: &[String], found: &mut Vec<Vec<String>>) {
@@ -82,28 +75,10 @@ fn errors_have_words_and_the_codes_of_the_plain_form() {
     scene.write("f", b"hello");
     scene.post("alice", &["f"; 5]).quietly();
     scene.digest(4, &[]).quietly();
-    let decode = [
-        "decode",
-        "--secret-key",
-        "alice/secret.key",
-        "--digest",
-        "digest",
-        "--out",
-        "out",
-    ];
+    let decode = words("decode --secret-key alice/secret.key --digest digest --out out");
     let keygen = ["keygen", "--out", "alice", "--params", PARAMS];
     let post = ["post", "--board", "board", "--to", "no.key", "f"];
-    let digest = [
-        "digest",
-        "--board",
-        "board",
-        "--detection-key",
-        "f",
-        "--bound",
-        "3",
-        "--out",
-        "d",
-    ];
+    let digest = words("digest --board board --detection-key f --bound 3 --out d");
     let show = ["id", "show", "--home", "nobody"];
     let health = ["inbox", "--home", "nobody"];
     for (code, word, args) in [

@@ -1,7 +1,7 @@
 //! Every example of every `--help` runs, in a folder that is prepared for it.
 mod common;
 
-use common::{Scene, ports};
+use common::{Scene, listed, ports};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -86,13 +86,8 @@ fn examples(help: &str) -> Vec<String> {
 fn pages(scene: &Scene, page: &str, found: &mut Vec<String>) {
     found.push(page.to_owned());
     let text = help(scene, page);
-    let below = text.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let names = below.take_while(|line| line.starts_with("  "));
-    for line in names.filter(|line| !line.starts_with("   ")) {
-        let name = line.split_whitespace().next().unwrap();
-        if name != "help" {
-            pages(scene, format!("{page} {name}").trim(), found);
-        }
+    for name in listed(&text) {
+        pages(scene, format!("{page} {name}").trim(), found);
     }
 }
 

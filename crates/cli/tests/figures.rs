@@ -1,7 +1,7 @@
 //! Parameters, benchmarks and the demonstration.
 mod common;
 
-use common::{PARAMS, Scene};
+use common::{PARAMS, Scene, words};
 use serde_json::Value;
 
 const DIGEST_FIELDS: [&str; 23] = [
@@ -31,31 +31,14 @@ const DIGEST_FIELDS: [&str; 23] = [
 ];
 
 fn bench(scene: &Scene, more: &[&str]) -> common::Done {
-    let args = [
-        "bench",
-        "digest",
-        "--params",
-        PARAMS,
-        "--messages",
-        "2048",
-        "--no-yardstick",
-    ];
+    let args = words("bench digest --params insecure-tiny-v2 --messages 2048 --no-yardstick");
     scene.run(&[&args[..], more].concat())
 }
 
 #[test]
 fn bench_digest_prints_every_field_a_line_a_run() {
     let scene = Scene::keys();
-    let args = [
-        "--scheme",
-        "sophomr",
-        "--pertinent",
-        "9",
-        "--bound",
-        "10",
-        "--payload-bytes",
-        "100",
-    ];
+    let args = words("--scheme sophomr --pertinent 9 --bound 10 --payload-bytes 100");
     let args = [
         &args[..],
         &["--threads", "2", "--seed", "5", "--runs", "2", "--json"],
@@ -104,7 +87,7 @@ fn bench_digest_of_indices_and_wrong_uses() {
     );
     let table = bench(&scene, &["--pertinent", "3"]).quietly();
     assert!(
-        table.contains("payloads exact                  3\n"),
+        table.contains("payloads exact                                  3\n"),
         "{table}"
     );
     bench(&scene, &["--pertinent", "3000"]).refused(2, &["at most 2048 pertinent", "found 3000"]);
@@ -114,17 +97,7 @@ fn bench_digest_of_indices_and_wrong_uses() {
 #[test]
 fn bench_post_counts_durable_messages() {
     let scene = Scene::keys();
-    let args = [
-        "bench",
-        "post",
-        "--params",
-        PARAMS,
-        "--messages",
-        "2500",
-        "--dir",
-        ".",
-        "--json",
-    ];
+    let args = words("bench post --params insecure-tiny-v2 --messages 2500 --dir . --json");
     let run = scene.run(&args).json();
     assert_eq!(
         (&run["messages"], &run["transaction"]),
@@ -137,15 +110,7 @@ fn bench_post_counts_durable_messages() {
 #[test]
 fn demo_retrieves_everything() {
     let scene = Scene::keys();
-    let args = [
-        "demo",
-        "--params",
-        PARAMS,
-        "--messages",
-        "2048",
-        "--dir",
-        "demo",
-    ];
+    let args = words("demo --params insecure-tiny-v2 --messages 2048 --dir demo");
     let text = scene.run(&args).quietly();
     for part in [
         "Found 50 of 50, missed 0, false positives 0; 50 payloads exact bit for bit",
@@ -160,13 +125,7 @@ fn demo_retrieves_everything() {
     }
     assert_eq!(scene.list("demo"), ["board", "digest", "recipient"]);
     // Its files are ordinary ones.
-    let args = [
-        "decode",
-        "--secret-key",
-        "demo/recipient/secret.key",
-        "--digest",
-        "demo/digest",
-    ];
+    let args = words("decode --secret-key demo/recipient/secret.key --digest demo/digest");
     scene
         .run(&[&args[..], &["--out", "out", "--raw"]].concat())
         .quietly();
@@ -176,19 +135,10 @@ fn demo_retrieves_everything() {
 #[test]
 fn demo_counts_in_json_and_leaves_nothing() {
     let scene = Scene::keys();
-    let args = [
-        "demo",
-        "--params",
-        PARAMS,
-        "--messages",
-        "3000",
-        "--pertinent",
-        "7",
-        "--bound",
-        "8",
-        "--recipients",
-        "2",
-    ];
+    let args = words(
+        "demo --params insecure-tiny-v2 --messages 3000 --pertinent 7 --bound 8 --recipients \
+         2",
+    );
     let mut command = scene.command(&[&args[..], &["--json", "--threads", "1"]].concat());
     let output = command.env("TMPDIR", scene.dir()).output().unwrap();
     assert!(
@@ -230,16 +180,7 @@ fn params_show_the_sizes_of_real_files() {
     scene
         .post("alice", &[&["--raw"][..], &["f"; 30]].concat())
         .quietly();
-    let show = [
-        "params",
-        "show",
-        PARAMS,
-        "--messages",
-        "30",
-        "--payload-bytes",
-        "100",
-        "--json",
-    ];
+    let show = words("params show insecure-tiny-v2 --messages 30 --payload-bytes 100 --json");
     let shown = scene.run(&[&show[..], &["--bound", "70"]].concat()).json();
     assert_eq!(shown["clue_key_bytes"], scene.read("alice/clue.key").len());
     let shown = &shown["sophomr"];
@@ -315,7 +256,7 @@ fn params_search_lists_secure_sets_and_checks_its_model() {
         }
     }
     let table = scene.run(&args).quietly();
-    assert!(table.contains("the default set:"), "{table}");
+    assert!(table.contains("\npublished\n"), "{table}");
     scene
         .run(&["params", "search", "--quick", "--check", "x"])
         .refused(1, &["sophomr-v3", "\"x\""]);

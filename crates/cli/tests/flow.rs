@@ -1,7 +1,7 @@
 //! From keys to decoded messages.
 mod common;
 
-use common::{Scene, bytes};
+use common::{Scene, bytes, words};
 
 /// Posts files of several sizes to two recipients and retrieves one's.
 fn files_come_back(sealing: &str, payload_bytes: usize, capacity: usize) {
@@ -97,29 +97,11 @@ fn everything_goes_through_pipes() {
         "0 -\n"
     );
     assert_eq!(scene.pipe(&to, &second).code, 0);
-    let digest = [
-        "digest",
-        "--board",
-        "board",
-        "--detection-key",
-        "-",
-        "--bound",
-        "9",
-        "--out",
-        "-",
-    ];
+    let digest = words("digest --board board --detection-key - --bound 9 --out -");
     let digest = scene.pipe(&digest, &scene.read("alice/detection.key"));
     assert_eq!((digest.code, digest.stderr.as_str()), (0, ""));
     assert_eq!(&digest.stdout[..4], b"OMRF");
-    let decode = [
-        "decode",
-        "--secret-key",
-        "alice/secret.key",
-        "--digest",
-        "-",
-        "--out",
-        "-",
-    ];
+    let decode = words("decode --secret-key alice/secret.key --digest - --out -");
     let decoded = scene.pipe(&decode, &digest.stdout);
     assert_eq!((decoded.code, decoded.stderr.as_str()), (0, ""));
     assert_eq!(decoded.stdout, [first, second].concat());
@@ -200,13 +182,7 @@ fn parts_outside_the_range_are_named() {
         "{strict:?}"
     );
     // To standard output nothing is kept.
-    let args = [
-        "decode",
-        "--secret-key",
-        "alice/secret.key",
-        "--digest",
-        "digest",
-    ];
+    let args = words("decode --secret-key alice/secret.key --digest digest");
     let piped = scene.run(&[&args[..], &["--out", "-", "--strict"]].concat());
     assert_eq!((piped.code, &piped.stdout[..]), (1, &b"short"[..]));
     assert!(

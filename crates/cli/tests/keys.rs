@@ -4,7 +4,7 @@
 mod common;
 
 use common::mail::{Server, identity, inbox, lines, send, token};
-use common::{Done, PARAMS, Scene};
+use common::{Done, PARAMS, Scene, words};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::process::Stdio;
@@ -272,15 +272,7 @@ fn an_exported_identity_goes_on_elsewhere() {
 #[test]
 fn a_locked_identity_is_exported_under_its_passphrase() {
     let scene = Scene::empty();
-    let new = [
-        "id",
-        "new",
-        "--home",
-        "ann",
-        "--params",
-        PARAMS,
-        "--passphrase",
-    ];
+    let new = words("id new --home ann --params insecure-tiny-v2 --passphrase");
     with(&scene, &new, RIGHT, "");
     let export = ["id", "export", "--home", "ann", "--out", "ann.omr"];
     with(&scene, &export, "wrong", "").refused(1, &["the passphrase is wrong"]);
@@ -482,14 +474,7 @@ fn an_interrupted_identity_leaves_no_secret_behind() {
     let scene = Scene::empty();
     std::fs::create_dir(scene.path("ann")).unwrap();
     let left = || scene.list("ann").iter().any(|name| name.starts_with('.'));
-    let new = [
-        "id",
-        "new",
-        "--home",
-        "ann",
-        "--params",
-        "insecure-tiny-hybrid-v1",
-    ];
+    let new = words("id new --home ann --params insecure-tiny-hybrid-v1");
     let stopped = scene.stopped(&new, "ann", left, || {
         std::fs::remove_dir_all(scene.path("ann")).unwrap();
         std::fs::create_dir(scene.path("ann")).unwrap();

@@ -1,7 +1,7 @@
 //! Letters of many messages: what they cost, and how they arrive over several digests.
 mod common;
 
-use common::{Done, Scene, bytes};
+use common::{Done, Scene, bytes, words};
 use serde_json::json;
 
 /// Bytes of a payload; 91 of them are of a file in several messages.
@@ -176,14 +176,7 @@ fn files_keep_their_names() {
         "{told}"
     );
     assert!(lines[2].ends_with(" a\\nb\u{fffd}.txt"), "{told}");
-    let mut post = scene.command(&[
-        "post",
-        "--board",
-        "board",
-        "--to",
-        "alice/clue.key",
-        "--json",
-    ]);
+    let mut post = scene.command(&words("post --board board --to alice/clue.key --json"));
     let done = post.arg(odd).output().unwrap();
     let posted: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!(posted["file"], "a\nb\u{fffd}.txt");

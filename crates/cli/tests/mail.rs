@@ -4,7 +4,7 @@
 mod common;
 
 use common::mail::{Server, identity, inbox, lines, send};
-use common::{PARAMS, Scene};
+use common::{PARAMS, Scene, words};
 use std::process::Stdio;
 
 #[test]
@@ -263,13 +263,7 @@ fn keys_of_the_quick_start_become_the_identity() {
     scene.run(&again).refused(1, &["omr id register"]);
 
     // Keys of another set are left alone, and so are parts of a set.
-    let other = [
-        "keygen",
-        "--out",
-        "bob",
-        "--params",
-        "insecure-tiny-hybrid-v1",
-    ];
+    let other = words("keygen --out bob --params insecure-tiny-hybrid-v1");
     scene.run(&other).quietly();
     let before = scene.read("bob/secret.key");
     let new = ["id", "new", "--home", "bob", "--server", &server.url];

@@ -1,7 +1,7 @@
 //! Private database queries by the command, here and step by step.
 mod common;
 
-use common::{Done, Scene};
+use common::{Done, Scene, words};
 
 const PARAMS: &str = "insecure-tiny-pdq-v1";
 
@@ -66,14 +66,7 @@ fn import_tells_columns_and_domains() {
     let scene = Scene::empty();
     scene.write("people.csv", people().as_bytes());
     let args = ["pdq", "import", "people.csv", "--out", "t", "--json"];
-    let more = [
-        "--name",
-        "folk",
-        "--columns",
-        "age,name",
-        "--type",
-        "name:text(20)",
-    ];
+    let more = words("--name folk --columns age,name --type name:text(20)");
     let report = scene.run(&[&args[..], &more].concat()).json();
     assert_eq!(
         (&report["name"], &report["rows"]),
@@ -92,15 +85,7 @@ fn import_tells_columns_and_domains() {
         text.lines()
             .any(|line| line.contains("state") && line.ends_with("may be absent"))
     );
-    let long = [
-        "pdq",
-        "import",
-        "people.csv",
-        "--out",
-        "v",
-        "--type",
-        "name:text(6)",
-    ];
+    let long = words("pdq import people.csv --out v --type name:text(6)");
     scene
         .run(&long)
         .refused(1, &["people.csv", "\"name\"", "truncate"]);
@@ -298,14 +283,7 @@ fn keys_tables_and_schemas_of_others() {
     decode(&scene, "bob", "people.json", &[]).refused(1, &["expected an answer under key"]);
     decode(&scene, "alice", "other.json", &[]).refused(1, &["fingerprint"]);
     answer(&scene, "alice/pdq-secret.key", "people.table").refused(1, &["pdq-secret.key"]);
-    let deep = [
-        "pdq",
-        "keygen",
-        "--out",
-        "deep",
-        "--params",
-        "insecure-tiny-pdq-deep-v1",
-    ];
+    let deep = words("pdq keygen --out deep --params insecure-tiny-pdq-deep-v1");
     scene.run(&deep).quietly();
     answer(&scene, "deep/pdq-evaluation.key", "people.table")
         .refused(1, &["insecure-tiny-pdq-deep-v1"]);
@@ -480,14 +458,7 @@ fn tables_have_a_port_and_a_folder_of_their_own() {
     let scene = scene();
     let tables = Server::start(
         &scene,
-        &[
-            "pdq",
-            "serve",
-            "people.table",
-            "--anonymous",
-            "--params",
-            PARAMS,
-        ],
+        &words("pdq serve people.table --anonymous --params insecure-tiny-v2"),
     );
     assert_eq!(tables.1, "http://127.0.0.1:7601");
     assert!(scene.path("pdq-data").is_dir() && !scene.path("omr-data").exists());
@@ -497,14 +468,7 @@ fn tables_have_a_port_and_a_folder_of_their_own() {
     ];
     let rows = scene.run(&[&ask[..], &[&tables.1]].concat()).quietly();
     assert_eq!(rows, "row,id\n3,1003\n");
-    let board = [
-        "serve",
-        "--anonymous",
-        "--listen",
-        "127.0.0.1:0",
-        "--params",
-        "insecure-tiny-v2",
-    ];
+    let board = words("serve --anonymous --listen 127.0.0.1:0 --params insecure-tiny-v2");
     let board = Server::start(&scene, &board);
     let asked = scene.run(&[&ask[..], &[&board.1]].concat());
     asked.refused(1, &["serves no tables", "omr pdq serve", "7601"]);

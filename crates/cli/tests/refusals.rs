@@ -1,7 +1,7 @@
 //! Wrong use and bad input.
 mod common;
 
-use common::{PARAMS, Scene, bytes};
+use common::{PARAMS, Scene, bytes, words};
 use std::fs;
 
 #[test]
@@ -23,15 +23,7 @@ fn another_recipients_digest() {
     scene.write("f", b"hello");
     scene.post("bob", &["f"]).quietly();
     scene.digest(4, &[]).quietly();
-    let args = [
-        "decode",
-        "--secret-key",
-        "bob/secret.key",
-        "--digest",
-        "digest",
-        "--out",
-        "out",
-    ];
+    let args = words("decode --secret-key bob/secret.key --digest digest --out out");
     scene
         .run(&args)
         .refused(1, &["the digest was made for another recipient"]);
@@ -79,15 +71,7 @@ fn old_sets_take_a_flag() {
     let told = ["122.6", "use hybrid-v2", "--allow-old"];
     let id = ["id", "new", "--home", "home", "--params", "hybrid-v1"];
     scene.run(&id).refused(1, &told);
-    let serve = [
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--data",
-        "data",
-        "--params",
-        "hybrid-v1",
-    ];
+    let serve = words("serve --listen 127.0.0.1:0 --data data --params hybrid-v1");
     let done = scene.run(&serve);
     let all = told.iter().all(|text| done.stderr.contains(text));
     assert!(done.code == 1 && all, "{done:?}");
@@ -131,27 +115,11 @@ fn sealings_that_do_not_fit() {
     scene
         .post("alice", &["--raw", "f"])
         .refused(1, &["sealing none for --raw, found hpke-x25519"]);
-    let init = [
-        "board",
-        "init",
-        "b",
-        "--params",
-        PARAMS,
-        "--sealing",
-        "x-wing",
-    ];
+    let init = words("board init b --params insecure-tiny-v2 --sealing x-wing");
     scene
         .run(&init)
         .refused(1, &["x-wing adds 1136 bytes", "at least 1137, found 612"]);
-    let init = [
-        "board",
-        "init",
-        "b",
-        "--params",
-        PARAMS,
-        "--sealing",
-        "rot13",
-    ];
+    let init = words("board init b --params insecure-tiny-v2 --sealing rot13");
     assert_eq!(scene.run(&init).code, 2);
     let scene = Scene::new("none", 64);
     for size in [63, 65] {
@@ -238,14 +206,9 @@ fn nothing_is_overwritten_unasked() {
 fn what_does_not_open_is_left_out_with_a_warning() {
     let scene = Scene::plain("hpke-x25519", 100);
     scene
-        .run(&[
-            "keygen",
-            "--out",
-            "bob",
-            "--params",
-            PARAMS,
-            "--plain-clues",
-        ])
+        .run(&words(
+            "keygen --out bob --params insecure-tiny-v2 --plain-clues",
+        ))
         .quietly();
     scene.write("f", b"hello");
     scene.write("hybrid.key", &hybrid(&scene));

@@ -5,7 +5,7 @@
 mod common;
 
 use common::mail::{Server, identity, token};
-use common::{Done, PARAMS, Scene};
+use common::{Done, PARAMS, Scene, listed, words};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -165,12 +165,8 @@ fn the_commands_that_take_a_token_are_those_that_call() {
     while let Some(page) = pages.pop() {
         let words: Vec<&str> = page.iter().map(String::as_str).collect();
         let help = scene.run(&[&words[..], &["--help"]].concat()).quietly();
-        let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-        let names = lines.take_while(|line| line.starts_with("  "));
-        for name in names.filter_map(|line| line.strip_prefix("  ")?.split(' ').next()) {
-            if !name.is_empty() && name != "help" {
-                pages.push([&page[..], &[name.to_owned()]].concat());
-            }
+        for name in listed(&help) {
+            pages.push([&page[..], &[name]].concat());
         }
         if help
             .lines()
@@ -194,14 +190,7 @@ fn the_commands_that_take_a_token_are_those_that_call() {
 fn an_empty_token_is_no_token_and_a_wrong_one_revokes_nothing_in_silence() {
     let scene = Scene::empty();
     let [right, other] = ["ann", "bob"].map(|name| token(&scene, name));
-    let args = [
-        "--listen",
-        "127.0.0.1:0",
-        "--data",
-        "data",
-        "--params",
-        PARAMS,
-    ];
+    let args = words("--listen 127.0.0.1:0 --data data --params insecure-tiny-v2");
     let server = Server::with(&scene, &args);
     identity(&scene, &server, "ann", &["--token", &right]);
     let revoke = ["id", "revoke", "--home", "ann"];

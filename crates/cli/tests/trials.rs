@@ -1,7 +1,7 @@
 //! Small versions of the trials with real processes, each of which checks all that it does.
 mod common;
 
-use common::Scene;
+use common::{Scene, words};
 
 const SET: [&str; 2] = ["--params", "insecure-tiny-hybrid-v1"];
 
@@ -14,24 +14,8 @@ fn trial(scene: &Scene, name: &str, more: &[&str]) -> serde_json::Value {
 #[test]
 fn a_server_under_load_keeps_its_promises() {
     let scene = Scene::keys();
-    let posts = [
-        "--posts-per-second",
-        "300",
-        "--seconds",
-        "3",
-        "--clients",
-        "4",
-    ];
-    let others = [
-        "--keys",
-        "3",
-        "--key-kind",
-        "both",
-        "--jobs",
-        "2",
-        "--job-messages",
-        "1000",
-    ];
+    let posts = words("--posts-per-second 300 --seconds 3 --clients 4");
+    let others = words("--keys 3 --key-kind both --jobs 2 --job-messages 1000");
     let figures = trial(&scene, "load", &[&posts[..], &others].concat());
     let posts = &figures["posts"];
     assert_eq!(
@@ -57,14 +41,7 @@ fn a_server_under_load_keeps_its_promises() {
 #[test]
 fn posts_through_streams_arrive_too() {
     let scene = Scene::keys();
-    let posts = [
-        "--posts-per-second",
-        "200",
-        "--seconds",
-        "1",
-        "--clients",
-        "2",
-    ];
+    let posts = words("--posts-per-second 200 --seconds 1 --clients 2");
     let figures = trial(
         &scene,
         "load",

@@ -85,14 +85,7 @@ impl Scene {
     /// Alice's keys for plain clues and an empty board of such.
     pub(crate) fn plain(sealing: &str, payload_bytes: usize) -> Self {
         let scene = Self::empty();
-        let keygen = [
-            "keygen",
-            "--out",
-            "alice",
-            "--params",
-            PARAMS,
-            "--plain-clues",
-        ];
+        let keygen = words("keygen --out alice --params insecure-tiny-v2 --plain-clues");
         scene.run(&keygen).quietly();
         scene.board(sealing, payload_bytes, &["--clues", "plain"]);
         scene
@@ -189,13 +182,7 @@ impl Scene {
     /// A digest of the board for alice, in the file `digest`, over one that is there.
     pub(crate) fn digest(&self, bound: usize, more: &[&str]) -> Done {
         let bound = bound.to_string();
-        let args = [
-            "digest",
-            "--board",
-            "board",
-            "--detection-key",
-            "alice/detection.key",
-        ];
+        let args = words("digest --board board --detection-key alice/detection.key");
         self.run(
             &[
                 &args[..],
@@ -208,13 +195,7 @@ impl Scene {
 
     /// Decodes `digest` into `out` as alice.
     pub(crate) fn decode(&self, more: &[&str]) -> Done {
-        let args = [
-            "decode",
-            "--secret-key",
-            "alice/secret.key",
-            "--digest",
-            "digest",
-        ];
+        let args = words("decode --secret-key alice/secret.key --digest digest");
         self.run(&[&args[..], &["--out", "out"], more].concat())
     }
 
@@ -251,6 +232,27 @@ impl Scene {
         names.sort();
         names
     }
+}
+
+/// The words of a command line.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// The commands that a page of `--help` lists, in groups or not.
+pub(crate) fn listed(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| !line.starts_with("Usage:"));
+    let lists = lines.skip(1).take_while(|line| *line != "Options:");
+    // Names stand two columns in, what continues a description further; arguments stand in brackets.
+    let name = |line: &str| {
+        line.strip_prefix("  ")?
+            .split(' ')
+            .next()
+            .map(str::to_owned)
+    };
+    let is_command = |name: &String| name.starts_with(|c: char| c.is_ascii_lowercase());
+    let names = lists.filter_map(name).filter(is_command);
+    names.filter(|name| name != "help").collect()
 }
 
 /// The exit code of a process that is asked to end.
