@@ -40,6 +40,9 @@ pub(crate) fn initialise(
     Ok(transaction.commit().map_err(Redb)?)
 }
 
+/// A key and its row as it is stored.
+pub(crate) type StoredRow = (Vec<u8>, Vec<u8>);
+
 /// The tables of one moment.
 pub(crate) struct View {
     pub(crate) transaction: ReadTransaction,
@@ -99,11 +102,7 @@ impl View {
     }
 
     /// The last row whose key is at most `key`, as it is stored.
-    pub(crate) fn last_to(
-        &self,
-        rows: Rows,
-        key: &[u8],
-    ) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError> {
+    pub(crate) fn last_to(&self, rows: Rows, key: &[u8]) -> Result<Option<StoredRow>, StoreError> {
         let table = self.transaction.open_table(rows).map_err(Redb)?;
         let found = table.range(..=key).map_err(Redb)?.next_back();
         let found = found.transpose().map_err(Redb)?;
