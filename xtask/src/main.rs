@@ -32,7 +32,7 @@ usage: cargo xtask <command>
                           builds, docs, timing, test, browser, python
   test [ARGS]             all tests, optimised; ARGS go to cargo test
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
-  pages                   columns and links of the Markdown pages
+  pages                   columns and links of Markdown pages, first lines of Rust files
   sizes                   tracked files above 1 MB that are not listed
   builds                  the small and the full command: lints, and the crates that they are made of
   deny                    licences, origins and known vulnerabilities of dependencies, by cargo-deny

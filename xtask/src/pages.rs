@@ -1,4 +1,4 @@
-//! Columns and links of the Markdown pages.
+//! Columns and links of the Markdown pages, and the first line of each Rust file, which says what is in it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,6 +11,8 @@ use crate::error::XtaskError;
 const COLUMNS: usize = 120;
 /// Folders of pages, beside the workspace's root.
 const FOLDERS: [&str; 2] = ["docs", "reference"];
+/// Folders of Rust files.
+const SOURCES: [&str; 4] = ["crates", "examples", "fuzz", "xtask"];
 
 /// A fault of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub(crate) enum Fault {
         line: usize,
         link: String,
     },
+    /// A Rust file that does not begin with what is in it.
+    Nameless { source: PathBuf },
 }
 
 impl fmt::Display for Fault {
@@ -43,6 +47,10 @@ impl fmt::Display for Fault {
                     "{page}:{line}: expected at most {COLUMNS} columns, found {columns}"
                 )
             }
+            Self::Nameless { source } => {
+                let source = source.display();
+                write!(f, "{source}:1: expected `//! ` and what is in the file")
+            }
             Self::Broken { page, line, link } => {
                 let page = page.display();
                 write!(
@@ -57,11 +65,16 @@ impl fmt::Display for Fault {
 /// Checks all pages of the workspace at `root`.
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let mut pages = BTreeMap::new();
-    read(root, Path::new(""), false, &mut pages)?;
+    read(root, Path::new(""), "md", false, &mut pages)?;
     for folder in FOLDERS {
-        read(root, Path::new(folder), true, &mut pages)?;
+        read(root, Path::new(folder), "md", true, &mut pages)?;
     }
-    let found = faults(&pages, &|path| root.join(path).exists());
+    let mut sources = BTreeMap::new();
+    for folder in SOURCES {
+        read(root, Path::new(folder), "rs", true, &mut sources)?;
+    }
+    let mut found = faults(&pages, &|path| root.join(path).exists());
+    found.extend(nameless(&sources));
     if found.is_empty() {
         Ok(())
     } else {
@@ -69,10 +82,11 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     }
 }
 
-/// Adds the pages of `folder`, a path below `root`.
+/// Adds the files of `folder`, a path below `root`, with this extension; what was built is no part of it.
 fn read(
     root: &Path,
     folder: &Path,
+    ending: &str,
     deep: bool,
     pages: &mut BTreeMap<PathBuf, String>,
 ) -> Result<(), XtaskError> {
@@ -80,14 +94,26 @@ fn read(
     for entry in fs::read_dir(&at).map_err(XtaskError::io(&at))? {
         let entry = entry.map_err(XtaskError::io(&at))?;
         let (path, short) = (entry.path(), folder.join(entry.file_name()));
-        if path.is_dir() && deep {
-            read(root, &short, deep, pages)?;
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+        if path.is_dir() && deep && entry.file_name() != "target" {
+            read(root, &short, ending, deep, pages)?;
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == ending)
+        {
             let text = fs::read_to_string(&path).map_err(XtaskError::io(&path))?;
             pages.insert(short, text);
         }
     }
     Ok(())
+}
+
+/// Rust files without a first line of their own documentation.
+fn nameless(sources: &BTreeMap<PathBuf, String>) -> Vec<Fault> {
+    let without = sources.iter().filter(|(_, text)| !text.starts_with("//! "));
+    let fault = |(source, _): (&PathBuf, _)| Fault::Nameless {
+        source: source.clone(),
+    };
+    without.map(fault).collect()
 }
 
 /// All faults of `pages`; `exists` answers for other files.
@@ -212,6 +238,14 @@ mod tests {
         }
         let code = "```text\n[x](nothing.md)\n```\n";
         assert_eq!(of(&[("a.md", code)]), []);
+    }
+
+    #[test]
+    fn rust_files_begin_with_what_is_in_them() {
+        let texts = [("a.rs", "//! Rings.\n"), ("b.rs", "use a;\n//! Rings.\n")];
+        let sources = texts.map(|(path, text)| (PathBuf::from(path), text.to_owned()));
+        let source = PathBuf::from("b.rs");
+        assert_eq!(nameless(&sources.into()), [Fault::Nameless { source }]);
     }
 
     #[test]
