@@ -1,3 +1,5 @@
+//! The secrets under which digests come, from a seed.
+
 use omr_ring::{Ring, Xof};
 use omr_rlwe::{Secret, SecretPoly};
 use rand_core::Rng;

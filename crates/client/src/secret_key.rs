@@ -1,3 +1,5 @@
+//! A recipient's secret key and its file.
+
 use crate::digest_secret::{DIGEST_SEED_BYTES, DigestSecret};
 use crate::seal::{SEAL_SECRET_BYTES, SealError, SealSecret, public_bytes};
 use omr_protocol::clue::{read_residues, residue_bits, write_residues};

@@ -1,3 +1,5 @@
+//! Plain clues for one recipient.
+
 use omr_protocol::{Clue, ClueKey, ClueParams};
 use omr_ring::{Eval, NarrowGaussian, Poly};
 use omr_rlwe::Secret;

@@ -1,3 +1,5 @@
+//! What memory this process has held.
+
 /// The most memory this process ever held, in bytes; 0 where the system does not tell.
 pub fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

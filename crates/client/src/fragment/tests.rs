@@ -1,3 +1,5 @@
+//! Files cut into messages and put together again, in any order and with any losses.
+
 use chacha20::ChaCha20Rng;
 use proptest::prelude::*;
 use rand_core::SeedableRng;

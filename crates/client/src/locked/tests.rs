@@ -1,3 +1,5 @@
+//! Files under a passphrase: what opens them, and what damage is refused.
+
 use super::*;
 use std::fs;
 use std::path::PathBuf;

@@ -1,3 +1,5 @@
+//! Sealed payloads open for their recipient at their place, and for nobody else.
+
 use chacha20::ChaCha20Rng;
 use proptest::prelude::*;
 use rand_core::SeedableRng;

@@ -1,3 +1,5 @@
+//! A range of messages on the command line.
+
 use std::ops::Range;
 use std::str::FromStr;
 

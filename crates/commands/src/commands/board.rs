@@ -1,3 +1,5 @@
+//! `omr board`: boards in a folder, created, examined and shortened.
+
 use crate::args::{BoardCommand, BoardExpire, BoardInit};
 use crate::error::{CliError, InputError};
 use crate::io;

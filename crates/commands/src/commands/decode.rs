@@ -1,3 +1,5 @@
+//! `omr decode`: from a digest to files.
+
 mod incomplete;
 mod open;
 

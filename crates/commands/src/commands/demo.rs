@@ -1,3 +1,5 @@
+//! `omr demo`: every part played on real transactions.
+
 mod cast;
 mod report;
 mod scan;

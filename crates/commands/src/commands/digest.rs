@@ -1,3 +1,5 @@
+//! `omr digest`: a board scanned with a detection key.
+
 use super::engines;
 use super::source::{BoardSource, sealing};
 use crate::args::Digest;

@@ -1,3 +1,5 @@
+//! `omr keygen`: a recipient's keys as files.
+
 use super::passphrase::wanted;
 use crate::args::Keygen;
 use crate::error::CliError;

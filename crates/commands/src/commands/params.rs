@@ -1,3 +1,5 @@
+//! `omr params`: what the parameter sets are and what they cost.
+
 mod instant;
 
 use crate::args::{ParamsCommand, ParamsShow};

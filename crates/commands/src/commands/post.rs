@@ -1,3 +1,5 @@
+//! `omr post`: files become messages on a board.
+
 use super::board::{self, patiently};
 use super::source::{clues, sealing};
 use crate::args::Post;

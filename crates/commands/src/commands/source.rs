@@ -1,3 +1,5 @@
+//! The messages of a board for a detector, and what kind they are.
+
 use crate::commands::board;
 use crate::error::{CliError, InputError};
 use omr_console::Ui;

@@ -1,3 +1,5 @@
+//! Why a digest of an earlier scheme could not be made.
+
 use omr_detector::DetectorError;
 
 /// Why a digest of an earlier scheme could not be made.

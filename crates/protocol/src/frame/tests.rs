@@ -1,3 +1,5 @@
+//! Frames of files: what is read back, and what damage is refused.
+
 use std::io::{self, Read, Write};
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! InstantOMR's digest and its file.
+
 use super::InstantPlan;
 use crate::digest::{FIXED_BYTES, Packing};
 use crate::frame::{self, Kind};

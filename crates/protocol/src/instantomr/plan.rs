@@ -1,3 +1,5 @@
+//! The shape of a digest of InstantOMR.
+
 use super::Encoding;
 use crate::instantomr::InstantParams;
 use crate::request::MAX_PAYLOAD_BYTES;

@@ -1,3 +1,5 @@
+//! Clues of any bytes.
+
 use crate::forge::{noise, set_residue, tiny};
 use omr_protocol::frame::BitReader;
 use omr_protocol::{Clue, ClueError, ClueParser};

@@ -1,3 +1,5 @@
+//! Address files of any bytes.
+
 use crate::forge::{KEY_ID, announcing, body_of, damage_is_refused, file, headers_are_checked};
 use crate::forge::{noise, set_residue, tiny};
 use omr_protocol::clue::{ClueKindError, SEAL_PUBLIC_BYTES};

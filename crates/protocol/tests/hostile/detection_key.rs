@@ -1,3 +1,5 @@
+//! Detection key files of any bytes.
+
 use crate::forge::{announcing, body_of, file, headers_are_checked, noise, tiny};
 use omr_protocol::DetectionKeyError;
 use omr_protocol::frame::{FrameError, FramePart, Kind};

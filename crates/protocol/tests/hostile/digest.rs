@@ -1,3 +1,5 @@
+//! Digest files of any bytes.
+
 use crate::forge::{
     KEY_ID, announcing, body_of, damage_is_refused, file, headers_are_checked, noise, tiny,
 };

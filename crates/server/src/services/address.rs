@@ -1,3 +1,5 @@
+//! The calls about addresses that the server keeps.
+
 use crate::records::Id;
 use crate::refuse::{self, blocking};
 use crate::shared::Shared;

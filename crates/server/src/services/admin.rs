@@ -1,3 +1,5 @@
+//! The calls of an operator.
+
 use super::{Answers, READY};
 use crate::refuse;
 use crate::shared::Shared;

@@ -1,3 +1,5 @@
+//! The calls that post to the board and read it.
+
 use super::{Answers, READY};
 use crate::caller::Caller;
 use crate::parts::clue_kind;

@@ -1,3 +1,5 @@
+//! The call that tells what the server can do.
+
 use crate::shared::Shared;
 use crate::tokens::Right;
 use omr_api::v1;

@@ -1,3 +1,5 @@
+//! The calls for digests: jobs and sessions.
+
 mod jobs;
 mod sessions;
 

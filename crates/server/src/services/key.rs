@@ -1,3 +1,5 @@
+//! The calls that upload and register detection keys.
+
 use crate::caller::Caller;
 use crate::keyfile::{self, KeyError};
 use crate::refuse::{self, blocking};

@@ -1,3 +1,5 @@
+//! `omr pdq encrypt-table`.
+
 use super::files;
 use crate::args::PdqEncryptTable;
 use crate::error::{CliError, InputError, PdqError};

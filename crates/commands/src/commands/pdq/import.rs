@@ -1,3 +1,5 @@
+//! `omr pdq import`: a table from a CSV or Parquet file.
+
 use super::files::of_file;
 use crate::args::PdqImport;
 use crate::error::{CliError, PdqError};

@@ -1,3 +1,5 @@
+//! `omr pdq keygen`: a client's keys as files.
+
 use super::files::{self, EVALUATION_KEY, SECRET_KEY};
 use crate::args::PdqKeygen;
 use crate::commands::keygen::{Written, commit, create_folder};

@@ -1,3 +1,5 @@
+//! `omr pdq schema`: a table's schema from its file or from a server.
+
 use super::{files, remote};
 use crate::args::PdqSchema;
 use crate::error::CliError;

@@ -1,3 +1,5 @@
+//! The primes of a set, and the levels that they make.
+
 use super::ParamsSpec;
 use crate::ParamsError;
 use omr_bgv::{Chain, RangePolynomial, fermat_depth};

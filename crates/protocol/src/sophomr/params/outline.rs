@@ -1,3 +1,5 @@
+//! The moduli of a set without its tables.
+
 use super::chain::{BASE_PRIMES, Primes};
 use super::{Circuit, ParamsSpec};
 use crate::ClueKind;

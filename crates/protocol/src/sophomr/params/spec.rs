@@ -1,3 +1,5 @@
+//! SophOMR's part of a parameter set as it is published.
+
 use super::{FinalRingSpec, tail_bits};
 use crate::clue::OFFSET_LEN;
 use crate::params::{Bits, ClueSpec, ParamsError, SetSpec, dimension};
