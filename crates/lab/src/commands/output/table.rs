@@ -95,11 +95,11 @@ impl Node {
             Self::Object(fields) => fields.iter().map(|(n, node)| (n.as_str(), node)).collect(),
             _ => return None,
         };
-        let row = |(name, node)| match node {
-            &Self::Object(ref fields) => Some((name, fields)),
+        let rows = named.into_iter().map(|(name, node)| match node {
+            Self::Object(fields) => Some((name, fields)),
             _ => None,
-        };
-        let rows = named.into_iter().map(row).collect::<Option<Vec<_>>>()?;
+        });
+        let rows = rows.collect::<Option<Vec<_>>>()?;
         let names = |fields: &Fields| fields.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>();
         let first = names(rows.first()?.1);
         let fits = |(_, fields): &(&str, &Fields)| {
