@@ -458,7 +458,7 @@ fn tables_have_a_port_and_a_folder_of_their_own() {
     let scene = scene();
     let tables = Server::start(
         &scene,
-        &words("pdq serve people.table --anonymous --params insecure-tiny-v2"),
+        &words("pdq serve people.table --anonymous --params insecure-tiny-pdq-v1"),
     );
     assert_eq!(tables.1, "http://127.0.0.1:7601");
     assert!(scene.path("pdq-data").is_dir() && !scene.path("omr-data").exists());
