@@ -20,7 +20,7 @@ const BUILDS: [Build; 2] = [
     Build {
         features: "",
         most: 145,
-        without: &["object_store", "tokio"],
+        without: &["object_store", "tonic"],
     },
     Build {
         features: "full",

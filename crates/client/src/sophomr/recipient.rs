@@ -6,7 +6,7 @@ use crate::{DecodeError, Fingerprint, Retrieved, SecretKey};
 use omr_codec::{Field, Solver, Support, Symbols};
 use omr_compress::Phases;
 use omr_protocol::clue::FingerprintKey;
-use omr_protocol::sophomr::{Digest, INDEX_SYMBOLS, MASK_BITS, Params, checksum, packing};
+use omr_protocol::sophomr::{Digest, INDEX_SYMBOLS, Params, checksum, packing};
 
 /// A recipient: her secret, ready to decode SophOMR's digests.
 pub struct Recipient<'a> {
@@ -56,7 +56,7 @@ impl<'a> Recipient<'a> {
     pub fn roundings(&self, digest: &Digest) -> Result<Vec<f64>, DecodeError> {
         let p = self.params.p().value() as f64;
         let distance = |value: u64| {
-            let symbol = value as f64 * p / f64::from(MASK_BITS).exp2();
+            let symbol = value as f64 * p / f64::from(omr_protocol::sophomr::MASK_BITS).exp2();
             symbol - symbol.round()
         };
         let phases = self.phases(digest)?;
