@@ -201,11 +201,16 @@ fn holder(path: &Path, access: Access) -> Holder {
 
 /// Makes new names in `dir` survive a crash.
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
+    sync_names(dir).map_err(StoreError::file)
+}
+
+/// [`sync_dir`], with the system's error.
+pub(crate) fn sync_names(dir: &Path) -> io::Result<()> {
     // Other systems neither need it nor open folders as files.
-    if cfg!(unix) {
-        File::open(dir)?.sync_all().map_err(StoreError::file)?;
+    match cfg!(unix) {
+        true => File::open(dir)?.sync_all(),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 pub(crate) fn remove_if_present(path: &Path) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use super::{Backend, Draft, KEYS_PREFIX, Pieces, READ_BYTES, Reader, failed};
-use crate::database::{remove_if_present, sync_dir};
+use crate::database::{remove_if_present, sync_dir, sync_names};
 use crate::error::StoreError;
 use crate::segment::SEGMENTS_PREFIX;
 
@@ -101,15 +101,7 @@ fn make_parent(file: &Path) -> io::Result<()> {
     match fs::create_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
-        Ok(()) => folder.parent().map_or(Ok(()), sync),
-    }
-}
-
-fn sync(folder: &Path) -> io::Result<()> {
-    // Other systems neither need it nor open folders as files.
-    match cfg!(unix) {
-        true => File::open(folder)?.sync_all(),
-        false => Ok(()),
+        Ok(()) => folder.parent().map_or(Ok(()), sync_names),
     }
 }
 
@@ -153,7 +145,7 @@ impl FileDraft {
     fn publish(self) -> Result<(), StoreError> {
         let published = self.file.sync_all();
         let published = published.and_then(|()| fs::rename(&self.draft, &self.to));
-        let published = published.and_then(|()| self.to.parent().map_or(Ok(()), sync));
+        let published = published.and_then(|()| self.to.parent().map_or(Ok(()), sync_names));
         published.map_err(|error| failed(&self.name, error))
     }
 }
