@@ -153,7 +153,7 @@ pub(crate) fn in_order(
     Ok(groups?.concat())
 }
 
-pub(crate) fn expect(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {
+pub(crate) fn check_count(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {
     match expected == found {
         true => Ok(()),
         false => Err(DecodeError::Inconsistent(format!(

@@ -1,6 +1,6 @@
 //! InstantOMR: the detector's key, and decoding.
 
-use crate::decode::{check_clues, expect, in_order};
+use crate::decode::{check_clues, check_count, in_order};
 use crate::identity::random;
 use crate::secret_key::block_secret;
 use crate::{DecodeError, Fingerprint, Retrieved};
@@ -157,15 +157,15 @@ impl<'a> InstantRecipient<'a> {
     fn phases(&self, digest: &InstantDigest) -> Result<Vec<Vec<u64>>, DecodeError> {
         let (plan, together) = (&digest.header.plan, self.params.spec().bodies);
         let expected = plan.parts().div_ceil(together);
-        expect("ciphertexts", expected, digest.ciphertexts.len())?;
+        check_count("ciphertexts", expected, digest.ciphertexts.len())?;
         let mut out = Vec::with_capacity(plan.parts());
         for ct in &digest.ciphertexts {
-            expect("mask coefficients", self.params.ring.n(), ct.mask.len())?;
+            check_count("mask coefficients", self.params.ring.n(), ct.mask.len())?;
             let parts = together.min(plan.parts() - out.len());
-            expect("parts of a ciphertext", parts, ct.parts.len())?;
+            check_count("parts of a ciphertext", parts, ct.parts.len())?;
             let mask = self.mask(ct);
             for (secret, body) in self.digest.iter().zip(&ct.parts) {
-                expect("body coefficients", plan.part_len(out.len()), body.len())?;
+                check_count("body coefficients", plan.part_len(out.len()), body.len())?;
                 out.push(self.part(&mask, secret, body));
             }
         }

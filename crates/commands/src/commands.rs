@@ -94,7 +94,7 @@ fn warn_if_insecure(set: &SetSpec, ui: &Ui) {
 /// note for people.
 ///
 /// Errors: `Output`.
-fn tell_beside(
+fn report_beside(
     ui: &Ui,
     out: &Path,
     json: bool,

@@ -34,7 +34,7 @@ pub fn main(build: &'static str) -> ExitCode {
             ExitCode::from(error.code().exit())
         }
         Err(_) => {
-            panics::tell_kept();
+            panics::print_kept();
             ExitCode::FAILURE
         }
     }

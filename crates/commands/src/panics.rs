@@ -51,12 +51,12 @@ impl Panic {
         )
     }
 
-    fn tell(&self) {
+    fn print(&self) {
         progress::error(Code::Internal, &self.text());
     }
 }
 
-/// Has every panic told at once; those of guarded libraries not before [`tell_kept`]. A server's log takes them all:
+/// Has every panic told at once; those of guarded libraries not before [`print_kept`]. A server's log takes them all:
 /// `omr_ops::init`.
 pub(crate) fn install() {
     std::panic::set_hook(Box::new(|info| {
@@ -70,15 +70,15 @@ pub(crate) fn install() {
                 *kept = Some(panic);
             }
         } else {
-            panic.tell();
+            panic.print();
         }
     }));
 }
 
 /// Tells the last panic of a guarded library: it got as far as the command's end.
-pub(crate) fn tell_kept() {
+pub(crate) fn print_kept() {
     if let Some(panic) = KEPT.lock().ok().and_then(|mut kept| kept.take()) {
-        panic.tell();
+        panic.print();
     }
 }
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     /// What a process that breaks off prints on standard error.
-    fn told(case: &str) -> String {
+    fn printed(case: &str) -> String {
         String::from_utf8(output(case).stderr).unwrap()
     }
 
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn panics_say_why() {
         for (case, thread) in [("main", "child"), ("rayon", "worker-0"), ("tokio", "tokio")] {
-            let told = told(case);
+            let told = printed(case);
             let line = told
                 .lines()
                 .find(|line| line.starts_with("omr: internal error"));
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_servers_log_says_why() {
-        let told = told("log");
+        let told = printed("log");
         let said = told.matches("a source that breaks off 2").count();
         assert_eq!(said, 1, "told twice: {told}");
         let line = told.lines().find(|line| line.contains("panicked"));

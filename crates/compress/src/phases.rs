@@ -19,7 +19,7 @@ pub struct PhasesError {
 }
 
 /// Errors: unless both are alike.
-fn expect(what: &'static str, expected: usize, found: usize) -> Result<(), PhasesError> {
+fn check_count(what: &'static str, expected: usize, found: usize) -> Result<(), PhasesError> {
     let error = PhasesError {
         what,
         expected,
@@ -71,18 +71,18 @@ impl<'a> Phases<'a> {
         ciphertexts: &[PackedCiphertext],
     ) -> Result<Vec<Vec<u64>>, PhasesError> {
         let (all, together) = (groups * shape.parts(), self.setting.final_shape.parts);
-        expect("ciphertexts", all.div_ceil(together), ciphertexts.len())?;
+        check_count("ciphertexts", all.div_ceil(together), ciphertexts.len())?;
         let mut out = Vec::with_capacity(all);
         for ct in ciphertexts {
             let n = self.setting.final_ring.n();
-            expect("mask coefficients", n, ct.mask.len())?;
+            check_count("mask coefficients", n, ct.mask.len())?;
             let parts = together.min(all - out.len());
-            expect("parts of a ciphertext", parts, ct.parts.len())?;
+            check_count("parts of a ciphertext", parts, ct.parts.len())?;
             let mask = self.mask(ct);
             for (i, part) in ct.parts.iter().enumerate() {
                 let (round, place) = shape.position(out.len());
                 let kept = shape.kept_len(round, place);
-                expect("body coefficients", kept, part.len())?;
+                check_count("body coefficients", kept, part.len())?;
                 out.push(self.phase(&mask, i, part, shape.kept(round, place)));
             }
         }

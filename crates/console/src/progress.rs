@@ -75,7 +75,7 @@ impl Ui {
     }
 
     /// What a command is about to do, told even where no person looks unless asked to be quiet.
-    pub fn tell(&self, text: &str) {
+    pub fn announce(&self, text: &str) {
         if !self.quiet {
             self.line(text);
         }

@@ -118,8 +118,8 @@ fn perfomr1_takes_clues_of_sophomr() {
         let clue = set.ring().unwrap().unwrap();
         let sophomr = SetSpec::named(of).unwrap();
         assert_eq!((clue.name(), clue.spec()), (of, &sophomr.clue));
-        let bulk = sophomr.sophomr.unwrap();
-        assert_eq!(set.clue_bits.min(bulk.key_bits), bulk.security_bits());
+        let sophomr = sophomr.sophomr.unwrap();
+        assert_eq!(set.clue_bits.min(sophomr.key_bits), sophomr.security_bits());
     }
     let published = set("perfomr1-as-published").ring().unwrap().unwrap();
     assert_eq!(Clue::bytes(&published), 2181 + 5);

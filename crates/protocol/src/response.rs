@@ -24,8 +24,8 @@ impl Response {
         let mut digests = digests.into_iter();
         match (digests.next()?, digests.next(), digests.next()) {
             (one, None, _) => Some(one),
-            (Self::Sophomr(batches), Some(Self::Instantomr(rest)), None) => {
-                Some(Self::Hybrid(batches, rest))
+            (Self::Sophomr(batches), Some(Self::Instantomr(instantomr)), None) => {
+                Some(Self::Hybrid(batches, instantomr))
             }
             _ => None,
         }
@@ -45,9 +45,9 @@ impl Response {
         match self {
             Self::Sophomr(digest) => digest.header.plan.request().clone(),
             Self::Instantomr(digest) => digest.header.plan.request().clone(),
-            Self::Hybrid(bulk, rest) => {
-                let mut request = bulk.header.plan.request().clone();
-                request.range.end = rest.header.plan.range().end;
+            Self::Hybrid(sophomr, instantomr) => {
+                let mut request = sophomr.header.plan.request().clone();
+                request.range.end = instantomr.header.plan.range().end;
                 request
             }
         }
@@ -65,13 +65,13 @@ impl Response {
 
     /// The most messages that it can hold: the bounds of all groups together.
     pub fn places(&self) -> usize {
-        let bulk = |digest: &Digest| digest.header.plan.groups() * digest.header.plan.bound();
-        let rest =
+        let sophomr = |digest: &Digest| digest.header.plan.groups() * digest.header.plan.bound();
+        let instantomr =
             |digest: &InstantDigest| digest.header.plan.groups() * digest.header.plan.bound();
         match self {
-            Self::Sophomr(digest) => bulk(digest),
-            Self::Instantomr(digest) => rest(digest),
-            Self::Hybrid(first, second) => bulk(first) + rest(second),
+            Self::Sophomr(digest) => sophomr(digest),
+            Self::Instantomr(digest) => instantomr(digest),
+            Self::Hybrid(first, second) => sophomr(first) + instantomr(second),
         }
     }
 
@@ -94,20 +94,20 @@ impl Response {
     /// The file: that of the digest, or for two of them a scheme's number, the length of the first
     /// and both files, framed.
     pub fn to_bytes(&self, set: &ParamSet) -> Result<Vec<u8>, DigestError> {
-        let (bulk, rest) = match self {
+        let (sophomr, instantomr) = match self {
             Self::Sophomr(digest) => return digest.to_bytes(set.sophomr()?),
             Self::Instantomr(digest) => return digest.to_bytes(set.instantomr()?),
-            Self::Hybrid(bulk, rest) => (bulk, rest),
+            Self::Hybrid(sophomr, instantomr) => (sophomr, instantomr),
         };
-        let first = bulk.to_bytes(set.sophomr()?)?;
+        let first = sophomr.to_bytes(set.sophomr()?)?;
         let mut body = vec![Scheme::Hybrid.tag()];
         body.extend((first.len() as u64).to_le_bytes());
         body.extend(first);
-        body.extend(rest.to_bytes(set.instantomr()?)?);
+        body.extend(instantomr.to_bytes(set.instantomr()?)?);
         let header = FrameHeader {
             kind: Kind::Digest,
             params_id: set.name().to_owned(),
-            key_id: bulk.header.key_id,
+            key_id: sophomr.header.key_id,
         };
         Ok(frame::write_frame_vec(&header, &body)?)
     }
@@ -146,15 +146,15 @@ impl Response {
             expected: length,
             found: rest.len() as u64,
         })?;
-        let bulk = Digest::from_bytes(set.sophomr()?, first)?;
-        let rest = InstantDigest::from_bytes(set.instantomr()?, second)?;
-        let follows = bulk.header.plan.range().end == rest.header.plan.range().start
-            && bulk.header.board_id == rest.header.board_id
-            && bulk.header.sealing == rest.header.sealing
-            && bulk.header.plan.payload_bytes() == rest.header.plan.payload_bytes()
-            && bulk.header.plan.has_fingerprints() == rest.header.plan.has_fingerprints();
+        let sophomr = Digest::from_bytes(set.sophomr()?, first)?;
+        let instantomr = InstantDigest::from_bytes(set.instantomr()?, second)?;
+        let follows = sophomr.header.plan.range().end == instantomr.header.plan.range().start
+            && sophomr.header.board_id == instantomr.header.board_id
+            && sophomr.header.sealing == instantomr.header.sealing
+            && sophomr.header.plan.payload_bytes() == instantomr.header.plan.payload_bytes()
+            && sophomr.header.plan.has_fingerprints() == instantomr.header.plan.has_fingerprints();
         match follows {
-            true => Ok(Self::Hybrid(bulk, rest)),
+            true => Ok(Self::Hybrid(sophomr, instantomr)),
             false => Err(DigestError::Parts),
         }
     }

@@ -68,7 +68,7 @@ impl Policy {
     }
 
     /// Tells of a call that was tried so long in vain and goes on for longer than nobody is told.
-    fn tell(&self, status: &Status, waited: Duration, pause: Duration) {
+    fn log(&self, status: &Status, waited: Duration, pause: Duration) {
         let Some(notice) = &self.notice else {
             return;
         };
@@ -125,7 +125,7 @@ impl<'a> Patience<'a> {
         let waited = self.since.elapsed();
         let pause = self.next(status, waited)?;
         // Before a pause that ends too late to tell then.
-        self.policy.tell(status, waited, pause);
+        self.policy.log(status, waited, pause);
         tracing::debug!(call = self.call, ?pause, %status, "calling again");
         sleep(pause).await;
         Ok(())
@@ -313,7 +313,7 @@ mod tests {
         broken.set_source(Arc::new(std::io::Error::other("connection refused")));
         let busy = Status::unavailable("the server stops");
         let after = |status: &Status, ms| {
-            policy.tell(status, Duration::from_millis(ms), Duration::ZERO);
+            policy.log(status, Duration::from_millis(ms), Duration::ZERO);
             told.lock().unwrap().len()
         };
         assert_eq!(

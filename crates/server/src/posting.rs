@@ -101,22 +101,22 @@ fn refused(refusal: &Refusal) -> Status {
 fn write_all(store: &Store, mut pending: mpsc::UnboundedReceiver<Pending>, metrics: &Metrics) {
     while let Some(first) = pending.blocking_recv() {
         let mut bytes = first.bytes;
-        let mut lot = vec![first];
+        let mut group = vec![first];
         while bytes < TRANSACTION_BYTES
             && let Ok(next) = pending.try_recv()
         {
             bytes += next.bytes;
-            lot.push(next);
+            group.push(next);
         }
-        write(store, lot, metrics);
+        write(store, group, metrics);
     }
 }
 
-fn write(store: &Store, lot: Vec<Pending>, metrics: &Metrics) {
+fn write(store: &Store, group: Vec<Pending>, metrics: &Metrics) {
     let start = Instant::now();
-    let mut posts = Vec::with_capacity(lot.len());
-    let mut answers = Vec::with_capacity(lot.len());
-    for pending in lot {
+    let mut posts = Vec::with_capacity(group.len());
+    let mut answers = Vec::with_capacity(group.len());
+    for pending in group {
         posts.push(pending.post);
         answers.push((pending.answer, pending._room));
     }

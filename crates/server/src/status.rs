@@ -141,8 +141,8 @@ fn build(shared: &Shared) -> String {
         true => "debug",
         false => "release",
     };
-    let bulk = shared.set.sophomr().ok();
-    let kernels = bulk.map(|params| params.ring.kernels().name());
+    let sophomr = shared.set.sophomr().ok();
+    let kernels = sophomr.map(|params| params.ring.kernels().name());
     let kernels = kernels.map(|name| format!(", kernels {name}"));
     format!("{profile}, {ARCH} {OS}{}", kernels.unwrap_or_default())
 }
@@ -150,9 +150,9 @@ fn build(shared: &Shared) -> String {
 fn configured_costs(shared: &Shared) -> Vec<Cost> {
     let detector = &shared.config.detector;
     let slots = shared.set.sophomr().map_or(1, |params| params.slots());
-    let bulk = shared.set.spec().sophomr.is_some();
+    let sophomr = shared.set.spec().sophomr.is_some();
     let costs = [
-        ("sophomr", bulk, detector.batch_seconds / slots as f64),
+        ("sophomr", sophomr, detector.batch_seconds / slots as f64),
         (
             "instantomr",
             shared.sessions.is_some(),

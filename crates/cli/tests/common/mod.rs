@@ -34,12 +34,12 @@ impl Done {
     pub(crate) fn refused(self, code: i32, texts: &[&str]) {
         assert_eq!(self.code, code, "{self:?}");
         assert!(self.stdout.is_empty(), "{self:?}");
-        self.told(texts);
+        self.printed(texts);
     }
 
     /// With `--json` an object takes the line's place.
     #[track_caller]
-    fn told(mut self, texts: &[&str]) {
+    fn printed(mut self, texts: &[&str]) {
         if let Ok(object) = serde_json::from_str::<serde_json::Value>(&self.stderr) {
             let message = object["error"]["message"].as_str().unwrap_or_default();
             self.stderr = format!("omr: {message}");

@@ -62,7 +62,7 @@ fn verify(args: &DataVerify, ui: &Ui) -> Result<(), CliError> {
         out
     })?;
     drop(bar);
-    told(&report, clues.told, args.json, ui)
+    print_report(&report, clues.told, args.json, ui)
 }
 
 /// A bar for calls that say how far they are of how much.
@@ -79,7 +79,7 @@ fn steps<'a>(bar: &'a dyn Progress, name: &'static str) -> impl FnMut(u64, u64) 
 }
 
 /// `clues`: those that their keys did not sign.
-fn told(report: &Report, clues: Vec<String>, json: bool, ui: &Ui) -> Result<(), CliError> {
+fn print_report(report: &Report, clues: Vec<String>, json: bool, ui: &Ui) -> Result<(), CliError> {
     let faults = report.faults.iter().map(|fault| chain(fault));
     let faults: Vec<String> = faults.chain(clues).collect();
     for line in &faults {
@@ -303,5 +303,5 @@ fn expire(args: &DataExpire, ui: &Ui) -> Result<(), CliError> {
 fn repair(args: &DataRestore, ui: &Ui) -> Result<(), CliError> {
     let store = Store::open(&place(&args.of)?)?;
     let report = store.repair(&args.from)?;
-    told(&report, Vec::new(), false, ui)
+    print_report(&report, Vec::new(), false, ui)
 }

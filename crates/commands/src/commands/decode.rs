@@ -109,7 +109,7 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
         left_out: opened.left_out,
         incomplete,
     };
-    tell(args, ui, &report)?;
+    print_report(args, ui, &report)?;
     match failed {
         Some(error) => Err(error),
         None => verdict(args, &report),
@@ -254,7 +254,7 @@ fn deliver(args: &Decode, messages: Vec<Message>) -> Result<Vec<Written>, CliErr
     Ok(written)
 }
 
-fn tell(args: &Decode, ui: &Ui, report: &Report) -> Result<(), CliError> {
+fn print_report(args: &Decode, ui: &Ui, report: &Report) -> Result<(), CliError> {
     match (args.json, io::is_standard(&args.out)) {
         (true, false) => Ok(io::print_json(report)?),
         (true, true) => {

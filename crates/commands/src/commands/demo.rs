@@ -74,7 +74,7 @@ pub(super) fn run(args: &Demo, ui: &Ui) -> Result<(), CliError> {
         outcome,
         checks,
     };
-    tell(args, &report(args, &set, &payloads, &stage, facts)?)
+    print_report(args, &report(args, &set, &payloads, &stage, facts)?)
 }
 
 /// What the parts of the demonstration gave.
@@ -145,7 +145,7 @@ fn report(
     })
 }
 
-fn tell(args: &Demo, report: &Report) -> Result<(), CliError> {
+fn print_report(args: &Demo, report: &Report) -> Result<(), CliError> {
     match args.json {
         true => io::print_json(report)?,
         false => io::print(&report.text())?,

@@ -150,5 +150,5 @@ fn deliver(
         report.digest_s,
         report.stages.get("keys").copied().unwrap_or_default()
     );
-    super::tell_beside(ui, &args.out, args.json, &report, &note)
+    super::report_beside(ui, &args.out, args.json, &report, &note)
 }

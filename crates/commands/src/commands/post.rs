@@ -92,7 +92,7 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     let writer = Writer::new(params, &key, place).map_err(InputError::from);
     let writer = writer.map_err(CliError::input(&args.to))?;
     let letters = letters(args, &writer, &config)?;
-    letters.iter().for_each(|letter| letter.tell_cost(ui));
+    letters.iter().for_each(|letter| letter.note_cost(ui));
     let queue = Queue {
         args,
         ui,
@@ -186,7 +186,7 @@ impl Letter<'_> {
     }
 
     /// What it costs, before anything is posted.
-    fn tell_cost(&self, ui: &Ui) {
+    fn note_cost(&self, ui: &Ui) {
         let Shape { parts, bytes } = self.shape;
         let parts = u64::from(parts);
         let text = format!(
@@ -197,7 +197,7 @@ impl Letter<'_> {
         match parts {
             1 => {}
             ..=USUAL_BOUND => ui.note(&text),
-            _ => ui.tell(&text),
+            _ => ui.announce(&text),
         }
     }
 }
@@ -245,7 +245,7 @@ impl<'a> Queue<'a> {
         self.messages.clear();
         while let Some((file, count)) = self.files.pop_front() {
             let end = start + count;
-            self.tell(&Posted { file, start, end })?;
+            self.print_report(&Posted { file, start, end })?;
             start = end;
         }
         Ok(())
@@ -260,7 +260,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    fn tell(&self, posted: &Posted) -> Result<(), CliError> {
+    fn print_report(&self, posted: &Posted) -> Result<(), CliError> {
         let (start, file) = (posted.start, io::shown(posted.file));
         match posted.end - start {
             _ if self.args.json => io::print_json(posted)?,
@@ -268,7 +268,7 @@ impl<'a> Queue<'a> {
             _ => io::print(&format!("{start}..{} {file}\n", posted.end))?,
         }
         if posted.end - start > USUAL_BOUND {
-            self.ui.tell(&how_to_fetch(posted));
+            self.ui.announce(&how_to_fetch(posted));
         }
         Ok(())
     }

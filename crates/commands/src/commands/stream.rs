@@ -69,7 +69,7 @@ fn advance(args: &StreamRun, ui: &Ui) -> Result<(), CliError> {
     loop {
         let taken = catch_up(args, ui, &state, &mut kept)?;
         if !args.follow {
-            return tell(args, &set, &state);
+            return print_report(args, &set, &state);
         }
         if taken == 0 {
             std::thread::sleep(Duration::from_millis(args.poll_ms.into()));
@@ -195,7 +195,7 @@ fn read(args: &StreamRun, ui: &Ui, state: &State, next: u64) -> Result<Option<Me
     Ok(Some(source.read(next..end)?))
 }
 
-fn tell(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), CliError> {
+fn print_report(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), CliError> {
     let lock = state.lock()?;
     let session = state.newest(&lock, None)?;
     let request = session.header().plan.request().clone();
@@ -259,5 +259,5 @@ fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
     };
     let size = omr_console::thousands(bytes.len() as u64);
     let note = format!("digest {number} of {size} bytes");
-    super::tell_beside(ui, &args.out, args.json, &report, &note)
+    super::report_beside(ui, &args.out, args.json, &report, &note)
 }

@@ -37,17 +37,17 @@ impl<'a> EarlierRecipient<'a> {
         let params = self.params;
         let (n, together) = (params.small.n(), params.final_shape.parts);
         let parts = positions.div_ceil(n);
-        expect("ciphertexts", parts.div_ceil(together), digest.len())?;
+        check_count("ciphertexts", parts.div_ceil(together), digest.len())?;
         let mut out = Vec::with_capacity(positions);
         for (i, ct) in digest.iter().enumerate() {
             let dimension = params.final_ring.n();
-            expect("mask coefficients", dimension, ct.mask.len())?;
+            check_count("mask coefficients", dimension, ct.mask.len())?;
             let here = together.min(parts - i * together);
-            expect("parts of a ciphertext", here, ct.parts.len())?;
+            check_count("parts of a ciphertext", here, ct.parts.len())?;
             let mask = self.phases.mask(ct);
             for (j, body) in ct.parts.iter().enumerate() {
                 let kept = n.min(positions - out.len());
-                expect("body coefficients", kept, body.len())?;
+                check_count("body coefficients", kept, body.len())?;
                 let phases = self.phases.phase(&mask, j, body, 0..kept);
                 out.extend(phases.into_iter().map(|x| self.phases.symbol(x)));
             }
@@ -81,7 +81,7 @@ impl<'a> EarlierRecipient<'a> {
 }
 
 /// Errors: `Inconsistent` unless both are the same.
-fn expect(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {
+fn check_count(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {
     match expected == found {
         true => Ok(()),
         false => Err(DecodeError::Inconsistent(format!(

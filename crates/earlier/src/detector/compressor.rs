@@ -3,7 +3,7 @@
 use super::blocks::Blocks;
 use super::pack::pack;
 use super::rows::{BundleRows, LeafRows, TILE};
-use super::sums::{LOT, Scratch, Sums};
+use super::sums::{GROUP, Scratch, Sums};
 use super::{Bundles, EarlierError, Pertinency, RowShape, RowSource, check_stopped};
 use omr_bgv::{Expander, GaloisKey};
 use omr_compress::finish;
@@ -175,15 +175,15 @@ impl<'a> Compressor<'a> {
             let (started, mut products) = (Instant::now(), 0.0);
             let mut sums = Sums::new(params, self.sums.ciphertexts().len());
             let mut scratch = Scratch::new(params);
-            let mut lot = Vec::with_capacity(LOT);
+            let mut group = Vec::with_capacity(GROUP);
             let mut place = task * leaves;
             expander.leaves(node, level + split, &mut |leaf| {
-                lot.push(leaf);
-                if lot.len() == LOT.min(leaves) {
+                group.push(leaf);
+                if group.len() == GROUP.min(leaves) {
                     let started = Instant::now();
-                    sums.add_lot(params, rows, &lot, place, &mut scratch);
-                    place += lot.len();
-                    lot.clear();
+                    sums.add_group(params, rows, &group, place, &mut scratch);
+                    place += group.len();
+                    group.clear();
                     products += started.elapsed().as_secs_f64();
                 }
             });

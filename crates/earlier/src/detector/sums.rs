@@ -6,12 +6,12 @@ use omr_ring::{AlignedVec, Poly};
 use omr_rlwe::Rlwe;
 
 /// Leaves multiplied at a time: their products are reduced once.
-pub(crate) const LOT: usize = 16;
+pub(crate) const GROUP: usize = 16;
 
 /// Ciphertexts whose coefficients are the sums.
 pub(crate) struct Sums(Vec<Rlwe>);
 
-/// Rows that one lot after another is made in.
+/// Rows that one group after another is made in.
 pub(crate) struct Scratch {
     coeffs: Vec<u32>,
     plain: Vec<AlignedVec>,
@@ -23,8 +23,8 @@ impl Scratch {
         let n = params.small.n();
         let row = || AlignedVec::zeroed(n);
         Self {
-            coeffs: vec![0; LOT * n],
-            plain: (0..LOT).map(|_| row()).collect(),
+            coeffs: vec![0; GROUP * n],
+            plain: (0..GROUP).map(|_| row()).collect(),
             product: [row(), row()],
         }
     }
@@ -38,7 +38,7 @@ impl Sums {
 
     /// Adds `leaf_i row_i` for leaves of a block, the first in place `first`: a leaf is a constant, so that the
     /// row's entries are its coefficients.
-    pub(crate) fn add_lot(
+    pub(crate) fn add_group(
         &mut self,
         params: &Params,
         rows: &LeafRows,

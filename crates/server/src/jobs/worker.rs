@@ -59,7 +59,7 @@ impl Worker {
                     self.metrics.job_finished("cancelled");
                     continue;
                 }
-                Err(Failure::Told(error)) => Err(error),
+                Err(Failure::Refused(error)) => Err(error),
                 Err(Failure::Panicked) => {
                     keys = Keys::default();
                     Err("internal error of the detector; please report it".to_owned())
@@ -99,7 +99,7 @@ impl Worker {
         for &(stage, seconds) in answer.stages.seconds() {
             self.metrics.stage(stage, seconds);
         }
-        answer.response.to_bytes(&self.set).map_err(Failure::told)
+        answer.response.to_bytes(&self.set).map_err(Failure::new)
     }
 
     fn answer(
@@ -139,7 +139,7 @@ impl Worker {
         match engines.respond(scheme, job, progress) {
             Ok(answer) => Ok(answer),
             Err(DetectorError::Stopped) => Err(Failure::Stopped),
-            Err(error) => Err(Failure::told(error)),
+            Err(error) => Err(Failure::new(error)),
         }
     }
 
@@ -157,7 +157,7 @@ impl Worker {
         };
         let mut engines = Engines::default();
         for hash in &record.keys {
-            let kind = keyfile::kind(&self.store, *hash, &self.set).map_err(Failure::told)?;
+            let kind = keyfile::kind(&self.store, *hash, &self.set).map_err(Failure::new)?;
             if scheme.engines().contains(&kind) {
                 engines.add(self.key(*hash, keys)?);
             }
@@ -177,7 +177,7 @@ impl Worker {
             keys.0.pop_front();
         }
         let engine = |kind| engine::on_cpu(&self.set, kind, Some(&self.cache));
-        let loaded = keyfile::load(&self.store, hash, &self.set, engine).map_err(Failure::told)?;
+        let loaded = keyfile::load(&self.store, hash, &self.set, engine).map_err(Failure::new)?;
         keys.0.push_back((hash, loaded.clone()));
         Ok(loaded)
     }
@@ -188,15 +188,15 @@ enum Failure {
     /// Cancelled, or the server stops.
     Stopped,
     /// What the client is told.
-    Told(String),
+    Refused(String),
     /// A bug, which the log has.
     Panicked,
 }
 
 impl Failure {
-    fn told(error: impl std::error::Error) -> Self {
+    fn new(error: impl std::error::Error) -> Self {
         tracing::warn!(error = chain(&error), "a digest failed");
-        Self::Told(error.to_string())
+        Self::Refused(error.to_string())
     }
 }
 
@@ -301,10 +301,10 @@ mod tests {
         let payloads = || {
             Broken
                 .payloads(0..1)
-                .map_err(|error| Failure::told(*error.downcast::<DetectorError>().unwrap()))
+                .map_err(|error| Failure::new(*error.downcast::<DetectorError>().unwrap()))
         };
-        let told = attempt(&pool, payloads);
-        assert!(matches!(told, Err(Failure::Told(_))));
+        let failed = attempt(&pool, payloads);
+        assert!(matches!(failed, Err(Failure::Refused(_))));
         let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
         for expected in [
             "panicked: the clues of 3..5 are on the moon",

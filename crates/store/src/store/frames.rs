@@ -100,10 +100,10 @@ impl Frames {
                 found: version,
             });
         }
-        let config = frames.expect(KIND_CONFIG)?;
+        let config = frames.next_of(KIND_CONFIG)?;
         let malformed = |frames: &Self| frames.bad(Evidence::Present, Evidence::Malformed);
         let config = decode_config(&config).ok_or_else(|| malformed(&frames))?;
-        let state = frames.expect(KIND_STATE)?;
+        let state = frames.next_of(KIND_STATE)?;
         let state = State::decode(&state).map_err(|_| malformed(&frames))?;
         Ok((frames, config, state))
     }
@@ -155,7 +155,7 @@ impl Frames {
         })
     }
 
-    fn expect(&mut self, kind: u8) -> Result<Vec<u8>, StoreError> {
+    fn next_of(&mut self, kind: u8) -> Result<Vec<u8>, StoreError> {
         let frame = self.frame()?;
         if frame.kind != kind {
             let number = |kind| Evidence::Number(u64::from(kind));

@@ -55,8 +55,8 @@ struct Key {
 pub(in crate::commands) fn id(command: &Id, ui: &Ui) -> Result<(), CliError> {
     match command {
         Id::New(args) => block_on(new(args, ui)),
-        Id::Show { home: dir, json } => tell(&Identity::open(&home(dir)?)?, *json),
-        Id::Register(args) => block_on(go_on(args, ui)),
+        Id::Show { home: dir, json } => print_report(&Identity::open(&home(dir)?)?, *json),
+        Id::Register(args) => block_on(resume_registration(args, ui)),
         Id::Passphrase(args) => backup::passphrase(args, ui),
         Id::Export(args) => backup::export(args, ui),
         Id::Import(args) => backup::import(args, ui),
@@ -102,7 +102,7 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
         home.set_server(server)?;
         upload(&mut identity, ui).await?;
     }
-    tell(&identity, args.json)?;
+    print_report(&identity, args.json)?;
     ui.note(match server {
         Some(_) => "now give people what `omr address` prints, and read with `omr inbox`",
         None => "now register with a server: `omr id register --server URL`",
@@ -172,7 +172,7 @@ async fn plan(
     Ok((new, Some(board.messages)))
 }
 
-async fn go_on(args: &IdRegister, ui: &Ui) -> Result<(), CliError> {
+async fn resume_registration(args: &IdRegister, ui: &Ui) -> Result<(), CliError> {
     let mut identity = Identity::open(&home(&args.home)?)?;
     let token = &args.server.token;
     let server = match server(&args.server.place, token.text())? {
@@ -267,7 +267,7 @@ fn retired(home: &Home) -> Result<Vec<Retired>, CliError> {
     home.retired()?.into_iter().map(shown).collect()
 }
 
-fn tell(identity: &Identity, json: bool) -> Result<(), CliError> {
+fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
     let profile = &identity.profile;
     let address = identity.address()?;
     let key = |key: &omr_mail::KeyFile| Key {

@@ -152,7 +152,7 @@ async fn network(canary: bool, ui: &Ui, mailbox: &Mailbox) -> Result<(), CliErro
     let progress = |stage| show(&bar, stage);
     let collected = collect(&client, identity, inbox.requests(), progress).await?;
     std::mem::drop(bar);
-    tell(ui, identity, &collected);
+    print_report(ui, identity, &collected);
     keep_published(identity, &client, ui).await;
     Ok(())
 }
@@ -164,13 +164,13 @@ async fn network_of(retired: &Retired, token: &TokenArg, ui: &Ui) -> Result<(), 
     let collected = retired.collect(token, ui, progress).await?;
     std::mem::drop(bar);
     if let Some(collected) = collected {
-        tell(ui, &retired.identity, &collected);
+        print_report(ui, &retired.identity, &collected);
     }
     Ok(())
 }
 
 /// What the network half of a fetch could not do as the identity has it.
-pub(super) fn tell(ui: &Ui, identity: &Identity, collected: &Collected) {
+pub(super) fn print_report(ui: &Ui, identity: &Identity, collected: &Collected) {
     for (range, reason) in &collected.refused {
         ui.warn(&format!(
             "{}..{} is kept: the server refuses it for good ({reason}); `omr inbox again` asks in another form",

@@ -189,7 +189,7 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     })?;
     drop(bar);
     for (file, sent) in args.files.iter().zip(&sent) {
-        tell(args.json, file, sent)?;
+        print_report(args.json, file, sent)?;
         if let Some(text) = of_copies(file, sent) {
             ui.warn(&text);
         }
@@ -222,7 +222,7 @@ fn warn_of_length(args: &Send, to: &Address, draft: &Draft, ui: &Ui) {
     }
 }
 
-fn tell(json: bool, file: &Path, sent: &Sent) -> Result<(), CliError> {
+fn print_report(json: bool, file: &Path, sent: &Sent) -> Result<(), CliError> {
     let ranges = &sent.ranges[..];
     let messages = ranges.iter().map(|range| range.end - range.start).sum();
     if json {

@@ -1,7 +1,7 @@
 //! `omr watch`: the network keeps a schedule, decoding has a thread of its own.
 
 use super::identity::keep_published;
-use super::inbox::{canary, line, tell, verdict};
+use super::inbox::{canary, line, print_report, verdict};
 use super::kept;
 use super::mailbox::{Mailbox, Retired, readable};
 use super::time::clock;
@@ -106,7 +106,7 @@ async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), Cli
     };
     // What holds of every fetch is told once.
     if first || !collected.refused.is_empty() || !collected.missed.is_empty() {
-        tell(scene.ui, scene.identity, &collected);
+        print_report(scene.ui, scene.identity, &collected);
     }
     keep_published(scene.identity, client, scene.ui).await;
     Ok(())
@@ -118,7 +118,7 @@ async fn tick_retired(scene: &Scene<'_>, retired: &Retired, first: bool) {
         Ok(Some(collected))
             if first || !collected.refused.is_empty() || !collected.missed.is_empty() =>
         {
-            tell(scene.ui, &retired.identity, &collected);
+            print_report(scene.ui, &retired.identity, &collected);
         }
         Ok(_) => {}
         Err(error) => {

@@ -42,7 +42,7 @@ pub(super) fn run(args: &PdqImport, ui: &Ui) -> Result<(), CliError> {
         Ok(())
     })?;
     staged.commit(args.force)?;
-    tell(args, table.schema(), bytes)
+    print_report(args, table.schema(), bytes)
 }
 
 /// Rows that are looked at for dates in other forms.
@@ -72,7 +72,7 @@ fn name(args: &PdqImport) -> Result<String, PdqError> {
     name.ok_or(PdqError::NoName)
 }
 
-fn tell(args: &PdqImport, schema: &Schema, bytes: u64) -> Result<(), CliError> {
+fn print_report(args: &PdqImport, schema: &Schema, bytes: u64) -> Result<(), CliError> {
     if args.json {
         return Ok(io::print_json(&Report {
             name: &schema.name,

@@ -31,7 +31,7 @@ impl Asker {
         let (query, bound) = super::parse(sql, public.schema(), bound)?;
         super::warn_of_null(sql, ui);
         let plan = public.plan(&params, &query.shape(), bound)?;
-        ui.tell(&plan::words(&params, public.schema(), &plan));
+        ui.announce(&plan::words(&params, public.schema(), &plan));
         Ok(Self {
             params,
             public,

@@ -3,7 +3,7 @@
 use super::local::{self, Asker, Figures};
 use super::{files, remote, rows};
 use crate::args::PdqQuery;
-use crate::commands::tell_beside;
+use crate::commands::report_beside;
 use crate::error::{CliError, PdqError};
 use crate::io::Output;
 use omr_client::os_rng;
@@ -72,7 +72,7 @@ pub(super) fn run(args: &PdqQuery, ui: &Ui) -> Result<(), CliError> {
         thousands(figures.answer_bytes as u64),
         figures.keys_s + figures.encrypt_s + figures.answer_s + figures.decode_s
     );
-    tell_beside(ui, &args.rows.out, args.rows.json, &figures, &note)
+    report_beside(ui, &args.rows.out, args.rows.json, &figures, &note)
 }
 
 /// All parties in this process.

@@ -3,7 +3,7 @@
 use super::local::{self, Asker};
 use super::{files, rows};
 use crate::args::{PdqAnswer, PdqDecode, PdqEncrypt};
-use crate::commands::tell_beside;
+use crate::commands::report_beside;
 use crate::error::{CliError, InputError, PdqError};
 use crate::io::{self, Output};
 use omr_console::Ui;
@@ -35,7 +35,7 @@ pub(super) fn encrypt(args: &PdqEncrypt, ui: &Ui) -> Result<(), CliError> {
         seconds: start.elapsed().as_secs_f64(),
     };
     out.write(&bytes)?;
-    tell(ui, &args.out, args.json, &step)
+    print_report(ui, &args.out, args.json, &step)
 }
 
 pub(super) fn answer(args: &PdqAnswer, ui: &Ui) -> Result<(), CliError> {
@@ -51,7 +51,7 @@ pub(super) fn answer(args: &PdqAnswer, ui: &Ui) -> Result<(), CliError> {
         seconds: start.elapsed().as_secs_f64(),
     };
     out.write(&bytes)?;
-    tell(ui, &args.out, args.json, &step)
+    print_report(ui, &args.out, args.json, &step)
 }
 
 pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
@@ -79,7 +79,7 @@ pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
     let found = rows::rows(public.schema(), &plan.shape.select, found);
     rows::write(&found, args.rows.format, &out)?;
     let note = format!("{} rows", found.rows.len());
-    tell_beside(ui, &args.rows.out, args.rows.json, &step, &note)
+    report_beside(ui, &args.rows.out, args.rows.json, &step, &note)
 }
 
 /// An error in a file of a query.
@@ -88,8 +88,8 @@ fn about(path: &Path) -> impl FnOnce(PdqError) -> CliError {
     |error| CliError::input(path)(InputError::Pdq(error))
 }
 
-fn tell(ui: &Ui, out: &Path, json: bool, step: &Step) -> Result<(), CliError> {
+fn print_report(ui: &Ui, out: &Path, json: bool, step: &Step) -> Result<(), CliError> {
     let bytes = thousands(step.bytes as u64);
     let note = format!("{bytes} bytes in {:.2} s", step.seconds);
-    tell_beside(ui, out, json, step, &note)
+    report_beside(ui, out, json, step, &note)
 }

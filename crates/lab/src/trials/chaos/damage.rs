@@ -113,7 +113,7 @@ impl Trial {
         client(&self.place.url(), Duration::from_secs(5))
     }
 
-    fn expect(&mut self, holds: bool, fault: impl FnOnce() -> String) {
+    fn require(&mut self, holds: bool, fault: impl FnOnce() -> String) {
         if !holds {
             self.outcome.fault(fault());
         }
@@ -153,7 +153,7 @@ impl Trial {
             "data", "backup", "--server", &url, "--token", &token, "--to", &to,
         ];
         let done = self.place.omr(&args)?;
-        self.expect(done.status.success(), || format!("backup: {}", text(&done)));
+        self.require(done.status.success(), || format!("backup: {}", text(&done)));
         server.stop()
     }
 
@@ -191,12 +191,12 @@ impl Trial {
         self.check_pages(kind)?;
         server.stop()?;
         let verified = self.place.data_command(&["verify", "--json"])?;
-        self.expect(verified.status.code() == Some(1), || {
+        self.require(verified.status.code() == Some(1), || {
             format!("{kind:?}: omr data verify: {}", text(&verified))
         });
         let from = self.backup.to_string_lossy().into_owned();
         let repaired = self.place.data_command(&["repair", "--from", &from])?;
-        self.expect(repaired.status.success(), || {
+        self.require(repaired.status.success(), || {
             format!("{kind:?}: omr data repair: {}", text(&repaired))
         });
         self.outcome.faults.extend(self.place.verify()?);
@@ -298,7 +298,7 @@ impl Trial {
         let storage = checks
             .iter()
             .any(|c| c["name"] == "storage" && c["good"] == false);
-        self.expect(status["health"]["healthy"] == false && storage, || {
+        self.require(status["health"]["healthy"] == false && storage, || {
             format!("{kind:?}: /status.json says {}", status["health"])
         });
         let metrics = self.place.page("/metrics")?;
@@ -307,7 +307,7 @@ impl Trial {
                 && line.contains("segment")
                 && !line.ends_with(" 0")
         });
-        self.expect(counted, || {
+        self.require(counted, || {
             format!("{kind:?}: /metrics counts no damaged segment")
         });
         Ok(())

@@ -1,6 +1,6 @@
 //! `omr id passphrase`, `export` and `import`.
 
-use super::{home, tell};
+use super::{home, print_report};
 use crate::args::{IdExport, IdImport, IdPassphrase};
 use crate::commands::keygen::SECRET_KEY;
 use crate::commands::mail::unlocked;
@@ -90,7 +90,7 @@ pub(super) fn import(args: &IdImport, ui: &Ui) -> Result<(), CliError> {
         MailError::Frame(error) => CliError::input(&args.file)(error.into()),
         error => error.into(),
     })?;
-    tell(&identity, args.json)?;
+    print_report(&identity, args.json)?;
     ui.note(
         "fetches go on where the exported identity stood; `omr id register` tells the server, if it does not know \
          the keys any more or --token is another one",

@@ -1,6 +1,6 @@
 //! `omr id rotate` and `forget`.
 
-use super::{home, own_server, tell, upload, warn_of_unknown};
+use super::{home, own_server, print_report, upload, warn_of_unknown};
 use crate::args::{IdForget, IdRotate, TokenArg};
 use crate::commands::mail::time::today;
 use crate::commands::mail::unlocked;
@@ -35,7 +35,7 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     if args.forget_old {
         end(&home, &name, &args.token, ui).await?;
     }
-    tell(&identity, args.json)?;
+    print_report(&identity, args.json)?;
     ui.note("this is a new address: give people what `omr address` prints now");
     if !args.forget_old {
         ui.note(&format!(
