@@ -5,10 +5,10 @@
 //! one. Payloads: [`Combinations`]. All decode in variable time: what decodes them must be out of a
 //! detector's sight.
 //!
-//! Differences. The random choices of a message come from a keyed stream of its index, so that sums over
-//! any split of a board add up. Factors are never 0. A bundle that was found is taken out of all its
-//! buckets, which uncovers others. Equations beyond the unknowns are checked. The number of buckets and
-//! of combinations grows with the bound.
+//! Differences. The random choices of a message or bundle come from BLAKE3 over its number (8 bytes), keyed with
+//! derive-key of the digest's seed: 8 bytes `w` are `floor(w limit / 2^64)`. So sums over any split of a board add up.
+//! Factors are never 0. A bundle that was found is taken out of all its buckets, which uncovers others. Equations
+//! beyond the unknowns are checked. The number of buckets and of combinations grows with the bound.
 
 mod bitmap;
 mod buckets;

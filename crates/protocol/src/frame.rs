@@ -3,7 +3,7 @@
 //! ```text
 //! bytes   field              (all integers little endian)
 //! 4       magic "OMRF"
-//! 2       format version     1
+//! 2       format version     2
 //! 2       kind               see `Kind`
 //! 1       p                  length of the parameter-set name, 1..=64
 //! p       parameter set      visible ASCII
@@ -15,7 +15,7 @@
 //! ```
 //!
 //! The header is checked before the body is touched, so a wrong file of 110 MB is refused after at
-//! most 113 bytes. The checksums find accidents; they are not keyed and stop no forger, so what
+//! most 105 bytes. The checksums find accidents; they are not keyed and stop no forger, so what
 //! parses a body must withstand any bytes.
 
 mod bits;
