@@ -13,7 +13,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut rng = ChaCha20Rng::from_seed(seed);
     let csv = Cursor::new("city,people\nBern,137000\nGenf,206000\nZug,31000\nChur,38000\n");
     let table = import_csv(csv, &ImportOptions::new("cities", [7; 16]), &mut |_| {})?;
-    // quoted in docs/pdq.md from here
     let (secret, key) = SecretKey::generate(&params, &mut rng);
     let (params, schema) = (&*params, table.schema());
     let client = Client {
@@ -40,6 +39,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (number, values) in rows.numbers.iter().zip(&rows.values) {
         println!("row {number}: {}", values[0].show(schema.columns[0].kind));
     }
-    // to here
     Ok(())
 }
