@@ -2,7 +2,7 @@
 
 use crate::measure::compare::CompareError;
 use crate::measure::pdq::PdqBenchError;
-use crate::measure::{BenchError, Incomparable};
+use crate::measure::{BenchError, BuildError, Incomparable};
 use crate::trials::TrialError;
 use omr_client::DecodeError;
 use omr_console::{Code, ConsoleError};
@@ -108,6 +108,9 @@ pub enum LabError {
     /// Two documents of benchmarks do not compare.
     #[error(transparent)]
     Incomparable(#[from] Incomparable),
+    /// Two builds were not compared.
+    #[error(transparent)]
+    Builds(#[from] BuildError),
     /// Not a document of `omr bench all`.
     #[error("{}: expected a document of `omr bench all --json`", path.display())]
     Report {

@@ -14,7 +14,7 @@ pub const GROUPS: &Groups = &[
         &["post", "sizing", "load", "mail", "chaos", "hostile"],
     ),
     ("Private queries", &["pdq"]),
-    ("Whole builds", &["all", "compare"]),
+    ("Whole builds", &["all", "compare", "compare-builds"]),
 ];
 
 /// Under the help of `omr compare`.
@@ -92,9 +92,13 @@ Examples:
   omr bench all --json > new.json
   omr bench compare old.json new.json
   omr bench all --quick
+  omr bench compare-builds ./omr-before target/release/omr
+  omr bench compare-builds ./omr-before target/release/omr --rounds 8 \
+    -- digest --scheme sophomd --threads 2
 
 Figures of one machine and one parameter set compare; others are refused with exit code 1. Ratios are new over \
-old: below 1 is better.";
+old: below 1 is better. Times of a machine that others use too change by the minute: trust compare-builds, whose \
+ratios are of runs in the same minutes.";
 
 pub(crate) const TRIALS: &str = "\
 Examples:

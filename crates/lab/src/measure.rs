@@ -1,6 +1,7 @@
 //! Benchmarks whose figures the documentation quotes.
 
 mod attacks;
+mod builds;
 pub mod compare;
 pub mod cost;
 mod cpu;
@@ -24,6 +25,7 @@ mod workload;
 mod yardstick;
 
 pub use attacks::{AttackLine, AttackTable, attacks};
+pub use builds::{BuildError, BuildRatio, compare_builds};
 pub use crossover::{Crossover, Point};
 pub use decode::{DecodeBench, DecodeClass, DecodeTimes};
 pub use digest::{BenchError, DigestBench, DigestCost, DigestFigures};

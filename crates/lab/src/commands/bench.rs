@@ -2,6 +2,7 @@
 
 mod all;
 mod compare;
+mod compare_builds;
 mod crossover;
 mod digest;
 mod pdq;
@@ -72,6 +73,9 @@ pub enum BenchCommand {
     /// Compare two documents of `omr bench all`
     #[command(after_help = help::BENCH_COMPARE)]
     Compare(compare::BenchCompare),
+    /// Run two builds by turns on this machine and print the ratios of their times and sizes
+    #[command(after_help = help::BENCH_COMPARE)]
+    CompareBuilds(compare_builds::CompareBuilds),
     /// A server in a process of its own under load: posts at a fixed rate, keys, digests at once
     Load(load::Load),
     /// Senders, recipients and a server in processes of their own, killed and started again: every letter
@@ -97,6 +101,7 @@ pub(super) fn run(command: &BenchCommand, out: &Output<'_>) -> Result<(), LabErr
         BenchCommand::Hostile(hostile) => trial::hostile(hostile, out),
         BenchCommand::All(args) => all::run(args, out),
         BenchCommand::Compare(args) => compare::run(args, out),
+        BenchCommand::CompareBuilds(args) => compare_builds::run(args, out),
         BenchCommand::Load(load) => trial::load(load, out),
         BenchCommand::Mail(mail) => trial::mail(mail, out),
         BenchCommand::Pdq(command) => pdq::run(command, out),

@@ -1,0 +1,275 @@
+//! Two builds of the command, timed by turns.
+
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Output};
+
+/// Ends of the names of figures that compare: times and sizes.
+const UNITS: [&str; 5] = ["_s", "_ms", "_us", "_kb", "_bytes"];
+/// An object whose fields are seconds, whatever their names are.
+const SECONDS: &str = "stages";
+
+/// Why two builds were not compared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A build that did not start.
+    #[error("{}: expected a build of omr that runs", path.display())]
+    Start {
+        /// The build.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A run that failed.
+    #[error("{}: expected exit code 0, found {status}: {stderr}", path.display())]
+    Failed {
+        /// The build.
+        path: PathBuf,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it printed about it.
+        stderr: String,
+    },
+    /// Output that is not one JSON object a line.
+    #[error("{}: expected one JSON object a line", path.display())]
+    Output {
+        /// The build.
+        path: PathBuf,
+        /// Why it does not read.
+        source: serde_json::Error,
+    },
+    /// No figure that both builds print.
+    #[error("expected times or sizes that both builds print, found none")]
+    NoFigures,
+}
+
+/// One figure of both builds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BuildRatio {
+    /// The figure's name, with those of the objects around it.
+    pub figure: String,
+    /// The least value of the old build.
+    pub old_least: f64,
+    /// The least value of the new build.
+    pub new_least: f64,
+    /// The median of the old build.
+    pub old_median: f64,
+    /// The median of the new build.
+    pub new_median: f64,
+    /// The new build's least value over the old build's.
+    pub least_ratio: f64,
+    /// The median of the rounds' ratios, new over old.
+    pub median_ratio: f64,
+    /// The lowest ratio of a round.
+    pub lowest_ratio: f64,
+    /// The highest ratio of a round.
+    pub highest_ratio: f64,
+}
+
+/// What a run printed: its figures by name.
+type Figures = BTreeMap<String, f64>;
+
+/// Runs both builds, so many rounds of one run each; which of them goes first changes from round to round, so that a
+/// machine that slows down or speeds up favours neither. `arguments` follow `omr bench`.
+///
+/// Errors: a build that does not start, a run that fails, output that does not read, no common figure.
+pub fn compare_builds(
+    [old, new]: [&Path; 2],
+    arguments: &[String],
+    rounds: usize,
+    mut advance: impl FnMut(),
+) -> Result<Vec<BuildRatio>, BuildError> {
+    let mut pairs = Vec::with_capacity(rounds);
+    for round in 0..rounds {
+        let mut run = |path| {
+            let figures = run(path, arguments);
+            advance();
+            figures
+        };
+        pairs.push(if round % 2 == 0 {
+            let old = run(old)?;
+            (old, run(new)?)
+        } else {
+            let new = run(new)?;
+            (run(old)?, new)
+        });
+    }
+    ratios(&pairs)
+}
+
+fn run(path: &Path, arguments: &[String]) -> Result<Figures, BuildError> {
+    let mut command = Command::new(path);
+    command.arg("bench").args(arguments).arg("--json");
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().map_err(|source| BuildError::Start {
+        path: path.to_owned(),
+        source,
+    })?;
+    if !status.success() {
+        return Err(BuildError::Failed {
+            path: path.to_owned(),
+            status,
+            stderr: String::from_utf8_lossy(&stderr).trim().to_owned(),
+        });
+    }
+    figures(&stdout).map_err(|source| BuildError::Output {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// The figures of all objects; of one that comes again, the last.
+fn figures(printed: &[u8]) -> Result<Figures, serde_json::Error> {
+    let mut figures = Figures::new();
+    for object in serde_json::Deserializer::from_slice(printed).into_iter() {
+        collect("", &object?, &mut figures);
+    }
+    Ok(figures)
+}
+
+fn collect(name: &str, value: &Value, figures: &mut Figures) {
+    match value {
+        Value::Number(number) => figures.extend(number.as_f64().map(|x| (name.to_owned(), x))),
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                let compares = value.is_object()
+                    || name.ends_with(SECONDS)
+                    || UNITS.iter().any(|unit| field.ends_with(unit));
+                if compares {
+                    let dot = if name.is_empty() { "" } else { "." };
+                    collect(&format!("{name}{dot}{field}"), value, figures);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The figures above 0 that every run has.
+fn ratios(pairs: &[(Figures, Figures)]) -> Result<Vec<BuildRatio>, BuildError> {
+    let names = pairs.first().into_iter().flat_map(|(old, _)| old.keys());
+    let ratios: Vec<_> = names.filter_map(|name| ratio(name, pairs)).collect();
+    match ratios.is_empty() {
+        true => Err(BuildError::NoFigures),
+        false => Ok(ratios),
+    }
+}
+
+fn ratio(figure: &str, pairs: &[(Figures, Figures)]) -> Option<BuildRatio> {
+    let of = |pair: &(Figures, Figures)| {
+        let pair = (*pair.0.get(figure)?, *pair.1.get(figure)?);
+        (pair.0 > 0.0 && pair.1 > 0.0).then_some(pair)
+    };
+    let pairs: Vec<_> = pairs.iter().map(of).collect::<Option<_>>()?;
+    let sorted = |value: fn(&(f64, f64)) -> f64| {
+        let mut values: Vec<f64> = pairs.iter().map(value).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let (old, new) = (sorted(|pair| pair.0), sorted(|pair| pair.1));
+    let rounds = sorted(|pair| pair.1 / pair.0);
+    Some(BuildRatio {
+        figure: figure.to_owned(),
+        old_least: old[0],
+        new_least: new[0],
+        old_median: median(&old),
+        new_median: median(&new),
+        least_ratio: new[0] / old[0],
+        median_ratio: median(&rounds),
+        lowest_ratio: rounds[0],
+        highest_ratio: rounds[rounds.len() - 1],
+    })
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    match sorted.len() % 2 {
+        1 => sorted[middle],
+        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BuildError, compare_builds, figures, ratios};
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::{Path, PathBuf};
+
+    #[test]
+    fn times_and_sizes_of_every_object_compare() {
+        let printed = br#"{"digest_s": 4.0, "messages": 9, "stages": {"clues": 1.5}, "cost": {"key_bytes": 7}}
+            {"decode_ms": 2, "list_s": [1.0], "name_s": "x"}"#;
+        let found = figures(printed).unwrap();
+        let expected = [
+            ("cost.key_bytes", 7.0),
+            ("decode_ms", 2.0),
+            ("digest_s", 4.0),
+            ("stages.clues", 1.5),
+        ];
+        assert_eq!(found, expected.map(|(name, x)| (name.to_owned(), x)).into());
+        figures(b"{").unwrap_err();
+    }
+
+    #[test]
+    fn ratios_are_of_rounds() {
+        let of = |old: f64, new: f64| {
+            let figures = |x| [("a_s".to_owned(), x)].into();
+            (figures(old), figures(new))
+        };
+        let found = ratios(&[of(4.0, 2.0), of(2.0, 3.0), of(5.0, 5.0)]).unwrap();
+        let [ratio] = &found[..] else {
+            panic!("one figure")
+        };
+        assert_eq!((ratio.old_least, ratio.new_least), (2.0, 2.0));
+        assert_eq!((ratio.old_median, ratio.new_median), (4.0, 3.0));
+        assert_eq!((ratio.least_ratio, ratio.median_ratio), (1.0, 1.0));
+        assert_eq!((ratio.lowest_ratio, ratio.highest_ratio), (0.5, 1.5));
+        assert!(matches!(
+            ratios(&[of(1.0, 0.0)]),
+            Err(BuildError::NoFigures)
+        ));
+    }
+
+    fn build(dir: &Path, name: &str, script: &str) -> PathBuf {
+        let path = dir.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn builds_take_turns_and_failures_say_why() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        let print = |name: &str, x: f64| {
+            let log = log.display();
+            let script = format!("echo {name} $* >> {log}; echo '{{\"digest_s\": {x}}}'");
+            build(dir.path(), name, &script)
+        };
+        let (old, new) = (print("old", 4.0), print("new", 1.0));
+        let arguments = ["digest".to_owned()];
+        let mut runs = 0;
+        let found = compare_builds([&old, &new], &arguments, 2, || runs += 1).unwrap();
+        assert_eq!((found[0].median_ratio, runs), (0.25, 4));
+        let line = |name| format!("{name} bench digest --json\n");
+        let turns = ["old", "new", "new", "old"].map(line).concat();
+        assert_eq!(fs::read_to_string(log).unwrap(), turns);
+
+        let none = dir.path().join("none");
+        let run = |new: &Path| compare_builds([&old, new], &arguments, 1, || ()).unwrap_err();
+        assert!(matches!(run(&none), BuildError::Start { .. }));
+        let words = build(dir.path(), "words", "echo hello");
+        assert!(matches!(run(&words), BuildError::Output { .. }));
+        let broken = build(dir.path(), "broken", "echo no such set >&2; exit 3");
+        let text = run(&broken).to_string();
+        assert!(text.contains("no such set") && text.contains('3'), "{text}");
+    }
+}
