@@ -17,8 +17,8 @@ pub struct Costs {
 }
 
 impl Default for Costs {
-    /// In the proportion measured with AVX-512: 75,000 transforms a batch, 76 a message, see
-    /// docs/performance.md.
+    /// As measured with AVX-512 for `hybrid-v1`; of `hybrid-v2` a message costs a tenth more beside a batch
+    /// (docs/performance.md).
     fn default() -> Self {
         Self {
             batch_s: 12.0,
