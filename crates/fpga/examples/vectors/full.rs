@@ -1,0 +1,97 @@
+//! A sum, a product and a rotation of set `sophomr-v2`, with a detection key made as `omr keygen`
+//! makes it.
+
+use crate::Outcome;
+use crate::image::{Image, Op, OpKind};
+use crate::machine::{Machine, key_of};
+use chacha20::ChaCha20Rng;
+use omr_bgv::{Decryptor, Evaluator};
+use omr_client::sophomr::keygen_with_large_secret;
+use omr_protocol::ClueKind;
+use omr_protocol::sophomr::{DetectionKey, Params, Part};
+use rand_core::{Rng, SeedableRng};
+
+const SET: &str = "sophomr-v2";
+
+/// Which of the two rotations.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Step,
+    Giant,
+}
+
+/// The image; the rotated ciphertext that is expected was decrypted to the rotated slots.
+pub(crate) fn image(turn: Turn) -> Outcome<Image> {
+    let params = Params::named(SET)?;
+    let mut rng = ChaCha20Rng::seed_from_u64(22);
+    let (keys, large) = keygen_with_large_secret(&params, ClueKind::Plain, &mut rng);
+    let mut file = Vec::new();
+    keys.detection.write(&params, &mut file)?;
+    let key = DetectionKey::read(&params, file.as_slice())?;
+    let (galois, part, steps) = match turn {
+        Turn::Step => (&key.step, Part::Step, 1),
+        Turn::Giant => (&key.giant, Part::Giant, params.giant_step()),
+    };
+
+    let ev = Evaluator {
+        ring: &params.ring,
+        plain: &params.plain,
+        chain: &params.chain,
+    };
+    let input = &key.secrets[0];
+    let turned = ev.automorphism(input, galois)?;
+    let open = Decryptor {
+        ring: &params.ring,
+        plain: &params.plain,
+        secret: &large,
+    };
+    expect_rotated(&open.decrypt(input), &open.decrypt(&turned), steps)?;
+
+    let basis = params.chain.basis(0);
+    let limbs = basis.len();
+    let mut machine = Machine::new(SET, &params.ring, params.p(), basis);
+    machine.load_key(0, &key_of(galois, key.seed, part.index(), steps));
+    machine.reserve_work(&[galois.switching_key().shape()]);
+    let at = machine.put_ciphertext(input);
+    if turn == Turn::Step {
+        let mut sum = input.clone();
+        ev.add_assign(&mut sum, &turned)?;
+        let other = machine.put_ciphertext(&turned);
+        let to = machine.reserve(2 * limbs);
+        let ops = machine.each_limb(|prime, i| {
+            let op = Op::new(OpKind::Add).prime(prime).terms(1);
+            op.a(at + i, 0).b(other + i, 0).to(to + i)
+        });
+        machine.test("ccadd", ops, Machine::expect(to, &sum));
+
+        let p = params.p().value();
+        let slots = (0..params.slots()).map(|_| (rng.next_u64() % p) as u32);
+        let coeffs = params.plain.encode(&slots.collect::<Vec<_>>());
+        let plain = params.ring.lift_plain(&coeffs, p as u32, basis);
+        let mut product = input.clone();
+        ev.mul_plain_assign(&mut product, &plain);
+        let factor = machine.put_factor(&plain);
+        let ops = machine.each_limb(|prime, i| {
+            let op = Op::new(OpKind::Dot).prime(prime).terms(1);
+            op.a(at + i, 0).b(factor + prime, 0).to(to + i)
+        });
+        machine.test("pcmul", ops, Machine::expect(to, &product));
+    }
+    let to = machine.reserve(2 * limbs);
+    let op = Machine::rotation(0, at, to);
+    machine.test("rot", vec![op], Machine::expect(to, &turned));
+    Ok(machine.image)
+}
+
+/// Slot i of a row of slots must be slot `i + steps` of the same row before.
+fn expect_rotated(before: &[u32], after: &[u32], steps: usize) -> Outcome<()> {
+    let half = before.len() / 2;
+    for (row, image) in before.chunks(half).zip(after.chunks(half)) {
+        let mut expected = row.to_vec();
+        expected.rotate_left(steps);
+        if expected != image {
+            return Err(format!("a rotation by {steps} does not turn the slots").into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Runs the testbenches, then every mutant, which at least one of them must notice: test.sh BUILD
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+build=$1
+
+all() { # all MUTANT: stops at the first testbench that notices
+    "$build/mul-50/bench" "vectors/mul-50.bin" sophomr 50 "$1" &&
+        "$build/mul-60/bench" "vectors/mul-60.bin" paper 60 "$1" &&
+        "$build/toy/bench" "vectors/toy.bin" toy --mutant "$1" --cycles "$build/toy.json"
+}
+
+all 0
+
+refused() { # refused TEXT COMMAND...: the command must end with code 2 and this text
+    local text=$1 said code=0
+    shift
+    said=$("$@" 2>&1) || code=$?
+    [ "$code" = 2 ] && grep -q "$text" <<<"$said" || { echo "not refused ($text): $said"; exit 1; }
+}
+refused "expected set other" "$build/toy/bench" "vectors/toy.bin" other
+refused "expected kind" "$build/toy/bench" "vectors/mul-50.bin" sophomr
+refused "expected width" "$build/mul-50/bench" "vectors/mul-60.bin" paper 50
+refused "cannot be opened" "$build/toy/bench" "vectors/none.bin" toy
+echo "files of another set, kind or width are refused"
+
+while read -r number what; do
+    code=0
+    said=$(all "$number" 2>&1) || code=$?
+    [ "$code" = 1 ] || { echo "mutant $number was not noticed: $what"; echo "$said"; exit 1; }
+    echo "mutant $number is noticed ($what)"
+done <tb/mutants.txt
