@@ -1,9 +1,10 @@
-//! A sum, a product and a rotation of set `sophomr-v2`, with a detection key made as `omr keygen`
+//! The operators and a rotation of set `sophomr-v2`, with a detection key made as `omr keygen`
 //! makes it.
 
 use crate::Outcome;
-use crate::image::{Image, Op, OpKind};
+use crate::image::Image;
 use crate::machine::{Machine, key_of};
+use crate::operators::{self, Context};
 use chacha20::ChaCha20Rng;
 use omr_bgv::{Decryptor, Evaluator};
 use omr_client::sophomr::keygen_with_large_secret;
@@ -48,38 +49,27 @@ pub(crate) fn image(turn: Turn) -> Outcome<Image> {
     expect_rotated(&open.decrypt(input), &open.decrypt(&turned), steps)?;
 
     let basis = params.chain.basis(0);
-    let limbs = basis.len();
     let mut machine = Machine::new(SET, &params.ring, params.p(), basis);
     machine.load_key(0, &key_of(galois, key.seed, part.index(), steps));
     machine.reserve_work(&[galois.switching_key().shape()]);
-    let at = machine.put_ciphertext(input);
     if turn == Turn::Step {
-        let mut sum = input.clone();
-        ev.add_assign(&mut sum, &turned)?;
-        let other = machine.put_ciphertext(&turned);
-        let to = machine.reserve(2 * limbs);
-        let ops = machine.each_limb(|prime, i| {
-            let op = Op::new(OpKind::Add).prime(prime).terms(1);
-            op.a(at + i, 0).b(other + i, 0).to(to + i)
-        });
-        machine.test("ccadd", ops, Machine::expect(to, &sum));
-
+        let cx = Context { ev, key: galois };
         let p = params.p().value();
-        let slots = (0..params.slots()).map(|_| (rng.next_u64() % p) as u32);
-        let coeffs = params.plain.encode(&slots.collect::<Vec<_>>());
-        let plain = params.ring.lift_plain(&coeffs, p as u32, basis);
-        let mut product = input.clone();
-        ev.mul_plain_assign(&mut product, &plain);
-        let factor = machine.put_factor(&plain);
-        let ops = machine.each_limb(|prime, i| {
-            let op = Op::new(OpKind::Dot).prime(prime).terms(1);
-            op.a(at + i, 0).b(factor + prime, 0).to(to + i)
-        });
-        machine.test("pcmul", ops, Machine::expect(to, &product));
+        let mut slots = || -> Vec<u32> {
+            let slots = (0..params.slots()).map(|_| (rng.next_u64() % p) as u32);
+            slots.collect()
+        };
+        let slots = [slots(), slots()];
+        let inputs = [input.clone(), turned.clone()];
+        let basis = galois.switching_key().shape().extended();
+        let rows = operators::random_rows(&params.ring, &basis, &mut rng);
+        operators::transforms(&cx, &mut machine, &rows, 1);
+        operators::conversions(&cx, &mut machine, &rows);
+        let slots = slots.each_ref().map(Vec::as_slice);
+        operators::sums_and_products(&cx, &mut machine, &inputs, slots)?;
+        operators::automorphism(&cx, &mut machine, input);
     }
-    let to = machine.reserve(2 * limbs);
-    let op = Machine::rotation(0, at, to);
-    machine.test("rot", vec![op], Machine::expect(to, &turned));
+    operators::rotation(&mut machine, input, &turned);
     Ok(machine.image)
 }
 

@@ -7,6 +7,7 @@ mod full;
 mod image;
 mod machine;
 mod mul;
+mod operators;
 mod toy;
 
 use image::Image;

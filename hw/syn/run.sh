@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Synthesis by yosys for UltraScale+, netlists simulated, and the table of resources: run.sh BUILD
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+build=$1
+mkdir -p "$build/syn"
+
+netlist() { # netlist TOP WIDTH: flat, with its statistics
+    local top=$1 width=$2 out=$build/syn/$1-$2
+    yosys -q -p "read_verilog -sv rtl/arith.sv rtl/ntt.sv tb/$top.sv
+        chparam -set W $width $top
+        hierarchy -check -top $top
+        synth_xilinx -family xcup -noiopad -noclkbuf -flatten
+        tee -o $out.stat stat
+        write_verilog -noattr $out.v" >"$out.log" 2>&1 || { cat "$out.log"; exit 1; }
+}
+
+simulate() { # simulate TOP WIDTH FILE SET: the netlist with the testbench of the source
+    local top=$1 width=$2 name=${1%_bench} out=$build/syn/$1-$2
+    mkdir -p "$out"
+    verilator --cc --exe --build -j 2 -Wno-fatal -Wno-lint -O1 --top-module "$top" --Mdir "$out" \
+        -o bench -CFLAGS "-O1 -std=c++20 -DWIDTH=$width" -CFLAGS "-I$PWD/tb" "$out.v" syn/cells.v \
+        "$PWD/tb/$name.cpp" >"$out.log" 2>&1 || { tail -n 20 "$out.log"; exit 1; }
+    echo -n "netlist of $name, "
+    "$out/bench" "$3" "$4" "$width"
+}
+
+for width in 50 60; do netlist mul_bench $width; done
+netlist butterfly_bench 50
+simulate mul_bench 50 vectors/mul-50.bin sophomr
+simulate mul_bench 60 vectors/mul-60.bin paper
+simulate butterfly_bench 50 vectors/mul-50.bin sophomr
+yosys -q -s syn/engine.ys >"$build/syn/engine.log" 2>&1 || { tail "$build/syn/engine.log"; exit 1; }
+python3 syn/table.py "$build"
