@@ -12,6 +12,7 @@ netlist() { # netlist TOP WIDTH: flat, with its statistics
         hierarchy -check -top $top
         synth_xilinx -family xcup -noiopad -noclkbuf -flatten
         tee -o $out.stat stat
+        tee -o $out.path ltp -noff
         write_verilog -noattr $out.v" >"$out.log" 2>&1 || { cat "$out.log"; exit 1; }
 }
 
@@ -31,4 +32,7 @@ simulate mul_bench 50 vectors/mul-50.bin sophomr
 simulate mul_bench 60 vectors/mul-60.bin paper
 simulate butterfly_bench 50 vectors/mul-50.bin sophomr
 yosys -q -s syn/engine.ys >"$build/syn/engine.log" 2>&1 || { tail "$build/syn/engine.log"; exit 1; }
+for name in mul_bench-50 mul_bench-60 butterfly_bench-50; do
+    echo "$name: $(grep 'Longest topological path' "$build/syn/$name.path" | head -n 1)"
+done
 python3 syn/table.py "$build"

@@ -11,6 +11,7 @@ all() { # all MUTANT: stops at the first testbench that notices
 }
 
 all 0
+"$build/butterfly-60/bench" vectors/mul-60.bin paper 60
 
 refused() { # refused TEXT COMMAND...: the command must end with code 2 and this text
     local text=$1 said code=0

@@ -26,29 +26,43 @@ struct Target {
 /// Builds the command and says where it is: as its tests have it, so that nothing is compiled again beside them.
 pub(crate) fn command(root: &Path) -> Result<PathBuf, XtaskError> {
     let args = ["test", "--workspace", "--profile", "tested", "--no-run"];
-    program(root, &[&args[..], &["--test", "readme"]].concat(), "omr")
+    let args = [&args[..], &["--test", "readme"]].concat();
+    program(root, &args, "omr", "bin")
+}
+
+/// Builds an example, as tests have it, and says where it is.
+pub(crate) fn example(root: &Path, name: &'static str) -> Result<PathBuf, XtaskError> {
+    let args = ["test", "--workspace", "--profile", "tested", "--no-run"];
+    let args = [&args[..], &["--example", name]].concat();
+    program(root, &args, name, "example")
 }
 
 /// Builds a package's program of the same name, as releases have it, and says where it is.
 pub(crate) fn released(root: &Path, name: &'static str) -> Result<PathBuf, XtaskError> {
-    program(root, &["build", "--release", "--package", name], name)
+    let args = ["build", "--release", "--package", name];
+    program(root, &args, name, "bin")
 }
 
-fn program(root: &Path, args: &[&str], name: &'static str) -> Result<PathBuf, XtaskError> {
+fn program(
+    root: &Path,
+    args: &[&str],
+    name: &'static str,
+    kind: &str,
+) -> Result<PathBuf, XtaskError> {
     let mut command = cargo_command(root, args);
     command.args(["--message-format", "json-render-diagnostics"]);
     command.stderr(Stdio::inherit());
-    executable(&printed(&mut command)?, name)?.ok_or(XtaskError::NotBuilt { expected: name })
+    executable(&printed(&mut command)?, name, kind)?.ok_or(XtaskError::NotBuilt { expected: name })
 }
 
-/// The program of a name among what a build made.
-fn executable(lines: &[u8], name: &str) -> Result<Option<PathBuf>, XtaskError> {
+/// The program of a name and kind among what a build made.
+fn executable(lines: &[u8], name: &str, kind: &str) -> Result<Option<PathBuf>, XtaskError> {
     for line in lines
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
     {
         let built: Built = serde_json::from_slice(line)?;
-        if built.target.name == name && built.target.kind == ["bin"] && built.executable.is_some() {
+        if built.target.name == name && built.target.kind == [kind] && built.executable.is_some() {
             return Ok(built.executable);
         }
     }
@@ -64,11 +78,14 @@ mod tests {
         let lines = br#"{"reason":"compiler-artifact","target":{"name":"omr","kind":["lib"]},"executable":null}
 {"reason":"compiler-artifact","target":{"name":"omr","kind":["bin"]},"executable":"/t/omr"}
 {"reason":"compiler-artifact","target":{"name":"readme","kind":["test"]},"executable":"/t/readme"}
+{"reason":"compiler-artifact","target":{"name":"omr","kind":["example"]},"executable":"/t/examples/omr"}
 {"reason":"build-finished","success":true}
 "#;
-        let found = |name| executable(lines, name).expect("lines of JSON");
-        assert_eq!(found("omr"), Some(PathBuf::from("/t/omr")));
-        assert_eq!(found("readme"), None);
-        assert!(executable(b"no json", "omr").is_err());
+        let found = |name, kind| executable(lines, name, kind).expect("lines of JSON");
+        assert_eq!(found("omr", "bin"), Some(PathBuf::from("/t/omr")));
+        let example = Some(PathBuf::from("/t/examples/omr"));
+        assert_eq!(found("omr", "example"), example);
+        assert_eq!(found("readme", "bin"), None);
+        assert!(executable(b"no json", "omr", "bin").is_err());
     }
 }

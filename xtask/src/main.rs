@@ -9,6 +9,7 @@ mod ci;
 mod deny;
 mod error;
 mod fuzz;
+mod hardware;
 mod lengths;
 mod miri;
 mod npm;
@@ -29,7 +30,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, deny, proto, clippy,
-                          builds, docs, timing, test, browser, python
+                          builds, docs, timing, test, hardware, browser, python
   test [ARGS]             all tests, optimised; ARGS go to cargo test
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines of Rust files
@@ -37,6 +38,7 @@ usage: cargo xtask <command>
   builds                  the small and the full command: lints, and the crates that they are made of
   deny                    licences, origins and known vulnerabilities of dependencies, by cargo-deny
   proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
+  hardware                the accelerator below hw/ in simulation, with its mutants: by Verilator
   browser                 the status page and gRPC-Web of a running server in a browser
   python                  a client in Python, written from the documents alone, against a running server
   timing                  no branch and no address depends on a secret: under valgrind
@@ -73,6 +75,7 @@ fn run() -> Result<(), XtaskError> {
         ["builds"] => builds::check(root),
         ["proto"] => proto::check(root),
         ["proto", "--accept"] => proto::accept(root),
+        ["hardware"] => hardware::check(root),
         ["browser"] => browser::check(root),
         ["python"] => python::check(root),
         ["timing"] => timing::check(root),
