@@ -26,16 +26,16 @@ module DSP48E2 #(
     wire signed [26:0] a = A[26:0];
     always @* P = a * B;
 endmodule
-module FDRE #(parameter INIT = 0) (output reg Q, input C, CE, D, R);
+module FDRE #(parameter INIT = 0, IS_C_INVERTED = 0, IS_D_INVERTED = 0, IS_R_INVERTED = 0) (output reg Q, input C, CE, D, R);
     initial Q = INIT;
     always @(posedge C) if (R) Q <= 0; else if (CE) Q <= D;
 endmodule
-module SRL16E #(parameter [15:0] INIT = 0) (output Q, input A0, A1, A2, A3, CE, CLK, D);
+module SRL16E #(parameter [15:0] INIT = 0, parameter IS_CLK_INVERTED = 0) (output Q, input A0, A1, A2, A3, CE, CLK, D);
     reg [15:0] r = INIT;
     assign Q = r[{A3, A2, A1, A0}];
     always @(posedge CLK) if (CE) r <= {r[14:0], D};
 endmodule
-module SRLC32E #(parameter [31:0] INIT = 0) (output Q, Q31, input [4:0] A, input CE, CLK, D);
+module SRLC32E #(parameter [31:0] INIT = 0, parameter IS_CLK_INVERTED = 0) (output Q, Q31, input [4:0] A, input CE, CLK, D);
     reg [31:0] r = INIT;
     assign Q = r[A];
     assign Q31 = r[31];

@@ -12,27 +12,24 @@ netlist() { # netlist TOP WIDTH: flat, with its statistics
         hierarchy -check -top $top
         synth_xilinx -family xcup -noiopad -noclkbuf -flatten
         tee -o $out.stat stat
-        tee -o $out.path ltp -noff
-        write_verilog -noattr $out.v" >"$out.log" 2>&1 || { cat "$out.log"; exit 1; }
+        write_json $out.json; write_verilog -noattr $out.v" >"$out.log" 2>&1 || { cat "$out.log"; exit 1; }
 }
 
-simulate() { # simulate TOP WIDTH FILE SET: the netlist with the testbench of the source
+simulate() { # simulate TOP WIDTH FILE SET [COUNT]: the netlist with the testbench of the source
     local top=$1 width=$2 name=${1%_bench} out=$build/syn/$1-$2
     mkdir -p "$out"
     verilator --cc --exe --build -j 2 -Wno-fatal -Wno-lint -O1 --top-module "$top" --Mdir "$out" \
         -o bench -CFLAGS "-O1 -std=c++20 -DWIDTH=$width" -CFLAGS "-I$PWD/tb" "$out.v" syn/cells.v \
         "$PWD/tb/$name.cpp" >"$out.log" 2>&1 || { tail -n 20 "$out.log"; exit 1; }
     echo -n "netlist of $name, "
-    "$out/bench" "$3" "$4" "$width"
+    "$out/bench" "$3" "$4" "$width" ${5:+"$5"}
 }
 
 for width in 50 60; do netlist mul_bench $width; done
 netlist butterfly_bench 50
 simulate mul_bench 50 vectors/mul-50.bin sophomr
 simulate mul_bench 60 vectors/mul-60.bin paper
-simulate butterfly_bench 50 vectors/mul-50.bin sophomr
+simulate butterfly_bench 50 vectors/mul-50.bin sophomr 1000
 yosys -q -s syn/engine.ys >"$build/syn/engine.log" 2>&1 || { tail "$build/syn/engine.log"; exit 1; }
-for name in mul_bench-50 mul_bench-60 butterfly_bench-50; do
-    echo "$name: $(grep 'Longest topological path' "$build/syn/$name.path" | head -n 1)"
-done
+python3 syn/paths.py "$build"/syn/*.json
 python3 syn/table.py "$build"

@@ -1,7 +1,8 @@
 // A butterfly against arithmetic in 128 bits, on the operands of a file of products:
-//   butterfly FILE SET WIDTH
+//   butterfly FILE SET WIDTH [COUNT], COUNT of them modulo each prime
 #include "Vbutterfly_bench.h"
 #include "image.h"
+#include <algorithm>
 #include <verilated.h>
 
 using Wide = unsigned __int128;
@@ -14,14 +15,15 @@ static uint64_t power(uint64_t base, uint64_t exponent, uint64_t q) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4) fail("usage: butterfly FILE SET WIDTH");
+    if (argc < 4) fail("usage: butterfly FILE SET WIDTH [COUNT]");
+    const uint64_t most = argc > 4 ? atoi(argv[4]) : UINT64_MAX;
     const int words = (WIDTH + 16) / 17, latency = 4 * words + 6;
     Reader in(argv[1], PRODUCTS, argv[2], WIDTH, 0);
     Vbutterfly_bench top;
     uint64_t checked = 0, wrong = 0;
     for (uint64_t primes = in.word(); primes > 0; primes--) {
-        const uint64_t q = in.word(), count = in.word();
-        std::vector<uint64_t> data(3 * count);
+        const uint64_t q = in.word(), all = in.word(), count = std::min(all, most);
+        std::vector<uint64_t> data(3 * all);
         in.read(data.data(), data.size());
         const uint64_t unit = power(power(2, 17 * words, q), q - 2, q), half = (q + 1) / 2;
         auto times = [&](uint64_t a, uint64_t b) { return (uint64_t)((Wide)a * b % q * unit % q); };

@@ -35,8 +35,9 @@ def main():
         rows["keyswitch"] = dict(full["rot"])
     resources = read("resources.json")
     for name, row in rows.items():
-        module = MODULES.get(name.removesuffix("_giant"))
-        row.update(resources.get(module, {}) if module else {})
+        # Resources are those of 128 lanes.
+        if row["lanes"] == 128:
+            row.update(resources.get(MODULES[name.removesuffix("_giant")], {}))
     (BUILD / "cycles.json").write_text(json.dumps(rows, indent=1) + "\n")
     kept = json.loads(KEPT.read_text())
     for name, row in rows.items():
