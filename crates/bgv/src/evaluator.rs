@@ -1,6 +1,7 @@
 //! Homomorphic operations on ciphertexts: sums, products, relinearisation, levels, automorphisms.
 
 use crate::{Chain, Ciphertext, EvalError, GaloisKey, Plain};
+use omr_mismatch::Mismatch;
 use omr_ring::{Eval, Modulus, Poly, Ring, Switch};
 use omr_rlwe::{KeySwitch, Rlwe, SwitchInput, SwitchingKey};
 
@@ -22,30 +23,24 @@ impl Evaluator<'_> {
 
     fn same(&self, a: &Ciphertext, b: &Ciphertext) -> Result<(), EvalError> {
         if a.level != b.level {
-            return Err(EvalError::Level {
-                expected: a.level,
-                found: b.level,
-            });
+            return Err(EvalError::Level(Mismatch::new(a.level, b.level)));
         }
         if a.scale != b.scale {
-            return Err(EvalError::Scale {
-                expected: a.scale,
-                found: b.scale,
-            });
+            return Err(EvalError::Scale(Mismatch::new(a.scale, b.scale)));
         }
         match a.parts.len() == b.parts.len() {
             true => Ok(()),
-            false => Err(EvalError::Parts {
-                expected: a.parts.len(),
-                found: b.parts.len(),
-            }),
+            false => Err(EvalError::Parts(Mismatch::new(
+                a.parts.len(),
+                b.parts.len(),
+            ))),
         }
     }
 
     fn expect_parts(ct: &Ciphertext, expected: usize) -> Result<(), EvalError> {
         match ct.parts.len() {
             found if found == expected => Ok(()),
-            found => Err(EvalError::Parts { expected, found }),
+            found => Err(EvalError::Parts(Mismatch::new(expected, found))),
         }
     }
 
@@ -155,19 +150,13 @@ impl Evaluator<'_> {
         terms: &[(u64, &Ciphertext)],
         scale: u64,
     ) -> Result<Ciphertext, EvalError> {
-        let (_, first) = terms.first().ok_or(EvalError::Parts {
-            expected: 2,
-            found: 0,
-        })?;
+        let (_, first) = terms.first().ok_or(EvalError::Parts(Mismatch::new(2, 0)))?;
         let (p, scale) = (self.p(), self.p().reduce(scale));
         let mut scaled = Vec::with_capacity(terms.len());
         for (c, term) in terms {
             Self::expect_parts(term, 2)?;
             if term.level != first.level {
-                return Err(EvalError::Level {
-                    expected: first.level,
-                    found: term.level,
-                });
+                return Err(EvalError::Level(Mismatch::new(first.level, term.level)));
             }
             let factor = p.mul(p.reduce(*c), p.mul(scale, p.inv(term.scale)));
             scaled.push((p.to_centered(factor), term));
@@ -194,26 +183,17 @@ impl Evaluator<'_> {
         pairs: &[(&'a Ciphertext, &'a Ciphertext)],
     ) -> Result<Ciphertext, EvalError> {
         let Some(&(a, b)) = pairs.first() else {
-            return Err(EvalError::Parts {
-                expected: 2,
-                found: 0,
-            });
+            return Err(EvalError::Parts(Mismatch::new(2, 0)));
         };
         let (level, scale) = (a.level, self.p().mul(a.scale, b.scale));
         for &(a, b) in pairs {
             Self::expect_one_level(&[a, b], 2)?;
             let found = self.p().mul(a.scale, b.scale);
             if a.level != level {
-                return Err(EvalError::Level {
-                    expected: level,
-                    found: a.level,
-                });
+                return Err(EvalError::Level(Mismatch::new(level, a.level)));
             }
             if found != scale {
-                return Err(EvalError::Scale {
-                    expected: scale,
-                    found,
-                });
+                return Err(EvalError::Scale(Mismatch::new(scale, found)));
             }
         }
         let products = |places: &[(usize, usize)]| -> Vec<(&'a Poly<Eval>, &'a Poly<Eval>)> {
@@ -278,18 +258,12 @@ impl Evaluator<'_> {
 
     fn expect_one_level(cts: &[&Ciphertext], parts: usize) -> Result<(), EvalError> {
         let Some(first) = cts.first() else {
-            return Err(EvalError::Parts {
-                expected: parts,
-                found: 0,
-            });
+            return Err(EvalError::Parts(Mismatch::new(parts, 0)));
         };
         for ct in cts {
             Self::expect_parts(ct, parts)?;
             if ct.level != first.level {
-                return Err(EvalError::Level {
-                    expected: first.level,
-                    found: ct.level,
-                });
+                return Err(EvalError::Level(Mismatch::new(first.level, ct.level)));
             }
         }
         Ok(())
@@ -310,10 +284,7 @@ impl Evaluator<'_> {
         Self::expect_parts(ct, 2)?;
         self.level_exists(level)?;
         if level < ct.level {
-            return Err(EvalError::Level {
-                expected: ct.level,
-                found: level,
-            });
+            return Err(EvalError::Level(Mismatch::new(ct.level, level)));
         }
         if level == ct.level {
             return Ok(ct.clone());

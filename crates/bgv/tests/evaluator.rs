@@ -1,6 +1,7 @@
 //! Properties `dec(op(enc(x))) = op(x)` of the evaluator, at an insecure small dimension.
 use chacha20::ChaCha20Rng;
 use omr_bgv::*;
+use omr_mismatch::Mismatch;
 use omr_ring::*;
 use omr_rlwe::*;
 use rand_core::{Rng, SeedableRng};
@@ -286,14 +287,11 @@ fn mismatched_operands_are_told() {
     let mut y = x.clone();
     assert_eq!(
         ev.add_assign(&mut y, &low),
-        Err(EvalError::Level {
-            expected: 0,
-            found: 1
-        })
+        Err(EvalError::Level(Mismatch::new(0, 1)))
     );
     assert!(ev.at_level(&low, 0).is_err());
     assert!(matches!(
         ev.linear_combination(&[], 1),
-        Err(EvalError::Parts { .. })
+        Err(EvalError::Parts(_))
     ));
 }

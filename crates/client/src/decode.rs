@@ -2,6 +2,7 @@
 
 use omr_codec::CodecError;
 use omr_compress::PhasesError;
+use omr_protocol::Mismatch;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::request::MAX_BOUND;
 use omr_protocol::{ClueKind, ParamsError, hex};
@@ -19,28 +20,12 @@ fn advice(count: usize) -> String {
 #[non_exhaustive]
 pub enum DecodeError {
     /// The digest was made with another detection key.
-    #[error(
-        "the digest was made for another recipient: expected detection key {}, which belongs to this secret key, \
-         found {}",
-        hex(expected),
-        hex(found)
-    )]
-    OtherKey {
-        /// This recipient's.
-        expected: [u8; 16],
-        /// The digest's.
-        found: [u8; 16],
-    },
+    #[error("the digest was made for another recipient: expected detection key {}, which belongs to this secret key, \
+         found {}", hex(&.0.expected), hex(&.0.found))]
+    OtherKey(Mismatch<[u8; 16]>),
     /// Payloads with the fingerprints of their clues for a key of plain clues, or without for one of bound clues.
-    #[error(
-        "expected a digest of {expected} clues, as the secret key is for, found one of {found} clues"
-    )]
-    Clues {
-        /// The secret key's.
-        expected: ClueKind,
-        /// The digest's.
-        found: ClueKind,
-    },
+    #[error("expected a digest of {} clues, as the secret key is for, found one of {} clues", .0.expected, .0.found)]
+    Clues(Mismatch<ClueKind>),
     /// More pertinent messages than the bound.
     #[error(
         "overflow: messages {start}..{end} hold {count} pertinent messages, the digest's bound is {bound}; {}",
@@ -90,14 +75,11 @@ pub enum DecodeError {
     /// The digest needs an engine that its set lacks.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// A payload does not match its checksum.
+    /// The payload of this message does not match its checksum.
     #[error(
-        "the payload of message {index} does not match its checksum: the digest is damaged or its detector is faulty"
+        "the payload of message {0} does not match its checksum: the digest is damaged or its detector is faulty"
     )]
-    Checksum {
-        /// The message.
-        index: u64,
-    },
+    Checksum(u64),
     /// The digest's shape does not suit the code.
     #[error(transparent)]
     Codec(#[from] CodecError),
@@ -140,7 +122,7 @@ pub(crate) fn check_clues(
         false => ClueKind::Plain,
     };
     match payload_bytes.is_some() && expected != found {
-        true => Err(DecodeError::Clues { expected, found }),
+        true => Err(DecodeError::Clues(Mismatch::new(expected, found))),
         false => Ok(()),
     }
 }

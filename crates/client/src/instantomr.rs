@@ -6,6 +6,7 @@ use crate::secret_key::block_secret;
 use crate::{DecodeError, Fingerprint, Retrieved};
 use crate::{SecretKey, SecretKeyError};
 use omr_compress::nearest;
+use omr_protocol::Mismatch;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::instantomr::{
     Code, Decoded, INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantDigest, InstantKey, InstantParams,
@@ -118,7 +119,7 @@ impl<'a> InstantRecipient<'a> {
     pub fn decode(&self, digest: &InstantDigest) -> Result<Vec<Retrieved>, DecodeError> {
         let (expected, found) = (self.key_id, digest.header.key_id);
         if expected != found {
-            return Err(DecodeError::OtherKey { expected, found });
+            return Err(DecodeError::OtherKey(Mismatch::new(expected, found)));
         }
         let plan = &digest.header.plan;
         check_clues(self.clues, plan.payload_bytes(), plan.has_fingerprints())?;
@@ -209,7 +210,7 @@ impl<'a> InstantRecipient<'a> {
         let found = found.map_err(|error| match error {
             SumsError::Decode(error) => failed(error),
             SumsError::Codec(error) => error.into(),
-            SumsError::Checksum { index } => DecodeError::Checksum { index },
+            SumsError::Checksum(index) => DecodeError::Checksum(index),
             other => DecodeError::Inconsistent(other.to_string()),
         })?;
         let key = plan

@@ -14,6 +14,7 @@ use crate::os_rng;
 use argon2::{Algorithm, Argon2, Params, Version};
 use chacha20poly1305::aead::{AeadInOut, inout::InOutBuf};
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit, Tag};
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{self, FrameError, FrameHeader, FrameReader, Kind};
 use rand_core::Rng;
 use std::fmt;
@@ -42,12 +43,9 @@ pub enum LockError {
     /// Another passphrase, or a file that somebody made to look whole.
     #[error("the passphrase is wrong: expected the one that the file was locked with")]
     Wrong,
-    /// Fewer bytes than such a file has.
-    #[error("expected a locked file of at least {} bytes, found {found}", HEAD_BYTES + TAG_BYTES)]
-    Short {
-        /// Bytes of the body.
-        found: usize,
-    },
+    /// A body of so many bytes, fewer than such a file has.
+    #[error("expected a locked file of at least {} bytes, found {}", HEAD_BYTES + TAG_BYTES, .0)]
+    Short(usize),
     /// A cost that nobody who unlocks the file should bear.
     #[error("expected {} to {} {what} for the key of a locked file, found {found}", expected.start(), expected.end())]
     Cost {
@@ -59,13 +57,8 @@ pub enum LockError {
         found: u32,
     },
     /// A file that holds another thing than it says, or than is wanted.
-    #[error("expected {expected} under the passphrase, found {found}")]
-    Holds {
-        /// The kind that is wanted.
-        expected: Kind,
-        /// What is there.
-        found: String,
-    },
+    #[error("expected {} under the passphrase, found {}", .0.expected, .0.found)]
+    Holds(Mismatch<Kind, String>),
     /// No key was derived.
     #[error("deriving the key, which takes {kib} KiB of memory: {reason}")]
     Key {
@@ -183,7 +176,7 @@ pub fn unlock(
     let mut body = Zeroizing::new(body);
     let end = body.len().checked_sub(TAG_BYTES);
     let Some(end) = end.filter(|end| *end >= HEAD_BYTES) else {
-        return Err(LockError::Short { found: body.len() });
+        return Err(LockError::Short(body.len()));
     };
     let (head, rest) = body.split_at_mut(HEAD_BYTES);
     let (content, tag) = rest.split_at_mut(end - HEAD_BYTES);
@@ -207,10 +200,10 @@ fn asked(kind: Kind, head: &[u8]) -> Result<Cost, LockError> {
     if tag != kind as u16 {
         let found = Kind::from_tag(tag);
         let unknown = || format!("unknown kind {tag}");
-        return Err(LockError::Holds {
-            expected: kind,
-            found: found.map_or_else(unknown, |kind| kind.to_string()),
-        });
+        return Err(LockError::Holds(Mismatch::new(
+            kind,
+            found.map_or_else(unknown, |kind| kind.to_string()),
+        )));
     }
     let number = |at: usize, what, expected: RangeInclusive<u32>| {
         let found = u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);

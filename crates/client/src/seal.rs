@@ -20,6 +20,7 @@ use hpke::aead::{AeadTag, ChaCha20Poly1305};
 use hpke::kdf::HkdfSha256;
 use hpke::kem::{X25519HkdfSha256, XWing};
 use hpke::{Deserializable, Kem, OpModeR, OpModeS, Serializable};
+use omr_protocol::Mismatch;
 use omr_protocol::sealing::Sealing;
 use rand_core::{CryptoRng, UnwrapErr};
 use zeroize::Zeroizing;
@@ -117,9 +118,7 @@ fn seal_hpke<K: Kem>(
         }
         Err(_) => {
             out.truncate(start);
-            Err(SealError::TooLong {
-                found: plaintext.len(),
-            })
+            Err(SealError::TooLong(plaintext.len()))
         }
     }
 }
@@ -131,10 +130,7 @@ fn open_hpke<K: Kem>(
 ) -> Result<Zeroizing<Vec<u8>>, SealError> {
     let tag_len = AeadTag::<ChaCha20Poly1305>::size();
     let expected = K::EncappedKey::size() + tag_len;
-    let truncated = || SealError::Truncated {
-        expected,
-        found: sealed.len(),
-    };
+    let truncated = || SealError::Truncated(Mismatch::new(expected, sealed.len()));
     let (key, rest) = sealed
         .split_at_checked(K::EncappedKey::size())
         .ok_or_else(truncated)?;

@@ -2,6 +2,7 @@
 
 use crate::digest_secret::{DIGEST_SEED_BYTES, DigestSecret};
 use crate::seal::{SEAL_SECRET_BYTES, SealError, SealSecret, public_bytes};
+use omr_protocol::Mismatch;
 use omr_protocol::clue::{read_residues, residue_bits, write_residues};
 use omr_protocol::frame::{
     self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits,
@@ -17,13 +18,8 @@ use zeroize::Zeroizing;
 #[non_exhaustive]
 pub enum SecretKeyError {
     /// The file's length does not fit the parameter set.
-    #[error("expected a secret key of {expected} bytes, found {found}")]
-    Length {
-        /// Bytes of the body.
-        expected: usize,
-        /// Bytes there are.
-        found: usize,
-    },
+    #[error("expected a secret key of {} bytes, found {}", .0.expected, .0.found)]
+    Length(Mismatch<usize>),
     /// Coefficients that no secret of the set has.
     #[error(
         "expected coefficients of the set's shape and weight, found others: the file is forged"
@@ -138,7 +134,7 @@ impl SecretKey {
             Some(rest) if rest == Self::address_bytes(params) => rest,
             _ => {
                 let found = body.len();
-                return Err(SecretKeyError::Length { expected, found });
+                return Err(SecretKeyError::Length(Mismatch::new(expected, found)));
             }
         };
         let (names, rest) = body.split_at(32);

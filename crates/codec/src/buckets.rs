@@ -9,6 +9,7 @@ use crate::draws::Draws;
 use crate::elimination::eliminate;
 use crate::error::{CodecError, DecodeError, Inconsistency};
 use crate::{CUBIC_MESSAGES, CUBIC_NEWTON_BOUND, Field};
+use omr_mismatch::Mismatch;
 
 /// The modulus.
 const P: u32 = 97;
@@ -132,7 +133,7 @@ impl BucketCode {
     pub fn find_support(&self, sums: &[u8]) -> Result<Vec<u64>, DecodeError> {
         let (expected, found) = (self.index_weights(), sums.len());
         if expected != found {
-            return Err(DecodeError::SumCount { expected, found });
+            return Err(DecodeError::SumCount(Mismatch::new(expected, found)));
         }
         check_range(sums)?;
         let counters = sums.iter().skip(DIGITS).step_by(BUCKET);
@@ -194,7 +195,7 @@ impl BucketCode {
     ) -> Result<Vec<Vec<u8>>, DecodeError> {
         let (expected, found) = (self.payload_weights(digits), sums.len());
         if expected != found {
-            return Err(DecodeError::SumCount { expected, found });
+            return Err(DecodeError::SumCount(Mismatch::new(expected, found)));
         }
         check_range(sums)?;
         let columns: Vec<Vec<u32>> = support.iter().map(|&i| self.factors(i).collect()).collect();
@@ -321,7 +322,7 @@ mod tests {
         ));
         assert!(matches!(
             code.solve(&support, 4, &payload),
-            Err(DecodeError::SumCount { .. })
+            Err(DecodeError::SumCount(_))
         ));
         assert!(matches!(
             code.find_support(&vec![97; code.index_weights()]),

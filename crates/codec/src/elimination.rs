@@ -2,6 +2,7 @@
 
 use crate::error::{DecodeError, Inconsistency};
 use crate::field::Field;
+use omr_mismatch::Mismatch;
 
 /// Solves for `unknowns` unknowns by Gauss and Jordan: row `i` then starts with what unknown `i` is.
 ///
@@ -15,10 +16,7 @@ pub fn eliminate(field: &Field, rows: &mut [Vec<u32>], unknowns: usize) -> Resul
     let mut names: Vec<usize> = (0..rows.len()).collect();
     for column in 0..unknowns {
         let pivot = (column..rows.len()).find(|&r| rows[r][column] != 0);
-        let pivot = pivot.ok_or(DecodeError::TooFewSums {
-            expected: unknowns,
-            found: column,
-        })?;
+        let pivot = pivot.ok_or(DecodeError::TooFewSums(Mismatch::new(unknowns, column)))?;
         rows.swap(column, pivot);
         names.swap(column, pivot);
         let mut own = std::mem::take(&mut rows[column]);
@@ -95,7 +93,7 @@ mod tests {
         let (expected, found) = (2, 1);
         assert_eq!(
             solved(&rows, 2),
-            Err(DecodeError::TooFewSums { expected, found })
+            Err(DecodeError::TooFewSums(Mismatch { expected, found }))
         );
     }
 }

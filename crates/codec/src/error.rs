@@ -1,15 +1,14 @@
 //! The errors of building and packing ([`CodecError`]) and of decoding ([`DecodeError`]).
 
+use omr_mismatch::Mismatch;
+
 /// An error of construction, packing or unpacking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodecError {
     /// The modulus is not an odd prime below `2^31`.
-    #[error("modulus: expected an odd prime below 2^31, found {found}")]
-    Modulus {
-        /// The rejected modulus.
-        found: u32,
-    },
+    #[error("modulus: expected an odd prime below 2^31, found {0}")]
+    Modulus(u32),
     /// The slot count is not a power of two that divides `p - 1`.
     #[error("slots: expected a power of two dividing {order}, found {found}")]
     Slots {
@@ -35,13 +34,8 @@ pub enum CodecError {
         found: usize,
     },
     /// Numbers of a code that do not fit each other.
-    #[error("dimension: expected {expected}, found {found}")]
-    Dimension {
-        /// What fits.
-        expected: &'static str,
-        /// The rejected number.
-        found: u64,
-    },
+    #[error("dimension: {0}")]
+    Dimension(Mismatch<&'static str, u64>),
     /// The payload length of a packing is zero or too large.
     #[error("payload length: expected 1 to {limit} bytes, found {found}")]
     PayloadBytes {
@@ -51,21 +45,11 @@ pub enum CodecError {
         found: usize,
     },
     /// A payload does not have the length the packing was built for.
-    #[error("payload: expected {expected} bytes, found {found}")]
-    PayloadLength {
-        /// The length the packing was built for.
-        expected: usize,
-        /// The length given.
-        found: usize,
-    },
+    #[error("payload: expected {} bytes, found {}", .0.expected, .0.found)]
+    PayloadLength(Mismatch<usize>),
     /// A row of symbols does not have the length of one packed payload.
-    #[error("symbols: expected {expected}, found {found}")]
-    SymbolCount {
-        /// The symbols of one payload.
-        expected: usize,
-        /// The number given.
-        found: usize,
-    },
+    #[error("symbols: {0}")]
+    SymbolCount(Mismatch<usize>),
     /// A symbol is not a reduced residue.
     #[error("symbol {index}: expected a value below {modulus}, found {found}")]
     SymbolRange {
@@ -86,12 +70,9 @@ pub enum CodecError {
         /// The bits the symbols' value needs.
         found_bits: u32,
     },
-    /// A coefficient after the last digit of a payload is not zero.
-    #[error("padding of the last symbol: expected zeros, found {found}")]
-    Padding {
-        /// The coefficients, put together bit by bit.
-        found: u32,
-    },
+    /// The coefficients after the last digit of a payload, put together bit by bit, are not zero.
+    #[error("padding of the last symbol: expected zeros, found {0}")]
+    Padding(u32),
 }
 
 /// An error of decoding sums.
@@ -110,21 +91,11 @@ pub enum DecodeError {
         bound: usize,
     },
     /// Too few sums to determine the unknowns.
-    #[error("sums: expected at least {expected}, found {found}")]
-    TooFewSums {
-        /// The least number that determines the unknowns.
-        expected: usize,
-        /// The number given.
-        found: usize,
-    },
+    #[error("sums: expected at least {}, found {}", .0.expected, .0.found)]
+    TooFewSums(Mismatch<usize>),
     /// The sums are not as many as the code has.
-    #[error("sums: expected {expected} coefficients, found {found}")]
-    SumCount {
-        /// The number of the code.
-        expected: usize,
-        /// The number given.
-        found: usize,
-    },
+    #[error("sums: expected {} coefficients, found {}", .0.expected, .0.found)]
+    SumCount(Mismatch<usize>),
     /// A sum is not a reduced residue.
     #[error("sum {exponent}: expected a value below {modulus}, found {found}")]
     SumRange {
@@ -144,22 +115,12 @@ pub enum DecodeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Inconsistency {
-    /// The locator polynomial has too few distinct roots among the nodes of the messages there are.
-    #[error("expected {expected} distinct nodes, found {found}")]
-    Roots {
-        /// The number of messages the first sum claims.
-        expected: usize,
-        /// The roots found.
-        found: usize,
-    },
+    /// The locator polynomial has too few distinct roots among the nodes of the messages there are. Expected are as many as the first sum claims.
+    #[error("expected {} distinct nodes, found {}", .0.expected, .0.found)]
+    Roots(Mismatch<usize>),
     /// The exact counters of a cubic code do not fit the number of messages modulo 97.
-    #[error("counters: expected {expected} messages modulo 97, found {found}")]
-    Counters {
-        /// The number modulo 97 that the sums claim.
-        expected: usize,
-        /// What the counters add up to.
-        found: usize,
-    },
+    #[error("counters: expected {} messages modulo 97, found {}", .0.expected, .0.found)]
+    Counters(Mismatch<usize>),
     /// A redundant sum is not the one that the others determine.
     #[error("sum {exponent}: expected {expected}, found {found}")]
     Sum {

@@ -28,7 +28,7 @@ impl Field {
     /// Errors: [`CodecError::Modulus`] unless `p` is an odd prime below `2^31`.
     pub fn new(p: u32) -> Result<Self, CodecError> {
         if !(3..1 << 31).contains(&p) || !is_prime(p) {
-            return Err(CodecError::Modulus { found: p });
+            return Err(CodecError::Modulus(p));
         }
         let (factors, factor_count) = factor(p - 1);
         let top = u64::from(p - 1);
@@ -240,7 +240,7 @@ mod tests {
             u32::MAX,
             2_147_483_647 - 1,
         ] {
-            assert_eq!(Field::new(p), Err(CodecError::Modulus { found: p }));
+            assert_eq!(Field::new(p), Err(CodecError::Modulus(p)));
         }
     }
 

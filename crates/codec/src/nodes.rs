@@ -175,6 +175,7 @@ mod tests {
     use super::*;
     use crate::Inconsistency;
     use crate::support::power_sums;
+    use omr_mismatch::Mismatch;
 
     #[test]
     fn nodes_are_the_powers_of_the_generator() {
@@ -275,15 +276,9 @@ mod tests {
         let sums = sums_of(&nodes, &[(0, 1), (0, 2), (0, 3)], 4);
         let overflow = DecodeError::Overflow { count: 3, bound: 2 };
         assert_eq!(find_support(&nodes, &sums, 2), Err(overflow));
-        let few = DecodeError::TooFewSums {
-            expected: 5,
-            found: 4,
-        };
+        let few = DecodeError::TooFewSums(Mismatch::new(5, 4));
         assert_eq!(find_support(&nodes, &sums, 4), Err(few));
-        let few = DecodeError::TooFewSums {
-            expected: 1,
-            found: 0,
-        };
+        let few = DecodeError::TooFewSums(Mismatch::new(1, 0));
         assert_eq!(find_support(&nodes, &[], 0), Err(few));
         let range = DecodeError::SumRange {
             exponent: 1,
@@ -297,10 +292,7 @@ mod tests {
     fn a_repeated_node_is_inconsistent() {
         let nodes = default_nodes();
         let sums = sums_of(&nodes, &[(0, 5), (0, 5), (2, 5)], 6);
-        let cause = Inconsistency::Roots {
-            expected: 3,
-            found: 2,
-        };
+        let cause = Inconsistency::Roots(Mismatch::new(3, 2));
         assert_eq!(find_support(&nodes, &sums, 3), Err(cause.into()));
     }
 
@@ -310,7 +302,7 @@ mod tests {
         for (with_zero, found) in [(vec![0], 0), (vec![0, 17], 1), (vec![17, 0, 5], 2)] {
             let sums = power_sums(nodes.field(), &with_zero, 8);
             let expected = with_zero.len();
-            let cause = Inconsistency::Roots { expected, found };
+            let cause = Inconsistency::Roots(Mismatch::new(expected, found));
             assert_eq!(find_support(&nodes, &sums, 3), Err(cause.into()));
         }
     }
@@ -331,7 +323,7 @@ mod tests {
         let nodes = default_nodes();
         let sums = sums_of(&nodes, &[(0, 5), (2, 5)], 4);
         let (expected, found) = (2, 1);
-        let cause = Inconsistency::Roots { expected, found };
+        let cause = Inconsistency::Roots(Mismatch::new(expected, found));
         let limited = nodes.limited_to(2).unwrap();
         assert_eq!(find_support(&limited, &sums, 2), Err(cause.into()));
     }
@@ -353,7 +345,7 @@ mod tests {
         search.batch(0, &[9, 3, 8]);
         search.batch(1, &[70]);
         let (expected, found) = (3, 2);
-        let cause = Inconsistency::Roots { expected, found };
+        let cause = Inconsistency::Roots(Mismatch::new(expected, found));
         assert_eq!(search.finish().count(), Err(cause.into()));
     }
 }

@@ -4,6 +4,7 @@ use crate::error::{DecodeError, Inconsistency};
 use crate::field::Field;
 use crate::finite::FiniteField;
 use crate::fixed::FirstDifference;
+use omr_mismatch::Mismatch;
 
 /// The inverse of the Vandermonde matrix of nodes, of which some may be no message's.
 ///
@@ -94,11 +95,11 @@ impl<F: FiniteField> Solver<F> {
     fn check(&self, rhs: &[F::Element]) -> Result<(), DecodeError> {
         let (expected, found) = (self.sums, rhs.len());
         if expected != found {
-            return Err(DecodeError::SumCount { expected, found });
+            return Err(DecodeError::SumCount(Mismatch::new(expected, found)));
         }
         if found < self.count {
             let expected = self.count;
-            return Err(DecodeError::TooFewSums { expected, found });
+            return Err(DecodeError::TooFewSums(Mismatch::new(expected, found)));
         }
         match self.field.first_out_of_range(rhs) {
             None => Ok(()),
@@ -230,13 +231,10 @@ mod tests {
 
     #[test]
     fn bad_sums_are_named() {
-        let few = DecodeError::TooFewSums {
-            expected: 2,
-            found: 1,
-        };
+        let few = DecodeError::TooFewSums(Mismatch::new(2, 1));
         assert_eq!(solver(&[2, 3], 1).solve(&[1]), Err(few));
         let (expected, found) = (3, 2);
-        let count = DecodeError::SumCount { expected, found };
+        let count = DecodeError::SumCount(Mismatch::new(expected, found));
         assert_eq!(solver(&[2, 3], 3).solve(&[1, 2]), Err(count));
         let range = DecodeError::SumRange {
             exponent: 1,

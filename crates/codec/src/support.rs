@@ -8,6 +8,7 @@ use crate::error::{DecodeError, Inconsistency};
 use crate::finite::FiniteField;
 use crate::fixed::{FirstDifference, equal};
 use crate::recurrence::shortest;
+use omr_mismatch::Mismatch;
 
 /// The sums of `x^e` over `nodes`, for `e` in `0..m`.
 ///
@@ -87,7 +88,7 @@ impl<F: FiniteField> Search<F> {
         }
         let (expected, found) = (bound.saturating_add(1), sums.len());
         if found < expected {
-            return Err(DecodeError::TooFewSums { expected, found });
+            return Err(DecodeError::TooFewSums(Mismatch::new(expected, found)));
         }
         Ok(Self {
             field,
@@ -163,17 +164,16 @@ impl<F: FiniteField> Search<F> {
         let bound = self.labels.len();
         let wraps = self.field.characteristic() as usize;
         let cause = match first.get() {
-            _ if self.total.is_some() && expected % wraps != claimed => Inconsistency::Counters {
-                expected: claimed,
-                found: expected,
-            },
+            _ if self.total.is_some() && expected % wraps != claimed => {
+                Inconsistency::Counters(Mismatch::new(claimed, expected))
+            }
             _ if expected > bound => {
                 return Err(DecodeError::Overflow {
                     count: expected,
                     bound,
                 });
             }
-            _ if expected != found => Inconsistency::Roots { expected, found },
+            _ if expected != found => Inconsistency::Roots(Mismatch::new(expected, found)),
             None => return Ok(found),
             Some((exponent, expected, found)) => Inconsistency::Sum {
                 exponent,

@@ -15,6 +15,7 @@ use crate::error::CodecError;
 use crate::field::Field;
 use crate::finite::FiniteField;
 use crate::radix::{BLOCK_LIMBS, Radix, VALUE_LIMBS, bit_length, bits_of_digits, digits_by_bytes};
+use omr_mismatch::Mismatch;
 
 /// The longest payload a packing can be built for, in bytes.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
@@ -295,19 +296,16 @@ impl Symbols {
     fn check_length(&self, found: usize) -> Result<(), CodecError> {
         match found == self.payload_bytes {
             true => Ok(()),
-            false => Err(CodecError::PayloadLength {
-                expected: self.payload_bytes,
+            false => Err(CodecError::PayloadLength(Mismatch::new(
+                self.payload_bytes,
                 found,
-            }),
+            ))),
         }
     }
 
     fn check_count(&self, found: usize) -> Result<(), CodecError> {
         if found != self.count {
-            return Err(CodecError::SymbolCount {
-                expected: self.count,
-                found,
-            });
+            return Err(CodecError::SymbolCount(Mismatch::new(self.count, found)));
         }
         Ok(())
     }
@@ -381,19 +379,16 @@ mod tests {
         let symbols = Symbols::new(786_433, 10).unwrap();
         let mut out = vec![0; symbols.count()];
         let error = symbols.pack(&[0; 9], &mut out).unwrap_err();
-        assert_eq!(
-            error,
-            CodecError::PayloadLength {
-                expected: 10,
-                found: 9
-            }
-        );
+        assert_eq!(error, CodecError::PayloadLength(Mismatch::new(10, 9)));
         let (expected, found) = (symbols.count(), symbols.count() - 1);
         let error = symbols.pack(&[0; 10], &mut out[1..]).unwrap_err();
-        assert_eq!(error, CodecError::SymbolCount { expected, found });
+        assert_eq!(
+            error,
+            CodecError::SymbolCount(Mismatch::new(expected, found))
+        );
         assert_eq!(
             symbols.unpack(&out[1..]),
-            Err(CodecError::SymbolCount { expected, found })
+            Err(CodecError::SymbolCount(Mismatch::new(expected, found)))
         );
     }
 

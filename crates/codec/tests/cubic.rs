@@ -1,5 +1,6 @@
 //! The cubic code: round trips, splits of a board, overflow, and sums that are wrong or hostile.
 
+use omr_mismatch::Mismatch;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -232,10 +233,7 @@ fn damage_is_not_told_as_an_overflow() {
         row[at] = (row[at] + 60) % 97;
         let error = sums.decode_counted(&SMALL).unwrap_err();
         assert!(matches!(error, DecodeError::Inconsistent(_)), "{error}");
-        let counters = Inconsistency::Counters {
-            expected: 7,
-            found: 67,
-        };
+        let counters = Inconsistency::Counters(Mismatch::new(7, 67));
         assert_eq!(error == counters.into(), !damaged);
     }
 }

@@ -71,12 +71,9 @@ pub(crate) enum CliError {
     /// No detection key given.
     #[error("expected a detection key, found none")]
     NoKey,
-    /// Two detection keys for one engine.
-    #[error("expected one detection.key and one instant.key, found a second one of a kind: {}", path.display())]
-    TwoKeys {
-        /// The second.
-        path: PathBuf,
-    },
+    /// Two detection keys for one engine; this is the second.
+    #[error("expected one detection.key and one instant.key, found a second one of a kind: {}", .0.display())]
+    TwoKeys(PathBuf),
     /// Unknown or impossible parameters.
     #[error(transparent)]
     Params(#[from] ParamsError),
@@ -115,12 +112,9 @@ pub(crate) enum CliError {
         /// The other.
         second: PathBuf,
     },
-    /// Letters of which parts are missing, where the caller is strict.
-    #[error("expected whole letters, found {letters} of which parts are missing")]
-    NotWhole {
-        /// How many.
-        letters: usize,
-    },
+    /// How many letters lack parts, where the caller is strict.
+    #[error("expected whole letters, found {0} of which parts are missing")]
+    NotWhole(usize),
     /// No pertinent message could be opened, or one could not and the caller is strict.
     #[error("{left_out} of {pertinent} pertinent messages could not be opened")]
     LeftOut {
@@ -142,11 +136,8 @@ pub(crate) enum CliError {
         false_positives: usize,
     },
     /// A session of a scheme that takes whole batches.
-    #[error("expected a scheme of InstantOMR for a session, found {found}")]
-    StreamScheme {
-        /// The scheme.
-        found: Scheme,
-    },
+    #[error("expected a scheme of InstantOMR for a session, found {0}")]
+    StreamScheme(Scheme),
     /// More pertinent messages than messages.
     #[error("expected at most {messages} pertinent messages, as many as messages, found {found}")]
     Pertinent {
@@ -196,13 +187,10 @@ pub(crate) enum CliError {
     /// Two passphrases where one was to be typed twice.
     #[error("expected the same passphrase twice, found two: nothing was changed")]
     OtherPassphrase,
-    /// Nothing to take away.
+    /// This secret has no passphrase to take away.
     #[cfg(feature = "full")]
-    #[error("{}: expected a secret under a passphrase, found one without", path.display())]
-    NotLocked {
-        /// The secret.
-        path: PathBuf,
-    },
+    #[error("{}: expected a secret under a passphrase, found one without", .0.display())]
+    NotLocked(PathBuf),
     /// Identities, letters, the inbox.
     #[cfg(feature = "full")]
     #[error(transparent)]
@@ -236,24 +224,18 @@ pub(crate) enum CliError {
         /// Why the first one did not.
         reason: String,
     },
-    /// Canaries that a digest should have held.
+    /// How many canaries are missing that a digest should have held.
     #[cfg(feature = "full")]
-    #[error("{missing} canaries are missing: the detector left messages out")]
-    CanariesMissing {
-        /// How many.
-        missing: usize,
-    },
+    #[error("{0} canaries are missing: the detector left messages out")]
+    CanariesMissing(usize),
     /// A thread of ours broke off.
     #[cfg(feature = "full")]
     #[error("decoding broke off")]
     Interrupted,
-    /// Content that could steer a terminal.
+    /// The content of this message could steer a terminal.
     #[cfg(feature = "full")]
-    #[error("message {number} is not plain text: save it with --out")]
-    NotText {
-        /// The message.
-        number: u64,
-    },
+    #[error("message {0} is not plain text: save it with --out")]
+    NotText(u64),
     /// The server.
     #[cfg(feature = "full")]
     #[error(transparent)]
@@ -274,22 +256,14 @@ pub(crate) enum CliError {
     #[cfg(feature = "full")]
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
-    /// What a server keeps is damaged.
+    /// How much of what a server keeps is damaged.
     #[cfg(feature = "full")]
-    #[error(
-        "expected no damage, found {faults} faults: repair them from a backup (omr data repair)"
-    )]
-    Faults {
-        /// How many.
-        faults: u64,
-    },
-    /// A server that answers but does not serve.
+    #[error("expected no damage, found {0} faults: repair them from a backup (omr data repair)")]
+    Faults(u64),
+    /// This server answers but does not serve.
     #[cfg(feature = "full")]
-    #[error("{url} does not serve")]
-    NotServing {
-        /// The server.
-        url: String,
-    },
+    #[error("{0} does not serve")]
+    NotServing(String),
     /// No runtime for the network.
     #[cfg(feature = "full")]
     #[error("starting the network: {0}")]

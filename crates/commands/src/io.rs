@@ -11,6 +11,7 @@ use omr_client::SecretKey;
 use omr_console::ReadError;
 use omr_detector::Progress;
 use omr_detector::engine::{Engine, Loaded};
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{FrameError, FrameHeader, FrameReader, Kind};
 use omr_protocol::instantomr::{InstantKey, InstantParams};
 use omr_protocol::{ClueKey, ClueParams, ParamSet};
@@ -55,7 +56,7 @@ impl Framed {
         reader.by_ref().take(HEADER_BYTES).read_to_end(&mut start)?;
         let read = |kind| FrameReader::read_header(&start[..], kind, u64::MAX);
         let frame = match read(kinds[0]) {
-            Err(FrameError::Kind { found, .. }) if kinds.contains(&found) => read(found),
+            Err(FrameError::Kind(Mismatch { found, .. })) if kinds.contains(&found) => read(found),
             read => read,
         }?;
         Ok(Self {
@@ -117,7 +118,7 @@ impl Framed {
     pub(crate) fn bytes_up_to(self, limit: u64) -> Result<Zeroizing<Vec<u8>>, CliError> {
         match self.file_len > limit {
             true => Err(CliError::input(self.path)(
-                ReadError::TooLarge { limit }.into(),
+                ReadError::TooLarge(limit).into(),
             )),
             false => self.bytes(),
         }

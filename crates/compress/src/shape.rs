@@ -16,17 +16,11 @@ pub const SYMBOLS_TOGETHER: usize = 32;
 #[non_exhaustive]
 pub enum ShapeError {
     /// No exponents.
-    #[error("expected a bound of at least 1, found {found}")]
-    Bound {
-        /// The bound.
-        found: usize,
-    },
+    #[error("expected a bound of at least 1, found {0}")]
+    Bound(usize),
     /// No symbols.
-    #[error("expected at least one symbol, found {found}")]
-    Symbols {
-        /// Symbols.
-        found: usize,
-    },
+    #[error("expected at least one symbol, found {0}")]
+    Symbols(usize),
     /// A ring that does not hold the exponents of a symbol.
     #[error("expected a small ring of a power of two from {least} up, found dimension {found}")]
     Dimension {
@@ -67,7 +61,7 @@ impl SumsShape {
     /// Errors: `Bound`, `Symbols`; `Dimension` unless it is a power of two that holds the width.
     pub fn new(small_n: usize, bound: usize, symbols: usize) -> Result<Self, ShapeError> {
         if bound == 0 {
-            return Err(ShapeError::Bound { found: bound });
+            return Err(ShapeError::Bound(bound));
         }
         // Not by `next_power_of_two`, which has none for the largest bounds.
         let width = match bound < MAX_WIDTH {
@@ -92,7 +86,7 @@ impl SumsShape {
     /// Errors: `Symbols`.
     pub fn with_symbols(self, symbols: usize) -> Result<Self, ShapeError> {
         match symbols {
-            0 => Err(ShapeError::Symbols { found: symbols }),
+            0 => Err(ShapeError::Symbols(symbols)),
             _ => Ok(Self { symbols, ..self }),
         }
     }
@@ -198,8 +192,8 @@ mod tests {
     #[test]
     fn shapes_are_checked() {
         let of = SumsShape::new;
-        assert_eq!(of(128, 0, 1), Err(ShapeError::Bound { found: 0 }));
-        assert_eq!(of(128, 1, 0), Err(ShapeError::Symbols { found: 0 }));
+        assert_eq!(of(128, 0, 1), Err(ShapeError::Bound(0)));
+        assert_eq!(of(128, 1, 0), Err(ShapeError::Symbols(0)));
         for (found, bound, least) in [(8, 1, 16), (96, 1, 16), (0, 17, 32), (32, usize::MAX, 64)] {
             assert_eq!(
                 of(found, bound, 1),

@@ -79,7 +79,7 @@ impl ConsoleError {
         match self {
             Self::Read { .. } => Code::Input,
             Self::Write { .. } | Self::Output(_) => Code::Output,
-            Self::Exists { .. } => Code::Exists,
+            Self::Exists(_) => Code::Exists,
             Self::Threads(_) => Code::Failure,
         }
     }

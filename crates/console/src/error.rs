@@ -23,12 +23,9 @@ pub enum ConsoleError {
         /// Why.
         source: WriteError,
     },
-    /// A file is in the way.
-    #[error("{} exists: pass --force to replace it", path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
+    /// This file is in the way.
+    #[error("{} exists: pass --force to replace it", .0.display())]
+    Exists(PathBuf),
     /// Standard output failed.
     #[error("standard output")]
     Output(#[source] io::Error),
@@ -44,12 +41,9 @@ pub enum ReadError {
     /// The system's error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// More bytes than such a file may have.
-    #[error("expected a file of at most {limit} bytes, found more")]
-    TooLarge {
-        /// The limit.
-        limit: u64,
-    },
+    /// More bytes than so many, which is what such a file may have.
+    #[error("expected a file of at most {0} bytes, found more")]
+    TooLarge(u64),
 }
 
 /// Why a file could not be written.

@@ -44,7 +44,7 @@ pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, ConsoleError> {
             false => File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?,
         };
         match found as u64 > limit {
-            true => Err(ReadError::TooLarge { limit }),
+            true => Err(ReadError::TooLarge(limit)),
             false => Ok(bytes),
         }
     };

@@ -32,9 +32,7 @@ impl Output {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(ConsoleError::write(path, WriteError::IsFolder)),
             Ok(found) if !found.is_file() => Ok(output),
-            Ok(_) if !force => Err(ConsoleError::Exists {
-                path: path.to_owned(),
-            }),
+            Ok(_) if !force => Err(ConsoleError::Exists(path.to_owned())),
             _ => probe(&folder(&target(path)?), path).map(|()| output),
         }
     }
@@ -140,7 +138,7 @@ pub fn commit(files: Vec<Staged>, force: bool) -> Result<(), ConsoleError> {
     for Staged { path, file } in files {
         match file.persist(&path, force) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(ConsoleError::Exists { path });
+                return Err(ConsoleError::Exists(path));
             }
             named => named.and_then(|()| sync_folder(&folder(&path))),
         }

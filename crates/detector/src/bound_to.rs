@@ -2,6 +2,7 @@
 
 use crate::DetectorError;
 use crate::error::check_len;
+use omr_protocol::Mismatch;
 use omr_protocol::clue::{Binding, FingerprintKey};
 use omr_protocol::{ClueKind, ClueParams, SEED_BYTES};
 
@@ -17,7 +18,9 @@ pub(crate) fn check_kind(
         .into_iter()
         .find(|kind| kind.bytes(params) == clue_bytes);
     match of_board {
-        Some(found) if found != expected => Err(DetectorError::ClueKind { expected, found }),
+        Some(found) if found != expected => {
+            Err(DetectorError::ClueKind(Mismatch::new(expected, found)))
+        }
         _ => Ok(()),
     }
 }

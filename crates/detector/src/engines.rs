@@ -202,7 +202,7 @@ impl Engines {
 
     fn key(&self, kind: EngineKind) -> Result<&Arc<dyn Loaded>, DetectorError> {
         let key = self.0.iter().find(|key| key.kind() == kind);
-        key.ok_or(DetectorError::NoKey { expected: kind })
+        key.ok_or(DetectorError::NoKey(kind))
     }
 }
 

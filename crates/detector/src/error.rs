@@ -1,6 +1,7 @@
 //! Why a digest could not be made.
 
 use omr_bgv::EvalError;
+use omr_protocol::Mismatch;
 use omr_protocol::{ClueKind, EngineKind};
 
 /// Why a digest could not be made.
@@ -21,21 +22,11 @@ pub enum DetectorError {
         found: usize,
     },
     /// Clues of another kind than the detection key takes.
-    #[error(
-        "expected a board of {expected} clues, which the detection key takes, found one of {found} clues"
-    )]
-    ClueKind {
-        /// What the key takes.
-        expected: ClueKind,
-        /// What the board holds.
-        found: ClueKind,
-    },
-    /// A scheme whose detection key is missing.
-    #[error("expected a detection key for {expected}, found none")]
-    NoKey {
-        /// The engine.
-        expected: EngineKind,
-    },
+    #[error("expected a board of {} clues, which the detection key takes, found one of {} clues", .0.expected, .0.found)]
+    ClueKind(Mismatch<ClueKind>),
+    /// A scheme whose detection key, that of this engine, is missing.
+    #[error("expected a detection key for {0}, found none")]
+    NoKey(EngineKind),
     /// Whoever watches the progress wanted no more.
     #[error("stopped before the digest was made")]
     Stopped,

@@ -10,6 +10,7 @@ use omr_client::seal::SealPublic;
 use omr_earlier::clear::LweClueKey;
 use omr_earlier::client as earlier;
 use omr_mail::{Address, MailError, Terms};
+use omr_protocol::Mismatch;
 use omr_protocol::frame::Kind;
 use omr_protocol::{ClueKey, ClueKind, ClueParams, Sealing};
 use rand_core::SeedableRng;
@@ -70,7 +71,7 @@ fn text(bytes: &[u8]) {
     };
     match Address::from_file(bytes.to_vec()) {
         Ok(address) => same(&address),
-        Err(MailError::Fingerprint { expected, found }) => {
+        Err(MailError::Fingerprint(Mismatch { expected, found })) => {
             let text = String::from_utf8_lossy(bytes);
             let corrected = text.replacen(
                 &format!("Fingerprint: {expected}"),

@@ -13,11 +13,8 @@ pub enum KernelError {
         max_bits: u32,
     },
     /// The modulus is 2 or is not prime.
-    #[error("modulus {found} is not an odd prime")]
-    NotAnOddPrime {
-        /// The modulus given.
-        found: u64,
-    },
+    #[error("modulus {0} is not an odd prime")]
+    NotAnOddPrime(u64),
     /// The transform size is not a power of two, or is out of range.
     #[error("transform size {found}: expected a power of two from {min} to {max}")]
     TransformSize {

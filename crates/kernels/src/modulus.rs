@@ -50,7 +50,7 @@ impl Modulus {
             });
         }
         if q == 2 || !is_prime(q) {
-            return Err(KernelError::NotAnOddPrime { found: q });
+            return Err(KernelError::NotAnOddPrime(q));
         }
         let bits = u64::BITS - q.leading_zeros();
         let mu = ((1u128 << (2 * bits)) / u128::from(q)) as u64;

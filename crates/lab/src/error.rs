@@ -75,12 +75,9 @@ pub enum LabError {
         /// Of so many.
         questions: usize,
     },
-    /// Schemes that did not run.
-    #[error("{failed} schemes did not run")]
-    NotCompared {
-        /// How many.
-        failed: usize,
-    },
+    /// How many schemes did not run.
+    #[error("{0} schemes did not run")]
+    NotCompared(usize),
     /// A shared cache for a scheme that has none.
     #[error(
         "--recipients is for sophomr and sophomd: InstantOMR shares no work between recipients"
@@ -146,16 +143,11 @@ pub enum LabError {
         /// The parameter set asked about.
         expected: String,
     },
-    /// No yardstick to scale by.
-    #[error(
-        "{}: expected costs with a yardstick, and one above 0 for the machine asked about: measure with a \
+    /// This file has no yardstick to scale by.
+    #[error("{}: expected costs with a yardstick, and one above 0 for the machine asked about: measure with a \
          build that has the feature `yardstick`",
-        path.display()
-    )]
-    NoYardstick {
-        /// The file.
-        path: PathBuf,
-    },
+        .0.display())]
+    NoYardstick(PathBuf),
 }
 
 impl LabError {
@@ -176,7 +168,7 @@ impl LabError {
             | Self::Questions { .. }
             | Self::Unread { .. }
             | Self::Sizing { .. }
-            | Self::NoYardstick { .. } => Code::Input,
+            | Self::NoYardstick(_) => Code::Input,
             _ => Code::Failure,
         }
     }

@@ -3,6 +3,7 @@
 use crate::MailError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use omr_protocol::Mismatch;
 use omr_protocol::Sealing;
 pub(crate) use omr_remote::FINGERPRINT_BYTES;
 use omr_remote::{address_fingerprint, v1};
@@ -176,7 +177,7 @@ impl Address {
         let digits = |text: &str| text.replace(' ', "").to_ascii_lowercase();
         match digits(&expected) == digits(&found) {
             true => Ok(address),
-            false => Err(MailError::Fingerprint { expected, found }),
+            false => Err(MailError::Fingerprint(Mismatch::new(expected, found))),
         }
     }
 
@@ -260,10 +261,7 @@ impl Fields {
 }
 
 fn bad(expected: &'static str, found: impl ToString) -> MailError {
-    MailError::Armour {
-        expected,
-        found: found.to_string(),
-    }
+    MailError::Armour(Mismatch::new(expected, found.to_string()))
 }
 
 #[cfg(test)]
@@ -363,7 +361,7 @@ mod tests {
             let changed = text.replace(said, instead);
             assert_ne!(changed, text);
             let read = Address::from_text(&changed);
-            assert!(matches!(read, Err(MailError::Fingerprint { .. })), "{said}");
+            assert!(matches!(read, Err(MailError::Fingerprint(_))), "{said}");
         }
         // Nor can it be made one of version 1, which says nothing.
         let keep = |line: &&str| {
@@ -372,7 +370,7 @@ mod tests {
         };
         let lines: Vec<&str> = text.lines().filter(keep).collect();
         let read = Address::from_text(&lines.join("\n"));
-        assert!(matches!(read, Err(MailError::Fingerprint { .. })));
+        assert!(matches!(read, Err(MailError::Fingerprint(_))));
         let newer = text.replace("Version: 2", "Version: 3");
         let read = Address::from_text(&newer).unwrap_err().to_string();
         assert!(read.contains("newer"), "{read}");

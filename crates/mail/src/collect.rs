@@ -118,7 +118,7 @@ pub(crate) async fn collect_open(
                 refused.push((job.start..job.end, reason));
                 continue;
             }
-            RemoteError::JobFailed { .. } => requests.failed(number)?,
+            RemoteError::JobFailed(_) => requests.failed(number)?,
             // The same id would meet the same fate.
             RemoteError::JobCancelled
             | RemoteError::NotFound { .. }

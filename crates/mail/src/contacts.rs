@@ -17,7 +17,7 @@ impl Home {
         private_folder(&folder).map_err(MailError::file(&folder))?;
         if self.path(&file).exists() {
             let name = name.to_owned();
-            return Err(MailError::ContactExists { name });
+            return Err(MailError::ContactExists(name));
         }
         self.write_bytes(&file, address.to_text().as_bytes())
     }
@@ -26,9 +26,7 @@ impl Home {
     ///
     /// Errors: `Name`, `NoContact`, those of [`Address::from_text`].
     pub fn contact(&self, name: &str) -> Result<Address, MailError> {
-        let missing = || MailError::NoContact {
-            name: name.to_owned(),
-        };
+        let missing = || MailError::NoContact(name.to_owned());
         let bytes = self.read(&file_of(name)?)?.ok_or_else(missing)?;
         Address::from_file(bytes.to_vec())
     }
@@ -62,7 +60,7 @@ impl Home {
         match fs::remove_file(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let name = name.to_owned();
-                Err(MailError::NoContact { name })
+                Err(MailError::NoContact(name))
             }
             removed => removed.map_err(MailError::file(path)),
         }
@@ -75,9 +73,7 @@ fn file_of(name: &str) -> Result<String, MailError> {
     let fits = (1..=64).contains(&name.len()) && !name.starts_with('.') && name.chars().all(plain);
     match fits {
         true => Ok(format!("{FOLDER}/{name}")),
-        false => Err(MailError::Name {
-            found: name.to_owned(),
-        }),
+        false => Err(MailError::Name(name.to_owned())),
     }
 }
 
@@ -98,7 +94,7 @@ mod tests {
         home.add_contact("bob", &address).unwrap();
         home.add_contact("alice", &address).unwrap();
         let taken = home.add_contact("bob", &address);
-        assert!(matches!(taken, Err(MailError::ContactExists { .. })));
+        assert!(matches!(taken, Err(MailError::ContactExists(_))));
         let names: Vec<String> = home.contacts().unwrap().into_iter().map(|c| c.0).collect();
         assert_eq!(names, ["alice", "bob"]);
         assert_eq!(home.contact("bob").unwrap(), address);
@@ -106,11 +102,11 @@ mod tests {
         let gone = [home.contact("bob").map(drop), home.remove_contact("bob")];
         assert!(
             gone.iter()
-                .all(|gone| matches!(gone, Err(MailError::NoContact { .. })))
+                .all(|gone| matches!(gone, Err(MailError::NoContact(_))))
         );
         for name in ["", "..", "../x", "a/b", ".hidden", "a b"] {
             assert!(
-                matches!(home.contact(name), Err(MailError::Name { .. })),
+                matches!(home.contact(name), Err(MailError::Name(_))),
                 "{name}"
             );
         }

@@ -3,6 +3,7 @@
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
 use omr_client::{DecodeError, MakeKeyError, SecretKeyError};
+use omr_protocol::Mismatch;
 use omr_protocol::frame::FrameError;
 use omr_protocol::{
     ClueError, ClueKind, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme, Sealing,
@@ -19,21 +20,13 @@ pub enum MailError {
     /// No place for an identity.
     #[error("expected --home, OMR_HOME, XDG_DATA_HOME or HOME to say where the identity lives")]
     NoHome,
-    /// No identity in the folder.
-    #[error("{}: no identity here: make one with `omr id new`", path.display())]
-    NoIdentity {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// An identity is in the way.
-    #[error(
-        "{}: an identity is here already: `omr id register` goes on with it, another --home makes another",
-        path.display()
-    )]
-    Exists {
-        /// The folder.
-        path: PathBuf,
-    },
+    /// No identity in this folder.
+    #[error("{}: no identity here: make one with `omr id new`", .0.display())]
+    NoIdentity(PathBuf),
+    /// An identity is in the way, in this folder.
+    #[error("{}: an identity is here already: `omr id register` goes on with it, another --home makes another",
+        .0.display())]
+    Exists(PathBuf),
     /// Keys in the way that cannot be taken over as an identity.
     #[error(
         "{}: {found}, expected {expected}: these keys cannot become the identity, and nothing replaces them: \
@@ -61,12 +54,9 @@ pub enum MailError {
         /// Whether the identity is made already.
         fixed: bool,
     },
-    /// A secret under a passphrase that was not given.
-    #[error("{}: expected the passphrase that this secret is under, found none", path.display())]
-    Locked {
-        /// The secret's file.
-        path: PathBuf,
-    },
+    /// The secret in this file is under a passphrase that was not given.
+    #[error("{}: expected the passphrase that this secret is under, found none", .0.display())]
+    Locked(PathBuf),
     /// A secret that the passphrase does not open, or that could not be put under one.
     #[error("{}", path.display())]
     Unlock {
@@ -75,30 +65,17 @@ pub enum MailError {
         /// Why.
         source: LockError,
     },
-    /// Something in the way of an identity that is to be restored.
-    #[error(
-        "{}: expected no folder or an empty one to restore an identity in: choose another --home, or empty it if an \
+    /// Something is in this folder, where an identity is to be restored.
+    #[error("{}: expected no folder or an empty one to restore an identity in: choose another --home, or empty it if an \
          import was interrupted there",
-        path.display()
-    )]
-    NotEmpty {
-        /// The folder.
-        path: PathBuf,
-    },
+        .0.display())]
+    NotEmpty(PathBuf),
     /// Not what an export holds.
-    #[error("the exported identity: expected {expected}, found {found}")]
-    Export {
-        /// What was expected.
-        expected: &'static str,
-        /// What is there.
-        found: String,
-    },
-    /// No identity was retired under that name.
-    #[error("no retired identity {name:?}: `omr id show` lists them")]
-    NoRetired {
-        /// The name.
-        name: String,
-    },
+    #[error("the exported identity: {0}")]
+    Export(Mismatch<&'static str, String>),
+    /// No identity was retired under this name.
+    #[error("no retired identity {0:?}: `omr id show` lists them")]
+    NoRetired(String),
     /// A file could not be read or written.
     #[error("{}", path.display())]
     File {
@@ -122,47 +99,23 @@ pub enum MailError {
     #[error("--token goes to a server: name it with --server")]
     TokenWithoutServer,
     /// The server's board has other parameters than the identity.
-    #[error(
-        "the identity's keys are of {expected}, the server's board is of {found}: make an identity for it in \
-         another --home"
-    )]
-    OtherParams {
-        /// The identity's.
-        expected: String,
-        /// The board's.
-        found: String,
-    },
+    #[error("the identity's keys are of {}, the server's board is of {}: make an identity for it in \
+         another --home", .0.expected, .0.found)]
+    OtherParams(Mismatch<String>),
     /// An address of another parameter set than the board of the server that letters would go to.
-    #[error(
-        "the recipient's address is of {expected}, the board of this server is of {found}: she does not read \
-         there; ask her for the address that names her server, or name it with --server"
-    )]
-    AddressParams {
-        /// The address's.
-        expected: String,
-        /// The board's.
-        found: String,
-    },
+    #[error("the recipient's address is of {}, the board of this server is of {}: she does not read \
+         there; ask her for the address that names her server, or name it with --server", .0.expected, .0.found)]
+    AddressParams(Mismatch<String>),
     /// A server that would have letters sealed otherwise than agreed.
+    #[error("expected letters sealed with {}, found {}: refused; a server that changes how letters are \
+         sealed may want to read them, or to make them up", .0.expected, .0.found)]
+    OtherSealing(Mismatch<Sealing>),
+    /// Letters that the server, and everybody, could read, because of server or address.
     #[error(
-        "expected letters sealed with {expected}, found {found}: refused; a server that changes how letters are \
-         sealed may want to read them, or to make them up"
-    )]
-    OtherSealing {
-        /// What was agreed on.
-        expected: Sealing,
-        /// What the server says.
-        found: Sealing,
-    },
-    /// Letters that the server, and everybody, could read.
-    #[error(
-        "the {whose} says that letters are not sealed: refused, as everybody could read them or make them up; \
+        "the {0} says that letters are not sealed: refused, as everybody could read them or make them up; \
          where that is meant, say `--sealing none`"
     )]
-    Unsealed {
-        /// Server or address.
-        whose: &'static str,
-    },
+    Unsealed(&'static str),
     /// A letter that takes more messages than its address takes.
     #[error(
         "letter {} of this call takes {found} messages, its recipient takes letters of at most {most}, which is \
@@ -181,64 +134,25 @@ pub enum MailError {
         bytes: u64,
     },
     /// An address for other clues than the board's.
-    #[error(
-        "the address takes {expected} clues, the server's board {found} ones: an identity for it is made with \
-         `omr id new`{}",
-        match found { ClueKind::Plain => " --plain-clues", ClueKind::Bound => "" }
-    )]
-    OtherClues {
-        /// The address's.
-        expected: ClueKind,
-        /// The board's.
-        found: ClueKind,
-    },
+    #[error("the address takes {} clues, the server's board {} ones: an identity for it is made with \
+         `omr id new`{}", .0.expected, .0.found, match .0.found { ClueKind::Plain => " --plain-clues", ClueKind::Bound => "" })]
+    OtherClues(Mismatch<ClueKind>),
     /// The server shows another board than the identity was registered for.
-    #[error(
-        "expected board {}, found {}: the server was set up anew, or is another one; what is in the inbox \
-         belongs to the first",
-        omr_protocol::hex(expected),
-        omr_protocol::hex(found)
-    )]
-    OtherBoard {
-        /// The identity's.
-        expected: [u8; 16],
-        /// The server's.
-        found: [u8; 16],
-    },
+    #[error("expected board {}, found {}: the server was set up anew, or is another one; what is in the inbox \
+         belongs to the first", omr_protocol::hex(&.0.expected), omr_protocol::hex(&.0.found))]
+    OtherBoard(Mismatch<[u8; 16]>),
     /// A board whose description cannot be used.
-    #[error("the server's board: expected {expected}, found {found}")]
-    Board {
-        /// What was expected.
-        expected: &'static str,
-        /// What came.
-        found: String,
-    },
+    #[error("the server's board: {0}")]
+    Board(Mismatch<&'static str, String>),
     /// A board that became shorter.
-    #[error(
-        "the board has {found} messages, {expected} were there before: the server lost some; ask its operator"
-    )]
-    Shorter {
-        /// Messages before.
-        expected: u64,
-        /// Messages now.
-        found: u64,
-    },
+    #[error("the board has {} messages, {} were there before: the server lost some; ask its operator", .0.found, .0.expected)]
+    Shorter(Mismatch<u64>),
     /// Not an armoured address.
-    #[error("not an address: expected {expected}, found {found}")]
-    Armour {
-        /// What was expected.
-        expected: &'static str,
-        /// What stands there.
-        found: String,
-    },
+    #[error("not an address: {0}")]
+    Armour(Mismatch<&'static str, String>),
     /// An address whose text was changed.
-    #[error("the address is damaged: its fingerprint should be {expected}, its text gives {found}")]
-    Fingerprint {
-        /// What the text says.
-        expected: String,
-        /// What it comes to.
-        found: String,
-    },
+    #[error("the address is damaged: its fingerprint should be {}, its text gives {}", .0.expected, .0.found)]
+    Fingerprint(Mismatch<String>),
     /// Not a short address.
     #[error(
         "expected a short address such as omr1.. or omr1..@https://host, found {found:?}: {why}; was it copied whole?"
@@ -249,83 +163,52 @@ pub enum MailError {
         /// What is wrong with it.
         why: String,
     },
-    /// No server is known that could resolve a short address.
-    #[error("no server is known that has {short}: name one with --server, or write {short}@URL")]
-    NoResolver {
-        /// The short address.
-        short: String,
-    },
-    /// A server has no address of a fingerprint.
+    /// No server is known that could resolve this short address.
+    #[error("no server is known that has {0}: name one with --server, or write {0}@URL")]
+    NoResolver(String),
+    /// A server has no address of this fingerprint.
     #[error(
-        "the server has no address {short}: ask its owner whether she published it there and did so again in time \
+        "the server has no address {0}: ask its owner whether she published it there and did so again in time \
          (`omr id publish`), or for what `omr address` prints"
     )]
-    NotPublished {
-        /// The short address.
-        short: String,
-    },
+    NotPublished(String),
     /// A server answered with another address than it was asked for.
-    #[error(
-        "the server answered with an address of fingerprint {found}, expected {expected}: refused; a server that \
-         exchanges addresses wants to read the letters"
-    )]
-    OtherAddress {
-        /// The fingerprint asked for.
-        expected: String,
-        /// The fingerprint of the address in the answer.
-        found: String,
-    },
+    #[error("the server answered with an address of fingerprint {}, expected {}: refused; a server that \
+         exchanges addresses wants to read the letters", .0.found, .0.expected)]
+    OtherAddress(Mismatch<String>),
     /// A name that cannot be a file's.
-    #[error("expected a name of letters, digits, '-', '_' and '.', at most 64, found {found:?}")]
-    Name {
-        /// The name.
-        found: String,
-    },
-    /// No such contact.
-    #[error("no contact {name:?}: `omr contact list` shows all")]
-    NoContact {
-        /// The name.
-        name: String,
-    },
-    /// A contact is in the way.
-    #[error("contact {name:?} exists: remove it first")]
-    ContactExists {
-        /// The name.
-        name: String,
-    },
+    #[error("expected a name of letters, digits, '-', '_' and '.', at most 64, found {0:?}")]
+    Name(String),
+    /// No contact of this name.
+    #[error("no contact {0:?}: `omr contact list` shows all")]
+    NoContact(String),
+    /// A contact of this name is in the way.
+    #[error("contact {0:?} exists: remove it first")]
+    ContactExists(String),
     /// The identity's keys are not registered.
     #[error("the detection keys are not registered: run `omr id register`")]
     NotRegistered,
-    /// A scheme that carries no payloads.
-    #[error("expected a scheme with payloads, found {found}")]
-    Scheme {
-        /// The scheme.
-        found: Scheme,
-    },
+    /// This scheme carries no payloads.
+    #[error("expected a scheme with payloads, found {0}")]
+    Scheme(Scheme),
     /// No key for sessions.
     #[error("--session needs an instant.key: make an identity with --scheme instantomr or hybrid")]
     NoInstant,
-    /// No such message.
-    #[error("no message {number}: `omr inbox --all` lists them")]
-    NoMessage {
-        /// The number.
-        number: u64,
-    },
+    /// No message of this number.
+    #[error("no message {0}: `omr inbox --all` lists them")]
+    NoMessage(u64),
     /// Another process has the inbox.
     #[error("the inbox is in use by another omr (a running `omr watch`?)")]
     Busy,
     /// The inbox's database.
     #[error("the inbox: {0}")]
     Database(#[source] Box<redb::Error>),
-    /// The inbox's file is not as it was written.
+    /// The inbox's file is not as it was written; what the database found, if it says.
     #[error(
         "the inbox is damaged: `omr inbox rebuild` fetches it anew from the server and keeps the damaged file \
          under another name"
     )]
-    Damaged {
-        /// What the database found, if it says.
-        source: Option<Box<redb::Error>>,
-    },
+    Damaged(#[source] Option<Box<redb::Error>>),
     /// A record of the inbox.
     #[error(
         "the inbox holds a damaged record: `omr inbox rebuild` fetches it anew from the server and keeps the \
@@ -333,25 +216,12 @@ pub enum MailError {
     )]
     Record(#[source] serde_json::Error),
     /// A range that was never fetched.
-    #[error(
-        "expected messages within 0..{expected}, those fetched so far, at least one, found {}..{}",
-        found.start, found.end
-    )]
-    Range {
-        /// The first message that was not fetched.
-        expected: u64,
-        /// The range.
-        found: Range<u64>,
-    },
-    /// Nothing to forget.
-    #[error(
-        "no range is kept within {}..{} and no request waits there: `omr inbox kept` lists them",
-        found.start, found.end
-    )]
-    NotKept {
-        /// The range.
-        found: Range<u64>,
-    },
+    #[error("expected messages within 0..{}, those fetched so far, at least one, found {}..{}", .0.expected, .0.found.start, .0.found.end)]
+    Range(Mismatch<u64, Range<u64>>),
+    /// Nothing to forget in this range.
+    #[error("no range is kept within {}..{} and no request waits there: `omr inbox kept` lists them",
+        .0.start, .0.end)]
+    NotKept(Range<u64>),
     /// The server, or the way to it.
     #[error(transparent)]
     Remote(#[from] RemoteError),
@@ -397,9 +267,7 @@ impl MailError {
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Remote(error) => {
-                error.is_passing() || matches!(error, RemoteError::JobFailed { .. })
-            }
+            Self::Remote(error) => error.is_passing() || matches!(error, RemoteError::JobFailed(_)),
             _ => false,
         }
     }
@@ -428,13 +296,13 @@ impl From<redb::DatabaseError> for MailError {
 
 impl From<omr_guard::Panicked> for MailError {
     fn from(_: omr_guard::Panicked) -> Self {
-        Self::Damaged { source: None }
+        Self::Damaged(None)
     }
 }
 
 impl From<omr_guard::Gone> for MailError {
     fn from(_: omr_guard::Gone) -> Self {
-        Self::Damaged { source: None }
+        Self::Damaged(None)
     }
 }
 
@@ -442,9 +310,7 @@ impl MailError {
     fn database(error: redb::Error) -> Self {
         let source = Box::new(error);
         match is_damage(&source) {
-            true => Self::Damaged {
-                source: Some(source),
-            },
+            true => Self::Damaged(Some(source)),
             false => Self::Database(source),
         }
     }

@@ -18,6 +18,7 @@ use crate::keys::{CLUE_KEY, SECRET_KEY};
 use crate::retired::FOLDER as RETIRED;
 use crate::{Home, Identity, Inbox, MailError, Profile, Server};
 use omr_client::locked::{MAX_LOCKED_BYTES, is_locked};
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{self, FrameHeader, FrameReader, Kind};
 use omr_protocol::{ClueKey, ParamSet};
 use std::collections::BTreeMap;
@@ -133,7 +134,7 @@ impl Home {
         let path = self.dir().to_owned();
         match fs::read_dir(&path).map(|mut entries| entries.next().is_none()) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(MailError::NotEmpty { path }),
+            Ok(false) => Err(MailError::NotEmpty(path)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(MailError::file(path)(error)),
         }
@@ -159,7 +160,7 @@ impl Home {
 
 fn wrong(expected: &'static str, found: impl ToString) -> MailError {
     let found = found.to_string();
-    MailError::Export { expected, found }
+    MailError::Export(Mismatch::new(expected, found))
 }
 
 /// Files by the folder that they are for: "" for the identity, `contacts`, and one for each retired identity.

@@ -4,6 +4,7 @@ use crate::keys::{self, CLUE_KEY};
 use crate::{Address, Home, MAX_LEVELS, MailError, Terms, check_limits, check_sealing, sealing};
 use omr_client::SecretKey;
 use omr_client::letter::Place;
+use omr_protocol::Mismatch;
 use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, Scheme, Sealing};
 use omr_remote::v1::Limits;
 use serde::{Deserialize, Serialize};
@@ -89,13 +90,13 @@ impl Identity {
     pub fn create(home: &Home, new: &NewIdentity) -> Result<Self, MailError> {
         let set = ParamSet::for_new(&new.params, new.allow_old || home.has_keys())?;
         if let Some(found) = new.scheme.filter(|scheme| scheme.is_for_indices()) {
-            return Err(MailError::Scheme { found });
+            return Err(MailError::Scheme(found));
         }
         check_bound(&set, new.scheme, new.bound)?;
         home.create()?;
         let path = home.dir().to_owned();
         if home.path(PROFILE).exists() {
-            return Err(MailError::Exists { path });
+            return Err(MailError::Exists(path));
         }
         let profile = Profile {
             params: set.name().to_owned(),
@@ -124,7 +125,7 @@ impl Identity {
         let profile = home.read_json(PROFILE)?;
         Ok(Self {
             home: home.clone(),
-            profile: profile.ok_or(MailError::NoIdentity { path })?,
+            profile: profile.ok_or(MailError::NoIdentity(path))?,
         })
     }
 
@@ -186,7 +187,7 @@ impl Identity {
     fn file(&self, name: &str) -> Result<zeroize::Zeroizing<Vec<u8>>, MailError> {
         let path = self.home.dir().to_owned();
         let file = self.home.read(name)?;
-        file.ok_or(MailError::NoIdentity { path })
+        file.ok_or(MailError::NoIdentity(path))
     }
 
     /// Checks that a board is the one that she is registered at, or could be.
@@ -194,17 +195,16 @@ impl Identity {
     /// Errors: `OtherParams`, `OtherBoard`, `OtherSealing`, `Unsealed`.
     pub fn check(&self, place: &Place) -> Result<(), MailError> {
         if place.params != self.profile.params {
-            return Err(MailError::OtherParams {
-                expected: self.profile.params.clone(),
-                found: place.params.clone(),
-            });
+            return Err(MailError::OtherParams(Mismatch::new(
+                self.profile.params.clone(),
+                place.params.clone(),
+            )));
         }
         check_sealing(self.profile.sealing, place.sealing)?;
         match self.profile.board_id {
-            Some(expected) if expected != place.board_id => Err(MailError::OtherBoard {
-                expected,
-                found: place.board_id,
-            }),
+            Some(expected) if expected != place.board_id => Err(MailError::OtherBoard(
+                Mismatch::new(expected, place.board_id),
+            )),
             _ => Ok(()),
         }
     }

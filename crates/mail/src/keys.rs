@@ -51,9 +51,7 @@ pub(crate) fn secret(home: &Home, set: &ParamSet) -> Result<SecretKey, MailError
 /// Errors: `NoIdentity`, `File`, `Locked`, `Unlock`.
 pub(crate) fn secret_bytes(home: &Home) -> Result<Zeroizing<Vec<u8>>, MailError> {
     let file = home.read(SECRET_KEY)?;
-    let missing = || MailError::NoIdentity {
-        path: home.dir().to_owned(),
-    };
+    let missing = || MailError::NoIdentity(home.dir().to_owned());
     let file = file.ok_or_else(missing)?;
     if !locked::is_locked(&file) {
         return Ok(file);
@@ -62,7 +60,7 @@ pub(crate) fn secret_bytes(home: &Home) -> Result<Zeroizing<Vec<u8>>, MailError>
     match home.passphrase() {
         Some(passphrase) => locked::unlock(Kind::SecretKey, &file, passphrase)
             .map_err(|source| MailError::Unlock { path, source }),
-        None => Err(MailError::Locked { path }),
+        None => Err(MailError::Locked(path)),
     }
 }
 

@@ -137,9 +137,7 @@ impl Home {
     pub fn retired_home(&self, name: &str) -> Result<Self, MailError> {
         let mut all = self.retired()?.into_iter();
         let found = all.find(|(known, _)| known == name);
-        let missing = || MailError::NoRetired {
-            name: name.to_owned(),
-        };
+        let missing = || MailError::NoRetired(name.to_owned());
         found.map(|(_, home)| home).ok_or_else(missing)
     }
 }

@@ -1,6 +1,7 @@
 //! The sealing of letters, which address and profile determine, never the server.
 
 use crate::MailError;
+use omr_protocol::Mismatch;
 use omr_protocol::Sealing;
 
 /// Checks what a server says of its board or a digest. Where nothing was agreed on (bare clue keys, addresses
@@ -10,8 +11,8 @@ use omr_protocol::Sealing;
 pub fn check_sealing(agreed: Option<Sealing>, found: Sealing) -> Result<(), MailError> {
     match agreed {
         Some(expected) if expected == found => Ok(()),
-        Some(expected) => Err(MailError::OtherSealing { expected, found }),
-        None if found == Sealing::None => Err(MailError::Unsealed { whose: "server" }),
+        Some(expected) => Err(MailError::OtherSealing(Mismatch::new(expected, found))),
+        None if found == Sealing::None => Err(MailError::Unsealed("server")),
         None => Ok(()),
     }
 }
@@ -25,9 +26,9 @@ pub(crate) fn agreed(
 ) -> Result<Option<Sealing>, MailError> {
     match (address, sender) {
         (Some(expected), Some(found)) if expected != found => {
-            Err(MailError::OtherSealing { expected, found })
+            Err(MailError::OtherSealing(Mismatch::new(expected, found)))
         }
-        (Some(Sealing::None), None) => Err(MailError::Unsealed { whose: "address" }),
+        (Some(Sealing::None), None) => Err(MailError::Unsealed("address")),
         (address, sender) => Ok(address.or(sender)),
     }
 }

@@ -4,6 +4,7 @@ use crate::{Address, MailError, check_sealing, sealing};
 use omr_client::fragment::most_bytes;
 use omr_client::letter::{Place, Writer, Written};
 use omr_client::os_rng;
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet, Sealing};
 use omr_remote::{Client, Posted, v1};
@@ -24,7 +25,7 @@ pub struct Sent {
 ///
 /// Errors: `Board`.
 pub fn board_place(board: &v1::Board) -> Result<Place, MailError> {
-    let bad = |expected, found: String| MailError::Board { expected, found };
+    let bad = |expected, found: String| MailError::Board(Mismatch::new(expected, found));
     let id = board.board_id.as_ref().try_into();
     let sealing = board.sealing.parse();
     Ok(Place {
@@ -41,10 +42,10 @@ pub fn board_place(board: &v1::Board) -> Result<Place, MailError> {
 pub(crate) fn messages_of(board: &v1::Board) -> Result<Range<u64>, MailError> {
     match board.first_index <= board.messages {
         true => Ok(board.first_index..board.messages),
-        false => Err(MailError::Board {
-            expected: "a first message on the board",
-            found: format!("message {} of {}", board.first_index, board.messages),
-        }),
+        false => Err(MailError::Board(Mismatch::new(
+            "a first message on the board",
+            format!("message {} of {}", board.first_index, board.messages),
+        ))),
     }
 }
 
@@ -190,7 +191,7 @@ fn recipient(
     let expected = header.header().params_id.clone();
     if expected != place.params {
         let found = place.params.clone();
-        return Err(MailError::AddressParams { expected, found });
+        return Err(MailError::AddressParams(Mismatch::new(expected, found)));
     }
     let set = ParamSet::named(&place.params)?;
     let key = ClueKey::from_bytes(set.clue(), &to.clue_key)?;
@@ -210,11 +211,11 @@ pub fn check_clues(
     let found = kinds.find(|kind| kind.bytes(params) == board.clue_bytes as usize);
     match found {
         Some(found) if found == expected => Ok(()),
-        Some(found) => Err(MailError::OtherClues { expected, found }),
-        None => Err(MailError::Board {
-            expected: "clues of the parameter set",
-            found: format!("clues of {} bytes", board.clue_bytes),
-        }),
+        Some(found) => Err(MailError::OtherClues(Mismatch::new(expected, found))),
+        None => Err(MailError::Board(Mismatch::new(
+            "clues of the parameter set",
+            format!("clues of {} bytes", board.clue_bytes),
+        ))),
     }
 }
 

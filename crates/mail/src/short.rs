@@ -5,6 +5,7 @@ use crate::home::private_folder;
 use crate::{Address, Home, Identity, MailError};
 use bech32::primitives::decode::CheckedHrpstring;
 use bech32::{Bech32m, Hrp};
+use omr_protocol::Mismatch;
 use omr_remote::{Client, RemoteError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -96,16 +97,16 @@ impl ShortAddress {
         let found = match client.find_address(&self.fingerprint).await {
             Err(RemoteError::NotFound { .. }) => {
                 let short = self.to_string();
-                return Err(MailError::NotPublished { short });
+                return Err(MailError::NotPublished(short));
             }
             found => Address::from_published(found?)?,
         };
         match found.full_fingerprint() {
             Some(fingerprint) if fingerprint == self.fingerprint => Ok(found),
-            _ => Err(MailError::OtherAddress {
-                expected: omr_protocol::hex(&self.fingerprint),
-                found: found.fingerprint().replace(' ', ""),
-            }),
+            _ => Err(MailError::OtherAddress(Mismatch::new(
+                omr_protocol::hex(&self.fingerprint),
+                found.fingerprint().replace(' ', ""),
+            ))),
         }
     }
 

@@ -78,7 +78,7 @@ async fn two_hundred_damaged_copies_list_right_or_say_so() {
         // A panic of the database ends the test here if it gets out.
         match shown(&home) {
             Ok(found) => assert_eq!(found, right, "case {case}"),
-            Err(MailError::Damaged { .. }) => refused += 1,
+            Err(MailError::Damaged(_)) => refused += 1,
             Err(error) => panic!("case {case}: {error:?}"),
         }
     }
@@ -99,7 +99,7 @@ async fn a_damaged_inbox_comes_anew_from_the_server() {
     let end = file.len() / 2;
     file[4096..end].fill(0);
     std::fs::write(&path, &file).unwrap();
-    assert!(matches!(Inbox::open(home), Err(MailError::Damaged { .. })));
+    assert!(matches!(Inbox::open(home), Err(MailError::Damaged(_))));
     let aside = Inbox::rebuild(home, 0).unwrap().unwrap();
     assert_eq!(std::fs::read(&aside).unwrap().len(), file.len());
     scene.write(&[b"three"]).await;
@@ -108,7 +108,7 @@ async fn a_damaged_inbox_comes_anew_from_the_server() {
     assert_eq!(scene.contents(&inbox), [&b"one"[..], b"three", b"two"]);
     drop(inbox);
     std::fs::write(&path, b"").unwrap();
-    assert!(matches!(Inbox::open(home), Err(MailError::Damaged { .. })));
+    assert!(matches!(Inbox::open(home), Err(MailError::Damaged(_))));
     let second = Inbox::rebuild(home, 2).unwrap().unwrap();
     assert_ne!(aside, second);
     let inbox = scene.inbox();

@@ -36,7 +36,7 @@ async fn letters_come_once_and_files_of_many_parts_whole() {
     assert_eq!(inbox.list(false).unwrap().len(), 1);
     assert!(matches!(
         inbox.mark_read(&[9]),
-        Err(MailError::NoMessage { number: 9 })
+        Err(MailError::NoMessage(9))
     ));
 }
 

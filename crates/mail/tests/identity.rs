@@ -65,7 +65,7 @@ fn keys_that_are_here_become_the_identity_or_stay() {
     assert_eq!(after, before);
     assert_eq!(identity.clue_key_bytes().unwrap(), before["clue.key"]);
     let again = Identity::create(&home, &wanted()).unwrap_err();
-    assert!(matches!(again, MailError::Exists { .. }));
+    assert!(matches!(again, MailError::Exists(_)));
     assert!(again.to_string().contains("omr id register"), "{again}");
 
     // What an interrupted attempt did not come to is made.

@@ -6,6 +6,7 @@ mod common;
 use common::Scene;
 use common::fake::Fault;
 use omr_mail::{Outcome, Reader, Spares, collect};
+use omr_protocol::Mismatch;
 use std::ops::Range;
 use tonic::Code;
 
@@ -216,7 +217,7 @@ async fn a_person_asks_again_in_small_ranges_or_gives_up() {
     assert_eq!(kept(), [0..6, 6..12]);
     assert!(matches!(
         inbox.again_range(10..13, 3, 2),
-        Err(omr_mail::MailError::Range { expected: 12, .. })
+        Err(omr_mail::MailError::Range(Mismatch { expected: 12, .. }))
     ));
     assert_eq!(inbox.again_range(0..6, 3, 4).unwrap(), 2);
     scene.fetch(&inbox).await.unwrap();

@@ -14,14 +14,11 @@ pub enum OpsError {
         /// What is wrong with it.
         source: tracing_subscriber::filter::ParseError,
     },
-    /// Traces are asked for, and this build sends none.
+    /// Traces are to go to this endpoint, and this build sends none.
     #[error(
-        "traces: this build of omr cannot send them to `{found}`: build it with the feature `otlp`"
+        "traces: this build of omr cannot send them to `{0}`: build it with the feature `otlp`"
     )]
-    LeftOut {
-        /// The endpoint given.
-        found: String,
-    },
+    LeftOut(String),
     /// The address for traces is no endpoint of OTLP over gRPC.
     #[cfg(feature = "otlp")]
     #[error(

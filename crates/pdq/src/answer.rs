@@ -2,6 +2,7 @@
 
 use crate::{AnswerError, BODY_BITS, MASK_BITS, Params, Plan};
 use omr_compress::{PackedCiphertext, SumsShape};
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{self, BitReader, BitWriter, FrameHeader, Kind};
 
 /// Bytes of a placement's seed.
@@ -49,10 +50,7 @@ impl Answer {
         let seed = SEED_BYTES * usize::from(!params.two_sided());
         let expected = seed + (groups * bits_of_group(params, shape)).div_ceil(8);
         if body.len() != expected {
-            return Err(AnswerError::Length {
-                expected,
-                found: body.len(),
-            });
+            return Err(AnswerError::Length(Mismatch::new(expected, body.len())));
         }
         let (placement, packed) = body.split_at(seed);
         let mut bits = BitReader::new(packed);

@@ -1,5 +1,7 @@
 //! The errors of parameters and of plans of private database queries.
 
+use omr_protocol::Mismatch;
+
 /// What can be wrong with parameters.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -37,22 +39,12 @@ pub enum ParamsError {
 #[non_exhaustive]
 pub enum PlanError {
     /// The bound is 0 or too large.
-    #[error("expected a bound of 1 to {limit} rows, found {found}", limit = crate::plan::MAX_BOUND)]
-    Bound {
-        /// The bound.
-        found: usize,
-    },
+    #[error("expected a bound of 1 to {limit} rows, found {0}", limit = crate::plan::MAX_BOUND)]
+    Bound(usize),
     /// The circuit is too deep for the parameters.
-    #[error(
-        "expected a query of at most {expected} products one after another, found {found}: ask for fewer \
-         conditions at once, or shorter ones"
-    )]
-    Depth {
-        /// What the parameters offer.
-        expected: usize,
-        /// The shallowest circuit.
-        found: usize,
-    },
+    #[error("expected a query of at most {} products one after another, found {}: ask for fewer \
+         conditions at once, or shorter ones", .0.expected, .0.found)]
+    Depth(Mismatch<usize>),
     /// The public part of an encrypted table.
     #[error("expected {what} of an encrypted table: {expected}, found {found}")]
     Head {
@@ -66,25 +58,15 @@ pub enum PlanError {
     /// The schema of an encrypted table.
     #[error(transparent)]
     Schema(#[from] omr_table::SchemaError),
-    /// An encrypted table has no fingerprints for a pattern.
+    /// An encrypted table has no fingerprints of this column for a pattern.
     #[error(
-        "expected a pattern that the encrypted table has fingerprints for, found another one of column {column}: \
+        "expected a pattern that the encrypted table has fingerprints for, found another one of column {0}: \
          its owner names patterns when she encrypts it"
     )]
-    NotIndexed {
-        /// The column.
-        column: String,
-    },
+    NotIndexed(String),
     /// The index would be too noisy to be compressed.
-    #[error(
-        "expected an index of at most {expected:.1} bits of noise, found {found:.1}: ask for fewer alternatives at once"
-    )]
-    Noise {
-        /// The limit.
-        expected: f64,
-        /// The prediction.
-        found: f64,
-    },
+    #[error("expected an index of at most {:.1} bits of noise, found {:.1}: ask for fewer alternatives at once", .0.expected, .0.found)]
+    Noise(Mismatch<f64>),
     /// The query does not fit the table.
     #[error(transparent)]
     Shape(#[from] omr_table::ShapeError),
@@ -98,13 +80,8 @@ pub enum PlanError {
 #[non_exhaustive]
 pub enum KeyError {
     /// The file's length does not fit the parameter set.
-    #[error("expected a key of {expected} bytes, found {found}")]
-    Length {
-        /// Bytes of the body.
-        expected: u64,
-        /// Bytes there are.
-        found: u64,
-    },
+    #[error("expected a key of {} bytes, found {}", .0.expected, .0.found)]
+    Length(Mismatch<u64>),
     /// A part of it.
     #[error(transparent)]
     Part(#[from] omr_protocol::DetectionKeyError),
@@ -124,53 +101,24 @@ impl From<std::io::Error> for KeyError {
 #[non_exhaustive]
 pub enum QueryFileError {
     /// It is shorter or longer than the plan of its public part says.
-    #[error("expected {expected} bytes of a query, found {found}")]
-    Length {
-        /// Bytes that should follow.
-        expected: usize,
-        /// Bytes that do.
-        found: usize,
-    },
+    #[error("expected {} bytes of a query, found {}", .0.expected, .0.found)]
+    Length(Mismatch<usize>),
     /// The public part is too long.
-    #[error("expected a public part of a query of at most {expected} bytes, found {found}")]
-    LongHead {
-        /// The limit.
-        expected: usize,
-        /// The length of the public part.
-        found: usize,
-    },
+    #[error("expected a public part of a query of at most {} bytes, found {}", .0.expected, .0.found)]
+    LongHead(Mismatch<usize>),
     /// The public part is not what this version reads.
     #[error("expected the public part of a query: {0}")]
     Head(serde_json::Error),
     /// It was made for another table.
-    #[error(
-        "expected a query for the table whose schema has the fingerprint {expected}, found one for {found}: \
-         fetch the schema again"
-    )]
-    Schema {
-        /// The table's.
-        expected: String,
-        /// The query's.
-        found: String,
-    },
+    #[error("expected a query for the table whose schema has the fingerprint {}, found one for {}: \
+         fetch the schema again", .0.expected, .0.found)]
+    Schema(Mismatch<String>),
     /// It was made with other parameters than an encrypted table.
-    #[error(
-        "expected a query with the parameters {expected} of the encrypted table, found {found}"
-    )]
-    Params {
-        /// The table's.
-        expected: &'static str,
-        /// The query's.
-        found: &'static str,
-    },
+    #[error("expected a query with the parameters {} of the encrypted table, found {}", .0.expected, .0.found)]
+    Params(Mismatch<&'static str>),
     /// It was made with other keys.
-    #[error("expected a query under key {expected}, found one under {found}")]
-    Key {
-        /// The server's.
-        expected: String,
-        /// The query's.
-        found: String,
-    },
+    #[error("expected a query under key {}, found one under {}", .0.expected, .0.found)]
+    Key(Mismatch<String>),
     /// The plan of its public part.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -193,15 +141,8 @@ impl From<std::io::Error> for QueryFileError {
 #[non_exhaustive]
 pub enum AnswerError {
     /// The answer's length is not that of an answer to the query.
-    #[error(
-        "expected an answer of {expected} bytes, found {found}: it is the answer to another query"
-    )]
-    Length {
-        /// Bytes of the body.
-        expected: usize,
-        /// Bytes there are.
-        found: usize,
-    },
+    #[error("expected an answer of {} bytes, found {}: it is the answer to another query", .0.expected, .0.found)]
+    Length(Mismatch<usize>),
     /// The file around it.
     #[error(transparent)]
     Frame(#[from] omr_protocol::frame::FrameError),
@@ -244,13 +185,8 @@ pub enum ServerError {
 #[non_exhaustive]
 pub enum TableFileError {
     /// The file's length is not the one that follows from its public part.
-    #[error("expected an encrypted table of {expected} bytes, found {found}")]
-    Length {
-        /// Bytes that there should be.
-        expected: u64,
-        /// Bytes there are.
-        found: u64,
-    },
+    #[error("expected an encrypted table of {} bytes, found {}", .0.expected, .0.found)]
+    Length(Mismatch<u64>),
     /// The public part is not what this version reads.
     #[error("expected the public part of an encrypted table: {0}")]
     Head(serde_json::Error),

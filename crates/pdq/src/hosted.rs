@@ -6,6 +6,7 @@ use crate::{
     Progress, QueryFileError, QueryHead, Server, ServerError, TableFileError,
 };
 use chacha20::ChaCha20Rng;
+use omr_protocol::Mismatch;
 use omr_protocol::frame::is_frame;
 use omr_table::{Schema, Shape, Table};
 use rand_core::SeedableRng;
@@ -174,9 +175,9 @@ fn encrypted<'a>(
 ) -> Result<EncryptedServer<'a>, QueryFileError> {
     match params.name() == own.name() {
         true => Ok(EncryptedServer { params, table }),
-        false => Err(QueryFileError::Params {
-            expected: own.name(),
-            found: params.name(),
-        }),
+        false => Err(QueryFileError::Params(Mismatch::new(
+            own.name(),
+            params.name(),
+        ))),
     }
 }

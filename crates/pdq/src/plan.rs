@@ -13,6 +13,7 @@ pub use circuit::{Circuit, Id, Op, Source, SourceKind, Table, Truth};
 pub use cost::Cost;
 pub use flooding::Flooding;
 pub(crate) use lower::source_of;
+use omr_protocol::Mismatch;
 pub(crate) use schedule::{Schedule, Step, spent};
 
 use crate::lock::LOCK_SYMBOLS;
@@ -107,10 +108,7 @@ impl Plan {
                 });
             }
         }
-        let mut plan = found.ok_or(PlanError::Depth {
-            expected: params.depth(),
-            found: shallowest,
-        })?;
+        let mut plan = found.ok_or(PlanError::Depth(Mismatch::new(params.depth(), shallowest)))?;
         plan.flooding = Flooding::new(params, &plan);
         Ok(plan)
     }
@@ -137,23 +135,18 @@ impl Plan {
         let circuit = lower::lower(schema, &shape.filter, head.radix);
         for source in &circuit.sources {
             head.place(shape, source)
-                .ok_or_else(|| PlanError::NotIndexed {
-                    column: schema.columns[source.column].name.clone(),
-                })?;
+                .ok_or_else(|| PlanError::NotIndexed(schema.columns[source.column].name.clone()))?;
         }
         // The last product is that with the symbols of rows.
         let (expected, found) = (head.depth - 1, circuit.depth());
         if found > expected {
-            return Err(PlanError::Depth { expected, found });
+            return Err(PlanError::Depth(Mismatch::new(expected, found)));
         }
         let start = head.start(params);
         let noise = forecast::index(params, &circuit, start, Masks::Encrypted);
         let limit = noise::last(params.spec());
         if noise > limit {
-            return Err(PlanError::Noise {
-                expected: limit,
-                found: noise,
-            });
+            return Err(PlanError::Noise(Mismatch::new(limit, noise)));
         }
         let columns = shape.select.iter();
         let pieces: Vec<Piece> = columns
@@ -255,7 +248,7 @@ pub(crate) fn locks(params: &Params) -> usize {
 /// Errors: a bound of 0 or too large; a shape that does not fit the schema.
 fn check(schema: &Schema, shape: &Shape, bound: usize) -> Result<(), PlanError> {
     if !(1..=MAX_BOUND).contains(&bound) {
-        return Err(PlanError::Bound { found: bound });
+        return Err(PlanError::Bound(bound));
     }
     Ok(shape.check(schema)?)
 }

@@ -2,6 +2,7 @@
 
 use crate::noise::EXPANSION_LEVELS;
 use crate::{Params, Plan, QueryFileError};
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{self, FrameHeader, Kind};
 use omr_protocol::key_file::{read_poly, row_bytes, write_poly};
 use omr_ring::{Eval, Poly};
@@ -31,10 +32,10 @@ impl QueryHead {
         let expected = schema.fingerprint();
         match self.schema == expected {
             true => Ok(()),
-            false => Err(QueryFileError::Schema {
-                expected: omr_protocol::hex(&expected[..8]),
-                found: omr_protocol::hex(&self.schema[..8]),
-            }),
+            false => Err(QueryFileError::Schema(Mismatch::new(
+                omr_protocol::hex(&expected[..8]),
+                omr_protocol::hex(&self.schema[..8]),
+            ))),
         }
     }
 }
@@ -106,16 +107,16 @@ impl EncryptedQuery {
             from.read_exact(&mut bytes)?;
             match found >= expected {
                 true => Ok(bytes),
-                false => Err(QueryFileError::Length { expected, found }),
+                false => Err(QueryFileError::Length(Mismatch::new(expected, found))),
             }
         };
         let length = take(4)?;
         let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
         if length > MAX_HEAD_BYTES {
-            return Err(QueryFileError::LongHead {
-                expected: MAX_HEAD_BYTES,
-                found: length,
-            });
+            return Err(QueryFileError::LongHead(Mismatch::new(
+                MAX_HEAD_BYTES,
+                length,
+            )));
         }
         let head: QueryHead =
             serde_json::from_slice(&take(length)?).map_err(QueryFileError::Head)?;
@@ -125,10 +126,7 @@ impl EncryptedQuery {
         let row = |&id: &usize| row_bytes(&params.ring, id);
         let expected = ciphertexts(&plan) * basis.ids().iter().map(row).sum::<usize>();
         if from.len() != expected {
-            return Err(QueryFileError::Length {
-                expected,
-                found: from.len(),
-            });
+            return Err(QueryFileError::Length(Mismatch::new(expected, from.len())));
         }
         let bodies = (0..ciphertexts(&plan))
             .map(|_| Ok(read_poly(&params.ring, basis, &mut from)?))

@@ -28,6 +28,7 @@ pub(crate) use evaluate::{Block, Present, Values, lowered};
 use hidden::Hidden;
 pub(crate) use numbers::Layout;
 use omr_compress::Sums;
+use omr_protocol::Mismatch;
 use omr_rlwe::Rlwe;
 use omr_table::Table;
 use rand_core::CryptoRng;
@@ -170,10 +171,10 @@ impl Flood<'_> {
 pub(crate) fn expect_key(key: &EvaluationKey, id: &[u8; 16]) -> Result<(), QueryFileError> {
     match key.id == *id {
         true => Ok(()),
-        false => Err(QueryFileError::Key {
-            expected: omr_protocol::hex(&key.id),
-            found: omr_protocol::hex(id),
-        }),
+        false => Err(QueryFileError::Key(Mismatch::new(
+            omr_protocol::hex(&key.id),
+            omr_protocol::hex(id),
+        ))),
     }
 }
 

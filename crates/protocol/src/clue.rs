@@ -5,6 +5,7 @@ mod kind;
 
 pub use bound::{Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN, offset, post_key, rows};
 pub use kind::{ClueKind, ClueKindError};
+use omr_mismatch::Mismatch;
 
 use crate::ClueParams;
 use crate::frame::{
@@ -29,36 +30,19 @@ pub enum ClueError {
     #[error(transparent)]
     KeyKind(#[from] ClueKindError),
     /// A wrong number of bytes.
-    #[error("expected a clue of {expected} bytes, found {found}")]
-    Length {
-        /// Bytes of a clue of this parameter set.
-        expected: usize,
-        /// Bytes there are.
-        found: usize,
-    },
+    #[error("expected a clue of {} bytes, found {}", .0.expected, .0.found)]
+    Length(Mismatch<usize>),
     /// Another kind of clue.
-    #[error("expected a {} clue (kind {expected}), found {}kind {found}", name(*expected), named(*found))]
-    Kind {
-        /// The kind that was asked for.
-        expected: u8,
-        /// The kind.
-        found: u8,
-    },
+    #[error("expected a {} clue (kind {}), found {}kind {}", name(.0.expected), .0.expected, named(.0.found), .0.found)]
+    Kind(Mismatch<u8>),
     /// The one-time key of a bound clue did not sign it, its payload and its board.
     #[error(
         "expected a clue signed by its one-time key for this payload and this board, found another signature"
     )]
     Signature,
     /// Made under other parameters.
-    #[error(
-        "expected a clue of parameter set {expected}, found one of another set (tag {found:02x?})"
-    )]
-    Params {
-        /// This parameter set.
-        expected: &'static str,
-        /// The clue's tag.
-        found: [u8; 4],
-    },
+    #[error("expected a clue of parameter set {}, found one of another set (tag {:02x?})", .0.expected, .0.found)]
+    Params(Mismatch<&'static str, [u8; 4]>),
     /// A coordinate is not reduced.
     #[error("expected clue coordinates below {modulus}, found {found}")]
     Coordinate {
@@ -77,12 +61,9 @@ pub enum ClueError {
         /// The least accepted.
         least: f64,
     },
-    /// A vector that meets every recipient's secret alike.
-    #[error("expected a clue with {expected}, found one that would reach every recipient")]
-    Universal {
-        /// What an honest clue has.
-        expected: &'static str,
-    },
+    /// A vector that meets every recipient's secret alike; what an honest clue has.
+    #[error("expected a clue with {0}, found one that would reach every recipient")]
+    Universal(&'static str),
     /// The file around a clue key.
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -210,18 +191,18 @@ pub fn check_head(
 ) -> Result<(), ClueError> {
     if let Some(&found) = bytes.first().filter(|&&found| found != kind) {
         let expected = kind;
-        return Err(ClueError::Kind { expected, found });
+        return Err(ClueError::Kind(Mismatch::new(expected, found)));
     }
     if let Some(&found) = bytes.get(1..).and_then(|rest| rest.first_chunk())
         && found != tag
     {
         let expected = name;
-        return Err(ClueError::Params { expected, found });
+        return Err(ClueError::Params(Mismatch::new(expected, found)));
     }
     let (expected, found) = (length, bytes.len());
     match expected == found {
         true => Ok(()),
-        false => Err(ClueError::Length { expected, found }),
+        false => Err(ClueError::Length(Mismatch::new(expected, found))),
     }
 }
 
@@ -343,10 +324,7 @@ impl ClueKey {
         let (header, body) = frame::read_frame(&mut &bytes[..], Kind::ClueKey, 1 << 20)?;
         header.expect_params(params.name())?;
         if body.len() != expected {
-            return Err(ClueError::Length {
-                expected,
-                found: body.len(),
-            });
+            return Err(ClueError::Length(Mismatch::new(expected, body.len())));
         }
         let kind = ClueKind::try_from(body[0])?;
         let end = expected - SEAL_PUBLIC_BYTES;

@@ -4,6 +4,7 @@ use crate::frame::{FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_
 use crate::sophomr::DigestPlan;
 use crate::{ClueKind, PlanError, Request, SEED_BYTES, Scheme, Sealing};
 use omr_compress::PackedCiphertext;
+use omr_mismatch::Mismatch;
 
 /// A digest that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -15,40 +16,24 @@ pub enum DigestError {
     /// A sealing that does not exist.
     #[error(transparent)]
     Sealing(#[from] crate::sealing::SealingError),
-    /// A scheme that this version does not know.
-    #[error("expected a scheme's number, 1 to 7, found {found}")]
-    UnknownScheme {
-        /// The number.
-        found: u8,
-    },
+    /// The number of a scheme that this version does not know.
+    #[error("expected a scheme's number, 1 to 7, found {0}")]
+    UnknownScheme(u8),
     /// A digest of another scheme.
-    #[error("expected a digest of {expected}, found one of {found}")]
-    Scheme {
-        /// What can be read.
-        expected: &'static str,
-        /// The digest's.
-        found: Scheme,
-    },
+    #[error("expected a digest of {}, found one of {}", .0.expected, .0.found)]
+    Scheme(Mismatch<&'static str, Scheme>),
     /// The engines of the parameter set.
     #[error(transparent)]
     Params(#[from] crate::ParamsError),
-    /// A digest of indices that announces payloads.
-    #[error("expected payloads of 0 bytes in a digest of indices, found {found}")]
-    IndexPayload {
-        /// Bytes of a payload.
-        found: u32,
-    },
+    /// A digest of indices that announces payloads of so many bytes.
+    #[error("expected payloads of 0 bytes in a digest of indices, found {0}")]
+    IndexPayload(u32),
     /// Two digests that are not of one request.
     #[error("expected two digests of one board, the second where the first one ends, found others")]
     Parts,
     /// The file's length does not fit what its header announces.
-    #[error("expected a digest of {expected} bytes, found {found}")]
-    Length {
-        /// Bytes of the body.
-        expected: u64,
-        /// Bytes there are.
-        found: u64,
-    },
+    #[error("expected a digest of {} bytes, found {}", .0.expected, .0.found)]
+    Length(Mismatch<u64>),
     /// The file around it.
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -82,7 +67,7 @@ pub(crate) fn scheme_of(found: u8) -> Result<(Scheme, bool), DigestError> {
     let possible = |scheme: &Scheme| !fingerprints || scheme.may_have_fingerprints();
     let scheme = scheme.filter(possible);
     Ok((
-        scheme.ok_or(DigestError::UnknownScheme { found })?,
+        scheme.ok_or(DigestError::UnknownScheme(found))?,
         fingerprints,
     ))
 }
@@ -138,10 +123,10 @@ impl DigestHeader<Request> {
         body: &[u8],
     ) -> Result<(Scheme, ClueKind, Self), DigestError> {
         if body.len() < FIXED_BYTES {
-            return Err(DigestError::Length {
-                expected: FIXED_BYTES as u64,
-                found: body.len() as u64,
-            });
+            return Err(DigestError::Length(Mismatch::new(
+                FIXED_BYTES as u64,
+                body.len() as u64,
+            )));
         }
         let (scheme, fingerprints) = scheme_of(body[0])?;
         let clues = match fingerprints {
@@ -152,7 +137,7 @@ impl DigestHeader<Request> {
         let half = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().expect("in range"));
         let payload_bytes = match (scheme.is_for_indices(), half(37)) {
             (true, 0) => None,
-            (true, found) => return Err(DigestError::IndexPayload { found }),
+            (true, found) => return Err(DigestError::IndexPayload(found)),
             (false, bytes) => Some(bytes as usize),
         };
         let request = Request {

@@ -2,6 +2,7 @@
 
 use crate::ParamsError;
 use crate::frame::{FrameError, pack_bits, packed_len, unpack_bits};
+use omr_mismatch::Mismatch;
 use omr_ring::{Basis, Eval, Poly, Ring};
 use std::io::{Read, Write};
 
@@ -18,13 +19,8 @@ pub enum DetectionKeyError {
         found: u64,
     },
     /// The file's length does not fit the parameter set.
-    #[error("expected a detection key of {expected} bytes, found {found}")]
-    Length {
-        /// Bytes of the body.
-        expected: u64,
-        /// Bytes there are.
-        found: u64,
-    },
+    #[error("expected a detection key of {} bytes, found {}", .0.expected, .0.found)]
+    Length(Mismatch<u64>),
     /// The file around it.
     #[error(transparent)]
     Frame(#[from] FrameError),

@@ -22,6 +22,7 @@ pub use digest::{DigestError, DigestHeader};
 pub use hex::hex;
 pub use key_file::DetectionKeyError;
 pub use omr_compress::{PackedCiphertext, SlotClasses};
+pub use omr_mismatch::Mismatch;
 pub use params::{ClueParams, ParamSet, ParamsError};
 pub use placement::{Placement, SEED_BYTES};
 pub use request::{PlanError, Request};

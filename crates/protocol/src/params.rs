@@ -12,6 +12,7 @@ pub use security::{
 };
 pub use set::{ParamSet, SetSpec};
 
+use omr_mismatch::Mismatch;
 use omr_ring::RingError;
 
 /// What can be wrong with parameters.
@@ -68,13 +69,8 @@ pub enum ParamsError {
         instead: &'static str,
     },
     /// Dimensions that do not fit each other.
-    #[error("dimension: expected {expected}, found {found}")]
-    Dimension {
-        /// What fits.
-        expected: &'static str,
-        /// What was given.
-        found: usize,
-    },
+    #[error("dimension: {0}")]
+    Dimension(Mismatch<&'static str, usize>),
     /// A prime does not exist or does not fit.
     #[error(transparent)]
     Ring(#[from] RingError),
@@ -87,7 +83,7 @@ pub enum ParamsError {
 pub fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), ParamsError> {
     match ok {
         true => Ok(()),
-        false => Err(ParamsError::Dimension { expected, found }),
+        false => Err(ParamsError::Dimension(Mismatch::new(expected, found))),
     }
 }
 

@@ -14,11 +14,8 @@ pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 #[non_exhaustive]
 pub enum PlanError {
     /// The bound is 0 or too large.
-    #[error("expected a bound of 1 to {MAX_BOUND} pertinent messages, found {found}")]
-    Bound {
-        /// The bound.
-        found: usize,
-    },
+    #[error("expected a bound of 1 to {MAX_BOUND} pertinent messages, found {0}")]
+    Bound(usize),
     /// The bound is 0 or larger than the set's engines serve.
     #[error(
         "expected a bound of 1 to {limit} pertinent messages for {scheme} with {set}, found {found}: {}",
@@ -42,12 +39,9 @@ pub enum PlanError {
         /// The scheme.
         scheme: Scheme,
     },
-    /// The payload size is 0 or too large.
-    #[error("expected payloads of 1 to {MAX_PAYLOAD_BYTES} bytes, found {found}")]
-    Payload {
-        /// Bytes of a payload.
-        found: usize,
-    },
+    /// The payload size, in bytes, is 0 or too large.
+    #[error("expected payloads of 1 to {MAX_PAYLOAD_BYTES} bytes, found {0}")]
+    Payload(usize),
     /// No message in the range.
     #[error("expected a range with at least one message, found {start}..{end}")]
     EmptyRange {

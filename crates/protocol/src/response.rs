@@ -4,6 +4,7 @@ use crate::frame::{self, FrameHeader, Kind};
 use crate::instantomr::InstantDigest;
 use crate::sophomr::Digest;
 use crate::{DigestError, ParamSet, Request, Scheme, Sealing};
+use omr_mismatch::Mismatch;
 
 /// What a detector answers, whatever the scheme.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,19 +134,16 @@ impl Response {
     }
 
     fn both(set: &ParamSet, body: &[u8]) -> Result<Self, DigestError> {
-        let short = || DigestError::Length {
-            expected: 8,
-            found: body.len() as u64,
-        };
+        let short = || DigestError::Length(Mismatch::new(8, body.len() as u64));
         let (length, rest) = body.split_first_chunk::<8>().ok_or_else(short)?;
         let length = u64::from_le_bytes(*length);
         let split = usize::try_from(length)
             .ok()
             .and_then(|at| rest.split_at_checked(at));
-        let (first, second) = split.ok_or(DigestError::Length {
-            expected: length,
-            found: rest.len() as u64,
-        })?;
+        let (first, second) = split.ok_or(DigestError::Length(Mismatch::new(
+            length,
+            rest.len() as u64,
+        )))?;
         let sophomr = Digest::from_bytes(set.sophomr()?, first)?;
         let instantomr = InstantDigest::from_bytes(set.instantomr()?, second)?;
         let follows = sophomr.header.plan.range().end == instantomr.header.plan.range().start

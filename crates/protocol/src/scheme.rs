@@ -3,6 +3,7 @@
 use crate::DigestError;
 use crate::frame::Kind;
 use crate::instantomr::Encoding;
+use omr_mismatch::Mismatch;
 use std::fmt;
 use std::str::FromStr;
 
@@ -331,10 +332,7 @@ impl Scheme {
     ///
     /// Errors: `Scheme`.
     pub(crate) fn expect_instantomr(self) -> Result<Encoding, DigestError> {
-        let unexpected = DigestError::Scheme {
-            expected: "instantomr or instantomd",
-            found: self,
-        };
+        let unexpected = DigestError::Scheme(Mismatch::new("instantomr or instantomd", self));
         match self.engines() {
             [EngineKind::Instantomr] => self.encoding().ok_or(unexpected),
             _ => Err(unexpected),

@@ -19,17 +19,11 @@ pub enum Sealing {
 #[non_exhaustive]
 pub enum SealingError {
     /// No sealing has this name.
-    #[error("expected sealing none, hpke-x25519 or x-wing, found {found:?}")]
-    Name {
-        /// The name.
-        found: String,
-    },
+    #[error("expected sealing none, hpke-x25519 or x-wing, found {0:?}")]
+    Name(String),
     /// No sealing has this tag.
-    #[error("expected sealing tag 0, 1 or 2, found {found}")]
-    Tag {
-        /// The tag.
-        found: u8,
-    },
+    #[error("expected sealing tag 0, 1 or 2, found {0}")]
+    Tag(u8),
 }
 
 impl Sealing {
@@ -87,9 +81,7 @@ impl FromStr for Sealing {
     type Err = SealingError;
 
     fn from_str(name: &str) -> Result<Self, SealingError> {
-        let found = || SealingError::Name {
-            found: name.to_owned(),
-        };
+        let found = || SealingError::Name(name.to_owned());
         Self::ALL
             .into_iter()
             .find(|sealing| sealing.name() == name)
@@ -101,7 +93,7 @@ impl TryFrom<u8> for Sealing {
     type Error = SealingError;
 
     fn try_from(tag: u8) -> Result<Self, SealingError> {
-        let found = SealingError::Tag { found: tag };
+        let found = SealingError::Tag(tag);
         Self::ALL
             .into_iter()
             .find(|sealing| sealing.tag() == tag)
@@ -121,10 +113,8 @@ mod tests {
         }
         assert_eq!(
             "X-Wing".parse::<Sealing>(),
-            Err(SealingError::Name {
-                found: "X-Wing".into()
-            })
+            Err(SealingError::Name("X-Wing".into()))
         );
-        assert_eq!(Sealing::try_from(3), Err(SealingError::Tag { found: 3 }));
+        assert_eq!(Sealing::try_from(3), Err(SealingError::Tag(3)));
     }
 }

@@ -357,7 +357,7 @@ fn dimensions_that_do_not_fit() {
         let description = format!("{spec:?}");
         let error = refused(spec);
         assert!(
-            matches!(error, ParamsError::Dimension { .. }),
+            matches!(error, ParamsError::Dimension(_)),
             "{description}: {error}"
         );
     }
@@ -481,7 +481,7 @@ fn instant_sets_that_do_not_fit_are_refused() {
     ];
     for set in wrong {
         let error = InstantParams::new(set, Kernels::detect()).err().unwrap();
-        assert!(matches!(error, ParamsError::Dimension { .. }), "{error}");
+        assert!(matches!(error, ParamsError::Dimension(_)), "{error}");
     }
     let weak = with(&|spec| spec.n = 1024);
     let error = InstantParams::new(weak, Kernels::detect()).err().unwrap();

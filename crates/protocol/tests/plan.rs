@@ -54,10 +54,10 @@ fn the_longest_range() {
 fn bounds_and_payloads_have_limits() {
     let new = |bound, payload| DigestPlan::new(tiny(), 0..1, bound, payload);
     for found in [0, MAX_BOUND + 1, usize::MAX] {
-        assert_eq!(new(found, None), Err(PlanError::Bound { found }));
+        assert_eq!(new(found, None), Err(PlanError::Bound(found)));
     }
     for found in [0, MAX_PAYLOAD_BYTES + 1, usize::MAX] {
-        assert_eq!(new(1, Some(found)), Err(PlanError::Payload { found }));
+        assert_eq!(new(1, Some(found)), Err(PlanError::Payload(found)));
     }
     assert!(new(MAX_BOUND, Some(MAX_PAYLOAD_BYTES)).is_ok());
 }

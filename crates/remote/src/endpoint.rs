@@ -89,9 +89,7 @@ impl Endpoint {
     ///
     /// Errors: `Url`, `Plaintext`, `Setup`.
     pub(crate) fn channel(&self) -> Result<Channel, RemoteError> {
-        let bad = || RemoteError::Url {
-            found: self.url.clone(),
-        };
+        let bad = || RemoteError::Url(self.url.clone());
         let uri: Uri = self.url.parse().map_err(|_| bad())?;
         let host = uri.host().ok_or_else(bad)?.to_owned();
         let timeouts = &self.timeouts;
@@ -108,7 +106,7 @@ impl Endpoint {
         let secured = match uri.scheme_str() {
             Some("https") => plain.tls_config(self.tls()).map_err(RemoteError::Setup)?,
             Some("http") if is_loopback(&host) => plain,
-            Some("http") => return Err(RemoteError::Plaintext { host }),
+            Some("http") => return Err(RemoteError::Plaintext(host)),
             _ => return Err(bad()),
         };
         Ok(secured.connect_lazy())
@@ -171,10 +169,10 @@ mod tests {
             assert!(Endpoint::new(url).channel().is_ok(), "{url}");
         }
         let plain = Endpoint::new("http://example.org").channel();
-        assert!(matches!(plain, Err(RemoteError::Plaintext { .. })));
+        assert!(matches!(plain, Err(RemoteError::Plaintext(_))));
         for url in ["", "example", "ftp://127.0.0.1", "/path"] {
             let bad = Endpoint::new(url).channel();
-            assert!(matches!(bad, Err(RemoteError::Url { .. })), "{url}");
+            assert!(matches!(bad, Err(RemoteError::Url(_))), "{url}");
         }
         let odd = Endpoint {
             token: Some("a\nb".into()),

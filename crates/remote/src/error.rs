@@ -10,20 +10,14 @@ use tonic::{Code, Status};
 #[non_exhaustive]
 pub enum RemoteError {
     /// Not an address of a server.
-    #[error("expected a URL such as https://host:port, found {found:?}")]
-    Url {
-        /// What was given.
-        found: String,
-    },
-    /// Plain HTTP to another machine.
+    #[error("expected a URL such as https://host:port, found {0:?}")]
+    Url(String),
+    /// Plain HTTP to another machine, this host.
     #[error(
-        "{host} is another machine: expected https:// (http:// sends tokens and keys in the clear and is for \
+        "{0} is another machine: expected https:// (http:// sends tokens and keys in the clear and is for \
          this machine alone)"
     )]
-    Plaintext {
-        /// The host.
-        host: String,
-    },
+    Plaintext(String),
     /// A token that cannot stand in a header.
     #[error("expected a token of visible ASCII characters")]
     Token,
@@ -76,14 +70,11 @@ pub enum RemoteError {
         /// The server's words.
         message: String,
     },
-    /// The id of a post is that of another one: somebody saw it and used it first.
+    /// The id of a post, in this call, is that of another one: somebody saw it and used it first.
     #[error(
-        "{call}: the id of this post is that of another post on the board: post it under a new id"
+        "{0}: the id of this post is that of another post on the board: post it under a new id"
     )]
-    OtherPost {
-        /// The call.
-        call: &'static str,
-    },
+    OtherPost(&'static str),
     /// Messages whose one-time keys were used are on the board already: somebody copied them and posted first.
     #[error(
         "{call}: {} of the post's messages are on the board already, the first is message {}: leave them out and post the \
@@ -103,14 +94,11 @@ pub enum RemoteError {
         /// The server's words.
         message: String,
     },
-    /// A call that the server does not know.
+    /// The server does not know this call.
     #[error(
-        "{call}: the server does not offer this: it is a server of something else, or of another version"
+        "{0}: the server does not offer this: it is a server of something else, or of another version"
     )]
-    NotOffered {
-        /// The call.
-        call: &'static str,
-    },
+    NotOffered(&'static str),
     /// Another refusal: the request will not do as it is.
     #[error("{call}: refused as {code:?}: {message}")]
     Refused {
@@ -133,12 +121,9 @@ pub enum RemoteError {
         /// What came.
         found: String,
     },
-    /// A job that the server gave up.
-    #[error("the server could not make the digest: {message}")]
-    JobFailed {
-        /// The server's words.
-        message: String,
-    },
+    /// A job that the server gave up, in its words.
+    #[error("the server could not make the digest: {0}")]
+    JobFailed(String),
     /// A job that was cancelled.
     #[error("the job was cancelled")]
     JobCancelled,
@@ -175,7 +160,7 @@ impl RemoteError {
     /// A refusal of the server in our words.
     pub(crate) fn refusal(call: &'static str, status: &Status) -> Self {
         match omr_api::post_refusal(status) {
-            Some(refusal) if refusal.known_id => return Self::OtherPost { call },
+            Some(refusal) if refusal.known_id => return Self::OtherPost(call),
             Some(refusal) if !refusal.used_keys.is_empty() => {
                 let used = refusal.used_keys;
                 return Self::UsedKeys { call, used };
@@ -189,7 +174,7 @@ impl RemoteError {
             Code::NotFound => Self::NotFound { call, message },
             Code::AlreadyExists => Self::Exists { call, message },
             Code::ResourceExhausted => Self::Exhausted { call, message },
-            Code::Unimplemented => Self::NotOffered { call },
+            Code::Unimplemented => Self::NotOffered(call),
             code => Self::Refused {
                 call,
                 code,

@@ -143,7 +143,7 @@ impl Client {
 fn ended(job: Job) -> Option<Result<Job, RemoteError>> {
     match job.state() {
         JobState::Done => Some(Ok(job)),
-        JobState::Failed => Some(Err(RemoteError::JobFailed { message: job.error })),
+        JobState::Failed => Some(Err(RemoteError::JobFailed(job.error))),
         JobState::Cancelled => Some(Err(RemoteError::JobCancelled)),
         _ => None,
     }

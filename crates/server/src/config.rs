@@ -198,9 +198,9 @@ pub fn address(text: &str) -> Result<SocketAddr, ServerError> {
         .iter()
         .find(|address| address.is_ipv4())
         .or(found.first());
-    first.copied().ok_or_else(|| ServerError::Address {
-        found: text.to_owned(),
-    })
+    first
+        .copied()
+        .ok_or_else(|| ServerError::Address(text.to_owned()))
 }
 
 impl Config {

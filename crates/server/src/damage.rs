@@ -24,7 +24,7 @@ impl Damage {
         let (object, kind) = match error {
             StoreError::Damaged { object, .. } => (object.clone(), "segment"),
             StoreError::Row { table, .. } => (table.clone(), "row"),
-            StoreError::Database { .. } | StoreError::Panicked => ("meta".into(), "meta"),
+            StoreError::Database(_) | StoreError::Panicked => ("meta".into(), "meta"),
             _ => return,
         };
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);

@@ -42,13 +42,8 @@ pub enum ServerError {
         found: String,
     },
     /// Not an address to listen at.
-    #[error(
-        "expected an address and a port such as 127.0.0.1:7600 or localhost:7600, found {found:?}"
-    )]
-    Address {
-        /// What was given.
-        found: String,
-    },
+    #[error("expected an address and a port such as 127.0.0.1:7600 or localhost:7600, found {0:?}")]
+    Address(String),
     /// The data folder holds another board than the configuration asks for.
     #[error("{}: expected a board of {expected}, found one of {found}", path.display())]
     OtherBoard {
@@ -59,18 +54,12 @@ pub enum ServerError {
         /// What is there.
         found: String,
     },
-    /// A second token of a name.
-    #[error("expected a new name, found the token {found:?} already")]
-    TokenName {
-        /// The name.
-        found: String,
-    },
-    /// No such token.
-    #[error("expected the name of a token, found {found:?}")]
-    NoToken {
-        /// The name.
-        found: String,
-    },
+    /// A second token of this name.
+    #[error("expected a new name, found the token {0:?} already")]
+    TokenName(String),
+    /// No token of this name.
+    #[error("expected the name of a token, found {0:?}")]
+    NoToken(String),
     /// Tokens that TOML cannot hold.
     #[error("the tokens cannot be written as TOML")]
     TokenText,
@@ -82,12 +71,9 @@ pub enum ServerError {
         /// What is wrong with it.
         source: Box<omr_pdq::TableFileError>,
     },
-    /// Two tables of one name.
-    #[error("expected tables of different names, found {name:?} twice")]
-    TableTwice {
-        /// The name.
-        name: String,
-    },
+    /// Two tables of this name.
+    #[error("expected tables of different names, found {0:?} twice")]
+    TableTwice(String),
     /// The parameter set of private database queries.
     #[error(transparent)]
     PdqParams(#[from] omr_pdq::ParamsError),

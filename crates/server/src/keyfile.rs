@@ -2,6 +2,7 @@
 
 use omr_detector::engine::{Engine, Loaded};
 use omr_detector::instantomr::InstantDetector;
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{FrameError, FrameReader};
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, ParamsError};
@@ -43,9 +44,10 @@ fn open(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<Opened, KeyErro
         frame.header().expect_params(set.name()).map(|()| kind)
     };
     let kind = match read(EngineKind::Sophomr) {
-        Err(FrameError::Kind { expected, found }) => match EngineKind::of_key_file(found) {
+        Err(FrameError::Kind(Mismatch { expected, found })) => match EngineKind::of_key_file(found)
+        {
             Some(kind) => read(kind),
-            None => Err(FrameError::Kind { expected, found }),
+            None => Err(FrameError::Kind(Mismatch::new(expected, found))),
         },
         read => read,
     }?;

@@ -80,7 +80,7 @@ impl Posting {
 /// The answer to a post that is refused, with what its client needs to post the rest.
 fn refused(refusal: &Refusal) -> Status {
     let told = match refusal {
-        Refusal::UsedKeys { keys } => {
+        Refusal::UsedKeys(keys) => {
             let key = |used: &omr_store::UsedKey| v1::UsedKey {
                 position: used.position as u32,
                 index: used.index,

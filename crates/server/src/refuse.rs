@@ -94,17 +94,17 @@ pub(crate) async fn blocking<T: Send + 'static>(
 fn code_of(error: &StoreError) -> Code {
     match error {
         StoreError::Damaged { .. } | StoreError::Row { .. } => Code::DataLoss,
-        StoreError::DiskFull { .. } | StoreError::Suspended | StoreError::UploadSpace { .. } => {
+        StoreError::DiskFull(_) | StoreError::Suspended | StoreError::UploadSpace { .. } => {
             Code::ResourceExhausted
         }
         StoreError::OutOfRange { .. }
         | StoreError::Expired { .. }
-        | StoreError::UploadOffset { .. } => Code::OutOfRange,
+        | StoreError::UploadOffset(_) => Code::OutOfRange,
         StoreError::Size { .. }
         | StoreError::PostLength { .. }
-        | StoreError::UploadSize { .. }
-        | StoreError::UploadHash { .. } => Code::InvalidArgument,
-        StoreError::NoKey { .. } | StoreError::NoUpload { .. } => Code::NotFound,
+        | StoreError::UploadSize(_)
+        | StoreError::UploadHash(_) => Code::InvalidArgument,
+        StoreError::NoKey(_) | StoreError::NoUpload(_) => Code::NotFound,
         _ => Code::Internal,
     }
 }

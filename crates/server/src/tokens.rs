@@ -147,7 +147,7 @@ fn read(path: &Path) -> Result<File, ServerError> {
 pub fn add(path: &Path, mut token: Token) -> Result<String, ServerError> {
     let mut file = read(path)?;
     if file.token.iter().any(|known| known.name == token.name) {
-        return Err(ServerError::TokenName { found: token.name });
+        return Err(ServerError::TokenName(token.name));
     }
     let mut random = [0; SECRET_BYTES];
     getrandom::fill(&mut random).map_err(|_| ServerError::NoRandomness)?;
@@ -174,7 +174,7 @@ pub fn remove(path: &Path, name: &str) -> Result<(), ServerError> {
     file.token.retain(|token| token.name != name);
     if file.token.len() == before {
         let found = name.to_owned();
-        return Err(ServerError::NoToken { found });
+        return Err(ServerError::NoToken(found));
     }
     write(path, &file)
 }

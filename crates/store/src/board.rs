@@ -93,7 +93,7 @@ impl Board {
         let path = dir.as_ref().join(BOARD_FILE);
         // Before any work, for the common mistake; the publishing below decides.
         if fs::exists(&path)? {
-            return Err(StoreError::Exists { path });
+            return Err(StoreError::Exists(path));
         }
         publish(&path, config, |database| {
             initialise(database, config, &State::default())
@@ -245,7 +245,7 @@ impl Board {
     /// Does `f`; where that finds one-time keys missing, makes their list anew and does it again.
     fn with_keys<T>(&self, f: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
         match f() {
-            Err(StoreError::KeyCount { .. }) => {
+            Err(StoreError::KeyCount(_)) => {
                 once::list_all(self, &mut |_, _| {})?;
                 f()
             }

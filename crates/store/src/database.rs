@@ -151,9 +151,7 @@ fn open_file(path: &Path, access: Access) -> Result<Guarded<Handle>, StoreError>
 /// Tests that `path` starts as a redb file does.
 fn require_redb(path: &Path) -> Result<(), StoreError> {
     let file = File::open(path).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => StoreError::Missing {
-            path: path.to_owned(),
-        },
+        io::ErrorKind::NotFound => StoreError::Missing(path.to_owned()),
         _ => StoreError::file(source),
     })?;
     let mut start = Vec::new();
@@ -176,14 +174,12 @@ fn opening(path: &Path, access: Access, error: DatabaseError) -> StoreError {
             let holder = holder(&path, access);
             StoreError::Locked { path, holder }
         }
-        DatabaseError::RepairAborted => StoreError::NeedsRecovery { path },
+        DatabaseError::RepairAborted => StoreError::NeedsRecovery(path),
         // The magic number was there: the rest of the header is at fault.
         DatabaseError::Storage(StorageError::Io(source))
             if source.kind() == io::ErrorKind::InvalidData =>
         {
-            StoreError::Database {
-                source: Box::new(redb::Error::Io(source)),
-            }
+            StoreError::Database(Box::new(redb::Error::Io(source)))
         }
         other => Redb(other).into(),
     }

@@ -61,7 +61,7 @@ impl Board {
             Ok(Guarded::new(Earlier::read(&source, transaction)?))
         })?;
         if fs::exists(&kept)? {
-            return Err(StoreError::Exists { path: kept });
+            return Err(StoreError::Exists(kept));
         }
         remove_if_present(&fresh)?;
         let read = earlier.get()?;
@@ -93,7 +93,7 @@ impl Earlier {
     fn read(source: &Source, transaction: ReadTransaction) -> Result<Self, StoreError> {
         if transaction.open_table(META).is_ok() {
             let path = source.path();
-            return Err(StoreError::Exists { path });
+            return Err(StoreError::Exists(path));
         }
         let version = row(source, &transaction, "version")?;
         let version = u32_at(&version, 0).unwrap_or_default();

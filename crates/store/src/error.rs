@@ -4,6 +4,7 @@ mod evidence;
 
 pub(crate) use evidence::hex;
 pub use evidence::{ConfigField, Evidence, Foreign, Holder, Part};
+use omr_mismatch::Mismatch;
 
 use std::io;
 use std::path::PathBuf;
@@ -24,44 +25,27 @@ pub enum StoreError {
         /// The value given.
         found: u64,
     },
-    /// The objects are in a bucket, and this build keeps none there.
+    /// The objects are in the bucket at this address, and this build keeps none there.
     #[error(
-        "this build of omr has no buckets for {found}: build it with the feature `s3`, or leave objects.url out"
+        "this build of omr has no buckets for {0}: build it with the feature `s3`, or leave objects.url out"
     )]
-    LeftOut {
-        /// The address given.
-        found: String,
-    },
-    /// The address of a bucket is not understood.
-    #[error("expected a bucket as s3://NAME/PREFIX, found {found}")]
-    BucketUrl {
-        /// The address given.
-        found: String,
-    },
-    /// An option of a bucket is not known.
-    #[error("unknown option of a bucket: {found}")]
-    BucketOption {
-        /// The option given.
-        found: String,
-    },
-    /// The folder holds a board already.
-    #[error("{} exists: open it, or create the board in another folder", path.display())]
-    Exists {
-        /// The file in the way.
-        path: PathBuf,
-    },
-    /// The place of the objects holds some already, and they are not this board's.
-    #[error("the place of the objects is not empty, {found} is there: choose another")]
-    ObjectsExist {
-        /// One of them.
-        found: String,
-    },
-    /// The folder holds no board.
-    #[error("no board at {}: create one, or check the folder", path.display())]
-    Missing {
-        /// The file looked for.
-        path: PathBuf,
-    },
+    LeftOut(String),
+    /// This address of a bucket is not understood.
+    #[error("expected a bucket as s3://NAME/PREFIX, found {0}")]
+    BucketUrl(String),
+    /// This option of a bucket is not known.
+    #[error("unknown option of a bucket: {0}")]
+    BucketOption(String),
+    /// The folder holds a board already, this file.
+    #[error("{} exists: open it, or create the board in another folder", .0.display())]
+    Exists(PathBuf),
+    /// The place of the objects holds some already, such as this one, and they are not this
+    /// board's.
+    #[error("the place of the objects is not empty, {0} is there: choose another")]
+    ObjectsExist(String),
+    /// The folder holds no board: this file is missing.
+    #[error("no board at {}: create one, or check the folder", .0.display())]
+    Missing(PathBuf),
     /// The file is something else than a board's.
     #[error("{} is not a board: {what}", path.display())]
     NotABoard {
@@ -70,15 +54,10 @@ pub enum StoreError {
         /// What it is instead.
         what: Foreign,
     },
-    /// A local board of format 1 to 3, which builds before this one wrote.
-    #[error(
-        "{} is a board of an earlier format, and nothing of it is lost: make it one of this format by `omr board convert`",
-        path.display()
-    )]
-    EarlierBoard {
-        /// The file.
-        path: PathBuf,
-    },
+    /// This file is a local board of format 1 to 3, which builds before this one wrote.
+    #[error("{} is a board of an earlier format, and nothing of it is lost: make it one of this format by `omr board convert`",
+        .0.display())]
+    EarlierBoard(PathBuf),
     /// The store, a segment or a backup has a version that this build does not know.
     #[error("version of {what}: expected {expected}, found {found}")]
     Version {
@@ -97,27 +76,15 @@ pub enum StoreError {
         /// Who has it open.
         holder: Holder,
     },
-    /// The last writer crashed, and a reader may not repair.
-    #[error("{} was not closed cleanly: open it once for writing to recover it", path.display())]
-    NeedsRecovery {
-        /// The file.
-        path: PathBuf,
-    },
+    /// The last writer of this file crashed, and a reader may not repair.
+    #[error("{} was not closed cleanly: open it once for writing to recover it", .0.display())]
+    NeedsRecovery(PathBuf),
     /// The board is open for reading only.
     #[error("the board is open for reading only: open it for writing")]
     ReadOnly,
     /// The objects belong to another board than the folder.
-    #[error(
-        "the objects belong to board {}, expected {}",
-        hex(found),
-        hex(expected)
-    )]
-    OtherBoard {
-        /// Board of the folder.
-        expected: [u8; 16],
-        /// Board of the objects.
-        found: [u8; 16],
-    },
+    #[error("the objects belong to board {}, expected {}", hex(&.0.found), hex(&.0.expected))]
+    OtherBoard(Mismatch<[u8; 16]>),
     /// A message to append has a part of the wrong size. Nothing was appended.
     #[error("post {post}, message {position}, {part}: expected {expected} bytes, found {found}")]
     Size {
@@ -153,16 +120,9 @@ pub enum StoreError {
         end: u64,
     },
     /// The list of one-time keys is not as long as the board.
-    #[error(
-        "corrupt list of one-time keys: expected {expected} as there are messages, found {found}; the next start, or \
-         the next post to a local board, makes it anew"
-    )]
-    KeyCount {
-        /// Messages on the board.
-        expected: u64,
-        /// Keys in the list.
-        found: u64,
-    },
+    #[error("corrupt list of one-time keys: expected {} as there are messages, found {}; the next start, or \
+         the next post to a local board, makes it anew", .0.expected, .0.found)]
+    KeyCount(Mismatch<u64>),
     /// Messages to read have expired.
     #[error("messages {start}..{end} expired: the board begins at {first}")]
     Expired {
@@ -211,29 +171,19 @@ pub enum StoreError {
     },
     /// The database under the board is damaged.
     #[error("the database of the board is damaged: restore it from a backup")]
-    Database {
-        /// What the database found.
-        source: Box<redb::Error>,
-    },
+    Database(#[source] Box<redb::Error>),
     /// The database under the board stopped on damage that it did not expect.
     #[error("the database of the board is damaged beyond reading: restore it from a backup")]
     Panicked,
     /// The disk is full. What was acknowledged is intact.
     #[error("disk full: free some space, then try again")]
-    DiskFull {
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    DiskFull(#[source] io::Error),
     /// The database was closed by an earlier error; the next call opens it again.
     #[error("the board is suspended by an earlier error: try again")]
     Suspended,
     /// An error of the operating system.
     #[error("board file")]
-    Io {
-        /// The error of the operating system.
-        #[from]
-        source: io::Error,
-    },
+    Io(#[from] io::Error),
     /// The place of the objects refused.
     #[error("object {object}")]
     Objects {
@@ -242,42 +192,21 @@ pub enum StoreError {
         /// The error of the file system or of the bucket.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// There is no such key.
-    #[error("no key {}", hex(hash))]
-    NoKey {
-        /// The hash asked for.
-        hash: [u8; 32],
-    },
-    /// No upload of this key is under way.
-    #[error("no upload of {} is under way: begin it", hex(hash))]
-    NoUpload {
-        /// The hash given.
-        hash: [u8; 32],
-    },
-    /// A chunk does not continue an upload.
-    #[error("chunk at {found}: expected the one at {expected}")]
-    UploadOffset {
-        /// Bytes received so far.
-        expected: u64,
-        /// The offset given.
-        found: u64,
-    },
+    /// There is no key of this hash.
+    #[error("no key {}", hex(.0))]
+    NoKey([u8; 32]),
+    /// No upload of the key of this hash is under way.
+    #[error("no upload of {} is under way: begin it", hex(.0))]
+    NoUpload([u8; 32]),
+    /// A chunk does not continue an upload; expected is the number of bytes received so far.
+    #[error("chunk at {}: expected the one at {}", .0.found, .0.expected)]
+    UploadOffset(Mismatch<u64>),
     /// The size of an upload is 0, differs from what was announced, or is exceeded by a chunk.
-    #[error("size of the key: expected {expected} bytes, found {found}")]
-    UploadSize {
-        /// Bytes announced.
-        expected: u64,
-        /// Bytes given.
-        found: u64,
-    },
+    #[error("size of the key: expected {} bytes, found {}", .0.expected, .0.found)]
+    UploadSize(Mismatch<u64>),
     /// An uploaded file has another hash than announced; it was dropped.
-    #[error("hash of the key: expected {}, found {}", hex(expected), hex(found))]
-    UploadHash {
-        /// The hash announced.
-        expected: [u8; 32],
-        /// The hash of what came.
-        found: [u8; 32],
-    },
+    #[error("hash of the key: expected {}, found {}", hex(&.0.expected), hex(&.0.found))]
+    UploadHash(Mismatch<[u8; 32]>),
     /// There is no space for another upload.
     #[error("uploads: expected at most {limit} bytes together, found {found}")]
     UploadSpace {
@@ -286,18 +215,12 @@ pub enum StoreError {
         /// Bytes with this upload.
         found: u64,
     },
-    /// The name of a table of records has no byte or more than 255.
-    #[error("name of a table: expected 1 to 255 bytes, found {found}")]
-    TableName {
-        /// Bytes of the name.
-        found: usize,
-    },
-    /// A folder holds no backup.
-    #[error("no file meta-*.bak in {}", path.display())]
-    NoBackup {
-        /// The folder.
-        path: PathBuf,
-    },
+    /// The name of a table of records has so many bytes, none or more than 255.
+    #[error("name of a table: expected 1 to 255 bytes, found {0}")]
+    TableName(usize),
+    /// This folder holds no backup.
+    #[error("no file meta-*.bak in {}", .0.display())]
+    NoBackup(PathBuf),
     /// A file of a backup is not what was written.
     #[error("{} is damaged at byte {offset}: expected {expected}, found {found}", path.display())]
     Backup {
@@ -333,11 +256,7 @@ impl StoreError {
     pub(crate) fn poisons(&self) -> bool {
         matches!(
             self,
-            Self::Database { .. }
-                | Self::Panicked
-                | Self::DiskFull { .. }
-                | Self::Suspended
-                | Self::Io { .. }
+            Self::Database(_) | Self::Panicked | Self::DiskFull(_) | Self::Suspended | Self::Io(_)
         )
     }
 
@@ -345,15 +264,15 @@ impl StoreError {
     pub(crate) fn is_damage(&self) -> bool {
         matches!(
             self,
-            Self::Damaged { .. } | Self::Row { .. } | Self::Database { .. } | Self::Panicked
+            Self::Damaged { .. } | Self::Row { .. } | Self::Database(_) | Self::Panicked
         )
     }
 
     /// An error of a file, a full disk told apart.
     pub(crate) fn file(source: io::Error) -> Self {
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { source },
-            _ => Self::Io { source },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull(source),
+            _ => Self::Io(source),
         }
     }
 }
@@ -366,15 +285,11 @@ impl<E: Into<redb::Error>> From<Redb<E>> for StoreError {
         match error.0.into() {
             // A page beyond the end of the file: cut short, not out of service.
             redb::Error::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
-                Self::Database {
-                    source: Box::new(redb::Error::Io(source)),
-                }
+                Self::Database(Box::new(redb::Error::Io(source)))
             }
             redb::Error::Io(source) => Self::file(source),
             redb::Error::PreviousIo | redb::Error::DatabaseClosed => Self::Suspended,
-            other => Self::Database {
-                source: Box::new(other),
-            },
+            other => Self::Database(Box::new(other)),
         }
     }
 }

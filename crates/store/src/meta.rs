@@ -1,5 +1,6 @@
 //! The meta file: views, transactions, and opening anew after an error.
 
+use omr_mismatch::Mismatch;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
@@ -275,10 +276,10 @@ impl Meta {
         let database = self.source.open(self.access)?;
         let (config, state) = guarded(|| load(&self.source, database.get()?))?;
         if config != self.config {
-            return Err(StoreError::OtherBoard {
-                expected: self.config.board_id,
-                found: config.board_id,
-            });
+            return Err(StoreError::OtherBoard(Mismatch::new(
+                self.config.board_id,
+                config.board_id,
+            )));
         }
         slot.database = Some(database);
         drop(slot);
@@ -322,9 +323,7 @@ fn read_meta(source: &Source, database: &Handle) -> Result<(u32, BoardConfig, St
     };
     match view.transaction.open_table(META) {
         Err(TableError::TableDoesNotExist(_)) if has_earlier_board(&view)? => {
-            return Err(StoreError::EarlierBoard {
-                path: source.path(),
-            });
+            return Err(StoreError::EarlierBoard(source.path()));
         }
         Err(
             TableError::TableDoesNotExist(_)

@@ -4,6 +4,7 @@
 //! backups, and made anew where its rows are not as many as these. Keys of messages that expired stand in a table of
 //! their own, which nothing can make anew.
 
+use omr_mismatch::Mismatch;
 use std::ops::{ControlFlow, Range};
 
 use crate::config::{Clues, Message, POST_KEY_BYTES};
@@ -45,7 +46,7 @@ impl<'t> Once<'t> {
         let found = table.len().map_err(Redb)?;
         let expected = state.len - state.first;
         if found != expected {
-            return Err(StoreError::KeyCount { expected, found });
+            return Err(StoreError::KeyCount(Mismatch::new(expected, found)));
         }
         let spent = writing.table(SPENT)?;
         let found = spent.len().map_err(Redb)?;
@@ -197,7 +198,7 @@ pub(crate) fn check_count(view: &View, layout: &Layout) -> Result<(), StoreError
     let (expected, found) = (state.len - state.first, view.count(ONCE)?);
     match expected == found {
         true => Ok(()),
-        false => Err(StoreError::KeyCount { expected, found }),
+        false => Err(StoreError::KeyCount(Mismatch::new(expected, found))),
     }
 }
 

@@ -26,10 +26,8 @@ pub(crate) fn publish(
     .and_then(|()| link(&draft, path).map_err(StoreError::file));
     let removed = remove_if_present(&draft);
     match published {
-        Err(StoreError::Io { source }) if source.kind() == io::ErrorKind::AlreadyExists => {
-            return Err(StoreError::Exists {
-                path: path.to_owned(),
-            });
+        Err(StoreError::Io(source)) if source.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(StoreError::Exists(path.to_owned()));
         }
         other => other?,
     }

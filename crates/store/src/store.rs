@@ -21,6 +21,7 @@ pub use backup::Piece;
 pub use expire::{Expired, Expiry};
 pub use frames::BACKUP_VERSION;
 pub use objects::Objects;
+use omr_mismatch::Mismatch;
 pub use records::{Change, KeyValue};
 pub use restore::Restored;
 pub use sealed::SEGMENT_VERSION;
@@ -156,7 +157,7 @@ impl Store {
         fs::create_dir_all(&config.dir).map_err(StoreError::file)?;
         let path = config.dir.join(META_FILE);
         if fs::exists(&path)? {
-            return Err(StoreError::Exists { path });
+            return Err(StoreError::Exists(path));
         }
         let place = config.place()?;
         claim(&place, board, false)?;
@@ -343,7 +344,7 @@ pub(crate) fn claim(place: &Place, board: &BoardConfig, reuse: bool) -> Result<(
     if !(own && reuse) {
         for folder in [SEGMENTS_PREFIX, KEYS_PREFIX] {
             if let Some((found, _)) = place.list(folder)?.into_iter().next() {
-                return Err(StoreError::ObjectsExist { found });
+                return Err(StoreError::ObjectsExist(found));
             }
         }
     }
@@ -368,10 +369,10 @@ fn marked(place: &Place) -> Result<Option<BoardConfig>, StoreError> {
 fn require_marker(place: &Place, board: &BoardConfig) -> Result<(), StoreError> {
     match marked(place)? {
         Some(found) if found.board_id == board.board_id => Ok(()),
-        Some(found) => Err(StoreError::OtherBoard {
-            expected: board.board_id,
-            found: found.board_id,
-        }),
+        Some(found) => Err(StoreError::OtherBoard(Mismatch::new(
+            board.board_id,
+            found.board_id,
+        ))),
         None => Err(StoreError::Damaged {
             object: MARKER.into(),
             first: 0,

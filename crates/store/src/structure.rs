@@ -37,7 +37,7 @@ pub(crate) fn check_structure(source: &Source) -> Result<Structure, StoreError> 
     match checked {
         Ok(true) => Ok(Structure::Sound),
         Ok(false) => Ok(Structure::Inconsistent),
-        Err(error @ StoreError::Io { .. }) => Err(error),
+        Err(error @ StoreError::Io(_)) => Err(error),
         Err(error) => Ok(Structure::Damaged(error)),
     }
 }

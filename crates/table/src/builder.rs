@@ -69,10 +69,7 @@ impl TableBuilder {
     /// too many.
     pub fn push_row(&mut self, values: Vec<Value>) -> Result<(), BuildError> {
         if self.rows == MAX_ROWS {
-            return Err(SchemaError::Rows {
-                found: self.rows + 1,
-            }
-            .into());
+            return Err(SchemaError::Rows(self.rows + 1).into());
         }
         if values.len() != self.columns.len() {
             return Err(BuildError::Width {

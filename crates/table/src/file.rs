@@ -4,6 +4,7 @@
 mod read;
 mod write;
 
+use omr_mismatch::Mismatch;
 use std::io;
 use std::path::PathBuf;
 
@@ -29,44 +30,21 @@ pub enum FileError {
         /// Why.
         source: io::Error,
     },
-    /// The file begins otherwise than a table's.
-    #[error("not a table: expected {MAGIC:?} at its beginning, found {found:?}")]
-    NotATable {
-        /// The first bytes.
-        found: Vec<u8>,
-    },
+    /// The file begins otherwise than a table's, with these bytes.
+    #[error("not a table: expected {MAGIC:?} at its beginning, found {0:?}")]
+    NotATable(Vec<u8>),
     /// The file was written in a version that this build does not know.
-    #[error("table version: expected {expected}, found {found}")]
-    Version {
-        /// The version that this build reads and writes.
-        expected: u32,
-        /// The version of the file.
-        found: u32,
-    },
+    #[error("table version: {0}")]
+    Version(Mismatch<u32>),
     /// The file is shorter than it says, or than any.
-    #[error("table cut off: expected {expected} bytes, found {found}")]
-    Truncated {
-        /// Bytes there should be.
-        expected: u64,
-        /// Bytes there are.
-        found: u64,
-    },
+    #[error("table cut off: expected {} bytes, found {}", .0.expected, .0.found)]
+    Truncated(Mismatch<u64>),
     /// The file is longer than it says, or than its schema allows.
-    #[error("table too long: expected {expected} bytes, found {found}")]
-    Oversized {
-        /// Bytes there should be.
-        expected: u64,
-        /// Bytes there are.
-        found: u64,
-    },
+    #[error("table too long: expected {} bytes, found {}", .0.expected, .0.found)]
+    Oversized(Mismatch<u64>),
     /// The checksum is another one than that of the file's bytes.
-    #[error("table corrupted: expected checksum {expected}, found {found}")]
-    Corrupted {
-        /// The checksum in the file.
-        expected: blake3::Hash,
-        /// The checksum of the file's bytes.
-        found: blake3::Hash,
-    },
+    #[error("table corrupted: expected checksum {}, found {}", .0.expected, .0.found)]
+    Corrupted(Mismatch<blake3::Hash>),
     /// The schema is none.
     #[error(transparent)]
     Schema(#[from] SchemaError),

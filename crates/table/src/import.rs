@@ -97,7 +97,7 @@ impl FromStr for Declared {
     fn from_str(text: &str) -> Result<Self, SchemaError> {
         let (name, kind) = text
             .rsplit_once(':')
-            .ok_or_else(|| SchemaError::Type { found: text.into() })?;
+            .ok_or_else(|| SchemaError::Type(text.into()))?;
         let wanted = match kind.trim().to_ascii_lowercase().as_str() {
             "text" => Wanted::Text,
             "decimal" => Wanted::Decimal,

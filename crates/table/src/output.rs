@@ -3,6 +3,7 @@
 #[cfg(feature = "parquet")]
 mod arrow;
 
+use omr_mismatch::Mismatch;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
@@ -23,13 +24,8 @@ pub enum OutputError {
         found: usize,
     },
     /// There are more or fewer row numbers than rows.
-    #[error("row numbers: expected {expected}, found {found}")]
-    Numbers {
-        /// Rows.
-        expected: usize,
-        /// Numbers.
-        found: usize,
-    },
+    #[error("row numbers: {0}")]
+    Numbers(Mismatch<usize>),
     /// A value has no place in its column.
     #[error("row {row} of the result, counted from 0, column {column:?}: {error}")]
     Value {
@@ -100,10 +96,10 @@ impl Rows {
         if let Some(numbers) = &self.numbers
             && numbers.len() != self.rows.len()
         {
-            return Err(OutputError::Numbers {
-                expected: self.rows.len(),
-                found: numbers.len(),
-            });
+            return Err(OutputError::Numbers(Mismatch::new(
+                self.rows.len(),
+                numbers.len(),
+            )));
         }
         for (row, values) in self.rows.iter().enumerate() {
             if values.len() != self.columns.len() {

@@ -1,6 +1,7 @@
 //! Rows as a fixed number of bytes: `docs/table.md`, section 4.
 
 use crate::{Column, ColumnType, Domain, Schema, Table, Value};
+use omr_mismatch::Mismatch;
 
 /// Most bytes of an encoded row.
 pub const MAX_ROW_BYTES: usize = 2048;
@@ -25,12 +26,9 @@ pub enum RowError {
         /// The column asked for.
         found: usize,
     },
-    /// The columns are too wide together.
-    #[error("a row of these columns: expected at most {MAX_ROW_BYTES} bytes, found {found}")]
-    TooWide {
-        /// Bytes of a row.
-        found: usize,
-    },
+    /// The columns are too wide together, so many bytes.
+    #[error("a row of these columns: expected at most {MAX_ROW_BYTES} bytes, found {0}")]
+    TooWide(usize),
     /// The table has no such row.
     #[error("row {found}, counted from 0: expected one of {rows}")]
     NoRow {
@@ -40,19 +38,11 @@ pub enum RowError {
         found: usize,
     },
     /// The bytes are not as many as a row has.
-    #[error("a row: expected {expected} bytes, found {found}")]
-    Length {
-        /// Bytes of a row.
-        expected: usize,
-        /// Bytes given.
-        found: usize,
-    },
-    /// The table is of another schema than the codec.
-    #[error("column {column:?}: expected a value of its schema's type and domain, found another")]
-    OtherTable {
-        /// The column.
-        column: String,
-    },
+    #[error("a row: expected {} bytes, found {}", .0.expected, .0.found)]
+    Length(Mismatch<usize>),
+    /// The table is of another schema than the codec, in this column.
+    #[error("column {0:?}: expected a value of its schema's type and domain, found another")]
+    OtherTable(String),
     /// A number lies outside its column's domain.
     #[error("column {column:?}: expected one of {states} states, found number {found}")]
     Outside {
@@ -63,18 +53,12 @@ pub enum RowError {
         /// The number found.
         found: u128,
     },
-    /// A text is not UTF-8, or not filled up as it must be.
-    #[error("column {column:?}: expected UTF-8 filled up with 0xFF, found other bytes")]
-    Text {
-        /// The column.
-        column: String,
-    },
+    /// A text of this column is not UTF-8, or not filled up as it must be.
+    #[error("column {0:?}: expected UTF-8 filled up with 0xFF, found other bytes")]
+    Text(String),
     /// Bits that must be zero are not.
-    #[error("bits between numbers and texts: expected zeros, found {found:#04x}")]
-    Padding {
-        /// The bits found.
-        found: u8,
-    },
+    #[error("bits between numbers and texts: expected zeros, found {0:#04x}")]
+    Padding(u8),
 }
 
 /// Encodes some columns of a row in a fixed number of bytes, as few as their domains allow without mixing them.
@@ -133,7 +117,7 @@ impl RowCodec {
                 number_bits,
                 bytes,
             }),
-            false => Err(RowError::TooWide { found: bytes }),
+            false => Err(RowError::TooWide(bytes)),
         }
     }
 
@@ -209,10 +193,7 @@ impl RowCodec {
     fn check_length(&self, found: usize) -> Result<(), RowError> {
         match found == self.bytes {
             true => Ok(()),
-            false => Err(RowError::Length {
-                expected: self.bytes,
-                found,
-            }),
+            false => Err(RowError::Length(Mismatch::new(self.bytes, found))),
         }
     }
 
@@ -226,7 +207,7 @@ impl RowCodec {
         };
         match found {
             0 => Ok(()),
-            found => Err(RowError::Padding { found }),
+            found => Err(RowError::Padding(found)),
         }
     }
 }
@@ -252,9 +233,7 @@ impl Field {
     }
 
     fn other_table(&self) -> RowError {
-        RowError::OtherTable {
-            column: self.name.clone(),
-        }
+        RowError::OtherTable(self.name.clone())
     }
 
     fn check_table(&self, table: &Table) -> Result<(), RowError> {
@@ -322,9 +301,7 @@ impl Field {
         }
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Value::Text(text.to_owned())),
-            Err(_) => Err(RowError::Text {
-                column: self.name.clone(),
-            }),
+            Err(_) => Err(RowError::Text(self.name.clone())),
         }
     }
 }

@@ -21,39 +21,22 @@ const CONTEXT: &str = "omr table schema v1";
 #[non_exhaustive]
 pub enum SchemaError {
     /// A name is empty, too long or holds control characters.
-    #[error(
-        "name: expected 1 to {MAX_NAME_BYTES} bytes without control characters, found {found:?}"
-    )]
-    Name {
-        /// The name, cut short.
-        found: String,
-    },
-    /// Two columns differ by case at most.
-    #[error("column {found:?} is there twice (names differ in more than case)")]
-    Duplicate {
-        /// The second one's name.
-        found: String,
-    },
+    #[error("name: expected 1 to {MAX_NAME_BYTES} bytes without control characters, found {0:?}")]
+    Name(String),
+    /// Two columns differ by case at most; the second one's name.
+    #[error("column {0:?} is there twice (names differ in more than case)")]
+    Duplicate(String),
     /// Too few or too many columns.
-    #[error("expected 1 to {MAX_COLUMNS} columns, found {found}")]
-    Columns {
-        /// How many there are.
-        found: usize,
-    },
+    #[error("expected 1 to {MAX_COLUMNS} columns, found {0}")]
+    Columns(usize),
     /// Too many rows.
-    #[error("expected at most {MAX_ROWS} rows, found {found}")]
-    Rows {
-        /// How many there are.
-        found: u64,
-    },
+    #[error("expected at most {MAX_ROWS} rows, found {0}")]
+    Rows(u64),
     /// No column type.
     #[error(
-        "type: expected boolean, integer, date, timestamp, decimal(0 to 18) or text(1 to 64), found {found:?}"
+        "type: expected boolean, integer, date, timestamp, decimal(0 to 18) or text(1 to 64), found {0:?}"
     )]
-    Type {
-        /// What stands there.
-        found: String,
-    },
+    Type(String),
     /// The range of a column's values is none, or missing, or has no place there.
     #[error("column {column:?} of type {kind}: its domain {found} is not one")]
     Domain {
@@ -67,12 +50,9 @@ pub enum SchemaError {
     /// No JSON of a schema.
     #[error("schema: {0}")]
     Json(#[from] serde_json::Error),
-    /// Too much JSON.
-    #[error("schema: expected at most {MAX_SCHEMA_BYTES} bytes of JSON, found {found}")]
-    Long {
-        /// Bytes found.
-        found: usize,
-    },
+    /// Too much JSON, so many bytes.
+    #[error("schema: expected at most {MAX_SCHEMA_BYTES} bytes of JSON, found {0}")]
+    Long(usize),
 }
 
 impl Schema {
@@ -83,7 +63,7 @@ impl Schema {
     pub fn check(&self) -> Result<(), SchemaError> {
         check_name(&self.name)?;
         if self.rows > MAX_ROWS {
-            return Err(SchemaError::Rows { found: self.rows });
+            return Err(SchemaError::Rows(self.rows));
         }
         check_columns(
             self.columns
@@ -113,7 +93,7 @@ impl Schema {
     /// Errors: more than [`MAX_SCHEMA_BYTES`], no JSON of a schema, and what [`Schema::check`] refuses.
     pub fn from_json(json: &[u8]) -> Result<Schema, SchemaError> {
         if json.len() > MAX_SCHEMA_BYTES {
-            return Err(SchemaError::Long { found: json.len() });
+            return Err(SchemaError::Long(json.len()));
         }
         let schema: Schema = serde_json::from_slice(json)?;
         schema.check()?;
@@ -139,20 +119,16 @@ pub(crate) fn check_columns<'a>(
     columns: impl ExactSizeIterator<Item = (&'a str, ColumnType)>,
 ) -> Result<(), SchemaError> {
     if !(1..=MAX_COLUMNS).contains(&columns.len()) {
-        return Err(SchemaError::Columns {
-            found: columns.len(),
-        });
+        return Err(SchemaError::Columns(columns.len()));
     }
     let mut names = HashSet::new();
     for (name, kind) in columns {
         check_name(name)?;
         if !kind.is_valid() {
-            return Err(SchemaError::Type {
-                found: kind.to_string(),
-            });
+            return Err(SchemaError::Type(kind.to_string()));
         }
         if !names.insert(name.to_lowercase()) {
-            return Err(SchemaError::Duplicate { found: name.into() });
+            return Err(SchemaError::Duplicate(name.into()));
         }
     }
     Ok(())
@@ -162,9 +138,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), SchemaError> {
     let valid = (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control);
     match valid {
         true => Ok(()),
-        false => Err(SchemaError::Name {
-            found: crate::value_parse::excerpt(name),
-        }),
+        false => Err(SchemaError::Name(crate::value_parse::excerpt(name))),
     }
 }
 

@@ -81,13 +81,13 @@ impl FromStr for ColumnType {
             ("timestamp", None) => ColumnType::Timestamp,
             ("decimal", Some(scale)) => ColumnType::Decimal { scale },
             ("text", Some(max_bytes)) => ColumnType::Text { max_bytes },
-            _ => return Err(SchemaError::Type { found: text.into() }),
+            _ => return Err(SchemaError::Type(text.into())),
         };
         // Only the two with a number keep their brackets: `date(x)` is no type.
         let whole = argument.is_some() || !lower.contains('(');
         match kind.is_valid() && whole {
             true => Ok(kind),
-            false => Err(SchemaError::Type { found: text.into() }),
+            false => Err(SchemaError::Type(text.into())),
         }
     }
 }

@@ -3,27 +3,18 @@
 use crate::calendar::{parse_date, parse_timestamp};
 use crate::decimal::{Misfit, Written};
 use crate::{ColumnType, Value};
+use omr_mismatch::Mismatch;
 
 /// Why a value has no place in a column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValueError {
     /// The text is no value of the type.
-    #[error("expected {}, found {found:?}", expected.wanted())]
-    Syntax {
-        /// The column's type.
-        expected: ColumnType,
-        /// The text, cut short.
-        found: String,
-    },
+    #[error("expected {}, found {:?}", .0.expected.wanted(), .0.found)]
+    Syntax(Mismatch<ColumnType, String>),
     /// The value is of another type.
-    #[error("expected a value of type {expected}, found {found}")]
-    Kind {
-        /// The column's type.
-        expected: ColumnType,
-        /// The value's type in a word.
-        found: &'static str,
-    },
+    #[error("expected a value of type {}, found {}", .0.expected, .0.found)]
+    Kind(Mismatch<ColumnType, &'static str>),
     /// The number has more decimal places than the column.
     #[error("expected at most {places} decimal places, found {found:?}")]
     Places {
@@ -33,19 +24,11 @@ pub enum ValueError {
         found: String,
     },
     /// The number, day or moment lies outside what the type holds ([`ColumnType::limits`]).
-    #[error("expected {}, found {found}, which is out of range", expected.wanted())]
-    Range {
-        /// The column's type.
-        expected: ColumnType,
-        /// The value.
-        found: String,
-    },
+    #[error("expected {}, found {}, which is out of range", .0.expected.wanted(), .0.found)]
+    Range(Mismatch<ColumnType, String>),
     /// The moment has a fraction of a second.
-    #[error("expected whole seconds, found {found:?}")]
-    Fraction {
-        /// The moment.
-        found: String,
-    },
+    #[error("expected whole seconds, found {0:?}")]
+    Fraction(String),
     /// The text is longer than the column's.
     #[error("expected text of at most {limit} bytes, found {found}")]
     TooLong {
@@ -65,18 +48,13 @@ impl Value {
     ///
     /// Errors: what is none of these, or out of range, or has more places, seconds' fractions or bytes than the type.
     pub fn parse(text: &str, kind: ColumnType) -> Result<Value, ValueError> {
-        let syntax = || ValueError::Syntax {
-            expected: kind,
-            found: excerpt(text),
-        };
+        let syntax = || ValueError::Syntax(Mismatch::new(kind, excerpt(text)));
         match kind {
             ColumnType::Boolean => parse_boolean(text).map(Value::Boolean).ok_or_else(syntax),
             ColumnType::Integer => parse_integer(text, kind).map(Value::Integer),
             ColumnType::Date => parse_date(text).map(Value::Date).ok_or_else(syntax),
             ColumnType::Timestamp => match parse_timestamp(text).ok_or_else(syntax)? {
-                moment if moment.fraction => Err(ValueError::Fraction {
-                    found: excerpt(text),
-                }),
+                moment if moment.fraction => Err(ValueError::Fraction(excerpt(text))),
                 moment => Ok(Value::Timestamp(moment.seconds)),
             },
             ColumnType::Decimal { scale } => {
@@ -106,10 +84,7 @@ impl Value {
             (Value::Date(number), ColumnType::Date)
             | (Value::Timestamp(number), ColumnType::Timestamp)
             | (Value::Decimal(number), ColumnType::Decimal { .. }) => check_ordinal(*number, kind),
-            _ => Err(ValueError::Kind {
-                expected: kind,
-                found: self.noun(),
-            }),
+            _ => Err(ValueError::Kind(Mismatch::new(kind, self.noun()))),
         }
     }
 }
@@ -127,8 +102,8 @@ fn parse_integer(text: &str, kind: ColumnType) -> Result<i64, ValueError> {
         use std::num::IntErrorKind::{NegOverflow, PosOverflow};
         let (expected, found) = (kind, excerpt(text));
         match error.kind() {
-            PosOverflow | NegOverflow => ValueError::Range { expected, found },
-            _ => ValueError::Syntax { expected, found },
+            PosOverflow | NegOverflow => ValueError::Range(Mismatch::new(expected, found)),
+            _ => ValueError::Syntax(Mismatch::new(expected, found)),
         }
     })
 }
@@ -140,24 +115,15 @@ pub(crate) fn misfit_error(misfit: Misfit, scale: u8, text: &str) -> ValueError 
             places: scale,
             found,
         },
-        Misfit::Digits => ValueError::Range {
-            expected: ColumnType::Decimal { scale },
-            found,
-        },
+        Misfit::Digits => ValueError::Range(Mismatch::new(ColumnType::Decimal { scale }, found)),
     }
 }
 
 pub(crate) fn check_ordinal(ordinal: i64, kind: ColumnType) -> Result<(), ValueError> {
     match kind.limits() {
         Some(limits) if (limits.min..=limits.max).contains(&ordinal) => Ok(()),
-        Some(_) => Err(ValueError::Range {
-            expected: kind,
-            found: ordinal.to_string(),
-        }),
-        None => Err(ValueError::Kind {
-            expected: kind,
-            found: "a number",
-        }),
+        Some(_) => Err(ValueError::Range(Mismatch::new(kind, ordinal.to_string()))),
+        None => Err(ValueError::Kind(Mismatch::new(kind, "a number"))),
     }
 }
 

@@ -143,9 +143,7 @@ fn what_no_row_can_pass_looks_like_any_other() {
     ] {
         assert_eq!(test(condition), expected, "{condition}");
     }
-    let room = QueryError::NoRoom {
-        column: "any".into(),
-    };
+    let room = QueryError::NoRoom("any".into());
     assert_eq!(Filter::parse("any = 2.5", &schema()), Err(room));
     assert_eq!(
         test("any = 9223372036854775807"),
@@ -263,7 +261,7 @@ fn statements() {
     let column = "age".to_owned();
     assert_eq!(
         parse("SELECT age, age FROM people WHERE flag"),
-        Err(QueryError::SelectedTwice { column })
+        Err(QueryError::SelectedTwice(column))
     );
     let (query, _) = Query::parse(
         "SELECT age, state FROM people WHERE age BETWEEN 1 AND 2 OR flag",

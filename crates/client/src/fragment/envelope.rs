@@ -90,7 +90,7 @@ fn with_name(name: &str, bytes: &[u8]) -> Vec<u8> {
 pub(super) fn unmarked(part: &[u8]) -> Result<(bool, &[u8]), FragmentError> {
     match part {
         [0, 1, rest @ ..] => Ok((true, rest)),
-        [0, found, ..] if *found > 1 => Err(FragmentError::Version { found: *found }),
+        [0, found, ..] if *found > 1 => Err(FragmentError::Version(*found)),
         // Zeros are no part of any kind.
         _ => Ok((false, part)),
     }
@@ -204,7 +204,7 @@ mod tests {
             let mut later = part.clone();
             later[1] = 2;
             let refused = Reassembler::new().push(&later);
-            assert_eq!(refused, Err(FragmentError::Version { found: 2 }));
+            assert_eq!(refused, Err(FragmentError::Version(2)));
         }
     }
 
@@ -239,7 +239,7 @@ mod tests {
         all.push(&mixed[0]).unwrap();
         assert!(matches!(
             all.push(&mixed[1]),
-            Err(FragmentError::Inconsistent { .. } | FragmentError::Length { .. })
+            Err(FragmentError::Inconsistent(_) | FragmentError::Length { .. })
         ));
     }
 }

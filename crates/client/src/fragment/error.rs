@@ -19,12 +19,9 @@ pub enum FragmentError {
         /// Capacity given.
         found: usize,
     },
-    /// The part ends within its header.
-    #[error("part of {found} bytes ends within its header")]
-    Truncated {
-        /// Length of the part.
-        found: usize,
-    },
+    /// The part, of so many bytes, ends within its header.
+    #[error("part of {0} bytes ends within its header")]
+    Truncated(usize),
     /// A number is over 64 bits or not written in its shortest form.
     #[error("malformed number in the header of a part")]
     Number,
@@ -41,12 +38,9 @@ pub enum FragmentError {
     /// Bytes after the content are not zero.
     #[error("padding of a part is not zero")]
     Padding,
-    /// The number of parts is impossible.
-    #[error("expected a total of 2 to {MAX_PARTS} parts, found {found}")]
-    Total {
-        /// Total claimed.
-        found: u64,
-    },
+    /// The number of parts that is claimed is impossible.
+    #[error("expected a total of 2 to {MAX_PARTS} parts, found {0}")]
+    Total(u64),
     /// The part's number is not below the total.
     #[error("expected a part number below {total}, found {found}")]
     Index {
@@ -55,12 +49,9 @@ pub enum FragmentError {
         /// Number claimed.
         found: u64,
     },
-    /// Parts of one file disagree on total, capacity or hash.
-    #[error("part of file {id:02x?} disagrees with its other parts on total, capacity or hash")]
-    Inconsistent {
-        /// The file.
-        id: MessageId,
-    },
+    /// Parts of this file disagree on total, capacity or hash.
+    #[error("part of file {0:02x?} disagrees with its other parts on total, capacity or hash")]
+    Inconsistent(MessageId),
     /// Two different contents for one part.
     #[error("two different parts {index} of file {id:02x?}")]
     Conflict {
@@ -69,19 +60,13 @@ pub enum FragmentError {
         /// Number of the part.
         index: u32,
     },
-    /// A part of a kind that later versions make.
-    #[error("a part of version {found}, expected one of version 1: it was written by a newer omr")]
-    Version {
-        /// The version.
-        found: u8,
-    },
+    /// A part of this kind, which later versions make.
+    #[error("a part of version {0}, expected one of version 1: it was written by a newer omr")]
+    Version(u8),
     /// What stands before a file's content cannot be read.
     #[error("malformed fields before the content of a file")]
     Fields,
-    /// All parts came, but they are not the file that was split. They were dropped.
-    #[error("the parts of file {id:02x?} do not make up the file that was sent")]
-    Hash {
-        /// The file.
-        id: MessageId,
-    },
+    /// All parts of this file came, but they are not the file that was split. They were dropped.
+    #[error("the parts of file {0:02x?} do not make up the file that was sent")]
+    Hash(MessageId),
 }

@@ -94,7 +94,7 @@ pub(super) fn parse(part: &[u8]) -> Result<Part<'_>, FragmentError> {
     let total = u32::try_from(found)
         .ok()
         .filter(in_range)
-        .ok_or(FragmentError::Total { found })?;
+        .ok_or(FragmentError::Total(found))?;
     let found = varint::read(&mut rest, part.len())?;
     let below = |index: &u32| *index < total;
     let index = u32::try_from(found)
@@ -103,7 +103,7 @@ pub(super) fn parse(part: &[u8]) -> Result<Part<'_>, FragmentError> {
         .ok_or(FragmentError::Index { total, found })?;
     let hash = *take(&mut rest, part.len())?;
 
-    let most = chunk(part.len(), total).ok_or(FragmentError::Truncated { found: part.len() })?;
+    let most = chunk(part.len(), total).ok_or(FragmentError::Truncated(part.len()))?;
     let least = if index + 1 == total { 1 } else { most };
     let content = content(rest, len, least, most)?;
     Ok(Part::Multi(Multi {
@@ -132,7 +132,7 @@ fn take<'a, const N: usize>(
 ) -> Result<&'a [u8; N], FragmentError> {
     let (field, after) = rest
         .split_first_chunk()
-        .ok_or(FragmentError::Truncated { found: part_len })?;
+        .ok_or(FragmentError::Truncated(part_len))?;
     *rest = after;
     Ok(field)
 }

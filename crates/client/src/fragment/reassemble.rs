@@ -153,7 +153,7 @@ impl Partial {
         } = part;
         let kept = (self.total, self.hash, self.capacity, self.marked);
         if (total, hash, capacity, marked) != kept {
-            return Err(FragmentError::Inconsistent { id });
+            return Err(FragmentError::Inconsistent(id));
         }
         let kept = self.parts.entry(index).or_insert_with(|| content.to_vec());
         if kept != content {
@@ -167,7 +167,7 @@ impl Partial {
             .flatten()
             .collect();
         if file_hash(&whole) != self.hash {
-            return Err(FragmentError::Hash { id });
+            return Err(FragmentError::Hash(id));
         }
         Ok(Some(whole))
     }

@@ -221,9 +221,7 @@ fn hostile_parts_are_refused() {
         Err(E::Index { total: 2, found: 2 })
     );
     for found in [0, 1, MAX_PARTS + 1, u32::MAX] {
-        let error = Err(E::Total {
-            found: u64::from(found),
-        });
+        let error = Err(E::Total(u64::from(found)));
         assert_eq!(pushed(&part(found, 0, &full)), error);
     }
     assert_eq!(
@@ -238,7 +236,7 @@ fn hostile_parts_are_refused() {
     // Behind a first byte of 0 an id that does not begin with 0 is a mark.
     let mut empty = part(2, 1, &[]);
     empty[1] = 7;
-    assert_eq!(pushed(&empty), Err(E::Version { found: 7 }));
+    assert_eq!(pushed(&empty), Err(E::Version(7)));
     empty[1] = 0;
     assert!(matches!(pushed(&empty), Err(E::Length { least: 1, .. })));
 
@@ -246,7 +244,7 @@ fn hostile_parts_are_refused() {
     *padded.last_mut().unwrap() = 1;
     assert_eq!(pushed(&padded), Err(E::Padding));
     assert_eq!(pushed(&[1, 0, 9]), Err(E::Padding));
-    assert_eq!(pushed(&[0; 100]), Err(E::Total { found: 0 }));
+    assert_eq!(pushed(&[0; 100]), Err(E::Total(0)));
     assert_eq!(
         pushed(&[5, 9]),
         Err(E::Length {
@@ -280,7 +278,7 @@ fn parts_that_disagree_are_refused() {
     let (id, full) = ([1; 8], full());
     let mut all = Reassembler::new();
     all.push(&part(2, 0, &full)).unwrap();
-    assert_eq!(all.push(&part(3, 0, &full)), Err(E::Inconsistent { id }));
+    assert_eq!(all.push(&part(3, 0, &full)), Err(E::Inconsistent(id)));
     let other = vec![0; full.len()];
     assert_eq!(
         all.push(&part(2, 0, &other)),
@@ -288,9 +286,9 @@ fn parts_that_disagree_are_refused() {
     );
     let mut shorter = part(2, 1, b"x");
     shorter.pop();
-    assert_eq!(all.push(&shorter), Err(E::Inconsistent { id }));
+    assert_eq!(all.push(&shorter), Err(E::Inconsistent(id)));
     assert_eq!(all.push(&part(2, 0, &full)), Ok(()));
-    assert_eq!(all.push(&part(2, 1, b"x")), Err(E::Hash { id }));
+    assert_eq!(all.push(&part(2, 1, b"x")), Err(E::Hash(id)));
     assert_eq!(
         all.finish(),
         (

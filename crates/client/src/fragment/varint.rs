@@ -22,7 +22,7 @@ pub(super) fn read(bytes: &mut &[u8], part_len: usize) -> Result<u64, FragmentEr
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = bytes
             .split_first()
-            .ok_or(FragmentError::Truncated { found: part_len })?;
+            .ok_or(FragmentError::Truncated(part_len))?;
         *bytes = rest;
         let low = u64::from(byte & 0x7f);
         let overflows = low << shift >> shift != low;

@@ -78,7 +78,7 @@ fn a_locked_file_says_whose_it_is() {
     // Nor is anything else locked in a secret's place.
     assert!(matches!(
         lock(Kind::Identity, &file(b"a secret"), &phrase("x")),
-        Err(LockError::Frame(FrameError::Kind { .. }))
+        Err(LockError::Frame(FrameError::Kind(_)))
     ));
 }
 

@@ -1,5 +1,6 @@
 //! The recipient's sealing keys: one seed, one key pair for each sealing.
 
+use omr_protocol::Mismatch;
 use std::fmt;
 
 use hpke::kem::{X25519HkdfSha256, XWing};
@@ -43,10 +44,7 @@ impl SealSecret {
 
     /// Errors: `KeyLength`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SealError> {
-        let wrong = |_| SealError::KeyLength {
-            expected: SEAL_SECRET_BYTES,
-            found: bytes.len(),
-        };
+        let wrong = |_| SealError::KeyLength(Mismatch::new(SEAL_SECRET_BYTES, bytes.len()));
         Ok(Self::from_seed(Zeroizing::new(
             bytes.try_into().map_err(wrong)?,
         )))
@@ -115,10 +113,7 @@ pub struct SealPublic {
 impl SealPublic {
     /// Errors: `KeyLength`, `PublicKey`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SealError> {
-        let wrong = || SealError::KeyLength {
-            expected: SEAL_PUBLIC_BYTES,
-            found: bytes.len(),
-        };
+        let wrong = || SealError::KeyLength(Mismatch::new(SEAL_PUBLIC_BYTES, bytes.len()));
         if bytes.len() != SEAL_PUBLIC_BYTES {
             return Err(wrong());
         }

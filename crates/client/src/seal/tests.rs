@@ -1,6 +1,7 @@
 //! Sealed payloads open for their recipient at their place, and for nobody else.
 
 use chacha20::ChaCha20Rng;
+use omr_protocol::Mismatch;
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 
@@ -90,7 +91,7 @@ fn every_truncation_is_refused() {
         let expected = sealing.overhead();
         for found in 0..good.len() {
             let error = match found < expected {
-                true => SealError::Truncated { expected, found },
+                true => SealError::Truncated(Mismatch::new(expected, found)),
                 false => SealError::Rejected,
             };
             assert_eq!(open(&secret(1), sealing, b"", &good[..found]), Err(error));
@@ -101,22 +102,10 @@ fn every_truncation_is_refused() {
 #[test]
 fn bad_keys_are_refused() {
     let error = SealSecret::from_bytes(&[0; 31]).unwrap_err();
-    assert_eq!(
-        error,
-        SealError::KeyLength {
-            expected: 32,
-            found: 31
-        }
-    );
+    assert_eq!(error, SealError::KeyLength(Mismatch::new(32, 31)));
     let mut bytes = secret(1).public().to_bytes();
     let error = SealPublic::from_bytes(&bytes[1..]).unwrap_err();
-    assert_eq!(
-        error,
-        SealError::KeyLength {
-            expected: 1248,
-            found: 1247
-        }
-    );
+    assert_eq!(error, SealError::KeyLength(Mismatch::new(1248, 1247)));
 
     // The zero point makes every shared secret zero.
     bytes[..32].fill(0);

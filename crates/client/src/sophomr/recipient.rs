@@ -5,6 +5,7 @@ use crate::digest_secret::DigestSecret;
 use crate::{DecodeError, Fingerprint, Retrieved, SecretKey};
 use omr_codec::{Field, Solver, Support, Symbols};
 use omr_compress::Phases;
+use omr_protocol::Mismatch;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::sophomr::{Digest, INDEX_SYMBOLS, Params, checksum, packing};
 
@@ -33,7 +34,7 @@ impl<'a> Recipient<'a> {
     pub fn decode(&self, digest: &Digest) -> Result<Vec<Retrieved>, DecodeError> {
         let (expected, found) = (self.secret.detection_id, digest.header.key_id);
         if expected != found {
-            return Err(DecodeError::OtherKey { expected, found });
+            return Err(DecodeError::OtherKey(Mismatch::new(expected, found)));
         }
         let plan = &digest.header.plan;
         check_clues(
@@ -151,7 +152,7 @@ impl<'a> Recipient<'a> {
                 }),
                 payload: Some(found.payload),
             }),
-            false => Err(DecodeError::Checksum { index }),
+            false => Err(DecodeError::Checksum(index)),
         };
         indices.zip(payloads.checked).map(retrieved).collect()
     }

@@ -9,6 +9,7 @@ use crate::error::{DecodeError, Inconsistency};
 use crate::finite::FiniteField;
 use crate::solver::Solver;
 use crate::support::{Search, Support};
+use omr_mismatch::Mismatch;
 
 impl CubicCode {
     /// Finds the pertinent ones of messages 0 to `messages`, whose index weights add up to `sums`. Labels
@@ -168,7 +169,7 @@ impl CubicSolver<'_> {
 
 fn check_count(expected: usize, found: usize) -> Result<(), DecodeError> {
     if expected != found {
-        return Err(DecodeError::SumCount { expected, found });
+        return Err(DecodeError::SumCount(Mismatch::new(expected, found)));
     }
     Ok(())
 }
@@ -210,7 +211,7 @@ mod tests {
     fn bad_sums_are_named() {
         let code = code();
         let (expected, found) = (7, 6);
-        let error = DecodeError::SumCount { expected, found };
+        let error = DecodeError::SumCount(Mismatch::new(expected, found));
         assert_eq!(code.find_support(&[0; 6], 9).unwrap_err(), error);
         let range = |exponent, found| DecodeError::SumRange {
             exponent,
@@ -227,10 +228,7 @@ mod tests {
         let solver = code.solver(&support);
         let wrong = solver.solve(1, &[0, 0, 0, 0, 98, 0]);
         assert_eq!(wrong.unwrap_err(), range(2, 98));
-        let error = DecodeError::SumCount {
-            expected: 6,
-            found: 7,
-        };
+        let error = DecodeError::SumCount(Mismatch::new(6, 7));
         assert_eq!(solver.solve(1, &[0; 7]).unwrap_err(), error);
         assert_eq!(solver.solve(0, &[]).unwrap().rows, vec![vec![]; 2]);
     }
@@ -261,7 +259,7 @@ mod tests {
         code.index_weights_into(code.nodes().node(64), &mut sums);
         assert_eq!(code.find_support(&sums, 65).unwrap().count(), Ok(1));
         let (expected, found) = (1, 0);
-        let cause = Inconsistency::Roots { expected, found };
+        let cause = Inconsistency::Roots(Mismatch::new(expected, found));
         assert_eq!(
             code.find_support(&sums, 64).unwrap().count(),
             Err(cause.into())

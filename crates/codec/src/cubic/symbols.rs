@@ -3,6 +3,7 @@
 use super::element::{CubicElement, P};
 use crate::error::CodecError;
 use crate::symbols::Symbols;
+use omr_mismatch::Mismatch;
 
 /// The packing of payloads of one length: base-97 digits as of [`Symbols`], three to an element,
 /// lowest coefficient first. A last element that is not full is filled with zeros.
@@ -96,14 +97,14 @@ impl CubicSymbols {
     ) -> Result<u32, CodecError> {
         if symbols.len() != self.count() {
             let (expected, found) = (self.count(), symbols.len());
-            return Err(CodecError::SymbolCount { expected, found });
+            return Err(CodecError::SymbolCount(Mismatch::new(expected, found)));
         }
         let digits: Vec<u32> = symbols.iter().flat_map(|symbol| symbol.lanes()).collect();
         let (digits, padding) = digits.split_at(self.digits.count());
         let unpacked = self.digits.unpack_marked_into(digits, payload);
         match padding.iter().fold(0, |found, &digit| found | digit) {
             0 => unpacked,
-            found => Err(CodecError::Padding { found }),
+            found => Err(CodecError::Padding(found)),
         }
     }
 }
@@ -135,16 +136,13 @@ mod tests {
     fn shapes_and_padding_are_checked() {
         let symbols = CubicSymbols::new(1).unwrap(); // two digits
         let (expected, found) = (1, 2);
-        let error = CodecError::PayloadLength { expected, found };
+        let error = CodecError::PayloadLength(Mismatch::new(expected, found));
         assert_eq!(symbols.pack(&[0, 0]), Err(error));
         let zero = CubicElement::default();
-        let error = CodecError::SymbolCount { expected, found };
+        let error = CodecError::SymbolCount(Mismatch::new(expected, found));
         assert_eq!(symbols.unpack(&[zero, zero]), Err(error));
         let padded = CubicElement::from_reduced([1, 0, 5]);
-        assert_eq!(
-            symbols.unpack(&[padded]),
-            Err(CodecError::Padding { found: 5 })
-        );
+        assert_eq!(symbols.unpack(&[padded]), Err(CodecError::Padding(5)));
         let large = CubicElement::from_reduced([96, 96, 0]);
         assert!(matches!(
             symbols.unpack(&[large]),

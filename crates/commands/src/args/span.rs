@@ -15,11 +15,8 @@ pub(crate) struct Span {
 #[non_exhaustive]
 pub(crate) enum SpanError {
     /// Not two numbers with two dots between them.
-    #[error("expected two indices like 0..65536, found {found:?}")]
-    Form {
-        /// The text.
-        found: String,
-    },
+    #[error("expected two indices like 0..65536, found {0:?}")]
+    Form(String),
     /// No message in it.
     #[error("expected a range with at least one message, found {start}..{end}")]
     Empty {
@@ -41,9 +38,7 @@ impl FromStr for Span {
     type Err = SpanError;
 
     fn from_str(text: &str) -> Result<Self, SpanError> {
-        let form = || SpanError::Form {
-            found: text.to_owned(),
-        };
+        let form = || SpanError::Form(text.to_owned());
         let (start, end) = text.split_once("..").ok_or_else(form)?;
         let number = |text: &str| match text {
             "" => Ok(None),
@@ -81,7 +76,7 @@ mod tests {
             "18446744073709551616..",
         ] {
             assert!(
-                matches!(text.parse::<Span>(), Err(SpanError::Form { .. })),
+                matches!(text.parse::<Span>(), Err(SpanError::Form(_))),
                 "{text}"
             );
         }

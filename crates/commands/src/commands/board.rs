@@ -72,7 +72,7 @@ pub(super) fn create(
 ) -> Result<Board, CliError> {
     if !(1..=MAX_PAYLOAD_BYTES).contains(&payload_bytes) {
         let found = payload_bytes;
-        return Err(PlanError::Payload { found }.into());
+        return Err(PlanError::Payload(found).into());
     }
     let least = sealing.overhead() + 1;
     if payload_bytes < least {
@@ -146,7 +146,7 @@ pub(super) fn patiently(
             }
             Err(StoreError::Locked { .. }) => {
                 let seconds = PATIENCE.as_secs();
-                return Err(InputError::BoardBusy { seconds });
+                return Err(InputError::BoardBusy(seconds));
             }
             opened => return Ok(opened?),
         }
@@ -158,7 +158,7 @@ pub(super) fn patiently(
 /// Errors: `Input`.
 pub(super) fn open(dir: &Path, ui: &Ui) -> Result<Board, CliError> {
     let opened = match patiently(ui, || Board::open_read_only(dir)) {
-        Err(InputError::Board(StoreError::NeedsRecovery { .. })) => {
+        Err(InputError::Board(StoreError::NeedsRecovery(_))) => {
             let recovered = patiently(ui, || Board::open(dir));
             recovered.map(drop).and_then(|()| {
                 ui.warn(&format!(

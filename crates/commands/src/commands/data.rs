@@ -105,7 +105,7 @@ fn print_report(report: &Report, clues: Vec<String>, json: bool, ui: &Ui) -> Res
     }
     match verified.faults.len() as u64 {
         0 => Ok(()),
-        faults => Err(CliError::Faults { faults }),
+        faults => Err(CliError::Faults(faults)),
     }
 }
 

@@ -11,6 +11,7 @@ use incomplete::{Incomplete, Kept};
 use omr_client::{DecodeError, Retrieved, SecretKey, decode};
 use omr_console::{ConsoleError, Ui};
 use omr_detector::Progress;
+use omr_protocol::Mismatch;
 use omr_protocol::frame::Kind;
 use omr_protocol::{ParamSet, Response, Sealing};
 use open::{Collected, LeftOut, Message, Opened};
@@ -206,7 +207,7 @@ fn collect(
 fn check_sealing(args: &Decode, path: &Path, found: Sealing) -> Result<(), CliError> {
     match args.sealing {
         Some(expected) if expected != found => {
-            let other = InputError::OtherSealing { expected, found };
+            let other = InputError::OtherSealing(Mismatch::new(expected, found));
             Err(CliError::input(path)(other))
         }
         _ => Ok(()),
@@ -239,7 +240,7 @@ fn deliver(args: &Decode, messages: Vec<Message>) -> Result<Vec<Written>, CliErr
         .map(place)
         .find(|path| path.exists() && !args.force)
     {
-        return Err(ConsoleError::Exists { path }.into());
+        return Err(ConsoleError::Exists(path).into());
     }
     let mut written = Vec::new();
     for message in messages {
@@ -292,9 +293,9 @@ fn verdict(args: &Decode, report: &Report) -> Result<(), CliError> {
             left_out,
             pertinent,
         }),
-        false if args.strict && !report.incomplete.is_empty() => Err(CliError::NotWhole {
-            letters: report.incomplete.len(),
-        }),
+        false if args.strict && !report.incomplete.is_empty() => {
+            Err(CliError::NotWhole(report.incomplete.len()))
+        }
         false => Ok(()),
     }
 }

@@ -47,9 +47,7 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Keys<'_>, CliError> {
         }
         let twice = |(_, other): &(_, Framed)| other.header.kind == file.header.kind;
         if files[..at].iter().any(twice) {
-            return Err(CliError::TwoKeys {
-                path: (*path).clone(),
-            });
+            return Err(CliError::TwoKeys((*path).clone()));
         }
     }
     Ok(Keys { set, files })
@@ -80,7 +78,7 @@ impl Keys<'_> {
         let there = self.engines();
         for &expected in scheme.engines() {
             if !there.contains(&expected) {
-                return Err(DetectorError::NoKey { expected }.into());
+                return Err(DetectorError::NoKey(expected).into());
             }
         }
         Ok(match &self.set.spec().sophomr {

@@ -24,8 +24,6 @@ pub(super) fn run(args: &Health) -> Result<(), CliError> {
         .block_on(async { Client::connect(&endpoint)?.is_serving().await })?;
     match serves {
         true => Ok(io::print("serving\n")?),
-        false => Err(CliError::NotServing {
-            url: args.url.clone(),
-        }),
+        false => Err(CliError::NotServing(args.url.clone())),
     }
 }

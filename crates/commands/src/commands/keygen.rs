@@ -90,7 +90,7 @@ fn refuse_existing(dir: &Path) -> Result<(), CliError> {
     for name in [SECRET_KEY, CLUE_KEY].into_iter().chain(detection) {
         let path = dir.join(name);
         if path.symlink_metadata().is_ok() {
-            return Err(ConsoleError::Exists { path }.into());
+            return Err(ConsoleError::Exists(path).into());
         }
     }
     Ok(())

@@ -86,7 +86,7 @@ fn first_line(path: &Path) -> Result<Zeroizing<String>, CliError> {
                 .read_to_end(&mut bytes)?,
         };
         if bytes.len() as u64 > MAX_BYTES {
-            return Err(ReadError::TooLarge { limit: MAX_BYTES }.into());
+            return Err(ReadError::TooLarge(MAX_BYTES).into());
         }
         let line = bytes
             .split(|byte| *byte == b'\n')

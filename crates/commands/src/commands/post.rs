@@ -10,6 +10,7 @@ use omr_client::letter::Writer;
 use omr_client::os_rng;
 use omr_console::{Bar, Ui};
 use omr_detector::Progress;
+use omr_protocol::Mismatch;
 use omr_protocol::frame::Kind;
 use omr_protocol::request::MAX_BOUND;
 use omr_protocol::{ClueParams, Sealing};
@@ -72,7 +73,7 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     }
     let sealing = sealing(&board).map_err(on_board())?;
     if args.raw && sealing != Sealing::None {
-        return Err(on_board()(InputError::RawSealed { found: sealing }));
+        return Err(on_board()(InputError::RawSealed(sealing)));
     }
     let set = key.set()?;
     let params = set.clue();
@@ -80,10 +81,9 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     let expected = clues(&board, params).map_err(on_board())?;
     if key.kind != expected {
         let found = key.kind;
-        return Err(CliError::input(&args.to)(InputError::ClueKind {
-            expected,
-            found,
-        }));
+        return Err(CliError::input(&args.to)(InputError::ClueKind(
+            Mismatch::new(expected, found),
+        )));
     }
     let config = board.config().clone();
     // Others may read and post while files are read and sealed.
@@ -149,7 +149,7 @@ fn raw_shape(bytes: u64, config: &BoardConfig) -> Result<Shape, InputError> {
             parts: 1,
             bytes: found,
         }),
-        found => Err(InputError::RawSize { expected, found }),
+        found => Err(InputError::RawSize(Mismatch::new(expected, found))),
     }
 }
 

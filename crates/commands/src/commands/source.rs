@@ -5,6 +5,7 @@ use crate::error::{CliError, InputError};
 use omr_console::Ui;
 use omr_console::chain;
 use omr_detector::{MessageSource, Messages};
+use omr_protocol::Mismatch;
 use omr_protocol::{ClueKind, ClueParams, Sealing};
 use omr_store::Board;
 use std::ops::{ControlFlow, Range};
@@ -142,10 +143,10 @@ pub(super) fn clues(board: &Board, params: &ClueParams) -> Result<ClueKind, Inpu
     let found = board.config().clue_bytes as usize;
     let mut kinds = ClueKind::ALL.into_iter();
     let kind = kinds.find(|kind| kind.bytes(params) == found);
-    kind.ok_or(InputError::ClueSize {
-        expected: ClueKind::ALL.map(|kind| kind.bytes(params)),
+    kind.ok_or(InputError::ClueSize(Mismatch::new(
+        ClueKind::ALL.map(|kind| kind.bytes(params)),
         found,
-    })
+    )))
 }
 
 /// The sealing that a board names.

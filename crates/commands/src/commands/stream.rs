@@ -117,7 +117,7 @@ fn open(
 fn encoding(args: &StreamRun) -> Result<Encoding, CliError> {
     let found = args.scheme;
     let encoding = found.encoding().filter(|_| found != Scheme::Hybrid);
-    encoding.ok_or(CliError::StreamScheme { found })
+    encoding.ok_or(CliError::StreamScheme(found))
 }
 
 fn indices(args: &StreamRun) -> bool {

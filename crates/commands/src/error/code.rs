@@ -18,9 +18,9 @@ impl CliError {
             | Self::NoPassphrase { .. }
             | Self::OtherParams { .. }
             | Self::OtherDigest { .. }
-            | Self::TwoKeys { .. } => Code::Input,
+            | Self::TwoKeys(_) => Code::Input,
             Self::Write { .. } => Code::Output,
-            Self::LeftOut { .. } | Self::NotWhole { .. } => Code::Damaged,
+            Self::LeftOut { .. } | Self::NotWhole(_) => Code::Damaged,
             #[cfg(feature = "full")]
             error => service::code(error),
             #[cfg(not(feature = "full"))]
@@ -40,7 +40,7 @@ fn of_input(error: &InputError) -> Code {
     match error {
         #[cfg(feature = "full")]
         InputError::Pdq(super::PdqError::Overflow { .. }) => Code::Overflow,
-        InputError::BoardBusy { .. } => Code::Busy,
+        InputError::BoardBusy(_) => Code::Busy,
         InputError::Unsound { .. } | InputError::Unsigned { .. } => Code::Damaged,
         _ => Code::Input,
     }
@@ -61,15 +61,15 @@ mod service {
                 Code::Overflow
             }
             CliError::Mail(error) => of_mail(error),
-            CliError::Damaged { .. }
-            | CliError::CanariesMissing { .. }
-            | CliError::Faults { .. } => Code::Damaged,
+            CliError::Damaged { .. } | CliError::CanariesMissing(_) | CliError::Faults(_) => {
+                Code::Damaged
+            }
             CliError::Remote(error)
             | CliError::Retired {
                 source: MailError::Remote(error),
                 ..
             } => of_remote(error),
-            CliError::NotServing { .. } => Code::Unreachable,
+            CliError::NotServing(_) => Code::Unreachable,
             _ => Code::Failure,
         }
     }
@@ -77,8 +77,8 @@ mod service {
     fn of_mail(error: &MailError) -> Code {
         match error {
             MailError::Decode(error) => of_decode(error),
-            MailError::Locked { .. } | MailError::Unlock { .. } => Code::Input,
-            MailError::Exists { .. } | MailError::NotEmpty { .. } => Code::Exists,
+            MailError::Locked(_) | MailError::Unlock { .. } => Code::Input,
+            MailError::Exists(_) | MailError::NotEmpty(_) => Code::Exists,
             MailError::Remote(error) => of_remote(error),
             _ => Code::Failure,
         }

@@ -1,12 +1,13 @@
 //! Why a file could not be used.
 
-#[cfg(feature = "full")]
 use super::PdqError;
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
 use omr_client::{MakeKeyError, SecretKeyError};
 use omr_console::ReadError;
 use omr_detector::instantomr::CutError;
+#[cfg(feature = "full")]
+use omr_protocol::Mismatch;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::SessionError;
 use omr_protocol::sealing::SealingError;
@@ -110,14 +111,9 @@ pub(crate) enum InputError {
     /// The board was replaced while it was read or written.
     #[error("another board is in its place now: start again")]
     OtherBoard,
-    /// Others did not let go of a board.
-    #[error(
-        "other commands have had the board open for {seconds} seconds: try again when they are done"
-    )]
-    BoardBusy {
-        /// How long it was waited for.
-        seconds: u64,
-    },
+    /// Others did not let go of a board for so many seconds.
+    #[error("other commands have had the board open for {0} seconds: try again when they are done")]
+    BoardBusy(u64),
     /// Parts kept from earlier digests.
     #[error(transparent)]
     Kept(#[from] omr_client::kept::KeptError),
@@ -130,33 +126,15 @@ pub(crate) enum InputError {
         source: ClueError,
     },
     /// A raw payload of another size.
-    #[error("expected a payload of {expected} bytes, found {found}")]
-    RawSize {
-        /// The board's payload size.
-        expected: usize,
-        /// Bytes of the file.
-        found: usize,
-    },
+    #[error("expected a payload of {} bytes, found {}", .0.expected, .0.found)]
+    RawSize(Mismatch<usize>),
     /// Clues of another size than the parameter set makes.
-    #[error("expected a board with clues of {} (plain) or {} bytes (bound), found {found}", expected[0], expected[1])]
-    ClueSize {
-        /// The parameter set's.
-        expected: [usize; 2],
-        /// The board's.
-        found: usize,
-    },
+    #[error("expected a board with clues of {} (plain) or {} bytes (bound), found {}", .0.expected[0], .0.expected[1], .0.found)]
+    ClueSize(Mismatch<[usize; 2], usize>),
     /// An address for other clues than the board takes.
-    #[error(
-        "expected an address for {expected} clues, which the board takes, found one for {found} clues: its owner \
-         makes another one{}",
-        match found { ClueKind::Plain => "", ClueKind::Bound => " with --plain-clues" }
-    )]
-    ClueKind {
-        /// The board's.
-        expected: ClueKind,
-        /// The address's.
-        found: ClueKind,
-    },
+    #[error("expected an address for {} clues, which the board takes, found one for {} clues: its owner \
+         makes another one{}", .0.expected, .0.found, match .0.found { ClueKind::Plain => "", ClueKind::Bound => " with --plain-clues" })]
+    ClueKind(Mismatch<ClueKind>),
     /// No message to digest.
     #[error("the board is empty: there is nothing to digest")]
     EmptyBoard,
@@ -190,20 +168,12 @@ pub(crate) enum InputError {
         /// Messages in all.
         messages: u64,
     },
-    /// Payloads that are to be sealed cannot be posted raw.
-    #[error("expected a board with sealing none for --raw, found {found}")]
-    RawSealed {
-        /// The board's.
-        found: Sealing,
-    },
+    /// Payloads that are to be sealed, as this board's are, cannot be posted raw.
+    #[error("expected a board with sealing none for --raw, found {0}")]
+    RawSealed(Sealing),
     /// The digest comes from a board with another sealing than the caller expects.
-    #[error("expected a digest of a board with sealing {expected}, found {found}")]
-    OtherSealing {
-        /// The caller's.
-        expected: Sealing,
-        /// The digest's.
-        found: Sealing,
-    },
+    #[error("expected a digest of a board with sealing {}, found {}", .0.expected, .0.found)]
+    OtherSealing(Mismatch<Sealing>),
 }
 
 fn damage(bad: u64, messages: u64) -> String {

@@ -67,18 +67,12 @@ pub(crate) enum PdqError {
          http://127.0.0.1:7601 unless told otherwise"
     )]
     NoTableServer,
-    /// A server with no table that the query names.
-    #[error("expected one of the server's tables {known}, found none of them in the query")]
-    NoTable {
-        /// Their names.
-        known: String,
-    },
-    /// A server with several tables, none of them chosen.
-    #[error("expected --table with one of the server's tables {known}, found none")]
-    WhichTable {
-        /// Their names.
-        known: String,
-    },
+    /// A server with no table that the query names; these are its tables.
+    #[error("expected one of the server's tables {0}, found none of them in the query")]
+    NoTable(String),
+    /// A server with several tables, these, none of them chosen.
+    #[error("expected --table with one of the server's tables {0}, found none")]
+    WhichTable(String),
     /// A file that is no name for a table.
     #[error("expected a file's name to name the table by, found none: pass --name")]
     NoName,

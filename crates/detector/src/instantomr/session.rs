@@ -5,6 +5,7 @@ use crate::error::check_len;
 use crate::progress::check_stopped;
 use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_compress::finish::scale;
+use omr_protocol::Mismatch;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{
@@ -84,11 +85,11 @@ impl Session {
     pub fn resume(detector: Arc<InstantDetector>, file: SessionFile) -> Result<Self, SessionError> {
         let (expected, found) = (detector.key_id(), file.header.key_id);
         if expected != found {
-            return Err(FrameError::KeyId { expected, found }.into());
+            return Err(FrameError::KeyId(Mismatch::new(expected, found)).into());
         }
         if file.header.plan.for_clues(detector.clues()) != file.header.plan {
             let expected = detector.clues();
-            return Err(SessionError::Clues { expected });
+            return Err(SessionError::Clues(expected));
         }
         let mut session = Self {
             detector,

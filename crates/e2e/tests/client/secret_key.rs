@@ -2,6 +2,7 @@
 
 use crate::world::{World, tiny};
 use omr_client::{SecretKey, SecretKeyError};
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{FrameError, FrameHeader, FramePart, Kind, write_frame_vec};
 use proptest::prelude::*;
 
@@ -56,7 +57,7 @@ fn every_truncation_is_told() {
     let good = good();
     for cut in 0..good.len() {
         match refused(&good[..cut]) {
-            SecretKeyError::Frame(FrameError::Truncated { expected, found }) => {
+            SecretKeyError::Frame(FrameError::Truncated(Mismatch { expected, found })) => {
                 assert!(found == cut as u64 && expected > found);
             }
             error => panic!("cut at {cut}: {error}"),
@@ -71,9 +72,7 @@ fn every_flipped_bit_is_refused() {
         bad[bit / 8] ^= 1 << (bit % 8);
         let error = refused(&bad);
         if bit / 8 >= head {
-            let sum = FrameError::Checksum {
-                part: FramePart::Body,
-            };
+            let sum = FrameError::Checksum(FramePart::Body);
             assert_eq!(error.to_string(), sum.to_string(), "bit {bit}");
         }
         bad[bit / 8] ^= 1 << (bit % 8);
@@ -87,7 +86,7 @@ fn lengths_that_do_not_fit() {
     let shorter = (0..body.len()).map(|cut| body[..cut].to_vec());
     for wrong in shorter.chain([longer]) {
         match refused(&forged(&wrong)) {
-            SecretKeyError::Length { expected, found } => {
+            SecretKeyError::Length(Mismatch { expected, found }) => {
                 assert_eq!((expected, found), (body.len(), wrong.len()));
             }
             error => panic!("{} bytes: {error}", wrong.len()),
@@ -126,7 +125,7 @@ fn the_two_names_agree() {
     let mut body = body();
     body[0] ^= 1;
     match refused(&forged(&body)) {
-        SecretKeyError::Frame(FrameError::KeyId { expected, found }) => {
+        SecretKeyError::Frame(FrameError::KeyId(Mismatch { expected, found })) => {
             assert_eq!((&expected[..], found), (&body[..16], header().key_id));
         }
         error => panic!("{error}"),

@@ -6,6 +6,7 @@ use omr_client::sophomr::{Keys, Recipient, keygen};
 use omr_client::{BoundSender, ClueSeed, DecodeError};
 use omr_detector::sophomr::{BoardCache, Detector};
 use omr_detector::{DetectorError, MessageSource, Quiet};
+use omr_protocol::Mismatch;
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan};
 use omr_protocol::{Clue, ClueKind, SEED_BYTES, Sealing};
@@ -139,7 +140,7 @@ fn a_board_of_other_clues_than_the_key_takes_is_refused_before_any_work() {
         let seed = [3; SEED_BYTES];
         let out = detector.digest(source, &plan, BOARD, Sealing::None, seed, &Quiet);
         match out.err().expect("an error") {
-            DetectorError::ClueKind { expected, found } => [expected, found],
+            DetectorError::ClueKind(Mismatch { expected, found }) => [expected, found],
             other => panic!("{other}"),
         }
     };
@@ -166,10 +167,10 @@ fn a_digest_without_fingerprints_is_refused_by_a_key_of_bound_clues() {
     let error = Recipient::new(tiny(), &keys.secret).decode(&digest);
     assert!(matches!(
         error,
-        Err(DecodeError::Clues {
+        Err(DecodeError::Clues(Mismatch {
             expected: ClueKind::Bound,
             found: ClueKind::Plain
-        })
+        }))
     ));
 }
 

@@ -4,6 +4,7 @@ use crate::world::{Board, World, tiny};
 use omr_client::DecodeError;
 use omr_detector::Quiet;
 use omr_detector::sophomr::Detector;
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{FrameHeader, Kind, write_frame_vec};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan};
 use omr_protocol::{SEED_BYTES, Sealing};
@@ -32,7 +33,7 @@ fn the_key_of_another_recipient() {
     let (world, other) = (World::shared(), World::new(2));
     let key = || DetectionKey::read(tiny(), &other.detection[..]).unwrap();
     match world.recipient().decode(&digest(key())) {
-        Err(DecodeError::OtherKey { expected, found }) => {
+        Err(DecodeError::OtherKey(Mismatch { expected, found })) => {
             assert_eq!(expected, world.secret.detection_id);
             assert_eq!(found, other.secret.detection_id);
         }

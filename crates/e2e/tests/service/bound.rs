@@ -181,7 +181,7 @@ async fn a_post_is_not_swallowed_by_another_under_its_id() {
     let letter = vec![alice.message(1, 1), alice.message(2, 2)];
     let error = sender.post_as([7; 16], letter.clone()).await.unwrap_err();
     assert!(
-        matches!(error, omr_remote::RemoteError::OtherPost { .. }),
+        matches!(error, omr_remote::RemoteError::OtherPost(_)),
         "{error}"
     );
     let posted = sender.post_under([7; 16], letter).await.unwrap();

@@ -87,7 +87,7 @@ impl LweParams {
         };
         match clue.a[free..].iter().any(|&x| x != 0) {
             true => Ok(()),
-            false => Err(ClueError::Universal { expected }),
+            false => Err(ClueError::Universal(expected)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::LweParams;
 use omr_protocol::ClueError;
+use omr_protocol::Mismatch;
 use omr_protocol::clue::{PLAIN, SEAL_PUBLIC_BYTES, read_residues, residue_bits, write_residues};
 use omr_protocol::frame::{self, FrameHeader, Kind, packed_len};
 use omr_ring::Xof;
@@ -73,13 +74,10 @@ impl LweClueKey {
         header.expect_params(params.name())?;
         let found = body.len();
         if expected != found {
-            return Err(ClueError::Length { expected, found });
+            return Err(ClueError::Length(Mismatch::new(expected, found)));
         }
         if body[0] != PLAIN {
-            return Err(ClueError::Kind {
-                expected: PLAIN,
-                found: body[0],
-            });
+            return Err(ClueError::Kind(Mismatch::new(PLAIN, body[0])));
         }
         let end = expected - SEAL_PUBLIC_BYTES;
         let mut products = vec![0; Self::product_count(params)];

@@ -5,6 +5,7 @@ use crate::clear::{LweKind, LweParams};
 use omr_client::seal::{SEAL_SECRET_BYTES, SealSecret};
 use omr_client::{DigestSecret, SecretKeyError};
 use omr_protocol::Clue;
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{self, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
 use zeroize::Zeroizing;
 
@@ -109,7 +110,7 @@ impl LweSecret {
         header.expect_params(params.name())?;
         let found = body.len();
         if expected != found {
-            return Err(SecretKeyError::Length { expected, found });
+            return Err(SecretKeyError::Length(Mismatch::new(expected, found)));
         }
         let id = body[..16].try_into().expect("in range");
         header.expect_key(&id)?;

@@ -1,6 +1,7 @@
 //! One bit for each message (OMR1p, OMD1p).
 
 use omr_codec::{CodecError, DecodeError, Field};
+use omr_protocol::Mismatch;
 
 /// Where the bits of neighbouring messages lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,16 +36,16 @@ impl IndexBitmap {
     pub fn new(p: u32, order: BitmapOrder, messages: u64) -> Result<Self, CodecError> {
         let modulus = Field::new(p)?.modulus();
         if order == (BitmapOrder::Batches { slots: 0 }) {
-            return Err(CodecError::Dimension {
-                expected: "batches of at least one slot",
-                found: 0,
-            });
+            return Err(CodecError::Dimension(Mismatch::new(
+                "batches of at least one slot",
+                0,
+            )));
         }
         if messages > u64::from(u32::MAX) {
-            return Err(CodecError::Dimension {
-                expected: "fewer than 2^32 messages",
-                found: messages,
-            });
+            return Err(CodecError::Dimension(Mismatch::new(
+                "fewer than 2^32 messages",
+                messages,
+            )));
         }
         Ok(Self {
             order,
@@ -92,7 +93,7 @@ impl IndexBitmap {
     pub fn find_support(&self, sums: &[u32]) -> Result<Vec<u64>, DecodeError> {
         let (expected, found) = (self.index_weights(), sums.len());
         if expected != found {
-            return Err(DecodeError::SumCount { expected, found });
+            return Err(DecodeError::SumCount(Mismatch::new(expected, found)));
         }
         let mut support = Vec::new();
         for (slot, &sum) in sums.iter().enumerate() {
@@ -184,7 +185,7 @@ mod tests {
                 assert_eq!(bitmap.find_support(&sums), Err(error));
             }
             let (expected, found) = (zeros.len(), last);
-            let error = DecodeError::SumCount { expected, found };
+            let error = DecodeError::SumCount(Mismatch::new(expected, found));
             assert_eq!(bitmap.find_support(&zeros[1..]), Err(error));
         }
         assert!(IndexBitmap::new(15, BitmapOrder::Packed, 9).is_err());

@@ -2,6 +2,7 @@
 
 use super::odds::{Factorials, sum};
 use omr_codec::{CodecError, DecodeError, Draws, Field, Inconsistency};
+use omr_protocol::Mismatch;
 
 /// How many buckets there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,7 +175,7 @@ impl IndexBuckets {
         ];
         for (ok, expected, found) in checks {
             if !ok {
-                return Err(CodecError::Dimension { expected, found });
+                return Err(CodecError::Dimension(Mismatch::new(expected, found)));
             }
         }
         Ok(Self {
@@ -298,7 +299,7 @@ impl IndexBuckets {
     fn check(&self, sums: &[u32]) -> Result<(), DecodeError> {
         let (expected, found) = (self.index_weights(), sums.len());
         if expected != found {
-            return Err(DecodeError::SumCount { expected, found });
+            return Err(DecodeError::SumCount(Mismatch::new(expected, found)));
         }
         super::check_range(&self.field, sums)
     }

@@ -3,6 +3,7 @@
 use super::odds::{Factorials, sum};
 use super::{Bundle, check_range};
 use omr_codec::{CodecError, DecodeError, Draws, Field, eliminate};
+use omr_protocol::Mismatch;
 
 /// Combinations that a bundle is in, where the code is sparse.
 const SPARSE: usize = 5;
@@ -95,10 +96,10 @@ impl Combinations {
             });
         }
         if !(1..=shape.rows).contains(&shape.weight) {
-            return Err(CodecError::Dimension {
-                expected: "bundles in at least one combination, and in at most all",
-                found: shape.weight as u64,
-            });
+            return Err(CodecError::Dimension(Mismatch::new(
+                "bundles in at least one combination, and in at most all",
+                shape.weight as u64,
+            )));
         }
         Ok(Self {
             key: blake3::derive_key("omr earlier payload combinations v1", seed),
@@ -170,7 +171,7 @@ impl Combinations {
         let expected = self.rows().saturating_mul(width);
         let found = sums.len();
         if expected != found {
-            return Err(DecodeError::SumCount { expected, found });
+            return Err(DecodeError::SumCount(Mismatch::new(expected, found)));
         }
         check_range(&self.field, sums)?;
         let mut rows = vec![vec![0; count + width]; self.rows()];

@@ -8,6 +8,7 @@ use super::{Bundles, EarlierError, Pertinency, RowShape, RowSource, check_stoppe
 use omr_bgv::{Expander, GaloisKey};
 use omr_compress::finish;
 use omr_detector::{Progress, Stages};
+use omr_protocol::Mismatch;
 use omr_protocol::PackedCiphertext;
 use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_rlwe::{Rlwe, SharedKey};
@@ -57,7 +58,7 @@ impl<'a> Compressor<'a> {
     ) -> Result<Self, EarlierError> {
         if params.circuit().least_width > 1 {
             let found = params.name();
-            return Err(EarlierError::NoExpansion { found });
+            return Err(EarlierError::NoExpansion(found));
         }
         if shape.positions() == 0 {
             return Err(EarlierError::Empty);
@@ -109,7 +110,7 @@ impl<'a> Compressor<'a> {
         let params = self.params;
         let (expected, found) = (params.slots() / params.small.n(), pertinency.parts.len());
         if expected != found {
-            return Err(EarlierError::Parts { expected, found });
+            return Err(EarlierError::Parts(Mismatch::new(expected, found)));
         }
         let rows = self.stages.time("reading", || {
             BundleRows::read(params, &self.bundles, self.shape, rows)

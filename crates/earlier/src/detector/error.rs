@@ -1,6 +1,7 @@
 //! Why a digest of an earlier scheme could not be made.
 
 use omr_detector::DetectorError;
+use omr_protocol::Mismatch;
 
 /// Why a digest of an earlier scheme could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -14,12 +15,9 @@ pub enum EarlierError {
         /// What was asked for.
         found: usize,
     },
-    /// The parameter set's keys lack what the expansion takes.
-    #[error("expected a parameter set with oblivious expansion, found {found}")]
-    NoExpansion {
-        /// The set.
-        found: &'static str,
-    },
+    /// The keys of this parameter set lack what the expansion takes.
+    #[error("expected a parameter set with oblivious expansion, found {0}")]
+    NoExpansion(&'static str),
     /// A digest without sums.
     #[error("expected at least one sum in a digest, found none")]
     Empty,
@@ -44,13 +42,8 @@ pub enum EarlierError {
         found: u64,
     },
     /// The pertinency vector has another number of parts.
-    #[error("expected {expected} small ciphertexts, found {found}")]
-    Parts {
-        /// Ratio of the dimensions.
-        expected: usize,
-        /// What was given.
-        found: usize,
-    },
+    #[error("expected {} small ciphertexts, found {}", .0.expected, .0.found)]
+    Parts(Mismatch<usize>),
     /// A ring that does not exist.
     #[error(transparent)]
     Ring(#[from] omr_ring::RingError),

@@ -97,7 +97,7 @@ pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {
     )?;
     match all.failed.len() {
         0 => Ok(()),
-        failed => Err(LabError::NotCompared { failed }),
+        failed => Err(LabError::NotCompared(failed)),
     }
 }
 

@@ -76,12 +76,9 @@ pub struct EarlierFigures {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EarlierBenchError {
-    /// A bitmap has a bit for each message, not for several.
-    #[error("expected bundles of 1 message for a bitmap index, found {found}")]
-    Bundle {
-        /// What was asked for.
-        found: usize,
-    },
+    /// A bitmap has a bit for each message, not for so many together.
+    #[error("expected bundles of 1 message for a bitmap index, found {0}")]
+    Bundle(usize),
     /// The compression.
     #[error(transparent)]
     Earlier(#[from] EarlierError),
@@ -198,7 +195,7 @@ impl EarlierBench {
         let found = self.bundle;
         let (set, bundles) = keys.bundled(found)?;
         if set.bitmap().is_some() && found != 1 {
-            return Err(EarlierBenchError::Bundle { found });
+            return Err(EarlierBenchError::Bundle(found));
         }
         let code = (self.bound, self.payload_bytes);
         Ok(Places::new(&set, bundles, self.messages, code, how)?)

@@ -7,6 +7,7 @@ mod tables;
 mod whole;
 
 pub use compression::{CompressBench, CompressFigures};
+use omr_protocol::Mismatch;
 pub use oracle::{Outcome, Verdict, ask};
 pub use questions::{Answered, Question, Random, Typed, questions};
 pub use tables::{read_tables, typed};
@@ -82,13 +83,8 @@ pub enum PdqBenchError {
         source: omr_table::QueryError,
     },
     /// Too few random questions of the size wanted.
-    #[error("expected {expected} random questions, found {found} in a hundred draws each")]
-    TooFew {
-        /// How many were wanted.
-        expected: usize,
-        /// How many were found.
-        found: usize,
-    },
+    #[error("expected {} random questions, found {} in a hundred draws each", .0.expected, .0.found)]
+    TooFew(Mismatch<usize>),
     /// Unknown parameters.
     #[error(transparent)]
     Params(#[from] omr_pdq::ParamsError),

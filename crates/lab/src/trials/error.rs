@@ -14,12 +14,9 @@ pub enum TrialError {
         /// Why it failed.
         source: io::Error,
     },
-    /// A server that did not come up.
-    #[error("expected a server that listens, found one that ended or was silent: {log}")]
-    Start {
-        /// The end of its log.
-        log: String,
-    },
+    /// A server that did not come up; the end of its log.
+    #[error("expected a server that listens, found one that ended or was silent: {0}")]
+    Start(String),
     /// A client's call.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),

@@ -59,7 +59,7 @@ impl ServerProcess {
                 let _ = child.kill();
                 let _ = child.wait();
                 let log = end_of(&setup.log);
-                Err(TrialError::Start { log })
+                Err(TrialError::Start(log))
             }
         }
     }

@@ -26,7 +26,7 @@ impl Store {
     pub(super) fn open(path: &Path) -> Result<Self, MailError> {
         match fs::metadata(path) {
             // Made under another name and then renamed: no moment leaves an empty file.
-            Ok(file) if file.len() == 0 => return Err(MailError::Damaged { source: None }),
+            Ok(file) if file.len() == 0 => return Err(MailError::Damaged(None)),
             Ok(_) => {}
             Err(_) => create(path)?,
         }
@@ -38,7 +38,7 @@ impl Store {
                     changed: AtomicBool::new(false),
                 }),
                 // What could be mended was; nobody knows what is missing.
-                false => Err(MailError::Damaged { source: None }),
+                false => Err(MailError::Damaged(None)),
             }
         })
     }

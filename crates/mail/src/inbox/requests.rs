@@ -9,6 +9,7 @@ use super::{
     encode, number,
 };
 use crate::MailError;
+use omr_protocol::Mismatch;
 use omr_protocol::Stride;
 use redb::{ReadableTable, WriteTransaction};
 use serde::{Deserialize, Serialize};
@@ -127,10 +128,7 @@ impl<'a> Requests<'a> {
                 (number(&state, CURSOR)?, number(&state, TURN)?)
             };
             if messages < cursor {
-                return Err(MailError::Shorter {
-                    expected: cursor,
-                    found: messages,
-                });
+                return Err(MailError::Shorter(Mismatch::new(cursor, messages)));
             }
             for of in Stride::new(cursor..messages, 1).pieces(form.most) {
                 let job = Job::new(of, form.bound);

@@ -340,7 +340,7 @@ fn put_together(tx: &WriteTransaction, id: u64) -> Result<Option<u64>, MailError
         match parts.push(part.value()) {
             // A part that contradicts others is left out; those before it stand.
             Ok(()) => indices.push(key.value().1),
-            Err(error @ (FragmentError::Hash { .. } | FragmentError::Fields)) => {
+            Err(error @ (FragmentError::Hash(_) | FragmentError::Fields)) => {
                 indices.push(key.value().1);
                 failed = Some(match error {
                     FragmentError::Fields => "what stands before the content cannot be read",

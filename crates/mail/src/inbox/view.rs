@@ -68,7 +68,7 @@ impl Inbox {
     pub fn body(&self, number: u64) -> Result<Vec<u8>, MailError> {
         self.read(|tx| {
             let bodies = tx.open_table(BODIES)?;
-            let body = bodies.get(number)?.ok_or(MailError::NoMessage { number })?;
+            let body = bodies.get(number)?.ok_or(MailError::NoMessage(number))?;
             Ok(body.value().to_vec())
         })
     }
@@ -79,7 +79,7 @@ impl Inbox {
     pub fn name(&self, number: u64) -> Result<Option<String>, MailError> {
         self.read(|tx| {
             let record: Option<Record> = stored(&tx.open_table(MESSAGES)?, number)?;
-            Ok(record.ok_or(MailError::NoMessage { number })?.name)
+            Ok(record.ok_or(MailError::NoMessage(number))?.name)
         })
     }
 
@@ -91,7 +91,7 @@ impl Inbox {
             let mut messages = tx.open_table(MESSAGES)?;
             for &number in numbers {
                 let record: Option<Record> = stored(&messages, number)?;
-                let mut record = record.ok_or(MailError::NoMessage { number })?;
+                let mut record = record.ok_or(MailError::NoMessage(number))?;
                 record.read = true;
                 messages.insert(number, &encode(&record)?[..])?;
             }

@@ -11,9 +11,7 @@ pub(crate) enum Traces {}
 impl Traces {
     /// Errors: [`OpsError::LeftOut`], always.
     pub(crate) fn to(endpoint: &str, _service_name: &str) -> Result<Self, OpsError> {
-        Err(OpsError::LeftOut {
-            found: endpoint.to_owned(),
-        })
+        Err(OpsError::LeftOut(endpoint.to_owned()))
     }
 
     pub(crate) fn layer(&self) -> Identity {

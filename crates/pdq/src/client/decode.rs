@@ -5,6 +5,7 @@ use crate::compress::marked;
 use crate::{Answer, Plan, lock, plan};
 use omr_codec::Symbols;
 use omr_compress::Phases;
+use omr_protocol::Mismatch;
 use omr_protocol::Placement;
 use omr_protocol::sophomr::{CHECKSUM_SYMBOLS, checksum};
 use omr_table::{RowCodec, Value};
@@ -43,32 +44,19 @@ pub enum DecodeError {
         found: u64,
     },
     /// The answer is one to another query.
-    #[error("expected {expected} of an answer, found {found}: it is the answer to another query")]
-    Shape {
-        /// What the plan says.
-        expected: String,
-        /// What is there.
-        found: String,
-    },
+    #[error("expected {} of an answer, found {}: it is the answer to another query", .0.expected, .0.found)]
+    Shape(Mismatch<String>),
     /// The answer is under another key.
-    #[error("expected an answer under key {expected}, found one under {found}")]
-    Key {
-        /// Her key.
-        expected: String,
-        /// The answer's.
-        found: String,
-    },
+    #[error("expected an answer under key {}, found one under {}", .0.expected, .0.found)]
+    Key(Mismatch<String>),
     /// Sums that no set of rows has: the wrong key, another table, or a server that does not compute what it should.
     #[error("the answer does not decode: {0}")]
     Code(#[from] omr_codec::DecodeError),
-    /// A row that fails its checksum.
+    /// This row fails its checksum.
     #[error(
-        "row {number} fails its checksum: wrong key, damaged answer, or another table than the schema says"
+        "row {0} fails its checksum: wrong key, damaged answer, or another table than the schema says"
     )]
-    Checksum {
-        /// The row.
-        number: u64,
-    },
+    Checksum(u64),
     /// A row whose bytes are no values.
     #[error(transparent)]
     Row(#[from] omr_table::RowError),
@@ -85,18 +73,18 @@ impl Client<'_> {
     pub fn decode(&self, plan: &Plan, answer: &Answer) -> Result<Rows, DecodeError> {
         let params = self.params;
         if answer.key_id != self.secret.id {
-            return Err(DecodeError::Key {
-                expected: omr_protocol::hex(&self.secret.id),
-                found: omr_protocol::hex(&answer.key_id),
-            });
+            return Err(DecodeError::Key(Mismatch::new(
+                omr_protocol::hex(&self.secret.id),
+                omr_protocol::hex(&answer.key_id),
+            )));
         }
         let shape = plan.sums(params);
         let groups = plan.groups(params);
         if answer.groups.len() != groups {
-            return Err(DecodeError::Shape {
-                expected: format!("{groups} groups"),
-                found: format!("{}", answer.groups.len()),
-            });
+            return Err(DecodeError::Shape(Mismatch::new(
+                format!("{groups} groups"),
+                format!("{}", answer.groups.len()),
+            )));
         }
         let phases = Phases::new(params.compression(), self.secret.last(params));
         let reader = Reader {
@@ -192,9 +180,9 @@ impl Reader<'_> {
             symbols = rest;
             let bytes = code
                 .unpack(body)
-                .map_err(|_| DecodeError::Checksum { number })?;
+                .map_err(|_| DecodeError::Checksum(number))?;
             if sum != checksum(number, &bytes, p) {
-                return Err(DecodeError::Checksum { number });
+                return Err(DecodeError::Checksum(number));
             }
             values.extend(codec.decode(&bytes)?);
         }

@@ -2,6 +2,7 @@
 
 use super::{EncryptedBlock, EncryptedHead, EncryptedTable};
 use crate::{Params, TableFileError};
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{FrameHeader, FrameReader, FrameWriter, Kind};
 use omr_protocol::key_file::{read_poly, row_bytes, write_poly};
 use omr_ring::Basis;
@@ -98,10 +99,10 @@ impl EncryptedTable {
         frame.read_exact(&mut length)?;
         let length = u64::from_le_bytes(length);
         if length > MAX_HEAD_BYTES {
-            return Err(TableFileError::Length {
-                expected: MAX_HEAD_BYTES,
-                found: length,
-            });
+            return Err(TableFileError::Length(Mismatch::new(
+                MAX_HEAD_BYTES,
+                length,
+            )));
         }
         let mut head = vec![0; length as usize];
         frame.read_exact(&mut head)?;
@@ -110,10 +111,10 @@ impl EncryptedTable {
         let contents = Contents::new(params, &head)?;
         let expected = (8 + length + 64).saturating_add(contents.bytes(params));
         if frame.body_len() != expected {
-            return Err(TableFileError::Length {
+            return Err(TableFileError::Length(Mismatch::new(
                 expected,
-                found: frame.body_len(),
-            });
+                frame.body_len(),
+            )));
         }
         let (mut seed, mut placement) = ([0; 32], [0; 32]);
         frame.read_exact(&mut seed)?;

@@ -5,6 +5,7 @@ use super::{EvaluationKey, Part, SEED_BYTES, SecretKey};
 use crate::noise::EXPANSION_LEVELS;
 use crate::{KeyError, Params};
 use omr_bgv::GaloisKey;
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{self, FrameHeader, FrameReader, FrameWriter, Kind};
 use omr_protocol::key_file::{read_poly, row_bytes, write_poly};
 use omr_ring::{Eval, Poly};
@@ -32,10 +33,9 @@ impl SecretKey {
         let (header, body) = frame::read_frame(&mut &bytes[..], Kind::PdqSecretKey, 1 << 10)?;
         let body = Zeroizing::new(body);
         header.expect_params(params.name())?;
-        let seed = body[..].try_into().map_err(|_| KeyError::Length {
-            expected: SEED_BYTES as u64,
-            found: body.len() as u64,
-        })?;
+        let seed = body[..]
+            .try_into()
+            .map_err(|_| KeyError::Length(Mismatch::new(SEED_BYTES as u64, body.len() as u64)))?;
         Ok(Self {
             id: header.key_id,
             seed,
@@ -116,7 +116,7 @@ impl EvaluationKey {
         frame.header().expect_params(params.name())?;
         let found = frame.body_len();
         if found != expected {
-            return Err(KeyError::Length { expected, found });
+            return Err(KeyError::Length(Mismatch::new(expected, found)));
         }
         let mut seed = [0; 32];
         frame.read_exact(&mut seed)?;

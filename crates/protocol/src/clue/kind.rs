@@ -19,17 +19,11 @@ pub enum ClueKind {
 #[non_exhaustive]
 pub enum ClueKindError {
     /// No kind has this name.
-    #[error("expected clues that are plain or bound, found {found:?}")]
-    Name {
-        /// The name.
-        found: String,
-    },
+    #[error("expected clues that are plain or bound, found {0:?}")]
+    Name(String),
     /// No kind has this number.
-    #[error("expected clues of kind 1 or 2, found kind {found}")]
-    Tag {
-        /// The number.
-        found: u8,
-    },
+    #[error("expected clues of kind 1 or 2, found kind {0}")]
+    Tag(u8),
 }
 
 impl ClueKind {
@@ -74,9 +68,7 @@ impl FromStr for ClueKind {
     type Err = ClueKindError;
 
     fn from_str(name: &str) -> Result<Self, ClueKindError> {
-        let found = || ClueKindError::Name {
-            found: name.to_owned(),
-        };
+        let found = || ClueKindError::Name(name.to_owned());
         Self::ALL
             .into_iter()
             .find(|kind| kind.name() == name)
@@ -88,7 +80,7 @@ impl TryFrom<u8> for ClueKind {
     type Error = ClueKindError;
 
     fn try_from(tag: u8) -> Result<Self, ClueKindError> {
-        let found = ClueKindError::Tag { found: tag };
+        let found = ClueKindError::Tag(tag);
         Self::ALL
             .into_iter()
             .find(|kind| kind.tag() == tag)

@@ -3,6 +3,7 @@
 //! Bit `i` of a stream is bit `i % 8` of byte `i / 8`. Unused bits of the last byte are zero.
 
 use super::FrameError;
+use omr_mismatch::Mismatch;
 
 /// Bytes that `count` residues of `bits` bits take; `None` if over `usize::MAX`.
 #[must_use]
@@ -53,13 +54,13 @@ pub fn pack_bits(residues: &[u64], bits: u32, out: &mut Vec<u8>) {
 /// Range:  out `[0, 2^bits)`; the caller checks them against its modulus.
 /// Errors: `Width`, `PackedLength`, `Padding`.
 pub fn unpack_bits(bytes: &[u8], bits: u32, out: &mut [u64]) -> Result<(), FrameError> {
-    let mask = mask(bits).ok_or(FrameError::Width { found: bits })?;
+    let mask = mask(bits).ok_or(FrameError::Width(bits))?;
     let expected = packed_len(out.len(), bits).unwrap_or(usize::MAX);
     if bytes.len() != expected {
-        return Err(FrameError::PackedLength {
+        return Err(FrameError::PackedLength(Mismatch::new(
             expected,
-            found: bytes.len(),
-        });
+            bytes.len(),
+        )));
     }
     let (words, tail) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
@@ -91,14 +92,14 @@ pub fn unpack_bits(bytes: &[u8], bits: u32, out: &mut [u64]) -> Result<(), Frame
 /// Errors: `Width` (outside `1..=32`), `PackedLength`, `Padding`.
 pub fn unpack_bits_u32(bytes: &[u8], bits: u32, out: &mut [u32]) -> Result<(), FrameError> {
     if !(1..=32).contains(&bits) {
-        return Err(FrameError::Width { found: bits });
+        return Err(FrameError::Width(bits));
     }
     let expected = packed_len(out.len(), bits).unwrap_or(usize::MAX);
     if bytes.len() != expected {
-        return Err(FrameError::PackedLength {
+        return Err(FrameError::PackedLength(Mismatch::new(
             expected,
-            found: bytes.len(),
-        });
+            bytes.len(),
+        )));
     }
     let width = bits as usize;
     // Eight residues fill `bits` bytes. Loads reach 8 bytes past a group: the end goes the slow way.
@@ -222,13 +223,13 @@ impl<'a> BitReader<'a> {
     ///
     /// Errors: `Width`, `PackedLength` if fewer are left.
     pub fn take(&mut self, bits: u32) -> Result<u64, FrameError> {
-        let mask = mask(bits).ok_or(FrameError::Width { found: bits })?;
+        let mask = mask(bits).ok_or(FrameError::Width(bits))?;
         let missing = bits.saturating_sub(self.fill).div_ceil(8) as usize;
         let Some((head, rest)) = self.bytes.split_at_checked(missing) else {
-            return Err(FrameError::PackedLength {
-                expected: missing,
-                found: self.bytes.len(),
-            });
+            return Err(FrameError::PackedLength(Mismatch::new(
+                missing,
+                self.bytes.len(),
+            )));
         };
         for &byte in head {
             self.acc |= u128::from(byte) << self.fill;
@@ -246,10 +247,7 @@ impl<'a> BitReader<'a> {
     /// Errors: `PackedLength`, `Padding`.
     pub fn finish(self) -> Result<(), FrameError> {
         if !self.bytes.is_empty() {
-            return Err(FrameError::PackedLength {
-                expected: 0,
-                found: self.bytes.len(),
-            });
+            return Err(FrameError::PackedLength(Mismatch::new(0, self.bytes.len())));
         }
         if self.acc != 0 {
             return Err(FrameError::Padding);

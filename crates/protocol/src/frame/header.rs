@@ -1,5 +1,6 @@
 //! The header: what a file holds, under which parameters, for which key.
 
+use omr_mismatch::Mismatch;
 use std::fmt;
 
 use super::{
@@ -119,10 +120,10 @@ impl FrameHeader {
         if self.params_id == expected {
             return Ok(());
         }
-        Err(FrameError::Params {
-            expected: expected.to_owned(),
-            found: self.params_id.clone(),
-        })
+        Err(FrameError::Params(Mismatch::new(
+            expected.to_owned(),
+            self.params_id.clone(),
+        )))
     }
 
     /// Checks that the file belongs to the key `expected`.
@@ -132,10 +133,7 @@ impl FrameHeader {
         if self.key_id == *expected {
             return Ok(());
         }
-        Err(FrameError::KeyId {
-            expected: *expected,
-            found: self.key_id,
-        })
+        Err(FrameError::KeyId(Mismatch::new(*expected, self.key_id)))
     }
 
     /// Bytes of the whole file with a body of `body_len` bytes; saturates.
@@ -169,15 +167,15 @@ pub(super) fn parse_prefix(prefix: &[u8; PREFIX_BYTES]) -> Result<usize, FrameEr
     let [m0, m1, m2, m3, v0, v1, _, _, name_len] = *prefix;
     let found = [m0, m1, m2, m3];
     if found != MAGIC {
-        return Err(FrameError::NotOmr { found });
+        return Err(FrameError::NotOmr(found));
     }
     let found = u16::from_le_bytes([v0, v1]);
     if found != FORMAT_VERSION {
-        return Err(FrameError::Version { found });
+        return Err(FrameError::Version(found));
     }
     let found = usize::from(name_len);
     if !(1..=MAX_PARAMS_ID_BYTES).contains(&found) {
-        return Err(FrameError::ParamsName { found });
+        return Err(FrameError::ParamsName(found));
     }
     Ok(found + SUFFIX_BYTES)
 }
@@ -194,9 +192,7 @@ pub(super) fn is_prefix_of_magic(found: &[u8]) -> bool {
 
 /// Parses a whole header that passed `parse_prefix`; returns the announced body length too.
 pub(super) fn parse_header(bytes: &[u8], expected: Kind) -> Result<(FrameHeader, u64), FrameError> {
-    let damaged = || FrameError::Checksum {
-        part: FramePart::Header,
-    };
+    let damaged = || FrameError::Checksum(FramePart::Header);
     let (covered, sum) = bytes
         .split_last_chunk::<HEADER_SUM_BYTES>()
         .ok_or_else(damaged)?;
@@ -212,15 +208,9 @@ pub(super) fn parse_header(bytes: &[u8], expected: Kind) -> Result<(FrameHeader,
         .ok_or_else(damaged)?;
 
     let tag = u16::from_le_bytes([prefix[6], prefix[7]]);
-    let kind = Kind::from_tag(tag).ok_or(FrameError::UnknownKind {
-        expected,
-        found: tag,
-    })?;
+    let kind = Kind::from_tag(tag).ok_or(FrameError::UnknownKind(Mismatch::new(expected, tag)))?;
     if kind != expected {
-        return Err(FrameError::Kind {
-            expected,
-            found: kind,
-        });
+        return Err(FrameError::Kind(Mismatch::new(expected, kind)));
     }
     let params_id = check_params_id(name)?.to_owned();
     Ok((
@@ -237,6 +227,6 @@ fn check_params_id(name: &[u8]) -> Result<&str, FrameError> {
     let fits = (1..=MAX_PARAMS_ID_BYTES).contains(&name.len());
     match std::str::from_utf8(name) {
         Ok(text) if fits && name.iter().all(u8::is_ascii_graphic) => Ok(text),
-        _ => Err(FrameError::ParamsName { found: name.len() }),
+        _ => Err(FrameError::ParamsName(name.len())),
     }
 }

@@ -1,5 +1,6 @@
 //! Reading a frame: header first, then a body that cannot run past its length.
 
+use omr_mismatch::Mismatch;
 use std::io::{self, BufReader, Read};
 
 use super::header::{is_prefix_of_magic, parse_header, parse_prefix};
@@ -91,7 +92,7 @@ impl<R: Read> FrameReader<R> {
     pub fn finish(self) -> Result<FrameHeader, FrameError> {
         let left = self.body.buffer().len() as u64 + self.body.get_ref().left;
         if left > 0 {
-            return Err(FrameError::Unread { left });
+            return Err(FrameError::Unread(left));
         }
         let Body {
             mut inner,
@@ -106,9 +107,7 @@ impl<R: Read> FrameReader<R> {
             return Err(truncated(file_len, file_len - missing));
         }
         if hasher.finalize() != sum {
-            return Err(FrameError::Checksum {
-                part: FramePart::Body,
-            });
+            return Err(FrameError::Checksum(FramePart::Body));
         }
         match read_full(&mut inner, &mut [0])? {
             0 => Ok(self.header),
@@ -177,11 +176,11 @@ fn read_full(inner: &mut impl Read, out: &mut [u8]) -> Result<usize, FrameError>
 
 fn short_prefix(bytes: &[u8]) -> FrameError {
     match bytes.first_chunk() {
-        Some(&found) if !is_prefix_of_magic(&found) => FrameError::NotOmr { found },
+        Some(&found) if !is_prefix_of_magic(&found) => FrameError::NotOmr(found),
         _ => truncated(PREFIX_BYTES as u64, bytes.len() as u64),
     }
 }
 
 fn truncated(expected: u64, found: u64) -> FrameError {
-    FrameError::Truncated { expected, found }
+    FrameError::Truncated(Mismatch::new(expected, found))
 }

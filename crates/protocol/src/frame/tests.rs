@@ -1,5 +1,6 @@
 //! Frames of files: what is read back, and what damage is refused.
 
+use omr_mismatch::Mismatch;
 use std::io::{self, Read, Write};
 
 use proptest::prelude::*;
@@ -100,7 +101,7 @@ fn every_truncation_is_told() {
     let bytes = small();
     for len in 0..bytes.len() {
         match read(&bytes[..len]) {
-            Err(FrameError::Truncated { expected, found }) => {
+            Err(FrameError::Truncated(Mismatch { expected, found })) => {
                 assert_eq!(found, len as u64);
                 assert!(expected > found && expected <= bytes.len() as u64);
             }
@@ -121,25 +122,15 @@ fn every_flipped_bit_is_refused() {
     bad[HEAD + 3] ^= 1;
     assert!(matches!(
         read(&bad),
-        Err(FrameError::Checksum {
-            part: FramePart::Body
-        })
+        Err(FrameError::Checksum(FramePart::Body))
     ));
 }
 
 #[test]
 fn foreign_files_are_named() {
     let found = read(b"PK\x03\x04 and so on").unwrap_err();
-    assert!(matches!(
-        found,
-        FrameError::NotOmr {
-            found: [b'P', b'K', 3, 4]
-        }
-    ));
-    assert!(matches!(
-        read(b"PK\x03\x04"),
-        Err(FrameError::NotOmr { .. })
-    ));
+    assert!(matches!(found, FrameError::NotOmr([b'P', b'K', 3, 4])));
+    assert!(matches!(read(b"PK\x03\x04"), Err(FrameError::NotOmr(_))));
 
     for other in [1, 3] {
         let file = forged(|bytes| bytes[4] = other);
@@ -159,21 +150,21 @@ fn foreign_files_are_named() {
     let unknown = forged(|bytes| bytes[6] = 77);
     assert!(matches!(
         read(&unknown),
-        Err(FrameError::UnknownKind {
+        Err(FrameError::UnknownKind(Mismatch {
             expected: Kind::Digest,
             found: 77
-        })
+        }))
     ));
 
     let header = header(Kind::Digest);
     assert!(header.expect_params("test-v1").is_ok() && header.expect_key(&header.key_id).is_ok());
     assert!(matches!(
         header.expect_params("test-v2"),
-        Err(FrameError::Params { .. })
+        Err(FrameError::Params(_))
     ));
     assert!(matches!(
         header.expect_key(&[0; 16]),
-        Err(FrameError::KeyId { .. })
+        Err(FrameError::KeyId(_))
     ));
 }
 
@@ -190,23 +181,17 @@ fn hostile_lengths_are_refused_before_the_body() {
     ));
     // Without a limit the file still ends where its bytes end, and no memory is taken on its word.
     let end = read_frame(&huge[..], Kind::Digest, u64::MAX);
-    assert!(matches!(end, Err(FrameError::Truncated { .. })));
+    assert!(matches!(end, Err(FrameError::Truncated(_))));
 
     let bad_name = forged(|bytes| bytes[PREFIX_BYTES] = 0x80);
-    assert!(matches!(
-        read(&bad_name),
-        Err(FrameError::ParamsName { found: 7 })
-    ));
+    assert!(matches!(read(&bad_name), Err(FrameError::ParamsName(7))));
     for name in ["", "two words", &"x".repeat(65)] {
         let header = FrameHeader {
             params_id: name.into(),
             ..header(Kind::Digest)
         };
         let found = write_frame_vec(&header, b"");
-        assert!(
-            matches!(found, Err(FrameError::ParamsName { .. })),
-            "{name:?}"
-        );
+        assert!(matches!(found, Err(FrameError::ParamsName(_))), "{name:?}");
     }
 }
 
@@ -218,10 +203,7 @@ fn bodies_end_where_announced() {
 
     let mut reader = FrameReader::read_header(&bytes[..], Kind::Digest, 1000).unwrap();
     reader.read_exact(&mut [0; 5]).unwrap();
-    assert!(matches!(
-        reader.finish(),
-        Err(FrameError::Unread { left: 7 })
-    ));
+    assert!(matches!(reader.finish(), Err(FrameError::Unread(7))));
 
     for found in [11, 13] {
         let body = vec![0; found];
@@ -229,10 +211,10 @@ fn bodies_end_where_announced() {
             Ok::<_, FrameError>(w.write_all(&body)?)
         });
         match error {
-            Err(FrameError::BodyLength {
+            Err(FrameError::BodyLength(Mismatch {
                 expected: 12,
                 found: told,
-            }) => {
+            })) => {
                 assert_eq!(told, found as u64);
             }
             other => panic!("{other:?}"),
@@ -291,7 +273,7 @@ proptest! {
         let mut longer = packed.to_vec();
         longer.push(0);
         let wrong = unpack_bits(&longer, bits, &mut back);
-        prop_assert!(matches!(wrong, Err(FrameError::PackedLength { .. })), "{:?}", wrong);
+        prop_assert!(matches!(wrong, Err(FrameError::PackedLength(_))), "{:?}", wrong);
     }
 
     #[test]
@@ -357,24 +339,24 @@ fn packing_is_little_endian() {
     assert_eq!(out, [0b1001_1101, 0b1]);
     assert!(matches!(
         unpack_bits(&[], 0, &mut []),
-        Err(FrameError::Width { found: 0 })
+        Err(FrameError::Width(0))
     ));
     assert!(matches!(
         unpack_bits(&[], 65, &mut []),
-        Err(FrameError::Width { found: 65 })
+        Err(FrameError::Width(65))
     ));
     for found in [0, 33] {
         let wrong = unpack_bits_u32(&[], found, &mut []);
-        assert!(matches!(wrong, Err(FrameError::Width { found: f }) if f == found));
+        assert!(matches!(wrong, Err(FrameError::Width(f)) if f == found));
     }
     let mut reader = BitReader::new(&out);
     assert_eq!(reader.take(12).unwrap(), 0b1_1001_1101);
     assert!(matches!(
         reader.take(13),
-        Err(FrameError::PackedLength {
+        Err(FrameError::PackedLength(Mismatch {
             expected: 2,
             found: 0
-        })
+        }))
     ));
 }
 

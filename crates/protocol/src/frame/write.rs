@@ -1,5 +1,6 @@
 //! Writing a frame: the length first, so that readers can refuse it early.
 
+use omr_mismatch::Mismatch;
 use std::io::{self, BufWriter, Write};
 
 use super::{BUFFER_BYTES, FrameError, FrameHeader, file_hasher};
@@ -45,10 +46,10 @@ impl<W: Write> FrameWriter<W> {
     /// Errors: `BodyLength` if the body is shorter than announced, `Io`.
     pub fn finish(self) -> Result<W, FrameError> {
         if self.written != self.body_len {
-            return Err(FrameError::BodyLength {
-                expected: self.body_len,
-                found: self.written,
-            });
+            return Err(FrameError::BodyLength(Mismatch::new(
+                self.body_len,
+                self.written,
+            )));
         }
         let Hashing { mut inner, hasher } = self
             .out
@@ -65,11 +66,7 @@ impl<W: Write> Write for FrameWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let found = self.written.saturating_add(bytes.len() as u64);
         if found > self.body_len {
-            return Err(FrameError::BodyLength {
-                expected: self.body_len,
-                found,
-            }
-            .into());
+            return Err(FrameError::BodyLength(Mismatch::new(self.body_len, found)).into());
         }
         let done = self.out.write(bytes)?;
         self.written += done as u64;

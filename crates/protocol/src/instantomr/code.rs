@@ -233,7 +233,7 @@ fn with_payloads(
     };
     let message = |(index, (payload, right))| match right {
         true => Ok((index, Some(payload))),
-        false => Err(SumsError::Checksum { index }),
+        false => Err(SumsError::Checksum(index)),
     };
     indices.zip(payloads).map(message).collect()
 }
@@ -248,12 +248,9 @@ pub enum SumsError {
     /// A shape that no code has.
     #[error(transparent)]
     Codec(#[from] CodecError),
-    /// A message's payload is not the one that its checksum was made of.
-    #[error("the payload of message {index} does not match its checksum")]
-    Checksum {
-        /// The message.
-        index: u64,
-    },
+    /// The payload of this message is not the one that its checksum was made of.
+    #[error("the payload of message {0} does not match its checksum")]
+    Checksum(u64),
     /// The sums tell of a message that the group has not.
     #[error("expected messages below {count} of the group, found {number}")]
     PastEnd {

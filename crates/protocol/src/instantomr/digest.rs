@@ -6,6 +6,7 @@ use crate::frame::{self, Kind};
 use crate::instantomr::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantParams};
 use crate::{DigestError, DigestHeader};
 use omr_compress::PackedCiphertext;
+use omr_mismatch::Mismatch;
 use std::ops::Range;
 
 /// InstantOMR's answer: the parts of all groups, as many on a mask as the set has bodies.
@@ -86,7 +87,7 @@ impl InstantDigest {
         let plan = plan.for_clues(clues);
         let (expected, found) = (Self::body_bytes(&plan, params), body.len() as u64);
         if expected != found {
-            return Err(DigestError::Length { expected, found });
+            return Err(DigestError::Length(Mismatch::new(expected, found)));
         }
         let lengths = (0..plan.parts()).map(|part| plan.part_len(part));
         let ciphertexts = packing(params).read(lengths, &body[FIXED_BYTES..])?;

@@ -7,6 +7,7 @@ use crate::frame::{
 use crate::instantomr::InstantParams;
 use crate::key_file::{read_poly, write_poly};
 use crate::{ClueKind, DetectionKeyError};
+use omr_mismatch::Mismatch;
 use omr_ring::{Eval, Gadget, Poly};
 use omr_rlwe::SharedKey;
 use omr_tfhe::{BootstrapKey, LweSwitchKey, RotationRing, TraceKey};
@@ -158,7 +159,7 @@ impl InstantKey {
         let found = frame.body_len();
         let bound = found == Self::body_bytes(params, ClueKind::Bound);
         if found != expected && !bound {
-            return Err(InstantKeyError::Length { expected, found });
+            return Err(InstantKeyError::Length(Mismatch::new(expected, found)));
         }
         let mut seed = [0; 32];
         frame.read_exact(&mut seed)?;

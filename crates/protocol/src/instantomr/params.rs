@@ -1,6 +1,7 @@
 //! InstantOMR's part of a parameter set: [`InstantSpec`] (unchecked) and [`InstantParams`] (ready).
 
 use crate::params::{ClueParams, ParamsError, SecretSpec, SetSpec, dimension, largest_log_pq};
+use omr_mismatch::Mismatch;
 use omr_ring::{Gadget, Kernels, NarrowGaussian, Ring, primes_below};
 use omr_rlwe::{SharedShape, rounding_noise};
 use omr_tfhe::noise::{self, PhaseError};
@@ -305,10 +306,10 @@ impl ClueError {
 impl InstantSpec {
     fn check(&self, set: &SetSpec) -> Result<(), ParamsError> {
         let SecretSpec::Blocks { block, .. } = set.clue.secret else {
-            return Err(ParamsError::Dimension {
-                expected: "a clue secret in blocks",
-                found: set.clue.n,
-            });
+            return Err(ParamsError::Dimension(Mismatch::new(
+                "a clue secret in blocks",
+                set.clue.n,
+            )));
         };
         dimension(
             block > 0 && block <= omr_ring::MAX_BLOCK && block <= set.clue.n,

@@ -48,7 +48,7 @@ impl InstantPlan {
             });
         }
         let found = request.payload_bytes.unwrap_or(1);
-        let refused = PlanError::Payload { found };
+        let refused = PlanError::Payload(found);
         if !(1..=MAX_PAYLOAD_BYTES).contains(&found) {
             return Err(refused);
         }

@@ -5,6 +5,7 @@ use crate::digest::FIXED_BYTES;
 use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
 use crate::instantomr::InstantParams;
 use crate::{ClueKind, DigestError, DigestHeader};
+use omr_mismatch::Mismatch;
 use omr_tfhe::PlainSums;
 
 /// Largest digest that a session keeps.
@@ -18,21 +19,11 @@ pub enum SessionError {
     #[error(transparent)]
     Digest(#[from] DigestError),
     /// The file's length does not fit what its header announces.
-    #[error("expected a session of {expected} bytes, found {found}")]
-    Length {
-        /// Bytes of the body.
-        expected: u64,
-        /// Bytes there are.
-        found: u64,
-    },
-    /// Sums of other clues than the detection key takes.
-    #[error(
-        "expected a session of {expected} clues, which the detection key takes, found one of others"
-    )]
-    Clues {
-        /// What the key takes.
-        expected: ClueKind,
-    },
+    #[error("expected a session of {} bytes, found {}", .0.expected, .0.found)]
+    Length(Mismatch<u64>),
+    /// Sums of other clues than the detection key takes, which are these.
+    #[error("expected a session of {0} clues, which the detection key takes, found one of others")]
+    Clues(ClueKind),
     /// A residue is not below the modulus.
     #[error("expected residues below {modulus}, found {found}")]
     Residue {
@@ -94,7 +85,7 @@ impl SessionFile {
         let plan = plan.map_err(DigestError::from)?.for_clues(clues);
         let found = body.len() as u64;
         let fixed = (FIXED_BYTES + 16) as u64;
-        let length = |expected| SessionError::Length { expected, found };
+        let length = |expected| SessionError::Length(Mismatch::new(expected, found));
         if found < fixed {
             return Err(length(fixed));
         }

@@ -5,6 +5,7 @@ use crate::digest::{FIXED_BYTES, Packing};
 use crate::frame::{self, FrameHeader, Kind};
 use crate::{DigestError, DigestHeader, Placement, Request, Scheme};
 use omr_compress::PackedCiphertext;
+use omr_mismatch::Mismatch;
 
 /// Bits of a mask coefficient: in the dimension 2,048 rounding it adds 0.016 of a symbol's step to
 /// the noise.
@@ -101,7 +102,7 @@ impl Digest {
             Scheme::Sophomr | Scheme::Sophomd => header.plan.clone(),
             found => {
                 let expected = "sophomr or sophomd";
-                return Err(DigestError::Scheme { expected, found });
+                return Err(DigestError::Scheme(Mismatch::new(expected, found)));
             }
         };
         let plan = DigestPlan::new(params, range, bound, payload_bytes)?;
@@ -109,7 +110,7 @@ impl Digest {
         let plan = &header.plan;
         let (expected, found) = (Self::body_bytes(plan, params), body.len() as u64);
         if expected != found {
-            return Err(DigestError::Length { expected, found });
+            return Err(DigestError::Length(Mismatch::new(expected, found)));
         }
         let lengths = (0..plan.parts()).map(|part| plan.part_len(part));
         let ciphertexts = packing(params).read(lengths, &body[FIXED_BYTES..])?;

@@ -6,6 +6,7 @@ use crate::key_file::{read_poly, row_bytes, write_poly};
 use crate::{ClueKind, DetectionKeyError};
 use omr_bgv::{Ciphertext, GaloisKey};
 use omr_compress::{KeyUse, Keys};
+use omr_mismatch::Mismatch;
 use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
 use omr_rlwe::{KeyShape, Rlwe, SharedKey, SwitchingKey, mask};
 use std::io::{Read, Write};
@@ -246,7 +247,7 @@ impl DetectionKey {
         let found = frame.body_len();
         let bound = found == Self::body_bytes(params, ClueKind::Bound);
         if found != expected && !bound {
-            return Err(DetectionKeyError::Length { expected, found });
+            return Err(DetectionKeyError::Length(Mismatch::new(expected, found)));
         }
         let mut seed = [0; 32];
         frame.read_exact(&mut seed)?;

@@ -54,7 +54,7 @@ impl DigestPlan {
         };
         request.check_length()?;
         if !(1..=MAX_BOUND).contains(&bound) {
-            return Err(PlanError::Bound { found: bound });
+            return Err(PlanError::Bound(bound));
         }
         let payload_symbols = match payload_bytes {
             None => 0,
@@ -63,7 +63,7 @@ impl DigestPlan {
                     .contains(&found)
                     .then(|| packing(params.p().value(), found, false).ok())
                     .flatten();
-                symbols.ok_or(PlanError::Payload { found })?.count() + CHECKSUM_SYMBOLS
+                symbols.ok_or(PlanError::Payload(found))?.count() + CHECKSUM_SYMBOLS
             }
         };
         let sums = SumsShape::new(params.small.n(), bound, INDEX_SYMBOLS + payload_symbols);

@@ -1,6 +1,7 @@
 //! Clues of any bytes.
 
 use crate::forge::{noise, set_residue, tiny};
+use omr_mismatch::Mismatch;
 use omr_protocol::frame::BitReader;
 use omr_protocol::{Clue, ClueError, ClueParser};
 use proptest::prelude::*;
@@ -33,7 +34,7 @@ fn honest_clues_round_trip() {
 fn other_lengths_are_told() {
     let bytes = honest(1).to_bytes(&tiny().clue);
     let wrong = |found: &[u8]| match parse(found) {
-        Err(ClueError::Length { expected, found: f }) => {
+        Err(ClueError::Length(Mismatch { expected, found: f })) => {
             assert_eq!((expected, f), (bytes.len(), found.len()));
         }
         other => panic!("{} bytes: {other:?}", found.len()),
@@ -61,8 +62,10 @@ fn a_flipped_bit_is_an_error_or_seen() {
                 assert!(bit >= 40 && other != clue);
                 assert_eq!(other.to_bytes(&tiny().clue), bad);
             }
-            Err(ClueError::Kind { found, .. }) => assert_eq!((bit / 8, found), (0, bad[0])),
-            Err(ClueError::Params { found, .. }) => {
+            Err(ClueError::Kind(Mismatch { found, .. })) => {
+                assert_eq!((bit / 8, found), (0, bad[0]))
+            }
+            Err(ClueError::Params(Mismatch { found, .. })) => {
                 assert!((1..5).contains(&(bit / 8)));
                 assert_eq!(found, bad[1..5]);
             }
@@ -99,7 +102,7 @@ fn kinds_and_parameters_are_named() {
         let mut bad = good.clone();
         bad[0] = kind;
         let error = parse(&bad).unwrap_err();
-        assert!(matches!(error, ClueError::Kind { expected: 1, found } if found == kind));
+        assert!(matches!(error, ClueError::Kind(Mismatch { expected: 1, found }) if found == kind));
         let named = error.to_string().contains("a bound clue, kind 2");
         assert_eq!(named, kind == 2, "{error}");
     }
@@ -133,15 +136,15 @@ fn short_vectors_are_refused() {
 fn plainly(bytes: &[u8]) -> Result<Vec<u32>, String> {
     let text = |error: ClueError| format!("{error:?}");
     if let Some(&found) = bytes.first().filter(|&&kind| kind != 1) {
-        return Err(text(ClueError::Kind { expected: 1, found }));
+        return Err(text(ClueError::Kind(Mismatch::new(1, found))));
     }
     if bytes.len() >= 5 && bytes[1..5] != tiny().clue.tag() {
         let (expected, found) = (tiny().name(), bytes[1..5].try_into().unwrap());
-        return Err(text(ClueError::Params { expected, found }));
+        return Err(text(ClueError::Params(Mismatch::new(expected, found))));
     }
     let (expected, found) = (Clue::bytes(&tiny().clue), bytes.len());
     if expected != found {
-        return Err(text(ClueError::Length { expected, found }));
+        return Err(text(ClueError::Length(Mismatch::new(expected, found))));
     }
     let (mut reader, modulus) = (BitReader::new(&bytes[5..]), tiny().p().value());
     let residues = ClueParser::new(&tiny().clue).residues();

@@ -2,6 +2,7 @@
 
 use crate::forge::{KEY_ID, announcing, body_of, damage_is_refused, file, headers_are_checked};
 use crate::forge::{noise, set_residue, tiny};
+use omr_mismatch::Mismatch;
 use omr_protocol::clue::{ClueKindError, SEAL_PUBLIC_BYTES};
 use omr_protocol::frame::{FrameError, Kind};
 use omr_protocol::{ClueError, ClueKey, ClueKind};
@@ -47,7 +48,7 @@ fn lengths_that_do_not_fit() {
     let body = body_of(&good);
     for cut in 0..body.len() {
         match parse(&file(Kind::ClueKey, &body[..cut])) {
-            Err(ClueError::Length { expected, found }) => {
+            Err(ClueError::Length(Mismatch { expected, found })) => {
                 assert_eq!((expected, found), (body.len(), cut));
             }
             other => panic!("{cut} bytes: {other:?}"),
@@ -56,14 +57,11 @@ fn lengths_that_do_not_fit() {
     let longer = [body, &[0]].concat();
     assert!(matches!(
         parse(&file(Kind::ClueKey, &longer)),
-        Err(ClueError::Length { .. })
+        Err(ClueError::Length(_))
     ));
     // A length that only the header knows of.
     let truncated = frame_error(&announcing(&good, 1 << 20));
-    assert!(
-        matches!(truncated, FrameError::Truncated { .. }),
-        "{truncated}"
-    );
+    assert!(matches!(truncated, FrameError::Truncated(_)), "{truncated}");
 }
 
 #[test]
@@ -73,7 +71,7 @@ fn forged_bodies() {
         let mut body = body_of(&good).to_vec();
         body[0] = kind;
         let error = parse(&file(Kind::ClueKey, &body)).unwrap_err();
-        let unknown = ClueKindError::Tag { found: kind };
+        let unknown = ClueKindError::Tag(kind);
         assert!(matches!(error, ClueError::KeyKind(error) if error == unknown));
     }
     for index in 0..tiny().spec().clue.n {

@@ -1,6 +1,7 @@
 //! Detection key files of any bytes.
 
 use crate::forge::{announcing, body_of, file, headers_are_checked, noise, tiny};
+use omr_mismatch::Mismatch;
 use omr_protocol::DetectionKeyError;
 use omr_protocol::frame::{FrameError, FramePart, Kind};
 use omr_protocol::sophomr::DetectionKey;
@@ -14,7 +15,7 @@ fn parse(bytes: &[u8]) -> Result<DetectionKey, DetectionKeyError> {
 fn zeros() -> &'static [u8] {
     static ZEROS: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let expected = match parse(&file(Kind::DetectionKey, &[])) {
-            Err(DetectionKeyError::Length { expected, found: 0 }) => expected,
+            Err(DetectionKeyError::Length(Mismatch { expected, found: 0 })) => expected,
             other => panic!("{:?}", other.err()),
         };
         file(Kind::DetectionKey, &vec![0; expected as usize])
@@ -48,7 +49,7 @@ fn headers() {
     headers_are_checked(good, 1 << 33, frame_error);
     for len in [0, 31, 32, body_of(good).len() as u64 - 1, 1 << 33] {
         match refused(&announcing(good, len)) {
-            DetectionKeyError::Length { expected, found } => {
+            DetectionKeyError::Length(Mismatch { expected, found }) => {
                 assert_eq!((expected, found), (body_of(good).len() as u64, len));
             }
             other => panic!("{other}"),
@@ -69,7 +70,7 @@ fn a_well_formed_key_is_written_back() {
 fn truncations() {
     for cut in places() {
         match frame_error(&zeros()[..cut]) {
-            FrameError::Truncated { found, expected } => {
+            FrameError::Truncated(Mismatch { found, expected }) => {
                 assert!(found == cut as u64 && found < expected);
             }
             error => panic!("cut at {cut}: {error}"),
@@ -86,7 +87,7 @@ fn flipped_bits() {
         if place >= 120 {
             let sum = FramePart::Body;
             assert!(
-                matches!(error, FrameError::Checksum { part } if part == sum),
+                matches!(error, FrameError::Checksum(part) if part == sum),
                 "{error}"
             );
         }

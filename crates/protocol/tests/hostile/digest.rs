@@ -3,6 +3,7 @@
 use crate::forge::{
     KEY_ID, announcing, body_of, damage_is_refused, file, headers_are_checked, noise, tiny,
 };
+use omr_mismatch::Mismatch;
 use omr_protocol::frame::{FrameError, Kind};
 use omr_protocol::sophomr::{BODY_BITS, Digest, DigestPlan, MASK_BITS};
 use omr_protocol::{DigestError, DigestHeader, PackedCiphertext, PlanError, SEED_BYTES, Sealing};
@@ -85,10 +86,7 @@ fn damage() {
     damage_is_refused(&good, frame_error);
     headers_are_checked(&good, 1 << 33, frame_error);
     let truncated = frame_error(&announcing(&good, 1 << 33));
-    assert!(
-        matches!(truncated, FrameError::Truncated { .. }),
-        "{truncated}"
-    );
+    assert!(matches!(truncated, FrameError::Truncated(_)), "{truncated}");
 }
 
 /// Two parts share a mask, over rounds, sets and groups; a last one alone brings its own.
@@ -143,10 +141,7 @@ fn schemes_and_sealings_are_named() {
         }
     }
     let error = forged(&[(SCHEME, &[2])]).unwrap_err();
-    assert!(
-        matches!(error, DigestError::IndexPayload { found: 1 }),
-        "{error}"
-    );
+    assert!(matches!(error, DigestError::IndexPayload(1)), "{error}");
 }
 
 #[test]
@@ -161,7 +156,7 @@ fn any_seed_is_a_seed() {
 fn absurd_bounds_and_payloads() {
     for found in [0u32, 4097, u32::MAX] {
         match forged(&[(BOUND, &found.to_le_bytes())]) {
-            Err(DigestError::Plan(PlanError::Bound { found: f })) => {
+            Err(DigestError::Plan(PlanError::Bound(f))) => {
                 assert_eq!(f, found as usize);
             }
             other => panic!("{other:?}"),
@@ -169,7 +164,7 @@ fn absurd_bounds_and_payloads() {
     }
     for found in [0u32, (1 << 20) + 1, u32::MAX] {
         match forged(&[(PAYLOAD, &found.to_le_bytes())]) {
-            Err(DigestError::Plan(PlanError::Payload { found: f })) => {
+            Err(DigestError::Plan(PlanError::Payload(f))) => {
                 assert_eq!(f, found as usize);
             }
             other => panic!("{other:?}"),
@@ -213,7 +208,7 @@ fn shapes_larger_than_the_file() {
     let body = body_of(&small()).len() as u64;
     for edits in [&all[..2], &all[2..3], &all[3..], &all[..]] {
         match forged(edits) {
-            Err(DigestError::Length { expected, found }) => {
+            Err(DigestError::Length(Mismatch { expected, found })) => {
                 assert!(expected > found && found == body);
             }
             other => panic!("{other:?}"),
@@ -227,7 +222,7 @@ fn lengths_that_do_not_fit() {
     let body = body_of(&good);
     for cut in 0..body.len() {
         match parse(&file(Kind::Digest, &body[..cut])) {
-            Err(DigestError::Length { expected, found }) => {
+            Err(DigestError::Length(Mismatch { expected, found })) => {
                 let needed = if cut < FIXED { FIXED } else { body.len() };
                 assert_eq!((expected, found), (needed as u64, cut as u64));
             }
@@ -235,7 +230,7 @@ fn lengths_that_do_not_fit() {
         }
     }
     let longer = parse(&file(Kind::Digest, &[body, &[0]].concat()));
-    assert!(matches!(longer, Err(DigestError::Length { .. })));
+    assert!(matches!(longer, Err(DigestError::Length(_))));
 }
 
 #[test]

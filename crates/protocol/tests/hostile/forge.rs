@@ -1,5 +1,6 @@
 //! Files that no honest writer makes.
 
+use omr_mismatch::Mismatch;
 use omr_protocol::frame::{FrameError, FrameHeader, FramePart, Kind, write_frame_vec};
 use omr_protocol::sophomr::Params;
 use std::sync::{Arc, LazyLock};
@@ -65,22 +66,22 @@ pub(crate) fn headers_are_checked(good: &[u8], limit: u64, parse: impl Fn(&[u8])
     ));
     assert!(matches!(
         parse(&of_kind(good, Kind::Clue as u16)),
-        FrameError::Kind {
+        FrameError::Kind(Mismatch {
             found: Kind::Clue,
             ..
-        }
+        })
     ));
     assert!(matches!(
         parse(&of_kind(good, 77)),
-        FrameError::UnknownKind { found: 77, .. }
+        FrameError::UnknownKind(Mismatch { found: 77, .. })
     ));
     for found in [1, 3] {
         let error = parse(&with_header(good, 4, &[found, 0]));
-        assert!(matches!(error, FrameError::Version { found: f } if f == u16::from(found)));
+        assert!(matches!(error, FrameError::Version(f) if f == u16::from(found)));
     }
     let other = "insecure-huge-v1";
     match parse(&with_header(good, 9, other.as_bytes())) {
-        FrameError::Params { expected, found } => {
+        FrameError::Params(Mismatch { expected, found }) => {
             assert_eq!((expected.as_str(), found.as_str()), (tiny().name(), other));
         }
         error => panic!("{error}"),
@@ -96,7 +97,7 @@ pub(crate) fn headers_are_checked(good: &[u8], limit: u64, parse: impl Fn(&[u8])
 pub(crate) fn damage_is_refused(good: &[u8], parse: impl Fn(&[u8]) -> FrameError) {
     for cut in 0..good.len() {
         match parse(&good[..cut]) {
-            FrameError::Truncated { expected, found } => {
+            FrameError::Truncated(Mismatch { expected, found }) => {
                 assert!(found == cut as u64 && expected > found && expected <= good.len() as u64);
             }
             error => panic!("cut at {cut}: {error}"),
@@ -109,7 +110,7 @@ pub(crate) fn damage_is_refused(good: &[u8], parse: impl Fn(&[u8]) -> FrameError
         if bit / 8 >= header_len() {
             let part = FramePart::Body;
             assert!(
-                matches!(error, FrameError::Checksum { part: p } if p == part),
+                matches!(error, FrameError::Checksum(p) if p == part),
                 "bit {bit}"
             );
         }

@@ -198,9 +198,9 @@ pub(super) const AGAIN: Duration = Duration::from_secs(5);
 fn of_query(error: &QueryFileError) -> Status {
     let text = error.to_string();
     match error {
-        QueryFileError::Schema { .. }
-        | QueryFileError::Key { .. }
-        | QueryFileError::Params { .. } => Status::failed_precondition(text),
+        QueryFileError::Schema(_) | QueryFileError::Key(_) | QueryFileError::Params(_) => {
+            Status::failed_precondition(text)
+        }
         _ => Status::invalid_argument(text),
     }
 }

@@ -30,7 +30,7 @@ impl Tables {
             tracing::info!(%name, rows = schema.rows, "a table is served");
             let served = Arc::new(table);
             if tables.insert(name.to_lowercase(), served).is_some() {
-                return Err(ServerError::TableTwice { name });
+                return Err(ServerError::TableTwice(name));
             }
         }
         Ok(Self(tables))

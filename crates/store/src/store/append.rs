@@ -44,12 +44,10 @@ pub enum Refusal {
     /// Its id is that of a post of other contents or of another account.
     #[error("expected a new post id, found that of another post: post again under a new one")]
     OtherPost,
-    /// One-time keys of bound clues were used before.
-    #[error("{}", used_keys(keys))]
-    UsedKeys {
-        /// All of them, by the messages' places in the post; at least one.
-        keys: Vec<UsedKey>,
-    },
+    /// One-time keys of bound clues that were used before, all of them, by the messages' places in
+    /// the post; at least one.
+    #[error("{}", used_keys(.0))]
+    UsedKeys(Vec<UsedKey>),
 }
 
 fn used_keys(keys: &[UsedKey]) -> String {
@@ -100,7 +98,7 @@ impl Store {
                 }
                 let used = once.take(&post.messages, tail.end)?;
                 if !used.is_empty() {
-                    out.push(Err(Refusal::UsedKeys { keys: used }));
+                    out.push(Err(Refusal::UsedKeys(used)));
                     continue;
                 }
                 let range = tail.push_all(&post.messages)?;

@@ -209,6 +209,6 @@ pub(crate) fn newest(folder: &Path) -> Result<PathBuf, StoreError> {
         best = best.max(sequence);
     }
     let path = folder.to_owned();
-    let sequence = best.ok_or(StoreError::NoBackup { path })?;
+    let sequence = best.ok_or(StoreError::NoBackup(path))?;
     Ok(folder.join(backup_name(sequence)))
 }

@@ -57,7 +57,7 @@ impl Store {
     /// Errors: [`StoreError::NoKey`], [`StoreError::Damaged`] where the object is missing, and
     /// those of the database and of the objects.
     pub fn open_key(&self, hash: [u8; 32]) -> Result<Box<dyn Read + Send>, StoreError> {
-        let expected = self.key_bytes(hash)?.ok_or(StoreError::NoKey { hash })?;
+        let expected = self.key_bytes(hash)?.ok_or(StoreError::NoKey(hash))?;
         Ok(Box::new(self.key_reader(hash, expected)?))
     }
 

@@ -96,7 +96,7 @@ impl Place {
             Objects::Bucket { url, options } => Arc::new(bucket::Bucket::open(url, options)?),
             #[cfg(not(feature = "s3"))]
             Objects::Bucket { url, .. } => {
-                return Err(StoreError::LeftOut { found: url.clone() });
+                return Err(StoreError::LeftOut(url.clone()));
             }
         }))
     }

@@ -17,7 +17,7 @@ impl Store {
         let meta = &self.inner().meta;
         match meta.view(|view| check_count(view, &meta.layout)) {
             Ok(()) => return Ok(false),
-            Err(StoreError::KeyCount { .. }) => {}
+            Err(StoreError::KeyCount(_)) => {}
             Err(other) => return Err(other),
         }
         self.list_all(progress)?;

@@ -1,5 +1,6 @@
 //! The partial file of an upload.
 
+use omr_mismatch::Mismatch;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -51,17 +52,11 @@ impl Partial {
     /// Errors: [`StoreError::UploadOffset`], [`StoreError::UploadSize`].
     pub(crate) fn check(&self, next: u64, offset: u64, bytes: u64) -> Result<(), StoreError> {
         if offset != next {
-            return Err(StoreError::UploadOffset {
-                expected: next,
-                found: offset,
-            });
+            return Err(StoreError::UploadOffset(Mismatch::new(next, offset)));
         }
         let end = offset.saturating_add(bytes);
         if end > self.total {
-            return Err(StoreError::UploadSize {
-                expected: self.total,
-                found: end,
-            });
+            return Err(StoreError::UploadSize(Mismatch::new(self.total, end)));
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ pub enum Change {
 pub(crate) fn full_key(table: &str, key: &[u8]) -> Result<Vec<u8>, StoreError> {
     let found = table.len();
     let len = u8::try_from(found).ok().filter(|len| *len > 0);
-    let len = len.ok_or(StoreError::TableName { found })?;
+    let len = len.ok_or(StoreError::TableName(found))?;
     let mut out = Vec::with_capacity(1 + found + key.len());
     out.push(len);
     out.extend_from_slice(table.as_bytes());

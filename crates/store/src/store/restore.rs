@@ -72,7 +72,7 @@ impl Store {
         fs::create_dir_all(&config.dir).map_err(StoreError::file)?;
         let path = config.dir.join(META_FILE);
         if fs::exists(&path)? {
-            return Err(StoreError::Exists { path });
+            return Err(StoreError::Exists(path));
         }
         let file = newest(from)?;
         let manifest = Manifest::read(&file)?;

@@ -1,5 +1,6 @@
 //! Uploads of keys: partial files, resumed after a break or a crash.
 
+use omr_mismatch::Mismatch;
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
@@ -137,10 +138,7 @@ impl Store {
     /// [`StoreError::UploadSpace`], those of [`Store::upload_chunk`] where only the end of an
     /// earlier upload was left to do.
     pub fn upload(&self, hash: [u8; 32], total: u64) -> Result<Upload, StoreError> {
-        let size = |expected| StoreError::UploadSize {
-            expected,
-            found: total,
-        };
+        let size = |expected| StoreError::UploadSize(Mismatch::new(expected, total));
         if total == 0 {
             return Err(size(1));
         }
@@ -193,12 +191,12 @@ impl Store {
         data: &[u8],
     ) -> Result<Upload, StoreError> {
         let Some(partial) = self.inner().uploads.find(&hash) else {
-            let bytes = self.key_bytes(hash)?.ok_or(StoreError::NoUpload { hash })?;
+            let bytes = self.key_bytes(hash)?.ok_or(StoreError::NoUpload(hash))?;
             return Ok(complete(bytes));
         };
         let mut progress = lock(&partial.state);
         if progress.over {
-            let bytes = self.key_bytes(hash)?.ok_or(StoreError::NoUpload { hash })?;
+            let bytes = self.key_bytes(hash)?.ok_or(StoreError::NoUpload(hash))?;
             return Ok(complete(bytes));
         }
         partial.check(progress.next, offset, data.len() as u64)?;
@@ -289,7 +287,7 @@ impl Store {
         let inner = self.inner();
         let _no_sweep = inner.keep_objects();
         match self.copy(partial, progress) {
-            Err(error @ StoreError::UploadHash { .. }) => {
+            Err(error @ StoreError::UploadHash(_)) => {
                 self.drop_upload(partial, progress)?;
                 return Err(error);
             }
@@ -324,10 +322,7 @@ impl Store {
         }
         let found = *hasher.finalize().as_bytes();
         if found != partial.hash {
-            return Err(StoreError::UploadHash {
-                expected: partial.hash,
-                found,
-            });
+            return Err(StoreError::UploadHash(Mismatch::new(partial.hash, found)));
         }
         writer.finish()
     }

@@ -63,7 +63,7 @@ fn what_is_restored_is_what_was_there() {
     assert_eq!(append(&copy, 30..40).unwrap(), 30..40);
     assert!(copy.verify(&mut |_, _| {}).unwrap().is_sound());
     let error = Store::restore(&config, &folder, &mut |_, _| {}).unwrap_err();
-    assert!(matches!(error, StoreError::Exists { .. }), "{error}");
+    assert!(matches!(error, StoreError::Exists(_)), "{error}");
 }
 
 #[test]
@@ -192,5 +192,5 @@ fn every_flip_in_the_tables_of_a_backup_is_found() {
     let empty = dir.path().join("empty");
     fs::create_dir(&empty).unwrap();
     let error = Store::restore(&restored(&dir, "no"), &empty, &mut |_, _| {}).unwrap_err();
-    assert!(matches!(error, StoreError::NoBackup { .. }), "{error}");
+    assert!(matches!(error, StoreError::NoBackup(_)), "{error}");
 }

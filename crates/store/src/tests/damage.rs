@@ -1,5 +1,6 @@
 //! Damaged objects and rows: an error that says what and where, and all else is served.
 
+use omr_mismatch::Mismatch;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -250,15 +251,15 @@ fn objects_of_another_board_are_refused() {
     assert!(
         matches!(
             error,
-            StoreError::OtherBoard {
+            StoreError::OtherBoard(Mismatch {
                 found: [0xA5, ..],
                 ..
-            }
+            })
         ),
         "{error}"
     );
     // Nor does a new store take them over, whose sweep would remove them.
     fs::remove_file(other.dir.join("meta.redb")).unwrap();
     let error = Store::create(&other, &strange).unwrap_err();
-    assert!(matches!(error, StoreError::ObjectsExist { .. }), "{error}");
+    assert!(matches!(error, StoreError::ObjectsExist(_)), "{error}");
 }

@@ -22,7 +22,7 @@ fn again(index: u64) -> Post {
 /// The places of used keys when message `index` is posted again.
 fn used(store: &Store, index: u64) -> Vec<u64> {
     match &store.append(&[again(index)]).unwrap()[0] {
-        Err(Refusal::UsedKeys { keys }) => keys.iter().map(|key| key.index).collect(),
+        Err(Refusal::UsedKeys(keys)) => keys.iter().map(|key| key.index).collect(),
         other => panic!("message {index} was taken again: {other:?}"),
     }
 }

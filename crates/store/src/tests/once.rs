@@ -1,5 +1,6 @@
 //! One message for each key of a board of bound clues.
 
+use omr_mismatch::Mismatch;
 use redb::Database;
 
 use super::disk::Disk;
@@ -82,7 +83,7 @@ fn a_used_key_is_refused_with_all_of_its_post_and_no_other() {
 
 /// Places of the messages with used keys, and of those that have them.
 fn places(refusal: &Refusal) -> Vec<(usize, u64)> {
-    let Refusal::UsedKeys { keys } = refusal else {
+    let Refusal::UsedKeys(keys) = refusal else {
         panic!("{refusal}");
     };
     let place = |used: &UsedKey| (used.position, used.index);
@@ -215,7 +216,7 @@ fn a_lost_list_is_made_anew_from_the_messages() {
     for (lose, left) in losses {
         let dir = tempfile::tempdir().unwrap();
         let (_, store) = tampered(&dir, |database| edit(database, lose));
-        let lacks = |error: &StoreError| matches!(error, StoreError::KeyCount { expected: 30, found } if *found == left);
+        let lacks = |error: &StoreError| matches!(error, StoreError::KeyCount(Mismatch { expected: 30, found }) if *found == left);
         let error = store.append(&[single(1, vec![message(2)])]).unwrap_err();
         assert!(lacks(&error), "{error}");
         let faults = store.verify(&mut |_, _| {}).unwrap().faults;

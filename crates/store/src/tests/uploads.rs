@@ -1,5 +1,6 @@
 //! Uploads: resumed, refused, dropped, raced.
 
+use omr_mismatch::Mismatch;
 use std::fs;
 use std::time::Duration;
 
@@ -79,24 +80,24 @@ fn what_is_wrong_is_refused() {
     let (_, store) = empty(&dir);
     let (bytes, hash) = key(1000, 2);
     let error = store.upload_chunk(hash, 0, &bytes).unwrap_err();
-    assert!(matches!(error, StoreError::NoUpload { .. }), "{error}");
+    assert!(matches!(error, StoreError::NoUpload(_)), "{error}");
     assert!(matches!(
         store.upload(hash, 0),
-        Err(StoreError::UploadSize { found: 0, .. })
+        Err(StoreError::UploadSize(Mismatch { found: 0, .. }))
     ));
     store.upload(hash, 1000).unwrap();
     assert!(matches!(
         store.upload(hash, 999),
-        Err(StoreError::UploadSize {
+        Err(StoreError::UploadSize(Mismatch {
             expected: 1000,
             found: 999
-        })
+        }))
     ));
     store.upload_chunk(hash, 0, &bytes[..100]).unwrap();
     for offset in [0, 99, 101, u64::MAX] {
         let error = store.upload_chunk(hash, offset, &bytes[100..]).unwrap_err();
         assert!(
-            matches!(error, StoreError::UploadOffset { expected: 100, found } if found == offset),
+            matches!(error, StoreError::UploadOffset(Mismatch { expected: 100, found }) if found == offset),
             "{error}"
         );
     }
@@ -104,10 +105,10 @@ fn what_is_wrong_is_refused() {
     assert!(
         matches!(
             error,
-            StoreError::UploadSize {
+            StoreError::UploadSize(Mismatch {
                 expected: 1000,
                 found: 1001
-            }
+            })
         ),
         "{error}"
     );
@@ -123,7 +124,7 @@ fn a_file_of_another_hash_is_dropped() {
     let mut wrong = bytes[100..].to_vec();
     wrong[7] ^= 1;
     let error = store.upload_chunk(hash, 100, &wrong).unwrap_err();
-    assert!(matches!(error, StoreError::UploadHash { .. }), "{error}");
+    assert!(matches!(error, StoreError::UploadHash(_)), "{error}");
     assert_eq!((parts(&config), store.key_bytes(hash).unwrap()), (0, None));
     assert!(store.inner().place.list("keys").unwrap().is_empty());
     upload(&store, &bytes, hash).unwrap();
@@ -155,7 +156,7 @@ fn what_arrived_takes_space_and_old_uploads_go() {
     assert_eq!((parts(&config), store.usage().upload_bytes), (0, 0));
     assert!(matches!(
         store.upload_chunk([1; 32], 2 << 20, &[0]),
-        Err(StoreError::NoUpload { .. })
+        Err(StoreError::NoUpload(_))
     ));
     store.upload([2; 32], 11 << 20).unwrap();
     drop(store);
@@ -179,9 +180,7 @@ fn two_senders_of_one_key_help_each_other() {
             let start = at.next_offset as usize;
             let end = (start + 10_000).min(bytes.len());
             at = match store.upload_chunk(hash, at.next_offset, &bytes[start..end]) {
-                Err(StoreError::UploadOffset { .. }) => {
-                    store.upload(hash, bytes.len() as u64).unwrap()
-                }
+                Err(StoreError::UploadOffset(_)) => store.upload(hash, bytes.len() as u64).unwrap(),
                 other => other.unwrap(),
             };
         }

@@ -1,5 +1,6 @@
 //! Reads and checks a table's file.
 
+use omr_mismatch::Mismatch;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -40,10 +41,7 @@ impl Table {
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         match reader.left {
             0 => Ok(Table::with_schema(schema, columns)),
-            left => Err(FileError::Oversized {
-                expected: found - left,
-                found,
-            }),
+            left => Err(FileError::Oversized(Mismatch::new(found - left, found))),
         }
     }
 }
@@ -67,7 +65,7 @@ impl Reader<'_> {
     fn head(&mut self, found: u64) -> Result<usize, FileError> {
         let magic = self.take(found.min(8) as usize)?;
         if magic != MAGIC {
-            return Err(FileError::NotATable { found: magic });
+            return Err(FileError::NotATable(magic));
         }
         let least = (HEAD_BYTES + CHECKSUM_BYTES) as u64;
         if found < least {
@@ -75,19 +73,14 @@ impl Reader<'_> {
         }
         let version = u32::from_le_bytes(self.array()?);
         if version != VERSION {
-            return Err(FileError::Version {
-                expected: VERSION,
-                found: version,
-            });
+            return Err(FileError::Version(Mismatch::new(VERSION, version)));
         }
         let schema = u32::from_le_bytes(self.array()?) as usize;
         let expected = u64::from_le_bytes(self.array()?);
         match expected {
             _ if found < expected => Err(truncated(expected, found)),
-            _ if found > expected => Err(FileError::Oversized { expected, found }),
-            _ if schema > MAX_SCHEMA_BYTES => {
-                Err(crate::SchemaError::Long { found: schema }.into())
-            }
+            _ if found > expected => Err(FileError::Oversized(Mismatch::new(expected, found))),
+            _ if schema > MAX_SCHEMA_BYTES => Err(crate::SchemaError::Long(schema).into()),
             _ => Ok(schema),
         }
     }
@@ -107,7 +100,7 @@ impl Reader<'_> {
         let (expected, found) = (blake3::Hash::from_bytes(expected), hasher.finalize());
         match expected == found {
             true => Ok(()),
-            false => Err(FileError::Corrupted { expected, found }),
+            false => Err(FileError::Corrupted(Mismatch::new(expected, found))),
         }
     }
 
@@ -236,7 +229,7 @@ fn least(column: &Column, rows: u64) -> u64 {
 }
 
 fn truncated(expected: u64, found: u64) -> FileError {
-    FileError::Truncated { expected, found }
+    FileError::Truncated(Mismatch::new(expected, found))
 }
 
 fn wrong(column: &Column, expected: &'static str) -> FileError {

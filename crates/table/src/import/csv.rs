@@ -136,7 +136,7 @@ impl<'a, R: Read + Seek> Pass<'a, R> {
         let mut row = 0;
         while self.next(&mut record, row)? {
             if row == self.max_rows {
-                return Err(ImportError::TooManyRows { limit: row });
+                return Err(ImportError::TooManyRows(row));
             }
             for (place, column) in chosen.iter().enumerate() {
                 let field = &record[column.place];

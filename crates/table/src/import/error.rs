@@ -1,5 +1,6 @@
 //! The error of imports.
 
+use omr_mismatch::Mismatch;
 use std::io;
 
 use crate::{SchemaError, ValueError};
@@ -34,13 +35,8 @@ pub enum ImportError {
     #[error(transparent)]
     Schema(#[from] SchemaError),
     /// A column that the options name is not there.
-    #[error("expected a column {expected:?}, found {}", found.join(", "))]
-    NoColumn {
-        /// The name that the options give.
-        expected: String,
-        /// The file's columns.
-        found: Vec<String>,
-    },
+    #[error("expected a column {:?}, found {}", .0.expected, .0.found.join(", "))]
+    NoColumn(Mismatch<String, Vec<String>>),
     /// Columns of Parquet have different numbers of rows.
     #[error("column {column:?}: expected {expected} rows, found {found}")]
     Rows {
@@ -51,12 +47,9 @@ pub enum ImportError {
         /// The number of rows.
         found: u64,
     },
-    /// More rows than the options allow.
-    #[error("expected at most {limit} rows, found more")]
-    TooManyRows {
-        /// The limit.
-        limit: u64,
-    },
+    /// More rows than so many, which the options allow.
+    #[error("expected at most {0} rows, found more")]
+    TooManyRows(u64),
     /// A row of CSV is too long: perhaps a quote is missing.
     #[error("row {row}, counted from 0: expected at most {limit} bytes, found more")]
     RowTooLong {
@@ -119,20 +112,17 @@ pub enum ImportError {
         /// The compression in the file.
         found: String,
     },
-    /// A column of Parquet is compressed by gzip.
+    /// This column of Parquet is compressed by gzip.
     #[error(
-        "column {column:?}: compressed by gzip, which tells no size beforehand: write the file with zstd or snappy, or \
+        "column {0:?}: compressed by gzip, which tells no size beforehand: write the file with zstd or snappy, or \
          allow gzip (omr pdq import --gzip) if you trust it"
     )]
-    Gzip {
-        /// The column.
-        column: String,
-    },
+    Gzip(String),
 }
 
 fn advice(error: &ValueError) -> &'static str {
     match error {
-        ValueError::TooLong { .. } | ValueError::Fraction { .. } => {
+        ValueError::TooLong { .. } | ValueError::Fraction(_) => {
             ": leave the column out, or truncate"
         }
         _ => "",

@@ -7,6 +7,7 @@ use crate::column::{ColumnData, OrdinalData, TextData};
 use crate::decimal::{Misfit, Written};
 use crate::value_parse::{check_ordinal, check_text, excerpt, misfit_error};
 use crate::{ColumnType, MAX_TEXT_BYTES, Value, ValueError};
+use omr_mismatch::Mismatch;
 
 /// Takes a column's cells and keeps their values.
 pub(super) struct Filler {
@@ -52,9 +53,7 @@ impl Filler {
     /// Takes the next row's cell.
     pub(super) fn push(&mut self, cell: &Cell) -> Result<(), ImportError> {
         if self.rows() == self.max_rows {
-            return Err(ImportError::TooManyRows {
-                limit: self.max_rows,
-            });
+            return Err(ImportError::TooManyRows(self.max_rows));
         }
         let (kind, truncate) = (self.kind, self.truncate);
         let pushed = match &mut self.data {
@@ -119,10 +118,9 @@ fn read(text: &str, kind: ColumnType, truncate: bool) -> Result<i64, ValueError>
 }
 
 fn ordinal_of(value: Value, kind: ColumnType) -> Result<i64, ValueError> {
-    value.ordinal().ok_or(ValueError::Kind {
-        expected: kind,
-        found: value.noun(),
-    })
+    value
+        .ordinal()
+        .ok_or(ValueError::Kind(Mismatch::new(kind, value.noun())))
 }
 
 /// The ordinal of a cell other than text.
@@ -137,10 +135,7 @@ fn ordinal(cell: &Cell, kind: ColumnType, truncate: bool) -> Result<i64, ValueEr
         // Days that a program wrote as their midnights.
         (ColumnType::Date, Cell::Moment(moment)) => match moment.seconds.rem_euclid(86_400) {
             0 if !moment.fraction => Ok(moment.seconds.div_euclid(86_400)),
-            _ => Err(ValueError::Kind {
-                expected: kind,
-                found: cell.noun(),
-            }),
+            _ => Err(ValueError::Kind(Mismatch::new(kind, cell.noun()))),
         },
         (ColumnType::Timestamp, Cell::Moment(moment)) => seconds(*moment, truncate),
         (ColumnType::Timestamp, Cell::Date(days)) => days
@@ -151,15 +146,12 @@ fn ordinal(cell: &Cell, kind: ColumnType, truncate: bool) -> Result<i64, ValueEr
             rounded(Written::new(*number, 0), scale)
         }
         (_, Cell::Odd(found)) => Err(out_of_range(kind, found.clone())),
-        (_, cell) => Err(ValueError::Kind {
-            expected: kind,
-            found: cell.noun(),
-        }),
+        (_, cell) => Err(ValueError::Kind(Mismatch::new(kind, cell.noun()))),
     }
 }
 
 fn out_of_range(expected: ColumnType, found: String) -> ValueError {
-    ValueError::Range { expected, found }
+    ValueError::Range(Mismatch::new(expected, found))
 }
 
 fn rounded(number: Written, scale: u8) -> Result<i64, ValueError> {
@@ -179,9 +171,7 @@ fn whole(number: Written) -> Result<i64, ValueError> {
 fn seconds(moment: Moment, truncate: bool) -> Result<i64, ValueError> {
     if moment.fraction && !truncate {
         let second = timestamp_text(moment.seconds).unwrap_or_else(|| moment.seconds.to_string());
-        return Err(ValueError::Fraction {
-            found: format!("{second} and a fraction"),
-        });
+        return Err(ValueError::Fraction(format!("{second} and a fraction")));
     }
     Ok(moment.seconds)
 }
@@ -193,10 +183,7 @@ fn push_text(
     truncate: bool,
 ) -> Result<(), ValueError> {
     let ColumnType::Text { max_bytes } = kind else {
-        return Err(ValueError::Kind {
-            expected: kind,
-            found: "text",
-        });
+        return Err(ValueError::Kind(Mismatch::new(kind, "text")));
     };
     let written;
     let text = match cell {
@@ -226,9 +213,6 @@ fn write(cell: &Cell, kind: ColumnType) -> Result<String, ValueError> {
         Cell::Integer(number) => Ok(number.to_string()),
         Cell::Number(number) => Ok(number.to_string()),
         Cell::Odd(found) => Ok(excerpt(found)),
-        cell => Err(ValueError::Kind {
-            expected: kind,
-            found: cell.noun(),
-        }),
+        cell => Err(ValueError::Kind(Mismatch::new(kind, cell.noun()))),
     }
 }

@@ -125,7 +125,7 @@ fn check_compression(
     for (_, chunk) in chunks {
         match chunk.compression() {
             Compression::GZIP(_) if !options.gzip => {
-                return Err(ImportError::Gzip { column: name() });
+                return Err(ImportError::Gzip(name()));
             }
             Compression::BROTLI(_) | Compression::LZO => {
                 let found = chunk.compression().to_string();
@@ -204,9 +204,7 @@ impl Source<'_> {
                     guess.push(cell);
                     rows += 1;
                     match rows > options.max_rows {
-                        true => Err(ImportError::TooManyRows {
-                            limit: options.max_rows,
-                        }),
+                        true => Err(ImportError::TooManyRows(options.max_rows)),
                         false => Ok(()),
                     }
                 })?;

@@ -3,6 +3,7 @@
 use super::{Declared, ImportError, ImportOptions, Wanted};
 use crate::schema_check::{check_columns, check_name};
 use crate::{ColumnType, SchemaError};
+use omr_mismatch::Mismatch;
 
 /// A column of a file that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,10 +55,7 @@ fn declared_places(
         if let Wanted::Exactly(kind) = declared.wanted
             && !kind.is_valid()
         {
-            return Err(SchemaError::Type {
-                found: kind.to_string(),
-            }
-            .into());
+            return Err(SchemaError::Type(kind.to_string()).into());
         }
         Ok((place(found, &declared.name)?, declared.wanted))
     };
@@ -74,8 +72,10 @@ fn place(found: &[String], name: &str) -> Result<usize, ImportError> {
     let lower = name.to_lowercase();
     exact
         .or_else(|| found.iter().position(|found| found.to_lowercase() == lower))
-        .ok_or_else(|| ImportError::NoColumn {
-            expected: name.into(),
-            found: found.iter().take(crate::MAX_COLUMNS).cloned().collect(),
+        .ok_or_else(|| {
+            ImportError::NoColumn(Mismatch::new(
+                name.into(),
+                found.iter().take(crate::MAX_COLUMNS).cloned().collect(),
+            ))
         })
 }

@@ -1,5 +1,6 @@
 //! Why a text is no query.
 
+use omr_mismatch::Mismatch;
 use thiserror::Error;
 
 use super::ShapeError;
@@ -16,24 +17,15 @@ pub enum QueryError {
         /// The limit.
         most: usize,
     },
-    /// Too many words, operators and parentheses beside the constants of lists.
-    #[error("a query of more than {most} words and operators")]
-    TooManyWords {
-        /// The limit.
-        most: usize,
-    },
-    /// Parentheses or NOTs inside each other.
-    #[error("more than {most} parentheses or NOTs inside each other")]
-    TooDeep {
-        /// The limit.
-        most: usize,
-    },
-    /// Not SQL.
-    #[error("this is no SQL: {message}")]
-    Syntax {
-        /// What the parser says.
-        message: String,
-    },
+    /// More words, operators and parentheses beside the constants of lists than so many.
+    #[error("a query of more than {0} words and operators")]
+    TooManyWords(usize),
+    /// More parentheses or NOTs inside each other than so many.
+    #[error("more than {0} parentheses or NOTs inside each other")]
+    TooDeep(usize),
+    /// Not SQL; what the parser says.
+    #[error("this is no SQL: {0}")]
+    Syntax(String),
     /// SQL, but none that can be asked.
     #[error("`{piece}` is not supported: {expected}")]
     Unsupported {
@@ -43,13 +35,8 @@ pub enum QueryError {
         expected: &'static str,
     },
     /// Another table.
-    #[error("there is no table `{found}`: this is `{expected}`")]
-    Table {
-        /// The name in the query.
-        found: String,
-        /// The name of the table.
-        expected: String,
-    },
+    #[error("there is no table `{}`: this is `{}`", .0.found, .0.expected)]
+    Table(Mismatch<String>),
     /// No column of that name.
     #[error("there is no column `{found}`{}", nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?")))]
     Column {
@@ -58,12 +45,9 @@ pub enum QueryError {
         /// The most similar one of the table.
         nearest: Option<String>,
     },
-    /// A column is selected twice.
-    #[error("column `{column}` is selected twice")]
-    SelectedTwice {
-        /// The column.
-        column: String,
-    },
+    /// This column is selected twice.
+    #[error("column `{0}` is selected twice")]
+    SelectedTwice(String),
     /// A constant that cannot be compared with the column.
     #[error("`{piece}` cannot be compared with column `{column}`: {expected} expected")]
     Constant {
@@ -83,33 +67,21 @@ pub enum QueryError {
         expected: &'static str,
     },
     /// A pattern with more than one part between `%`s.
-    #[error("LIKE '{pattern}' has more than one part between %s: prefix%part%suffix is supported")]
-    TooManyParts {
-        /// The pattern.
-        pattern: String,
-    },
+    #[error("LIKE '{0}' has more than one part between %s: prefix%part%suffix is supported")]
+    TooManyParts(String),
     /// A pattern that ends in its escape character.
-    #[error("LIKE '{pattern}' ends in its escape character")]
-    OpenEscape {
-        /// The pattern.
-        pattern: String,
-    },
+    #[error("LIKE '{0}' ends in its escape character")]
+    OpenEscape(String),
     /// A constant that no value of the column can equal, or the same one again, is to look like any other to the server, and
     /// the column's range leaves no ordinal for it.
     #[error(
-        "column `{column}` ranges over all of 64 bits: nothing stands for a constant beyond, between two values or \
+        "column `{0}` ranges over all of 64 bits: nothing stands for a constant beyond, between two values or \
          there twice"
     )]
-    NoRoom {
-        /// The column.
-        column: String,
-    },
-    /// The system gives no thread to parse on.
-    #[error("no thread with a stack of {bytes} bytes to parse on")]
-    NoStack {
-        /// Bytes asked for.
-        bytes: usize,
-    },
+    NoRoom(String),
+    /// The system gives no thread to parse on with a stack of so many bytes.
+    #[error("no thread with a stack of {0} bytes to parse on")]
+    NoStack(usize),
     /// The query breaks a rule of all questions.
     #[error(transparent)]
     Shape(#[from] ShapeError),

@@ -61,7 +61,7 @@ fn deep<T: Send>(work: impl FnOnce() -> Result<T, QueryError> + Send) -> Result<
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
         let running = thread.spawn_scoped(scope, work);
-        let running = running.map_err(|_| QueryError::NoStack { bytes: STACK })?;
+        let running = running.map_err(|_| QueryError::NoStack(STACK))?;
         running
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -79,9 +79,9 @@ fn statement_query(sql: &str, schema: &Schema) -> Result<(Query, Option<u64>), Q
         filter,
     };
     query.shape().check(schema).map_err(|error| match error {
-        ShapeError::SelectedTwice { column } => QueryError::SelectedTwice {
-            column: schema.columns[column].name.clone(),
-        },
+        ShapeError::SelectedTwice(column) => {
+            QueryError::SelectedTwice(schema.columns[column].name.clone())
+        }
         error => error.into(),
     })?;
     Ok((query, statement.limit))
@@ -115,12 +115,10 @@ fn finish(parser: &mut Parser<'_>) -> Result<(), QueryError> {
 
 fn syntax(error: ParserError) -> QueryError {
     let message = match error {
-        ParserError::RecursionLimitExceeded => return QueryError::TooDeep { most: MAX_DEPTH },
+        ParserError::RecursionLimitExceeded => return QueryError::TooDeep(MAX_DEPTH),
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
     };
-    QueryError::Syntax {
-        message: super::error::cut(&message),
-    }
+    QueryError::Syntax(super::error::cut(&message))
 }
 
 fn lower(condition: &Expr, schema: &Schema) -> Result<Filter, QueryError> {

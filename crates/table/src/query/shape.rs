@@ -14,12 +14,9 @@ pub enum ShapeError {
     /// Nothing is selected.
     #[error("the query selects no column")]
     NothingSelected,
-    /// A column is selected twice.
-    #[error("column {column} is selected twice")]
-    SelectedTwice {
-        /// The column's place.
-        column: usize,
-    },
+    /// The column at this place is selected twice.
+    #[error("column {0} is selected twice")]
+    SelectedTwice(usize),
     /// No such column.
     #[error("column {found} does not exist: the table has {columns}")]
     NoColumn {
@@ -28,24 +25,15 @@ pub enum ShapeError {
         /// Columns of the table.
         columns: usize,
     },
-    /// An AND or OR of fewer than two.
-    #[error("AND or OR of {found} conditions: at least 2 expected")]
-    TooFewParts {
-        /// Conditions.
-        found: usize,
-    },
-    /// Too many leaves.
-    #[error("more than {most} conditions")]
-    TooManyLeaves {
-        /// The limit.
-        most: usize,
-    },
-    /// ANDs and ORs inside each other.
-    #[error("more than {most} ANDs and ORs inside each other")]
-    TooDeep {
-        /// The limit.
-        most: usize,
-    },
+    /// An AND or OR of so many, fewer than two.
+    #[error("AND or OR of {0} conditions: at least 2 expected")]
+    TooFewParts(usize),
+    /// More leaves than so many.
+    #[error("more than {0} conditions")]
+    TooManyLeaves(usize),
+    /// More ANDs and ORs inside each other than so many.
+    #[error("more than {0} ANDs and ORs inside each other")]
+    TooDeep(usize),
     /// A list of no or too many constants.
     #[error("a list of {found} constants: 1 to {most} expected")]
     Constants {
@@ -104,10 +92,10 @@ impl FilterShape {
         match self {
             Self::And(parts) | Self::Or(parts) => {
                 if depth == MAX_DEPTH {
-                    return Err(ShapeError::TooDeep { most: MAX_DEPTH });
+                    return Err(ShapeError::TooDeep(MAX_DEPTH));
                 }
                 if parts.len() < 2 {
-                    return Err(ShapeError::TooFewParts { found: parts.len() });
+                    return Err(ShapeError::TooFewParts(parts.len()));
                 }
                 parts
                     .iter()
@@ -116,7 +104,7 @@ impl FilterShape {
             Self::Leaf { .. } => {
                 *leaves += 1;
                 if *leaves > MAX_LEAVES {
-                    return Err(ShapeError::TooManyLeaves { most: MAX_LEAVES });
+                    return Err(ShapeError::TooManyLeaves(MAX_LEAVES));
                 }
                 Ok(())
             }
@@ -132,7 +120,7 @@ fn check_select(select: &[usize], schema: &Schema) -> Result<(), ShapeError> {
     for &column in select {
         column_at(schema, column)?;
         if std::mem::replace(&mut seen[column], true) {
-            return Err(ShapeError::SelectedTwice { column });
+            return Err(ShapeError::SelectedTwice(column));
         }
     }
     Ok(())

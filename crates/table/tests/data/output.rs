@@ -3,6 +3,7 @@
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type, TimeUnit};
 use arrow::ipc::reader::FileReader;
+use omr_mismatch::Mismatch;
 use omr_table::{ColumnType, OutputError, Rows, Table, Value};
 
 use crate::tables::table;
@@ -216,9 +217,9 @@ fn rows_made_by_hand_are_checked() {
     numbers.numbers = Some(vec![1]);
     assert!(matches!(
         numbers.record_batch(),
-        Err(OutputError::Numbers {
+        Err(OutputError::Numbers(Mismatch {
             expected: 2,
             found: 1
-        })
+        }))
     ));
 }

@@ -1,5 +1,6 @@
 //! Rows encoded to bytes of fixed length and decoded again.
 
+use omr_mismatch::Mismatch;
 use omr_table::{ColumnType, MAX_ROW_BYTES, RowCodec, RowError, Value};
 use proptest::prelude::*;
 
@@ -103,7 +104,7 @@ fn what_no_row_has_is_refused() {
     ));
     assert_eq!(
         codec.decode(&[6, b'x', 0xFF, 0xFF]),
-        Err(RowError::Padding { found: 4 })
+        Err(RowError::Padding(4))
     );
     for text in [
         [0xC3, 0xFF, 0xFF],
@@ -113,16 +114,16 @@ fn what_no_row_has_is_refused() {
     ] {
         let bytes = [&[0], &text[..]].concat();
         assert!(
-            matches!(codec.decode(&bytes), Err(RowError::Text { .. })),
+            matches!(codec.decode(&bytes), Err(RowError::Text(_))),
             "{text:?}"
         );
     }
     assert_eq!(
         codec.decode(&[0; 3]),
-        Err(RowError::Length {
+        Err(RowError::Length(Mismatch {
             expected: 4,
             found: 3
-        })
+        }))
     );
     assert!(matches!(
         codec.encode(&table, 2, &mut [0; 4]),
@@ -139,7 +140,7 @@ fn what_no_row_has_is_refused() {
     let many = vec![1; MAX_ROW_BYTES / 3 + 1];
     assert!(matches!(
         RowCodec::new(table.schema(), &many),
-        Err(RowError::TooWide { .. })
+        Err(RowError::TooWide(_))
     ));
 }
 
@@ -149,7 +150,7 @@ fn a_table_of_another_schema_is_refused() {
     let codec = RowCodec::new(one(5).schema(), &[0]).expect("a codec");
     assert!(matches!(
         codec.encode(&one(6), 0, &mut [0]),
-        Err(RowError::OtherTable { .. })
+        Err(RowError::OtherTable(_))
     ));
     let texts = table(
         &[ColumnType::Text { max_bytes: 1 }],

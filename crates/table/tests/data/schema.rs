@@ -70,18 +70,18 @@ fn values_look_as_in_sql() {
         error("1.234", decimal),
         ValueError::Places { places: 2, .. }
     ));
-    assert!(matches!(error("1e18", decimal), ValueError::Range { .. }));
+    assert!(matches!(error("1e18", decimal), ValueError::Range(_)));
     assert!(matches!(
         error("9223372036854775808", ColumnType::Integer),
-        ValueError::Range { .. }
+        ValueError::Range(_)
     ));
     assert!(matches!(
         error("2001-02-29", ColumnType::Date),
-        ValueError::Syntax { .. }
+        ValueError::Syntax(_)
     ));
     assert!(matches!(
         error("2001-01-10 18:20:00.5", ColumnType::Timestamp),
-        ValueError::Fraction { .. }
+        ValueError::Fraction(_)
     ));
     assert!(
         error("yes", ColumnType::Boolean)
@@ -121,27 +121,21 @@ fn hostile_schemas_are_refused() {
     for name in ["", "a\nb", &"x".repeat(129)] {
         assert!(matches!(
             refused(schema(vec![column(name)])),
-            SchemaError::Name { .. }
+            SchemaError::Name(_)
         ));
     }
     let twice = schema(vec![column("Ä"), column("ä")]);
-    assert!(matches!(refused(twice), SchemaError::Duplicate { .. }));
-    assert!(matches!(
-        refused(schema(vec![])),
-        SchemaError::Columns { found: 0 }
-    ));
+    assert!(matches!(refused(twice), SchemaError::Duplicate(_)));
+    assert!(matches!(refused(schema(vec![])), SchemaError::Columns(0)));
     let many = (0..=MAX_COLUMNS)
         .map(|place| column(&format!("c{place}")))
         .collect();
-    assert!(matches!(
-        refused(schema(many)),
-        SchemaError::Columns { found: 257 }
-    ));
+    assert!(matches!(refused(schema(many)), SchemaError::Columns(257)));
     let rows = Schema {
         rows: MAX_ROWS + 1,
         ..schema(vec![column("a")])
     };
-    assert!(matches!(refused(rows), SchemaError::Rows { .. }));
+    assert!(matches!(refused(rows), SchemaError::Rows(_)));
     let of = |kind, domain| {
         schema(vec![Column {
             kind,
@@ -152,11 +146,11 @@ fn hostile_schemas_are_refused() {
     let domain = |min, max| Some(Domain { min, max });
     assert!(matches!(
         refused(of(ColumnType::Text { max_bytes: 65 }, None)),
-        SchemaError::Type { .. }
+        SchemaError::Type(_)
     ));
     assert!(matches!(
         refused(of(ColumnType::Decimal { scale: 19 }, domain(0, 1))),
-        SchemaError::Type { .. }
+        SchemaError::Type(_)
     ));
     for (kind, domain) in [
         (ColumnType::Integer, domain(1, 0)),
@@ -176,7 +170,7 @@ fn hostile_schemas_are_refused() {
     ));
     assert!(matches!(
         Schema::from_json(&vec![b' '; (1 << 20) + 1]),
-        Err(SchemaError::Long { .. })
+        Err(SchemaError::Long(_))
     ));
     let deep = "[".repeat(100_000);
     assert!(matches!(

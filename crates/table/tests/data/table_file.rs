@@ -1,5 +1,6 @@
 //! Table files: round trips, damage and limits.
 
+use omr_mismatch::Mismatch;
 use std::fs;
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -95,29 +96,29 @@ fn errors_say_what_was_expected_and_found() {
     let length = bytes.len() as u64;
     let cut = opened(&bytes[..bytes.len() - 1]);
     assert!(
-        matches!(cut, Err(FileError::Truncated { expected, found }) if expected == length && found == length - 1)
+        matches!(cut, Err(FileError::Truncated(Mismatch { expected, found })) if expected == length && found == length - 1)
     );
     let long = opened(&[&bytes[..], &[0]].concat());
     assert!(
-        matches!(long, Err(FileError::Oversized { expected, found }) if expected == length && found == length + 1)
+        matches!(long, Err(FileError::Oversized(Mismatch { expected, found })) if expected == length && found == length + 1)
     );
     let mut newer = bytes.clone();
     newer[8] = 2;
     assert!(matches!(
         opened(&newer),
-        Err(FileError::Version {
+        Err(FileError::Version(Mismatch {
             expected: 1,
             found: 2
-        })
+        }))
     ));
     let mut changed = bytes.clone();
     *changed.last_mut().expect("a byte") ^= 1;
-    assert!(matches!(opened(&changed), Err(FileError::Corrupted { .. })));
-    assert!(matches!(opened(b"PAR1"), Err(FileError::NotATable { found }) if found == b"PAR1"));
-    assert!(matches!(opened(b""), Err(FileError::NotATable { .. })));
+    assert!(matches!(opened(&changed), Err(FileError::Corrupted(_))));
+    assert!(matches!(opened(b"PAR1"), Err(FileError::NotATable(found)) if found == b"PAR1"));
+    assert!(matches!(opened(b""), Err(FileError::NotATable(_))));
     assert!(matches!(
         opened(b"OMRTABLE"),
-        Err(FileError::Truncated { found: 8, .. })
+        Err(FileError::Truncated(Mismatch { found: 8, .. }))
     ));
     let missing = Table::open(std::path::Path::new("/nowhere/a.table"));
     assert!(
@@ -154,15 +155,12 @@ fn rows_that_the_file_cannot_hold_are_not_made_room_for() {
             ..schema.clone()
         };
         let error = opened(&with_schema(&bytes, &hostile)).expect_err("too many rows");
-        assert!(matches!(error, FileError::Truncated { .. }), "{error}");
+        assert!(matches!(error, FileError::Truncated(_)), "{error}");
     }
     let fewer = Schema { rows: 2, ..schema };
     let error = opened(&with_schema(&bytes, &fewer)).expect_err("too few rows");
     assert!(
-        matches!(
-            error,
-            FileError::Column { .. } | FileError::Oversized { .. }
-        ),
+        matches!(error, FileError::Column { .. } | FileError::Oversized(_)),
         "{error}"
     );
 }

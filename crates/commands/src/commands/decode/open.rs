@@ -175,7 +175,7 @@ impl Collected {
         for (&index, part) in &parts {
             match file.push(part) {
                 Ok(()) => {}
-                Err(error @ (FragmentError::Hash { .. } | FragmentError::Fields)) => {
+                Err(error @ (FragmentError::Hash(_) | FragmentError::Fields)) => {
                     failed = Some(chain(&error));
                 }
                 Err(error) => refused.push((index, chain(&error))),

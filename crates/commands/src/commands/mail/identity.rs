@@ -17,6 +17,7 @@ use omr_mail::{
     Home, Identity, Inbox, MailError, NewIdentity, Server, ShortAddress, board_place, check_bound,
     check_clues, check_limits, check_sealing, publish, publish_again, register, revoke,
 };
+use omr_protocol::Mismatch;
 use omr_protocol::{ClueKind, ParamSet, Scheme, Sealing};
 use omr_remote::Client;
 use serde::Serialize;
@@ -157,7 +158,7 @@ async fn plan(
         Some(expected) if *expected != place.params => {
             let expected = expected.clone();
             let found = place.params;
-            return Err(MailError::OtherParams { expected, found }.into());
+            return Err(MailError::OtherParams(Mismatch::new(expected, found)).into());
         }
         _ => new.params = place.params,
     }
@@ -182,7 +183,7 @@ async fn resume_registration(args: &IdRegister, ui: &Ui) -> Result<(), CliError>
     identity.home.set_server(&server)?;
     match upload(&mut identity, ui).await {
         // An import brings no detection keys: the secret makes those that the server has not.
-        Err(CliError::Mail(MailError::Locked { .. })) => {
+        Err(CliError::Mail(MailError::Locked(_))) => {
             identity.home = unlocked(identity.home, &args.passphrase)?;
             upload(&mut identity, ui).await?;
         }

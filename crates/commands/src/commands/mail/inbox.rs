@@ -349,7 +349,7 @@ fn audit(args: &Args) -> Result<(), CliError> {
     }
     match audit.count(CanaryState::Missing) {
         0 => Ok(()),
-        missing => Err(CliError::CanariesMissing { missing }),
+        missing => Err(CliError::CanariesMissing(missing)),
     }
 }
 
@@ -379,7 +379,7 @@ fn print(number: u64, body: &[u8]) -> Result<(), CliError> {
     let text = std::str::from_utf8(body);
     let is_text = text.is_ok_and(|text| text.chars().all(harmless));
     if std::io::stdout().is_terminal() && !is_text {
-        return Err(CliError::NotText { number });
+        return Err(CliError::NotText(number));
     }
     Ok(io::write_result(std::path::Path::new(io::STANDARD), body)?)
 }

@@ -117,7 +117,7 @@ fn resolve(home: &Home, text: &str, place: &PlaceArgs, ui: &Ui) -> Result<Addres
         (None, None, Some(own)) => own,
         (None, None, None) => {
             let short = short.to_string();
-            return Err(MailError::NoResolver { short }.into());
+            return Err(MailError::NoResolver(short).into());
         }
     };
     ui.note(&format!(

@@ -25,7 +25,7 @@ struct Report {
 pub(super) fn run(args: &PdqEncryptTable, ui: &Ui) -> Result<(), CliError> {
     if args.out.exists() && !args.force {
         let path = args.out.clone();
-        return Err(ConsoleError::Exists { path }.into());
+        return Err(ConsoleError::Exists(path).into());
     }
     let table = files::clear_table(&args.table)?;
     let (params, secret) = files::secret(&args.key, &args.passphrase)?;

@@ -27,7 +27,7 @@ pub(super) fn run(args: &PdqKeygen) -> Result<(), CliError> {
     for path in [&secret_path, &key_path] {
         if path.exists() && !args.force {
             let path = path.clone();
-            return Err(ConsoleError::Exists { path }.into());
+            return Err(ConsoleError::Exists(path).into());
         }
     }
     let passphrase = wanted(&args.locking, &secret_path)?;

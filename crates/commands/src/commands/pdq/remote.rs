@@ -44,7 +44,7 @@ pub(super) fn public(
 
 async fn names(client: &Client) -> Result<Vec<String>, CliError> {
     let tables = match client.tables().await {
-        Err(RemoteError::NotOffered { .. }) => {
+        Err(RemoteError::NotOffered(_)) => {
             return Err(PdqError::NoTableServer.into());
         }
         tables => tables?.tables,
@@ -55,9 +55,7 @@ async fn names(client: &Client) -> Result<Vec<String>, CliError> {
 fn only(names: &[String]) -> Result<String, PdqError> {
     match names {
         [one] => Ok(one.clone()),
-        _ => Err(PdqError::WhichTable {
-            known: names.join(", "),
-        }),
+        _ => Err(PdqError::WhichTable(names.join(", "))),
     }
 }
 
@@ -73,13 +71,13 @@ async fn named(client: &Client, sql: &str) -> Result<Public, CliError> {
         let public = fetch(client, name).await?;
         if !matches!(
             Query::parse(sql, public.schema()),
-            Err(QueryError::Table { .. })
+            Err(QueryError::Table(_))
         ) {
             return Ok(public);
         }
     }
     let known = names.join(", ");
-    Err(PdqError::NoTable { known }.into())
+    Err(PdqError::NoTable(known).into())
 }
 
 /// Asks a server.

@@ -102,9 +102,7 @@ fn slower(args: &BenchSizing, costs: &MeasuredCosts) -> Result<f64, LabError> {
     let path = args.costs.as_deref().unwrap_or(Path::new(COSTS_PATH));
     match costs.yardstick_us {
         Some(here) if there.is_finite() && there > 0.0 => Ok(there / here),
-        _ => Err(LabError::NoYardstick {
-            path: path.to_owned(),
-        }),
+        _ => Err(LabError::NoYardstick(path.to_owned())),
     }
 }
 

@@ -130,7 +130,7 @@ fn one(
                 keyed.run(table, &query, &plan, question, &mut outcome)?;
                 break;
             }
-            Err(PlanError::Depth { .. }) => {}
+            Err(PlanError::Depth(_)) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -4,6 +4,7 @@ use super::PdqBenchError;
 use super::tables::{Drawn, typed};
 use chacha20::ChaCha20Rng;
 use omr_pdq::{Params, Plan};
+use omr_protocol::Mismatch;
 use omr_table::testing::selective_condition;
 use omr_table::{Filter, Query, Table};
 use rand_core::{Rng, SeedableRng};
@@ -139,10 +140,10 @@ fn random_questions(
     }
     match found.len() == random.count {
         true => Ok(found),
-        false => Err(PdqBenchError::TooFew {
-            expected: random.count,
-            found: found.len(),
-        }),
+        false => Err(PdqBenchError::TooFew(Mismatch::new(
+            random.count,
+            found.len(),
+        ))),
     }
 }
 

@@ -245,7 +245,7 @@ impl Trial {
     fn check_digests(&mut self, client: &Client, range: &Range<u64>, name: &str, kind: Harm) {
         let whole = self.request(0..self.hashes.len() as u64);
         match self.runtime.block_on(digest_of(client, &whole)) {
-            Err(TrialError::Remote(omr_remote::RemoteError::JobFailed { message }))
+            Err(TrialError::Remote(omr_remote::RemoteError::JobFailed(message)))
                 if message.contains(name) => {}
             other => {
                 let found = other.map(|bytes| bytes.len());

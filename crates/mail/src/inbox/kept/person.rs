@@ -6,6 +6,7 @@ use crate::inbox::requests::{Job, add, ask_again};
 use crate::inbox::{
     CURSOR, DIGESTS, FIRST, Inbox, JOBS, KEPT, LEVELS, STATE, TURN, decode, number, schedule,
 };
+use omr_protocol::Mismatch;
 use omr_protocol::Stride;
 use redb::{ReadableTable, WriteTransaction};
 use std::ops::Range;
@@ -84,10 +85,7 @@ impl Inbox {
         self.write(|tx| {
             let cursor = number(&tx.open_table(STATE)?, CURSOR)?;
             if range.start >= range.end || range.end > cursor {
-                return Err(MailError::Range {
-                    expected: cursor,
-                    found: range.clone(),
-                });
+                return Err(MailError::Range(Mismatch::new(cursor, range.clone())));
             }
             let ranges = keepings(tx)?;
             let mut asked = 0;
@@ -136,9 +134,7 @@ impl Inbox {
                 dropped.1 += 1;
             }
             match dropped {
-                (0, 0) => Err(MailError::NotKept {
-                    found: range.clone(),
-                }),
+                (0, 0) => Err(MailError::NotKept(range.clone())),
                 dropped => Ok(dropped),
             }
         })

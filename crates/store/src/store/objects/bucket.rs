@@ -46,9 +46,7 @@ impl Bucket {
     ///
     /// Errors: [`StoreError::BucketUrl`], [`StoreError::BucketOption`], and those of the client.
     pub(super) fn open(url: &str, options: &BTreeMap<String, String>) -> Result<Self, StoreError> {
-        let bad = || StoreError::BucketUrl {
-            found: url.to_owned(),
-        };
+        let bad = || StoreError::BucketUrl(url.to_owned());
         let rest = url.strip_prefix("s3://").ok_or_else(bad)?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let prefix = ObjectPath::parse(prefix).map_err(|_| bad())?;
@@ -60,9 +58,7 @@ impl Bucket {
         let mut builder = AmazonS3Builder::new().with_bucket_name(bucket);
         for (name, value) in options {
             let key = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>();
-            let key = key.map_err(|_| StoreError::BucketOption {
-                found: name.clone(),
-            })?;
+            let key = key.map_err(|_| StoreError::BucketOption(name.clone()))?;
             builder = builder.with_config(key, value);
         }
         let store = builder.build().map_err(|source| failed(url, source))?;

@@ -54,7 +54,7 @@ fn a_second_board_is_refused() {
         ..config()
     };
     let error = Board::create(dir.path(), &other).unwrap_err();
-    assert!(matches!(error, StoreError::Exists { .. }), "{error}");
+    assert!(matches!(error, StoreError::Exists(_)), "{error}");
     assert_eq!(Board::open(dir.path()).unwrap().config(), &config());
 }
 
@@ -113,7 +113,7 @@ fn other_files_are_refused() {
     let open =
         || [Board::open(dir.path()), Board::open_read_only(dir.path())].map(Result::unwrap_err);
     for error in open() {
-        assert!(matches!(error, StoreError::Missing { .. }), "{error}");
+        assert!(matches!(error, StoreError::Missing(_)), "{error}");
     }
     let foreign = |expected: Foreign| {
         for error in open() {
@@ -158,7 +158,7 @@ fn the_file_of_a_server_is_refused() {
     let local = dir.path().join("local");
     drop(Board::create(&local, &config()).unwrap());
     let error = Store::open(&StoreConfig::new(&local)).unwrap_err();
-    assert!(matches!(error, StoreError::Missing { .. }), "{error}");
+    assert!(matches!(error, StoreError::Missing(_)), "{error}");
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn a_crashed_board_is_recovered_by_a_writer_only() {
     let crashed = tempfile::tempdir().unwrap();
     fs::copy(dir.path().join(BOARD_FILE), crashed.path().join(BOARD_FILE)).unwrap();
     let error = Board::open_read_only(crashed.path()).unwrap_err();
-    assert!(matches!(error, StoreError::NeedsRecovery { .. }), "{error}");
+    assert!(matches!(error, StoreError::NeedsRecovery(_)), "{error}");
     let recovered = Board::open(crashed.path()).unwrap();
     assert_eq!(recovered.len(), 6);
     check_content(&recovered, &config()).unwrap();

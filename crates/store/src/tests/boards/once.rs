@@ -1,5 +1,6 @@
 //! One message for each key of a board of bound clues.
 
+use omr_mismatch::Mismatch;
 use redb::{Database, ReadableTable};
 
 use super::{check_content, config, create, message, messages, open};
@@ -146,10 +147,10 @@ fn a_missing_key_is_found_and_listed_again() {
         matches!(
             &found[..],
             [
-                StoreError::KeyCount {
+                StoreError::KeyCount(Mismatch {
                     expected: 5,
                     found: 4
-                },
+                }),
                 StoreError::Row {
                     expected: Evidence::Number(4),
                     found: Evidence::Missing,

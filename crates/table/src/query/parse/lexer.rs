@@ -22,12 +22,9 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<Token>, QueryError> {
             most: MAX_BYTES,
         });
     }
-    let mut tokens =
-        Tokenizer::new(&DIALECT, sql)
-            .tokenize()
-            .map_err(|error| QueryError::Syntax {
-                message: cut(&error.to_string()),
-            })?;
+    let mut tokens = Tokenizer::new(&DIALECT, sql)
+        .tokenize()
+        .map_err(|error| QueryError::Syntax(cut(&error.to_string())))?;
     tokens.retain(|token| !matches!(token, Token::Whitespace(_)));
     tokens.iter().try_for_each(known)?;
     count_words(&tokens)?;
@@ -46,7 +43,7 @@ fn count_words(tokens: &[Token]) -> Result<(), QueryError> {
         first_of_item = opens;
     }
     if words > MAX_WORDS {
-        return Err(QueryError::TooManyWords { most: MAX_WORDS });
+        return Err(QueryError::TooManyWords(MAX_WORDS));
     }
     Ok(())
 }
@@ -60,7 +57,7 @@ fn count_depth(tokens: &[Token]) -> Result<(), QueryError> {
             _ => {}
         }
         if depth > MAX_DEPTH {
-            return Err(QueryError::TooDeep { most: MAX_DEPTH });
+            return Err(QueryError::TooDeep(MAX_DEPTH));
         }
     }
     Ok(())

@@ -37,9 +37,7 @@ fn pieces(text: &str, escape: Option<char>) -> Result<Vec<Piece>, QueryError> {
         pieces.push(match character {
             _ if Some(character) == escape => {
                 let next = rest.next();
-                Piece::One(Some(
-                    next.ok_or_else(|| QueryError::OpenEscape { pattern: cut(text) })?,
-                ))
+                Piece::One(Some(next.ok_or_else(|| QueryError::OpenEscape(cut(text)))?))
             }
             '%' => Piece::Any,
             '_' => Piece::One(None),
@@ -95,7 +93,7 @@ fn merge(pattern: &mut Pattern, part: Segment, text: &str) -> Result<(), QueryEr
         pattern.prefix.0.append(&mut pattern.infix.0);
         pattern.infix = part;
     } else {
-        return Err(QueryError::TooManyParts { pattern: cut(text) });
+        return Err(QueryError::TooManyParts(cut(text)));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Names of tables and columns.
 
+use omr_mismatch::Mismatch;
 use sqlparser::ast::{Expr, Ident};
 
 use super::super::QueryError;
@@ -32,10 +33,10 @@ pub(super) fn check_table(found: &str, schema: &Schema) -> Result<(), QueryError
     if same(found, &schema.name) {
         return Ok(());
     }
-    Err(QueryError::Table {
-        found: cut(found),
-        expected: schema.name.clone(),
-    })
+    Err(QueryError::Table(Mismatch::new(
+        schema.name.clone(),
+        cut(found),
+    )))
 }
 
 fn find(name: &Ident, schema: &Schema) -> Result<usize, QueryError> {

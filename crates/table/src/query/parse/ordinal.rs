@@ -239,8 +239,6 @@ impl<'a> Ordinals<'a> {
     }
 
     fn no_room(&self) -> QueryError {
-        QueryError::NoRoom {
-            column: self.column.name.clone(),
-        }
+        QueryError::NoRoom(self.column.name.clone())
     }
 }

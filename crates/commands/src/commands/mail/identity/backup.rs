@@ -20,7 +20,7 @@ pub(super) fn passphrase(args: &IdPassphrase, ui: &Ui) -> Result<(), CliError> {
     let was_locked = home.is_locked()?;
     if args.remove && !was_locked {
         home.check_passphrase()?;
-        return Err(CliError::NotLocked { path });
+        return Err(CliError::NotLocked(path));
     }
     let home = unlocked(home, &args.passphrase)?;
     // A wrong passphrase is told before a new one is typed.

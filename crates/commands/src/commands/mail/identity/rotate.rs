@@ -17,7 +17,7 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     let letters = Inbox::open(&home)?;
     let server = server(&home, &args.token)?;
     let mut successor = match Identity::open(&home.next()) {
-        Err(MailError::NoIdentity { .. }) => begin(args, &old, server.as_ref(), ui).await?,
+        Err(MailError::NoIdentity(_)) => begin(args, &old, server.as_ref(), ui).await?,
         // An attempt was interrupted behind this point.
         opened => opened?,
     };
@@ -89,7 +89,7 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
     for name in names {
         match end(&home, &name, &args.token, ui).await {
             // Digests that wait to be decoded.
-            Err(CliError::Mail(MailError::Locked { .. })) => {
+            Err(CliError::Mail(MailError::Locked(_))) => {
                 let home = unlocked(home.clone(), &args.passphrase)?;
                 end(&home, &name, &args.token, ui).await?;
             }
