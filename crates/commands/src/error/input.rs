@@ -1,12 +1,12 @@
 //! Why a file could not be used.
 
+#[cfg(feature = "full")]
 use super::PdqError;
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
 use omr_client::{MakeKeyError, SecretKeyError};
 use omr_console::ReadError;
 use omr_detector::instantomr::CutError;
-#[cfg(feature = "full")]
 use omr_protocol::Mismatch;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::SessionError;
