@@ -16,11 +16,6 @@ pub enum EvalError {
     #[error("expected a ciphertext of {} parts, found {}", .0.expected, .0.found)]
     Parts(Mismatch<usize>),
     /// No level is left below.
-    #[error("expected a level below {levels}, found {found}: the modulus chain is used up")]
-    Exhausted {
-        /// The chain's length.
-        levels: usize,
-        /// The level asked for.
-        found: usize,
-    },
+    #[error("expected a level below {}, found {}: the modulus chain is used up", .0.expected, .0.found)]
+    Exhausted(Mismatch<usize>),
 }

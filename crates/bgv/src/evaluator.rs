@@ -47,10 +47,7 @@ impl Evaluator<'_> {
     fn level_exists(&self, level: usize) -> Result<(), EvalError> {
         match level < self.chain.len() {
             true => Ok(()),
-            false => Err(EvalError::Exhausted {
-                levels: self.chain.len(),
-                found: level,
-            }),
+            false => Err(EvalError::Exhausted(Mismatch::new(self.chain.len(), level))),
         }
     }
 

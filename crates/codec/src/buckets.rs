@@ -44,10 +44,7 @@ impl BucketCode {
                 key: blake3::derive_key("omr bucket code v1", seed),
                 bound,
             }),
-            false => Err(CodecError::Bound {
-                limit,
-                found: bound,
-            }),
+            false => Err(CodecError::Bound(Mismatch::new(limit, bound))),
         }
     }
 
@@ -330,7 +327,7 @@ mod tests {
         ));
         for found in [0, 97] {
             let error = BucketCode::new(&[0; 32], found).unwrap_err();
-            assert_eq!(error, CodecError::Bound { limit: 96, found });
+            assert_eq!(error, CodecError::Bound(Mismatch::new(96, found)));
         }
     }
 }

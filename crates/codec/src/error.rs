@@ -10,40 +10,20 @@ pub enum CodecError {
     #[error("modulus: expected an odd prime below 2^31, found {0}")]
     Modulus(u32),
     /// The slot count is not a power of two that divides `p - 1`.
-    #[error("slots: expected a power of two dividing {order}, found {found}")]
-    Slots {
-        /// The order `p - 1` of the multiplicative group.
-        order: u32,
-        /// The rejected slot count.
-        found: usize,
-    },
+    #[error("slots: expected a power of two dividing {}, found {}", .0.expected, .0.found)]
+    Slots(Mismatch<u32, usize>),
     /// More batches, or fewer, than the field has nodes for.
-    #[error("batches: expected 1 to {limit}, found {found}")]
-    Batches {
-        /// The most batches the field has nodes for.
-        limit: usize,
-        /// The rejected batch count.
-        found: usize,
-    },
+    #[error("batches: expected 1 to {}, found {}", .0.expected, .0.found)]
+    Batches(Mismatch<usize>),
     /// The bound of a code is zero or too large.
-    #[error("bound: expected 1 to {limit}, found {found}")]
-    Bound {
-        /// The largest bound accepted.
-        limit: usize,
-        /// The rejected bound.
-        found: usize,
-    },
+    #[error("bound: expected 1 to {}, found {}", .0.expected, .0.found)]
+    Bound(Mismatch<usize>),
     /// Numbers of a code that do not fit each other.
     #[error("dimension: {0}")]
     Dimension(Mismatch<&'static str, u64>),
     /// The payload length of a packing is zero or too large.
-    #[error("payload length: expected 1 to {limit} bytes, found {found}")]
-    PayloadBytes {
-        /// The largest length accepted.
-        limit: usize,
-        /// The rejected length.
-        found: usize,
-    },
+    #[error("payload length: expected 1 to {} bytes, found {}", .0.expected, .0.found)]
+    PayloadBytes(Mismatch<usize>),
     /// A payload does not have the length the packing was built for.
     #[error("payload: expected {} bytes, found {}", .0.expected, .0.found)]
     PayloadLength(Mismatch<usize>),

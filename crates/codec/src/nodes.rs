@@ -38,10 +38,7 @@ impl Nodes {
         let field = Field::new(p)?;
         let order = p - 1;
         if !slots.is_power_of_two() || !(order as usize).is_multiple_of(slots) {
-            return Err(CodecError::Slots {
-                order,
-                found: slots,
-            });
+            return Err(CodecError::Slots(Mismatch::new(order, slots)));
         }
         let stride = order as usize / slots;
         Ok(Self {
@@ -59,10 +56,7 @@ impl Nodes {
     /// Errors: [`CodecError::Batches`] outside `1..=(p - 1) / slots`.
     pub fn limited_to(mut self, batches: usize) -> Result<Self, CodecError> {
         if !(1..=self.stride).contains(&batches) {
-            return Err(CodecError::Batches {
-                limit: self.stride,
-                found: batches,
-            });
+            return Err(CodecError::Batches(Mismatch::new(self.stride, batches)));
         }
         self.batches = batches;
         Ok(self)
@@ -211,20 +205,14 @@ mod tests {
     fn shapes_are_checked() {
         for found in [0, 3, 1 << 19] {
             let error = Nodes::new(786_433, found).unwrap_err();
-            assert_eq!(
-                error,
-                CodecError::Slots {
-                    order: 786_432,
-                    found
-                }
-            );
+            assert_eq!(error, CodecError::Slots(Mismatch::new(786_432, found)));
         }
         for found in [0, 13] {
             let error = Nodes::new(786_433, 65_536)
                 .unwrap()
                 .limited_to(found)
                 .unwrap_err();
-            assert_eq!(error, CodecError::Batches { limit: 12, found });
+            assert_eq!(error, CodecError::Batches(Mismatch::new(12, found)));
         }
     }
 

@@ -80,10 +80,10 @@ impl Symbols {
         let field = Field::new(p)?;
         if !(1..=MAX_PAYLOAD_BYTES).contains(&payload_bytes) {
             let limit = MAX_PAYLOAD_BYTES;
-            return Err(CodecError::PayloadBytes {
+            return Err(CodecError::PayloadBytes(Mismatch::new(
                 limit,
-                found: payload_bytes,
-            });
+                payload_bytes,
+            )));
         }
         let symbols = digits_by_bytes(p, 8 * BLOCK_LIMBS);
         let block_bytes = best_block(&symbols);
@@ -374,7 +374,7 @@ mod tests {
         let limit = MAX_PAYLOAD_BYTES;
         for found in [0, limit + 1] {
             let error = Symbols::new(786_433, found).unwrap_err();
-            assert_eq!(error, CodecError::PayloadBytes { limit, found });
+            assert_eq!(error, CodecError::PayloadBytes(Mismatch::new(limit, found)));
         }
         let symbols = Symbols::new(786_433, 10).unwrap();
         let mut out = vec![0; symbols.count()];

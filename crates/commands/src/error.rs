@@ -15,6 +15,7 @@ use omr_console::ConsoleError;
 use omr_detector::DetectorError;
 #[cfg(feature = "full")]
 use omr_mail::MailError;
+use omr_protocol::Mismatch;
 use omr_protocol::{ParamsError, PlanError, Scheme, Sealing};
 use std::io;
 use std::path::PathBuf;
@@ -139,13 +140,8 @@ pub(crate) enum CliError {
     #[error("expected a scheme of InstantOMR for a session, found {0}")]
     StreamScheme(Scheme),
     /// More pertinent messages than messages.
-    #[error("expected at most {messages} pertinent messages, as many as messages, found {found}")]
-    Pertinent {
-        /// Messages in all.
-        messages: u64,
-        /// Pertinent ones asked for.
-        found: usize,
-    },
+    #[error("expected at most {} pertinent messages, as many as messages, found {}", .0.expected, .0.found)]
+    Pertinent(Mismatch<u64, usize>),
     /// A part of the secret key lies open.
     #[error("{place} holds the {secret} of the secret key")]
     Leak {

@@ -3,6 +3,7 @@
 
 use omr_codec::{CodecError, DecodeError, Field, Symbols};
 use omr_earlier::codec::{BucketShape, Bundle, CombinationShape, Combinations, IndexBuckets};
+use omr_protocol::Mismatch;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -173,14 +174,14 @@ fn numbers_that_do_not_fit_are_refused() {
     for found in [0, 257] {
         let limit = 256;
         let error = index(257, shape, (9, 1), found).unwrap_err();
-        assert_eq!(error, CodecError::Bound { limit, found });
+        assert_eq!(error, CodecError::Bound(Mismatch::new(limit, found)));
     }
     let code = |shape, bound| Combinations::new(257, &[0; 32], shape, bound);
     let heavy = CombinationShape { rows: 4, weight: 5 };
     assert!(dimension(code(heavy, 3).unwrap_err()));
     assert!(matches!(
         code(CombinationShape::dense(3), 7),
-        Err(CodecError::Bound { .. })
+        Err(CodecError::Bound(_))
     ));
     assert!(index(256, shape, (9, 1), 3).is_err());
 }

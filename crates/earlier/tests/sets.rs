@@ -3,6 +3,7 @@
 use omr_earlier::clear::{
     EarlierClue, EarlierScheme, EarlierSet, LweClueKey, LweKind, LweParams, LweSpec, SetError,
 };
+use omr_protocol::Mismatch;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::params::{SetSpec, largest_log_pq};
 use omr_protocol::sophomr::{DetectionKey, Params};
@@ -75,7 +76,7 @@ fn published_sets_are_refused_unless_allowed() {
         assert_eq!(EarlierSet::named(set.name, true).unwrap(), set);
     }
     let error = EarlierSet::named("omr3p-v1", true).unwrap_err();
-    assert!(matches!(&error, SetError::Unknown { found, .. } if found == "omr3p-v1"));
+    assert!(matches!(&error, SetError::Unknown(Mismatch { found, .. }) if found == "omr3p-v1"));
 }
 
 #[test]

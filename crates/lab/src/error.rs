@@ -6,6 +6,7 @@ use crate::measure::{BenchError, BuildError, Incomparable};
 use crate::trials::TrialError;
 use omr_client::DecodeError;
 use omr_console::{Code, ConsoleError};
+use omr_protocol::Mismatch;
 use omr_protocol::{ParamsError, PlanError};
 use omr_store::StoreError;
 use std::io;
@@ -87,21 +88,11 @@ pub enum LabError {
     #[error("expected --rate and --seconds above 0, and at most 100 million messages")]
     Rate,
     /// A soak with more pertinent messages than its bound.
-    #[error("expected at most {bound} pertinent messages, the bound, found {found}")]
-    SoakBound {
-        /// The bound.
-        bound: usize,
-        /// Pertinent messages asked for.
-        found: usize,
-    },
+    #[error("expected at most {} pertinent messages, the bound, found {}", .0.expected, .0.found)]
+    SoakBound(Mismatch<usize>),
     /// More pertinent messages than messages.
-    #[error("expected at most {messages} pertinent messages, as many as messages, found {found}")]
-    Pertinent {
-        /// Messages in all.
-        messages: u64,
-        /// Pertinent ones asked for.
-        found: usize,
-    },
+    #[error("expected at most {} pertinent messages, as many as messages, found {}", .0.expected, .0.found)]
+    Pertinent(Mismatch<u64, usize>),
     /// Two documents of benchmarks do not compare.
     #[error(transparent)]
     Incomparable(#[from] Incomparable),
@@ -162,7 +153,7 @@ impl LabError {
                 }
                 _ => Code::Damaged,
             },
-            Self::Pertinent { .. } | Self::SoakBound { .. } => Code::Usage,
+            Self::Pertinent(_) | Self::SoakBound(_) => Code::Usage,
             Self::Board { .. }
             | Self::Report { .. }
             | Self::Questions { .. }

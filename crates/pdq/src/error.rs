@@ -7,13 +7,8 @@ use omr_protocol::Mismatch;
 #[non_exhaustive]
 pub enum ParamsError {
     /// No published set has this name.
-    #[error("expected one of the parameter sets {known}, found {found:?}")]
-    Unknown {
-        /// The published names.
-        known: String,
-        /// The name asked for.
-        found: String,
-    },
+    #[error("expected one of the parameter sets {}, found {:?}", .0.expected, .0.found)]
+    Unknown(Mismatch<String>),
     /// A key would fall below 128 bits of security.
     #[error(
         "expected log2(PQ) of at most {limit} bits in dimension {n} for 128-bit security, found {found:.1}"

@@ -44,13 +44,8 @@ pub enum ClueError {
     #[error("expected a clue of parameter set {}, found one of another set (tag {:02x?})", .0.expected, .0.found)]
     Params(Mismatch<&'static str, [u8; 4]>),
     /// A coordinate is not reduced.
-    #[error("expected clue coordinates below {modulus}, found {found}")]
-    Coordinate {
-        /// The modulus.
-        modulus: u64,
-        /// The coordinate.
-        found: u64,
-    },
+    #[error("expected clue coordinates below {}, found {}", .0.expected, .0.found)]
+    Coordinate(Mismatch<u64>),
     /// The vector is too short to be honest: such clues reach every recipient.
     #[error(
         "the clue's vector is too short ({norm:.3e}, expected at least {least:.3e}): it would reach every recipient"
@@ -102,10 +97,10 @@ pub fn read_residues(modulus: u64, bytes: &[u8], out: &mut [u32]) -> Result<(), 
         return Ok(());
     }
     let first = out.iter().map(|&x| u64::from(x)).find(|&x| x >= modulus);
-    Err(ClueError::Coordinate {
+    Err(ClueError::Coordinate(Mismatch::new(
         modulus,
-        found: first.unwrap_or(u64::from(largest)),
-    })
+        first.unwrap_or(u64::from(largest)),
+    )))
 }
 
 /// Packs residues modulo `modulus`, [`read_residues`]'s reverse.

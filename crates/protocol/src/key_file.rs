@@ -11,13 +11,8 @@ use std::io::{Read, Write};
 #[non_exhaustive]
 pub enum DetectionKeyError {
     /// A residue is not below its prime.
-    #[error("expected key residues below {modulus}, found {found}")]
-    Residue {
-        /// The prime.
-        modulus: u64,
-        /// The residue.
-        found: u64,
-    },
+    #[error("expected key residues below {}, found {}", .0.expected, .0.found)]
+    Residue(Mismatch<u64>),
     /// The file's length does not fit the parameter set.
     #[error("expected a detection key of {} bytes, found {}", .0.expected, .0.found)]
     Length(Mismatch<u64>),
@@ -65,7 +60,7 @@ pub fn read_poly(
         unpack_bits(&bytes, ring.modulus(id).bits(), row)?;
         let modulus = ring.modulus(id).value();
         if let Some(&found) = row.iter().find(|&&x| x >= modulus) {
-            return Err(DetectionKeyError::Residue { modulus, found });
+            return Err(DetectionKeyError::Residue(Mismatch::new(modulus, found)));
         }
     }
     Ok(poly)

@@ -20,13 +20,8 @@ use omr_ring::RingError;
 #[non_exhaustive]
 pub enum ParamsError {
     /// No published set has this name.
-    #[error("expected one of the parameter sets {known}, found {found:?}")]
-    Unknown {
-        /// The published names.
-        known: String,
-        /// The name asked for.
-        found: String,
-    },
+    #[error("expected one of the parameter sets {}, found {:?}", .0.expected, .0.found)]
+    Unknown(Mismatch<String>),
     /// The set lacks an engine.
     #[error("expected a parameter set with {expected}, found {name}, which has none")]
     NoEngine {

@@ -1,6 +1,7 @@
 //! What a digest of any scheme is asked to cover, and why it cannot be made.
 
 use crate::Scheme;
+use omr_mismatch::Mismatch;
 use std::ops::Range;
 
 /// Largest number of pertinent messages that one digest may carry.
@@ -51,13 +52,8 @@ pub enum PlanError {
         end: u64,
     },
     /// More messages than one digest may cover.
-    #[error("expected a range of at most {limit} messages, found {found}: ask for several digests")]
-    LongRange {
-        /// The limit.
-        limit: u64,
-        /// Messages in the range.
-        found: u64,
-    },
+    #[error("expected a range of at most {} messages, found {}: ask for several digests", .0.expected, .0.found)]
+    LongRange(Mismatch<u64>),
 }
 
 /// What to do about a bound above a limit.
@@ -84,7 +80,7 @@ impl Request {
     pub(crate) fn check_length(&self) -> Result<(), PlanError> {
         let (limit, found) = (1 << 32, self.range.end - self.range.start);
         match found > limit {
-            true => Err(PlanError::LongRange { limit, found }),
+            true => Err(PlanError::LongRange(Mismatch::new(limit, found))),
             false => Ok(()),
         }
     }

@@ -1,5 +1,6 @@
 //! Published parameter sets keep what they promise; weaker ones are refused.
 
+use omr_mismatch::Mismatch;
 use omr_protocol::instantomr::{Encoding, InstantParams, InstantPlan, InstantSpec};
 use omr_protocol::params::{
     CLUE_ESTIMATES, ClueEstimate, ClueSpec, DEFAULT, SecretSpec, SetSpec, largest_log_pq,
@@ -40,7 +41,7 @@ fn unknown_names_are_told_the_known_ones() {
     // Sets of version 1 were never released: unknown like any other.
     for name in ["sophomr-v0", "sophomr-v1", "insecure-tiny-v1"] {
         let error = Params::named(name).err().unwrap();
-        assert!(matches!(&error, ParamsError::Unknown { found, .. } if found == name));
+        assert!(matches!(&error, ParamsError::Unknown(Mismatch { found, .. }) if found == name));
         let text = error.to_string();
         for spec in ParamsSpec::published() {
             assert!(text.contains(spec.name), "{text}");

@@ -1,5 +1,6 @@
 //! The shape of digests, up to the last index there is.
 
+use omr_mismatch::Mismatch;
 use omr_protocol::params::SetSpec;
 use omr_protocol::request::{MAX_BOUND, MAX_PAYLOAD_BYTES};
 use omr_protocol::sophomr::{DigestPlan, Params};
@@ -43,10 +44,7 @@ fn the_longest_range() {
     let error = DigestPlan::new(tiny(), 0..(1 << 32) + 1, 5, None).unwrap_err();
     assert_eq!(
         error,
-        PlanError::LongRange {
-            limit: 1 << 32,
-            found: (1 << 32) + 1
-        }
+        PlanError::LongRange(Mismatch::new(1 << 32, (1 << 32) + 1))
     );
 }
 

@@ -94,7 +94,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 fn code_of(error: &StoreError) -> Code {
     match error {
         StoreError::Damaged { .. } | StoreError::Row { .. } => Code::DataLoss,
-        StoreError::DiskFull(_) | StoreError::Suspended | StoreError::UploadSpace { .. } => {
+        StoreError::DiskFull(_) | StoreError::Suspended | StoreError::UploadSpace(_) => {
             Code::ResourceExhausted
         }
         StoreError::OutOfRange { .. }

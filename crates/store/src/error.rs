@@ -208,13 +208,8 @@ pub enum StoreError {
     #[error("hash of the key: expected {}, found {}", hex(&.0.expected), hex(&.0.found))]
     UploadHash(Mismatch<[u8; 32]>),
     /// There is no space for another upload.
-    #[error("uploads: expected at most {limit} bytes together, found {found}")]
-    UploadSpace {
-        /// The limit.
-        limit: u64,
-        /// Bytes with this upload.
-        found: u64,
-    },
+    #[error("uploads: expected at most {} bytes together, found {}", .0.expected, .0.found)]
+    UploadSpace(Mismatch<u64>),
     /// The name of a table of records has so many bytes, none or more than 255.
     #[error("name of a table: expected 1 to 255 bytes, found {0}")]
     TableName(usize),

@@ -19,24 +19,14 @@ pub enum RowError {
     #[error("expected at least one column, found none")]
     NoColumns,
     /// A column is not there.
-    #[error("column {found}, counted from 0: expected one of {columns}")]
-    NoColumn {
-        /// Columns of the schema.
-        columns: usize,
-        /// The column asked for.
-        found: usize,
-    },
+    #[error("column {}, counted from 0: expected one of {}", .0.found, .0.expected)]
+    NoColumn(Mismatch<usize>),
     /// The columns are too wide together, so many bytes.
     #[error("a row of these columns: expected at most {MAX_ROW_BYTES} bytes, found {0}")]
     TooWide(usize),
     /// The table has no such row.
-    #[error("row {found}, counted from 0: expected one of {rows}")]
-    NoRow {
-        /// Rows of the table.
-        rows: usize,
-        /// The one asked for.
-        found: usize,
-    },
+    #[error("row {}, counted from 0: expected one of {}", .0.found, .0.expected)]
+    NoRow(Mismatch<usize>),
     /// The bytes are not as many as a row has.
     #[error("a row: expected {} bytes, found {}", .0.expected, .0.found)]
     Length(Mismatch<usize>),
@@ -96,10 +86,10 @@ impl RowCodec {
         }
         let field = |&place: &usize| match schema.columns.get(place) {
             Some(column) => Ok(Field::new(place, column)),
-            None => Err(RowError::NoColumn {
-                columns: schema.columns.len(),
-                found: place,
-            }),
+            None => Err(RowError::NoColumn(Mismatch::new(
+                schema.columns.len(),
+                place,
+            ))),
         };
         let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
         let (mut number_bits, mut text_bytes) = (0, 0);
@@ -141,10 +131,7 @@ impl RowCodec {
     pub fn encode(&self, table: &Table, row: usize, out: &mut [u8]) -> Result<(), RowError> {
         self.check_length(out.len())?;
         if row >= table.rows() {
-            return Err(RowError::NoRow {
-                rows: table.rows(),
-                found: row,
-            });
+            return Err(RowError::NoRow(Mismatch::new(table.rows(), row)));
         }
         let (numbers, mut texts) = out.split_at_mut(self.text_begin());
         numbers.fill(0);

@@ -16,13 +16,8 @@ pub enum ValueError {
     #[error("expected a value of type {}, found {}", .0.expected, .0.found)]
     Kind(Mismatch<ColumnType, &'static str>),
     /// The number has more decimal places than the column.
-    #[error("expected at most {places} decimal places, found {found:?}")]
-    Places {
-        /// The column's places.
-        places: u8,
-        /// The number.
-        found: String,
-    },
+    #[error("expected at most {} decimal places, found {:?}", .0.expected, .0.found)]
+    Places(Mismatch<u8, String>),
     /// The number, day or moment lies outside what the type holds ([`ColumnType::limits`]).
     #[error("expected {}, found {}, which is out of range", .0.expected.wanted(), .0.found)]
     Range(Mismatch<ColumnType, String>),
@@ -30,13 +25,8 @@ pub enum ValueError {
     #[error("expected whole seconds, found {0:?}")]
     Fraction(String),
     /// The text is longer than the column's.
-    #[error("expected text of at most {limit} bytes, found {found}")]
-    TooLong {
-        /// The column's limit.
-        limit: u8,
-        /// Bytes found.
-        found: usize,
-    },
+    #[error("expected text of at most {} bytes, found {}", .0.expected, .0.found)]
+    TooLong(Mismatch<u8, usize>),
 }
 
 impl Value {
@@ -111,10 +101,7 @@ fn parse_integer(text: &str, kind: ColumnType) -> Result<i64, ValueError> {
 pub(crate) fn misfit_error(misfit: Misfit, scale: u8, text: &str) -> ValueError {
     let found = excerpt(text);
     match misfit {
-        Misfit::Places => ValueError::Places {
-            places: scale,
-            found,
-        },
+        Misfit::Places => ValueError::Places(Mismatch::new(scale, found)),
         Misfit::Digits => ValueError::Range(Mismatch::new(ColumnType::Decimal { scale }, found)),
     }
 }
@@ -129,10 +116,7 @@ pub(crate) fn check_ordinal(ordinal: i64, kind: ColumnType) -> Result<(), ValueE
 
 pub(crate) fn check_text(text: &str, max_bytes: u8) -> Result<(), ValueError> {
     if text.len() > usize::from(max_bytes) {
-        return Err(ValueError::TooLong {
-            limit: max_bytes,
-            found: text.len(),
-        });
+        return Err(ValueError::TooLong(Mismatch::new(max_bytes, text.len())));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Derived values agree with what patterns mean, and shapes from strangers are checked.
 
+use omr_mismatch::Mismatch;
 use omr_table::{
     Column, ColumnType, Deriver, Domain, FilterShape, Fingerprints, LikeShape, MAX_CONSTANTS,
     Pattern, Schema, Segment, Shape, ShapeError, TestShape, derive, fingerprint,
@@ -191,10 +192,7 @@ fn shapes_of_strangers_are_checked() {
         ),
         (
             leaf(2, TestShape::Null),
-            Err(ShapeError::NoColumn {
-                found: 2,
-                columns: 2,
-            }),
+            Err(ShapeError::NoColumn(Mismatch::new(2, 2))),
         ),
         (
             leaf(1, TestShape::Ordinals(1)),
@@ -212,17 +210,14 @@ fn shapes_of_strangers_are_checked() {
         ),
         (
             leaf(0, TestShape::Ordinals(0)),
-            Err(ShapeError::Constants {
-                found: 0,
-                most: MAX_CONSTANTS,
-            }),
+            Err(ShapeError::Constants(Mismatch::new(MAX_CONSTANTS, 0))),
         ),
         (
             leaf(1, TestShape::Texts(usize::MAX)),
-            Err(ShapeError::Constants {
-                found: usize::MAX,
-                most: MAX_CONSTANTS,
-            }),
+            Err(ShapeError::Constants(Mismatch::new(
+                MAX_CONSTANTS,
+                usize::MAX,
+            ))),
         ),
         (
             leaf(
@@ -243,7 +238,7 @@ fn shapes_of_strangers_are_checked() {
                 1,
                 TestShape::Like(like(false, &[true; 3], &[], &[false; 2])),
             ),
-            Err(ShapeError::PatternTooLong { found: 5, most: 4 }),
+            Err(ShapeError::PatternTooLong(Mismatch::new(4, 5))),
         ),
         (
             FilterShape::And(vec![number()]),
@@ -274,10 +269,7 @@ fn shapes_of_strangers_are_checked() {
     assert_eq!(select(&[0, 0]), Err(ShapeError::SelectedTwice(0)));
     assert_eq!(
         select(&[0, 7]),
-        Err(ShapeError::NoColumn {
-            found: 7,
-            columns: 2
-        })
+        Err(ShapeError::NoColumn(Mismatch::new(2, 7)))
     );
 }
 

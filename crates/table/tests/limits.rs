@@ -1,5 +1,6 @@
 //! No text makes the parser panic, run long or deep.
 
+use omr_mismatch::Mismatch;
 use std::time::{Duration, Instant};
 
 use chacha20::ChaCha8Rng;
@@ -137,10 +138,7 @@ fn nesting_and_sizes_are_bounded() {
         format!("id IN ({})", constants.join(","))
     };
     assert!(parse(&list(MAX_CONSTANTS)).is_ok());
-    let refused = ShapeError::Constants {
-        found: MAX_CONSTANTS + 1,
-        most: MAX_CONSTANTS,
-    };
+    let refused = ShapeError::Constants(Mismatch::new(MAX_CONSTANTS, MAX_CONSTANTS + 1));
     assert_eq!(parse(&list(MAX_CONSTANTS + 1)), Err(refused.into()));
     // The largest query that there is: all its leaves are lists of the longest kind.
     let whole = vec![list(MAX_CONSTANTS); 40].join(" OR ");
@@ -149,10 +147,7 @@ fn nesting_and_sizes_are_bounded() {
     let long = format!("id = 1 {}", " ".repeat(64 << 10));
     assert_eq!(
         Filter::parse(&long, &schema),
-        Err(QueryError::TooLong {
-            found: long.len(),
-            most: 64 << 10
-        })
+        Err(QueryError::TooLong(Mismatch::new(64 << 10, long.len())))
     );
 }
 

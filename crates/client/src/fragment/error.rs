@@ -1,6 +1,7 @@
 //! What can go wrong in splitting and reassembling.
 
 use super::{MAX_PARTS, MessageId};
+use omr_protocol::Mismatch;
 
 /// Why a file was not split, or a part not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,13 +43,8 @@ pub enum FragmentError {
     #[error("expected a total of 2 to {MAX_PARTS} parts, found {0}")]
     Total(u64),
     /// The part's number is not below the total.
-    #[error("expected a part number below {total}, found {found}")]
-    Index {
-        /// Total claimed.
-        total: u32,
-        /// Number claimed.
-        found: u64,
-    },
+    #[error("expected a part number below {}, found {}", .0.expected, .0.found)]
+    Index(Mismatch<u32, u64>),
     /// Parts of this file disagree on total, capacity or hash.
     #[error("part of file {0:02x?} disagrees with its other parts on total, capacity or hash")]
     Inconsistent(MessageId),

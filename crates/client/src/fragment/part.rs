@@ -2,6 +2,7 @@
 
 use super::envelope::unmarked;
 use super::{FileHash, FragmentError, HASH_BYTES, MAX_PARTS, MessageId, varint};
+use omr_protocol::Mismatch;
 
 /// A parsed part; contents borrow from it.
 #[derive(Debug)]
@@ -100,7 +101,7 @@ pub(super) fn parse(part: &[u8]) -> Result<Part<'_>, FragmentError> {
     let index = u32::try_from(found)
         .ok()
         .filter(below)
-        .ok_or(FragmentError::Index { total, found })?;
+        .ok_or(FragmentError::Index(Mismatch::new(total, found)))?;
     let hash = *take(&mut rest, part.len())?;
 
     let most = chunk(part.len(), total).ok_or(FragmentError::Truncated(part.len()))?;

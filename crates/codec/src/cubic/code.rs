@@ -5,6 +5,7 @@ use super::nodes::CubicNodes;
 use super::units::Units;
 use super::weights::{index_weights, payload_weights};
 use crate::error::CodecError;
+use omr_mismatch::Mismatch;
 
 /// The largest bound.
 pub const CUBIC_BOUND: usize = 4096;
@@ -39,10 +40,7 @@ impl CubicCode {
     pub fn new(seed: &[u8; 32], bound: usize) -> Result<Self, CodecError> {
         if !(1..=CUBIC_BOUND).contains(&bound) {
             let limit = CUBIC_BOUND;
-            return Err(CodecError::Bound {
-                limit,
-                found: bound,
-            });
+            return Err(CodecError::Bound(Mismatch::new(limit, bound)));
         }
         let (nodes, units) = (CubicNodes::new(seed), Units::new(seed));
         Ok(Self {
@@ -130,7 +128,7 @@ mod tests {
     fn bounds_are_checked() {
         for found in [0, 4097, usize::MAX] {
             let error = CubicCode::new(&[0; 32], found).unwrap_err();
-            assert_eq!(error, CodecError::Bound { limit: 4096, found });
+            assert_eq!(error, CodecError::Bound(Mismatch::new(4096, found)));
         }
         for (bound, index, payload) in [(96, 289, 71_424), (97, 583, 72_168)] {
             let code = CubicCode::new(&[0; 32], bound).unwrap();

@@ -15,6 +15,7 @@ use omr_console::Ui;
 use omr_console::peak_rss_bytes;
 use omr_detector::Stages;
 use omr_detector::engines::{Costs, Job};
+use omr_protocol::Mismatch;
 use omr_protocol::frame::Kind;
 use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Response, Sealing};
 use omr_testkit::{RealPayloads, real_payloads};
@@ -48,10 +49,7 @@ struct Detection {
 pub(super) fn run(args: &Demo, ui: &Ui) -> Result<(), CliError> {
     let pertinent = args.pertinent as usize;
     if pertinent as u64 > args.messages {
-        return Err(CliError::Pertinent {
-            messages: args.messages,
-            found: pertinent,
-        });
+        return Err(CliError::Pertinent(Mismatch::new(args.messages, pertinent)));
     }
     omr_console::start_threads(args.threads)?;
     let name = keygen::default_set(Some(args.scheme));

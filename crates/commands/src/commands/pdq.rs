@@ -17,6 +17,7 @@ use crate::args::Pdq;
 use crate::error::{CliError, PdqError};
 use omr_console::Ui;
 use omr_pdq::plan::MAX_BOUND;
+use omr_protocol::Mismatch;
 use omr_table::{Query, Schema};
 
 /// Rows of an answer unless told otherwise.
@@ -43,10 +44,7 @@ fn parse(sql: &str, schema: &Schema, bound: Option<u64>) -> Result<(Query, usize
     let found = bound.or(limit).unwrap_or(BOUND);
     match usize::try_from(found) {
         Ok(bound) if (1..=MAX_BOUND).contains(&bound) => Ok((query, bound)),
-        _ => Err(PdqError::Bound {
-            most: MAX_BOUND,
-            found,
-        }),
+        _ => Err(PdqError::Bound(Mismatch::new(MAX_BOUND, found))),
     }
 }
 

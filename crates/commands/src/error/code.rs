@@ -12,7 +12,7 @@ impl CliError {
             Self::Console(error) => error.code(),
             #[cfg(feature = "lab")]
             Self::Lab(error) => error.code(),
-            Self::Pertinent { .. } => Code::Usage,
+            Self::Pertinent(_) => Code::Usage,
             Self::Input { source, .. } => of_input(source),
             Self::Lock(_)
             | Self::NoPassphrase { .. }

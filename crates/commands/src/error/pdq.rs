@@ -1,6 +1,7 @@
 //! What can be wrong with private database queries.
 
 use omr_pdq::plan::MAX_BOUND;
+use omr_protocol::Mismatch;
 
 /// Why a table, a key, a query or an answer could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -54,13 +55,8 @@ pub(crate) enum PdqError {
     #[error(transparent)]
     Decode(omr_pdq::DecodeError),
     /// A bound that no answer holds.
-    #[error("expected a bound of 1 to {most} rows, found {found}")]
-    Bound {
-        /// The largest.
-        most: usize,
-        /// The one asked for.
-        found: u64,
-    },
+    #[error("expected a bound of 1 to {} rows, found {}", .0.expected, .0.found)]
+    Bound(Mismatch<usize, u64>),
     /// A server of something else.
     #[error(
         "the server serves no tables, it is perhaps a board's: `omr pdq serve TABLE` starts one that does, at \

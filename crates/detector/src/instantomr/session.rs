@@ -31,13 +31,8 @@ const WEIGHTS: usize = 16 << 20;
 #[non_exhaustive]
 pub enum CutError {
     /// Neither the next digest nor the last one again.
-    #[error("expected digest number {next}, or the one before again, found {found}")]
-    Number {
-        /// The next number.
-        next: u64,
-        /// The number asked for.
-        found: u64,
-    },
+    #[error("expected digest number {}, or the one before again, found {}", .0.expected, .0.found)]
+    Number(Mismatch<u64>),
     /// The digest's file.
     #[error(transparent)]
     Digest(#[from] omr_protocol::DigestError),
@@ -342,10 +337,7 @@ impl Session {
             return Ok(last.clone());
         }
         if number != self.cuts {
-            return Err(CutError::Number {
-                next: self.cuts,
-                found: number,
-            });
+            return Err(CutError::Number(Mismatch::new(self.cuts, number)));
         }
         let bytes = self.digest().to_bytes(&self.detector.params)?;
         let mut header = self.header.clone();

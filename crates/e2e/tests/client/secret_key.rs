@@ -113,10 +113,10 @@ fn other_files_are_named() {
     let error = refused(&large);
     assert!(matches!(
         error,
-        SecretKeyError::Frame(FrameError::TooLarge {
-            limit: 0x10_0000,
+        SecretKeyError::Frame(FrameError::TooLarge(Mismatch {
+            expected: 0x10_0000,
             found: 0x10_0001
-        })
+        }))
     ));
 }
 

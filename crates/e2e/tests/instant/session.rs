@@ -3,6 +3,7 @@
 use crate::world::{World, advance, expected, params};
 use omr_detector::instantomr::{CutError, Session};
 use omr_detector::{DetectorError, Quiet};
+use omr_protocol::Mismatch;
 use omr_protocol::instantomr::{InstantDigest, SessionError, SessionFile};
 use proptest::prelude::*;
 
@@ -75,7 +76,7 @@ fn cutting_loses_and_doubles_nothing() {
     for found in [0, 3] {
         let error = session.cut(found, [4; 32]).unwrap_err();
         assert!(
-            matches!(error, CutError::Number { next: 2, found: f } if f == found),
+            matches!(error, CutError::Number(Mismatch { expected: 2, found: f }) if f == found),
             "{error}"
         );
     }

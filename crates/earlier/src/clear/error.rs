@@ -1,5 +1,6 @@
 //! Why a set cannot be had.
 
+use omr_protocol::Mismatch;
 use omr_protocol::ParamsError;
 
 /// A set or scheme that cannot be used.
@@ -7,21 +8,11 @@ use omr_protocol::ParamsError;
 #[non_exhaustive]
 pub enum SetError {
     /// No set has this name.
-    #[error("expected one of the parameter sets {known}, found {found:?}")]
-    Unknown {
-        /// The names that there are.
-        known: String,
-        /// The name asked for.
-        found: String,
-    },
+    #[error("expected one of the parameter sets {}, found {:?}", .0.expected, .0.found)]
+    Unknown(Mismatch<String>),
     /// No scheme has this name.
-    #[error("expected one of the schemes {known}, found {found:?}")]
-    Scheme {
-        /// Their names.
-        known: String,
-        /// The name asked for.
-        found: String,
-    },
+    #[error("expected one of the schemes {}, found {:?}", .0.expected, .0.found)]
+    Scheme(Mismatch<String>),
     /// A set below 128 bits that nobody asked for.
     #[error(
         "expected a parameter set of at least 128 bits, found {name} with {bits}: it is for comparison \

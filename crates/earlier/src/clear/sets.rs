@@ -6,6 +6,7 @@ use super::detection::sophomr;
 use super::noise::{false_positive_log2, miss_log2};
 use super::{LweParams, LweSpec, SetError};
 use crate::codec::{BitmapOrder, BucketShape, CombinationShape};
+use omr_protocol::Mismatch;
 use omr_protocol::ParamsError;
 use omr_protocol::params::{ClueParams, ClueSpec};
 use omr_ring::Kernels;
@@ -61,9 +62,11 @@ impl std::str::FromStr for EarlierScheme {
 
     /// Errors: `Scheme`.
     fn from_str(name: &str) -> Result<Self, SetError> {
-        let unknown = || SetError::Scheme {
-            known: Self::ALL.map(Self::name).join(", "),
-            found: name.to_owned(),
+        let unknown = || {
+            SetError::Scheme(Mismatch::new(
+                Self::ALL.map(Self::name).join(", "),
+                name.to_owned(),
+            ))
         };
         let mut schemes = Self::ALL.into_iter();
         schemes
@@ -177,10 +180,7 @@ impl EarlierSet {
         let sets = Self::all();
         let known: Vec<&str> = sets.iter().map(|set| set.name).collect();
         let mut sets = sets.into_iter().chain(Self::tiny());
-        let unknown = SetError::Unknown {
-            known: known.join(", "),
-            found: name.to_owned(),
-        };
+        let unknown = SetError::Unknown(Mismatch::new(known.join(", "), name.to_owned()));
         let set = sets.find(|set| set.name == name);
         let set = set.ok_or(unknown)?;
         match set.insecure && !allow_insecure {

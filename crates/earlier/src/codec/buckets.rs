@@ -155,10 +155,7 @@ impl IndexBuckets {
         let field = Field::new(p)?;
         let limit = p as usize - 1;
         if !(1..=limit).contains(&bound) {
-            return Err(CodecError::Bound {
-                limit,
-                found: bound,
-            });
+            return Err(CodecError::Bound(Mismatch::new(limit, bound)));
         }
         let checks = [
             (bundles >= 1, "at least one bundle", bundles),

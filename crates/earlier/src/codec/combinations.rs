@@ -90,10 +90,7 @@ impl Combinations {
     ) -> Result<Self, CodecError> {
         let field = Field::new(p)?;
         if !(1..=shape.rows).contains(&bound) {
-            return Err(CodecError::Bound {
-                limit: shape.rows,
-                found: bound,
-            });
+            return Err(CodecError::Bound(Mismatch::new(shape.rows, bound)));
         }
         if !(1..=shape.rows).contains(&shape.weight) {
             return Err(CodecError::Dimension(Mismatch::new(

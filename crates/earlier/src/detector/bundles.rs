@@ -1,6 +1,7 @@
 //! Which slots form a bundle.
 
 use super::EarlierError;
+use omr_protocol::Mismatch;
 use omr_protocol::sophomr::Params;
 
 /// Bundles of `size` slots each: those at the roots `omega zeta` with `zeta^size = 1`, whose sum is a trace.
@@ -21,10 +22,7 @@ impl Bundles {
         let largest = (slots / 256).min(16);
         match size.is_power_of_two() && size <= largest {
             true => Ok(Self { slots, size }),
-            false => Err(EarlierError::BundleSize {
-                largest,
-                found: size,
-            }),
+            false => Err(EarlierError::BundleSize(Mismatch::new(largest, size))),
         }
     }
 
@@ -79,7 +77,7 @@ mod tests {
         }
         for size in [0, 3, 16, 4096] {
             let error = Bundles::new(&params, size).err();
-            assert!(matches!(error, Some(EarlierError::BundleSize { .. })));
+            assert!(matches!(error, Some(EarlierError::BundleSize(_))));
         }
     }
 }

@@ -8,13 +8,8 @@ use omr_protocol::Mismatch;
 #[non_exhaustive]
 pub enum EarlierError {
     /// A bundle size that no trace sums up.
-    #[error("expected bundles of a power of two of at most {largest} messages, found {found}")]
-    BundleSize {
-        /// The largest that there is.
-        largest: usize,
-        /// What was asked for.
-        found: usize,
-    },
+    #[error("expected bundles of a power of two of at most {} messages, found {}", .0.expected, .0.found)]
+    BundleSize(Mismatch<usize>),
     /// The keys of this parameter set lack what the expansion takes.
     #[error("expected a parameter set with oblivious expansion, found {0}")]
     NoExpansion(&'static str),

@@ -18,6 +18,7 @@ use crate::help;
 use crate::measure::{DecodeBench, Soak, StreamBench};
 use crate::trials::{Chaos, Hostile, load, mail};
 use clap::{Args, Subcommand};
+use omr_protocol::Mismatch;
 
 /// `omr bench`, as a program takes it among its commands.
 #[derive(Args)]
@@ -111,10 +112,7 @@ pub(super) fn run(command: &BenchCommand, out: &Output<'_>) -> Result<(), LabErr
 pub(super) fn enough_messages(messages: u64, pertinent: usize) -> Result<(), LabError> {
     match pertinent as u64 <= messages {
         true => Ok(()),
-        false => Err(LabError::Pertinent {
-            messages,
-            found: pertinent,
-        }),
+        false => Err(LabError::Pertinent(Mismatch::new(messages, pertinent))),
     }
 }
 

@@ -65,15 +65,8 @@ pub enum PdqBenchError {
         source: omr_table::ImportError,
     },
     /// A question about a table that is not there, or whose types are others than when it was asked.
-    #[error(
-        "expected a table {table} with the types that its questions were made for, found {found}"
-    )]
-    Table {
-        /// The table.
-        table: String,
-        /// What there is.
-        found: String,
-    },
+    #[error("expected a table {} with the types that its questions were made for, found {}", .0.expected, .0.found)]
+    Table(Mismatch<String>),
     /// A query that no table has.
     #[error("{sql}: {source}")]
     Sql {
@@ -119,11 +112,6 @@ pub enum PdqBenchError {
     #[error(transparent)]
     Code(#[from] omr_codec::DecodeError),
     /// More rows than share an answer's sums.
-    #[error("expected at most {limit} rows, found {found}")]
-    Rows {
-        /// The most.
-        limit: usize,
-        /// Rows asked for.
-        found: usize,
-    },
+    #[error("expected at most {} rows, found {}", .0.expected, .0.found)]
+    Rows(Mismatch<usize>),
 }

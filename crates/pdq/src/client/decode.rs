@@ -34,15 +34,8 @@ pub enum DecodeError {
         found: u64,
     },
     /// More rows match than there are: the wrong key, another table, or a damaged answer.
-    #[error(
-        "expected at most the {rows} rows of the table to match, found {found}: wrong key, damaged answer, or another table"
-    )]
-    Count {
-        /// Rows of the table.
-        rows: u64,
-        /// What the answer says.
-        found: u64,
-    },
+    #[error("expected at most the {} rows of the table to match, found {}: wrong key, damaged answer, or another table", .0.expected, .0.found)]
+    Count(Mismatch<u64>),
     /// The answer is one to another query.
     #[error("expected {} of an answer, found {}: it is the answer to another query", .0.expected, .0.found)]
     Shape(Mismatch<String>),
@@ -138,7 +131,7 @@ impl Reader<'_> {
             .any(|sums| sums[0][0] as usize > self.plan.bound);
         let rows = self.client.schema.rows;
         if found > rows {
-            return Err(DecodeError::Count { rows, found });
+            return Err(DecodeError::Count(Mismatch::new(rows, found)));
         }
         match over {
             true => Err(DecodeError::Overflow {

@@ -1,6 +1,7 @@
 //! A parameter set as it is written down, before it is checked.
 
 use crate::ParamsError;
+use omr_protocol::Mismatch;
 use omr_rlwe::noise::NoiseModel;
 
 /// A parameter set as it is written down. Secrets are uniform ternary in all rings.
@@ -119,9 +120,11 @@ impl Spec {
     /// The set of this name. Errors: `Unknown`.
     pub fn named(name: &str) -> Result<Self, ParamsError> {
         let found = Self::ALL.into_iter().find(|spec| spec.name == name);
-        found.ok_or_else(|| ParamsError::Unknown {
-            known: Self::ALL.map(|spec| spec.name).join(", "),
-            found: name.to_owned(),
+        found.ok_or_else(|| {
+            ParamsError::Unknown(Mismatch::new(
+                Self::ALL.map(|spec| spec.name).join(", "),
+                name.to_owned(),
+            ))
         })
     }
 

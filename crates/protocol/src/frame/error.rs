@@ -43,13 +43,8 @@ pub enum FrameError {
     #[error("expected key {}, found key {}", hex(&.0.expected), hex(&.0.found))]
     KeyId(Mismatch<[u8; 16]>),
     /// The header announces a body larger than the caller takes.
-    #[error("body of {found} bytes is over the limit of {limit} bytes")]
-    TooLarge {
-        /// The caller's limit.
-        limit: u64,
-        /// Announced length.
-        found: u64,
-    },
+    #[error("body of {} bytes is over the limit of {} bytes", .0.found, .0.expected)]
+    TooLarge(Mismatch<u64>),
     /// The file ends too early.
     #[error("file ends after {} of at least {} bytes", .0.found, .0.expected)]
     Truncated(Mismatch<u64>),

@@ -55,10 +55,7 @@ impl<R: Read> FrameReader<R> {
 
         let (header, body_len) = parse_header(&bytes, expected)?;
         if body_len > max_body {
-            return Err(FrameError::TooLarge {
-                limit: max_body,
-                found: body_len,
-            });
+            return Err(FrameError::TooLarge(Mismatch::new(max_body, body_len)));
         }
         let file_len = header.file_len(body_len);
         let mut hasher = file_hasher();

@@ -174,10 +174,10 @@ fn hostile_lengths_are_refused_before_the_body() {
     let huge = forged(|bytes| bytes[at..at + 8].copy_from_slice(&u64::MAX.to_le_bytes()));
     assert!(matches!(
         read(&huge[..HEAD]),
-        Err(FrameError::TooLarge {
-            limit: 1000,
+        Err(FrameError::TooLarge(Mismatch {
+            expected: 1000,
             found: u64::MAX
-        })
+        }))
     ));
     // Without a limit the file still ends where its bytes end, and no memory is taken on its word.
     let end = read_frame(&huge[..], Kind::Digest, u64::MAX);

@@ -25,13 +25,8 @@ pub enum SessionError {
     #[error("expected a session of {0} clues, which the detection key takes, found one of others")]
     Clues(ClueKind),
     /// A residue is not below the modulus.
-    #[error("expected residues below {modulus}, found {found}")]
-    Residue {
-        /// The modulus.
-        modulus: u64,
-        /// The residue.
-        found: u64,
-    },
+    #[error("expected residues below {}, found {}", .0.expected, .0.found)]
+    Residue(Mismatch<u64>),
     /// The file around it.
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -121,7 +116,7 @@ fn read_row(params: &InstantParams, bytes: &[u8]) -> Result<Vec<u64>, SessionErr
     unpack_bits(bytes, m.bits(), &mut row)?;
     let modulus = m.value();
     match row.iter().find(|&&x| x >= modulus) {
-        Some(&found) => Err(SessionError::Residue { modulus, found }),
+        Some(&found) => Err(SessionError::Residue(Mismatch::new(modulus, found))),
         None => Ok(row),
     }
 }

@@ -5,6 +5,7 @@ use crate::instantomr::{InstantKey, InstantParams, InstantSpec};
 use crate::request::MAX_BOUND;
 use crate::sophomr::{DetectionKey, Params, ParamsSpec};
 use crate::{ClueKind, DetectionKeyError, EngineKind, Scheme};
+use omr_mismatch::Mismatch;
 use omr_ring::Kernels;
 use std::io::Read;
 use std::sync::{Arc, OnceLock};
@@ -112,10 +113,7 @@ impl SetSpec {
     pub fn named(name: &str) -> Result<Self, ParamsError> {
         let sets = Self::published();
         let known: Vec<&str> = sets.iter().map(|set| set.name).collect();
-        let unknown = ParamsError::Unknown {
-            known: known.join(", "),
-            found: name.to_owned(),
-        };
+        let unknown = ParamsError::Unknown(Mismatch::new(known.join(", "), name.to_owned()));
         let mut sets = sets.into_iter();
         sets.find(|set| set.name == name).ok_or(unknown)
     }

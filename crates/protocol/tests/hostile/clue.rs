@@ -69,7 +69,10 @@ fn a_flipped_bit_is_an_error_or_seen() {
                 assert!((1..5).contains(&(bit / 8)));
                 assert_eq!(found, bad[1..5]);
             }
-            Err(ClueError::Coordinate { modulus, found }) => {
+            Err(ClueError::Coordinate(Mismatch {
+                expected: modulus,
+                found,
+            })) => {
                 assert!(bit >= 40 && found >= modulus && modulus == 786_433);
             }
             Err(other) => panic!("bit {bit}: {other}"),
@@ -85,10 +88,10 @@ fn every_coordinate_is_reduced() {
             let mut bytes = honest(3).to_bytes(&tiny().clue);
             set_residue(&mut bytes[5..], index, 20, value);
             match parse(&bytes) {
-                Err(ClueError::Coordinate {
-                    modulus: 786_433,
+                Err(ClueError::Coordinate(Mismatch {
+                    expected: 786_433,
                     found,
-                }) => assert_eq!(found, value),
+                })) => assert_eq!(found, value),
                 other => panic!("coordinate {index}: {other:?}"),
             }
         }
@@ -151,7 +154,7 @@ fn plainly(bytes: &[u8]) -> Result<Vec<u32>, String> {
     let words: Vec<u64> = (0..residues).map(|_| reader.take(20).unwrap()).collect();
     reader.finish().map_err(|error| text(error.into()))?;
     match words.iter().find(|&&x| x >= modulus) {
-        Some(&found) => Err(text(ClueError::Coordinate { modulus, found })),
+        Some(&found) => Err(text(ClueError::Coordinate(Mismatch::new(modulus, found)))),
         None => Ok(words.into_iter().map(|x| x as u32).collect()),
     }
 }
@@ -201,7 +204,7 @@ proptest! {
         bytes[5..].copy_from_slice(&noise);
         match parse(&bytes) {
             Ok(clue) => prop_assert_eq!(clue.to_bytes(&tiny().clue), bytes),
-            Err(error) => assert!(matches!(error, ClueError::Coordinate { .. }), "{error}"),
+            Err(error) => assert!(matches!(error, ClueError::Coordinate(_)), "{error}"),
         }
     }
 }

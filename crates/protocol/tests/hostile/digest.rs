@@ -186,7 +186,10 @@ fn absurd_ranges() {
     }
     for (start, end) in [(0, u64::MAX), (0, (1 << 32) + 1), (1, u64::MAX - 1)] {
         match ranged(start, end) {
-            Err(DigestError::Plan(PlanError::LongRange { limit, found })) => {
+            Err(DigestError::Plan(PlanError::LongRange(Mismatch {
+                expected: limit,
+                found,
+            }))) => {
                 assert_eq!((limit, found), (1 << 32, end - start));
             }
             other => panic!("{other:?}"),

@@ -62,7 +62,7 @@ pub(crate) fn of_kind(file: &[u8], kind: u16) -> Vec<u8> {
 pub(crate) fn headers_are_checked(good: &[u8], limit: u64, parse: impl Fn(&[u8]) -> FrameError) {
     assert!(matches!(
         parse(&announcing(good, u64::MAX)),
-        FrameError::TooLarge { limit: l, found: u64::MAX } if l == limit
+        FrameError::TooLarge(Mismatch { expected: l, found: u64::MAX }) if l == limit
     ));
     assert!(matches!(
         parse(&of_kind(good, Kind::Clue as u16)),

@@ -5,6 +5,7 @@ use super::tables::Sets;
 use crate::caller::Caller;
 use crate::share::of_strangers;
 use omr_pdq::{EvaluationKey, KeyError, Params};
+use omr_protocol::Mismatch;
 use omr_protocol::frame::{FrameError, FrameReader, Kind};
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};
@@ -36,13 +37,8 @@ pub(super) enum LoadError {
     #[error(transparent)]
     Key(#[from] KeyError),
     /// Of a set that is not served.
-    #[error("expected a key of one of the parameter sets {known}, found one of {found:?}")]
-    Params {
-        /// Those that are served.
-        known: String,
-        /// The key's.
-        found: String,
-    },
+    #[error("expected a key of one of the parameter sets {}, found one of {:?}", .0.expected, .0.found)]
+    Params(Mismatch<String>),
 }
 
 /// A key ready for work.
@@ -297,7 +293,7 @@ pub(super) fn load(file: impl Read, sets: &Sets) -> Result<Loaded, LoadError> {
     let found = frame.header().params_id.clone();
     let Some(params) = sets.find(&found) else {
         let known = sets.names().join(", ");
-        return Err(LoadError::Params { known, found });
+        return Err(LoadError::Params(Mismatch::new(known, found)));
     };
     let key = EvaluationKey::read(&params, Cursor::new(start).chain(file))?;
     Ok(Loaded { params, key })

@@ -197,7 +197,7 @@ impl Service {
 
 fn of_key(error: &LoadError) -> Status {
     match error {
-        LoadError::Params { .. } => Status::failed_precondition(error.to_string()),
+        LoadError::Params(_) => Status::failed_precondition(error.to_string()),
         LoadError::Read(error) => disk(error),
         LoadError::Frame(_) | LoadError::Key(_) => Status::invalid_argument(error.to_string()),
     }

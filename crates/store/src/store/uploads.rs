@@ -120,7 +120,7 @@ impl Uploads {
         let limit = self.limit;
         match found <= limit {
             true => Ok(()),
-            false => Err(StoreError::UploadSpace { limit, found }),
+            false => Err(StoreError::UploadSpace(Mismatch::new(limit, found))),
         }
     }
 }

@@ -122,9 +122,7 @@ pub enum ImportError {
 
 fn advice(error: &ValueError) -> &'static str {
     match error {
-        ValueError::TooLong { .. } | ValueError::Fraction(_) => {
-            ": leave the column out, or truncate"
-        }
+        ValueError::TooLong(_) | ValueError::Fraction(_) => ": leave the column out, or truncate",
         _ => "",
     }
 }

@@ -10,13 +10,8 @@ use super::ShapeError;
 #[non_exhaustive]
 pub enum QueryError {
     /// The text is too long.
-    #[error("a query of {found} bytes: at most {most} are read")]
-    TooLong {
-        /// The length of the text in bytes.
-        found: usize,
-        /// The limit.
-        most: usize,
-    },
+    #[error("a query of {} bytes: at most {} are read", .0.found, .0.expected)]
+    TooLong(Mismatch<usize>),
     /// More words, operators and parentheses beside the constants of lists than so many.
     #[error("a query of more than {0} words and operators")]
     TooManyWords(usize),

@@ -1,5 +1,6 @@
 //! Shapes come from strangers: every rule that a shape made from a query keeps by itself.
 
+use omr_mismatch::Mismatch;
 use thiserror::Error;
 
 use super::{
@@ -18,13 +19,8 @@ pub enum ShapeError {
     #[error("column {0} is selected twice")]
     SelectedTwice(usize),
     /// No such column.
-    #[error("column {found} does not exist: the table has {columns}")]
-    NoColumn {
-        /// The place asked for.
-        found: usize,
-        /// Columns of the table.
-        columns: usize,
-    },
+    #[error("column {} does not exist: the table has {}", .0.found, .0.expected)]
+    NoColumn(Mismatch<usize>),
     /// An AND or OR of so many, fewer than two.
     #[error("AND or OR of {0} conditions: at least 2 expected")]
     TooFewParts(usize),
@@ -35,13 +31,8 @@ pub enum ShapeError {
     #[error("more than {0} ANDs and ORs inside each other")]
     TooDeep(usize),
     /// A list of no or too many constants.
-    #[error("a list of {found} constants: 1 to {most} expected")]
-    Constants {
-        /// Constants.
-        found: usize,
-        /// The limit.
-        most: usize,
-    },
+    #[error("a list of {} constants: 1 to {} expected", .0.found, .0.expected)]
+    Constants(Mismatch<usize>),
     /// An interval that is open on both sides.
     #[error("an interval without ends")]
     NoEnds,
@@ -57,13 +48,8 @@ pub enum ShapeError {
     #[error("a pattern without % has a part behind %")]
     ExactWithParts,
     /// A pattern that no value of the column can have.
-    #[error("a pattern of {found} characters: the column holds {most} at most")]
-    PatternTooLong {
-        /// Characters of the pattern.
-        found: usize,
-        /// Bytes of the longest value.
-        most: usize,
-    },
+    #[error("a pattern of {} characters: the column holds {} at most", .0.found, .0.expected)]
+    PatternTooLong(Mismatch<usize>),
 }
 
 impl Shape {
@@ -127,10 +113,13 @@ fn check_select(select: &[usize], schema: &Schema) -> Result<(), ShapeError> {
 }
 
 fn column_at(schema: &Schema, found: usize) -> Result<&Column, ShapeError> {
-    schema.columns.get(found).ok_or(ShapeError::NoColumn {
-        found,
-        columns: schema.columns.len(),
-    })
+    schema
+        .columns
+        .get(found)
+        .ok_or(ShapeError::NoColumn(Mismatch::new(
+            schema.columns.len(),
+            found,
+        )))
 }
 
 impl LeafShape<'_> {
@@ -163,10 +152,7 @@ fn constants(found: usize) -> Result<(), ShapeError> {
     if (1..=MAX_CONSTANTS).contains(&found) {
         return Ok(());
     }
-    Err(ShapeError::Constants {
-        found,
-        most: MAX_CONSTANTS,
-    })
+    Err(ShapeError::Constants(Mismatch::new(MAX_CONSTANTS, found)))
 }
 
 impl LikeShape {
@@ -176,7 +162,7 @@ impl LikeShape {
             return Err(ShapeError::ExactWithParts);
         }
         if found > most {
-            return Err(ShapeError::PatternTooLong { found, most });
+            return Err(ShapeError::PatternTooLong(Mismatch::new(most, found)));
         }
         Ok(())
     }

@@ -131,7 +131,7 @@ fn text_is_cut_only_if_that_is_asked_for() {
     let error = import(&csv, &options()).expect_err("too long");
     assert!(matches!(
         error,
-        ImportError::Value { row: 1, ref column, error: ValueError::TooLong { limit: 64, found: 66 } } if column == "a"
+        ImportError::Value { row: 1, ref column, error: ValueError::TooLong(Mismatch { expected: 64, found: 66 }) } if column == "a"
     ));
     assert!(
         error

@@ -362,10 +362,10 @@ fn long_texts_and_parts_of_seconds_are_cut_only_if_asked_for() {
         one(text.clone(), &options()),
         Err(ImportError::Value {
             row: 1,
-            error: ValueError::TooLong {
-                limit: 64,
+            error: ValueError::TooLong(Mismatch {
+                expected: 64,
                 found: 80
-            },
+            }),
             ..
         })
     ));

@@ -127,15 +127,18 @@ fn what_no_row_has_is_refused() {
     );
     assert!(matches!(
         codec.encode(&table, 2, &mut [0; 4]),
-        Err(RowError::NoRow { rows: 2, found: 2 })
+        Err(RowError::NoRow(Mismatch {
+            expected: 2,
+            found: 2
+        }))
     ));
     assert_eq!(RowCodec::new(table.schema(), &[]), Err(RowError::NoColumns));
     assert!(matches!(
         RowCodec::new(table.schema(), &[2]),
-        Err(RowError::NoColumn {
-            columns: 2,
+        Err(RowError::NoColumn(Mismatch {
+            expected: 2,
             found: 2
-        })
+        }))
     ));
     let many = vec![1; MAX_ROW_BYTES / 3 + 1];
     assert!(matches!(

@@ -1,5 +1,6 @@
 //! Checks of schemas and of declared values.
 
+use omr_mismatch::Mismatch;
 use omr_table::{
     Column, ColumnType, Domain, MAX_COLUMNS, MAX_ROWS, Schema, SchemaError, Value, ValueError,
 };
@@ -68,7 +69,7 @@ fn values_look_as_in_sql() {
     let error = |text: &str, kind| Value::parse(text, kind).expect_err("no value");
     assert!(matches!(
         error("1.234", decimal),
-        ValueError::Places { places: 2, .. }
+        ValueError::Places(Mismatch { expected: 2, .. })
     ));
     assert!(matches!(error("1e18", decimal), ValueError::Range(_)));
     assert!(matches!(

@@ -179,7 +179,7 @@ fn the_builder_measures_domains_and_refuses_whole_rows() {
     let long = builder.push_row(vec![Value::Integer(9), text("abc")]);
     assert!(matches!(
         long,
-        Err(BuildError::Value { row: 1, ref column, error: ValueError::TooLong { limit: 2, found: 3 } }) if column == "t"
+        Err(BuildError::Value { row: 1, ref column, error: ValueError::TooLong(Mismatch { expected: 2, found: 3 }) }) if column == "t"
     ));
     assert!(builder.push_row(vec![Value::Integer(9)]).is_err());
     assert!(builder.push_row(vec![text("a"), text("a")]).is_err());

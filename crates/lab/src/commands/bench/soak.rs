@@ -4,6 +4,7 @@ use super::Output;
 use crate::error::LabError;
 use crate::measure::{Soak, SoakLine, SoakTally, Strain};
 use omr_console::start_threads;
+use omr_protocol::Mismatch;
 use omr_protocol::sophomr::Params;
 use serde::Serialize;
 
@@ -21,10 +22,10 @@ struct Summary {
 
 pub(super) fn run(soak: &Soak, out: &Output<'_>) -> Result<(), LabError> {
     if soak.pertinent > soak.shape.bound {
-        return Err(LabError::SoakBound {
-            bound: soak.shape.bound,
-            found: soak.pertinent,
-        });
+        return Err(LabError::SoakBound(Mismatch::new(
+            soak.shape.bound,
+            soak.pertinent,
+        )));
     }
     start_threads(soak.start.threads)?;
     let params = Params::named(&soak.params)?;

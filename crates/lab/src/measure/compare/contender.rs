@@ -4,6 +4,7 @@ use super::{ClueKind, CompareError, Entry, Work};
 use crate::measure::{DigestBench, EarlierBench, EarlierKeys, Setting, Shape, Start};
 use omr_detector::Progress;
 use omr_earlier::clear::{EarlierScheme, EarlierSet, SetError};
+use omr_protocol::Mismatch;
 use omr_protocol::params::DEFAULT;
 use omr_protocol::{EngineKind, ParamSet, Scheme};
 
@@ -72,10 +73,7 @@ fn as_published() -> impl Iterator<Item = Contender> {
 pub fn named(name: &str, allow_insecure: bool) -> Result<Contender, CompareError> {
     let all: Vec<Contender> = contenders().into_iter().chain(as_published()).collect();
     let known: Vec<&str> = all.iter().map(|contender| contender.name).collect();
-    let unknown = SetError::Unknown {
-        known: known.join(", "),
-        found: name.to_owned(),
-    };
+    let unknown = SetError::Unknown(Mismatch::new(known.join(", "), name.to_owned()));
     let found = all.into_iter().find(|it| it.name == name);
     let found = found.ok_or(unknown)?;
     if let Engine::Earlier(_) = found.engine {

@@ -8,6 +8,7 @@ use chacha20::ChaCha20Rng;
 use omr_compress::{PackedCiphertext, SumsShape};
 use omr_pdq::compress::{Batch, Compressor, decrypt, encrypt_index, marked};
 use omr_pdq::{BODY_BITS, EvaluationKey, MASK_BITS, Params, SecretKey, Stage, Times};
+use omr_protocol::Mismatch;
 use omr_rlwe::Rlwe;
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
@@ -77,10 +78,10 @@ impl CompressBench {
         let params = &*self.params;
         let (slots, limit) = (params.slots(), params.slots() * params.nodes.batches());
         if self.rows > limit || self.bound > self.rows {
-            return Err(PdqBenchError::Rows {
+            return Err(PdqBenchError::Rows(Mismatch::new(
                 limit,
-                found: self.rows.max(self.bound),
-            });
+                self.rows.max(self.bound),
+            )));
         }
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         let world = self.world(&mut rng);

@@ -7,6 +7,7 @@ use chacha20::ChaCha20Rng;
 use omr_pdq::{
     Answer, Client, EvaluationKey, Params, Plan, PlanError, Quiet, Rows, SecretKey, Server,
 };
+use omr_protocol::Mismatch;
 use omr_table::{Query, Table};
 use rand_core::SeedableRng;
 use serde::Serialize;
@@ -76,10 +77,10 @@ pub fn ask(
     for known in &asked.tables {
         let found = tables.get(&known.name).map(typed);
         if found.as_ref() != Some(known) {
-            return Err(PdqBenchError::Table {
-                table: known.name.clone(),
-                found: found.map_or("none".to_owned(), |found| format!("{:?}", found.columns)),
-            });
+            return Err(PdqBenchError::Table(Mismatch::new(
+                known.name.clone(),
+                found.map_or("none".to_owned(), |found| format!("{:?}", found.columns)),
+            )));
         }
     }
     let mut rng = ChaCha20Rng::seed_from_u64(some.start as u64);

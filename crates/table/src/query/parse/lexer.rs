@@ -1,5 +1,6 @@
 //! Tokens, counted before anything recursive is made of them.
 
+use omr_mismatch::Mismatch;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::super::error::cut;
@@ -17,10 +18,7 @@ const MAX_WORDS: usize = 768;
 /// Errors: a text or a tree too large, characters that belong to no query.
 pub(super) fn tokens(sql: &str) -> Result<Vec<Token>, QueryError> {
     if sql.len() > MAX_BYTES {
-        return Err(QueryError::TooLong {
-            found: sql.len(),
-            most: MAX_BYTES,
-        });
+        return Err(QueryError::TooLong(Mismatch::new(MAX_BYTES, sql.len())));
     }
     let mut tokens = Tokenizer::new(&DIALECT, sql)
         .tokenize()

@@ -1,5 +1,6 @@
 //! Conditions to normal form: NOT goes down to the leaves, where SQL's three truth values are settled.
 
+use omr_mismatch::Mismatch;
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value, ValueWithSpan};
 
 use super::super::{Filter, Leaf, MAX_CONSTANTS, QueryError, ShapeError, Test};
@@ -255,11 +256,7 @@ impl<'a> Lowering<'a> {
     fn in_list(&self, column: &Expr, list: &[Expr], whole: &Expr) -> Result<Truth, QueryError> {
         let (place, column) = self.column(column, whole)?;
         if list.len() > MAX_CONSTANTS {
-            return Err(ShapeError::Constants {
-                found: list.len(),
-                most: MAX_CONSTANTS,
-            }
-            .into());
+            return Err(ShapeError::Constants(Mismatch::new(MAX_CONSTANTS, list.len())).into());
         }
         let literals: Vec<Literal> = list.iter().map(literal::read).collect::<Result<_, _>>()?;
         if is_text(column) {
