@@ -1,6 +1,5 @@
 //! The cubic code: round trips, splits of a board, overflow, and sums that are wrong or hostile.
 
-use omr_mismatch::Mismatch;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -8,6 +7,7 @@ use omr_codec::{
     CUBIC_MESSAGES, CUBIC_NEWTON_BOUND, Cubic, CubicCode, CubicCounters, CubicElement,
     CubicSymbols, DecodeError, Inconsistency, Support,
 };
+use omr_mismatch::Mismatch;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 

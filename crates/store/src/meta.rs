@@ -1,11 +1,11 @@
 //! The meta file: views, transactions, and opening anew after an error.
 
-use omr_mismatch::Mismatch;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 use crate::config::BoardConfig;
+use omr_mismatch::Mismatch;
 use redb::{Database, TableError, TableHandle};
 #[cfg(feature = "server")]
 use tokio::sync::watch;

@@ -4,10 +4,10 @@
 //! backups, and made anew where its rows are not as many as these. Keys of messages that expired stand in a table of
 //! their own, which nothing can make anew.
 
-use omr_mismatch::Mismatch;
 use std::ops::{ControlFlow, Range};
 
 use crate::config::{Clues, Message, POST_KEY_BYTES};
+use omr_mismatch::Mismatch;
 use redb::{ReadableTable, ReadableTableMetadata};
 
 use crate::error::{Evidence, Redb, StoreError, UsedKey, hex};

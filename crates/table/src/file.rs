@@ -4,11 +4,11 @@
 mod read;
 mod write;
 
-use omr_mismatch::Mismatch;
 use std::io;
 use std::path::PathBuf;
 
 use crate::{Domain, SchemaError};
+use omr_mismatch::Mismatch;
 
 const MAGIC: [u8; 8] = *b"OMRTABLE";
 const VERSION: u32 = 1;

@@ -3,11 +3,11 @@
 #[cfg(feature = "parquet")]
 mod arrow;
 
-use omr_mismatch::Mismatch;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
 use crate::{Column, ColumnType, Table, Value, ValueError};
+use omr_mismatch::Mismatch;
 
 /// Why rows could not be written.
 #[derive(Debug, thiserror::Error)]

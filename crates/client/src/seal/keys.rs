@@ -1,10 +1,10 @@
 //! The recipient's sealing keys: one seed, one key pair for each sealing.
 
-use omr_protocol::Mismatch;
 use std::fmt;
 
 use hpke::kem::{X25519HkdfSha256, XWing};
 use hpke::{Deserializable, Kem, Serializable};
+use omr_protocol::Mismatch;
 use omr_protocol::sealing::Sealing;
 use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};

@@ -1,12 +1,12 @@
 //! The header: what a file holds, under which parameters, for which key.
 
-use omr_mismatch::Mismatch;
 use std::fmt;
 
 use super::{
     FILE_SUM_BYTES, FrameError, FramePart, HEADER_SUM_BYTES, PREFIX_BYTES, SUFFIX_BYTES,
     header_checksum,
 };
+use omr_mismatch::Mismatch;
 
 /// The format version written and read here.
 pub const FORMAT_VERSION: u16 = 2;

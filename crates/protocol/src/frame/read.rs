@@ -1,6 +1,5 @@
 //! Reading a frame: header first, then a body that cannot run past its length.
 
-use omr_mismatch::Mismatch;
 use std::io::{self, BufReader, Read};
 
 use super::header::{is_prefix_of_magic, parse_header, parse_prefix};
@@ -8,6 +7,7 @@ use super::{
     BUFFER_BYTES, FILE_SUM_BYTES, FrameError, FrameHeader, FramePart, Kind, PREFIX_BYTES,
     file_hasher,
 };
+use omr_mismatch::Mismatch;
 
 /// Most bytes reserved on the word of a header alone.
 const MAX_RESERVE_BYTES: u64 = 1 << 20;

@@ -1,8 +1,8 @@
 //! Frames of files: what is read back, and what damage is refused.
 
-use omr_mismatch::Mismatch;
 use std::io::{self, Read, Write};
 
+use omr_mismatch::Mismatch;
 use proptest::prelude::*;
 
 use super::*;

@@ -1,9 +1,9 @@
 //! Writing a frame: the length first, so that readers can refuse it early.
 
-use omr_mismatch::Mismatch;
 use std::io::{self, BufWriter, Write};
 
 use super::{BUFFER_BYTES, FrameError, FrameHeader, file_hasher};
+use omr_mismatch::Mismatch;
 
 /// A frame being written; `Write` takes its body.
 ///

@@ -1,6 +1,5 @@
 //! The partial file of an upload.
 
-use omr_mismatch::Mismatch;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use crate::database::sync_dir;
 use crate::error::{StoreError, hex};
+use omr_mismatch::Mismatch;
 
 #[derive(Debug)]
 pub(crate) struct Partial {

@@ -1,6 +1,5 @@
 //! Uploads of keys: partial files, resumed after a break or a crash.
 
-use omr_mismatch::Mismatch;
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
@@ -17,6 +16,7 @@ use crate::database::remove_if_present;
 use crate::error::StoreError;
 use crate::format::{KEYS, UPLOADS, hash_of, numbers, pack};
 use crate::meta::{Meta, Outcome, lock};
+use omr_mismatch::Mismatch;
 
 /// Bytes received between two syncs of a partial file.
 const SYNC_BYTES: u64 = 16 << 20;

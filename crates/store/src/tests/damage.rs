@@ -1,12 +1,12 @@
 //! Damaged objects and rows: an error that says what and where, and all else is served.
 
-use omr_mismatch::Mismatch;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::{Simulated, append, board, check_content, key, message, read_key, upload};
 use crate::{Evidence, Segment, Store, StoreConfig, StoreError};
+use omr_mismatch::Mismatch;
 
 /// A store of 30 messages in 3 segments of 8 and a tail of 6, closed.
 fn sealed(dir: &tempfile::TempDir) -> (StoreConfig, Vec<Segment>) {

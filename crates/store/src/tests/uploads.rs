@@ -1,11 +1,11 @@
 //! Uploads: resumed, refused, dropped, raced.
 
-use omr_mismatch::Mismatch;
 use std::fs;
 use std::time::Duration;
 
 use super::{board, config, key, read_key, upload};
 use crate::{Store, StoreConfig, StoreError};
+use omr_mismatch::Mismatch;
 
 fn empty(dir: &tempfile::TempDir) -> (StoreConfig, Store) {
     let config = StoreConfig {

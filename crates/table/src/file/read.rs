@@ -1,6 +1,5 @@
 //! Reads and checks a table's file.
 
-use omr_mismatch::Mismatch;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -9,6 +8,7 @@ use super::{CHECKSUM_BYTES, FileError, HEAD_BYTES, MAGIC, ROWS_AT_ONCE, VERSION,
 use crate::bits::Bits;
 use crate::column::{ColumnData, OrdinalData, TextData};
 use crate::{Column, ColumnType, MAX_SCHEMA_BYTES, Schema, Table};
+use omr_mismatch::Mismatch;
 
 impl Table {
     /// Reads a table's file and checks all of it: checksum, schema, every value.

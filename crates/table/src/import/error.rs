@@ -1,9 +1,9 @@
 //! The error of imports.
 
-use omr_mismatch::Mismatch;
 use std::io;
 
 use crate::{SchemaError, ValueError};
+use omr_mismatch::Mismatch;
 
 /// Why a file was not imported. Rows are counted from 0, without a header.
 #[derive(Debug, thiserror::Error)]

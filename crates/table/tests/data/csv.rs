@@ -1,8 +1,8 @@
 //! CSV imports: types, quotes, limits and errors.
 
-use omr_mismatch::Mismatch;
 use std::io::Cursor;
 
+use omr_mismatch::Mismatch;
 use omr_table::{
     Domain, ImportError, ImportOptions, Progress, Table, Value, ValueError, import_csv,
 };

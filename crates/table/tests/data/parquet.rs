@@ -1,12 +1,12 @@
 //! Parquet imports: types, encodings and damaged files.
 
-use omr_mismatch::Mismatch;
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::sync::{Arc, LazyLock};
 
 use arrow::array::*;
 use arrow::datatypes::{DataType, Field, Int32Type, Schema};
+use omr_mismatch::Mismatch;
 use omr_table::{
     ColumnType, ImportError, ImportOptions, Table, Value, ValueError, import_file, import_parquet,
 };

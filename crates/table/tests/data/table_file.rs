@@ -1,10 +1,10 @@
 //! Table files: round trips, damage and limits.
 
-use omr_mismatch::Mismatch;
 use std::fs;
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use omr_mismatch::Mismatch;
 use omr_table::{
     BuildError, ColumnType, Domain, FileError, MAX_ROWS, Schema, Table, TableBuilder, Value,
     ValueError,
