@@ -11,39 +11,19 @@ mod once;
 
 use std::ops::ControlFlow;
 
-use super::disk::Disk;
+use super::{disk::Disk, message_of as message};
 use crate::database::{Access, Guarded, Source, builder, guarded};
 use crate::error::Redb;
 use crate::format::State;
 use crate::tables::initialise;
-use crate::{Board, BoardConfig, Clues, Message, StoreError};
+use crate::{Board, BoardConfig, Message, StoreError};
 
 /// Large enough for several runs of several messages in a small file.
 fn config() -> BoardConfig {
     BoardConfig {
-        board_id: [0xA5; 16],
-        params_id: "toy-v1".into(),
-        sealing: "none".into(),
         clue_bytes: 12_000,
         payload_bytes: 600,
-        clues: Clues::Bound,
-    }
-}
-
-/// Message `index` of `config`, different for every index.
-fn message(config: &BoardConfig, index: u64) -> Message {
-    let bytes = |len: u32, salt: u64| {
-        let mut word = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt;
-        (0..len)
-            .map(|_| {
-                word = word.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
-                (word >> 56) as u8
-            })
-            .collect()
-    };
-    Message {
-        clue: bytes(config.clue_bytes, 1),
-        payload: bytes(config.payload_bytes, 2),
+        ..super::board()
     }
 }
 

@@ -44,8 +44,12 @@ fn board() -> BoardConfig {
     }
 }
 
-/// Message `index`, different for every index.
 fn message(index: u64) -> Message {
+    message_of(&board(), index)
+}
+
+/// Message `index` of a board, different for every index.
+fn message_of(board: &BoardConfig, index: u64) -> Message {
     let bytes = |len: u32, salt: u64| {
         let mut word = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt;
         (0..len)
@@ -56,8 +60,8 @@ fn message(index: u64) -> Message {
             .collect()
     };
     Message {
-        clue: bytes(board().clue_bytes, 1),
-        payload: bytes(board().payload_bytes, 2),
+        clue: bytes(board.clue_bytes, 1),
+        payload: bytes(board.payload_bytes, 2),
     }
 }
 

@@ -8,20 +8,7 @@ use omr_table::{
 };
 use proptest::prelude::*;
 
-use crate::tables::{SALT, tables};
-
-fn options() -> ImportOptions {
-    ImportOptions::new("test", SALT)
-}
-
-fn declared(columns: &[&str]) -> ImportOptions {
-    let mut options = options();
-    options.declared = columns
-        .iter()
-        .map(|text| text.parse().expect("a declaration"))
-        .collect();
-    options
-}
+use crate::tables::{declared, options, tables};
 
 fn import(csv: impl AsRef<[u8]>, options: &ImportOptions) -> Result<Table, ImportError> {
     import_csv(Cursor::new(csv.as_ref()), options, &mut |_| {})

@@ -15,20 +15,7 @@ use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
 
-use crate::tables::SALT;
-
-fn options() -> ImportOptions {
-    ImportOptions::new("test", SALT)
-}
-
-fn declared(columns: &[&str]) -> ImportOptions {
-    let mut options = options();
-    options.declared = columns
-        .iter()
-        .map(|text| text.parse().expect("a declaration"))
-        .collect();
-    options
-}
+use crate::tables::{declared, options};
 
 /// Parquet of these columns, three rows a group.
 fn written(columns: Vec<(&str, ArrayRef)>, compression: Compression) -> Vec<u8> {

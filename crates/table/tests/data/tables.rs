@@ -1,11 +1,26 @@
 //! Tables for tests.
 
-use omr_table::{ColumnType, Table, TableBuilder, Value};
+use omr_table::{ColumnType, ImportOptions, Table, TableBuilder, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
 
 pub(crate) const SALT: [u8; 16] = *b"sixteen bytes, x";
+
+/// How a table `test` is imported.
+pub(crate) fn options() -> ImportOptions {
+    ImportOptions::new("test", SALT)
+}
+
+/// The same with these columns declared.
+pub(crate) fn declared(columns: &[&str]) -> ImportOptions {
+    let mut options = options();
+    options.declared = columns
+        .iter()
+        .map(|text| text.parse().expect("a declaration"))
+        .collect();
+    options
+}
 
 /// Any type.
 pub(crate) fn kinds() -> impl Strategy<Value = ColumnType> {
