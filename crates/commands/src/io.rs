@@ -11,8 +11,7 @@ use omr_client::SecretKey;
 use omr_console::ReadError;
 use omr_detector::Progress;
 use omr_detector::engine::{Engine, Loaded};
-use omr_protocol::Mismatch;
-use omr_protocol::frame::{FrameError, FrameHeader, FrameReader, Kind};
+use omr_protocol::frame::{FrameHeader, FrameReader, Kind, Opened};
 use omr_protocol::instantomr::{InstantKey, InstantParams};
 use omr_protocol::{ClueKey, ClueParams, ParamSet};
 use std::fs::File;
@@ -20,9 +19,6 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use zeroize::Zeroizing;
-
-/// Bytes that hold the header of any of our files.
-const HEADER_BYTES: u64 = 128;
 
 /// A file of ours whose header is checked.
 pub(crate) struct Framed {
@@ -48,22 +44,16 @@ impl Framed {
     }
 
     fn open_inner(path: &Path, kinds: &[Kind]) -> Result<Self, InputError> {
-        let mut reader: Box<dyn Read> = match is_standard(path) {
+        let reader: Box<dyn Read> = match is_standard(path) {
             true => Box::new(io::stdin()),
             false => Box::new(File::open(path)?),
         };
-        let mut start = Vec::new();
-        reader.by_ref().take(HEADER_BYTES).read_to_end(&mut start)?;
-        let read = |kind| FrameReader::read_header(&start[..], kind, u64::MAX);
-        let frame = match read(kinds[0]) {
-            Err(FrameError::Kind(Mismatch { found, .. })) if kinds.contains(&found) => read(found),
-            read => read,
-        }?;
+        let opened = Opened::new::<InputError>(reader, kinds)?;
         Ok(Self {
-            header: frame.header().clone(),
+            header: opened.header,
             path: path.to_owned(),
-            file_len: frame.header().file_len(frame.body_len()),
-            reader: Box::new(Cursor::new(start).chain(reader)),
+            file_len: opened.file_len,
+            reader: Box::new(opened.reader),
         })
     }
 

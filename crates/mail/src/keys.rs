@@ -149,10 +149,8 @@ fn complete_detection(
     scheme: Option<Scheme>,
     secret: &SecretKey,
 ) -> Result<Vec<KeyFile>, MailError> {
-    let spec = set.spec();
-    let engines = scheme.map_or(spec.engines(), |scheme| scheme.engines().to_vec());
     let mut files = Vec::new();
-    for engine in engines {
+    for engine in set.spec().engines_for(scheme) {
         if !has_detection(home, set, engine, secret)? {
             make_detection(home, set, engine, secret)?;
         }

@@ -33,7 +33,7 @@ pub use bits::{
 };
 pub use error::{FrameError, FramePart};
 pub use header::{FORMAT_VERSION, FrameHeader, KEY_ID_BYTES, Kind, MAX_PARAMS_ID_BYTES, is_frame};
-pub use read::{FrameReader, read_frame};
+pub use read::{FrameReader, Opened, read_frame};
 pub use write::{FrameWriter, write_frame, write_frame_vec};
 
 /// Magic, version, kind and the length byte of the parameter-set name.

@@ -3,15 +3,12 @@
 use omr_detector::engine::{Engine, Loaded};
 use omr_detector::instantomr::InstantDetector;
 use omr_protocol::Mismatch;
-use omr_protocol::frame::{FrameError, FrameReader};
+use omr_protocol::frame::{FrameError, Opened};
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, ParamsError};
 use omr_store::{Store, StoreError};
-use std::io::{Cursor, Read};
+use std::io::Read;
 use std::sync::Arc;
-
-/// Bytes that hold the header of any key.
-const HEADER_BYTES: u64 = 128;
 
 /// Why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -30,29 +27,20 @@ pub(crate) enum KeyError {
 }
 
 /// A key's file, its header read.
-struct Opened {
+struct KeyFile {
     kind: EngineKind,
     reader: Box<dyn Read + Send>,
 }
 
-fn open(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<Opened, KeyError> {
-    let mut reader = store.open_key(hash)?;
-    let mut start = Vec::new();
-    reader.by_ref().take(HEADER_BYTES).read_to_end(&mut start)?;
-    let read = |kind: EngineKind| {
-        let frame = FrameReader::read_header(&start[..], kind.key_file(), u64::MAX)?;
-        frame.header().expect_params(set.name()).map(|()| kind)
-    };
-    let kind = match read(EngineKind::Sophomr) {
-        Err(FrameError::Kind(Mismatch { expected, found })) => match EngineKind::of_key_file(found)
-        {
-            Some(kind) => read(kind),
-            None => Err(FrameError::Kind(Mismatch::new(expected, found))),
-        },
-        read => read,
-    }?;
-    let reader = Box::new(Cursor::new(start).chain(reader));
-    Ok(Opened { kind, reader })
+fn open(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<KeyFile, KeyError> {
+    let kinds = EngineKind::ALL.map(EngineKind::key_file);
+    let file = Opened::new::<KeyError>(store.open_key(hash)?, &kinds)?;
+    file.header.expect_params(set.name())?;
+    let other = Mismatch::new(kinds[0], file.header.kind);
+    Ok(KeyFile {
+        kind: EngineKind::of_key_file(file.header.kind).ok_or(FrameError::Kind(other))?,
+        reader: Box::new(file.reader),
+    })
 }
 
 /// What a key is for, by its header.
@@ -71,7 +59,7 @@ pub(crate) fn load(
     set: &ParamSet,
     engine: impl FnOnce(EngineKind) -> Result<Box<dyn Engine>, ParamsError>,
 ) -> Result<Arc<dyn Loaded>, KeyError> {
-    let Opened { kind, mut reader } = open(store, hash, set)?;
+    let KeyFile { kind, mut reader } = open(store, hash, set)?;
     Ok(engine(kind)?.load(&mut reader)?)
 }
 
@@ -92,7 +80,7 @@ pub(crate) fn load_instant(
 ///
 /// Errors: any `KeyError`.
 pub(crate) fn check(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<EngineKind, KeyError> {
-    let Opened { kind, reader } = open(store, hash, set)?;
+    let KeyFile { kind, reader } = open(store, hash, set)?;
     set.check_key_file(kind, reader)?;
     Ok(kind)
 }

@@ -114,10 +114,7 @@ impl Wanted<'_> {
     /// Errors: `Params` where the set lacks an engine; `Write`, `Exists`, `Lock`.
     pub(super) fn make(&self, dir: &Path) -> Result<(ClueKey, Vec<Written>), CliError> {
         let set = self.set;
-        let engines = match self.scheme {
-            Some(scheme) => scheme.engines().to_vec(),
-            None => set.spec().engines(),
-        };
+        let engines = set.spec().engines_for(self.scheme);
         for engine in &engines {
             // An engine that the set lacks is told before a folder is made.
             set.key_file_bytes(*engine, self.clues)?;

@@ -190,8 +190,9 @@ pub(super) fn is_prefix_of_magic(found: &[u8]) -> bool {
     found.iter().zip(&MAGIC).all(|(a, b)| a == b)
 }
 
-/// Parses a whole header that passed `parse_prefix`; returns the announced body length too.
-pub(super) fn parse_header(bytes: &[u8], expected: Kind) -> Result<(FrameHeader, u64), FrameError> {
+/// Parses a whole header, of one of these kinds, that passed `parse_prefix`; returns the announced body length too.
+/// Errors name the first kind.
+pub(super) fn parse_header(bytes: &[u8], kinds: &[Kind]) -> Result<(FrameHeader, u64), FrameError> {
     let damaged = || FrameError::Checksum(FramePart::Header);
     let (covered, sum) = bytes
         .split_last_chunk::<HEADER_SUM_BYTES>()
@@ -208,8 +209,9 @@ pub(super) fn parse_header(bytes: &[u8], expected: Kind) -> Result<(FrameHeader,
         .ok_or_else(damaged)?;
 
     let tag = u16::from_le_bytes([prefix[6], prefix[7]]);
+    let expected = kinds[0];
     let kind = Kind::from_tag(tag).ok_or(FrameError::UnknownKind(Mismatch::new(expected, tag)))?;
-    if kind != expected {
+    if !kinds.contains(&kind) {
         return Err(FrameError::Kind(Mismatch::new(expected, kind)));
     }
     let params_id = check_params_id(name)?.to_owned();

@@ -1,11 +1,11 @@
 //! Reading a frame: header first, then a body that cannot run past its length.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Chain, Cursor, Read};
 
 use super::header::{is_prefix_of_magic, parse_header, parse_prefix};
 use super::{
-    BUFFER_BYTES, FILE_SUM_BYTES, FrameError, FrameHeader, FramePart, Kind, PREFIX_BYTES,
-    file_hasher,
+    BUFFER_BYTES, FILE_SUM_BYTES, FrameError, FrameHeader, FramePart, Kind, MAX_PARAMS_ID_BYTES,
+    PREFIX_BYTES, SUFFIX_BYTES, file_hasher,
 };
 use omr_mismatch::Mismatch;
 
@@ -40,7 +40,12 @@ impl<R: Read> FrameReader<R> {
     ///
     /// Errors: `NotOmr`, `Version`, `Kind`, `UnknownKind`, `ParamsName`, `TooLarge` if the body is
     /// longer than `max_body`, `Truncated`, `Checksum`, `Io`.
-    pub fn read_header(mut inner: R, expected: Kind, max_body: u64) -> Result<Self, FrameError> {
+    pub fn read_header(inner: R, expected: Kind, max_body: u64) -> Result<Self, FrameError> {
+        Self::read_any(inner, &[expected], max_body)
+    }
+
+    /// [`Self::read_header`] of a file of any of these kinds, at least one; errors name the first.
+    fn read_any(mut inner: R, kinds: &[Kind], max_body: u64) -> Result<Self, FrameError> {
         let mut bytes = vec![0; PREFIX_BYTES];
         let found = read_full(&mut inner, &mut bytes)?;
         let Some(prefix) = bytes[..found].first_chunk() else {
@@ -53,7 +58,7 @@ impl<R: Read> FrameReader<R> {
             return Err(truncated(bytes.len() as u64, found as u64));
         }
 
-        let (header, body_len) = parse_header(&bytes, expected)?;
+        let (header, body_len) = parse_header(&bytes, kinds)?;
         if body_len > max_body {
             return Err(FrameError::TooLarge(Mismatch::new(max_body, body_len)));
         }
@@ -110,6 +115,37 @@ impl<R: Read> FrameReader<R> {
             0 => Ok(self.header),
             _ => Err(FrameError::Trailing),
         }
+    }
+}
+
+/// A file whose header was read and checked, to be read from its beginning.
+#[derive(Debug)]
+pub struct Opened<R> {
+    /// The header.
+    pub header: FrameHeader,
+    /// Bytes of the whole file as announced, not yet verified.
+    pub file_len: u64,
+    /// The whole file, its header again.
+    pub reader: Chain<Cursor<Vec<u8>>, R>,
+}
+
+impl<R: Read> Opened<R> {
+    /// Reads the header of a file of any of these kinds, at least one.
+    ///
+    /// Errors: those of [`FrameReader::read_header`]; for a file of another kind they name the first.
+    pub fn new<E: From<FrameError> + From<io::Error>>(
+        mut inner: R,
+        kinds: &[Kind],
+    ) -> Result<Self, E> {
+        let mut start = Vec::new();
+        let most = PREFIX_BYTES + MAX_PARAMS_ID_BYTES + SUFFIX_BYTES;
+        inner.by_ref().take(most as u64).read_to_end(&mut start)?;
+        let frame = FrameReader::read_any(&start[..], kinds, u64::MAX)?;
+        Ok(Self {
+            file_len: frame.header.file_len(frame.body_len),
+            header: frame.header,
+            reader: Cursor::new(start).chain(inner),
+        })
     }
 }
 

@@ -74,6 +74,12 @@ impl SetSpec {
         EngineKind::ALL.into_iter().filter(serves).collect()
     }
 
+    /// The engines of a scheme; all that the set has where none is given.
+    #[must_use]
+    pub fn engines_for(&self, scheme: Option<Scheme>) -> Vec<EngineKind> {
+        scheme.map_or_else(|| self.engines(), |scheme| scheme.engines().to_vec())
+    }
+
     /// The largest bound of one engine's digests by a scheme; `None` where the set lacks the engine or the scheme does
     /// not use it.
     pub(crate) fn engine_bound(&self, engine: EngineKind, scheme: Scheme) -> Option<usize> {

@@ -6,10 +6,10 @@ use crate::caller::Caller;
 use crate::share::of_strangers;
 use omr_pdq::{EvaluationKey, KeyError, Params};
 use omr_protocol::Mismatch;
-use omr_protocol::frame::{FrameError, FrameReader, Kind};
+use omr_protocol::frame::{FrameError, Kind, Opened};
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
@@ -17,8 +17,6 @@ use tempfile::NamedTempFile;
 /// BLAKE3 of a key's file.
 pub(super) type Hash = [u8; 32];
 
-/// Bytes that hold the header of any key.
-const HEADER_BYTES: u64 = 128;
 const ENDING: &str = "key";
 /// How the names of files begin that are not whole yet.
 const UPLOAD: &str = ".upload-";
@@ -286,16 +284,14 @@ fn remove(path: &Path) {
 ///
 /// Errors: any `LoadError`.
 pub(super) fn load(file: impl Read, sets: &Sets) -> Result<Loaded, LoadError> {
-    let mut file = BufReader::with_capacity(1 << 20, file);
-    let mut start = Vec::new();
-    file.by_ref().take(HEADER_BYTES).read_to_end(&mut start)?;
-    let frame = FrameReader::read_header(&start[..], Kind::PdqKey, u64::MAX)?;
-    let found = frame.header().params_id.clone();
+    let file = BufReader::with_capacity(1 << 20, file);
+    let Opened { header, reader, .. } = Opened::new::<LoadError>(file, &[Kind::PdqKey])?;
+    let found = header.params_id;
     let Some(params) = sets.find(&found) else {
         let known = sets.names().join(", ");
         return Err(LoadError::Params(Mismatch::new(known, found)));
     };
-    let key = EvaluationKey::read(&params, Cursor::new(start).chain(file))?;
+    let key = EvaluationKey::read(&params, reader)?;
     Ok(Loaded { params, key })
 }
 
