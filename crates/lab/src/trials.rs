@@ -1,10 +1,12 @@
 //! Trials of the service with real processes: load, crashes, hostile clients, mail.
 
 mod chaos;
+mod command;
 mod error;
 mod hostile;
 pub mod load;
 pub mod mail;
+mod place;
 mod process;
 
 pub use chaos::{Chaos, Figures, Kind, Outcome};

@@ -8,17 +8,16 @@ mod disk_full;
 mod kills;
 mod ledger;
 pub(crate) mod people;
-pub(crate) mod place;
 mod posters;
 mod recipients;
 mod slow_disk;
 mod uploads;
 pub(crate) mod work;
 
-use crate::trials::{Site, TrialError, clients, count};
+use crate::trials::place::{Place, status_kb};
+use crate::trials::{ServerProcess, Site, TrialError, clients, count};
 use clap::{Args, ValueEnum};
 use people::People;
-use place::{Place, Shape};
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -141,11 +140,7 @@ impl Chaos {
     }
 
     fn place(&self) -> Result<Place, TrialError> {
-        Place::new(&Shape {
-            dir: self.site.dir.as_deref(),
-            params: &self.site.params,
-            limits: "",
-        })
+        Place::small(self.site.dir.as_deref(), &self.site.params, "")
     }
 
     fn people(&self, place: &Place) -> Result<Arc<People>, TrialError> {
@@ -173,10 +168,8 @@ impl Chaos {
 impl Outcome {
     fn skipped(trial: Kind, why: impl Into<String>) -> Self {
         Self {
-            trial,
             skipped: Some(why.into()),
-            figures: Figures::default(),
-            faults: Vec::new(),
+            ..Self::new(trial)
         }
     }
 
@@ -233,11 +226,13 @@ impl Outcome {
         Ok(())
     }
 
-    /// Looks at what a stopped server left.
-    fn inspect(&mut self, place: &Place) -> Result<(), TrialError> {
+    /// Stops the server and looks at what it left.
+    fn end(mut self, server: ServerProcess, place: &Place) -> Result<Self, TrialError> {
+        self.figures.peak_kb = status_kb(server.pid(), "VmHWM").unwrap_or(0);
+        server.stop()?;
         self.faults.extend(place.verify()?);
         self.faults.extend(place.alarms());
-        Ok(())
+        Ok(self)
     }
 
     fn fault(&mut self, text: impl Into<String>) {

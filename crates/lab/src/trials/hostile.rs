@@ -11,8 +11,8 @@ mod tally;
 mod wire;
 
 use crate::trials::chaos::people::People;
-use crate::trials::chaos::place::{Place, Shape, open_files, status_kb};
 use crate::trials::chaos::work::runtime;
+use crate::trials::place::{Place, open_files, status_kb};
 use crate::trials::{ServerProcess, TrialError};
 use canary::Canary;
 use chacha20::ChaCha20Rng;
@@ -93,7 +93,8 @@ impl Hostile {
         allow_many_files();
         let place = self.place()?;
         let people = Arc::new(People::new(PARAMS, self.seed, place.path())?);
-        let token = token(&place)?;
+        // With it a backup can be asked for.
+        let token = place.token("hostile", &["post", "detect", "admin"])?;
         let server = place.start()?;
         let runtime = runtime()?;
         let url = place.url();
@@ -126,11 +127,7 @@ impl Hostile {
             "connections = {}\nidle_seconds = 5",
             self.connections + OTHERS
         );
-        Place::new(&Shape {
-            dir: self.dir.as_deref(),
-            params: PARAMS,
-            limits: &limits,
-        })
+        Place::small(self.dir.as_deref(), PARAMS, &limits)
     }
 
     fn rng(&self, stream: u64) -> ChaCha20Rng {
@@ -209,17 +206,6 @@ impl HostileFigures {
         self.faults.extend(place.verify()?);
         Ok(())
     }
-}
-
-/// A token with which a backup can be asked for.
-fn token(place: &Place) -> Result<String, TrialError> {
-    std::fs::create_dir_all(place.data()).map_err(TrialError::io("the data folder"))?;
-    let file = place.data().join("tokens.toml");
-    let file = file.to_string_lossy();
-    let rights = ["--may", "post", "--may", "detect", "--may", "admin"];
-    let add = ["token", "add", "--file", &file, "--name", "hostile"];
-    let added = place.omr(&[&add[..], &rights].concat())?;
-    Ok(String::from_utf8_lossy(&added.stdout).trim().to_owned())
 }
 
 /// Open files of the server once they are at most `expected`, or no longer fall.

@@ -1,6 +1,5 @@
 //! A server under load: posts at a fixed rate, many keys, many digests at once.
 
-pub(crate) mod command;
 mod jobs;
 mod keys;
 mod ledger;
@@ -87,7 +86,7 @@ impl Load {
             // The server's own limit, unless more are asked for.
             digest_messages: jobs.map_or(0, |jobs| jobs.messages).max(1 << 20),
         };
-        let mut scene = Scene::new(self.site.dir.as_deref(), room)?;
+        let mut scene = Scene::new(self.site.dir.as_deref(), &room)?;
         let posters = posts.map_or(0, |posts| posts.clients);
         let posters = tokens(&scene, "poster", posters)?;
         let keeper = scene.token("keeper")?;

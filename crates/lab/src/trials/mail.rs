@@ -144,7 +144,7 @@ impl Mail {
             keys: 2 * u32::from(self.recipients),
             digest_messages: self.messages.max(1 << 20),
         };
-        let mut scene = Scene::new(self.site.dir.as_deref(), room)?;
+        let mut scene = Scene::new(self.site.dir.as_deref(), &room)?;
         let token = scene.token("strangers")?;
         let tokens: Result<Vec<String>, TrialError> = (0..self.recipients)
             .map(|number| scene.token(&format!("recipient-{number}")))

@@ -1,5 +1,6 @@
 //! A server of a trial: its folder, its configuration, its processes.
 
+use super::command::checked;
 use crate::trials::{ServerProcess, Setup, TrialError, program};
 use std::fs;
 use std::io::{Read, Write};
@@ -24,26 +25,19 @@ pub(crate) struct Place {
     port: u16,
 }
 
-/// What differs between the servers of trials.
-pub(crate) struct Shape<'a> {
-    /// Parent of its folder; the system's temporary one unless given.
-    pub(crate) dir: Option<&'a Path>,
-    pub(crate) params: &'a str,
-    /// Lines for the table `limits`.
-    pub(crate) limits: &'a str,
-}
-
 impl Place {
-    /// A folder with a configuration; nothing runs yet.
+    /// A folder within `dir`, or the system's temporary one, with a configuration: where the server listens and has its
+    /// data, and `tables`. Nothing runs yet.
     ///
     /// Errors: `Io`.
-    pub(crate) fn new(shape: &Shape<'_>) -> Result<Self, TrialError> {
-        let parent = shape.dir.map_or_else(std::env::temp_dir, Path::to_owned);
-        fs::create_dir_all(&parent).map_err(TrialError::io("creating the trial's folder"))?;
+    pub(crate) fn new(dir: Option<&Path>, tables: &str) -> Result<Self, TrialError> {
+        let parent = dir.map_or_else(std::env::temp_dir, Path::to_owned);
+        let making = || TrialError::io("creating the trial's folder");
+        fs::create_dir_all(&parent).map_err(making())?;
         let folder = tempfile::Builder::new()
             .prefix("omr-trial-")
-            .tempdir_in(parent);
-        let folder = folder.map_err(TrialError::io("creating the trial's folder"))?;
+            .tempdir_in(parent)
+            .map_err(making())?;
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let port = free.map_err(TrialError::io("looking for a port"))?.port();
         let place = Self {
@@ -56,22 +50,44 @@ impl Place {
             folder,
             port,
         };
-        place.configure(shape)?;
+        let data = &place.data;
+        let text = format!("listen = \"127.0.0.1:{port}\"\ndata = {data:?}\n{tables}");
+        fs::write(&place.setup.config, text)
+            .map_err(TrialError::io("writing the configuration"))?;
         Ok(place)
     }
 
-    fn configure(&self, shape: &Shape<'_>) -> Result<(), TrialError> {
-        let text = format!(
-            "listen = \"127.0.0.1:{}\"\ndata = {:?}\n\
-             [board]\nparams = {:?}\npayload_bytes = {PAYLOAD}\nsealing = \"none\"\n\
+    /// A place for a small board of small payloads and segments; `limits` are lines of the table of this name.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn small(
+        dir: Option<&Path>,
+        params: &str,
+        limits: &str,
+    ) -> Result<Self, TrialError> {
+        let tables = format!(
+            "[board]\nparams = {params:?}\npayload_bytes = {PAYLOAD}\nsealing = \"none\"\n\
              [objects]\nsegment_messages = {SEGMENT}\n\
              [access]\nanonymous_post = true\nanonymous_detect = true\n\
-             [limits]\nmessages_per_second = 1000000\n{}\n\
-             [detector]\nthreads = 1\nsession_threads = 1\ncache_bytes = 268435456\n",
-            self.port, self.data, shape.params, shape.limits,
+             [limits]\nmessages_per_second = 1000000\n{limits}\n\
+             [detector]\nthreads = 1\nsession_threads = 1\ncache_bytes = 268435456\n"
         );
-        let written = fs::write(&self.setup.config, text);
-        written.map_err(TrialError::io("writing the configuration"))
+        Self::new(dir, &tables)
+    }
+
+    /// A token for somebody with these rights. Before the server starts, so that it knows it.
+    ///
+    /// Errors: `Io`, `Command`.
+    pub(crate) fn token(&self, name: &str, rights: &[&str]) -> Result<String, TrialError> {
+        fs::create_dir_all(&self.data).map_err(TrialError::io("the data folder"))?;
+        let mut add = Command::new(program()?);
+        add.args(["token", "add", "--name", name, "--file"])
+            .arg(self.data.join("tokens.toml"));
+        for right in rights {
+            add.args(["--may", right]);
+        }
+        let out = checked("omr token", &mut add)?;
+        Ok(String::from_utf8_lossy(&out).trim().to_owned())
     }
 
     /// The trial's folder.
@@ -166,7 +182,13 @@ pub(crate) fn text(done: &Output) -> String {
 
 /// A figure of `/proc/PID/status` in kB, such as `VmHWM`; `None` where there is no such file.
 pub(crate) fn status_kb(pid: u32, name: &str) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    figure_kb(
+        &fs::read_to_string(format!("/proc/{pid}/status")).ok()?,
+        name,
+    )
+}
+
+fn figure_kb(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find(|line| line.starts_with(name))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
@@ -174,4 +196,14 @@ pub(crate) fn status_kb(pid: u32, name: &str) -> Option<u64> {
 /// Files that a process has open; `None` where the system does not tell.
 pub(crate) fn open_files(pid: u32) -> Option<usize> {
     Some(fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_systems_figures_are_read() {
+        let status = "VmPeak:\t  9 kB\nVmHWM:\t    1024 kB\nVmRSS:\t 1 kB\n";
+        assert_eq!(super::figure_kb(status, "VmHWM"), Some(1024));
+        assert_eq!(super::figure_kb("VmRSS:\t 1 kB\n", "VmHWM"), None);
+    }
 }

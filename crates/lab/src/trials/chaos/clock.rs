@@ -1,9 +1,9 @@
 //! A wall clock that jumps by a year while the server runs and while it does not.
 
-use super::place::Place;
 use super::work::Running;
 use super::{Chaos, Kind, Outcome};
-use crate::trials::{ServerProcess, TrialError};
+use crate::trials::TrialError;
+use crate::trials::place::Place;
 use rand_core::Rng;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -91,7 +91,7 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     }
     outcome.recoveries(recoveries);
     outcome.audit(running)?;
-    end(outcome, server, &place)
+    outcome.end(server, &place)
 }
 
 /// A server that sees the clock that we set.
@@ -108,11 +108,4 @@ fn faked(chaos: &Chaos, library: &Path) -> Result<(Place, Clock), TrialError> {
         variable("DONT_FAKE_MONOTONIC", Path::new("1")),
     ];
     Ok((place, clock))
-}
-
-fn end(mut outcome: Outcome, server: ServerProcess, place: &Place) -> Result<Outcome, TrialError> {
-    outcome.figures.peak_kb = super::place::status_kb(server.pid(), "VmHWM").unwrap_or(0);
-    server.stop()?;
-    outcome.inspect(place)?;
-    Ok(outcome)
 }

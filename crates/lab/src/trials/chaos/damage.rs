@@ -3,11 +3,11 @@
 
 use super::ledger::{self, Copy};
 use super::people::People;
-use super::place::{Place, SEGMENT, text};
 use super::recipients::{digest_of, register};
 use super::work::{client, runtime};
 use super::{Chaos, Kind, Outcome};
 use crate::trials::TrialError;
+use crate::trials::place::{Place, SEGMENT, text};
 use omr_remote::Client;
 use omr_remote::v1::CreateJobRequest;
 use rand_core::{Rng, SeedableRng};
@@ -121,14 +121,7 @@ impl Trial {
 
     /// A board of some segments, keys, and a backup of them.
     fn prepare(&mut self, seed: u64) -> Result<(), TrialError> {
-        fs::create_dir_all(self.place.data()).map_err(TrialError::io("the data folder"))?;
-        let tokens = self.place.data().join("tokens.toml");
-        let tokens = tokens.to_string_lossy();
-        let add = [
-            "token", "add", "--file", &tokens, "--name", "trial", "--may", "admin",
-        ];
-        let added = self.place.omr(&add)?;
-        let token = String::from_utf8_lossy(&added.stdout).trim().to_owned();
+        let token = self.place.token("trial", &["admin"])?;
         let server = self.place.start()?;
         let client = self.client()?;
         self.post(&client, seed)?;

@@ -1,10 +1,10 @@
 //! A disk without room: posts are refused, reading goes on, and posting once there is room again.
 
 use super::ledger;
-use super::place::Place;
 use super::work::{Crew, Running};
 use super::{Chaos, Kind, Outcome};
 use crate::trials::TrialError;
+use crate::trials::place::Place;
 use omr_remote::RemoteError;
 use std::fs::{self, File};
 use std::io::Write;
@@ -72,10 +72,7 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     accepted(&running, &mut outcome);
     std::thread::sleep(WHILE);
     outcome.audit(running)?;
-    outcome.figures.peak_kb = super::place::status_kb(server.pid(), "VmHWM").unwrap_or(0);
-    server.stop()?;
-    outcome.inspect(&place)?;
-    Ok(outcome)
+    outcome.end(server, &place)
 }
 
 /// Takes all room that is left.

@@ -28,8 +28,5 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     outcome.figures.kills = chaos.kills.into();
     outcome.recoveries(recoveries);
     outcome.audit(running)?;
-    outcome.figures.peak_kb = super::place::status_kb(server.pid(), "VmHWM").unwrap_or(0);
-    server.stop()?;
-    outcome.inspect(&place)?;
-    Ok(outcome)
+    outcome.end(server, &place)
 }

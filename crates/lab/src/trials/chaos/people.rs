@@ -1,7 +1,7 @@
 //! Recipients and what is posted to them.
 
-use super::place::PAYLOAD;
 use crate::trials::TrialError;
+use crate::trials::place::PAYLOAD;
 use bytes::Bytes;
 use chacha20::ChaCha20Rng;
 use omr_client::sophomr::detection_key;

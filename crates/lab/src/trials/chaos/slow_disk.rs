@@ -88,14 +88,12 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     }
     drop(rivals);
     outcome.audit(running)?;
-    let peak = super::place::status_kb(server.pid(), "VmHWM").unwrap_or(0);
-    outcome.figures.peak_kb = peak;
+    let mut outcome = outcome.end(server, &place)?;
+    let peak = outcome.figures.peak_kb;
     if peak > MOST_KB && chaos.site.params.starts_with("insecure-tiny") {
         outcome.fault(format!(
             "expected at most {MOST_KB} kB of memory, found {peak}"
         ));
     }
-    server.stop()?;
-    outcome.inspect(&place)?;
     Ok(outcome)
 }

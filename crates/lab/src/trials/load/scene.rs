@@ -1,13 +1,10 @@
 //! A server of its own in a folder of its own, with tokens, and what it uses of the machine.
 
-use crate::trials::{ServerProcess, Setup, TrialError, program};
+use crate::trials::place::{Place, status_kb};
+use crate::trials::{ServerProcess, TrialError};
 use omr_remote::{Client, Endpoint, Retry, Timeouts};
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Duration;
-use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// What a server is set up for.
@@ -22,12 +19,10 @@ pub(crate) struct Room {
 
 /// A server in a process of its own, its folder and a runtime for its clients.
 pub(crate) struct Scene {
-    room: Room,
     server: Option<ServerProcess>,
-    url: String,
     pub(crate) runtime: Runtime,
     /// Removed at the end, after the server.
-    folder: TempDir,
+    place: Place,
 }
 
 /// What a server's process has used.
@@ -40,91 +35,56 @@ pub(crate) struct Usage {
 }
 
 impl Scene {
-    /// A new folder, within `parent` or the system's temporary one; the server is not started yet.
+    /// A new folder, within `parent` or the system's temporary one; the server is not started yet. Limits stand where
+    /// the trial does not meet them: it measures the server, not its limits.
     ///
     /// Errors: `Io`.
-    pub(crate) fn new(parent: Option<&Path>, room: Room) -> Result<Self, TrialError> {
-        let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
-        let folder = tempfile::Builder::new()
-            .prefix("omr-trial-")
-            .tempdir_in(parent);
-        let folder = folder.map_err(TrialError::io("making a folder"))?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build();
-        let scene = Self {
-            room,
-            server: None,
-            url: String::new(),
-            runtime: runtime.map_err(TrialError::io("starting the network"))?,
-            folder,
-        };
-        std::fs::create_dir(scene.data()).map_err(TrialError::io("making a folder"))?;
-        scene.configure("127.0.0.1:0")?;
-        Ok(scene)
-    }
-
-    /// The scene's folder.
-    pub(crate) fn dir(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Where the server listens or did last.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
-    }
-
-    fn data(&self) -> PathBuf {
-        self.dir().join("server")
-    }
-
-    /// Limits stand where the trial does not meet them: it measures the server, not its limits.
-    fn configure(&self, listen: &str) -> Result<(), TrialError> {
-        let data = serde_json::Value::from(self.data().to_string_lossy().into_owned());
+    pub(crate) fn new(parent: Option<&Path>, room: &Room) -> Result<Self, TrialError> {
         let Room {
             params,
             keys,
             digest_messages,
-        } = &self.room;
+        } = room;
         // A quarter of all keys is not for those without a token.
         let all_keys = 2 * keys;
-        let text = format!(
-            "listen = \"{listen}\"\ndata = {data}\n[board]\nparams = \"{params}\"\n\
+        let tables = format!(
+            "[board]\nparams = \"{params}\"\n\
              [access]\nanonymous_post = true\nanonymous_detect = true\n\
              [limits]\nmessages_per_second = 10000000\nkeys = {keys}\nall_keys = {all_keys}\n\
              digest_messages = {digest_messages}\n"
         );
-        std::fs::write(self.dir().join("omr.toml"), text)
-            .map_err(TrialError::io("writing the configuration"))
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build();
+        Ok(Self {
+            server: None,
+            runtime: runtime.map_err(TrialError::io("starting the network"))?,
+            place: Place::new(parent, &tables)?,
+        })
+    }
+
+    /// The scene's folder.
+    pub(crate) fn dir(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// Where the server listens.
+    pub(crate) fn url(&self) -> String {
+        self.place.url()
     }
 
     /// A token for somebody who posts and asks for digests. Before the server starts, so that it knows it.
     ///
     /// Errors: `Io`, `Command`.
     pub(crate) fn token(&self, name: &str) -> Result<String, TrialError> {
-        let mut add = Command::new(program()?);
-        add.args(["token", "add", "--name", name])
-            .args(["--may", "post", "--may", "detect"])
-            .arg("--file")
-            .arg(self.data().join("tokens.toml"));
-        let out = super::command::checked("omr token", &mut add)?;
-        Ok(String::from_utf8_lossy(&out).trim().to_owned())
+        self.place.token(name, &["post", "detect"])
     }
 
     /// Starts the server; a second time where it was, at the same address.
     ///
     /// Errors: `Io`, `Start`.
     pub(crate) fn start(&mut self) -> Result<(), TrialError> {
-        if let Some(address) = self.url.strip_prefix("http://") {
-            self.configure(address)?;
-        }
-        let server = ServerProcess::start(&Setup {
-            config: self.dir().join("omr.toml"),
-            log: self.dir().join("server.log"),
-            environment: Vec::new(),
-        })?;
-        self.url = server.url().to_owned();
-        self.server = Some(server);
+        self.server = Some(self.place.start()?);
         Ok(())
     }
 
@@ -175,7 +135,7 @@ impl Scene {
             token: Some(token.to_owned()),
             timeouts,
             retry,
-            ..Endpoint::new(self.url.clone())
+            ..Endpoint::new(self.url())
         })?)
     }
 
@@ -191,13 +151,10 @@ impl Scene {
     /// What the server's process has used; zeros where the system does not tell.
     pub(crate) fn usage(&self) -> Usage {
         self.server.as_ref().map_or_else(Usage::default, |server| {
-            let read = |file: &str| {
-                let path = format!("/proc/{}/{file}", server.pid());
-                std::fs::read_to_string(path).unwrap_or_default()
-            };
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.pid()));
             Usage {
-                cpu_s: cpu_seconds(&read("stat")).unwrap_or_default(),
-                peak_rss_bytes: peak_bytes(&read("status")).unwrap_or_default(),
+                cpu_s: cpu_seconds(&stat.unwrap_or_default()).unwrap_or_default(),
+                peak_rss_bytes: status_kb(server.pid(), "VmHWM").unwrap_or_default() * 1024,
             }
         })
     }
@@ -206,31 +163,18 @@ impl Scene {
     ///
     /// Errors: `Io`.
     pub(crate) fn disk_bytes(&self) -> Result<u64, TrialError> {
-        folder_bytes(&self.data()).map_err(TrialError::io("measuring the server's folder"))
+        folder_bytes(self.place.data()).map_err(TrialError::io("measuring the server's folder"))
     }
 
     /// The sum of the samples of a metric; 0 where the server does not answer.
     pub(crate) fn metric(&self, name: &str) -> f64 {
-        let text = self.metrics().unwrap_or_default();
+        let text = self.place.page("/metrics").unwrap_or_default();
         let sample = |line: &str| {
             let (of, value) = line.rsplit_once(' ')?;
             let same = of.split('{').next() == Some(name);
             same.then(|| value.parse::<f64>().ok()).flatten()
         };
         text.lines().filter_map(sample).sum()
-    }
-
-    fn metrics(&self) -> Option<String> {
-        let address: SocketAddr = self.url.strip_prefix("http://")?.parse().ok()?;
-        let patience = Duration::from_secs(5);
-        let mut stream = TcpStream::connect_timeout(&address, patience).ok()?;
-        stream.set_read_timeout(Some(patience)).ok()?;
-        let request =
-            format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).ok()?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).ok()?;
-        Some(String::from_utf8_lossy(&answer).into_owned())
     }
 }
 
@@ -243,14 +187,6 @@ fn cpu_seconds(stat: &str) -> Option<f64> {
     let mut times = fields.split_whitespace().skip(11);
     let mut next = || times.next()?.parse::<f64>().ok();
     Some((next()? + next()?) / TICKS)
-}
-
-fn peak_bytes(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
 }
 
 fn folder_bytes(dir: &Path) -> std::io::Result<u64> {
@@ -278,9 +214,6 @@ mod tests {
         let stat = "7 (a (b) c) S 1 7 7 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 4 0 99 1 2";
         assert_eq!(cpu_seconds(stat), Some(3.0));
         assert_eq!(cpu_seconds("7 (a"), None);
-        let status = "VmPeak:\t  9 kB\nVmHWM:\t    1024 kB\nVmRSS:\t 1 kB\n";
-        assert_eq!(peak_bytes(status), Some(1 << 20));
-        assert_eq!(peak_bytes("VmRSS:\t 1 kB\n"), None);
     }
 
     #[test]

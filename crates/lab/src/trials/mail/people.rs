@@ -1,7 +1,7 @@
 //! Senders and recipients: `omr` in processes of their own, with homes of their own.
 
 use crate::trials::TrialError;
-use crate::trials::load::command::{checked, succeeded};
+use crate::trials::command::{checked, succeeded};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

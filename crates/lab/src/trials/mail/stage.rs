@@ -64,7 +64,7 @@ impl Stage<'_> {
         std::thread::scope(|scope| {
             let join = |(recipient, token): (usize, &String)| {
                 let (people, url, token) = (&self.people, self.scene.url(), token.clone());
-                scope.spawn(move || people.join(recipient, url, &token, bound))
+                scope.spawn(move || people.join(recipient, &url, &token, bound))
             };
             let joining: Vec<_> = self.tokens.iter().enumerate().map(join).collect();
             joining
