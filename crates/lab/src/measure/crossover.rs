@@ -1,6 +1,6 @@
 //! From how many messages on a batch by SophOMR costs less than InstantOMR.
 
-use crate::measure::digest::timed;
+use crate::measure::digest::{median, timed};
 use crate::measure::yardstick::Yardstick;
 use crate::measure::{BenchError, DigestBench, InstantUnits, Setting};
 use omr_detector::Progress;
@@ -57,8 +57,14 @@ impl Crossover {
         let bulk = set.sophomr()?;
         let yardstick = Yardstick::start(true);
         let mut units = InstantUnits::new(set.instantomr()?, LOT as u64, seed)?;
-        let latency_s = median(&mut units, 1)?;
-        let message_s = median(&mut units, LOT)? / LOT as f64;
+        let mut pushed = |count| {
+            median(RUNS, || {
+                let (pushed, seconds) = timed(|| units.push(count));
+                pushed.map(|()| seconds)
+            })
+        };
+        let latency_s = pushed(1)?;
+        let message_s = pushed(LOT)? / LOT as f64;
         let batch = bulk.slots() as u64;
         let digest = DigestBench::new(Setting::of_batch(set, seed, batch));
         let batch_s = digest.run(progress)?.cost.digest_s;
@@ -76,17 +82,6 @@ impl Crossover {
             yardstick_us,
         })
     }
-}
-
-fn median(units: &mut InstantUnits, count: usize) -> Result<f64, BenchError> {
-    let mut seconds = Vec::new();
-    for _ in 0..RUNS {
-        let (pushed, s) = timed(|| units.push(count));
-        pushed?;
-        seconds.push(s);
-    }
-    seconds.sort_by(f64::total_cmp);
-    Ok(seconds[RUNS / 2])
 }
 
 /// Powers of two, the crossover, and both sides of full batches, up to four of them.

@@ -1,6 +1,6 @@
 //! Whether the time of decoding tells what a digest holds.
 
-use crate::measure::digest::timed;
+use crate::measure::digest::{scan, timed};
 use crate::measure::instant::Bed;
 use crate::measure::{BenchError, DigestBench, Setting};
 use chacha20::ChaCha20Rng;
@@ -11,7 +11,7 @@ use omr_detector::Progress;
 use omr_detector::sophomr::Detector;
 use omr_protocol::instantomr::{INSTANT_BODY_BITS, InstantParams};
 use omr_protocol::sophomr::{BODY_BITS, DigestPlan, Params};
-use omr_protocol::{EngineKind, SEED_BYTES, Scheme, Sealing};
+use omr_protocol::{EngineKind, Scheme};
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::hint::black_box;
@@ -122,10 +122,7 @@ impl DecodeBench {
             let mut board = self
                 .of(pertinent)
                 .board(&params.clue, vec![keys.clue.clone()]);
-            let mut seed = [0; SEED_BYTES];
-            rng.fill_bytes(&mut seed);
-            let out = detector.digest(&mut board, &plan, [0; 16], Sealing::None, seed, progress)?;
-            let mut digest = out.digest;
+            let mut digest = scan(&detector, &mut board, &plan, &mut rng, progress)?.digest;
             if damaged {
                 digest.ciphertexts[0].parts[0][1] ^= 1 << (BODY_BITS - 1);
             }

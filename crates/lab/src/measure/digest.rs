@@ -11,7 +11,7 @@ use omr_client::sophomr::{Keys, Recipient, keygen};
 use omr_client::{BoundSender, ClueSeed, DecodeError, Retrieved, Sender};
 use omr_console::peak_rss_bytes;
 use omr_detector::instantomr::Session;
-use omr_detector::sophomr::Detector;
+use omr_detector::sophomr::{Detector, Output};
 use omr_detector::{DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::instantomr::InstantDigest;
 use omr_protocol::sophomr::{Digest, DigestPlan, Params};
@@ -241,17 +241,8 @@ impl DigestBench {
         let mut board = self.board(&params.clue, vec![clue.clone()]);
         let detector = Detector::new(params.clone(), detection);
         let yardstick = Yardstick::start(!self.no_yardstick);
-        let mut placement = [0; SEED_BYTES];
-        rng.fill_bytes(&mut placement);
         let cpu = process_seconds();
-        let out = detector.digest(
-            &mut board,
-            &plan,
-            [0; 16],
-            Sealing::None,
-            placement,
-            progress,
-        )?;
+        let out = scan(&detector, &mut board, &plan, &mut rng, progress)?;
         let cpu_share = (process_seconds() - cpu) / out.stages.total();
         let yardstick_us = yardstick.mean();
         let bytes = out.digest.to_bytes(params)?;
@@ -358,6 +349,28 @@ impl DigestBench {
             rms_rounding: root_mean_square(roundings),
         }
     }
+}
+
+/// A digest of a board, its placement drawn from `rng`.
+pub(crate) fn scan(
+    detector: &Detector,
+    board: &mut Workload,
+    plan: &DigestPlan,
+    rng: &mut ChaCha20Rng,
+    progress: &dyn Progress,
+) -> Result<Output, DetectorError> {
+    let mut placement = [0; SEED_BYTES];
+    rng.fill_bytes(&mut placement);
+    detector.digest(board, plan, [0; 16], Sealing::None, placement, progress)
+}
+
+/// The median of the figures of several runs, an odd number of them.
+pub(crate) fn median<E>(runs: usize, run: impl FnMut() -> Result<f64, E>) -> Result<f64, E> {
+    let mut figures = std::iter::repeat_with(run)
+        .take(runs)
+        .collect::<Result<Vec<_>, _>>()?;
+    figures.sort_by(f64::total_cmp);
+    Ok(figures[runs / 2])
 }
 
 /// Milliseconds of a clue, the mean of many; a bound one is bound to 612 bytes.

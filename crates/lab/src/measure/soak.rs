@@ -6,7 +6,7 @@ mod tally;
 pub use line::{SoakLine, Strain};
 pub use tally::{SoakTally, failure_log2};
 
-use crate::measure::digest::{stages_without_reading, timed};
+use crate::measure::digest::{scan, stages_without_reading, timed};
 use crate::measure::{BenchError, Hostile, Shape, Start, Strangers, Workload, schemes};
 use chacha20::ChaCha20Rng;
 use clap::Args;
@@ -18,8 +18,8 @@ use omr_detector::Progress;
 use omr_detector::sophomr::Detector;
 use omr_protocol::params::DEFAULT;
 use omr_protocol::sophomr::{DigestPlan, Params};
-use omr_protocol::{ClueKind, EngineKind, SEED_BYTES, Scheme, Sealing};
-use rand_core::{Rng, SeedableRng};
+use omr_protocol::{ClueKind, EngineKind, Scheme};
+use rand_core::SeedableRng;
 use std::sync::Arc;
 
 /// What to soak.
@@ -100,16 +100,7 @@ impl Soak {
         } = keys;
         let (strain, mut board) = self.board(params, digest, clue, messages)?;
         let detector = Detector::new(params.clone(), detection);
-        let mut placement = [0; SEED_BYTES];
-        rng.fill_bytes(&mut placement);
-        let out = detector.digest(
-            &mut board,
-            &plan,
-            [0; 16],
-            Sealing::None,
-            placement,
-            progress,
-        )?;
+        let out = scan(&detector, &mut board, &plan, &mut rng, progress)?;
         drop(detector);
         let bytes = out.digest.to_bytes(params)?;
         let made = omr_protocol::sophomr::Digest::from_bytes(params, &bytes)?;

@@ -1,6 +1,7 @@
 //! What a machine needs for a batch and for a message, measured.
 
 use crate::measure::cpu::process_seconds;
+use crate::measure::digest::median;
 use crate::measure::report::Machine;
 use crate::measure::yardstick::Yardstick;
 use crate::measure::{BenchError, DigestBench, InstantUnits, Setting};
@@ -61,7 +62,11 @@ impl MeasuredCosts {
         let yardstick = Yardstick::start(true);
         // First, since a process's peak never falls.
         let mut units = InstantUnits::new(instant, LOT as u64, seed)?;
-        let message_core_s = median_core_s(&mut units)? / LOT as f64;
+        let pushed = median(RUNS, || {
+            let before = process_seconds();
+            units.push(LOT).map(|()| process_seconds() - before)
+        });
+        let message_core_s = pushed? / LOT as f64;
         let instant_peak_bytes = peak_rss_bytes();
         let kernels = units.kernels();
         drop(units);
@@ -102,15 +107,4 @@ impl MeasuredCosts {
 /// kept in double precision as well.
 fn instant_key_memory(file_bytes: u64) -> u64 {
     file_bytes * 2 * 64 / 50 * 3 / 2
-}
-
-fn median_core_s(units: &mut InstantUnits) -> Result<f64, BenchError> {
-    let mut seconds = Vec::new();
-    for _ in 0..RUNS {
-        let before = process_seconds();
-        units.push(LOT)?;
-        seconds.push(process_seconds() - before);
-    }
-    seconds.sort_by(f64::total_cmp);
-    Ok(seconds[RUNS / 2])
 }
