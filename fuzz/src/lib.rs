@@ -45,9 +45,9 @@ pub fn begin(target: &Target) {
 /// One input.
 pub fn run(target: &Target, bytes: &[u8]) {
     if !target.catches {
-        return (target.run)(bytes);
+        return target.run(bytes);
     }
-    if panic::catch_unwind(AssertUnwindSafe(|| (target.run)(bytes))).is_err() {
+    if panic::catch_unwind(AssertUnwindSafe(|| target.run(bytes))).is_err() {
         let last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         eprintln!("not caught: {last}");
         std::process::abort();

@@ -2,7 +2,7 @@
 
 use crate::Target;
 use crate::clues::VECTORS;
-use crate::input::{choose, chosen, closed, header, opened};
+use crate::input::{choose, closed, header, opened};
 use crate::memory::bounded;
 use chacha20::ChaCha20Rng;
 use omr_client::identity;
@@ -17,12 +17,7 @@ use rand_core::SeedableRng;
 use std::sync::LazyLock;
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "addresses",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("addresses", run, seeds);
 
 const SETS: [&str; 2] = ["insecure-tiny-v2", "insecure-tiny-hybrid-v2"];
 /// Clue keys of LWE, from here on.
@@ -35,10 +30,7 @@ static RINGS: LazyLock<Vec<ClueParams>> = LazyLock::new(|| {
     SETS.iter().map(named).collect()
 });
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let (rings, vectors) = (&*RINGS, &*VECTORS);
     bounded(rest.len(), 64, || match choice {
         TEXT.. => text(rest),

@@ -1,7 +1,7 @@
 //! A board's file, damaged or made by somebody else.
 
 use crate::Target;
-use crate::input::{ANY, CUT, choose, chosen, damaged};
+use crate::input::{ANY, CUT, choose, damaged};
 use omr_store::{BOARD_FILE, Board, BoardConfig, Clues, Message};
 use std::cell::RefCell;
 use std::fs;
@@ -10,12 +10,7 @@ use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// This target. The database's own panics become errors.
-pub const TARGET: Target = Target {
-    name: "boards",
-    run,
-    seeds,
-    catches: true,
-};
+pub const TARGET: Target = Target::new("boards", run, seeds).catching();
 
 thread_local! {
     static FOLDER: RefCell<TempDir> = RefCell::new(tempfile::tempdir().expect("a folder"));
@@ -50,10 +45,7 @@ static RIGHT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     fs::read(folder.path().join(BOARD_FILE)).expect("read")
 });
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let file = damaged(&RIGHT, choice, rest);
     FOLDER.with_borrow(|folder| {
         fs::write(folder.path().join(BOARD_FILE), &file).expect("a file to write to");

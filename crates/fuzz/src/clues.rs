@@ -1,7 +1,7 @@
 //! Clues as they are posted: plain, bound, and those of the earlier schemes.
 
 use crate::Target;
-use crate::input::{choose, chosen};
+use crate::input::choose;
 use crate::memory::bounded;
 use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, Sender, identity};
@@ -13,12 +13,7 @@ use rand_core::SeedableRng;
 use std::sync::LazyLock;
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "clues",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("clues", run, seeds);
 
 const BOARD: [u8; 16] = [9; 16];
 const PAYLOAD: [u8; 12] = [7; 12];
@@ -35,10 +30,7 @@ pub(crate) static VECTORS: LazyLock<Vec<LweParams>> = LazyLock::new(|| {
     lwe.map(|params| params.expect("a published set")).collect()
 });
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let (rings, vectors) = (&*RINGS, &*VECTORS);
     let ring = &rings[choice / 2 % rings.len()];
     bounded(rest.len(), 64, || match choice {

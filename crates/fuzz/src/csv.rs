@@ -1,18 +1,13 @@
 //! Tables from CSV, and values as text.
 
 use crate::Target;
-use crate::input::{choose, chosen};
+use crate::input::choose;
 use crate::memory::bounded;
 use omr_table::{ColumnType, Declared, ImportOptions, RowCodec, Table, Value, import_csv};
 use std::io::Cursor;
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "csv",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("csv", run, seeds);
 
 /// Values and declarations, from here on.
 const TEXT: usize = 192;
@@ -27,10 +22,7 @@ const KINDS: [ColumnType; 8] = [
     ColumnType::Text { max_bytes: 20 },
 ];
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     // A row of one byte is a row of every column.
     bounded(rest.len(), 1024, || match choice {
         TEXT.. => value(KINDS[choice % KINDS.len()], &String::from_utf8_lossy(rest)),

@@ -1,7 +1,7 @@
 //! Hostile digests in the hands of a recipient.
 
 use crate::Target;
-use crate::input::{Opened, choose, chosen, closed, opened, patched};
+use crate::input::{Opened, choose, closed, opened, patched};
 use crate::memory::bounded;
 use omr_client::{SecretKey, decode};
 use omr_protocol::frame::Kind;
@@ -9,12 +9,7 @@ use omr_protocol::{ParamSet, Response};
 use std::sync::LazyLock;
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "decoding",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("decoding", run, seeds);
 
 /// A frozen digest and who can decode it.
 pub(crate) struct Frozen {
@@ -83,10 +78,7 @@ fn known(file: &Frozen) -> Known {
 /// Any body, from here on; else a right one with changes.
 const ANY: usize = 128;
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let known = &KNOWN[choice % KNOWN.len()];
     let (header, right) = &known.digest;
     let body = match choice {

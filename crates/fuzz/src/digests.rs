@@ -2,26 +2,18 @@
 
 use crate::Target;
 use crate::decoding::{FILES, SETS};
-use crate::input::{choose, chosen, closed, header, opened};
+use crate::input::{choose, closed, header, opened};
 use crate::memory::bounded;
 use omr_protocol::frame::Kind;
 use omr_protocol::{ParamSet, Response, Scheme};
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "digests",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("digests", run, seeds);
 
 /// Two digests in one, from here on.
 const HYBRID: usize = 128;
 
-fn run(bytes: &[u8]) {
-    let Some((choice, body)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, body: &[u8]) {
     let set = &SETS[choice % SETS.len()];
     let _ = (set.sophomr(), set.instantomr());
     bounded(body.len(), 64, || match choice {

@@ -1,7 +1,7 @@
 //! Exported identities, damaged or made by somebody else.
 
 use crate::Target;
-use crate::input::{Opened, choose, chosen, closed, opened, patched};
+use crate::input::{Opened, choose, closed, opened, patched};
 use omr_mail::{Home, Identity, NewIdentity};
 use omr_protocol::frame::Kind;
 use omr_protocol::{ClueKind, Scheme, Sealing};
@@ -10,12 +10,7 @@ use std::fs;
 use std::sync::LazyLock;
 
 /// This target. The inbox is a database, whose own panics become errors.
-pub const TARGET: Target = Target {
-    name: "exports",
-    run,
-    seeds,
-    catches: true,
-};
+pub const TARGET: Target = Target::new("exports", run, seeds).catching();
 
 /// Any body, from here on; else a right one with changes.
 const ANY: usize = 192;
@@ -71,10 +66,7 @@ fn written(files: &Files) -> Vec<u8> {
     body
 }
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let (header, whole) = &WORLD.whole;
     let body = match choice {
         ANY.. => rest.to_vec(),

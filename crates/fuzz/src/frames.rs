@@ -8,12 +8,7 @@ use omr_protocol::frame::{
 };
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "frames",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("frames", run, seeds);
 
 const KINDS: [Kind; 13] = [
     Kind::SecretKey,
@@ -36,10 +31,7 @@ const REPAIRED: usize = 64;
 const BITS: usize = 128;
 const MOST: u64 = 1 << 20;
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     bounded(rest.len(), 16, || match choice {
         BITS.. => residues(rest),
         REPAIRED.. => frame(KINDS[choice % KINDS.len()], &repaired(rest)),

@@ -1,7 +1,7 @@
 //! An inbox's file, damaged, and records in it that no version wrote.
 
 use crate::Target;
-use crate::input::{choose, chosen, patched};
+use crate::input::{choose, patched};
 use omr_mail::{Home, Inbox, MailError};
 use redb::{Database, TableDefinition};
 use std::cell::RefCell;
@@ -10,12 +10,7 @@ use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// This target. The database's own panics become errors.
-pub const TARGET: Target = Target {
-    name: "inboxes",
-    run,
-    seeds,
-    catches: true,
-};
+pub const TARGET: Target = Target::new("inboxes", run, seeds).catching();
 
 const FILE: &str = "inbox.redb";
 /// Tables of records by number.
@@ -37,10 +32,7 @@ static RIGHT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     fs::read(folder.path().join(FILE)).expect("read")
 });
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let file = match choice {
         ANY.. => rest.to_vec(),
         RECORDS.. => RIGHT.clone(),

@@ -1,7 +1,7 @@
 //! Keys that servers take from strangers: for detection by both engines, and for private queries.
 
 use crate::Target;
-use crate::input::{Opened, choose, chosen, closed, opened, patched};
+use crate::input::{Opened, choose, closed, opened, patched};
 use crate::memory::bounded;
 use chacha20::ChaCha20Rng;
 use omr_client::sophomr::detection_key;
@@ -17,12 +17,7 @@ use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "keys",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("keys", run, seeds);
 
 struct World {
     bulk: Params,
@@ -98,10 +93,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
 /// Any body, from here on; else a right one with changes.
 const ANY: usize = 128;
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let world = &*WORLD;
     let (header, right) = &world.files[choice % 3];
     let body = match choice {

@@ -11,22 +11,14 @@ use rand_core::SeedableRng;
 use zeroize::Zeroizing;
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "letters",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("letters", run, seeds);
 
 const JOIN: usize = 64;
 const SPLIT: usize = 128;
 const NAME: usize = 192;
 const KEPT: usize = 224;
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     bounded(rest.len(), 128, || match choice {
         KEPT.. => kept(rest),
         NAME.. => name(&String::from_utf8_lossy(rest)),

@@ -36,12 +36,50 @@ pub mod tables;
 pub struct Target {
     /// The module's name.
     pub name: &'static str,
-    /// Takes any bytes. Panics: where the parser does, or breaks a promise.
-    pub run: fn(&[u8]),
+    run: Run,
     /// Inputs that get far.
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Whether panics within are turned into errors by the code under test, so that only those that come out count.
     pub catches: bool,
+}
+
+/// How a target takes bytes.
+#[derive(Clone, Copy, Debug)]
+enum Run {
+    /// All as they are.
+    Whole(fn(&[u8])),
+    /// The first byte as a choice among parsers, and those behind it.
+    Chosen(fn(usize, &[u8])),
+}
+
+impl Target {
+    const fn new(name: &'static str, run: fn(usize, &[u8]), seeds: fn() -> Vec<Vec<u8>>) -> Self {
+        Self {
+            name,
+            run: Run::Chosen(run),
+            seeds,
+            catches: false,
+        }
+    }
+
+    const fn catching(self) -> Self {
+        Self {
+            catches: true,
+            ..self
+        }
+    }
+
+    /// Takes any bytes. Panics: where the parser does, or breaks a promise.
+    pub fn run(&self, bytes: &[u8]) {
+        match self.run {
+            Run::Whole(run) => run(bytes),
+            Run::Chosen(run) => {
+                if let Some((choice, rest)) = input::chosen(bytes) {
+                    run(choice, rest);
+                }
+            }
+        }
+    }
 }
 
 /// All targets.

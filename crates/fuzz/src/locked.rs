@@ -1,7 +1,7 @@
 //! Files under a passphrase.
 
 use crate::Target;
-use crate::input::{choose, chosen, closed, header};
+use crate::input::{choose, closed, header};
 use crate::memory::bounded;
 use omr_client::locked::{Passphrase, is_locked, unlock};
 use omr_protocol::frame::Kind;
@@ -9,12 +9,7 @@ use std::sync::LazyLock;
 use zeroize::Zeroizing;
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "locked",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("locked", run, seeds);
 
 /// What may stand under a passphrase.
 const KINDS: [Kind; 3] = [Kind::SecretKey, Kind::Identity, Kind::PdqSecretKey];
@@ -29,10 +24,7 @@ static PASSPHRASE: LazyLock<Passphrase> = LazyLock::new(|| {
     Passphrase::new(text).expect("a passphrase")
 });
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let kind = KINDS[choice % KINDS.len()];
     let mut body = rest.to_vec();
     if let Some(place) = body.get_mut(KIB..).and_then(<[u8]>::first_chunk_mut) {

@@ -2,7 +2,7 @@
 
 use crate::Target;
 use crate::csv::check;
-use crate::input::{choose, chosen};
+use crate::input::choose;
 use arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
 };
@@ -16,12 +16,7 @@ use std::io::{Seek, Write};
 use std::sync::Arc;
 
 /// This target. The reader's own panics become errors.
-pub const TARGET: Target = Target {
-    name: "parquet",
-    run,
-    seeds,
-    catches: true,
-};
+pub const TARGET: Target = Target::new("parquet", run, seeds).catching();
 
 /// Found by this target: the header of a page announces a list of billions, which the reader skips where the file ends.
 const ENDLESS: &[u8] = include_bytes!("../../../testdata/hostile/endless-header.parquet");
@@ -30,10 +25,7 @@ thread_local! {
     static FILE: RefCell<File> = RefCell::new(tempfile::tempfile().expect("a file"));
 }
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let mut options = ImportOptions::new("test", [5; 16]);
     options.truncate = choice & 1 != 0;
     if choice & 2 != 0 {

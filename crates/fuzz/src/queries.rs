@@ -1,7 +1,7 @@
 //! Private queries between client and server: queries, answers, public parts, encrypted tables.
 
 use crate::Target;
-use crate::input::{Opened, choose, chosen, closed, header, opened, patched};
+use crate::input::{Opened, choose, closed, header, opened, patched};
 use crate::memory::bounded;
 use crate::tables::TABLE;
 use chacha20::ChaCha20Rng;
@@ -14,12 +14,7 @@ use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "queries",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("queries", run, seeds);
 
 const SQL: &str = "SELECT id, name FROM people WHERE id = 993";
 const BOUND: usize = 4;
@@ -79,10 +74,7 @@ const ANSWER: usize = 96;
 const PUBLIC: usize = 128;
 const ENCRYPTED: usize = 192;
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let world = &*WORLD;
     let params = &world.params;
     bounded(rest.len(), 4096, || match choice {

@@ -1,7 +1,7 @@
 //! Payloads that a recipient opens: any bytes, and any bytes sealed to her.
 
 use crate::Target;
-use crate::input::{choose, chosen};
+use crate::input::choose;
 use crate::memory::bounded;
 use chacha20::ChaCha20Rng;
 use omr_client::fragment::{Reassembler, split};
@@ -13,12 +13,7 @@ use rand_core::SeedableRng;
 use std::sync::LazyLock;
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "sealed",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("sealed", run, seeds);
 
 const BOARD: [u8; 16] = [1; 16];
 const SEALINGS: [Sealing; 3] = [Sealing::None, Sealing::HpkeX25519, Sealing::XWing];
@@ -37,10 +32,7 @@ fn rng() -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(5)
 }
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let kind = KINDS[choice % 2];
     let sealing = SEALINGS[choice / 2 % 3];
     let (secret, address) = &PEOPLE[choice % 2];

@@ -2,7 +2,7 @@
 
 use crate::Target;
 use crate::clues::VECTORS;
-use crate::input::{choose, chosen, closed, header, opened};
+use crate::input::{choose, closed, header, opened};
 use crate::memory::bounded;
 use chacha20::ChaCha20Rng;
 use omr_client::{SecretKey, identity};
@@ -14,12 +14,7 @@ use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "secrets",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("secrets", run, seeds);
 
 const SETS: [&str; 3] = [
     "insecure-tiny-v2",
@@ -38,10 +33,7 @@ static RINGS: LazyLock<Vec<ClueParams>> = LazyLock::new(|| {
 static QUERIES: LazyLock<Arc<PdqParams>> =
     LazyLock::new(|| PdqParams::named("insecure-tiny-pdq-v1").expect("a published set"));
 
-fn run(bytes: &[u8]) {
-    let Some((choice, body)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, body: &[u8]) {
     let (rings, vectors, queries) = (&*RINGS, &*VECTORS, &*QUERIES);
     bounded(body.len(), 64, || match choice {
         PDQ.. => {

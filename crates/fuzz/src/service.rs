@@ -3,8 +3,8 @@
 mod call;
 mod world;
 
-use crate::Target;
 use crate::input::chosen;
+use crate::{Run, Target};
 use call::{Answer, call};
 use prost::Message;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use world::World;
 /// This target.
 pub const TARGET: Target = Target {
     name: "service",
-    run,
+    run: Run::Whole(run),
     seeds,
     catches: false,
 };

@@ -2,18 +2,13 @@
 
 use crate::Target;
 use crate::decoding::SETS;
-use crate::input::{choose, chosen, closed, header, opened, patched};
+use crate::input::{choose, closed, header, opened, patched};
 use crate::memory::bounded;
 use omr_protocol::frame::Kind;
 use omr_protocol::instantomr::{InstantDigest, SessionFile};
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "sessions",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("sessions", run, seeds);
 
 const FILES: [&[u8]; 2] = [
     include_bytes!("../../../testdata/wire/v2/instant/session.bin"),
@@ -22,10 +17,7 @@ const FILES: [&[u8]; 2] = [
 /// Any body, from here on; else a right one with changes.
 const ANY: usize = 128;
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let which = choice % FILES.len();
     let params = SETS[which + 1].instantomr().expect("an engine");
     let body = match choice {

@@ -2,7 +2,7 @@
 //! at.
 
 use crate::Target;
-use crate::input::{choose, chosen};
+use crate::input::choose;
 use crate::memory::bounded;
 use omr_mail::{Profile, Server};
 use omr_protocol::params::SetSpec;
@@ -13,12 +13,7 @@ use std::fs;
 use tempfile::NamedTempFile;
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "settings",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("settings", run, seeds);
 
 thread_local! {
     static FILE: RefCell<NamedTempFile> = RefCell::new(NamedTempFile::new().expect("a file"));
@@ -29,10 +24,7 @@ const PROFILE: usize = 128;
 const SERVER: usize = 192;
 const NAMES: usize = 224;
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let Ok(text) = std::str::from_utf8(rest) else {
         return;
     };

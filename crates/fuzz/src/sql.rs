@@ -1,26 +1,18 @@
 //! Conditions and queries in SQL, and their shapes as JSON.
 
 use crate::Target;
-use crate::input::{choose, chosen};
+use crate::input::choose;
 use crate::memory::bounded;
 use crate::tables::TABLE;
 use omr_table::{Filter, Query, Shape};
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "sql",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("sql", run, seeds);
 
 const CONDITION: usize = 128;
 const SHAPE: usize = 192;
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let table = &*TABLE;
     let schema = table.schema();
     let Ok(text) = std::str::from_utf8(rest) else {

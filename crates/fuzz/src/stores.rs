@@ -12,12 +12,7 @@ use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// This target. The database's own panics become errors.
-pub const TARGET: Target = Target {
-    name: "stores",
-    run,
-    seeds,
-    catches: true,
-};
+pub const TARGET: Target = Target::new("stores", run, seeds).catching();
 
 /// Contents by path in a folder.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -113,10 +108,7 @@ fn contents(root: &Path, folder: &Path) -> Files {
     files
 }
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let Some((number, rest)) = chosen(rest) else {
         return;
     };

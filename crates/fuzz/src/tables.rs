@@ -2,7 +2,7 @@
 
 use crate::Target;
 use crate::csv::check;
-use crate::input::{choose, chosen};
+use crate::input::choose;
 use crate::memory::bounded;
 use omr_table::{ColumnType, RowCodec, Schema, Table, TableBuilder, Value};
 use std::cell::RefCell;
@@ -11,12 +11,7 @@ use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// This target.
-pub const TARGET: Target = Target {
-    name: "tables",
-    run,
-    seeds,
-    catches: false,
-};
+pub const TARGET: Target = Target::new("tables", run, seeds);
 
 const SCHEMA: usize = 128;
 const ROW: usize = 192;
@@ -55,10 +50,7 @@ pub(crate) static TABLE: LazyLock<Table> = LazyLock::new(|| {
     builder.finish([5; 16])
 });
 
-fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = chosen(bytes) else {
-        return;
-    };
+fn run(choice: usize, rest: &[u8]) {
     let table = &*TABLE;
     bounded(rest.len(), 256, || match choice {
         ROW.. => row(table, rest),

@@ -53,11 +53,11 @@ fn change(draw: &mut Draw, seed: &[u8]) -> Vec<u8> {
 fn try_out(target: &Target) {
     let seeds = (target.seeds)();
     assert!(!seeds.is_empty(), "{}", target.name);
-    seeds.iter().for_each(|seed| (target.run)(seed));
-    (target.run)(&[]);
+    seeds.iter().for_each(|seed| target.run(seed));
+    target.run(&[]);
     let (mut draw, begin) = (Draw(1), Instant::now());
     for i in 0..INPUTS {
-        (target.run)(&change(&mut draw, &seeds[i % seeds.len()]));
+        target.run(&change(&mut draw, &seeds[i % seeds.len()]));
         if begin.elapsed() > TIME {
             println!("{}: {i} inputs", target.name);
             return;
