@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::built;
-use crate::ci::{start_error, success};
+use crate::ci::succeed;
 use crate::error::XtaskError;
 use crate::npm;
 
@@ -28,8 +28,5 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         .env("OMR_NPM", npm)
         .env("OMR_COMMAND", omr)
         .env("OMR_CHROMIUM", chromium);
-    let status = command
-        .status()
-        .map_err(|source| start_error(&command, source))?;
-    success(&command, status)
+    succeed(&mut command)
 }

@@ -66,10 +66,7 @@ pub(crate) fn cargo(
 ) -> Result<(), XtaskError> {
     let mut command = cargo_command(root, args);
     command.envs(env);
-    let status = command
-        .status()
-        .map_err(|source| start_error(&command, source))?;
-    success(&command, status)
+    succeed(&mut command)
 }
 
 /// Runs all tests, optimised, one test binary after another, then prints the sums. Stops tests that
@@ -187,6 +184,13 @@ pub(crate) fn success(
         command: shown(command),
         status,
     })
+}
+
+/// Runs a command that must succeed.
+pub(crate) fn succeed(command: &mut Command) -> Result<(), XtaskError> {
+    let status = command.status();
+    let status = status.map_err(|source| start_error(command, source))?;
+    success(command, status)
 }
 
 /// Runs a command that must succeed; what it prints to standard output.

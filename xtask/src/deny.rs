@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::ci::{start_error, success};
+use crate::ci::{start_error, succeed, success};
 use crate::error::XtaskError;
 use crate::{npm, venv};
 
@@ -24,10 +24,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         command
     };
     let mut command = deny(&["licenses", "bans", "sources"]);
-    let status = command
-        .status()
-        .map_err(|source| start_error(&command, source))?;
-    success(&command, status)?;
+    succeed(&mut command)?;
     let mut command = deny(&["advisories"]);
     let output = command
         .output()

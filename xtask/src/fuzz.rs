@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ci::{cargo_command, printed, start_error, success};
+use crate::ci::{cargo_command, printed, start_error, succeed, success};
 use crate::error::XtaskError;
 use crate::npm;
 use report::Report;
@@ -119,10 +119,7 @@ fn build(root: &Path, folder: &Path, targets: &BTreeSet<String>) -> Result<PathB
     for target in targets {
         command.args(["--bin", target]);
     }
-    let status = command
-        .status()
-        .map_err(|source| start_error(&command, source))?;
-    success(&command, status)?;
+    succeed(&mut command)?;
     Ok(folder.join("target").join(host).join("release"))
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::ci::{start_error, success};
+use crate::ci::succeed;
 use crate::error::XtaskError;
 use crate::npm;
 
@@ -31,8 +31,5 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     // Isolated programs have no folder to look for earlier failures in.
     command.env("MIRIFLAGS", "-Zmiri-disable-isolation");
     command.env("PROPTEST_CASES", "4");
-    let status = command
-        .status()
-        .map_err(|source| start_error(&command, source))?;
-    success(&command, status)
+    succeed(&mut command)
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ci::{start_error, success};
+use crate::ci::succeed;
 use crate::error::XtaskError;
 
 /// Files that fix the tools and their versions, below the root.
@@ -42,10 +42,7 @@ pub(crate) fn tools(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
         "--loglevel=error",
     ];
     command.current_dir(&to).args(args);
-    let status = command
-        .status()
-        .map_err(|source| start_error(&command, source))?;
-    success(&command, status)?;
+    succeed(&mut command)?;
     write(&stamp, &lock)?;
     Ok(Some(to))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::built;
-use crate::ci::{start_error, success};
+use crate::ci::succeed;
 use crate::error::XtaskError;
 use crate::npm;
 
@@ -16,8 +16,5 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let cases = built::released(root, "omr-timing")?;
     let mut command = Command::new("valgrind");
     command.args(["--quiet", "--num-callers=6"]).arg(cases);
-    let status = command
-        .status()
-        .map_err(|source| start_error(&command, source))?;
-    success(&command, status)
+    succeed(&mut command)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::ci::{cargo_command, start_error, success};
+use crate::ci::{cargo_command, succeed};
 use crate::error::XtaskError;
 
 const CRATE: &str = "zebra-test";
@@ -43,10 +43,7 @@ fn vectors(root: &Path) -> Result<PathBuf, XtaskError> {
     // `cargo info` unpacks the crate without its 120 dependencies.
     let mut command = cargo_command(root, &["info", "--registry", "crates-io", &spec]);
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let status = command
-        .status()
-        .map_err(|source| start_error(&command, source))?;
-    success(&command, status)?;
+    succeed(&mut command)?;
     let sources = cargo_home().join("registry/src");
     for registry in fs::read_dir(&sources).map_err(XtaskError::io(&sources))? {
         let registry = registry.map_err(XtaskError::io(&sources))?.path();
