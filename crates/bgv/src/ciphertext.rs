@@ -40,6 +40,6 @@ impl Ciphertext {
     /// relinearised.
     pub fn into_pair(self) -> Rlwe {
         let [c0, c1] = <[_; 2]>::try_from(self.parts).expect("two parts");
-        Rlwe { c0, c1 }
+        Rlwe::new(c0, c1)
     }
 }

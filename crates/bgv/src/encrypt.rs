@@ -27,7 +27,7 @@ pub fn encrypt_symmetric(
     let c1 = mask(ring, basis, seed, &[index]);
     let c0 = encrypt(ring, secret, &message, p, &c1, rng);
     message.zeroize();
-    Ciphertext::new(Rlwe { c0, c1 }, level, 1)
+    Ciphertext::new(Rlwe::new(c0, c1), level, 1)
 }
 
 /// A public key: an encryption of zero, so that anybody can encrypt.
@@ -47,10 +47,7 @@ impl PublicKey {
         let basis = chain.basis(level);
         let c1 = mask(ring, basis, seed, &[index]);
         let zero = Poly::zero(ring, basis);
-        Self(Rlwe {
-            c0: encrypt(ring, secret, &zero, p, &c1, rng),
-            c1,
-        })
+        Self(Rlwe::new(encrypt(ring, secret, &zero, p, &c1, rng), c1))
     }
 
     /// Encrypts slots.
@@ -81,7 +78,7 @@ impl PublicKey {
         coeffs.zeroize();
         ring.add_assign(&mut c0, &message);
         message.zeroize();
-        Ciphertext::new(Rlwe { c0, c1 }, level, 1)
+        Ciphertext::new(Rlwe::new(c0, c1), level, 1)
     }
 }
 
@@ -98,10 +95,7 @@ pub struct Decryptor<'a> {
 impl Decryptor<'_> {
     fn value(&self, ct: &Ciphertext) -> Poly<omr_ring::Coeff> {
         let secret = self.secret.poly(self.ring, ct.parts[0].basis());
-        let pair = Rlwe {
-            c0: ct.parts[0].clone(),
-            c1: ct.parts[1].clone(),
-        };
+        let pair = Rlwe::new(ct.parts[0].clone(), ct.parts[1].clone());
         decrypt_residues(self.ring, &pair, &secret)
     }
 

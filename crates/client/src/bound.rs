@@ -68,10 +68,7 @@ impl<'a> BoundSender<'a> {
     /// The seed must be fresh and must stand, sealed, in the payload. Who knows it recognises the clue, so it goes
     /// into no payload without sealing.
     pub fn clue(&self, seed: &ClueSeed, payload: &[u8]) -> BoundClue {
-        let binding = Binding {
-            board_id: &self.board_id,
-            payload,
-        };
+        let binding = Binding::new(&self.board_id, payload);
         let own = self.own("omr bound clue sample v1", seed, &[]);
         let mut stream = Xof::stream("omr bound clue randomness v1", &own, &[]);
         let [a, b] = self.sender.sample(&mut stream);
@@ -96,10 +93,7 @@ impl<'a> BoundSender<'a> {
     /// The same of what a digest says of the posted clue.
     pub fn agrees(&self, seed: &ClueSeed, payload: &[u8], posted: &Fingerprint) -> bool {
         let own = self.clue(seed, payload).to_bytes(self.params);
-        let binding = Binding {
-            board_id: &self.board_id,
-            payload,
-        };
+        let binding = Binding::new(&self.board_id, payload);
         let own = Hashed::new(self.params, binding, &own).fingerprint(&posted.key);
         own.ct_eq(&posted.value).into()
     }

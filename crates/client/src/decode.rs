@@ -102,6 +102,21 @@ pub struct Retrieved {
     pub fingerprint: Option<Fingerprint>,
 }
 
+impl Retrieved {
+    /// A message at a place of the board; its payload and fingerprint, where the digest has them.
+    pub const fn new(
+        index: u64,
+        payload: Option<Vec<u8>>,
+        fingerprint: Option<Fingerprint>,
+    ) -> Self {
+        Self {
+            index,
+            payload,
+            fingerprint,
+        }
+    }
+}
+
 /// What a digest says of a bound clue: see [`omr_protocol::clue::Hashed::fingerprint`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {

@@ -219,11 +219,11 @@ impl<'a> InstantRecipient<'a> {
         let retrieved = |(index, payload): Decoded| {
             let (payload, value) = payload.unzip();
             let fingerprint = key.zip(value);
-            Retrieved {
+            Retrieved::new(
                 index,
                 payload,
-                fingerprint: fingerprint.map(|(key, value)| Fingerprint { key, value }),
-            }
+                fingerprint.map(|(key, value)| Fingerprint { key, value }),
+            )
         };
         Ok(found.into_iter().map(retrieved).collect())
     }

@@ -71,11 +71,7 @@ impl KeptParts {
             body.extend(index.to_le_bytes());
             body.extend_from_slice(part);
         }
-        let header = FrameHeader {
-            kind: Kind::KeptParts,
-            params_id: self.params.clone(),
-            key_id: self.key_id,
-        };
+        let header = FrameHeader::new(Kind::KeptParts, self.params.clone(), self.key_id);
         Ok(Zeroizing::new(frame::write_frame_vec(&header, &body)?))
     }
 

@@ -249,11 +249,7 @@ impl<'a> Reader<'a> {
     fn decoy(&self) -> Retrieved {
         let mut payload = vec![0; self.payload_bytes];
         Xof::stream("omr decoy v1", &[0; 32], &[]).fill_bytes(&mut payload);
-        Retrieved {
-            index: 0,
-            payload: Some(payload),
-            fingerprint: None,
-        }
+        Retrieved::new(0, Some(payload), None)
     }
 
     /// The part in a payload, if it opens and its clue was made honestly.
@@ -308,19 +304,12 @@ mod tests {
     /// What a digest says of a message of board 1.
     fn retrieved(params: &ClueParams, kind: ClueKind, message: &Written) -> Retrieved {
         let key = FingerprintKey::new(&KEY);
-        let to = Binding {
-            board_id: &[1; 16],
-            payload: &message.payload,
-        };
+        let to = Binding::new(&[1; 16], &message.payload);
         let fingerprint = (kind == ClueKind::Bound).then(|| Fingerprint {
             key,
             value: Hashed::new(params, to, &message.clue).fingerprint(&key),
         });
-        Retrieved {
-            index: 5,
-            payload: Some(message.payload.clone()),
-            fingerprint,
-        }
+        Retrieved::new(5, Some(message.payload.clone()), fingerprint)
     }
 
     #[test]
@@ -372,10 +361,7 @@ mod tests {
         // Signed with its key, for this payload, but of another seed than the sealed one.
         let sender = BoundSender::new(set.clue(), &address, [1; 16]);
         let crafted = sender.clue(&ClueSeed::generate(&mut rng), &honest.payload);
-        let to = Binding {
-            board_id: &[1; 16],
-            payload: &honest.payload,
-        };
+        let to = Binding::new(&[1; 16], &honest.payload);
         crafted.verify(set.clue(), to).unwrap();
         let mut mauled = BoundClue::from_bytes(set.clue(), &honest.clue).unwrap();
         mauled.clue.b[0] ^= 1;

@@ -26,7 +26,7 @@
 //! assert_eq!(message.payload.len(), 612);
 //!
 //! // She: `decode` gives what a digest holds, here message 5 of the board.
-//! let found = [Retrieved { index: 5, payload: Some(message.payload), fingerprint: None }];
+//! let found = [Retrieved::new(5, Some(message.payload), None)];
 //! let opened = Reader::new(set.clue(), &secret, &place).open(&found, 1);
 //! let (5, Ok(Piece::Whole(letter))) = &opened[0] else { panic!("{opened:?}") };
 //! assert_eq!((letter.name.as_deref(), &letter.bytes[..]), (Some("letter.txt"), &b"hello"[..]));

@@ -112,11 +112,7 @@ impl SecretKey {
         pack_bits(&Zeroizing::new(words.collect::<Vec<_>>()), 2, &mut body);
         body.extend(self.digest.seed());
         body.extend_from_slice(&*self.seal.to_bytes());
-        let header = FrameHeader {
-            kind: Kind::SecretKey,
-            params_id: params.name().to_owned(),
-            key_id: self.address_id,
-        };
+        let header = FrameHeader::new(Kind::SecretKey, params.name(), self.address_id);
         Ok(Zeroizing::new(frame::write_frame_vec(&header, &body)?))
     }
 

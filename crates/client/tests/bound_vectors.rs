@@ -98,10 +98,7 @@ fn steps(params: &ClueParams, clue_key: &[u8], secret_key: &[u8]) -> Value {
     let b = sample(params, beta, &x, &e2);
 
     let one_time = derive("omr bound clue key v1", &[&CLUE_SEED, &address, &payload]);
-    let to = Binding {
-        board_id: &BOARD,
-        payload: &payload,
-    };
+    let to = Binding::new(&BOARD, &payload);
     let posted = a.iter().map(|&x| spec.posted(x)).collect();
     let w = key.offset(params);
     let bound = BoundClue::bind(params, posted, &b, &w, to, &one_time);
@@ -162,13 +159,15 @@ fn check_callers(params: &ClueParams, known: &Value) {
         payload_bytes: payload.len(),
     };
     let value = known["fingerprint"].as_u64().unwrap() as u32;
-    let message = |value| Retrieved {
-        index: 0,
-        payload: Some(payload.clone()),
-        fingerprint: Some(Fingerprint {
-            key: FingerprintKey::new(&array(&known["placement_seed"])),
-            value,
-        }),
+    let message = |value| {
+        Retrieved::new(
+            0,
+            Some(payload.clone()),
+            Some(Fingerprint {
+                key: FingerprintKey::new(&array(&known["placement_seed"])),
+                value,
+            }),
+        )
     };
     let found = [message(value), message(value ^ 1)];
     let opened = Reader::new(params, &secret, &place).open(&found, 2);

@@ -114,10 +114,7 @@ fn product(ring: &Ring, batches: &[(&Functionals, &[Rlwe])], g: usize) -> Rlwe {
         let terms: Vec<_> = terms.map(|(constant, ct)| (constant, pick(ct))).collect();
         ring.sum_of_products(&terms)
     };
-    Rlwe {
-        c0: part(|ct| &ct.c0),
-        c1: part(|ct| &ct.c1),
-    }
+    Rlwe::new(part(|ct| &ct.c0), part(|ct| &ct.c1))
 }
 
 fn add(ring: &Ring, mut sum: Rlwe, other: &Rlwe) -> Rlwe {

@@ -95,10 +95,7 @@ impl<'a> Sums<'a> {
                     }
                     poly
                 };
-                Rlwe {
-                    c0: part(0),
-                    c1: part(1),
-                }
+                Rlwe::new(part(0), part(1))
             })
             .collect()
     }

@@ -60,9 +60,9 @@ impl<'a> BoundTo<'a> {
 
     /// What the clue of a message is bound to. Panics: when there is no such message.
     pub(crate) fn message(&self, number: usize) -> Binding<'_> {
-        Binding {
-            board_id: self.board_id,
-            payload: &self.payloads[number * self.payload_bytes..][..self.payload_bytes],
-        }
+        Binding::new(
+            self.board_id,
+            &self.payloads[number * self.payload_bytes..][..self.payload_bytes],
+        )
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         payloads.extend(message.payload);
     }
     // The detector makes an encrypted digest, and does not learn which messages are in it.
-    let request = Request { range: 0..3, bound: 10, payload_bytes: Some(612) };
+    let request = Request::new(0..3, 10, Some(612));
     let source = &mut Messages::new(0..3, clues, payloads)?;
     let task = Task { source, request, board_id, sealing, seed: placement_seed() };
     let loaded = on_cpu(&set, kind, None)?.load(&mut &key[..])?;

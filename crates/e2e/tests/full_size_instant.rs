@@ -35,11 +35,7 @@ fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_
     let pertinent = messages as usize / 2;
     let clues = params.clue.clone();
     let mut board = Workload::new(clues, clue, messages, pertinent, PAYLOAD_BYTES, 8);
-    let request = Request {
-        range: 0..0,
-        bound: BOUND,
-        payload_bytes: Some(PAYLOAD_BYTES),
-    };
+    let request = Request::new(0..0, BOUND, Some(PAYLOAD_BYTES));
     let header = DigestHeader {
         key_id: detector.key_id(),
         board_id: [1; 16],
@@ -56,11 +52,7 @@ fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_
     assert!(digest.len() <= digest_bytes, "{}", digest.len());
     let digest = InstantDigest::from_bytes(params, &digest).unwrap();
     let recipient = InstantRecipient::new(params, &secret);
-    let message = |&index: &u64| Retrieved {
-        index,
-        payload: Some(board.payload(index)),
-        fingerprint: None,
-    };
+    let message = |&index: &u64| Retrieved::new(index, Some(board.payload(index)), None);
     let expected: Vec<Retrieved> = board.pertinent().iter().map(message).collect();
     assert_eq!(recipient.decode(&digest).unwrap(), expected);
     // The noise is as predicted: few messages, so that almost all of it is rounding.

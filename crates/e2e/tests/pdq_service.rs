@@ -82,11 +82,7 @@ impl Person {
     }
 
     fn client<'a>(&'a self, schema: &'a Schema) -> Client<'a> {
-        Client {
-            params: &self.params,
-            schema,
-            secret: &self.secret,
-        }
+        Client::new(&self.params, schema, &self.secret)
     }
 }
 
@@ -357,11 +353,7 @@ fn forged(head: &[u8], length: u32, rest: usize) -> Vec<u8> {
     let mut body = length.to_le_bytes().to_vec();
     body.extend(head);
     body.extend(vec![7; rest]);
-    let header = FrameHeader {
-        kind: Kind::PdqQuery,
-        params_id: PARAMS.into(),
-        key_id: PEOPLE[0].secret.id,
-    };
+    let header = FrameHeader::new(Kind::PdqQuery, PARAMS, PEOPLE[0].secret.id);
     write_frame_vec(&header, &body).unwrap()
 }
 

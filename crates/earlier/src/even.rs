@@ -196,7 +196,7 @@ impl EvenFunction {
         let sums = c0.into_iter().zip(c1).zip(constants);
         Ok(sums
             .map(|((c0, c1), (&constant, &scale))| {
-                let mut sum = Ciphertext::new(Rlwe { c0, c1 }, level, scale);
+                let mut sum = Ciphertext::new(Rlwe::new(c0, c1), level, scale);
                 ev.add_constant_assign(&mut sum, constant);
                 sum
             })

@@ -60,11 +60,11 @@ fn params(case: &Value) -> LweParams {
 }
 
 fn secret(params: &LweParams, case: &Value, body: &str) -> LweSecret {
-    let header = FrameHeader {
-        kind: Kind::SecretKey,
-        params_id: NAME.to_owned(),
-        key_id: bytes(&case["id"]).try_into().unwrap(),
-    };
+    let header = FrameHeader::new(
+        Kind::SecretKey,
+        NAME,
+        bytes(&case["id"]).try_into().unwrap(),
+    );
     let file = write_frame_vec(&header, &bytes(&case[body])).unwrap();
     let secret = LweSecret::from_bytes(params, &file).unwrap();
     assert_eq!(*secret.to_bytes(params).unwrap(), file);

@@ -194,10 +194,7 @@ fn letters_with_dishonest_clues_are_dropped() {
         let (clue, payload) = own.map_or((&honest.clue, vec![7; 300]), |(_, message)| {
             (&message.clue, message.payload.clone())
         });
-        let to = Binding {
-            board_id: &place.board_id,
-            payload: &payload,
-        };
+        let to = Binding::new(&place.board_id, &payload);
         let fingerprint = Hashed::new(&params, to, clue).fingerprint(&key);
         (payload, fingerprint)
     };

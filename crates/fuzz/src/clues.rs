@@ -54,10 +54,7 @@ fn bound(params: &ClueParams, bytes: &[u8]) {
         return;
     };
     assert_eq!(clue.to_bytes(params), bytes);
-    let to = Binding {
-        board_id: &BOARD,
-        payload: &PAYLOAD,
-    };
+    let to = Binding::new(&BOARD, &PAYLOAD);
     let hashed = Hashed::new(params, to, bytes);
     let mut rows = clue.rows(params, to);
     let expected = rows.clone();

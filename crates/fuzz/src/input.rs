@@ -20,11 +20,7 @@ pub(crate) fn closed(header: &FrameHeader, body: &[u8]) -> Vec<u8> {
 
 /// A header.
 pub(crate) fn header(kind: Kind, params: &str) -> FrameHeader {
-    FrameHeader {
-        kind,
-        params_id: params.to_owned(),
-        key_id: *b"a key of a test.",
-    }
+    FrameHeader::new(kind, params, *b"a key of a test.")
 }
 
 /// Bytes with changes: three bytes of a place, one of a difference, again and again.

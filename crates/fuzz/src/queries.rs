@@ -34,11 +34,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let params = Params::named("insecure-tiny-pdq-v1").expect("a published set");
     let (secret, key) = SecretKey::generate(&params, &mut rng);
     let (query, _) = Query::parse(SQL, TABLE.schema()).expect("a query");
-    let client = Client {
-        params: &params,
-        schema: TABLE.schema(),
-        secret: &secret,
-    };
+    let client = Client::new(&params, TABLE.schema(), &secret);
     let plan = client.plan(&query, BOUND).expect("a plan");
     let sent = client.encrypt(&query, &plan, &mut rng);
     let sent = sent.to_bytes(&params).expect("written");
@@ -62,11 +58,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
 });
 
 fn server(params: &Params) -> Server<'_> {
-    Server {
-        params,
-        table: &TABLE,
-        placement: [3; 32],
-    }
+    Server::new(params, &TABLE, [3; 32])
 }
 
 const PATCHED: usize = 64;
@@ -109,11 +101,7 @@ fn answer(world: &World, body: &[u8]) {
         return;
     };
     assert_eq!(answer.to_bytes(&world.params).expect("written"), file);
-    let client = Client {
-        params: &world.params,
-        schema: TABLE.schema(),
-        secret: &world.secret,
-    };
+    let client = Client::new(&world.params, TABLE.schema(), &world.secret);
     if let Ok(rows) = client.decode(&world.plan, &answer) {
         assert!(rows.values.is_empty() || rows.values == world.rows);
     }

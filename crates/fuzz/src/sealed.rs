@@ -58,11 +58,11 @@ fn fingerprint(kind: ClueKind, value: u32) -> Option<Fingerprint> {
 
 /// What nobody sealed does not open.
 fn any(reader: &Reader, (sealing, kind): (Sealing, ClueKind), payload: &[u8]) {
-    let found = [Retrieved {
-        index: 5,
-        payload: Some(payload.to_vec()),
-        fingerprint: fingerprint(kind, 7),
-    }];
+    let found = [Retrieved::new(
+        5,
+        Some(payload.to_vec()),
+        fingerprint(kind, 7),
+    )];
     let opened = reader.open(&found, 1);
     assert!(sealing == Sealing::None || opened.iter().all(|(_, one)| one.is_err()));
 }
@@ -72,10 +72,7 @@ fn sealed((reader, place): (&Reader, Place), (to, kind): (&ClueKey, ClueKind), p
     let unsealed = place.sealing == Sealing::None;
     let writer = Writer::new(&PARAMS, to, place).expect("an address");
     let message = writer.message(&mut rng(), part).expect("a message");
-    let to = Binding {
-        board_id: &BOARD,
-        payload: &message.payload,
-    };
+    let to = Binding::new(&BOARD, &message.payload);
     let value = match kind {
         ClueKind::Plain => 0,
         ClueKind::Bound => {
@@ -83,11 +80,11 @@ fn sealed((reader, place): (&Reader, Place), (to, kind): (&ClueKey, ClueKind), p
             Hashed::new(&PARAMS, to, &message.clue).fingerprint(&key)
         }
     };
-    let found = [Retrieved {
-        index: 5,
-        payload: Some(message.payload.clone()),
-        fingerprint: fingerprint(kind, value),
-    }];
+    let found = [Retrieved::new(
+        5,
+        Some(message.payload.clone()),
+        fingerprint(kind, value),
+    )];
     let opened = reader.open(&found, 1);
     assert!(opened.len() == 1 || unsealed);
     let is_part = Reassembler::new().push(part).is_ok();

@@ -62,11 +62,7 @@ fn config(dir: &Path) -> StoreConfig {
 /// Messages in two segments and behind them, a key, a record.
 fn fill(store: &Store) {
     for (id, range) in [(1, 0..9), (2, 9..20)] {
-        let post = Post {
-            id: [id; 16],
-            account: "alice".into(),
-            messages: range.map(message).collect(),
-        };
+        let post = Post::new([id; 16], "alice".into(), range.map(message).collect());
         store.append(&[post]).expect("appended");
     }
     store.seal().expect("sealed");

@@ -97,10 +97,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let others = ring.everything().minus(basis);
         let second = Basis::new(others.ids().iter().copied().take(basis.len() + 1));
         let uniform = |i: u64| uniform_poly(ring, basis, "bgv or bfv", &[1; 32], &[i]);
-        let pair = |i: u64| Rlwe {
-            c0: uniform(2 * i),
-            c1: uniform(2 * i + 1),
-        };
+        let pair = |i: u64| Rlwe::new(uniform(2 * i), uniform(2 * i + 1));
         let (a, b) = (pair(0), pair(1));
         let (x, y) = (
             Ciphertext::new(a.clone(), level, 1),

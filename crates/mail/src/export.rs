@@ -47,11 +47,7 @@ impl Identity {
             contents.insert(format!("{CONTACTS}/{name}"), text);
         }
         let set = self.set()?;
-        let header = FrameHeader {
-            kind: Kind::Identity,
-            params_id: set.name().to_owned(),
-            key_id: self.clue_key(&set)?.id,
-        };
+        let header = FrameHeader::new(Kind::Identity, set.name(), self.clue_key(&set)?.id);
         let body = body(&contents);
         Ok(Zeroizing::new(frame::write_frame_vec(&header, &body)?))
     }

@@ -15,21 +15,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let table = import_csv(csv, &ImportOptions::new("cities", [7; 16]), &mut |_| {})?;
     let (secret, key) = SecretKey::generate(&params, &mut rng);
     let (params, schema) = (&*params, table.schema());
-    let client = Client {
-        params,
-        schema,
-        secret: &secret,
-    };
+    let client = Client::new(params, schema, &secret);
     let (query, limit) = Query::parse("SELECT city FROM cities WHERE people < 100000", schema)?;
     let plan = client.plan(&query, limit.unwrap_or(16) as usize)?;
     println!("the server sees {}", plan.shape.render(schema));
     let sent = client.encrypt(&query, &plan, &mut rng).to_bytes(params)?;
 
-    let server = Server {
-        params,
-        table: &table,
-        placement: [5; 32],
-    };
+    let server = Server::new(params, &table, [5; 32]);
     let (received, its_plan) = server.read(&sent)?;
     let answer = server
         .answer(&received, &its_plan, &key, &mut rng, &Quiet)?

@@ -32,11 +32,7 @@ impl Answer {
                 .for_each(|&x| bits.push(x, BODY_BITS));
         }
         bits.finish();
-        let header = FrameHeader {
-            kind: Kind::PdqAnswer,
-            params_id: params.name().to_owned(),
-            key_id: self.key_id,
-        };
+        let header = FrameHeader::new(Kind::PdqAnswer, params.name(), self.key_id);
         Ok(frame::write_frame_vec(&header, &body)?)
     }
 

@@ -24,7 +24,16 @@ pub struct Client<'a> {
     pub secret: &'a SecretKey,
 }
 
-impl Client<'_> {
+impl<'a> Client<'a> {
+    /// A client of a table of this schema.
+    pub const fn new(params: &'a Params, schema: &'a Schema, secret: &'a SecretKey) -> Self {
+        Self {
+            params,
+            schema,
+            secret,
+        }
+    }
+
     /// Plans a query before anything is encrypted; the plan contains its cost. Errors: those of
     /// [`Plan::new`].
     pub fn plan(&self, query: &Query, bound: usize) -> Result<Plan, PlanError> {

@@ -140,10 +140,7 @@ pub fn encrypt_index(
     let message = ring.lift_plain(&params.plain.encode(&scaled), p.value() as u32, basis);
     let c1 = mask(ring, basis, &random(rng), &[0]);
     let secret = secret.large(params).poly(ring, basis);
-    Rlwe {
-        c0: encrypt(ring, &secret, &message, p.value(), &c1, rng),
-        c1,
-    }
+    Rlwe::new(encrypt(ring, &secret, &message, p.value(), &c1, rng), c1)
 }
 
 /// The sums of a group, by symbol and exponent. Errors: ciphertexts of another shape.

@@ -160,11 +160,7 @@ fn rng() -> Result<ChaCha20Rng, ServerError> {
 }
 
 fn clear<'a>(params: &'a Params, table: &'a Table, placement: &[u8; 32]) -> Server<'a> {
-    Server {
-        params,
-        table,
-        placement: *placement,
-    }
+    Server::new(params, table, *placement)
 }
 
 /// Errors: unless both are the same set.

@@ -184,7 +184,7 @@ impl<R: CryptoRng> Maker<'_, R> {
         let zero = Poly::zero(ring, basis);
         let p = self.params.p().value();
         let c0 = encrypt(ring, &secret, &zero, p, &c1, self.rng);
-        Rlwe { c0, c1 }
+        Rlwe::new(c0, c1)
     }
 
     fn descent(&mut self) -> SwitchingKey {

@@ -67,10 +67,10 @@ impl EncryptedQuery {
     /// Ciphertext `i` of a plan.
     pub(crate) fn ciphertext(&self, params: &Params, plan: &Plan, i: usize) -> Rlwe {
         let basis = params.chain.basis(plan.start);
-        Rlwe {
-            c0: self.bodies[i].clone(),
-            c1: mask(&params.ring, basis, &self.seed, &[i as u64]),
-        }
+        Rlwe::new(
+            self.bodies[i].clone(),
+            mask(&params.ring, basis, &self.seed, &[i as u64]),
+        )
     }
 
     /// The file: length of the public part, the public part as JSON, the seed, the bodies.
@@ -82,11 +82,7 @@ impl EncryptedQuery {
         for poly in &self.bodies {
             write_poly(&params.ring, poly, &mut body)?;
         }
-        let header = FrameHeader {
-            kind: Kind::PdqQuery,
-            params_id: params.name().to_owned(),
-            key_id: self.key_id,
-        };
+        let header = FrameHeader::new(Kind::PdqQuery, params.name(), self.key_id);
         Ok(frame::write_frame_vec(&header, &body)?)
     }
 

@@ -48,7 +48,16 @@ pub struct Server<'a> {
     pub placement: [u8; 32],
 }
 
-impl Server<'_> {
+impl<'a> Server<'a> {
+    /// A server of a table, whose rows lie where `placement` says.
+    pub const fn new(params: &'a Params, table: &'a Table, placement: [u8; 32]) -> Self {
+        Self {
+            params,
+            table,
+            placement,
+        }
+    }
+
     /// The plan of a query that arrived. Errors: another schema than the table's; those of [`Plan::new`].
     pub fn plan(&self, head: &QueryHead) -> Result<Plan, QueryFileError> {
         let schema = self.table.schema();

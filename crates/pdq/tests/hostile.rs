@@ -60,19 +60,11 @@ impl World {
         let mut rng = ChaCha20Rng::seed_from_u64(3);
         let (params, table) = (Params::named(PARAMS).unwrap(), table());
         let (secret, key) = SecretKey::generate(&params, &mut rng);
-        let query = Query {
-            select: vec![0, 1],
-            filter: Filter::Leaf(Leaf {
-                column: 0,
-                test: Test::Ordinals(vec![77]),
-                negated: false,
-            }),
-        };
-        let client = Client {
-            params: &params,
-            schema: table.schema(),
-            secret: &secret,
-        };
+        let query = Query::new(
+            vec![0, 1],
+            Filter::Leaf(Leaf::new(0, Test::Ordinals(vec![77]))),
+        );
+        let client = Client::new(&params, table.schema(), &secret);
         let plan = client.plan(&query, BOUND).unwrap();
         let sent = client.encrypt(&query, &plan, &mut rng);
         let sent = sent.to_bytes(&params).unwrap();
@@ -113,22 +105,14 @@ impl World {
 
     fn rows(&self, bytes: &[u8]) -> Option<Vec<(u64, Vec<Value>)>> {
         let answer = Answer::from_bytes(&self.params, &self.plan, bytes).ok()?;
-        let client = Client {
-            params: &self.params,
-            schema: self.table.schema(),
-            secret: &self.secret,
-        };
+        let client = Client::new(&self.params, self.table.schema(), &self.secret);
         let rows = client.decode(&self.plan, &answer).ok()?;
         Some(rows.numbers.into_iter().zip(rows.values).collect())
     }
 }
 
 fn server<'a>(params: &'a Params, table: &'a Table) -> Server<'a> {
-    Server {
-        params,
-        table,
-        placement: [3; 32],
-    }
+    Server::new(params, table, [3; 32])
 }
 
 fn split(kind: usize, file: &[u8]) -> (FrameHeader, Vec<u8>) {

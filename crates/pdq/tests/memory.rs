@@ -57,11 +57,7 @@ impl World {
         let client = self.client();
         let plan = client.plan(&query, 16).unwrap();
         let sent = client.encrypt(&query, &plan, &mut ChaCha20Rng::seed_from_u64(2));
-        let server = Server {
-            params: &self.params,
-            table: &self.table,
-            placement: [3; 32],
-        };
+        let server = Server::new(&self.params, &self.table, [3; 32]);
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         let (taken, answer) = taken(|| server.answer(&sent, &plan, &self.key, &mut rng, &Quiet));
         let bytes = answer.unwrap().to_bytes(&self.params).unwrap();
@@ -96,11 +92,7 @@ impl World {
     }
 
     fn client(&self) -> Client<'_> {
-        Client {
-            params: &self.params,
-            schema: self.table.schema(),
-            secret: &self.secret,
-        }
+        Client::new(&self.params, self.table.schema(), &self.secret)
     }
 
     fn check(&self, plan: &Plan, taken: usize, (answer, expected): (&[u8], &str)) {

@@ -63,11 +63,7 @@ impl World {
 }
 
 fn leaf(column: usize, test: Test) -> Filter {
-    Filter::Leaf(Leaf {
-        column,
-        test,
-        negated: false,
-    })
+    Filter::Leaf(Leaf::new(column, test))
 }
 
 fn not(filter: Filter) -> Filter {
@@ -107,10 +103,7 @@ fn ask_of(world: &World, filter: Filter, bound: usize) -> Result<(), DecodeError
 }
 
 fn select(filter: Filter) -> Query {
-    Query {
-        select: vec![1, 2],
-        filter,
-    }
+    Query::new(vec![1, 2], filter)
 }
 
 fn matching(world: &World, query: &Query) -> Vec<u64> {
@@ -136,16 +129,8 @@ struct Exchange {
 /// A query there and back, with all files; `draw` seeds the server's randomness.
 fn exchange(world: &World, query: &Query, bound: usize, draw: u64) -> Exchange {
     let (params, table) = (&*world.params, &world.table);
-    let client = Client {
-        params,
-        schema: table.schema(),
-        secret: &world.secret,
-    };
-    let server = Server {
-        params,
-        table,
-        placement: [3; 32],
-    };
+    let client = Client::new(params, table.schema(), &world.secret);
+    let server = Server::new(params, table, [3; 32]);
     let mut rng = ChaCha20Rng::seed_from_u64(8);
     let plan = client.plan(query, bound).unwrap();
     assert_eq!(plan.two_sided(), params.two_sided());
@@ -342,19 +327,12 @@ fn files_of_two_sided_sets() {
 fn ask_encrypted(table: &EncryptedTable, filter: Filter, bound: usize) -> Result<(), DecodeError> {
     let world = &*WORLD;
     let params = &*world.params;
-    let query = Query {
-        select: vec![2, 0],
-        filter,
-    };
+    let query = Query::new(vec![2, 0], filter);
     let expected: Vec<u64> = (0..world.table.rows())
         .filter(|&row| query.matches(&world.table.at(row)))
         .map(|row| row as u64)
         .collect();
-    let client = Client {
-        params,
-        schema: &table.head.schema,
-        secret: &world.secret,
-    };
+    let client = Client::new(params, &table.head.schema, &world.secret);
     let server = EncryptedServer { params, table };
     let mut rng = ChaCha20Rng::seed_from_u64(9);
     let plan = Plan::encrypted(params, &table.head, &query.shape(), bound).unwrap();
@@ -454,20 +432,9 @@ impl Progress for Impatient {
 fn answers_stop_when_they_are_told_to() {
     let world = &*WORLD;
     let (params, mut rng) = (&*world.params, ChaCha20Rng::seed_from_u64(11));
-    let query = Query {
-        select: vec![0],
-        filter: leaf(0, Test::Ordinals(vec![3])),
-    };
-    let client = Client {
-        params,
-        schema: world.table.schema(),
-        secret: &world.secret,
-    };
-    let server = Server {
-        params,
-        table: &world.table,
-        placement: [3; 32],
-    };
+    let query = Query::new(vec![0], leaf(0, Test::Ordinals(vec![3])));
+    let client = Client::new(params, world.table.schema(), &world.secret);
+    let server = Server::new(params, &world.table, [3; 32]);
     let plan = client.plan(&query, 16).unwrap();
     let sent = client.encrypt(&query, &plan, &mut rng);
     let head = EncryptedHead::new(params, world.table.schema(), &[0]);

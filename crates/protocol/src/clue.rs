@@ -303,11 +303,7 @@ impl ClueKey {
         body.extend(self.seed);
         write_residues(params.spec().q, self.beta.iter(), &mut body);
         body.extend(self.seal);
-        let header = FrameHeader {
-            kind: Kind::ClueKey,
-            params_id: params.name().to_owned(),
-            key_id: self.id,
-        };
+        let header = FrameHeader::new(Kind::ClueKey, params.name(), self.id);
         Ok(frame::write_frame_vec(&header, &body)?)
     }
 

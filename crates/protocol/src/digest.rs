@@ -106,11 +106,7 @@ impl<P> DigestHeader<P> {
 
     /// The frame around it.
     pub(crate) fn frame(&self, params: &str) -> FrameHeader {
-        FrameHeader {
-            kind: Kind::Digest,
-            params_id: params.to_owned(),
-            key_id: self.key_id,
-        }
+        FrameHeader::new(Kind::Digest, params, self.key_id)
     }
 }
 
@@ -140,11 +136,7 @@ impl DigestHeader<Request> {
             (true, found) => return Err(DigestError::IndexPayload(found)),
             (false, bytes) => Some(bytes as usize),
         };
-        let request = Request {
-            range: word(17)..word(25),
-            bound: half(33) as usize,
-            payload_bytes,
-        };
+        let request = Request::new(word(17)..word(25), half(33) as usize, payload_bytes);
         let header = Self {
             key_id,
             board_id: body[1..17].try_into().expect("in range"),

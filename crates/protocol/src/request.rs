@@ -76,6 +76,15 @@ pub struct Request {
 }
 
 impl Request {
+    /// A digest of the messages of a range, with payloads of so many bytes or without.
+    pub const fn new(range: Range<u64>, bound: usize, payload_bytes: Option<usize>) -> Self {
+        Self {
+            range,
+            bound,
+            payload_bytes,
+        }
+    }
+
     /// Errors: `LongRange`.
     pub(crate) fn check_length(&self) -> Result<(), PlanError> {
         let (limit, found) = (1 << 32, self.range.end - self.range.start);

@@ -105,11 +105,7 @@ impl Response {
         body.extend((first.len() as u64).to_le_bytes());
         body.extend(first);
         body.extend(instantomr.to_bytes(set.instantomr()?)?);
-        let header = FrameHeader {
-            kind: Kind::Digest,
-            params_id: set.name().to_owned(),
-            key_id: sophomr.header.key_id,
-        };
+        let header = FrameHeader::new(Kind::Digest, set.name(), sophomr.header.key_id);
         Ok(frame::write_frame_vec(&header, &body)?)
     }
 

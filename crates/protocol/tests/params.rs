@@ -439,11 +439,7 @@ fn large_bounds_of_counted_sets_do_not_fail() {
         let params = InstantParams::named(name).unwrap();
         assert!(params.spec().counted);
         for (bound, limit) in [(50, -34.0), (512, -30.0), (MAX_BOUND, -27.0)] {
-            let request = Request {
-                range: 0..params.spec().group,
-                bound,
-                payload_bytes: Some(612),
-            };
+            let request = Request::new(0..params.spec().group, bound, Some(612));
             let plan = InstantPlan::new(&params, Encoding::Powers, request).unwrap();
             let plan = plan.for_clues(ClueKind::Bound);
             let failure = params.failure_log2(plan.sums());

@@ -34,10 +34,7 @@ fn main() {
     let sp = s.poly(&ring, &shape.extended());
     let key = SwitchingKey::generate(&ring, &shape, &sp, &sp, p.value(), &[0; 32], 0, &mut rng);
     let c = uniform_poly(&ring, &q, "t", &[1; 32], &[]);
-    let ct = Rlwe {
-        c0: c.clone(),
-        c1: c.clone(),
-    };
+    let ct = Rlwe::new(c.clone(), c.clone());
     let k = ring.kernels();
     let mut row = AlignedVec::from(c.row(0));
     time("ntt forward", 100, || {

@@ -15,6 +15,11 @@ pub struct Rlwe {
 }
 
 impl Rlwe {
+    /// A body and its mask.
+    pub const fn new(c0: Poly<Eval>, c1: Poly<Eval>) -> Self {
+        Self { c0, c1 }
+    }
+
     /// The basis of both polynomials.
     pub fn basis(&self) -> &Basis {
         self.c0.basis()

@@ -32,7 +32,7 @@ impl Descent<'_> {
         let c1 = self.split(switched.c1, to);
         c0.into_iter()
             .zip(c1)
-            .map(|(c0, c1)| Rlwe { c0, c1 })
+            .map(|(c0, c1)| Rlwe::new(c0, c1))
             .collect()
     }
 

@@ -127,13 +127,7 @@ impl Run<'_> {
         let image = self.switch.image.is_some();
         let mut parts = if image { delta } else { out }.into_iter();
         let mut next = || parts.next().map(Poly::into_domain);
-        std::iter::from_fn(|| {
-            Some(Rlwe {
-                c0: next()?,
-                c1: next()?,
-            })
-        })
-        .collect()
+        std::iter::from_fn(|| Some(Rlwe::new(next()?, next()?))).collect()
     }
 
     /// The digits of an input modulo all other primes, as coefficients.

@@ -99,7 +99,7 @@ impl SwitchingKey {
             let c1 = cipher::mask(ring, &extended, seed, &[index, d as u64]);
             let c0 = cipher::encrypt(ring, to, &gadget, p, &c1, rng);
             zeroize::Zeroize::zeroize(&mut gadget);
-            Rlwe { c0, c1 }
+            Rlwe::new(c0, c1)
         };
         let parts = shape.digits.iter().enumerate().map(make).collect();
         Self {
@@ -121,7 +121,7 @@ impl SwitchingKey {
         let extended = shape.extended();
         let with_mask = |(d, c0)| {
             let c1 = cipher::mask(ring, &extended, seed, &[index, d as u64]);
-            Rlwe { c0, c1 }
+            Rlwe::new(c0, c1)
         };
         let parts = bodies.into_iter().enumerate().map(with_mask).collect();
         Self {

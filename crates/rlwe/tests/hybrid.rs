@@ -52,7 +52,7 @@ impl Insecure {
         let c1 = mask(&self.ring, basis, &[1; 32], &[index]);
         let secret = self.from.poly(&self.ring, basis);
         let c0 = encrypt(&self.ring, &secret, &message, P, &c1, &mut self.rng);
-        Rlwe { c0, c1 }
+        Rlwe::new(c0, c1)
     }
 
     /// Under the second secret; `scale` is what the message was multiplied by.
@@ -147,7 +147,7 @@ fn primes_dropped_on_the_way_leave_the_message() {
                 assert_eq!(found, message, "{primes} to {left} primes at once");
                 let down = Switch::new(&t.ring, &basis, &to, &t.p);
                 let [c0, c1] = [&whole.c0, &whole.c1].map(|part| down.apply(&t.ring, part));
-                let found = t.decrypt(&Rlwe { c0, c1 }, down.factor());
+                let found = t.decrypt(&Rlwe::new(c0, c1), down.factor());
                 assert_eq!(found, message, "{primes} to {left} primes in two steps");
                 assert_eq!(factor, down.factor());
             }
@@ -167,10 +167,10 @@ fn an_image_is_that_of_the_switched() {
                 let image = Automorphism::new(n, g);
                 let switch = t.switch(&to, Some(&image));
                 let (found, _) = switch.apply(&t.ring, &[input(&ct)], &t.p);
-                let expected = Rlwe {
-                    c0: image.apply(&t.ring, &plain[0].c0),
-                    c1: image.apply(&t.ring, &plain[0].c1),
-                };
+                let expected = Rlwe::new(
+                    image.apply(&t.ring, &plain[0].c0),
+                    image.apply(&t.ring, &plain[0].c1),
+                );
                 assert!(same(&found[0], &expected), "n = {n}, g = {g}");
             }
         }

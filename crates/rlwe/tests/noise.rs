@@ -52,10 +52,10 @@ impl Insecure {
         let message = self.message(basis);
         let c1 = mask(&self.ring, basis, &[1; 32], &[index]);
         let secret = self.secret.poly(&self.ring, basis);
-        Rlwe {
-            c0: encrypt(&self.ring, &secret, &message, P, &c1, &mut self.rng),
+        Rlwe::new(
+            encrypt(&self.ring, &secret, &message, P, &c1, &mut self.rng),
             c1,
-        }
+        )
     }
 
     /// The mean square of the noise over the embeddings.
@@ -67,10 +67,10 @@ impl Insecure {
 
     fn down(&self, ct: &Rlwe, to: &Basis) -> Rlwe {
         let down = Switch::new(&self.ring, ct.basis(), to, &Modulus::new(P).unwrap());
-        Rlwe {
-            c0: down.apply(&self.ring, &ct.c0),
-            c1: down.apply(&self.ring, &ct.c1),
-        }
+        Rlwe::new(
+            down.apply(&self.ring, &ct.c0),
+            down.apply(&self.ring, &ct.c1),
+        )
     }
 
     /// Switches a fresh ciphertext from another secret.
@@ -97,7 +97,7 @@ impl Insecure {
         let mut hidden = c1.clone();
         self.ring.mul_assign(&mut hidden, &source);
         self.ring.sub_assign(&mut c0, &hidden);
-        key.switch(&self.ring, &Rlwe { c0, c1 }, &Modulus::new(P).unwrap())
+        key.switch(&self.ring, &Rlwe::new(c0, c1), &Modulus::new(P).unwrap())
     }
 }
 

@@ -16,14 +16,14 @@ fn post(number: u64) -> Post {
     // A key that spreads.
     let key = CLUE_BYTES as usize - 96..CLUE_BYTES as usize - 80;
     clue[key].copy_from_slice(&id.to_be_bytes());
-    Post {
-        id: id.to_be_bytes(),
-        account: String::new(),
-        messages: vec![Message {
+    Post::new(
+        id.to_be_bytes(),
+        String::new(),
+        vec![Message {
             clue,
             payload: vec![!number as u8; PAYLOAD_BYTES as usize],
         }],
-    }
+    )
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

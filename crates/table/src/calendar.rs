@@ -5,15 +5,9 @@ use chrono::{DateTime, Datelike, NaiveDate, Timelike};
 use crate::Domain;
 
 /// 0001-01-01 to 9999-12-31, in days since 1970-01-01.
-pub(crate) const DAYS: Domain = Domain {
-    min: -719_162,
-    max: 2_932_896,
-};
+pub(crate) const DAYS: Domain = Domain::new(-719_162, 2_932_896);
 /// 0001-01-01 to 9999-12-31, in seconds since 1970-01-01T00:00:00.
-pub(crate) const SECONDS: Domain = Domain {
-    min: DAYS.min * DAY,
-    max: DAYS.max * DAY + DAY - 1,
-};
+pub(crate) const SECONDS: Domain = Domain::new(DAYS.min * DAY, DAYS.max * DAY + DAY - 1);
 const DAY: i64 = 86_400;
 
 /// A moment as it was written.

@@ -60,14 +60,8 @@ impl ColumnData {
             return None;
         };
         data.view().iter().flatten().fold(None, |domain, ordinal| {
-            let Domain { min, max } = domain.unwrap_or(Domain {
-                min: ordinal,
-                max: ordinal,
-            });
-            Some(Domain {
-                min: min.min(ordinal),
-                max: max.max(ordinal),
-            })
+            let Domain { min, max } = domain.unwrap_or(Domain::new(ordinal, ordinal));
+            Some(Domain::new(min.min(ordinal), max.max(ordinal)))
         })
     }
 }

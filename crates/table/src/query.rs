@@ -49,6 +49,17 @@ pub struct Leaf {
     pub negated: bool,
 }
 
+impl Leaf {
+    /// The rows that pass a test.
+    pub const fn new(column: usize, test: Test) -> Self {
+        Self {
+            column,
+            test,
+            negated: false,
+        }
+    }
+}
+
 /// A test with its constants.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {

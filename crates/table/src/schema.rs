@@ -39,6 +39,13 @@ pub struct Domain {
     pub max: i64,
 }
 
+impl Domain {
+    /// From the smallest to the largest.
+    pub const fn new(min: i64, max: i64) -> Self {
+        Self { min, max }
+    }
+}
+
 /// A column, without its values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {

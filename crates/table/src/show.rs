@@ -18,7 +18,7 @@ impl ColumnType {
             ColumnType::Decimal { .. } => (-MAX_DECIMAL, MAX_DECIMAL),
             ColumnType::Text { .. } => return None,
         };
-        Some(Domain { min, max })
+        Some(Domain::new(min, max))
     }
 
     /// What its values look like, for errors.

@@ -145,7 +145,7 @@ const FROZEN: u64 = 48_906_600_039_917_217;
 
 fn schema() -> Schema {
     let column = |name: &str, kind| {
-        let domain = Some(Domain { min: 0, max: 9 }).filter(|_| kind == ColumnType::Integer);
+        let domain = Some(Domain::new(0, 9)).filter(|_| kind == ColumnType::Integer);
         Column {
             name: name.into(),
             kind,

@@ -11,7 +11,7 @@ fn schema() -> Schema {
         name: name.into(),
         kind,
         nullable: name != "state",
-        domain: domain.map(|(min, max)| Domain { min, max }),
+        domain: domain.map(|(min, max)| Domain::new(min, max)),
     };
     let columns = vec![
         column("age", ColumnType::Integer, Some((0, 120))),
@@ -399,11 +399,7 @@ fn other_conditions_are_refused_by_the_piece() {
 }
 
 fn shape(condition: &str) -> Shape {
-    Query {
-        select: vec![0],
-        filter: parse(condition),
-    }
-    .shape()
+    Query::new(vec![0], parse(condition)).shape()
 }
 
 proptest! {

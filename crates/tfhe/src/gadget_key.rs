@@ -31,7 +31,7 @@ impl GadgetKey {
             ring.scale_assign(&mut message, |m| gadget.unit(m, i));
             let c0 = encrypt_with(ring, to, &message, 1, &c1, noise.sample(rng, ring.n()));
             message.zeroize();
-            Rlwe { c0, c1 }
+            Rlwe::new(c0, c1)
         };
         Self {
             gadget,
@@ -51,7 +51,7 @@ impl GadgetKey {
         let basis = ring.everything();
         let with_mask = |(i, c0)| {
             let c1 = mask(ring, &basis, seed, &[index, i as u64]);
-            Rlwe { c0, c1 }
+            Rlwe::new(c0, c1)
         };
         Self {
             gadget,

@@ -214,7 +214,7 @@ fn digest_products() {
     let c1 = mask(ring, &basis, &SEED, &[0]);
     let zero = omr_ring::Poly::zero(ring, &basis);
     let c0 = encrypt(ring, &s, &zero, 1, &c1, &mut SecretRng::new());
-    let value = omr_rlwe::decrypt_residues(ring, &omr_rlwe::Rlwe { c0, c1 }, &s);
+    let value = omr_rlwe::decrypt_residues(ring, &omr_rlwe::Rlwe::new(c0, c1), &s);
     let m = ring.modulus(0);
     let centered: Vec<i64> = value.row(0).iter().map(|&x| m.to_centered(x)).collect();
     black_box(centered);

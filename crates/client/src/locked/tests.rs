@@ -15,11 +15,7 @@ fn phrase(text: &str) -> Passphrase {
 }
 
 fn file(body: &[u8]) -> Vec<u8> {
-    let header = FrameHeader {
-        kind: Kind::SecretKey,
-        params_id: "toy".into(),
-        key_id: [7; 16],
-    };
+    let header = FrameHeader::new(Kind::SecretKey, "toy", [7; 16]);
     frame::write_frame_vec(&header, body).unwrap()
 }
 
@@ -30,11 +26,7 @@ fn locked(text: &str) -> Vec<u8> {
 
 /// The same under a frame that is whole.
 fn framed(body: &[u8]) -> Vec<u8> {
-    let header = FrameHeader {
-        kind: Kind::Locked,
-        params_id: "toy".into(),
-        key_id: [7; 16],
-    };
+    let header = FrameHeader::new(Kind::Locked, "toy", [7; 16]);
     frame::write_frame_vec(&header, body).unwrap()
 }
 
@@ -64,11 +56,7 @@ fn a_locked_file_says_whose_it_is() {
         params_id, key_id, ..
     } = frame.header();
     assert_eq!((&params_id[..], key_id), ("toy", &[7; 16]));
-    let other = FrameHeader {
-        kind: Kind::Locked,
-        params_id: "toy".into(),
-        key_id: [8; 16],
-    };
+    let other = FrameHeader::new(Kind::Locked, "toy", [8; 16]);
     let other = frame::write_frame_vec(&other, &body(&locked)).unwrap();
     let refused = unlock(Kind::SecretKey, &other, &phrase("x"));
     assert!(matches!(refused, Err(LockError::Wrong)));

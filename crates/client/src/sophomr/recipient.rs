@@ -132,11 +132,7 @@ impl<'a> Recipient<'a> {
         let messages = |label: &u32| start + u64::from(*label);
         let indices = support.labels()[..found].iter().map(messages);
         let Some(payloads) = payloads else {
-            let retrieved = |index| Retrieved {
-                index,
-                payload: None,
-                fingerprint: None,
-            };
+            let retrieved = |index| Retrieved::new(index, None, None);
             return Ok(indices.map(retrieved).collect());
         };
         payloads.outcome.map_err(failed)?;
@@ -144,14 +140,14 @@ impl<'a> Recipient<'a> {
             .has_fingerprints()
             .then(|| FingerprintKey::new(&digest.header.seed));
         let retrieved = |(index, found): (u64, Checked)| match found.right {
-            true => Ok(Retrieved {
+            true => Ok(Retrieved::new(
                 index,
-                fingerprint: key.map(|key| Fingerprint {
+                Some(found.payload),
+                key.map(|key| Fingerprint {
                     key,
                     value: found.fingerprint,
                 }),
-                payload: Some(found.payload),
-            }),
+            )),
             false => Err(DecodeError::Checksum(index)),
         };
         indices.zip(payloads.checked).map(retrieved).collect()

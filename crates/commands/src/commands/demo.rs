@@ -233,11 +233,7 @@ fn detect(args: &Demo, ui: &Ui, stage: &Stage) -> Result<Detection, CliError> {
     let mut source = source.map_err(CliError::input(&stage.board))?;
     let job = Job {
         source: &mut source,
-        request: Request {
-            range: 0..args.messages,
-            bound: args.bound as usize,
-            payload_bytes: Some(PAYLOAD_BYTES),
-        },
+        request: Request::new(0..args.messages, args.bound as usize, Some(PAYLOAD_BYTES)),
         board_id: board.config().board_id,
         sealing: Sealing::None,
         seed: &|_| omr_detector::placement_seed(),

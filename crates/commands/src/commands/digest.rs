@@ -39,11 +39,11 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     let on_board = CliError::input(&args.board);
     let checked = range(args, &board).and_then(|range| Ok((range, sealing(&board)?)));
     let (range, sealing) = checked.map_err(on_board)?;
-    let request = Request {
+    let request = Request::new(
         range,
-        bound: args.bound as usize,
-        payload_bytes: payload(args, board.config().payload_bytes as usize),
-    };
+        args.bound as usize,
+        payload(args, board.config().payload_bytes as usize),
+    );
     let source = BoardSource::new(&args.board, &board, keys.set.clue(), ui);
     let mut source = source.map_err(CliError::input(&args.board))?;
     let board_id = board.config().board_id;

@@ -96,11 +96,11 @@ fn open(
     let expired = super::digest::expect_there(board, &(start..board.first()));
     expired.map_err(|error| CliError::input(&args.board)(InputError::from(error)))?;
     let payload = board.config().payload_bytes as usize;
-    let request = Request {
-        range: start..start,
-        bound: args.bound as usize,
-        payload_bytes: (!indices(args)).then_some(payload),
-    };
+    let request = Request::new(
+        start..start,
+        args.bound as usize,
+        (!indices(args)).then_some(payload),
+    );
     let header = DigestHeader {
         key_id: detector.key_id(),
         board_id: board.config().board_id,

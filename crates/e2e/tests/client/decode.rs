@@ -18,11 +18,7 @@ fn the_bound_is_reached_and_not_passed() {
         let mut board = world.board(100, &all_of(pertinent), 5);
         let digest = world.digest(&mut board, bound, true);
         let expected: Vec<Retrieved> = (0..pertinent as u64)
-            .map(|index| Retrieved {
-                index,
-                payload: Some(board.payload(index).to_vec()),
-                fingerprint: None,
-            })
+            .map(|index| Retrieved::new(index, Some(board.payload(index).to_vec()), None))
             .collect();
         assert_eq!(world.recipient().decode(&digest).unwrap(), expected);
     }

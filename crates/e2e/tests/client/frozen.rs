@@ -61,11 +61,7 @@ fn written() -> Vec<(&'static str, Vec<u8>)> {
     let mut board = Board::new(&keys.clue, MESSAGES, &PERTINENT, PAYLOAD_BYTES, &mut rng);
     // The same recipient again: keys do not clone.
     let digest = World::new(SEED).digest(&mut board, BOUND, true);
-    let retrieved = |&index: &u64| Retrieved {
-        index,
-        payload: Some(board.payload(index).to_vec()),
-        fingerprint: None,
-    };
+    let retrieved = |&index: &u64| Retrieved::new(index, Some(board.payload(index).to_vec()), None);
     let messages: Vec<Retrieved> = PERTINENT.iter().map(retrieved).collect();
     vec![
         (

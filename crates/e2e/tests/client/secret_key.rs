@@ -18,11 +18,11 @@ fn good() -> Vec<u8> {
 }
 
 fn header() -> FrameHeader {
-    FrameHeader {
-        kind: Kind::SecretKey,
-        params_id: tiny().name().into(),
-        key_id: World::shared().secret.address_id,
-    }
+    FrameHeader::new(
+        Kind::SecretKey,
+        tiny().name(),
+        World::shared().secret.address_id,
+    )
 }
 
 fn body() -> Vec<u8> {

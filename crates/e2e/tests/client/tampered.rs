@@ -13,11 +13,8 @@ fn decode(digest: &Digest) -> Option<Vec<Retrieved>> {
 }
 
 fn expected(board: &Board, payload: bool) -> Vec<Retrieved> {
-    let retrieved = |&index: &u64| Retrieved {
-        index,
-        payload: payload.then(|| board.payload(index).to_vec()),
-        fingerprint: None,
-    };
+    let retrieved =
+        |&index: &u64| Retrieved::new(index, payload.then(|| board.payload(index).to_vec()), None);
     PERTINENT.iter().map(retrieved).collect()
 }
 

@@ -80,10 +80,7 @@ fn digest(keys: Keys, board: &mut Bound, payloads: bool, cached: bool) -> Vec<u6
         for message in &found {
             let payload = &board.0.payloads[message.index as usize];
             assert_eq!(message.payload.as_ref(), payloads.then_some(payload));
-            let to = Binding {
-                board_id: &BOARD,
-                payload,
-            };
+            let to = Binding::new(&BOARD, payload);
             let clue = Hashed::new(&tiny().clue, to, &board.0.clues[message.index as usize]);
             let expected = payloads.then(|| clue.fingerprint(&FingerprintKey::new(&seed)));
             assert_eq!(message.fingerprint.map(|found| found.value), expected);
@@ -116,10 +113,7 @@ fn bound_clues_reach_their_recipient_and_what_is_changed_does_not() {
         // Zero, aimed at nobody and at somebody else.
         let w = [1; OFFSET_LEN];
         for (index, w) in [(50, [0; OFFSET_LEN]), (51, w)] {
-            let to = Binding {
-                board_id: &BOARD,
-                payload: &own[index],
-            };
+            let to = Binding::new(&BOARD, &own[index]);
             let coordinates = vec![0; params.spec().coordinates];
             let zero = vec![0; params.spec().n];
             let forged = BoundClue::bind(params, zero, &coordinates, &w, to, &[9; 32]);

@@ -50,11 +50,7 @@ fn the_key_of_another_recipient() {
 #[test]
 fn a_damaged_key_gives_no_wrong_payload() {
     let world = World::shared();
-    let header = FrameHeader {
-        kind: Kind::DetectionKey,
-        params_id: tiny().name().into(),
-        key_id: world.secret.detection_id,
-    };
+    let header = FrameHeader::new(Kind::DetectionKey, tiny().name(), world.secret.detection_id);
     let start = header.file_len(0) as usize - 32;
     let good = &world.detection[start..world.detection.len() - 32];
     let right = world

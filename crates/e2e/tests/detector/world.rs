@@ -56,11 +56,8 @@ impl Board {
 
     /// What the recipient of these messages should get.
     pub(crate) fn retrieved(&self, indices: &[u64]) -> Vec<Retrieved> {
-        let message = |&index: &u64| Retrieved {
-            index,
-            payload: Some(self.payloads[index as usize].clone()),
-            fingerprint: None,
-        };
+        let message =
+            |&index: &u64| Retrieved::new(index, Some(self.payloads[index as usize].clone()), None);
         indices.iter().map(message).collect()
     }
 

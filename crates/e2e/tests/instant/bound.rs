@@ -65,10 +65,7 @@ fn bound_clues_reach_their_recipient_and_what_is_changed_does_not() {
         for (found, expected) in found.iter_mut().zip(&mut expected) {
             let payload = expected.payload.take_if(|_| !payloads);
             let payload = payload.as_ref().or(expected.payload.as_ref()).unwrap();
-            let to = Binding {
-                board_id: &[3; 16],
-                payload,
-            };
+            let to = Binding::new(&[3; 16], payload);
             let clue = &all.clues[found.index as usize * bytes..][..bytes];
             let key = FingerprintKey::new(&session.header().seed);
             let hashed = Hashed::new(tiny().clue(), to, clue).fingerprint(&key);

@@ -88,11 +88,7 @@ fn large_bounds_go_through_sessions_shares_and_files() {
 fn counters_grow_with_the_messages() {
     let world = World::of(counted(), 63);
     let of = |messages| {
-        let request = Request {
-            range: 5..5 + messages,
-            bound: BOUND,
-            payload_bytes: Some(PAYLOAD_BYTES),
-        };
+        let request = Request::new(5..5 + messages, BOUND, Some(PAYLOAD_BYTES));
         InstantPlan::new(world.params(), Encoding::Powers, request).unwrap()
     };
     let fixed: usize = of(0).code_sums().iter().sum();
@@ -141,11 +137,7 @@ fn damage_is_no_overflow() {
 fn job(source: &mut dyn MessageSource, bound: usize) -> Job<'_> {
     Job {
         source,
-        request: Request {
-            range: 0..2300,
-            bound,
-            payload_bytes: Some(PAYLOAD_BYTES),
-        },
+        request: Request::new(0..2300, bound, Some(PAYLOAD_BYTES)),
         board_id: [3; 16],
         sealing: Sealing::None,
         seed: &|engine| match engine {

@@ -224,11 +224,7 @@ fn foreign_and_damaged_digests_are_refused() {
 #[test]
 fn impossible_requests_are_refused() {
     let plan = |range, bound, payload_bytes| {
-        let request = Request {
-            range,
-            bound,
-            payload_bytes,
-        };
+        let request = Request::new(range, bound, payload_bytes);
         omr_protocol::instantomr::InstantPlan::new(params(), Encoding::Powers, request)
     };
     assert_eq!(

@@ -54,11 +54,7 @@ fn respond(
 ) -> Result<Response, DetectorError> {
     let job = Job {
         source: &mut world.board(3000, BOUND),
-        request: Request {
-            range,
-            bound: BOUND,
-            payload_bytes,
-        },
+        request: Request::new(range, BOUND, payload_bytes),
         board_id: [3; 16],
         sealing: Sealing::None,
         seed: &|engine| match engine {

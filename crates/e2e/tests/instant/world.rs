@@ -73,11 +73,7 @@ impl World {
         payloads: bool,
         encoding: Encoding,
     ) -> DigestHeader<InstantPlan> {
-        let request = Request {
-            range: start..start,
-            bound,
-            payload_bytes: payloads.then_some(PAYLOAD_BYTES),
-        };
+        let request = Request::new(start..start, bound, payloads.then_some(PAYLOAD_BYTES));
         DigestHeader {
             key_id: self.detector.key_id(),
             board_id: [3; 16],
@@ -127,10 +123,6 @@ pub(crate) fn advance(session: &mut Session, board: &mut Workload, end: u64) {
 /// What she should get of a range.
 pub(crate) fn expected(board: &Workload, range: std::ops::Range<u64>) -> Vec<Retrieved> {
     let mine = board.pertinent().iter().filter(|i| range.contains(i));
-    mine.map(|&index| Retrieved {
-        index,
-        payload: Some(board.payload(index)),
-        fingerprint: None,
-    })
-    .collect()
+    mine.map(|&index| Retrieved::new(index, Some(board.payload(index)), None))
+        .collect()
 }

@@ -48,11 +48,11 @@ impl Retrieved {
         let beside = self.payloads.iter().zip(&self.fingerprints);
         let places = self.messages.clone().zip(beside);
         places.filter_map(move |(place, (payload, &value))| {
-            Some(omr_client::Retrieved {
-                index: index(place)?,
-                payload: Some(payload.clone()),
-                fingerprint: Some(Fingerprint { key, value }),
-            })
+            Some(omr_client::Retrieved::new(
+                index(place)?,
+                Some(payload.clone()),
+                Some(Fingerprint { key, value }),
+            ))
         })
     }
 }

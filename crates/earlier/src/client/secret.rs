@@ -90,11 +90,7 @@ impl LweSecret {
             Zeroizing::new(self.coefficients.iter().map(residue).collect());
         pack_bits(&words, width(params), &mut body);
         body.extend_from_slice(&*self.seal.to_bytes());
-        let header = FrameHeader {
-            kind: Kind::SecretKey,
-            params_id: params.name().to_owned(),
-            key_id: self.id,
-        };
+        let header = FrameHeader::new(Kind::SecretKey, params.name(), self.id);
         Ok(Zeroizing::new(frame::write_frame_vec(&header, &body)?))
     }
 

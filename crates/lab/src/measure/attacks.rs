@@ -360,10 +360,7 @@ fn forged(
 }
 
 fn binding(payload: &[u8]) -> Binding<'_> {
-    Binding {
-        board_id: &BOARD,
-        payload,
-    }
+    Binding::new(&BOARD, payload)
 }
 
 fn add(sum: &mut Clue, other: &Clue, q: u32) {

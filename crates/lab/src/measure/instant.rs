@@ -52,11 +52,7 @@ impl Bed {
 
     /// An empty session at message 0.
     pub(crate) fn session(&self) -> Result<Session, BenchError> {
-        let request = Request {
-            range: 0..0,
-            bound: self.setting.shape.bound,
-            payload_bytes: self.setting.payload(),
-        };
+        let request = Request::new(0..0, self.setting.shape.bound, self.setting.payload());
         let mut seed = [0; SEED_BYTES];
         ChaCha20Rng::seed_from_u64(self.setting.start.seed ^ 1).fill_bytes(&mut seed);
         let encoding = self.setting.scheme.encoding().unwrap_or(Encoding::Powers);

@@ -244,11 +244,11 @@ impl Model<'_> {
     }
 
     fn instant_plan(&self, params: &InstantParams, end: u64) -> Result<InstantPlan, BenchError> {
-        let request = Request {
-            range: 0..end,
-            bound: self.load.shape.bound,
-            payload_bytes: Some(self.load.shape.payload_bytes),
-        };
+        let request = Request::new(
+            0..end,
+            self.load.shape.bound,
+            Some(self.load.shape.payload_bytes),
+        );
         let plan = InstantPlan::new(params, Encoding::Powers, request)?;
         Ok(plan.for_clues(ClueKind::Bound))
     }

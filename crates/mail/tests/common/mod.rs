@@ -247,11 +247,7 @@ fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing
         };
         let job = Job {
             source: &mut source,
-            request: Request {
-                range: stride.range(),
-                bound: request.bound as usize,
-                payload_bytes: Some(PAYLOAD),
-            },
+            request: Request::new(stride.range(), request.bound as usize, Some(PAYLOAD)),
             board_id: BOARD,
             sealing: *said.lock().unwrap(),
             seed: &|_| [3; 32],

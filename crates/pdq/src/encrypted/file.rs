@@ -49,11 +49,7 @@ impl EncryptedTable {
     pub fn write(&self, params: &Params, out: impl Write) -> Result<(), TableFileError> {
         let head = serde_json::to_vec(&self.head).map_err(TableFileError::Head)?;
         let contents = Contents::new(params, &self.head)?;
-        let header = FrameHeader {
-            kind: Kind::PdqTable,
-            params_id: params.name().to_owned(),
-            key_id: self.key_id,
-        };
+        let header = FrameHeader::new(Kind::PdqTable, params.name(), self.key_id);
         let bytes = 8 + head.len() as u64 + 64 + contents.bytes(params);
         let mut frame = FrameWriter::new(out, &header, bytes)?;
         frame.write_all(&(head.len() as u64).to_le_bytes())?;

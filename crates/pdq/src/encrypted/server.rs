@@ -100,10 +100,10 @@ impl Run<'_> {
         scale: u64,
     ) -> Ciphertext {
         let basis = self.params.chain.basis(level);
-        let pair = Rlwe {
-            c0: body.clone(),
-            c1: mask(&self.params.ring, basis, &self.table.seed, &index),
-        };
+        let pair = Rlwe::new(
+            body.clone(),
+            mask(&self.params.ring, basis, &self.table.seed, &index),
+        );
         Ciphertext::new(pair, level, scale)
     }
 

@@ -15,11 +15,7 @@ use zeroize::Zeroizing;
 
 impl SecretKey {
     fn header(&self, params: &Params) -> FrameHeader {
-        FrameHeader {
-            kind: Kind::PdqSecretKey,
-            params_id: params.name().to_owned(),
-            key_id: self.id,
-        }
+        FrameHeader::new(Kind::PdqSecretKey, params.name(), self.id)
     }
 
     /// The file: the seed.
@@ -55,11 +51,7 @@ impl EvaluationKey {
     }
 
     fn header(&self, params: &Params) -> FrameHeader {
-        FrameHeader {
-            kind: Kind::PdqKey,
-            params_id: params.name().to_owned(),
-            key_id: self.id,
-        }
+        FrameHeader::new(Kind::PdqKey, params.name(), self.id)
     }
 
     /// Bytes of the whole file.
@@ -69,11 +61,7 @@ impl EvaluationKey {
 
     /// Bytes of the whole file of any key of a set: what a server makes room for.
     pub fn bytes_of(params: &Params) -> u64 {
-        let header = FrameHeader {
-            kind: Kind::PdqKey,
-            params_id: params.name().to_owned(),
-            key_id: [0; 16],
-        };
+        let header = FrameHeader::new(Kind::PdqKey, params.name(), [0; 16]);
         header.file_len(Self::body_bytes(params))
     }
 
@@ -177,10 +165,10 @@ impl<R: Read> Parts<'_, R> {
 
     fn zero(&mut self) -> Result<Rlwe, KeyError> {
         let (ring, basis, _) = Part::Zero.bodies(self.params);
-        Ok(Rlwe {
-            c0: read_poly(ring, &basis, self.frame)?,
-            c1: mask(ring, &basis, &self.seed, &[Part::Zero.index()]),
-        })
+        Ok(Rlwe::new(
+            read_poly(ring, &basis, self.frame)?,
+            mask(ring, &basis, &self.seed, &[Part::Zero.index()]),
+        ))
     }
 
     fn switching(&mut self, part: Part) -> Result<SwitchingKey, KeyError> {

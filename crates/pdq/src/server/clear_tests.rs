@@ -65,10 +65,7 @@ fn circuits_of_random_queries_are_the_queries() {
     for _ in 0..1500 {
         let condition = random_condition(&mut rng, schema, &table).sql;
         let filter = Filter::parse(&condition, schema).unwrap();
-        let query = Query {
-            select: vec![0],
-            filter,
-        };
+        let query = Query::new(vec![0], filter);
         let Ok(plan) = Plan::new(&params, schema, &query.shape(), 16) else {
             continue;
         };

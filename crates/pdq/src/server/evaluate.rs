@@ -134,10 +134,7 @@ impl Block<'_> {
     fn known(&self, source: usize, present: bool) -> Result<Ciphertext, EvalError> {
         let (params, level) = (self.params, self.plan.start + 1);
         let zero = || Poly::zero(&params.ring, params.chain.basis(level));
-        let pair = Rlwe {
-            c0: zero(),
-            c1: zero(),
-        };
+        let pair = Rlwe::new(zero(), zero());
         let mut out = Ciphertext::new(pair, level, params.scale(level));
         match self.present {
             Present::Clear(numbers, exists) => {

@@ -32,16 +32,8 @@ fn noise_is_what_the_plan_predicts() {
     let params = Params::named("pdq-v1").unwrap();
     let table = table(params.slots(), &mut rng);
     let (secret, key) = SecretKey::generate(&params, &mut rng);
-    let client = Client {
-        params: &params,
-        schema: table.schema(),
-        secret: &secret,
-    };
-    let server = Server {
-        params: &params,
-        table: &table,
-        placement: [6; 32],
-    };
+    let client = Client::new(&params, table.schema(), &secret);
+    let server = Server::new(&params, &table, [6; 32]);
     for sql in [
         "SELECT id FROM people WHERE age = 40",
         "SELECT id FROM people WHERE name = 'name 7'",

@@ -155,7 +155,7 @@ fn choose(
         .into_par_iter()
         .map(|parts| {
             let lower = |[c0, c1]: [Poly<Eval>; 2]| {
-                let ct = Ciphertext::new(Rlwe { c0, c1 }, plan.start, scale);
+                let ct = Ciphertext::new(Rlwe::new(c0, c1), plan.start, scale);
                 evaluator
                     .at_level(&ct, plan.start + 1)
                     .expect("a level below the first")

@@ -21,19 +21,11 @@ fn steps_and_passes_change_no_sums() {
     let ids: Vec<String> = (0..8).map(|i| (i * 499_990).to_string()).collect();
     let sql = format!("SELECT id FROM t WHERE id IN ({})", ids.join(", "));
     let (query, _) = Query::parse(&sql, table.schema()).unwrap();
-    let client = Client {
-        params: &params,
-        schema: table.schema(),
-        secret: &secret,
-    };
+    let client = Client::new(&params, table.schema(), &secret);
     let plan = client.plan(&query, 16).unwrap();
     assert_eq!(plan.blocks, 5);
     let sent = client.encrypt(&query, &plan, &mut rng);
-    let server = Server {
-        params: &params,
-        table: &table,
-        placement: [4; 32],
-    };
+    let server = Server::new(&params, &table, [4; 32]);
     let compressor = Compressor::new(&params, plan.sums(&params), &key);
     let sums = |parts, pass, together| {
         let mut schedule = Schedule::of_parts(&params, &plan, parts);

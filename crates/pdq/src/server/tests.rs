@@ -48,24 +48,12 @@ struct Packed {
 
 fn packed(table: &Table, key: i64, bound: usize, draw: u64) -> Packed {
     let World { params, secret, .. } = &*WORLD;
-    let query = Query {
-        select: vec![1],
-        filter: Filter::Leaf(Leaf {
-            column: 0,
-            test: Test::Ordinals(vec![key]),
-            negated: false,
-        }),
-    };
-    let client = Client {
-        params,
-        schema: table.schema(),
-        secret,
-    };
-    let server = Server {
-        params,
-        table,
-        placement: [0; 32],
-    };
+    let query = Query::new(
+        vec![1],
+        Filter::Leaf(Leaf::new(0, Test::Ordinals(vec![key]))),
+    );
+    let client = Client::new(params, table.schema(), secret);
+    let server = Server::new(params, table, [0; 32]);
     let rng = |seed| ChaCha20Rng::seed_from_u64(seed);
     let plan = client.plan(&query, bound).unwrap();
     let sent = client.encrypt(&query, &plan, &mut rng(2));

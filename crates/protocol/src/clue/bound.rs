@@ -33,6 +33,13 @@ pub struct Binding<'a> {
     pub payload: &'a [u8],
 }
 
+impl<'a> Binding<'a> {
+    /// A payload on a board.
+    pub const fn new(board_id: &'a [u8; 16], payload: &'a [u8]) -> Self {
+        Self { board_id, payload }
+    }
+}
+
 /// A clue, the one-time key that it is bound to, and that key's signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundClue {
@@ -141,7 +148,7 @@ pub fn post_key(
 ) -> Result<[u8; KEY_BYTES], ClueError> {
     let bound = BoundClue::from_bytes(params, clue)?;
     bound.clue.check_norm(params)?;
-    bound.verify(params, Binding { board_id, payload })?;
+    bound.verify(params, Binding::new(board_id, payload))?;
     Ok(bound.key)
 }
 

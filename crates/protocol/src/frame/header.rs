@@ -113,6 +113,15 @@ pub struct FrameHeader {
 }
 
 impl FrameHeader {
+    /// The header of a file of this kind, made under a parameter set, of a key.
+    pub fn new(kind: Kind, params_id: impl Into<String>, key_id: [u8; KEY_ID_BYTES]) -> Self {
+        Self {
+            kind,
+            params_id: params_id.into(),
+            key_id,
+        }
+    }
+
     /// Checks that the file was made under the parameter set `expected`.
     ///
     /// Errors: `Params`.

@@ -10,11 +10,7 @@ use super::*;
 const HEAD: usize = PREFIX_BYTES + "test-v1".len() + SUFFIX_BYTES;
 
 fn header(kind: Kind) -> FrameHeader {
-    FrameHeader {
-        kind,
-        params_id: "test-v1".into(),
-        key_id: *b"0123456789abcdef",
-    }
+    FrameHeader::new(kind, "test-v1", *b"0123456789abcdef")
 }
 
 fn small() -> Vec<u8> {
@@ -52,7 +48,7 @@ proptest! {
         key_id: [u8; 16],
         cut in any::<prop::sample::Index>(),
     ) {
-        let header = FrameHeader { kind: Kind::Clue, params_id, key_id };
+        let header = FrameHeader::new(Kind::Clue, params_id, key_id);
         let whole = write_frame_vec(&header, &body).unwrap();
         prop_assert_eq!(whole.len() as u64, header.file_len(body.len() as u64));
 

@@ -48,11 +48,7 @@ impl InstantDigest {
 
     /// Bytes of the whole file of a digest of this shape.
     pub fn file_bytes(plan: &InstantPlan, params: &InstantParams) -> u64 {
-        let header = frame::FrameHeader {
-            kind: Kind::Digest,
-            params_id: params.name().to_owned(),
-            key_id: [0; 16],
-        };
+        let header = frame::FrameHeader::new(Kind::Digest, params.name(), [0; 16]);
         header.file_len(Self::body_bytes(plan, params))
     }
 

@@ -94,11 +94,7 @@ impl InstantKey {
     }
 
     fn header(params: &InstantParams, id: [u8; 16]) -> FrameHeader {
-        FrameHeader {
-            kind: Kind::InstantKey,
-            params_id: params.name().to_owned(),
-            key_id: id,
-        }
+        FrameHeader::new(Kind::InstantKey, params.name(), id)
     }
 
     /// Which clues a detector with this key takes.

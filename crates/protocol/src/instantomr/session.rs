@@ -59,11 +59,7 @@ impl SessionFile {
         for row in self.sums.iter().flat_map(PlainSums::rows) {
             pack_bits(row, bits, &mut body);
         }
-        let header = FrameHeader {
-            kind: Kind::Session,
-            params_id: params.name().to_owned(),
-            key_id: self.header.key_id,
-        };
+        let header = FrameHeader::new(Kind::Session, params.name(), self.header.key_id);
         Ok(frame::write_frame_vec(&header, &body)?)
     }
 

@@ -57,11 +57,7 @@ impl Digest {
 
     /// Bytes of the whole file of a digest of this shape.
     pub fn file_bytes(plan: &DigestPlan, params: &Params) -> u64 {
-        let header = FrameHeader {
-            kind: Kind::Digest,
-            params_id: params.name().to_owned(),
-            key_id: [0; 16],
-        };
+        let header = FrameHeader::new(Kind::Digest, params.name(), [0; 16]);
         header.file_len(Self::body_bytes(plan, params))
     }
 

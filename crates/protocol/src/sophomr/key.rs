@@ -111,7 +111,7 @@ impl Part {
     fn ciphertext(self, params: &Params, seed: &[u8; 32], c0: Poly<Eval>) -> Ciphertext {
         let basis = params.chain.basis(0);
         let c1 = mask(&params.ring, basis, seed, &[self.index()]);
-        Ciphertext::new(Rlwe { c0, c1 }, 0, 1)
+        Ciphertext::new(Rlwe::new(c0, c1), 0, 1)
     }
 }
 
@@ -158,11 +158,7 @@ pub struct DetectionKey {
 
 impl DetectionKey {
     fn header(params: &Params, id: [u8; 16]) -> FrameHeader {
-        FrameHeader {
-            kind: Kind::DetectionKey,
-            params_id: params.name().to_owned(),
-            key_id: id,
-        }
+        FrameHeader::new(Kind::DetectionKey, params.name(), id)
     }
 
     /// Bytes of the file's body of a key for clues of a kind.

@@ -47,11 +47,7 @@ impl DigestPlan {
                 end: range.end,
             });
         }
-        let request = Request {
-            range,
-            bound,
-            payload_bytes,
-        };
+        let request = Request::new(range, bound, payload_bytes);
         request.check_length()?;
         if !(1..=MAX_BOUND).contains(&bound) {
             return Err(PlanError::Bound(bound));

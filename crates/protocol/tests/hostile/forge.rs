@@ -16,11 +16,7 @@ pub(crate) const KEY_ID: [u8; 16] = *b"a key of a test.";
 
 /// A file of the tiny set with right checksums around any body.
 pub(crate) fn file(kind: Kind, body: &[u8]) -> Vec<u8> {
-    let header = FrameHeader {
-        kind,
-        params_id: tiny().name().into(),
-        key_id: KEY_ID,
-    };
+    let header = FrameHeader::new(kind, tiny().name(), KEY_ID);
     write_frame_vec(&header, body).unwrap()
 }
 

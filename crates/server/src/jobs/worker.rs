@@ -126,11 +126,11 @@ impl Worker {
         };
         let job = Job {
             source: &mut Strided::new(&mut all, stride),
-            request: Request {
-                range: stride.range(),
-                bound: record.bound as usize,
-                payload_bytes: payloads.then_some(board.payload_bytes as usize),
-            },
+            request: Request::new(
+                stride.range(),
+                record.bound as usize,
+                payloads.then_some(board.payload_bytes as usize),
+            ),
             board_id: board.board_id,
             sealing: self.sealing,
             seed: &seed,

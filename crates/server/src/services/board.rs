@@ -95,11 +95,11 @@ impl Board {
             clue: m.clue.into(),
             payload: m.payload.into(),
         };
-        Ok(Post {
+        Ok(Post::new(
             id,
-            account: caller.account.clone(),
-            messages: request.messages.into_iter().map(message).collect(),
-        })
+            caller.account.clone(),
+            request.messages.into_iter().map(message).collect(),
+        ))
     }
 
     /// A post whose clues are well, signatures included.

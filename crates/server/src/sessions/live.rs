@@ -147,11 +147,11 @@ fn new(
     detector: Arc<InstantDetector>,
 ) -> Result<Session, omr_protocol::PlanError> {
     let (record, board) = (&slot.record, tools.store.board());
-    let request = Request {
-        range: record.start..record.start,
-        bound: record.bound as usize,
-        payload_bytes: (!record.indices_only).then_some(board.payload_bytes as usize),
-    };
+    let request = Request::new(
+        record.start..record.start,
+        record.bound as usize,
+        (!record.indices_only).then_some(board.payload_bytes as usize),
+    );
     let header = DigestHeader {
         key_id: detector.key_id(),
         board_id: board.board_id,

@@ -28,6 +28,17 @@ pub struct Post {
     pub messages: Vec<Message>,
 }
 
+impl Post {
+    /// Messages that an account posts together.
+    pub const fn new(id: [u8; 16], account: String, messages: Vec<Message>) -> Self {
+        Self {
+            id,
+            account,
+            messages,
+        }
+    }
+}
+
 /// Where a post is on the board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {

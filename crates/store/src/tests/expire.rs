@@ -12,11 +12,11 @@ use crate::{BoardConfig, Clues, Expiry, META_FILE, Post, Refusal, Store, StoreEr
 
 /// A post of message `index` alone, under a new id.
 fn again(index: u64) -> Post {
-    Post {
-        id: [index as u8 ^ 0x80; 16],
-        account: String::new(),
-        messages: vec![message(index)],
-    }
+    Post::new(
+        [index as u8 ^ 0x80; 16],
+        String::new(),
+        vec![message(index)],
+    )
 }
 
 /// The places of used keys when message `index` is posted again.

@@ -148,11 +148,7 @@ fn posts_are_checked() {
     let (_, store) = empty(&dir);
     let mut long = message(1);
     long.payload.push(0);
-    let bad = Post {
-        id: [1; 16],
-        account: String::new(),
-        messages: vec![message(0), long],
-    };
+    let bad = Post::new([1; 16], String::new(), vec![message(0), long]);
     let error = all(&store, &[post(0..2), bad]).unwrap_err();
     assert!(
         matches!(
@@ -167,11 +163,7 @@ fn posts_are_checked() {
         ),
         "{error}"
     );
-    let empty = Post {
-        id: [1; 16],
-        account: String::new(),
-        messages: Vec::new(),
-    };
+    let empty = Post::new([1; 16], String::new(), Vec::new());
     let error = all(&store, &[post(0..2), empty]).unwrap_err();
     assert!(
         matches!(error, StoreError::PostLength { post: 1, found: 0 }),

@@ -69,11 +69,7 @@ fn message_of(board: &BoardConfig, index: u64) -> Message {
 fn post(range: Range<u64>) -> Post {
     let mut id = [7; 16];
     id[..8].copy_from_slice(&range.start.to_le_bytes());
-    Post {
-        id,
-        account: String::new(),
-        messages: range.map(message).collect(),
-    }
+    Post::new(id, String::new(), range.map(message).collect())
 }
 
 /// A store of 30 messages, 24 of them in segments of 8.

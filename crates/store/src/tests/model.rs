@@ -72,7 +72,7 @@ proptest! {
                 Step::BadAppend => {
                     let mut bad = message(0);
                     bad.clue.pop();
-                    let bad = Post { id: [9; 16], account: String::new(), messages: vec![bad] };
+                    let bad = Post::new([9; 16], String::new(), vec![bad]);
                     prop_assert!(all(&store, &[post(len..len + 3), bad]).is_err());
                 }
                 Step::Read(start, end) => {

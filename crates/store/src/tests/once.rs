@@ -20,11 +20,7 @@ fn with_key(index: u64, of: u64) -> Message {
 }
 
 fn single(id: u8, messages: Vec<Message>) -> Post {
-    Post {
-        id: [id; 16],
-        account: String::new(),
-        messages,
-    }
+    Post::new([id; 16], String::new(), messages)
 }
 
 #[test]

@@ -14,6 +14,11 @@ pub trait Row {
 }
 
 impl Query {
+    /// The columns of rows that a condition selects.
+    pub const fn new(select: Vec<usize>, filter: Filter) -> Self {
+        Self { select, filter }
+    }
+
     /// Whether the row is selected.
     pub fn matches(&self, row: &impl Row) -> bool {
         self.filter.matches(row)

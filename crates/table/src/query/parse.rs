@@ -74,10 +74,7 @@ fn statement_query(sql: &str, schema: &Schema) -> Result<(Query, Option<u64>), Q
     finish(&mut parser)?;
     let statement = statement::read(*parsed, schema)?;
     let filter = lower(&statement.condition, schema)?;
-    let query = Query {
-        select: statement.select,
-        filter,
-    };
+    let query = Query::new(statement.select, filter);
     query.shape().check(schema).map_err(|error| match error {
         ShapeError::SelectedTwice(column) => {
             QueryError::SelectedTwice(schema.columns[column].name.clone())

@@ -75,10 +75,7 @@ fn types_are_found_out() {
         ]
     );
     assert_eq!(table.rows(), 4);
-    assert_eq!(
-        table.schema().columns[0].domain,
-        Some(Domain { min: 1, max: 40 })
-    );
+    assert_eq!(table.schema().columns[0].domain, Some(Domain::new(1, 40)));
     assert!(table.schema().columns.iter().all(|column| column.nullable));
     assert_eq!(table.value(0, 2), Value::Decimal(12_500));
     assert_eq!(table.ordinal(1, 4), Some(979_171_200));

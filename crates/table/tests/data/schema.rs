@@ -13,7 +13,7 @@ fn column(name: &str) -> Column {
         name: name.into(),
         kind: ColumnType::Integer,
         nullable: false,
-        domain: Some(Domain { min: -1, max: 1 }),
+        domain: Some(Domain::new(-1, 1)),
     }
 }
 
@@ -144,7 +144,7 @@ fn hostile_schemas_are_refused() {
             ..column("a")
         }])
     };
-    let domain = |min, max| Some(Domain { min, max });
+    let domain = |min, max| Some(Domain::new(min, max));
     assert!(matches!(
         refused(of(ColumnType::Text { max_bytes: 65 }, None)),
         SchemaError::Type(_)
@@ -189,7 +189,7 @@ fn fingerprints_tell_schemas_apart() {
     others[3].salt[15] ^= 1;
     others[4].columns[0].name = "A".into();
     others[5].columns[0].nullable = true;
-    others[6].columns[1].domain = Some(Domain { min: -1, max: 2 });
+    others[6].columns[1].domain = Some(Domain::new(-1, 2));
     others[7].columns[1].kind = ColumnType::Decimal { scale: 0 };
     others[8].columns.swap(0, 1);
     let prints: std::collections::HashSet<_> = others.iter().map(Schema::fingerprint).collect();

@@ -189,7 +189,7 @@ fn the_builder_measures_domains_and_refuses_whole_rows() {
     let table = builder.finish(SALT);
     let columns = &table.schema().columns;
     assert_eq!(table.rows(), 2);
-    assert_eq!(columns[0].domain, Some(Domain { min: -5, max: 5 }));
+    assert_eq!(columns[0].domain, Some(Domain::new(-5, 5)));
     assert!(!columns[0].nullable);
     assert!(columns[1].nullable && columns[1].domain.is_none());
     assert_eq!(table.ordinal(1, 0), Some(-5));

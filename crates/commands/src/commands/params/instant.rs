@@ -34,11 +34,7 @@ impl Instant {
         let plan = |encoding, payload_bytes| {
             let bound = bound.min(most(encoding));
             let range = 0..args.messages;
-            let request = Request {
-                range,
-                bound,
-                payload_bytes,
-            };
+            let request = Request::new(range, bound, payload_bytes);
             let plan = InstantPlan::new(params, encoding, request);
             plan.map(|plan| plan.for_clues(ClueKind::Bound))
         };

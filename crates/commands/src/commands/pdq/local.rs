@@ -42,11 +42,7 @@ impl Asker {
     }
 
     fn client(&self) -> Client<'_> {
-        Client {
-            params: &self.params,
-            schema: self.public.schema(),
-            secret: &self.secret,
-        }
+        Client::new(&self.params, self.public.schema(), &self.secret)
     }
 
     /// The query's file.
@@ -75,11 +71,7 @@ pub(super) fn decode(
         head.expect_schema(public.schema())?;
         Ok(public.plan(params, &head.shape, head.bound)?)
     })?;
-    let client = Client {
-        params,
-        schema: public.schema(),
-        secret,
-    };
+    let client = Client::new(params, public.schema(), secret);
     let answer = Answer::from_bytes(params, &plan, answer)?;
     let rows = client.decode(&plan, &answer)?;
     Ok((plan, rows))

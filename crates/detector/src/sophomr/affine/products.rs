@@ -59,10 +59,7 @@ pub(super) fn of_groups(
 /// Room for the sums of some giant steps.
 fn empty(params: &Params, giants: usize) -> Vec<Vec<Rlwe>> {
     let row = || Poly::scratch(&params.ring, params.chain.basis(0));
-    let pair = |_| Rlwe {
-        c0: row(),
-        c1: row(),
-    };
+    let pair = |_| Rlwe::new(row(), row());
     let coordinates = params.circuit().coordinates;
     (0..giants)
         .map(|_| (0..coordinates).map(pair).collect())

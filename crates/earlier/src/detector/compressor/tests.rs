@@ -73,7 +73,7 @@ impl World {
             let message = ring.lift_plain(&scaled, p.value() as u32, &basis);
             let c1 = mask(ring, &basis, &[rng.next_u32() as u8; 32], &[i as u64]);
             let c0 = encrypt(ring, &secret, &message, p.value(), &c1, rng);
-            Rlwe { c0, c1 }
+            Rlwe::new(c0, c1)
         };
         Pertinency {
             parts: (0..parts).map(&mut part).collect(),

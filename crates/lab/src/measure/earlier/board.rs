@@ -132,10 +132,7 @@ impl<'a> Board<'a> {
             return 0;
         }
         let (clue, payload) = (self.clue(message), self.payload(message));
-        let to = Binding {
-            board_id: &BOARD,
-            payload: &payload,
-        };
+        let to = Binding::new(&BOARD, &payload);
         Hashed::new(&self.params.clue, to, &clue).fingerprint(&FingerprintKey::new(seed))
     }
 

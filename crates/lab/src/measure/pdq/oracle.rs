@@ -149,16 +149,8 @@ impl Keyed {
         outcome: &mut Outcome,
     ) -> Result<(), PdqBenchError> {
         let params = &*self.params;
-        let client = Client {
-            params,
-            schema: table.schema(),
-            secret: &self.secret,
-        };
-        let server = Server {
-            params,
-            table,
-            placement: [3; 32],
-        };
+        let client = Client::new(params, table.schema(), &self.secret);
+        let server = Server::new(params, table, [3; 32]);
         let mut rng = ChaCha20Rng::seed_from_u64(outcome.number as u64);
         let (sent, encrypt_s) = timed(|| client.encrypt(query, plan, &mut rng).to_bytes(params));
         let sent = sent?;

@@ -92,16 +92,8 @@ impl QueryBench {
         let table = self.table(&mut rng)?;
         let query = self.query(&table);
         let ((secret, key), keygen_s) = timed(|| SecretKey::generate(params, &mut rng));
-        let client = Client {
-            params,
-            schema: table.schema(),
-            secret: &secret,
-        };
-        let server = Server {
-            params,
-            table: &table,
-            placement: [3; 32],
-        };
+        let client = Client::new(params, table.schema(), &secret);
+        let server = Server::new(params, &table, [3; 32]);
         let plan = client.plan(&query, self.bound)?;
         let (sent, encrypt_s) = timed(|| client.encrypt(&query, &plan, &mut rng).to_bytes(params));
         let sent = sent?;
@@ -192,14 +184,10 @@ impl QueryBench {
             Value::Text(text) => Test::Texts(vec![text]),
             value => Test::Ordinals(value.ordinal().into_iter().collect()),
         };
-        Query {
-            select: (0..table.schema().columns.len()).collect(),
-            filter: Filter::Leaf(Leaf {
-                column: self.column(),
-                test,
-                negated: false,
-            }),
-        }
+        Query::new(
+            (0..table.schema().columns.len()).collect(),
+            Filter::Leaf(Leaf::new(self.column(), test)),
+        )
     }
 
     fn matching(&self, table: &Table) -> Vec<u64> {

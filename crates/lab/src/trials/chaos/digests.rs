@@ -186,11 +186,7 @@ mod tests {
             range: 0..5,
             messages: indices
                 .iter()
-                .map(|&(index, byte)| Retrieved {
-                    index,
-                    payload: Some(vec![byte; 3]),
-                    fingerprint: None,
-                })
+                .map(|&(index, byte)| Retrieved::new(index, Some(vec![byte; 3]), None))
                 .collect(),
         };
         let verdict = |indices: &[(u64, u8)]| {

@@ -61,10 +61,7 @@ impl Pool {
         let mut payload = payload.clone();
         let at = payload.len() - NUMBER_BYTES;
         payload[at..].copy_from_slice(&number.to_le_bytes());
-        let to = Binding {
-            board_id: &self.board_id,
-            payload: &payload,
-        };
+        let to = Binding::new(&self.board_id, &payload);
         // The same number gives the same message.
         let one_time = blake3::keyed_hash(&self.seed, &number.to_le_bytes());
         let params = self.set.clue();

@@ -9,10 +9,7 @@ use rand_core::SeedableRng;
 
 fn plan(params: &Params, schema: &Schema, condition: &str) -> Result<Plan, PlanError> {
     let filter = Filter::parse(condition, schema).unwrap();
-    let query = Query {
-        select: vec![0],
-        filter,
-    };
+    let query = Query::new(vec![0], filter);
     Plan::new(params, schema, &query.shape(), 16)
 }
 

@@ -17,11 +17,7 @@ pub(super) fn one_of(column: usize, constants: &[Option<String>]) -> Truth {
         let never = (0..constants.len())
             .map(|index| impossible(index, &[]))
             .collect();
-        truth.when_false = Leaf {
-            column,
-            test: Test::Texts(never),
-            negated: false,
-        };
+        truth.when_false = Leaf::new(column, Test::Texts(never));
         truth.settled = false;
     }
     truth

@@ -111,9 +111,8 @@ impl<'a> Lowering<'a> {
         let column = name::column(inner, self.schema)?
             .ok_or_else(|| QueryError::unsupported(whole, "a column IS NULL is"))?;
         Ok(Filter::Leaf(Leaf {
-            column,
-            test: Test::Null,
             negated: !absent,
+            ..Leaf::new(column, Test::Null)
         }))
     }
 
@@ -132,11 +131,7 @@ impl<'a> Lowering<'a> {
         if !self.schema.columns[column].nullable {
             return Filter::Leaf(known);
         }
-        let absent = Leaf {
-            column,
-            test: Test::Null,
-            negated: false,
-        };
+        let absent = Leaf::new(column, Test::Null);
         Filter::Or(vec![Filter::Leaf(known), Filter::Leaf(absent)])
     }
 

@@ -59,7 +59,7 @@ pub(super) struct Ordinals<'a> {
 impl<'a> Ordinals<'a> {
     pub(super) fn new(place: usize, column: &'a Column) -> Self {
         // A column without values has no range: any will do.
-        let none = Domain { min: 0, max: 0 };
+        let none = Domain::new(0, 0);
         Self {
             place,
             column,

@@ -18,11 +18,7 @@ pub(super) struct Truth {
 impl Truth {
     /// A condition whose opposite is the negated test.
     pub(super) fn of(column: usize, test: Test) -> Self {
-        let when_true = Leaf {
-            column,
-            test,
-            negated: false,
-        };
+        let when_true = Leaf::new(column, test);
         Self {
             when_false: opposite(&when_true),
             when_true,
@@ -32,11 +28,7 @@ impl Truth {
 
     /// A condition whose opposite has a test of its own.
     pub(super) fn pair(column: usize, when_true: Test, when_false: Test) -> Self {
-        let leaf = |test| Leaf {
-            column,
-            test,
-            negated: false,
-        };
+        let leaf = |test| Leaf::new(column, test);
         Self {
             when_true: leaf(when_true),
             when_false: leaf(when_false),
