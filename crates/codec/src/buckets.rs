@@ -149,12 +149,9 @@ impl BucketCode {
         support.sort_unstable();
         match left.iter().position(|&x| x != 0) {
             None => Ok(support),
-            Some(exponent) => Err(Inconsistency::Sum {
-                exponent,
-                expected: 0,
-                found: left[exponent].into(),
+            Some(exponent) => {
+                Err(Inconsistency::Sum(exponent, Mismatch::new(0, left[exponent].into())).into())
             }
-            .into()),
         }
     }
 
@@ -228,11 +225,10 @@ fn check_range(sums: &[u8]) -> Result<(), DecodeError> {
     let modulus = P;
     match sums.iter().position(|&x| u32::from(x) >= modulus) {
         None => Ok(()),
-        Some(exponent) => Err(DecodeError::SumRange {
+        Some(exponent) => Err(DecodeError::SumRange(
             exponent,
-            modulus,
-            found: sums[exponent].into(),
-        }),
+            Mismatch::new(modulus, sums[exponent].into()),
+        )),
     }
 }
 
@@ -323,7 +319,7 @@ mod tests {
         ));
         assert!(matches!(
             code.find_support(&vec![97; code.index_weights()]),
-            Err(DecodeError::SumRange { .. })
+            Err(DecodeError::SumRange(..))
         ));
         for found in [0, 97] {
             let error = BucketCode::new(&[0; 32], found).unwrap_err();

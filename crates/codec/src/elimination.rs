@@ -34,12 +34,9 @@ pub fn eliminate(field: &Field, rows: &mut [Vec<u32>], unknowns: usize) -> Resul
     };
     match spare.filter_map(wrong).min() {
         None => Ok(()),
-        Some((exponent, found)) => Err(Inconsistency::Sum {
-            exponent,
-            expected: 0,
-            found,
+        Some((exponent, found)) => {
+            Err(Inconsistency::Sum(exponent, Mismatch::new(0, found)).into())
         }
-        .into()),
     }
 }
 

@@ -30,16 +30,9 @@ pub enum CodecError {
     /// A row of symbols does not have the length of one packed payload.
     #[error("symbols: {0}")]
     SymbolCount(Mismatch<usize>),
-    /// A symbol is not a reduced residue.
-    #[error("symbol {index}: expected a value below {modulus}, found {found}")]
-    SymbolRange {
-        /// The symbol's place in the payload.
-        index: usize,
-        /// The modulus `p`.
-        modulus: u32,
-        /// The rejected value.
-        found: u32,
-    },
+    /// The symbol at this place of a payload is not a residue below the modulus.
+    #[error("symbol {}: expected a value below {}, found {}", .0, .1.expected, .1.found)]
+    SymbolRange(usize, Mismatch<u32>),
     /// The symbols of a block encode a number that no block of bytes packs to.
     #[error("block {block}: expected a value of at most {expected_bits} bits, found {found_bits}")]
     NotCanonical {
@@ -76,16 +69,9 @@ pub enum DecodeError {
     /// The sums are not as many as the code has.
     #[error("sums: expected {} coefficients, found {}", .0.expected, .0.found)]
     SumCount(Mismatch<usize>),
-    /// A sum is not a reduced residue.
-    #[error("sum {exponent}: expected a value below {modulus}, found {found}")]
-    SumRange {
-        /// The exponent `e` of the sum.
-        exponent: usize,
-        /// The modulus `p`.
-        modulus: u32,
-        /// The rejected value.
-        found: u32,
-    },
+    /// The sum of this exponent is not a residue below the modulus.
+    #[error("sum {}: expected a value below {}, found {}", .0, .1.expected, .1.found)]
+    SumRange(usize, Mismatch<u32>),
     /// No set of messages explains the sums.
     #[error("inconsistent sums: {0}")]
     Inconsistent(Inconsistency),
@@ -101,16 +87,10 @@ pub enum Inconsistency {
     /// The exact counters of a cubic code do not fit the number of messages modulo 97.
     #[error("counters: expected {} messages modulo 97, found {}", .0.expected, .0.found)]
     Counters(Mismatch<usize>),
-    /// A redundant sum is not the one that the others determine.
-    #[error("sum {exponent}: expected {expected}, found {found}")]
-    Sum {
-        /// The exponent `e` of the sum.
-        exponent: usize,
-        /// The value the other sums determine; a cubic element stands as `c0 + 97 c1 + 97^2 c2`.
-        expected: u32,
-        /// The value given, in the same form.
-        found: u32,
-    },
+    /// The redundant sum of this exponent is not the one that the others determine; cubic elements stand as
+    /// `c0 + 97 c1 + 97^2 c2`.
+    #[error("sum {0}: {1}")]
+    Sum(usize, Mismatch<u32>),
 }
 
 impl From<Inconsistency> for DecodeError {

@@ -236,11 +236,7 @@ mod tests {
         let nodes = default_nodes();
         assert_eq!(find_support(&nodes, &[0], 0), Ok(vec![]));
         assert_eq!(find_support(&nodes, &[0; 51], 50), Ok(vec![]));
-        let cause = Inconsistency::Sum {
-            exponent: 2,
-            expected: 0,
-            found: 7,
-        };
+        let cause = Inconsistency::Sum(2, Mismatch::new(0, 7));
         assert_eq!(find_support(&nodes, &[0, 0, 7], 1), Err(cause.into()));
     }
 
@@ -268,11 +264,7 @@ mod tests {
         assert_eq!(find_support(&nodes, &sums, 4), Err(few));
         let few = DecodeError::TooFewSums(Mismatch::new(1, 0));
         assert_eq!(find_support(&nodes, &[], 0), Err(few));
-        let range = DecodeError::SumRange {
-            exponent: 1,
-            modulus: 786_433,
-            found: 786_433,
-        };
+        let range = DecodeError::SumRange(1, Mismatch::new(786_433, 786_433));
         assert_eq!(find_support(&nodes, &[0, 786_433], 1), Err(range));
     }
 

@@ -76,12 +76,9 @@ impl<F: FiniteField> Solver<F> {
         }
         match first.get() {
             None => Ok(()),
-            Some((exponent, expected, found)) => Err(Inconsistency::Sum {
-                exponent,
-                expected,
-                found,
+            Some((exponent, expected, found)) => {
+                Err(Inconsistency::Sum(exponent, Mismatch::new(expected, found)).into())
             }
-            .into()),
         }
     }
 
@@ -103,11 +100,10 @@ impl<F: FiniteField> Solver<F> {
         }
         match self.field.first_out_of_range(rhs) {
             None => Ok(()),
-            Some((exponent, found)) => Err(DecodeError::SumRange {
+            Some((exponent, found)) => Err(DecodeError::SumRange(
                 exponent,
-                modulus: self.field.size(),
-                found,
-            }),
+                Mismatch::new(self.field.size(), found),
+            )),
         }
     }
 }
@@ -185,11 +181,7 @@ mod tests {
         assert_eq!(solver(&[2, 3], 2).solve(&[12, 31]), Ok(vec![5, 7]));
         let rhs = [12, 31, 83, 229];
         assert_eq!(solver(&[2, 3], 4).solve(&rhs), Ok(vec![5, 7]));
-        let cause = Inconsistency::Sum {
-            exponent: 3,
-            expected: 229,
-            found: 228,
-        };
+        let cause = Inconsistency::Sum(3, Mismatch::new(229, 228));
         let mut out = [0; 2];
         let wrong = solver(&[2, 3], 4).solve_into(&[12, 31, 83, 228], &mut out);
         assert_eq!((wrong, out), (Err(cause.into()), [5, 7]));
@@ -221,11 +213,7 @@ mod tests {
     fn no_unknowns() {
         assert_eq!(solver(&[], 0).solve(&[]), Ok(vec![]));
         assert_eq!(solver(&[], 2).solve(&[0, 0]), Ok(vec![]));
-        let cause = Inconsistency::Sum {
-            exponent: 1,
-            expected: 0,
-            found: 4,
-        };
+        let cause = Inconsistency::Sum(1, Mismatch::new(0, 4));
         assert_eq!(solver(&[], 2).solve(&[0, 4]), Err(cause.into()));
     }
 
@@ -236,11 +224,7 @@ mod tests {
         let (expected, found) = (3, 2);
         let count = DecodeError::SumCount(Mismatch::new(expected, found));
         assert_eq!(solver(&[2, 3], 3).solve(&[1, 2]), Err(count));
-        let range = DecodeError::SumRange {
-            exponent: 1,
-            modulus: P,
-            found: P,
-        };
+        let range = DecodeError::SumRange(1, Mismatch::new(P, P));
         assert_eq!(solver(&[2, 3], 3).solve(&[1, P, 0]), Err(range));
     }
 }

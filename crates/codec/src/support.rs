@@ -80,11 +80,10 @@ impl<F: FiniteField> Search<F> {
     /// Errors: [`DecodeError::SumRange`]; [`DecodeError::TooFewSums`].
     pub(crate) fn new(field: F, sums: Vec<F::Element>, bound: usize) -> Result<Self, DecodeError> {
         if let Some((exponent, found)) = field.first_out_of_range(&sums) {
-            return Err(DecodeError::SumRange {
+            return Err(DecodeError::SumRange(
                 exponent,
-                modulus: field.size(),
-                found,
-            });
+                Mismatch::new(field.size(), found),
+            ));
         }
         let (expected, found) = (bound.saturating_add(1), sums.len());
         if found < expected {
@@ -175,11 +174,9 @@ impl<F: FiniteField> Search<F> {
             }
             _ if expected != found => Inconsistency::Roots(Mismatch::new(expected, found)),
             None => return Ok(found),
-            Some((exponent, expected, found)) => Inconsistency::Sum {
-                exponent,
-                expected,
-                found,
-            },
+            Some((exponent, expected, found)) => {
+                Inconsistency::Sum(exponent, Mismatch::new(expected, found))
+            }
         };
         Err(cause.into())
     }

@@ -231,11 +231,10 @@ impl Symbols {
         self.check_length(payload.len())?;
         let field = self.radix.field();
         if let Some((index, found)) = field.first_out_of_range(symbols) {
-            return Err(CodecError::SymbolRange {
+            return Err(CodecError::SymbolRange(
                 index,
-                modulus: field.modulus(),
-                found,
-            });
+                Mismatch::new(field.modulus(), found),
+            ));
         }
         let mut excess = 0;
         let mut mark = self.mark_bits(0);
@@ -406,11 +405,7 @@ mod tests {
         };
         assert_eq!(symbols.unpack(&row), Err(error));
         row[23] = 786_433;
-        let error = CodecError::SymbolRange {
-            index: 23,
-            modulus: 786_433,
-            found: 786_433,
-        };
+        let error = CodecError::SymbolRange(23, Mismatch::new(786_433, 786_433));
         assert_eq!(symbols.unpack(&row), Err(error));
         let error = CodecError::NotCanonical {
             block: 0,

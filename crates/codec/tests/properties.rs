@@ -1,5 +1,6 @@
 //! Round trips, and corrupted sums: an error or the right answer, never a wrong one.
 
+use omr_mismatch::Mismatch;
 use std::sync::LazyLock;
 
 use omr_codec::{
@@ -127,7 +128,7 @@ proptest! {
                 symbols.pack(&payload, &mut again).unwrap();
                 prop_assert_eq!(again, row);
             }
-            Err(CodecError::SymbolRange { index, found, .. }) => {
+            Err(CodecError::SymbolRange(index, Mismatch { found, .. })) => {
                 prop_assert!(row[index] == found && found >= DEFAULT_PRIME);
             }
             Err(CodecError::NotCanonical { expected_bits, found_bits, .. }) => {
@@ -219,7 +220,7 @@ proptest! {
         let at = wrong.index(rhs.len());
         rhs[at] = field.add(rhs[at], delta);
         match solver.solve(&rhs) {
-            Err(DecodeError::Inconsistent(Inconsistency::Sum { exponent, .. })) => {
+            Err(DecodeError::Inconsistent(Inconsistency::Sum(exponent, _))) => {
                 prop_assert!(at < chosen.len() || exponent == at);
             }
             other => prop_assert!(false, "{:?}", other),

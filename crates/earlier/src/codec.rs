@@ -18,6 +18,7 @@ mod odds;
 pub use bitmap::{BitmapOrder, IndexBitmap};
 pub use buckets::{BucketShape, Bundle, IndexBuckets};
 pub use combinations::{CombinationShape, Combinations};
+use omr_protocol::Mismatch;
 
 use omr_codec::{DecodeError, Field};
 
@@ -26,10 +27,9 @@ fn check_range(field: &Field, sums: &[u32]) -> Result<(), DecodeError> {
     let modulus = field.modulus();
     match sums.iter().position(|&sum| sum >= modulus) {
         None => Ok(()),
-        Some(exponent) => Err(DecodeError::SumRange {
+        Some(exponent) => Err(DecodeError::SumRange(
             exponent,
-            modulus,
-            found: sums[exponent],
-        }),
+            Mismatch::new(modulus, sums[exponent]),
+        )),
     }
 }

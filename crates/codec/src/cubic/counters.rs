@@ -2,6 +2,7 @@
 
 use super::element::P;
 use crate::error::DecodeError;
+use omr_mismatch::Mismatch;
 
 /// Messages that share a counter: as many as it can count.
 const SHARE: u64 = P as u64 - 1;
@@ -31,11 +32,10 @@ impl CubicCounters {
         let largest = counters.iter().fold(0, |largest, &x| x.max(largest));
         if u32::from(largest) >= P {
             let exponent = counters.iter().position(|&x| x == largest);
-            return Err(DecodeError::SumRange {
-                exponent: exponent.unwrap_or(0),
-                modulus: P,
-                found: largest.into(),
-            });
+            return Err(DecodeError::SumRange(
+                exponent.unwrap_or(0),
+                Mismatch::new(P, largest.into()),
+            ));
         }
         Ok(counters.iter().map(|&x| usize::from(x)).sum())
     }
@@ -57,11 +57,7 @@ mod tests {
             assert_eq!(CubicCounters::total(&counters), Ok(messages as usize));
         }
         assert_eq!(CubicCounters::of_messages(65_536), 683);
-        let error = DecodeError::SumRange {
-            exponent: 1,
-            modulus: 97,
-            found: 97,
-        };
+        let error = DecodeError::SumRange(1, Mismatch::new(97, 97));
         assert_eq!(CubicCounters::total(&[96, 97]), Err(error));
     }
 }

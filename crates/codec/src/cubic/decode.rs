@@ -176,25 +176,18 @@ fn check_count(expected: usize, found: usize) -> Result<(), DecodeError> {
 
 fn parse(exponent: usize, coefficients: [u8; 3]) -> Result<CubicElement, DecodeError> {
     let largest = coefficients.into_iter().fold(0, u8::max);
-    CubicElement::from_coefficients(coefficients).ok_or(DecodeError::SumRange {
+    CubicElement::from_coefficients(coefficients).ok_or(DecodeError::SumRange(
         exponent,
-        modulus: P,
-        found: u32::from(largest),
-    })
+        Mismatch::new(P, u32::from(largest)),
+    ))
 }
 
 /// The error with the exponent of the cubic code's sum in place of the solver's.
 fn next_exponent(error: DecodeError) -> DecodeError {
     match error {
-        DecodeError::Inconsistent(Inconsistency::Sum {
-            exponent,
-            expected,
-            found,
-        }) => DecodeError::Inconsistent(Inconsistency::Sum {
-            exponent: exponent + 1,
-            expected,
-            found,
-        }),
+        DecodeError::Inconsistent(Inconsistency::Sum(exponent, sum)) => {
+            DecodeError::Inconsistent(Inconsistency::Sum(exponent + 1, sum))
+        }
         other => other,
     }
 }
@@ -213,11 +206,7 @@ mod tests {
         let (expected, found) = (7, 6);
         let error = DecodeError::SumCount(Mismatch::new(expected, found));
         assert_eq!(code.find_support(&[0; 6], 9).unwrap_err(), error);
-        let range = |exponent, found| DecodeError::SumRange {
-            exponent,
-            modulus: 97,
-            found,
-        };
+        let range = |exponent, found| DecodeError::SumRange(exponent, Mismatch::new(97, found));
         for (at, wrong, error) in [(0, 97, range(0, 97)), (5, 255, range(2, 255))] {
             let mut sums = [1, 0, 0, 0, 0, 0, 0];
             sums[at] = wrong;
@@ -236,11 +225,7 @@ mod tests {
     #[test]
     fn the_first_sum_that_nothing_explains_is_named() {
         let code = code();
-        let cause = |exponent, found| Inconsistency::Sum {
-            exponent,
-            expected: 0,
-            found,
-        };
+        let cause = |exponent, found| Inconsistency::Sum(exponent, Mismatch::new(0, found));
         let support = code.find_support(&[0; 7], 9).unwrap();
         let solved = code.solver(&support).solve(1, &[0, 0, 0, 0, 2, 0]);
         assert_eq!(solved.unwrap().outcome, Err(cause(2, 194).into()));

@@ -99,11 +99,10 @@ impl IndexBitmap {
         for (slot, &sum) in sums.iter().enumerate() {
             for bit in 0..u32::BITS {
                 if sum >> bit & 1 == 1 {
-                    support.push(self.message(slot, bit).ok_or(DecodeError::SumRange {
-                        exponent: slot,
-                        modulus: self.modulus,
-                        found: sum,
-                    })?);
+                    support.push(self.message(slot, bit).ok_or(DecodeError::SumRange(
+                        slot,
+                        Mismatch::new(self.modulus, sum),
+                    ))?);
                 }
             }
         }
@@ -177,11 +176,7 @@ mod tests {
             for found in [16, 17, u32::MAX] {
                 let mut sums = zeros.clone();
                 sums[last] = found;
-                let error = DecodeError::SumRange {
-                    exponent: last,
-                    modulus: 17,
-                    found,
-                };
+                let error = DecodeError::SumRange(last, Mismatch::new(17, found));
                 assert_eq!(bitmap.find_support(&sums), Err(error));
             }
             let (expected, found) = (zeros.len(), last);

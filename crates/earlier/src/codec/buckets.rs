@@ -246,12 +246,9 @@ impl IndexBuckets {
         let mut left = sums.to_vec();
         let mut support = self.peel(&mut left, count);
         match left.iter().position(|&x| x != 0) {
-            Some(exponent) => Err(Inconsistency::Sum {
-                exponent,
-                expected: 0,
-                found: left[exponent],
+            Some(exponent) => {
+                Err(Inconsistency::Sum(exponent, Mismatch::new(0, left[exponent])).into())
             }
-            .into()),
             None => {
                 support.sort_unstable();
                 Ok(support)
