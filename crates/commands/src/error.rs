@@ -35,13 +35,8 @@ fn doubt(uncertain: usize) -> String {
 #[non_exhaustive]
 pub(crate) enum CliError {
     /// A file or board could not be used.
-    #[error("{}", path.display())]
-    Input {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: InputError,
-    },
+    #[error("{}", .0.display())]
+    Input(PathBuf, #[source] InputError),
     /// A file, standard output or the threads.
     #[error(transparent)]
     Console(#[from] ConsoleError),
@@ -50,13 +45,8 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Lab(#[from] omr_lab::LabError),
     /// A file could not be written.
-    #[error("writing {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: InputError,
-    },
+    #[error("writing {}", .0.display())]
+    Write(PathBuf, #[source] InputError),
     /// Two things that are used together were made under different parameters.
     #[error("parameter sets differ: {} is of {expected}, {} is of {found}", first.display(), second.display())]
     OtherParams {
@@ -98,13 +88,8 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// The same of one of several.
-    #[error("{}", path.display())]
-    Digest {
-        /// Its file.
-        path: PathBuf,
-        /// Why.
-        source: DecodeError,
-    },
+    #[error("{}", .0.display())]
+    Digest(PathBuf, #[source] DecodeError),
     /// Digests of several boards, or for several recipients.
     #[error("expected digests of one board and one sealing, found {} of another than {}", second.display(), first.display())]
     OtherDigest {
@@ -270,14 +255,11 @@ impl CliError {
     /// An input error with the file it is about.
     pub(crate) fn input(path: impl Into<PathBuf>) -> impl FnOnce(InputError) -> Self {
         let path = path.into();
-        |source| Self::Input { path, source }
+        |source| Self::Input(path, source)
     }
 
     /// A failed write with the file it is about.
     pub(crate) fn write(path: impl Into<PathBuf>, source: impl Into<InputError>) -> Self {
-        Self::Write {
-            path: path.into(),
-            source: source.into(),
-        }
+        Self::Write(path.into(), source.into())
     }
 }

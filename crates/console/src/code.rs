@@ -77,8 +77,8 @@ impl ConsoleError {
     #[must_use]
     pub fn code(&self) -> Code {
         match self {
-            Self::Read { .. } => Code::Input,
-            Self::Write { .. } | Self::Output(_) => Code::Output,
+            Self::Read(..) => Code::Input,
+            Self::Write(..) | Self::Output(_) => Code::Output,
             Self::Exists(_) => Code::Exists,
             Self::Threads(_) => Code::Failure,
         }

@@ -8,21 +8,11 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum ConsoleError {
     /// A file could not be read.
-    #[error("{}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: ReadError,
-    },
+    #[error("{}", .0.display())]
+    Read(PathBuf, #[source] ReadError),
     /// A file could not be written.
-    #[error("writing {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: WriteError,
-    },
+    #[error("writing {}", .0.display())]
+    Write(PathBuf, #[source] WriteError),
     /// This file is in the way.
     #[error("{} exists: pass --force to replace it", .0.display())]
     Exists(PathBuf),
@@ -64,10 +54,7 @@ pub enum WriteError {
 impl ConsoleError {
     /// A failed write with the file it is about.
     pub fn write(path: impl Into<PathBuf>, source: impl Into<WriteError>) -> Self {
-        Self::Write {
-            path: path.into(),
-            source: source.into(),
-        }
+        Self::Write(path.into(), source.into())
     }
 }
 

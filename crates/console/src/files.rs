@@ -48,10 +48,7 @@ pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, ConsoleError> {
             false => Ok(bytes),
         }
     };
-    read().map_err(|source| ConsoleError::Read {
-        path: path.to_owned(),
-        source,
-    })
+    read().map_err(|source| ConsoleError::Read(path.to_owned(), source))
 }
 
 /// Writes text to standard output; a reader that went away is no error.

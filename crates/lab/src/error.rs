@@ -41,13 +41,8 @@ pub enum LabError {
     #[error(transparent)]
     Trial(#[from] TrialError),
     /// The board that is posted to failed.
-    #[error("{}", path.display())]
-    Board {
-        /// Its folder.
-        path: PathBuf,
-        /// Why.
-        source: StoreError,
-    },
+    #[error("{}", .0.display())]
+    Board(PathBuf, #[source] StoreError),
     /// A benchmark retrieved other messages than were sent.
     #[error(
         "retrieved {exact} of {expected} messages bit for bit, with {false_positives} false positives"
@@ -100,29 +95,14 @@ pub enum LabError {
     #[error(transparent)]
     Builds(#[from] BuildError),
     /// Not a document of `omr bench all`.
-    #[error("{}: expected a document of `omr bench all --json`", path.display())]
-    Report {
-        /// The file.
-        path: PathBuf,
-        /// Why it does not read.
-        source: serde_json::Error,
-    },
+    #[error("{}: expected a document of `omr bench all --json`", .0.display())]
+    Report(PathBuf, #[source] serde_json::Error),
     /// Not questions that another database answered.
-    #[error("{}: expected questions as reference/pdq_oracle.py answers them", path.display())]
-    Questions {
-        /// The file.
-        path: PathBuf,
-        /// Why it does not read.
-        source: serde_json::Error,
-    },
+    #[error("{}: expected questions as reference/pdq_oracle.py answers them", .0.display())]
+    Questions(PathBuf, #[source] serde_json::Error),
     /// Costs of this machine that could not be read.
-    #[error("{}", path.display())]
-    Unread {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error("{}", .0.display())]
+    Unread(PathBuf, #[source] io::Error),
     /// Not what `omr bench sizing --save` writes.
     #[error(
         "{}: expected costs of {expected:?} as `omr bench sizing --save` writes them, found others",
@@ -154,10 +134,10 @@ impl LabError {
                 _ => Code::Damaged,
             },
             Self::Pertinent(_) | Self::SoakBound(_) => Code::Usage,
-            Self::Board { .. }
-            | Self::Report { .. }
-            | Self::Questions { .. }
-            | Self::Unread { .. }
+            Self::Board(..)
+            | Self::Report(..)
+            | Self::Questions(..)
+            | Self::Unread(..)
             | Self::Sizing { .. }
             | Self::NoYardstick(_) => Code::Input,
             _ => Code::Failure,

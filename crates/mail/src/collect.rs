@@ -120,9 +120,9 @@ pub(crate) async fn collect_open(
             }
             RemoteError::JobFailed(_) => requests.failed(number)?,
             // The same id would meet the same fate.
-            RemoteError::JobCancelled
-            | RemoteError::NotFound { .. }
-            | RemoteError::Exists { .. } => requests.renew(number)?,
+            RemoteError::JobCancelled | RemoteError::NotFound(..) | RemoteError::Exists(..) => {
+                requests.renew(number)?
+            }
             // The server, or the way to it: the others would fare no better.
             _ => return Err(error.into()),
         }

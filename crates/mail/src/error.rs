@@ -58,13 +58,8 @@ pub enum MailError {
     #[error("{}: expected the passphrase that this secret is under, found none", .0.display())]
     Locked(PathBuf),
     /// A secret that the passphrase does not open, or that could not be put under one.
-    #[error("{}", path.display())]
-    Unlock {
-        /// The secret's file.
-        path: PathBuf,
-        /// Why.
-        source: LockError,
-    },
+    #[error("{}", .0.display())]
+    Unlock(PathBuf, #[source] LockError),
     /// Something is in this folder, where an identity is to be restored.
     #[error("{}: expected no folder or an empty one to restore an identity in: choose another --home, or empty it if an \
          import was interrupted there",
@@ -77,21 +72,11 @@ pub enum MailError {
     #[error("no retired identity {0:?}: `omr id show` lists them")]
     NoRetired(String),
     /// A file could not be read or written.
-    #[error("{}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error("{}", .0.display())]
+    File(PathBuf, #[source] io::Error),
     /// A file of ours that is not as it was written.
-    #[error("{}: damaged", path.display())]
-    Settings {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: serde_json::Error,
-    },
+    #[error("{}: damaged", .0.display())]
+    Settings(PathBuf, #[source] serde_json::Error),
     /// No server is known.
     #[error("no server is set: give one with `omr id register --server URL`")]
     NoServer,
@@ -260,7 +245,7 @@ pub enum MailError {
 impl MailError {
     pub(crate) fn file(path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_owned();
-        |source| Self::File { path, source }
+        |source| Self::File(path, source)
     }
 
     /// Whether the same may do later, without changing anything.

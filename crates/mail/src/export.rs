@@ -205,10 +205,7 @@ fn check_identity(
     header: Option<&FrameHeader>,
 ) -> Result<(), MailError> {
     let file = |name: &'static str| files.get(name).copied().ok_or_else(|| wrong(name, "none"));
-    let json = |source| MailError::Settings {
-        path: PROFILE.into(),
-        source,
-    };
+    let json = |source| MailError::Settings(PROFILE.into(), source);
     let profile: Profile = serde_json::from_slice(file(PROFILE)?).map_err(json)?;
     if let Some(server) = files.get(SERVER) {
         let _: Server = serde_json::from_slice(server).map_err(json)?;

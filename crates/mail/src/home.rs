@@ -206,7 +206,7 @@ impl Home {
 
     fn damaged(&self, name: &str, source: serde_json::Error) -> MailError {
         let path = self.path(name);
-        MailError::Settings { path, source }
+        MailError::Settings(path, source)
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn secret_bytes(home: &Home) -> Result<Zeroizing<Vec<u8>>, MailError>
     let path = home.path(SECRET_KEY);
     match home.passphrase() {
         Some(passphrase) => locked::unlock(Kind::SecretKey, &file, passphrase)
-            .map_err(|source| MailError::Unlock { path, source }),
+            .map_err(|source| MailError::Unlock(path, source)),
         None => Err(MailError::Locked(path)),
     }
 }
@@ -72,10 +72,7 @@ pub(crate) fn kept_bytes(home: &Home, secret: &[u8]) -> Result<Zeroizing<Vec<u8>
         Some(passphrase) => locked::lock(Kind::SecretKey, secret, passphrase),
         None => Ok(secret.to_vec()),
     };
-    let unlocked = |source: LockError| MailError::Unlock {
-        path: home.path(SECRET_KEY),
-        source,
-    };
+    let unlocked = |source: LockError| MailError::Unlock(home.path(SECRET_KEY), source);
     kept.map(Zeroizing::new).map_err(unlocked)
 }
 

@@ -39,10 +39,9 @@ impl Home {
             home = home.with_passphrase(passphrase.clone());
         }
         let secret = match secret_bytes(self) {
-            Err(MailError::Unlock {
-                source: LockError::Wrong,
-                ..
-            }) if home.check_passphrase().is_ok() => return Ok(()),
+            Err(MailError::Unlock(_, LockError::Wrong)) if home.check_passphrase().is_ok() => {
+                return Ok(());
+            }
             secret => secret?,
         };
         home.write_bytes(SECRET_KEY, &kept_bytes(&home, &secret)?)

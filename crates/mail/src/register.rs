@@ -58,7 +58,7 @@ async fn registered_before(
     };
     match client.register_key(hash).await {
         Ok(_) => Ok(Some(hash)),
-        Err(RemoteError::NotFound { .. }) => Ok(None),
+        Err(RemoteError::NotFound(..)) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -86,7 +86,7 @@ pub async fn revoke(identity: &mut Identity, client: &Client) -> Result<Vec<Stri
         if let Some(hash) = key.hash {
             match client.revoke_key(hash).await {
                 Ok(()) => {}
-                Err(RemoteError::NotFound { .. }) => {
+                Err(RemoteError::NotFound(..)) => {
                     unknown.extend(key.registered.then_some(key.name));
                 }
                 Err(error) => return Err(error.into()),

@@ -37,7 +37,7 @@ pub async fn cut(
     };
     let session_id = session_id.to_vec().into();
     let digest = match client.cut_session(&session_id, session.cuts).await {
-        Err(error @ RemoteError::NotFound { .. }) => {
+        Err(error @ RemoteError::NotFound(..)) => {
             // Closed by the server: the next tick opens another, from the cursor on.
             requests.set_session(None)?;
             return Err(error.into());
@@ -130,7 +130,7 @@ pub async fn close_session(client: &Client, requests: Requests<'_>) -> Result<()
     };
     if let Some(id) = session.session_id {
         match client.close_session(&id.to_vec().into()).await {
-            Ok(()) | Err(RemoteError::NotFound { .. }) => {}
+            Ok(()) | Err(RemoteError::NotFound(..)) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -95,7 +95,7 @@ impl ShortAddress {
     /// Errors: `NotPublished`, `OtherAddress`, `Remote`.
     pub async fn find(&self, client: &Client) -> Result<Address, MailError> {
         let found = match client.find_address(&self.fingerprint).await {
-            Err(RemoteError::NotFound { .. }) => {
+            Err(RemoteError::NotFound(..)) => {
                 let short = self.to_string();
                 return Err(MailError::NotPublished(short));
             }

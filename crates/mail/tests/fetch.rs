@@ -185,7 +185,7 @@ async fn a_job_that_the_server_forgot_is_asked_for_anew() {
     let lost = scene.fetch(&inbox).await;
     assert!(matches!(
         lost,
-        Err(MailError::Remote(RemoteError::NotFound { .. }))
+        Err(MailError::Remote(RemoteError::NotFound(..)))
     ));
     scene.fetch(&inbox).await.unwrap();
     assert_eq!(scene.contents(&inbox), [b"hello"]);

@@ -39,37 +39,17 @@ pub enum RemoteError {
         last: String,
     },
     /// The server is busy, or a limit of its is reached.
-    #[error("{call}: the server has no room ({message}): try again later")]
-    Exhausted {
-        /// The call.
-        call: &'static str,
-        /// The server's words.
-        message: String,
-    },
+    #[error("{0}: the server has no room ({1}): try again later")]
+    Exhausted(&'static str, String),
     /// No token, or an unknown one.
-    #[error("{call}: the server does not know this token ({message}): ask its operator for one")]
-    Unauthenticated {
-        /// The call.
-        call: &'static str,
-        /// The server's words.
-        message: String,
-    },
+    #[error("{0}: the server does not know this token ({1}): ask its operator for one")]
+    Unauthenticated(&'static str, String),
     /// A token without this right.
-    #[error("{call}: the token does not allow this ({message}): ask the server's operator")]
-    Denied {
-        /// The call.
-        call: &'static str,
-        /// The server's words.
-        message: String,
-    },
+    #[error("{0}: the token does not allow this ({1}): ask the server's operator")]
+    Denied(&'static str, String),
     /// The server has no such thing, or no more.
-    #[error("{call}: the server has no such thing ({message})")]
-    NotFound {
-        /// The call.
-        call: &'static str,
-        /// The server's words.
-        message: String,
-    },
+    #[error("{0}: the server has no such thing ({1})")]
+    NotFound(&'static str, String),
     /// The id of a post, in this call, is that of another one: somebody saw it and used it first.
     #[error(
         "{0}: the id of this post is that of another post on the board: post it under a new id"
@@ -87,13 +67,8 @@ pub enum RemoteError {
         used: Vec<UsedKey>,
     },
     /// What was asked for is there already: an id with other contents.
-    #[error("{call}: the server has it already ({message})")]
-    Exists {
-        /// The call.
-        call: &'static str,
-        /// The server's words.
-        message: String,
-    },
+    #[error("{0}: the server has it already ({1})")]
+    Exists(&'static str, String),
     /// The server does not know this call.
     #[error(
         "{0}: the server does not offer this: it is a server of something else, or of another version"
@@ -144,13 +119,8 @@ pub enum RemoteError {
         found: usize,
     },
     /// A file could not be read.
-    #[error("{}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error("{}", .0.display())]
+    File(PathBuf, #[source] std::io::Error),
     /// A thread of ours broke off.
     #[error("a background task ended early")]
     Task,
@@ -169,11 +139,11 @@ impl RemoteError {
         }
         let message = status.message().to_owned();
         match status.code() {
-            Code::Unauthenticated => Self::Unauthenticated { call, message },
-            Code::PermissionDenied => Self::Denied { call, message },
-            Code::NotFound => Self::NotFound { call, message },
-            Code::AlreadyExists => Self::Exists { call, message },
-            Code::ResourceExhausted => Self::Exhausted { call, message },
+            Code::Unauthenticated => Self::Unauthenticated(call, message),
+            Code::PermissionDenied => Self::Denied(call, message),
+            Code::NotFound => Self::NotFound(call, message),
+            Code::AlreadyExists => Self::Exists(call, message),
+            Code::ResourceExhausted => Self::Exhausted(call, message),
             Code::Unimplemented => Self::NotOffered(call),
             code => Self::Refused {
                 call,
@@ -222,6 +192,6 @@ impl RemoteError {
     /// Whether the same call may do later, without changing anything.
     #[must_use]
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Exhausted { .. })
+        matches!(self, Self::Unreachable { .. } | Self::Exhausted(..))
     }
 }

@@ -192,8 +192,5 @@ async fn hashed(path: &Path) -> Result<([u8; 32], u64), RemoteError> {
 }
 
 fn file_error(path: &Path, source: io::Error) -> RemoteError {
-    RemoteError::File {
-        path: path.to_owned(),
-        source,
-    }
+    RemoteError::File(path.to_owned(), source)
 }

@@ -81,10 +81,7 @@ impl Client {
         if self.has_evaluation_key(hash).await? {
             return Ok((hash, 0));
         }
-        let file_error = |source| RemoteError::File {
-            path: path.to_owned(),
-            source,
-        };
+        let file_error = |source| RemoteError::File(path.to_owned(), source);
         let bytes = std::fs::metadata(path).map_err(file_error)?.len();
         let mut patience = Patience::new(&self.retry, UPLOAD);
         loop {
@@ -109,10 +106,7 @@ impl Client {
         let answer = self.pdq().upload_key(ReceiverStream::new(outgoing)).await;
         // The receiver is gone with the call, so the reader has ended or will at its next chunk.
         let read = reading.await.map_err(|_| RemoteError::Task)?;
-        read.map_err(|source| RemoteError::File {
-            path: path.to_owned(),
-            source,
-        })?;
+        read.map_err(|source| RemoteError::File(path.to_owned(), source))?;
         Ok(answer.map(tonic::Response::into_inner))
     }
 

@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(patience.next(&status, last).unwrap(), seven);
         let late = last + Duration::from_millis(1);
         let ended = patience.next(&status, late);
-        assert!(matches!(ended, Err(RemoteError::Exhausted { .. })));
+        assert!(matches!(ended, Err(RemoteError::Exhausted(..))));
         let ended = patience.next(&Status::unavailable(""), policy.total * 2);
         assert!(matches!(ended, Err(RemoteError::Unreachable { .. })));
     }

@@ -102,9 +102,9 @@ async fn refusals_are_not_tried_again() {
         let error = fake.client().post(letters(1)).await.unwrap_err();
         assert!(!error.is_passing(), "{error}");
         let fits = match code {
-            Code::PermissionDenied => matches!(error, RemoteError::Denied { .. }),
-            Code::Unauthenticated => matches!(error, RemoteError::Unauthenticated { .. }),
-            Code::NotFound => matches!(error, RemoteError::NotFound { .. }),
+            Code::PermissionDenied => matches!(error, RemoteError::Denied(..)),
+            Code::Unauthenticated => matches!(error, RemoteError::Unauthenticated(..)),
+            Code::NotFound => matches!(error, RemoteError::NotFound(..)),
             _ => matches!(error, RemoteError::Refused { code: found, .. } if found == code),
         };
         assert!(fits, "{error:?}");

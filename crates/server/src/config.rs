@@ -220,10 +220,8 @@ impl Config {
     /// Errors: `Read`, `Config`.
     pub fn read(path: &Path) -> Result<Self, ServerError> {
         let text = std::fs::read_to_string(path).map_err(ServerError::read(path))?;
-        let config: Self = toml::from_str(&text).map_err(|source| ServerError::Config {
-            path: path.to_owned(),
-            source,
-        })?;
+        let config: Self =
+            toml::from_str(&text).map_err(|source| ServerError::Config(path.to_owned(), source))?;
         config.check()?;
         Ok(config)
     }

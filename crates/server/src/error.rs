@@ -8,29 +8,14 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum ServerError {
     /// A file could not be read.
-    #[error("{}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Read(PathBuf, #[source] io::Error),
     /// A file could not be written.
-    #[error("writing {}: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error("writing {}: {}", .0.display(), .1)]
+    Write(PathBuf, #[source] io::Error),
     /// A file is no configuration.
-    #[error("{}: {source}", path.display())]
-    Config {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: toml::de::Error,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Config(PathBuf, #[source] toml::de::Error),
     /// A value of the configuration is out of range.
     #[error("configuration, {key}: expected {expected}, found {found}")]
     Setting {
@@ -64,13 +49,8 @@ pub enum ServerError {
     #[error("the tokens cannot be written as TOML")]
     TokenText,
     /// A file is no table.
-    #[error("{}: {source}", path.display())]
-    Table {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: Box<omr_pdq::TableFileError>,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Table(PathBuf, #[source] Box<omr_pdq::TableFileError>),
     /// Two tables of this name.
     #[error("expected tables of different names, found {0:?} twice")]
     TableTwice(String),
@@ -90,13 +70,8 @@ pub enum ServerError {
     #[error(transparent)]
     Clues(#[from] omr_protocol::clue::ClueKindError),
     /// The data folder.
-    #[error("the data folder {}: {source}", path.display())]
-    Data {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: omr_store::StoreError,
-    },
+    #[error("the data folder {}: {}", .0.display(), .1)]
+    Data(PathBuf, #[source] omr_store::StoreError),
     /// What the server keeps.
     #[error(transparent)]
     Store(#[from] omr_store::StoreError),
@@ -133,16 +108,16 @@ pub enum ServerError {
 impl ServerError {
     pub(crate) fn data(path: &Path) -> impl FnOnce(omr_store::StoreError) -> Self {
         let path = path.to_owned();
-        |source| Self::Data { path, source }
+        |source| Self::Data(path, source)
     }
 
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        |source| Self::Read { path, source }
+        |source| Self::Read(path, source)
     }
 
     pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        |source| Self::Write { path, source }
+        |source| Self::Write(path, source)
     }
 }

@@ -135,10 +135,7 @@ fn read(path: &Path) -> Result<File, ServerError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
         read => read.map_err(ServerError::read(path))?,
     };
-    toml::from_str(&text).map_err(|source| ServerError::Config {
-        path: path.to_owned(),
-        source,
-    })
+    toml::from_str(&text).map_err(|source| ServerError::Config(path.to_owned(), source))
 }
 
 /// Makes a token of these rights, adds its hash to the file and gives it. `token`'s hash is ignored.

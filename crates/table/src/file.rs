@@ -23,13 +23,8 @@ const ROWS_AT_ONCE: usize = 1 << 16;
 #[non_exhaustive]
 pub enum FileError {
     /// The system refused.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Io(PathBuf, #[source] io::Error),
     /// The file begins otherwise than a table's, with these bytes.
     #[error("not a table: expected {MAGIC:?} at its beginning, found {0:?}")]
     NotATable(Vec<u8>),

@@ -184,10 +184,7 @@ fn decoded(
 }
 
 fn failure(path: &Path, source: DecodeError) -> CliError {
-    CliError::Digest {
-        path: path.to_owned(),
-        source,
-    }
+    CliError::Digest(path.to_owned(), source)
 }
 
 fn collect(

@@ -8,18 +8,18 @@ impl CliError {
     /// What kind of error it is.
     pub(crate) fn code(&self) -> Code {
         match self {
-            Self::Decode(error) | Self::Digest { source: error, .. } => of_decode(error),
+            Self::Decode(error) | Self::Digest(_, error) => of_decode(error),
             Self::Console(error) => error.code(),
             #[cfg(feature = "lab")]
             Self::Lab(error) => error.code(),
             Self::Pertinent(_) => Code::Usage,
-            Self::Input { source, .. } => of_input(source),
+            Self::Input(_, source) => of_input(source),
             Self::Lock(_)
             | Self::NoPassphrase { .. }
             | Self::OtherParams { .. }
             | Self::OtherDigest { .. }
             | Self::TwoKeys(_) => Code::Input,
-            Self::Write { .. } => Code::Output,
+            Self::Write(..) => Code::Output,
             Self::LeftOut { .. } | Self::NotWhole(_) => Code::Damaged,
             #[cfg(feature = "full")]
             error => service::code(error),
@@ -77,7 +77,7 @@ mod service {
     fn of_mail(error: &MailError) -> Code {
         match error {
             MailError::Decode(error) => of_decode(error),
-            MailError::Locked(_) | MailError::Unlock { .. } => Code::Input,
+            MailError::Locked(_) | MailError::Unlock(..) => Code::Input,
             MailError::Exists(_) | MailError::NotEmpty(_) => Code::Exists,
             MailError::Remote(error) => of_remote(error),
             _ => Code::Failure,
@@ -87,9 +87,9 @@ mod service {
     fn of_remote(error: &RemoteError) -> Code {
         match error {
             RemoteError::Unreachable { .. } => Code::Unreachable,
-            RemoteError::Exhausted { .. } => Code::Busy,
-            RemoteError::Unauthenticated { .. } | RemoteError::Denied { .. } => Code::Access,
-            RemoteError::File { .. } => Code::Input,
+            RemoteError::Exhausted(..) => Code::Busy,
+            RemoteError::Unauthenticated(..) | RemoteError::Denied(..) => Code::Access,
+            RemoteError::File(..) => Code::Input,
             _ => Code::Failure,
         }
     }

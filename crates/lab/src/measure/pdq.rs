@@ -49,21 +49,11 @@ pub fn keys(params: &Params, seed: u64) -> (SecretKey, EvaluationKey) {
 #[non_exhaustive]
 pub enum PdqBenchError {
     /// The system refused.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Io(PathBuf, #[source] std::io::Error),
     /// A file that is no table.
-    #[error("{}: {source}", path.display())]
-    Import {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: omr_table::ImportError,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Import(PathBuf, #[source] omr_table::ImportError),
     /// A question about a table that is not there, or whose types are others than when it was asked.
     #[error("expected a table {} with the types that its questions were made for, found {}", .0.expected, .0.found)]
     Table(Mismatch<String>),

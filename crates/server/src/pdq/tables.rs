@@ -20,11 +20,8 @@ impl Tables {
             // Where rows of a table in the clear lie in their blocks, until the server stops.
             let mut placement = [0; 32];
             getrandom::fill(&mut placement).map_err(|_| ServerError::NoRandomness)?;
-            let table =
-                Hosted::open(path, placement, u64::MAX).map_err(|source| ServerError::Table {
-                    path: path.clone(),
-                    source: Box::new(source),
-                })?;
+            let table = Hosted::open(path, placement, u64::MAX)
+                .map_err(|source| ServerError::Table(path.clone(), Box::new(source)))?;
             let schema = table.schema();
             let name = schema.name.clone();
             tracing::info!(%name, rows = schema.rows, "a table is served");

@@ -17,10 +17,7 @@ impl Table {
     ///
     /// Errors: see [`FileError`].
     pub fn open(path: &Path) -> Result<Table, FileError> {
-        let io = |source| FileError::Io {
-            path: path.into(),
-            source,
-        };
+        let io = |source| FileError::Io(path.into(), source);
         let file = File::open(path).map_err(io)?;
         let found = file.metadata().map_err(io)?.len();
         let mut reader = Reader {
@@ -55,10 +52,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn io(&self, source: io::Error) -> FileError {
-        FileError::Io {
-            path: self.path.into(),
-            source,
-        }
+        FileError::Io(self.path.into(), source)
     }
 
     /// Checks the file's first bytes and returns the length of its schema.

@@ -25,7 +25,7 @@ pub(super) fn of_file<E: Into<PdqError>>(path: &Path) -> impl FnOnce(E) -> CliEr
 pub(super) fn clear_table(path: &Path) -> Result<Table, CliError> {
     // The system's errors name the file themselves.
     match Table::open(path) {
-        Err(error @ omr_table::FileError::Io { .. }) => Err(PdqError::from(error).into()),
+        Err(error @ omr_table::FileError::Io(..)) => Err(PdqError::from(error).into()),
         opened => opened.map_err(of_file(path)),
     }
 }
@@ -33,7 +33,7 @@ pub(super) fn clear_table(path: &Path) -> Result<Table, CliError> {
 /// Reads a table of either kind and checks all of it.
 pub(super) fn table(path: &Path) -> Result<Hosted, CliError> {
     match Hosted::open(path, super::placement(), u64::MAX) {
-        Err(TableFileError::Clear(error @ omr_table::FileError::Io { .. })) => {
+        Err(TableFileError::Clear(error @ omr_table::FileError::Io(..))) => {
             Err(PdqError::from(error).into())
         }
         Err(TableFileError::Clear(error)) => Err(of_file(path)(error)),

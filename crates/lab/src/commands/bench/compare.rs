@@ -39,8 +39,5 @@ pub(super) fn run(args: &BenchCompare, out: &Output<'_>) -> Result<(), LabError>
 
 fn read(path: &Path) -> Result<Report, LabError> {
     let bytes = files::read_file(path, LIMIT)?;
-    serde_json::from_slice(&bytes).map_err(|source| LabError::Report {
-        path: path.to_owned(),
-        source,
-    })
+    serde_json::from_slice(&bytes).map_err(|source| LabError::Report(path.to_owned(), source))
 }

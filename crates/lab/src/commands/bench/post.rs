@@ -86,10 +86,7 @@ fn measure_in(
         clue_bytes: clue_bytes as u32,
         payload_bytes: args.payload_bytes,
     };
-    let failed = |source| LabError::Board {
-        path: dir.to_owned(),
-        source,
-    };
+    let failed = |source| LabError::Board(dir.to_owned(), source);
     let board = Board::create(dir, &config).map_err(failed)?;
     let mut random = |count: usize| {
         let mut bytes = vec![0; count];

@@ -50,10 +50,8 @@ pub(super) fn run(args: &BenchSizing, out: &Output<'_>) -> Result<(), LabError> 
         (true, _) => measure(args, &set, out)?,
         (false, Some(path)) => read(
             path,
-            &std::fs::read_to_string(path).map_err(|source| LabError::Unread {
-                path: path.clone(),
-                source,
-            })?,
+            &std::fs::read_to_string(path)
+                .map_err(|source| LabError::Unread(path.clone(), source))?,
             &set,
         )?,
         (false, None) => read(Path::new(COSTS_PATH), COSTS, &set)?,

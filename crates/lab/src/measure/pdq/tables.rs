@@ -12,10 +12,7 @@ const SALT: [u8; 16] = *b"omr bench tables";
 ///
 /// Errors: `Io`, `Import`.
 pub fn read_tables(folder: &Path) -> Result<BTreeMap<String, Table>, PdqBenchError> {
-    let io = |source| PdqBenchError::Io {
-        path: folder.into(),
-        source,
-    };
+    let io = |source| PdqBenchError::Io(folder.into(), source);
     let mut tables = BTreeMap::new();
     for entry in std::fs::read_dir(folder).map_err(io)? {
         let path = entry.map_err(io)?.path();
@@ -27,10 +24,7 @@ pub fn read_tables(folder: &Path) -> Result<BTreeMap<String, Table>, PdqBenchErr
         }
         let options = ImportOptions::new(name, SALT);
         let table = import_file(&path, &options, &mut |_| {});
-        let table = table.map_err(|source| PdqBenchError::Import {
-            path: path.clone(),
-            source,
-        })?;
+        let table = table.map_err(|source| PdqBenchError::Import(path.clone(), source))?;
         tables.insert(name.to_owned(), table);
     }
     Ok(tables)

@@ -107,7 +107,7 @@ fn refused(running: &Running, outcome: &mut Outcome) -> Result<(), TrialError> {
         work.ledger.intend(id, &messages);
         match running.wait(client.post_as(id, messages)) {
             Ok(range) => work.ledger.acknowledge(&id, range),
-            Err(RemoteError::Exhausted { message, .. }) => {
+            Err(RemoteError::Exhausted(_, message)) => {
                 if !message.contains("free some space") {
                     outcome.fault(format!("a full disk is told as {message:?}"));
                 }

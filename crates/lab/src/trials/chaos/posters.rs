@@ -108,7 +108,7 @@ impl Poster {
                 self.work.ledger.acknowledge(&id, range);
                 Ok(true)
             }
-            Err(RemoteError::Exhausted { .. }) => {
+            Err(RemoteError::Exhausted(..)) => {
                 self.work.refused.fetch_add(1, Ordering::Relaxed);
                 Ok(false)
             }

@@ -40,7 +40,7 @@ pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
                 code: Code::InvalidArgument,
                 ..
             })
-            | Err(RemoteError::NotFound { .. }) => {}
+            | Err(RemoteError::NotFound(..)) => {}
             other => {
                 let text = format!("random bytes registered as a key: {other:?}");
                 return Err(TrialError::Broken(text));
@@ -50,7 +50,7 @@ pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
         client.register_key(hash).await?;
         match client.revoke_key(hash).await {
             // The answer to the first may have been lost.
-            Ok(()) | Err(RemoteError::NotFound { .. }) => {}
+            Ok(()) | Err(RemoteError::NotFound(..)) => {}
             Err(error) => return Err(error.into()),
         }
         if ending {

@@ -305,12 +305,12 @@ fn connected(scene: &Scene, tokens: &[String]) -> Result<Vec<Client>, TrialError
 /// An error by its code.
 fn reason(error: &RemoteError) -> String {
     match error {
-        RemoteError::Exhausted { .. } => "RESOURCE_EXHAUSTED".into(),
+        RemoteError::Exhausted(..) => "RESOURCE_EXHAUSTED".into(),
         RemoteError::Unreachable { last, .. } => format!("UNAVAILABLE: {last}"),
-        RemoteError::Unauthenticated { .. } => "UNAUTHENTICATED".into(),
-        RemoteError::Denied { .. } => "PERMISSION_DENIED".into(),
-        RemoteError::NotFound { .. } => "NOT_FOUND".into(),
-        RemoteError::Exists { .. } => "ALREADY_EXISTS".into(),
+        RemoteError::Unauthenticated(..) => "UNAUTHENTICATED".into(),
+        RemoteError::Denied(..) => "PERMISSION_DENIED".into(),
+        RemoteError::NotFound(..) => "NOT_FOUND".into(),
+        RemoteError::Exists(..) => "ALREADY_EXISTS".into(),
         RemoteError::Refused { code, .. } => format!("{code:?}"),
         other => other.to_string(),
     }
@@ -376,7 +376,7 @@ mod tests {
         let call = "PostMessages";
         let message = String::from("busy");
         assert_eq!(
-            reason(&RemoteError::Exhausted { call, message }),
+            reason(&RemoteError::Exhausted(call, message)),
             "RESOURCE_EXHAUSTED"
         );
         let last = String::from("connection refused");

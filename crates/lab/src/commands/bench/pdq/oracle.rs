@@ -154,11 +154,8 @@ impl Summary {
 pub(super) fn run(args: &PdqOracle, out: &Output<'_>) -> Result<(), LabError> {
     start_threads(args.threads)?;
     let document = files::read_file(&args.answers, LIMIT)?;
-    let asked: Answered =
-        serde_json::from_slice(&document).map_err(|source| LabError::Questions {
-            path: args.answers.clone(),
-            source,
-        })?;
+    let asked: Answered = serde_json::from_slice(&document)
+        .map_err(|source| LabError::Questions(args.answers.clone(), source))?;
     let tables = read_tables(&args.tables)?;
     let end = args.count.map_or(asked.questions.len(), |n| args.from + n);
     let mut summary = Summary {
