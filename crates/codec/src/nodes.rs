@@ -5,6 +5,7 @@ use crate::field::Field;
 use crate::powers::Powers;
 use crate::runs::{RUN, Runs};
 use crate::support::{Search, Support};
+use omr_mismatch::Mismatch;
 
 /// The node of slot `s` of batch `b` is `g^(B*s + b)`, with `g` the smallest generator of `F_p^*`
 /// and `B = (p - 1) / slots`. All nodes are distinct and none is zero.
@@ -169,7 +170,6 @@ mod tests {
     use super::*;
     use crate::Inconsistency;
     use crate::support::power_sums;
-    use omr_mismatch::Mismatch;
 
     #[test]
     fn nodes_are_the_powers_of_the_generator() {

@@ -1,12 +1,12 @@
 //! Round trips, and corrupted sums: an error or the right answer, never a wrong one.
 
-use omr_mismatch::Mismatch;
 use std::sync::LazyLock;
 
 use omr_codec::{
     CodecError, DEFAULT_PRIME, DecodeError, Field, Inconsistency, Nodes, Solver, Symbols,
     find_support, power_sums,
 };
+use omr_mismatch::Mismatch;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 

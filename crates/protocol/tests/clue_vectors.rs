@@ -136,7 +136,8 @@ fn check_bound(params: &Params, own: &ClueKey, plain: &Value, case: &Value) {
         (&residues(&case["a"]), &residues(&case["b"]))
     );
     let (board_id, payload) = (bytes(&case["board"]), bytes(&case["payload"]));
-    let to = Binding::new(&board_id.try_into().unwrap(), &payload);
+    let board_id = board_id.try_into().unwrap();
+    let to = Binding::new(&board_id, &payload);
     let rows = bound.rows(clue, to);
     let expected = list(&case["rows"]).iter().map(residues);
     assert!(expected.eq(rows.iter().map(|row| row.to_vec())));

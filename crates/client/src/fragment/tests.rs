@@ -6,6 +6,7 @@ use rand_core::SeedableRng;
 
 use super::part::{Multi, chunk};
 use super::*;
+use omr_protocol::Mismatch;
 
 fn rng() -> ChaCha20Rng {
     ChaCha20Rng::from_seed([5; 32])
@@ -218,7 +219,7 @@ fn hostile_parts_are_refused() {
     assert_eq!(pushed(&part(2, 0, &full)), Ok(()));
     assert_eq!(
         pushed(&part(2, 2, &full)),
-        Err(E::Index { total: 2, found: 2 })
+        Err(E::Index(Mismatch::new(2, 2)))
     );
     for found in [0, 1, MAX_PARTS + 1, u32::MAX] {
         let error = Err(E::Total(u64::from(found)));

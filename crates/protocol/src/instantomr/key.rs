@@ -207,10 +207,10 @@ fn read_offset(
     unpack_bits_u32(&bytes, q.bits(), &mut bodies)?;
     let modulus = q.value();
     match bodies.iter().find(|&&x| u64::from(x) >= modulus) {
-        Some(&found) => Err(InstantKeyError::Residue {
+        Some(&found) => Err(InstantKeyError::Residue(Mismatch::new(
             modulus,
-            found: found.into(),
-        }),
+            found.into(),
+        ))),
         None => Ok(OffsetKey::from_bodies(&params.clue, bodies, seed)),
     }
 }
