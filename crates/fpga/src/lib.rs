@@ -1,6 +1,21 @@
 //! A model of an FPGA accelerator for the affine transform of SophOMR.
 //!
-//! [`paper`] holds the published accelerator, its cost model and its exploration.
+//! [`paper`] holds the published accelerator, its cost model and its exploration. The rest is ours: [`blocks`] measured in
+//! simulated RTL, a [`circuit`] counted from a parameter set, a [`design`] under the limits of a [`device`], its
+//! [prediction](predict()) by a [`schedule`] of all tasks of the [`transform`], the [exploration](explore) of designs, and the [`engine`] that
+//! predicts digests.
 #![forbid(unsafe_code)]
 
+pub mod blocks;
+pub mod circuit;
+pub mod design;
+pub mod device;
+pub mod engine;
+mod error;
+pub mod explore;
 pub mod paper;
+pub mod predict;
+pub mod schedule;
+pub mod transform;
+
+pub use error::FpgaError;

@@ -1,0 +1,293 @@
+//! Cycles and resources of the RTL's blocks, and what they are at another size or parallelism.
+
+use crate::FpgaError;
+use serde::{Deserialize, Serialize};
+
+/// Where the cycles of blocks come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// Read from counters in simulated RTL, as all files are that do not say otherwise.
+    #[default]
+    Rtl,
+    /// Computed.
+    Formula,
+}
+
+/// A block as it was measured: `ops` operations one after another on rows of `n` residues, `lanes` residues at a time.
+///
+/// A transform has as many butterflies as pairs of lanes. Each operation has one row, but that of a basis conversion,
+/// which makes `limbs` rows from `special` ones.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// Coefficients of a row.
+    pub n: u64,
+    /// Rows of a ciphertext.
+    pub limbs: u64,
+    /// Special rows of a key.
+    pub special: u64,
+    /// Residues in a cycle.
+    pub lanes: u64,
+    /// Operations.
+    pub ops: u64,
+    /// Cycles of all operations, from the command to the last word written.
+    pub cycles: u64,
+    /// DSP slices at these lanes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dsp: Option<u64>,
+    /// Block RAMs of 36 Kb.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bram36: Option<u64>,
+    /// UltraRAMs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uram: Option<u64>,
+    /// Look-up tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lut: Option<u64>,
+    /// Flip-flops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ff: Option<u64>,
+}
+
+/// The blocks that a design is made of. Fields of the file that are not here are of wholes, which the model predicts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Blocks {
+    /// Where cycles come from.
+    #[serde(default)]
+    pub source: Source,
+    /// A forward transform.
+    pub ntt: Block,
+    /// An inverse one.
+    pub intt: Block,
+    /// Addition of ciphertexts.
+    pub ccadd: Block,
+    /// Product of a plaintext with a ciphertext.
+    pub pcmul: Block,
+    /// One target row of a basis conversion.
+    pub bconv: Block,
+    /// The permutation of a row.
+    pub automorphism: Block,
+    /// Products that are summed before one reduction, which several lanes share; none: counted, without RTL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sums: Option<Block>,
+}
+
+/// DSPs of a modular multiplier of 50 bits with a result a cycle: 6 for the product, in pieces of 26 and 17 bits, 6 for
+/// its reduction by three words of 17 bits.
+const MULTIPLIER_DSP: f64 = 12.0;
+
+/// DSPs of a product that is added up before one reduction, 6 more that twelve of them share.
+const SUMMED_DSP: f64 = 6.5;
+
+/// DSPs of a lane that weighs sources too and sums their quotients: 6 more.
+const WEIGHING_DSP: f64 = 18.0;
+
+/// Products of a conversion for each source that is weighed, so that so many lanes share one that weighs: 24 targets of
+/// 12 sources and a quotient.
+const SUMS_OF_WEIGHING: f64 = 26.0;
+
+/// BRAM36 of a transform of 65,536 points by 64 butterflies: two memories of 128 banks, 108 for twiddles.
+const NTT_BRAM36: u64 = 364;
+
+impl Blocks {
+    /// The blocks of `hw/`.
+    ///
+    /// Errors: `Cycles`, `Block`.
+    pub fn of_repository() -> Result<Self, FpgaError> {
+        Self::parse(include_str!("../../../hw/model/cycles.json"))
+    }
+
+    /// Reads what `hw/model/cycles.json` holds.
+    ///
+    /// Errors: `Cycles`; `Block` for one that is quicker than its lanes allow, or takes more than four times as long.
+    pub fn parse(json: &str) -> Result<Self, FpgaError> {
+        let blocks: Self = serde_json::from_str(json)?;
+        for (name, block, ideal) in blocks.each() {
+            block.check(name, ideal)?;
+        }
+        Ok(blocks)
+    }
+
+    /// Blocks at 65,536 points by the formulas `(n / 2B + 15) log n + n / B` of a transform by B butterflies with its row
+    /// brought in and out, and words over lanes for all others.
+    #[must_use]
+    pub fn formula() -> Self {
+        let (n, lanes) = (1 << 16, 128);
+        let rows = n / lanes;
+        let block = |cycles: u64, dsp: f64| Block {
+            n,
+            limbs: 24,
+            special: 12,
+            lanes,
+            ops: 1,
+            cycles,
+            dsp: Some((lanes as f64 * dsp).round() as u64),
+            bram36: None,
+            uram: None,
+            lut: None,
+            ff: None,
+        };
+        let ntt = Block {
+            bram36: Some(NTT_BRAM36),
+            ..block((rows + 15) * 16 + 2 * rows, MULTIPLIER_DSP / 2.0)
+        };
+        Self {
+            source: Source::Formula,
+            ntt,
+            intt: ntt,
+            ccadd: block(rows, 0.0),
+            pcmul: block(rows, MULTIPLIER_DSP),
+            bconv: block(rows * (12 + 24 * 13), WEIGHING_DSP),
+            automorphism: block(rows, 0.0),
+            sums: None,
+        }
+    }
+
+    /// Each block with its name and the fewest cycles that its lanes allow for an operation.
+    fn each(&self) -> [(&'static str, &Block, f64); 6] {
+        let row = |block: &Block| block.n as f64 / block.lanes as f64;
+        let conversion = conversion_slots(self.bconv.special, self.bconv.limbs, true) as f64;
+        [
+            ("ntt", &self.ntt, self.ntt.transform_ideal()),
+            ("intt", &self.intt, self.intt.transform_ideal()),
+            ("ccadd", &self.ccadd, row(&self.ccadd)),
+            ("pcmul", &self.pcmul, row(&self.pcmul)),
+            ("bconv", &self.bconv, conversion * row(&self.bconv)),
+            ("automorphism", &self.automorphism, row(&self.automorphism)),
+        ]
+    }
+
+    /// Cycles of a transform of `n` points by B butterflies, its row brought in and out: `(n / 2B) (log n + 2) + f log n`,
+    /// with the fill f of each stage as measured. The greater one of both directions.
+    #[must_use]
+    pub fn transform_cycles(&self, n: usize, butterflies: usize) -> f64 {
+        let of = |block: &Block| {
+            let fill = block.excess(block.transform_ideal()) / (block.n as f64).log2();
+            let stages = (n as f64).log2();
+            n as f64 / (2.0 * butterflies as f64) * (stages + 2.0) + fill * stages
+        };
+        of(&self.ntt).max(of(&self.intt))
+    }
+
+    /// Cycles of a basis conversion: `slots` products of each coefficient ([`conversion_slots`]), so many in a cycle.
+    #[must_use]
+    pub fn conversion_cycles(&self, n: usize, slots: usize, lanes: usize) -> f64 {
+        let ideal = self.each()[4].2;
+        slots as f64 * n as f64 / lanes as f64 + self.bconv.excess(ideal)
+    }
+
+    /// Cycles of `rows` rows of products, so many residues a cycle.
+    #[must_use]
+    pub fn product_cycles(&self, n: usize, rows: usize, lanes: usize) -> f64 {
+        rows as f64 * n as f64 / lanes as f64 + self.pcmul.excess(self.each()[3].2)
+    }
+
+    /// Cycles of adding a row.
+    #[must_use]
+    pub fn addition_cycles(&self, n: usize, lanes: usize) -> f64 {
+        n as f64 / lanes as f64 + self.ccadd.excess(self.each()[2].2)
+    }
+
+    /// Cycles by which the permutation of a row is behind its words.
+    #[must_use]
+    pub fn permutation_fill(&self) -> f64 {
+        self.automorphism.excess(self.each()[5].2)
+    }
+
+    /// DSPs of a butterfly, of a product in a basis conversion, of a lane of key products, and of a lane of the sums over
+    /// baby steps. `summed`: conversions and sums add products up before they reduce.
+    #[must_use]
+    pub fn dsp_each(&self, summed: bool) -> [f64; 4] {
+        let of = |block: &Block, otherwise: f64| {
+            block
+                .dsp
+                .map_or(otherwise, |dsp| dsp as f64 / block.lanes as f64)
+        };
+        // A lane is half a butterfly.
+        let butterfly = 2.0 * of(&self.ntt, MULTIPLIER_DSP / 2.0);
+        let product = of(&self.pcmul, MULTIPLIER_DSP);
+        let sum = self
+            .sums
+            .as_ref()
+            .map_or(SUMMED_DSP, |sums| of(sums, SUMMED_DSP));
+        match summed {
+            true => [
+                butterfly,
+                sum + WEIGHING_DSP / SUMS_OF_WEIGHING,
+                product,
+                sum,
+            ],
+            false => [butterfly, of(&self.bconv, WEIGHING_DSP), product, product],
+        }
+    }
+
+    /// BRAM36 of a transform of `n` points, its banks in block RAM, and of one with its banks in UltraRAM with their
+    /// number.
+    ///
+    /// A core has two memories of `2 B` banks. What a measured core has beside the banks is twiddles.
+    #[must_use]
+    pub fn transform_memory(&self, n: usize, butterflies: usize) -> TransformMemory {
+        let banks = |n: u64, lanes: u64, depth: u64| 4 * lanes * (n / (2 * lanes)).div_ceil(depth);
+        let (block, n, lanes) = (&self.ntt, n as u64, butterflies as u64);
+        let measured = block.bram36.unwrap_or(NTT_BRAM36);
+        let twiddles = measured.saturating_sub(banks(block.n, block.lanes / 2, 512));
+        TransformMemory {
+            bram36: banks(n, lanes, 512) + twiddles,
+            twiddles_bram36: twiddles,
+            uram: banks(n, lanes, 4096),
+        }
+    }
+}
+
+/// Memories of a transform's core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransformMemory {
+    /// BRAM36 with all of it there.
+    pub bram36: u64,
+    /// BRAM36 with its banks in UltraRAM.
+    pub twiddles_bram36: u64,
+    /// UltraRAMs of its banks.
+    pub uram: u64,
+}
+
+/// Products of each coefficient of a basis conversion: of every source and of the quotient with each target. `weigh`:
+/// sources are multiplied by their weights first.
+#[must_use]
+pub fn conversion_slots(sources: u64, targets: u64, weigh: bool) -> u64 {
+    targets * (sources + 1) + if weigh { sources } else { 0 }
+}
+
+impl Block {
+    /// Butterflies over those of a cycle, and the row in and out.
+    fn transform_ideal(&self) -> f64 {
+        self.n as f64 / self.lanes as f64 * ((self.n as f64).log2() + 2.0)
+    }
+
+    /// Cycles of an operation beyond the fewest: fill and drain.
+    fn excess(&self, ideal: f64) -> f64 {
+        self.cycles as f64 / self.ops as f64 - ideal
+    }
+
+    fn check(&self, block: &'static str, ideal: f64) -> Result<(), FpgaError> {
+        let refuse = |expected, found| {
+            Err(FpgaError::Block {
+                block,
+                expected,
+                found,
+            })
+        };
+        let cycles = self.cycles as f64 / self.ops.max(1) as f64;
+        match self {
+            _ if !self.n.is_power_of_two() || self.n < 2 => {
+                refuse("n a power of two from 2 on", self.n)
+            }
+            _ if self.ops == 0 => refuse("1 operation or more", 0),
+            _ if self.lanes < 2 || self.lanes > self.n => refuse("lanes from 2 to n", self.lanes),
+            _ if cycles < ideal => refuse("no fewer cycles than its lanes allow", self.cycles),
+            _ if cycles > 4.0 * ideal + 1024.0 => {
+                refuse("at most four times the fewest cycles", self.cycles)
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! A design: how much of each unit, and what it takes of a card.
+
+use crate::FpgaError;
+use crate::blocks::Blocks;
+use crate::circuit::Circuit;
+use crate::device::{Device, WORD_BYTES};
+use crate::schedule::UNITS;
+use serde::Serialize;
+
+/// Where transformed diagonals come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Diagonals {
+    /// Transformed once for a board and kept in the card's memory.
+    Cached,
+    /// Transformed anew for every recipient.
+    OnTheFly,
+}
+
+/// Parallelism of a design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Design {
+    /// Cores of transforms.
+    pub cores: usize,
+    /// Butterflies of a core.
+    pub butterflies: usize,
+    /// Products of basis conversions in a cycle.
+    pub conversion_lanes: usize,
+    /// Key products, scalings and additions in a cycle.
+    pub key_lanes: usize,
+    /// Products of diagonals with baby steps in a cycle.
+    pub sum_lanes: usize,
+    /// Baby steps that meet all diagonals together.
+    pub block: usize,
+    /// Rotations made from one decomposition, each with a key of its own. 1: each from the one before, with one key,
+    /// as the evaluator does.
+    pub hoisted: usize,
+    /// Where diagonals come from.
+    pub diagonals: Diagonals,
+    /// Whether conversions and sums add products up before they reduce.
+    pub summed: bool,
+}
+
+/// What a design takes of a card.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Resources {
+    /// DSP slices.
+    pub dsp: u32,
+    /// Block RAMs of 36 Kb.
+    pub bram36: u32,
+    /// UltraRAMs.
+    pub uram: u32,
+    /// Bytes of the card's memory.
+    pub hbm_bytes: f64,
+}
+
+impl Design {
+    /// How many units of each kind.
+    #[must_use]
+    pub fn units(&self) -> [usize; UNITS] {
+        [self.cores, 1, 1, 1]
+    }
+
+    /// Target rows that a basis conversion makes at a time: one for each core.
+    #[must_use]
+    pub fn targets(&self) -> usize {
+        self.cores
+    }
+
+    /// Rotation keys on the card.
+    #[must_use]
+    pub fn keys(&self) -> usize {
+        self.hoisted + 1
+    }
+
+    /// Whether the evaluator of this software makes the same ciphertexts from the same keys.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.hoisted == 1
+    }
+
+    /// What the design takes. Look-up tables and flip-flops are not modelled.
+    ///
+    /// Errors: `PrimeBits`, `Ring`, `Part`, `Limit` where the card has too little.
+    pub fn resources(
+        &self,
+        circuit: &Circuit,
+        blocks: &Blocks,
+        device: &Device,
+    ) -> Result<Resources, FpgaError> {
+        circuit.check()?;
+        self.check(circuit)?;
+        let resources = Resources {
+            dsp: self.dsp(blocks),
+            hbm_bytes: self.hbm_bytes(circuit),
+            ..self.memories(circuit, blocks, device)
+        };
+        resources.check(device)?;
+        Ok(resources)
+    }
+
+    /// DSP slices: lanes times what each takes.
+    #[must_use]
+    pub fn dsp(&self, blocks: &Blocks) -> u32 {
+        let lanes = [
+            self.cores * self.butterflies,
+            self.conversion_lanes,
+            self.key_lanes,
+            self.sum_lanes,
+        ];
+        let dsp: f64 = lanes
+            .iter()
+            .zip(blocks.dsp_each(self.summed))
+            .map(|(&lanes, each)| lanes as f64 * each)
+            .sum();
+        dsp.ceil() as u32
+    }
+
+    /// As many cores as block RAM has room for have their banks there, the others in UltraRAM. Sums hold two parts of
+    /// the baby steps of a block for as many residues as meet in a cycle, in banks of one UltraRAM.
+    fn memories(&self, circuit: &Circuit, blocks: &Blocks, device: &Device) -> Resources {
+        let core = blocks.transform_memory(circuit.n, self.butterflies);
+        let (cores, all) = (self.cores as u64, u64::from(device.bram36));
+        let twiddles = cores * core.twiddles_bram36;
+        let banks = (core.bram36 - core.twiddles_bram36).max(1);
+        let in_bram = (all.saturating_sub(twiddles) / banks).min(cores);
+        let products = 2 * circuit.coordinates;
+        let sums = 2 * (self.sum_lanes / products).max(1) as u64;
+        Resources {
+            dsp: 0,
+            bram36: (twiddles + in_bram * banks) as u32,
+            uram: ((cores - in_bram) * core.uram + sums) as u32,
+            hbm_bytes: 0.0,
+        }
+    }
+
+    /// Keys, baby steps, sums of all giant steps, what a rotation works in, factors of transforms of all primes both
+    /// ways, plaintexts modulo p, and the transformed ones where they are kept.
+    fn hbm_bytes(&self, circuit: &Circuit) -> f64 {
+        let keys = self.hoisted * circuit.step.key_rows() + circuit.giant.key_rows();
+        let ciphertext = 2 * circuit.limbs;
+        let ciphertexts = circuit.baby_steps + circuit.coordinates * circuit.giant_steps;
+        let primes = circuit.limbs + circuit.step.special + circuit.result_limbs;
+        let rows = keys + ciphertexts * ciphertext + 4 * circuit.step.key_rows() + 2 * primes;
+        let transformed = match self.diagonals {
+            Diagonals::Cached => circuit.plaintexts() * circuit.limbs,
+            Diagonals::OnTheFly => 2 * self.block * circuit.limbs,
+        };
+        let plain = circuit.plaintexts() as f64 * f64::from(circuit.plain_bits) / 8.0;
+        ((rows + transformed) as f64 * WORD_BYTES + plain) * circuit.n as f64
+    }
+
+    fn check(&self, circuit: &Circuit) -> Result<(), FpgaError> {
+        let part = |good: bool, part, expected, found| match good {
+            true => Ok(()),
+            false => Err(FpgaError::Part {
+                part,
+                expected,
+                found,
+            }),
+        };
+        let power = |x: usize| x.is_power_of_two();
+        let (n, baby) = (circuit.n, circuit.baby);
+        part(self.cores > 0, "cores", "1 or more", self.cores)?;
+        let fits = power(self.butterflies) && 2 * self.butterflies <= n;
+        part(
+            fits,
+            "butterflies",
+            "a power of two up to half the ring",
+            self.butterflies,
+        )?;
+        let lanes = [self.conversion_lanes, self.key_lanes, self.sum_lanes];
+        for found in lanes {
+            part(
+                (1..=n).contains(&found),
+                "lanes",
+                "from 1 to the ring's dimension",
+                found,
+            )?;
+        }
+        let divides = |x: usize| power(x) && x <= baby;
+        part(
+            divides(self.block),
+            "baby steps of a block",
+            "a power of two up to all",
+            self.block,
+        )?;
+        part(
+            divides(self.hoisted),
+            "hoisted rotations",
+            "a power of two up to all",
+            self.hoisted,
+        )
+    }
+}
+
+impl Resources {
+    fn check(&self, device: &Device) -> Result<(), FpgaError> {
+        let limit = |resource, most: f64, found: f64| match found <= most {
+            true => Ok(()),
+            false => Err(FpgaError::Limit {
+                resource,
+                most: most as u64,
+                found: found as u64,
+            }),
+        };
+        limit("DSP slices", device.dsp.into(), self.dsp.into())?;
+        limit("BRAM36", device.bram36.into(), self.bram36.into())?;
+        limit("UltraRAMs", device.uram.into(), self.uram.into())?;
+        limit("bytes of HBM", device.hbm_bytes, self.hbm_bytes)
+    }
+}

@@ -1,0 +1,308 @@
+//! Designs under the limits of a card, and those that no other beats.
+
+use crate::FpgaError;
+use crate::blocks::Blocks;
+use crate::circuit::{Circuit, Switch};
+use crate::design::{Design, Diagonals};
+use crate::device::Device;
+use crate::predict::{Prediction, predict};
+use serde::Serialize;
+
+/// DSP slices of a class of designs that are compared roughly, of which the best are scheduled.
+const CLASS: u32 = 120;
+
+/// Designs of a class that are scheduled.
+const SCHEDULED: usize = 12;
+
+/// Most cores of a design.
+const MOST_CORES: usize = 10;
+
+/// A design with its predictions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Its parallelism.
+    pub design: Design,
+    /// Whether the evaluator makes the same ciphertexts from the same keys.
+    pub exact: bool,
+    /// A board that the card has.
+    pub warm: Prediction,
+    /// A board that it has not: plaintexts uploaded and transformed.
+    pub cold: Prediction,
+}
+
+/// What an exploration found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explored {
+    /// Designs of the grid.
+    pub designs: usize,
+    /// Those that the card holds.
+    pub fit: usize,
+    /// Designs that no other beats in time and DSPs at once: the smallest first.
+    pub front: Vec<Point>,
+}
+
+impl Explored {
+    /// The quickest.
+    #[must_use]
+    pub fn best(&self) -> Option<&Point> {
+        self.front.last()
+    }
+}
+
+/// A way to build the circuit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// What is different.
+    pub name: &'static str,
+    /// Its designs.
+    pub grid: Grid,
+}
+
+/// The ways that are explored: the one whose ciphertexts are the evaluator's and whose sums are reduced once first.
+#[must_use]
+pub fn variants() -> Vec<Variant> {
+    let hoisted = |times| Grid {
+        hoisted: vec![times],
+        ..Grid::exact()
+    };
+    let grids = [
+        ("sums reduced once", Grid::exact()),
+        (
+            "each product reduced",
+            Grid {
+                summed: false,
+                ..Grid::exact()
+            },
+        ),
+        ("rotations hoisted by 2", hoisted(2)),
+        ("rotations hoisted by 4", hoisted(4)),
+        ("rotations hoisted by 8", hoisted(8)),
+        (
+            "diagonals on the fly",
+            Grid {
+                diagonals: Diagonals::OnTheFly,
+                ..Grid::exact()
+            },
+        ),
+    ];
+    let variant = |(name, grid)| Variant { name, grid };
+    grids.into_iter().map(variant).collect()
+}
+
+/// What is explored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// Butterflies of a core.
+    pub butterflies: Vec<usize>,
+    /// Rotations of one decomposition.
+    pub hoisted: Vec<usize>,
+    /// Where diagonals come from.
+    pub diagonals: Diagonals,
+    /// Whether conversions and sums add products up before they reduce.
+    pub summed: bool,
+    /// Baby steps that meet all diagonals together.
+    pub blocks: Vec<usize>,
+}
+
+impl Grid {
+    /// Designs whose ciphertexts are the evaluator's, diagonals kept on the card.
+    #[must_use]
+    pub fn exact() -> Self {
+        Self {
+            butterflies: vec![32, 64, 128],
+            hoisted: vec![1],
+            diagonals: Diagonals::Cached,
+            summed: true,
+            blocks: vec![8, 16],
+        }
+    }
+
+    /// All of them.
+    fn designs(&self, circuit: &Circuit) -> Vec<Design> {
+        let Circuit { n, baby, .. } = *circuit;
+        let lanes =
+            |most: usize, step: usize| (step..=most).step_by(step).filter(move |&lanes| lanes <= n);
+        let mut designs = Vec::new();
+        let shapes = self.shapes(n, baby);
+        for shape in shapes {
+            for conversion_lanes in lanes(512, 32) {
+                for key_lanes in lanes(128, 16) {
+                    designs.extend(lanes(512, 32).map(|sum_lanes| Design {
+                        conversion_lanes,
+                        key_lanes,
+                        sum_lanes,
+                        ..shape
+                    }));
+                }
+            }
+        }
+        designs
+    }
+
+    /// All but the lanes.
+    fn shapes(&self, n: usize, baby: usize) -> Vec<Design> {
+        let mut shapes = Vec::new();
+        for &butterflies in self.butterflies.iter().filter(|&&b| 2 * b <= n) {
+            for &hoisted in self.hoisted.iter().filter(|&&hoisted| hoisted <= baby) {
+                for &block in self.blocks.iter().filter(|&&block| block <= baby) {
+                    shapes.extend((1..=MOST_CORES).map(|cores| Design {
+                        cores,
+                        butterflies,
+                        conversion_lanes: 0,
+                        key_lanes: 0,
+                        sum_lanes: 0,
+                        block,
+                        hoisted,
+                        diagonals: self.diagonals,
+                        summed: self.summed,
+                    }));
+                }
+            }
+        }
+        shapes
+    }
+}
+
+/// Predicts the designs of a grid that could be on the front, and keeps those that are.
+///
+/// Of each class of 120 DSPs the dozen with the lowest [`rough_cycles`] are scheduled.
+///
+/// Errors: `NothingFits`.
+pub fn explore(
+    circuit: &Circuit,
+    blocks: &Blocks,
+    device: &Device,
+    grid: &Grid,
+) -> Result<Explored, FpgaError> {
+    let designs = grid.designs(circuit);
+    let count = designs.len();
+    let mut fitting: Vec<(u32, f64, Design)> = designs
+        .into_iter()
+        .filter_map(|design| {
+            let resources = design.resources(circuit, blocks, device).ok()?;
+            Some((
+                resources.dsp,
+                rough_cycles(circuit, blocks, &design),
+                design,
+            ))
+        })
+        .collect();
+    let fit = fitting.len();
+    fitting.sort_by(|a, b| (a.0 / CLASS).cmp(&(b.0 / CLASS)).then(a.1.total_cmp(&b.1)));
+    let mut points = Vec::new();
+    for class in fitting.chunk_by(|a, b| a.0 / CLASS == b.0 / CLASS) {
+        for (.., design) in class.iter().take(SCHEDULED) {
+            let warm = predict(circuit, blocks, design, device, false)?;
+            points.push((*design, warm));
+        }
+    }
+    let front = front(points, |(_, warm)| (warm.resources.dsp, warm.cycles));
+    let front = front.into_iter().map(|(design, warm)| {
+        let cold = predict(circuit, blocks, &design, device, true)?;
+        Ok(Point {
+            design,
+            exact: design.is_exact(),
+            warm,
+            cold,
+        })
+    });
+    let front: Vec<Point> = front.collect::<Result<_, FpgaError>>()?;
+    match front.is_empty() {
+        true => Err(FpgaError::NothingFits { set: circuit.set }),
+        false => Ok(Explored {
+            designs: count,
+            fit,
+            front,
+        }),
+    }
+}
+
+/// Those that no other beats or equals in both figures, by the first one.
+fn front<T>(mut points: Vec<T>, figures: impl Fn(&T) -> (u32, u64)) -> Vec<T> {
+    points.sort_by_key(|point| figures(point));
+    let mut least = u64::MAX;
+    points.retain(|point| {
+        let better = figures(point).1 < least;
+        least = least.min(figures(point).1);
+        better
+    });
+    points
+}
+
+/// Cycles that a design could take by the work of its units: of baby steps, then of giant steps, beside both of sums.
+///
+/// What goes on at a time takes the fifth root of the sum of the fifth powers: a little more than the longest part, and
+/// more with every other part that is as long, as these wait for each other.
+#[must_use]
+pub fn rough_cycles(circuit: &Circuit, blocks: &Blocks, design: &Design) -> f64 {
+    let n = circuit.n as f64;
+    let transform = blocks.transform_cycles(circuit.n, design.butterflies);
+    let [baby, giant] = Counts::new(circuit, design).map(|counts| {
+        together(&[
+            counts.transforms * transform / design.cores as f64,
+            counts.conversions * n / design.conversion_lanes as f64,
+            counts.key_rows * n / design.key_lanes as f64,
+        ])
+    });
+    let sums = (circuit.plaintexts_products() * 2 * circuit.limbs) as f64;
+    together(&[baby + giant, sums * n / design.sum_lanes as f64])
+}
+
+fn together(cycles: &[f64]) -> f64 {
+    let powers = cycles.iter().map(|cycles| cycles.powi(5));
+    powers.sum::<f64>().powf(0.2)
+}
+
+/// Work on a board that the card has: transforms, products of basis conversions for each coefficient, and rows of key
+/// products, scalings and additions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Counts {
+    transforms: f64,
+    conversions: f64,
+    key_rows: f64,
+}
+
+impl Counts {
+    /// What a design does for baby steps, and for giant steps and the next level.
+    fn new(circuit: &Circuit, design: &Design) -> [Self; 2] {
+        let [steps, giants] = circuit.rotations();
+        let (mut baby, mut giant) = (Self::default(), Self::default());
+        baby.rotate(&circuit.step, steps.div_ceil(design.hoisted), steps);
+        if design.diagonals == Diagonals::OnTheFly {
+            baby.transforms += circuit.plaintext_transforms() as f64;
+        }
+        giant.rotate(&circuit.giant, giants, giants);
+        giant.key_rows += (giants * 2 * circuit.limbs) as f64;
+        let (parts, result) = (2 * circuit.coordinates, circuit.result_limbs);
+        giant.transforms +=
+            (parts * (circuit.dropped + result) + circuit.coordinates * result) as f64;
+        giant.conversions += (parts * (circuit.dropped + 1) * result) as f64;
+        giant.key_rows += (parts * result * 2) as f64;
+        [baby, giant]
+    }
+
+    /// So many decompositions for so many key switches.
+    fn rotate(&mut self, switch: &Switch, decompositions: usize, switches: usize) {
+        let (limbs, special) = (switch.limbs(), switch.special);
+        let back = 2 * special + 2 * limbs;
+        let decomposed = switch.transforms() - back;
+        self.transforms += (decompositions * decomposed + switches * back) as f64;
+        let divided = 2 * (special + 1) * limbs;
+        let raised = switch.conversions() - divided;
+        self.conversions += (decompositions * raised + switches * divided) as f64;
+        // Body and mask of each key row meet one row; the mask takes one factor, the body two.
+        self.key_rows += (switches * (switch.key_rows() + 3 * limbs)) as f64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_front_has_what_no_other_beats() {
+        let points = vec![(5, 10), (1, 30), (3, 30), (2, 20), (4, 25), (6, 9), (2, 21)];
+        let kept = front(points, |&point| point);
+        assert_eq!(kept, [(1, 30), (2, 20), (5, 10), (6, 9)]);
+    }
+}

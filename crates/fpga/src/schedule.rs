@@ -1,0 +1,279 @@
+//! Tasks on units, as early as their dependencies and units allow.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A kind of unit of a design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Unit {
+    /// Cores of transforms.
+    Transform,
+    /// The array of products of basis conversions.
+    Conversion,
+    /// The lanes of key products, scalings and additions.
+    Key,
+    /// The lanes of sums over baby steps.
+    Sums,
+}
+
+/// Kinds of units.
+pub const UNITS: usize = 4;
+
+/// A task by its number.
+pub type Task = u32;
+
+/// Tasks with what they wait for.
+#[derive(Default)]
+pub struct Graph {
+    tasks: Vec<Node>,
+    waits: Vec<u32>,
+    edges: Vec<(Task, Task)>,
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    unit: Unit,
+    cycles: u64,
+    /// The lowest goes first.
+    priority: u32,
+    /// Rows read from and written to the card's memory.
+    rows: f64,
+    stage: u8,
+}
+
+/// What a task takes: cycles of its unit, and rows moved from and to the card's memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Its unit.
+    pub unit: Unit,
+    /// Cycles that it holds the unit.
+    pub cycles: f64,
+    /// Rows moved.
+    pub rows: f64,
+}
+
+impl Graph {
+    /// Adds a task of a stage that starts after others; of several that could start, that of the lowest priority does.
+    ///
+    /// Panics: when it waits for a task that is not there.
+    pub fn add(&mut self, stage: u8, priority: u32, work: Work, after: &[Task]) -> Task {
+        let task = self.tasks.len() as Task;
+        assert!(
+            after.iter().all(|&before| before < task),
+            "a task waits for earlier ones"
+        );
+        self.tasks.push(Node {
+            unit: work.unit,
+            cycles: work.cycles.ceil() as u64,
+            priority,
+            rows: work.rows,
+            stage,
+        });
+        self.waits.push(after.len() as u32);
+        self.edges
+            .extend(after.iter().map(|&before| (before, task)));
+        task
+    }
+
+    /// Runs all tasks on `units` of each kind: whenever a unit is free, it takes the task of the lowest priority that
+    /// waits for nothing.
+    ///
+    /// The list schedule of Graham 1969: at no time is a unit idle while a task for it could start.
+    #[must_use]
+    pub fn run(&self, units: [usize; UNITS]) -> Timeline {
+        let mut run = Run::new(self, units);
+        for task in 0..self.tasks.len() as Task {
+            if run.waits[task as usize] == 0 {
+                run.make_ready(task);
+            }
+        }
+        loop {
+            run.start_all();
+            let Some(Reverse((now, task))) = run.running.pop() else {
+                break;
+            };
+            run.finish(now, task);
+        }
+        run.timeline
+    }
+
+    /// Successors of each task: starts of their places in one list, and the list.
+    fn successors(&self) -> (Vec<u32>, Vec<Task>) {
+        let mut starts = vec![0; self.tasks.len() + 1];
+        for &(before, _) in &self.edges {
+            starts[before as usize + 1] += 1;
+        }
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let mut next = starts.clone();
+        let mut list = vec![0; self.edges.len()];
+        for &(before, after) in &self.edges {
+            let place = &mut next[before as usize];
+            list[*place as usize] = after;
+            *place += 1;
+        }
+        (starts, list)
+    }
+}
+
+/// When what was done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Timeline {
+    /// Cycles until all is done.
+    pub end: u64,
+    /// Cycles at which the last task of each stage ends.
+    pub stage_end: Vec<u64>,
+    /// Cycles of work of each kind of unit, over all units of the kind.
+    pub busy: [u64; UNITS],
+    /// End and moved rows of each task that moves any.
+    pub moved: Vec<(u64, f64)>,
+}
+
+impl Timeline {
+    /// Rows that tasks moved that end after `from` and up to `to`.
+    #[must_use]
+    pub fn rows(&self, from: u64, to: u64) -> f64 {
+        let within = |&&(end, _): &&(u64, f64)| from < end && end <= to;
+        self.moved.iter().filter(within).map(|(_, rows)| rows).sum()
+    }
+}
+
+struct Run<'a> {
+    graph: &'a Graph,
+    starts: Vec<u32>,
+    successors: Vec<Task>,
+    waits: Vec<u32>,
+    free: [usize; UNITS],
+    ready: [BinaryHeap<Reverse<(u32, Task)>>; UNITS],
+    running: BinaryHeap<Reverse<(u64, Task)>>,
+    now: u64,
+    timeline: Timeline,
+}
+
+impl<'a> Run<'a> {
+    fn new(graph: &'a Graph, units: [usize; UNITS]) -> Self {
+        let (starts, successors) = graph.successors();
+        let stages = graph
+            .tasks
+            .iter()
+            .map(|node| node.stage + 1)
+            .max()
+            .unwrap_or(0);
+        Self {
+            graph,
+            starts,
+            successors,
+            waits: graph.waits.clone(),
+            free: units,
+            ready: Default::default(),
+            running: BinaryHeap::new(),
+            now: 0,
+            timeline: Timeline {
+                stage_end: vec![0; usize::from(stages)],
+                ..Timeline::default()
+            },
+        }
+    }
+
+    fn make_ready(&mut self, task: Task) {
+        let node = self.graph.tasks[task as usize];
+        self.ready[node.unit as usize].push(Reverse((node.priority, task)));
+    }
+
+    fn start_all(&mut self) {
+        for unit in 0..UNITS {
+            while self.free[unit] > 0 {
+                let Some(Reverse((_, task))) = self.ready[unit].pop() else {
+                    break;
+                };
+                self.free[unit] -= 1;
+                let cycles = self.graph.tasks[task as usize].cycles;
+                self.timeline.busy[unit] += cycles;
+                self.running.push(Reverse((self.now + cycles, task)));
+            }
+        }
+    }
+
+    fn finish(&mut self, now: u64, task: Task) {
+        self.now = now;
+        let node = self.graph.tasks[task as usize];
+        self.free[node.unit as usize] += 1;
+        let timeline = &mut self.timeline;
+        timeline.end = timeline.end.max(now);
+        let end = &mut timeline.stage_end[usize::from(node.stage)];
+        *end = (*end).max(now);
+        if node.rows > 0.0 {
+            timeline.moved.push((now, node.rows));
+        }
+        let of = |i: usize| self.starts[i] as usize;
+        for at in of(task as usize)..of(task as usize + 1) {
+            let next = self.successors[at];
+            self.waits[next as usize] -= 1;
+            if self.waits[next as usize] == 0 {
+                self.make_ready(next);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work(unit: Unit, cycles: f64) -> Work {
+        Work {
+            unit,
+            cycles,
+            rows: 1.0,
+        }
+    }
+
+    /// Two cores share five equal tasks in three rounds; what waits for all of them comes after.
+    #[test]
+    fn units_are_shared_and_dependencies_kept() {
+        let mut graph = Graph::default();
+        let first: Vec<Task> = (0..5)
+            .map(|i| graph.add(0, i, work(Unit::Transform, 10.0), &[]))
+            .collect();
+        graph.add(1, 0, work(Unit::Key, 7.0), &first);
+        let timeline = graph.run([2, 1, 1, 1]);
+        assert_eq!(
+            (timeline.end, timeline.stage_end.clone()),
+            (37, vec![30, 37])
+        );
+        assert_eq!(timeline.busy, [50, 0, 7, 0]);
+        assert_eq!(
+            [
+                timeline.rows(0, 10),
+                timeline.rows(10, 30),
+                timeline.rows(30, 37)
+            ],
+            [2.0, 3.0, 1.0]
+        );
+    }
+
+    /// The lower priority number goes first, whatever came first.
+    #[test]
+    fn the_first_in_line_starts_first() {
+        let mut graph = Graph::default();
+        let late = graph.add(0, 9, work(Unit::Sums, 5.0), &[]);
+        graph.add(0, 1, work(Unit::Sums, 3.0), &[]);
+        graph.add(1, 0, work(Unit::Key, 1.0), &[late]);
+        assert_eq!(graph.run([1; UNITS]).end, 9);
+    }
+
+    /// A unit is never idle while a task could start: one core does independent tasks back to back.
+    #[test]
+    fn no_unit_waits_without_need() {
+        let mut graph = Graph::default();
+        let mut before = graph.add(0, 0, work(Unit::Transform, 4.0), &[]);
+        for i in 1..10 {
+            before = graph.add(0, i, work(Unit::Conversion, 4.0), &[before]);
+            graph.add(0, 100, work(Unit::Transform, 2.0), &[]);
+        }
+        let timeline = graph.run([1; UNITS]);
+        assert_eq!((timeline.end, timeline.busy), (40, [22, 36, 0, 0]));
+    }
+}

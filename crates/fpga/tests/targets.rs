@@ -1,0 +1,232 @@
+//! The model on published sets: what is counted, the figures that a design has to reach, and what is refused.
+
+use omr_fpga::FpgaError;
+use omr_fpga::blocks::{Blocks, Source};
+use omr_fpga::circuit::Circuit;
+use omr_fpga::design::{Design, Diagonals};
+use omr_fpga::device::Device;
+use omr_fpga::explore::{Grid, explore};
+use omr_fpga::predict::predict;
+use omr_protocol::ClueKind;
+use omr_protocol::sophomr::Params;
+
+const DESIGN: Design = Design {
+    cores: 3,
+    butterflies: 64,
+    conversion_lanes: 256,
+    key_lanes: 64,
+    sum_lanes: 256,
+    block: 16,
+    hoisted: 1,
+    diagonals: Diagonals::Cached,
+    summed: true,
+};
+
+fn circuit(set: &str, clues: ClueKind) -> Circuit {
+    let params = Params::named(set).expect("a published set");
+    Circuit::new(&params, clues).expect("a set that the RTL holds")
+}
+
+/// docs/design/affine.md: 64 + 30 rotations, 1,024 diagonals, 24 primes, two digits; 12 and 11 special primes.
+#[test]
+fn the_circuit_is_counted_from_the_set() {
+    let plain = circuit("sophomr-v2", ClueKind::Plain);
+    assert_eq!(plain.rotations(), [64, 30]);
+    assert_eq!((plain.diagonals(), plain.plaintexts()), (1024, 1024));
+    assert_eq!(
+        (plain.step.digits.clone(), plain.step.special),
+        (vec![12, 12], 12)
+    );
+    assert_eq!(
+        (plain.giant.digits.clone(), plain.giant.special),
+        (vec![12, 12], 11)
+    );
+    assert_eq!(
+        [&plain.step, &plain.giant].map(|key| key.transforms()),
+        [144, 140]
+    );
+    assert_eq!(plain.step.key_rows(), 144);
+    let bound = circuit("hybrid-v2", ClueKind::Bound);
+    assert_eq!((bound.limbs, bound.rotations()), (24, [64, 30]));
+    assert_eq!(bound.plaintexts(), 1024 + 2 * 8);
+}
+
+/// Both coordinates in 200 ms, and in 500 ms with a board that the card has not seen, within the card's limits.
+#[test]
+fn the_best_design_reaches_the_figures() {
+    let circuit = circuit("sophomr-v2", ClueKind::Plain);
+    let device = Device::U55C;
+    let found =
+        explore(&circuit, &Blocks::formula(), &device, &Grid::exact()).expect("designs that fit");
+    let best = found.best().expect("a front");
+    assert!(best.warm.ms <= 200.0, "{}", best.warm.ms);
+    assert!(best.cold.ms <= 500.0, "{}", best.cold.ms);
+    for point in &found.front {
+        let taken = point.warm.resources;
+        assert!(taken.dsp <= 7219 && taken.bram36 <= 2016 && taken.uram <= 960);
+        assert!(taken.hbm_bytes <= 16e9);
+        for stage in point.warm.stages.iter().chain(&point.cold.stages) {
+            assert!(
+                stage.hbm_share <= 1.0 && stage.pcie_share <= 1.0,
+                "{stage:?}"
+            );
+        }
+        let busy = point.warm.busy;
+        assert!(
+            busy.transforms <= 1.0
+                && busy.conversions <= 1.0
+                && busy.keys <= 1.0
+                && busy.sums <= 1.0
+        );
+    }
+    let worse = |pair: &[omr_fpga::explore::Point]| {
+        pair[0].warm.resources.dsp < pair[1].warm.resources.dsp
+            && pair[0].warm.cycles > pair[1].warm.cycles
+    };
+    assert!(found.front.windows(2).all(worse));
+}
+
+/// No schedule is shorter than the work of its transforms: 64 and 30 rotations, the next level and b on three cores; a new
+/// board has 25 transforms a diagonal more.
+#[test]
+fn a_prediction_has_room_for_all_transforms() {
+    let (circuit, blocks) = (circuit("sophomr-v2", ClueKind::Plain), Blocks::formula());
+    let one = blocks.transform_cycles(circuit.n, DESIGN.butterflies);
+    assert_eq!(one, f64::from((65_536 / 128 + 15) * 16 + 2 * 512));
+    let count = 64 * 144
+        + 30 * 140
+        + 4 * (circuit.dropped + circuit.result_limbs)
+        + 2 * circuit.result_limbs;
+    let prediction = |cold| {
+        predict(&circuit, &blocks, &DESIGN, &Device::U55C, cold).expect("a design that fits")
+    };
+    for (cold, transforms) in [(false, count), (true, count + 1024 * 25)] {
+        let prediction = prediction(cold);
+        let least = transforms as f64 * one / 3.0;
+        assert!(
+            prediction.cycles as f64 > least,
+            "{} {least}",
+            prediction.cycles
+        );
+        assert!(
+            (prediction.cycles as f64) < 1.5 * least,
+            "{} {least}",
+            prediction.cycles
+        );
+        let stages: u64 = prediction.stages.iter().map(|stage| stage.cycles).sum();
+        assert_eq!(stages, prediction.cycles);
+        assert!((prediction.ms - prediction.cycles as f64 / 200e3).abs() < 1e-6);
+    }
+}
+
+/// A slower block, or less of the card's memory bandwidth, is seen in the time.
+#[test]
+fn blocks_and_bandwidth_decide() {
+    let (circuit, blocks) = (circuit("sophomr-v2", ClueKind::Plain), Blocks::formula());
+    let cycles = |blocks: &Blocks, device: &Device| {
+        predict(&circuit, blocks, &DESIGN, device, false)
+            .expect("a design that fits")
+            .cycles as f64
+    };
+    let usual = cycles(&blocks, &Device::U55C);
+    let mut slow = blocks.clone();
+    slow.ntt.cycles *= 2;
+    assert!(cycles(&slow, &Device::U55C) > 1.5 * usual);
+    let narrow = Device {
+        hbm_bytes_per_s: 46e9,
+        ..Device::U55C
+    };
+    assert!(cycles(&blocks, &narrow) > 3.0 * usual);
+    let far = Device {
+        pcie_bytes_per_s: 1.2e9,
+        ..Device::U55C
+    };
+    assert!(cycles(&blocks, &far) > 1.3 * usual);
+}
+
+#[test]
+fn what_the_card_does_not_hold_is_refused() {
+    let (circuit, blocks) = (circuit("sophomr-v2", ClueKind::Plain), Blocks::formula());
+    let refused = |design: Design, circuit: &Circuit| {
+        let error = predict(circuit, &blocks, &design, &Device::U55C, false);
+        error.expect_err("more than the card holds").to_string()
+    };
+    let big = Design {
+        sum_lanes: 1024,
+        ..DESIGN
+    };
+    let error = refused(big, &circuit);
+    assert!(
+        error.contains("DSP slices, expected at most 7219"),
+        "{error}"
+    );
+    let little = Device {
+        uram: 100,
+        ..Device::U55C
+    };
+    let error = predict(&circuit, &blocks, &DESIGN, &little, false).expect_err("too little");
+    assert!(
+        error
+            .to_string()
+            .contains("128 UltraRAMs, expected at most 100"),
+        "{error}"
+    );
+    let hoisted = Design {
+        hoisted: 64,
+        ..DESIGN
+    };
+    assert!(
+        refused(hoisted, &circuit).contains("16000000000"),
+        "{}",
+        refused(hoisted, &circuit)
+    );
+    assert!(refused(Design { cores: 0, ..DESIGN }, &circuit).contains("0 cores"));
+    assert!(
+        refused(
+            Design {
+                butterflies: 48,
+                ..DESIGN
+            },
+            &circuit
+        )
+        .contains("48 butterflies")
+    );
+    let wide = Circuit {
+        prime_bits: 60,
+        ..circuit.clone()
+    };
+    assert!(refused(DESIGN, &wide).contains("at most 50 bits"));
+    let large = Circuit {
+        n: 1 << 17,
+        ..circuit
+    };
+    assert!(refused(DESIGN, &large).contains("at most 65536 coefficients"));
+}
+
+#[test]
+fn the_repositorys_blocks_are_read_and_damaged_ones_refused() {
+    let stored = Blocks::of_repository().expect("hw/model/cycles.json");
+    assert_eq!(stored.ntt.n, 1 << 16);
+    let json = serde_json::to_string(&Blocks::formula()).expect("JSON");
+    assert_eq!(
+        Blocks::parse(&json).expect("what was written"),
+        Blocks::formula()
+    );
+    assert!(matches!(Blocks::parse("{}"), Err(FpgaError::Cycles(_))));
+    assert!(matches!(Blocks::parse("cycles"), Err(FpgaError::Cycles(_))));
+    // A transform that is quicker than its butterflies.
+    let quick = json.replacen("9456", "8000", 1);
+    let error = Blocks::parse(&quick).expect_err("too quick");
+    assert!(
+        error
+            .to_string()
+            .contains("block ntt: expected no fewer cycles"),
+        "{error}"
+    );
+    // Files that do not say are of RTL.
+    let measured = json.replacen("\"source\":\"formula\",", "", 1);
+    assert_eq!(
+        Blocks::parse(&measured).expect("the same").source,
+        Source::Rtl
+    );
+}
