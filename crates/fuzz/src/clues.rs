@@ -35,7 +35,7 @@ fn run(choice: usize, rest: &[u8]) {
     let ring = &rings[choice / 2 % rings.len()];
     bounded(rest.len(), 64, || match choice {
         128.. => vector(&vectors[choice % vectors.len()], rest),
-        _ if choice % 2 == 0 => plain(ring, rest),
+        _ if choice.is_multiple_of(2) => plain(ring, rest),
         _ => bound(ring, rest),
     });
 }

@@ -56,7 +56,7 @@ fn run(choice: usize, rest: &[u8]) {
         ROW.. => row(table, rest),
         SCHEMA.. => schema(rest),
         // Every other file gets the length and the checksum that it needs.
-        _ if choice % 2 == 0 => file(rest),
+        _ if choice.is_multiple_of(2) => file(rest),
         _ => file(&repaired(rest)),
     });
 }
