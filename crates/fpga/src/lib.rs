@@ -2,8 +2,8 @@
 //!
 //! [`paper`] holds the published accelerator, its cost model and its exploration. The rest is ours: [`blocks`] measured in
 //! simulated RTL, a [`circuit`] counted from a parameter set, a [`design`] under the limits of a [`device`], its
-//! [prediction](predict()) by a [`schedule`] of all tasks of the [`transform`], the [exploration](explore) of designs, and the [`engine`] that
-//! predicts digests.
+//! [prediction](mod@predict) by a [`schedule`] of all tasks of the [`transform`], the [exploration](explore) of designs,
+//! and the [`engine`] that predicts digests.
 #![forbid(unsafe_code)]
 
 pub mod blocks;
