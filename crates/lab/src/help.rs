@@ -93,7 +93,7 @@ Examples:
   omr bench compare old.json new.json
   omr bench all --quick
   omr bench compare-builds ./omr-before target/release/omr
-  omr bench compare-builds ./omr-before target/release/omr --rounds 8 \
+  omr bench compare-builds ./omr-before target/release/omr --rounds 8 \\
     -- digest --scheme sophomd --threads 2
 
 Figures of one machine and one parameter set compare; others are refused with exit code 1. Ratios are new over \
