@@ -30,9 +30,9 @@ pub(crate) fn command(root: &Path) -> Result<PathBuf, XtaskError> {
     program(root, &args, "omr", "bin")
 }
 
-/// Builds an example, as tests have it, and says where it is.
+/// Builds an example, with the features that it has beside tests, and says where it is.
 pub(crate) fn example(root: &Path, name: &'static str) -> Result<PathBuf, XtaskError> {
-    let args = ["test", "--workspace", "--profile", "tested", "--no-run"];
+    let args = ["build", "--workspace", "--profile", "tested"];
     let args = [&args[..], &["--example", name]].concat();
     program(root, &args, name, "example")
 }
