@@ -145,15 +145,17 @@ impl Blocks {
 
     /// Each block with its name and the fewest cycles that its lanes allow for an operation.
     fn each(&self) -> [(&'static str, &Block, f64); 6] {
-        let row = |block: &Block| block.n as f64 / block.lanes as f64;
-        let conversion = conversion_slots(self.bconv.special, self.bconv.limbs, true) as f64;
         [
             ("ntt", &self.ntt, self.ntt.transform_ideal()),
             ("intt", &self.intt, self.intt.transform_ideal()),
-            ("ccadd", &self.ccadd, row(&self.ccadd)),
-            ("pcmul", &self.pcmul, row(&self.pcmul)),
-            ("bconv", &self.bconv, conversion * row(&self.bconv)),
-            ("automorphism", &self.automorphism, row(&self.automorphism)),
+            ("ccadd", &self.ccadd, self.ccadd.row_ideal()),
+            ("pcmul", &self.pcmul, self.pcmul.row_ideal()),
+            ("bconv", &self.bconv, self.bconv.conversion_ideal()),
+            (
+                "automorphism",
+                &self.automorphism,
+                self.automorphism.row_ideal(),
+            ),
         ]
     }
 
@@ -172,26 +174,26 @@ impl Blocks {
     /// Cycles of a basis conversion: `slots` products of each coefficient ([`conversion_slots`]), so many in a cycle.
     #[must_use]
     pub fn conversion_cycles(&self, n: usize, slots: usize, lanes: usize) -> f64 {
-        let ideal = self.each()[4].2;
-        slots as f64 * n as f64 / lanes as f64 + self.bconv.excess(ideal)
+        let fill = self.bconv.excess(self.bconv.conversion_ideal());
+        slots as f64 * n as f64 / lanes as f64 + fill
     }
 
     /// Cycles of `rows` rows of products, so many residues a cycle.
     #[must_use]
     pub fn product_cycles(&self, n: usize, rows: usize, lanes: usize) -> f64 {
-        rows as f64 * n as f64 / lanes as f64 + self.pcmul.excess(self.each()[3].2)
+        rows as f64 * n as f64 / lanes as f64 + self.pcmul.excess(self.pcmul.row_ideal())
     }
 
     /// Cycles of adding a row.
     #[must_use]
     pub fn addition_cycles(&self, n: usize, lanes: usize) -> f64 {
-        n as f64 / lanes as f64 + self.ccadd.excess(self.each()[2].2)
+        n as f64 / lanes as f64 + self.ccadd.excess(self.ccadd.row_ideal())
     }
 
     /// Cycles by which the permutation of a row is behind its words.
     #[must_use]
     pub fn permutation_fill(&self) -> f64 {
-        self.automorphism.excess(self.each()[5].2)
+        self.automorphism.excess(self.automorphism.row_ideal())
     }
 
     /// DSPs of a butterfly, of a product in a basis conversion, of a lane of key products, and of a lane of the sums over
@@ -258,9 +260,19 @@ pub fn conversion_slots(sources: u64, targets: u64, weigh: bool) -> u64 {
 }
 
 impl Block {
+    /// Residues of a row over those of a cycle.
+    fn row_ideal(&self) -> f64 {
+        self.n as f64 / self.lanes as f64
+    }
+
     /// Butterflies over those of a cycle, and the row in and out.
     fn transform_ideal(&self) -> f64 {
-        self.n as f64 / self.lanes as f64 * ((self.n as f64).log2() + 2.0)
+        self.row_ideal() * ((self.n as f64).log2() + 2.0)
+    }
+
+    /// Products of a basis conversion over those of a cycle.
+    fn conversion_ideal(&self) -> f64 {
+        conversion_slots(self.special, self.limbs, true) as f64 * self.row_ideal()
     }
 
     /// Cycles of an operation beyond the fewest: fill and drain.

@@ -10,8 +10,8 @@ use crate::predict::{Prediction, predict};
 use omr_detector::engine::{Answer, Engine, Loaded, Task};
 use omr_detector::sophomr::Detector;
 use omr_detector::{DetectorError, Progress, Stages};
-use omr_protocol::sophomr::{DetectionKey, DigestPlan, Params};
-use omr_protocol::{ClueKind, DetectionKeyError, EngineKind, Request, Scheme};
+use omr_protocol::sophomr::{DetectionKey, Params};
+use omr_protocol::{ClueKind, DetectionKeyError, EngineKind, Request, Response, Scheme};
 use serde::Serialize;
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -173,21 +173,13 @@ impl Loaded for Modelled {
         task: Task,
         progress: &dyn Progress,
     ) -> Result<Answer, DetectorError> {
-        let Request {
-            range,
-            bound,
-            payload_bytes,
-        } = task.request.clone();
-        let plan = DigestPlan::new(self.detector.params(), range, bound, payload_bytes)?;
         let answer = self.detector.clone().answer(scheme, task, progress)?;
-        let report = Report::new(
-            &self.model,
-            self.detector.clues(),
-            &answer.stages,
-            plan.batches(),
-        );
-        let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
-        reports.push(report);
+        if let Response::Sophomr(digest) = &answer.response {
+            let (clues, batches) = (self.detector.clues(), digest.header.plan.batches());
+            let report = Report::new(&self.model, clues, &answer.stages, batches);
+            let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+            reports.push(report);
+        }
         Ok(answer)
     }
 }
