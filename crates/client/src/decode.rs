@@ -1,7 +1,7 @@
 //! What decoding a digest gives, and what can be wrong with one.
 
 use omr_codec::CodecError;
-use omr_compress::PhasesError;
+use omr_compress::PackedError;
 use omr_protocol::Mismatch;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::request::MAX_BOUND;
@@ -85,8 +85,8 @@ pub enum DecodeError {
     Codec(#[from] CodecError),
 }
 
-impl From<PhasesError> for DecodeError {
-    fn from(error: PhasesError) -> Self {
+impl From<PackedError> for DecodeError {
+    fn from(error: PackedError) -> Self {
         Self::Inconsistent(error.to_string())
     }
 }
@@ -148,15 +148,6 @@ pub(crate) fn in_order(
 ) -> Result<Vec<Retrieved>, DecodeError> {
     let groups: Result<Vec<_>, _> = groups.into_iter().collect();
     Ok(groups?.concat())
-}
-
-pub(crate) fn check_count(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(DecodeError::Inconsistent(format!(
-            "expected {expected} {what}, found {found}"
-        ))),
-    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! InstantOMR: the detector's key, and decoding.
 
-use crate::decode::{check_clues, check_count, in_order};
+use crate::decode::{check_clues, in_order};
 use crate::identity::random;
 use crate::secret_key::block_secret;
 use crate::{DecodeError, Fingerprint, Retrieved};
 use crate::{SecretKey, SecretKeyError};
-use omr_compress::nearest;
+use omr_compress::{PackedShape, nearest};
 use omr_protocol::Mismatch;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::instantomr::{
@@ -156,17 +156,17 @@ impl<'a> InstantRecipient<'a> {
     ///
     /// Errors: `Inconsistent` when the digest has another shape.
     fn phases(&self, digest: &InstantDigest) -> Result<Vec<Vec<u64>>, DecodeError> {
-        let (plan, together) = (&digest.header.plan, self.params.spec().bodies);
-        let expected = plan.parts().div_ceil(together);
-        check_count("ciphertexts", expected, digest.ciphertexts.len())?;
+        let plan = &digest.header.plan;
+        let shape = PackedShape {
+            dimension: self.params.ring.n(),
+            together: self.params.spec().bodies,
+            parts: plan.parts(),
+        };
+        shape.check(&digest.ciphertexts, |part| plan.part_len(part))?;
         let mut out = Vec::with_capacity(plan.parts());
         for ct in &digest.ciphertexts {
-            check_count("mask coefficients", self.params.ring.n(), ct.mask.len())?;
-            let parts = together.min(plan.parts() - out.len());
-            check_count("parts of a ciphertext", parts, ct.parts.len())?;
             let mask = self.mask(ct);
             for (secret, body) in self.digest.iter().zip(&ct.parts) {
-                check_count("body coefficients", plan.part_len(out.len()), body.len())?;
                 out.push(self.part(&mask, secret, body));
             }
         }

@@ -1,18 +1,8 @@
 //! The last step: packed ciphertexts switched to the ring of digests and rounded to few bits.
 
-use crate::{Setting, SumsShape};
+use crate::{PackedCiphertext, Setting, SumsShape};
 use omr_ring::{Basis, Poly, Switch};
 use omr_rlwe::{Rlwe, SharedInput, SharedKey};
-
-/// A ciphertext of a digest, rounded to few bits: several bodies on one mask, under as many secrets.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PackedCiphertext {
-    /// The mask, with as many coefficients as the ring's dimension.
-    pub mask: Vec<u64>,
-    /// For each part the coefficients that hold sums, in the order of [`SumsShape::kept`]: coefficient i of a part
-    /// of r components is coefficient `i / r` under secret `i % r` of it. InstantOMR has an order of its own.
-    pub parts: Vec<Vec<u64>>,
-}
 
 /// The factor that multiplies the sums between the codes and the digest, apart from the vector's
 /// own scale: packing, the last modulus switch, and the change of encoding.

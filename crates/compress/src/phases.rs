@@ -1,32 +1,9 @@
 //! The recipient's side: sums out of digests.
 
-use crate::{PackedCiphertext, Setting, SumsShape};
+use crate::{PackedCiphertext, PackedError, PackedShape, Setting, SumsShape};
 use omr_ring::{Coeff, Eval, Poly};
 use omr_rlwe::SecretPoly;
 use zeroize::Zeroize;
-
-/// A digest that is not of the expected shape.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected {expected} {what}, found {found}")]
-#[non_exhaustive]
-pub struct PhasesError {
-    /// Ciphertexts, coefficients or parts.
-    pub what: &'static str,
-    /// The number that the shape has.
-    pub expected: usize,
-    /// The number found.
-    pub found: usize,
-}
-
-/// Errors: unless both are alike.
-fn check_count(what: &'static str, expected: usize, found: usize) -> Result<(), PhasesError> {
-    let error = PhasesError {
-        what,
-        expected,
-        found,
-    };
-    (expected == found).then_some(()).ok_or(error)
-}
 
 /// The secrets of the ring of digests, ready to decrypt. They are wiped when dropped.
 pub struct Phases<'a> {
@@ -53,7 +30,7 @@ impl<'a> Phases<'a> {
         &self,
         shape: SumsShape,
         ciphertexts: &[PackedCiphertext],
-    ) -> Result<Vec<Vec<u32>>, PhasesError> {
+    ) -> Result<Vec<Vec<u32>>, PackedError> {
         let phases = self.phases(shape, 1, ciphertexts)?;
         let symbols = |part: Vec<u64>| part.into_iter().map(|x| self.symbol(x)).collect();
         let parts: Vec<Vec<u32>> = phases.into_iter().map(symbols).collect();
@@ -69,20 +46,22 @@ impl<'a> Phases<'a> {
         shape: SumsShape,
         groups: usize,
         ciphertexts: &[PackedCiphertext],
-    ) -> Result<Vec<Vec<u64>>, PhasesError> {
-        let (all, together) = (groups * shape.parts(), self.setting.final_shape.parts);
-        check_count("ciphertexts", all.div_ceil(together), ciphertexts.len())?;
+    ) -> Result<Vec<Vec<u64>>, PackedError> {
+        let all = groups * shape.parts();
+        let packed = PackedShape {
+            dimension: self.setting.final_ring.n(),
+            together: self.setting.final_shape.parts,
+            parts: all,
+        };
+        packed.check(ciphertexts, |part| {
+            let (round, place) = shape.position(part);
+            shape.kept_len(round, place)
+        })?;
         let mut out = Vec::with_capacity(all);
         for ct in ciphertexts {
-            let n = self.setting.final_ring.n();
-            check_count("mask coefficients", n, ct.mask.len())?;
-            let parts = together.min(all - out.len());
-            check_count("parts of a ciphertext", parts, ct.parts.len())?;
             let mask = self.mask(ct);
             for (i, part) in ct.parts.iter().enumerate() {
                 let (round, place) = shape.position(out.len());
-                let kept = shape.kept_len(round, place);
-                check_count("body coefficients", kept, part.len())?;
                 out.push(self.phase(&mask, i, part, shape.kept(round, place)));
             }
         }

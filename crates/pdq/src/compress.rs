@@ -10,7 +10,7 @@ use crate::times::{Stage, Times};
 use crate::{Params, SecretKey};
 use omr_codec::{DecodeError, Solver};
 use omr_compress::{
-    CodeTables, Finisher, Keys, PackedCiphertext, Phases, PhasesError, Plaintexts, Round, Setting,
+    CodeTables, Finisher, Keys, PackedCiphertext, PackedError, Phases, Plaintexts, Round, Setting,
     Sums, SumsShape,
 };
 use omr_protocol::sophomr::INDEX_SYMBOLS;
@@ -149,7 +149,7 @@ pub fn decrypt(
     secret: &SecretKey,
     shape: SumsShape,
     packed: &[PackedCiphertext],
-) -> Result<Vec<Vec<u32>>, PhasesError> {
+) -> Result<Vec<Vec<u32>>, PackedError> {
     Phases::new(params.compression(), secret.last(params)).sums(shape, packed)
 }
 

@@ -2,7 +2,8 @@
 
 mod world;
 
-use omr_compress::{PhasesError, SumsShape};
+use omr_compress::{PackedError, SumsShape};
+use omr_mismatch::Mismatch;
 use world::{InsecureWorld, P};
 
 const SMALL: usize = 128;
@@ -126,18 +127,18 @@ fn digests_of_another_shape_are_refused() {
     let phases = world.phases();
     let refused = |symbols, digest: &[_]| {
         let shape = SumsShape::new(SMALL, 16, symbols).unwrap();
-        let PhasesError {
-            what,
-            expected,
-            found,
-            ..
-        } = phases.sums(shape, digest).unwrap_err();
-        (what, expected, found)
+        phases.sums(shape, digest).unwrap_err()
     };
-    assert_eq!(refused(9, &[]), ("ciphertexts", 1, 0));
-    assert_eq!(refused(8, &digest), ("parts of a ciphertext", 1, 2));
-    assert_eq!(refused(10, &digest), ("body coefficients", 32, 16));
+    assert_eq!(
+        refused(9, &[]),
+        PackedError::Ciphertexts(Mismatch::new(1, 0))
+    );
+    assert_eq!(refused(8, &digest), PackedError::Parts(Mismatch::new(1, 2)));
+    assert_eq!(
+        refused(10, &digest),
+        PackedError::Body(Mismatch::new(32, 16))
+    );
     let mut short = digest.clone();
     short[0].mask.pop();
-    assert_eq!(refused(9, &short), ("mask coefficients", 32, 31));
+    assert_eq!(refused(9, &short), PackedError::Mask(Mismatch::new(32, 31)));
 }

@@ -3,7 +3,7 @@
 use super::LweSecret;
 use omr_client::sophomr::phases;
 use omr_client::{DecodeError, SecretKey};
-use omr_compress::Phases;
+use omr_compress::{PackedShape, Phases};
 use omr_protocol::PackedCiphertext;
 use omr_protocol::sophomr::Params;
 
@@ -35,20 +35,19 @@ impl<'a> EarlierRecipient<'a> {
         positions: usize,
     ) -> Result<Vec<u32>, DecodeError> {
         let params = self.params;
-        let (n, together) = (params.small.n(), params.final_shape.parts);
-        let parts = positions.div_ceil(n);
-        check_count("ciphertexts", parts.div_ceil(together), digest.len())?;
+        let n = params.small.n();
+        let kept = |part: usize| n.min(positions - part * n);
+        let shape = PackedShape {
+            dimension: params.final_ring.n(),
+            together: params.final_shape.parts,
+            parts: positions.div_ceil(n),
+        };
+        shape.check(digest, kept)?;
         let mut out = Vec::with_capacity(positions);
-        for (i, ct) in digest.iter().enumerate() {
-            let dimension = params.final_ring.n();
-            check_count("mask coefficients", dimension, ct.mask.len())?;
-            let here = together.min(parts - i * together);
-            check_count("parts of a ciphertext", here, ct.parts.len())?;
+        for ct in digest {
             let mask = self.phases.mask(ct);
-            for (j, body) in ct.parts.iter().enumerate() {
-                let kept = n.min(positions - out.len());
-                check_count("body coefficients", kept, body.len())?;
-                let phases = self.phases.phase(&mask, j, body, 0..kept);
+            for (i, body) in ct.parts.iter().enumerate() {
+                let phases = self.phases.phase(&mask, i, body, 0..body.len());
                 out.extend(phases.into_iter().map(|x| self.phases.symbol(x)));
             }
         }
@@ -77,15 +76,5 @@ impl<'a> EarlierRecipient<'a> {
             params.plain.decode(poly)
         };
         Ok(coefficients.chunks(n).flat_map(slots).collect())
-    }
-}
-
-/// Errors: `Inconsistent` unless both are the same.
-fn check_count(what: &str, expected: usize, found: usize) -> Result<(), DecodeError> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(DecodeError::Inconsistent(format!(
-            "expected {expected} {what}, found {found}"
-        ))),
     }
 }

@@ -97,7 +97,7 @@ pub enum PdqBenchError {
     Shape(#[from] omr_compress::ShapeError),
     /// Ciphertexts of another shape.
     #[error(transparent)]
-    Phases(#[from] omr_compress::PhasesError),
+    Packed(#[from] omr_compress::PackedError),
     /// Sums of no rows.
     #[error(transparent)]
     Code(#[from] omr_codec::DecodeError),

@@ -55,13 +55,13 @@ pub enum DecodeError {
     Row(#[from] omr_table::RowError),
     /// Ciphertexts of another shape.
     #[error(transparent)]
-    Phases(#[from] omr_compress::PhasesError),
+    Packed(#[from] omr_compress::PackedError),
 }
 
 impl Client<'_> {
     /// The rows of an answer.
     ///
-    /// Errors: `Overflow` with the true number of rows; `Key`, `Shape`, `Phases`; `Code` and `Checksum` where the answer
+    /// Errors: `Overflow` with the true number of rows; `Key`, `Shape`, `Packed`; `Code` and `Checksum` where the answer
     /// is no honest one.
     pub fn decode(&self, plan: &Plan, answer: &Answer) -> Result<Rows, DecodeError> {
         let params = self.params;
