@@ -12,14 +12,12 @@ pub enum DetectorError {
     #[error("reading messages: {0}")]
     Source(Box<dyn std::error::Error + Send + Sync>),
     /// The board gave other sizes than it announced.
-    #[error("expected {expected} bytes of {what}, found {found}")]
+    #[error("expected {} bytes of {what}, found {}", bytes.expected, bytes.found)]
     SourceLength {
         /// Clues or payloads.
         what: &'static str,
-        /// Bytes asked for.
-        expected: usize,
-        /// Bytes read.
-        found: usize,
+        /// Bytes asked for, and bytes read.
+        bytes: Mismatch<usize>,
     },
     /// Clues of another kind than the detection key takes.
     #[error("expected a board of {} clues, which the detection key takes, found one of {} clues", .0.expected, .0.found)]
@@ -51,8 +49,7 @@ pub(crate) fn check_len(
         true => Ok(()),
         false => Err(DetectorError::SourceLength {
             what,
-            expected,
-            found,
+            bytes: Mismatch::new(expected, found),
         }),
     }
 }

@@ -1,5 +1,6 @@
 //! Messages in memory.
 
+use crate::error::check_len;
 use crate::{DetectorError, MessageSource};
 use std::ops::Range;
 
@@ -44,15 +45,8 @@ impl Messages {
     ) -> Result<Self, DetectorError> {
         let count = range.end.saturating_sub(range.start) as usize;
         for (what, found) in [("clues", clues.len()), ("payloads", payloads.len())] {
-            let each = found.checked_div(count).unwrap_or(0);
-            if each * count != found {
-                let expected = (each + 1) * count;
-                return Err(DetectorError::SourceLength {
-                    what,
-                    expected,
-                    found,
-                });
-            }
+            let expected = found.checked_next_multiple_of(count).unwrap_or(0);
+            check_len(what, expected, found)?;
         }
         Ok(Self {
             range,

@@ -29,18 +29,13 @@ pub enum MailError {
     Exists(PathBuf),
     /// Keys in the way that cannot be taken over as an identity.
     #[error(
-        "{}: {found}, expected {expected}: these keys cannot become the identity, and nothing replaces them: \
+        "{}: {}, expected {}: these keys cannot become the identity, and nothing replaces them: \
          choose another --home",
-        path.display()
+        .0.display(),
+        .1.found,
+        .1.expected
     )]
-    Keys {
-        /// The file.
-        path: PathBuf,
-        /// What the identity needs.
-        expected: String,
-        /// What is there.
-        found: String,
-    },
+    Keys(PathBuf, Mismatch<String>),
     /// A bound that the server does not serve.
     #[error("the server makes digests of a bound of at most {most}, found {found}: {}", match fixed {
         true => "make an identity with a smaller --bound in another --home",

@@ -5,7 +5,7 @@ use crate::{Home, MailError};
 use omr_client::locked::{self, LockError};
 use omr_client::{SecretKey, os_rng, write_detection_key};
 use omr_protocol::frame::{FrameReader, Kind};
-use omr_protocol::{ClueKey, EngineKind, ParamSet, Scheme};
+use omr_protocol::{ClueKey, EngineKind, Mismatch, ParamSet, Scheme};
 use std::fs::File;
 use zeroize::Zeroizing;
 
@@ -31,11 +31,8 @@ impl Home {
     }
 
     fn key_error(&self, name: &str, expected: impl ToString, found: impl ToString) -> MailError {
-        MailError::Keys {
-            path: self.path(name),
-            expected: expected.to_string(),
-            found: found.to_string(),
-        }
+        let keys = Mismatch::new(expected.to_string(), found.to_string());
+        MailError::Keys(self.path(name), keys)
     }
 }
 

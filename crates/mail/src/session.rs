@@ -73,11 +73,11 @@ fn covered(
     let follows = range.start == next && next <= range.end && range.end <= messages;
     match follows && request.bound == bound as usize {
         true => Ok(range),
-        false => Err(MailError::Remote(RemoteError::Answer {
-            call: "CutSession",
-            expected: format!("a digest from {next} on, within {messages}, of bound {bound}"),
-            found: format!("one of {range:?}, bound {}", request.bound),
-        })),
+        false => Err(MailError::Remote(RemoteError::answer(
+            "CutSession",
+            format!("a digest from {next} on, within {messages}, of bound {bound}"),
+            format!("one of {range:?}, bound {}", request.bound),
+        ))),
     }
 }
 
@@ -111,10 +111,9 @@ async fn open(
     };
     let opened = client.open_session(&request).await?;
     let id: Result<[u8; 16], _> = opened.session_id.as_ref().try_into();
-    let id = id.map_err(|_| RemoteError::Answer {
-        call: "OpenSession",
-        expected: "an id of 16 bytes".into(),
-        found: format!("one of {}", opened.session_id.len()),
+    let id = id.map_err(|_| {
+        let found = format!("one of {}", opened.session_id.len());
+        RemoteError::answer("OpenSession", "an id of 16 bytes", found)
     })?;
     session.session_id = Some(id);
     requests.set_session(Some(session))?;

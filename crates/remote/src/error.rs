@@ -1,6 +1,7 @@
 //! The error of calls to a server.
 
 use omr_api::v1::UsedKey;
+use omr_mismatch::Mismatch;
 use std::path::PathBuf;
 use std::time::Duration;
 use tonic::{Code, Status};
@@ -85,17 +86,8 @@ pub enum RemoteError {
         message: String,
     },
     /// An answer that breaks the protocol.
-    #[error(
-        "{call}: expected {expected}, found {found}: the server breaks the protocol or is of another version"
-    )]
-    Answer {
-        /// The call.
-        call: &'static str,
-        /// What should have come.
-        expected: String,
-        /// What came.
-        found: String,
-    },
+    #[error("{0}: {1}: the server breaks the protocol or is of another version")]
+    Answer(&'static str, Mismatch<String>),
     /// A job that the server gave up, in its words.
     #[error("the server could not make the digest: {0}")]
     JobFailed(String),
@@ -153,16 +145,13 @@ impl RemoteError {
         }
     }
 
-    pub(crate) fn answer(
+    /// An answer to `call` that breaks the protocol.
+    pub fn answer(
         call: &'static str,
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Self {
-        Self::Answer {
-            call,
-            expected: expected.into(),
-            found: found.into(),
-        }
+        Self::Answer(call, Mismatch::new(expected.into(), found.into()))
     }
 
     /// Whether the same request would be refused whenever it is made.

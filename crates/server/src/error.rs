@@ -1,5 +1,6 @@
 //! Why a server did not start or go on.
 
+use omr_protocol::Mismatch;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,28 +18,14 @@ pub enum ServerError {
     #[error("{}: {}", .0.display(), .1)]
     Config(PathBuf, #[source] toml::de::Error),
     /// A value of the configuration is out of range.
-    #[error("configuration, {key}: expected {expected}, found {found}")]
-    Setting {
-        /// The key.
-        key: &'static str,
-        /// What it takes.
-        expected: String,
-        /// What it has.
-        found: String,
-    },
+    #[error("configuration, {0}: {1}")]
+    Setting(&'static str, Mismatch<String>),
     /// Not an address to listen at.
     #[error("expected an address and a port such as 127.0.0.1:7600 or localhost:7600, found {0:?}")]
     Address(String),
     /// The data folder holds another board than the configuration asks for.
-    #[error("{}: expected a board of {expected}, found one of {found}", path.display())]
-    OtherBoard {
-        /// The data folder.
-        path: PathBuf,
-        /// What the configuration says.
-        expected: String,
-        /// What is there.
-        found: String,
-    },
+    #[error("{}: expected a board of {}, found one of {}", .0.display(), .1.expected, .1.found)]
+    OtherBoard(PathBuf, Mismatch<String>),
     /// A second token of this name.
     #[error("expected a new name, found the token {0:?} already")]
     TokenName(String),
@@ -106,6 +93,15 @@ pub enum ServerError {
 }
 
 impl ServerError {
+    /// The error of a value of the configuration that is out of range.
+    pub(crate) fn setting(
+        key: &'static str,
+        expected: impl Into<String>,
+        found: impl ToString,
+    ) -> Self {
+        Self::Setting(key, Mismatch::new(expected.into(), found.to_string()))
+    }
+
     pub(crate) fn data(path: &Path) -> impl FnOnce(omr_store::StoreError) -> Self {
         let path = path.to_owned();
         |source| Self::Data(path, source)

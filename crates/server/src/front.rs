@@ -213,11 +213,11 @@ pub(crate) fn check_origins(access: &Access) -> Result<(), ServerError> {
 }
 
 fn not_an_origin(found: &str) -> ServerError {
-    ServerError::Setting {
-        key: "access.origins",
-        expected: "origins such as https://app.example, without a path, or *".to_owned(),
-        found: format!("{found:?}"),
-    }
+    ServerError::setting(
+        "access.origins",
+        "origins such as https://app.example, without a path, or *",
+        format!("{found:?}"),
+    )
 }
 
 #[cfg(test)]

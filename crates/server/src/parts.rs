@@ -12,6 +12,7 @@ use crate::tokens::Tokens;
 use omr_detector::engines::Costs;
 use omr_detector::sophomr::BoardCache;
 use omr_ops::Metrics;
+use omr_protocol::Mismatch;
 use omr_protocol::{ClueKind, EngineKind, ParamSet, Sealing};
 use omr_store::{BoardConfig, Clues, Objects, Store, StoreConfig};
 use std::sync::Arc;
@@ -69,11 +70,10 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
     let found = names(&board.params_id, &board.sealing, board.payload_bytes, clues);
     match expected == found {
         true => Ok(store),
-        false => Err(ServerError::OtherBoard {
-            path: config.data.clone(),
-            expected,
-            found,
-        }),
+        false => Err(ServerError::OtherBoard(
+            config.data.clone(),
+            Mismatch::new(expected, found),
+        )),
     }
 }
 
@@ -93,11 +93,11 @@ fn check_payload(found: u32, sealing: Sealing, clues: ClueKind) -> Result<(), Se
     let least = sealing.overhead() + seed + PART_BYTES;
     match sealing == Sealing::None || found as usize >= least {
         true => Ok(()),
-        false => Err(ServerError::Setting {
-            key: "board.payload_bytes",
-            expected: format!("at least {least}, so that letters sealed with {sealing} fit"),
-            found: found.to_string(),
-        }),
+        false => Err(ServerError::setting(
+            "board.payload_bytes",
+            format!("at least {least}, so that letters sealed with {sealing} fit"),
+            found,
+        )),
     }
 }
 

@@ -6,6 +6,7 @@
 //! number. `omr.messages`, `u64` to bytes, has the records of messages `c M .. (c + 1) M` under `c`, as runs have them.
 //! `omr.once`, on boards of bound clues, has the index of the message of every one-time key, also of expired ones.
 
+use omr_mismatch::Mismatch;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -15,7 +16,7 @@ use redb::{Database, ReadTransaction, ReadableTable, TableDefinition, TableError
 use crate::board::Board;
 use crate::config::{BoardConfig, Clues, Message};
 use crate::database::{Access, Guarded, Source, guarded, remove_if_present, sync_dir};
-use crate::error::{Evidence, Foreign, Redb, StoreError, hex};
+use crate::error::{Evidence, Foreign, Redb, StoreError};
 use crate::format::{
     BOARD_FILE, EARLIER_META, Layout, META, ONCE, SPENT, State, decode_body, pack, seal_row, u32_at,
 };
@@ -176,7 +177,11 @@ impl Earlier {
             let expected = (end - start).saturating_mul(bytes as u64);
             if records.len() as u64 != expected {
                 let found = Evidence::Bytes(records.len() as u64);
-                return Err(damaged_tail(start, end, Evidence::Bytes(expected), found));
+                return Err(damaged_tail(
+                    start,
+                    end,
+                    Mismatch::new(Evidence::Bytes(expected), found),
+                ));
             }
             let mut messages = Vec::new();
             for (index, record) in (start..).zip(records.chunks_exact(bytes)) {
@@ -185,7 +190,7 @@ impl Earlier {
                 }
                 let opened = self.layout.open_record(index, record);
                 let (clue, payload) =
-                    opened.map_err(|(e, f)| damaged_tail(index, index + 1, e, f))?;
+                    opened.map_err(|evidence| damaged_tail(index, index + 1, evidence))?;
                 messages.push(Message {
                     clue: clue.to_vec(),
                     payload: payload.to_vec(),
@@ -255,15 +260,15 @@ fn row(source: &Source, transaction: &ReadTransaction, key: &str) -> Result<Vec<
 }
 
 fn malformed(key: &str, found: usize) -> StoreError {
-    StoreError::Row {
-        table: EARLIER_META.into(),
-        key: hex(key.as_bytes()),
-        expected: Evidence::Present,
-        found: match found {
-            0 => Evidence::Missing,
-            _ => Evidence::Malformed,
-        },
-    }
+    let found = match found {
+        0 => Evidence::Missing,
+        _ => Evidence::Malformed,
+    };
+    StoreError::row(
+        EARLIER_META,
+        key.as_bytes(),
+        Mismatch::new(Evidence::Present, found),
+    )
 }
 
 fn number(layout: &Layout, key: &str, bytes: &[u8]) -> Result<u64, StoreError> {

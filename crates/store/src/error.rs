@@ -144,7 +144,7 @@ pub enum StoreError {
         expected: u64,
     },
     /// An object, or the part of the meta file that holds messages, differs from what was written.
-    #[error("{object} is damaged, messages {first}..{end}: expected {expected}, found {found}")]
+    #[error("{object} is damaged, messages {first}..{end}: {evidence}")]
     Damaged {
         /// Name of the object; `tail` for the messages in the meta file.
         object: String,
@@ -152,22 +152,18 @@ pub enum StoreError {
         first: u64,
         /// One past the last message affected; 0 for a key.
         end: u64,
-        /// What an intact one has.
-        expected: Evidence,
-        /// What was found.
-        found: Evidence,
+        /// What an intact one has, and what was found.
+        evidence: Mismatch<Evidence>,
     },
     /// A row of the meta file differs from what was written.
-    #[error("row {key} of table {table} is damaged: expected {expected}, found {found}")]
+    #[error("row {key} of table {table} is damaged: {evidence}")]
     Row {
         /// The table.
         table: String,
         /// The key, hexadecimal.
         key: String,
-        /// What an intact one has.
-        expected: Evidence,
-        /// What was found.
-        found: Evidence,
+        /// What an intact one has, and what was found.
+        evidence: Mismatch<Evidence>,
     },
     /// The database under the board is damaged.
     #[error("the database of the board is damaged: restore it from a backup")]
@@ -217,16 +213,14 @@ pub enum StoreError {
     #[error("no file meta-*.bak in {}", .0.display())]
     NoBackup(PathBuf),
     /// A file of a backup is not what was written.
-    #[error("{} is damaged at byte {offset}: expected {expected}, found {found}", path.display())]
+    #[error("{} is damaged at byte {offset}: {evidence}", path.display())]
     Backup {
         /// The file.
         path: PathBuf,
         /// Where.
         offset: u64,
-        /// What an intact one has.
-        expected: Evidence,
-        /// What was found.
-        found: Evidence,
+        /// What an intact one has, and what was found.
+        evidence: Mismatch<Evidence>,
     },
     /// A callback asked to stop.
     #[error("stopped")]

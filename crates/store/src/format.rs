@@ -1,9 +1,10 @@
 //! Records, rows and tables as bytes; `docs/storage.md` has them all.
 
 use crate::config::{BoardConfig, Clues};
+use omr_mismatch::Mismatch;
 use redb::TableDefinition;
 
-use crate::error::{Evidence, StoreError, hex};
+use crate::error::{Evidence, StoreError};
 
 /// The version of the meta file that this build reads and writes.
 pub const META_VERSION: u32 = 4;
@@ -48,9 +49,6 @@ pub(crate) const KEY_STATE: &[u8] = b"state";
 
 const CRC_BYTES: usize = 4;
 
-/// What was expected and what was found.
-pub(crate) type Mismatch = (Evidence, Evidence);
-
 /// Where the bytes of a message lie, and the seed of every checksum: the CRC of the board id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -90,12 +88,12 @@ impl Layout {
         &self,
         index: u64,
         record: &'a [u8],
-    ) -> Result<(&'a [u8], &'a [u8]), Mismatch> {
+    ) -> Result<(&'a [u8], &'a [u8]), Mismatch<Evidence>> {
         let (body, crc) = record.split_at(self.clue_bytes + self.payload_bytes);
-        let found = u32_at(crc, 0).unwrap_or_default();
-        let expected = self.record_crc(index, body);
+        let found = Evidence::Checksum(u32_at(crc, 0).unwrap_or_default());
+        let expected = Evidence::Checksum(self.record_crc(index, body));
         if expected != found {
-            return Err((Evidence::Checksum(expected), Evidence::Checksum(found)));
+            return Err(Mismatch::new(expected, found));
         }
         Ok(body.split_at(self.clue_bytes))
     }
@@ -134,26 +132,21 @@ pub(crate) fn open_row<'a>(
     let (value, crc) = row
         .split_last_chunk::<CRC_BYTES>()
         .ok_or_else(|| bad_row(table, key, Evidence::Bytes(4), row.len()))?;
-    let (expected, found) = (row_crc(seed, table, key, value), u32::from_le_bytes(*crc));
+    let expected = Evidence::Checksum(row_crc(seed, table, key, value));
+    let found = Evidence::Checksum(u32::from_le_bytes(*crc));
     if expected != found {
-        return Err(StoreError::Row {
-            table: table.to_owned(),
-            key: hex(key),
-            expected: Evidence::Checksum(expected),
-            found: Evidence::Checksum(found),
-        });
+        return Err(StoreError::row(table, key, Mismatch::new(expected, found)));
     }
     Ok(value)
 }
 
 /// The error of a row of an unexpected length.
 pub(crate) fn bad_row(table: &str, key: &[u8], expected: Evidence, found: usize) -> StoreError {
-    StoreError::Row {
-        table: table.to_owned(),
-        key: hex(key),
-        expected,
-        found: Evidence::Bytes(found as u64),
-    }
+    StoreError::row(
+        table,
+        key,
+        Mismatch::new(expected, Evidence::Bytes(found as u64)),
+    )
 }
 
 /// A value of `N` numbers of 8 bytes.
@@ -235,12 +228,11 @@ impl State {
         };
         for (most, found) in [(len, sealed), (sealed, first)] {
             if found > most {
-                return Err(StoreError::Row {
-                    table: "meta".into(),
-                    key: hex(KEY_STATE),
-                    expected: Evidence::Number(most),
-                    found: Evidence::Number(found),
-                });
+                return Err(StoreError::row(
+                    "meta",
+                    KEY_STATE,
+                    Mismatch::new(Evidence::Number(most), Evidence::Number(found)),
+                ));
             }
         }
         Ok(Self {

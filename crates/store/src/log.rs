@@ -44,8 +44,7 @@ pub(crate) trait Log {
                     break;
                 }
                 let opened = layout.open_record(at, record);
-                let (clue, payload) =
-                    opened.map_err(|(expected, found)| piece.damaged(at, expected, found))?;
+                let (clue, payload) = opened.map_err(|evidence| piece.damaged(at, evidence))?;
                 if visit(at, clue, payload).is_break() {
                     return Ok(());
                 }

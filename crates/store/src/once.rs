@@ -10,7 +10,7 @@ use crate::config::{Clues, Message, POST_KEY_BYTES};
 use omr_mismatch::Mismatch;
 use redb::{ReadableTable, ReadableTableMetadata};
 
-use crate::error::{Evidence, Redb, StoreError, UsedKey, hex};
+use crate::error::{Evidence, Redb, StoreError, UsedKey};
 use crate::format::{Layout, ONCE, SPENT, State, numbers, open_row, pack, seal_row};
 use crate::log::Log;
 use crate::meta::Outcome;
@@ -106,21 +106,12 @@ impl<'t> Once<'t> {
             };
             let expected = Evidence::Number(*index);
             if found != expected {
-                return Err(wrong_row(key, expected, found));
+                return Err(StoreError::row("once", key, Mismatch::new(expected, found)));
             }
             let row = seal_row(self.seed, "spent", key, &pack([*index]));
             spent.insert(key.as_slice(), row.as_slice()).map_err(Redb)?;
         }
         Ok(())
-    }
-}
-
-fn wrong_row(key: &[u8], expected: Evidence, found: Evidence) -> StoreError {
-    StoreError::Row {
-        table: "once".into(),
-        key: hex(key),
-        expected,
-        found,
     }
 }
 
@@ -170,7 +161,7 @@ pub(crate) fn check_listed(
     let expected = Evidence::Number(index);
     match found == expected {
         true => Ok(()),
-        false => Err(wrong_row(key, expected, found)),
+        false => Err(StoreError::row("once", key, Mismatch::new(expected, found))),
     }
 }
 
@@ -231,7 +222,7 @@ fn list_range(log: &impl Log, range: Range<u64>) -> Result<(), StoreError> {
         for (index, key) in &keys {
             if let Some(other) = list(&mut table, writing.seed(), key, *index)? {
                 let (expected, found) = (Evidence::Number(*index), Evidence::Number(other));
-                return Err(wrong_row(key, expected, found));
+                return Err(StoreError::row("once", key, Mismatch::new(expected, found)));
             }
         }
         Ok(Outcome::Commit(()))

@@ -3,6 +3,7 @@
 use crate::error::{Evidence, StoreError, hex};
 use crate::format::{SEGMENTS, bad_row, index_key, index_of, numbers};
 use crate::tables::View;
+use omr_mismatch::Mismatch;
 
 /// The folder of segments among the objects.
 pub(crate) const SEGMENTS_PREFIX: &str = "segments";
@@ -68,24 +69,21 @@ impl Segment {
     }
 
     /// The error of this segment.
-    pub(crate) fn damaged(&self, expected: Evidence, found: Evidence) -> StoreError {
+    pub(crate) fn damaged(&self, evidence: Mismatch<Evidence>) -> StoreError {
         StoreError::Damaged {
             object: self.name(),
             first: self.first,
             end: self.end(),
-            expected,
-            found,
+            evidence,
         }
     }
 }
 
 /// The segment that holds message `index`.
 pub(crate) fn holding(view: &View, index: u64) -> Result<Segment, StoreError> {
-    let missing = |found| StoreError::Row {
-        table: "segments".into(),
-        key: hex(&index_key(index)),
-        expected: Evidence::Present,
-        found,
+    let missing = |found| {
+        let evidence = Mismatch::new(Evidence::Present, found);
+        StoreError::row("segments", &index_key(index), evidence)
     };
     let (key, row) = view
         .last_to(SEGMENTS, &index_key(index))?

@@ -360,8 +360,7 @@ fn marked(place: &Place) -> Result<Option<BoardConfig>, StoreError> {
         object: MARKER.into(),
         first: 0,
         end: 0,
-        expected: Evidence::Present,
-        found: Evidence::Malformed,
+        evidence: Mismatch::new(Evidence::Present, Evidence::Malformed),
     };
     decode_config(&bytes).ok_or_else(damaged).map(Some)
 }
@@ -377,8 +376,7 @@ fn require_marker(place: &Place, board: &BoardConfig) -> Result<(), StoreError> 
             object: MARKER.into(),
             first: 0,
             end: 0,
-            expected: Evidence::Present,
-            found: Evidence::Missing,
+            evidence: Mismatch::new(Evidence::Present, Evidence::Missing),
         }),
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::config::{BoardConfig, Clues};
+use omr_mismatch::Mismatch;
 use redb::{
     Database, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableHandle,
     WriteTransaction,
@@ -127,12 +128,8 @@ pub(crate) fn short(rows: &Rows) -> &'static str {
 
 /// The error of a table with another number of rows than expected.
 pub(crate) fn miscounted(table: &str, expected: u64, found: u64) -> StoreError {
-    StoreError::Row {
-        table: table.into(),
-        key: String::new(),
-        expected: Evidence::Number(expected),
-        found: Evidence::Number(found),
-    }
+    let evidence = Mismatch::new(Evidence::Number(expected), Evidence::Number(found));
+    StoreError::row(table, &[], evidence)
 }
 
 /// A transaction under way.

@@ -1,5 +1,6 @@
 //! The tail of a log: its latest messages, in runs of records that are rows of the meta file.
 
+use omr_mismatch::Mismatch;
 use std::ops::{ControlFlow, Range};
 
 use bytes::Bytes;
@@ -86,26 +87,20 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    pub(crate) fn damaged(&self, at: u64, expected: Evidence, found: Evidence) -> StoreError {
+    pub(crate) fn damaged(&self, at: u64, evidence: Mismatch<Evidence>) -> StoreError {
         match &self.segment {
-            Some(segment) => segment.damaged(expected, found),
-            None => damaged_tail(at, at + 1, expected, found),
+            Some(segment) => segment.damaged(evidence),
+            None => damaged_tail(at, at + 1, evidence),
         }
     }
 }
 
-pub(crate) fn damaged_tail(
-    first: u64,
-    end: u64,
-    expected: Evidence,
-    found: Evidence,
-) -> StoreError {
+pub(crate) fn damaged_tail(first: u64, end: u64, evidence: Mismatch<Evidence>) -> StoreError {
     StoreError::Damaged {
         object: "tail".into(),
         first,
         end,
-        expected,
-        found,
+        evidence,
     }
 }
 
@@ -116,7 +111,7 @@ pub(crate) fn tail_piece(
     at: u64,
     end: u64,
 ) -> Result<Piece, StoreError> {
-    let missing = |found| damaged_tail(at, end, Evidence::Present, found);
+    let missing = |found| damaged_tail(at, end, Mismatch::new(Evidence::Present, found));
     let run = view.last_to(TAIL, &index_key(at))?;
     let (key, _) = run.ok_or_else(|| missing(Evidence::Missing))?;
     let first = index_of("tail", &key)?;

@@ -1,12 +1,14 @@
 //! Verification: every row and every record of a log, and the database under them.
 
+use omr_mismatch::Mismatch;
 use std::ops::{ControlFlow, Range};
 
 use crate::board::Board;
 use crate::config::Clues;
 use crate::error::{Evidence, StoreError};
 use crate::format::{
-    KEYS, Layout, META, ORDER, POSTS, SEGMENTS, SPENT, TABLES, TAIL, hash_of, index_of, numbers,
+    KEYS, Layout, META, ORDER, POSTS, SEGMENTS, SPENT, TABLES, TAIL, hash_of, index_key, index_of,
+    numbers,
 };
 use crate::log::Log;
 use crate::meta::Meta;
@@ -199,12 +201,11 @@ impl Tables {
             .map(|segment| (segment.first, segment.end()));
         for (first, end) in ends.chain([(sealed, sealed)]) {
             if first != next {
-                self.faults.push(StoreError::Row {
-                    table: short(&SEGMENTS).into(),
-                    key: crate::error::hex(&next.to_be_bytes()),
-                    expected: Evidence::Number(next),
-                    found: Evidence::Number(first),
-                });
+                self.faults.push(StoreError::row(
+                    short(&SEGMENTS),
+                    &index_key(next),
+                    Mismatch::new(Evidence::Number(next), Evidence::Number(first)),
+                ));
             }
             next = end;
         }
@@ -238,8 +239,7 @@ impl Tables {
                 damaged_tail(
                     range.end,
                     next,
-                    Evidence::Number(range.end),
-                    Evidence::Number(next),
+                    Mismatch::new(Evidence::Number(range.end), Evidence::Number(next)),
                 ),
             ),
         }
@@ -253,7 +253,11 @@ impl Tables {
         }
         self.bad_messages += range.end.saturating_sub(range.start);
         let expected = Evidence::Number(range.start);
-        let fault = damaged_tail(range.start, range.end, expected, Evidence::Missing);
+        let fault = damaged_tail(
+            range.start,
+            range.end,
+            Mismatch::new(expected, Evidence::Missing),
+        );
         note(&mut self.faults, fault);
     }
 
@@ -263,9 +267,9 @@ impl Tables {
         let mut records = run.chunks_exact(layout.record_bytes());
         for record in records.by_ref() {
             match layout.open_record(next, record) {
-                Err((expected, found)) => {
+                Err(evidence) => {
                     self.bad_messages += 1;
-                    let fault = damaged_tail(next, next + 1, expected, found);
+                    let fault = damaged_tail(next, next + 1, evidence);
                     note(&mut self.faults, fault);
                 }
                 Ok((clue, _)) => {
@@ -281,7 +285,7 @@ impl Tables {
             let found = Evidence::Bytes(records.remainder().len() as u64);
             note(
                 &mut self.faults,
-                damaged_tail(next, next + 1, expected, found),
+                damaged_tail(next, next + 1, Mismatch::new(expected, found)),
             );
         }
         next

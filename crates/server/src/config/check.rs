@@ -37,25 +37,23 @@ impl Config {
                 self.detector.session_keys_in_memory as u64,
             ),
         ];
-        let setting = |key, expected: &str, found: String| ServerError::Setting {
-            key,
-            expected: expected.to_owned(),
-            found,
-        };
         if let Some((key, found)) = at_least_1.into_iter().find(|(_, value)| *value == 0) {
-            return Err(setting(key, "at least 1", found.to_string()));
+            return Err(ServerError::setting(key, "at least 1", found));
         }
         if limits.bound > MOST_BOUND {
-            let found = limits.bound.to_string();
-            return Err(setting(
+            return Err(ServerError::setting(
                 "limits.bound",
                 "at most 4096, the largest that a scheme serves",
-                found,
+                limits.bound,
             ));
         }
         if self.access.posting_work_bits > MOST_WORK_BITS {
-            let found = self.access.posting_work_bits.to_string();
-            return Err(setting("access.posting_work_bits", "at most 32", found));
+            let found = self.access.posting_work_bits;
+            return Err(ServerError::setting(
+                "access.posting_work_bits",
+                "at most 32",
+                found,
+            ));
         }
         check_origins(&self.access)?;
         for (key, found) in [
@@ -63,7 +61,7 @@ impl Config {
             ("detector.message_seconds", self.detector.message_seconds),
         ] {
             if !(found.is_finite() && found > 0.0) {
-                return Err(setting(key, "a number above 0", found.to_string()));
+                return Err(ServerError::setting(key, "a number above 0", found));
             }
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! What errors name: fields, parts, holders, and what was expected and found.
 
+use super::StoreError;
+use omr_mismatch::Mismatch;
 use std::fmt;
 
 /// A field of a configuration.
@@ -115,6 +117,17 @@ pub enum Evidence {
     Magic([u8; 8]),
     /// A form that cannot be understood.
     Malformed,
+}
+
+impl StoreError {
+    /// The error of a row of the meta file.
+    pub(crate) fn row(table: &str, key: &[u8], evidence: Mismatch<Evidence>) -> Self {
+        Self::Row {
+            table: table.to_owned(),
+            key: hex(key),
+            evidence,
+        }
+    }
 }
 
 impl Evidence {

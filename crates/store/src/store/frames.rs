@@ -1,5 +1,6 @@
 //! The portable form of the meta file: frames, each with a checksum, in a file of a backup.
 
+use omr_mismatch::Mismatch;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -90,7 +91,10 @@ impl Frames {
         let header = frames.take(HEADER_BYTES)?;
         let magic = header.first_chunk::<8>().copied().unwrap_or_default();
         if magic != MAGIC {
-            return Err(frames.bad(Evidence::Magic(MAGIC), Evidence::Magic(magic)));
+            return Err(frames.bad(Mismatch::new(
+                Evidence::Magic(MAGIC),
+                Evidence::Magic(magic),
+            )));
         }
         let version = u32_at(&header, 8).unwrap_or_default();
         if !(OLDEST_VERSION..=BACKUP_VERSION).contains(&version) {
@@ -101,7 +105,8 @@ impl Frames {
             });
         }
         let config = frames.next_of(KIND_CONFIG)?;
-        let malformed = |frames: &Self| frames.bad(Evidence::Present, Evidence::Malformed);
+        let malformed =
+            |frames: &Self| frames.bad(Mismatch::new(Evidence::Present, Evidence::Malformed));
         let config = decode_config(&config).ok_or_else(|| malformed(&frames))?;
         let state = frames.next_of(KIND_STATE)?;
         let state = State::decode(&state).map_err(|_| malformed(&frames))?;
@@ -122,14 +127,14 @@ impl Frames {
                 .value
                 .try_into()
                 .map_or(Evidence::Malformed, Evidence::hash);
-            return Err(self.bad(Evidence::hash(so_far), found));
+            return Err(self.bad(Mismatch::new(Evidence::hash(so_far), found)));
         }
         match self.file.read(&mut [0])? {
             0 => Ok(None),
-            _ => Err(self.bad(
+            _ => Err(self.bad(Mismatch::new(
                 Evidence::Bytes(self.offset),
                 Evidence::Bytes(self.offset + 1),
-            )),
+            ))),
         }
     }
 
@@ -138,13 +143,16 @@ impl Frames {
         let sizes = u32_at(&bytes, 1).zip(u32_at(&bytes, 5));
         let (key, value) = sizes
             .filter(|(key, value)| *key <= MAX_KEY_BYTES && *value <= MAX_VALUE_BYTES)
-            .ok_or_else(|| self.bad(Evidence::Present, Evidence::Malformed))?;
+            .ok_or_else(|| self.bad(Mismatch::new(Evidence::Present, Evidence::Malformed)))?;
         let body = key as usize + value as usize;
         bytes.extend(self.take(body + 4)?);
         let expected = crc32c::crc32c(&bytes[..9 + body]);
         let found = u32_at(&bytes, 9 + body).unwrap_or_default();
         if expected != found {
-            return Err(self.bad(Evidence::Checksum(expected), Evidence::Checksum(found)));
+            return Err(self.bad(Mismatch::new(
+                Evidence::Checksum(expected),
+                Evidence::Checksum(found),
+            )));
         }
         let value = bytes[9 + key as usize..9 + body].to_vec();
         bytes.truncate(9 + key as usize);
@@ -159,7 +167,7 @@ impl Frames {
         let frame = self.frame()?;
         if frame.kind != kind {
             let number = |kind| Evidence::Number(u64::from(kind));
-            return Err(self.bad(number(kind), number(frame.kind)));
+            return Err(self.bad(Mismatch::new(number(kind), number(frame.kind))));
         }
         Ok(frame.value)
     }
@@ -171,7 +179,7 @@ impl Frames {
         let read = read.map_err(StoreError::file)?;
         if read < count {
             let bytes = |count: usize| Evidence::Bytes(self.offset + count as u64);
-            return Err(self.bad(bytes(count), bytes(read)));
+            return Err(self.bad(Mismatch::new(bytes(count), bytes(read))));
         }
         self.hasher.update(&out);
         self.offset += count as u64;
@@ -179,12 +187,11 @@ impl Frames {
     }
 
     /// The error of this file.
-    pub(crate) fn bad(&self, expected: Evidence, found: Evidence) -> StoreError {
+    pub(crate) fn bad(&self, evidence: Mismatch<Evidence>) -> StoreError {
         StoreError::Backup {
             path: self.path.clone(),
             offset: self.offset,
-            expected,
-            found,
+            evidence,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Detection keys: objects named by the hash of their content.
 
+use omr_mismatch::Mismatch;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::TryLockError;
@@ -26,13 +27,12 @@ pub(crate) fn list(view: &View) -> Result<Vec<([u8; 32], u64)>, StoreError> {
 
 impl StoreError {
     /// The error of a key that is not what its hash names.
-    pub(super) fn key(hash: &[u8; 32], expected: Evidence, found: Evidence) -> Self {
+    pub(super) fn key(hash: &[u8; 32], evidence: Mismatch<Evidence>) -> Self {
         Self::Damaged {
             object: key_name(hash),
             first: 0,
             end: 0,
-            expected,
-            found,
+            evidence,
         }
     }
 }
@@ -67,7 +67,8 @@ impl Store {
         expected: u64,
     ) -> Result<KeyReader, StoreError> {
         let reader = self.inner().place.reader(&key_name(&hash))?;
-        let missing = || StoreError::key(&hash, Evidence::Present, Evidence::Missing);
+        let missing =
+            || StoreError::key(&hash, Mismatch::new(Evidence::Present, Evidence::Missing));
         Ok(KeyReader {
             reader: reader.ok_or_else(missing)?,
             hasher: blake3::Hasher::new(),
@@ -139,7 +140,7 @@ impl KeyReader {
             (Evidence::hash(self.hash), Evidence::hash(found)),
         ] {
             if expected != found {
-                return Err(StoreError::key(&self.hash, expected, found));
+                return Err(StoreError::key(&self.hash, Mismatch::new(expected, found)));
             }
         }
         Ok(bytes)

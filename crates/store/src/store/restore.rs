@@ -1,5 +1,6 @@
 //! Restoring a store from the folder of a backup.
 
+use omr_mismatch::Mismatch;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
@@ -113,7 +114,7 @@ impl Manifest {
         }
         if out.covered != state.len {
             let found = Evidence::Number(out.covered);
-            return Err(frames.bad(Evidence::Number(state.len), found));
+            return Err(frames.bad(Mismatch::new(Evidence::Number(state.len), found)));
         }
         let spent = match out.layout.clues {
             Clues::Plain => 0,
@@ -121,7 +122,7 @@ impl Manifest {
         };
         if out.spent != spent {
             let found = Evidence::Number(out.spent);
-            return Err(frames.bad(Evidence::Number(spent), found));
+            return Err(frames.bad(Mismatch::new(Evidence::Number(spent), found)));
         }
         Ok(out)
     }
@@ -129,7 +130,10 @@ impl Manifest {
     fn add(&mut self, frames: &Frames, frame: &Frame) -> Result<(), StoreError> {
         let rows = KINDS.iter().find(|(kind, _)| *kind == frame.kind);
         let (_, rows) = rows.ok_or_else(|| {
-            frames.bad(Evidence::Present, Evidence::Number(u64::from(frame.kind)))
+            frames.bad(Mismatch::new(
+                Evidence::Present,
+                Evidence::Number(u64::from(frame.kind)),
+            ))
         })?;
         let table = short(rows);
         if table == "tail" {
@@ -159,7 +163,10 @@ impl Manifest {
     /// Segments, then runs of the tail, come in order and leave nothing out.
     fn cover(&self, frames: &Frames, first: u64) -> Result<(), StoreError> {
         if first != self.covered {
-            return Err(frames.bad(Evidence::Number(self.covered), Evidence::Number(first)));
+            return Err(frames.bad(Mismatch::new(
+                Evidence::Number(self.covered),
+                Evidence::Number(first),
+            )));
         }
         Ok(())
     }
@@ -208,7 +215,7 @@ pub(crate) fn copy_segment(
     let bytes = match fs::read(from.join(&name)) {
         Ok(bytes) => Bytes::from(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(segment.damaged(Evidence::Present, Evidence::Missing));
+            return Err(segment.damaged(Mismatch::new(Evidence::Present, Evidence::Missing)));
         }
         Err(error) => return Err(StoreError::file(error)),
     };
@@ -229,7 +236,10 @@ pub(crate) fn copy_key(
     let mut file = match File::open(from.join(&name)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(StoreError::key(hash, Evidence::Present, Evidence::Missing));
+            return Err(StoreError::key(
+                hash,
+                Mismatch::new(Evidence::Present, Evidence::Missing),
+            ));
         }
         Err(error) => return Err(StoreError::file(error)),
     };
@@ -251,7 +261,7 @@ pub(crate) fn copy_key(
         (Evidence::hash(*hash), found),
     ] {
         if expected != found {
-            return Err(StoreError::key(hash, expected, found));
+            return Err(StoreError::key(hash, Mismatch::new(expected, found)));
         }
     }
     writer.finish()
@@ -273,7 +283,7 @@ fn fill(database: &Database, file: &Path, manifest: &Manifest) -> Result<(), Sto
             };
             let rows = KINDS.iter().find(|(kind, _)| *kind == frame.kind);
             let Some((_, rows)) = rows else {
-                return Err(frames.bad(Evidence::Present, Evidence::Malformed));
+                return Err(frames.bad(Mismatch::new(Evidence::Present, Evidence::Malformed)));
             };
             let mut table = transaction.open_table(*rows).map_err(Redb)?;
             let row = table.insert(frame.key.as_slice(), frame.value.as_slice());
@@ -293,13 +303,17 @@ fn check_run(layout: &Layout, first: u64, run: &[u8]) -> Result<u64, StoreError>
     let mut records = run.chunks_exact(layout.record_bytes());
     for record in records.by_ref() {
         let opened = layout.open_record(index, record);
-        opened.map_err(|(expected, found)| damaged_tail(index, index + 1, expected, found))?;
+        opened.map_err(|evidence| damaged_tail(index, index + 1, evidence))?;
         index += 1;
     }
     if !records.remainder().is_empty() || index == first {
         let expected = Evidence::Bytes(layout.record_bytes() as u64);
         let found = Evidence::Bytes(records.remainder().len() as u64);
-        return Err(damaged_tail(index, index + 1, expected, found));
+        return Err(damaged_tail(
+            index,
+            index + 1,
+            Mismatch::new(expected, found),
+        ));
     }
     Ok(index - first)
 }

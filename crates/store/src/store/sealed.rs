@@ -1,5 +1,6 @@
 //! Segments as objects: made, tested, fetched and kept in memory.
 
+use omr_mismatch::Mismatch;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -73,7 +74,7 @@ pub(crate) fn check(
 ) -> Result<(), StoreError> {
     let Some((body, hash)) = bytes.split_last_chunk::<HASH_BYTES>() else {
         let found = Evidence::Bytes(bytes.len() as u64);
-        return Err(segment.damaged(Evidence::Bytes(segment.bytes), found));
+        return Err(segment.damaged(Mismatch::new(Evidence::Bytes(segment.bytes), found)));
     };
     let magic = body.first_chunk::<8>().copied().unwrap_or_default();
     let board = body.get(12..28).and_then(|bytes| bytes.try_into().ok());
@@ -101,7 +102,7 @@ pub(crate) fn check(
         (Evidence::Bytes(whole), bytes_found),
     ] {
         if expected != found {
-            return Err(segment.damaged(expected, found));
+            return Err(segment.damaged(Mismatch::new(expected, found)));
         }
     }
     check_version(u32_at(body, 8).unwrap_or_default())
@@ -135,7 +136,7 @@ pub(crate) fn fetch(
     segment: &Segment,
 ) -> Result<Bytes, StoreError> {
     let bytes = place.get(&segment.name())?;
-    let missing = || segment.damaged(Evidence::Present, Evidence::Missing);
+    let missing = || segment.damaged(Mismatch::new(Evidence::Present, Evidence::Missing));
     let bytes = bytes.ok_or_else(missing)?;
     check(layout, board_id, segment, &bytes)?;
     Ok(bytes)

@@ -85,11 +85,10 @@ fn second_segment_fault(config: &StoreConfig, segment: &Segment) -> (Evidence, E
             object,
             first: 8,
             end: 16,
-            expected,
-            found,
+            evidence,
         } => {
             assert_eq!(object, segment.name());
-            (expected, found)
+            (evidence.expected, evidence.found)
         }
         other => panic!("{other}"),
     }
@@ -226,7 +225,10 @@ fn a_damaged_key_fails_at_its_end() {
     assert!(matches!(
         store.open_key(hash).err(),
         Some(StoreError::Damaged {
-            found: Evidence::Missing,
+            evidence: Mismatch {
+                found: Evidence::Missing,
+                ..
+            },
             ..
         })
     ));

@@ -258,12 +258,17 @@ fn a_wrong_row_is_found_and_repaired() {
             &faults[..],
             [
                 StoreError::Row {
-                    expected: Evidence::Number(2),
-                    found: Evidence::Number(9),
+                    evidence: Mismatch {
+                        expected: Evidence::Number(2),
+                        found: Evidence::Number(9),
+                    },
                     ..
                 },
                 StoreError::Row {
-                    found: Evidence::Checksum(0),
+                    evidence: Mismatch {
+                        found: Evidence::Checksum(0),
+                        ..
+                    },
                     ..
                 },
             ]

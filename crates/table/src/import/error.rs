@@ -38,15 +38,8 @@ pub enum ImportError {
     #[error("expected a column {:?}, found {}", .0.expected, .0.found.join(", "))]
     NoColumn(Mismatch<String, Vec<String>>),
     /// Columns of Parquet have different numbers of rows.
-    #[error("column {column:?}: expected {expected} rows, found {found}")]
-    Rows {
-        /// The column.
-        column: String,
-        /// Rows of the others.
-        expected: u64,
-        /// The number of rows.
-        found: u64,
-    },
+    #[error("column {:?}: expected {} rows, found {}", .0, .1.expected, .1.found)]
+    Rows(String, Mismatch<u64>),
     /// More rows than so many, which the options allow.
     #[error("expected at most {0} rows, found more")]
     TooManyRows(u64),

@@ -6,6 +6,8 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use omr_mismatch::Mismatch;
+
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
@@ -155,11 +157,10 @@ fn check_rows<T, U>(
         .map_or(found, |(_, _, data)| data.rows() as u64)
     {
         expected if expected == found => Ok(()),
-        expected => Err(ImportError::Rows {
-            column: column.name.clone(),
-            expected,
-            found,
-        }),
+        expected => Err(ImportError::Rows(
+            column.name.clone(),
+            Mismatch::new(expected, found),
+        )),
     }
 }
 

@@ -221,8 +221,11 @@ fn verify_lists_what_is_wrong() {
     assert_eq!(report.bad_messages, 1 + 1 + 11 + 1 + 1);
     let places = |fault: &StoreError| match fault {
         StoreError::Damaged {
-            first, end, found, ..
-        } => (*first..*end, found.clone()),
+            first,
+            end,
+            evidence,
+            ..
+        } => (*first..*end, evidence.found.clone()),
         other => panic!("{other}"),
     };
     let mut places = report.faults.iter().map(places);

@@ -152,8 +152,10 @@ fn a_missing_key_is_found_and_listed_again() {
                     found: 4
                 }),
                 StoreError::Row {
-                    expected: Evidence::Number(4),
-                    found: Evidence::Missing,
+                    evidence: Mismatch {
+                        expected: Evidence::Number(4),
+                        found: Evidence::Missing,
+                    },
                     ..
                 },
             ]
@@ -214,8 +216,10 @@ fn a_key_listed_for_another_message_is_found() {
         matches!(
             &found[..],
             [StoreError::Row {
-                expected: Evidence::Number(4),
-                found: Evidence::Number(6),
+                evidence: Mismatch {
+                    expected: Evidence::Number(4),
+                    found: Evidence::Number(6),
+                },
                 ..
             }]
         ),
