@@ -83,12 +83,23 @@ impl Conversion {
 
     /// Converts the rows `sources`, one for each source prime and multiplied by its weight.
     pub fn apply(&self, ring: &Ring, sources: &[&[u64]]) -> Poly<Coeff> {
-        debug_assert_eq!(sources.len(), self.from.len());
         let mut out = Poly::scratch(ring, &self.to);
+        self.apply_rows(ring, sources, out.rows_mut());
+        out
+    }
+
+    /// The same conversion into `out`: rows of `n` words, one for each target prime.
+    pub fn apply_rows<'a>(
+        &self,
+        ring: &Ring,
+        sources: &[&[u64]],
+        out: impl Iterator<Item = &'a mut [u64]>,
+    ) {
+        debug_assert_eq!(sources.len(), self.from.len());
         let chunk = CHUNK.min(ring.n());
         let mut pieces: Vec<Vec<&mut [u64]>> = Vec::new();
         pieces.resize_with(ring.n() / chunk, || Vec::with_capacity(self.to.len()));
-        for row in out.rows_mut() {
+        for row in out {
             for (piece, part) in pieces.iter_mut().zip(row.chunks_mut(chunk)) {
                 piece.push(part);
             }
@@ -112,7 +123,6 @@ impl Conversion {
         } else {
             pieces.into_iter().enumerate().for_each(convert);
         }
-        out
     }
 }
 

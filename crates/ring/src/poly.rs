@@ -138,8 +138,8 @@ impl<D> Poly<D> {
             .map(move |(row, &id)| (id, &mut row[..n]))
     }
 
-    /// Relabels the rows as those of another domain: the caller has transformed them one by one.
-    pub fn into_domain<E>(self) -> Poly<E> {
+    /// Relabels the rows as those of another domain, once each is transformed.
+    pub(crate) fn into_domain<E>(self) -> Poly<E> {
         Poly {
             n: self.n,
             stride: self.stride,

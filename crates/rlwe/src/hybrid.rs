@@ -106,19 +106,19 @@ impl Run<'_> {
 
         // Body and mask of each input.
         let parts = 2 * self.inputs.len();
-        let scratch = |basis: &Basis| -> Vec<Poly<Coeff>> {
-            (0..parts).map(|_| Poly::scratch(ring, basis)).collect()
-        };
-        let mut rest = scratch(&self.dropped);
+        let mut rest: Vec<Poly<Coeff>> = scratch(ring, &self.dropped, parts);
         each(ring, gone, rows(&mut rest), |target, rows| {
             self.drop_prime(target, rows);
         });
+        // What is subtracted; its rows are transformed when their prime's turn comes.
         let divide = |rest: Poly<Coeff>| {
             let sources: Vec<&[u64]> = rest.rows().collect();
-            self.division.apply(ring, &sources)
+            let mut delta = Poly::scratch(ring, to);
+            self.division.apply_rows(ring, &sources, delta.rows_mut());
+            delta
         };
-        let mut delta: Vec<Poly<Coeff>> = rest.into_iter().map(divide).collect();
-        let mut out = scratch(to);
+        let mut delta: Vec<Poly<Eval>> = rest.into_iter().map(divide).collect();
+        let mut out: Vec<Poly<Eval>> = scratch(ring, to, parts);
         let both = rows(&mut out).into_iter().zip(rows(&mut delta)).collect();
         each(ring, kept, both, |target, (out, delta)| {
             self.keep_prime(target, out, delta);
@@ -126,8 +126,7 @@ impl Run<'_> {
         // An image is permuted out of place, into the rows of the differences.
         let image = self.switch.image.is_some();
         let mut parts = if image { delta } else { out }.into_iter();
-        let mut next = || parts.next().map(Poly::into_domain);
-        std::iter::from_fn(|| Some(Rlwe::new(next()?, next()?))).collect()
+        std::iter::from_fn(|| Some(Rlwe::new(parts.next()?, parts.next()?))).collect()
     }
 
     /// The digits of an input modulo all other primes, as coefficients.
@@ -254,8 +253,12 @@ fn targets<'a>(all: &Basis, raised: &'a mut [Vec<Poly<Coeff>>]) -> HashMap<usize
     targets
 }
 
+fn scratch<D>(ring: &Ring, basis: &Basis, count: usize) -> Vec<Poly<D>> {
+    (0..count).map(|_| Poly::scratch(ring, basis)).collect()
+}
+
 /// The rows of several polynomials over one basis, prime by prime.
-fn rows(polys: &mut [Poly<Coeff>]) -> Vec<Vec<&mut [u64]>> {
+fn rows<D>(polys: &mut [Poly<D>]) -> Vec<Vec<&mut [u64]>> {
     let primes = polys.first().map_or(0, |poly| poly.basis().len());
     let mut rows: Vec<_> = polys.iter_mut().map(Poly::rows_mut).collect();
     (0..primes)

@@ -48,8 +48,13 @@ pub(crate) fn random_rows(ring: &Ring, basis: &Basis, rng: &mut impl Rng) -> Pol
 /// Both transforms modulo the first `count` primes of the key.
 pub(crate) fn transforms(cx: &Context, machine: &mut Machine, rows: &Poly<Coeff>, count: usize) {
     let at = machine.put(rows.rows());
+    let n = cx.ev.ring.n();
     let forward = cx.ev.ring.forward(rows.clone());
-    let inverse = cx.ev.ring.inverse(rows.clone().into_domain());
+    let inverse = cx.ev.ring.inverse(Poly::from_rows(
+        n,
+        rows.basis(),
+        rows.rows().flatten().copied().collect(),
+    ));
     let results: [(&'static str, OpKind, Vec<&[u64]>); 2] = [
         ("ntt", OpKind::Ntt, forward.rows().take(count).collect()),
         ("intt", OpKind::Intt, inverse.rows().take(count).collect()),
