@@ -17,12 +17,11 @@ pub struct Costs {
 }
 
 impl Default for Costs {
-    /// As measured with AVX-512 for `hybrid-v1`; of `hybrid-v2` a message costs a tenth more beside a batch
-    /// (docs/performance.md).
+    /// As measured with AVX-512 for `hybrid-v2` (docs/performance.md).
     fn default() -> Self {
         Self {
-            batch_s: 12.0,
-            message_s: 0.0122,
+            batch_s: 12.7,
+            message_s: 0.0140,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a configuration is where its file says nothing.
 
 use super::{Access, Board, Config, Detector, Limits, Objects, Watch};
+use omr_detector::engines::Costs;
 use omr_protocol::Sealing;
 use omr_protocol::params::HYBRID;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -79,14 +80,15 @@ impl Default for Limits {
 
 impl Default for Detector {
     fn default() -> Self {
+        let costs = Costs::default();
         Self {
             threads: 0,
             session_threads: 0,
             cache_bytes: 2 << 30,
             keys_in_memory: 2,
             session_keys_in_memory: 8,
-            batch_seconds: 12.0,
-            message_seconds: 0.0122,
+            batch_seconds: costs.batch_s,
+            message_seconds: costs.message_s,
         }
     }
 }
