@@ -27,7 +27,7 @@ impl Progress for Quiet {
 }
 
 /// Errors: `Stopped`.
-pub(crate) fn go_on(progress: &dyn Progress) -> Result<(), ServerError> {
+pub(crate) fn check_stopped(progress: &dyn Progress) -> Result<(), ServerError> {
     match progress.is_stopped() {
         true => Err(ServerError::Stopped),
         false => Ok(()),

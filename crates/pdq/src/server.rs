@@ -19,7 +19,7 @@ mod tests;
 use crate::compress::{Batch, Compressor};
 use crate::keys::EvaluationKey;
 use crate::plan::Schedule;
-use crate::progress::{Progress, go_on};
+use crate::progress::{Progress, check_stopped};
 use crate::{
     Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError, Stage, Times,
 };
@@ -215,7 +215,7 @@ impl<'a> Run<'a> {
                     .iter()
                     .zip(self.indices(&mut constants, &blocks, progress)?)
             {
-                go_on(progress)?;
+                check_stopped(progress)?;
                 let group = plan.group_of(params, block);
                 let of_group = plan.blocks_of(params, group);
                 let sums_of_group = sums.get_or_insert_with(|| self.compressor.sums());
@@ -282,7 +282,7 @@ impl<'a> Run<'a> {
             let together = self.schedule.together;
             let numbers = numbers.chunks(together).zip(some.chunks(together));
             for ((numbers, some), values) in numbers.zip(values.chunks_mut(together)) {
-                go_on(progress)?;
+                check_stopped(progress)?;
                 self.times.of(Stage::Selections, || {
                     let of = (plan, &step.selections[..]);
                     select::select(params, of, constants, numbers, values);

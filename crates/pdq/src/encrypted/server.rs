@@ -3,7 +3,7 @@
 use super::{EncryptedTable, mask_index};
 use crate::keys::EvaluationKey;
 use crate::plan::{Id, Op, Schedule, Step};
-use crate::progress::{Progress, go_on};
+use crate::progress::{Progress, check_stopped};
 use crate::server::{Block, Constants, Present, Values, digits, expect_key, lowered};
 use crate::{Answer, EncryptedQuery, Params, Plan, QueryFileError, QueryHead, ServerError};
 use omr_bgv::{Ciphertext, EvalError};
@@ -66,7 +66,7 @@ impl EncryptedServer<'_> {
             let blocks: Vec<usize> = pass.collect();
             let indices = run.indices(&mut constants, &blocks, progress)?;
             for (&block, index) in blocks.iter().zip(&indices) {
-                go_on(progress)?;
+                check_stopped(progress)?;
                 marked.push(run.mark((block, marked.len()), index)?);
                 progress.blocks(block + 1, plan.blocks);
                 let group = plan.group_of(self.params, block);
@@ -203,7 +203,7 @@ impl Run<'_> {
         for step in &self.schedule.steps {
             constants.provide(step, progress)?;
             for ((&block, evaluate), values) in blocks.iter().zip(&evaluate).zip(&mut values) {
-                go_on(progress)?;
+                check_stopped(progress)?;
                 self.select(block, constants, (step, values))?;
                 evaluate.advance(step, values)?;
             }

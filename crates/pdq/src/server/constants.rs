@@ -2,7 +2,7 @@
 
 use crate::keys::EvaluationKey;
 use crate::plan::{Plan, Step};
-use crate::progress::{Progress, go_on};
+use crate::progress::{Progress, check_stopped};
 use crate::query::constants_of;
 use crate::{EncryptedQuery, Params, ServerError};
 use omr_bgv::{Ciphertext, Expander};
@@ -46,7 +46,7 @@ impl<'a> Constants<'a> {
             if self.held[places.start].is_some() {
                 continue;
             }
-            go_on(progress)?;
+            check_stopped(progress)?;
             let (level, scale) = (self.plan.start, self.params.leaf_scale(self.plan.start));
             let ct = self.query.ciphertext(self.params, self.plan, i);
             let expanded = self.expander.constants(ct, places.len());
