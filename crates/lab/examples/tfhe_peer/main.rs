@@ -7,7 +7,7 @@
 
 mod peer;
 
-use omr_lab::measure::{BenchError, Figure, InstantUnits, Machine, yardstick_us};
+use omr_lab::measure::{BenchError, Figure, InstantUnits, Machine, median, yardstick_us};
 use omr_protocol::instantomr::InstantParams;
 use omr_protocol::params::HYBRID;
 use peer::{Bootstrap, Shape, Switch};
@@ -130,12 +130,6 @@ fn seconds<T>(mut work: impl FnMut() -> T) -> f64 {
         start.elapsed().as_secs_f64()
     };
     median((0..RUNS).map(run))
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 fn row(rounds: &[[f64; NAMES.len()]], at: usize) -> Row {

@@ -57,12 +57,12 @@ struct Target {
 }
 
 /// Where a clue is decided: the set and its window.
-struct Bed<'a> {
+struct Fixture<'a> {
     params: &'a ClueParams,
     coordinates: usize,
     range: u64,
     targets: Vec<Target>,
-    lwemongrass: lwemongrass::Bed,
+    lwemongrass: lwemongrass::Fixture,
 }
 
 /// Counts what attacks reach among `keys` recipients with fresh keys.
@@ -75,13 +75,13 @@ pub fn attacks(
     seed: u64,
 ) -> Result<AttackTable, ParamsError> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let bed = Bed::new(params, spec, keys, &mut rng)?;
+    let fixture = Fixture::new(params, spec, keys, &mut rng)?;
     let honest = AttackLine {
-        lwemongrass: bed.lwemongrass.honest(),
-        ..bed.line(
+        lwemongrass: fixture.lwemongrass.honest(),
+        ..fixture.line(
             "honest clues, for others",
             1,
-            |i, rng| bed.honest(i, rng),
+            |i, rng| fixture.honest(i, rng),
             &mut rng,
         )
     };
@@ -93,7 +93,7 @@ pub fn attacks(
         ("4 constants in a row", Shape::Block(4)),
         ("16 constants in a row", Shape::Block(16)),
     ] {
-        lines.push(bed.universal(attack, shape, &mut rng));
+        lines.push(fixture.universal(attack, shape, &mut rng));
     }
     for (attack, change) in [
         ("sum of two clues", Change::Sum),
@@ -102,14 +102,14 @@ pub fn attacks(
         ("b changed by 1", Change::B),
         ("a changed by 1", Change::A),
     ] {
-        lines.push(bed.again(attack, change, &mut rng));
+        lines.push(fixture.again(attack, change, &mut rng));
     }
     let window = (2 * spec.range + 1) as f64 / spec.p as f64;
     Ok(AttackTable {
         params: params.name(),
         keys,
         range: spec.range,
-        stranger_rate: window.powi(bed.coordinates as i32),
+        stranger_rate: window.powi(fixture.coordinates as i32),
         lines,
     })
 }
@@ -151,7 +151,7 @@ enum Change {
     A,
 }
 
-impl<'a> Bed<'a> {
+impl<'a> Fixture<'a> {
     fn new(
         params: &'a ClueParams,
         spec: &ParamsSpec,
@@ -168,7 +168,7 @@ impl<'a> Bed<'a> {
             coordinates: ParamsSpec::COORDINATES,
             range: spec.range,
             targets,
-            lwemongrass: lwemongrass::Bed::new(keys, rng.next_u64())?,
+            lwemongrass: lwemongrass::Fixture::new(keys, rng.next_u64())?,
         })
     }
 
@@ -436,12 +436,12 @@ mod tests {
         let set = SetSpec::named("sophomr-v2").unwrap();
         let params = ClueParams::named("sophomr-v2").unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(4);
-        let bed = Bed::new(&params, &set.sophomr.unwrap(), 200, &mut rng).unwrap();
-        for target in &bed.targets {
+        let fixture = Fixture::new(&params, &set.sophomr.unwrap(), 200, &mut rng).unwrap();
+        for target in &fixture.targets {
             let sender = BoundSender::new(&params, &target.key, BOARD);
             let seed = ClueSeed::generate(&mut rng);
             let clue = sender.clue(&seed, b"sealed");
-            assert!(bed.bound_hits(target, &clue, b"sealed"));
+            assert!(fixture.bound_hits(target, &clue, b"sealed"));
             clue.verify(&params, binding(b"sealed")).unwrap();
             let posted = clue.to_bytes(&params);
             assert_eq!(BoundClue::from_bytes(&params, &posted).unwrap(), clue);
@@ -450,7 +450,7 @@ mod tests {
             assert!(!sender.accepts(&ClueSeed::generate(&mut rng), b"sealed", &posted));
             // A clue that reaches her, but that no honest sender makes of this seed.
             let other = sender.clue(&ClueSeed::generate(&mut rng), b"sealed");
-            assert!(bed.bound_hits(target, &other, b"sealed"));
+            assert!(fixture.bound_hits(target, &other, b"sealed"));
             assert!(!sender.accepts(&seed, b"sealed", &other.to_bytes(&params)));
         }
     }

@@ -1,5 +1,6 @@
 //! Two builds of the command, timed by turns.
 
+use crate::measure::median::median;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -179,21 +180,13 @@ fn ratio(figure: &str, pairs: &[(Figures, Figures)]) -> Option<BuildRatio> {
         figure: figure.to_owned(),
         old_least: old[0],
         new_least: new[0],
-        old_median: median(&old),
-        new_median: median(&new),
+        old_median: median(old.iter().copied()),
+        new_median: median(new.iter().copied()),
         least_ratio: new[0] / old[0],
-        median_ratio: median(&rounds),
+        median_ratio: median(rounds.iter().copied()),
         lowest_ratio: rounds[0],
         highest_ratio: rounds[rounds.len() - 1],
     })
-}
-
-fn median(sorted: &[f64]) -> f64 {
-    let middle = sorted.len() / 2;
-    match sorted.len() % 2 {
-        1 => sorted[middle],
-        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! From how many messages on a batch by SophOMR costs less than InstantOMR.
 
-use crate::measure::digest::{median, timed};
+use crate::measure::digest::timed;
+use crate::measure::median::median_of_runs;
 use crate::measure::yardstick::Yardstick;
 use crate::measure::{BenchError, DigestBench, InstantUnits, Setting};
 use omr_detector::Progress;
@@ -58,7 +59,7 @@ impl Crossover {
         let yardstick = Yardstick::start(true);
         let mut units = InstantUnits::new(set.instantomr()?, LOT as u64, seed)?;
         let mut pushed = |count| {
-            median(RUNS, || {
+            median_of_runs(RUNS, || {
                 let (pushed, seconds) = timed(|| units.push(count));
                 pushed.map(|()| seconds)
             })

@@ -1,7 +1,7 @@
 //! Whether the time of decoding tells what a digest holds.
 
 use crate::measure::digest::{scan, timed};
-use crate::measure::instant::Bed;
+use crate::measure::instant::Fixture;
 use crate::measure::{BenchError, DigestBench, Setting};
 use chacha20::ChaCha20Rng;
 use clap::Args;
@@ -144,10 +144,10 @@ impl DecodeBench {
     ) -> Result<DecodeTimes, BenchError> {
         let mut digests = Vec::new();
         for (pertinent, damaged) in classes(self.setting.shape.bound) {
-            let mut bed = Bed::new(&self.of(pertinent), params)?;
-            let mut session = bed.session()?;
+            let mut fixture = Fixture::new(&self.of(pertinent), params)?;
+            let mut session = fixture.session()?;
             let nothing = |_: &_| Ok::<(), omr_detector::DetectorError>(());
-            session.advance(&mut bed.board, self.setting.messages, progress, nothing)?;
+            session.advance(&mut fixture.board, self.setting.messages, progress, nothing)?;
             let mut digest = session.digest();
             if damaged {
                 digest.ciphertexts[0].parts[0][1] ^= 1 << (INSTANT_BODY_BITS - 1);
@@ -157,7 +157,7 @@ impl DecodeBench {
                 damaged,
                 digest,
             };
-            digests.push((made, bed.secret));
+            digests.push((made, fixture.secret));
         }
         let cases = digests.iter().map(|(made, secret)| {
             let recipient = InstantRecipient::new(params, secret);

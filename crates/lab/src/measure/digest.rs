@@ -1,7 +1,7 @@
 //! One digest of a synthetic board by either engine, from keys to payloads.
 
 use crate::measure::cpu::process_seconds;
-use crate::measure::instant::Bed;
+use crate::measure::instant::Fixture;
 use crate::measure::yardstick::Yardstick;
 use crate::measure::{Setting, Subject, Workload};
 use chacha20::ChaCha20Rng;
@@ -275,19 +275,19 @@ impl DigestBench {
         progress: &dyn Progress,
     ) -> Result<DigestFigures, BenchError> {
         let params = set.instantomr()?;
-        let mut bed = Bed::new(self, params)?;
-        let clue_ms = clue_ms(&params.clue, &bed.clue, self.setting.start.seed);
-        let mut session = bed.session()?;
+        let mut fixture = Fixture::new(self, params)?;
+        let clue_ms = clue_ms(&params.clue, &fixture.clue, self.setting.start.seed);
+        let mut session = fixture.session()?;
         let yardstick = Yardstick::start(!self.no_yardstick);
         let cpu = process_seconds();
         let nothing = |_: &Session| Ok::<(), DetectorError>(());
-        session.advance(&mut bed.board, self.setting.messages, progress, nothing)?;
+        session.advance(&mut fixture.board, self.setting.messages, progress, nothing)?;
         let (digest, packing) = timed(|| session.digest());
         let seconds = session.stages.total() + packing;
         let cpu_share = (process_seconds() - cpu) / seconds;
         let yardstick_us = yardstick.mean();
         let bytes = digest.to_bytes(params)?;
-        let recipient = InstantRecipient::new(params, &bed.secret);
+        let recipient = InstantRecipient::new(params, &fixture.secret);
         let (decoded, decode_s) = timed(|| -> Result<_, BenchError> {
             Ok(recipient.decode(&InstantDigest::from_bytes(params, &bytes)?)?)
         });
@@ -303,9 +303,9 @@ impl DigestBench {
             roundings: recipient.roundings(&digest)?,
         };
         let (kernels, bits) = (params.ring.kernels().name(), set.spec().security_bits());
-        let clue_key_bytes = bed.clue.to_bytes(&params.clue)?.len();
-        let keys = (bed.keygen_s, clue_ms, bed.key_bytes, clue_key_bytes);
-        Ok(self.figures((params.name(), kernels, bits), &bed.board, keys, made))
+        let clue_key_bytes = fixture.clue.to_bytes(&params.clue)?.len();
+        let keys = (fixture.keygen_s, clue_ms, fixture.key_bytes, clue_key_bytes);
+        Ok(self.figures((params.name(), kernels, bits), &fixture.board, keys, made))
     }
 
     /// Figures of a set (name, row operations, bits of security) and of keys (seconds, milliseconds of a clue, bytes
@@ -362,15 +362,6 @@ pub(crate) fn scan(
     let mut placement = [0; SEED_BYTES];
     rng.fill_bytes(&mut placement);
     detector.digest(board, plan, [0; 16], Sealing::None, placement, progress)
-}
-
-/// The median of the figures of several runs, an odd number of them.
-pub(crate) fn median<E>(runs: usize, run: impl FnMut() -> Result<f64, E>) -> Result<f64, E> {
-    let mut figures = std::iter::repeat_with(run)
-        .take(runs)
-        .collect::<Result<Vec<_>, _>>()?;
-    figures.sort_by(f64::total_cmp);
-    Ok(figures[runs / 2])
 }
 
 /// Milliseconds of a clue, the mean of many; a bound one is bound to 612 bytes.

@@ -13,7 +13,7 @@ use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
 /// A recipient, her detector, and a board.
-pub(crate) struct Bed {
+pub(crate) struct Fixture {
     setting: Setting,
     params: Arc<InstantParams>,
     pub(crate) secret: SecretKey,
@@ -24,7 +24,7 @@ pub(crate) struct Bed {
     pub(crate) keygen_s: f64,
 }
 
-impl Bed {
+impl Fixture {
     /// Makes keys and the board.
     pub(crate) fn new(
         bench: &DigestBench,
@@ -96,15 +96,15 @@ impl InstantUnits {
                 ..Setting::default()
             })
         };
-        let mut bed = Bed::new(&bench, params)?;
+        let mut fixture = Fixture::new(&bench, params)?;
         let read = |error| BenchError::Detector(DetectorError::Source(error));
         Ok(Self {
             kernels: params.ring.kernels().name(),
-            session: bed.session()?,
-            clue_bytes: bed.board.clue_bytes(),
+            session: fixture.session()?,
+            clue_bytes: fixture.board.clue_bytes(),
             payload_bytes: shape.payload_bytes,
-            clues: bed.board.clues(0..messages).map_err(read)?,
-            payloads: bed.board.payloads(0..messages).map_err(read)?,
+            clues: fixture.board.clues(0..messages).map_err(read)?,
+            payloads: fixture.board.payloads(0..messages).map_err(read)?,
         })
     }
 

@@ -1,7 +1,7 @@
 //! What a recipient waits for whose messages are looked at as they come.
 
 use crate::measure::digest::{Score, timed};
-use crate::measure::instant::Bed;
+use crate::measure::instant::Fixture;
 use crate::measure::yardstick::Yardstick;
 use crate::measure::{BenchError, DigestBench, Setting, Shape, Start};
 use chacha20::ChaCha20Rng;
@@ -149,8 +149,8 @@ impl StreamBench {
             })
         };
         let params = bench.setting.set()?.instantomr()?.clone();
-        let mut bed = Bed::new(&bench, &params)?;
-        let mut session = bed.session()?;
+        let mut fixture = Fixture::new(&bench, &params)?;
+        let mut session = fixture.session()?;
         let yardstick = Yardstick::start(true);
         let (mut now, mut busy, mut next) = (0.0f64, 0.0, 0);
         let (mut waits, mut taken, mut digests, mut writes) = (vec![], vec![], vec![], vec![]);
@@ -162,9 +162,9 @@ impl StreamBench {
             let lot = next..next + waiting.min(LOT);
             let read = |error| BenchError::Detector(DetectorError::Source(error));
             let range = lot.start as u64..lot.end as u64;
-            let clues = bed.board.clues(range.clone()).map_err(read)?;
-            let payloads = bed.board.payloads(range).map_err(read)?;
-            let clue_bytes = bed.board.clue_bytes();
+            let clues = fixture.board.clues(range.clone()).map_err(read)?;
+            let payloads = fixture.board.payloads(range).map_err(read)?;
+            let clue_bytes = fixture.board.clue_bytes();
             let (pushed, push_s) = timed(|| session.push(&clues, clue_bytes, &payloads));
             pushed?;
             let (written, write_s) = timed(|| write(file, &session.to_file().to_bytes(&params)?));
@@ -184,8 +184,8 @@ impl StreamBench {
         }
         let yardstick_us = yardstick.mean();
         let digest = session.digest();
-        let found = InstantRecipient::new(&params, &bed.secret).decode(&digest)?;
-        let score = Score::new(&bed.board, 0, &found);
+        let found = InstantRecipient::new(&params, &fixture.secret).decode(&digest)?;
+        let score = Score::new(&fixture.board, 0, &found);
         Ok(StreamFigures {
             params: params.name(),
             rate: self.rate,

@@ -7,6 +7,7 @@ mod rows;
 
 use crate::measure::cost::{Unit, Work};
 use crate::measure::cpu::thread_seconds;
+use crate::measure::median::median;
 use batch::Batch;
 use compression::Compression;
 use omr_protocol::sophomr::{DigestPlan, Params};
@@ -80,8 +81,7 @@ fn time(mut work: impl FnMut()) -> f64 {
         }
         rounds.push((thread_seconds() - start) / f64::from(count));
     }
-    rounds.sort_by(f64::total_cmp);
-    rounds[rounds.len() / 2]
+    median(rounds)
 }
 
 /// Seconds of `work` on one of the rows, all in turn.

@@ -9,7 +9,7 @@ use rand_core::SeedableRng;
 use rayon::prelude::*;
 
 /// Recipients who decide LWEmongrass clues with their secrets.
-pub(super) struct Bed {
+pub(super) struct Fixture {
     params: LweParams,
     targets: Vec<Target>,
 }
@@ -20,7 +20,7 @@ struct Target {
     clues: [Clue; 2],
 }
 
-impl Bed {
+impl Fixture {
     /// Errors: `Dimension`.
     pub(super) fn new(keys: usize, seed: u64) -> Result<Self, ParamsError> {
         let set = EarlierSet::named("dos-perfomr-v1", false).expect("a set of 128 bits");

@@ -1,7 +1,7 @@
 //! What a machine needs for a batch and for a message, measured.
 
 use crate::measure::cpu::process_seconds;
-use crate::measure::digest::median;
+use crate::measure::median::median_of_runs;
 use crate::measure::report::Machine;
 use crate::measure::yardstick::Yardstick;
 use crate::measure::{BenchError, DigestBench, InstantUnits, Setting};
@@ -62,7 +62,7 @@ impl MeasuredCosts {
         let yardstick = Yardstick::start(true);
         // First, since a process's peak never falls.
         let mut units = InstantUnits::new(instant, LOT as u64, seed)?;
-        let pushed = median(RUNS, || {
+        let pushed = median_of_runs(RUNS, || {
             let before = process_seconds();
             units.push(LOT).map(|()| process_seconds() - before)
         });

@@ -53,7 +53,7 @@ pub(super) fn run(args: &PdqCompress, out: &Output<'_>) -> Result<(), LabError> 
                 bench.run(&secret, &key)
             };
             let runs = (0..args.runs).map(run).collect::<Result<Vec<_>, _>>()?;
-            let figures = median(runs);
+            let figures = median_run(runs);
             out.show(&figures)?;
             all.push(figures);
         }
@@ -66,7 +66,7 @@ pub(super) fn run(args: &PdqCompress, out: &Output<'_>) -> Result<(), LabError> 
 }
 
 /// The run of median time; exact only if all were.
-fn median(mut runs: Vec<CompressFigures>) -> CompressFigures {
+fn median_run(mut runs: Vec<CompressFigures>) -> CompressFigures {
     let exact = runs.iter().all(|run| run.exact);
     runs.sort_by(|a, b| a.compress_s.total_cmp(&b.compress_s));
     let mut middle = runs.swap_remove(runs.len() / 2);
