@@ -1,7 +1,8 @@
 //! What one message costs, by the number of messages in flight: three rotations with one digit, the
 //! switch to the block secret, one rotation with two digits, the trace.
 
-#[path = "../tests/common/mod.rs"]
+#[allow(dead_code, reason = "tests use the rest")]
+#[path = "../tests/tfhe/common.rs"]
 mod common;
 
 use common::{Arithmetic, COORDINATES, Keys, World, first_layer, second_layer};

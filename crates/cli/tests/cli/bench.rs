@@ -1,0 +1,221 @@
+//! Long and whole benchmarks, and their comparison.
+
+use crate::common::{PARAMS, Scene};
+use serde_json::Value;
+
+fn soak(scene: &Scene, more: &[&str]) -> crate::common::Done {
+    let args = ["bench", "soak", "--params", PARAMS, "--payload-bytes", "57"];
+    scene.run(&[&args[..], &["--pertinent", "5"], more].concat())
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    let line = |line| serde_json::from_str(line).unwrap();
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn soak_checks_honest_and_hostile_batches() {
+    let scene = Scene::keys();
+    let args = ["--keys", "2", "--batches", "19", "--seed", "2", "--json"];
+    let text = soak(&scene, &args).quietly();
+    let mut lines = lines(&text);
+    let summary = lines.pop().unwrap();
+    assert_eq!(lines.len(), 2);
+    for (line, (batches, strangers)) in lines.iter().zip([(10, "honest"), (9, "hostile")]) {
+        assert_eq!(line["batches"], batches, "{line}");
+        assert_eq!(line["strangers"], strangers, "{line}");
+        assert_eq!((&line["found"], &line["missed"]), (&5.into(), &0.into()));
+        assert_eq!(
+            (&line["false_positives"], &line["inexact"]),
+            (&0.into(), &0.into())
+        );
+        assert!(line["error"].is_null(), "{line}");
+        let bins = line["histogram"].as_array().unwrap();
+        let counted: u64 = bins.iter().map(|bin| bin.as_u64().unwrap()).sum();
+        assert_eq!(line["coefficients"], counted);
+    }
+    let all = &summary["all"];
+    assert_eq!((&all["digests"], &all["exact"]), (&2.into(), &2.into()));
+    assert_eq!(
+        (&all["batches"], &summary["hostile"]["batches"]),
+        (&19.into(), &9.into())
+    );
+    assert!(all["worst_rounding"].as_f64().unwrap() < 0.5);
+    // Absent where the rounding of bodies explains it all.
+    assert!(
+        all["batch_failure_log2"]
+            .as_f64()
+            .is_none_or(|log2| log2 < -10.0)
+    );
+}
+
+/// A stopped run goes on with the keys that are left, each as it would have been.
+#[test]
+fn soak_goes_on_where_it_stopped() {
+    let scene = Scene::keys();
+    let args = ["--keys", "2", "--batches", "3", "--seed", "7", "--json"];
+    let whole = lines(&soak(&scene, &args).quietly());
+    let rest = lines(&soak(&scene, &[&args[..], &["--from-key", "1"]].concat()).quietly());
+    assert_eq!((whole.len(), rest.len()), (3, 2));
+    for field in [
+        "key",
+        "strangers",
+        "found",
+        "worst_rounding",
+        "histogram",
+        "unusable_clues",
+    ] {
+        assert_eq!(whole[1][field], rest[0][field], "{field}");
+    }
+    let indices = ["--keys", "1", "--batches", "1", "--scheme", "sophomd"];
+    let text = soak(&scene, &indices).quietly();
+    assert!(
+        text.contains("found                                           5\n")
+            && text.contains("\nhonest\n"),
+        "{text}"
+    );
+    let args = ["--bound", "4"];
+    soak(&scene, &args).refused(2, &["at most 4", "found 5"]);
+}
+
+#[test]
+fn reports_compare_with_their_like() {
+    let scene = Scene::keys();
+    let text = scene.run(&["bench", "all", "--quick", "--json"]).quietly();
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&report["digests"], &report["exact"]),
+        (&11.into(), &11.into())
+    );
+    for figure in [
+        "digest_omr",
+        "digest_omr.affine",
+        "digest_omd",
+        "digest_omr_doubled_threads",
+        "instantomr_128_messages.first_layer",
+        "instantomr_128_messages_doubled_threads",
+        "digest_omr_3_recipients.alone",
+        "digest_omr_3_recipients.first",
+        "digest_omr_3_recipients_kept_baby_steps.further",
+        "keygen",
+        "decode",
+        "clue",
+        "post_message",
+    ] {
+        assert!(
+            report["figures"][figure]["seconds"].as_f64().unwrap() > 0.0,
+            "{figure}"
+        );
+    }
+    for size in [
+        "detection_key",
+        "clue",
+        "digest_omr",
+        "digest_omd",
+        "instant_key",
+        "digest_instantomr",
+    ] {
+        assert!(report["bytes"][size].as_u64().unwrap() > 0, "{size}");
+    }
+    scene.write("old", text.as_bytes());
+    scene.write("new", text.as_bytes());
+    let compare = ["bench", "compare", "old", "new"];
+    let same = scene.run(&[&compare[..], &["--json"]].concat()).json();
+    let figures = same["figures"].as_array().unwrap();
+    assert!(
+        figures.iter().all(|figure| figure["ratio"] == 1.0),
+        "{same}"
+    );
+    assert!(scene.run(&compare).quietly().contains("digest_omr.affine"));
+    for (pointer, name) in [
+        ("/machine/cpu", "machine differs"),
+        ("/setting/params", "parameter set differs"),
+    ] {
+        let mut other = report.clone();
+        *other.pointer_mut(pointer).unwrap() = "another".into();
+        scene.write("new", other.to_string().as_bytes());
+        scene.run(&compare).refused(1, &[name, "found another"]);
+    }
+    scene.write("new", b"{}");
+    scene.run(&compare).refused(1, &["new", "omr bench all"]);
+}
+
+#[test]
+fn recipients_of_one_board_share_a_cache() {
+    let scene = Scene::keys();
+    let digest = ["bench", "digest", "--params", PARAMS, "--messages", "3000"];
+    let board = ["--pertinent", "7", "--bound", "9", "--payload-bytes", "57"];
+    let run = |more: &[&str]| {
+        let recipients = ["--recipients", "3"];
+        scene.run(&[&digest[..], &board, &recipients, more].concat())
+    };
+    let figures = run(&["--json"]).json();
+    assert_eq!(figures["exact"], 3, "{figures}");
+    assert!(figures["cache_bytes"].as_u64().unwrap() > 1 << 20);
+    let times = &figures["digests"];
+    assert_eq!(times["further_s"].as_array().unwrap().len(), 2);
+    assert!(times["further_over_first"].as_f64().unwrap() > 0.0);
+    assert!(times["last_stages"]["clues"].is_null(), "{figures}");
+    assert!(figures["digests_with_kept_baby_steps"].is_null());
+    let limit = ["--cache-bytes", "9000000", "--keep-baby-steps", "--json"];
+    let figures = run(&limit).json();
+    assert_eq!(figures["exact"], 3, "{figures}");
+    let bytes = figures["cache_bytes"].as_u64().unwrap();
+    assert!((1..=9_000_000).contains(&bytes), "{bytes}");
+    assert!(figures["digests"].is_null());
+    assert!(figures["digests_with_kept_baby_steps"]["first_s"].is_f64());
+    let text = run(&["--cache-bytes", "0"]).quietly();
+    assert!(text.contains("further over first"), "{text}");
+    let crowd = ["--pertinent", "1001", "--recipients", "3"];
+    let args = [&digest[..], &crowd].concat();
+    scene.run(&args).refused(2, &["3000", "3003"]);
+    let alone = [&digest[..], &["--keep-baby-steps"]].concat();
+    assert_eq!(scene.run(&alone).code, 2);
+}
+
+#[test]
+fn instantomr_is_measured() {
+    let scene = Scene::keys();
+    let set = ["--params", "insecure-tiny-hybrid-v1"];
+    let small = ["--payload-bytes", "40", "--pertinent", "9", "--bound", "9"];
+    for scheme in ["instantomr", "instantomd", "instantomr-buckets"] {
+        let args = ["bench", "digest", "--messages", "90", "--scheme", scheme];
+        let figures = scene
+            .run(&[&args[..], &set, &small, &["--json"]].concat())
+            .json();
+        assert_eq!(figures["found"], 9, "{scheme}");
+        assert!(figures["stages"]["second_layer"].as_f64().unwrap() > 0.0);
+    }
+    let args = ["bench", "digest", "--scheme", "instantomr", "--recipients"];
+    scene
+        .run(&[&args[..], &["2"]].concat())
+        .refused(1, &["--recipients"]);
+
+    let args = ["bench", "stream", "--rate", "50", "--seconds", "4"];
+    let stream = [&args[..], &set, &["--payload-bytes", "40"]].concat();
+    let figures = scene.run(&[&stream[..], &["--json"]].concat()).json();
+    assert!(figures["messages"].as_u64().unwrap() > 100);
+    assert_eq!(figures["exact"], figures["pertinent"]);
+    let wait = &figures["wait_ms"];
+    assert!(wait["p50"].as_f64().unwrap() <= wait["max"].as_f64().unwrap());
+    let table = scene.run(&stream).quietly();
+    assert!(table.contains("wait\n"), "{table}");
+    let none = ["bench", "stream", "--rate", "0"];
+    scene.run(&none).refused(1, &["--rate"]);
+
+    let args = ["bench", "crossover", "--svg", "picture.svg", "--json"];
+    let measured = scene.run(&[&args[..], &set].concat());
+    scene.write("costs", &measured.stdout);
+    let measured: Value = serde_json::from_slice(&measured.stdout).unwrap();
+    assert_eq!(measured["batch"], 2048);
+    assert!(measured["crossover"].as_u64().unwrap() > 0);
+    let picture = String::from_utf8(scene.read("picture.svg")).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains("InstantOMR"));
+
+    let args = ["bench", "windows", "--clues", "2000"];
+    let windows = scene.run(&[&args[..], &set, &["--json"]].concat()).json();
+    let first = &windows["missed"][0];
+    let (found, expected) = (first["found"].as_f64(), first["expected"].as_f64());
+    let (found, expected) = (found.unwrap(), expected.unwrap());
+    assert!((found - expected).abs() < 6.0 * expected.sqrt(), "{first}");
+}

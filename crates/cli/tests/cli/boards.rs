@@ -1,0 +1,210 @@
+//! Boards of both kinds of clues, and what they hold that they should not.
+
+use crate::common::{PARAMS, Scene};
+use omr_store::{Board, Message, StoreError};
+
+const PAYLOAD: usize = 150;
+
+#[test]
+fn a_board_says_its_kind() {
+    let scene = Scene::empty();
+    let init = |dir: &str, more: &[&str]| {
+        scene.run(&[&["board", "init", dir, "--params", PARAMS], more].concat())
+    };
+    init("bound", &[]).quietly();
+    init("plain", &["--clues", "plain"]).quietly();
+    let stat = |dir: &str| scene.run(&["board", "stat", dir, "--json"]).json();
+    let bytes = |dir: &str| stat(dir)["clue_bytes"].as_u64().unwrap();
+    assert_eq!(stat("bound")["clues"], "bound");
+    assert_eq!(stat("plain")["clues"], "plain");
+    assert_eq!(bytes("bound"), bytes("plain") + 96);
+    let text = scene.run(&["board", "stat", "bound"]).quietly();
+    assert!(text.contains("clues          bound\n"), "{text}");
+    let wrong = init("other", &["--clues", "linear"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("plain or bound"), "{wrong:?}");
+}
+
+/// Bytes are those that the system tells.
+#[cfg(unix)]
+#[test]
+fn a_board_says_its_size() {
+    use std::os::unix::fs::MetadataExt;
+    let scene = Scene::new("none", PAYLOAD);
+    scene.write("f", b"hello");
+    scene.post("alice", &["f"; 300]).quietly();
+    let found = scene.path("board/board.redb").metadata().unwrap();
+    let stat = scene.run(&["board", "stat", "board", "--json"]).json();
+    let bytes = [&stat["bytes_on_disk"], &stat["file_bytes"]];
+    assert_eq!(bytes, [found.blocks() * 512, found.len()]);
+    let text = scene.run(&["board", "stat", "board"]).quietly();
+    let holes = found.len() > found.blocks() * 512;
+    assert_eq!(text.contains("with holes"), holes, "{text}");
+}
+
+#[test]
+fn old_messages_expire_and_the_others_are_found() {
+    let scene = Scene::new("none", PAYLOAD);
+    scene.keygen("bob");
+    let stat = || scene.run(&["board", "stat", "board", "--json"]).json();
+    let expire = |which: &[&str]| scene.run(&[&["board", "expire", "board"], which].concat());
+    let before = 20u64;
+    scene.write("early", b"early");
+    scene.write("late", b"late");
+    scene.post("alice", &["early"]).quietly();
+    scene
+        .post("bob", &vec!["late"; 2 * before as usize])
+        .quietly();
+    let late = 2 * before + 1;
+    assert_eq!(
+        scene.post("alice", &["late"]).quietly(),
+        format!("{late} late\n")
+    );
+    scene.digest(5, &[]).quietly();
+
+    assert_eq!(expire(&[]).code, 2);
+    assert_eq!(expire(&["--keep", "1", "--before", "1"]).code, 2);
+    let done = expire(&["--before", &before.to_string()]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let text = scene.run(&["board", "stat", "board"]).quietly();
+    assert!(
+        text.contains(&format!(", those before {before} expired\n")),
+        "{text}"
+    );
+    let again = expire(&["--keep", &(late + 1 - before).to_string(), "--json"]).json();
+    assert_eq!([&again["expired"], &again["first_index"]], [0, before]);
+    assert_eq!(
+        (&stat()["messages"], &stat()["first_index"]),
+        (&(late + 1).into(), &before.into())
+    );
+    let sound = scene.run(&["board", "verify", "board"]).quietly();
+    assert_eq!(sound, format!("sound: {} messages\n", late + 1 - before));
+
+    // A digest made before holds what it held; a new one is of what is there.
+    let found = |name: &str| {
+        let paths = scene.decode(&["--sealing", "none"]).quietly();
+        let held: Vec<_> = paths.lines().map(|path| scene.read(path)).collect();
+        std::fs::rename(scene.path("out"), scene.path(name)).unwrap();
+        held
+    };
+    assert_eq!(found("before"), [&b"early"[..], b"late"]);
+    scene.digest(5, &[]).quietly();
+    assert_eq!(found("after"), [b"late"]);
+    let gone = format!("omr: board: messages 0..3 expired: the board begins at {before}");
+    scene.digest(5, &["--range", "0..3"]).refused(1, &[&gone]);
+    scene
+        .digest(5, &["--range", &format!("..{late}")])
+        .quietly();
+
+    assert_eq!(
+        scene.post("alice", &["late"]).quietly(),
+        format!("{} late\n", late + 1)
+    );
+    assert_eq!(expire(&["--keep", "3"]).code, 0);
+    assert_eq!(stat()["first_index"], late - 1);
+    assert_eq!(
+        scene.run(&["board", "verify", "board"]).quietly(),
+        "sound: 3 messages\n"
+    );
+}
+
+#[test]
+fn a_board_of_this_format_is_not_converted() {
+    let scene = Scene::new("none", PAYLOAD);
+    let convert = |dir| scene.run(&["board", "convert", dir]);
+    convert("board").refused(1, &["board/board.redb exists: open it"]);
+    convert("nowhere").refused(1, &["no board at"]);
+    let stat = scene.run(&["board", "stat", "board", "--json"]).json();
+    assert_eq!(stat["messages"], 0);
+}
+
+/// The messages of a board.
+fn all(board: &Board) -> Vec<Message> {
+    let (mut clues, mut payloads) = (Vec::new(), Vec::new());
+    board
+        .read_into(0..board.len(), &mut clues, &mut payloads)
+        .unwrap();
+    let clues = clues.chunks(board.config().clue_bytes as usize);
+    let message = |(clue, payload): (&[u8], &[u8])| Message {
+        clue: clue.to_vec(),
+        payload: payload.to_vec(),
+    };
+    clues.zip(payloads.chunks(PAYLOAD)).map(message).collect()
+}
+
+#[test]
+fn clues_that_their_keys_did_not_sign_are_found() {
+    let scene = Scene::new("hpke-x25519", PAYLOAD);
+    scene.write("f", b"hello");
+    scene.post("alice", &["f"]).quietly();
+    scene.post("alice", &["f"]).quietly();
+    let verify = || scene.run(&["board", "verify", "board"]);
+    assert_eq!(verify().quietly(), "sound: 2 messages\n");
+    let board = Board::open(scene.path("board")).unwrap();
+    let posted = all(&board);
+    // The board itself sees keys; who appends must see to signatures.
+    let error = board.append(&posted[..1]).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            StoreError::UsedKey(used) if (used.position, used.index) == (0, 0)
+        ),
+        "{error}"
+    );
+    let mut unsigned = posted[1].clone();
+    let key = unsigned.clue.len() - 96;
+    unsigned.clue[key] ^= 1;
+    board.append(&[unsigned]).unwrap();
+    drop(board);
+    let done = verify();
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(
+        done.stderr.contains("message 2: expected a clue signed"),
+        "{done:?}"
+    );
+    assert!(done.stderr.contains("in 1 of 3 messages"), "{done:?}");
+}
+
+/// The digest is at work, reading its key, when others post: it holds what was there when it began.
+#[test]
+fn posting_does_not_wait_for_a_digest() {
+    use std::io::{Read, Write};
+    let scene = Scene::new("hpke-x25519", PAYLOAD);
+    scene.write("f", b"hello");
+    scene.post("alice", &["f", "f"]).quietly();
+    let args = ["digest", "--board", "board", "--detection-key", "-"];
+    let more = ["--bound", "5", "--out", "digest"];
+    let mut digest = scene
+        .command(&[&args[..], &more].concat())
+        .stdin(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let key = scene.read("alice/detection.key");
+    let mut stdin = digest.stdin.take().unwrap();
+    // More than a pipe holds: when all but the end is written, the board has been opened.
+    assert!(key.len() > 200_000, "{}", key.len());
+    let (most, end) = key.split_at(key.len() - 1000);
+    stdin.write_all(most).unwrap();
+    let began = std::time::Instant::now();
+    assert_eq!(scene.post("alice", &["f"]).quietly(), "2 f\n");
+    assert!(began.elapsed().as_secs() < 4, "{:?}", began.elapsed());
+    stdin.write_all(end).unwrap();
+    drop(stdin);
+    let mut told = String::new();
+    let mut stderr = digest.stderr.take().unwrap();
+    stderr.read_to_string(&mut told).unwrap();
+    assert!(digest.wait().unwrap().success(), "{told}");
+    let found = scene.decode(&["--json"]).json();
+    assert_eq!(found["indices"], serde_json::json!([0, 1]));
+}
+
+#[test]
+fn a_small_set_for_tests_says_so() {
+    let scene = Scene::empty();
+    let keygen = scene.run(&["keygen", "--out", "alice", "--params", PARAMS]);
+    assert!(keygen.warned && keygen.code == 0, "{keygen:?}");
+    let init = scene.run(&["board", "init", "tiny", "--params", PARAMS]);
+    assert!(init.warned && init.code == 0, "{init:?}");
+    assert!(!scene.run(&["board", "init", "board"]).warned);
+}

@@ -1,0 +1,282 @@
+//! Runs the command in a folder of its own, at the insecure tiny parameters.
+
+pub(crate) mod mail;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+pub(crate) const PARAMS: &str = "insecure-tiny-v2";
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) code: i32,
+    pub(crate) stdout: Vec<u8>,
+    /// Without the warning that a set is insecure, which says nothing new here.
+    pub(crate) stderr: String,
+    /// Whether there was that warning.
+    pub(crate) warned: bool,
+}
+
+impl Done {
+    /// Succeeded and said nothing on standard error; gives standard output.
+    #[track_caller]
+    pub(crate) fn quietly(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (0, ""));
+        String::from_utf8(self.stdout).unwrap()
+    }
+
+    /// Failed with this code, nothing on standard output, and one `omr: ` line with every text.
+    #[track_caller]
+    pub(crate) fn refused(self, code: i32, texts: &[&str]) {
+        assert_eq!(self.code, code, "{self:?}");
+        assert!(self.stdout.is_empty(), "{self:?}");
+        self.printed(texts);
+    }
+
+    /// With `--json` an object takes the line's place.
+    #[track_caller]
+    fn printed(mut self, texts: &[&str]) {
+        if let Ok(object) = serde_json::from_str::<serde_json::Value>(&self.stderr) {
+            let message = object["error"]["message"].as_str().unwrap_or_default();
+            self.stderr = format!("omr: {message}");
+        }
+        assert!(self.stderr.starts_with("omr: "), "{self:?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
+        for text in texts {
+            assert!(
+                self.stderr.contains(text),
+                "{text:?} not in {:?}",
+                self.stderr
+            );
+        }
+        assert!(!self.stderr.contains("internal error"), "{self:?}");
+    }
+
+    #[track_caller]
+    pub(crate) fn json(self) -> serde_json::Value {
+        serde_json::from_str(&self.quietly()).unwrap()
+    }
+}
+
+/// A folder with alice's keys and, mostly, a board.
+pub(crate) struct Scene {
+    dir: tempfile::TempDir,
+}
+
+impl Scene {
+    /// An empty folder.
+    pub(crate) fn empty() -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// Alice's keys alone.
+    pub(crate) fn keys() -> Self {
+        let scene = Self::empty();
+        scene.keygen("alice");
+        scene
+    }
+
+    /// Alice's keys for plain clues and an empty board of such.
+    pub(crate) fn plain(sealing: &str, payload_bytes: usize) -> Self {
+        let scene = Self::empty();
+        let keygen = words("keygen --out alice --params insecure-tiny-v2 --plain-clues");
+        scene.run(&keygen).quietly();
+        scene.board(sealing, payload_bytes, &["--clues", "plain"]);
+        scene
+    }
+
+    /// Alice's keys and an empty board.
+    pub(crate) fn new(sealing: &str, payload_bytes: usize) -> Self {
+        let scene = Self::keys();
+        scene.board(sealing, payload_bytes, &[]);
+        scene
+    }
+
+    fn board(&self, sealing: &str, payload_bytes: usize, more: &[&str]) {
+        let bytes = payload_bytes.to_string();
+        let init = [
+            "board",
+            "init",
+            "board",
+            "--params",
+            PARAMS,
+            "--sealing",
+            sealing,
+        ];
+        let args = [&init[..], &["--payload-bytes", &bytes], more].concat();
+        assert_eq!(self.run(&args).quietly(), "");
+    }
+
+    pub(crate) fn keygen(&self, name: &str) {
+        self.run(&["keygen", "--out", name, "--params", PARAMS])
+            .quietly();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_omr"));
+        command.current_dir(self.dir.path()).args(args);
+        // Of whoever runs the tests.
+        command.env_remove("OMR_PASSPHRASE").env_remove("OMR_TOKEN");
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Done {
+        self.pipe(args, b"")
+    }
+
+    /// Runs with these bytes on standard input.
+    pub(crate) fn pipe(&self, args: &[&str], input: &[u8]) -> Done {
+        let piped = self
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = piped.unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_vec();
+        // A command that fails early does not read it all.
+        let feed = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let output = child.wait_with_output().unwrap();
+        feed.join().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let (warnings, others): (Vec<&str>, Vec<&str>) = stderr
+            .split_inclusive('\n')
+            .partition(|line| line.contains("is a small set for tests"));
+        Done {
+            code: output.status.code().unwrap_or(-1),
+            stdout: output.stdout,
+            stderr: others.concat(),
+            warned: !warnings.is_empty(),
+        }
+    }
+
+    /// Posts files to `name` on the board.
+    pub(crate) fn post(&self, name: &str, files: &[&str]) -> Done {
+        let key = format!("{name}/clue.key");
+        self.run(&[&["post", "--board", "board", "--to", &key], files].concat())
+    }
+
+    /// A digest of the board for alice, in the file `digest`, over one that is there.
+    pub(crate) fn digest(&self, bound: usize, more: &[&str]) -> Done {
+        let bound = bound.to_string();
+        let args = words("digest --board board --detection-key alice/detection.key");
+        self.run(
+            &[
+                &args[..],
+                &["--bound", &bound, "--force", "--out", "digest"],
+                more,
+            ]
+            .concat(),
+        )
+    }
+
+    /// Decodes `digest` into `out` as alice.
+    pub(crate) fn decode(&self, more: &[&str]) -> Done {
+        let args = words("decode --secret-key alice/secret.key --digest digest");
+        self.run(&[&args[..], &["--out", "out"], more].concat())
+    }
+
+    /// Runs a command until a signal has met it at work three times: while files are `left` in a folder, which are gone
+    /// then. Gives how often it was met.
+    pub(crate) fn stopped(
+        &self,
+        args: &[&str],
+        folder: &str,
+        left: impl Fn() -> bool,
+        again: impl Fn(),
+    ) -> u32 {
+        let mut stopped = 0;
+        for _ in 0..300 {
+            let mut command = self.command(args);
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            let mut child = command.spawn().unwrap();
+            while !left() && child.try_wait().unwrap().is_none() {}
+            stopped += u32::from(terminated(&mut child) == Some(128 + 15));
+            assert!(!left(), "{:?}", self.list(folder));
+            if stopped > 2 {
+                break;
+            }
+            again();
+        }
+        stopped
+    }
+
+    /// The names in a folder, sorted.
+    pub(crate) fn list(&self, name: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(name)).unwrap();
+        let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<String> = entries.map(|e| name(e).into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// The words of a command line.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// The commands that a page of `--help` lists, in groups or not.
+pub(crate) fn listed(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| !line.starts_with("Usage:"));
+    let lists = lines.skip(1).take_while(|line| *line != "Options:");
+    // Names stand two columns in, what continues a description further; arguments stand in brackets.
+    let name = |line: &str| {
+        line.strip_prefix("  ")?
+            .split(' ')
+            .next()
+            .map(str::to_owned)
+    };
+    let is_command = |name: &String| name.starts_with(|c: char| c.is_ascii_lowercase());
+    let names = lists.filter_map(name).filter(is_command);
+    names.filter(|name| name != "help").collect()
+}
+
+/// The exit code of a process that is asked to end.
+pub(crate) fn terminated(child: &mut Child) -> Option<i32> {
+    let id = child.id().to_string();
+    Command::new("kill").args(["-TERM", &id]).output().unwrap();
+    child.wait().unwrap().code()
+}
+
+/// Bytes that differ from any others of another seed.
+pub(crate) fn bytes(seed: u8, count: usize) -> Vec<u8> {
+    let mut state = u64::from(seed) + 1;
+    let next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    std::iter::repeat_with(next).take(count).collect()
+}
+
+/// Waits until no other test uses the ports that servers take by default; held until dropped.
+pub(crate) fn ports() -> fs::File {
+    let path = std::env::temp_dir().join("omr-tests-ports.lock");
+    let lock = fs::File::create(path).unwrap();
+    lock.lock().unwrap();
+    lock
+}

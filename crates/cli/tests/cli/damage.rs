@@ -1,0 +1,231 @@
+//! Files of the wrong kind, and damaged ones.
+
+use crate::common::{Scene, bytes, words};
+use std::fs;
+
+#[test]
+fn wrong_kinds_of_file() {
+    let scene = Scene::new("hpke-x25519", 100);
+    scene.write("f", b"hello");
+    scene.post("alice", &["f"]).quietly();
+    scene.digest(4, &[]).quietly();
+    let keys = [
+        "alice/secret.key",
+        "alice/clue.key",
+        "alice/detection.key",
+        "digest",
+    ];
+    let kinds = ["a secret key", "a clue key", "a detection key", "a digest"];
+    for (path, found) in keys.into_iter().zip(kinds) {
+        let uses: [(&str, &[&str]); 4] = [
+            (
+                "a clue key",
+                &["post", "--board", "board", "f", "--to", path],
+            ),
+            (
+                "a detection key",
+                &[
+                    "digest",
+                    "--board",
+                    "board",
+                    "--bound",
+                    "4",
+                    "--out",
+                    "d",
+                    "--detection-key",
+                    path,
+                ],
+            ),
+            (
+                "a secret key",
+                &[
+                    "decode",
+                    "--digest",
+                    "digest",
+                    "--out",
+                    "out",
+                    "--secret-key",
+                    path,
+                ],
+            ),
+            (
+                "a digest",
+                &[
+                    "decode",
+                    "--secret-key",
+                    "alice/secret.key",
+                    "--out",
+                    "out",
+                    "--digest",
+                    path,
+                ],
+            ),
+        ];
+        for (expected, args) in uses {
+            if expected != found {
+                let text = format!("omr: {path}: expected {expected}, found {found}");
+                scene.run(args).refused(1, &[&text]);
+            }
+        }
+    }
+    let foreign = ["post", "--board", "board", "--to", "f", "f"];
+    scene.run(&foreign).refused(1, &["omr: f: not an omr file"]);
+    let missing = ["post", "--board", "board", "--to", "nothing", "f"];
+    scene
+        .run(&missing)
+        .refused(1, &["omr: nothing: ", "No such file"]);
+    for dir in ["alice", "nowhere"] {
+        scene
+            .run(&["board", "stat", dir])
+            .refused(1, &["no board at"]);
+    }
+    fs::create_dir(scene.path("fake")).unwrap();
+    scene.write("fake/board.redb", b"hello");
+    scene
+        .run(&["board", "verify", "fake"])
+        .refused(1, &["is not a board"]);
+}
+
+/// Damages each file in many places; every use of it must fail in order.
+#[test]
+fn damaged_files() {
+    let scene = Scene::new("hpke-x25519", 100);
+    scene.write("f", b"hello");
+    scene.post("alice", &["f"]).quietly();
+    scene.digest(4, &[]).quietly();
+    let uses: [(&str, &[&str]); 4] = [
+        (
+            "alice/clue.key",
+            &["post", "--board", "board", "f", "--to", "bad"],
+        ),
+        (
+            "alice/detection.key",
+            &words("digest --board board --bound 4 --out d --detection-key bad"),
+        ),
+        (
+            "alice/secret.key",
+            &words("decode --digest digest --out out --secret-key bad"),
+        ),
+        (
+            "digest",
+            &words("decode --secret-key alice/secret.key --out out --digest bad"),
+        ),
+    ];
+    for (path, args) in uses {
+        let good = scene.read(path);
+        for cut in [0, 1, 8, 40, good.len() / 2, good.len() - 1] {
+            scene.write("bad", &good[..cut]);
+            scene.run(args).refused(1, &["omr: bad: "]);
+        }
+        scene.write("bad", &[&good[..], b"x"].concat());
+        scene
+            .run(args)
+            .refused(1, &["the file goes on after its checksum"]);
+        for at in [0, 4, 6, 8, 12, 30, 50, 70, good.len() / 3, good.len() - 1] {
+            let mut bad = good.clone();
+            bad[at] ^= 0x20;
+            scene.write("bad", &bad);
+            scene.run(args).refused(1, &["omr: bad: "]);
+        }
+    }
+    assert!(!scene.path("out").exists() && !scene.path("d").exists());
+    let stat = scene.run(&["board", "stat", "board", "--json"]).json();
+    assert_eq!(stat["messages"], 1);
+}
+
+#[test]
+fn a_damaged_board_is_never_digested_wrongly() {
+    let scene = Scene::new("none", 64);
+    scene.write("f", &bytes(1, 64));
+    scene
+        .post("alice", &[&["--raw"][..], &["f"; 40]].concat())
+        .quietly();
+    let path = "board/board.redb";
+    let good = scene.read(path);
+    let payload = good
+        .windows(64)
+        .position(|window| window == bytes(1, 64))
+        .unwrap();
+    let mut bad = good.clone();
+    bad[payload + 3] ^= 1;
+    scene.write(path, &bad);
+    scene
+        .digest(40, &[])
+        .refused(1, &["messages 0..1: expected checksum"]);
+    let done = scene.run(&["board", "verify", "board"]);
+    assert_eq!(done.code, 1);
+    assert!(
+        done.stderr.contains("1 of 40 messages cannot be read"),
+        "{done:?}"
+    );
+    for cut in [0, 10, 4096, good.len() / 2] {
+        scene.write(path, &good[..cut]);
+        for command in ["stat", "verify"] {
+            let done = scene.run(&["board", command, "board"]);
+            assert_eq!(
+                (done.code, &done.stdout[..]),
+                (1, &b""[..]),
+                "{cut} {done:?}"
+            );
+            assert!(
+                done.stderr.lines().all(|line| line.starts_with("omr: ")),
+                "{done:?}"
+            );
+            assert!(!done.stderr.contains("panic"), "{done:?}");
+        }
+    }
+}
+
+/// A database that breaks off while it tidies up would end the process by a signal.
+#[test]
+fn posting_to_a_damaged_board_ends_with_a_word() {
+    let scene = Scene::new("none", 64);
+    scene.write("f", &bytes(1, 64));
+    for _ in 0..3 {
+        scene.post("alice", &["--raw", "f", "f", "f"]).quietly();
+    }
+    let path = "board/board.redb";
+    let good = scene.read(path);
+    let mut refused = 0;
+    for draw in bytes(2, 80 * 9).chunks_exact(9) {
+        let at = u64::from_le_bytes(draw[..8].try_into().unwrap()) as usize % good.len();
+        let mut bad = good.clone();
+        for byte in bad.iter_mut().skip(at).take(64) {
+            *byte ^= draw[8] | 1;
+        }
+        scene.write(path, &bad);
+        let done = scene.post("alice", &["--raw", "f"]);
+        assert!([0, 1].contains(&done.code), "{at}: {done:?}");
+        assert!(!done.stderr.contains("internal error"), "{at}: {done:?}");
+        refused += done.code;
+    }
+    assert!(refused > 0, "no damage was found");
+}
+
+/// Damage that no message suffers from is told as what it is.
+#[test]
+fn damage_beside_the_messages_is_not_told_as_messages() {
+    let scene = Scene::new("none", 64);
+    scene.write("f", b"hello");
+    scene.post("alice", &["f"; 10]).quietly();
+    let path = "board/board.redb";
+    let good = scene.read(path);
+    let (mut beside, mut within) = (0, 0);
+    for draw in bytes(3, 120 * 9).chunks_exact(9) {
+        let at = u64::from_le_bytes(draw[..8].try_into().unwrap()) as usize % good.len();
+        let mut bad = good.clone();
+        bad[at] ^= draw[8] | 1;
+        scene.write(path, &bad);
+        let done = scene.run(&["board", "verify", "board"]);
+        if done.code == 0 {
+            continue;
+        }
+        assert!(!done.stderr.contains(" 0 of "), "{at}: {done:?}");
+        let readable = "all 10 messages can be read, but the database under them is at fault";
+        match done.stderr.contains(readable) {
+            true => beside += 1,
+            false => within += 1,
+        }
+    }
+    assert!(beside > 0 && within > 0, "{beside} beside, {within} within");
+}

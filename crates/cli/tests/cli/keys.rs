@@ -1,0 +1,489 @@
+//! Secrets at rest: under a passphrase, in an exported file, replaced by others.
+
+use crate::common::mail::{Server, identity, inbox, lines, send, token};
+use crate::common::{Done, PARAMS, Scene, words};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::process::Stdio;
+use std::time::Duration;
+
+const HYBRID: &str = "insecure-tiny-hybrid-v1";
+const RIGHT: &str = "correct horse battery staple";
+
+/// Runs with passphrases in the environment: the one that is, and the one that shall be.
+fn with(scene: &Scene, args: &[&str], passphrase: &str, new: &str) -> Done {
+    let mut command = scene.command(args);
+    command.env("OMR_PASSPHRASE", passphrase);
+    command.env("OMR_NEW_PASSPHRASE", new);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    Done {
+        code: output.status.code().unwrap(),
+        stdout: output.stdout,
+        stderr: String::from_utf8(output.stderr).unwrap(),
+        warned: false,
+    }
+}
+
+/// The kind that a file's header names.
+fn kind(scene: &Scene, name: &str) -> u8 {
+    scene.read(name)[6]
+}
+
+#[test]
+fn a_secret_under_a_passphrase_opens_with_it_alone() {
+    let scene = Scene::empty();
+    scene.write("right", format!("{RIGHT}\nnot this line\n").as_bytes());
+    scene.write("wrong", b"incorrect horse\n");
+    scene.write("empty", b"\n");
+    let keygen = ["keygen", "--params", PARAMS, "--out", "alice"];
+    // Nobody is there to type one.
+    let asked = scene.run(&[&keygen[..], &["--passphrase"]].concat());
+    asked.refused(1, &["--passphrase-file", "OMR_PASSPHRASE", "no terminal"]);
+    let empty = [&keygen[..], &["--passphrase-file", "empty"]].concat();
+    scene.run(&empty).refused(1, &["at least one character"]);
+    assert!(!scene.path("alice/secret.key").exists());
+    let right = ["--passphrase-file", "right"];
+    scene.run(&[&keygen[..], &right].concat()).quietly();
+    assert_eq!(kind(&scene, "alice/secret.key"), 14);
+    // None of its bytes lies open anywhere: what is not encrypted is public.
+    let (secret, address) = (scene.read("alice/secret.key"), scene.read("alice/clue.key"));
+    assert_eq!(
+        secret[9..9 + PARAMS.len() + 16],
+        address[9..9 + PARAMS.len() + 16]
+    );
+
+    // What needs no secret does not ask.
+    let init = ["board", "init", "board", "--params", PARAMS];
+    scene.run(&init).quietly();
+    scene.write("letter", b"hello");
+    scene.post("alice", &["letter"]).quietly();
+    scene.digest(3, &[]).quietly();
+    scene.decode(&[]).refused(
+        1,
+        &[
+            "alice/secret.key",
+            "expected its passphrase",
+            "--passphrase-file",
+        ],
+    );
+    scene
+        .decode(&["--passphrase-file", "wrong"])
+        .refused(1, &["alice/secret.key", "the passphrase is wrong"]);
+    let decoded = scene.decode(&right).quietly();
+    assert_eq!(decoded, "out/000000-letter\n");
+    assert_eq!(scene.read("out/000000-letter"), b"hello");
+
+    // Damage is told as such, whatever the passphrase.
+    let mut damaged = secret.clone();
+    damaged[200] ^= 1;
+    scene.write("alice/secret.key", &damaged);
+    scene
+        .decode(&["--passphrase-file", "wrong", "--force"])
+        .refused(1, &["alice/secret.key", "checksum"]);
+}
+
+#[test]
+fn passphrases_are_set_changed_and_taken_away() {
+    let scene = Scene::keys();
+    let plain = scene.read("alice/secret.key");
+    let id = ["id", "passphrase", "--home", "alice"];
+    let remove = [&id[..], &["--remove"]].concat();
+    let none = with(&scene, &remove, "", "");
+    none.refused(
+        1,
+        &["alice/secret.key", "expected a secret under a passphrase"],
+    );
+    with(&scene, &id, "", "").refused(1, &["--new-passphrase-file", "OMR_NEW_PASSPHRASE"]);
+    assert_eq!(scene.read("alice/secret.key"), plain);
+
+    with(&scene, &id, "", "first").quietly();
+    assert_eq!(kind(&scene, "alice/secret.key"), 14);
+    with(&scene, &id, "second", "third").refused(1, &["the passphrase is wrong"]);
+    with(&scene, &id, "first", "second").quietly();
+    with(&scene, &remove, "first", "").refused(1, &["the passphrase is wrong"]);
+    with(&scene, &remove, "second", "").quietly();
+    assert_eq!(scene.read("alice/secret.key"), plain);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = scene.path("alice/secret.key").metadata().unwrap();
+        assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+    }
+}
+
+/// What a person at a terminal sees who types these lines, each when she is asked.
+fn at_a_terminal(scene: &Scene, line: &str, typed: &[&str]) -> (i32, String) {
+    let line = format!("{} {line}", env!("CARGO_BIN_EXE_omr"));
+    let mut script = std::process::Command::new("script");
+    script
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(scene.dir());
+    script.env_remove("OMR_PASSPHRASE");
+    script.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = script.spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut seen = Vec::new();
+    for text in typed {
+        let asked = seen.len();
+        let mut byte = [0];
+        while !seen[asked..].ends_with(b"secret.key: ") && output.read(&mut byte).unwrap() == 1 {
+            seen.push(byte[0]);
+        }
+        // Nobody types before the terminal keeps quiet.
+        std::thread::sleep(Duration::from_millis(500));
+        writeln!(input, "{text}").unwrap();
+    }
+    output.read_to_end(&mut seen).unwrap();
+    let seen = String::from_utf8_lossy(&seen).into_owned();
+    (child.wait().unwrap().code().unwrap(), seen)
+}
+
+#[test]
+fn a_person_types_it_unseen() {
+    let scene = Scene::empty();
+    let keygen = format!("keygen --passphrase --params {PARAMS} --out alice");
+    let (code, seen) = at_a_terminal(&scene, &keygen, &[RIGHT, "another"]);
+    assert_eq!(code, 1, "{seen}");
+    assert!(
+        seen.contains("expected the same passphrase twice"),
+        "{seen}"
+    );
+    assert!(!scene.path("alice/secret.key").exists());
+    let (code, seen) = at_a_terminal(&scene, &keygen, &[RIGHT, RIGHT]);
+    assert_eq!(code, 0, "{seen}");
+    assert!(!seen.contains("horse"), "{seen}");
+    let remove = "id passphrase --remove --home alice";
+    let (code, seen) = at_a_terminal(&scene, remove, &[RIGHT]);
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("Passphrase of alice/secret.key: "), "{seen}");
+    assert!(!seen.contains("horse"), "{seen}");
+    assert_eq!(kind(&scene, "alice/secret.key"), 1);
+}
+
+#[test]
+fn mail_asks_for_the_passphrase_where_it_is_needed() {
+    let scene = Scene::empty();
+    let server = Server::start(&scene, PARAMS);
+    scene.write("right", RIGHT.as_bytes());
+    let right = ["--passphrase-file", "right"];
+    let shown = identity(&scene, &server, "ann", &right);
+    assert_eq!(shown["locked"], true);
+    assert_eq!(kind(&scene, "ann/secret.key"), 14);
+    // Not for what says nothing of letters.
+    scene.run(&["id", "register", "--home", "ann"]).quietly();
+    scene.run(&["id", "show", "--home", "ann"]).quietly();
+    send(&scene, "ann", "ann", b"to myself");
+    let fetch = ["inbox", "--home", "ann"];
+    scene
+        .run(&fetch)
+        .refused(1, &["ann/secret.key", "--passphrase-file"]);
+    with(&scene, &fetch, "wrong", "").refused(1, &["the passphrase is wrong"]);
+    // Nobody was asked for anything: nothing waits to be decoded, so what is here is listed.
+    let offline = ["inbox", "--home", "ann", "--offline"];
+    assert_eq!(scene.run(&offline).quietly(), "");
+    let fetched = with(&scene, &fetch, RIGHT, "").quietly();
+    assert!(fetched.contains("to myself"), "{fetched}");
+    scene
+        .run(&["inbox", "read", "--home", "ann", "1"])
+        .quietly();
+
+    send(&scene, "ann", "ann", b"while you watch");
+    let watch = ["watch", "--home", "ann", "--every", "300ms", "--count", "1"];
+    scene.run(&watch).refused(1, &["ann/secret.key"]);
+    let seen = scene.run(&[&watch[..], &right].concat()).quietly();
+    assert!(seen.contains("while you watch"), "{seen}");
+    let rebuild = ["inbox", "rebuild", "--home", "ann"];
+    with(&scene, &rebuild, "wrong", "").refused(1, &["the passphrase is wrong"]);
+    let rebuilt = with(&scene, &rebuild, RIGHT, "");
+    assert_eq!(rebuilt.code, 0, "{rebuilt:?}");
+
+    // Keys of the quick start come under the passphrase that is asked for.
+    scene.keygen("bob");
+    identity(&scene, &server, "bob", &right);
+    assert_eq!(kind(&scene, "bob/secret.key"), 14);
+}
+
+#[test]
+fn an_exported_identity_goes_on_elsewhere() {
+    let scene = Scene::empty();
+    let server = Server::start(&scene, PARAMS);
+    identity(&scene, &server, "ann", &["--bound", "7"]);
+    identity(&scene, &server, "carl", &[]);
+    let add = ["contact", "add", "--home", "ann", "carl", "carl.txt"];
+    scene.run(&add).quietly();
+    send(&scene, "carl", "ann", b"before");
+    assert_eq!(lines(&inbox(&scene, "ann")), ["before"]);
+    send(&scene, "carl", "ann", b"not fetched yet");
+
+    let export = ["id", "export", "--home", "ann", "--out", "ann.omr"];
+    scene
+        .run(&export)
+        .refused(1, &["ann.omr", "OMR_PASSPHRASE"]);
+    with(&scene, &export, RIGHT, "").quietly();
+    assert_eq!(kind(&scene, "ann.omr"), 14);
+    with(&scene, &export, RIGHT, "").refused(1, &["ann.omr exists"]);
+    // The other copy is gone, as after the loss of a machine.
+    std::fs::rename(scene.path("ann"), scene.path("lost")).unwrap();
+    send(&scene, "carl", "ann", b"after");
+
+    let import = ["id", "import", "ann.omr", "--home", "laptop"];
+    with(&scene, &import, "wrong", "").refused(1, &["ann.omr", "the passphrase is wrong"]);
+    assert!(!scene.path("laptop").exists());
+    let shown = with(&scene, &[&import[..], &["--json"]].concat(), RIGHT, "");
+    let shown: Value = serde_json::from_str(&shown.quietly()).unwrap();
+    assert_eq!(shown["bound"], 7);
+    assert_eq!(shown["server"], server.url);
+    with(&scene, &import, RIGHT, "").refused(1, &["laptop", "expected no folder or an empty one"]);
+    let offline = ["inbox", "--home", "laptop", "--offline", "--json"];
+    assert_eq!(lines(&scene.run(&offline).json()), ["before"]);
+    // Nothing is lost, and nothing comes twice.
+    assert_eq!(
+        lines(&inbox(&scene, "laptop")),
+        ["before", "not fetched yet", "after"]
+    );
+    assert_eq!(lines(&inbox(&scene, "laptop")).len(), 3);
+    let address = scene.run(&["address", "--home", "laptop"]).quietly();
+    assert_eq!(address.as_bytes(), scene.read("ann.txt"));
+    let contacts = scene
+        .run(&["contact", "list", "--home", "laptop"])
+        .quietly();
+    assert!(contacts.starts_with("carl "), "{contacts}");
+
+    // The detection key is no part of it: the server has it, or the secret makes another one.
+    assert!(!scene.path("laptop/detection.key").exists());
+    let register = ["id", "register", "--home", "laptop"];
+    scene.run(&register).quietly();
+    assert!(!scene.path("laptop/detection.key").exists());
+    scene.run(&["id", "revoke", "--home", "laptop"]).quietly();
+    scene.run(&register).quietly();
+    send(&scene, "carl", "ann", b"registered anew");
+    assert_eq!(lines(&inbox(&scene, "laptop")).len(), 4);
+    for (name, file) in [("none", "carl.txt"), ("key", "laptop/clue.key")] {
+        let import = ["id", "import", file, "--home", name];
+        let done = scene.run(&import);
+        assert_eq!(done.code, 1, "{done:?}");
+        assert!(!scene.path(name).exists());
+    }
+}
+
+#[test]
+fn a_locked_identity_is_exported_under_its_passphrase() {
+    let scene = Scene::empty();
+    let new = words("id new --home ann --params insecure-tiny-v2 --passphrase");
+    with(&scene, &new, RIGHT, "");
+    let export = ["id", "export", "--home", "ann", "--out", "ann.omr"];
+    with(&scene, &export, "wrong", "").refused(1, &["the passphrase is wrong"]);
+    assert!(!scene.path("ann.omr").exists());
+    with(&scene, &export, RIGHT, "").quietly();
+    let import = ["id", "import", "ann.omr", "--home", "laptop"];
+    with(&scene, &import, RIGHT, "").quietly();
+    assert_eq!(
+        scene.read("laptop/secret.key"),
+        scene.read("ann/secret.key")
+    );
+    // In the clear only for whoever says so, and with the secret as it was.
+    let plain = ["id", "export", "--home", "ann", "--out", "plain", "--plain"];
+    let told = scene.run(&plain);
+    assert!(
+        told.code == 0 && told.stderr.contains("under no passphrase"),
+        "{told:?}"
+    );
+    assert_eq!(kind(&scene, "plain"), 15);
+    scene
+        .run(&["id", "import", "plain", "--home", "other"])
+        .quietly();
+    assert_eq!(scene.read("other/secret.key"), scene.read("ann/secret.key"));
+    // Bytes of a stranger restore nothing.
+    let mut damaged = scene.read("plain");
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    scene.write("damaged", &damaged);
+    scene
+        .run(&["id", "import", "damaged", "--home", "no"])
+        .refused(1, &["damaged", "checksum"]);
+    assert!(!scene.path("no").exists());
+}
+
+fn retired(shown: &Value) -> Vec<String> {
+    let retired = shown["retired"].as_array().unwrap().iter();
+    retired
+        .map(|old| old["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn letters_to_a_retired_address_still_come() {
+    let scene = Scene::empty();
+    let server = Server::start(&scene, PARAMS);
+    identity(&scene, &server, "ann", &["--bound", "7"]);
+    send(&scene, "carl", "ann", b"before");
+    let first = inbox(&scene, "ann");
+    assert_eq!(lines(&first), ["before"]);
+    scene
+        .run(&["inbox", "read", "--home", "ann", "1"])
+        .quietly();
+    send(&scene, "carl", "ann", b"not fetched yet");
+
+    let id = ["id", "passphrase", "--home", "ann"];
+    with(&scene, &id, "", RIGHT).quietly();
+    let rotate = ["id", "rotate", "--home", "ann", "--json"];
+    scene
+        .run(&rotate)
+        .refused(1, &["ann/secret.key", "expected its passphrase"]);
+    let shown: Value = serde_json::from_str(&with(&scene, &rotate, RIGHT, "").quietly()).unwrap();
+    let name = retired(&shown).pop().unwrap();
+    assert_eq!(shown["bound"], 7);
+    assert_eq!(shown["keys"][0]["registered"], true);
+    assert_eq!(kind(&scene, "ann/secret.key"), 14);
+    let new = scene.run(&["address", "--home", "ann"]).quietly();
+    assert_ne!(new.as_bytes(), scene.read("ann.txt"));
+    scene.write("new.txt", new.as_bytes());
+    // Letters from before keep their numbers, and stay read.
+    let all = ["inbox", "--home", "ann", "--all", "--offline", "--json"];
+    let all = scene.run(&all).json();
+    assert_eq!(all["messages"][0]["number"], 1);
+    assert_eq!(all["messages"][0]["read"], true);
+
+    send(&scene, "carl", "ann", b"to the old address");
+    send(&scene, "carl", "new", b"to the new address");
+    let fetch = ["inbox", "--home", "ann", "--json"];
+    let fetched: Value = serde_json::from_str(&with(&scene, &fetch, RIGHT, "").quietly()).unwrap();
+    let mut found = lines(&fetched);
+    found.sort_unstable();
+    assert_eq!(
+        found,
+        [
+            "not fetched yet",
+            "to the new address",
+            "to the old address"
+        ]
+    );
+    let of = |text: &str| {
+        let mut messages = fetched["messages"].as_array().unwrap().iter();
+        messages
+            .find(|message| message["first_line"] == text)
+            .unwrap()["retired"]
+            .clone()
+    };
+    assert_eq!(of("to the old address"), name[..]);
+    assert_eq!(of("to the new address"), Value::Null);
+
+    // A watch reads both too; the passphrase is changed for both.
+    let old = scene.read(&format!("ann/retired/{name}/secret.key"));
+    with(&scene, &id, RIGHT, "another").quietly();
+    assert_ne!(scene.read(&format!("ann/retired/{name}/secret.key")), old);
+    send(&scene, "carl", "ann", b"once more");
+    let watch = ["watch", "--home", "ann", "--every", "300ms", "--count", "2"];
+    let seen = with(&scene, &watch, "another", "").quietly();
+    assert!(
+        seen.contains(&format!("once more  (to your address until {name})")),
+        "{seen}"
+    );
+
+    // An export has all of it.
+    let export = ["id", "export", "--home", "ann", "--out", "ann.omr"];
+    with(&scene, &export, "another", "").quietly();
+    let import = ["id", "import", "ann.omr", "--home", "laptop", "--json"];
+    let shown: Value =
+        serde_json::from_str(&with(&scene, &import, "another", "").quietly()).unwrap();
+    assert_eq!(retired(&shown), [&name[..]]);
+    send(&scene, "carl", "ann", b"to either copy");
+    let fetch = ["inbox", "--home", "laptop", "--json"];
+    let fetched: Value =
+        serde_json::from_str(&with(&scene, &fetch, "another", "").quietly()).unwrap();
+    assert!(lines(&fetched).contains(&"to either copy"), "{fetched}");
+    assert_eq!(lines(&fetched).len(), 5, "{fetched}");
+
+    // Until it is forgotten: its letters stay.
+    let forget = ["id", "forget", &name, "--home", "ann"];
+    scene
+        .run(&["id", "forget", "x", "--home", "ann"])
+        .refused(1, &["no retired identity"]);
+    scene.run(&forget).quietly();
+    assert!(!scene.path(&format!("ann/retired/{name}")).exists());
+    send(&scene, "carl", "ann", b"lost");
+    let fetch = ["inbox", "--home", "ann", "--all", "--json"];
+    let fetched: Value =
+        serde_json::from_str(&with(&scene, &fetch, "another", "").quietly()).unwrap();
+    assert_eq!(lines(&fetched).len(), 5, "{fetched}");
+    assert_eq!(fetched["retired"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_rotation_goes_on_where_it_was_interrupted() {
+    let scene = Scene::empty();
+    let server = Server::start(&scene, PARAMS);
+    identity(&scene, &server, "ann", &[]);
+    let before = scene.read("ann/secret.key");
+    let url = server.url.clone();
+    drop(server);
+    let rotate = ["id", "rotate", "--home", "ann"];
+    let refused = scene.run(&rotate);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert_eq!(scene.read("ann/secret.key"), before);
+
+    // The keys are made, but the server took them not.
+    let listen = url.trim_start_matches("http://");
+    let server = Server::start_at(&scene, PARAMS, listen);
+    let wrong = [&rotate[..], &["--token", "wrong"]].concat();
+    scene.run(&wrong).refused(1, &["does not know this token"]);
+    let mut named = scene.command(&rotate);
+    let named = named.env("OMR_TOKEN", "wrong").stdin(Stdio::null());
+    let named = named.output().unwrap();
+    let told = String::from_utf8(named.stderr).unwrap();
+    assert!(told.contains("does not know this token"), "{told}");
+    assert_eq!(scene.read("ann/secret.key"), before);
+    let forget = [&rotate[..], &["--forget-old"]].concat();
+    scene.run(&forget).quietly();
+    assert_ne!(scene.read("ann/secret.key"), before);
+    assert!(!scene.path("ann/next").exists());
+    assert_eq!(scene.list("ann/retired"), Vec::<String>::new());
+    drop(server);
+}
+
+/// A hybrid identity has two keys at the server; so has each that it replaced, until it is forgotten.
+#[test]
+fn a_hybrid_identity_rotates_more_than_once_before_it_must_forget() {
+    let scene = Scene::empty();
+    let token = token(&scene, "ann");
+    let serve = ["--listen", "127.0.0.1:0", "--data", "data"];
+    let server = Server::with(&scene, &[&serve[..], &["--params", HYBRID]].concat());
+    let shown = identity(&scene, &server, "ann", &["--token", &token]);
+    assert_eq!(shown["keys"].as_array().unwrap().len(), 2, "{shown}");
+    let rotate = ["id", "rotate", "--home", "ann", "--json"];
+    for old in 1..=3 {
+        let shown = scene.run(&rotate).json();
+        assert_eq!(retired(&shown).len(), old, "{shown}");
+    }
+    let told = ["registered keys", "at most 8", "`omr id forget`"];
+    scene.run(&rotate).refused(1, &told);
+    scene
+        .run(&["id", "forget", "--home", "ann", "--all"])
+        .quietly();
+    let shown = scene.run(&rotate).json();
+    assert_eq!(retired(&shown).len(), 1, "{shown}");
+}
+
+/// A temporary file with a secret does not survive a signal, nor the next command a crash.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_identity_leaves_no_secret_behind() {
+    let scene = Scene::empty();
+    std::fs::create_dir(scene.path("ann")).unwrap();
+    let left = || scene.list("ann").iter().any(|name| name.starts_with('.'));
+    let new = words("id new --home ann --params insecure-tiny-hybrid-v1");
+    let stopped = scene.stopped(&new, "ann", left, || {
+        std::fs::remove_dir_all(scene.path("ann")).unwrap();
+        std::fs::create_dir(scene.path("ann")).unwrap();
+    });
+    assert!(stopped > 0, "no command was met at work");
+
+    scene.write("ann/.omr-crashed", b"a secret");
+    let file = std::fs::File::options()
+        .write(true)
+        .open(scene.path("ann/.omr-crashed"));
+    let old = std::time::SystemTime::now() - Duration::from_secs(120);
+    file.unwrap().set_modified(old).unwrap();
+    scene.run(&new).quietly();
+    assert!(!left(), "{:?}", scene.list("ann"));
+}

@@ -1,0 +1,379 @@
+//! Mail with real processes: a server, two senders, three recipients.
+
+use crate::common::mail::{Server, identity, inbox, lines, send};
+use crate::common::{PARAMS, Scene, words};
+use std::process::Stdio;
+
+#[test]
+fn letters_reach_their_recipients_alone() {
+    let scene = Scene::keys();
+    let server = Server::start(&scene, PARAMS);
+    for name in ["ann", "bob", "eve"] {
+        let shown = identity(&scene, &server, name, &["--bound", "10"]);
+        assert_eq!(shown["params"], PARAMS);
+        assert_eq!(shown["keys"][0]["registered"], true);
+    }
+    assert_eq!(send(&scene, "carl", "ann", b"hello Ann"), "0 -\n");
+    let long = "a long letter\n".repeat(200);
+    assert!(send(&scene, "dora", "bob", long.as_bytes()).contains(".."));
+    send(&scene, "carl", "ann", b"\x1b[2Jdanger");
+    send(&scene, "dora", "ann", b"second letter");
+
+    let ann = inbox(&scene, "ann");
+    let first = ann["messages"].as_array().unwrap();
+    assert_eq!(first.len(), 3);
+    assert_eq!(first[0]["first_line"], "hello Ann");
+    // What could steer a terminal is not shown.
+    assert_eq!(first[1]["first_line"], serde_json::Value::Null);
+    assert_eq!(lines(&inbox(&scene, "bob")), ["a long letter"]);
+    assert_eq!(lines(&inbox(&scene, "eve")), Vec::<&str>::new());
+
+    let read = scene.run(&["inbox", "read", "--home", "bob", "1"]);
+    assert_eq!(read.quietly(), long);
+    assert_eq!(lines(&inbox(&scene, "bob")), Vec::<&str>::new());
+    let all = scene.run(&["inbox", "--home", "bob", "--all", "--offline", "--json"]);
+    assert_eq!(lines(&all.json()), ["a long letter"]);
+    let out = ["inbox", "read", "--home", "ann", "2", "--out", "letters"];
+    assert_eq!(scene.run(&out).quietly(), "letters/000002.bin\n");
+    assert_eq!(scene.read("letters/000002.bin"), b"\x1b[2Jdanger");
+    scene
+        .run(&["inbox", "read", "--home", "ann", "9"])
+        .refused(1, &["no message 9"]);
+}
+
+#[test]
+fn an_overflow_is_a_persons_matter() {
+    let scene = Scene::keys();
+    let server = Server::start(&scene, PARAMS);
+    identity(&scene, &server, "ann", &["--bound", "2"]);
+    for i in 0..3 {
+        send(&scene, "carl", "ann", format!("letter {i}").as_bytes());
+    }
+    let met = scene.run(&["inbox", "--home", "ann"]);
+    assert_eq!(met.code, 3, "{met:?}");
+    assert!(met.stderr.contains("overflow"), "{met:?}");
+    let kept = scene.run(&["inbox", "--home", "ann", "--json"]);
+    assert_eq!(kept.json()["kept"][0]["overflowed"], 3);
+    // What no engine serves is refused before it is written down.
+    scene
+        .run(&["inbox", "--home", "ann", "--raise-bound", "4000"])
+        .refused(1, &["a bound of at most 1000", "found 4000"]);
+    let raised = scene.run(&["inbox", "--home", "ann", "--raise-bound", "5", "--json"]);
+    assert_eq!(raised.code, 0);
+    assert!(raised.stderr.contains("the detector learns"), "{raised:?}");
+    let now: serde_json::Value = serde_json::from_slice(&raised.stdout).unwrap();
+    assert_eq!(lines(&now).len(), 3);
+    assert_eq!(now["kept"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_letter_longer_than_the_bound_comes_whole_and_nothing_wedges() {
+    let scene = Scene::keys();
+    let params = "insecure-tiny-hybrid-v2";
+    let server = Server::start(&scene, params);
+    let few = ["--bound", "4", "--scheme", "instantomr"];
+    identity(&scene, &server, "ann", &few);
+    send(&scene, "carl", "ann", b"before");
+    let long = "a long letter\n".repeat(600);
+    send(&scene, "carl", "ann", long.as_bytes());
+    send(&scene, "carl", "ann", b"after");
+    let met = scene.run(&["inbox", "--home", "ann"]);
+    assert_eq!(met.code, 3, "{met:?}");
+    let kept = scene.run(&["inbox", "kept", "--home", "ann"]).quietly();
+    let hers: u64 = kept
+        .strip_prefix("range 0..")
+        .and_then(|rest| rest.split_once(':')?.0.parse().ok())
+        .unwrap();
+    assert!(hers > 15, "{kept}");
+    let told = format!("range 0..{hers}: {hers} messages for you, 4 fit; ");
+    assert!(kept.starts_with(&told), "{kept}");
+    assert!(kept.contains("the rest comes with the next"), "{kept}");
+
+    // What the engines do not serve is refused where it is typed, and holds up nothing.
+    for wrong in [
+        &["inbox", "--raise-bound", "4096", "--home", "ann"][..],
+        &["inbox", "again", "0..3", "--bound", "4096", "--home", "ann"],
+    ] {
+        scene
+            .run(wrong)
+            .refused(1, &["a bound of at most 1000", "found 4096"]);
+    }
+    scene
+        .run(&["inbox", "drop", "0..3", "--home", "ann"])
+        .refused(1, &["no range is kept within 0..3"]);
+    let mut fetches = 1;
+    let mut now = inbox(&scene, "ann");
+    while now["kept"].as_array().unwrap().len() == 1 {
+        assert!(fetches < 14, "{now}");
+        now = inbox(&scene, "ann");
+        fetches += 1;
+    }
+    let mut found = lines(&now);
+    found.sort_unstable();
+    assert_eq!(found, ["a long letter", "after", "before"]);
+    assert_eq!(now["incomplete"].as_array().unwrap().len(), 0);
+    let numbers: Vec<String> = now["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["first_line"] == "a long letter")
+        .map(|message| message["number"].to_string())
+        .collect();
+    let read = scene.run(&["inbox", "read", "--home", "ann", &numbers[0]]);
+    assert_eq!(read.quietly(), long);
+
+    let mut file = scene.read("ann/inbox.redb");
+    let end = file.len() / 2;
+    file[4096..end].fill(0);
+    scene.write("ann/inbox.redb", &file);
+    scene
+        .run(&["inbox", "--home", "ann", "--offline"])
+        .refused(1, &["the inbox is damaged", "omr inbox rebuild"]);
+    let anew = scene.run(&["inbox", "rebuild", "--home", "ann"]);
+    assert_eq!(anew.code, 3, "the range overflows once more: {anew:?}");
+    assert_eq!(scene.read("ann/inbox.redb.damaged-1").len(), file.len());
+    // A person may ask in ranges that hold fewer than the bound.
+    let again = [
+        "inbox", "again", "--home", "ann", "0..", "--by", "4", "--json",
+    ];
+    let again = scene.run(&again);
+    assert!(again.stderr.contains("the detector learns"), "{again:?}");
+    let again: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(again["kept"].as_array().unwrap().len(), 0, "{again}");
+    assert_eq!(again["messages"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn canaries_return_and_a_watch_keeps_its_count() {
+    let scene = Scene::keys();
+    let server = Server::start(&scene, "insecure-tiny-hybrid-v1");
+    identity(&scene, &server, "ann", &["--scheme", "instantomr"]);
+    let fetched = scene.run(&["inbox", "--home", "ann", "--canary", "--json"]);
+    assert_eq!(lines(&fetched.json()), Vec::<&str>::new());
+    let audit = scene.run(&["inbox", "--home", "ann", "--audit", "--json"]);
+    let audit = audit.json();
+    assert_eq!(
+        (&audit[0]["state"], &audit[0]["index"]),
+        (&"returned".into(), &0.into())
+    );
+
+    for session in [&[][..], &["--session"]] {
+        send(&scene, "carl", "ann", b"while you watch");
+        let watch = [
+            "watch", "--home", "ann", "--every", "500ms", "--count", "3", "--json",
+        ];
+        let seen = scene.run(&[&watch[..], session].concat()).quietly();
+        assert_eq!(seen.lines().count(), 1, "{seen}");
+        assert!(seen.contains("while you watch"));
+    }
+}
+
+#[test]
+fn keys_stay_private_and_contacts_have_names() {
+    let scene = Scene::keys();
+    let server = Server::start(&scene, PARAMS);
+    identity(&scene, &server, "ann", &[]);
+    scene
+        .run(&["id", "new", "--home", "ann", "--params", PARAMS])
+        .refused(1, &["an identity is here already"]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &str| scene.path(path).metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode("ann"), 0o700);
+        for entry in scene.path("ann").read_dir().unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert_eq!(mode(&format!("ann/{name}")), 0o600, "{name}");
+        }
+    }
+    let add = ["contact", "add", "--home", "bob", "ann", "ann.txt"];
+    scene.run(&add).quietly();
+    scene.run(&add).refused(1, &["exists"]);
+    let list = scene.run(&["contact", "list", "--home", "bob"]).quietly();
+    assert!(
+        list.starts_with("ann ") && list.contains(&server.url),
+        "{list}"
+    );
+    let sent = scene.pipe(&["send", "--home", "bob", "--to", "ann", "-"], b"by name");
+    assert_eq!(sent.quietly(), "0 -\n");
+    assert_eq!(lines(&inbox(&scene, "ann")), ["by name"]);
+    let text = String::from_utf8(scene.read("ann.txt")).unwrap();
+    scene.write("bad.txt", text.replacen("A", "B", 8).as_bytes());
+    let bad = ["send", "--home", "bob", "--to", "bad.txt", "-"];
+    assert_eq!(scene.pipe(&bad, b"lost").code, 1);
+    scene
+        .run(&["contact", "remove", "--home", "bob", "ann"])
+        .quietly();
+    scene
+        .run(&["send", "--home", "bob", "--to", "ann", "bad.txt"])
+        .refused(1, &["no contact"]);
+    scene.run(&["id", "revoke", "--home", "ann"]).quietly();
+    // What is here is listed all the same.
+    let refused = scene.run(&["inbox", "--home", "ann"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("omr id register"), "{refused:?}");
+    scene.run(&["id", "register", "--home", "ann"]).quietly();
+    inbox(&scene, "ann");
+}
+
+#[test]
+fn keys_of_the_quick_start_become_the_identity() {
+    let scene = Scene::keys();
+    let server = Server::start(&scene, PARAMS);
+    let keys = ["secret.key", "clue.key", "detection.key"].map(|name| format!("alice/{name}"));
+    let before = keys.clone().map(|name| scene.read(&name));
+    // The address was given away before there was an identity.
+    let early = [
+        "send",
+        "--server",
+        &server.url,
+        "--to",
+        "alice/clue.key",
+        "-",
+    ];
+    scene.pipe(&early, b"to the first address").quietly();
+    identity(&scene, &server, "alice", &[]);
+    assert_eq!(keys.clone().map(|name| scene.read(&name)), before);
+    assert_eq!(lines(&inbox(&scene, "alice")), ["to the first address"]);
+    // Files keep their names, behind their numbers.
+    scene.write("photo.jpg", b"\xff\xd8");
+    let named = ["send", "--home", "carl", "--to", "alice.txt", "photo.jpg"];
+    scene.run(&named).quietly();
+    scene.run(&[&named[..], &["--no-names"]].concat()).quietly();
+    let listed = scene.run(&["inbox", "--home", "alice"]).quietly();
+    assert!(
+        listed.lines().nth(1).unwrap().ends_with("  photo.jpg"),
+        "{listed}"
+    );
+    assert!(
+        listed.lines().nth(2).unwrap().ends_with("  (no text)"),
+        "{listed}"
+    );
+    let read = [
+        "inbox", "read", "--home", "alice", "2", "3", "--out", "letters",
+    ];
+    let paths = "letters/000002-photo.jpg\nletters/000003.bin\n";
+    assert_eq!(scene.run(&read).quietly(), paths);
+    assert_eq!(scene.read("letters/000002-photo.jpg"), b"\xff\xd8");
+
+    let again = ["id", "new", "--home", "alice", "--server", &server.url];
+    scene.run(&again).refused(1, &["omr id register"]);
+
+    // Keys of another set are left alone, and so are parts of a set.
+    let other = words("keygen --out bob --params insecure-tiny-hybrid-v1");
+    scene.run(&other).quietly();
+    let before = scene.read("bob/secret.key");
+    let new = ["id", "new", "--home", "bob", "--server", &server.url];
+    scene.run(&new).refused(
+        1,
+        &[
+            "bob/secret.key",
+            "insecure-tiny-hybrid-v1",
+            "another --home",
+        ],
+    );
+    assert_eq!(scene.read("bob/secret.key"), before);
+    assert!(!scene.path("bob/identity").exists());
+}
+
+#[test]
+fn what_a_server_does_not_serve_is_refused_where_it_is_typed() {
+    let scene = Scene::empty();
+    let server = Server::start(&scene, "insecure-tiny-hybrid-v1");
+    let new = ["id", "new", "--home", "ann", "--server", &server.url];
+    let refused = |more: &[&str], texts: &[&str]| {
+        scene.run(&[&new[..], more].concat()).refused(1, texts);
+        assert!(!scene.path("ann").exists());
+    };
+    refused(
+        &["--bound", "4096", "--scheme", "instantomr"],
+        &["bound", "4096"],
+    );
+    refused(&["--bound", "4096"], &["bound", "4096"]);
+    refused(
+        &["--bound", "2000", "--scheme", "sophomr"],
+        &["at most 1000, found 2000"],
+    );
+    refused(
+        &["--sealing", "x-wing"],
+        &["sealed with x-wing, found hpke-x25519"],
+    );
+    refused(
+        &["--sealing", "none"],
+        &["sealed with none, found hpke-x25519"],
+    );
+    let alone = ["id", "new", "--home", "ann", "--token", "t"];
+    scene.run(&alone).refused(1, &["--server"]);
+}
+
+#[test]
+fn a_token_is_shown_or_told_of() {
+    let scene = Scene::keys();
+    let server = Server::start(&scene, PARAMS);
+    identity(&scene, &server, "ann", &[]);
+    let unknown = &["does not know this token"];
+    let to_own = ["send", "--home", "ann", "--to", "ann.txt", "-"];
+    let to_other = ["send", "--home", "carl", "--to", "ann.txt", "-"];
+    let token = ["--token", "wrong"];
+    // Shown wherever the letter goes if it was typed.
+    for args in [&to_own, &to_other] {
+        scene
+            .pipe(&[&args[..], &token].concat(), b"x")
+            .refused(1, unknown);
+    }
+    let register = ["id", "register", "--home", "ann"];
+    scene
+        .run(&[&register[..], &token].concat())
+        .refused(1, unknown);
+    let register = [&register[..], &["--server", &server.url]].concat();
+    scene.run(&register).quietly();
+
+    // That of the environment goes to one's own server, or one that is named.
+    let with = |args: &[&str]| {
+        let mut command = scene.command(args);
+        command.env("OMR_TOKEN", "wrong").stdin(Stdio::null());
+        let done = command.output().unwrap();
+        (done.status.code(), String::from_utf8(done.stderr).unwrap())
+    };
+    let named = [&to_other[..], &["--server", &server.url]].concat();
+    for args in [&to_own[..], &named] {
+        let (code, told) = with(args);
+        assert!(code == Some(1) && told.contains(unknown[0]), "{told}");
+    }
+    let (code, told) = with(&to_other);
+    assert!(
+        code == Some(0) && told.contains("OMR_TOKEN was not shown"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_long_letter_is_refused_before_it_is_posted() {
+    let scene = Scene::keys();
+    let server = Server::start(&scene, PARAMS);
+    let shown = identity(&scene, &server, "ann", &["--bound", "4"]);
+    let most = shown["letter_parts"].as_u64().unwrap();
+    scene.write("photo.jpg", &vec![7; 1 << 20]);
+    let send = ["send", "--home", "carl", "--to", "ann.txt", "photo.jpg"];
+    let of = format!("letters of at most {most}");
+    scene
+        .run(&send)
+        .refused(1, &["letter 1", &of, "--large", "nothing was posted"]);
+    let large = scene.run(&[&send[..], &["--large"]].concat());
+    assert_eq!(large.code, 0, "{large:?}");
+    assert!(large.stderr.contains("many fetches"), "{large:?}");
+    // A bare key says nothing of it.
+    let bare = [
+        "send",
+        "--server",
+        &server.url,
+        "--to",
+        "alice/clue.key",
+        "photo.jpg",
+    ];
+    let bare = scene.run(&bare);
+    assert!(
+        bare.code == 0 && bare.stderr.contains("does not say"),
+        "{bare:?}"
+    );
+}

@@ -1,0 +1,29 @@
+//! The command, as its users run it.
+
+#![forbid(unsafe_code)]
+
+mod bench;
+mod boards;
+mod bound;
+mod common;
+mod compare;
+mod damage;
+mod directory;
+#[cfg(target_os = "linux")]
+mod disk;
+mod errors;
+mod examples;
+mod expire;
+mod figures;
+mod flow;
+mod keys;
+mod letters;
+mod mail;
+mod pdq;
+mod readme;
+mod refusals;
+mod serve;
+mod stream;
+mod tokens;
+mod trials;
+mod trials_hostile;

@@ -1,0 +1,148 @@
+//! A server started by hand: whose its files are, whom it serves, and what commands say where there is none.
+
+use crate::common::Scene;
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+const SET: &str = "insecure-tiny-hybrid-v1";
+
+/// A server process, killed when dropped.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a server; gives its URL.
+fn serve(scene: &Scene, more: &[&str]) -> (Server, String) {
+    let args = [
+        "serve",
+        "--listen",
+        "localhost:0",
+        "--data",
+        "data",
+        "--params",
+        SET,
+    ];
+    let mut command = scene.command(&[&args[..], more].concat());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = command.spawn().unwrap();
+    let mut line = String::new();
+    let out = process.stdout.take().unwrap();
+    BufReader::new(out).read_line(&mut line).unwrap();
+    let server = Server(process);
+    let url = line.trim().strip_prefix("listening on ").unwrap();
+    (server, url.to_owned())
+}
+
+#[test]
+fn the_files_of_a_server_are_its_users_alone() {
+    let scene = Scene::empty();
+    let (server, _) = serve(&scene, &["--anonymous"]);
+    drop(server);
+    scene.run(&["data", "backup", "--data", "data", "--to", "backup"]);
+    let mut folders = vec![scene.path("data"), scene.path("backup")];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        assert_eq!(mode(&folder), 0o700, "{}", folder.display());
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => {
+                    assert_eq!(mode(&path), 0o600, "{}", path.display());
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen >= 2, "{seen} files");
+}
+
+fn mode(path: &std::path::Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn without_a_word_nobody_is_served_and_the_server_says_so() {
+    let scene = Scene::empty();
+    let (mut server, url) = serve(&scene, &[]);
+    let args = ["id", "new", "--home", "alice", "--server", &url];
+    let done = scene.run(&args);
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(done.stderr.contains("token"), "{done:?}");
+    server.0.kill().unwrap();
+    let mut said = String::new();
+    server
+        .0
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert!(
+        said.contains("omr token add") && said.contains("--anonymous"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_server_that_is_not_there_or_speaks_otherwise_is_told_within_seconds() {
+    let scene = Scene::empty();
+    let (_server, url) = serve(&scene, &["--anonymous"]);
+    let nobody = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let tls = url.replace("http://", "https://");
+    for (home, url, expected) in [
+        ("a", format!("http://{nobody}"), "refused"),
+        ("b", tls, "TLS"),
+    ] {
+        let start = Instant::now();
+        let done = scene.run(&["id", "new", "--home", home, "--server", &url]);
+        assert_eq!(done.code, 1, "{done:?}");
+        assert!(done.stderr.contains(expected), "{done:?}");
+        // Two seconds for the server, the rest for keys on a busy machine.
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "{:?}",
+            start.elapsed()
+        );
+    }
+}
+
+#[test]
+fn who_waits_for_a_server_hears_why() {
+    let scene = Scene::empty();
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", nobody.local_addr().unwrap());
+    drop(nobody);
+    let args = ["id", "new", "--home", "a", "--server", &url];
+    let told = format!("omr: warning: no success with {url} so far (");
+    // In good time the error itself says it.
+    let done = scene.run(&args);
+    assert!(!done.stderr.contains(&told), "{done:?}");
+    let start = Instant::now();
+    let done = scene.run(&[&args[..], &["--timeout", "4"]].concat());
+    assert_eq!(done.code, 1, "{done:?}");
+    assert_eq!(done.stderr.matches(&told).count(), 1, "{done:?}");
+    assert!(start.elapsed() >= Duration::from_secs(4), "{done:?}");
+    let mut command = scene.command(&args);
+    let done = command.env("OMR_TIMEOUT", "soon").output().unwrap();
+    assert_eq!(done.status.code(), Some(2), "{done:?}");
+}
+
+#[test]
+fn an_address_without_a_port_is_told_how() {
+    let scene = Scene::empty();
+    let done = scene.run(&["serve", "--listen", "127.0.0.1", "--data", "data"]);
+    assert_eq!(done.code, 2, "{done:?}");
+    assert!(done.stderr.contains("such as 127.0.0.1:7600"), "{done:?}");
+}

@@ -1,0 +1,278 @@
+//! InstantOMR by commands: sessions, one request for both engines, refusals.
+
+use crate::common::Scene;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+const PARAMS: &str = "insecure-tiny-hybrid-v1";
+const KEYS: [&str; 4] = ["clue.key", "detection.key", "instant.key", "secret.key"];
+
+/// Alice with keys for both engines, and an empty board of their set.
+fn scene() -> Scene {
+    let scene = Scene::keys();
+    let keygen = ["keygen", "--out", "alice", "--force", "--params", PARAMS];
+    scene.run(&keygen).quietly();
+    assert_eq!(scene.list("alice"), KEYS);
+    let init = ["board", "init", "board", "--params", PARAMS];
+    let more = ["--payload-bytes", "100", "--sealing", "hpke-x25519"];
+    scene.run(&[&init[..], &more].concat()).quietly();
+    scene
+}
+
+fn post(scene: &Scene, letters: std::ops::Range<usize>) {
+    for i in letters {
+        let name = format!("letter{i}");
+        scene.write(&name, name.as_bytes());
+        scene.post("alice", &[&name]).quietly();
+    }
+}
+
+const STREAM: [&str; 10] = [
+    "stream",
+    "run",
+    "--board",
+    "board",
+    "--detection-key",
+    "alice/instant.key",
+    "--state",
+    "session",
+    "--bound",
+    "9",
+];
+
+fn stream(scene: &Scene, more: &[&str]) -> crate::common::Done {
+    scene.run(&[&STREAM, more].concat())
+}
+
+fn cut(scene: &Scene, more: &[&str]) -> crate::common::Done {
+    let args = ["stream", "cut", "--detection-key", "alice/instant.key"];
+    let files = ["--state", "session", "--out", "digest", "--force"];
+    scene.run(&[&args[..], &files, more].concat())
+}
+
+/// What `digest` holds, in the order of the board.
+fn letters(scene: &Scene) -> Vec<String> {
+    let _ = std::fs::remove_dir_all(scene.path("out"));
+    let paths = scene.decode(&["--strict"]).quietly();
+    let letter = |path: &str| String::from_utf8(scene.read(path)).unwrap();
+    paths.lines().map(letter).collect()
+}
+
+fn names(letters: std::ops::Range<usize>) -> Vec<String> {
+    letters.map(|i| format!("letter{i}")).collect()
+}
+
+#[test]
+fn a_session_goes_on_where_it_stopped() {
+    let scene = scene();
+    post(&scene, 0..2);
+    assert_eq!(stream(&scene, &[]).quietly(), "0..2\n");
+    post(&scene, 2..3);
+    let told = stream(&scene, &["--json", "--lot", "1"]).json();
+    assert_eq!(
+        (told["next"].as_u64(), told["cuts"].as_u64()),
+        (Some(3), Some(0))
+    );
+    cut(&scene, &["--peek"]).quietly();
+    assert_eq!(letters(&scene), names(0..3));
+    cut(&scene, &["--number", "0"]).quietly();
+    let first = scene.read("digest");
+    post(&scene, 3..5);
+    assert_eq!(stream(&scene, &[]).quietly(), "3..5\n");
+    // The answer was lost: the same again.
+    cut(&scene, &["--number", "0"]).quietly();
+    assert!(scene.read("digest") == first);
+    assert_eq!(letters(&scene), names(0..3));
+    cut(&scene, &[]).quietly();
+    assert_eq!(letters(&scene), names(3..5));
+}
+
+/// A detector that follows the board.
+struct Follower(Child);
+
+impl Follower {
+    fn new(scene: &Scene) -> Self {
+        let mut command = scene.command(&[&STREAM[..], &["--follow", "--poll-ms", "2"]].concat());
+        Self(command.stderr(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        // As hard as a crash.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn messages_are_neither_lost_nor_doubled_by_crashes_and_cuts() {
+    let scene = scene();
+    let mut found = Vec::new();
+    let mut cuts = 0u64;
+    post(&scene, 0..1);
+    for round in 0..6 {
+        let follower = Follower::new(&scene);
+        post(&scene, 1 + 2 * round..3 + 2 * round);
+        let began = Instant::now();
+        while !scene.path("session").exists() {
+            assert!(began.elapsed() < Duration::from_secs(60), "no session");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if round % 2 == 1 {
+            cut(&scene, &["--number", &cuts.to_string()]).quietly();
+            cuts += 1;
+            found.extend(letters(&scene));
+        }
+        drop(follower);
+    }
+    stream(&scene, &[]).quietly();
+    cut(&scene, &["--number", &cuts.to_string()]).quietly();
+    found.extend(letters(&scene));
+    assert_eq!(found, names(0..13));
+}
+
+/// A cut that is asked for before the session has begun waits for it.
+#[test]
+fn a_cut_may_come_before_its_run() {
+    let scene = scene();
+    post(&scene, 0..2);
+    let run = std::thread::scope(|scope| {
+        let cutting = scope.spawn(|| cut(&scene, &["--peek"]));
+        std::thread::sleep(Duration::from_millis(300));
+        stream(&scene, &[]).quietly();
+        cutting.join().unwrap()
+    });
+    run.quietly();
+}
+
+#[test]
+fn one_request_for_both_engines() {
+    let scene = scene();
+    post(&scene, 0..4);
+    let digest = |more: &[&str]| {
+        let args = ["digest", "--board", "board", "--bound", "9", "--json"];
+        let out = ["--out", "digest", "--force"];
+        scene.run(&[&args[..], &out, more].concat()).json()
+    };
+    let instant = ["--detection-key", "alice/instant.key"];
+    let bulk = ["--detection-key", "alice/detection.key"];
+    for (more, scheme) in [
+        (&instant[..], "instantomr"),
+        (&bulk, "sophomr"),
+        // Four messages: InstantOMR alone costs less.
+        (&[&bulk[..], &instant].concat(), "instantomr"),
+        (
+            &[&bulk[..], &instant, &["--scheme", "sophomr"]].concat(),
+            "sophomr",
+        ),
+    ] {
+        assert_eq!(digest(more)["scheme"], scheme);
+        assert_eq!(letters(&scene), names(0..4));
+    }
+    let both = [&bulk[..], &instant].concat();
+    // The key of the engine that has no part is not read.
+    let good = scene.read("alice/detection.key");
+    scene.write("alice/detection.key", &good[..good.len() / 2]);
+    let told = digest(&both);
+    assert_eq!(told["scheme"], "instantomr");
+    // Reading the other is part of what it took.
+    let keys_s = told["stages"]["keys"].as_f64().unwrap();
+    assert!(keys_s > 0.0 && told["digest_s"].as_f64().unwrap() >= keys_s);
+    let args = ["digest", "--board", "board", "--bound", "9", "--out", "d"];
+    scene
+        .run(&[&args[..], &both, &["--scheme", "sophomr"]].concat())
+        .refused(1, &["alice/detection.key", "file ends after"]);
+    scene.write("alice/detection.key", &good);
+    let told = digest(&[&instant[..], &["--scheme", "instantomd"]].concat());
+    assert_eq!(told["scheme"], "instantomd");
+    let _ = std::fs::remove_dir_all(scene.path("out"));
+    scene.decode(&[]).quietly();
+    assert_eq!(scene.read("out/indices.txt"), b"0\n1\n2\n3\n");
+    // A machine on which batches are cheap.
+    scene.write("costs", br#"{"batch_s": 0.001, "message_s": 1.0}"#);
+    let both = [&bulk[..], &instant, &["--costs", "costs"]].concat();
+    assert_eq!(digest(&both)["scheme"], "sophomr");
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let scene = scene();
+    post(&scene, 0..1);
+    let digest = |more: &[&str]| {
+        let args = ["digest", "--board", "board", "--out", "digest", "--bound"];
+        scene.run(&[&args[..], more].concat())
+    };
+    let instant = ["--detection-key", "alice/instant.key"];
+    let bound = [&["97"][..], &instant].concat();
+    digest(&bound).refused(1, &["1 to 96", "97", "smaller ranges"]);
+    let twice = [&["9"][..], &instant, &instant].concat();
+    digest(&twice).refused(1, &["second one of a kind"]);
+    let missing = [&["9"][..], &instant, &["--scheme", "sophomr"]].concat();
+    digest(&missing).refused(1, &["expected a detection key for SophOMR"]);
+    let no_key = [&["9"][..], &["--detection-key", "alice/clue.key"]].concat();
+    digest(&no_key).refused(1, &["expected a detection key", "clue key"]);
+    scene.write("costs", b"{}");
+    let costs = [&["9"][..], &instant, &["--costs", "costs"]].concat();
+    digest(&costs).refused(1, &["omr bench crossover"]);
+
+    cut(&scene, &[]).refused(1, &["session", "omr stream run"]);
+    stream(&scene, &["--from", "2"]).refused(1, &["0..1", "2"]);
+    stream(&scene, &[]).quietly();
+    cut(&scene, &["--number", "3"]).refused(1, &["digest number 0", "3"]);
+    stream(&scene, &["--indices-only"]).refused(1, &["begin a new session"]);
+    let mut session = scene.read("session");
+    let middle = session.len() / 2;
+    session[middle] ^= 1;
+    scene.write("session", &session);
+    stream(&scene, &[]).refused(1, &["session", "checksum"]);
+    scene
+        .run(&["keygen", "--out", "bob", "--params", PARAMS])
+        .quietly();
+    session[middle] ^= 1;
+    scene.write("session", &session);
+    let bobs: Vec<&str> = STREAM
+        .iter()
+        .map(|&arg| {
+            if arg == "alice/instant.key" {
+                "bob/instant.key"
+            } else {
+                arg
+            }
+        })
+        .collect();
+    scene.run(&bobs).refused(1, &["session", "key"]);
+    let tiny = ["keygen", "--out", "carol", "--params", "insecure-tiny-v2"];
+    let more = ["--scheme", "instantomr"];
+    scene
+        .run(&[&tiny[..], &more].concat())
+        .refused(1, &["InstantOMR", "insecure-tiny-v2"]);
+}
+
+#[test]
+fn sessions_of_a_board_whose_beginning_expired() {
+    let scene = scene();
+    let before = 20u64;
+    let keygen = ["keygen", "--out", "bob", "--params", PARAMS];
+    scene.run(&keygen).quietly();
+    post(&scene, 0..1);
+    assert_eq!(stream(&scene, &[]).quietly(), "0..1\n");
+    scene
+        .post("bob", &vec!["letter0"; before as usize])
+        .quietly();
+    post(&scene, 1..2);
+    let expire = ["board", "expire", "board", "--before", &before.to_string()];
+    assert_eq!(scene.run(&expire).code, 0);
+    let gone =
+        |first: u64| format!("messages {first}..{before} expired: the board begins at {before}");
+    stream(&scene, &[]).refused(1, &[&gone(1)]);
+    std::fs::remove_file(scene.path("session")).unwrap();
+    stream(&scene, &["--from", "1"]).refused(1, &["omr: board: ", &gone(1)]);
+    assert!(!scene.path("session").exists());
+    assert_eq!(
+        stream(&scene, &[]).quietly(),
+        format!("{before}..{}\n", before + 2)
+    );
+    cut(&scene, &[]).quietly();
+    assert_eq!(letters(&scene), ["letter1"]);
+}

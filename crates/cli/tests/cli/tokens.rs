@@ -1,0 +1,209 @@
+//! Every command that calls a server shows it the token of the call: that of `--token`, else that of `OMR_TOKEN`, else
+//! the one that the identity keeps.
+
+use crate::common::mail::{Server, identity, token};
+use crate::common::{Done, PARAMS, Scene, listed, words};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+
+/// Commands that call a server as somebody, and whether they know an identity that keeps a token. RECORDER stands for
+/// the server's URL, OLD for a retired identity.
+const CALLING: [(&str, bool); 15] = [
+    ("id new --home new --server RECORDER", false),
+    ("id register --home ann", true),
+    ("id rotate --home ann", true),
+    ("id forget --home ann OLD", true),
+    ("id publish --home ann", true),
+    ("id revoke --home ann", true),
+    ("send --home ann --to ann.txt ann.txt", true),
+    ("inbox --home ann", true),
+    ("inbox --home ann --raise-bound 60", true),
+    ("inbox again --home ann 0..1", true),
+    ("inbox rebuild --home ann", true),
+    ("watch --home ann --every 100ms --count 1", true),
+    ("data backup --server RECORDER --to backup", false),
+    ("pdq schema RECORDER", false),
+    ("pdq query --url RECORDER SQL", false),
+];
+
+/// A server that refuses everything and notes the tokens that it is shown.
+struct Recorder {
+    url: String,
+    seen: Arc<Mutex<BTreeSet<Option<String>>>>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Recorder {
+    fn start() -> Self {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
+        let listener = listener.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let seen: Arc<Mutex<BTreeSet<_>>> = Arc::default();
+        let noted = seen.clone();
+        runtime.spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(refuse(stream, noted.clone()));
+            }
+        });
+        Self {
+            url,
+            seen,
+            _runtime: runtime,
+        }
+    }
+
+    /// What was shown since the last call.
+    fn shown(&self) -> BTreeSet<Option<String>> {
+        std::mem::take(&mut *self.seen.lock().unwrap())
+    }
+}
+
+/// Answers all calls of a connection with UNAUTHENTICATED.
+async fn refuse(stream: tokio::net::TcpStream, seen: Arc<Mutex<BTreeSet<Option<String>>>>) {
+    let Ok(mut calls) = h2::server::handshake(stream).await else {
+        return;
+    };
+    while let Some(Ok((request, mut answer))) = calls.accept().await {
+        let header = request.headers().get("authorization");
+        let token = header.map(|value| value.to_str().unwrap().to_owned());
+        seen.lock().unwrap().insert(token);
+        let refused = http::Response::builder()
+            .header("content-type", "application/grpc")
+            .header("grpc-status", "16");
+        let _ = answer.send_response(refused.body(()).unwrap(), true);
+    }
+}
+
+/// Makes the identity in a home a client of the recorder, with a token that it keeps.
+fn turn(scene: &Scene, home: &str, recorder: &Recorder) {
+    let server = json!({"url": recorder.url, "ca_certificate": null, "token": "kept"});
+    scene.write(&format!("{home}/server"), server.to_string().as_bytes());
+}
+
+/// Runs a command of the list, with more arguments and a token in the environment.
+fn run(
+    scene: &Scene,
+    line: &str,
+    (recorder, old): (&Recorder, &str),
+    more: &[&str],
+    of: Option<&str>,
+) {
+    let part = |part| match part {
+        "RECORDER" => &recorder.url,
+        "OLD" => old,
+        "SQL" => "SELECT a FROM t WHERE a = 1",
+        part => part,
+    };
+    let parts: Vec<&str> = line.split(' ').map(part).collect();
+    let mut command = scene.command(&[&parts[..], more].concat());
+    if let Some(token) = of {
+        command.env("OMR_TOKEN", token);
+    }
+    let done = command.stdin(Stdio::null()).output().unwrap();
+    assert_ne!(done.status.code(), Some(2), "{line}: {done:?}");
+}
+
+/// An identity with three retired ones, all of whose servers are the recorder.
+fn ann(scene: &Scene, recorder: &Recorder) -> Vec<String> {
+    let server = Server::start(scene, PARAMS);
+    identity(scene, &server, "ann", &[]);
+    let rotate = ["id", "rotate", "--home", "ann", "--json"];
+    let mut shown = Value::Null;
+    for _ in 0..3 {
+        shown = scene.run(&rotate).json();
+    }
+    turn(scene, "ann", recorder);
+    let retired = shown["retired"].as_array().unwrap().iter();
+    let retired: Vec<String> = retired
+        .map(|old| old["name"].as_str().unwrap().to_owned())
+        .collect();
+    for old in &retired {
+        turn(scene, &format!("ann/retired/{old}"), recorder);
+    }
+    // It names the recorder now.
+    let address = ["address", "--home", "ann", "--out", "ann.txt", "--force"];
+    scene.run(&address).quietly();
+    retired
+}
+
+#[test]
+fn every_command_that_calls_a_server_shows_it_the_token_of_the_call() {
+    let scene = Scene::empty();
+    let recorder = Recorder::start();
+    let retired = ann(&scene, &recorder);
+    for (line, keeps) in CALLING {
+        let bearer = |token: &str| BTreeSet::from([Some(format!("Bearer {token}"))]);
+        let sources: [(&[&str], Option<&str>, &str); 3] = [
+            (&["--token", "given"], Some("variable"), "given"),
+            (&[], Some("variable"), "variable"),
+            (&[], None, "kept"),
+        ];
+        for ((more, variable, expected), old) in sources.into_iter().zip(&retired) {
+            if expected == "kept" && !keeps {
+                continue;
+            }
+            run(&scene, line, (&recorder, old), more, variable);
+            assert_eq!(recorder.shown(), bearer(expected), "{line}");
+            // What `id register` was given is kept from then on.
+            turn(&scene, "ann", &recorder);
+        }
+    }
+}
+
+/// The list above has every command that takes a token, and no other takes one.
+#[test]
+fn the_commands_that_take_a_token_are_those_that_call() {
+    let scene = Scene::empty();
+    let mut found = BTreeSet::new();
+    let mut pages = vec![Vec::<String>::new()];
+    while let Some(page) = pages.pop() {
+        let words: Vec<&str> = page.iter().map(String::as_str).collect();
+        let help = scene.run(&[&words[..], &["--help"]].concat()).quietly();
+        for name in listed(&help) {
+            pages.push([&page[..], &[name]].concat());
+        }
+        if help
+            .lines()
+            .any(|line| line.trim_start().starts_with("--token <"))
+        {
+            found.insert(page.join(" "));
+        }
+    }
+    let names = |line: &str| {
+        let words = line.split(' ').take_while(|word| !word.starts_with("--"));
+        words
+            .filter(|word| word.chars().all(|c| c.is_ascii_lowercase()))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let listed: BTreeSet<String> = CALLING.iter().map(|(line, _)| names(line)).collect();
+    assert_eq!(found, listed);
+}
+
+#[test]
+fn an_empty_token_is_no_token_and_a_wrong_one_revokes_nothing_in_silence() {
+    let scene = Scene::empty();
+    let [right, other] = ["ann", "bob"].map(|name| token(&scene, name));
+    let args = words("--listen 127.0.0.1:0 --data data --params insecure-tiny-v2");
+    let server = Server::with(&scene, &args);
+    identity(&scene, &server, "ann", &["--token", &right]);
+    let revoke = ["id", "revoke", "--home", "ann"];
+    let with = |token: &str| -> Done { scene.run(&[&revoke[..], &["--token", token]].concat()) };
+    assert_eq!(with("").code, 2);
+    with("unknown").refused(1, &["does not know this token"]);
+    let done = with(&other);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(
+        done.stderr.contains("knows no detection.key of this token"),
+        "{done:?}"
+    );
+    scene.run(&revoke).quietly();
+    // Where nothing was registered any more, nothing is amiss.
+    scene.run(&revoke).quietly();
+    // Nobody asks for an address as somebody: no token is taken there.
+    let add = ["contact", "add", "bob", "bob.txt", "--token", "t"];
+    assert_eq!(scene.run(&add).code, 2);
+}

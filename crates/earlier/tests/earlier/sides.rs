@@ -1,0 +1,54 @@
+//! The trust boundary within this crate: what a detector computes, and what it shares with recipients, names nothing of
+
+//! theirs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What the detector's side must not name.
+const RECIPIENTS: [&str; 6] = [
+    "omr_client",
+    "crate::client",
+    "super::client",
+    "SecretKey",
+    "LweSecret",
+    "EarlierRecipient",
+];
+
+fn sources(path: &Path, found: &mut Vec<PathBuf>) {
+    match path.is_dir() {
+        true => fs::read_dir(path)
+            .unwrap()
+            .for_each(|entry| sources(&entry.unwrap().path(), found)),
+        false => found.push(path.to_owned()),
+    }
+}
+
+fn named(text: &str) -> Option<&'static str> {
+    RECIPIENTS.into_iter().find(|name| text.contains(name))
+}
+
+#[test]
+fn the_detectors_side_names_nothing_of_recipients() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    for side in [
+        "detector",
+        "detector.rs",
+        "clear",
+        "clear.rs",
+        "codec",
+        "codec.rs",
+        "even.rs",
+    ] {
+        sources(&root.join(side), &mut files);
+    }
+    assert!(files.len() > 25, "{} files", files.len());
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        assert_eq!(named(&text), None, "{}", file.display());
+    }
+    // The list finds what it is there to find.
+    let client = fs::read_to_string(root.join("client/detection.rs")).unwrap();
+    assert!(named(&client).is_some());
+}

@@ -1,0 +1,258 @@
+//! Identities at a fake server whose digests are real.
+
+#[path = "../../../remote/tests/fake/mod.rs"]
+pub(crate) mod fake;
+
+use fake::{Fake, Maker};
+use omr_detector::engine::on_cpu;
+use omr_detector::engines::{Costs, Engines, Job};
+use omr_detector::{MessageSource, Quiet};
+use omr_mail::{
+    Address, Home, Identity, Inbox, Letter, MAX_LEVELS, MailError, NewIdentity, Reader, Rules,
+    Server, Taken, collect, register,
+};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Scheme, Sealing, Stride};
+use omr_remote::Client;
+use omr_remote::v1::{Board, CreateJobRequest, Message};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v1";
+pub(crate) const BOARD: [u8; 16] = [7; 16];
+pub(crate) const PAYLOAD: usize = 200;
+
+/// An identity for InstantOMR.
+pub(crate) fn wanted() -> NewIdentity {
+    NewIdentity {
+        params: PARAMS.into(),
+        scheme: Some(Scheme::Instantomr),
+        clues: ClueKind::Bound,
+        bound: 10,
+        spares: 2,
+        sealing: Sealing::HpkeX25519,
+        allow_old: false,
+    }
+}
+
+/// Letters longer than addresses say.
+const ANY_LENGTH: Rules = Rules {
+    sealing: None,
+    large: true,
+};
+
+/// Messages of a request, as the detector reads them.
+struct Source {
+    start: u64,
+    messages: Vec<Message>,
+}
+
+impl Source {
+    fn of(&self, range: Range<u64>) -> &[Message] {
+        &self.messages[(range.start - self.start) as usize..(range.end - self.start) as usize]
+    }
+}
+
+type Bytes = Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>>;
+
+impl MessageSource for Source {
+    fn clue_bytes(&self) -> usize {
+        self.messages
+            .first()
+            .map_or(0, |message| message.clue.len())
+    }
+
+    fn clues(&mut self, range: Range<u64>) -> Bytes {
+        Ok(self
+            .of(range)
+            .iter()
+            .flat_map(|message| message.clue.to_vec())
+            .collect())
+    }
+
+    fn payloads(&mut self, range: Range<u64>) -> Bytes {
+        Ok(self
+            .of(range)
+            .iter()
+            .flat_map(|message| message.payload.to_vec())
+            .collect())
+    }
+}
+
+/// An identity with her server.
+pub(crate) struct Scene {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) fake: Fake,
+    pub(crate) client: Client,
+    pub(crate) identity: Identity,
+    /// Indices that the detector leaves out.
+    pub(crate) dropped: Arc<Mutex<BTreeSet<u64>>>,
+    /// How letters are sealed, as digests say.
+    pub(crate) said: Arc<Mutex<Sealing>>,
+}
+
+/// Her detection keys, wherever they are.
+#[derive(Clone, Default)]
+struct Keys(Arc<Mutex<Option<Arc<Engines>>>>);
+
+impl Scene {
+    /// Registered, with an empty board before her.
+    pub(crate) async fn new(bound: u32) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (keys, dropped) = (Keys::default(), Arc::default());
+        let said = Arc::new(Mutex::new(Sealing::HpkeX25519));
+        let maker = maker(keys.clone(), Arc::clone(&dropped), Arc::clone(&said));
+        let fake = Fake::start(board(), maker).await;
+        let home = Home::new(dir.path().join("home"));
+        let new = NewIdentity {
+            bound,
+            spares: MAX_LEVELS,
+            ..wanted()
+        };
+        let mut identity = Identity::create(&home, &new).unwrap();
+        let server = Server {
+            url: fake.url(),
+            ca_certificate: None,
+            token: None,
+        };
+        home.set_server(&server).unwrap();
+        let client = fake.client();
+        register(&mut identity, &client, |_, _, _| {})
+            .await
+            .unwrap();
+        *keys.0.lock().unwrap() = Some(Arc::new(engines(&home)));
+        Self {
+            dir,
+            fake,
+            client,
+            identity,
+            dropped,
+            said,
+        }
+    }
+
+    pub(crate) fn address(&self) -> Address {
+        self.identity.address().unwrap()
+    }
+
+    pub(crate) fn inbox(&self) -> Inbox {
+        Inbox::open(&self.identity.home).unwrap()
+    }
+
+    /// Posts letters to her.
+    pub(crate) async fn write(&self, letters: &[&[u8]]) {
+        let files: Vec<Letter> = letters
+            .iter()
+            .map(|letter| letter.to_vec().into())
+            .collect();
+        omr_mail::send(&self.client, &self.address(), &files, &ANY_LENGTH)
+            .await
+            .unwrap();
+    }
+
+    /// Posts letters to somebody else.
+    pub(crate) async fn write_to_others(&self, count: usize) {
+        let set = ParamSet::named(PARAMS).unwrap();
+        let (_, key) = omr_client::identity(set.clue(), ClueKind::Bound, &mut omr_client::os_rng());
+        let to = Address {
+            server: None,
+            clue_key: key.to_bytes(set.clue()).unwrap(),
+            terms: None,
+        };
+        let files = vec![Letter::from(b"not for her".to_vec()); count];
+        omr_mail::send(&self.client, &to, &files, &ANY_LENGTH)
+            .await
+            .unwrap();
+    }
+
+    /// Registered at a server that makes digests with a step.
+    pub(crate) async fn with_spares(bound: u32) -> Self {
+        let mut scene = Self::new(bound).await;
+        scene.fake.with(|state| {
+            state.limits.step = 1 << 16;
+            state.limits.post_messages = 1000;
+        });
+        scene.client = scene.fake.client();
+        scene
+    }
+
+    /// A whole fetch.
+    pub(crate) async fn fetch(&self, inbox: &Inbox) -> Result<Vec<Taken>, MailError> {
+        collect(&self.client, &self.identity, inbox.requests(), |_| {}).await?;
+        inbox.take_in(&Reader::new(&self.identity)?)
+    }
+
+    /// The contents of all messages, sorted.
+    pub(crate) fn contents(&self, inbox: &Inbox) -> Vec<Vec<u8>> {
+        let all = inbox.list(true).unwrap();
+        let body = |message: &omr_mail::Listed| inbox.body(message.number).unwrap();
+        let mut bodies: Vec<_> = all.iter().map(body).collect();
+        bodies.sort();
+        bodies
+    }
+}
+
+pub(crate) fn board() -> Board {
+    let set = ParamSet::named(PARAMS).unwrap();
+    Board {
+        board_id: BOARD.to_vec().into(),
+        params_id: PARAMS.into(),
+        sealing: Sealing::HpkeX25519.name().into(),
+        clue_bytes: ClueKind::Bound.bytes(set.clue()) as u32,
+        payload_bytes: PAYLOAD as u32,
+        messages: 0,
+        clues: omr_remote::v1::ClueKind::Bound.into(),
+        first_index: 0,
+    }
+}
+
+fn engines(home: &Home) -> Engines {
+    let set = ParamSet::named(PARAMS).unwrap();
+    let files = [
+        (EngineKind::Instantomr, "instant.key"),
+        (EngineKind::Sophomr, "detection.key"),
+    ];
+    let mut engines = Engines::default();
+    for (kind, name) in files {
+        if let Ok(mut file) = File::open(home.path(name)) {
+            let engine = on_cpu(&set, kind, None).unwrap();
+            engines.add(engine.load(&mut file).unwrap());
+        }
+    }
+    engines
+}
+
+/// Makes digests with her keys; messages that are to be dropped get the clue of nobody.
+fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing>>) -> Arc<Maker> {
+    let set = ParamSet::named(PARAMS).unwrap();
+    Arc::new(move |request: &CreateJobRequest, messages: &[Message]| {
+        let engines = keys.0.lock().unwrap().clone().expect("registered");
+        let mut messages = messages.to_vec();
+        let stride = Stride::new(request.start..request.end, request.step);
+        for (message, counted) in messages.iter_mut().zip(stride.range()) {
+            if !dropped.lock().unwrap().contains(&stride.index(counted)) {
+                continue;
+            }
+            let rng = &mut omr_client::os_rng();
+            let other = omr_client::identity(set.clue(), ClueKind::Bound, rng).1;
+            let sender = omr_client::BoundSender::new(set.clue(), &other, BOARD);
+            let clue = sender.clue(&omr_client::ClueSeed::generate(rng), &message.payload);
+            message.clue = clue.to_bytes(set.clue()).into();
+        }
+        let mut source = Source {
+            start: request.start,
+            messages,
+        };
+        let job = Job {
+            source: &mut source,
+            request: Request::new(stride.range(), request.bound as usize, Some(PAYLOAD)),
+            board_id: BOARD,
+            sealing: *said.lock().unwrap(),
+            seed: &|_| [3; 32],
+            costs: Costs::default(),
+        };
+        let answer = engines.respond(Scheme::Instantomr, job, &Quiet).unwrap();
+        answer.response.to_bytes(&set).unwrap()
+    })
+}

@@ -1,0 +1,206 @@
+//! A new identity replaces no key, and asks for nothing that is not served.
+
+use crate::common::{PARAMS, Scene, wanted};
+use omr_client::{instantomr, os_rng};
+use omr_mail::{Home, Identity, MailError, NewIdentity, check_bound, check_limits, register};
+use omr_protocol::{ClueKind, ParamSet, Scheme};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// New keys are not made for sets below 128 bits; keys that are there already are taken over.
+#[test]
+fn no_new_identity_of_an_old_set() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::new(dir.path().join("alice"));
+    let new = NewIdentity {
+        params: "instantomr-v1".into(),
+        ..wanted()
+    };
+    let error = Identity::create(&home, &new).unwrap_err();
+    assert!(error.to_string().contains("use instantomr-v2"), "{error}");
+    assert!(!home.dir().exists());
+}
+
+/// What `omr keygen` leaves in a folder.
+fn keygen(dir: &Path, clues: ClueKind) {
+    let set = ParamSet::named(PARAMS).unwrap();
+    fs::create_dir_all(dir).unwrap();
+    let (secret, clue) = omr_client::identity(set.clue(), clues, &mut os_rng());
+    fs::write(dir.join("secret.key"), secret.to_bytes(set.clue()).unwrap()).unwrap();
+    fs::write(dir.join("clue.key"), clue.to_bytes(set.clue()).unwrap()).unwrap();
+    let params = set.instantomr().unwrap();
+    let key = instantomr::detection_key(params, &secret, &mut os_rng()).unwrap();
+    let file = fs::File::create(dir.join("instant.key")).unwrap();
+    key.write(params, file).unwrap();
+}
+
+fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let name = |entry: &fs::DirEntry| entry.file_name().into_string().unwrap();
+    let read = |entry: fs::DirEntry| (name(&entry), fs::read(entry.path()).unwrap());
+    let entries = fs::read_dir(dir).unwrap();
+    entries.map(|entry| read(entry.unwrap())).collect()
+}
+
+#[test]
+fn keys_that_are_here_become_the_identity_or_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = |name: &str| Home::new(dir.path().join(name));
+    let made = |name: &str, clues| {
+        let home = folder(name);
+        assert!(!home.has_keys());
+        keygen(home.dir(), clues);
+        assert!(home.has_keys());
+        home
+    };
+
+    let home = made("alice", ClueKind::Bound);
+    let before = files(home.dir());
+    let identity = Identity::create(&home, &wanted()).unwrap();
+    let mut after = files(home.dir());
+    assert!(after.remove("identity").is_some());
+    assert_eq!(after, before);
+    assert_eq!(identity.clue_key_bytes().unwrap(), before["clue.key"]);
+    let again = Identity::create(&home, &wanted()).unwrap_err();
+    assert!(matches!(again, MailError::Exists(_)));
+    assert!(again.to_string().contains("omr id register"), "{again}");
+
+    // What an interrupted attempt did not come to is made.
+    for missing in [
+        &["instant.key"][..],
+        &["clue.key"],
+        &["clue.key", "instant.key"],
+    ] {
+        let name = missing.concat();
+        let home = made(&name, ClueKind::Bound);
+        let before = files(home.dir());
+        for file in missing {
+            fs::remove_file(home.path(file)).unwrap();
+        }
+        Identity::create(&home, &wanted()).unwrap();
+        let after = files(home.dir());
+        for file in ["secret.key", "clue.key"] {
+            assert_eq!(after[file], before[file]);
+        }
+        assert!(after.contains_key("instant.key"));
+    }
+}
+
+#[test]
+fn keys_that_do_not_fit_are_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    keygen(&dir.path().join("other"), ClueKind::Bound);
+    let other = Home::new(dir.path().join("other"));
+    let mut number = 0;
+    let mut refused = |clues, spoil: &dyn Fn(&Home), new: NewIdentity, text: &str| {
+        number += 1;
+        let home = Home::new(dir.path().join(number.to_string()));
+        keygen(home.dir(), clues);
+        spoil(&home);
+        let before = files(home.dir());
+        let error = Identity::create(&home, &new).unwrap_err();
+        assert!(error.to_string().contains(text), "{error}");
+        assert_eq!(files(home.dir()), before);
+    };
+    let nothing = |_: &Home| ();
+    let elsewhere = NewIdentity {
+        params: "insecure-tiny-v2".into(),
+        scheme: None,
+        ..wanted()
+    };
+    refused(
+        ClueKind::Bound,
+        &nothing,
+        elsewhere,
+        "found one of insecure-tiny-hybrid-v1",
+    );
+    refused(
+        ClueKind::Plain,
+        &nothing,
+        wanted(),
+        "found one for plain clues",
+    );
+    let remove = |name: &'static str| move |home: &Home| fs::remove_file(home.path(name)).unwrap();
+    refused(
+        ClueKind::Bound,
+        &remove("secret.key"),
+        wanted(),
+        "clue.key: found none",
+    );
+    let plain = NewIdentity {
+        clues: ClueKind::Plain,
+        ..wanted()
+    };
+    // The address of plain clues does not follow from the secret.
+    refused(
+        ClueKind::Plain,
+        &remove("clue.key"),
+        plain,
+        "secret.key: found none",
+    );
+    for name in ["clue.key", "instant.key"] {
+        let exchange = |home: &Home| {
+            fs::copy(other.path(name), home.path(name)).unwrap();
+        };
+        refused(ClueKind::Bound, &exchange, wanted(), name);
+    }
+    let cut = |home: &Home| {
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .open(home.path("instant.key"));
+        file.unwrap().set_len(100_000).unwrap();
+    };
+    refused(ClueKind::Bound, &cut, wanted(), "found 100000 of its");
+    let damage = |home: &Home| fs::write(home.path("secret.key"), b"OMRF").unwrap();
+    refused(ClueKind::Bound, &damage, wanted(), "");
+}
+
+#[test]
+fn a_bound_that_is_not_served_is_refused_before_keys_are_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ParamSet::named(PARAMS).unwrap();
+    for scheme in [None, Some(Scheme::Instantomr), Some(Scheme::Sophomr)] {
+        let most = set.spec().largest_bound(scheme.unwrap_or(Scheme::Hybrid));
+        let most = most.unwrap() as u32;
+        assert!(check_bound(&set, scheme, most).is_ok());
+        for bound in [0, most + 1] {
+            let home = Home::new(dir.path().join("alice"));
+            let new = NewIdentity {
+                scheme,
+                bound,
+                ..wanted()
+            };
+            let refused = Identity::create(&home, &new);
+            assert!(
+                matches!(refused, Err(MailError::Plan(_))),
+                "{scheme:?} {bound}"
+            );
+            assert!(!home.dir().exists());
+        }
+    }
+    let limits = |bound| omr_remote::v1::Limits {
+        bound,
+        ..Default::default()
+    };
+    assert!(check_limits(&limits(50), 50, false).is_ok());
+    let refused = check_limits(&limits(49), 50, false).unwrap_err();
+    assert!(
+        refused.to_string().contains("at most 49, found 50"),
+        "{refused}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_whose_limit_is_lower_gets_no_key() {
+    let mut scene = Scene::new(4).await;
+    scene.fake.with(|state| state.limits.bound = 3);
+    let calls = scene.fake.count("BeginUpload");
+    // A new connection: limits are asked for once.
+    let refused = register(&mut scene.identity, &scene.fake.client(), |_, _, _| {}).await;
+    let text = refused.unwrap_err().to_string();
+    assert!(
+        text.contains("at most 3, found 4") && text.contains("another --home"),
+        "{text}"
+    );
+    assert_eq!(scene.fake.count("BeginUpload"), calls);
+}

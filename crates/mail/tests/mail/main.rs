@@ -1,0 +1,13 @@
+//! Identities and inboxes against a server that misbehaves on demand.
+
+mod canary;
+mod common;
+mod damage;
+mod expiry;
+mod export;
+mod fetch;
+mod identity;
+mod rotate;
+mod sealing;
+mod short;
+mod spares;

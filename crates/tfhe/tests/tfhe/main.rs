@@ -1,0 +1,8 @@
+//! Bootstrapping: windows, switches, rotations, sums.
+
+mod common;
+mod pipeline;
+mod rotation;
+mod sums;
+mod switch;
+mod windows;
