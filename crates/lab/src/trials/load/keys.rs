@@ -65,7 +65,7 @@ pub struct KeyFigures {
     pub server_cpu_s: f64,
     /// Most memory of the server.
     pub server_peak_rss_bytes: u64,
-    /// What the server keeps for the keys.
+    /// What the server keeps for the keys beside rows of its tables.
     pub disk_bytes: u64,
 }
 
@@ -121,7 +121,7 @@ impl KeyLoad {
         progress: &Progress<'_>,
     ) -> Result<KeyFigures, TrialError> {
         scene.forget_peak();
-        let (before, disk) = (scene.usage(), scene.disk_bytes()?);
+        let (before, disk) = (scene.usage(), scene.key_disk_bytes()?);
         let mut done: Vec<Registered> = Vec::new();
         let mut resumed_at_bytes = 0;
         for number in 0..self.count {
@@ -130,7 +130,7 @@ impl KeyLoad {
             done.push(register(scene, set, kind, client, break_off)?);
         }
         let after = scene.usage();
-        let disk_bytes = scene.disk_bytes()?.saturating_sub(disk);
+        let disk_bytes = scene.key_disk_bytes()?.saturating_sub(disk);
         let kept = kept(scene, client, &done, kind)?;
         let count = f64::from(self.count.max(1));
         let mean = |of: fn(&Registered) -> f64| done.iter().map(of).sum::<f64>() / count;

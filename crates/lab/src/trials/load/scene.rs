@@ -166,6 +166,17 @@ impl Scene {
         folder_bytes(self.place.data()).map_err(TrialError::io("measuring the server's folder"))
     }
 
+    /// Bytes of the detection keys that the server keeps; 0 before it keeps one.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn key_disk_bytes(&self) -> Result<u64, TrialError> {
+        let keys = self.place.data().join("objects/keys");
+        match keys.is_dir() {
+            true => folder_bytes(&keys).map_err(TrialError::io("measuring the server's keys")),
+            false => Ok(0),
+        }
+    }
+
     /// The sum of the samples of a metric; 0 where the server does not answer.
     pub(crate) fn metric(&self, name: &str) -> f64 {
         let text = self.place.page("/metrics").unwrap_or_default();
