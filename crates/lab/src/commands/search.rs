@@ -13,7 +13,7 @@ use omr_protocol::params::DEFAULT;
 use omr_protocol::sophomr::{DigestPlan, Outline, Params, ParamsSpec};
 use serde::Serialize;
 
-/// The goals of docs/performance.md, in bytes: key, clue, digest.
+/// Most bytes that the chosen set may have: key, clue, digest.
 const GOALS: [u64; 3] = [130_000_000, 2_600, 130_000];
 
 /// What baby steps may take, so that a detector stays below 4 GB.

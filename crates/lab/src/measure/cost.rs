@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use omr_protocol::sophomr::Params;
 
-    /// The table of docs/performance.md.
+    /// As `reference/roofline.py` counts, but for a product more a coordinate in the range check of `sophomr-v3`.
     #[test]
     fn transforms_of_the_default_set() {
         let params = Params::named("sophomr-v3").expect("published");
