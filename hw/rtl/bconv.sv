@@ -18,7 +18,7 @@ module bconv_lane #(
     input  logic [LK:0]             y_raddr,
     input  logic                    use_v, v_raddr,
     input  logic [W-1:0]            constant,       // one cycle after the slot
-    input  logic [64*(WORDS+1)-1:0] q_taps,
+    input  logic [64*(WORDS+1)-1:0] taps,
     input  logic                    y_we,           // with the product
     input  logic [LK:0]             y_waddr,
     input  logic [5:0]              shift,
@@ -35,7 +35,7 @@ module bconv_lane #(
         operand <= weigh ? x : use_v ? W'(v[v_raddr]) : y[y_raddr];
         if (y_we) y[y_waddr] <= product;
     end
-    mont_mul #(.W(W)) u_mul (.clk, .en, .a(operand), .b(constant), .q_taps, .r(product));
+    mont_mul #(.W(W)) u_mul (.clk, .en, .a(operand), .b(constant), .taps, .r(product));
     mod_acc #(.W(W)) u_acc (.clk, .en, .first, .x(product), .q(q_out), .acc);
 
     // y / q: product with floor(2^100 / q), q shifted to 50 bits.
@@ -177,9 +177,9 @@ module bconv_unit #(
     assign prime_index   = p_prime;
 
     logic [W-1:0]            q, q_out;
-    logic [64*(WORDS+1)-1:0] q_taps;
+    logic [64*(WORDS+1)-1:0] taps;
     always_ff @(posedge clk) if (busy) q <= prime_q;
-    q_line #(.W(W)) u_q (.clk, .en(busy), .q, .taps(q_taps), .q_out);
+    q_line #(.W(W), .ROUNDS(WORDS), .LATE(WORDS)) u_q (.clk, .en(busy), .q, .taps, .q_out);
 
     // With the product, at RL + 1 + M.
     logic        m_slot, m_weigh, m_buffer, m_last_i, m_first;
@@ -213,7 +213,7 @@ module bconv_unit #(
             bconv_lane #(.W(W), .K(K)) u_lane (
                 .clk, .en(busy), .x(rd_data[64*l +: W]), .weigh(p_weigh),
                 .y_raddr({p_buffer, p_i[LK-1:0]}), .use_v(p_last_i), .v_raddr(p_buffer),
-                .constant(constant_data[W-1:0]), .q_taps,
+                .constant(constant_data[W-1:0]), .taps,
                 .y_we(m_slot && m_weigh), .y_waddr({m_buffer, m_i[LK-1:0]}),
                 .shift(m_shift), .inverse(n_inverse),
                 .v_first, .v_we(v_done), .v_waddr(v_buffer),

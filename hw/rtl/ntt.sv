@@ -23,6 +23,7 @@ module butterfly #(
 ) (
     input  logic         clk, en, inverse,
     input  logic [W-1:0] x, y, w, q,
+    input  logic [64*(WORDS+1)-1:0] taps,       // of q, see mont_rounds
     output logic [W-1:0] o0, o1
 );
     localparam M = 4 * WORDS + 2;
@@ -33,7 +34,7 @@ module butterfly #(
     delay #(.W(3 * W), .N(2)) u_in (.clk, .en, .d({x, y, w}), .y({x2, y2, w2}));
     assign factor = inverse ? diff : y2;
     mont_mul #(.W(W)) u_mul (
-        .clk, .en, .a(factor), .b(w2), .q_taps({(WORDS + 1){64'(q)}}), .r(product)
+        .clk, .en, .a(factor), .b(w2), .taps, .r(product)
     );
     assign even = {1'b0, sum} + (sum[0] && !`MUTANT(6) ? {1'b0, q} : '0);
     always_ff @(posedge clk) if (en) kept_in <= inverse ? even[W:1] : x2;
@@ -174,6 +175,9 @@ module ntt_core #(
     logic [W-1:0] tw0 [0:PB-1];
     logic [W-1:0] out0 [0:PB-1], out1 [0:PB-1];
 
+    logic [64*(WORDS+1)-1:0] taps;
+    q_taps #(.W(W), .ROUNDS(WORDS)) u_taps (.clk, .q, .taps);
+
     genvar l;
     generate
         for (l = 0; l < LANES; l++) begin : g_lane
@@ -218,7 +222,7 @@ module ntt_core #(
                 w <= few;
             end
             butterfly #(.W(W)) u_butterfly (
-                .clk, .en(busy), .inverse, .x, .y, .w, .q, .o0(out0[l]), .o1(out1[l]));
+                .clk, .en(busy), .inverse, .x, .y, .w, .q, .taps, .o0(out0[l]), .o1(out1[l]));
         end
     endgenerate
 

@@ -9,14 +9,14 @@ module pcmul #(
 ) (
     input  logic         clk, en, scale, first,     // first: with the product, 2 + M cycles late
     input  logic [W-1:0] a, b, q, unit,
+    input  logic [64*(WORDS+1)-1:0] taps,       // of q, see mont_rounds
     output logic [W-1:0] acc
 );
     logic [W-1:0] a2, b2, diff, product;
     delay #(.W(2 * W), .N(2)) u_in (.clk, .en, .d({a, b}), .y({a2, b2}));
     mod_sub #(.W(W)) u_sub (.clk, .en, .a, .b, .q, .r(diff));
     mont_mul #(.W(W)) u_mul (
-        .clk, .en, .a(scale ? diff : a2), .b(scale ? unit : b2),
-        .q_taps({(WORDS + 1){64'(q)}}), .r(product)
+        .clk, .en, .a(scale ? diff : a2), .b(scale ? unit : b2), .taps, .r(product)
     );
     mod_acc #(.W(W)) u_acc (
         .clk, .en, .first(first || `MUTANT(9)), .x(product), .q, .acc);
@@ -147,13 +147,16 @@ module row_unit #(
     assign rd2_addr = {c, c_source};
 
     logic [LANES*64-1:0] sums, more, added;
+    logic [64*(WORDS+1)-1:0] taps;
+    q_taps #(.W(W), .ROUNDS(WORDS)) u_taps (.clk, .q, .taps);
     genvar l;
     generate
         for (l = 0; l < LANES; l++) begin : g_lane
             logic [W-1:0] acc;
             pcmul #(.W(W)) u_pcmul (
                 .clk, .en(busy && products), .scale(kind == SCALE), .first,
-                .a(rd0_data[64*l +: W]), .b(rd1_data[64*l +: W]), .q, .unit, .acc);
+                .a(rd0_data[64*l +: W]), .b(rd1_data[64*l +: W]), .q, .taps, .unit,
+                .acc);
             assign sums[64*l +: 64] = 64'(acc);
         end
     endgenerate

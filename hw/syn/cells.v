@@ -7,7 +7,7 @@ module DSP48E2 #(
     parameter B_INPUT = "DIRECT", USE_SIMD = "ONE48"
 ) (
     output [29:0] ACOUT, output [17:0] BCOUT, output CARRYCASCOUT, output [3:0] CARRYOUT,
-    output MULTSIGNOUT, output OVERFLOW, output reg signed [47:0] P,
+    output MULTSIGNOUT, output OVERFLOW, output signed [47:0] P,
     output PATTERNBDETECT, output PATTERNDETECT, output [47:0] PCOUT, output UNDERFLOW,
     output [7:0] XOROUT,
     input signed [29:0] A, input [29:0] ACIN, input [3:0] ALUMODE, input signed [17:0] B,
@@ -18,13 +18,46 @@ module DSP48E2 #(
     input RSTA, input RSTALLCARRYIN, input RSTALUMODE, input RSTB, input RSTC, input RSTCTRL,
     input RSTD, input RSTINMODE, input RSTM, input RSTP
 );
-    // A product of 27 x 18 bits without registers is all that the netlists ask for.
-    initial if (AREG != 0 || BREG != 0 || MREG != 0 || PREG != 0 || OPMODE[6:4] != 0) begin
+    // P = Z + W + X Y with X Y the product or 0, Z one of 0, PCIN, P, PCIN >> 17, W 0 or C: what the
+    // netlists ask for. Everything else ends the simulation.
+    initial if (USE_MULT != "MULTIPLY" || AMULTSEL != "A" || BMULTSEL != "B" || A_INPUT != "DIRECT" ||
+                B_INPUT != "DIRECT" || USE_SIMD != "ONE48" || AREG != BREG || MREG != PREG) begin
         $display("a DSP48E2 is used in a way that this model does not have");
         $finish;
     end
-    wire signed [26:0] a = A[26:0];
-    always @* P = a * B;
+    reg signed [26:0] a1 = 0, a2 = 0;
+    reg signed [17:0] b1 = 0, b2 = 0;
+    reg signed [44:0] m_reg = 0;
+    reg signed [47:0] c_reg = 0, p_reg = 0;
+    reg [8:0] opmode_reg = 0;
+    wire signed [26:0] a = AREG == 0 ? A[26:0] : a2;
+    wire signed [17:0] b = BREG == 0 ? B : b2;
+    wire signed [44:0] ab = a * b, m = MREG ? m_reg : ab;
+    wire signed [47:0] c = CREG ? c_reg : C, below = PCIN, below17 = below >>> 17;
+    wire [8:0] opmode = OPMODEREG ? opmode_reg : OPMODE;
+    wire signed [47:0] z = opmode[6:4] == 3'b000 ? 48'sd0 : opmode[6:4] == 3'b001 ? below :
+                           opmode[6:4] == 3'b010 ? p_reg : below17;
+    wire signed [47:0] w = opmode[8:7] == 2'b11 ? c : 48'sd0;
+    wire signed [47:0] xy = opmode[3:0] == 4'b0101 ? {{3{m[44]}}, m} : 48'sd0;
+    wire signed [47:0] sum = z + w + xy;
+    wire known = (opmode[8:7] == 2'b00 || opmode[8:7] == 2'b11) && ALUMODE == 0 && INMODE == 0 &&
+                 (opmode[6:4] == 3'b101 || opmode[6:4] <= 3'b010) && CARRYIN == 0 &&
+                 (opmode[3:0] == 4'b0101 || opmode[3:0] == 4'b0000);
+    always @(posedge CLK) begin
+        if (CEA1) a1 <= A[26:0];
+        if (CEA2) a2 <= AREG == 2 ? a1 : A[26:0];
+        if (CEB1) b1 <= B;
+        if (CEB2) b2 <= BREG == 2 ? b1 : B;
+        if (CEM) m_reg <= ab;
+        if (CEC) c_reg <= C;
+        if (CECTRL) opmode_reg <= OPMODE;
+        if (CEP) p_reg <= sum;
+        if (!known) begin
+            $display("a DSP48E2 has an OPMODE that this model does not have");
+            $finish;
+        end
+    end
+    assign P = PREG ? p_reg : sum, PCOUT = P;
 endmodule
 module FDRE #(parameter INIT = 0, IS_C_INVERTED = 0, IS_D_INVERTED = 0, IS_R_INVERTED = 0) (output reg Q, input C, CE, D, R);
     initial Q = INIT;

@@ -7,8 +7,9 @@ mkdir -p "$build/syn"
 
 netlist() { # netlist TOP WIDTH: flat, with its statistics
     local top=$1 width=$2 out=$build/syn/$1-$2
-    yosys -q -p "read_verilog -sv rtl/arith.sv rtl/ntt.sv tb/$top.sv
+    yosys -q -p "read_verilog -sv rtl/arith.sv rtl/dsp.sv rtl/ntt.sv tb/$top.sv
         chparam -set W $width $top
+        read_verilog -lib +/xilinx/cells_xtra.v
         hierarchy -check -top $top
         synth_xilinx -family xcup -noiopad -noclkbuf -flatten
         tee -o $out.stat stat
