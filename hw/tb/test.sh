@@ -7,6 +7,9 @@ build=$1
 all() { # all MUTANT: stops at the first testbench that notices
     "$build/mul-50/bench" "vectors/mul-50.bin" sophomr 50 "$1" &&
         "$build/mul-60/bench" "vectors/mul-60.bin" paper 60 "$1" &&
+        for share in 1 8 16; do
+            "$build/sums-$share/bench" "vectors/mul-50.bin" sophomr 50 "$1" || return
+        done &&
         "$build/toy/bench" "vectors/toy.bin" toy --mutant "$1" --cycles "$build/toy.json"
 }
 
@@ -22,6 +25,8 @@ refused() { # refused TEXT COMMAND...: the command must end with code 2 and this
 refused "expected set other" "$build/toy/bench" "vectors/toy.bin" other
 refused "expected kind" "$build/toy/bench" "vectors/mul-50.bin" sophomr
 refused "expected width" "$build/mul-50/bench" "vectors/mul-60.bin" paper 50
+refused "expected width" "$build/sums-8/bench" "vectors/mul-60.bin" paper 50
+refused "built for 50 bits" "$build/sums-8/bench" "vectors/mul-60.bin" paper 60
 refused "cannot be opened" "$build/toy/bench" "vectors/none.bin" toy
 echo "files of another set, kind or width are refused"
 
