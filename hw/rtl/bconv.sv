@@ -22,7 +22,7 @@ module bconv_lane #(
     input  logic                    y_we,           // with the product
     input  logic [LK:0]             y_waddr,
     input  logic [5:0]              shift,
-    input  logic [50:0]             inverse,        // one cycle after the product
+    input  logic [50:0]             inverse,
     input  logic                    v_first, v_we, v_waddr,     // with the quotient's terms
     input  logic                    first,
     input  logic [W-1:0]            q_out,
@@ -38,38 +38,18 @@ module bconv_lane #(
     mont_mul #(.W(W)) u_mul (.clk, .en, .a(operand), .b(constant), .taps, .r(product));
     mod_acc #(.W(W)) u_acc (.clk, .en, .first, .x(product), .q(q_out), .acc);
 
-    // y / q: product with floor(2^100 / q), q shifted to 50 bits.
-    logic [W-1:0]    normal;
-    logic [42:0]     plo0, plo1, plo2;
-    logic [W-26+16:0] phi0, phi1, phi2;
-    logic [16:0]     pl2;
-    logic [50:0]     pp0, pp1, pp2, pp2_2, pp2_3;
-    logic [33:0]     pp0_2;
-    logic [51:0]     sum1;
-    logic [52:0]     sum2;
-    logic [50:0]     part;
-    logic [49+LK:0]  total;
-    logic [49+LK:0]  next;
+    // y / q: the product with floor(2^100 / q), q shifted to 50 bits, without its lowest 51 bits.
+    wire  [W-1:0]   normal = product << shift;
+    logic [16:0]    lowest, second;
+    logic [W+16:0]  high;
+    logic [W-1:0]   part;
+    logic [49+LK:0] total, next;
+    full_product #(.WA(W), .WB(51)) u_quotient (
+        .clk, .en, .a(normal), .b(inverse), .lowest, .second, .high);
     wire [49+LK:0] half = `MUTANT(12) ? '0 : (50+LK)'(1) << 48;
     assign next = (v_first ? half : total) + (50+LK)'(part);
     always_ff @(posedge clk) if (en) begin
-        normal <= product << shift;
-        plo0 <= normal[25:0] * inverse[16:0];
-        phi0 <= normal[W-1:26] * inverse[16:0];
-        plo1 <= normal[25:0] * inverse[33:17];
-        phi1 <= normal[W-1:26] * inverse[33:17];
-        plo2 <= normal[25:0] * inverse[50:34];
-        phi2 <= normal[W-1:26] * inverse[50:34];
-        pp0  <= 51'(plo0[42:17]) + (51'(phi0) << 9);
-        pp1  <= 51'(plo1[42:17]) + (51'(phi1) << 9);
-        pp2  <= 51'(plo2[42:17]) + (51'(phi2) << 9);
-        pl2  <= plo2[16:0];
-        sum1 <= 52'(pp1) + 52'(pl2);
-        pp0_2 <= pp0[50:17];
-        pp2_2 <= pp2;
-        sum2 <= 53'(sum1) + 53'(pp0_2);
-        pp2_3 <= pp2_2;
-        part <= pp2_3 + 51'(sum2[52:17]);
+        part  <= high[W+16:17];
         total <= next;
         if (v_we) v[v_waddr] <= (LK+1)'(next >> 49);
     end
@@ -185,14 +165,13 @@ module bconv_unit #(
     logic        m_slot, m_weigh, m_buffer, m_last_i, m_first;
     logic [7:0]  m_i;
     logic [5:0]  m_shift;
-    logic [50:0] m_inverse, n_inverse;
+    logic [50:0] m_inverse;
     delay #(.W(13), .N(M + 1)) u_product (
         .clk, .en(1'b1), .d({p_slot, p_weigh, p_buffer, p_last_i, p_first, p_i}),
         .y({m_slot, m_weigh, m_buffer, m_last_i, m_first, m_i}));
     delay #(.W(57), .N(M)) u_inverse (
         .clk, .en(busy), .d({constant_data[125:120], constant_data[114:64]}),
         .y({m_shift, m_inverse}));
-    always_ff @(posedge clk) if (busy) n_inverse <= m_inverse;
 
     // With the quotient.
     logic v_slot, v_buffer, v_last, v_first;
@@ -215,7 +194,7 @@ module bconv_unit #(
                 .y_raddr({p_buffer, p_i[LK-1:0]}), .use_v(p_last_i), .v_raddr(p_buffer),
                 .constant(constant_data[W-1:0]), .taps,
                 .y_we(m_slot && m_weigh), .y_waddr({m_buffer, m_i[LK-1:0]}),
-                .shift(m_shift), .inverse(n_inverse),
+                .shift(m_shift), .inverse(m_inverse),
                 .v_first, .v_we(v_done), .v_waddr(v_buffer),
                 .first(m_first), .q_out, .acc);
             assign wr_data[64*l +: 64] = 64'(acc);

@@ -71,7 +71,7 @@ endmodule
 //
 // A piece of `a` of 26 bits has a chain of slices, one for each word of `b`, which gives its words
 // one after another. What the chains give is added up in logic.
-module product #(
+module full_product #(
     parameter  WA    = 50,
     parameter  WB    = 50,
     localparam WORDS = (WB + 16) / 17
@@ -140,7 +140,7 @@ module product #(
 endmodule
 
 // r = t 2^(-17 ROUNDS) mod q in [0, q), for t < q 2^(17 ROUNDS), one result a cycle; t comes as
-// `product` gives it: its lowest word, a cycle later the next, another cycle later the rest.
+// `full_product` gives it: its lowest word, a cycle later the next, another cycle later the rest.
 //
 // Montgomery on words of 17 bits. As q = 1 + 2^17 h, the multiple of q that clears the lowest word
 // l of t is l itself: (t - l q) / 2^17 = (t >> 17) - l h. t stays above -q. A round is two slices:
@@ -214,7 +214,7 @@ module mont_mul #(
 );
     logic [16:0]     lowest, second;
     logic [2*W-35:0] high;
-    product #(.WA(W), .WB(W)) u_product (.clk, .en, .a, .b, .lowest, .second, .high);
+    full_product #(.WA(W), .WB(W)) u_product (.clk, .en, .a, .b, .lowest, .second, .high);
     mont_rounds #(.W(W), .ROUNDS(WORDS), .T(2 * W)) u_rounds (
         .clk, .en, .lowest, .second, .high, .taps, .r);
 endmodule

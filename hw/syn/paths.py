@@ -6,6 +6,14 @@ from functools import lru_cache
 
 # Outputs of these come from a register or a memory.
 KEEPS = ("FD", "SRL", "RAM")
+
+
+def keeps(cell):
+    """Whether a cell ends paths: a DSP48E2 where it has its registers, which is where its sum has one."""
+    registers = cell["parameters"].get("PREG", "0")
+    return cell["type"].startswith(KEEPS) or cell["type"] == "DSP48E2" and int(registers, 2) == 1
+
+
 sys.setrecursionlimit(100_000)
 
 
@@ -28,12 +36,11 @@ def longest(path):
             if cell["port_directions"].get(port) != "input":
                 continue
             for source in {drivers[bit] for bit in bits if bit in drivers}:
-                kind = module["cells"][source]["type"]
-                if not kind.startswith(KEEPS):
+                if not keeps(module["cells"][source]):
                     before.append(depth(source))
         return max(before, key=len) + (cell["type"],)
 
-    cells = max((depth(name)[:-1] if cell["type"].startswith(KEEPS) else depth(name)
+    cells = max((depth(name)[:-1] if keeps(cell) else depth(name)
                  for name, cell in module["cells"].items()), key=len)
     count = lambda *kinds: sum(cell.startswith(kinds) for cell in cells)
     return count("DSP"), count("LUT", "INV", "MUXF"), count("CARRY")

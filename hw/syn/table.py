@@ -22,6 +22,10 @@ OPERATORS = {
     "rot": ("schedule of a rotation", False),
     "matmul": ("schedule of a product", False),
     "engine": ("the whole", False),
+    "sum_lane": ("16 lanes of sums, a reducer", False),
+    "sum_lane_8": ("16 lanes of sums, two reducers", False),
+    "control of sum_lane": ("once for all lanes", False),
+    "control of sum_lane_8": ("once for all lanes", False),
 }
 EIGHTHS = 8
 COLUMNS = ["dsp", "bram36", "uram", "lut", "ff"]
@@ -88,6 +92,14 @@ def table():
     eighth = {c: rows["executor"][c] / EIGHTHS for c in COLUMNS}
     for column in COLUMNS:
         rows["engine"][column] += rows["executor"][column] - eighth[column]
+    for share, operator in ((16, "sum_lane"), (8, "sum_lane_8")):
+        found, known = modules((BUILD / f"syn/sums-{share}.stat").read_text()), {}
+        for name in module_of("sum_group", found):
+            group = resources(name, found, known)
+            rows[operator] = {c: group[c] * 16 // share for c in COLUMNS}
+        rows[f"control of {operator}"] = resources(module_of("sum_lanes", found)[0], found, known)
+        for column in COLUMNS:
+            rows[f"control of {operator}"][column] -= rows[operator][column]
     flat = modules((BUILD / "syn/mul_bench-60.stat").read_text())
     rows["mont_mul of 60 bits"] = resources("mul_bench", flat, {})
     return rows

@@ -14,7 +14,7 @@ KEPT = Path(__file__).parent.parent / "model/cycles.json"
 MODULES = {
     "ntt": "ntt_core", "intt": "ntt_core", "ccadd": "ccadd", "pcmul": "row_unit",
     "dot": "row_unit", "automorphism": "automorphism_lanes", "bconv": "bconv_unit",
-    "keyswitch": "engine", "rot": "engine", "matmul": "engine",
+    "sum_lane": "sum_lane", "sum_lane_8": "sum_lane_8", "keyswitch": "engine", "rot": "engine", "matmul": "engine",
 }
 
 
@@ -26,6 +26,8 @@ def read(name):
 def main():
     toy, full, giant = read("toy.json"), read("full-step.json"), read("full-giant.json")
     rows = {f"{name}_toy": row for name, row in toy.items()} | full
+    for share, name in ((16, "sum_lane"), (8, "sum_lane_8")):
+        rows |= {name: row for row in read(f"sums-{share}.json").values()}
     if "matmul" in toy:
         rows["matmul"] = rows.pop("matmul_toy")
     if "rot" in giant:
@@ -35,8 +37,8 @@ def main():
         rows["keyswitch"] = dict(full["rot"])
     resources = read("resources.json")
     for name, row in rows.items():
-        # Resources are those of 128 lanes.
-        if row["lanes"] == 128:
+        # Resources are those of 128 lanes, and of 16 lanes of sums.
+        if row["lanes"] == 128 or name.startswith("sum_lane"):
             row.update(resources.get(MODULES[name.removesuffix("_giant")], {}))
     (BUILD / "cycles.json").write_text(json.dumps(rows, indent=1) + "\n")
     kept = json.loads(KEPT.read_text())

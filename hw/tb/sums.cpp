@@ -1,5 +1,6 @@
 // Sums of products against arithmetic in 128 bits, on the operands of a file of products:
-//   sums FILE SET WIDTH [MUTANT [COUNT]], COUNT cycles of products modulo each prime
+//   sums FILE SET WIDTH [MUTANT [COUNT [CYCLES]]], COUNT products modulo each prime
+// CYCLES, where given, is written: cycles of a row of 512 LANES sums.
 #include "Vsums_bench.h"
 #include "image.h"
 #include <algorithm>
@@ -58,6 +59,18 @@ struct Bench {
         step();
     }
 
+    void reset() {
+        top.rst = 1;
+        for (uint64_t i = 0; i < LATENCY + 4; i++) idle();
+        top.rst = 0;
+        last_end = cycle - SHARE;
+    }
+
+    void drain() {
+        for (uint64_t i = 0; i < LATENCY + 1; i++) idle();
+        wrong += due.size();
+    }
+
     // A sum of so many products; `pauses`: between its products too. Operands come from `next`.
     template <class Next> void sum(uint64_t q, uint64_t length, bool pauses, Next next) {
         const uint64_t unit = power(power(2, 68, q), q - 2, q);
@@ -94,6 +107,29 @@ struct Bench {
     }
 };
 
+// Rows without a pause, from their first product to their last residue, by the counter of the RTL.
+static bool row_of_sums(Bench &bench, uint64_t q, const char *path) {
+    constexpr uint64_t ROWS = 512, LENGTH = SHARE, FORMULA = ROWS * LENGTH + LATENCY;
+    bench.reset();
+    auto next = [&]() { return std::pair(bench.rng() % q, bench.rng() % q); };
+    for (uint64_t i = 0; i < ROWS; i++) bench.sum(q, LENGTH, false, next);
+    bench.drain();
+    const uint64_t cycles = bench.top.cycles;
+    printf("%llu sums of %llu products in each lane: %llu cycles, formula %llu\n",
+           (unsigned long long)ROWS, (unsigned long long)LENGTH, (unsigned long long)cycles,
+           (unsigned long long)FORMULA);
+    if (path) {
+        FILE *out = fopen(path, "w");
+        if (!out) fail(std::string(path) + ": cannot be written");
+        fprintf(out, "{\"sum_lane\": {\"n\": %llu, \"limbs\": 1, \"special\": 0, \"lanes\": %d, ",
+                (unsigned long long)ROWS * LANES, LANES);
+        fprintf(out, "\"share\": %d, \"ops\": %llu, \"cycles\": %llu}}\n", SHARE,
+                (unsigned long long)LENGTH, (unsigned long long)cycles);
+        fclose(out);
+    }
+    return cycles * 50 > FORMULA * 49 && cycles * 50 < FORMULA * 51;
+}
+
 int main(int argc, char **argv) {
     if (argc < 4) fail("usage: sums FILE SET WIDTH [MUTANT [COUNT]]");
     if (atoi(argv[3]) != WIDTH)
@@ -102,16 +138,16 @@ int main(int argc, char **argv) {
     Reader in(argv[1], PRODUCTS, argv[2], WIDTH, 0);
     Bench bench;
     bench.top.mutant = argc > 4 ? atoi(argv[4]) : 0;
-    bench.top.rst = 1;
-    for (uint64_t i = 0; i < LATENCY + 4; i++) bench.idle();
-    bench.top.rst = 0;
+    bench.reset();
     bench.wrong = 0;
     const uint64_t primes = in.word();
+    uint64_t greatest_prime = 0;
     const std::vector<uint64_t> lengths = {1, 2, 1, SHARE, SHARE, 13, LONGEST, SHARE + 1};
     for (uint64_t p = 0; p < primes; p++) {
         const uint64_t q = in.word(), count = in.word();
         std::vector<uint64_t> data(3 * count);
         in.read(data.data(), data.size());
+        greatest_prime = std::max(greatest_prime, q);
         uint64_t at = 0;
         auto next = [&]() {
             const uint64_t *operands = &data[3 * (at++ % count)];
@@ -125,10 +161,10 @@ int main(int argc, char **argv) {
         for (uint64_t i = 0; bench.products < from + least; i++)
             bench.sum(q, lengths[i % lengths.size()], i / lengths.size() % 2, next);
     }
-    for (uint64_t i = 0; i < LATENCY + 1; i++) bench.idle();
-    bench.wrong += bench.due.size();
+    bench.drain();
+    const bool timely = row_of_sums(bench, greatest_prime, argc > 6 ? argv[6] : nullptr);
     printf("%d bits, %d lanes a reducer: %llu sums of %llu products modulo %llu primes, %llu wrong\n", WIDTH,
            SHARE, (unsigned long long)bench.sums, (unsigned long long)bench.products,
            (unsigned long long)primes, (unsigned long long)bench.wrong);
-    return bench.wrong != 0;
+    return bench.wrong != 0 || !timely;
 }

@@ -10,8 +10,14 @@ module sums_bench #(
     input  logic [LANES*64-1:0] a, b,
     input  logic [63:0]         q,
     output logic                r_valid,
-    output logic [LANES*64-1:0] r
+    output logic [LANES*64-1:0] r,
+    output logic [31:0]         cycles          // from the first product since reset to the last row
 );
+    logic [31:0] now;
+    always_ff @(posedge clk) begin
+        now <= rst || (now == 0 && !valid) ? '0 : now + 1;
+        if (r_valid) cycles <= now + 1;
+    end
     logic [LANES*W-1:0] la, lb, lr;
     genvar l;
     generate

@@ -8,7 +8,8 @@ all() { # all MUTANT: stops at the first testbench that notices
     "$build/mul-50/bench" "vectors/mul-50.bin" sophomr 50 "$1" &&
         "$build/mul-60/bench" "vectors/mul-60.bin" paper 60 "$1" &&
         for share in 1 8 16; do
-            "$build/sums-$share/bench" "vectors/mul-50.bin" sophomr 50 "$1" || return
+            "$build/sums-$share/bench" "vectors/mul-50.bin" sophomr 50 "$1" 20000 \
+                "$build/sums-$share.json" || return
         done &&
         "$build/toy/bench" "vectors/toy.bin" toy --mutant "$1" --cycles "$build/toy.json"
 }
