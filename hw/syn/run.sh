@@ -39,10 +39,21 @@ lanes() { # lanes SHARE: so many lanes of sums and their reducer, in modules
         tee -o $out.stat stat" >"$out.log" 2>&1 || { cat "$out.log"; exit 1; }
 }
 
+conversion() { # 16 lanes of a conversion on lanes of sums, with rows as 128 lanes have them
+    local out=$build/syn/bconv-sums
+    yosys -q -p "read_verilog -sv $rtl rtl/bconv_sums.sv
+        read_verilog -lib +/xilinx/cells_xtra.v
+        chparam -set LOGN 13 -set LANES 16 bconv_sums
+        hierarchy -check -top bconv_sums
+        synth_xilinx -family xcup -noiopad -noclkbuf
+        tee -o $out.stat stat" >"$out.log" 2>&1 || { cat "$out.log"; exit 1; }
+}
+
 for width in 50 60; do netlist mul_bench $width; done
 netlist butterfly_bench 50
 netlist sums_bench 50
 for share in 8 16; do lanes $share; done
+conversion
 simulate mul_bench 50 vectors/mul-50.bin sophomr
 simulate mul_bench 60 vectors/mul-60.bin paper
 simulate butterfly_bench 50 vectors/mul-50.bin sophomr 1000

@@ -28,6 +28,9 @@ def main():
     rows = {f"{name}_toy": row for name, row in toy.items()} | full
     for share, name in ((16, "sum_lane"), (8, "sum_lane_8")):
         rows |= {name: row for row in read(f"sums-{share}.json").values()}
+    sums = read("toy-sums.json")
+    if "bconv" in sums:
+        rows["bconv_sums_toy"] = sums["bconv"]
     if "matmul" in toy:
         rows["matmul"] = rows.pop("matmul_toy")
     if "rot" in giant:

@@ -4,6 +4,7 @@ module engine_bench #(
     parameter  LOGN  = 16,
     parameter  LANES = 128,
     parameter  RL    = 8,
+    parameter  SHARE = 0,
     localparam AW    = 16 + LOGN - $clog2(LANES)
 ) (
     input  logic                clk, rst,
@@ -20,7 +21,7 @@ module engine_bench #(
     input  logic [LANES*64-1:0] rd0_data, rd1_data, rd2_data,
     output logic [LANES*64-1:0] wr_data
 );
-    engine #(.W(W), .LOGN(LOGN), .LANES(LANES), .RL(RL)) u_engine (.*);
+    engine #(.W(W), .LOGN(LOGN), .LANES(LANES), .RL(RL), .SHARE(SHARE)) u_engine (.*);
 `ifdef MUTANTS
     always_comb mutants::selected = mutant;
 `endif

@@ -37,8 +37,19 @@ inline uint64_t transform() { return START + RL + ROWS + transform_run() + ROWS 
 inline uint64_t products(uint64_t terms) { return START + 2 + ROWS * terms + RL + MUL + 8; }
 inline uint64_t sums() { return START + 2 + ROWS + RL + 4; }
 
+// On lanes of sums, in pairs of rows as well: weighing is a row ahead, and no more.
+inline uint64_t conversion_on_sums(uint64_t terms, uint64_t targets) {
+    const uint64_t slots = std::max<uint64_t>(terms + 1, SHARE);
+    const uint64_t products = targets * slots, weighing = terms * SHARE;
+    const uint64_t first = weighing + RL + MUL + 8;     // from a row's first source to its quotient
+    const uint64_t pair = std::max({2 * products, 2 * weighing, products + first});
+    return START + terms + (ROWS / 2 - 1) * pair + first + products + std::max(products, weighing) -
+           (slots - terms - 1) + 21 + SHARE;
+}
+
 // Rows go in pairs: the second of a pair never waits for its quotient.
 inline uint64_t conversion(uint64_t terms, uint64_t targets) {
+    if (SHARE) return conversion_on_sums(terms, targets);
     const uint64_t products = targets * (terms + 1), slots = terms + products;
     const uint64_t quotient = RL + MUL + 7;     // from a row's last source to its quotient
     const uint64_t first = terms + std::max(terms, quotient);

@@ -17,6 +17,11 @@ fn montgomery(m: &Modulus, x: u64) -> u64 {
     m.mul(x, m.reduce(1 << (17 * WORDS)))
 }
 
+/// `x 2^68` modulo q, as lanes of sums have their coefficients.
+fn summed(m: &Modulus, x: u64) -> u64 {
+    m.mul(montgomery(m, x), m.reduce(1 << 17))
+}
+
 /// A key as the hardware's configuration holds it.
 pub(crate) struct Key<'a> {
     pub(crate) shape: &'a KeyShape,
@@ -155,12 +160,12 @@ impl<'a> Machine<'a> {
             let scale = out_scale(m);
             for &j in from.ids() {
                 let rest = m.mul(scale, ring.product_mod(&others(j), m));
-                self.image.constants.push([montgomery(m, rest), 0]);
+                let entry = [montgomery(m, rest), summed(m, rest)];
+                self.image.constants.push(entry);
             }
-            let product = m.mul(scale, ring.product_mod(from, m));
-            self.image
-                .constants
-                .push([montgomery(m, m.neg(product)), 0]);
+            let last = m.neg(m.mul(scale, ring.product_mod(from, m)));
+            let entry = [montgomery(m, last), summed(m, last)];
+            self.image.constants.push(entry);
         }
         at
     }
