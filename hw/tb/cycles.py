@@ -47,8 +47,10 @@ def main():
     kept = json.loads(KEPT.read_text())
     for name, row in rows.items():
         for field, value in row.items():
-            if kept.get(name, {}).get(field) != value:
-                found = kept.get(name, {}).get(field)
+            found = kept.get(name, {}).get(field)
+            # Mapping to LUTs depends on the order of the input.
+            near = field == "lut" and found and abs(value / found - 1) < 0.02
+            if found != value and not near:
                 sys.exit(f"{KEPT}: {name}: {field}: expected {value} as measured, found {found}")
     print(f"{len(rows)} operators as in {KEPT.name}")
 

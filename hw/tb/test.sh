@@ -11,6 +11,9 @@ all() { # all MUTANT: stops at the first testbench that notices
             "$build/sums-$share/bench" "vectors/mul-50.bin" sophomr 50 "$1" 20000 \
                 "$build/sums-$share.json" || return
         done &&
+        for block in 8 16; do
+            "$build/sum-unit-$block/bench" "vectors/mul-50.bin" sophomr 50 "$1" || return
+        done &&
         "$build/toy/bench" "vectors/toy.bin" toy --mutant "$1" --cycles "$build/toy.json" &&
         "$build/toy-sums/bench" "vectors/toy.bin" toy --mutant "$1" --cycles "$build/toy-sums.json"
 }
