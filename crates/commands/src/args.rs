@@ -147,6 +147,10 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     #[command(after_help = omr_lab::help::BENCH, hide = true)]
     Bench(omr_lab::Bench),
+    /// A model of an FPGA that computes the affine transform
+    #[cfg(feature = "lab")]
+    #[command(subcommand, after_help = omr_lab::help::FPGA, hide = true)]
+    Fpga(omr_lab::Fpga),
     /// Print a shell's completions of these commands
     #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),
@@ -319,6 +323,14 @@ pub(crate) struct Post {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// What makes digests.
+#[cfg(feature = "lab")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum EngineName {
+    Processor,
+    FpgaModel,
+}
+
 #[derive(Args)]
 pub(crate) struct Digest {
     /// The board's folder
@@ -334,6 +346,11 @@ pub(crate) struct Digest {
     /// What `omr bench crossover --json` printed: where a hybrid digest changes the engine
     #[arg(long, value_name = "FILE")]
     pub(crate) costs: Option<PathBuf>,
+    /// What makes the digest: with fpga-model the processor, and a model of an FPGA tells what it would take for the
+    /// affine transform
+    #[cfg(feature = "lab")]
+    #[arg(long, value_name = "ENGINE", default_value = "processor")]
+    pub(crate) engine: EngineName,
     /// Pertinent messages that the digest may carry
     #[arg(long, value_name = "K", value_parser = bound())]
     pub(crate) bound: u32,

@@ -8,6 +8,8 @@ mod decode;
 mod demo;
 mod digest;
 mod engines;
+#[cfg(feature = "lab")]
+mod fpga_model;
 #[cfg(feature = "full")]
 mod health;
 mod keygen;
@@ -75,6 +77,8 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Compare(args) => Ok(omr_lab::compare(args, ui)?),
         #[cfg(feature = "lab")]
         Command::Bench(command) => Ok(omr_lab::bench(command, ui)?),
+        #[cfg(feature = "lab")]
+        Command::Fpga(command) => Ok(omr_lab::fpga(command, ui)?),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),
     }

@@ -3,11 +3,13 @@
 mod bench;
 mod chart;
 mod compare;
+mod fpga;
 mod output;
 mod search;
 
 pub use bench::{Bench, BenchCommand};
 pub use compare::Compare;
+pub use fpga::Fpga;
 pub use search::ParamsSearch;
 
 use crate::error::LabError;
@@ -27,6 +29,13 @@ pub fn bench(bench: &Bench, ui: &Ui) -> Result<(), LabError> {
 /// Errors: `InexactDigests`, `NotCompared`; those of files and parameters.
 pub fn compare(args: &Compare, ui: &Ui) -> Result<(), LabError> {
     compare::run(args, ui)
+}
+
+/// Runs `omr fpga ...`: what the model of an FPGA says.
+///
+/// Errors: files that do not read; a set or cycles that the model does not take.
+pub fn fpga(command: &Fpga, ui: &Ui) -> Result<(), LabError> {
+    fpga::run(command, ui)
 }
 
 /// Runs `omr params search`: derives parameter sets and lists those that no other beats.

@@ -6,6 +6,7 @@ use crate::measure::{BenchError, BuildError, Incomparable};
 use crate::trials::TrialError;
 use omr_client::DecodeError;
 use omr_console::{Code, ConsoleError};
+use omr_fpga::FpgaError;
 use omr_protocol::Mismatch;
 use omr_protocol::{ParamsError, PlanError};
 use omr_store::StoreError;
@@ -100,6 +101,12 @@ pub enum LabError {
     /// Not questions that another database answered.
     #[error("{}: expected questions as reference/pdq_oracle.py answers them", .0.display())]
     Questions(PathBuf, #[source] serde_json::Error),
+    /// Cycles of blocks that do not read.
+    #[error("{}", .0.display())]
+    Cycles(PathBuf, #[source] FpgaError),
+    /// A set or a design that the model of an FPGA does not take.
+    #[error(transparent)]
+    Fpga(#[from] FpgaError),
     /// Costs of this machine that could not be read.
     #[error("{}", .0.display())]
     Unread(PathBuf, #[source] io::Error),
@@ -138,6 +145,7 @@ impl LabError {
             | Self::Report(..)
             | Self::Questions(..)
             | Self::Unread(..)
+            | Self::Cycles(..)
             | Self::Sizing { .. }
             | Self::NoYardstick(_) => Code::Input,
             _ => Code::Failure,

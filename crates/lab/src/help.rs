@@ -113,6 +113,25 @@ Examples:
 Servers, and for mail all senders and recipients, are processes of their own on this machine, in a folder that \
 is removed. Exit code 1 if a promise of the service did not hold; figures are printed first.";
 
+/// Under the help of `omr fpga`.
+pub const FPGA: &str = "\
+Examples:
+  omr fpga explore
+  omr digest --board board --detection-key alice/detection.key \\
+    --bound 50 --engine fpga-model --out digest
+
+docs/fpga.md has the model and its figures.";
+
+pub(crate) const FPGA_EXPLORE: &str = "\
+Examples:
+  omr fpga explore
+  omr fpga explore --params sophomr-v2 --json
+  omr fpga explore --cycles hw/model/cycles.json --picture fpga.svg
+
+Milliseconds are of a whole affine transform, both coordinates, predicted at an assumed clock; nothing was placed and \
+routed. A row is the quickest design of a variant on the Alveo U55C, with at most 80 % of its DSP slices. Source tells \
+whether cycles of blocks were measured in RTL or are of a formula.";
+
 /// Under the help of `omr params search`.
 pub const SEARCH: &str = "\
 Examples:

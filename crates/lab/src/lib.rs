@@ -10,5 +10,7 @@ pub mod help;
 pub mod measure;
 pub mod trials;
 
-pub use commands::{Bench, BenchCommand, Compare, ParamsSearch, bench, compare, search};
+pub use commands::{
+    Bench, BenchCommand, Compare, Fpga, ParamsSearch, bench, compare, fpga, search,
+};
 pub use error::LabError;

@@ -16,7 +16,7 @@ const GROUPS: &Groups = &[
     ),
     ("Server", &["serve", "token", "data", "health"]),
     ("Private queries", &["pdq"]),
-    ("Evidence", &["demo", "params", "compare", "bench"]),
+    ("Evidence", &["demo", "params", "compare", "bench", "fpga"]),
     ("Shell", &["completions", "man"]),
 ];
 

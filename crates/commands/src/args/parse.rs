@@ -59,7 +59,7 @@ const OF_FEATURES: [(&str, &[&str]); 2] = [
             "health", "pdq",
         ],
     ),
-    ("lab", &["bench", "compare", "search"]),
+    ("lab", &["bench", "compare", "fpga", "search"]),
 ];
 
 /// How to get the command that was asked for, where another build has it.

@@ -3,6 +3,8 @@
 use super::engines;
 use super::source::{BoardSource, sealing};
 use crate::args::Digest;
+#[cfg(feature = "lab")]
+use crate::args::EngineName;
 use crate::error::{CliError, InputError};
 use crate::io::Output;
 use omr_console::Ui;
@@ -27,7 +29,18 @@ struct Report {
     digest_s: f64,
     stages: BTreeMap<&'static str, f64>,
     unusable_clues: usize,
+    /// What a modelled device would have taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fpga: Option<Device>,
 }
+
+#[cfg(feature = "lab")]
+type Device = omr_fpga::engine::Report;
+
+/// Nothing: this build has no models.
+#[cfg(not(feature = "lab"))]
+#[derive(Serialize)]
+enum Device {}
 
 pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     let out = Output::file(&args.out, args.force)?;
@@ -56,7 +69,17 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     let scheme = keys.narrowed(scheme, &request, costs)?;
     let bar = ui.bar();
     let mut stages = Stages::default();
-    let (set, engines) = stages.time("keys", || keys.load(scheme, &bar))?;
+    #[cfg(feature = "lab")]
+    let reports = omr_fpga::engine::Reports::default();
+    #[cfg(feature = "lab")]
+    let make = |set: &ParamSet, kind| match args.engine {
+        EngineName::Processor => engines::on_cpu(set, kind),
+        EngineName::FpgaModel => super::fpga_model::engine(set, kind, &reports),
+    };
+    #[cfg(not(feature = "lab"))]
+    let make = engines::on_cpu;
+    let loaded = stages.time("keys", || keys.load_for(scheme, &make, &bar));
+    let (set, engines) = loaded?;
     let job = Job {
         source: &mut source,
         request,
@@ -69,7 +92,11 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     drop(bar);
     stages.add(&answer.stages);
     answer.stages = stages;
-    deliver(args, ui, (&set, &out), answer)
+    #[cfg(feature = "lab")]
+    let device = super::fpga_model::report(&reports);
+    #[cfg(not(feature = "lab"))]
+    let device = None;
+    deliver(args, ui, (&set, &out), (answer, device))
 }
 
 /// Bytes of a payload, unless indices alone are asked for.
@@ -115,7 +142,7 @@ fn deliver(
     args: &Digest,
     ui: &Ui,
     (set, out): (&ParamSet, &Output),
-    answer: Answer,
+    (answer, device): (Answer, Option<Device>),
 ) -> Result<(), CliError> {
     let bytes = answer.response.to_bytes(set);
     let bytes = bytes.map_err(|error| CliError::write(out.path(), error))?;
@@ -138,7 +165,12 @@ fn deliver(
         digest_s: answer.stages.total(),
         stages: answer.stages.seconds().iter().copied().collect(),
         unusable_clues: answer.unusable_clues,
+        fpga: device,
     };
+    #[cfg(feature = "lab")]
+    if let Some(device) = report.fpga.as_ref().filter(|_| !args.json) {
+        super::fpga_model::tell(ui, device);
+    }
     if args.verbose {
         for (stage, seconds) in answer.stages.seconds() {
             ui.line(&format!("{stage:<14} {seconds:9.3} s"));

@@ -2,9 +2,10 @@
 
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
+use omr_detector::engine::{self, Engine};
 use omr_detector::engines::{Costs, Engines};
 use omr_detector::instantomr::InstantDetector;
-use omr_detector::{DetectorError, Progress, engine};
+use omr_detector::{DetectorError, Progress};
 use omr_protocol::{EngineKind, ParamSet, Request, Scheme};
 use omr_store::Board;
 use serde::Deserialize;
@@ -17,6 +18,16 @@ use std::sync::Arc;
 struct Measured {
     batch_s: f64,
     message_s: f64,
+}
+
+/// Makes the engine of a kind for a set.
+pub(super) type Make<'a> = dyn Fn(&ParamSet, EngineKind) -> Result<Box<dyn Engine>, CliError> + 'a;
+
+/// The processor's engine of a kind.
+///
+/// Errors: `Params`.
+pub(super) fn on_cpu(set: &ParamSet, kind: EngineKind) -> Result<Box<dyn Engine>, CliError> {
+    Ok(engine::on_cpu(set, kind, None)?)
 }
 
 /// Keys of one set whose headers were read.
@@ -90,7 +101,7 @@ impl Keys<'_> {
         })
     }
 
-    /// Reads the keys that a scheme needs, which takes seconds for SophOMR's.
+    /// Reads the keys that a scheme needs, which takes seconds for SophOMR's, for the processor's engines.
     ///
     /// Errors: `Input`.
     pub(super) fn load(
@@ -98,12 +109,24 @@ impl Keys<'_> {
         scheme: Scheme,
         progress: &dyn Progress,
     ) -> Result<(ParamSet, Engines), CliError> {
+        self.load_for(scheme, &on_cpu, progress)
+    }
+
+    /// The same for engines that `make` makes.
+    ///
+    /// Errors: `Input`; those of making engines.
+    pub(super) fn load_for(
+        self,
+        scheme: Scheme,
+        make: &Make,
+        progress: &dyn Progress,
+    ) -> Result<(ParamSet, Engines), CliError> {
         let Self { set, files } = self;
         let mut engines = Engines::default();
         for (_, file) in files {
             let kind = EngineKind::of_key_file(file.header.kind);
             if let Some(kind) = kind.filter(|kind| scheme.engines().contains(kind)) {
-                let engine = engine::on_cpu(&set, kind, None)?;
+                let engine = make(&set, kind)?;
                 engines.add(io::load_key(file, &*engine, progress)?);
             }
         }

@@ -1,0 +1,252 @@
+//! `omr fpga`: the model of an FPGA that computes the affine transform.
+
+use super::chart::{COLOURS, Chart, Line, side_by_side};
+use super::output::{Output, write_picture};
+use crate::error::LabError;
+use clap::{Args, Subcommand};
+use omr_console::Ui;
+use omr_fpga::blocks::{Blocks, Source};
+use omr_fpga::circuit::Circuit;
+use omr_fpga::device::Device;
+use omr_fpga::explore::{Explored, Point, explore, variants};
+use omr_fpga::{FpgaError, paper};
+use omr_protocol::ClueKind;
+use omr_protocol::sophomr::Params;
+use serde::Serialize;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+#[derive(Subcommand)]
+#[allow(missing_docs, reason = "clap would show it as help")]
+pub enum Fpga {
+    /// Explore designs for the affine transform under the limits of a card, beside the published one
+    #[command(after_help = crate::help::FPGA_EXPLORE)]
+    Explore(Explore),
+}
+
+#[derive(Args)]
+#[allow(missing_docs, reason = "clap would show it as help")]
+pub struct Explore {
+    /// Parameter sets
+    #[arg(long, value_name = "NAME", default_values = ["sophomr-v2", "hybrid-v2"])]
+    params: Vec<String>,
+    /// Cycles of blocks, as `make -C hw full` writes them; those of this build unless given
+    #[arg(long, value_name = "FILE")]
+    cycles: Option<PathBuf>,
+    /// Draw time over DSPs into this file
+    #[arg(long, value_name = "SVG")]
+    picture: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    /// Whether cycles were measured in RTL, or are of a formula.
+    source: Source,
+    assumed_clock_mhz: f64,
+    placed_and_routed: bool,
+    paper: Paper,
+    sets: Vec<OfSet>,
+}
+
+/// The published design by its own cost model.
+#[derive(Serialize)]
+struct Paper {
+    product_ms: f64,
+    dsp: u32,
+    affine_ms: f64,
+    affine_shared_baby_steps_ms: f64,
+    /// Over a processor's 29.8 s, if these are of one product, and with shared baby steps.
+    speedup_of_one: [f64; 2],
+    /// The same if these are of both products.
+    speedup_of_both: [f64; 2],
+}
+
+#[derive(Serialize)]
+struct OfSet {
+    set: &'static str,
+    limbs: usize,
+    rotations: [usize; 2],
+    plaintexts: usize,
+    variants: Vec<Row>,
+    /// Of the first variant, the smallest first.
+    front: Vec<Row>,
+}
+
+/// A design.
+#[derive(Serialize)]
+struct Row {
+    variant: &'static str,
+    exact: bool,
+    cores: usize,
+    butterflies: usize,
+    conversion_lanes: usize,
+    key_lanes: usize,
+    sum_lanes: usize,
+    block: usize,
+    dsp: u32,
+    bram36: u32,
+    uram: u32,
+    hbm_gb: f64,
+    hbm_share: f64,
+    cycles: u64,
+    affine_ms: f64,
+    new_board_ms: f64,
+}
+
+impl Row {
+    fn new(variant: &'static str, point: &Point) -> Self {
+        let (design, taken) = (point.design, point.warm.resources);
+        Self {
+            variant,
+            exact: point.exact,
+            cores: design.cores,
+            butterflies: design.butterflies,
+            conversion_lanes: design.conversion_lanes,
+            key_lanes: design.key_lanes,
+            sum_lanes: design.sum_lanes,
+            block: design.block,
+            dsp: taken.dsp,
+            bram36: taken.bram36,
+            uram: taken.uram,
+            hbm_gb: taken.hbm_bytes / 1e9,
+            hbm_share: point.warm.shares.hbm,
+            cycles: point.warm.cycles,
+            affine_ms: point.warm.ms,
+            new_board_ms: point.cold.ms,
+        }
+    }
+}
+
+impl Paper {
+    fn new() -> Self {
+        let best = paper::Design::BEST;
+        let (affine_ms, affine_shared_baby_steps_ms) = paper::affine_ms();
+        let [one, both] = paper::speedups().map(|speedup| [speedup.separate, speedup.shared]);
+        Self {
+            product_ms: best.time_ms(),
+            dsp: best.dsp(),
+            affine_ms,
+            affine_shared_baby_steps_ms,
+            speedup_of_one: one,
+            speedup_of_both: both,
+        }
+    }
+}
+
+/// What was found of each variant that fits.
+type Found = Vec<(&'static str, Explored)>;
+
+pub(super) fn run(command: &Fpga, ui: &Ui) -> Result<(), LabError> {
+    let Fpga::Explore(args) = command;
+    let json = args.json;
+    explored(args, &Output { ui, json })
+}
+
+fn explored(args: &Explore, out: &Output<'_>) -> Result<(), LabError> {
+    let device = Device::U55C;
+    let blocks = blocks(args.cycles.as_deref())?;
+    let mut sets = Vec::new();
+    let mut drawn = Vec::new();
+    for name in &args.params {
+        let circuit = Circuit::new(&*Params::named(name)?, ClueKind::Plain)?;
+        let found = all_variants(&circuit, &blocks, &device)?;
+        sets.push(OfSet::new(&circuit, &found));
+        drawn.push((circuit.set, found));
+    }
+    if let Some(path) = &args.picture {
+        write_picture(path, picture(&drawn))?;
+    }
+    out.show(&Report {
+        source: blocks.source,
+        assumed_clock_mhz: device.clock_hz / 1e6,
+        placed_and_routed: false,
+        paper: Paper::new(),
+        sets,
+    })
+}
+
+/// Errors: `Unread`, `Cycles`.
+fn blocks(path: Option<&Path>) -> Result<Blocks, LabError> {
+    let Some(path) = path else {
+        return Ok(Blocks::of_repository()?);
+    };
+    let unread = |source| LabError::Unread(path.to_owned(), source);
+    let json = std::fs::read_to_string(path).map_err(unread)?;
+    Blocks::parse(&json).map_err(|source| LabError::Cycles(path.to_owned(), source))
+}
+
+/// Those that the card holds: the first one must.
+fn all_variants(circuit: &Circuit, blocks: &Blocks, device: &Device) -> Result<Found, FpgaError> {
+    let mut found = Vec::new();
+    for variant in variants() {
+        match explore(circuit, blocks, device, &variant.grid) {
+            Ok(explored) => found.push((variant.name, explored)),
+            Err(FpgaError::NothingFits { .. }) if !found.is_empty() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+impl OfSet {
+    fn new(circuit: &Circuit, found: &Found) -> Self {
+        let best = |(name, explored): &(&'static str, Explored)| {
+            explored.best().map(|point| Row::new(name, point))
+        };
+        let front = found.iter().take(1);
+        let points =
+            front.flat_map(|(name, explored)| explored.front.iter().map(|p| Row::new(name, p)));
+        Self {
+            set: circuit.set,
+            limbs: circuit.limbs,
+            rotations: circuit.rotations(),
+            plaintexts: circuit.plaintexts(),
+            variants: found.iter().filter_map(best).collect(),
+            front: points.collect(),
+        }
+    }
+}
+
+/// Seconds over DSPs: the fronts of all variants, and the published design with separate and shared baby steps.
+fn picture(sets: &[(&str, Found)]) -> Result<String, Box<dyn Error>> {
+    let (separate, shared) = paper::affine_ms();
+    let dsp = f64::from(paper::Design::BEST.dsp());
+    let charts: Vec<Chart> = sets
+        .iter()
+        .map(|(set, found)| {
+            let line = |(i, (name, explored)): (usize, &(&'static str, Explored))| {
+                let points: Vec<(f64, f64)> = explored
+                    .front
+                    .iter()
+                    .map(|p| (f64::from(p.warm.resources.dsp), p.warm.ms / 1e3))
+                    .collect();
+                Line {
+                    name: (*name).to_owned(),
+                    colour: COLOURS[i],
+                    width: if i == 0 { 3 } else { 1 },
+                    measured: points.clone(),
+                    points,
+                }
+            };
+            let mut lines: Vec<Line> = found.iter().enumerate().map(line).collect();
+            let published = vec![(dsp, separate / 1e3), (dsp, shared / 1e3)];
+            lines.push(Line {
+                name: "published: separate, shared baby steps".to_owned(),
+                colour: COLOURS[7],
+                width: 1,
+                points: published.clone(),
+                measured: published,
+            });
+            Chart {
+                caption: set,
+                over: "DSP slices",
+                axes: (800.0..9_200.0, 0.1..10.0),
+                lines,
+            }
+        })
+        .collect();
+    side_by_side(&charts, (640, 560))
+}
