@@ -1,6 +1,8 @@
 //! Cycles and resources of the RTL's blocks, and what they are at another size or parallelism.
 
 use crate::FpgaError;
+use crate::cost::{BUTTERFLY, Cost, Lanes, ROW_LANE, SUM_LANE, WEIGHING_LANE};
+use crate::schedule::UNITS;
 use serde::{Deserialize, Serialize};
 
 /// Where the cycles of blocks come from.
@@ -67,24 +69,25 @@ pub struct Blocks {
     pub bconv: Block,
     /// The permutation of a row.
     pub automorphism: Block,
-    /// Products that are summed before one reduction, which several lanes share; none: counted, without RTL.
+    /// Lanes that add products up, 16 to a reducer; none: assumed, without RTL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sums: Option<Block>,
+    pub sum_lane: Option<Lanes>,
+    /// The same, 8 to a reducer: for sums of 8 to 15 products.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sum_lane_8: Option<Lanes>,
+    /// Lanes of conversions on lanes of sums, with what weighs their sources; none: put together from both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bconv_sums: Option<Lanes>,
+    /// A whole engine: one core, one unit of conversions and one of rows, and what leads them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rot: Option<Cost>,
 }
 
-/// DSPs of a modular multiplier of 50 bits with a result a cycle: 6 for the product, in pieces of 26 and 17 bits, 6 for
-/// its reduction by three words of 17 bits.
-const MULTIPLIER_DSP: f64 = 12.0;
+/// Products of each sum where 16 lanes share a reducer.
+const SUMMED_BY_ONE: usize = 16;
 
-/// DSPs of a product that is added up before one reduction, 6 more that twelve of them share.
-const SUMMED_DSP: f64 = 6.5;
-
-/// DSPs of a lane that weighs sources too and sums their quotients: 6 more.
-const WEIGHING_DSP: f64 = 18.0;
-
-/// Products of a conversion for each source that is weighed, so that so many lanes share one that weighs: 24 targets of
-/// 12 sources and a quotient.
-const SUMS_OF_WEIGHING: f64 = 26.0;
+/// Lanes of a conversion that share one that weighs sources: it takes 8 cycles a source, in which 24 targets need more.
+const LANES_OF_WEIGHING: f64 = 8.0;
 
 /// BRAM36 of a transform of 65,536 points by 64 butterflies: two memories of 128 banks, 108 for twiddles.
 const NTT_BRAM36: u64 = 364;
@@ -114,32 +117,35 @@ impl Blocks {
     pub fn formula() -> Self {
         let (n, lanes) = (1 << 16, 128);
         let rows = n / lanes;
-        let block = |cycles: u64, dsp: f64| Block {
+        let block = |cycles: u64, lane: Cost| Block {
             n,
             limbs: 24,
             special: 12,
             lanes,
             ops: 1,
             cycles,
-            dsp: Some((lanes as f64 * dsp).round() as u64),
+            dsp: Some((lanes as f64 * lane.dsp).round() as u64),
             bram36: None,
             uram: None,
-            lut: None,
-            ff: None,
+            lut: Some((lanes as f64 * lane.lut).round() as u64),
+            ff: Some((lanes as f64 * lane.ff).round() as u64),
         };
         let ntt = Block {
             bram36: Some(NTT_BRAM36),
-            ..block((rows + 15) * 16 + 2 * rows, MULTIPLIER_DSP / 2.0)
+            ..block((rows + 15) * 16 + 2 * rows, BUTTERFLY.times(0.5))
         };
         Self {
             source: Source::Formula,
             ntt,
             intt: ntt,
-            ccadd: block(rows, 0.0),
-            pcmul: block(rows, MULTIPLIER_DSP),
-            bconv: block(rows * (12 + 24 * 13), WEIGHING_DSP),
-            automorphism: block(rows, 0.0),
-            sums: None,
+            ccadd: block(rows, Cost::default()),
+            pcmul: block(rows, ROW_LANE),
+            bconv: block(rows * (12 + 24 * 13), WEIGHING_LANE),
+            automorphism: block(rows, Cost::default()),
+            sum_lane: None,
+            sum_lane_8: None,
+            bconv_sums: None,
+            rot: None,
         }
     }
 
@@ -196,31 +202,45 @@ impl Blocks {
         self.automorphism.excess(self.automorphism.row_ideal())
     }
 
-    /// DSPs of a butterfly, of a product in a basis conversion, of a lane of key products, and of a lane of the sums over
-    /// baby steps. `summed`: conversions and sums add products up before they reduce.
+    /// What a butterfly takes, a product in a basis conversion, a lane of key products, and a lane of the sums over
+    /// `block` baby steps. `summed`: conversions and sums add products up before they reduce.
     #[must_use]
-    pub fn dsp_each(&self, summed: bool) -> [f64; 4] {
-        let of = |block: &Block, otherwise: f64| {
-            block
-                .dsp
-                .map_or(otherwise, |dsp| dsp as f64 / block.lanes as f64)
-        };
+    pub fn each_cost(&self, summed: bool, block: usize) -> [Cost; UNITS] {
         // A lane is half a butterfly.
-        let butterfly = 2.0 * of(&self.ntt, MULTIPLIER_DSP / 2.0);
-        let product = of(&self.pcmul, MULTIPLIER_DSP);
-        let sum = self
-            .sums
-            .as_ref()
-            .map_or(SUMMED_DSP, |sums| of(sums, SUMMED_DSP));
+        let butterfly = self.ntt.lane(BUTTERFLY.times(0.5)).times(2.0);
+        let product = self.pcmul.lane(ROW_LANE);
+        let weighing = self.bconv.lane(WEIGHING_LANE);
+        let [few, many] = [self.sum_lane_8, self.sum_lane]
+            .map(|lanes| lanes.and_then(Lanes::each).unwrap_or(SUM_LANE));
+        let sum = if block < SUMMED_BY_ONE { few } else { many };
+        // Of 12 sources and a quotient.
+        let conversion = self.bconv_sums.and_then(Lanes::each);
+        let shared = few.plus(weighing.times(1.0 / LANES_OF_WEIGHING));
         match summed {
-            true => [
-                butterfly,
-                sum + WEIGHING_DSP / SUMS_OF_WEIGHING,
-                product,
-                sum,
-            ],
-            false => [butterfly, of(&self.bconv, WEIGHING_DSP), product, product],
+            true => [butterfly, conversion.unwrap_or(shared), product, sum],
+            false => [butterfly, weighing, product, product],
         }
+    }
+
+    /// What leads the units: of the measured engine what its units do not take.
+    #[must_use]
+    pub fn leading(&self) -> Cost {
+        let units = [&self.ntt, &self.pcmul, &self.bconv];
+        let units = units.map(|block| Cost {
+            bram36: block.bram36.unwrap_or(0) as f64,
+            ..block.lane(Cost::default()).times(block.lanes as f64)
+        });
+        self.rot.map_or(Cost::default(), |whole| {
+            let rest = units
+                .into_iter()
+                .fold(whole, |rest, unit| rest.plus(unit.times(-1.0)));
+            Cost {
+                dsp: rest.dsp.max(0.0),
+                bram36: rest.bram36.max(0.0),
+                lut: rest.lut.max(0.0),
+                ff: rest.ff.max(0.0),
+            }
+        })
     }
 
     /// BRAM36 of a transform of `n` points, its banks in block RAM, and of one with its banks in UltraRAM with their
@@ -260,6 +280,19 @@ pub fn conversion_slots(sources: u64, targets: u64, weigh: bool) -> u64 {
 }
 
 impl Block {
+    /// What a lane takes; `otherwise` what the block does not say. Memories are not counted by lanes.
+    fn lane(&self, otherwise: Cost) -> Cost {
+        let of = |found: Option<u64>, otherwise: f64| {
+            found.map_or(otherwise, |found| found as f64 / self.lanes as f64)
+        };
+        Cost {
+            dsp: of(self.dsp, otherwise.dsp),
+            bram36: 0.0,
+            lut: of(self.lut, otherwise.lut),
+            ff: of(self.ff, otherwise.ff),
+        }
+    }
+
     /// Residues of a row over those of a cycle.
     fn row_ideal(&self) -> f64 {
         self.n as f64 / self.lanes as f64

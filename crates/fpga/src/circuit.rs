@@ -41,24 +41,37 @@ impl Switch {
         2 * self.digits.len() * (self.limbs() + self.special)
     }
 
-    /// Transforms: of the digits to coefficients; raised, back; of the special rows of both parts; of what is subtracted.
+    /// What raising all digits to the other primes takes, from the mask to what meets a key: transforms of its rows to
+    /// coefficients and of raised ones back; products of the sources and a quotient with each target.
     #[must_use]
-    pub fn transforms(&self) -> usize {
-        let (limbs, special) = (self.limbs(), self.special);
-        let raised: usize = self.digits.iter().map(|own| limbs + special - own).sum();
-        limbs + raised + 2 * special + 2 * limbs
+    pub fn raising(&self) -> Conversions {
+        let all = self.limbs() + self.special;
+        let digits = || self.digits.iter();
+        Conversions {
+            transforms: self.limbs() + digits().map(|own| all - own).sum::<usize>(),
+            products: digits().map(|own| (own + 1) * (all - own)).sum(),
+        }
     }
 
-    /// Products of basis conversions, for each coefficient: of the sources and a quotient with each target.
+    /// What dividing both parts by the special primes takes: transforms of special rows to coefficients and of what is
+    /// subtracted back; products as in [`Self::raising`].
     #[must_use]
-    pub fn conversions(&self) -> usize {
+    pub fn dividing(&self) -> Conversions {
         let (limbs, special) = (self.limbs(), self.special);
-        let raised = self
-            .digits
-            .iter()
-            .map(|own| (own + 1) * (limbs + special - own));
-        raised.sum::<usize>() + 2 * (special + 1) * limbs
+        Conversions {
+            transforms: 2 * special + 2 * limbs,
+            products: 2 * (special + 1) * limbs,
+        }
     }
+}
+
+/// Work of basis conversions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conversions {
+    /// Transforms of a row, either way.
+    pub transforms: usize,
+    /// Products for each coefficient.
+    pub products: usize,
 }
 
 /// The affine transform of one batch.
@@ -143,6 +156,16 @@ impl Circuit {
             return Err(FpgaError::Ring { set, most, found });
         }
         Ok(())
+    }
+
+    /// Whether both are the same work on a card: all but the names of the sets.
+    #[must_use]
+    pub fn is_same_work(&self, other: &Self) -> bool {
+        let set = other.set;
+        Self {
+            set,
+            ..self.clone()
+        } == *other
     }
 
     /// Rotations by the two keys.

@@ -3,6 +3,7 @@
 use crate::FpgaError;
 use crate::blocks::Blocks;
 use crate::circuit::Circuit;
+use crate::cost::Cost;
 use crate::device::{Device, WORD_BYTES};
 use crate::schedule::UNITS;
 use serde::Serialize;
@@ -46,6 +47,10 @@ pub struct Design {
 pub struct Resources {
     /// DSP slices.
     pub dsp: u32,
+    /// Look-up tables.
+    pub lut: u32,
+    /// Flip-flops.
+    pub ff: u32,
     /// Block RAMs of 36 Kb.
     pub bram36: u32,
     /// UltraRAMs.
@@ -79,7 +84,7 @@ impl Design {
         self.hoisted == 1
     }
 
-    /// What the design takes. Look-up tables and flip-flops are not modelled.
+    /// What the design takes: units, what leads them, memories. What joins several cores to the card's memory is not modelled.
     ///
     /// Errors: `PrimeBits`, `Ring`, `Part`, `Limit` where the card has too little.
     pub fn resources(
@@ -90,8 +95,11 @@ impl Design {
     ) -> Result<Resources, FpgaError> {
         circuit.check()?;
         self.check(circuit)?;
+        let fabric = self.fabric(blocks);
         let resources = Resources {
-            dsp: self.dsp(blocks),
+            dsp: fabric.dsp.ceil() as u32,
+            lut: fabric.lut.ceil() as u32,
+            ff: fabric.ff.ceil() as u32,
             hbm_bytes: self.hbm_bytes(circuit),
             ..self.memories(circuit, blocks, device)
         };
@@ -99,28 +107,41 @@ impl Design {
         Ok(resources)
     }
 
-    /// DSP slices: lanes times what each takes.
+    /// Lanes times what each takes, and what leads them.
     #[must_use]
-    pub fn dsp(&self, blocks: &Blocks) -> u32 {
-        let lanes = [
-            self.cores * self.butterflies,
+    pub fn fabric(&self, blocks: &Blocks) -> Cost {
+        let units = self.unit_costs(blocks).into_iter().zip(self.units());
+        let units = units.map(|(cost, units)| cost.times(units as f64));
+        units.fold(blocks.leading(), Cost::plus)
+    }
+
+    /// What one unit of each kind takes.
+    #[must_use]
+    pub fn unit_costs(&self, blocks: &Blocks) -> [Cost; UNITS] {
+        let lanes = self.unit_lanes();
+        let each = blocks.each_cost(self.summed, self.block);
+        std::array::from_fn(|unit| each[unit].times(lanes[unit] as f64))
+    }
+
+    /// Butterflies or lanes of one unit of each kind.
+    fn unit_lanes(&self) -> [usize; UNITS] {
+        [
+            self.butterflies,
             self.conversion_lanes,
             self.key_lanes,
             self.sum_lanes,
-        ];
-        let dsp: f64 = lanes
-            .iter()
-            .zip(blocks.dsp_each(self.summed))
-            .map(|(&lanes, each)| lanes as f64 * each)
-            .sum();
-        dsp.ceil() as u32
+        ]
     }
 
     /// As many cores as block RAM has room for have their banks there, the others in UltraRAM. Sums hold two parts of
     /// the baby steps of a block for as many residues as meet in a cycle, in banks of one UltraRAM.
     fn memories(&self, circuit: &Circuit, blocks: &Blocks, device: &Device) -> Resources {
         let core = blocks.transform_memory(circuit.n, self.butterflies);
-        let (cores, all) = (self.cores as u64, u64::from(device.bram36));
+        let leading = blocks.leading().bram36.ceil() as u32;
+        let (cores, all) = (
+            self.cores as u64,
+            u64::from(device.bram36.saturating_sub(leading)),
+        );
         let twiddles = cores * core.twiddles_bram36;
         let banks = (core.bram36 - core.twiddles_bram36).max(1);
         let in_bram = (all.saturating_sub(twiddles) / banks).min(cores);
@@ -128,7 +149,9 @@ impl Design {
         let sums = 2 * (self.sum_lanes / products).max(1) as u64;
         Resources {
             dsp: 0,
-            bram36: (twiddles + in_bram * banks) as u32,
+            lut: 0,
+            ff: 0,
+            bram36: leading + (twiddles + in_bram * banks) as u32,
             uram: ((cores - in_bram) * core.uram + sums) as u32,
             hbm_bytes: 0.0,
         }
@@ -205,6 +228,8 @@ impl Resources {
             }),
         };
         limit("DSP slices", device.dsp.into(), self.dsp.into())?;
+        limit("LUTs", device.lut.into(), self.lut.into())?;
+        limit("flip-flops", device.ff.into(), self.ff.into())?;
         limit("BRAM36", device.bram36.into(), self.bram36.into())?;
         limit("UltraRAMs", device.uram.into(), self.uram.into())?;
         limit("bytes of HBM", device.hbm_bytes, self.hbm_bytes)

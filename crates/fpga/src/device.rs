@@ -16,6 +16,14 @@ pub struct Device {
     pub all_dsp: u32,
     /// Those that a design may use.
     pub dsp: u32,
+    /// Look-up tables.
+    pub all_lut: u32,
+    /// Those that a design may use.
+    pub lut: u32,
+    /// Flip-flops.
+    pub all_ff: u32,
+    /// Those that a design may use.
+    pub ff: u32,
     /// Block RAMs of 36 Kb.
     pub bram36: u32,
     /// UltraRAMs of 288 Kb.
@@ -31,12 +39,17 @@ pub struct Device {
 }
 
 impl Device {
-    /// The AMD Alveo U55C at 200 MHz, with 80 % of its 9,024 DSP slices.
+    /// The AMD Alveo U55C at 200 MHz, with 80 % of its 9,024 DSP slices, 1,304,000 look-up tables and 2,607,000
+    /// flip-flops: the rest is for what joins card and host, and for routes.
     ///
     /// PCIe: 16 lanes of 8 GT/s carry 15.75 GB/s; 12 GB/s are taken for what transfers reach. The clock is assumed.
     pub const U55C: Self = Self {
         all_dsp: 9024,
         dsp: 9024 * 8 / 10,
+        all_lut: 1_304_000,
+        lut: 1_304_000 / 10 * 8,
+        all_ff: 2_607_000,
+        ff: 2_607_000 / 10 * 8,
         bram36: 2016,
         uram: 960,
         hbm_bytes: 16e9,

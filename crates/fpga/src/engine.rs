@@ -42,6 +42,10 @@ pub struct Report {
     pub processor_affine_s: f64,
     /// Seconds that it took for all other stages.
     pub processor_rest_s: f64,
+    /// How often the card does the transform of a board that it has while the processor does it once.
+    pub speedup_warm: f64,
+    /// The same of a new board.
+    pub speedup_cold: f64,
     /// Seconds of the digest, a board that the card has: the card's transforms and the processor's other stages.
     pub digest_warm_s: f64,
     /// Seconds of the digest, a new board.
@@ -57,8 +61,7 @@ impl Report {
         let affine = |&&(stage, _): &&(&'static str, f64)| ON_CARD.contains(&stage);
         let processor_affine_s: f64 = stages.seconds().iter().filter(affine).map(|(_, s)| s).sum();
         let processor_rest_s = stages.total() - processor_affine_s;
-        let digest =
-            |prediction: &Prediction| processor_rest_s + batches as f64 * prediction.ms / 1e3;
+        let card_s = |prediction: &Prediction| batches as f64 * prediction.ms / 1e3;
         Self {
             set: model.set,
             source: warm.source,
@@ -66,8 +69,10 @@ impl Report {
             placed_and_routed: false,
             design: model.design,
             batches,
-            digest_warm_s: digest(&warm),
-            digest_cold_s: digest(&cold),
+            speedup_warm: processor_affine_s / card_s(&warm),
+            speedup_cold: processor_affine_s / card_s(&cold),
+            digest_warm_s: processor_rest_s + card_s(&warm),
+            digest_cold_s: processor_rest_s + card_s(&cold),
             processor_affine_s,
             processor_rest_s,
             warm,
@@ -89,6 +94,7 @@ struct Model {
 }
 
 /// Makes SophOMR's detection keys ready on the processor, and predicts the card's part of each digest.
+#[derive(Clone)]
 pub struct FpgaModel {
     params: Arc<Params>,
     model: Arc<Model>,

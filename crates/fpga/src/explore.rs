@@ -9,10 +9,10 @@ use crate::predict::{Prediction, predict};
 use serde::Serialize;
 
 /// DSP slices of a class of designs that are compared roughly, of which the best are scheduled.
-const CLASS: u32 = 120;
+const CLASS: u32 = 240;
 
 /// Designs of a class that are scheduled.
-const SCHEDULED: usize = 12;
+const SCHEDULED: usize = 8;
 
 /// Most cores of a design.
 const MOST_CORES: usize = 10;
@@ -84,6 +84,13 @@ pub fn variants() -> Vec<Variant> {
                 ..Grid::exact()
             },
         ),
+        (
+            "quickest for a new board",
+            Grid {
+                new_board: true,
+                ..Grid::exact()
+            },
+        ),
     ];
     let variant = |(name, grid)| Variant { name, grid };
     grids.into_iter().map(variant).collect()
@@ -102,6 +109,8 @@ pub struct Grid {
     pub summed: bool,
     /// Baby steps that meet all diagonals together.
     pub blocks: Vec<usize>,
+    /// Whether the front is of times for a board that the card has not: plaintexts uploaded and transformed.
+    pub new_board: bool,
 }
 
 impl Grid {
@@ -114,6 +123,7 @@ impl Grid {
             diagonals: Diagonals::Cached,
             summed: true,
             blocks: vec![8, 16],
+            new_board: false,
         }
     }
 
@@ -165,7 +175,7 @@ impl Grid {
 
 /// Predicts the designs of a grid that could be on the front, and keeps those that are.
 ///
-/// Of each class of 120 DSPs the dozen with the lowest [`rough_cycles`] are scheduled.
+/// Of each class of 240 DSPs the eight with the lowest [`rough_cycles`] are scheduled.
 ///
 /// Errors: `NothingFits`.
 pub fn explore(
@@ -182,7 +192,7 @@ pub fn explore(
             let resources = design.resources(circuit, blocks, device).ok()?;
             Some((
                 resources.dsp,
-                rough_cycles(circuit, blocks, &design),
+                rough_cycles(circuit, blocks, &design, grid.new_board),
                 design,
             ))
         })
@@ -192,13 +202,17 @@ pub fn explore(
     let mut points = Vec::new();
     for class in fitting.chunk_by(|a, b| a.0 / CLASS == b.0 / CLASS) {
         for (.., design) in class.iter().take(SCHEDULED) {
-            let warm = predict(circuit, blocks, design, device, false)?;
-            points.push((*design, warm));
+            let time = predict(circuit, blocks, design, device, grid.new_board)?;
+            points.push((*design, time));
         }
     }
-    let front = front(points, |(_, warm)| (warm.resources.dsp, warm.cycles));
-    let front = front.into_iter().map(|(design, warm)| {
-        let cold = predict(circuit, blocks, &design, device, true)?;
+    let front = front(points, |(_, time)| (time.resources.dsp, time.cycles));
+    let front = front.into_iter().map(|(design, time)| {
+        let other = predict(circuit, blocks, &design, device, !grid.new_board)?;
+        let (warm, cold) = match grid.new_board {
+            true => (other, time),
+            false => (time, other),
+        };
         Ok(Point {
             design,
             exact: design.is_exact(),
@@ -234,10 +248,10 @@ fn front<T>(mut points: Vec<T>, figures: impl Fn(&T) -> (u32, u64)) -> Vec<T> {
 /// What goes on at a time takes the fifth root of the sum of the fifth powers: a little more than the longest part, and
 /// more with every other part that is as long, as these wait for each other.
 #[must_use]
-pub fn rough_cycles(circuit: &Circuit, blocks: &Blocks, design: &Design) -> f64 {
+pub fn rough_cycles(circuit: &Circuit, blocks: &Blocks, design: &Design, new_board: bool) -> f64 {
     let n = circuit.n as f64;
     let transform = blocks.transform_cycles(circuit.n, design.butterflies);
-    let [baby, giant] = Counts::new(circuit, design).map(|counts| {
+    let [baby, giant] = Counts::new(circuit, design, new_board).map(|counts| {
         together(&[
             counts.transforms * transform / design.cores as f64,
             counts.conversions * n / design.conversion_lanes as f64,
@@ -264,11 +278,11 @@ struct Counts {
 
 impl Counts {
     /// What a design does for baby steps, and for giant steps and the next level.
-    fn new(circuit: &Circuit, design: &Design) -> [Self; 2] {
+    fn new(circuit: &Circuit, design: &Design, new_board: bool) -> [Self; 2] {
         let [steps, giants] = circuit.rotations();
         let (mut baby, mut giant) = (Self::default(), Self::default());
         baby.rotate(&circuit.step, steps.div_ceil(design.hoisted), steps);
-        if design.diagonals == Diagonals::OnTheFly {
+        if new_board || design.diagonals == Diagonals::OnTheFly {
             baby.transforms += circuit.plaintext_transforms() as f64;
         }
         giant.rotate(&circuit.giant, giants, giants);
@@ -283,15 +297,15 @@ impl Counts {
 
     /// So many decompositions for so many key switches.
     fn rotate(&mut self, switch: &Switch, decompositions: usize, switches: usize) {
-        let (limbs, special) = (switch.limbs(), switch.special);
-        let back = 2 * special + 2 * limbs;
-        let decomposed = switch.transforms() - back;
-        self.transforms += (decompositions * decomposed + switches * back) as f64;
-        let divided = 2 * (special + 1) * limbs;
-        let raised = switch.conversions() - divided;
-        self.conversions += (decompositions * raised + switches * divided) as f64;
+        for (times, work) in [
+            (decompositions, switch.raising()),
+            (switches, switch.dividing()),
+        ] {
+            self.transforms += (times * work.transforms) as f64;
+            self.conversions += (times * work.products) as f64;
+        }
         // Body and mask of each key row meet one row; the mask takes one factor, the body two.
-        self.key_rows += (switches * (switch.key_rows() + 3 * limbs)) as f64;
+        self.key_rows += (switches * (switch.key_rows() + 3 * switch.limbs())) as f64;
     }
 }
 

@@ -8,6 +8,7 @@
 
 pub mod blocks;
 pub mod circuit;
+pub mod cost;
 pub mod design;
 pub mod device;
 pub mod engine;

@@ -18,6 +18,8 @@ pub struct Stage {
     pub cycles: u64,
     /// Milliseconds at the assumed clock.
     pub ms: f64,
+    /// DSP slices at work, on average, over all of the card.
+    pub dsp_share: f64,
     /// Share of the memory's bandwidth.
     pub hbm_share: f64,
     /// Share of the bandwidth of PCIe.
@@ -37,11 +39,16 @@ pub struct Busy {
     pub sums: f64,
 }
 
-/// Shares of the card's limits. Of DSP slices all are counted, not only those that a design may use.
+/// Shares of the card's limits. Of DSP slices, look-up tables and flip-flops all are counted, not only those that a design
+/// may use.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Shares {
     /// DSP slices.
     pub dsp: f64,
+    /// Look-up tables.
+    pub lut: f64,
+    /// Flip-flops.
+    pub ff: f64,
     /// Block RAMs.
     pub bram36: f64,
     /// UltraRAMs.
@@ -127,17 +134,25 @@ pub fn predict(
     let transfers = Transfers::new(circuit, design, cold);
     let mut stages = vec![transfer("upload", transfers.before, device)];
     let row = circuit.n as f64 * WORD_BYTES;
+    let each = design.unit_costs(blocks);
     let mut from = 0;
     for (number, name) in STAGES.into_iter().enumerate() {
         let to = timeline.stage_end[number].max(from);
         let pcie = if number == 0 { transfers.beside } else { 0.0 };
-        let bytes = timeline.rows(from, to) * row;
-        stages.push(computed(name, (to - from) as f64, (bytes, pcie), device));
+        let within = timeline.within(from, to);
+        let stage = computed(name, (to - from) as f64, (within.rows * row, pcie), device);
+        let at_work: f64 = (0..UNITS)
+            .map(|unit| within.busy[unit] * each[unit].dsp)
+            .sum();
+        stages.push(Stage {
+            dsp_share: at_work / (stage.cycles as f64 * f64::from(device.all_dsp)),
+            ..stage
+        });
         from = to;
     }
     stages.push(transfer("download", transfers.after, device));
     let cycles = stages.iter().map(|stage| stage.cycles).sum();
-    let moved: f64 = timeline.moved.iter().map(|(_, rows)| rows * row).sum();
+    let moved: f64 = timeline.done.iter().map(|done| done.work.rows * row).sum();
     let transferred = transfers.before + transfers.beside + transfers.after;
     let share = |cycles_of: f64| cycles_of / cycles as f64;
     Ok(Prediction {
@@ -163,6 +178,7 @@ fn computed(stage: &'static str, cycles: f64, (hbm, pcie): (f64, f64), device: &
         stage,
         cycles: cycles as u64,
         ms: device.ms(cycles),
+        dsp_share: 0.0,
         hbm_share: hbm / cycles,
         pcie_share: pcie / cycles,
     }
@@ -191,6 +207,8 @@ impl Resources {
     fn shares(&self, device: &Device) -> Shares {
         Shares {
             dsp: f64::from(self.dsp) / f64::from(device.all_dsp),
+            lut: f64::from(self.lut) / f64::from(device.all_lut),
+            ff: f64::from(self.ff) / f64::from(device.all_ff),
             bram36: f64::from(self.bram36) / f64::from(device.bram36),
             uram: f64::from(self.uram) / f64::from(device.uram),
             hbm_bytes: self.hbm_bytes / device.hbm_bytes,

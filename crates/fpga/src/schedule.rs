@@ -33,12 +33,9 @@ pub struct Graph {
 
 #[derive(Clone, Copy)]
 struct Node {
-    unit: Unit,
-    cycles: u64,
+    work: Work,
     /// The lowest goes first.
     priority: u32,
-    /// Rows read from and written to the card's memory.
-    rows: f64,
     stage: u8,
 }
 
@@ -64,10 +61,8 @@ impl Graph {
             "a task waits for earlier ones"
         );
         self.tasks.push(Node {
-            unit: work.unit,
-            cycles: work.cycles.ceil() as u64,
+            work,
             priority,
-            rows: work.rows,
             stage,
         });
         self.waits.push(after.len() as u32);
@@ -127,16 +122,45 @@ pub struct Timeline {
     pub stage_end: Vec<u64>,
     /// Cycles of work of each kind of unit, over all units of the kind.
     pub busy: [u64; UNITS],
-    /// End and moved rows of each task that moves any.
-    pub moved: Vec<(u64, f64)>,
+    /// Every task, in the order of their ends.
+    pub done: Vec<Done>,
+}
+
+/// A task that was done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Done {
+    /// Cycles at which it ended.
+    pub end: u64,
+    /// What it took.
+    pub work: Work,
+}
+
+/// What was done between two times.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Within {
+    /// Rows moved from and to the card's memory.
+    pub rows: f64,
+    /// Cycles of work of each kind of unit, over all units of the kind.
+    pub busy: [f64; UNITS],
 }
 
 impl Timeline {
-    /// Rows that tasks moved that end after `from` and up to `to`.
+    /// What was done after `from` and up to `to`: of a task that began before or ended after, its part.
     #[must_use]
-    pub fn rows(&self, from: u64, to: u64) -> f64 {
-        let within = |&&(end, _): &&(u64, f64)| from < end && end <= to;
-        self.moved.iter().filter(within).map(|(_, rows)| rows).sum()
+    pub fn within(&self, from: u64, to: u64) -> Within {
+        let mut within = Within::default();
+        for Done { end, work } in &self.done {
+            let cycles = work.cycles.ceil().max(1.0);
+            let (first, last) = (
+                (*end as f64 - cycles).max(from as f64),
+                (*end).min(to) as f64,
+            );
+            if first < last {
+                within.busy[work.unit as usize] += last - first;
+                within.rows += work.rows * (last - first) / cycles;
+            }
+        }
+        within
     }
 }
 
@@ -179,7 +203,7 @@ impl<'a> Run<'a> {
 
     fn make_ready(&mut self, task: Task) {
         let node = self.graph.tasks[task as usize];
-        self.ready[node.unit as usize].push(Reverse((node.priority, task)));
+        self.ready[node.work.unit as usize].push(Reverse((node.priority, task)));
     }
 
     fn start_all(&mut self) {
@@ -189,7 +213,7 @@ impl<'a> Run<'a> {
                     break;
                 };
                 self.free[unit] -= 1;
-                let cycles = self.graph.tasks[task as usize].cycles;
+                let cycles = self.graph.tasks[task as usize].work.cycles.ceil() as u64;
                 self.timeline.busy[unit] += cycles;
                 self.running.push(Reverse((self.now + cycles, task)));
             }
@@ -199,14 +223,13 @@ impl<'a> Run<'a> {
     fn finish(&mut self, now: u64, task: Task) {
         self.now = now;
         let node = self.graph.tasks[task as usize];
-        self.free[node.unit as usize] += 1;
+        self.free[node.work.unit as usize] += 1;
         let timeline = &mut self.timeline;
         timeline.end = timeline.end.max(now);
         let end = &mut timeline.stage_end[usize::from(node.stage)];
         *end = (*end).max(now);
-        if node.rows > 0.0 {
-            timeline.moved.push((now, node.rows));
-        }
+        let work = node.work;
+        timeline.done.push(Done { end: now, work });
         let of = |i: usize| self.starts[i] as usize;
         for at in of(task as usize)..of(task as usize + 1) {
             let next = self.successors[at];
@@ -245,13 +268,10 @@ mod tests {
         );
         assert_eq!(timeline.busy, [50, 0, 7, 0]);
         assert_eq!(
-            [
-                timeline.rows(0, 10),
-                timeline.rows(10, 30),
-                timeline.rows(30, 37)
-            ],
-            [2.0, 3.0, 1.0]
+            [(0, 10), (10, 30), (30, 37), (0, 5)].map(|(from, to)| timeline.within(from, to).rows),
+            [2.0, 3.0, 1.0, 1.0]
         );
+        assert_eq!(timeline.within(25, 33).busy, [5.0, 0.0, 3.0, 0.0]);
     }
 
     /// The lower priority number goes first, whatever came first.

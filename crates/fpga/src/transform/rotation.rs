@@ -1,0 +1,158 @@
+//! A rotation as tasks: digits raised, products with the key, division by special primes.
+
+use super::{At, Builder, LATER, Pair, Rows};
+use crate::blocks::conversion_slots;
+use crate::circuit::Switch;
+use crate::schedule::{Task, Unit, Work};
+
+impl Builder<'_> {
+    /// The digits of a mask modulo every prime of the key, special ones last.
+    pub(super) fn decompose(&mut self, mask: &Rows, switch: &Switch, at: At) -> Rows {
+        let work = self.transform_work();
+        let inverse: Vec<Task> = mask
+            .iter()
+            .map(|after| self.graph.add(at.stage, at.priority, work, after))
+            .collect();
+        let (limbs, all) = (switch.limbs(), switch.limbs() + switch.special);
+        let mut raised = vec![Vec::new(); all];
+        let mut first = 0;
+        for &own in &switch.digits {
+            let digit = first..first + own;
+            first = digit.end;
+            let others: Vec<usize> = (0..limbs).filter(|row| !digit.contains(row)).collect();
+            let special: Vec<usize> = (limbs..all).collect();
+            // Special rows have the longest way before them.
+            for (rows, later) in [(special, 1), (others, 2)] {
+                for (row, task) in
+                    self.convert(&inverse[digit.clone()], &rows, at, (later, later == 1))
+                {
+                    raised[row].push(task);
+                }
+            }
+            for row in digit {
+                raised[row].extend(&mask[row]);
+            }
+        }
+        raised
+    }
+
+    /// Rows converted from others, as many at a time as there are cores, and transformed.
+    /// The first ones wait for the weighing of the sources, where that is due.
+    fn convert(
+        &mut self,
+        from: &[Task],
+        rows: &[usize],
+        at: At,
+        (later, weigh): (u32, bool),
+    ) -> Vec<(usize, Task)> {
+        let priority = at.priority + later;
+        let mut done = Vec::with_capacity(rows.len());
+        for (number, targets) in rows.chunks(self.design.targets()).enumerate() {
+            let weigh = weigh && number == 0;
+            let work = self.conversion_work(from.len(), targets.len(), weigh);
+            let converted = self.graph.add(at.stage, priority, work, from);
+            let work = self.transform_work();
+            for &row in targets {
+                done.push((row, self.graph.add(at.stage, priority, work, &[converted])));
+            }
+        }
+        done
+    }
+
+    /// Products with the key, division by the special primes, permutation: the mask before the body.
+    pub(super) fn switch(&mut self, raised: &Rows, body: &Rows, switch: &Switch, at: At) -> Pair {
+        let limbs = switch.limbs();
+        let products: Vec<Task> = raised
+            .iter()
+            .enumerate()
+            .map(|(row, after)| {
+                let later = if row < limbs { 3 } else { 2 };
+                let work = self.key_work(switch.digits.len());
+                self.graph.add(at.stage, at.priority + later, work, after)
+            })
+            .collect();
+        let mut part = |own: Rows, factors, at: At| {
+            let work = self.transform_work();
+            let inverse: Vec<Task> = products[limbs..]
+                .iter()
+                .map(|&product| self.graph.add(at.stage, at.priority + 3, work, &[product]))
+                .collect();
+            self.divide(&inverse, &own, factors, at)
+        };
+        let rows = |add: Option<&Rows>| -> Rows {
+            let own = products[..limbs].iter().map(|&product| vec![product]);
+            own.enumerate()
+                .map(|(row, mut after)| {
+                    after.extend(add.iter().flat_map(|rows| &rows[row]));
+                    after
+                })
+                .collect()
+        };
+        let late = At {
+            priority: at.priority + LATER,
+            ..at
+        };
+        Pair {
+            mask: part(rows(None), 1, at),
+            body: part(rows(Some(body)), 2, late),
+        }
+    }
+
+    /// Rows converted from dropped ones, subtracted from what `own` makes, multiplied by `factors` factors and permuted.
+    pub(super) fn divide(&mut self, dropped: &[Task], own: &Rows, factors: usize, at: At) -> Rows {
+        let rows: Vec<usize> = (0..own.len()).collect();
+        let mut done = self.convert(dropped, &rows, at, (4, true));
+        done.sort_unstable();
+        let cycles = self
+            .blocks
+            .product_cycles(self.circuit.n, factors, self.design.key_lanes);
+        let work = Work {
+            unit: Unit::Key,
+            cycles: cycles + self.blocks.permutation_fill(),
+            rows: 2.0 + factors as f64,
+        };
+        done.into_iter()
+            .map(|(row, converted)| {
+                let mut after = own[row].clone();
+                after.push(converted);
+                vec![self.graph.add(at.stage, at.priority + 4, work, &after)]
+            })
+            .collect()
+    }
+
+    /// Reads a row and its factors, writes a row.
+    pub(super) fn transform_work(&self) -> Work {
+        Work {
+            unit: Unit::Transform,
+            cycles: self
+                .blocks
+                .transform_cycles(self.circuit.n, self.design.butterflies),
+            rows: 3.0,
+        }
+    }
+
+    /// Reads all sources once for all targets; weighed ones are written too. Where products are summed, what weighs is
+    /// beside the lanes.
+    fn conversion_work(&self, sources: usize, targets: usize, weigh: bool) -> Work {
+        let (n, lanes) = (self.circuit.n, self.design.conversion_lanes);
+        let on_lanes = weigh && !self.design.summed;
+        let slots = conversion_slots(sources as u64, targets as u64, on_lanes) as usize;
+        let weighed = if weigh { sources } else { 0 };
+        Work {
+            unit: Unit::Conversion,
+            cycles: self.blocks.conversion_cycles(n, slots, lanes),
+            rows: (sources + weighed + targets) as f64,
+        }
+    }
+
+    /// Reads a row of each digit with two rows of its key, writes two.
+    fn key_work(&self, digits: usize) -> Work {
+        Work {
+            unit: Unit::Key,
+            cycles: self
+                .blocks
+                .product_cycles(self.circuit.n, 2 * digits, self.design.key_lanes),
+            rows: (3 * digits + 2) as f64,
+        }
+    }
+}
