@@ -327,7 +327,7 @@ pub(crate) struct Post {
 #[cfg(feature = "lab")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum EngineName {
-    Processor,
+    Cpu,
     FpgaModel,
 }
 
@@ -349,7 +349,7 @@ pub(crate) struct Digest {
     /// What makes the digest: with fpga-model the processor, and a model of an FPGA tells what it would take for the
     /// affine transform
     #[cfg(feature = "lab")]
-    #[arg(long, value_name = "ENGINE", default_value = "processor")]
+    #[arg(long, value_name = "ENGINE", default_value = "cpu")]
     pub(crate) engine: EngineName,
     /// Pertinent messages that the digest may carry
     #[arg(long, value_name = "K", value_parser = bound())]

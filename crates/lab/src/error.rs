@@ -140,6 +140,12 @@ impl LabError {
                 }
                 _ => Code::Damaged,
             },
+            Self::Fpga(
+                FpgaError::PrimeBits { .. }
+                | FpgaError::Ring { .. }
+                | FpgaError::Limit { .. }
+                | FpgaError::Part { .. },
+            ) => Code::Usage,
             Self::Pertinent(_) | Self::SoakBound(_) => Code::Usage,
             Self::Board(..)
             | Self::Report(..)

@@ -117,6 +117,7 @@ is removed. Exit code 1 if a promise of the service did not hold; figures are pr
 pub const FPGA: &str = "\
 Examples:
   omr fpga explore
+  omr fpga predict --cores 4 --each-reduced
   omr digest --board board --detection-key alice/detection.key \\
     --bound 50 --engine fpga-model --out digest
 
@@ -129,8 +130,17 @@ Examples:
   omr fpga explore --cycles hw/model/cycles.json --picture fpga.svg
 
 Milliseconds are of a whole affine transform, both coordinates, predicted at an assumed clock; nothing was placed and \
-routed. A row is the quickest design of a variant on the Alveo U55C, with at most 80 % of its DSP slices. Source tells \
+routed. A row is the quickest design of a variant on the Alveo U55C, with at most 80 % of its DSP slices, look-up tables and \
+flip-flops. Source tells \
 whether cycles of blocks were measured in RTL or are of a formula.";
+
+pub(crate) const FPGA_PREDICT: &str = "\
+Examples:
+  omr fpga predict
+  omr fpga predict --cores 4 --conversion-lanes 128 --sum-lanes 128 --each-reduced
+  omr fpga predict --params hybrid-v2 --hoisted 4 --json
+
+A design that exceeds the Alveo U55C, of which it may use 80 % of DSP slices, look-up tables and flip-flops, is an error.";
 
 /// Under the help of `omr params search`.
 pub const SEARCH: &str = "\

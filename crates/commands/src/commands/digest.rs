@@ -3,8 +3,6 @@
 use super::engines;
 use super::source::{BoardSource, sealing};
 use crate::args::Digest;
-#[cfg(feature = "lab")]
-use crate::args::EngineName;
 use crate::error::{CliError, InputError};
 use crate::io::Output;
 use omr_console::Ui;
@@ -67,15 +65,12 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
         None => keys.scheme(request.payload_bytes.is_some())?,
     };
     let scheme = keys.narrowed(scheme, &request, costs)?;
+    #[cfg(feature = "lab")]
+    let beside = super::fpga_model::Beside::new(args.engine, &keys.set)?;
     let bar = ui.bar();
     let mut stages = Stages::default();
     #[cfg(feature = "lab")]
-    let reports = omr_fpga::engine::Reports::default();
-    #[cfg(feature = "lab")]
-    let make = |set: &ParamSet, kind| match args.engine {
-        EngineName::Processor => engines::on_cpu(set, kind),
-        EngineName::FpgaModel => super::fpga_model::engine(set, kind, &reports),
-    };
+    let make = |set: &ParamSet, kind| beside.engine(set, kind);
     #[cfg(not(feature = "lab"))]
     let make = engines::on_cpu;
     let loaded = stages.time("keys", || keys.load_for(scheme, &make, &bar));
@@ -93,7 +88,7 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     stages.add(&answer.stages);
     answer.stages = stages;
     #[cfg(feature = "lab")]
-    let device = super::fpga_model::report(&reports);
+    let device = beside.report(ui);
     #[cfg(not(feature = "lab"))]
     let device = None;
     deliver(args, ui, (&set, &out), (answer, device))

@@ -1,39 +1,60 @@
 //! Digests beside the model of an FPGA.
 
 use super::engines;
+use crate::args::EngineName;
 use crate::error::CliError;
 use omr_console::{Ui, thousands};
 use omr_detector::engine::Engine;
 use omr_fpga::blocks::{Blocks, Source};
 use omr_fpga::device::Device;
 use omr_fpga::engine::{FpgaModel, Report, Reports};
+use omr_fpga::paper;
 use omr_fpga::predict::Prediction;
 use omr_lab::LabError;
 use omr_protocol::{EngineKind, ParamSet};
 use std::sync::PoisonError;
 
-/// The engine of a kind: for SophOMR the processor's with the model beside it, which writes to `reports`.
-///
-/// Errors: `Lab` for a set that the model does not take; `Params`.
-pub(super) fn engine(
-    set: &ParamSet,
-    kind: EngineKind,
-    reports: &Reports,
-) -> Result<Box<dyn Engine>, CliError> {
-    if kind != EngineKind::Sophomr {
-        return engines::on_cpu(set, kind);
-    }
-    let model = || {
-        let blocks = Blocks::of_repository()?;
-        FpgaModel::new(set.sophomr()?, &blocks, &Device::U55C, reports).map_err(LabError::from)
-    };
-    Ok(Box::new(model()?))
-}
+/// The model beside the processor, if it was asked for.
+pub(super) struct Beside(Option<(FpgaModel, Reports)>);
 
-/// What the model wrote of a digest: nothing where SophOMR had no part in it.
-pub(super) fn report(reports: &Reports) -> Option<Report> {
-    let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
-    reports.pop()
+impl Beside {
+    /// Explores designs for the set, which takes seconds.
+    ///
+    /// Errors: `Lab` for a set that the model does not take; `Params` for one without SophOMR.
+    pub(super) fn new(name: EngineName, set: &ParamSet) -> Result<Self, CliError> {
+        if name == EngineName::Cpu {
+            return Ok(Self(None));
+        }
+        let reports = Reports::default();
+        let blocks = Blocks::of_repository().map_err(LabError::from)?;
+        let model = FpgaModel::new(set.sophomr()?, &blocks, &Device::U55C, &reports);
+        Ok(Self(Some((model.map_err(LabError::from)?, reports))))
+    }
+
+    /// The engine of a kind: for SophOMR the processor's with the model beside it.
+    ///
+    /// Errors: `Params`.
+    pub(super) fn engine(
+        &self,
+        set: &ParamSet,
+        kind: EngineKind,
+    ) -> Result<Box<dyn Engine>, CliError> {
+        match &self.0 {
+            Some((model, _)) if kind == EngineKind::Sophomr => Ok(Box::new(model.clone())),
+            _ => engines::on_cpu(set, kind),
+        }
+    }
+
+    /// What the model wrote of the digest. Warns where SophOMR had no part in it.
+    pub(super) fn report(&self, ui: &Ui) -> Option<Report> {
+        let (_, reports) = self.0.as_ref()?;
+        let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
+        let report = reports.pop();
+        if report.is_none() {
+            ui.warn("the model of an FPGA takes over nothing: SophOMR had no part in this digest");
+        }
+        report
+    }
 }
 
 /// Tells people on standard error.
@@ -50,33 +71,53 @@ pub(super) fn tell(ui: &Ui, report: &Report) {
         stages(ui, board, prediction);
     }
     let shares = &report.warm.shares;
-    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     ui.line(&format!(
-        "of the card: DSP {}, BRAM {}, URAM {}, HBM {} of its bytes",
+        "of the card: DSP {}, LUT {}, FF {}, BRAM {}, URAM {}, HBM {} of its bytes",
         percent(shares.dsp),
+        percent(shares.lut),
+        percent(shares.ff),
         percent(shares.bram36),
         percent(shares.uram),
         percent(shares.hbm_bytes)
     ));
+    speedups(ui, report);
     ui.line(&format!(
-        "affine transform on this processor {:.3} s, the rest {:.3} s; digest with the card {:.3} s, new board {:.3} s",
-        report.processor_affine_s, report.processor_rest_s, report.digest_warm_s, report.digest_cold_s
+        "other stages on this processor {:.3} s; digest with the card {:.3} s, new board {:.3} s",
+        report.processor_rest_s, report.digest_warm_s, report.digest_cold_s
     ));
+}
+
+/// The card against this processor, and the published figure as it can be read.
+fn speedups(ui: &Ui, report: &Report) {
+    let [one, both] = paper::speedups();
+    ui.line(&format!(
+        "affine transform on this processor {:.3} s, {:.1} times the card's, {:.1} of a new board",
+        report.processor_affine_s, report.speedup_warm, report.speedup_cold
+    ));
+    ui.line(&format!(
+        "published: {:.2} times if 29.8 s are of one product, {:.2} if of both",
+        one.separate, both.separate
+    ));
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
 }
 
 fn stages(ui: &Ui, board: &str, prediction: &Prediction) {
     ui.line(&format!(
-        "{board:<26} {:>13} {:>10} {:>6} {:>6}",
-        "cycles", "ms", "HBM", "PCIe"
+        "{board:<26} {:>13} {:>10} {:>6} {:>6} {:>6}",
+        "cycles", "ms", "DSP", "HBM", "PCIe"
     ));
     for stage in &prediction.stages {
         ui.line(&format!(
-            "  {:<24} {:>13} {:>10.2} {:>4.0} % {:>4.0} %",
+            "  {:<24} {:>13} {:>10.2} {:>6} {:>6} {:>6}",
             stage.stage,
             thousands(stage.cycles),
             stage.ms,
-            100.0 * stage.hbm_share,
-            100.0 * stage.pcie_share
+            percent(stage.dsp_share),
+            percent(stage.hbm_share),
+            percent(stage.pcie_share)
         ));
     }
     let cycles = thousands(prediction.cycles);

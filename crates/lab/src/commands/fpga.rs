@@ -7,8 +7,10 @@ use clap::{Args, Subcommand};
 use omr_console::Ui;
 use omr_fpga::blocks::{Blocks, Source};
 use omr_fpga::circuit::Circuit;
+use omr_fpga::design::{Design, Diagonals};
 use omr_fpga::device::Device;
 use omr_fpga::explore::{Explored, Point, explore, variants};
+use omr_fpga::predict::{Prediction, predict};
 use omr_fpga::{FpgaError, paper};
 use omr_protocol::ClueKind;
 use omr_protocol::sophomr::Params;
@@ -22,6 +24,9 @@ pub enum Fpga {
     /// Explore designs for the affine transform under the limits of a card, beside the published one
     #[command(after_help = crate::help::FPGA_EXPLORE)]
     Explore(Explore),
+    /// Predict a design: cycles of each stage, and its share of each limit
+    #[command(after_help = crate::help::FPGA_PREDICT)]
+    Predict(Predict),
 }
 
 #[derive(Args)]
@@ -39,6 +44,76 @@ pub struct Explore {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Args)]
+#[allow(missing_docs, reason = "clap would show it as help")]
+pub struct Predict {
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = "sophomr-v2")]
+    params: String,
+    /// Cores of transforms
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    cores: usize,
+    /// Butterflies of a core
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    butterflies: usize,
+    /// Products of base conversions in a cycle
+    #[arg(long, value_name = "N", default_value_t = 160)]
+    conversion_lanes: usize,
+    /// Key products, scalings and additions in a cycle
+    #[arg(long, value_name = "N", default_value_t = 48)]
+    key_lanes: usize,
+    /// Products of diagonals with baby steps in a cycle
+    #[arg(long, value_name = "N", default_value_t = 160)]
+    sum_lanes: usize,
+    /// Baby steps that meet all diagonals together
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    block: usize,
+    /// Rotations made from one decomposition, each with a key of its own
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    hoisted: usize,
+    /// Transform diagonals anew for every recipient
+    #[arg(long)]
+    on_the_fly: bool,
+    /// Reduce each product: lanes that RTL of this repository has for every sum
+    #[arg(long)]
+    each_reduced: bool,
+    /// Cycles of blocks, as `make -C hw full` writes them; those of this build unless given
+    #[arg(long, value_name = "FILE")]
+    cycles: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Predict {
+    fn design(&self) -> Design {
+        Design {
+            cores: self.cores,
+            butterflies: self.butterflies,
+            conversion_lanes: self.conversion_lanes,
+            key_lanes: self.key_lanes,
+            sum_lanes: self.sum_lanes,
+            block: self.block,
+            hoisted: self.hoisted,
+            diagonals: match self.on_the_fly {
+                true => Diagonals::OnTheFly,
+                false => Diagonals::Cached,
+            },
+            summed: !self.each_reduced,
+        }
+    }
+}
+
+/// A design on a board that the card has, and on a new one.
+#[derive(Serialize)]
+struct Predicted {
+    set: &'static str,
+    assumed_clock_mhz: f64,
+    placed_and_routed: bool,
+    warm: Prediction,
+    cold: Prediction,
 }
 
 #[derive(Serialize)]
@@ -62,6 +137,18 @@ struct Paper {
     speedup_of_one: [f64; 2],
     /// The same if these are of both products.
     speedup_of_both: [f64; 2],
+    /// The quickest by the published model and limits, in the order of Table III.
+    designs: Vec<Published>,
+}
+
+#[derive(Serialize)]
+struct Published {
+    pcmul_lanes: u32,
+    pcmul_cores: u32,
+    rot_lanes: u32,
+    butterflies: u32,
+    product_ms: f64,
+    dsp: u32,
 }
 
 #[derive(Serialize)]
@@ -71,7 +158,8 @@ struct OfSet {
     rotations: [usize; 2],
     plaintexts: usize,
     variants: Vec<Row>,
-    /// Of the first variant, the smallest first.
+    /// Of the first variant, the smallest first; in JSON alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     front: Vec<Row>,
 }
 
@@ -87,6 +175,8 @@ struct Row {
     sum_lanes: usize,
     block: usize,
     dsp: u32,
+    lut: u32,
+    ff: u32,
     bram36: u32,
     uram: u32,
     hbm_gb: f64,
@@ -109,6 +199,8 @@ impl Row {
             sum_lanes: design.sum_lanes,
             block: design.block,
             dsp: taken.dsp,
+            lut: taken.lut,
+            ff: taken.ff,
             bram36: taken.bram36,
             uram: taken.uram,
             hbm_gb: taken.hbm_bytes / 1e9,
@@ -132,6 +224,24 @@ impl Paper {
             affine_shared_baby_steps_ms,
             speedup_of_one: one,
             speedup_of_both: both,
+            designs: paper::explore()
+                .iter()
+                .take(4)
+                .map(Published::new)
+                .collect(),
+        }
+    }
+}
+
+impl Published {
+    fn new(design: &paper::Design) -> Self {
+        Self {
+            pcmul_lanes: design.pcmul_lanes,
+            pcmul_cores: design.pcmul_cores,
+            rot_lanes: design.rot_lanes,
+            butterflies: design.butterflies,
+            product_ms: design.time_ms(),
+            dsp: design.dsp(),
         }
     }
 }
@@ -140,31 +250,57 @@ impl Paper {
 type Found = Vec<(&'static str, Explored)>;
 
 pub(super) fn run(command: &Fpga, ui: &Ui) -> Result<(), LabError> {
-    let Fpga::Explore(args) = command;
-    let json = args.json;
-    explored(args, &Output { ui, json })
+    match command {
+        Fpga::Explore(args) => {
+            let json = args.json;
+            explored(args, &Output { ui, json })
+        }
+        Fpga::Predict(args) => {
+            let json = args.json;
+            predicted(args, &Output { ui, json })
+        }
+    }
+}
+
+fn predicted(args: &Predict, out: &Output<'_>) -> Result<(), LabError> {
+    let (device, design) = (Device::U55C, args.design());
+    let blocks = blocks(args.cycles.as_deref())?;
+    let circuit = Circuit::new(&*Params::named(&args.params)?, ClueKind::Plain)?;
+    let of = |cold| predict(&circuit, &blocks, &design, &device, cold);
+    out.show(&Predicted {
+        set: circuit.set,
+        assumed_clock_mhz: device.clock_hz / 1e6,
+        placed_and_routed: false,
+        warm: of(false)?,
+        cold: of(true)?,
+    })
 }
 
 fn explored(args: &Explore, out: &Output<'_>) -> Result<(), LabError> {
     let device = Device::U55C;
     let blocks = blocks(args.cycles.as_deref())?;
-    let mut sets = Vec::new();
-    let mut drawn = Vec::new();
+    let mut all: Vec<(Circuit, Found)> = Vec::new();
     for name in &args.params {
         let circuit = Circuit::new(&*Params::named(name)?, ClueKind::Plain)?;
-        let found = all_variants(&circuit, &blocks, &device)?;
-        sets.push(OfSet::new(&circuit, &found));
-        drawn.push((circuit.set, found));
+        let same = all.iter().find(|(other, _)| circuit.is_same_work(other));
+        let found = match same {
+            Some((_, found)) => found.clone(),
+            None => out.under_bar(|_| all_variants(&circuit, &blocks, &device))?,
+        };
+        all.push((circuit, found));
     }
     if let Some(path) = &args.picture {
-        write_picture(path, picture(&drawn))?;
+        write_picture(path, picture(&all))?;
     }
     out.show(&Report {
         source: blocks.source,
         assumed_clock_mhz: device.clock_hz / 1e6,
         placed_and_routed: false,
         paper: Paper::new(),
-        sets,
+        sets: all
+            .iter()
+            .map(|(circuit, found)| OfSet::new(circuit, found, out.json))
+            .collect(),
     })
 }
 
@@ -192,11 +328,11 @@ fn all_variants(circuit: &Circuit, blocks: &Blocks, device: &Device) -> Result<F
 }
 
 impl OfSet {
-    fn new(circuit: &Circuit, found: &Found) -> Self {
+    fn new(circuit: &Circuit, found: &Found, with_front: bool) -> Self {
         let best = |(name, explored): &(&'static str, Explored)| {
             explored.best().map(|point| Row::new(name, point))
         };
-        let front = found.iter().take(1);
+        let front = found.iter().take(usize::from(with_front));
         let points =
             front.flat_map(|(name, explored)| explored.front.iter().map(|p| Row::new(name, p)));
         Self {
@@ -211,12 +347,12 @@ impl OfSet {
 }
 
 /// Seconds over DSPs: the fronts of all variants, and the published design with separate and shared baby steps.
-fn picture(sets: &[(&str, Found)]) -> Result<String, Box<dyn Error>> {
+fn picture(sets: &[(Circuit, Found)]) -> Result<String, Box<dyn Error>> {
     let (separate, shared) = paper::affine_ms();
     let dsp = f64::from(paper::Design::BEST.dsp());
     let charts: Vec<Chart> = sets
         .iter()
-        .map(|(set, found)| {
+        .map(|(circuit, found)| {
             let line = |(i, (name, explored)): (usize, &(&'static str, Explored))| {
                 let points: Vec<(f64, f64)> = explored
                     .front
@@ -241,7 +377,7 @@ fn picture(sets: &[(&str, Found)]) -> Result<String, Box<dyn Error>> {
                 measured: published,
             });
             Chart {
-                caption: set,
+                caption: circuit.set,
                 over: "DSP slices",
                 axes: (800.0..9_200.0, 0.1..10.0),
                 lines,

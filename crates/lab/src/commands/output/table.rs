@@ -44,6 +44,10 @@ impl Node {
             Self::Null => return Some("-".to_owned()),
             Self::Number(number) if name.ends_with("_log2") => format!("2^{number:.1}"),
             Self::Whole(number) => thousands(*number),
+            // Tenths of milliseconds, however many there are.
+            Self::Number(number) if name.ends_with("_ms") && *number >= 1000.0 => {
+                format!("{number:.1}")
+            }
             Self::Number(number) => significant(*number),
             Self::Text(text) => text.clone(),
             Self::List(list) if list.iter().all(Self::is_plain) => {
@@ -218,7 +222,7 @@ mod tests {
     #[test]
     fn fields_are_rows_in_their_order_with_units() {
         let json = r#"{"params":"x","keygen_s":0.01234,"clue_bytes":2573,"miss_log2":-30.04,
-            "none":null,"exact":true,"digest_ntts":12345.6,"zero":0.0,"few":[1,2],"below":-3}"#;
+            "none":null,"exact":true,"digest_ntts":12345.6,"product_ms":2150.2,"zero":0.0,"few":[1,2],"below":-3}"#;
         let rows = [
             ("params", "x"),
             ("keygen", "0.01234 s"),
@@ -226,6 +230,7 @@ mod tests {
             ("miss", "2^-30.0"),
             ("exact", "yes"),
             ("digest ntts", "12346"),
+            ("product", "2150.2 ms"),
             ("zero", "0"),
             ("few", "1, 2"),
             ("below", "-3"),
