@@ -16,6 +16,7 @@ mod examples;
 mod expire;
 mod figures;
 mod flow;
+mod fpga;
 mod keys;
 mod letters;
 mod mail;

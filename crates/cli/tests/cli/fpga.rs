@@ -1,7 +1,6 @@
 //! The model of an FPGA, from the command line.
-mod common;
 
-use common::{PARAMS, Scene, bytes, words};
+use crate::common::{PARAMS, Scene, bytes, words};
 use serde_json::Value;
 
 /// The published figures and order, and our designs for both circuits of docs/fpga.md.
