@@ -54,7 +54,7 @@ pub struct Shares {
     /// UltraRAMs.
     pub uram: f64,
     /// Bytes of memory.
-    pub hbm_bytes: f64,
+    pub hbm_filled: f64,
     /// Bandwidth of memory, over the whole time.
     pub hbm: f64,
     /// Bandwidth of PCIe, over the whole time.
@@ -211,7 +211,7 @@ impl Resources {
             ff: f64::from(self.ff) / f64::from(device.all_ff),
             bram36: f64::from(self.bram36) / f64::from(device.bram36),
             uram: f64::from(self.uram) / f64::from(device.uram),
-            hbm_bytes: self.hbm_bytes / device.hbm_bytes,
+            hbm_filled: self.hbm_bytes / device.hbm_bytes,
             hbm: 0.0,
             pcie: 0.0,
         }

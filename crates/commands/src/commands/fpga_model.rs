@@ -78,7 +78,7 @@ pub(super) fn tell(ui: &Ui, report: &Report) {
         percent(shares.ff),
         percent(shares.bram36),
         percent(shares.uram),
-        percent(shares.hbm_bytes)
+        percent(shares.hbm_filled)
     ));
     speedups(ui, report);
     ui.line(&format!(
