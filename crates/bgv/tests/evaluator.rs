@@ -1,106 +1,25 @@
 //! Properties `dec(op(enc(x))) = op(x)` of the evaluator, at an insecure small dimension.
-use chacha20::ChaCha20Rng;
+mod common;
+
+use common::{Insecure, P, Shape};
 use omr_bgv::*;
 use omr_mismatch::Mismatch;
 use omr_ring::*;
 use omr_rlwe::*;
-use rand_core::{Rng, SeedableRng};
 
-const P: u64 = 786_433;
 const N: usize = 1 << 10;
 
-struct Insecure {
-    ring: Ring,
-    plain: Plain,
-    chain: Chain,
-    secret: Secret,
-    rng: ChaCha20Rng,
-    special: Basis,
-}
-
-impl Insecure {
-    fn new(levels: usize, seed: u64) -> Self {
-        let mut primes = primes_near(36.0, 1 << 16, levels, &[P]).unwrap();
-        primes.extend(primes_below(49, 1 << 16, levels.div_ceil(2), &primes).unwrap());
-        let ring = Ring::new(N, &primes).unwrap();
-        let plain = Plain::new(P, N, ring.kernels()).unwrap();
-        let chain = Chain::new((0..levels - 1).map(|l| Basis::new(0..levels - l)).collect());
-        let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let secret = Secret::fixed_weight(&mut rng, N, 64, 20.0);
-        let special = Basis::new(levels..primes.len());
-        Self {
-            ring,
-            plain,
-            chain,
-            secret,
-            rng,
-            special,
-        }
-    }
-
-    fn ev(&self) -> Evaluator<'_> {
-        Evaluator {
-            ring: &self.ring,
-            plain: &self.plain,
-            chain: &self.chain,
-        }
-    }
-
-    fn slots(&mut self) -> Vec<u32> {
-        (0..N).map(|_| (self.rng.next_u64() % P) as u32).collect()
-    }
-
-    fn encrypt(&mut self, slots: &[u32]) -> Ciphertext {
-        let secret = self.secret.poly(&self.ring, self.chain.basis(0));
-        let index = self.rng.next_u64();
-        let at = (&[1; 32], index);
-        encrypt_symmetric(
-            &self.ring,
-            &self.plain,
-            &self.chain,
-            0,
-            &secret,
-            slots,
-            at,
-            &mut self.rng,
-        )
-    }
-
-    fn shape(&self, dnum: usize) -> KeyShape {
-        KeyShape::new(self.chain.basis(0), dnum, &self.special)
-    }
-
-    fn relin(&mut self, dnum: usize) -> SwitchingKey {
-        let shape = self.shape(dnum);
-        let s = self.secret.poly(&self.ring, &shape.extended());
-        let square = s.product(&self.ring, &s);
-        SwitchingKey::generate(
-            &self.ring,
-            &shape,
-            &square,
-            &s,
-            P,
-            &[2; 32],
-            0,
-            &mut self.rng,
-        )
-    }
-
-    fn galois(&mut self, g: usize) -> GaloisKey {
-        let shape = self.shape(2);
-        let s = self.secret.poly(&self.ring, &shape.extended());
-        let at = (&[3; 32], g as u64);
-        GaloisKey::generate(&self.ring, &shape, &s, g, P, at, &mut self.rng)
-    }
-
-    fn open(&self, ct: &Ciphertext) -> Vec<u32> {
-        Decryptor {
-            ring: &self.ring,
-            plain: &self.plain,
-            secret: &self.secret,
-        }
-        .decrypt(ct)
-    }
+/// A chain of levels with primes of 36 bits, down to two of them.
+fn scheme(levels: usize, seed: u64) -> Insecure {
+    let shape = Shape {
+        n: N,
+        weight: 64,
+        bound: 20.0,
+        drops: vec![36.0; levels - 2],
+        base: (36.0, 2),
+        special: levels.div_ceil(2),
+    };
+    Insecure::new(&shape, seed)
 }
 
 fn zip(a: &[u32], b: &[u32], f: impl Fn(u64, u64) -> u64) -> Vec<u32> {
@@ -112,9 +31,9 @@ fn zip(a: &[u32], b: &[u32], f: impl Fn(u64, u64) -> u64) -> Vec<u32> {
 
 #[test]
 fn linear_operations() {
-    let mut t = Insecure::new(4, 1);
+    let mut t = scheme(4, 1);
     let (a, b) = (t.slots(), t.slots());
-    let (x, y) = (t.encrypt(&a), t.encrypt(&b));
+    let (x, y) = (t.encrypt_slots(&a), t.encrypt_slots(&b));
     assert_eq!(t.open(&x), a);
     let ev = t.ev();
     let mut sum = x.clone();
@@ -148,10 +67,10 @@ fn linear_operations() {
 #[test]
 fn products_for_every_digit_count() {
     for dnum in 2..=4 {
-        let mut t = Insecure::new(8, 10 + dnum as u64);
+        let mut t = scheme(8, 10 + dnum as u64);
         let key = t.relin(dnum);
         let (a, b) = (t.slots(), t.slots());
-        let (x, y) = (t.encrypt(&a), t.encrypt(&b));
+        let (x, y) = (t.encrypt_slots(&a), t.encrypt_slots(&b));
         let ev = t.ev();
         let mut product = ev.mul(&x, &y, &key).unwrap();
         let mut expected = zip(&a, &b, |x, y| x * y);
@@ -170,7 +89,7 @@ fn products_for_every_digit_count() {
 
 #[test]
 fn one_digit_below_many_special_primes() {
-    let mut t = Insecure::new(8, 20);
+    let mut t = scheme(8, 20);
     // Level 3 and below: four or five primes of 36 bits under four of 49.
     let low = t.chain.basis(3).clone();
     let shape = KeyShape::new(&low, 1, &t.special);
@@ -178,7 +97,7 @@ fn one_digit_below_many_special_primes() {
     let square = s.product(&t.ring, &s);
     let key = SwitchingKey::generate(&t.ring, &shape, &square, &s, P, &[2; 32], 0, &mut t.rng);
     let a = t.slots();
-    let x = t.encrypt(&a);
+    let x = t.encrypt_slots(&a);
     let ev = t.ev();
     let x = ev.at_level(&x, 3).unwrap();
     let square = ev.mul(&x, &x, &key).unwrap();
@@ -187,27 +106,27 @@ fn one_digit_below_many_special_primes() {
 
 #[test]
 fn automorphisms_move_slots() {
-    let mut t = Insecure::new(6, 3);
+    let mut t = scheme(6, 3);
     let a = t.slots();
-    let x = t.encrypt(&a);
+    let x = t.encrypt_slots(&a);
     for steps in [1, 5, N / 2 - 1] {
-        let key = t.galois(Automorphism::rotation(N, steps));
+        let key = t.galois(Automorphism::rotation(N, steps), 2);
         let turned = t.open(&t.ev().automorphism(&x, &key).unwrap());
         let expected: Vec<u32> = (0..N)
             .map(|i| a[i / (N / 2) * (N / 2) + (i + steps) % (N / 2)])
             .collect();
         assert_eq!(turned, expected);
     }
-    let swap = t.galois(Automorphism::row_swap(N));
+    let swap = t.galois(Automorphism::row_swap(N), 2);
     let swapped = t.open(&t.ev().automorphism(&x, &swap).unwrap());
     assert_eq!(swapped, [&a[N / 2..], &a[..N / 2]].concat());
 }
 
 #[test]
 fn monomials_and_public_encryption() {
-    let mut t = Insecure::new(4, 4);
+    let mut t = scheme(4, 4);
     let a = t.slots();
-    let mut x = t.encrypt(&a);
+    let mut x = t.encrypt_slots(&a);
     t.ev().mul_monomial_assign(&mut x, N + 3);
     t.ev().mul_monomial_assign(&mut x, N - 3);
     assert_eq!(t.open(&x), a);
@@ -219,14 +138,14 @@ fn monomials_and_public_encryption() {
 
 #[test]
 fn range_polynomial_and_fermat_make_an_indicator() {
-    let mut t = Insecure::new(34, 5);
+    let mut t = scheme(34, 5);
     let key = t.relin(2);
     let window = RangePolynomial::new(t.plain.p(), 38, 8);
     let mut a = t.slots();
     for (i, x) in a.iter_mut().enumerate().take(100) {
         *x = ((P as i64 + i as i64 - 50) % P as i64) as u32;
     }
-    let x = t.encrypt(&a);
+    let x = t.encrypt_slots(&a);
     let ev = t.ev();
     let g = window.evaluate(&ev, &x, &key).unwrap();
     assert_eq!(g.level(), window.depth());
@@ -241,7 +160,7 @@ fn range_polynomial_and_fermat_make_an_indicator() {
 
 #[test]
 fn range_polynomials_of_every_shape() {
-    let mut t = Insecure::new(20, 6);
+    let mut t = scheme(20, 6);
     let key = t.relin(2);
     // One block, one pair, pairs with and without a block above, many pairs.
     for (r, block) in [
@@ -260,7 +179,7 @@ fn range_polynomials_of_every_shape() {
     ] {
         let window = RangePolynomial::new(t.plain.p(), r, block);
         let a = t.slots();
-        let (x, ev) = (t.encrypt(&a), t.ev());
+        let (x, ev) = (t.encrypt_slots(&a), t.ev());
         let g = window.evaluate(&ev, &x, &key).unwrap();
         assert_eq!(g.level(), window.depth(), "{r} {block}");
         let p = t.plain.p();
@@ -279,9 +198,9 @@ fn range_polynomials_of_every_shape() {
 
 #[test]
 fn mismatched_operands_are_told() {
-    let mut t = Insecure::new(4, 6);
+    let mut t = scheme(4, 6);
     let a = t.slots();
-    let x = t.encrypt(&a);
+    let x = t.encrypt_slots(&a);
     let ev = t.ev();
     let low = ev.at_level(&x, 1).unwrap();
     let mut y = x.clone();

@@ -1,4 +1,6 @@
-//! A scheme at an insecure small dimension, with primes of any size, to measure noise.
+//! A scheme at an insecure small dimension, with primes of any size.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
 use chacha20::ChaCha20Rng;
 use omr_bgv::*;
 use omr_ring::*;
@@ -31,7 +33,7 @@ pub(crate) struct Insecure {
     pub(crate) secret: Secret,
     pub(crate) model: NoiseModel,
     pub(crate) rng: ChaCha20Rng,
-    special: Basis,
+    pub(crate) special: Basis,
     encrypted: u64,
 }
 
@@ -85,11 +87,16 @@ impl Insecure {
     /// Random slots, fresh at level 0.
     pub(crate) fn encrypt(&mut self) -> Ciphertext {
         let slots = self.slots();
+        self.encrypt_slots(&slots)
+    }
+
+    /// These slots, fresh at level 0.
+    pub(crate) fn encrypt_slots(&mut self, slots: &[u32]) -> Ciphertext {
         let secret = self.secret.poly(&self.ring, self.chain.basis(0));
         self.encrypted += 1;
         let at = (&[1; 32], self.encrypted);
         let (ring, plain, chain) = (&self.ring, &self.plain, &self.chain);
-        encrypt_symmetric(ring, plain, chain, 0, &secret, &slots, at, &mut self.rng)
+        encrypt_symmetric(ring, plain, chain, 0, &secret, slots, at, &mut self.rng)
     }
 
     /// Random slots, switched to level 1: noise at the floor.
@@ -118,12 +125,26 @@ impl Insecure {
         )
     }
 
-    pub(crate) fn noise(&self, ct: &Ciphertext) -> Vec<f64> {
+    pub(crate) fn galois(&mut self, g: usize, dnum: usize) -> GaloisKey {
+        let shape = self.shape(dnum);
+        let s = self.secret.poly(&self.ring, &shape.extended());
+        let at = (&[3; 32], g as u64);
+        GaloisKey::generate(&self.ring, &shape, &s, g, P, at, &mut self.rng)
+    }
+
+    pub(crate) fn decryptor(&self) -> Decryptor<'_> {
         Decryptor {
             ring: &self.ring,
             plain: &self.plain,
             secret: &self.secret,
         }
-        .noise(ct)
+    }
+
+    pub(crate) fn open(&self, ct: &Ciphertext) -> Vec<u32> {
+        self.decryptor().decrypt(ct)
+    }
+
+    pub(crate) fn noise(&self, ct: &Ciphertext) -> Vec<f64> {
+        self.decryptor().noise(ct)
     }
 }
