@@ -6,7 +6,7 @@ pub(crate) mod fake;
 use fake::{Fake, Maker};
 use omr_detector::engine::on_cpu;
 use omr_detector::engines::{Costs, Engines, Job};
-use omr_detector::{MessageSource, Quiet};
+use omr_detector::{Messages, Quiet};
 use omr_mail::{
     Address, Home, Identity, Inbox, Letter, MAX_LEVELS, MailError, NewIdentity, Reader, Rules,
     Server, Taken, collect, register,
@@ -16,7 +16,6 @@ use omr_remote::Client;
 use omr_remote::v1::{Board, CreateJobRequest, Message};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v1";
@@ -41,44 +40,6 @@ const ANY_LENGTH: Rules = Rules {
     sealing: None,
     large: true,
 };
-
-/// Messages of a request, as the detector reads them.
-struct Source {
-    start: u64,
-    messages: Vec<Message>,
-}
-
-impl Source {
-    fn of(&self, range: Range<u64>) -> &[Message] {
-        &self.messages[(range.start - self.start) as usize..(range.end - self.start) as usize]
-    }
-}
-
-type Bytes = Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>>;
-
-impl MessageSource for Source {
-    fn clue_bytes(&self) -> usize {
-        self.messages
-            .first()
-            .map_or(0, |message| message.clue.len())
-    }
-
-    fn clues(&mut self, range: Range<u64>) -> Bytes {
-        Ok(self
-            .of(range)
-            .iter()
-            .flat_map(|message| message.clue.to_vec())
-            .collect())
-    }
-
-    fn payloads(&mut self, range: Range<u64>) -> Bytes {
-        Ok(self
-            .of(range)
-            .iter()
-            .flat_map(|message| message.payload.to_vec())
-            .collect())
-    }
-}
 
 /// An identity with her server.
 pub(crate) struct Scene {
@@ -240,10 +201,10 @@ fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing
             let clue = sender.clue(&omr_client::ClueSeed::generate(rng), &message.payload);
             message.clue = clue.to_bytes(set.clue()).into();
         }
-        let mut source = Source {
-            start: request.start,
-            messages,
-        };
+        let clues = messages.iter().flat_map(|message| message.clue.to_vec());
+        let payloads = messages.iter().flat_map(|message| message.payload.to_vec());
+        let range = request.start..request.start + messages.len() as u64;
+        let mut source = Messages::new(range, clues.collect(), payloads.collect()).unwrap();
         let job = Job {
             source: &mut source,
             request: Request::new(stride.range(), request.bound as usize, Some(PAYLOAD)),
