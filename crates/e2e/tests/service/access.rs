@@ -1,7 +1,7 @@
 //! Tokens, rights, quotas, proof of work; pages and gRPC-Web beside gRPC.
 
 use crate::world::{
-    PARAMS, Person, Running, config, get, http, messages, post, request, with_token,
+    PARAMS, Person, Running, config, get, http, messages, post, request, served, with_token,
 };
 use omr_api::v1::capability_service_client::CapabilityServiceClient;
 use omr_api::v1::{self, GetCapabilitiesRequest};
@@ -374,11 +374,10 @@ async fn web_pages_and_foreign_names_do_not_reach_a_server_on_this_machine() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_without_a_token_may_do_anything_unless_the_configuration_says_so() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut settings = config(dir.path());
-    settings.access = omr_server::config::Access::default();
-    let server = Running::start(settings).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|settings| {
+        settings.access = omr_server::config::Access::default();
+    })
+    .await;
     let posted = client
         .board
         .post_messages(post(1, messages(1, &Person::new(1), &[])))

@@ -1,6 +1,6 @@
 //! Posting and reading.
 
-use crate::world::{PAYLOAD_BYTES, Person, Running, config, messages, post};
+use crate::world::{PAYLOAD_BYTES, Person, Running, config, messages, post, served};
 use omr_api::v1;
 use tonic::Code;
 
@@ -9,9 +9,7 @@ const CLUE_HEADER: usize = 5;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_posted_is_read_in_order_also_after_a_restart() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (dir, server, mut client) = served(|_| ()).await;
     let posted = messages(120, &Person::new(1), &[3]);
     client.fill(posted.clone()).await;
     for (start, end) in [(0, 120), (15, 17), (119, 120), (7, 7)] {
@@ -58,9 +56,7 @@ async fn read(client: &mut crate::world::Client, start: usize, end: usize) -> Ve
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeated_post_is_made_once() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (dir, server, mut client) = served(|_| ()).await;
     let person = Person::new(1);
     let first = post(7, vec![person.message(0, 1), person.message(1, 2)]);
     for _ in 0..3 {
@@ -93,11 +89,10 @@ async fn a_repeated_post_is_made_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_posts_are_refused_with_what_was_expected() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut settings = config(dir.path());
-    settings.limits.post_messages = 3;
-    let server = Running::start(settings).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|settings| {
+        settings.limits.post_messages = 3;
+    })
+    .await;
     let good = Person::new(1).message(0, 1);
     let with = |change: fn(&mut v1::Message)| {
         let mut message = good.clone();
@@ -151,9 +146,7 @@ async fn wrong_posts_are_refused_with_what_was_expected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn streamed_posts_are_answered_and_subscribers_follow() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|_| ()).await;
     let posted = messages(40, &Person::new(1), &[]);
     client.fill(posted[..10].to_vec()).await;
     let subscribe = v1::SubscribeRequest {

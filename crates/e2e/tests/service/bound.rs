@@ -1,6 +1,6 @@
 //! Bound clues: signatures and one-time keys.
 
-use crate::world::{BOARD, Client, PAYLOAD_BYTES, Person, Running, config, post, set};
+use crate::world::{BOARD, Client, PAYLOAD_BYTES, Person, Running, config, post, served, set};
 use chacha20::ChaCha20Rng;
 use futures::StreamExt;
 use omr_api::v1;
@@ -26,9 +26,7 @@ fn changed(message: &v1::Message, change: impl FnOnce(&mut Vec<u8>, &mut Vec<u8>
 
 #[tokio::test(flavor = "multi_thread")]
 async fn clues_that_are_not_signed_for_this_message_and_board_are_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|_| ()).await;
     let alice = Person::new(1);
     let good = alice.message(0, 1);
     let mut rng = ChaCha20Rng::seed_from_u64(5);
@@ -63,9 +61,7 @@ async fn clues_that_are_not_signed_for_this_message_and_board_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_good_for_one_message_and_a_retry_for_one_post() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (dir, server, mut client) = served(|_| ()).await;
     let alice = Person::new(1);
     let first = post(1, (0..20).map(|i| alice.message(i, 0)).collect());
     client.board.post_messages(first.clone()).await.unwrap();
@@ -200,9 +196,7 @@ async fn a_post_is_not_swallowed_by_another_under_its_id() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_board_says_the_kind_of_its_clues_and_another_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (dir, server, mut client) = served(|_| ()).await;
     let board = client
         .board
         .get_board(v1::GetBoardRequest {})

@@ -2,7 +2,8 @@
 
 use crate::access::token;
 use crate::world::{
-    Client, PAYLOAD_BYTES, Person, Running, config, get, http, messages, post, request, with_token,
+    Client, PAYLOAD_BYTES, Person, Running, config, get, http, messages, post, request, served,
+    with_token,
 };
 use omr_api::v1;
 use omr_server::tokens::Right;
@@ -64,9 +65,7 @@ async fn some_work(client: &mut Client, person: &Person) -> [u8; 32] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_count_what_happened() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|_| ()).await;
     let before = metrics(&server).await;
     assert_eq!(before["omr_posts_total"], 0.0);
     some_work(&mut client, &Person::new(1)).await;
@@ -166,9 +165,7 @@ async fn the_page_has_the_figures_and_names_nobody() {
 /// Who looks at the page every second must not see when somebody fetched.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fetch_does_not_move_the_page_of_a_server_that_lists_no_digests() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|_| ()).await;
     let before = status(&server).await;
     assert_eq!(before["in_use"]["every_seconds"], 900);
     some_work(&mut client, &Person::new(1)).await;

@@ -1,14 +1,12 @@
 //! Digests of a range.
 
-use crate::world::{BOUND, Person, Running, config, messages, request};
+use crate::world::{BOUND, Person, Running, config, messages, request, served};
 use omr_api::v1;
 use tonic::Code;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_digest_holds_exactly_the_recipients_messages() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|_| ()).await;
     let person = Person::new(1);
     client.fill(messages(150, &person, &[0, 33, 149])).await;
     let bulk = client.register(&person.bulk).await;
@@ -30,9 +28,7 @@ async fn a_digest_holds_exactly_the_recipients_messages() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_digest_of_every_seventh_message_counts_them_without_gaps() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|_| ()).await;
     let person = Person::new(1);
     client
         .fill(messages(150, &person, &[0, 3, 10, 33, 87, 143, 149]))
@@ -68,9 +64,7 @@ async fn a_digest_of_every_seventh_message_counts_them_without_gaps() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_size_of_a_digest_tells_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|_| ()).await;
     let (busy, idle) = (Person::new(1), Person::new(2));
     let hers: Vec<u64> = (0..60).collect();
     client.fill(messages(100, &busy, &hers)).await;
@@ -96,9 +90,7 @@ async fn the_size_of_a_digest_tells_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_asked_for_twice_is_one_and_outlives_restarts() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (dir, server, mut client) = served(|_| ()).await;
     let person = Person::new(1);
     client.fill(messages(60, &person, &[5])).await;
     let key = client.register(&person.instant).await;
@@ -127,9 +119,7 @@ async fn a_job_asked_for_twice_is_one_and_outlives_restarts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_job_is_gone() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|_| ()).await;
     let person = Person::new(1);
     client.fill(messages(200, &person, &[5])).await;
     let key = client.register(&person.instant).await;
@@ -164,9 +154,7 @@ async fn a_cancelled_job_is_gone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_requests_are_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|_| ()).await;
     let person = Person::new(1);
     client.fill(messages(20, &person, &[])).await;
     let key = client.register(&person.instant).await;

@@ -1,16 +1,14 @@
 //! Uploading, registering and revoking keys.
 
 use crate::access::token;
-use crate::world::{Person, Running, chunks, config, messages, request, with_token};
+use crate::world::{Person, Running, chunks, config, messages, request, served, with_token};
 use omr_api::v1;
 use omr_server::tokens::Right;
 use tonic::Code;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_upload_goes_on_where_it_stopped() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (dir, server, mut client) = served(|_| ()).await;
     let key = Person::new(1).instant;
     let hash = *blake3::hash(&key).as_bytes();
     let key_hash: bytes::Bytes = hash.to_vec().into();
@@ -99,9 +97,7 @@ async fn a_key_that_arrived_is_no_unfinished_upload() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_chunks_and_files_that_are_no_keys_are_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|_| ()).await;
     let junk = vec![7; 3000];
     let hash = *blake3::hash(&junk).as_bytes();
     let key_hash: bytes::Bytes = hash.to_vec().into();
@@ -146,9 +142,7 @@ async fn wrong_chunks_and_files_that_are_no_keys_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_key_makes_no_digests() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Running::start(config(dir.path())).await;
-    let mut client = server.client().await;
+    let (_dir, server, mut client) = served(|_| ()).await;
     let person = Person::new(1);
     client.fill(messages(20, &person, &[2])).await;
     let key = client.register(&person.instant).await;

@@ -14,6 +14,7 @@ use rand_core::SeedableRng;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::OnceLock;
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -107,6 +108,16 @@ impl Running {
             detection: DetectionServiceClient::new(channel),
         }
     }
+}
+
+/// A folder, a server in it whose configuration was changed by `change`, and a client without a token.
+pub(crate) async fn served(change: impl FnOnce(&mut Config)) -> (TempDir, Running, Client) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = config(dir.path());
+    change(&mut settings);
+    let server = Running::start(settings).await;
+    let client = server.client().await;
+    (dir, server, client)
 }
 
 /// What a server answers over HTTP/1.1.
