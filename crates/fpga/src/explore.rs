@@ -6,7 +6,10 @@ use crate::circuit::{Circuit, Switch};
 use crate::design::{Design, Diagonals};
 use crate::device::Device;
 use crate::predict::{Prediction, predict};
+use climb::climb;
 use serde::Serialize;
+
+mod climb;
 
 /// DSP slices of a class of designs that are compared roughly, of which the best are scheduled.
 const CLASS: u32 = 240;
@@ -173,7 +176,8 @@ impl Grid {
     }
 }
 
-/// Predicts the designs of a grid that could be on the front, and keeps those that are.
+/// Predicts the designs of a grid that could be on the front, looks for better ones beside the quickest of
+/// each block, and keeps those that no other beats.
 ///
 /// Of each class of 240 DSPs the eight with the lowest [`rough_cycles`] are scheduled.
 ///
@@ -190,20 +194,27 @@ pub fn explore(
         .into_iter()
         .filter_map(|design| {
             let resources = design.resources(circuit, blocks, device).ok()?;
-            Some((
-                resources.dsp,
-                rough_cycles(circuit, blocks, &design, grid.new_board),
-                design,
-            ))
+            let rough = rough_cycles(circuit, blocks, &design, grid.new_board);
+            Some((resources.dsp, rough, design))
         })
         .collect();
     let fit = fitting.len();
     fitting.sort_by(|a, b| (a.0 / CLASS).cmp(&(b.0 / CLASS)).then(a.1.total_cmp(&b.1)));
-    let mut points = Vec::new();
-    for class in fitting.chunk_by(|a, b| a.0 / CLASS == b.0 / CLASS) {
-        for (.., design) in class.iter().take(SCHEDULED) {
-            let time = predict(circuit, blocks, design, device, grid.new_board)?;
-            points.push((*design, time));
+    let time = |design: &Design| predict(circuit, blocks, design, device, grid.new_board);
+    let classes = fitting.chunk_by(|a, b| a.0 / CLASS == b.0 / CLASS);
+    let scheduled = classes.flat_map(|class| class.iter().take(SCHEDULED));
+    let points = scheduled.map(|(.., design)| Ok((*design, time(design)?)));
+    let mut points: Vec<(Design, Prediction)> = points.collect::<Result<_, FpgaError>>()?;
+    if points.is_empty() {
+        return Err(FpgaError::NothingFits { set: circuit.set });
+    }
+    let fits = |design: &Design| design.resources(circuit, blocks, device).is_ok();
+    for &block in &grid.blocks {
+        let of_block = points.iter().filter(|point| point.0.block == block);
+        if let Some(best) = of_block.min_by_key(|point| point.1.cycles) {
+            points.push(climb(best.clone(), |design| {
+                fits(design).then(|| time(design)).transpose()
+            })?);
         }
     }
     let front = front(points, |(_, time)| (time.resources.dsp, time.cycles));
@@ -220,15 +231,11 @@ pub fn explore(
             cold,
         })
     });
-    let front: Vec<Point> = front.collect::<Result<_, FpgaError>>()?;
-    match front.is_empty() {
-        true => Err(FpgaError::NothingFits { set: circuit.set }),
-        false => Ok(Explored {
-            designs: count,
-            fit,
-            front,
-        }),
-    }
+    Ok(Explored {
+        designs: count,
+        fit,
+        front: front.collect::<Result<_, FpgaError>>()?,
+    })
 }
 
 /// Those that no other beats or equals in both figures, by the first one.
