@@ -1,4 +1,8 @@
 //! LWE clues as clues of the ring.
+//!
+//! A clue (a, b) becomes one of the ring, `a* = a_0 - sum_k a_k X^(n-k)`, with zeros from n = 960 to 1,024. The first
+//! coefficient of `a* s` is the inner product of a and s, so SophOMR's affine transform serves; secrets share
+//! diagonals.
 
 use crate::clear::{EarlierParams, LweParams};
 use omr_detector::sophomr::ClueBatch;

@@ -1,4 +1,12 @@
 //! The range check of any number of coordinates: 1 where every one lies in the window, else 0.
+//!
+//! *PVW, LWEmongrass* (Liu and Tromer 2021; Liu, Sotiraki, Tromer and Wang 2025). The published polynomial of degree
+//! p - 1 is 0 on the window and 1 elsewhere modulo p. It equals `(prod_(i <= r) (x^2 - i^2))^(p-1)`, which is evaluated
+//! here: the window in `Y = x^2`, the norm of both coordinates, and one power.
+//!
+//! *Integers* (PerfOMR2). a and b are lifted to `-q/2 .. q/2`, q = 408, and `d = b - a s` is never reduced: an integer
+//! of at most 13,260. The function of `u = d^2` is 0 where d is within 35 of a multiple of q and 1 elsewhere, interpolated
+//! at all 13,261 distances. The pertinency is the product of 1 less its value over eight coordinates.
 
 use super::{EarlierDetector, check_stopped};
 use crate::EvenFunction;
