@@ -26,7 +26,7 @@ struct Target {
 /// Builds the command and says where it is: as its tests have it, so that nothing is compiled again beside them.
 pub(crate) fn command(root: &Path) -> Result<PathBuf, XtaskError> {
     let args = ["test", "--workspace", "--profile", "tested", "--no-run"];
-    let args = [&args[..], &["--test", "readme"]].concat();
+    let args = [&args[..], &["--test", "cli"]].concat();
     program(root, &args, "omr", "bin")
 }
 
@@ -77,7 +77,7 @@ mod tests {
     fn the_program_is_found_among_libraries_and_tests() {
         let lines = br#"{"reason":"compiler-artifact","target":{"name":"omr","kind":["lib"]},"executable":null}
 {"reason":"compiler-artifact","target":{"name":"omr","kind":["bin"]},"executable":"/t/omr"}
-{"reason":"compiler-artifact","target":{"name":"readme","kind":["test"]},"executable":"/t/readme"}
+{"reason":"compiler-artifact","target":{"name":"cli","kind":["test"]},"executable":"/t/cli"}
 {"reason":"compiler-artifact","target":{"name":"omr","kind":["example"]},"executable":"/t/examples/omr"}
 {"reason":"build-finished","success":true}
 "#;
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(found("omr", "bin"), Some(PathBuf::from("/t/omr")));
         let example = Some(PathBuf::from("/t/examples/omr"));
         assert_eq!(found("omr", "example"), example);
-        assert_eq!(found("readme", "bin"), None);
+        assert_eq!(found("cli", "bin"), None);
         assert!(executable(b"no json", "omr", "bin").is_err());
     }
 }
