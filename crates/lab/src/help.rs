@@ -117,7 +117,7 @@ is removed. Exit code 1 if a promise of the service did not hold; figures are pr
 pub const FPGA: &str = "\
 Examples:
   omr fpga explore
-  omr fpga predict --cores 4 --each-reduced
+  omr fpga predict --cores 3 --sum-lanes 96 --each-reduced
   omr digest --board board --detection-key alice/detection.key \\
     --bound 50 --engine fpga-model --out digest
 
@@ -137,7 +137,7 @@ whether cycles of blocks were measured in RTL or are of a formula.";
 pub(crate) const FPGA_PREDICT: &str = "\
 Examples:
   omr fpga predict
-  omr fpga predict --cores 4 --sum-lanes 128 --each-reduced
+  omr fpga predict --cores 3 --sum-lanes 96 --each-reduced
   omr fpga predict --params hybrid-v2 --hoisted 4 --json
 
 A design that exceeds the Alveo U55C, of which it may use 80 % of DSP slices, look-up tables and flip-flops, is an error.";
