@@ -110,17 +110,18 @@ class Locked(unittest.TestCase):
 class Documents(unittest.TestCase):
     """What docs/wire.md states as numbers."""
 
+    def setUp(self):
+        self.words = " ".join((TESTDATA.parent / "docs" / "wire.md").read_text().split())
+
     def test_thresholds_are_those_of_the_document(self):
-        text = (TESTDATA.parent / "docs" / "wire.md").read_text()
         for parameter, thresholds in NARROW.items():
-            self.assertIn(f"| {parameter} | " + ", ".join(map(str, thresholds)) + " |", text)
+            self.assertIn(f" {parameter} " + ", ".join(map(str, thresholds)) + " ", self.words)
 
     def test_sets_are_those_of_the_document(self):
-        text = (TESTDATA.parent / "docs" / "wire.md").read_text()
         for of in SETS.values():
             posted = "q" if of.rounded == Q else f"{of.rounded:,}"
-            cells = [f"`{of.name}`", f"{of.n:,}", of.weight, of.sigma, of.coordinates, posted, f"`{of.tag.hex()}`"]
-            self.assertIn("| " + " | ".join(map(str, cells)) + " |", text)
+            cells = [of.name, f"{of.n:,}", of.weight, of.sigma, of.coordinates, posted, of.tag.hex()]
+            self.assertIn(f" {' '.join(map(str, cells))} ", self.words)
 
     def test_examples(self):
         self.assertEqual(pack(20, [1, 2, 3]).hex(), "0100200000030000")
