@@ -1,0 +1,113 @@
+//! The change to a sparse secret of lower rank, and to residues modulo p.
+
+use crate::Opening;
+use crate::module::{ModuleCipher, ModuleSecret, Row, add_products};
+use omr_ring::{AlignedVec, Eval, Poly, centered_binomial};
+use rand_core::CryptoRng;
+
+/// Encryptions of the packing secret times each unit of the gadget, under the sparse secret.
+pub struct NarrowKey {
+    /// For each polynomial of the packing secret, one row a digit.
+    rows: Vec<Row>,
+}
+
+/// A module ciphertext modulo p under the sparse secret.
+#[derive(Clone, Debug)]
+pub struct Narrowed(pub ModuleCipher);
+
+impl NarrowKey {
+    /// The key from the packing secret to the sparse one.
+    pub fn generate(
+        opening: &Opening,
+        from: &ModuleSecret,
+        to: &ModuleSecret,
+        (seed, index): (&[u8; 32], u64),
+        rng: &mut impl CryptoRng,
+    ) -> Self {
+        let (ring, gadget) = (&opening.narrow, opening.spec().gadget);
+        let (from, to) = (from.polys(ring), to.polys(ring));
+        let digits = (0..)
+            .zip(&from)
+            .flat_map(|(l, part)| (0..gadget.digits).map(move |i| (l, i, part)));
+        let encrypt = |(l, i, part): (u64, u32, &omr_rlwe::SecretPoly)| {
+            let mut message = Poly::clone(part);
+            ring.scale_assign(&mut message, |m| gadget.unit(m, i));
+            let at = (seed, [index, l * u64::from(gadget.digits) + u64::from(i)]);
+            let row = Row::encrypt(ring, &to, &message, at, centered_binomial(rng, ring.n()));
+            zeroize::Zeroize::zeroize(&mut message);
+            row
+        };
+        Self {
+            rows: digits.map(encrypt).collect(),
+        }
+    }
+
+    /// Rebuilds a key from its bodies; the masks are drawn again.
+    ///
+    /// Panics: when there is not one body for each polynomial of the packing secret and each digit.
+    pub fn from_bodies(
+        opening: &Opening,
+        bodies: Vec<Poly<Eval>>,
+        (seed, index): (&[u8; 32], u64),
+    ) -> Self {
+        let spec = opening.spec();
+        let expected = spec.packing_rank * spec.gadget.digits as usize;
+        assert_eq!(bodies.len(), expected, "one body a digit");
+        let row =
+            |(i, body)| Row::from_body(&opening.narrow, spec.rank, body, (seed, [index, i as u64]));
+        Self {
+            rows: bodies.into_iter().enumerate().map(row).collect(),
+        }
+    }
+
+    /// The bodies, to be written out.
+    pub fn bodies(&self) -> impl Iterator<Item = &Poly<Eval>> {
+        self.rows.iter().map(|row| &row.body)
+    }
+
+    /// The same messages under the sparse secret, times p over the packing modulus.
+    pub fn narrow(&self, opening: &Opening, packed: &ModuleCipher) -> Narrowed {
+        let (ring, spec) = (&opening.narrow, opening.spec());
+        let (k, m) = (ring.kernels(), ring.modulus(0));
+        let (q1, q2) = (opening.packing.modulus(0).value(), m.value());
+        let row = || AlignedVec::zeroed(spec.n);
+        let mut digits: Vec<AlignedVec> = (0..self.rows.len()).map(|_| row()).collect();
+        for (digits, mask) in digits
+            .chunks_mut(spec.gadget.digits as usize)
+            .zip(&packed.masks)
+        {
+            let mask = rescaled(mask, q1, q2);
+            let mut rows: Vec<&mut [u64]> = digits.iter_mut().map(|digit| &mut digit[..]).collect();
+            k.decompose(m, spec.gadget, &mut rows, &mask);
+            for row in rows {
+                k.ntt_factors(ring.table(0), row);
+            }
+        }
+        let a: Vec<&[u64]> = digits.iter().map(|digit| &digit[..]).collect();
+        let rows: Vec<&Row> = self.rows.iter().collect();
+        let mut sums: Vec<AlignedVec> = (0..1 + spec.rank).map(|_| row()).collect();
+        add_products(ring, &mut sums, &a, &rows, &mut [row(), row()]);
+        for sum in &mut sums {
+            k.ntt_inverse(ring.table(0), sum);
+        }
+        let mut masks = sums.split_off(1);
+        let mut body = sums.remove(0);
+        k.add_assign(m, &mut body, &rescaled(&packed.body, q1, q2));
+        let p = opening.p().value();
+        for row in masks.iter_mut().chain([&mut body]) {
+            *row = rescaled(row, q2, p);
+        }
+        Narrowed(ModuleCipher { body, masks })
+    }
+}
+
+/// Residues modulo `from`, times `to / from` and rounded, modulo `to`.
+fn rescaled(row: &[u64], from: u64, to: u64) -> AlignedVec {
+    let (from, to) = (u128::from(from), u128::from(to));
+    let mut out = AlignedVec::zeroed(row.len());
+    for (out, &x) in out.iter_mut().zip(row) {
+        let rounded = (u128::from(x) * to + from / 2) / from;
+        *out = if rounded == to { 0 } else { rounded as u64 };
+    }
+    out
+}

@@ -1,0 +1,196 @@
+//! Clues of a block of messages as module ciphertexts, one for each coordinate.
+
+use crate::Opening;
+use crate::module::{ModuleCipher, ModuleSecret, Row, add_products};
+use omr_ring::{AlignedVec, Eval, NarrowGaussian, Poly, Ring};
+use rand_core::CryptoRng;
+
+/// Columns of clues that are transformed together: with their keys they stay in the second-level cache.
+const TOGETHER: usize = 64;
+
+/// Encryptions of the clue secret's coefficients, and of what bound clues take off besides.
+///
+/// Row i holds coefficient `coordinates - 1 - i` of the secret in the negacyclic order in which coordinates meet
+/// them: coordinate c of `a s` is `sum_j a_j s_(c - j)`, with `s_(t - clue_n) = -s_t`.
+pub struct PackingKey {
+    rows: Vec<Row>,
+    /// Of residues that are subtracted from every coordinate alike.
+    extra: usize,
+}
+
+/// The clues of `n` messages.
+#[derive(Clone, Copy)]
+pub struct BlockOfClues<'a> {
+    /// `n` rows of `clue_n` residues a, below the clue modulus.
+    pub a: &'a [u32],
+    /// Coordinate by coordinate, `n` residues b.
+    pub b: &'a [&'a [u32]],
+    /// Coordinate by coordinate, `n` rows of residues that meet the key's extra values; empty where it has none.
+    pub extra: &'a [&'a [u32]],
+}
+
+/// Which values a key has.
+fn rows_of_secret(opening: &Opening) -> usize {
+    opening.spec().clue_n + opening.spec().coordinates - 1
+}
+
+impl PackingKey {
+    /// The key for a clue secret.
+    ///
+    /// Shape: `clue` has `clue_n` coefficients -1, 0, 1; `extra` any number of integers below the clue modulus.
+    /// Time: constant but for the lengths.
+    pub fn generate(
+        opening: &Opening,
+        clue: &[i64],
+        extra: &[i64],
+        secret: &ModuleSecret,
+        (seed, index): (&[u8; 32], u64),
+        rng: &mut impl CryptoRng,
+    ) -> Self {
+        let (ring, spec) = (&opening.packing, opening.spec());
+        let secret = secret.polys(ring);
+        let errors = NarrowGaussian::new(spec.packing_sigma);
+        let zero = Poly::zero(ring, &ring.everything());
+        let scale = opening.packing_scale() as i64;
+        let n = spec.clue_n as i64;
+        let of_secret = (0..rows_of_secret(opening) as i64).map(|i| {
+            let t = spec.coordinates as i64 - 1 - i;
+            match t >= 0 {
+                true => clue[t as usize],
+                false => -clue[(t + n) as usize],
+            }
+        });
+        let rows = of_secret.chain(extra.iter().copied()).enumerate();
+        let encrypt = |(i, value): (usize, i64)| {
+            let mut noise = errors.sample(rng, ring.n());
+            noise[0] -= value * scale;
+            Row::encrypt(ring, &secret, &zero, (seed, [index, i as u64]), noise)
+        };
+        Self {
+            rows: rows.map(encrypt).collect(),
+            extra: extra.len(),
+        }
+    }
+
+    /// Rebuilds a key from its bodies; the masks are drawn again.
+    ///
+    /// Panics: when there are fewer bodies than the secret takes.
+    pub fn from_bodies(
+        opening: &Opening,
+        bodies: Vec<Poly<Eval>>,
+        (seed, index): (&[u8; 32], u64),
+    ) -> Self {
+        let (ring, rank) = (&opening.packing, opening.spec().packing_rank);
+        let extra = bodies.len().checked_sub(rows_of_secret(opening));
+        let row = |(i, body)| Row::from_body(ring, rank, body, (seed, [index, i as u64]));
+        Self {
+            extra: extra.expect("a body for each coefficient of the secret"),
+            rows: bodies.into_iter().enumerate().map(row).collect(),
+        }
+    }
+
+    /// The bodies, to be written out.
+    pub fn bodies(&self) -> impl Iterator<Item = &Poly<Eval>> {
+        self.rows.iter().map(|row| &row.body)
+    }
+
+    /// One ciphertext for each coordinate: coefficient y of its phase is `b - (a s) - <extra>` of message y, times
+    /// the packing modulus over the clue modulus.
+    ///
+    /// Panics: when the clues are not those of a block.
+    pub fn pack(&self, opening: &Opening, clues: &BlockOfClues<'_>) -> Vec<ModuleCipher> {
+        let (ring, spec) = (&opening.packing, opening.spec());
+        assert_eq!(clues.a.len(), spec.n * spec.clue_n, "a block of clues");
+        assert_eq!(clues.b.len(), spec.coordinates, "coordinates");
+        let parts = 1 + spec.packing_rank;
+        let zero = || AlignedVec::zeroed(spec.n);
+        let mut sums: Vec<AlignedVec> = (0..parts * spec.coordinates).map(|_| zero()).collect();
+        let mut columns = Columns::new(opening);
+        for first in (0..spec.clue_n).step_by(TOGETHER) {
+            let count = TOGETHER.min(spec.clue_n - first);
+            let a = columns.of(clues.a, spec.clue_n, first, count);
+            for (c, sums) in sums.chunks_mut(parts).enumerate() {
+                let rows = &self.rows[spec.coordinates - 1 - c + first..][..count];
+                a.add_products(sums, rows);
+            }
+        }
+        let own = &self.rows[self.rows.len() - self.extra..];
+        for (sums, extra) in sums.chunks_mut(parts).zip(clues.extra) {
+            if !own.is_empty() {
+                columns
+                    .of(extra, own.len(), 0, own.len())
+                    .add_products(sums, own);
+            }
+        }
+        for sum in &mut sums {
+            ring.kernels().ntt_inverse(ring.table(0), sum);
+        }
+        let mut sums = sums.into_iter();
+        let mut cipher = |b: &&[u32]| {
+            let mut body = sums.next().expect("a body for each coordinate");
+            add_scaled(opening, &mut body, b);
+            ModuleCipher {
+                body,
+                masks: sums.by_ref().take(parts - 1).collect(),
+            }
+        };
+        clues.b.iter().map(&mut cipher).collect()
+    }
+}
+
+/// `body += b q / clue_q`, rounded.
+fn add_scaled(opening: &Opening, body: &mut [u64], b: &[u32]) {
+    let m = opening.packing.modulus(0);
+    let clue_q = u128::from(opening.spec().clue_q);
+    for (x, &b) in body.iter_mut().zip(b) {
+        let scaled = (u128::from(b) * u128::from(m.value()) + clue_q / 2) / clue_q;
+        *x = m.add(*x, m.reduce(scaled as u64));
+    }
+}
+
+/// Columns of a block of residues, in the evaluation domain.
+struct Columns<'a> {
+    ring: &'a Ring,
+    clue_q: u64,
+    rows: Vec<AlignedVec>,
+    scratch: [AlignedVec; 2],
+    count: usize,
+}
+
+impl<'a> Columns<'a> {
+    fn new(opening: &'a Opening) -> Self {
+        let ring = &opening.packing;
+        let row = || AlignedVec::zeroed(ring.n());
+        Self {
+            ring,
+            clue_q: opening.spec().clue_q,
+            rows: (0..TOGETHER).map(|_| row()).collect(),
+            scratch: [row(), row()],
+            count: 0,
+        }
+    }
+
+    /// `count` columns from `first` on of rows of `width` residues.
+    fn of(&mut self, residues: &[u32], width: usize, first: usize, count: usize) -> &mut Self {
+        let q = self.ring.modulus(0).value();
+        let clue_q = self.clue_q;
+        // Centred: the errors of the key grow with the residues.
+        let lift = |x: u64| x + if x > clue_q / 2 { q - clue_q } else { 0 };
+        for (y, row) in residues.chunks_exact(width).enumerate() {
+            for (column, &x) in self.rows.iter_mut().zip(&row[first..][..count]) {
+                column[y] = lift(x.into());
+            }
+        }
+        for column in &mut self.rows[..count] {
+            self.ring.kernels().ntt_factors(self.ring.table(0), column);
+        }
+        self.count = count;
+        self
+    }
+
+    fn add_products(&mut self, sums: &mut [AlignedVec], rows: &[Row]) {
+        let a: Vec<&[u64]> = self.rows[..self.count].iter().map(|row| &row[..]).collect();
+        let rows: Vec<&Row> = rows.iter().collect();
+        add_products(self.ring, sums, &a, &rows, &mut self.scratch);
+    }
+}

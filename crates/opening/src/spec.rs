@@ -1,0 +1,176 @@
+//! The numbers that packing and opening are made of.
+
+use crate::error::{OpeningError, dimension};
+use omr_bgv::Plain;
+use omr_ring::{Gadget, Kernels, Modulus, NttTable, Ring, primes_below, primes_near};
+
+/// How clues are packed and opened; [`Opening`] is the checked form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpeningSpec {
+    /// Residues of a clue's a: the dimension of the clue ring.
+    pub clue_n: usize,
+    /// Modulus of the posted residues.
+    pub clue_q: u64,
+    /// Coordinates of a clue that are opened.
+    pub coordinates: usize,
+    /// Dimension of the ring that clues are packed in, and messages of a block.
+    pub n: usize,
+    /// Rank of the module that clues are packed in: its secret has `packing_rank n` coefficients, uniform ternary.
+    pub packing_rank: usize,
+    /// Size of the packing modulus.
+    pub packing_bits: u32,
+    /// Parameter of the packing key's narrow Gaussian errors.
+    pub packing_sigma: f64,
+    /// Rank of the module that packed clues are opened from.
+    pub rank: usize,
+    /// Coefficients +1 or -1 of each of its `rank` secret polynomials.
+    pub weight: usize,
+    /// Size of the modulus at which the secret is changed.
+    pub narrow_bits: f64,
+    /// Digits of a mask in that change.
+    pub gadget: Gadget,
+    /// Points of the transform that is undone in slots: `n` is a multiple of it.
+    pub points: usize,
+    /// Baby steps of that transform: a divisor of `points`.
+    pub baby: usize,
+}
+
+/// The rings and tables of packing and opening.
+pub struct Opening {
+    spec: OpeningSpec,
+    /// The ring of packing: one prime.
+    pub packing: Ring,
+    /// The ring of the change of the secret: one prime.
+    pub narrow: Ring,
+    /// Transforms of `points` modulo p.
+    pub(crate) table: NttTable,
+    slots: usize,
+}
+
+impl Opening {
+    /// Checks the numbers against the slots of the large ring.
+    ///
+    /// Errors: `Dimension` where they do not fit each other; `Ring` where there is no prime of a size.
+    pub fn new(spec: OpeningSpec, plain: &Plain) -> Result<Self, OpeningError> {
+        let half = plain.n() / 2;
+        dimension(
+            spec.points.is_power_of_two() && (2..=half).contains(&spec.points),
+            "a transform of a power of two of points, at most half of the slots",
+            spec.points,
+        )?;
+        dimension(
+            spec.n.is_power_of_two() && spec.n >= 2 * spec.points && spec.n <= half,
+            "a packing dimension that is a power of two, at least twice the points and at most half of the slots",
+            spec.n,
+        )?;
+        dimension(spec.rank > 0, "a rank of at least 1", spec.rank)?;
+        dimension(
+            spec.packing_rank > 0,
+            "a rank of packing of at least 1",
+            spec.packing_rank,
+        )?;
+        let window = spec.rank * (spec.n / spec.points);
+        dimension(
+            window <= half / spec.points,
+            "no more parts of a secret than columns of slots",
+            window,
+        )?;
+        dimension(
+            spec.baby > 0 && spec.points.is_multiple_of(spec.baby),
+            "baby steps that divide the points",
+            spec.baby,
+        )?;
+        dimension(
+            (1..=spec.clue_n).contains(&spec.coordinates),
+            "from one coordinate up to the clue's dimension",
+            spec.coordinates,
+        )?;
+        dimension(
+            spec.weight <= spec.n,
+            "a weight up to the packing dimension",
+            spec.weight,
+        )?;
+        let p = plain.p();
+        let q1 = primes_below(spec.packing_bits, spec.n, 1, &[])?[0];
+        let q2 = primes_near(spec.narrow_bits, spec.n, 1, &[])?[0];
+        Ok(Self {
+            packing: Ring::new(spec.n, &[q1])?,
+            narrow: Ring::new(spec.n, &[q2])?,
+            table: NttTable::new(
+                Modulus::new(p.value()).map_err(omr_ring::RingError::from)?,
+                spec.points,
+            )
+            .map_err(omr_ring::RingError::from)?,
+            slots: plain.n(),
+            spec,
+        })
+    }
+
+    /// The numbers.
+    pub fn spec(&self) -> &OpeningSpec {
+        &self.spec
+    }
+
+    /// The modulus of slots.
+    pub fn p(&self) -> &Modulus {
+        self.table.modulus()
+    }
+
+    /// Slots of the large ring: messages of a batch.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Blocks of messages of a batch.
+    pub fn blocks(&self) -> usize {
+        self.slots / self.spec.n
+    }
+
+    /// Columns of a row of slots; each row is `points` times as long.
+    pub(crate) fn columns(&self) -> usize {
+        self.slots / 2 / self.spec.points
+    }
+
+    /// Columns of slots that the messages of a block fill.
+    pub(crate) fn of_block(&self) -> usize {
+        self.spec.n / self.spec.points
+    }
+
+    /// Polynomials of degree below `points` that the opened secret is cut into.
+    pub fn window(&self) -> usize {
+        self.spec.rank * self.of_block()
+    }
+
+    /// Turns of the encrypted secret that [`crate::Turned`] holds, the secret itself among them.
+    pub fn turns(&self) -> usize {
+        2 * self.window() - 1
+    }
+
+    /// Steps of the rotation from one baby step of the transform to the next; of a giant step.
+    pub fn transform_steps(&self) -> [usize; 2] {
+        [self.columns(), self.columns() * self.spec.baby]
+    }
+
+    /// Giant steps of the transform.
+    pub(crate) fn giants(&self) -> usize {
+        self.spec.points / self.spec.baby
+    }
+
+    pub(crate) fn kernels(&self) -> &'static Kernels {
+        self.packing.kernels()
+    }
+
+    /// The factor by which a clue's residues are multiplied to become residues of packing.
+    pub(crate) fn packing_scale(&self) -> u64 {
+        let (q, clue_q) = (self.packing.modulus(0).value(), self.spec.clue_q);
+        (q + clue_q / 2) / clue_q
+    }
+
+    /// Values of a polynomial of degree below `points` at `omega^(2 i + 1)` for i = 0, 1, ...
+    pub(crate) fn values(&self, coeffs: &mut [u64]) -> Vec<u64> {
+        self.kernels().ntt_forward(&self.table, coeffs);
+        let shift = usize::BITS - self.spec.points.trailing_zeros();
+        let natural = |i: usize| coeffs[i.reverse_bits() >> shift];
+        (0..self.spec.points).map(natural).collect()
+    }
+}

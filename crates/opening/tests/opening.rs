@@ -1,0 +1,127 @@
+//! Clues are packed, narrowed and opened: slots hold exactly the phases, and noise is as predicted.
+
+mod common;
+
+use common::Insecure;
+use omr_opening::{clue_noise, slot_noise};
+use omr_ring::rms_embedding;
+
+#[test]
+fn places_and_slots_are_each_others_inverse() {
+    let case = Insecure::new(1);
+    let opening = &case.opening;
+    let mut seen = vec![false; opening.slots()];
+    for slot in 0..opening.slots() {
+        let place = opening.place(slot);
+        assert_eq!(opening.slot(place), slot);
+        seen[place.block * opening.spec().n + place.coefficient] = true;
+    }
+    assert!(seen.into_iter().all(|seen| seen));
+}
+
+/// `b - a s - <extra>` of every message comes through packing with the noise that is predicted.
+#[test]
+fn packed_and_narrowed_phases_are_distances() {
+    let mut case = Insecure::new(2);
+    let clues = case.clues();
+    let packed = case.packed(&clues);
+    let phases = case.phases(&packed);
+    let (p, q) = (
+        f64::from(common::P as u32),
+        case.opening.spec().clue_q as f64,
+    );
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (c, phases) in phases.iter().enumerate() {
+        for (message, &phase) in phases.iter().enumerate() {
+            let exact = case.distance(&clues, message, c) as f64 * p / q;
+            let difference = (phase as f64 - exact + 1.5 * p).rem_euclid(p) - 0.5 * p;
+            sum += difference * difference;
+            count += 1.0;
+        }
+    }
+    let (found, predicted) = (f64::sqrt(sum / count), clue_noise(&case.opening));
+    let bits = (found / predicted).log2();
+    assert!(
+        bits.abs() < 0.1,
+        "{found:.3} units, predicted {predicted:.3}"
+    );
+}
+
+/// Every slot, those of the last columns of a row among them, holds the phase of its place modulo p.
+#[test]
+fn slots_hold_the_phases() {
+    let mut case = Insecure::new(3);
+    let clues = case.clues();
+    let packed = case.packed(&clues);
+    let phases = case.phases(&packed);
+    let opened = case.opened(&packed);
+    let opening = &case.opening;
+    for (ct, phases) in opened.iter().zip(&phases) {
+        let slots = case.decryptor().decrypt(ct);
+        for (slot, &found) in slots.iter().enumerate() {
+            let place = opening.place(slot);
+            let phase = phases[place.block * opening.spec().n + place.coefficient];
+            assert_eq!(opening.p().to_centered(found.into()), phase, "slot {slot}");
+        }
+    }
+}
+
+#[test]
+fn noise_of_slots_is_predicted() {
+    let mut case = Insecure::new(4);
+    let clues = case.clues();
+    let packed = case.packed(&clues);
+    let opened = case.opened(&packed);
+    let [_, predicted] = slot_noise(&case.opening, &case.model, case.turn_noise());
+    for ct in &opened {
+        let found = rms_embedding(&case.decryptor().noise(ct)).log2();
+        assert!(
+            (found - predicted).abs() < 0.6,
+            "{found:.2} bits, predicted {predicted:.2}"
+        );
+    }
+}
+
+/// Keys come back from their bodies and the seed.
+#[test]
+fn keys_are_rebuilt_from_bodies() {
+    let mut case = Insecure::new(5);
+    let clues = case.clues();
+    let packed = case.packed(&clues);
+    case.rebuild_keys();
+    let again = case.packed(&clues);
+    for (a, b) in packed.iter().flatten().zip(again.iter().flatten()) {
+        assert!(a.0.body[..] == b.0.body[..]);
+        assert!(
+            a.0.masks
+                .iter()
+                .zip(&b.0.masks)
+                .all(|(a, b)| a[..] == b[..])
+        );
+    }
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_refused() {
+    let case = Insecure::new(6);
+    let spec = case.opening.spec();
+    let refused = |change: &dyn Fn(&mut omr_opening::OpeningSpec)| {
+        let mut spec = spec.clone();
+        change(&mut spec);
+        let error = omr_opening::Opening::new(spec, &case.plain).err();
+        error.expect("an error").to_string()
+    };
+    assert_eq!(
+        refused(&|spec| spec.points = 12),
+        "expected a transform of a power of two of points, at most half of the slots, found 12"
+    );
+    assert_eq!(
+        refused(&|spec| spec.rank = 64),
+        "expected no more parts of a secret than columns of slots, found 256"
+    );
+    assert_eq!(
+        refused(&|spec| spec.baby = 3),
+        "expected baby steps that divide the points, found 3"
+    );
+    assert!(refused(&|spec| spec.coordinates = 0).starts_with("expected from one coordinate"));
+}
