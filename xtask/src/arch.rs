@@ -36,9 +36,9 @@ pub(crate) enum Violation {
     Unknown { name: String },
     /// A path across the trust boundary.
     Boundary { path: Vec<String> },
-    /// An external crate without a row in docs/dependencies.md.
+    /// An external crate without an item in docs/dependencies.md.
     Unexplained { from: String, to: String },
-    /// A row there without a crate.
+    /// An item there without a crate.
     Unused { name: String },
     /// A root file that does not forbid `unsafe`.
     Unsafe { root: PathBuf },
@@ -60,7 +60,7 @@ impl fmt::Display for Violation {
                 write!(f, "the trust boundary is crossed: {}", path.join(" uses "))
             }
             Self::Unexplained { from, to } => {
-                write!(f, "{from} depends on {to}, expected its row in {REASONS}")
+                write!(f, "{from} depends on {to}, expected its item in {REASONS}")
             }
             Self::Unused { name } => write!(f, "{REASONS} lists `{name}`, found no use of it"),
             Self::Unsafe { root } => write!(f, "{}: expected {FORBID_UNSAFE}", root.display()),

@@ -10,21 +10,21 @@ use crate::error::XtaskError;
 const OPEN: &str = "<!-- dependencies -->";
 const CLOSE: &str = "<!-- /dependencies -->";
 
-/// Reads the crates of the table between the two markers of a Markdown file.
+/// Reads the crates of the list between the two markers of a Markdown file.
 pub(super) fn read(path: &Path) -> Result<BTreeSet<String>, XtaskError> {
     let text = std::fs::read_to_string(path).map_err(XtaskError::io(path))?;
     Ok(parse(between(path, &text, OPEN, CLOSE)?))
 }
 
-/// The names in the first column of a table; the two lines of its head are passed over.
-pub(super) fn parse(table: &str) -> BTreeSet<String> {
-    let rows = table.lines().filter_map(|line| line.strip_prefix("| "));
-    let cells = rows.skip(1).filter_map(|row| row.split('|').next());
-    let names = cells.flat_map(|cell| cell.split(','));
+/// The names of a list's items, each `- name, name: reason` with all names on its first line.
+pub(super) fn parse(list: &str) -> BTreeSet<String> {
+    let items = list.lines().filter_map(|line| line.strip_prefix("- "));
+    let names = items.filter_map(|item| Some(item.split_once(':')?.0));
+    let names = names.flat_map(|names| names.split(','));
     names.map(|name| name.trim().to_string()).collect()
 }
 
-/// External crates without a row, and rows without a crate.
+/// External crates without an item, and items without a crate.
 pub(super) fn compare(crates: &[Crate], listed: &BTreeSet<String>) -> Vec<Violation> {
     let used: BTreeSet<&String> = crates.iter().flat_map(|found| &found.external).collect();
     let unexplained = crates.iter().flat_map(|found| {
