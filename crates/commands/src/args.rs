@@ -2,6 +2,7 @@
 
 mod examples;
 mod groups;
+mod headings;
 #[cfg(feature = "full")]
 mod identity;
 #[cfg(feature = "full")]
@@ -47,6 +48,7 @@ pub(crate) use stream::{Stream, StreamCut, StreamRun};
 pub(crate) use token::{Token, TokenArg};
 
 use clap::{Args, Parser, Subcommand};
+use headings::{OUTPUT, WORK};
 use omr_console::args::{bound, messages, payload_bytes, threads};
 use omr_protocol::clue::ClueKind;
 use omr_protocol::params::DEFAULT;
@@ -341,15 +343,15 @@ pub(crate) struct Digest {
     pub(crate) detection_key: Vec<PathBuf>,
     /// sophomr, instantomr, hybrid, or the forms for indices alone, sophomd and instantomd; what the
     /// keys serve unless given
-    #[arg(long, value_name = "SCHEME")]
+    #[arg(long, help_heading = WORK, value_name = "SCHEME")]
     pub(crate) scheme: Option<Scheme>,
     /// What `omr bench crossover --json` printed: where a hybrid digest changes the engine
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = WORK, value_name = "FILE")]
     pub(crate) costs: Option<PathBuf>,
     /// What makes the digest: with fpga-model the processor, and a model of an FPGA tells what it would take for the
     /// affine transform
     #[cfg(feature = "lab")]
-    #[arg(long, value_name = "ENGINE", default_value = "cpu")]
+    #[arg(long, help_heading = WORK, value_name = "ENGINE", default_value = "cpu")]
     pub(crate) engine: EngineName,
     /// Pertinent messages that the digest may carry
     #[arg(long, value_name = "K", value_parser = bound())]
@@ -361,19 +363,19 @@ pub(crate) struct Digest {
     #[arg(long)]
     pub(crate) indices_only: bool,
     /// Threads to work on; all cores unless given
-    #[arg(long, value_name = "T", value_parser = threads())]
+    #[arg(long, help_heading = WORK, value_name = "T", value_parser = threads())]
     pub(crate) threads: Option<u16>,
     /// File for the digest; - is standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = OUTPUT, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// Replace the file
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) force: bool,
     /// Tell the seconds of each stage on standard error
-    #[arg(long, short)]
+    #[arg(long, help_heading = OUTPUT, short)]
     pub(crate) verbose: bool,
     /// Report as one JSON object (on standard error if the digest goes to standard output)
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 

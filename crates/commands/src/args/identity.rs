@@ -1,5 +1,6 @@
 //! Arguments of `omr id`.
 
+use super::headings::{KEYS, LETTERS, OUTPUT};
 use super::{HomeArg, Locking, PassphraseArg, ServerArgs, TokenArg, examples};
 use clap::{Args, Subcommand};
 use omr_console::args::bound;
@@ -70,29 +71,29 @@ pub(crate) struct IdNew {
     pub(crate) locking: Locking,
     /// An address for plain clues, for a board of such: weaker, as a few posts of an enemy can fill everybody's
     /// digests
-    #[arg(long)]
+    #[arg(long, help_heading = KEYS)]
     pub(crate) plain_clues: bool,
     /// Messages for her that a digest may carry, the same at every request
-    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
+    #[arg(long, help_heading = LETTERS, value_name = "K", default_value_t = 50, value_parser = bound())]
     pub(crate) bound: u32,
     /// How often every message is asked for once more by later fetches, so that letters longer than the bound come
     /// all the same: 0 to 2. The server works about as much again for each
-    #[arg(long, value_name = "N", default_value_t = MAX_LEVELS, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVELS)))]
+    #[arg(long, help_heading = LETTERS, value_name = "N", default_value_t = MAX_LEVELS, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVELS)))]
     pub(crate) spares: u8,
     /// Detection keys for sophomr, instantomr or hybrid; for all that the set has unless given
-    #[arg(long, value_name = "SCHEME")]
+    #[arg(long, help_heading = KEYS, value_name = "SCHEME")]
     pub(crate) scheme: Option<Scheme>,
     /// Parameter set; that of the server's board unless given
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = KEYS, value_name = "NAME")]
     pub(crate) params: Option<String>,
     /// How letters to you are sealed; as on the server's board unless given, but `none` only if you say so
-    #[arg(long, value_name = "S")]
+    #[arg(long, help_heading = LETTERS, value_name = "S")]
     pub(crate) sealing: Option<Sealing>,
     /// Take a set that a later one replaced, as it has less than 128 bits of security
-    #[arg(long)]
+    #[arg(long, help_heading = KEYS)]
     pub(crate) allow_old: bool,
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 

@@ -1,5 +1,6 @@
 //! Arguments of the commands that feel like mail.
 
+use super::headings::{AGAIN, CANARIES, OUTPUT};
 use super::{PassphraseArg, Span, TokenArg, examples};
 use clap::{Args, Subcommand};
 use omr_console::args::bound;
@@ -127,19 +128,19 @@ pub(crate) struct Inbox {
     #[arg(long)]
     pub(crate) offline: bool,
     /// Post a message to yourself first: whether it returns shows with --audit
-    #[arg(long, conflicts_with = "offline")]
+    #[arg(long, help_heading = CANARIES, conflicts_with = "offline")]
     pub(crate) canary: bool,
     /// Tell what became of all canaries, without fetching; exit with 1 if one is missing
-    #[arg(long, conflicts_with_all = ["canary", "all", "raise_bound", "retry_damaged"])]
+    #[arg(long, help_heading = CANARIES, conflicts_with_all = ["canary", "all", "raise_bound", "retry_damaged"])]
     pub(crate) audit: bool,
     /// Ask again for ranges that overflowed, with this bound: read below what that tells
-    #[arg(long, value_name = "K", value_parser = bound(), conflicts_with = "offline")]
+    #[arg(long, help_heading = AGAIN, value_name = "K", value_parser = bound(), conflicts_with = "offline")]
     pub(crate) raise_bound: Option<u32>,
     /// Ask again for ranges whose digests did not decode
-    #[arg(long, conflicts_with = "offline")]
+    #[arg(long, help_heading = AGAIN, conflicts_with = "offline")]
     pub(crate) retry_damaged: bool,
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 

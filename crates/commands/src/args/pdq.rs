@@ -1,5 +1,6 @@
 //! Arguments of `omr pdq`.
 
+use super::headings::LIMITS;
 use super::{Locking, PassphraseArg, TokenArg, examples};
 use clap::{Args, Subcommand, ValueEnum};
 use omr_console::args::threads;
@@ -319,24 +320,24 @@ pub(crate) struct PdqServe {
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_values_t = [PARAMS.to_owned(), "pdq-deep-v1".to_owned()])]
     pub(crate) params: Vec<String>,
     /// Queries that are answered at a time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, help_heading = LIMITS, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) at_once: u16,
     /// Queries that may wait beside those
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, help_heading = LIMITS, value_name = "N", default_value_t = 4)]
     pub(crate) waiting: u16,
     /// Threads to work on; all cores unless given
-    #[arg(long, value_name = "T", value_parser = threads())]
+    #[arg(long, help_heading = LIMITS, value_name = "T", value_parser = threads())]
     pub(crate) threads: Option<u16>,
     /// Clients' keys that are kept; beyond that the client with most keys loses the one it used longest ago
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, help_heading = LIMITS, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) keys: u32,
     /// Bytes that they may take together
-    #[arg(long, value_name = "B", default_value_t = 16 << 30)]
+    #[arg(long, help_heading = LIMITS, value_name = "B", default_value_t = 16 << 30)]
     pub(crate) key_bytes: u64,
     /// Most bytes of memory that one query may take
-    #[arg(long, value_name = "B", default_value_t = 8 << 30)]
+    #[arg(long, help_heading = LIMITS, value_name = "B", default_value_t = 8 << 30)]
     pub(crate) query_memory: u64,
     /// Most seconds that one query may be worked on
-    #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, help_heading = LIMITS, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) query_seconds: u64,
 }

@@ -1,6 +1,7 @@
 //! Arguments of `omr stream`.
 
 use super::examples;
+use super::headings::{OUTPUT, WORK};
 use clap::{Args, Subcommand};
 use omr_console::args::{bound, threads};
 use omr_protocol::Scheme;
@@ -40,19 +41,19 @@ pub(crate) struct StreamRun {
     #[arg(long, value_name = "SCHEME", default_value_t = Scheme::Instantomr)]
     pub(crate) scheme: Scheme,
     /// Go on with messages as they reach the board, until killed
-    #[arg(long)]
+    #[arg(long, help_heading = WORK)]
     pub(crate) follow: bool,
     /// How often to look for new ones
-    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    #[arg(long, help_heading = WORK, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub(crate) poll_ms: u32,
     /// Most messages looked at together, between two writes of the file
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    #[arg(long, help_heading = WORK, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4096))]
     pub(crate) lot: u64,
     /// Threads to work on; all cores unless given
-    #[arg(long, value_name = "T", value_parser = threads())]
+    #[arg(long, help_heading = WORK, value_name = "T", value_parser = threads())]
     pub(crate) threads: Option<u16>,
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 
