@@ -55,6 +55,31 @@ module bconv_lane #(
     end
 endmodule
 
+// Where the sums of a conversion go, which come in the order of rows, and of targets within a row.
+module bconv_rows #(parameter LR = 9) (
+    input  logic           clk, rst, start, valid,
+    input  logic [7:0]     targets, skip_at, skip_len,
+    input  logic [15:0]    d,
+    output logic           wr_en,
+    output logic [15+LR:0] wr_addr,
+    output logic           done
+);
+    logic [LR-1:0] row;
+    logic [7:0]    j;
+    assign wr_en   = valid;
+    assign wr_addr = {d + 16'(j) + (j >= skip_at ? 16'(skip_len) : 16'd0), row};
+    assign done    = valid && j == targets - 8'd1 && row == '1;
+    always_ff @(posedge clk) begin
+        if (rst || start) begin
+            row <= '0;
+            j   <= '0;
+        end else if (valid) begin
+            j <= j == targets - 8'd1 ? '0 : j + 8'd1;
+            if (j == targets - 8'd1) row <= row + 1'b1;
+        end
+    end
+endmodule
+
 // Converts `terms` limbs from `a` on, primes from `prime` on, to `targets` limbs: target j has
 // number j, or j + skip_len from skip_at on, and goes to limb d + number.
 // Constants: for each source its weight, then for each target its terms + 1 coefficients, all in
@@ -201,19 +226,7 @@ module bconv_unit #(
         end
     endgenerate
 
-    // Sums come in the order of rows, and of targets within a row.
-    logic [LR-1:0] out_row;
-    logic [7:0]    out_j;
-    assign wr_en   = acc_valid;
-    assign wr_addr = {d + 16'(out_j) + (out_j >= skip_at ? 16'(skip_len) : 16'd0), out_row};
-    assign done    = acc_valid && out_j == targets - 8'd1 && out_row == '1;
-    always_ff @(posedge clk) begin
-        if (rst || start) begin
-            out_row <= '0;
-            out_j   <= '0;
-        end else if (acc_valid) begin
-            out_j <= out_j == targets - 8'd1 ? '0 : out_j + 8'd1;
-            if (out_j == targets - 8'd1) out_row <= out_row + 1'b1;
-        end
-    end
+    bconv_rows #(.LR(LR)) u_rows (
+        .clk, .rst, .start, .valid(acc_valid), .targets, .skip_at, .skip_len, .d, .wr_en, .wr_addr,
+        .done);
 endmodule

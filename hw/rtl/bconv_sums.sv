@@ -5,7 +5,7 @@
 module weigher #(
     parameter  W     = 50,
     parameter  K     = 16,
-    parameter  SHARE = 8,
+    parameter  SHARE = 12,
     localparam LK    = $clog2(K),
     localparam LS    = SHARE > 1 ? $clog2(SHARE) : 1,
     localparam WORDS = (W + 16) / 17
@@ -43,6 +43,53 @@ module weigher #(
         .clk, .en, .a(normal), .b(inverse), .lowest, .second, .high);
 endmodule
 
+// LANES lanes, SHARE or fewer, with what weighs their sources: the operands of their products.
+module bconv_group #(
+    parameter  W     = 50,
+    parameter  K     = 16,
+    parameter  SHARE = 12,
+    parameter  LANES = SHARE,
+    localparam LK    = $clog2(K),
+    localparam LS    = SHARE > 1 ? $clog2(SHARE) : 1,
+    localparam WORDS = (W + 16) / 17
+) (
+    input  logic                    clk, en,
+    input  logic                    take,           // see `weigher`
+    input  logic [LANES*64-1:0]     x,
+    input  logic [LS-1:0]           lane,
+    input  logic [W-1:0]            weight,
+    input  logic [64*(WORDS+1)-1:0] taps,
+    input  logic [5:0]              shift,
+    input  logic [50:0]             inverse,
+    input  logic                    m_valid, m_buffer,              // with the product
+    input  logic [LS-1:0]           m_lane,
+    input  logic [LK-1:0]           m_i,
+    input  logic                    v_valid, v_last, v_buffer,      // with the quotient's terms
+    input  logic [LS-1:0]           v_lane,
+    input  logic [LK-1:0]           v_i,
+    input  logic                    s_last, s_buffer,               // with the coefficient
+    input  logic [LK-1:0]           s_i,
+    output logic [LANES*W-1:0]      operands
+);
+    logic [W-1:0] product;
+    logic [LK:0]  quotient;
+    weigher #(.W(W), .K(K), .SHARE(SHARE)) u_weigher (
+        .clk, .en, .take, .x((SHARE*64)'(x)), .lane, .weight, .taps, .shift, .inverse,
+        .first(v_i == '0), .total_lane(v_lane), .product, .v(quotient));
+    genvar l;
+    generate
+        for (l = 0; l < LANES; l++) begin : g_lane
+            logic [W-1:0] y [0:2*K-1];
+            logic [LK:0]  v [0:1];
+            always_ff @(posedge clk) if (en) begin
+                if (m_valid && m_lane == LS'(l)) y[{m_buffer, m_i}] <= product;
+                if (v_valid && v_last && v_lane == LS'(l)) v[v_buffer] <= quotient;
+            end
+            assign operands[W*l +: W] = s_last ? W'(v[s_buffer]) : y[{s_buffer, s_i}];
+        end
+    endgenerate
+endmodule
+
 // Ports and constants as `bconv_unit` has them; coefficients are the upper words of their entries,
 // times 2^68. Weights and primes of the sources are read once, before the first row.
 //
@@ -55,7 +102,7 @@ module bconv_sums #(
     parameter  LANES = 128,
     parameter  RL    = 8,
     parameter  K     = 16,
-    parameter  SHARE = 8,
+    parameter  SHARE = 12,
     localparam LK    = $clog2(K),
     localparam LS    = SHARE > 1 ? $clog2(SHARE) : 1,
     localparam LV    = $clog2(LANES),
@@ -231,42 +278,25 @@ module bconv_sums #(
         .clk, .rst, .en, .valid(s_valid), .first(s_first), .last(s_last), .a(operands),
         .b({LANES{constant_data[64 +: W]}}), .q(s_q), .r_valid, .r(residues));
 
-    genvar g, l;
+    // Groups of SHARE lanes; the last one has what is left.
+    genvar g;
     generate
-        for (g = 0; g < LANES / SHARE; g++) begin : g_group
-            logic [W-1:0] product;
-            logic [LK:0]  quotient;
-            weigher #(.W(W), .K(K), .SHARE(SHARE)) u_weigher (
-                .clk, .en, .take(x_valid && x_lane == '0), .x(rd_data[64*SHARE*g +: 64*SHARE]),
+        for (g = 0; g < LANES; g += SHARE) begin : g_group
+            localparam COUNT = LANES - g < SHARE ? LANES - g : SHARE;
+            logic [COUNT*W-1:0] own;
+            bconv_group #(.W(W), .K(K), .SHARE(SHARE), .LANES(COUNT)) u_group (
+                .clk, .en, .take(x_valid && x_lane == '0), .x(rd_data[64*g +: 64*COUNT]),
                 .lane(k_lane), .weight(weights[o_i]), .taps, .shift(inverses[m_i][56:51]),
-                .inverse(inverses[m_i][50:0]), .first(v_i == '0), .total_lane(v_lane), .product,
-                .v(quotient));
-            for (l = 0; l < SHARE; l++) begin : g_lane
-                logic [W-1:0] y [0:2*K-1];
-                logic [LK:0]  v [0:1];
-                always_ff @(posedge clk) if (en) begin
-                    if (m_valid && m_lane == LS'(l)) y[{m_buffer, m_i}] <= product;
-                    if (v_valid && v_last && v_lane == LS'(l)) v[v_buffer] <= quotient;
-                end
-                assign operands[W*(SHARE*g+l) +: W] = s_last ? W'(v[s_buffer]) : y[{s_buffer, s_i}];
-                assign wr_data[64*(SHARE*g+l) +: 64] = 64'(residues[W*(SHARE*g+l) +: W]);
-            end
+                .inverse(inverses[m_i][50:0]), .m_valid, .m_buffer, .m_lane, .m_i, .v_valid, .v_last,
+                .v_buffer, .v_lane, .v_i, .s_last, .s_buffer, .s_i, .operands(own));
+            assign operands[W*g +: W*COUNT] = own;
+        end
+        for (g = 0; g < LANES; g++) begin : g_lane
+            assign wr_data[64*g +: 64] = 64'(residues[W*g +: W]);
         end
     endgenerate
 
-    // Sums come in the order of rows, and of targets within a row.
-    logic [LR-1:0] out_row;
-    logic [7:0]    out_j;
-    assign wr_en   = r_valid && busy;
-    assign wr_addr = {d + 16'(out_j) + (out_j >= skip_at ? 16'(skip_len) : 16'd0), out_row};
-    assign done    = wr_en && out_j == targets - 8'd1 && out_row == '1;
-    always_ff @(posedge clk) begin
-        if (rst || start) begin
-            out_row <= '0;
-            out_j   <= '0;
-        end else if (wr_en) begin
-            out_j <= out_j == targets - 8'd1 ? '0 : out_j + 8'd1;
-            if (out_j == targets - 8'd1) out_row <= out_row + 1'b1;
-        end
-    end
+    bconv_rows #(.LR(LR)) u_rows (
+        .clk, .rst, .start, .valid(r_valid && busy), .targets, .skip_at, .skip_len, .d, .wr_en,
+        .wr_addr, .done);
 endmodule

@@ -66,16 +66,17 @@ module executor #(
     wire transform = kind == `OP_NTT || kind == `OP_INTT;
     wire convert   = kind == `OP_BCONV;
 
-    // The prime of the operation is read before it starts.
-    logic         start1, start2;
+    // The prime of the operation is read before it starts, and that of a transform's next limb.
+    logic         start1, start2, t_fetch;
+    logic [7:0]   t_limb;
     logic [W-1:0] q, unit;
     logic [15:0]  twiddles;
     logic [7:0]   conv_prime;
-    assign prime_addr = prime_base + (convert && !start1 ? conv_prime : prime);
+    assign prime_addr = prime_base + (convert && !start1 ? conv_prime : prime + t_limb);
     always_ff @(posedge clk) begin
         start1 <= start && !rst;
         start2 <= start1 && !rst;
-        if (start1) begin
+        if (start1 || t_fetch) begin
             q        <= prime_data[W-1:0];
             unit     <= prime_data[64 +: W];
             twiddles <= prime_data[143:128];
@@ -116,37 +117,53 @@ module executor #(
         end
     endgenerate
 
-    // Transforms: rows and their twiddles are read together.
-    logic                t_asking, t_ask, t_valid, t_wr_en, t_done;
+    // Transforms of `terms` limbs and primes, one after another. Rows and their twiddles are read
+    // together, as soon as the core takes them.
+    logic                t_waiting, t_asking, t_free, t_begun, t_valid, t_wr_en, t_done;
     logic [LR-1:0]       t_row, t_out;
+    logic [7:0]          t_out_limb;
     logic [LANES*64-1:0] t_wr_data;
     always_ff @(posedge clk) begin
-        if (rst) t_asking <= 1'b0;
-        else if (start2 && transform) begin
-            t_asking <= 1'b1;
-            t_row    <= '0;
-            t_out    <= '0;
+        t_fetch <= t_begun;
+        if (start) t_limb <= '0;
+        else if (t_begun) t_limb <= t_limb + 8'd1;
+        if (rst) begin
+            t_waiting <= 1'b0;
+            t_asking  <= 1'b0;
+        end else if (start2 && transform) begin
+            t_waiting  <= 1'b1;
+            t_row      <= '0;
+            t_out      <= '0;
+            t_out_limb <= '0;
         end else begin
+            if (t_waiting && (t_free || `MUTANT(23))) begin
+                t_waiting <= 1'b0;
+                t_asking  <= 1'b1;
+            end
+            if (t_fetch && t_limb != terms) t_waiting <= 1'b1;
             if (t_asking) begin
                 t_row <= t_row + 1'b1;
                 if (t_row == '1) t_asking <= 1'b0;
             end
-            if (t_wr_en) t_out <= t_out + 1'b1;
+            if (t_wr_en) begin
+                t_out <= t_out + 1'b1;
+                if (t_out == '1) t_out_limb <= t_out_limb + 8'd1;
+            end
         end
     end
-    assign t_ask = t_asking;
-    delay #(.W(1), .N(RL)) u_valid (.clk, .en(1'b1), .d(t_ask && !rst), .y(t_valid));
+    delay #(.W(1), .N(RL)) u_valid (.clk, .en(1'b1), .d(t_asking && !rst), .y(t_valid));
     ntt_core #(.W(W), .LOGN(LOGN), .LANES(LANES)) u_ntt (
         .clk, .rst, .inverse(kind == `OP_INTT), .q, .ld_valid(t_valid), .ld_data(rd0_data),
-        .tw_data(rd1_data), .un_valid(t_wr_en), .un_data(t_wr_data), .run_cycles);
-    assign t_done = t_wr_en && t_out == '1;
+        .tw_data(rd1_data), .free(t_free), .begun(t_begun), .un_valid(t_wr_en),
+        .un_data(t_wr_data), .run_cycles);
+    assign t_done = t_wr_en && t_out == '1 && t_out_limb == terms - 8'd1;
 
-    assign rd0_en   = r_rd0_en || c_rd_en || t_ask;
-    assign rd0_addr = transform ? {a, t_row} : convert ? c_rd_addr : r_rd0_addr;
-    assign rd1_en   = r_rd1_en || t_ask;
+    assign rd0_en   = r_rd0_en || c_rd_en || t_asking;
+    assign rd0_addr = transform ? {a + 16'(t_limb), t_row} : convert ? c_rd_addr : r_rd0_addr;
+    assign rd1_en   = r_rd1_en || t_asking;
     assign rd1_addr = transform ? {twiddles + 16'(kind == `OP_INTT), t_row} : r_rd1_addr;
     assign wr_en    = r_wr_en || c_wr_en || t_wr_en;
-    assign wr_addr  = transform ? {d, t_out} : convert ? c_wr_addr : r_wr_addr;
+    assign wr_addr  = transform ? {d + 16'(t_out_limb), t_out} : convert ? c_wr_addr : r_wr_addr;
     assign wr_data  = transform ? t_wr_data : convert ? c_wr_data : r_wr_data;
     assign done     = r_done || c_done || t_done;
 endmodule

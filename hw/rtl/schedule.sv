@@ -44,20 +44,19 @@ module rot (
 
     always_comb begin
         case (state)
-            INVERSE: op = `OP(`OP_INTT, 0, 0, t, 0, 0, 0, 0, 0, src + limbs + t, 0, 0, 0, 0, 0, 0,
-                              y + t);
+            INVERSE: op = `OP(`OP_INTT, 0, 0, 0, limbs, 0, 0, 0, 0, src + limbs, 0, 0, 0, 0, 0, 0, y);
             RAISE: op = `OP(`OP_BCONV, 0, 0, own_from, size, all - size, own_from, size, cbase,
                             y + own_from, 0, 0, 0, 0, 0, 0, raised + i * all);
-            SP_NTT, KEEP_NTT: op = `OP(`OP_NTT, 0, 0, t, 0, 0, 0, 0, 0, row_d, 0, 0, 0, 0, 0, 0,
+            SP_NTT, KEEP_NTT: op = `OP(`OP_NTT, 0, 0, t, 1, 0, 0, 0, 0, row_d, 0, 0, 0, 0, 0, 0,
                                        row_d);
             SP_DOT, KEEP_DOT: op = `OP(`OP_DOT, 0, 0, t, digits, 0, 0, 0, 0,
                                        raised + t, all, src + limbs + t, keep ? own : 16'd255,
                                        key + (i[0] ? all : 16'd0) + t, all << 1, 0, sums + i);
-            SP_INTT: op = `OP(`OP_INTT, 0, 0, t, 0, 0, 0, 0, 0, sums + i, 0, 0, 0, 0, 0, 0,
+            SP_INTT: op = `OP(`OP_INTT, 0, 0, t, 1, 0, 0, 0, 0, sums + i, 0, 0, 0, 0, 0, 0,
                               z + (i[0] ? special : 16'd0) + t - limbs);
             DIVIDE: op = `OP(`OP_BCONV, 0, 0, limbs, special, limbs, limbs, 0, cbase_division,
                              z + (i[0] ? special : 16'd0), 0, 0, 0, 0, 0, 0, delta + part);
-            KEEP_DELTA: op = `OP(`OP_NTT, 0, 0, t, 0, 0, 0, 0, 0, delta + part + t, 0, 0, 0, 0, 0,
+            KEEP_DELTA: op = `OP(`OP_NTT, 0, 0, t, 1, 0, 0, 0, 0, delta + part + t, 0, 0, 0, 0, 0,
                                  0, delta + part + t);
             default: op = `OP(`OP_SCALE, permute, i == 0 && !`MUTANT(15), t, 1, 0, 0, 0, 0, sums + i, 0, 0, 255,
                               delta + part + t, 0, src + t, dst + part + t);
@@ -83,9 +82,8 @@ module rot (
                 i <= i + 16'd1;
                 case (state)
                     INVERSE: begin
-                        i <= '0;
-                        t <= t + 16'd1;
-                        if (last_t) state <= RAISE;
+                        i     <= '0;
+                        state <= RAISE;
                     end
                     RAISE: begin
                         own_from <= own_from + digit_size;

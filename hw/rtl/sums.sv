@@ -58,26 +58,28 @@ module sum_reducer #(parameter W = 50) (
         .clk, .en, .lowest(u0[16:0]), .second(v[16:0]), .high(w[T-35:0]), .taps, .r);
 endmodule
 
-// SHARE lanes and the reducer that they have in common: lane i has its turn i cycles after lane 0.
+// LANES lanes, SHARE or fewer, and the reducer that they have in common: lane i has its turn i cycles
+// after lane 0.
 module sum_group #(
     parameter  W     = 50,
     parameter  SHARE = 8,
+    parameter  LANES = SHARE,
     localparam LS    = SHARE > 1 ? $clog2(SHARE) : 1
 ) (
     input  logic               clk, en,
-    input  logic [SHARE*W-1:0] a, b,
+    input  logic [LANES*W-1:0] a, b,
     input  logic               take, keep, ended,
     input  logic [LS-1:0]      index, out_index,    // whose sum is taken, whose residue comes
     input  logic               out_valid,
     input  logic [64*5-1:0]    taps,
-    output logic [SHARE*W-1:0] r
+    output logic [LANES*W-1:0] r
 );
-    logic [6*48-1:0] held [0:SHARE-1];
+    logic [6*48-1:0] held [0:LANES-1];
     logic [6*48-1:0] s;
     logic [W-1:0]    residue;
     genvar l;
     generate
-        for (l = 0; l < SHARE; l++) begin : g_lane
+        for (l = 0; l < LANES; l++) begin : g_lane
             sum_lane #(.W(W)) u_lane (
                 .clk, .en, .a(a[W*l +: W]), .b(b[W*l +: W]), .take, .keep, .ended, .held(held[l]));
             logic [W-1:0] kept;
@@ -97,7 +99,7 @@ endmodule
 module sum_lanes #(
     parameter  W     = 50,
     parameter  LANES = 128,
-    parameter  SHARE = 8,               // lanes of a reducer; divides LANES
+    parameter  SHARE = 8,               // lanes of a reducer; the last one has what is left
     localparam LS    = SHARE > 1 ? $clog2(SHARE) : 1
 ) (
     input  logic               clk, rst, en,
@@ -129,10 +131,11 @@ module sum_lanes #(
         .clk, .en, .d(out_valid && out_index == '0), .y(r_valid));
     genvar i;
     generate
-        for (i = 0; i < LANES / SHARE; i++) begin : g_group
-            sum_group #(.W(W), .SHARE(SHARE)) u_group (
-                .clk, .en, .a(a[W*SHARE*i +: W*SHARE]), .b(b[W*SHARE*i +: W*SHARE]), .take, .keep,
-                .ended, .index, .out_index, .out_valid, .taps, .r(r[W*SHARE*i +: W*SHARE]));
+        for (i = 0; i < LANES; i += SHARE) begin : g_group
+            localparam COUNT = LANES - i < SHARE ? LANES - i : SHARE;
+            sum_group #(.W(W), .SHARE(SHARE), .LANES(COUNT)) u_group (
+                .clk, .en, .a(a[W*i +: W*COUNT]), .b(b[W*i +: W*COUNT]), .take, .keep, .ended, .index,
+                .out_index, .out_valid, .taps, .r(r[W*i +: W*COUNT]));
         end
     endgenerate
 endmodule

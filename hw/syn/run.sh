@@ -39,11 +39,11 @@ lanes() { # lanes SHARE: so many lanes of sums and their reducer, in modules
         tee -o $out.stat stat" >"$out.log" 2>&1 || { cat "$out.log"; exit 1; }
 }
 
-conversion() { # 16 lanes of a conversion on lanes of sums, with rows as 128 lanes have them
+conversion() { # 128 lanes of a conversion on lanes of sums, with room for the sources of every conversion
     local out=$build/syn/bconv-sums
-    yosys -q -p "read_verilog -sv $rtl rtl/bconv_sums.sv
+    yosys -q -p "read_verilog -sv $rtl rtl/bconv.sv rtl/bconv_sums.sv
         read_verilog -lib +/xilinx/cells_xtra.v
-        chparam -set LOGN 13 -set LANES 16 bconv_sums
+        chparam -set K 32 bconv_sums
         hierarchy -check -top bconv_sums
         synth_xilinx -family xcup -noiopad -noclkbuf
         tee -o $out.stat stat" >"$out.log" 2>&1 || { cat "$out.log"; exit 1; }

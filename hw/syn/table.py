@@ -24,8 +24,8 @@ OPERATORS = {
     "engine": ("the whole", False),
     "sum_lane": ("16 lanes of sums, a reducer", False),
     "sum_lane_8": ("16 lanes of sums, two reducers", False),
-    "bconv_sums": ("base conversion on lanes of sums, 128 lanes (8 x 16)", False),
-    "weigher": ("what weighs for 8 lanes", False),
+    "bconv_sums": ("base conversion on lanes of sums, 128 lanes", False),
+    "weigher": ("what weighs for 12 lanes", False),
     "control of sum_lane": ("once for all lanes", False),
     "control of sum_lane_8": ("once for all lanes", False),
 }
@@ -104,7 +104,7 @@ def table():
             rows[f"control of {operator}"][column] -= rows[operator][column]
     found, known = modules((BUILD / "syn/bconv-sums.stat").read_text()), {}
     whole = resources(module_of("bconv_sums", found)[0], found, known)
-    rows["bconv_sums"] = {c: whole[c] * EIGHTHS for c in COLUMNS}
+    rows["bconv_sums"] = whole
     rows["weigher"] = resources(module_of("weigher", found)[0], found, known)
     flat = modules((BUILD / "syn/mul_bench-60.stat").read_text())
     rows["mont_mul of 60 bits"] = resources("mul_bench", flat, {})

@@ -2,17 +2,9 @@
 //   butterfly FILE SET WIDTH [COUNT], COUNT of them modulo each prime
 #include "Vbutterfly_bench.h"
 #include "image.h"
+#include "modular.h"
 #include <algorithm>
 #include <verilated.h>
-
-using Wide = unsigned __int128;
-
-static uint64_t power(uint64_t base, uint64_t exponent, uint64_t q) {
-    uint64_t result = 1;
-    for (; exponent; exponent >>= 1, base = (Wide)base * base % q)
-        if (exponent & 1) result = (Wide)result * base % q;
-    return result;
-}
 
 int main(int argc, char **argv) {
     if (argc < 4) fail("usage: butterfly FILE SET WIDTH [COUNT]");
@@ -25,7 +17,7 @@ int main(int argc, char **argv) {
         const uint64_t q = in.word(), all = in.word(), count = std::min(all, most);
         std::vector<uint64_t> data(3 * all);
         in.read(data.data(), data.size());
-        const uint64_t unit = power(power(2, 17 * words, q), q - 2, q), half = (q + 1) / 2;
+        const uint64_t unit = montgomery_unit(17 * words, q), half = (q + 1) / 2;
         auto times = [&](uint64_t a, uint64_t b) { return (uint64_t)((Wide)a * b % q * unit % q); };
         for (int inverse = 0; inverse < 2; inverse++) {
             top.inverse = inverse;

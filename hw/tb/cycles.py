@@ -1,7 +1,7 @@
-"""Writes BUILD/cycles.json from what the testbenches and the synthesis measured.
+"""Writes BUILD/cycles.json: model/cycles.json with what the testbenches and the synthesis measured in its place.
 
-Usage: cycles.py BUILD. Measurements at n = 65,536 stand over those at n = 1,024. With model/cycles.json,
-which is kept, it compares what was measured now: it must be the same.
+Usage: cycles.py BUILD. Measurements at n = 65,536 stand over those at n = 1,024. What was measured now must be the
+same as in model/cycles.json, which is kept.
 """
 
 import json
@@ -13,8 +13,8 @@ KEPT = Path(__file__).parent.parent / "model/cycles.json"
 # Which module's resources an operator takes.
 MODULES = {
     "ntt": "ntt_core", "intt": "ntt_core", "ccadd": "ccadd", "pcmul": "row_unit",
-    "dot": "row_unit", "automorphism": "automorphism_lanes", "bconv": "bconv_unit",
-    "sum_lane": "sum_lane", "sum_lane_8": "sum_lane_8", "keyswitch": "engine", "rot": "engine", "matmul": "engine",
+    "dot": "row_unit", "automorphism": "automorphism_lanes", "bconv": "bconv_unit", "bconv_sums": "bconv_sums",
+    "sum_lane": "sum_lane", "sum_lane_8": "sum_lane_8", "keyswitch": "engine", "rot": "engine", "rot_giant": "engine",
 }
 
 
@@ -23,14 +23,19 @@ def read(name):
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def main():
+def cycles():
+    """Cycles of each operator that a testbench ran."""
     toy, full, giant = read("toy.json"), read("full-step.json"), read("full-giant.json")
     rows = {f"{name}_toy": row for name, row in toy.items()} | full
     for share, name in ((16, "sum_lane"), (8, "sum_lane_8")):
         rows |= {name: row for row in read(f"sums-{share}.json").values()}
-    sums = read("toy-sums.json")
-    if "bconv" in sums:
-        rows["bconv_sums_toy"] = sums["bconv"]
+    # At full size conversions are on lanes of sums.
+    for suffix, sums in (("_toy", read("toy-sums.json")), ("", full)):
+        for name in ("bconv", "bconv_half"):
+            if name in sums:
+                rows[f"{name}_sums{suffix}"] = sums[name]
+                if not suffix:
+                    del rows[name]
     if "matmul" in toy:
         rows["matmul"] = rows.pop("matmul_toy")
     if "rot" in giant:
@@ -38,19 +43,28 @@ def main():
     if "rot" in full:
         # A key switch is a rotation whose rows are written in place.
         rows["keyswitch"] = dict(full["rot"])
-    resources = read("resources.json")
-    for name, row in rows.items():
+    return rows
+
+
+def same(field, value, found):
+    """Mapping to LUTs depends on the order of the input."""
+    return found == value or field == "lut" and found and abs(value / found - 1) < 0.02
+
+
+def main():
+    kept, rows, resources = json.loads(KEPT.read_text()), cycles(), read("resources.json")
+    for name, module in MODULES.items():
         # Resources are those of 128 lanes, and of 16 lanes of sums.
-        if row["lanes"] == 128 or name.startswith("sum_lane"):
-            row.update(resources.get(MODULES[name.removesuffix("_giant")], {}))
-    (BUILD / "cycles.json").write_text(json.dumps(rows, indent=1) + "\n")
-    kept = json.loads(KEPT.read_text())
+        if module in resources and (name in kept or name in rows):
+            rows.setdefault(name, {}).update(resources[module])
+    if not rows:
+        sys.exit(f"{BUILD}: nothing was measured")
+    merged = {name: kept.get(name, {}) | rows.get(name, {}) for name in kept | rows}
+    (BUILD / "cycles.json").write_text(json.dumps(merged, indent=1) + "\n")
     for name, row in rows.items():
         for field, value in row.items():
             found = kept.get(name, {}).get(field)
-            # Mapping to LUTs depends on the order of the input.
-            near = field == "lut" and found and abs(value / found - 1) < 0.02
-            if found != value and not near:
+            if not same(field, value, found):
                 sys.exit(f"{KEPT}: {name}: {field}: expected {value} as measured, found {found}")
     print(f"{len(rows)} operators as in {KEPT.name}")
 

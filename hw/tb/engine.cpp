@@ -1,5 +1,5 @@
 // The engine against a file of operations and results:
-//   engine FILE SET [--mutant N] [--cycles FILE] [--only NAME]
+//   engine FILE SET [--mutant N] [--cycles FILE] [--only NAME], tests whose names begin with NAME
 // Exit codes: 0 all results and cycles are as they must be, 1 some are not, 2 bad input.
 #include "Vengine_bench.h"
 #include "formulas.h"
@@ -109,9 +109,11 @@ struct Result {
 static Result run_test(Bench &bench, const Shape &shape, const std::vector<Op> &ops) {
     Result result;
     for (const Op &op : ops) {
-        const uint64_t formula = formula_of(shape, fields_of(op.data()));
+        const Fields fields = fields_of(op.data());
+        const uint64_t formula = formula_of(shape, fields);
         const uint64_t cycles = bench.run(op, 4 * formula + 10000);
-        result.ops++;
+        // A command may transform several limbs.
+        result.ops += fields.kind == 4 || fields.kind == 5 ? fields.terms : 1;
         result.cycles += cycles;
         result.formula += formula;
         result.run = bench.top.run_cycles;
@@ -162,7 +164,7 @@ int main(int argc, char **argv) {
         const std::string name = in.name();
         std::vector<Op> ops(in.word());
         for (Op &op : ops) in.read(op.data(), 4);
-        const bool skipped = !only.empty() && only != name;
+        const bool skipped = name.compare(0, only.size(), only) != 0;
         Result result;
         if (!skipped) result = run_test(*bench, shape, ops);
         std::vector<uint64_t> row(N);

@@ -32,7 +32,13 @@ inline uint64_t transform_run() {
     const uint64_t period = std::max(ROWS, ROWS / 2 + latency + 2);
     return (LOGN - 1) * period + ROWS + latency;
 }
-inline uint64_t transform() { return START + RL + ROWS + transform_run() + ROWS + 1; }
+// So many limbs one after another. The next one's rows come in beside the last stage of a forward transform, whose
+// results go out, and beside the unload of an inverse one.
+inline uint64_t transforms(uint64_t count, bool inverse) {
+    const uint64_t load = RL + ROWS, run = transform_run();
+    const uint64_t next = load + (inverse ? run : run - ROWS) + 1;
+    return START + 1 + load + (count - 1) * next + run + (inverse ? ROWS + 1 : 0);
+}
 
 inline uint64_t products(uint64_t terms) { return START + 2 + ROWS * terms + RL + MUL + 8; }
 inline uint64_t sums() { return START + 2 + ROWS + RL + 4; }
@@ -67,8 +73,9 @@ inline uint64_t key_switch(const Shape &shape, uint64_t key) {
         const uint64_t own = std::min(size, limbs - from);
         cycles += conversion(own, all - own);
     }
-    const uint64_t ntts = limbs + digits * special + (digits - 1) * limbs + 2 * special + 2 * limbs;
-    return cycles + ntts * transform() + 2 * conversion(special, limbs) +
+    const uint64_t forward = digits * special + (digits - 1) * limbs + 2 * limbs;
+    return cycles + transforms(limbs, true) + forward * transforms(1, false) +
+           2 * special * transforms(1, true) + 2 * conversion(special, limbs) +
            2 * all * products(digits) + 2 * limbs * products(1);
 }
 
@@ -87,7 +94,7 @@ inline uint64_t formula_of(const Shape &shape, const Fields &op) {
     case 2:
     case 3: return sums();
     case 4:
-    case 5: return transform();
+    case 5: return transforms(op.terms, op.kind == 5);
     case 6: return conversion(op.terms, op.targets);
     case 8:
     case 9: return key_switch(shape, op.prime);

@@ -2,22 +2,14 @@
 //   sum_unit FILE SET WIDTH [MUTANT]
 #include "Vsum_unit_bench.h"
 #include "image.h"
+#include "modular.h"
 #include <array>
 #include <map>
 #include <random>
 #include <verilated.h>
 
-using Wide = unsigned __int128;
-
 constexpr uint64_t N = 1ULL << LOGN, ROWS = N / LANES;
 constexpr uint64_t BABIES = 0, DIAGONALS = 200, OUT = 300, PART = 100, GROUPS = 3;
-
-static uint64_t power(uint64_t base, uint64_t exponent, uint64_t q) {
-    uint64_t result = 1;
-    for (; exponent; exponent >>= 1, base = (Wide)base * base % q)
-        if (exponent & 1) result = (Wide)result * base % q;
-    return result;
-}
 
 struct Bench {
     Vsum_unit_bench top;
@@ -70,7 +62,7 @@ struct Bench {
 
 // Words that are wrong of the sums modulo q.
 static uint64_t check(Bench &bench, uint64_t q) {
-    const uint64_t unit = power(power(2, 68, q), q - 2, q);
+    const uint64_t unit = montgomery_unit(68, q);
     uint64_t wrong = 0;
     for (uint64_t group = 0; group < GROUPS; group++)
         for (uint64_t part = 0; part < 2; part++) {

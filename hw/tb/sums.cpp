@@ -3,23 +3,16 @@
 // CYCLES, where given, is written: cycles of a row of 512 LANES sums.
 #include "Vsums_bench.h"
 #include "image.h"
+#include "modular.h"
 #include <algorithm>
 #include <array>
 #include <deque>
 #include <random>
 #include <verilated.h>
 
-using Wide = unsigned __int128;
 using Row = std::array<uint64_t, LANES>;
 
 constexpr uint64_t LONGEST = 64, LATENCY = 20 + SHARE;
-
-static uint64_t power(uint64_t base, uint64_t exponent, uint64_t q) {
-    uint64_t result = 1;
-    for (; exponent; exponent >>= 1, base = (Wide)base * base % q)
-        if (exponent & 1) result = (Wide)result * base % q;
-    return result;
-}
 
 // The rows that are due, with the cycle that they are due in.
 struct Due {
@@ -73,7 +66,7 @@ struct Bench {
 
     // A sum of so many products; `pauses`: between its products too. Operands come from `next`.
     template <class Next> void sum(uint64_t q, uint64_t length, bool pauses, Next next) {
-        const uint64_t unit = power(power(2, 68, q), q - 2, q);
+        const uint64_t unit = montgomery_unit(68, q);
         Row row{};
         for (uint64_t i = 0; i < length; i++) {
             if (pauses && rng() % 4 == 0) idle();

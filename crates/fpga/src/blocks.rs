@@ -16,6 +16,26 @@ pub enum Source {
     Formula,
 }
 
+/// A way of transforms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From coefficients.
+    Forward,
+    /// To coefficients.
+    Inverse,
+}
+
+impl Way {
+    /// Times that a core of B butterflies is busy with the `n / 2B` rows of one of several transforms: a forward one's last
+    /// stage goes out while the next one's rows come in, an inverse one goes out while they do.
+    fn passes(self, n: f64) -> f64 {
+        match self {
+            Self::Forward => n.log2(),
+            Self::Inverse => n.log2() + 1.0,
+        }
+    }
+}
+
 /// A block as it was measured: `ops` operations one after another on rows of `n` residues, `lanes` residues at a time.
 ///
 /// A transform has as many butterflies as pairs of lanes. Each operation has one row, but that of a basis conversion,
@@ -75,9 +95,9 @@ pub struct Blocks {
     /// The same, 8 to a reducer: for sums of 8 to 15 products.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum_lane_8: Option<Lanes>,
-    /// Lanes of conversions on lanes of sums, with what weighs their sources; none: put together from both.
+    /// A basis conversion on lanes of sums, with what weighs its sources; none: put together from both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bconv_sums: Option<Lanes>,
+    pub bconv_sums: Option<Block>,
     /// A whole engine: one core, one unit of conversions and one of rows, and what leads them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rot: Option<Cost>,
@@ -86,8 +106,18 @@ pub struct Blocks {
 /// Products of each sum where 16 lanes share a reducer.
 const SUMMED_BY_ONE: usize = 16;
 
-/// Lanes of a conversion that share one that weighs sources: it takes 8 cycles a source, in which 24 targets need more.
-const LANES_OF_WEIGHING: f64 = 8.0;
+/// Lanes of a conversion that share one that weighs sources, and so the cycles that each source of a row takes.
+const LANES_OF_WEIGHING: usize = 12;
+
+/// Cycles from the last source of a row to its quotient, when the row is weighted beside lanes of sums.
+const QUOTIENT: usize = 30;
+
+/// Cycles of a row of a conversion on lanes of sums. Sources are weighted one row ahead and no more, so that two rows take
+/// no less than the products of one, the weighing of another and its quotient: `conversion_on_sums` of `hw/tb/formulas.h`.
+fn sums_slots(products: usize, weighing: usize) -> usize {
+    let waiting = (products + weighing + QUOTIENT).div_ceil(2);
+    products.max(weighing).max(waiting)
+}
 
 /// BRAM36 of a transform of 65,536 points by 64 butterflies: two memories of 128 banks, 108 for twiddles.
 const NTT_BRAM36: u64 = 364;
@@ -111,8 +141,8 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// Blocks at 65,536 points by the formulas `(n / 2B + 15) log n + n / B` of a transform by B butterflies with its row
-    /// brought in and out, and words over lanes for all others.
+    /// Blocks at 65,536 points by the formulas `(n / 2B + 15) log n + n / 2B` of a transform by B butterflies with its row
+    /// brought in, `n / 2B` more where it is brought out, and words over lanes for all others.
     #[must_use]
     pub fn formula() -> Self {
         let (n, lanes) = (1 << 16, 128);
@@ -132,12 +162,16 @@ impl Blocks {
         };
         let ntt = Block {
             bram36: Some(NTT_BRAM36),
-            ..block((rows + 15) * 16 + 2 * rows, BUTTERFLY.times(0.5))
+            ..block((rows + 15) * 16 + rows, BUTTERFLY.times(0.5))
+        };
+        let intt = Block {
+            cycles: ntt.cycles + rows,
+            ..ntt
         };
         Self {
             source: Source::Formula,
             ntt,
-            intt: ntt,
+            intt,
             ccadd: block(rows, Cost::default()),
             pcmul: block(rows, ROW_LANE),
             bconv: block(rows * (12 + 24 * 13), WEIGHING_LANE),
@@ -152,11 +186,11 @@ impl Blocks {
     /// Each block with its name and the fewest cycles that its lanes allow for an operation.
     fn each(&self) -> [(&'static str, &Block, f64); 6] {
         [
-            ("ntt", &self.ntt, self.ntt.transform_ideal()),
-            ("intt", &self.intt, self.intt.transform_ideal()),
+            ("ntt", &self.ntt, self.ntt.transform_ideal(Way::Forward)),
+            ("intt", &self.intt, self.intt.transform_ideal(Way::Inverse)),
             ("ccadd", &self.ccadd, self.ccadd.row_ideal()),
             ("pcmul", &self.pcmul, self.pcmul.row_ideal()),
-            ("bconv", &self.bconv, self.bconv.conversion_ideal()),
+            ("bconv", &self.bconv, self.bconv.conversion_ideal(true)),
             (
                 "automorphism",
                 &self.automorphism,
@@ -165,22 +199,47 @@ impl Blocks {
         ]
     }
 
-    /// Cycles of a transform of `n` points by B butterflies, its row brought in and out: `(n / 2B) (log n + 2) + f log n`,
-    /// with the fill f of each stage as measured. The greater one of both directions.
+    /// Cycles that one of several transforms of `n` points holds B butterflies: `(n / 2B) log n + f log n`, `n / 2B` more
+    /// for an inverse one, with the fill f of each stage as measured.
     #[must_use]
-    pub fn transform_cycles(&self, n: usize, butterflies: usize) -> f64 {
-        let of = |block: &Block| {
-            let fill = block.excess(block.transform_ideal()) / (block.n as f64).log2();
-            let stages = (n as f64).log2();
-            n as f64 / (2.0 * butterflies as f64) * (stages + 2.0) + fill * stages
+    pub fn transform_cycles(&self, n: usize, butterflies: usize, way: Way) -> f64 {
+        let block = match way {
+            Way::Forward => &self.ntt,
+            Way::Inverse => &self.intt,
         };
-        of(&self.ntt).max(of(&self.intt))
+        let fill = block.excess(block.transform_ideal(way)) / (block.n as f64).log2();
+        let n = n as f64;
+        n / (2.0 * butterflies as f64) * way.passes(n) + fill * n.log2()
     }
 
-    /// Cycles of a basis conversion: `slots` products of each coefficient ([`conversion_slots`]), so many in a cycle.
+    /// Cycles from when a core takes the next row to when the last of its results is out.
     #[must_use]
-    pub fn conversion_cycles(&self, n: usize, slots: usize, lanes: usize) -> f64 {
-        let fill = self.bconv.excess(self.bconv.conversion_ideal());
+    pub fn transform_tail(&self, n: usize, butterflies: usize) -> f64 {
+        n as f64 / (2.0 * butterflies as f64)
+    }
+
+    /// Cycles of a basis conversion: a product of each coefficient for every source and the quotient with each target, so
+    /// many in a cycle. Each product reduced, sources are weighted by the same lanes; where sums are (`summed`), beside
+    /// them, in as many cycles as lanes share what weighs.
+    #[must_use]
+    pub fn conversion_cycles(
+        &self,
+        n: usize,
+        [sources, targets]: [usize; 2],
+        lanes: usize,
+        summed: bool,
+    ) -> f64 {
+        let (products, ideal) = (targets * (sources + 1), Block::conversion_ideal);
+        let (slots, fill) = match (summed, self.bconv_sums) {
+            (false, _) => (
+                products + sources,
+                self.bconv.excess(ideal(&self.bconv, true)),
+            ),
+            (true, block) => (
+                sums_slots(products, sources * LANES_OF_WEIGHING),
+                block.map_or(0.0, |block| block.excess(ideal(&block, false))),
+            ),
+        };
         slots as f64 * n as f64 / lanes as f64 + fill
     }
 
@@ -214,10 +273,10 @@ impl Blocks {
             .map(|lanes| lanes.and_then(Lanes::each).unwrap_or(SUM_LANE));
         let sum = if block < SUMMED_BY_ONE { few } else { many };
         // Of 12 sources and a quotient.
-        let conversion = self.bconv_sums.and_then(Lanes::each);
-        let shared = few.plus(weighing.times(1.0 / LANES_OF_WEIGHING));
+        let shared = few.plus(weighing.times(1.0 / LANES_OF_WEIGHING as f64));
+        let conversion = self.bconv_sums.map_or(shared, |block| block.lane(shared));
         match summed {
-            true => [butterfly, conversion.unwrap_or(shared), product, sum],
+            true => [butterfly, conversion, product, sum],
             false => [butterfly, weighing, product, product],
         }
     }
@@ -272,13 +331,6 @@ pub struct TransformMemory {
     pub uram: u64,
 }
 
-/// Products of each coefficient of a basis conversion: of every source and of the quotient with each target. `weigh`:
-/// sources are multiplied by their weights first.
-#[must_use]
-pub fn conversion_slots(sources: u64, targets: u64, weigh: bool) -> u64 {
-    targets * (sources + 1) + if weigh { sources } else { 0 }
-}
-
 impl Block {
     /// What a lane takes; `otherwise` what the block does not say. Memories are not counted by lanes.
     fn lane(&self, otherwise: Cost) -> Cost {
@@ -298,14 +350,16 @@ impl Block {
         self.n as f64 / self.lanes as f64
     }
 
-    /// Butterflies over those of a cycle, and the row in and out.
-    fn transform_ideal(&self) -> f64 {
-        self.row_ideal() * ((self.n as f64).log2() + 2.0)
+    /// Butterflies of one of several over those of a cycle, and its part of the time when the first row comes in or the
+    /// last one goes out, with no other beside it.
+    fn transform_ideal(&self, way: Way) -> f64 {
+        self.row_ideal() * (way.passes(self.n as f64) + 1.0 / self.ops as f64)
     }
 
-    /// Products of a basis conversion over those of a cycle.
-    fn conversion_ideal(&self) -> f64 {
-        conversion_slots(self.special, self.limbs, true) as f64 * self.row_ideal()
+    /// Products of a basis conversion over those of a cycle. `weigh`: those of sources with their weights are among them.
+    fn conversion_ideal(&self, weigh: bool) -> f64 {
+        let products = self.limbs * (self.special + 1) + if weigh { self.special } else { 0 };
+        products as f64 * self.row_ideal()
     }
 
     /// Cycles of an operation beyond the fewest: fill and drain.

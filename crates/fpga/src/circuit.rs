@@ -48,7 +48,8 @@ impl Switch {
         let all = self.limbs() + self.special;
         let digits = || self.digits.iter();
         Conversions {
-            transforms: self.limbs() + digits().map(|own| all - own).sum::<usize>(),
+            inverse: self.limbs(),
+            forward: digits().map(|own| all - own).sum(),
             products: digits().map(|own| (own + 1) * (all - own)).sum(),
         }
     }
@@ -59,7 +60,8 @@ impl Switch {
     pub fn dividing(&self) -> Conversions {
         let (limbs, special) = (self.limbs(), self.special);
         Conversions {
-            transforms: 2 * special + 2 * limbs,
+            inverse: 2 * special,
+            forward: 2 * limbs,
             products: 2 * (special + 1) * limbs,
         }
     }
@@ -68,8 +70,10 @@ impl Switch {
 /// Work of basis conversions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conversions {
-    /// Transforms of a row, either way.
-    pub transforms: usize,
+    /// Transforms of a row to coefficients.
+    pub inverse: usize,
+    /// Transforms of a row from coefficients.
+    pub forward: usize,
     /// Products for each coefficient.
     pub products: usize,
 }
@@ -195,9 +199,9 @@ impl Circuit {
         self.coordinates * (self.diagonals() + self.offsets)
     }
 
-    /// Transforms of all plaintexts: one modulo p, then one for each row.
+    /// Transforms of all plaintexts, an inverse one modulo p, then one for each row.
     #[must_use]
-    pub fn plaintext_transforms(&self) -> usize {
-        self.plaintexts() * (self.limbs + 1)
+    pub fn plaintext_transforms(&self) -> [usize; 2] {
+        [self.plaintexts(), self.plaintexts() * self.limbs]
     }
 }

@@ -66,12 +66,6 @@ impl Design {
         [self.cores, 1, 1, 1]
     }
 
-    /// Target rows that a basis conversion makes at a time: one for each core.
-    #[must_use]
-    pub fn targets(&self) -> usize {
-        self.cores
-    }
-
     /// Rotation keys on the card.
     #[must_use]
     pub fn keys(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Designs under the limits of a card, and those that no other beats.
 
 use crate::FpgaError;
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, Way};
 use crate::circuit::{Circuit, Switch};
 use crate::design::{Design, Diagonals};
 use crate::device::Device;
@@ -42,6 +42,8 @@ pub struct Explored {
     pub fit: usize,
     /// Designs that no other beats in time and DSPs at once: the smallest first.
     pub front: Vec<Point>,
+    /// Whether that is the time for a board that the card has not.
+    pub new_board: bool,
 }
 
 impl Explored {
@@ -49,6 +51,15 @@ impl Explored {
     #[must_use]
     pub fn best(&self) -> Option<&Point> {
         self.front.last()
+    }
+
+    /// Milliseconds of a point by which the front was kept.
+    #[must_use]
+    pub fn ms(&self, point: &Point) -> f64 {
+        match self.new_board {
+            true => point.cold.ms,
+            false => point.warm.ms,
+        }
     }
 }
 
@@ -235,6 +246,7 @@ pub fn explore(
         designs: count,
         fit,
         front: front.collect::<Result<_, FpgaError>>()?,
+        new_board: grid.new_board,
     })
 }
 
@@ -257,10 +269,11 @@ fn front<T>(mut points: Vec<T>, figures: impl Fn(&T) -> (u32, u64)) -> Vec<T> {
 #[must_use]
 pub fn rough_cycles(circuit: &Circuit, blocks: &Blocks, design: &Design, new_board: bool) -> f64 {
     let n = circuit.n as f64;
-    let transform = blocks.transform_cycles(circuit.n, design.butterflies);
+    let [inverse, forward] = [Way::Inverse, Way::Forward]
+        .map(|way| blocks.transform_cycles(circuit.n, design.butterflies, way));
     let [baby, giant] = Counts::new(circuit, design, new_board).map(|counts| {
         together(&[
-            counts.transforms * transform / design.cores as f64,
+            (counts.inverse * inverse + counts.forward * forward) / design.cores as f64,
             counts.conversions * n / design.conversion_lanes as f64,
             counts.key_rows * n / design.key_lanes as f64,
         ])
@@ -278,7 +291,8 @@ fn together(cycles: &[f64]) -> f64 {
 /// products, scalings and additions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counts {
-    transforms: f64,
+    inverse: f64,
+    forward: f64,
     conversions: f64,
     key_rows: f64,
 }
@@ -290,13 +304,15 @@ impl Counts {
         let (mut baby, mut giant) = (Self::default(), Self::default());
         baby.rotate(&circuit.step, steps.div_ceil(design.hoisted), steps);
         if new_board || design.diagonals == Diagonals::OnTheFly {
-            baby.transforms += circuit.plaintext_transforms() as f64;
+            let [inverse, forward] = circuit.plaintext_transforms();
+            baby.inverse += inverse as f64;
+            baby.forward += forward as f64;
         }
         giant.rotate(&circuit.giant, giants, giants);
         giant.key_rows += (giants * 2 * circuit.limbs) as f64;
         let (parts, result) = (2 * circuit.coordinates, circuit.result_limbs);
-        giant.transforms +=
-            (parts * (circuit.dropped + result) + circuit.coordinates * result) as f64;
+        giant.inverse += (parts * circuit.dropped) as f64;
+        giant.forward += ((parts + circuit.coordinates) * result) as f64;
         giant.conversions += (parts * (circuit.dropped + 1) * result) as f64;
         giant.key_rows += (parts * result * 2) as f64;
         [baby, giant]
@@ -308,7 +324,8 @@ impl Counts {
             (decompositions, switch.raising()),
             (switches, switch.dividing()),
         ] {
-            self.transforms += (times * work.transforms) as f64;
+            self.inverse += (times * work.inverse) as f64;
+            self.forward += (times * work.forward) as f64;
             self.conversions += (times * work.products) as f64;
         }
         // Body and mask of each key row meet one row; the mask takes one factor, the body two.

@@ -46,6 +46,8 @@ pub struct Work {
     pub unit: Unit,
     /// Cycles that it holds the unit.
     pub cycles: f64,
+    /// Cycles from then until it is done, in which the unit does another task.
+    pub tail: f64,
     /// Rows moved.
     pub rows: f64,
 }
@@ -85,10 +87,14 @@ impl Graph {
         }
         loop {
             run.start_all();
-            let Some(Reverse((now, task))) = run.running.pop() else {
+            let Some(Reverse((now, event, task))) = run.events.pop() else {
                 break;
             };
-            run.finish(now, task);
+            run.now = now;
+            match event {
+                Event::Free => run.free[run.unit(task)] += 1,
+                Event::Done => run.finish(task),
+            }
         }
         run.timeline
     }
@@ -129,7 +135,7 @@ pub struct Timeline {
 /// A task that was done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Done {
-    /// Cycles at which it ended.
+    /// Cycles at which it left its unit.
     pub end: u64,
     /// What it took.
     pub work: Work,
@@ -164,6 +170,15 @@ impl Timeline {
     }
 }
 
+/// What happens to a task that runs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// Its unit takes another one.
+    Free,
+    /// It is done.
+    Done,
+}
+
 struct Run<'a> {
     graph: &'a Graph,
     starts: Vec<u32>,
@@ -171,7 +186,7 @@ struct Run<'a> {
     waits: Vec<u32>,
     free: [usize; UNITS],
     ready: [BinaryHeap<Reverse<(u32, Task)>>; UNITS],
-    running: BinaryHeap<Reverse<(u64, Task)>>,
+    events: BinaryHeap<Reverse<(u64, Event, Task)>>,
     now: u64,
     timeline: Timeline,
 }
@@ -192,7 +207,7 @@ impl<'a> Run<'a> {
             waits: graph.waits.clone(),
             free: units,
             ready: Default::default(),
-            running: BinaryHeap::new(),
+            events: BinaryHeap::new(),
             now: 0,
             timeline: Timeline {
                 stage_end: vec![0; usize::from(stages)],
@@ -213,23 +228,31 @@ impl<'a> Run<'a> {
                     break;
                 };
                 self.free[unit] -= 1;
-                let cycles = self.graph.tasks[task as usize].work.cycles.ceil() as u64;
+                let work = self.graph.tasks[task as usize].work;
+                let cycles = work.cycles.ceil() as u64;
                 self.timeline.busy[unit] += cycles;
-                self.running.push(Reverse((self.now + cycles, task)));
+                let free = self.now + cycles;
+                let done = free + work.tail.ceil() as u64;
+                self.events.push(Reverse((free, Event::Free, task)));
+                self.events.push(Reverse((done, Event::Done, task)));
             }
         }
     }
 
-    fn finish(&mut self, now: u64, task: Task) {
-        self.now = now;
+    fn unit(&self, task: Task) -> usize {
+        self.graph.tasks[task as usize].work.unit as usize
+    }
+
+    fn finish(&mut self, task: Task) {
+        let now = self.now;
         let node = self.graph.tasks[task as usize];
-        self.free[node.work.unit as usize] += 1;
         let timeline = &mut self.timeline;
         timeline.end = timeline.end.max(now);
         let end = &mut timeline.stage_end[usize::from(node.stage)];
         *end = (*end).max(now);
         let work = node.work;
-        timeline.done.push(Done { end: now, work });
+        let end = now - work.tail.ceil() as u64;
+        timeline.done.push(Done { end, work });
         let of = |i: usize| self.starts[i] as usize;
         for at in of(task as usize)..of(task as usize + 1) {
             let next = self.successors[at];
@@ -249,6 +272,7 @@ mod tests {
         Work {
             unit,
             cycles,
+            tail: 0.0,
             rows: 1.0,
         }
     }
@@ -272,6 +296,21 @@ mod tests {
             [2.0, 3.0, 1.0, 1.0]
         );
         assert_eq!(timeline.within(25, 33).busy, [5.0, 0.0, 3.0, 0.0]);
+    }
+
+    /// A unit does the next task while the one before goes out; what needs that one waits.
+    #[test]
+    fn a_tail_holds_what_needs_it_and_not_its_unit() {
+        let mut graph = Graph::default();
+        let tail = Work {
+            tail: 3.0,
+            ..work(Unit::Transform, 10.0)
+        };
+        let first = graph.add(0, 0, tail, &[]);
+        graph.add(0, 1, tail, &[]);
+        graph.add(1, 0, work(Unit::Key, 20.0), &[first]);
+        let timeline = graph.run([1; UNITS]);
+        assert_eq!((timeline.end, timeline.stage_end), (33, vec![23, 33]));
     }
 
     /// The lower priority number goes first, whatever came first.

@@ -8,7 +8,7 @@
 
 mod rotation;
 
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, Way};
 use crate::circuit::Circuit;
 use crate::design::{Design, Diagonals};
 use crate::schedule::{Graph, Task, Unit, Work};
@@ -173,18 +173,22 @@ impl Builder<'_> {
             cycles: self
                 .blocks
                 .product_cycles(n, products, self.design.sum_lanes),
+            tail: 0.0,
             rows: (plaintexts + steps + sums * (1 + usize::from(goes_on))) as f64,
         }
     }
 
     /// Plaintexts to coefficients modulo p, and each to all rows.
     fn encode(&mut self, plaintexts: usize, priority: u32) -> Vec<Task> {
-        let work = self.transform_work();
+        let [inverse, forward] = [Way::Inverse, Way::Forward].map(|way| self.transform_work(way));
         let mut rows = Vec::with_capacity(plaintexts * self.circuit.limbs);
         for _ in 0..plaintexts {
-            let coefficients = self.graph.add(PLAINTEXTS, priority, work, &[]);
+            let coefficients = self.graph.add(PLAINTEXTS, priority, inverse, &[]);
             for _ in 0..self.circuit.limbs {
-                rows.push(self.graph.add(PLAINTEXTS, priority, work, &[coefficients]));
+                rows.push(
+                    self.graph
+                        .add(PLAINTEXTS, priority, forward, &[coefficients]),
+                );
             }
         }
         rows
@@ -227,6 +231,7 @@ impl Builder<'_> {
         let work = Work {
             unit: Unit::Key,
             cycles,
+            tail: 0.0,
             rows: 3.0,
         };
         let mut part = |rows: Rows, priority| -> Rows {
@@ -247,7 +252,7 @@ impl Builder<'_> {
     fn lower(&mut self, pair: &Pair) {
         let (dropped, result) = (self.circuit.dropped, self.circuit.result_limbs);
         let at = self.next_rotation(2);
-        let work = self.transform_work();
+        let work = self.transform_work(Way::Inverse);
         for rows in [&pair.mask, &pair.body] {
             let inverse: Vec<Task> = rows[..dropped]
                 .iter()
@@ -256,6 +261,7 @@ impl Builder<'_> {
             let own: Vec<Task> = rows.iter().flatten().copied().collect();
             self.divide(&inverse, &vec![own; result], 2, at);
         }
+        let work = self.transform_work(Way::Forward);
         for _ in 0..result {
             self.graph.add(at.stage, at.priority, work, &[]);
         }

@@ -14,6 +14,9 @@ use rand_core::{Rng, SeedableRng};
 
 const SET: &str = "sophomr-v2";
 
+/// Limbs that are transformed one after another, either way.
+const TRANSFORMS: usize = 4;
+
 /// Which of the two rotations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
@@ -63,7 +66,7 @@ pub(crate) fn image(turn: Turn) -> Outcome<Image> {
         let inputs = [input.clone(), turned.clone()];
         let basis = galois.switching_key().shape().extended();
         let rows = operators::random_rows(&params.ring, &basis, &mut rng);
-        operators::transforms(&cx, &mut machine, &rows, 1);
+        operators::transforms(&cx, &mut machine, &rows, TRANSFORMS);
         operators::conversions(&cx, &mut machine, &rows);
         let slots = slots.each_ref().map(Vec::as_slice);
         operators::sums_and_products(&cx, &mut machine, &inputs, slots)?;

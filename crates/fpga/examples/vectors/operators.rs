@@ -45,7 +45,7 @@ pub(crate) fn random_rows(ring: &Ring, basis: &Basis, rng: &mut impl Rng) -> Pol
     Poly::from_rows(ring.n(), basis, words)
 }
 
-/// Both transforms modulo the first `count` primes of the key.
+/// Both transforms modulo the first `count` primes of the key, one after another.
 pub(crate) fn transforms(cx: &Context, machine: &mut Machine, rows: &Poly<Coeff>, count: usize) {
     let at = machine.put(rows.rows());
     let n = cx.ev.ring.n();
@@ -61,11 +61,10 @@ pub(crate) fn transforms(cx: &Context, machine: &mut Machine, rows: &Poly<Coeff>
     ];
     for (name, kind, expected) in results {
         let to = machine.reserve(expected.len());
-        let op = |i: usize| Op::new(kind).prime(i).a(at + i, 0).to(to + i);
-        let ops = (0..expected.len()).map(op).collect();
+        let op = Op::new(kind).terms(count).a(at, 0).to(to);
         let expected = expected.iter().enumerate();
         let expected = expected.map(|(i, row)| (to + i, row.to_vec())).collect();
-        machine.test(name, ops, expected);
+        machine.test(name, vec![op], expected);
     }
 }
 
@@ -93,16 +92,22 @@ pub(crate) fn conversions(cx: &Context, machine: &mut Machine, rows: &Poly<Coeff
     let conversion = Conversion::raise(ring, own, &all.minus(own));
     let sources = weighted(&conversion, own);
     let raised = conversion.apply(ring, &sources.iter().map(Vec::as_slice).collect::<Vec<_>>());
-    let to = machine.reserve(all.len());
-    let op = Op::new(OpKind::Bconv)
-        .terms(own.len())
-        .targets(all.len() - own.len(), 0..own.len())
-        .constants(raise)
-        .a(at, 0)
-        .to(to);
-    let ids = raised.basis().ids().iter().zip(raised.rows());
-    let expected = ids.map(|(&id, row)| (to + id, row.to_vec())).collect();
-    machine.test("bconv", vec![op], expected);
+    let raised: Vec<_> = raised.basis().ids().iter().zip(raised.rows()).collect();
+    // All targets, then as many as there are sources.
+    for (name, count) in [("bconv", raised.len()), ("bconv_half", own.len())] {
+        let to = machine.reserve(all.len());
+        let op = Op::new(OpKind::Bconv)
+            .terms(own.len())
+            .targets(count, 0..own.len())
+            .constants(raise)
+            .a(at, 0)
+            .to(to);
+        let expected = raised[..count].iter();
+        let expected = expected
+            .map(|&(&id, row)| (to + id, row.to_vec()))
+            .collect();
+        machine.test(name, vec![op], expected);
+    }
 
     let empty = Basis::new([]);
     let conversion = Conversion::division(ring, &special, cx.basis(), &empty, cx.ev.plain.p());

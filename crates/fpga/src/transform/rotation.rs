@@ -1,14 +1,18 @@
 //! A rotation as tasks: digits raised, products with the key, division by special primes.
 
 use super::{At, Builder, LATER, Pair, Rows};
-use crate::blocks::conversion_slots;
+use crate::blocks::Way;
 use crate::circuit::Switch;
+use crate::design::Design;
 use crate::schedule::{Task, Unit, Work};
+
+/// Target rows of a basis conversion: transforms begin with the first of them, and weighing their sources is nearly hidden.
+const TARGETS: usize = 12;
 
 impl Builder<'_> {
     /// The digits of a mask modulo every prime of the key, special ones last.
     pub(super) fn decompose(&mut self, mask: &Rows, switch: &Switch, at: At) -> Rows {
-        let work = self.transform_work();
+        let work = self.transform_work(Way::Inverse);
         let inverse: Vec<Task> = mask
             .iter()
             .map(|after| self.graph.add(at.stage, at.priority, work, after))
@@ -23,9 +27,7 @@ impl Builder<'_> {
             let special: Vec<usize> = (limbs..all).collect();
             // Special rows have the longest way before them.
             for (rows, later) in [(special, 1), (others, 2)] {
-                for (row, task) in
-                    self.convert(&inverse[digit.clone()], &rows, at, (later, later == 1))
-                {
+                for (row, task) in self.convert(&inverse[digit.clone()], &rows, at, later) {
                     raised[row].push(task);
                 }
             }
@@ -36,22 +38,14 @@ impl Builder<'_> {
         raised
     }
 
-    /// Rows converted from others, as many at a time as there are cores, and transformed.
-    /// The first ones wait for the weighing of the sources, where that is due.
-    fn convert(
-        &mut self,
-        from: &[Task],
-        rows: &[usize],
-        at: At,
-        (later, weigh): (u32, bool),
-    ) -> Vec<(usize, Task)> {
+    /// Rows converted from others, [`TARGETS`] at a time, and transformed.
+    fn convert(&mut self, from: &[Task], rows: &[usize], at: At, later: u32) -> Vec<(usize, Task)> {
         let priority = at.priority + later;
         let mut done = Vec::with_capacity(rows.len());
-        for (number, targets) in rows.chunks(self.design.targets()).enumerate() {
-            let weigh = weigh && number == 0;
-            let work = self.conversion_work(from.len(), targets.len(), weigh);
+        for targets in rows.chunks(TARGETS) {
+            let work = self.conversion_work(from.len(), targets.len());
             let converted = self.graph.add(at.stage, priority, work, from);
-            let work = self.transform_work();
+            let work = self.transform_work(Way::Forward);
             for &row in targets {
                 done.push((row, self.graph.add(at.stage, priority, work, &[converted])));
             }
@@ -72,7 +66,7 @@ impl Builder<'_> {
             })
             .collect();
         let mut part = |own: Rows, factors, at: At| {
-            let work = self.transform_work();
+            let work = self.transform_work(Way::Inverse);
             let inverse: Vec<Task> = products[limbs..]
                 .iter()
                 .map(|&product| self.graph.add(at.stage, at.priority + 3, work, &[product]))
@@ -101,7 +95,7 @@ impl Builder<'_> {
     /// Rows converted from dropped ones, subtracted from what `own` makes, multiplied by `factors` factors and permuted.
     pub(super) fn divide(&mut self, dropped: &[Task], own: &Rows, factors: usize, at: At) -> Rows {
         let rows: Vec<usize> = (0..own.len()).collect();
-        let mut done = self.convert(dropped, &rows, at, (4, true));
+        let mut done = self.convert(dropped, &rows, at, 4);
         done.sort_unstable();
         let cycles = self
             .blocks
@@ -109,6 +103,7 @@ impl Builder<'_> {
         let work = Work {
             unit: Unit::Key,
             cycles: cycles + self.blocks.permutation_fill(),
+            tail: 0.0,
             rows: 2.0 + factors as f64,
         };
         done.into_iter()
@@ -121,27 +116,31 @@ impl Builder<'_> {
     }
 
     /// Reads a row and its factors, writes a row.
-    pub(super) fn transform_work(&self) -> Work {
+    pub(super) fn transform_work(&self, way: Way) -> Work {
+        let (n, butterflies) = (self.circuit.n, self.design.butterflies);
         Work {
             unit: Unit::Transform,
-            cycles: self
-                .blocks
-                .transform_cycles(self.circuit.n, self.design.butterflies),
+            cycles: self.blocks.transform_cycles(n, butterflies, way),
+            tail: self.blocks.transform_tail(n, butterflies),
             rows: 3.0,
         }
     }
 
-    /// Reads all sources once for all targets; weighed ones are written too. Where products are summed, what weighs is
-    /// beside the lanes.
-    fn conversion_work(&self, sources: usize, targets: usize, weigh: bool) -> Work {
-        let (n, lanes) = (self.circuit.n, self.design.conversion_lanes);
-        let on_lanes = weigh && !self.design.summed;
-        let slots = conversion_slots(sources as u64, targets as u64, on_lanes) as usize;
-        let weighed = if weigh { sources } else { 0 };
+    /// Reads all sources, writes all targets.
+    fn conversion_work(&self, sources: usize, targets: usize) -> Work {
+        let Design {
+            conversion_lanes,
+            summed,
+            ..
+        } = *self.design;
+        let (n, rows) = (self.circuit.n, [sources, targets]);
         Work {
             unit: Unit::Conversion,
-            cycles: self.blocks.conversion_cycles(n, slots, lanes),
-            rows: (sources + weighed + targets) as f64,
+            cycles: self
+                .blocks
+                .conversion_cycles(n, rows, conversion_lanes, summed),
+            tail: 0.0,
+            rows: (sources + targets) as f64,
         }
     }
 
@@ -152,6 +151,7 @@ impl Builder<'_> {
             cycles: self
                 .blocks
                 .product_cycles(self.circuit.n, 2 * digits, self.design.key_lanes),
+            tail: 0.0,
             rows: (3 * digits + 2) as f64,
         }
     }

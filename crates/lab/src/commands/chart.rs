@@ -6,6 +6,8 @@ use plotters::prelude::*;
 use std::error::Error;
 use std::ops::Range;
 
+pub(super) use plotters::prelude::SeriesLabelPosition;
+
 /// Colours that people tell apart who see red and green alike (Okabe, Ito 2008), and lighter and darker ones.
 pub(super) const COLOURS: [RGBColor; 20] = [
     RGBColor(0, 114, 178),
@@ -45,6 +47,8 @@ pub(super) struct Chart<'a> {
     pub(super) over: &'a str,
     /// The range of each axis.
     pub(super) axes: (Range<f64>, Range<f64>),
+    /// A corner without points, for the lines' names.
+    pub(super) names: SeriesLabelPosition,
     pub(super) lines: Vec<Line>,
 }
 
@@ -69,7 +73,7 @@ pub(super) fn side_by_side(
 }
 
 impl Chart<'_> {
-    /// Draws the lines, with their names in the upper left corner.
+    /// Draws the lines, with their names in a corner.
     fn draw(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Box<dyn Error>> {
         let (x, y) = self.axes.clone();
         let mut chart = ChartBuilder::on(area)
@@ -97,7 +101,7 @@ impl Chart<'_> {
             .configure_series_labels()
             .background_style(WHITE)
             .border_style(BLACK)
-            .position(SeriesLabelPosition::UpperLeft)
+            .position(self.names.clone())
             .draw()?;
         Ok(())
     }

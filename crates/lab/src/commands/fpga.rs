@@ -1,6 +1,6 @@
 //! `omr fpga`: the model of an FPGA that computes the affine transform.
 
-use super::chart::{COLOURS, Chart, Line, side_by_side};
+use super::chart::{COLOURS, Chart, Line, SeriesLabelPosition, side_by_side};
 use super::output::{Output, write_picture};
 use crate::error::LabError;
 use clap::{Args, Subcommand};
@@ -346,7 +346,7 @@ impl OfSet {
     }
 }
 
-/// Seconds over DSPs: the fronts of all variants, and the published design with separate and shared baby steps.
+/// Seconds over DSPs: the fronts of all variants by the times that they are of, and the published design with separate and shared baby steps.
 fn picture(sets: &[(Circuit, Found)]) -> Result<String, Box<dyn Error>> {
     let (separate, shared) = paper::affine_ms();
     let dsp = f64::from(paper::Design::BEST.dsp());
@@ -357,7 +357,7 @@ fn picture(sets: &[(Circuit, Found)]) -> Result<String, Box<dyn Error>> {
                 let points: Vec<(f64, f64)> = explored
                     .front
                     .iter()
-                    .map(|p| (f64::from(p.warm.resources.dsp), p.warm.ms / 1e3))
+                    .map(|p| (f64::from(p.warm.resources.dsp), explored.ms(p) / 1e3))
                     .collect();
                 Line {
                     name: (*name).to_owned(),
@@ -379,7 +379,8 @@ fn picture(sets: &[(Circuit, Found)]) -> Result<String, Box<dyn Error>> {
             Chart {
                 caption: circuit.set,
                 over: "DSP slices",
-                axes: (800.0..9_200.0, 0.1..10.0),
+                axes: (800.0..9_200.0, 0.05..10.0),
+                names: SeriesLabelPosition::LowerLeft,
                 lines,
             }
         })

@@ -1,7 +1,7 @@
 //! `omr bench crossover`.
 
 use super::Output;
-use crate::commands::chart::{Chart, Line, side_by_side};
+use crate::commands::chart::{Chart, Line, SeriesLabelPosition, side_by_side};
 use crate::commands::output::write_picture;
 use crate::error::LabError;
 use crate::measure::{Crossover, Point, Start};
@@ -55,6 +55,7 @@ fn picture(measured: &Crossover) -> Result<String, Box<dyn Error>> {
         caption: "Seconds for so many messages",
         over: "messages",
         axes: (1.0..most as f64, 0.01..2.0 * top),
+        names: SeriesLabelPosition::UpperLeft,
         lines: vec![
             line("hybrid", RGBColor(200, 200, 200), 8, |p| p.hybrid_s),
             line("SophOMR", RGBColor(30, 90, 180), 2, |p| p.sophomr_s),

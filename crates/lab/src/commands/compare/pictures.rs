@@ -1,6 +1,6 @@
 //! Pictures of a comparison.
 
-use crate::commands::chart::{COLOURS, Chart, Line, side_by_side};
+use crate::commands::chart::{COLOURS, Chart, Line, SeriesLabelPosition, side_by_side};
 use crate::measure::compare::{Comparison, Entry};
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -202,6 +202,7 @@ pub(super) fn scaling(all: &Comparison) -> Drawn {
         caption: "",
         over: "messages",
         axes: (256.0..16_777_216.0, low / 2.0..high * 2.0),
+        names: SeriesLabelPosition::UpperLeft,
         lines: lines.collect(),
     };
     side_by_side(&[chart], (WIDTH, 520))

@@ -1,7 +1,7 @@
 //! Compression alone.
 
 use super::Output;
-use crate::commands::chart::{COLOURS, Chart, Line, side_by_side};
+use crate::commands::chart::{COLOURS, Chart, Line, SeriesLabelPosition, side_by_side};
 use crate::commands::output::write_picture;
 use crate::error::LabError;
 use crate::measure::Start;
@@ -137,6 +137,7 @@ fn chart(all: &[CompressFigures], (x, lines): (Varied, Varied)) -> Chart<'static
             xs[0] as f64..xs[xs.len() - 1] as f64 * 1.01,
             low / 1.5..high * 3.0,
         ),
+        names: SeriesLabelPosition::UpperLeft,
         lines: values
             .into_iter()
             .zip(COLOURS.into_iter().cycle())
