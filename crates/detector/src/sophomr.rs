@@ -7,13 +7,14 @@ mod cpu;
 mod detector;
 mod encoder;
 mod memory;
+mod opening;
 mod payload;
 mod range;
 mod run;
 
-pub use affine::BabySteps;
+use affine::BabySteps;
 pub use cache::BoardCache;
 pub use clues::ClueBatch;
 pub use cpu::CpuEngine;
-pub use detector::Detector;
+pub use detector::{Detector, Steps};
 pub use run::Output;

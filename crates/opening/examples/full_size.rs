@@ -45,10 +45,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1).map(|arg| arg.parse::<usize>());
     let points = args.next().transpose()?.unwrap_or(128);
     let rank = args.next().transpose()?.unwrap_or(3);
-    let spec = OpeningSpec {
-        clue_n: 1024,
-        clue_q: 1 << 21,
+    let shape = ClueShape {
+        n: 1024,
+        q: 1 << 21,
         coordinates: 2,
+    };
+    let spec = OpeningSpec {
         n: 512,
         packing_rank: 4,
         packing_bits: 50,
@@ -71,9 +73,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         weight: 4096.0,
     };
     let plain = Plain::new(P, N, Kernels::detect())?;
-    let opening = Opening::new(spec.clone(), &plain)?;
+    let opening = Opening::new(shape, spec.clone(), &plain)?;
     let turn = model.key_switch(DIGITS, 0.0, 3.0);
-    let predicted = slot_noise(&opening, &model, turn);
+    let predicted = slot_noise(&spec, &model, turn);
     let bits = LOWER_BITS + predicted[1] + 3.0 - model.floor();
     let limbs = (bits / 49.9).ceil() as usize;
     let top = primes_near(bits / limbs as f64, N, limbs, &[P])?;
@@ -82,7 +84,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let special = primes_near((digit + 3.0) / specials as f64, N, specials, &top)?;
     let ring = Ring::new(N, &[&top[..], &special].concat())?;
     let chain = Chain::new(vec![Basis::new(0..limbs)]);
-    let shape = KeyShape::new(chain.basis(0), DIGITS, &Basis::new(limbs..limbs + specials));
+    let gadget = KeyShape::new(chain.basis(0), DIGITS, &Basis::new(limbs..limbs + specials));
     println!(
         "log2 Q {bits:.1} in {limbs} limbs, log2 PQ {:.1}, {} turns of the secret",
         bits + digit + 3.0,
@@ -94,11 +96,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         chain: &chain,
     };
     let large = Secret::fixed_weight(&mut rng, N, 4096, 12.0);
-    let s = large.poly(&ring, &shape.extended());
+    let s = large.poly(&ring, &gadget.extended());
     let galois = |steps: usize, index: u64, rng: &mut ChaCha20Rng| {
         GaloisKey::generate(
             &ring,
-            &shape,
+            &gadget,
             &s,
             Automorphism::rotation(N, steps),
             P,
@@ -116,7 +118,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         packing_secret(&opening, &mut rng),
         sparse_secret(&opening, &mut rng),
     );
-    let clue = fixed_weight(&mut rng, spec.clue_n, 220);
+    let clue = fixed_weight(&mut rng, shape.n, 220);
     let packing = PackingKey::generate(&opening, &clue, &[], &from, (&SEED, 1), &mut rng);
     let narrow = NarrowKey::generate(&opening, &from, &sparse, (&SEED, 2), &mut rng);
     let slots = secret_slots(&opening, &sparse);
@@ -137,7 +139,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .map(|_| rng.next_u32() & ((1 << 21) - 1))
             .collect()
     };
-    let (a, b) = (random(N * spec.clue_n), [random(N), random(N)]);
+    let (a, b) = (random(N * shape.n), [random(N), random(N)]);
     clock.lap("random clues");
     for _ in 0..2 {
         let mut narrowed = vec![Vec::new(); 2];
@@ -145,7 +147,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .map(|block| {
                 let places = block * spec.n..(block + 1) * spec.n;
                 let clues = BlockOfClues {
-                    a: &a[places.start * spec.clue_n..places.end * spec.clue_n],
+                    a: &a[places.start * shape.n..places.end * shape.n],
                     b: &[&b[0][places.clone()], &b[1][places]],
                     extra: &[],
                 };

@@ -1,6 +1,5 @@
 //! The error of opening.
 
-use omr_bgv::EvalError;
 use omr_mismatch::Mismatch;
 use omr_ring::RingError;
 
@@ -14,9 +13,6 @@ pub enum OpeningError {
     /// A modulus that is no prime of the ring, or none of its size.
     #[error(transparent)]
     Ring(#[from] RingError),
-    /// Homomorphic operations on ciphertexts that do not fit.
-    #[error(transparent)]
-    Eval(#[from] EvalError),
 }
 
 /// Checks one dimension.

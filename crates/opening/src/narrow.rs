@@ -51,7 +51,7 @@ impl NarrowKey {
         (seed, index): (&[u8; 32], u64),
     ) -> Self {
         let spec = opening.spec();
-        let expected = spec.packing_rank * spec.gadget.digits as usize;
+        let expected = opening.narrow_bodies();
         assert_eq!(bodies.len(), expected, "one body a digit");
         let row =
             |(i, body)| Row::from_body(&opening.narrow, spec.rank, body, (seed, [index, i as u64]));

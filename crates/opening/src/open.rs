@@ -2,8 +2,8 @@
 
 use crate::inner::values_of_phases;
 use crate::transform::coefficients;
-use crate::{Narrowed, Opening, OpeningError};
-use omr_bgv::{Ciphertext, Evaluator, GaloisKey};
+use crate::{Narrowed, Opening};
+use omr_bgv::{Ciphertext, EvalError, Evaluator, GaloisKey};
 
 /// The keys of the turns that opening makes.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ impl Turned {
         opening: &Opening,
         secret: Ciphertext,
         step: &GaloisKey,
-    ) -> Result<Self, OpeningError> {
+    ) -> Result<Self, EvalError> {
         let mut turned = vec![secret];
         for i in 1..opening.turns() {
             let next = ev.automorphism(&turned[i - 1], step)?;
@@ -53,7 +53,7 @@ pub fn open(
     turned: &Turned,
     keys: &OpeningKeys<'_>,
     packed: &[Vec<Narrowed>],
-) -> Result<Vec<Ciphertext>, OpeningError> {
+) -> Result<Vec<Ciphertext>, EvalError> {
     let values = values_of_phases(ev, opening, turned, packed);
-    Ok(coefficients(ev, opening, keys, values)?)
+    coefficients(ev, opening, keys, values)
 }

@@ -29,15 +29,10 @@ pub struct BlockOfClues<'a> {
     pub extra: &'a [&'a [u32]],
 }
 
-/// Which values a key has.
-fn rows_of_secret(opening: &Opening) -> usize {
-    opening.spec().clue_n + opening.spec().coordinates - 1
-}
-
 impl PackingKey {
     /// The key for a clue secret.
     ///
-    /// Shape: `clue` has `clue_n` coefficients -1, 0, 1; `extra` any number of integers below the clue modulus.
+    /// Shape: `clue` has `clue_n` coefficients -1, 0, 1; `extra` any number of residues modulo the clue modulus.
     /// Time: constant but for the lengths.
     pub fn generate(
         opening: &Opening,
@@ -47,23 +42,26 @@ impl PackingKey {
         (seed, index): (&[u8; 32], u64),
         rng: &mut impl CryptoRng,
     ) -> Self {
-        let (ring, spec) = (&opening.packing, opening.spec());
+        let (ring, spec, shape) = (&opening.packing, opening.spec(), opening.clue());
         let secret = secret.polys(ring);
         let errors = NarrowGaussian::new(spec.packing_sigma);
         let zero = Poly::zero(ring, &ring.everything());
         let scale = opening.packing_scale() as i64;
-        let n = spec.clue_n as i64;
-        let of_secret = (0..rows_of_secret(opening) as i64).map(|i| {
-            let t = spec.coordinates as i64 - 1 - i;
+        let (q, clue_q) = (ring.modulus(0).value(), shape.q);
+        // Public, as all that is known of an address; rounded once, as it is large.
+        let scaled = |&w: &i64| ((i128::from(w) * i128::from(q)) / i128::from(clue_q)) as i64;
+        let n = shape.n as i64;
+        let of_secret = (0..opening.packing_bodies(0) as i64).map(|i| {
+            let t = shape.coordinates as i64 - 1 - i;
             match t >= 0 {
-                true => clue[t as usize],
-                false => -clue[(t + n) as usize],
+                true => clue[t as usize] * scale,
+                false => -clue[(t + n) as usize] * scale,
             }
         });
-        let rows = of_secret.chain(extra.iter().copied()).enumerate();
+        let rows = of_secret.chain(extra.iter().map(scaled)).enumerate();
         let encrypt = |(i, value): (usize, i64)| {
             let mut noise = errors.sample(rng, ring.n());
-            noise[0] -= value * scale;
+            noise[0] -= value;
             Row::encrypt(ring, &secret, &zero, (seed, [index, i as u64]), noise)
         };
         Self {
@@ -81,12 +79,17 @@ impl PackingKey {
         (seed, index): (&[u8; 32], u64),
     ) -> Self {
         let (ring, rank) = (&opening.packing, opening.spec().packing_rank);
-        let extra = bodies.len().checked_sub(rows_of_secret(opening));
+        let extra = bodies.len().checked_sub(opening.packing_bodies(0));
         let row = |(i, body)| Row::from_body(ring, rank, body, (seed, [index, i as u64]));
         Self {
             extra: extra.expect("a body for each coefficient of the secret"),
             rows: bodies.into_iter().enumerate().map(row).collect(),
         }
+    }
+
+    /// Values beside the secret's, of bound clues.
+    pub fn extra(&self) -> usize {
+        self.extra
     }
 
     /// The bodies, to be written out.
@@ -99,18 +102,18 @@ impl PackingKey {
     ///
     /// Panics: when the clues are not those of a block.
     pub fn pack(&self, opening: &Opening, clues: &BlockOfClues<'_>) -> Vec<ModuleCipher> {
-        let (ring, spec) = (&opening.packing, opening.spec());
-        assert_eq!(clues.a.len(), spec.n * spec.clue_n, "a block of clues");
-        assert_eq!(clues.b.len(), spec.coordinates, "coordinates");
+        let (ring, spec, shape) = (&opening.packing, opening.spec(), opening.clue());
+        assert_eq!(clues.a.len(), spec.n * shape.n, "a block of clues");
+        assert_eq!(clues.b.len(), shape.coordinates, "coordinates");
         let parts = 1 + spec.packing_rank;
         let zero = || AlignedVec::zeroed(spec.n);
-        let mut sums: Vec<AlignedVec> = (0..parts * spec.coordinates).map(|_| zero()).collect();
+        let mut sums: Vec<AlignedVec> = (0..parts * shape.coordinates).map(|_| zero()).collect();
         let mut columns = Columns::new(opening);
-        for first in (0..spec.clue_n).step_by(TOGETHER) {
-            let count = TOGETHER.min(spec.clue_n - first);
-            let a = columns.of(clues.a, spec.clue_n, first, count);
+        for first in (0..shape.n).step_by(TOGETHER) {
+            let count = TOGETHER.min(shape.n - first);
+            let a = columns.of(clues.a, shape.n, (first, count));
             for (c, sums) in sums.chunks_mut(parts).enumerate() {
-                let rows = &self.rows[spec.coordinates - 1 - c + first..][..count];
+                let rows = &self.rows[shape.coordinates - 1 - c + first..][..count];
                 a.add_products(sums, rows);
             }
         }
@@ -118,7 +121,7 @@ impl PackingKey {
         for (sums, extra) in sums.chunks_mut(parts).zip(clues.extra) {
             if !own.is_empty() {
                 columns
-                    .of(extra, own.len(), 0, own.len())
+                    .of(extra, own.len(), (0, own.len()))
                     .add_products(sums, own);
             }
         }
@@ -141,7 +144,7 @@ impl PackingKey {
 /// `body += b q / clue_q`, rounded.
 fn add_scaled(opening: &Opening, body: &mut [u64], b: &[u32]) {
     let m = opening.packing.modulus(0);
-    let clue_q = u128::from(opening.spec().clue_q);
+    let clue_q = u128::from(opening.clue().q);
     for (x, &b) in body.iter_mut().zip(b) {
         let scaled = (u128::from(b) * u128::from(m.value()) + clue_q / 2) / clue_q;
         *x = m.add(*x, m.reduce(scaled as u64));
@@ -163,7 +166,7 @@ impl<'a> Columns<'a> {
         let row = || AlignedVec::zeroed(ring.n());
         Self {
             ring,
-            clue_q: opening.spec().clue_q,
+            clue_q: opening.clue().q,
             rows: (0..TOGETHER).map(|_| row()).collect(),
             scratch: [row(), row()],
             count: 0,
@@ -171,9 +174,8 @@ impl<'a> Columns<'a> {
     }
 
     /// `count` columns from `first` on of rows of `width` residues.
-    fn of(&mut self, residues: &[u32], width: usize, first: usize, count: usize) -> &mut Self {
-        let q = self.ring.modulus(0).value();
-        let clue_q = self.clue_q;
+    fn of(&mut self, residues: &[u32], width: usize, (first, count): (usize, usize)) -> &mut Self {
+        let (q, clue_q) = (self.ring.modulus(0).value(), self.clue_q);
         // Centred: the errors of the key grow with the residues.
         let lift = |x: u64| x + if x > clue_q / 2 { q - clue_q } else { 0 };
         for (y, row) in residues.chunks_exact(width).enumerate() {

@@ -4,15 +4,20 @@ use crate::error::{OpeningError, dimension};
 use omr_bgv::Plain;
 use omr_ring::{Gadget, Kernels, Modulus, NttTable, Ring, primes_below, primes_near};
 
+/// What packing needs to know of clues.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClueShape {
+    /// Residues of a clue's a: the dimension of the clue ring.
+    pub n: usize,
+    /// Modulus of the posted residues.
+    pub q: u64,
+    /// Coordinates of a clue that are opened.
+    pub coordinates: usize,
+}
+
 /// How clues are packed and opened; [`Opening`] is the checked form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpeningSpec {
-    /// Residues of a clue's a: the dimension of the clue ring.
-    pub clue_n: usize,
-    /// Modulus of the posted residues.
-    pub clue_q: u64,
-    /// Coordinates of a clue that are opened.
-    pub coordinates: usize,
     /// Dimension of the ring that clues are packed in, and messages of a block.
     pub n: usize,
     /// Rank of the module that clues are packed in: its secret has `packing_rank n` coefficients, uniform ternary.
@@ -35,8 +40,26 @@ pub struct OpeningSpec {
     pub baby: usize,
 }
 
+impl OpeningSpec {
+    /// Columns of slots that the messages of a block fill.
+    pub(crate) fn of_block(&self) -> usize {
+        self.n / self.points
+    }
+
+    /// Polynomials of degree below `points` that the opened secret is cut into.
+    pub fn window(&self) -> usize {
+        self.rank * self.of_block()
+    }
+
+    /// Giant steps of the transform.
+    pub(crate) fn giants(&self) -> usize {
+        self.points / self.baby
+    }
+}
+
 /// The rings and tables of packing and opening.
 pub struct Opening {
+    clue: ClueShape,
     spec: OpeningSpec,
     /// The ring of packing: one prime.
     pub packing: Ring,
@@ -51,7 +74,7 @@ impl Opening {
     /// Checks the numbers against the slots of the large ring.
     ///
     /// Errors: `Dimension` where they do not fit each other; `Ring` where there is no prime of a size.
-    pub fn new(spec: OpeningSpec, plain: &Plain) -> Result<Self, OpeningError> {
+    pub fn new(clue: ClueShape, spec: OpeningSpec, plain: &Plain) -> Result<Self, OpeningError> {
         let half = plain.n() / 2;
         dimension(
             spec.points.is_power_of_two() && (2..=half).contains(&spec.points),
@@ -81,9 +104,9 @@ impl Opening {
             spec.baby,
         )?;
         dimension(
-            (1..=spec.clue_n).contains(&spec.coordinates),
+            (1..=clue.n).contains(&clue.coordinates),
             "from one coordinate up to the clue's dimension",
-            spec.coordinates,
+            clue.coordinates,
         )?;
         dimension(
             spec.weight <= spec.n,
@@ -102,8 +125,14 @@ impl Opening {
             )
             .map_err(omr_ring::RingError::from)?,
             slots: plain.n(),
+            clue,
             spec,
         })
+    }
+
+    /// The clues.
+    pub fn clue(&self) -> &ClueShape {
+        &self.clue
     }
 
     /// The numbers.
@@ -133,12 +162,12 @@ impl Opening {
 
     /// Columns of slots that the messages of a block fill.
     pub(crate) fn of_block(&self) -> usize {
-        self.spec.n / self.spec.points
+        self.spec.of_block()
     }
 
     /// Polynomials of degree below `points` that the opened secret is cut into.
     pub fn window(&self) -> usize {
-        self.spec.rank * self.of_block()
+        self.spec.window()
     }
 
     /// Turns of the encrypted secret that [`crate::Turned`] holds, the secret itself among them.
@@ -146,14 +175,19 @@ impl Opening {
         2 * self.window() - 1
     }
 
+    /// Bodies of a packing key with so many extra values.
+    pub fn packing_bodies(&self, extra: usize) -> usize {
+        self.clue.n + self.clue.coordinates - 1 + extra
+    }
+
+    /// Bodies of a narrowing key.
+    pub fn narrow_bodies(&self) -> usize {
+        self.spec.packing_rank * self.spec.gadget.digits as usize
+    }
+
     /// Steps of the rotation from one baby step of the transform to the next; of a giant step.
     pub fn transform_steps(&self) -> [usize; 2] {
         [self.columns(), self.columns() * self.spec.baby]
-    }
-
-    /// Giant steps of the transform.
-    pub(crate) fn giants(&self) -> usize {
-        self.spec.points / self.spec.baby
     }
 
     pub(crate) fn kernels(&self) -> &'static Kernels {
@@ -162,7 +196,7 @@ impl Opening {
 
     /// The factor by which a clue's residues are multiplied to become residues of packing.
     pub(crate) fn packing_scale(&self) -> u64 {
-        let (q, clue_q) = (self.packing.modulus(0).value(), self.spec.clue_q);
+        let (q, clue_q) = (self.packing.modulus(0).value(), self.clue.q);
         (q + clue_q / 2) / clue_q
     }
 

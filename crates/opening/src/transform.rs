@@ -52,7 +52,7 @@ pub(crate) fn coefficients(
     }
     let lists: Vec<&[Ciphertext]> = lists.iter().map(Vec::as_slice).collect();
     let mut sums: Vec<Ciphertext> = Vec::new();
-    for giant in (0..opening.giants()).rev() {
+    for giant in (0..opening.spec().giants()).rev() {
         let diagonals: Vec<Vec<u32>> = (0..baby).map(|b| diagonal(ev, opening, giant, b)).collect();
         let mut products = products(ev, &diagonals, &lists);
         if !sums.is_empty() {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::Insecure;
-use omr_opening::{clue_noise, slot_noise};
+use omr_opening::{ClueNoise, ClueShape, Opening, OpeningSpec, slot_noise};
 use omr_ring::rms_embedding;
 
 #[test]
@@ -26,10 +26,7 @@ fn packed_and_narrowed_phases_are_distances() {
     let clues = case.clues();
     let packed = case.packed(&clues);
     let phases = case.phases(&packed);
-    let (p, q) = (
-        f64::from(common::P as u32),
-        case.opening.spec().clue_q as f64,
-    );
+    let (p, q) = (f64::from(common::P as u32), case.opening.clue().q as f64);
     let (mut sum, mut count) = (0.0, 0.0);
     for (c, phases) in phases.iter().enumerate() {
         for (message, &phase) in phases.iter().enumerate() {
@@ -39,7 +36,10 @@ fn packed_and_narrowed_phases_are_distances() {
             count += 1.0;
         }
     }
-    let (found, predicted) = (f64::sqrt(sum / count), clue_noise(&case.opening));
+    let (found, predicted) = (
+        f64::sqrt(sum / count),
+        ClueNoise::new(case.opening.spec(), case.opening.clue(), common::P).sd(),
+    );
     let bits = (found / predicted).log2();
     assert!(
         bits.abs() < 0.1,
@@ -72,7 +72,7 @@ fn noise_of_slots_is_predicted() {
     let clues = case.clues();
     let packed = case.packed(&clues);
     let opened = case.opened(&packed);
-    let [_, predicted] = slot_noise(&case.opening, &case.model, case.turn_noise());
+    let [_, predicted] = slot_noise(case.opening.spec(), &case.model, case.turn_noise());
     for ct in &opened {
         let found = rms_embedding(&case.decryptor().noise(ct)).log2();
         assert!(
@@ -105,23 +105,23 @@ fn keys_are_rebuilt_from_bodies() {
 fn numbers_that_do_not_fit_are_refused() {
     let case = Insecure::new(6);
     let spec = case.opening.spec();
-    let refused = |change: &dyn Fn(&mut omr_opening::OpeningSpec)| {
-        let mut spec = spec.clone();
-        change(&mut spec);
-        let error = omr_opening::Opening::new(spec, &case.plain).err();
+    let refused = |change: &dyn Fn(&mut ClueShape, &mut OpeningSpec)| {
+        let (mut clue, mut spec) = (*case.opening.clue(), spec.clone());
+        change(&mut clue, &mut spec);
+        let error = Opening::new(clue, spec, &case.plain).err();
         error.expect("an error").to_string()
     };
     assert_eq!(
-        refused(&|spec| spec.points = 12),
+        refused(&|_, spec| spec.points = 12),
         "expected a transform of a power of two of points, at most half of the slots, found 12"
     );
     assert_eq!(
-        refused(&|spec| spec.rank = 64),
+        refused(&|_, spec| spec.rank = 64),
         "expected no more parts of a secret than columns of slots, found 256"
     );
     assert_eq!(
-        refused(&|spec| spec.baby = 3),
+        refused(&|_, spec| spec.baby = 3),
         "expected baby steps that divide the points, found 3"
     );
-    assert!(refused(&|spec| spec.coordinates = 0).starts_with("expected from one coordinate"));
+    assert!(refused(&|clue, _| clue.coordinates = 0).starts_with("expected from one coordinate"));
 }

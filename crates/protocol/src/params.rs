@@ -69,6 +69,9 @@ pub enum ParamsError {
     /// A prime does not exist or does not fit.
     #[error(transparent)]
     Ring(#[from] RingError),
+    /// Numbers of packing and opening that do not fit each other.
+    #[error(transparent)]
+    Opening(#[from] omr_opening::OpeningError),
     /// The sparse-recovery code does not fit the plaintext modulus.
     #[error(transparent)]
     Codec(#[from] omr_codec::CodecError),

@@ -4,8 +4,11 @@ use crate::digest_secret::DigestSecret;
 use crate::identity::random;
 use crate::{SecretKey, identity};
 use omr_bgv::{GaloisKey, encrypt_symmetric};
+use omr_opening::{
+    ModuleSecret, NarrowKey, PackingKey, packing_secret, secret_slots, sparse_secret,
+};
 use omr_protocol::clue::OFFSET_LEN;
-use omr_protocol::sophomr::{DetectionKey, Params, Part, merge_levels};
+use omr_protocol::sophomr::{DetectionKey, OpeningKey, Params, Part, merge_levels};
 use omr_protocol::{ClueKey, ClueKind};
 use omr_ring::Ring;
 use omr_rlwe::{KeyShape, Secret, SecretPoly, SharedKey, SwitchingKey};
@@ -86,7 +89,19 @@ fn detection_key_and_secret(
     rng: &mut impl CryptoRng,
 ) -> (DetectionKey, Secret) {
     let clue = vec![secret.clue.coeffs()];
-    let (mut key, large) = detection_key_of(params, secret.detection_id, clue, &secret.digest, rng);
+    let offset;
+    let w: &[i64] = match &secret.address {
+        Some(address) => {
+            offset = address.offset(&params.clue).map(i64::from);
+            &offset
+        }
+        None => &[],
+    };
+    let (mut key, large) =
+        key_and_secret(params, secret.detection_id, (clue, w), &secret.digest, rng);
+    if params.opening.is_some() {
+        return (key, large);
+    }
     if let Some(address) = &secret.address {
         add_offset(params, &mut key, address, &large, rng);
     }
@@ -105,12 +120,29 @@ pub fn detection_key_of(
     digest: &DigestSecret,
     rng: &mut impl CryptoRng,
 ) -> (DetectionKey, Secret) {
+    key_and_secret(params, id, (clue, &[]), digest, rng)
+}
+
+/// [`detection_key_of`] clue secrets and of what packing takes off bound clues.
+fn key_and_secret(
+    params: &Params,
+    id: [u8; 16],
+    (clue, w): (Vec<&[i64]>, &[i64]),
+    digest: &DigestSecret,
+    rng: &mut impl CryptoRng,
+) -> (DetectionKey, Secret) {
     let spec = params.spec();
     let small = Secret::uniform_ternary(rng, spec.small_n);
     let large = Secret::fixed_weight(rng, spec.n, spec.weight, spec.embedding_bound);
     let bodies = params.final_shape.bodies();
+    let packed = params.opening.as_ref().map(|opening| Packed {
+        packing: packing_secret(opening, rng),
+        sparse: sparse_secret(opening, rng),
+        w,
+    });
     let secrets = Secrets {
         clue,
+        packed,
         large: &large,
         small: &small,
         last: digest.polys(&params.final_ring, bodies),
@@ -146,9 +178,17 @@ fn packed_offset(params: &Params, w: &[u32; OFFSET_LEN]) -> Vec<u32> {
         .collect()
 }
 
+/// What the keys of packing and opening hide beside the clue secret.
+struct Packed<'a> {
+    packing: ModuleSecret,
+    sparse: ModuleSecret,
+    w: &'a [i64],
+}
+
 /// What a detection key hides, ring by ring.
 struct Secrets<'a> {
     clue: Vec<&'a [i64]>,
+    packed: Option<Packed<'a>>,
     large: &'a Secret,
     small: &'a Secret,
     last: Vec<SecretPoly>,
@@ -186,6 +226,30 @@ impl<R: CryptoRng> Maker<'_, R> {
         let (ring, shape) = part.shape(self.params);
         let shape = shape.expect("a switching key has a gadget");
         GaloisKey::generate(ring, shape, &s, g, p, (&self.seed, part.index()), self.rng)
+    }
+
+    fn opening(&mut self) -> Option<OpeningKey> {
+        let (params, secrets) = (self.params, self.secrets);
+        let (opening, packed) = (params.opening.as_ref()?, secrets.packed.as_ref()?);
+        let at = |part: Part| part.index();
+        Some(OpeningKey {
+            baby: self.galois(Part::Baby),
+            packing: PackingKey::generate(
+                opening,
+                secrets.clue[0],
+                packed.w,
+                &packed.packing,
+                (&self.seed, at(Part::Packing)),
+                self.rng,
+            ),
+            narrow: NarrowKey::generate(
+                opening,
+                &packed.packing,
+                &packed.sparse,
+                (&self.seed, at(Part::Narrow)),
+                self.rng,
+            ),
+        })
     }
 
     fn product(&mut self) -> SwitchingKey {
@@ -246,7 +310,10 @@ fn make(
     let seed = random(rng);
     let s = secrets.large.poly(&params.ring, params.chain.basis(0));
     let mut encrypted = |(i, secret): (u32, &&[i64])| {
-        let mut slots = packed_secret(params, secret);
+        let mut slots = match (&params.opening, &secrets.packed) {
+            (Some(opening), Some(packed)) => secret_slots(opening, &packed.sparse),
+            _ => packed_secret(params, secret),
+        };
         let at = (&seed, Part::Secret(i).index());
         let ct = encrypt_symmetric(
             &params.ring,
@@ -274,6 +341,7 @@ fn make(
         seed,
         step: make.galois(Part::Step),
         giant: make.galois(Part::Giant),
+        opening: make.opening(),
         product: make.product(),
         descent: make.descent(),
         turn: make.galois(Part::Turn),

@@ -7,7 +7,7 @@ mod matrix;
 mod offset;
 mod products;
 
-pub use baby_steps::BabySteps;
+pub(crate) use baby_steps::BabySteps;
 pub(crate) use matrix::{Kept, Matrix};
 
 use crate::progress::check_stopped;

@@ -156,6 +156,26 @@ impl ClueBatch {
         &self.coordinates
     }
 
+    /// The residues a of the clues in these slots, one row after another; zeros where there is none that parses.
+    pub(crate) fn rows_into(&self, params: &Params, slots: &[usize], out: &mut [u32]) {
+        let parser = match self.coordinates.rows.is_empty() {
+            true => ClueParser::new(&params.clue),
+            false => ClueParser::bound(&params.clue),
+        };
+        let mut residues = vec![0; parser.residues()];
+        let width = params.spec().clue.n;
+        for (&slot, row) in slots.iter().zip(out.chunks_mut(width)) {
+            let Some(clue) = self.clue[slot] else {
+                row.fill(0);
+                continue;
+            };
+            let bytes = &self.bytes[clue as usize * self.clue_bytes..][..self.clue_bytes];
+            let parsed = parser.parse_into(bytes, &mut residues);
+            parsed.expect("clues in slots have been parsed");
+            row.copy_from_slice(&residues[..width]);
+        }
+    }
+
     /// Diagonals `giant * baby + j` for all j, turned back by the giant step, as coefficients modulo
     /// p, one after another into `out`: at column z of the clue in slot w (its column z - giant * baby)
     /// stands `Neg^0(a_w)[z + j]`. Panics: on a wrong length.

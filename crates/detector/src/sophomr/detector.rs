@@ -4,16 +4,26 @@ use super::affine::{self, BabySteps, Kept, Matrix};
 use super::cache::BoardCache;
 use super::clues::ClueBatch;
 use super::memory::{Keeps, MemoryPlan};
+use super::opening;
 use super::range;
 use crate::bound_to::check_kind;
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_compress::{CodeTables, Keys};
+use omr_opening::Turned;
 use omr_protocol::ClueKind;
 use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_ring::Reservation;
 use omr_rlwe::{Descent, Rlwe};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The encrypted secret turned by 0, 1, 2, ... slots, which serves every batch.
+pub enum Steps {
+    /// The clue secrets.
+    Affine(BabySteps),
+    /// The secret that packed clues are opened from.
+    Opening(Turned),
+}
 
 /// A detection key ready to scan boards. `Send + Sync`.
 pub struct Detector {
@@ -22,7 +32,7 @@ pub struct Detector {
     tables: CodeTables,
     cache: Option<Arc<BoardCache>>,
     /// None: baby steps are not kept.
-    baby_steps: Option<Mutex<Option<Arc<BabySteps>>>>,
+    baby_steps: Option<Mutex<Option<Arc<Steps>>>>,
     /// For digests of several batches: baby steps stay during range checks. Taken with the first of them.
     several_batches: OnceLock<Reservation>,
     /// What digests work in. Dropped after all that returns to it.
@@ -108,7 +118,7 @@ impl Detector {
     pub(super) fn kept_or_new_steps(
         &self,
         progress: &dyn Progress,
-    ) -> Result<Arc<BabySteps>, DetectorError> {
+    ) -> Result<Arc<Steps>, DetectorError> {
         let place = self.baby_steps.as_ref();
         let lock = || place.map(|place| place.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(steps) = lock().and_then(|kept| kept.clone()) {
@@ -135,7 +145,7 @@ impl Detector {
     /// `b - A s` for both coordinates of a batch of clues, at level 1.
     pub fn affine(
         &self,
-        steps: &BabySteps,
+        steps: &Steps,
         clues: &ClueBatch,
         progress: &dyn Progress,
     ) -> Result<Vec<Ciphertext>, DetectorError> {
@@ -160,8 +170,12 @@ impl Detector {
     }
 
     /// The turned secret, for [`Detector::affine`].
-    pub fn baby_steps(&self, progress: &dyn Progress) -> Result<BabySteps, DetectorError> {
-        BabySteps::new(&self.evaluator(), &self.params, &self.key, progress)
+    pub fn baby_steps(&self, progress: &dyn Progress) -> Result<Steps, DetectorError> {
+        let (ev, params, key) = (self.evaluator(), &self.params, &self.key);
+        Ok(match &params.opening {
+            Some(opening) => Steps::Opening(opening::turned(&ev, opening, key, progress)?),
+            None => Steps::Affine(BabySteps::new(&ev, params, key, progress)?),
+        })
     }
 
     /// Which clues it takes.
@@ -196,21 +210,26 @@ impl Detector {
         self.key.compression(&self.params)
     }
 
-    /// Multiplies the baby steps with the diagonals of a batch's clues.
+    /// Multiplies the turned secret with a batch's clues.
     pub(super) fn transform(
         &self,
-        steps: &BabySteps,
+        steps: &Steps,
         matrix: &Matrix,
         progress: &dyn Progress,
     ) -> Result<Vec<Ciphertext>, DetectorError> {
-        affine::transform(
-            &self.evaluator(),
-            &self.params,
-            &self.key,
-            steps,
-            matrix,
-            progress,
-        )
+        let (ev, params, key) = (self.evaluator(), &self.params, &self.key);
+        match (steps, &params.opening) {
+            (Steps::Opening(turned), Some(opening)) => {
+                let clues = matrix
+                    .clues
+                    .expect("nothing is kept in place of packed clues");
+                opening::transform(&ev, params, (opening, key), turned, clues, progress)
+            }
+            (Steps::Affine(steps), None) => {
+                affine::transform(&ev, params, key, steps, matrix, progress)
+            }
+            _ => unreachable!("steps are of the detector's set"),
+        }
     }
 
     /// The parts of a pertinency vector in the small ring, and what they are multiplied by.

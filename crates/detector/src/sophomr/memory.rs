@@ -1,6 +1,7 @@
 //! The memory that digests work in, stage by stage.
 
-use super::{BabySteps, affine, range};
+use super::{BabySteps, affine, opening, range};
+use omr_opening::Opening;
 use omr_protocol::sophomr::Params;
 use omr_ring::Reservation;
 
@@ -23,6 +24,9 @@ pub(super) struct MemoryPlan {
 impl MemoryPlan {
     /// The plan for as many threads as work side by side.
     pub(super) fn new(params: &Params, keeps: Keeps, threads: usize) -> Self {
+        if let Some(opening) = &params.opening {
+            return Self::of_opening(params, opening, keeps, threads);
+        }
         let steps = BabySteps::buffers(params);
         // As long as those of baby steps: what comes last finds a place in them where baby steps stay.
         let range = range::buffers(params, steps[0]);
@@ -32,6 +36,17 @@ impl MemoryPlan {
         };
         lengths.extend(affine::buffers(params, threads, keeps.diagonals));
         lengths.extend(one_after_another(affine::buffers_of_steps(params)));
+        Self { lengths }
+    }
+
+    fn of_opening(params: &Params, opening: &Opening, keeps: Keeps, threads: usize) -> Self {
+        let turned = opening::buffers(params, opening);
+        let range = range::buffers(params, turned[0]);
+        let steps = opening::buffers_of_steps(params, opening, threads);
+        let lengths = match keeps.baby_steps {
+            true => [turned, one_after_another([steps, range])].concat(),
+            false => one_after_another([[turned, steps].concat(), range]),
+        };
         Self { lengths }
     }
 

@@ -4,15 +4,16 @@ mod compress;
 mod payloads;
 
 use super::Detector;
-use super::affine::{BabySteps, Kept, Matrix};
+use super::affine::{Kept, Matrix};
 use super::cache::{BatchKey, Part, PartKey, SharedBatch};
 use super::clues::ClueBatch;
+use super::detector::Steps;
 use crate::error::check_len;
 use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_bgv::Ciphertext;
 use omr_compress::Finisher;
 use omr_protocol::sophomr::{Digest, DigestPlan};
-use omr_protocol::{DigestHeader, Placement, SEED_BYTES, Sealing};
+use omr_protocol::{ClueKind, DigestHeader, Placement, SEED_BYTES, Sealing};
 use omr_rlwe::Rlwe;
 use payloads::KeptPayloads;
 use std::sync::Arc;
@@ -145,11 +146,7 @@ impl<'a> Run<'a> {
     }
 
     /// [`Detector::affine`] of a batch, with what the cache has of it.
-    fn affine(
-        &mut self,
-        steps: &BabySteps,
-        batch: usize,
-    ) -> Result<Vec<Ciphertext>, DetectorError> {
+    fn affine(&mut self, steps: &Steps, batch: usize) -> Result<Vec<Ciphertext>, DetectorError> {
         let detector = self.detector;
         let shared = self.shared(batch);
         let kept = shared.as_ref();
@@ -184,7 +181,8 @@ impl<'a> Run<'a> {
 
     /// A batch in the cache, if there is one.
     fn shared(&self, batch: usize) -> Option<SharedBatch<'a>> {
-        if self.source.is_private() {
+        // What packing makes of clues is the recipient's own.
+        if self.source.is_private() || self.detector.params().opening.is_some() {
             return None;
         }
         self.detector.cache()?.batch(BatchKey {
@@ -193,7 +191,7 @@ impl<'a> Run<'a> {
             seed: self.header.seed,
             number: batch,
             messages: self.plan().batch(batch),
-            bound: self.detector.key().offset.is_some(),
+            bound: self.detector.clues() == ClueKind::Bound,
         })
     }
 
@@ -208,7 +206,7 @@ impl<'a> Run<'a> {
         let clue_bytes = self.source.clue_bytes().max(1);
         check_len("clues", clue_bytes * messages, clues.len())?;
         let placement = || Placement::new(&header.seed, batch, params.slots());
-        if detector.key().offset.is_none() {
+        if detector.clues() == ClueKind::Plain {
             let parse = || ClueBatch::new(params, &placement(), clues, clue_bytes);
             return Ok(self.stages.time("clues", parse));
         }

@@ -3,6 +3,7 @@
 mod adversary;
 mod bound;
 mod keys;
+mod packed;
 mod recipients;
 mod source;
 mod world;

@@ -83,6 +83,7 @@ impl EarlierSet {
             clue,
             range: range.into(),
             baby: circuit.baby,
+            opening: None,
             block: circuit.block,
             rotation_digits: circuit.rotation_digits,
             product_digits: circuit.product_digits,

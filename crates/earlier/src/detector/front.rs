@@ -3,7 +3,7 @@
 use super::{Bundles, Compressor, EarlierError, Indices, RowShape};
 use crate::clear::EarlierParams;
 use omr_bgv::Ciphertext;
-use omr_detector::sophomr::{BabySteps, ClueBatch, Detector};
+use omr_detector::sophomr::{ClueBatch, Detector, Steps};
 use omr_detector::{DetectorError, Progress, Stages};
 use omr_protocol::sophomr::DetectionKey;
 use omr_rlwe::Rlwe;
@@ -32,7 +32,7 @@ impl EarlierDetector {
     /// The turned secrets, for [`EarlierDetector::affine`].
     ///
     /// Errors: parameters that do not fit the circuit; stopped.
-    pub fn baby_steps(&self, progress: &dyn Progress) -> Result<BabySteps, DetectorError> {
+    pub fn baby_steps(&self, progress: &dyn Progress) -> Result<Steps, DetectorError> {
         self.detector.baby_steps(progress)
     }
 
@@ -41,7 +41,7 @@ impl EarlierDetector {
     /// Errors: parameters that do not fit the circuit; stopped.
     pub fn affine(
         &self,
-        steps: &BabySteps,
+        steps: &Steps,
         clues: &ClueBatch,
         progress: &dyn Progress,
     ) -> Result<Vec<Ciphertext>, DetectorError> {
@@ -53,7 +53,7 @@ impl EarlierDetector {
     /// Errors: parameters that do not fit the circuit; stopped.
     pub fn pertinency_vector(
         &self,
-        steps: &BabySteps,
+        steps: &Steps,
         clues: &ClueBatch,
         progress: &dyn Progress,
         stages: &mut Stages,

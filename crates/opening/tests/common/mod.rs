@@ -38,11 +38,14 @@ pub(crate) struct Clues {
     extra: Vec<Vec<u32>>,
 }
 
+const CLUE: ClueShape = ClueShape {
+    n: 80,
+    q: 1 << 21,
+    coordinates: 2,
+};
+
 fn spec() -> OpeningSpec {
     OpeningSpec {
-        clue_n: 80,
-        clue_q: 1 << 21,
-        coordinates: 2,
         n: 32,
         packing_rank: 2,
         packing_bits: 50,
@@ -66,12 +69,12 @@ impl Insecure {
         let special = primes_near(49.5, N, 3, &top).unwrap();
         let ring = Ring::new(N, &[&top[..], &special].concat()).unwrap();
         let plain = Plain::new(P, N, ring.kernels()).unwrap();
-        let opening = Opening::new(spec(), &plain).unwrap();
+        let opening = Opening::new(CLUE, spec(), &plain).unwrap();
         let chain = Chain::new(vec![Basis::new(0..4)]);
         let shape = KeyShape::new(chain.basis(0), DIGITS, &Basis::new(4..7));
         let packing_secret = packing_secret(&opening, &mut rng);
         let sparse = sparse_secret(&opening, &mut rng);
-        let clue = uniform_ternary(&mut rng, spec().clue_n);
+        let clue = uniform_ternary(&mut rng, CLUE.n);
         let extra: Vec<i64> = (0..EXTRA).map(|_| (rng.next_u32() & 15) as i64).collect();
         let at = |index| (&SEED, index);
         Self {
@@ -132,10 +135,10 @@ impl Insecure {
 
     /// Random residues, one clue for each slot.
     pub(crate) fn clues(&mut self) -> Clues {
-        let (places, q) = (self.opening.slots(), self.opening.spec().clue_q);
-        let coordinates = self.opening.spec().coordinates;
+        let (places, q) = (self.opening.slots(), CLUE.q);
+        let coordinates = CLUE.coordinates;
         Clues {
-            a: self.residues(places * spec().clue_n, q),
+            a: self.residues(places * CLUE.n, q),
             b: (0..coordinates).map(|_| self.residues(places, q)).collect(),
             extra: (0..coordinates)
                 .map(|_| self.residues(places * EXTRA, q))
@@ -145,7 +148,7 @@ impl Insecure {
 
     /// `b - (a s) - <extra>` of a message in one coordinate, modulo the clue modulus, by schoolbook.
     pub(crate) fn distance(&self, clues: &Clues, message: usize, c: usize) -> i64 {
-        let n = spec().clue_n;
+        let n = CLUE.n;
         let a = &clues.a[message * n..][..n];
         let product: i64 = (0..n)
             .flat_map(|i| (0..n).map(move |j| (i, j)))
@@ -158,13 +161,13 @@ impl Insecure {
             .zip(&self.extra)
             .map(|(&h, w)| i64::from(h) * w)
             .sum();
-        (i64::from(clues.b[c][message]) - product - extra).rem_euclid(spec().clue_q as i64)
+        (i64::from(clues.b[c][message]) - product - extra).rem_euclid(CLUE.q as i64)
     }
 
     /// Narrowed ciphertexts, coordinate by coordinate, block by block.
     pub(crate) fn packed(&self, clues: &Clues) -> Vec<Vec<Narrowed>> {
-        let (n, spec) = (self.opening.spec().n, self.opening.spec());
-        let mut out = vec![Vec::new(); spec.coordinates];
+        let n = self.opening.spec().n;
+        let mut out = vec![Vec::new(); CLUE.coordinates];
         for block in 0..self.opening.blocks() {
             let places = block * n..(block + 1) * n;
             let of = |rows: &'_ [Vec<u32>], width: usize| -> Vec<Vec<u32>> {
@@ -174,7 +177,7 @@ impl Insecure {
             };
             let (b, extra) = (of(&clues.b, 1), of(&clues.extra, EXTRA));
             let clues = BlockOfClues {
-                a: &clues.a[places.start * spec.clue_n..places.end * spec.clue_n],
+                a: &clues.a[places.start * CLUE.n..places.end * CLUE.n],
                 b: &b.iter().map(Vec::as_slice).collect::<Vec<_>>(),
                 extra: &extra.iter().map(Vec::as_slice).collect::<Vec<_>>(),
             };

@@ -35,6 +35,7 @@ pub(crate) const SOPHOMR_V3: ParamsSpec = ParamsSpec {
     },
     range: 40,
     baby: 64,
+    opening: None,
     block: 8,
     rotation_digits: 2,
     product_digits: 2,

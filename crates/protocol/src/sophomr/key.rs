@@ -1,12 +1,14 @@
 //! The key of SophOMR's detector and its file.
 
 use super::Params;
+use crate::clue::OFFSET_LEN;
 use crate::frame::{FrameHeader, FrameReader, FrameWriter, Kind};
 use crate::key_file::{read_poly, row_bytes, write_poly};
 use crate::{ClueKind, DetectionKeyError};
 use omr_bgv::{Ciphertext, GaloisKey};
 use omr_compress::{KeyUse, Keys};
 use omr_mismatch::Mismatch;
+use omr_opening::{NarrowKey, Opening, PackingKey};
 use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
 use omr_rlwe::{KeyShape, Rlwe, SharedKey, SwitchingKey, mask};
 use std::io::{Read, Write};
@@ -16,8 +18,14 @@ use std::io::{Read, Write};
 pub enum Part {
     /// Rotation by one slot, large ring.
     Step,
-    /// Rotation by `baby` slots, large ring.
+    /// Rotation by a giant step, large ring.
     Giant,
+    /// Rotation by a baby step of the transform that opens clues, large ring.
+    Baby,
+    /// The encrypted clue secret, at one small prime; of an address with bound clues with its `w`.
+    Packing,
+    /// To the secret that packed clues are opened from.
+    Narrow,
     /// Relinearisation, large ring.
     Product,
     /// To the small ring.
@@ -37,10 +45,13 @@ pub enum Part {
 }
 
 impl Part {
-    /// All parts that every key of a parameter set has.
+    /// All parts that every key of a parameter set has, in the order of the file.
     pub fn all(params: &Params) -> Vec<Part> {
         let merges = merge_levels(params).map(Part::Merge);
         let mut parts = vec![Part::Step, Part::Giant, Part::Product, Part::Descent];
+        if params.opening.is_some() {
+            parts.extend([Part::Baby, Part::Packing, Part::Narrow]);
+        }
         parts.extend([Part::Turn, Part::Swap]);
         parts.extend(merges);
         parts.extend(secrets(params));
@@ -60,6 +71,9 @@ impl Part {
             Part::Secret(0) => 6,
             Part::Final => 7,
             Part::Offset => 8,
+            Part::Baby => 9,
+            Part::Packing => 10,
+            Part::Narrow => 11,
             Part::Merge(level) => 16 + u64::from(level),
             Part::Secret(more) => 48 + u64::from(more),
         }
@@ -70,6 +84,10 @@ impl Part {
         match self {
             Part::Step => Some(Automorphism::rotation(params.ring.n(), 1)),
             Part::Giant => Some(Automorphism::rotation(params.ring.n(), params.giant_step())),
+            Part::Baby => {
+                let [baby, _] = params.opening.as_ref()?.transform_steps();
+                Some(Automorphism::rotation(params.ring.n(), baby))
+            }
             Part::Turn => Some(KeyUse::Turn.exponent(params.small.n())),
             Part::Swap => Some(KeyUse::Swap.exponent(params.small.n())),
             Part::Merge(level) => Some(KeyUse::Merge(level).exponent(params.small.n())),
@@ -80,29 +98,38 @@ impl Part {
     /// Its ring and gadget; `None` where the part is no [`SwitchingKey`].
     pub fn shape(self, params: &Params) -> (&Ring, Option<&KeyShape>) {
         match self {
-            Part::Step => (&params.ring, Some(&params.step_shape)),
+            Part::Step | Part::Baby => (&params.ring, Some(&params.step_shape)),
             Part::Giant => (&params.ring, Some(&params.giant_shape)),
             Part::Product => (&params.ring, Some(&params.product_shape)),
             Part::Descent => (&params.ring, Some(&params.descent_shape)),
             Part::Secret(_) | Part::Offset => (&params.ring, None),
             Part::Final => (&params.final_ring, None),
+            Part::Packing => (&opening(params).packing, None),
+            Part::Narrow => (&opening(params).narrow, None),
             _ => (&params.small, Some(&params.small_shape)),
         }
     }
 
-    fn bodies(self, params: &Params) -> (&Ring, Basis, usize) {
+    fn bodies(self, params: &Params, clues: ClueKind) -> (&Ring, Basis, usize) {
         match (self, self.shape(params)) {
             (_, (ring, Some(shape))) => (ring, shape.extended(), shape.digits().len()),
             (Part::Final, (ring, None)) => {
                 let shape = &params.final_shape;
                 (ring, ring.everything(), shape.rows() * shape.bodies())
             }
+            (Part::Packing, (ring, None)) => {
+                let bodies = opening(params).packing_bodies(extra_of(clues));
+                (ring, ring.everything(), bodies)
+            }
+            (Part::Narrow, (ring, None)) => {
+                (ring, ring.everything(), opening(params).narrow_bodies())
+            }
             (_, (ring, None)) => (ring, params.chain.basis(0).clone(), 1),
         }
     }
 
-    fn bytes(self, params: &Params) -> u64 {
-        let (ring, basis, count) = self.bodies(params);
+    fn bytes(self, params: &Params, clues: ClueKind) -> u64 {
+        let (ring, basis, count) = self.bodies(params, clues);
         let row = |&id: &usize| row_bytes(ring, id) as u64;
         basis.ids().iter().map(row).sum::<u64>() * count as u64
     }
@@ -112,6 +139,20 @@ impl Part {
         let basis = params.chain.basis(0);
         let c1 = mask(&params.ring, basis, seed, &[self.index()]);
         Ciphertext::new(Rlwe::new(c0, c1), 0, 1)
+    }
+}
+
+/// What packs and opens clues. Panics: in a set that has none.
+fn opening(params: &Params) -> &Opening {
+    let opening = params.opening.as_ref();
+    opening.expect("parts of opening belong to sets that open clues")
+}
+
+/// Values that packing takes off clues of a kind, beside the secret's.
+fn extra_of(clues: ClueKind) -> usize {
+    match clues {
+        ClueKind::Plain => 0,
+        ClueKind::Bound => OFFSET_LEN,
     }
 }
 
@@ -127,6 +168,16 @@ pub fn merge_levels(params: &Params) -> std::ops::RangeInclusive<u32> {
     params.circuit().merge_levels(params.spec())
 }
 
+/// The part of a key that packs and opens clues, beside two rotation keys and the encrypted secret.
+pub struct OpeningKey {
+    /// Rotation by a baby step of the transform.
+    pub baby: GaloisKey,
+    /// The encrypted clue secret.
+    pub packing: PackingKey,
+    /// To the secret that packed clues are opened from.
+    pub narrow: NarrowKey,
+}
+
 /// What the detector needs: switching keys and the encrypted clue secrets. Holds no secret.
 pub struct DetectionKey {
     /// Names the key; unrelated to the address's name.
@@ -135,8 +186,10 @@ pub struct DetectionKey {
     pub seed: [u8; 32],
     /// Rotation by one slot.
     pub step: GaloisKey,
-    /// Rotation by `baby` slots.
+    /// Rotation by a giant step.
     pub giant: GaloisKey,
+    /// Packing and opening, in sets that open clues.
+    pub opening: Option<OpeningKey>,
     /// Relinearisation.
     pub product: SwitchingKey,
     /// Ring switching.
@@ -147,7 +200,8 @@ pub struct DetectionKey {
     pub swap: GaloisKey,
     /// Merging, by level (see [`merge_levels`]).
     pub merge: Vec<GaloisKey>,
-    /// Each clue secret, `[s | -s | s | ...]` in both slot rows, at level 0.
+    /// At level 0: each clue secret, `[s | -s | s | ...]` in both slot rows; or the secret that packed clues are opened
+    /// from ([`omr_opening::secret_slots`]).
     pub secrets: Vec<Ciphertext>,
     /// To the ring of digests.
     pub last: SharedKey,
@@ -164,8 +218,9 @@ impl DetectionKey {
     /// Bytes of the file's body of a key for clues of a kind.
     pub fn body_bytes(params: &Params, clues: ClueKind) -> u64 {
         let parts = Part::all(params).into_iter();
-        let offset = (clues == ClueKind::Bound).then_some(Part::Offset);
-        let parts = parts.chain(offset).map(|part| part.bytes(params));
+        let offset = params.opening.is_none() && clues == ClueKind::Bound;
+        let parts = parts.chain(offset.then_some(Part::Offset));
+        let parts = parts.map(|part| part.bytes(params, clues));
         32 + parts.sum::<u64>()
     }
 
@@ -176,9 +231,10 @@ impl DetectionKey {
 
     /// Which clues a detector with this key takes.
     pub fn clues(&self) -> ClueKind {
-        match self.offset {
-            Some(_) => ClueKind::Bound,
-            None => ClueKind::Plain,
+        let packed = self.opening.as_ref().map_or(0, |key| key.packing.extra());
+        match self.offset.is_some() || packed > 0 {
+            true => ClueKind::Bound,
+            false => ClueKind::Plain,
         }
     }
 
@@ -198,6 +254,13 @@ impl DetectionKey {
         Self::file_bytes_of(params, self.clues())
     }
 
+    fn opened<'a>(
+        &'a self,
+        bodies: impl Fn(&'a OpeningKey) -> Vec<&'a Poly<Eval>>,
+    ) -> Vec<&'a Poly<Eval>> {
+        self.opening.as_ref().map_or_else(Vec::new, bodies)
+    }
+
     fn part(&self, part: Part, params: &Params) -> Vec<&Poly<Eval>> {
         match part {
             Part::Step => self.step.switching_key().bodies().collect(),
@@ -210,6 +273,9 @@ impl DetectionKey {
                 let key = &self.merge[(level - merge_levels(params).start()) as usize];
                 key.switching_key().bodies().collect()
             }
+            Part::Baby => self.opened(|key| key.baby.switching_key().bodies().collect()),
+            Part::Packing => self.opened(|key| key.packing.bodies().collect()),
+            Part::Narrow => self.opened(|key| key.narrow.bodies().collect()),
             Part::Secret(i) => vec![&self.secrets[i as usize].parts()[0]],
             Part::Final => self.last.bodies().collect(),
             Part::Offset => self.offset.iter().map(|ct| &ct.parts()[0]).collect(),
@@ -224,7 +290,7 @@ impl DetectionKey {
         let mut frame = FrameWriter::new(out, &Self::header(params, self.id), bytes)?;
         frame.write_all(&self.seed)?;
         for part in Part::all(params).into_iter().chain([Part::Offset]) {
-            let (ring, ..) = part.bodies(params);
+            let (ring, ..) = part.shape(params);
             for body in self.part(part, params) {
                 write_poly(ring, body, &mut frame)?;
             }
@@ -242,13 +308,17 @@ impl DetectionKey {
         frame.header().expect_params(params.name())?;
         let found = frame.body_len();
         let bound = found == Self::body_bytes(params, ClueKind::Bound);
+        let clues = match bound {
+            true => ClueKind::Bound,
+            false => ClueKind::Plain,
+        };
         if found != expected && !bound {
             return Err(DetectionKeyError::Length(Mismatch::new(expected, found)));
         }
         let mut seed = [0; 32];
         frame.read_exact(&mut seed)?;
         let mut read = |part: Part| -> Result<Vec<Poly<Eval>>, DetectionKeyError> {
-            let (ring, basis, count) = part.bodies(params);
+            let (ring, basis, count) = part.bodies(params, clues);
             (0..count)
                 .map(|_| read_poly(ring, &basis, &mut frame))
                 .collect()
@@ -266,6 +336,22 @@ impl DetectionKey {
         let giant = galois(Part::Giant, read(Part::Giant)?);
         let product = switching(Part::Product, read(Part::Product)?);
         let descent = switching(Part::Descent, read(Part::Descent)?);
+        let opening = match &params.opening {
+            Some(opening) => Some(OpeningKey {
+                baby: galois(Part::Baby, read(Part::Baby)?),
+                packing: PackingKey::from_bodies(
+                    opening,
+                    read(Part::Packing)?,
+                    (&seed, Part::Packing.index()),
+                ),
+                narrow: NarrowKey::from_bodies(
+                    opening,
+                    read(Part::Narrow)?,
+                    (&seed, Part::Narrow.index()),
+                ),
+            }),
+            None => None,
+        };
         let turn = galois(Part::Turn, read(Part::Turn)?);
         let swap = galois(Part::Swap, read(Part::Swap)?);
         let merge = merge_levels(params)
@@ -284,7 +370,7 @@ impl DetectionKey {
             &seed,
             Part::Final.index(),
         );
-        let offset = match bound {
+        let offset = match bound && params.opening.is_none() {
             true => Some(read(Part::Offset)?.remove(0)),
             false => None,
         };
@@ -295,6 +381,7 @@ impl DetectionKey {
             seed,
             step,
             giant,
+            opening,
             product,
             descent,
             turn,

@@ -3,6 +3,7 @@
 mod chain;
 mod circuit;
 mod final_ring;
+mod miss;
 mod outline;
 mod spec;
 
@@ -18,6 +19,7 @@ use chain::{BASE_PRIMES, Primes};
 use omr_bgv::{Chain, Plain, RangePolynomial};
 use omr_codec::Nodes;
 use omr_compress::Setting;
+use omr_opening::{Opening, OpeningSpec};
 use omr_ring::{Basis, Kernels, Modulus, Ring};
 use omr_rlwe::noise::NoiseModel;
 use omr_rlwe::{KeyShape, SharedShape};
@@ -46,6 +48,8 @@ pub struct Params {
     pub window: RangePolynomial,
     /// Nodes of the sparse-recovery code.
     pub nodes: Nodes,
+    /// Packing and opening of clues; `None` where clues meet the top modulus.
+    pub opening: Option<Opening>,
     /// Gadget of the baby step's rotation key.
     pub step_shape: KeyShape,
     /// Gadget of the giant step's rotation key.
@@ -102,7 +106,10 @@ impl Params {
         let chain = primes.chain();
         let descent_special = primes.descent_special();
         let small_special = Basis::new(BASE_PRIMES..BASE_PRIMES + descent_special.len());
+        let opening =
+            |opening: &OpeningSpec| Opening::new(spec.clue_shape(), opening.clone(), &plain);
         let params = Self {
+            opening: spec.opening.as_ref().map(opening).transpose()?,
             window: RangePolynomial::new(plain.p(), spec.range, spec.block),
             nodes: Nodes::new(spec.p as u32, spec.n)?,
             step_shape: primes.step_shape(&spec),
@@ -218,9 +225,12 @@ impl Params {
         }
     }
 
-    /// The exponent of the giant step's rotation.
+    /// Slots of a giant step of the affine transform, or of the transform that opens clues.
     pub fn giant_step(&self) -> usize {
-        self.spec.baby
+        match &self.opening {
+            Some(opening) => opening.transform_steps()[1],
+            None => self.spec.baby,
+        }
     }
 
     /// The c of the norm `g1^2 + g1 g2 + c g2^2`, which is zero only where g1 and g2 are.

@@ -3,6 +3,7 @@
 use super::ParamsSpec;
 use crate::ParamsError;
 use omr_bgv::{Chain, RangePolynomial, fermat_depth};
+use omr_opening::OpeningSpec;
 use omr_ring::{Basis, Modulus, primes_below, primes_near};
 use omr_rlwe::KeyShape;
 use omr_rlwe::noise::{self, NoiseModel};
@@ -81,9 +82,17 @@ impl Primes {
             lower.extend(take(bits, 1)?);
         }
         let lower_bits: f64 = base_bits + drops.iter().sum::<f64>();
-        let affine_noise = affine_noise(spec, model);
+        let affine_noise = match &spec.opening {
+            Some(opening) => opening_noise(spec, opening, model),
+            None => affine_noise(spec, model),
+        };
         let top_bits = lower_bits + affine_noise + HONEST_MARGIN - model.floor();
-        let count = (top_bits / PRIME_BITS).ceil() as usize;
+        let least = (top_bits / PRIME_BITS).ceil() as usize;
+        let count = match spec.opening {
+            // Digits of as many primes each: the largest one decides on the special primes.
+            Some(_) => least.next_multiple_of(spec.rotation_digits),
+            None => least,
+        };
         let top = take(top_bits / count as f64, count)?;
         let digit_bits = top_bits / count as f64 * count.div_ceil(spec.rotation_digits) as f64;
         let step_bits = digit_bits + STEP_EXCESS;
@@ -225,6 +234,14 @@ fn affine_noise(spec: &ParamsSpec, model: &NoiseModel) -> f64 {
     let products = noise::sum(model.times_plain(baby), spec.clue.n);
     let giant = model.gadget(spec.rotation_digits, GIANT_SLACK, 0.0);
     noise::add(products, noise::sum(giant, spec.clue.n / spec.baby - 1))
+}
+
+/// Noise of opened slots, with the giant steps of the transform.
+fn opening_noise(spec: &ParamsSpec, opening: &OpeningSpec, model: &NoiseModel) -> f64 {
+    let turn = model.key_switch(spec.rotation_digits, 0.0, STEP_EXCESS);
+    let [_, slots] = omr_opening::slot_noise(opening, model, turn);
+    let giant = model.gadget(spec.rotation_digits, GIANT_SLACK, 0.0);
+    noise::add(slots, noise::sum(giant, opening.points / opening.baby - 1))
 }
 
 /// Modulus of the last level: what compression needs, for the most merged batches.

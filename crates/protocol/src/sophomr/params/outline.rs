@@ -4,8 +4,10 @@ use super::chain::{BASE_PRIMES, Primes};
 use super::{Circuit, ParamsSpec};
 use crate::ClueKind;
 use crate::ParamsError;
+use crate::clue::OFFSET_LEN;
 use crate::params::largest_log_pq;
 use omr_bgv::{Chain, RangePolynomial};
+use omr_opening::OpeningSpec;
 use omr_ring::{Basis, Modulus};
 use omr_rlwe::KeyShape;
 
@@ -97,14 +99,32 @@ impl Outline {
         shape.rows() * shape.bodies() * body
     }
 
+    /// Bytes of the keys to the two small primes.
+    fn opening_bytes(&self, opening: &OpeningSpec, clues: ClueKind) -> usize {
+        let body = |bits: usize| (opening.n * bits).div_ceil(8);
+        let extra = match clues {
+            ClueKind::Plain => 0,
+            ClueKind::Bound => OFFSET_LEN,
+        };
+        let packing = self.spec.clue.n + ParamsSpec::COORDINATES - 1 + extra;
+        let narrow = opening.packing_rank * opening.gadget.digits as usize;
+        packing * body(opening.packing_bits as usize)
+            + narrow * body(opening.narrow_bits.ceil() as usize)
+    }
+
     /// Bytes of the body of a detection key's file, of a key for clues of a kind.
     pub fn detection_key_bytes(&self, clues: ClueKind) -> u64 {
         let (large, small) = ((self.spec.n, &self.large), (self.spec.small_n, &self.small));
         let key = |ring, shape: &KeyShape| rows(ring, &shape.extended()) * shape.digits().len();
         let merges = self.circuit.merge_levels(&self.spec);
         let small_keys = 2 + merges.count();
-        let encrypted = self.circuit.secrets + usize::from(clues == ClueKind::Bound);
+        let opening = self.spec.opening.as_ref();
+        let offset = opening.is_none() && clues == ClueKind::Bound;
+        let encrypted = self.circuit.secrets + usize::from(offset);
+        let of_opening =
+            |opening| self.opening_bytes(opening, clues) + key(large, &self.step_shape);
         let bytes = 32
+            + opening.map_or(0, of_opening)
             + key(large, &self.step_shape)
             + key(large, &self.giant_shape)
             + key(large, &self.product_shape)

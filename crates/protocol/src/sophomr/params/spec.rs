@@ -3,6 +3,7 @@
 use super::{FinalRingSpec, tail_bits};
 use crate::clue::OFFSET_LEN;
 use crate::params::{Bits, ClueSpec, ParamsError, SetSpec, dimension};
+use omr_opening::{ClueNoise, ClueShape, OpeningSpec};
 use omr_rlwe::noise::NoiseModel;
 
 /// A parameter set as it is published, unchecked.
@@ -32,8 +33,10 @@ pub struct ParamsSpec {
     pub clue: ClueSpec,
     /// The window: pertinent when both coordinates of d that are looked at lie in `[-range, range]`.
     pub range: u64,
-    /// Baby steps of the affine transform.
+    /// Baby steps of the affine transform, where there is one.
     pub baby: usize,
+    /// How clues are packed and opened in place of the affine transform; `None` where clues meet the top modulus.
+    pub opening: Option<OpeningSpec>,
     /// Powers in one block of the window polynomial.
     pub block: usize,
     /// Digits of the rotation keys.
@@ -96,9 +99,14 @@ impl ParamsSpec {
             self.baby,
         )?;
         dimension(
-            [self.clue.q, self.clue.rounded] == [self.p; 2],
+            self.opening.is_some() || self.clue.q == self.p,
             "clues modulo the plaintext modulus",
             self.clue.q as usize,
+        )?;
+        dimension(
+            self.clue.rounded == self.clue.q,
+            "clues that are not rounded",
+            self.clue.rounded as usize,
         )?;
         dimension(power(self.block), "a power of two", self.block)?;
         self.final_ring.check(self.small_n)
@@ -125,8 +133,23 @@ impl ParamsSpec {
         Self::COORDINATES as f64 * (window / self.p as f64).log2()
     }
 
-    /// log2 of the probability that a pertinent message is missed (exact convolution, union bound).
+    /// Clues as packing takes them.
+    pub fn clue_shape(&self) -> ClueShape {
+        ClueShape {
+            n: self.clue.n,
+            q: self.clue.q,
+            coordinates: Self::COORDINATES,
+        }
+    }
+
+    /// log2 of the probability that a pertinent message is missed (union bound; exact convolution, or the saddle point
+    /// where clues are packed).
     pub fn miss_log2(&self) -> f64 {
+        if let Some(opening) = &self.opening {
+            let added = ClueNoise::new(opening, &self.clue_shape(), self.p);
+            return super::miss::packed(&self.clue, &added, self.p, self.range)
+                + (Self::COORDINATES as f64).log2();
+        }
         let noise = self.clue.noise();
         let beyond = (noise.len() / 2).saturating_sub(self.range as usize);
         // Summed from the outside in: no cancellation near 2^-30.

@@ -1,0 +1,121 @@
+//! A set whose clues are packed and opened in slots, from its key's file to the digest.
+
+use chacha20::ChaCha20Rng;
+use omr_client::sophomr::{Keys, Recipient, keygen};
+use omr_client::{BoundSender, ClueSeed, Sender};
+use omr_detector::sophomr::Detector;
+use omr_detector::{Messages, Quiet};
+use omr_opening::OpeningSpec;
+use omr_protocol::params::{ClueSpec, SecretSpec};
+use omr_protocol::sophomr::{DetectionKey, DigestPlan, Outline, Params, ParamsSpec};
+use omr_protocol::{ClueKind, SEED_BYTES, Sealing};
+use omr_ring::{Gadget, Kernels};
+use rand_core::SeedableRng;
+use std::sync::Arc;
+
+const BOARD: [u8; 16] = [4; 16];
+const PAYLOAD: usize = 12;
+/// More than a batch.
+const MESSAGES: u64 = 2500;
+
+/// The tiny set with errors of 2^-23 of the clues' modulus, which is the largest prime below 2^22 for their ring.
+fn spec() -> ParamsSpec {
+    let mut sets = ParamsSpec::published().into_iter();
+    let tiny = sets.find(|set| set.name == "insecure-tiny-v2").unwrap();
+    ParamsSpec {
+        clue: ClueSpec {
+            q: 4_188_161,
+            rounded: 4_188_161,
+            secret: SecretSpec::Ternary { weight: 20 },
+            weight: 20,
+            ..tiny.clue
+        },
+        range: 17,
+        opening: Some(OpeningSpec {
+            n: 64,
+            packing_rank: 2,
+            packing_bits: 50,
+            packing_sigma: 0.62,
+            rank: 3,
+            weight: 20,
+            narrow_bits: 28.7,
+            gadget: Gadget {
+                bits: 2,
+                digits: 13,
+            },
+            points: 16,
+            baby: 4,
+        }),
+        ..tiny
+    }
+}
+
+fn digested(clues: ClueKind) {
+    let params = Arc::new(Params::new(spec(), Kernels::detect()).unwrap());
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let Keys {
+        secret,
+        clue,
+        detection,
+    } = keygen(&params, clues, &mut rng);
+    let stranger = keygen(&params, clues, &mut rng).clue;
+    let payload = |i: u64| [i.to_le_bytes(), (!i).to_le_bytes()].concat()[..PAYLOAD].to_vec();
+    let own = [0, 1, 2047, 2048, 2300, MESSAGES - 1];
+    let (mut posted, mut payloads) = (Vec::new(), Vec::new());
+    for i in 0..MESSAGES {
+        let to = if own.contains(&i) { &clue } else { &stranger };
+        posted.extend(match clues {
+            ClueKind::Plain => Sender::new(&params.clue, to)
+                .gen_clue(&mut rng)
+                .to_bytes(&params.clue),
+            ClueKind::Bound => BoundSender::new(&params.clue, to, BOARD)
+                .clue(&ClueSeed::generate(&mut rng), &payload(i))
+                .to_bytes(&params.clue),
+        });
+        payloads.extend(payload(i));
+    }
+    let clue_bytes = posted.len() / MESSAGES as usize;
+    posted[3 * clue_bytes] = 9; // a clue that does not parse
+    let mut board = Messages::new(0..MESSAGES, posted, payloads).unwrap();
+
+    let mut file = Vec::new();
+    detection.write(&params, &mut file).unwrap();
+    assert_eq!(file.len() as u64, detection.file_bytes(&params));
+    let predicted = Outline::new(spec()).unwrap().detection_key_bytes(clues);
+    assert_eq!(predicted, DetectionKey::body_bytes(&params, clues));
+    let key = DetectionKey::read(&params, &file[..]).unwrap();
+    assert_eq!(key.clues(), clues);
+
+    let detector = Detector::new(params.clone(), key);
+    let plan = DigestPlan::new(&params, 0..MESSAGES, 9, Some(PAYLOAD)).unwrap();
+    let seed = [3; SEED_BYTES];
+    let out = detector
+        .digest(&mut board, &plan, BOARD, Sealing::None, seed, &Quiet)
+        .unwrap();
+    assert_eq!(out.unusable_clues, 1);
+    let found = Recipient::new(&params, &secret)
+        .decode(&out.digest)
+        .unwrap();
+    let found: Vec<_> = found.into_iter().map(|m| (m.index, m.payload)).collect();
+    let expected = own.map(|i| (i, Some(payload(i))));
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn plain_clues_are_packed() {
+    digested(ClueKind::Plain);
+}
+
+#[test]
+fn bound_clues_are_packed() {
+    digested(ClueKind::Bound);
+}
+
+/// At this window they are as rare as sets need, and rarer with each step of it.
+#[test]
+fn misses_of_packed_clues_are_rare() {
+    let missed = |range| ParamsSpec { range, ..spec() }.miss_log2();
+    let found: Vec<f64> = (15..20).map(missed).collect();
+    assert!(found[2] < -30.0 && found[2] > -60.0, "{found:?}");
+    assert!(found.is_sorted_by(|a, b| a > b), "{found:?}");
+}

@@ -1,0 +1,76 @@
+//! The tail of the noise of packed clues.
+
+use crate::params::ClueSpec;
+use omr_opening::ClueNoise;
+use omr_ring::NarrowGaussian;
+
+/// The cumulant generating function of a sum of independent terms, and its first two derivatives, at one point.
+#[derive(Clone, Copy)]
+struct Cumulants([f64; 3]);
+
+impl Cumulants {
+    /// Of a variable with these values and weights, which are symmetric around 0.
+    fn of(values: impl Iterator<Item = (f64, f64)>, t: f64) -> Self {
+        let mut sums = [0.0; 3];
+        for (x, weight) in values {
+            let tilted = weight * (t * x).exp();
+            for (sum, power) in sums.iter_mut().zip([1.0, x, x * x]) {
+                *sum += tilted * power;
+            }
+        }
+        let mean = sums[1] / sums[0];
+        Self([sums[0].ln(), mean, sums[2] / sums[0] - mean * mean])
+    }
+
+    /// Of a variable that is uniform over one unit around 0.
+    fn rounding(t: f64) -> Self {
+        // Narrow steps: the logarithm of sinh(x) / x loses its digits near 0.
+        const STEPS: i32 = 200;
+        let step = |i: i32| (f64::from(i) + 0.5) / f64::from(STEPS) - 0.5;
+        Self::of((0..STEPS).map(|i| (step(i), 1.0 / f64::from(STEPS))), t)
+    }
+
+    fn times(self, count: usize) -> Self {
+        Self(self.0.map(|x| x * count as f64))
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] + other.0[i]))
+    }
+}
+
+/// log2 of the probability that the noise of one coordinate of a packed clue, in units of p, leaves the window on either
+/// side: the saddle point of the sum of all errors and roundings.
+pub(super) fn packed(clue: &ClueSpec, added: &ClueNoise, p: u64, range: u64) -> f64 {
+    let probabilities = NarrowGaussian::new(clue.sigma).probabilities().to_vec();
+    let unit = p as f64 / clue.q as f64;
+    let errors = || {
+        let both = |(i, &weight): (usize, &f64)| {
+            let x = i as f64 * unit;
+            match i {
+                0 => [(0.0, weight), (0.0, 0.0)],
+                _ => [(x, weight), (-x, weight)],
+            }
+        };
+        probabilities.iter().enumerate().flat_map(both)
+    };
+    let secret = clue.secret.most();
+    let cumulants = |t: f64| {
+        let normal = added.normal * added.normal;
+        Cumulants([normal * t * t / 2.0, normal * t, normal])
+            .plus(Cumulants::of(errors(), t).times(clue.weight + secret + 1))
+            .plus(Cumulants::rounding(t).times(added.roundings))
+    };
+    let beyond = range as f64 + 0.5;
+    let (mut low, mut high) = (0.0, 64.0);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        match cumulants(middle).0[1] < beyond {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    let Cumulants([k, _, variance]) = cumulants(low);
+    let tail = k - low * beyond - (low * (std::f64::consts::TAU * variance).sqrt()).ln();
+    1.0 + tail / std::f64::consts::LN_2
+}
