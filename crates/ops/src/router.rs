@@ -1,14 +1,13 @@
 //! The HTTP routes of the status page, its JSON and the metrics.
 
 use axum::Router;
-use axum::extract::Query;
+use axum::http::Uri;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
 };
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use std::collections::HashMap;
 
 use crate::metrics::Metrics;
 use crate::page::{content_security_policy, status_page};
@@ -36,12 +35,11 @@ where
     let router = Router::new()
         .route(
             "/",
-            get(
-                move |Query(query): Query<HashMap<String, String>>| async move {
-                    let refresh = query.get("refresh").is_some_and(|value| value == "on");
-                    answer(HTML, status_page(&page(), refresh))
-                },
-            ),
+            get(move |uri: Uri| async move {
+                let mut pairs = uri.query().unwrap_or_default().split('&');
+                let refresh = pairs.any(|pair| pair == "refresh=on");
+                answer(HTML, status_page(&page(), refresh))
+            }),
         )
         .route("/status.json", get(move || async move { json(&status()) }));
     match pages {
