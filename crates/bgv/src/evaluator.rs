@@ -44,7 +44,8 @@ impl Evaluator<'_> {
         }
     }
 
-    fn level_exists(&self, level: usize) -> Result<(), EvalError> {
+    /// Errors: `Exhausted` where the chain has no such level.
+    pub fn expect_level(&self, level: usize) -> Result<(), EvalError> {
         match level < self.chain.len() {
             true => Ok(()),
             false => Err(EvalError::Exhausted(Mismatch::new(self.chain.len(), level))),
@@ -230,7 +231,7 @@ impl Evaluator<'_> {
         key: &SwitchingKey,
         to: usize,
     ) -> Result<Vec<Ciphertext>, EvalError> {
-        self.level_exists(to)?;
+        self.expect_level(to)?;
         Self::expect_one_level(cts, 3)?;
         let inputs: Vec<SwitchInput> = cts
             .iter()
@@ -279,7 +280,7 @@ impl Evaluator<'_> {
     /// The ciphertext at a lower level (the same one: a copy). Errors: a level above its own.
     pub fn at_level(&self, ct: &Ciphertext, level: usize) -> Result<Ciphertext, EvalError> {
         Self::expect_parts(ct, 2)?;
-        self.level_exists(level)?;
+        self.expect_level(level)?;
         if level < ct.level {
             return Err(EvalError::Level(Mismatch::new(ct.level, level)));
         }

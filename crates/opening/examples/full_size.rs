@@ -151,23 +151,29 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     b: &[&b[0][places.clone()], &b[1][places]],
                     extra: &[],
                 };
-                packing.pack(&opening, &clues)
+                pack(&opening, &[&packing], &clues)
             })
             .collect();
         clock.lap("pack");
         for (c, narrowed) in narrowed.iter_mut().enumerate() {
-            narrowed.extend(packed.iter().map(|pair| narrow.narrow(&opening, &pair[c])));
+            narrowed.extend(
+                packed
+                    .iter()
+                    .map(|pair| omr_opening::narrow(&opening, &[&narrow], &pair[c])),
+            );
         }
         clock.lap("narrow");
-        let turned = Turned::new(&ev, &opening, secret.clone(), &step)?;
+        let turned = Turned::new(&ev, &opening, &[&secret], &[&step]);
         clock.lap("turns of the secret");
+        let values = PhaseValues::new(&ev, &opening, &turned, &narrowed);
+        drop(turned);
+        clock.lap("values of phases");
         let keys = OpeningKeys {
-            step: &step,
-            baby: &baby,
-            giant: &giant,
+            baby: vec![&baby],
+            giant: vec![&giant],
         };
-        let opened = open(&ev, &opening, &turned, &keys, &narrowed)?;
-        clock.lap("open");
+        let opened = open(&ev, &opening, &keys, values, 0)?.remove(0);
+        clock.lap("coefficients of phases");
         check(
             &opening,
             &ring,
@@ -200,7 +206,7 @@ fn check(
         secret: large,
     };
     for (blocks, ct) in narrowed.iter().zip(opened) {
-        let phases: Vec<Vec<i64>> = blocks.iter().map(|ct| sparse.phase(P, &ct.0)).collect();
+        let phases: Vec<Vec<i64>> = blocks.iter().map(|ct| sparse.phase(P, &ct.0, 0)).collect();
         let slots = decryptor.decrypt(ct);
         let wrong = (0..N).filter(|&slot| {
             let place = opening.place(slot);

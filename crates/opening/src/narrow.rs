@@ -1,7 +1,7 @@
 //! The change to a sparse secret of lower rank, and to residues modulo p.
 
 use crate::Opening;
-use crate::module::{ModuleCipher, ModuleSecret, Row, add_products};
+use crate::module::{ModuleCipher, ModuleSecret, Row, Rows, add_products};
 use omr_ring::{AlignedVec, Eval, Poly, centered_binomial};
 use rand_core::CryptoRng;
 
@@ -11,7 +11,7 @@ pub struct NarrowKey {
     rows: Vec<Row>,
 }
 
-/// A module ciphertext modulo p under the sparse secret.
+/// Module ciphertexts modulo p under sparse secrets.
 #[derive(Clone, Debug)]
 pub struct Narrowed(pub ModuleCipher);
 
@@ -64,41 +64,44 @@ impl NarrowKey {
     pub fn bodies(&self) -> impl Iterator<Item = &Poly<Eval>> {
         self.rows.iter().map(|row| &row.body)
     }
+}
 
-    /// The same messages under the sparse secret, times p over the packing modulus.
-    pub fn narrow(&self, opening: &Opening, packed: &ModuleCipher) -> Narrowed {
-        let (ring, spec) = (&opening.narrow, opening.spec());
-        let (k, m) = (ring.kernels(), ring.modulus(0));
-        let (q1, q2) = (opening.packing.modulus(0).value(), m.value());
-        let row = || AlignedVec::zeroed(spec.n);
-        let mut digits: Vec<AlignedVec> = (0..self.rows.len()).map(|_| row()).collect();
-        for (digits, mask) in digits
-            .chunks_mut(spec.gadget.digits as usize)
-            .zip(&packed.masks)
-        {
-            let mask = rescaled(mask, q1, q2);
-            let mut rows: Vec<&mut [u64]> = digits.iter_mut().map(|digit| &mut digit[..]).collect();
-            k.decompose(m, spec.gadget, &mut rows, &mask);
-            for row in rows {
-                k.ntt_factors(ring.table(0), row);
-            }
+/// The same messages under the sparse secrets, times p over the packing modulus.
+///
+/// Shape: `keys` as those that packed. Panics: without a key.
+pub fn narrow(opening: &Opening, keys: &[&NarrowKey], packed: &ModuleCipher) -> Narrowed {
+    let (ring, spec) = (&opening.narrow, opening.spec());
+    let (k, m) = (ring.kernels(), ring.modulus(0));
+    let (q1, q2) = (opening.packing.modulus(0).value(), m.value());
+    let row = || AlignedVec::zeroed(spec.n);
+    let rows = Rows(keys.iter().map(|key| &key.rows[..]).collect());
+    let mut digits: Vec<AlignedVec> = (0..rows.len()).map(|_| row()).collect();
+    for (digits, mask) in digits
+        .chunks_mut(spec.gadget.digits as usize)
+        .zip(&packed.masks)
+    {
+        let mask = rescaled(mask, q1, q2);
+        let mut rows: Vec<&mut [u64]> = digits.iter_mut().map(|digit| &mut digit[..]).collect();
+        k.decompose(m, spec.gadget, &mut rows, &mask);
+        for row in rows {
+            k.ntt_factors(ring.table(0), row);
         }
-        let a: Vec<&[u64]> = digits.iter().map(|digit| &digit[..]).collect();
-        let rows: Vec<&Row> = self.rows.iter().collect();
-        let mut sums: Vec<AlignedVec> = (0..1 + spec.rank).map(|_| row()).collect();
-        add_products(ring, &mut sums, &a, &rows, &mut [row(), row()]);
-        for sum in &mut sums {
-            k.ntt_inverse(ring.table(0), sum);
-        }
-        let mut masks = sums.split_off(1);
-        let mut body = sums.remove(0);
-        k.add_assign(m, &mut body, &rescaled(&packed.body, q1, q2));
-        let p = opening.p().value();
-        for row in masks.iter_mut().chain([&mut body]) {
-            *row = rescaled(row, q2, p);
-        }
-        Narrowed(ModuleCipher { body, masks })
     }
+    let a: Vec<&[u64]> = digits.iter().map(|digit| &digit[..]).collect();
+    let mut masks: Vec<AlignedVec> = (0..rows.parts()).map(|_| row()).collect();
+    add_products(ring, &mut masks, &a, &rows, &mut [row(), row()]);
+    for sum in &mut masks {
+        k.ntt_inverse(ring.table(0), sum);
+    }
+    let mut bodies = masks.split_off(spec.rank);
+    for (body, packed) in bodies.iter_mut().zip(&packed.bodies) {
+        k.add_assign(m, body, &rescaled(packed, q1, q2));
+    }
+    let p = opening.p().value();
+    for row in masks.iter_mut().chain(&mut bodies) {
+        *row = rescaled(row, q2, p);
+    }
+    Narrowed(ModuleCipher { masks, bodies })
 }
 
 /// Residues modulo `from`, times `to / from` and rounded, modulo `to`.

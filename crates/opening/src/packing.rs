@@ -1,7 +1,7 @@
 //! Clues of a block of messages as module ciphertexts, one for each coordinate.
 
 use crate::Opening;
-use crate::module::{ModuleCipher, ModuleSecret, Row, add_products};
+use crate::module::{ModuleCipher, ModuleSecret, Row, Rows, add_products};
 use omr_ring::{AlignedVec, Eval, NarrowGaussian, Poly, Ring};
 use rand_core::CryptoRng;
 
@@ -96,49 +96,56 @@ impl PackingKey {
     pub fn bodies(&self) -> impl Iterator<Item = &Poly<Eval>> {
         self.rows.iter().map(|row| &row.body)
     }
+}
 
-    /// One ciphertext for each coordinate: coefficient y of its phase is `b - (a s) - <extra>` of message y, times
-    /// the packing modulus over the clue modulus.
-    ///
-    /// Panics: when the clues are not those of a block.
-    pub fn pack(&self, opening: &Opening, clues: &BlockOfClues<'_>) -> Vec<ModuleCipher> {
-        let (ring, spec, shape) = (&opening.packing, opening.spec(), opening.clue());
-        assert_eq!(clues.a.len(), spec.n * shape.n, "a block of clues");
-        assert_eq!(clues.b.len(), shape.coordinates, "coordinates");
-        let parts = 1 + spec.packing_rank;
-        let zero = || AlignedVec::zeroed(spec.n);
-        let mut sums: Vec<AlignedVec> = (0..parts * shape.coordinates).map(|_| zero()).collect();
-        let mut columns = Columns::new(opening);
-        for first in (0..shape.n).step_by(TOGETHER) {
-            let count = TOGETHER.min(shape.n - first);
-            let a = columns.of(clues.a, shape.n, (first, count));
-            for (c, sums) in sums.chunks_mut(parts).enumerate() {
-                let rows = &self.rows[shape.coordinates - 1 - c + first..][..count];
-                a.add_products(sums, rows);
-            }
+/// One ciphertext for each coordinate: coefficient y of its phase is `b - (a s) - <extra>` of message y, times the
+/// packing modulus over the clue modulus, under the secret of each key.
+///
+/// Shape: `keys` are those of one or more recipients, made with one seed; all have as many extra values.
+/// Panics: without a key; when the clues are not those of a block.
+pub fn pack(
+    opening: &Opening,
+    keys: &[&PackingKey],
+    clues: &BlockOfClues<'_>,
+) -> Vec<ModuleCipher> {
+    let (ring, spec, shape) = (&opening.packing, opening.spec(), opening.clue());
+    assert_eq!(clues.a.len(), spec.n * shape.n, "a block of clues");
+    assert_eq!(clues.b.len(), shape.coordinates, "coordinates");
+    let rows = Rows(keys.iter().map(|key| &key.rows[..]).collect());
+    let parts = rows.parts();
+    let zero = || AlignedVec::zeroed(spec.n);
+    let mut sums: Vec<AlignedVec> = (0..parts * shape.coordinates).map(|_| zero()).collect();
+    let mut columns = Columns::new(opening);
+    for first in (0..shape.n).step_by(TOGETHER) {
+        let count = TOGETHER.min(shape.n - first);
+        let a = columns.of(clues.a, shape.n, (first, count));
+        for (c, sums) in sums.chunks_mut(parts).enumerate() {
+            let from = shape.coordinates - 1 - c + first;
+            a.add_products(sums, &rows.range(from, count));
         }
-        let own = &self.rows[self.rows.len() - self.extra..];
-        for (sums, extra) in sums.chunks_mut(parts).zip(clues.extra) {
-            if !own.is_empty() {
-                columns
-                    .of(extra, own.len(), (0, own.len()))
-                    .add_products(sums, own);
-            }
-        }
-        for sum in &mut sums {
-            ring.kernels().ntt_inverse(ring.table(0), sum);
-        }
-        let mut sums = sums.into_iter();
-        let mut cipher = |b: &&[u32]| {
-            let mut body = sums.next().expect("a body for each coordinate");
-            add_scaled(opening, &mut body, b);
-            ModuleCipher {
-                body,
-                masks: sums.by_ref().take(parts - 1).collect(),
-            }
-        };
-        clues.b.iter().map(&mut cipher).collect()
     }
+    let extra = keys[0].extra;
+    let own = rows.range(rows.len() - extra, extra);
+    for (sums, extra) in sums.chunks_mut(parts).zip(clues.extra) {
+        if !own.is_empty() {
+            columns
+                .of(extra, own.len(), (0, own.len()))
+                .add_products(sums, &own);
+        }
+    }
+    for sum in &mut sums {
+        ring.kernels().ntt_inverse(ring.table(0), sum);
+    }
+    let mut sums = sums.into_iter();
+    let mut cipher = |b: &&[u32]| {
+        let masks = sums.by_ref().take(spec.packing_rank).collect();
+        let mut bodies: Vec<AlignedVec> = sums.by_ref().take(keys.len()).collect();
+        for body in &mut bodies {
+            add_scaled(opening, body, b);
+        }
+        ModuleCipher { masks, bodies }
+    };
+    clues.b.iter().map(&mut cipher).collect()
 }
 
 /// `body += b q / clue_q`, rounded.
@@ -190,9 +197,8 @@ impl<'a> Columns<'a> {
         self
     }
 
-    fn add_products(&mut self, sums: &mut [AlignedVec], rows: &[Row]) {
+    fn add_products(&mut self, sums: &mut [AlignedVec], rows: &Rows<'_>) {
         let a: Vec<&[u64]> = self.rows[..self.count].iter().map(|row| &row[..]).collect();
-        let rows: Vec<&Row> = rows.iter().collect();
-        add_products(self.ring, sums, &a, &rows, &mut self.scratch);
+        add_products(self.ring, sums, &a, rows, &mut self.scratch);
     }
 }

@@ -1,46 +1,18 @@
-//! Sums of products of ciphertexts with plaintexts.
+//! Sums of products of rows, piece by piece.
 
-use omr_bgv::{Ciphertext, Evaluator};
-use omr_ring::{Buffer, Eval, Poly};
-use omr_rlwe::Rlwe;
-use rayon::prelude::*;
+use omr_bgv::Evaluator;
+use omr_ring::{Buffer, Kernels, Modulus};
+use std::ops::Range;
 
-/// Coefficients of a piece of the multiply-add.
-const PIECE: usize = 1024;
+/// Residues of a piece: those of all rows that meet stay in the second-level cache.
+const PIECE: usize = 512;
 
-/// For each list the sum of the products of its ciphertexts with as many plaintexts, given as coefficients modulo p.
-///
-/// The ciphertexts must be of one level and scale. A plaintext is encoded once for all lists.
-pub(crate) fn products(
+/// Rows of plaintexts, given as coefficients modulo p, as factors modulo prime `id`, one after another.
+pub(crate) fn encoded<'a>(
     ev: &Evaluator,
-    plaintexts: &[Vec<u32>],
-    lists: &[&[Ciphertext]],
-) -> Vec<Ciphertext> {
-    let (level, scale) = (lists[0][0].level(), lists[0][0].scale());
-    let basis = ev.chain.basis(level);
-    let mut out: Vec<[Poly<Eval>; 2]> = lists
-        .iter()
-        .map(|_| [(); 2].map(|()| Poly::scratch(ev.ring, basis)))
-        .collect();
-    let mut rows: Vec<Vec<&mut [u64]>> = basis.ids().iter().map(|_| Vec::new()).collect();
-    for poly in out.iter_mut().flatten() {
-        for (rows, row) in rows.iter_mut().zip(poly.rows_mut()) {
-            rows.push(row);
-        }
-    }
-    let limbs = rows.par_iter_mut().enumerate().with_max_len(1);
-    limbs.for_each(|(limb, rows)| {
-        let encoded = encoded(ev, basis.ids()[limb], plaintexts);
-        for (list, out) in lists.iter().zip(rows.chunks_mut(2)) {
-            add_up(ev, limb, list, &encoded, out);
-        }
-    });
-    let ciphertext = |[c0, c1]: [Poly<Eval>; 2]| Ciphertext::new(Rlwe { c0, c1 }, level, scale);
-    out.into_iter().map(ciphertext).collect()
-}
-
-/// Rows of plaintexts as factors modulo prime `id`.
-fn encoded(ev: &Evaluator, id: usize, plaintexts: &[Vec<u32>]) -> Buffer {
+    id: usize,
+    plaintexts: impl ExactSizeIterator<Item = &'a [u32]>,
+) -> Buffer {
     let (ring, p) = (ev.ring, ev.plain.p().value() as u32);
     let (k, n) = (ring.kernels(), ring.n());
     let mut rows = Buffer::any(plaintexts.len() * n);
@@ -51,29 +23,73 @@ fn encoded(ev: &Evaluator, id: usize, plaintexts: &[Vec<u32>]) -> Buffer {
     rows
 }
 
-/// One limb of the sum of a list, body and mask.
-fn add_up(
-    ev: &Evaluator,
-    limb: usize,
-    list: &[Ciphertext],
-    encoded: &[u64],
-    out: &mut [&mut [u64]],
+/// What sums start from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    Zero,
+    /// What stands in their place.
+    Present,
+}
+
+/// `sum_j a[i][j] b[l][j]` for all lists of factors and all lists of rows, in `out[i][l]`, modulo one prime.
+pub(crate) fn all_sums(
+    (k, m): (&Kernels, &Modulus),
+    out: &mut [Vec<&mut [u64]>],
+    a: &[Vec<&[u64]>],
+    b: &[Vec<&[u64]>],
+    start: Start,
 ) {
-    let n = ev.ring.n();
-    let id = ev.chain.basis(list[0].level()).ids()[limb];
-    let [body, mask] = out else {
-        unreachable!("a body and a mask")
-    };
-    for start in (0..n).step_by(PIECE) {
-        let piece = start..(start + PIECE).min(n);
-        let a: Vec<&[u64]> = encoded.chunks(n).map(|row| &row[piece.clone()]).collect();
-        let part = |i: usize| -> Vec<&[u64]> {
-            let rows = list.iter().map(|ct| ct.parts()[i].row(limb));
-            rows.map(|row| &row[piece.clone()]).collect()
-        };
-        let out = [&mut body[piece.clone()], &mut mask[piece.clone()]];
-        ev.ring
-            .kernels()
-            .dot_pair(ev.ring.modulus(id), out, &a, [&part(0), &part(1)]);
+    let n = out[0][0].len();
+    let mut scratch = [[0; PIECE]; 4];
+    for first in (0..n).step_by(PIECE) {
+        let range = first..(first + PIECE).min(n);
+        let (a, b) = (pieces(a, &range), pieces(b, &range));
+        for (out, a) in out.chunks_mut(2).zip(a.chunks(2)) {
+            for first in (0..b.len()).step_by(2) {
+                let b = &b[first..(first + 2).min(b.len())];
+                let outs = out
+                    .iter_mut()
+                    .flat_map(|row| row[first..].iter_mut().take(b.len()));
+                let outs = outs.map(|row| &mut row[range.clone()]).collect();
+                match start {
+                    Start::Zero => square(k, m, outs, a, b),
+                    Start::Present => {
+                        let len = range.len();
+                        let parts = scratch.iter_mut().take(outs.len());
+                        square(k, m, parts.map(|part| &mut part[..len]).collect(), a, b);
+                        for (out, part) in outs.into_iter().zip(&scratch) {
+                            k.add_assign(m, out, &part[..len]);
+                        }
+                    }
+                }
+            }
+        }
     }
+}
+
+/// The sums of one or two lists with one or two others.
+fn square(k: &Kernels, m: &Modulus, out: Vec<&mut [u64]>, a: &[Vec<&[u64]>], b: &[Vec<&[u64]>]) {
+    match (a, b) {
+        ([a0, a1], [b0, b1]) => {
+            let out = out.try_into().expect("four sums");
+            k.dot_square(m, out, [a0, a1], [b0, b1]);
+        }
+        ([one], [l, r]) | ([l, r], [one]) => {
+            let out = out.try_into().expect("two sums");
+            k.dot_pair(m, out, one, [l, r]);
+        }
+        ([a], [b]) => {
+            for out in out {
+                k.dot(m, out, a, b);
+            }
+        }
+        _ => unreachable!("one or two lists"),
+    }
+}
+
+fn pieces<'a>(lists: &[Vec<&'a [u64]>], range: &Range<usize>) -> Vec<Vec<&'a [u64]>> {
+    lists
+        .iter()
+        .map(|list| list.iter().map(|row| &row[range.clone()]).collect())
+        .collect()
 }

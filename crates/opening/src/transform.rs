@@ -1,8 +1,15 @@
 //! From the values of every phase to its coefficients: the inverse transform of `points`, in slots.
 
-use crate::products::products;
+use crate::inner::{lists, parts_of, rows_by_limb};
+use crate::products::{Start, all_sums, encoded};
 use crate::{Opening, OpeningKeys};
-use omr_bgv::{Ciphertext, EvalError, Evaluator};
+use omr_bgv::Evaluator;
+use omr_ring::{Eval, Poly};
+use omr_rlwe::{Bodies, SharedRlwe};
+use rayon::prelude::*;
+
+/// Giant steps whose products are made together: each baby step is read once for them.
+const TOGETHER: usize = 4;
 
 /// The constant that slot `point` of every column meets in the turn by `turn` points: coefficient `point` takes value i,
 /// `turn` points further on, times `omega^(-(2 i + 1) point) / points`.
@@ -30,38 +37,102 @@ fn diagonal(ev: &Evaluator, opening: &Opening, giant: usize, baby: usize) -> Vec
     ev.plain.encode(&slots)
 }
 
-/// The coefficients of all phases, from their values.
+/// The coefficients of all phases, from their values. Bodies are raised ([`Bodies::Raised`]).
 pub(crate) fn coefficients(
     ev: &Evaluator,
     opening: &Opening,
     keys: &OpeningKeys<'_>,
-    values: Vec<Ciphertext>,
-) -> Result<Vec<Ciphertext>, EvalError> {
-    let baby = opening.spec().baby;
-    let mut turned = vec![values];
+    values: Vec<SharedRlwe<Eval>>,
+) -> Vec<SharedRlwe<Eval>> {
+    let (baby, coordinates) = (opening.spec().baby, values.len());
+    let turn = keys.baby();
+    // Step by step, and in each coordinate by coordinate.
+    let mut turned = values;
     for i in 1..baby {
-        let next = ev.automorphism_all(&turned[i - 1].iter().collect::<Vec<_>>(), keys.baby)?;
-        turned.push(next);
+        let last = &turned[(i - 1) * coordinates..];
+        let next = turn.apply(ev.ring, last, Bodies::Divided, ev.plain.p());
+        turned.extend(next);
     }
-    let coordinates = turned[0].len();
-    let mut lists: Vec<Vec<Ciphertext>> = (0..coordinates).map(|_| Vec::new()).collect();
-    for step in turned {
-        for (list, ct) in lists.iter_mut().zip(step) {
-            list.push(ct);
-        }
+    let mut babies: Vec<Vec<SharedRlwe<Eval>>> = (0..coordinates).map(|_| Vec::new()).collect();
+    for (i, ct) in turned.into_iter().enumerate() {
+        babies[i % coordinates].push(ct);
     }
-    let lists: Vec<&[Ciphertext]> = lists.iter().map(Vec::as_slice).collect();
-    let mut sums: Vec<Ciphertext> = Vec::new();
-    for giant in (0..opening.spec().giants()).rev() {
-        let diagonals: Vec<Vec<u32>> = (0..baby).map(|b| diagonal(ev, opening, giant, b)).collect();
-        let mut products = products(ev, &diagonals, &lists);
-        if !sums.is_empty() {
-            let turned = ev.automorphism_all(&sums.iter().collect::<Vec<_>>(), keys.giant)?;
-            for (product, sum) in products.iter_mut().zip(&turned) {
-                ev.add_assign(product, sum)?;
+    let turn = keys.giant();
+    let mut sums: Vec<SharedRlwe<Eval>> = Vec::new();
+    let giants: Vec<usize> = (0..opening.spec().giants()).rev().collect();
+    for giants in giants.chunks(TOGETHER) {
+        for products in products(ev, opening, giants, &babies) {
+            if sums.is_empty() {
+                let zero = |product: &SharedRlwe<Eval>| keys.zero(ev, product.bodies.len());
+                sums = products.iter().map(zero).collect();
+            } else {
+                sums = turn.apply(ev.ring, &sums, Bodies::Raised, ev.plain.p());
+            }
+            for (sum, product) in sums.iter_mut().zip(products) {
+                add_raised(ev, keys, sum, &product);
             }
         }
-        sums = products;
     }
-    Ok(sums)
+    sums
+}
+
+/// Adds a ciphertext to one with raised bodies.
+fn add_raised(
+    ev: &Evaluator,
+    keys: &OpeningKeys<'_>,
+    sum: &mut SharedRlwe<Eval>,
+    product: &SharedRlwe<Eval>,
+) {
+    let (ring, giant) = (ev.ring, keys.giant[0].switching_key());
+    ring.add_assign(&mut sum.mask, &product.mask);
+    for (sum, product) in sum.bodies.iter_mut().zip(&product.bodies) {
+        ring.each_row(sum, |id, row| {
+            // Modulo special primes their product times it is nothing.
+            if let Some(limb) = product.basis().position(id) {
+                let m = ring.modulus(id);
+                let factor = giant.special_mod(ring, m);
+                ring.kernels()
+                    .scale_add_assign(m, row, product.row(limb), factor);
+            }
+        });
+    }
+}
+
+/// The products of some giant steps with the baby steps: for each giant step, each coordinate's.
+fn products(
+    ev: &Evaluator,
+    opening: &Opening,
+    giants: &[usize],
+    babies: &[Vec<SharedRlwe<Eval>>],
+) -> Vec<Vec<SharedRlwe<Eval>>> {
+    let (ring, basis, baby) = (ev.ring, ev.chain.basis(0), opening.spec().baby);
+    let parts = 1 + babies[0][0].bodies.len();
+    let diagonals: Vec<Vec<u32>> = giants
+        .par_iter()
+        .flat_map_iter(|&giant| (0..baby).map(move |baby| (giant, baby)))
+        .map(|(giant, baby)| diagonal(ev, opening, giant, baby))
+        .collect();
+    let zero = |_| {
+        let polys = 0..babies.len() * parts;
+        polys.map(|_| Poly::scratch(ring, basis)).collect()
+    };
+    let mut sums: Vec<Vec<Poly<Eval>>> = giants.iter().map(zero).collect();
+    let limbs = rows_by_limb(&mut sums);
+    let limbs = limbs.into_par_iter().zip(basis.ids()).with_max_len(1);
+    limbs.for_each(|(mut out, &id)| {
+        let encoded = encoded(ev, id, diagonals.iter().map(Vec::as_slice));
+        let a = lists(&encoded, ring.n(), baby);
+        let b: Vec<Vec<&[u64]>> = babies.iter().flat_map(|cts| parts_of(cts, id)).collect();
+        let m = ring.modulus(id);
+        all_sums((ring.kernels(), m), &mut out, &a, &b, Start::Zero);
+    });
+    let coordinates = |polys: Vec<Poly<Eval>>| {
+        let mut polys = polys.into_iter();
+        let ct = |_| SharedRlwe {
+            mask: polys.next().expect("a mask for each coordinate"),
+            bodies: polys.by_ref().take(parts - 1).collect(),
+        };
+        (0..babies.len()).map(ct).collect()
+    };
+    sums.into_iter().map(coordinates).collect()
 }

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::Insecure;
-use omr_opening::{ClueNoise, ClueShape, Opening, OpeningSpec, slot_noise};
+use common::{Insecure, RECIPIENTS};
+use omr_opening::{ClueNoise, ClueShape, Narrowed, Opening, OpeningSpec, slot_noise};
 use omr_ring::rms_embedding;
 
 #[test]
@@ -25,15 +25,16 @@ fn packed_and_narrowed_phases_are_distances() {
     let mut case = Insecure::new(2);
     let clues = case.clues();
     let packed = case.packed(&clues);
-    let phases = case.phases(&packed);
     let (p, q) = (f64::from(common::P as u32), case.opening.clue().q as f64);
     let (mut sum, mut count) = (0.0, 0.0);
-    for (c, phases) in phases.iter().enumerate() {
-        for (message, &phase) in phases.iter().enumerate() {
-            let exact = case.distance(&clues, message, c) as f64 * p / q;
-            let difference = (phase as f64 - exact + 1.5 * p).rem_euclid(p) - 0.5 * p;
-            sum += difference * difference;
-            count += 1.0;
+    for recipient in 0..RECIPIENTS {
+        for (c, phases) in case.phases(&packed, recipient).iter().enumerate() {
+            for (message, &phase) in phases.iter().enumerate() {
+                let exact = case.distance(&clues, message, c, recipient) as f64 * p / q;
+                let difference = (phase as f64 - exact + 1.5 * p).rem_euclid(p) - 0.5 * p;
+                sum += difference * difference;
+                count += 1.0;
+            }
         }
     }
     let (found, predicted) = (
@@ -53,15 +54,16 @@ fn slots_hold_the_phases() {
     let mut case = Insecure::new(3);
     let clues = case.clues();
     let packed = case.packed(&clues);
-    let phases = case.phases(&packed);
     let opened = case.opened(&packed);
     let opening = &case.opening;
-    for (ct, phases) in opened.iter().zip(&phases) {
-        let slots = case.decryptor().decrypt(ct);
-        for (slot, &found) in slots.iter().enumerate() {
-            let place = opening.place(slot);
-            let phase = phases[place.block * opening.spec().n + place.coefficient];
-            assert_eq!(opening.p().to_centered(found.into()), phase, "slot {slot}");
+    for (recipient, opened) in opened.iter().enumerate() {
+        for (ct, phases) in opened.iter().zip(&case.phases(&packed, recipient)) {
+            let slots = case.decryptor(recipient).decrypt(ct);
+            for (slot, &found) in slots.iter().enumerate() {
+                let place = opening.place(slot);
+                let phase = phases[place.block * opening.spec().n + place.coefficient];
+                assert_eq!(opening.p().to_centered(found.into()), phase, "slot {slot}");
+            }
         }
     }
 }
@@ -73,12 +75,14 @@ fn noise_of_slots_is_predicted() {
     let packed = case.packed(&clues);
     let opened = case.opened(&packed);
     let [_, predicted] = slot_noise(case.opening.spec(), &case.model, case.turn_noise());
-    for ct in &opened {
-        let found = rms_embedding(&case.decryptor().noise(ct)).log2();
-        assert!(
-            (found - predicted).abs() < 0.6,
-            "{found:.2} bits, predicted {predicted:.2}"
-        );
+    for (recipient, opened) in opened.iter().enumerate() {
+        for ct in opened {
+            let found = rms_embedding(&case.decryptor(recipient).noise(ct)).log2();
+            assert!(
+                (found - predicted).abs() < 0.6,
+                "{found:.2} bits, predicted {predicted:.2}"
+            );
+        }
     }
 }
 
@@ -91,13 +95,9 @@ fn keys_are_rebuilt_from_bodies() {
     case.rebuild_keys();
     let again = case.packed(&clues);
     for (a, b) in packed.iter().flatten().zip(again.iter().flatten()) {
-        assert!(a.0.body[..] == b.0.body[..]);
-        assert!(
-            a.0.masks
-                .iter()
-                .zip(&b.0.masks)
-                .all(|(a, b)| a[..] == b[..])
-        );
+        let rows = |ct: &Narrowed| ct.0.masks.iter().chain(&ct.0.bodies).cloned().collect();
+        let (a, b): (Vec<_>, Vec<_>) = (rows(a), rows(b));
+        assert!(a.iter().zip(&b).all(|(a, b)| a[..] == b[..]));
     }
 }
 

@@ -40,9 +40,9 @@ struct Digit<'a> {
 }
 
 /// A target prime with its row of each digit of each input; none where the prime is the digit's own.
-struct Target<'a> {
-    id: usize,
-    raised: Vec<Vec<Option<&'a mut [u64]>>>,
+pub(crate) struct Target<'a> {
+    pub(crate) id: usize,
+    pub(crate) raised: Vec<Vec<Option<&'a mut [u64]>>>,
 }
 
 /// One run of [`KeySwitch::apply`].
@@ -227,12 +227,15 @@ impl Run<'_> {
     }
 }
 
-fn pieces<'a>(rows: &[&'a [u64]], range: &std::ops::Range<usize>) -> Vec<&'a [u64]> {
+pub(crate) fn pieces<'a>(rows: &[&'a [u64]], range: &std::ops::Range<usize>) -> Vec<&'a [u64]> {
     rows.iter().map(|row| &row[range.clone()]).collect()
 }
 
 /// The rows of all digits of all inputs, by prime.
-fn targets<'a>(all: &Basis, raised: &'a mut [Vec<Poly<Coeff>>]) -> HashMap<usize, Target<'a>> {
+pub(crate) fn targets<'a>(
+    all: &Basis,
+    raised: &'a mut [Vec<Poly<Coeff>>],
+) -> HashMap<usize, Target<'a>> {
     let ids = all.ids().iter();
     let empty = |&id: &usize| (id, Target { id, raised: vec![] });
     let mut targets: HashMap<usize, Target> = ids.map(empty).collect();
@@ -253,12 +256,12 @@ fn targets<'a>(all: &Basis, raised: &'a mut [Vec<Poly<Coeff>>]) -> HashMap<usize
     targets
 }
 
-fn scratch<D>(ring: &Ring, basis: &Basis, count: usize) -> Vec<Poly<D>> {
+pub(crate) fn scratch<D>(ring: &Ring, basis: &Basis, count: usize) -> Vec<Poly<D>> {
     (0..count).map(|_| Poly::scratch(ring, basis)).collect()
 }
 
 /// The rows of several polynomials over one basis, prime by prime.
-fn rows<D>(polys: &mut [Poly<D>]) -> Vec<Vec<&mut [u64]>> {
+pub(crate) fn rows<D>(polys: &mut [Poly<D>]) -> Vec<Vec<&mut [u64]>> {
     let primes = polys.first().map_or(0, |poly| poly.basis().len());
     let mut rows: Vec<_> = polys.iter_mut().map(Poly::rows_mut).collect();
     (0..primes)
@@ -267,7 +270,7 @@ fn rows<D>(polys: &mut [Poly<D>]) -> Vec<Vec<&mut [u64]>> {
 }
 
 /// Calls `f` for every target with its rows, on several threads when rows are long.
-fn each<'a, R: Send>(
+pub(crate) fn each<'a, R: Send>(
     ring: &Ring,
     targets: Vec<Target<'a>>,
     rows: Vec<R>,

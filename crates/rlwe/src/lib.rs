@@ -11,6 +11,7 @@ mod keyswitch;
 pub mod noise;
 mod secret;
 mod shared;
+mod turn;
 
 pub use cipher::{Rlwe, decrypt_residues, encrypt, encrypt_with, mask};
 pub use descend::Descent;
@@ -18,3 +19,4 @@ pub use hybrid::{KeySwitch, SwitchInput};
 pub use keyswitch::{KeyShape, SwitchingKey};
 pub use secret::{Secret, SecretPoly};
 pub use shared::{SharedInput, SharedKey, SharedRlwe, SharedShape, rounding_noise};
+pub use turn::{Bodies, SharedTurn};

@@ -1,4 +1,4 @@
-//! An insecure small case: every key, clues of random residues, and phases by schoolbook.
+//! An insecure small case: every key of two recipients with one seed, clues of random residues, and phases by schoolbook.
 
 use chacha20::ChaCha20Rng;
 use omr_bgv::*;
@@ -12,6 +12,7 @@ pub(crate) const P: u64 = 786_433;
 const N: usize = 1 << 11;
 const SEED: [u8; 32] = [7; 32];
 const DIGITS: usize = 2;
+pub(crate) const RECIPIENTS: usize = 2;
 /// Values of bound clues that are subtracted from every coordinate.
 const EXTRA: usize = 3;
 
@@ -22,13 +23,35 @@ pub(crate) struct Insecure {
     ring: Ring,
     chain: Chain,
     shape: KeyShape,
+    recipients: Vec<Recipient>,
+    rng: ChaCha20Rng,
+}
+
+struct Recipient {
     large: Secret,
     clue: Vec<i64>,
     extra: Vec<i64>,
     sparse: ModuleSecret,
     packing: PackingKey,
     narrow: NarrowKey,
-    rng: ChaCha20Rng,
+}
+
+impl Recipient {
+    fn new(opening: &Opening, rng: &mut ChaCha20Rng) -> Self {
+        let packing_secret = packing_secret(opening, rng);
+        let sparse = sparse_secret(opening, rng);
+        let clue = uniform_ternary(rng, CLUE.n);
+        let extra: Vec<i64> = (0..EXTRA).map(|_| (rng.next_u32() & 15) as i64).collect();
+        let at = |index| (&SEED, index);
+        Self {
+            packing: PackingKey::generate(opening, &clue, &extra, &packing_secret, at(1), rng),
+            narrow: NarrowKey::generate(opening, &packing_secret, &sparse, at(2), rng),
+            large: Secret::fixed_weight(rng, N, 128, 12.0),
+            clue,
+            extra,
+            sparse,
+        }
+    }
 }
 
 /// Clues of a batch, place by place.
@@ -72,22 +95,10 @@ impl Insecure {
         let opening = Opening::new(CLUE, spec(), &plain).unwrap();
         let chain = Chain::new(vec![Basis::new(0..4)]);
         let shape = KeyShape::new(chain.basis(0), DIGITS, &Basis::new(4..7));
-        let packing_secret = packing_secret(&opening, &mut rng);
-        let sparse = sparse_secret(&opening, &mut rng);
-        let clue = uniform_ternary(&mut rng, CLUE.n);
-        let extra: Vec<i64> = (0..EXTRA).map(|_| (rng.next_u32() & 15) as i64).collect();
-        let at = |index| (&SEED, index);
         Self {
-            packing: PackingKey::generate(
-                &opening,
-                &clue,
-                &extra,
-                &packing_secret,
-                at(1),
-                &mut rng,
-            ),
-            narrow: NarrowKey::generate(&opening, &packing_secret, &sparse, at(2), &mut rng),
-            large: Secret::fixed_weight(&mut rng, N, 128, 12.0),
+            recipients: (0..RECIPIENTS)
+                .map(|_| Recipient::new(&opening, &mut rng))
+                .collect(),
             model: NoiseModel {
                 n: N,
                 p: P,
@@ -98,9 +109,6 @@ impl Insecure {
             ring,
             chain,
             shape,
-            clue,
-            extra,
-            sparse,
             rng,
         }
     }
@@ -113,11 +121,11 @@ impl Insecure {
         }
     }
 
-    pub(crate) fn decryptor(&self) -> Decryptor<'_> {
+    pub(crate) fn decryptor(&self, recipient: usize) -> Decryptor<'_> {
         Decryptor {
             ring: &self.ring,
             plain: &self.plain,
-            secret: &self.large,
+            secret: &self.recipients[recipient].large,
         }
     }
 
@@ -147,18 +155,24 @@ impl Insecure {
     }
 
     /// `b - (a s) - <extra>` of a message in one coordinate, modulo the clue modulus, by schoolbook.
-    pub(crate) fn distance(&self, clues: &Clues, message: usize, c: usize) -> i64 {
-        let n = CLUE.n;
+    pub(crate) fn distance(
+        &self,
+        clues: &Clues,
+        message: usize,
+        c: usize,
+        recipient: usize,
+    ) -> i64 {
+        let (n, recipient) = (CLUE.n, &self.recipients[recipient]);
         let a = &clues.a[message * n..][..n];
         let product: i64 = (0..n)
             .flat_map(|i| (0..n).map(move |j| (i, j)))
             .filter(|(i, j)| (i + j) % n == c)
-            .map(|(i, j)| i64::from(a[i]) * self.clue[j] * if i + j < n { 1 } else { -1 })
+            .map(|(i, j)| i64::from(a[i]) * recipient.clue[j] * if i + j < n { 1 } else { -1 })
             .sum();
         let extra = &clues.extra[c][message * EXTRA..][..EXTRA];
         let extra: i64 = extra
             .iter()
-            .zip(&self.extra)
+            .zip(&recipient.extra)
             .map(|(&h, w)| i64::from(h) * w)
             .sum();
         (i64::from(clues.b[c][message]) - product - extra).rem_euclid(CLUE.q as i64)
@@ -167,6 +181,11 @@ impl Insecure {
     /// Narrowed ciphertexts, coordinate by coordinate, block by block.
     pub(crate) fn packed(&self, clues: &Clues) -> Vec<Vec<Narrowed>> {
         let n = self.opening.spec().n;
+        let (packing, narrowing): (Vec<&PackingKey>, Vec<&NarrowKey>) = self
+            .recipients
+            .iter()
+            .map(|recipient| (&recipient.packing, &recipient.narrow))
+            .unzip();
         let mut out = vec![Vec::new(); CLUE.coordinates];
         for block in 0..self.opening.blocks() {
             let places = block * n..(block + 1) * n;
@@ -181,66 +200,70 @@ impl Insecure {
                 b: &b.iter().map(Vec::as_slice).collect::<Vec<_>>(),
                 extra: &extra.iter().map(Vec::as_slice).collect::<Vec<_>>(),
             };
-            for (out, ct) in out.iter_mut().zip(self.packing.pack(&self.opening, &clues)) {
-                out.push(self.narrow.narrow(&self.opening, &ct));
+            for (out, ct) in out.iter_mut().zip(pack(&self.opening, &packing, &clues)) {
+                out.push(narrow(&self.opening, &narrowing, &ct));
             }
         }
         out
     }
 
     /// Phases modulo p, coordinate by coordinate, place by place.
-    pub(crate) fn phases(&self, packed: &[Vec<Narrowed>]) -> Vec<Vec<i64>> {
+    pub(crate) fn phases(&self, packed: &[Vec<Narrowed>], recipient: usize) -> Vec<Vec<i64>> {
+        let sparse = &self.recipients[recipient].sparse;
         let of = |blocks: &Vec<Narrowed>| {
             blocks
                 .iter()
-                .flat_map(|ct| self.sparse.phase(P, &ct.0))
+                .flat_map(|ct| sparse.phase(P, &ct.0, recipient))
                 .collect()
         };
         packed.iter().map(of).collect()
     }
 
-    pub(crate) fn opened(&mut self, packed: &[Vec<Narrowed>]) -> Vec<Ciphertext> {
-        let s = self.large.poly(&self.ring, &self.shape.extended());
+    /// The slots of each recipient, coordinate by coordinate.
+    pub(crate) fn opened(&mut self, packed: &[Vec<Narrowed>]) -> Vec<Vec<Ciphertext>> {
         let [baby, giant] = self.opening.transform_steps();
-        let mut galois = |steps: usize, index: u64| {
-            let g = Automorphism::rotation(N, steps);
-            GaloisKey::generate(
+        let turns = [(1, 10), (baby, 11), (giant, 12)];
+        let mut galois: [Vec<GaloisKey>; 3] = Default::default();
+        let mut secrets = Vec::new();
+        for recipient in &self.recipients {
+            let s = recipient.large.poly(&self.ring, &self.shape.extended());
+            for (keys, (steps, index)) in galois.iter_mut().zip(turns) {
+                keys.push(GaloisKey::generate(
+                    &self.ring,
+                    &self.shape,
+                    &s,
+                    Automorphism::rotation(N, steps),
+                    P,
+                    (&SEED, index),
+                    &mut self.rng,
+                ));
+            }
+            secrets.push(encrypt_symmetric(
                 &self.ring,
-                &self.shape,
-                &s,
-                g,
-                P,
-                (&SEED, index),
+                &self.plain,
+                &self.chain,
+                0,
+                &recipient.large.poly(&self.ring, self.chain.basis(0)),
+                &secret_slots(&self.opening, &recipient.sparse),
+                (&SEED, 13),
                 &mut self.rng,
-            )
-        };
-        let (step, baby, giant) = (galois(1, 10), galois(baby, 11), galois(giant, 12));
-        let slots = secret_slots(&self.opening, &self.sparse);
-        let top = self.large.poly(&self.ring, self.chain.basis(0));
-        let (ring, plain, chain) = (&self.ring, &self.plain, &self.chain);
-        let secret = encrypt_symmetric(
-            ring,
-            plain,
-            chain,
-            0,
-            &top,
-            &slots,
-            (&SEED, 13),
-            &mut self.rng,
-        );
-        let turned = Turned::new(&self.ev(), &self.opening, secret, &step).unwrap();
-        let keys = OpeningKeys {
-            step: &step,
-            baby: &baby,
-            giant: &giant,
-        };
-        open(&self.ev(), &self.opening, &turned, &keys, packed).unwrap()
+            ));
+        }
+        let [step, baby, giant] = galois.each_ref().map(|keys| keys.iter().collect());
+        let step: Vec<&GaloisKey> = step;
+        let secrets: Vec<&Ciphertext> = secrets.iter().collect();
+        let (ev, opening) = (self.ev(), &self.opening);
+        let turned = Turned::new(&ev, opening, &secrets, &step);
+        let values = PhaseValues::new(&ev, opening, &turned, packed);
+        open(&ev, opening, &OpeningKeys { baby, giant }, values, 0).unwrap()
     }
 
     pub(crate) fn rebuild_keys(&mut self) {
-        let bodies = self.packing.bodies().cloned().collect();
-        self.packing = PackingKey::from_bodies(&self.opening, bodies, (&SEED, 1));
-        let bodies = self.narrow.bodies().cloned().collect();
-        self.narrow = NarrowKey::from_bodies(&self.opening, bodies, (&SEED, 2));
+        for recipient in &mut self.recipients {
+            let bodies = recipient.packing.bodies().cloned().collect();
+            recipient.packing = PackingKey::from_bodies(&self.opening, bodies, (&SEED, 1));
+            let bodies = recipient.narrow.bodies().cloned().collect();
+            recipient.narrow = NarrowKey::from_bodies(&self.opening, bodies, (&SEED, 2));
+        }
     }
 }
