@@ -3,7 +3,7 @@
 use crate::instantomr::{self, InstantRecipient};
 use crate::sophomr::{self, Recipient};
 use crate::{DecodeError, Retrieved, SecretKey, SecretKeyError};
-use omr_protocol::sophomr::Digest;
+use omr_protocol::sophomr::{Digest, Epoch};
 use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, Response};
 use rand_core::CryptoRng;
 use std::io::Write;
@@ -32,20 +32,21 @@ impl SecretKey {
 }
 
 /// Makes the detection key of a secret for an engine, and writes its file. The key takes the kind of clues that the
-/// secret is for.
+/// secret is for. `epoch`: whose masks it has, where the engine and the set [share them](sophomr::detection_key).
 ///
 /// Errors: `Secret`; `Key`.
 pub fn write_detection_key(
     set: &ParamSet,
     engine: EngineKind,
     secret: &SecretKey,
+    epoch: Option<&Epoch>,
     rng: &mut impl CryptoRng,
     out: &mut impl Write,
 ) -> Result<(), MakeKeyError> {
     match engine {
         EngineKind::Sophomr => {
             let params = set.sophomr().map_err(DetectionKeyError::from)?;
-            sophomr::detection_key(params, secret, rng).write(params, out)?;
+            sophomr::detection_key(params, secret, epoch, rng).write(params, out)?;
         }
         EngineKind::Instantomr => {
             let params = set.instantomr().map_err(DetectionKeyError::from)?;

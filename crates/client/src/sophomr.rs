@@ -5,5 +5,5 @@ mod recipient;
 
 #[cfg(feature = "measure")]
 pub use keygen::keygen_with_large_secret;
-pub use keygen::{Keys, detection_key, detection_key_of, keygen};
+pub use keygen::{Keys, detection_key, detection_key_of, keygen, keygen_in_epoch};
 pub use recipient::{Recipient, phases};

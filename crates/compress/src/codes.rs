@@ -16,7 +16,8 @@ use crate::finish::gathered_scale;
 use crate::keys::turn;
 use crate::pieces::Pieces;
 use crate::{Keys, Setting, SlotClasses, SumsShape};
-use omr_ring::{AlignedVec, Blocks};
+use omr_bgv::GaloisKey;
+use omr_ring::{AlignedVec, Blocks, Modulus, Ring};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -56,7 +57,7 @@ impl Codes {
     }
 
     /// Cuts terms into pieces: for each its number and its rows by part and limb.
-    fn set(&mut self, made: &[(usize, Vec<AlignedVec>)]) {
+    fn set(&mut self, made: &[(usize, &Vec<AlignedVec>)]) {
         let (cut, terms) = (self.cut, self.terms);
         let len = cut.len();
         let limbs = made[0].1.len() / 2;
@@ -159,31 +160,47 @@ impl CodeTables {
         small: &[Rlwe],
         advance: &(dyn Fn(u64) + Sync),
     ) -> Codes {
+        self.codes_of(setting, round, &[(keys, small)], advance)
+            .remove(0)
+    }
+
+    /// The same for several recipients, whose constants are made once.
+    pub fn codes_of(
+        &self,
+        setting: Setting,
+        round: &Round,
+        recipients: &[(Keys, &[Rlwe])],
+        advance: &(dyn Fn(u64) + Sync),
+    ) -> Vec<Codes> {
         let (ring, p) = (setting.small, setting.p());
         let (classes, half) = (self.classes.classes(), round.shape.width() / 2);
-        let mut codes = Codes::new(setting, round.shape.width() * classes);
+        let codes = |_| Codes::new(setting, round.shape.width() * classes);
+        let mut codes: Vec<Codes> = recipients.iter().map(codes).collect();
         let weights: Vec<ClassWeights> = (0..classes)
             .into_par_iter()
             .map(|u| self.weights(setting, round, u))
             .collect();
         let mut theta = vec![0; ring.n()];
         image(setting, &round.theta(setting), (0, 0), &mut theta);
-        let mut turned = small.to_vec();
+        let mut turned: Vec<Vec<Rlwe>> = recipients
+            .iter()
+            .map(|(_, small)| small.to_vec())
+            .collect();
         for i in 0..half {
             if i > 0 {
-                turned = turned
-                    .par_iter()
-                    .map(|ct| turn(ring, ct, keys.turn, p))
-                    .collect();
+                for (turned, (keys, _)) in turned.iter_mut().zip(recipients) {
+                    *turned = images(ring, turned, keys.turn, p);
+                }
             }
-            let swapped: Vec<Rlwe> = turned
-                .par_iter()
-                .map(|ct| turn(ring, ct, keys.swap, p))
+            let swapped: Vec<Vec<Rlwe>> = turned
+                .iter()
+                .zip(recipients)
+                .map(|(turned, (keys, _))| images(ring, turned, keys.swap, p))
                 .collect();
             let tasks: Vec<(usize, usize)> = (0..2)
                 .flat_map(|sign| (0..classes).map(move |u| (sign, u)))
                 .collect();
-            let made: Vec<(usize, Vec<AlignedVec>)> = tasks
+            let made: Vec<(usize, Vec<Vec<AlignedVec>>)> = tasks
                 .into_par_iter()
                 .map_init(
                     || Scratch::new(setting),
@@ -194,7 +211,10 @@ impl CodeTables {
                     },
                 )
                 .collect();
-            codes.set(&made);
+            for (recipient, codes) in codes.iter_mut().enumerate() {
+                let rows = made.iter().map(|(term, rows)| (*term, &rows[recipient]));
+                codes.set(&rows.collect::<Vec<_>>());
+            }
             advance(1);
         }
         codes
@@ -257,20 +277,20 @@ impl<'a> Scratch<'a> {
         }
     }
 
-    /// One `V(g, u)`: rows by part and limb, in slot order.
+    /// One `V(g, u)` of each recipient: rows by part and limb, in slot order.
     fn term(
         &mut self,
         tables: &CodeTables,
         weights: &ClassWeights,
         theta: &[u64],
-        images: &[Rlwe],
+        images: &[Vec<Rlwe>],
         u: usize,
         g: (usize, usize),
-    ) -> Vec<AlignedVec> {
+    ) -> Vec<Vec<AlignedVec>> {
         self.sums(tables, weights, theta, g);
         image(self.setting, tables.classes.roots(u), g, &mut self.step);
-        self.encode(images.len());
-        self.products(images)
+        self.encode(images[0].len());
+        images.iter().map(|images| self.products(images)).collect()
     }
 
     /// `lead * sum_t (theta x)^t` over t < width in every slot, in `value`: geometric, and `theta^width = -1`.
@@ -343,6 +363,10 @@ impl<'a> Scratch<'a> {
         }
         out
     }
+}
+
+fn images(ring: &Ring, cts: &[Rlwe], key: &GaloisKey, p: &Modulus) -> Vec<Rlwe> {
+    cts.par_iter().map(|ct| turn(ring, ct, key, p)).collect()
 }
 
 /// The image under `sigma_g`, `g = (-1)^sign 5^i`, of values by slot, over the evaluation domain.

@@ -13,7 +13,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The recipient keeps `secret`, gives `address` to senders and `key` to the detector.
     let (secret, address) = identity(set.clue(), Bound, &mut os_rng());
     let (kind, mut key) = (EngineKind::Sophomr, Vec::new());
-    write_detection_key(&set, kind, &secret, &mut os_rng(), &mut key)?;
+    write_detection_key(&set, kind, &secret, None, &mut os_rng(), &mut key)?;
     // Senders post sealed letters with clues: message 1 is for the recipient, the others are not.
     let (mut clues, mut payloads) = (Vec::new(), Vec::new());
     let (_, other) = identity(set.clue(), Bound, &mut os_rng());

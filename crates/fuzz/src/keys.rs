@@ -73,7 +73,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let queries = Arc::new(smallest_queries());
     let (secret, _) = identity(&clue, ClueKind::Bound, &mut rng);
     let mut files = [Vec::new(), Vec::new(), Vec::new()];
-    let key = detection_key(&bulk, &secret, &mut rng);
+    let key = detection_key(&bulk, &secret, None, &mut rng);
     key.write(&bulk, &mut files[0]).expect("written");
     let key = instantomr::detection_key(&instant, &secret, &mut rng).expect("a key");
     key.write(&instant, &mut files[1]).expect("written");

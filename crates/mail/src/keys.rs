@@ -169,6 +169,7 @@ fn make_detection(
             set,
             engine,
             secret,
+            None,
             &mut os_rng(),
             file,
         )?)

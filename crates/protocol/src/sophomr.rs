@@ -1,11 +1,13 @@
 //! SophOMR: batches of messages at a time (its parameters, the plan of a digest, the detector's key, the digest's file).
 
 mod digest;
+mod epoch;
 mod key;
 mod params;
 mod plan;
 
 pub use digest::{BODY_BITS, Digest, MASK_BITS};
+pub use epoch::Epoch;
 pub use key::{DetectionKey, OpeningKey, Part, merge_levels};
 pub use params::{Circuit, FinalNoise, FinalRingSpec, Outline, Params, ParamsSpec, tail_bits};
 pub use plan::{CHECKSUM_SYMBOLS, DigestPlan, INDEX_SYMBOLS, checksum, packing};

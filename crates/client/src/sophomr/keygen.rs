@@ -8,7 +8,7 @@ use omr_opening::{
     ModuleSecret, NarrowKey, PackingKey, packing_secret, secret_slots, sparse_secret,
 };
 use omr_protocol::clue::OFFSET_LEN;
-use omr_protocol::sophomr::{DetectionKey, OpeningKey, Params, Part, merge_levels};
+use omr_protocol::sophomr::{DetectionKey, Epoch, OpeningKey, Params, Part, merge_levels};
 use omr_protocol::{ClueKey, ClueKind};
 use omr_ring::Ring;
 use omr_rlwe::{KeyShape, Secret, SecretPoly, SharedKey, SwitchingKey};
@@ -25,9 +25,19 @@ pub struct Keys {
     pub detection: DetectionKey,
 }
 
-/// Makes a recipient's keys for SophOMR, for clues of a kind.
+/// Makes a recipient's keys for SophOMR, for clues of a kind, with masks of her own.
 pub fn keygen(params: &Params, clues: ClueKind, rng: &mut impl CryptoRng) -> Keys {
-    new_keys(params, clues, rng).0
+    new_keys(params, clues, None, rng).0
+}
+
+/// Makes a recipient's keys for SophOMR, for clues of a kind; in sets that open clues, with the masks of an epoch.
+pub fn keygen_in_epoch(
+    params: &Params,
+    clues: ClueKind,
+    epoch: &Epoch,
+    rng: &mut impl CryptoRng,
+) -> Keys {
+    new_keys(params, clues, Some(epoch), rng).0
 }
 
 /// A recipient's keys for SophOMR, and the large ring's secret, for measuring noise.
@@ -37,12 +47,17 @@ pub fn keygen_with_large_secret(
     clues: ClueKind,
     rng: &mut impl CryptoRng,
 ) -> (Keys, Secret) {
-    new_keys(params, clues, rng)
+    new_keys(params, clues, None, rng)
 }
 
-fn new_keys(params: &Params, clues: ClueKind, rng: &mut impl CryptoRng) -> (Keys, Secret) {
+fn new_keys(
+    params: &Params,
+    clues: ClueKind,
+    epoch: Option<&Epoch>,
+    rng: &mut impl CryptoRng,
+) -> (Keys, Secret) {
     let (secret, clue) = identity(&params.clue, clues, rng);
-    let (detection, large) = detection_key_and_secret(params, &secret, rng);
+    let (detection, large) = detection_key_and_secret(params, &secret, epoch, rng);
     let keys = Keys {
         secret,
         clue,
@@ -53,12 +68,16 @@ fn new_keys(params: &Params, clues: ClueKind, rng: &mut impl CryptoRng) -> (Keys
 
 /// The SophOMR detector's key for a secret, for clues of its kind. The secrets of the large and the small ring
 /// are forgotten: nobody needs them again.
+///
+/// In sets that open clues its masks are those of `epoch`, or of her own: a detector serves recipients with the masks of
+/// one epoch together.
 pub fn detection_key(
     params: &Params,
     secret: &SecretKey,
+    epoch: Option<&Epoch>,
     rng: &mut impl CryptoRng,
 ) -> DetectionKey {
-    detection_key_and_secret(params, secret, rng).0
+    detection_key_and_secret(params, secret, epoch, rng).0
 }
 
 /// Adds what a detector takes off bound clues: with it a key takes them and no others.
@@ -86,6 +105,7 @@ fn add_offset(
 fn detection_key_and_secret(
     params: &Params,
     secret: &SecretKey,
+    epoch: Option<&Epoch>,
     rng: &mut impl CryptoRng,
 ) -> (DetectionKey, Secret) {
     let clue = vec![secret.clue.coeffs()];
@@ -97,8 +117,9 @@ fn detection_key_and_secret(
         }
         None => &[],
     };
-    let (mut key, large) =
-        key_and_secret(params, secret.detection_id, (clue, w), &secret.digest, rng);
+    let masks = epoch.map(|epoch| epoch.masks(params.name()));
+    let of = (clue, w, masks);
+    let (mut key, large) = key_and_secret(params, secret.detection_id, of, &secret.digest, rng);
     if params.opening.is_some() {
         return (key, large);
     }
@@ -120,14 +141,14 @@ pub fn detection_key_of(
     digest: &DigestSecret,
     rng: &mut impl CryptoRng,
 ) -> (DetectionKey, Secret) {
-    key_and_secret(params, id, (clue, &[]), digest, rng)
+    key_and_secret(params, id, (clue, &[], None), digest, rng)
 }
 
-/// [`detection_key_of`] clue secrets and of what packing takes off bound clues.
+/// [`detection_key_of`] clue secrets and of what packing takes off bound clues, with masks of this seed or her own.
 fn key_and_secret(
     params: &Params,
     id: [u8; 16],
-    (clue, w): (Vec<&[i64]>, &[i64]),
+    (clue, w, masks): (Vec<&[i64]>, &[i64], Option<[u8; 32]>),
     digest: &DigestSecret,
     rng: &mut impl CryptoRng,
 ) -> (DetectionKey, Secret) {
@@ -147,7 +168,7 @@ fn key_and_secret(
         small: &small,
         last: digest.polys(&params.final_ring, bodies),
     };
-    let key = make(params, id, &secrets, rng);
+    let key = make(params, (id, masks), &secrets, rng);
     drop(secrets);
     (key, large)
 }
@@ -198,6 +219,7 @@ struct Maker<'a, R> {
     params: &'a Params,
     secrets: &'a Secrets<'a>,
     seed: [u8; 32],
+    masks: [u8; 32],
     rng: &'a mut R,
 }
 
@@ -225,7 +247,8 @@ impl<R: CryptoRng> Maker<'_, R> {
             .expect("a Galois key has an exponent");
         let (ring, shape) = part.shape(self.params);
         let shape = shape.expect("a switching key has a gadget");
-        GaloisKey::generate(ring, shape, &s, g, p, (&self.seed, part.index()), self.rng)
+        let at = (part.seed(&self.seed, &self.masks), part.index());
+        GaloisKey::generate(ring, shape, &s, g, p, at, self.rng)
     }
 
     fn opening(&mut self) -> Option<OpeningKey> {
@@ -239,14 +262,14 @@ impl<R: CryptoRng> Maker<'_, R> {
                 secrets.clue[0],
                 packed.w,
                 &packed.packing,
-                (&self.seed, at(Part::Packing)),
+                (&self.masks, at(Part::Packing)),
                 self.rng,
             ),
             narrow: NarrowKey::generate(
                 opening,
                 &packed.packing,
                 &packed.sparse,
-                (&self.seed, at(Part::Narrow)),
+                (&self.masks, at(Part::Narrow)),
                 self.rng,
             ),
         })
@@ -303,18 +326,23 @@ impl<R: CryptoRng> Maker<'_, R> {
 
 fn make(
     params: &Params,
-    id: [u8; 16],
+    (id, masks): ([u8; 16], Option<[u8; 32]>),
     secrets: &Secrets,
     rng: &mut impl CryptoRng,
 ) -> DetectionKey {
     let seed = random(rng);
+    let masks = match (&params.opening, masks) {
+        (None, _) => seed,
+        (Some(_), Some(masks)) => masks,
+        (Some(_), None) => random(rng),
+    };
     let s = secrets.large.poly(&params.ring, params.chain.basis(0));
     let mut encrypted = |(i, secret): (u32, &&[i64])| {
         let mut slots = match (&params.opening, &secrets.packed) {
             (Some(opening), Some(packed)) => secret_slots(opening, &packed.sparse),
             _ => packed_secret(params, secret),
         };
-        let at = (&seed, Part::Secret(i).index());
+        let at = (&masks, Part::Secret(i).index());
         let ct = encrypt_symmetric(
             &params.ring,
             &params.plain,
@@ -334,11 +362,13 @@ fn make(
         params,
         secrets,
         seed,
+        masks,
         rng,
     };
     DetectionKey {
         id,
         seed,
+        masks,
         step: make.galois(Part::Step),
         giant: make.galois(Part::Giant),
         opening: make.opening(),

@@ -133,6 +133,7 @@ impl Wanted<'_> {
                     set,
                     engine,
                     &secret,
+                    None,
                     &mut os_rng(),
                     file,
                 )?)

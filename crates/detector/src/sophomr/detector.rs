@@ -17,11 +17,11 @@ use omr_ring::Reservation;
 use omr_rlwe::{Descent, Rlwe};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// The encrypted secret turned by 0, 1, 2, ... slots, which serves every batch.
+/// Encrypted secrets turned by 0, 1, 2, ... slots, which serve every batch.
 pub enum Steps {
-    /// The clue secrets.
+    /// The clue secrets of a recipient.
     Affine(BabySteps),
-    /// The secret that packed clues are opened from.
+    /// The secrets that packed clues are opened from, of one or more recipients.
     Opening(Turned),
 }
 
@@ -125,7 +125,7 @@ impl Detector {
             return Ok(steps);
         }
         // Not under the lock: digests that wait for it would hold up the threads that do the work.
-        let steps = Arc::new(self.baby_steps(progress)?);
+        let steps = self.baby_steps(progress)?;
         if let Some(mut kept) = lock() {
             *kept = Some(steps.clone());
         }
@@ -145,7 +145,7 @@ impl Detector {
     /// `b - A s` for both coordinates of a batch of clues, at level 1.
     pub fn affine(
         &self,
-        steps: &Steps,
+        steps: &Arc<Steps>,
         clues: &ClueBatch,
         progress: &dyn Progress,
     ) -> Result<Vec<Ciphertext>, DetectorError> {
@@ -155,7 +155,7 @@ impl Detector {
             kept: &Kept::default(),
             shared: None,
         };
-        self.transform(steps, &matrix, progress)
+        Ok(transform(&[self], steps.clone(), &matrix, progress)?.remove(0))
     }
 
     /// The pertinency vector, at the last level, from the one or two coordinates that [`Detector::affine`] gives.
@@ -170,12 +170,12 @@ impl Detector {
     }
 
     /// The turned secret, for [`Detector::affine`].
-    pub fn baby_steps(&self, progress: &dyn Progress) -> Result<Steps, DetectorError> {
+    pub fn baby_steps(&self, progress: &dyn Progress) -> Result<Arc<Steps>, DetectorError> {
         let (ev, params, key) = (self.evaluator(), &self.params, &self.key);
-        Ok(match &params.opening {
-            Some(opening) => Steps::Opening(opening::turned(&ev, opening, key, progress)?),
+        Ok(Arc::new(match &params.opening {
+            Some(opening) => Steps::Opening(opening::turned(&ev, opening, &[key], progress)?),
             None => Steps::Affine(BabySteps::new(&ev, params, key, progress)?),
-        })
+        }))
     }
 
     /// Which clues it takes.
@@ -210,28 +210,6 @@ impl Detector {
         self.key.compression(&self.params)
     }
 
-    /// Multiplies the turned secret with a batch's clues.
-    pub(super) fn transform(
-        &self,
-        steps: &Steps,
-        matrix: &Matrix,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Ciphertext>, DetectorError> {
-        let (ev, params, key) = (self.evaluator(), &self.params, &self.key);
-        match (steps, &params.opening) {
-            (Steps::Opening(turned), Some(opening)) => {
-                let clues = matrix
-                    .clues
-                    .expect("nothing is kept in place of packed clues");
-                opening::transform(&ev, params, (opening, key), turned, clues, progress)
-            }
-            (Steps::Affine(steps), None) => {
-                affine::transform(&ev, params, key, steps, matrix, progress)
-            }
-            _ => unreachable!("steps are of the detector's set"),
-        }
-    }
-
     /// The parts of a pertinency vector in the small ring, and what they are multiplied by.
     pub fn ring_switch(&self, pertinent: Ciphertext) -> (Vec<Rlwe>, u64) {
         let (params, scale) = (&self.params, pertinent.scale());
@@ -248,6 +226,50 @@ impl Detector {
     pub fn key(&self) -> &DetectionKey {
         &self.key
     }
+}
+
+/// The turned secrets of recipients whose keys have one seed of masks, kept or made anew.
+pub(super) fn steps_of(
+    detectors: &[&Detector],
+    progress: &dyn Progress,
+) -> Result<Arc<Steps>, DetectorError> {
+    let first = detectors[0];
+    match (detectors, &first.params.opening) {
+        ([_, _, ..], Some(opening)) => {
+            let keys = keys_of(detectors);
+            let turned = opening::turned(&first.evaluator(), opening, &keys, progress)?;
+            Ok(Arc::new(Steps::Opening(turned)))
+        }
+        _ => first.kept_or_new_steps(progress),
+    }
+}
+
+/// Multiplies the turned secrets with a batch's clues, for each recipient. Only sets that open clues take several.
+pub(super) fn transform(
+    detectors: &[&Detector],
+    steps: Arc<Steps>,
+    matrix: &Matrix,
+    progress: &dyn Progress,
+) -> Result<Vec<Vec<Ciphertext>>, DetectorError> {
+    let first = detectors[0];
+    let (ev, params) = (first.evaluator(), &first.params);
+    match (&*steps, &params.opening) {
+        (Steps::Opening(_), Some(opening)) => {
+            let clues = matrix.clues;
+            let clues = clues.expect("nothing is kept in place of packed clues");
+            let keys = keys_of(detectors);
+            opening::transform(&ev, params, (opening, &keys), steps, clues, progress)
+        }
+        (Steps::Affine(steps), None) => {
+            let d = affine::transform(&ev, params, &first.key, steps, matrix, progress)?;
+            Ok(vec![d])
+        }
+        _ => unreachable!("steps are of the detector's set"),
+    }
+}
+
+fn keys_of<'a>(detectors: &[&'a Detector]) -> Vec<&'a DetectionKey> {
+    detectors.iter().map(|detector| &detector.key).collect()
 }
 
 fn reserve(params: &Params, keeps: Keeps) -> Reservation {

@@ -86,12 +86,21 @@ pub(crate) struct Encoder<'a> {
 }
 
 impl Encoder<'_> {
-    /// Adds the batch's products to the sums of a ciphertext's symbols.
-    pub(crate) fn add(&mut self, codes: &Codes, ciphertext: usize, sums: &mut Sums) {
+    /// Adds the batch's products to the sums of a ciphertext's symbols, for each recipient.
+    pub(crate) fn add<'a>(
+        &mut self,
+        codes: &[Codes],
+        ciphertext: usize,
+        sums: &mut [&mut Sums<'a>],
+    ) {
         let first = self.shape.sums.symbols_of(ciphertext).start;
         for run in self.shape.sums.runs(ciphertext) {
             let to = run.start - first..run.end - first;
-            self.with(run, |plaintexts| sums.add(codes, plaintexts, to));
+            self.with(run, |plaintexts| {
+                for (codes, sums) in codes.iter().zip(sums.iter_mut()) {
+                    sums.add(codes, plaintexts, to.clone());
+                }
+            });
         }
     }
 

@@ -1,14 +1,18 @@
 //! Clues packed at one small prime and opened in slots, in place of the affine transform.
 
+use super::Steps;
 use super::clues::ClueBatch;
 use crate::progress::check_stopped;
 use crate::{DetectorError, Progress};
-use omr_bgv::{Ciphertext, Evaluator};
-use omr_opening::{BlockOfClues, Narrowed, Opening, OpeningKeys, Place, Turned, open};
+use omr_bgv::{Ciphertext, Evaluator, GaloisKey};
+use omr_opening::{
+    BlockOfClues, NarrowKey, Narrowed, Opening, OpeningKeys, PackingKey, PhaseValues, Place, Turned, narrow, open, pack,
+};
 use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::sophomr::{DetectionKey, OpeningKey, Params};
 use omr_ring::{Eval, Poly};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Buffers of the turned secret, of so many words each.
 pub(super) fn buffers(params: &Params, opening: &Opening) -> Vec<usize> {
@@ -29,50 +33,62 @@ fn poly_words(params: &Params) -> usize {
     Poly::<Eval>::words(params.ring.n(), params.chain.basis(0))
 }
 
-/// The encrypted secret that packed clues are opened from, turned by 0, 1, 2, ... slots.
+/// The encrypted secrets that packed clues are opened from, turned by 0, 1, 2, ... slots. Keys of one seed.
 pub(super) fn turned(
     ev: &Evaluator,
     opening: &Opening,
-    key: &DetectionKey,
+    keys: &[&DetectionKey],
     progress: &dyn Progress,
 ) -> Result<Turned, DetectorError> {
     progress.stage("baby steps", 1);
-    let turned = Turned::new(ev, opening, key.secrets[0].clone(), &key.step)?;
+    let secrets: Vec<&Ciphertext> = keys.iter().map(|key| &key.secrets[0]).collect();
+    let step: Vec<&GaloisKey> = keys.iter().map(|key| &key.step).collect();
+    let turned = Turned::new(ev, opening, &secrets, &step);
     progress.advance(1);
     check_stopped(progress)?;
     Ok(turned)
 }
 
-/// `b - a s`, and `b - a s - <h, w>` for bound clues, for all coordinates, at level 1.
+/// `b - a s`, and `b - a s - <h, w>` for bound clues, for all coordinates, at level 1, for each key. The turned secrets
+/// of the last batch should be given away: their memory serves what follows.
 pub(super) fn transform(
     ev: &Evaluator,
     params: &Params,
-    (opening, key): (&Opening, &DetectionKey),
-    turned: &Turned,
+    (opening, keys): (&Opening, &[&DetectionKey]),
+    turned: Arc<Steps>,
     clues: &ClueBatch,
     progress: &dyn Progress,
-) -> Result<Vec<Ciphertext>, DetectorError> {
-    progress.stage("opening", opening.blocks() as u64 + 1);
-    let own = key.opening.as_ref();
-    let own = own.expect("keys of a set that opens clues have the part for it");
-    let packed = packed(params, opening, own, clues, progress)?;
-    let keys = OpeningKeys {
-        step: &key.step,
-        baby: &own.baby,
-        giant: &key.giant,
+) -> Result<Vec<Vec<Ciphertext>>, DetectorError> {
+    progress.stage("opening", opening.blocks() as u64 + 2);
+    let own: Vec<&OpeningKey> = keys.iter().map(|key| opening_key(key)).collect();
+    let packed = packed(params, opening, &own, clues, progress)?;
+    let Steps::Opening(steps) = &*turned else {
+        unreachable!("steps are of the detector's set")
     };
-    let opened = open(ev, opening, turned, &keys, &packed)?;
+    let values = PhaseValues::new(ev, opening, steps, &packed);
+    drop((turned, packed));
     progress.advance(1);
     check_stopped(progress)?;
-    let down = |ct: &Ciphertext| Ok(ev.at_level(ct, 1)?);
-    opened.iter().map(down).collect()
+    let of_transform = OpeningKeys {
+        baby: own.iter().map(|key| &key.baby).collect(),
+        giant: keys.iter().map(|key| &key.giant).collect(),
+    };
+    let opened = open(ev, opening, &of_transform, values, 1)?;
+    progress.advance(1);
+    check_stopped(progress)?;
+    Ok(opened)
+}
+
+fn opening_key(key: &DetectionKey) -> &OpeningKey {
+    let own = key.opening.as_ref();
+    own.expect("keys of a set that opens clues have the part for it")
 }
 
 /// The clues of all blocks, coordinate by coordinate.
 fn packed(
     params: &Params,
     opening: &Opening,
-    key: &OpeningKey,
+    keys: &[&OpeningKey],
     clues: &ClueBatch,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Narrowed>>, DetectorError> {
@@ -81,7 +97,7 @@ fn packed(
         .with_max_len(1)
         .map(|block| {
             check_stopped(progress)?;
-            let packed = Block::new(params, opening, clues, block).packed(opening, key);
+            let packed = Block::new(params, opening, clues, block).packed(opening, keys);
             progress.advance(1);
             Ok(packed)
         })
@@ -120,16 +136,18 @@ impl Block {
         }
     }
 
-    fn packed<'a>(&'a self, opening: &Opening, key: &OpeningKey) -> Vec<Narrowed> {
-        let of =
-            |rows: &'a [Vec<u32>]| -> Vec<&'a [u32]> { rows.iter().map(Vec::as_slice).collect() };
+    fn packed(&self, opening: &Opening, keys: &[&OpeningKey]) -> Vec<Narrowed> {
+        let b: Vec<&[u32]> = self.b.iter().map(Vec::as_slice).collect();
+        let extra: Vec<&[u32]> = self.extra.iter().map(Vec::as_slice).collect();
         let clues = BlockOfClues {
             a: &self.a,
-            b: &of(&self.b),
-            extra: &of(&self.extra),
+            b: &b,
+            extra: &extra,
         };
-        let packed = key.packing.pack(opening, &clues);
-        let narrow = |ct| key.narrow.narrow(opening, ct);
+        let (packing, narrowing): (Vec<&PackingKey>, Vec<&NarrowKey>) =
+            keys.iter().map(|key| (&key.packing, &key.narrow)).unzip();
+        let packed = pack(opening, &packing, &clues);
+        let narrow = |ct| narrow(opening, &narrowing, ct);
         packed.iter().map(narrow).collect()
     }
 }

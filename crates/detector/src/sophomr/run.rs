@@ -7,7 +7,7 @@ use super::Detector;
 use super::affine::{Kept, Matrix};
 use super::cache::{BatchKey, Part, PartKey, SharedBatch};
 use super::clues::ClueBatch;
-use super::detector::Steps;
+use super::detector::{Steps, steps_of, transform};
 use crate::error::check_len;
 use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_bgv::Ciphertext;
@@ -28,6 +28,10 @@ pub struct Output {
     pub unusable_clues: usize,
 }
 
+/// Recipients that are served together at most: what their bodies take, some 0.5 GB each at full size, has to fit
+/// memory.
+pub const TOGETHER: usize = 8;
+
 impl Detector {
     /// The digest of the plan's messages. `seed` decides where they lie; it must be random, and
     /// drawn after the messages were posted: see SECURITY.md.
@@ -42,25 +46,74 @@ impl Detector {
         seed: [u8; SEED_BYTES],
         progress: &dyn Progress,
     ) -> Result<Output, DetectorError> {
-        self.check_board(source.clue_bytes())?;
+        let out = digests(&[self], source, plan, board_id, sealing, seed, progress);
+        Ok(out?.remove(0))
+    }
+
+    /// Whether both are served together: keys whose masks come from one seed, for clues of one kind.
+    pub fn is_served_with(&self, other: &Detector) -> bool {
+        self.params().opening.is_some()
+            && self.params().name() == other.params().name()
+            && self.clues() == other.clues()
+            && self.key().masks == other.key().masks
+    }
+}
+
+/// Digests of the plan's messages for several recipients, in their order. Up to [`TOGETHER`] of those who
+/// [share masks](Detector::is_served_with) are served by one run, which does for all of them what does not depend on
+/// the recipient; its seconds are given with each of their digests.
+///
+/// Errors: as [`Detector::digest`]. Panics: when parameter sets differ.
+pub fn digests(
+    detectors: &[&Detector],
+    source: &mut dyn MessageSource,
+    plan: &DigestPlan,
+    board_id: [u8; 16],
+    sealing: Sealing,
+    seed: [u8; SEED_BYTES],
+    progress: &dyn Progress,
+) -> Result<Vec<Output>, DetectorError> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (i, detector) in detectors.iter().enumerate() {
+        detector.check_board(source.clue_bytes())?;
+        let name = detectors[0].params().name();
+        assert_eq!(detector.params().name(), name, "one parameter set");
+        let fits = |group: &&mut Vec<usize>| {
+            group.len() < TOGETHER && detectors[group[0]].is_served_with(detector)
+        };
+        match groups.iter_mut().find(fits) {
+            Some(group) => group.push(i),
+            None => groups.push(vec![i]),
+        }
+    }
+    let mut outputs: Vec<Option<Output>> = detectors.iter().map(|_| None).collect();
+    for group in groups {
+        let served: Vec<&Detector> = group.iter().map(|&i| detectors[i]).collect();
         let header = DigestHeader {
-            key_id: self.key().id,
+            key_id: served[0].key().id,
             board_id,
             sealing,
-            plan: plan.for_clues(self.params(), self.clues()),
+            plan: plan.for_clues(served[0].params(), served[0].clues()),
             seed,
         };
-        Run::new(self, source, &header, progress).digest()
+        let made = Run::new(served, source, &header, progress).digests()?;
+        for (i, output) in group.into_iter().zip(made) {
+            outputs[i] = Some(output);
+        }
     }
+    Ok(outputs.into_iter().flatten().collect())
 }
 
 /// A pertinency vector in the small ring, and what it is multiplied by.
 type Pertinency = (Vec<Rlwe>, u64);
 
-/// What a digest is made of and what has come of it so far.
+/// What digests are made of and what has come of them so far.
 struct Run<'a> {
+    /// The first of them: all have its parameters and take clues of its kind.
     detector: &'a Detector,
+    detectors: Vec<&'a Detector>,
     source: &'a mut dyn MessageSource,
+    /// Of the first recipient's digest; others differ in the key's name.
     header: &'a DigestHeader,
     progress: &'a dyn Progress,
     stages: Stages,
@@ -71,15 +124,16 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Nothing done yet. The header's plan must be for the clues that the detector takes.
+    /// Nothing done yet. The header's plan must be for the clues that the detectors take.
     fn new(
-        detector: &'a Detector,
+        detectors: Vec<&'a Detector>,
         source: &'a mut dyn MessageSource,
         header: &'a DigestHeader,
         progress: &'a dyn Progress,
     ) -> Self {
         Self {
-            detector,
+            detector: detectors[0],
+            detectors,
             source,
             header,
             progress,
@@ -94,59 +148,83 @@ impl<'a> Run<'a> {
         &self.header.plan
     }
 
-    /// Makes the digest.
+    /// Makes the digests, one for each recipient.
     ///
     /// Errors: the source's; `Stopped`; parameters that do not fit the circuit.
-    fn digest(mut self) -> Result<Output, DetectorError> {
-        let (detector, plan) = (self.detector, self.plan());
+    fn digests(mut self) -> Result<Vec<Output>, DetectorError> {
+        let plan = self.plan();
         let pertinent = self.pertinent()?;
-        let setting = detector.params().compression();
-        let mut finisher = Finisher::new(setting, &detector.key().last, plan.sums());
+        let setting = self.detector.params().compression();
+        let finisher = |detector: &&'a Detector| {
+            Finisher::new(setting, &detector.key().last, plan.sums())
+        };
+        let mut finishers: Vec<Finisher> = self.detectors.iter().map(finisher).collect();
         for group in 0..plan.groups() {
-            self.compress(group, &pertinent[plan.group(group)], &mut finisher)?;
+            self.compress(group, &pertinent, &mut finishers)?;
         }
-        let ciphertexts = self.stages.time("packing", || finisher.finish());
-        Ok(Output {
+        let ciphertexts: Vec<_> = self.stages.time("packing", || {
+            finishers.into_iter().map(Finisher::finish).collect()
+        });
+        let output = |(ciphertexts, detector): (_, &&Detector)| Output {
             digest: Digest {
-                header: self.header.clone(),
+                header: DigestHeader {
+                    key_id: detector.key().id,
+                    ..self.header.clone()
+                },
                 ciphertexts,
             },
-            stages: self.stages,
+            stages: self.stages.clone(),
             unusable_clues: self.unusable,
-        })
+        };
+        Ok(ciphertexts
+            .into_iter()
+            .zip(&self.detectors)
+            .map(output)
+            .collect())
     }
 
-    /// The pertinency vectors of all batches.
-    fn pertinent(&mut self) -> Result<Vec<Pertinency>, DetectorError> {
-        let (detector, progress) = (self.detector, self.progress);
+    /// The pertinency vectors of all batches, recipient by recipient.
+    fn pertinent(&mut self) -> Result<Vec<Vec<Pertinency>>, DetectorError> {
+        let (detectors, progress) = (self.detectors.clone(), self.progress);
         let batches = self.plan().batches();
         let stages = &mut self.stages;
         if batches > 1 {
-            stages.time("memory", || detector.reserve_for_several_batches());
+            stages.time("memory", || self.detector.reserve_for_several_batches());
         }
-        let steps = stages.time("baby_steps", || detector.kept_or_new_steps(progress))?;
-        let mut pertinent = Vec::with_capacity(batches);
-        for batch in 0..batches - 1 {
-            let d = self.affine(&steps, batch)?;
-            pertinent.push(self.range_check(&d)?);
+        let steps = stages.time("baby_steps", || steps_of(&detectors, progress))?;
+        let mut steps = Some(steps);
+        let mut pertinent: Vec<Vec<Pertinency>> = detectors.iter().map(|_| Vec::new()).collect();
+        for batch in 0..batches {
+            // The memory of the last batch's serves what comes after the transform.
+            let own = match batch + 1 == batches {
+                true => steps.take(),
+                false => steps.clone(),
+            };
+            let d = self.affine(own.expect("steps until the last batch"), batch)?;
+            for ((d, detector), pertinent) in d.into_iter().zip(&detectors).zip(&mut pertinent) {
+                pertinent.push(self.range_check(detector, &d)?);
+            }
         }
-        let d = self.affine(&steps, batches - 1)?;
-        // Their memory serves the last range check.
-        drop(steps);
-        pertinent.push(self.range_check(&d)?);
         Ok(pertinent)
     }
 
     /// A pertinency vector from the coordinates of a batch.
-    fn range_check(&mut self, d: &[Ciphertext]) -> Result<Pertinency, DetectorError> {
-        let (detector, progress) = (self.detector, self.progress);
-        let stages = &mut self.stages;
+    fn range_check(
+        &mut self,
+        detector: &Detector,
+        d: &[Ciphertext],
+    ) -> Result<Pertinency, DetectorError> {
+        let (stages, progress) = (&mut self.stages, self.progress);
         let pertinent = stages.time("range_check", || detector.range_check(d, progress))?;
         Ok(stages.time("ring_switch", || detector.ring_switch(pertinent)))
     }
 
-    /// [`Detector::affine`] of a batch, with what the cache has of it.
-    fn affine(&mut self, steps: &Steps, batch: usize) -> Result<Vec<Ciphertext>, DetectorError> {
+    /// [`Detector::affine`] of a batch for each recipient, with what the cache has of it.
+    fn affine(
+        &mut self,
+        steps: Arc<Steps>,
+        batch: usize,
+    ) -> Result<Vec<Vec<Ciphertext>>, DetectorError> {
         let detector = self.detector;
         let shared = self.shared(batch);
         let kept = shared.as_ref();
@@ -174,8 +252,8 @@ impl<'a> Run<'a> {
             kept: &kept,
             shared: shared.as_ref(),
         };
-        let progress = self.progress;
-        let transform = || detector.transform(steps, &matrix, progress);
+        let (detectors, progress) = (&self.detectors, self.progress);
+        let transform = || transform(detectors, steps, &matrix, progress);
         self.stages.time("affine", transform)
     }
 

@@ -38,7 +38,7 @@ impl MessageSource for NoSource {
 pub(crate) fn engines(world: &World) -> Engines {
     let mut rng = ChaCha20Rng::seed_from_u64(41);
     let params = world.set.sophomr().unwrap();
-    let key = detection_key(params, &world.secret, &mut rng);
+    let key = detection_key(params, &world.secret, None, &mut rng);
     let detector = Arc::new(Detector::new(params.clone(), key));
     Engines::default()
         .with(detector)

@@ -171,7 +171,7 @@ impl Person {
         let (secret, address) = identity(set().clue(), ClueKind::Bound, &mut rng);
         let params = set().sophomr().unwrap();
         let mut bulk = Vec::new();
-        let key = detection_key(params, &secret, &mut rng);
+        let key = detection_key(params, &secret, None, &mut rng);
         key.write(params, &mut bulk).unwrap();
         let params = set().instantomr().unwrap();
         let mut instant = Vec::new();

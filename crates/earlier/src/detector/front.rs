@@ -32,7 +32,7 @@ impl EarlierDetector {
     /// The turned secrets, for [`EarlierDetector::affine`].
     ///
     /// Errors: parameters that do not fit the circuit; stopped.
-    pub fn baby_steps(&self, progress: &dyn Progress) -> Result<Steps, DetectorError> {
+    pub fn baby_steps(&self, progress: &dyn Progress) -> Result<Arc<Steps>, DetectorError> {
         self.detector.baby_steps(progress)
     }
 
@@ -41,7 +41,7 @@ impl EarlierDetector {
     /// Errors: parameters that do not fit the circuit; stopped.
     pub fn affine(
         &self,
-        steps: &Steps,
+        steps: &Arc<Steps>,
         clues: &ClueBatch,
         progress: &dyn Progress,
     ) -> Result<Vec<Ciphertext>, DetectorError> {
@@ -53,7 +53,7 @@ impl EarlierDetector {
     /// Errors: parameters that do not fit the circuit; stopped.
     pub fn pertinency_vector(
         &self,
-        steps: &Steps,
+        steps: &Arc<Steps>,
         clues: &ClueBatch,
         progress: &dyn Progress,
         stages: &mut Stages,

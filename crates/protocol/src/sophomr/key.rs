@@ -79,6 +79,23 @@ impl Part {
         }
     }
 
+    /// Whether it is of the stages from clues to opened clues, in sets that open them: all their masks come from
+    /// [`DetectionKey::masks`].
+    pub fn is_linear(self) -> bool {
+        matches!(
+            self,
+            Part::Step | Part::Giant | Part::Baby | Part::Packing | Part::Narrow | Part::Secret(_)
+        )
+    }
+
+    /// The seed of its masks, of both of a key.
+    pub fn seed<'a>(self, own: &'a [u8; 32], masks: &'a [u8; 32]) -> &'a [u8; 32] {
+        match self.is_linear() {
+            true => masks,
+            false => own,
+        }
+    }
+
     /// The automorphism it is for.
     pub fn exponent(self, params: &Params) -> Option<usize> {
         match self {
@@ -148,6 +165,11 @@ fn opening(params: &Params) -> &Opening {
     opening.expect("parts of opening belong to sets that open clues")
 }
 
+/// Bytes of the seeds of a key's file.
+fn seeds_bytes(params: &Params) -> u64 {
+    32 + if params.opening.is_some() { 32 } else { 0 }
+}
+
 /// Values that packing takes off clues of a kind, beside the secret's.
 fn extra_of(clues: ClueKind) -> usize {
     match clues {
@@ -182,8 +204,11 @@ pub struct OpeningKey {
 pub struct DetectionKey {
     /// Names the key; unrelated to the address's name.
     pub id: [u8; 16],
-    /// The seed of all masks.
+    /// The seed of the masks that are her own.
     pub seed: [u8; 32],
+    /// The seed of the masks up to the opened clues ([`Part::is_linear`]): recipients with the same one are served
+    /// together. That of her own masks in sets that open no clues.
+    pub masks: [u8; 32],
     /// Rotation by one slot.
     pub step: GaloisKey,
     /// Rotation by a giant step.
@@ -221,7 +246,7 @@ impl DetectionKey {
         let offset = params.opening.is_none() && clues == ClueKind::Bound;
         let parts = parts.chain(offset.then_some(Part::Offset));
         let parts = parts.map(|part| part.bytes(params, clues));
-        32 + parts.sum::<u64>()
+        seeds_bytes(params) + parts.sum::<u64>()
     }
 
     /// Bytes of the whole file of a key for clues of a kind.
@@ -282,13 +307,16 @@ impl DetectionKey {
         }
     }
 
-    /// Writes the file: the seed, then the bodies at their exact width.
+    /// Writes the file: the seeds, then the bodies at their exact width.
     ///
     /// Errors: those of the writer.
     pub fn write(&self, params: &Params, out: impl Write) -> Result<(), DetectionKeyError> {
         let bytes = Self::body_bytes(params, self.clues());
         let mut frame = FrameWriter::new(out, &Self::header(params, self.id), bytes)?;
         frame.write_all(&self.seed)?;
+        if params.opening.is_some() {
+            frame.write_all(&self.masks)?;
+        }
         for part in Part::all(params).into_iter().chain([Part::Offset]) {
             let (ring, ..) = part.shape(params);
             for body in self.part(part, params) {
@@ -315,8 +343,12 @@ impl DetectionKey {
         if found != expected && !bound {
             return Err(DetectionKeyError::Length(Mismatch::new(expected, found)));
         }
-        let mut seed = [0; 32];
-        frame.read_exact(&mut seed)?;
+        let mut own = [0; 32];
+        frame.read_exact(&mut own)?;
+        let mut masks = own;
+        if params.opening.is_some() {
+            frame.read_exact(&mut masks)?;
+        }
         let mut read = |part: Part| -> Result<Vec<Poly<Eval>>, DetectionKeyError> {
             let (ring, basis, count) = part.bodies(params, clues);
             (0..count)
@@ -326,7 +358,8 @@ impl DetectionKey {
         let switching = |part: Part, bodies| {
             let (ring, shape) = part.shape(params);
             let shape = shape.expect("a switching key has a gadget");
-            SwitchingKey::from_bodies(ring, shape, bodies, &seed, part.index())
+            let seed = part.seed(&own, &masks);
+            SwitchingKey::from_bodies(ring, shape, bodies, seed, part.index())
         };
         let galois = |part: Part, bodies| {
             let g = part.exponent(params).expect("a Galois key has an exponent");
@@ -342,12 +375,12 @@ impl DetectionKey {
                 packing: PackingKey::from_bodies(
                     opening,
                     read(Part::Packing)?,
-                    (&seed, Part::Packing.index()),
+                    (&masks, Part::Packing.index()),
                 ),
                 narrow: NarrowKey::from_bodies(
                     opening,
                     read(Part::Narrow)?,
-                    (&seed, Part::Narrow.index()),
+                    (&masks, Part::Narrow.index()),
                 ),
             }),
             None => None,
@@ -358,7 +391,7 @@ impl DetectionKey {
             .map(|level| Ok(galois(Part::Merge(level), read(Part::Merge(level))?)))
             .collect::<Result<_, DetectionKeyError>>()?;
         let mut encrypted = |part: Part| -> Result<Ciphertext, DetectionKeyError> {
-            Ok(part.ciphertext(params, &seed, read(part)?.remove(0)))
+            Ok(part.ciphertext(params, &masks, read(part)?.remove(0)))
         };
         let secrets = secrets(params)
             .map(&mut encrypted)
@@ -367,18 +400,19 @@ impl DetectionKey {
             &params.final_ring,
             params.final_shape,
             read(Part::Final)?,
-            &seed,
+            &own,
             Part::Final.index(),
         );
         let offset = match bound && params.opening.is_none() {
             true => Some(read(Part::Offset)?.remove(0)),
             false => None,
         };
-        let offset = offset.map(|c0| Part::Offset.ciphertext(params, &seed, c0));
+        let offset = offset.map(|c0| Part::Offset.ciphertext(params, &own, c0));
         let id = frame.finish()?.key_id;
         Ok(Self {
             id,
-            seed,
+            seed: own,
+            masks,
             step,
             giant,
             opening,

@@ -4,52 +4,83 @@ use super::{Pertinency, Run};
 use crate::DetectorError;
 use crate::error::check_len;
 use crate::progress::check_stopped;
+use crate::sophomr::Detector;
 use crate::sophomr::encoder::{Encoder, KeptSymbols, Shape};
 use crate::sophomr::payload::{MESSAGES_TOGETHER, SymbolWindow};
 use omr_codec::Symbols;
-use omr_compress::{Codes, Finisher, Round, Sums};
+use omr_compress::{Codes, Finisher, Keys, Round, Sums};
 use omr_protocol::Placement;
 use omr_protocol::sophomr::packing;
+use omr_rlwe::Rlwe;
 use std::ops::Range;
 
 /// Bytes of symbols held at a time; larger payloads are read in several passes.
 const WINDOW_BYTES: usize = 1 << 30;
 
+/// Codes that are held at a time, of all batches and recipients: 0.13 GB each at full size.
+const CODES_TOGETHER: usize = 12;
+
 /// Bytes of payloads read at a time.
 const PIECE_BYTES: usize = 64 << 20;
 
 impl Run<'_> {
-    /// Adds the sums of a group's batches to the digest.
+    /// Adds the sums of a group's batches to the digests. `pertinent`: recipient by recipient, batch by batch.
     pub(super) fn compress(
         &mut self,
         group: usize,
-        pertinent: &[Pertinency],
-        finisher: &mut Finisher,
+        pertinent: &[Vec<Pertinency>],
+        finishers: &mut [Finisher],
     ) -> Result<(), DetectorError> {
-        let plan = self.plan();
-        for round in 0..plan.rounds() {
-            let codes = self.codes(round, pertinent);
-            for window in self.windows() {
-                self.window(group, &codes, window, finisher)?;
+        let (plan, batches) = (self.plan(), self.plan().group(group));
+        let together = (CODES_TOGETHER / batches.len()).max(1);
+        let recipients = finishers.chunks_mut(together).enumerate();
+        for (chunk, finishers) in recipients {
+            let first = chunk * together;
+            let of_group: Vec<&[Pertinency]> = pertinent[first..][..finishers.len()]
+                .iter()
+                .map(|pertinent| &pertinent[batches.clone()])
+                .collect();
+            for round in 0..plan.rounds() {
+                let codes = self.codes(round, first, &of_group);
+                for window in self.windows() {
+                    self.window(group, (first, &codes), window, finishers)?;
+                }
             }
         }
-        for batch in plan.group(group) {
+        for batch in batches {
             self.payloads.take(batch);
         }
         Ok(())
     }
 
-    fn codes(&mut self, round: usize, pertinent: &[Pertinency]) -> Vec<Codes> {
-        let (plan, detector, progress) = (self.plan(), self.detector, self.progress);
-        let (setting, keys) = (detector.params().compression(), detector.compression_keys());
-        progress.stage("codes", (pertinent.len() * plan.width() / 2) as u64);
+    /// The codes of a group's batches, of each recipient from number `first` on.
+    fn codes(
+        &mut self,
+        round: usize,
+        first: usize,
+        pertinent: &[&[Pertinency]],
+    ) -> Vec<Vec<Codes>> {
+        let (plan, progress) = (self.plan(), self.progress);
+        let (setting, tables) = (
+            self.detector.params().compression(),
+            self.detector.tables(),
+        );
+        let keys: Vec<Keys> = self.detectors[first..]
+            .iter()
+            .map(|detector| detector.compression_keys())
+            .collect();
+        let batches = pertinent[0].len();
+        progress.stage("codes", (batches * plan.width() / 2) as u64);
         self.stages.time("codes", || {
-            let of_batch = |(batch, (small, scale)): (usize, &Pertinency)| {
-                let round = Round::new(setting, plan.sums(), round, (batch, *scale));
-                let tables = detector.tables();
-                tables.codes(setting, keys, &round, small, &|n| progress.advance(n))
+            let of_batch = |batch: usize| {
+                // One circuit has brought all of them to one scale.
+                let scale = pertinent[0][batch].1;
+                let round = Round::new(setting, plan.sums(), round, (batch, scale));
+                let small = pertinent.iter().map(|batches| &batches[batch].0[..]);
+                let recipients: Vec<(Keys, &[Rlwe])> = keys.iter().copied().zip(small).collect();
+                tables.codes_of(setting, &round, &recipients, &|n| progress.advance(n))
             };
-            pertinent.iter().enumerate().map(of_batch).collect()
+            (0..batches).map(of_batch).collect()
         })
     }
 
@@ -67,16 +98,17 @@ impl Run<'_> {
     fn window(
         &mut self,
         group: usize,
-        codes: &[Codes],
+        (first, codes): (usize, &[Vec<Codes>]),
         window: Range<usize>,
-        finisher: &mut Finisher,
+        finishers: &mut [Finisher],
     ) -> Result<(), DetectorError> {
         let (plan, setting) = (self.plan(), self.detector.params().compression());
         let symbols = plan.symbols_of(window.start).start..plan.symbols_of(window.end - 1).end;
-        let mut sums: Vec<Sums> = window
-            .clone()
-            .map(|ct| Sums::new(setting, plan.symbols_of(ct).len()))
-            .collect();
+        let of_window = |_| -> Vec<Sums> {
+            let symbols = window.clone().map(|ct| plan.symbols_of(ct).len());
+            symbols.map(|symbols| Sums::new(setting, symbols)).collect()
+        };
+        let mut sums: Vec<Vec<Sums>> = (0..finishers.len()).map(of_window).collect();
         let steps = (codes.len() * window.len()) as u64;
         self.progress.stage("payloads", steps);
         let shape = Shape::new(setting, plan);
@@ -95,21 +127,28 @@ impl Run<'_> {
                 shared: shared.as_ref(),
                 scratch: &mut scratch,
             };
-            for (ct, sums) in window.clone().zip(&mut sums) {
+            for (i, ct) in window.clone().enumerate() {
+                let mut sums: Vec<&mut Sums> = sums.iter_mut().map(|sums| &mut sums[i]).collect();
                 self.stages
-                    .time("payloads", || encoder.add(codes, ct, sums));
+                    .time("payloads", || encoder.add(codes, ct, &mut sums));
                 self.progress.advance(1);
                 check_stopped(self.progress)?;
             }
         }
-        self.pack(sums, finisher);
+        for ((sums, finisher), detector) in sums
+            .into_iter()
+            .zip(finishers)
+            .zip(&self.detectors.clone()[first..])
+        {
+            self.pack(detector, sums, finisher);
+        }
         Ok(())
     }
 
-    fn pack(&mut self, sums: Vec<Sums>, finisher: &mut Finisher) {
+    fn pack(&mut self, detector: &Detector, sums: Vec<Sums>, finisher: &mut Finisher) {
         let (plan, progress) = (self.plan(), self.progress);
         progress.stage("packing", sums.len() as u64);
-        let keys = self.detector.compression_keys();
+        let keys = detector.compression_keys();
         self.stages.time("packing", || {
             for sums in sums {
                 finisher.push(&sums.pack(plan.sums(), keys));

@@ -58,7 +58,7 @@ impl People {
             };
             let params = set.sophomr().map_err(broken)?;
             let (bulk, mut file) = create("detection.key")?;
-            let key = detection_key(params, &secret, &mut rng);
+            let key = detection_key(params, &secret, None, &mut rng);
             key.write(params, &mut file).map_err(broken)?;
             let params = set.instantomr().map_err(broken)?;
             let (instant, mut file) = create("instant.key")?;

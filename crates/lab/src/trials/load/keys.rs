@@ -269,7 +269,7 @@ fn generate(
         }
         _ => {
             let params = set.sophomr().map_err(TrialError::own)?;
-            let key = detection_key(params, &secret, &mut rng);
+            let key = detection_key(params, &secret, None, &mut rng);
             key.write(params, &mut out).map_err(TrialError::own)?;
         }
     }

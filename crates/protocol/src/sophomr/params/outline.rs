@@ -123,7 +123,8 @@ impl Outline {
         let encrypted = self.circuit.secrets + usize::from(offset);
         let of_opening =
             |opening| self.opening_bytes(opening, clues) + key(large, &self.step_shape);
-        let bytes = 32
+        let seeds = 32 + if opening.is_some() { 32 } else { 0 };
+        let bytes = seeds
             + opening.map_or(0, of_opening)
             + key(large, &self.step_shape)
             + key(large, &self.giant_shape)
