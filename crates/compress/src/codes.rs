@@ -182,10 +182,8 @@ impl CodeTables {
             .collect();
         let mut theta = vec![0; ring.n()];
         image(setting, &round.theta(setting), (0, 0), &mut theta);
-        let mut turned: Vec<Vec<Rlwe>> = recipients
-            .iter()
-            .map(|(_, small)| small.to_vec())
-            .collect();
+        let mut turned: Vec<Vec<Rlwe>> =
+            recipients.iter().map(|(_, small)| small.to_vec()).collect();
         for i in 0..half {
             if i > 0 {
                 for (turned, (keys, _)) in turned.iter_mut().zip(recipients) {

@@ -6,7 +6,8 @@ use crate::progress::check_stopped;
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator, GaloisKey};
 use omr_opening::{
-    BlockOfClues, NarrowKey, Narrowed, Opening, OpeningKeys, PackingKey, PhaseValues, Place, Turned, narrow, open, pack,
+    BlockOfClues, NarrowKey, Narrowed, Opening, OpeningKeys, PackingKey, PhaseValues, Place,
+    Turned, narrow, open, pack,
 };
 use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::sophomr::{DetectionKey, OpeningKey, Params};

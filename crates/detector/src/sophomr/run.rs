@@ -155,9 +155,8 @@ impl<'a> Run<'a> {
         let plan = self.plan();
         let pertinent = self.pertinent()?;
         let setting = self.detector.params().compression();
-        let finisher = |detector: &&'a Detector| {
-            Finisher::new(setting, &detector.key().last, plan.sums())
-        };
+        let finisher =
+            |detector: &&'a Detector| Finisher::new(setting, &detector.key().last, plan.sums());
         let mut finishers: Vec<Finisher> = self.detectors.iter().map(finisher).collect();
         for group in 0..plan.groups() {
             self.compress(group, &pertinent, &mut finishers)?;

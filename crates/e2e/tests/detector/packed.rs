@@ -1,14 +1,14 @@
 //! A set whose clues are packed and opened in slots, from its key's file to the digest.
 
 use chacha20::ChaCha20Rng;
-use omr_client::sophomr::{Keys, Recipient, keygen};
+use omr_client::sophomr::{Keys, Recipient, keygen, keygen_in_epoch};
 use omr_client::{BoundSender, ClueSeed, Sender};
-use omr_detector::sophomr::Detector;
+use omr_detector::sophomr::{Detector, digests};
 use omr_detector::{Messages, Quiet};
 use omr_opening::OpeningSpec;
 use omr_protocol::params::{ClueSpec, SecretSpec};
-use omr_protocol::sophomr::{DetectionKey, DigestPlan, Outline, Params, ParamsSpec};
-use omr_protocol::{ClueKind, SEED_BYTES, Sealing};
+use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Epoch, Outline, Params, ParamsSpec};
+use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
 use omr_ring::{Gadget, Kernels};
 use rand_core::SeedableRng;
 use std::sync::Arc;
@@ -50,55 +50,106 @@ fn spec() -> ParamsSpec {
     }
 }
 
-fn digested(clues: ClueKind) {
-    let params = Arc::new(Params::new(spec(), Kernels::detect()).unwrap());
-    let mut rng = ChaCha20Rng::seed_from_u64(5);
-    let Keys {
-        secret,
-        clue,
-        detection,
-    } = keygen(&params, clues, &mut rng);
-    let stranger = keygen(&params, clues, &mut rng).clue;
-    let payload = |i: u64| [i.to_le_bytes(), (!i).to_le_bytes()].concat()[..PAYLOAD].to_vec();
-    let own = [0, 1, 2047, 2048, 2300, MESSAGES - 1];
+/// Recipients with the masks of one epoch.
+const TOGETHER: usize = 3;
+/// The messages of the first recipient: in both batches, at their ends.
+const OWN: [u64; 6] = [0, 1, 2047, 2048, 2300, MESSAGES - 1];
+
+fn payload(i: u64) -> Vec<u8> {
+    [i.to_le_bytes(), (!i).to_le_bytes()].concat()[..PAYLOAD].to_vec()
+}
+
+/// Whose a message is: each recipient has every few hundredth, the first one [`OWN`], a stranger the rest.
+fn recipient_of(message: u64) -> Option<usize> {
+    match OWN.contains(&message) {
+        true => Some(0),
+        false => (1..=TOGETHER).find(|&i| message % 700 == 11 * i as u64),
+    }
+}
+
+/// Recipients with the masks of one epoch, then one with masks of her own.
+fn recipients(params: &Params, clues: ClueKind, rng: &mut ChaCha20Rng) -> Vec<Keys> {
+    let epoch = Epoch {
+        board: BOARD,
+        number: 7,
+    };
+    let together = (0..TOGETHER).map(|_| keygen_in_epoch(params, clues, &epoch, rng));
+    let mut keys: Vec<Keys> = together.collect();
+    keys.push(keygen(params, clues, rng));
+    keys
+}
+
+fn board(
+    params: &Params,
+    addresses: &[&ClueKey],
+    clues: ClueKind,
+    rng: &mut ChaCha20Rng,
+) -> Messages {
+    let stranger = keygen(params, clues, rng).clue;
     let (mut posted, mut payloads) = (Vec::new(), Vec::new());
     for i in 0..MESSAGES {
-        let to = if own.contains(&i) { &clue } else { &stranger };
+        let to = recipient_of(i).map_or(&stranger, |recipient| addresses[recipient]);
         posted.extend(match clues {
             ClueKind::Plain => Sender::new(&params.clue, to)
-                .gen_clue(&mut rng)
+                .gen_clue(rng)
                 .to_bytes(&params.clue),
             ClueKind::Bound => BoundSender::new(&params.clue, to, BOARD)
-                .clue(&ClueSeed::generate(&mut rng), &payload(i))
+                .clue(&ClueSeed::generate(rng), &payload(i))
                 .to_bytes(&params.clue),
         });
         payloads.extend(payload(i));
     }
     let clue_bytes = posted.len() / MESSAGES as usize;
     posted[3 * clue_bytes] = 9; // a clue that does not parse
-    let mut board = Messages::new(0..MESSAGES, posted, payloads).unwrap();
+    Messages::new(0..MESSAGES, posted, payloads).unwrap()
+}
 
-    let mut file = Vec::new();
-    detection.write(&params, &mut file).unwrap();
-    assert_eq!(file.len() as u64, detection.file_bytes(&params));
+/// The key that its file gives.
+fn through_file(params: &Params, key: &DetectionKey) -> DetectionKey {
+    let (mut file, clues) = (Vec::new(), key.clues());
+    key.write(params, &mut file).unwrap();
+    assert_eq!(file.len() as u64, key.file_bytes(params));
     let predicted = Outline::new(spec()).unwrap().detection_key_bytes(clues);
-    assert_eq!(predicted, DetectionKey::body_bytes(&params, clues));
-    let key = DetectionKey::read(&params, &file[..]).unwrap();
-    assert_eq!(key.clues(), clues);
+    assert_eq!(predicted, DetectionKey::body_bytes(params, clues));
+    let read = DetectionKey::read(params, &file[..]).unwrap();
+    assert_eq!(
+        (read.clues(), read.seed, read.masks),
+        (clues, key.seed, key.masks)
+    );
+    read
+}
 
-    let detector = Detector::new(params.clone(), key);
+fn digested(clues: ClueKind) {
+    let params = Arc::new(Params::new(spec(), Kernels::detect()).unwrap());
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let keys = recipients(&params, clues, &mut rng);
+    let addresses: Vec<&ClueKey> = keys.iter().map(|keys| &keys.clue).collect();
+    let mut board = board(&params, &addresses, clues, &mut rng);
+    let detector =
+        |keys: &Keys| Detector::new(params.clone(), through_file(&params, &keys.detection));
+    let detectors: Vec<Detector> = keys.iter().map(detector).collect();
+    assert!(detectors[0].is_served_with(&detectors[TOGETHER - 1]));
+    assert!(!detectors[0].is_served_with(&detectors[TOGETHER]));
+
     let plan = DigestPlan::new(&params, 0..MESSAGES, 9, Some(PAYLOAD)).unwrap();
     let seed = [3; SEED_BYTES];
-    let out = detector
+    let all: Vec<&Detector> = detectors.iter().collect();
+    let outputs = digests(&all, &mut board, &plan, BOARD, Sealing::None, seed, &Quiet).unwrap();
+    let alone = detectors[1]
         .digest(&mut board, &plan, BOARD, Sealing::None, seed, &Quiet)
         .unwrap();
-    assert_eq!(out.unusable_clues, 1);
-    let found = Recipient::new(&params, &secret)
-        .decode(&out.digest)
-        .unwrap();
-    let found: Vec<_> = found.into_iter().map(|m| (m.index, m.payload)).collect();
-    let expected = own.map(|i| (i, Some(payload(i))));
-    assert_eq!(found, expected);
+    // Whoever is served with her: a digest is the same.
+    let bytes = |digest: &Digest| digest.to_bytes(&params).unwrap();
+    assert_eq!(bytes(&alone.digest), bytes(&outputs[1].digest));
+    for (recipient, (out, keys)) in outputs.iter().zip(&keys).enumerate() {
+        assert_eq!(out.unusable_clues, 1);
+        let found = Recipient::new(&params, &keys.secret).decode(&out.digest);
+        let found = found.unwrap().into_iter();
+        let found: Vec<_> = found.map(|m| (m.index, m.payload)).collect();
+        let own = (0..MESSAGES).filter(|&i| recipient_of(i) == Some(recipient));
+        let expected: Vec<_> = own.map(|i| (i, Some(payload(i)))).collect();
+        assert_eq!(found, expected, "recipient {recipient}");
+    }
 }
 
 #[test]

@@ -7,14 +7,14 @@ use crate::measure::{Setting, Subject, Workload};
 use chacha20::ChaCha20Rng;
 use clap::Args;
 use omr_client::instantomr::InstantRecipient;
-use omr_client::sophomr::{Keys, Recipient, keygen};
+use omr_client::sophomr::{Keys, Recipient, keygen_in_epoch};
 use omr_client::{BoundSender, ClueSeed, DecodeError, Retrieved, Sender};
 use omr_console::peak_rss_bytes;
 use omr_detector::instantomr::Session;
 use omr_detector::sophomr::{Detector, Output};
 use omr_detector::{DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::instantomr::InstantDigest;
-use omr_protocol::sophomr::{Digest, DigestPlan, Params};
+use omr_protocol::sophomr::{Digest, DigestPlan, Epoch, Params};
 use omr_protocol::{
     ClueError, ClueKey, ClueKind, ClueParams, DigestError, EngineKind, ParamSet, PlanError,
     SEED_BYTES, Scheme, Sealing,
@@ -191,9 +191,13 @@ impl DigestBench {
         }
     }
 
-    /// A recipient's keys for SophOMR.
+    /// A recipient's keys for SophOMR, with the masks that all recipients of the board have.
     pub(crate) fn keys(&self, params: &Params, rng: &mut ChaCha20Rng) -> Keys {
-        keygen(params, self.kind(), rng)
+        let epoch = Epoch {
+            board: [0; 16],
+            number: 0,
+        };
+        keygen_in_epoch(params, self.kind(), &epoch, rng)
     }
 
     pub(crate) fn kind(&self) -> ClueKind {

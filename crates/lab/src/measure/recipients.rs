@@ -1,4 +1,4 @@
-//! Digests of one board for several recipients, with a shared cache.
+//! Digests of one board for several recipients: together where they share masks, else with a shared cache.
 
 use crate::measure::digest::{Score, stages_without_reading};
 use crate::measure::yardstick::Yardstick;
@@ -8,7 +8,7 @@ use omr_client::SecretKey;
 use omr_client::sophomr::{Keys, Recipient};
 use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
-use omr_detector::sophomr::{BoardCache, Detector};
+use omr_detector::sophomr::{BoardCache, Detector, TOGETHER, digests};
 use omr_protocol::sophomr::{Digest, DigestPlan, Params};
 use omr_protocol::{SEED_BYTES, Scheme, Sealing};
 use rand_core::{Rng, SeedableRng};
@@ -16,8 +16,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Digests of one board for several recipients, one after another, who share a cache. Before them
-/// the first recipient's is made without it.
+/// Digests of one board for several recipients, after one of the first recipient alone: in one run for those who share
+/// masks, in sets that open clues; else one after another, with a shared cache.
 #[derive(Clone)]
 pub struct RecipientsBench {
     /// One recipient's digest; `pertinent` messages are each one's.
@@ -66,9 +66,9 @@ pub struct RecipientsFigures {
 pub struct RecipientsTimes {
     /// The first recipient's digest without a cache, and with baby steps of its own.
     pub alone_s: f64,
-    /// The same with the cache, which it fills.
+    /// The same with the cache, which it fills; the same again where recipients are served together.
     pub first_s: f64,
-    /// The other recipients'.
+    /// The other recipients'; where they are served together, what each of them adds in the mean.
     pub further_s: Vec<f64>,
     /// Their mean, if there are any.
     pub further_mean_s: Option<f64>,
@@ -80,7 +80,7 @@ pub struct RecipientsTimes {
     pub alone_stages: BTreeMap<&'static str, f64>,
     /// The parts of `first_s`.
     pub first_stages: BTreeMap<&'static str, f64>,
-    /// The parts of the last of `further_s`.
+    /// The parts of the last of `further_s`; of all digests where they are made together.
     pub last_stages: BTreeMap<&'static str, f64>,
 }
 
@@ -98,6 +98,20 @@ impl RecipientsFigures {
 }
 
 impl RecipientsTimes {
+    /// The first recipient alone, then `recipients` together.
+    fn together([alone, all]: &[BTreeMap<&'static str, f64>; 2], recipients: usize) -> Self {
+        let further = recipients as f64 - 1.0;
+        let rest = |stage: &&'static str| {
+            let of = |run: &BTreeMap<_, f64>| run.get(stage).copied().unwrap_or(0.0);
+            (of(all) - of(alone)) / further
+        };
+        let rest = all.keys().map(|stage| (*stage, rest(&stage))).collect();
+        let runs = [alone.clone(), alone.clone(), rest];
+        let mut times = Self::new(&runs[..if recipients > 1 { 3 } else { 2 }]);
+        times.last_stages = all.clone();
+        times
+    }
+
     fn new(runs: &[BTreeMap<&'static str, f64>]) -> Self {
         let total = |run: &BTreeMap<_, f64>| run.values().sum::<f64>();
         let (alone_s, first_s) = (total(&runs[0]), total(&runs[1]));
@@ -137,17 +151,12 @@ impl RecipientsBench {
         let of = &self.digest;
         let yardstick = Yardstick::start(!of.no_yardstick);
         let mut shared = self.shared(progress)?;
-        let cache = shared.cache.clone();
         let (alone, _) = self.one(&mut shared, 0, Arc::new(BoardCache::new(0)), false)?;
-        let (mut runs, mut exact) = (vec![alone], 0);
-        for recipient in 0..self.recipients {
-            let keep = self.keep_baby_steps;
-            let (stages, is_exact) = self.one(&mut shared, recipient, cache.clone(), keep)?;
-            runs.push(stages);
-            exact += usize::from(is_exact);
-        }
+        let (times, exact) = match shared.params.opening.is_some() {
+            true => self.together(&mut shared, alone)?,
+            false => self.one_by_one(&mut shared, alone)?,
+        };
         let yardstick_us = yardstick.mean();
-        let times = RecipientsTimes::new(&runs);
         let keep = self.keep_baby_steps;
         Ok(RecipientsFigures {
             scheme: of.setting.scheme,
@@ -162,6 +171,56 @@ impl RecipientsBench {
             exact,
             yardstick_us,
         })
+    }
+
+    /// The digests of all recipients, one after another, and how many are exact.
+    fn one_by_one(
+        &self,
+        shared: &mut Shared,
+        alone: BTreeMap<&'static str, f64>,
+    ) -> Result<(RecipientsTimes, usize), BenchError> {
+        let cache = shared.cache.clone();
+        let (mut runs, mut exact) = (vec![alone], 0);
+        for recipient in 0..self.recipients {
+            let keep = self.keep_baby_steps;
+            let (stages, is_exact) = self.one(shared, recipient, cache.clone(), keep)?;
+            runs.push(stages);
+            exact += usize::from(is_exact);
+        }
+        Ok((RecipientsTimes::new(&runs), exact))
+    }
+
+    /// The digests of all recipients in as few runs as serve them, and how many are exact.
+    fn together(
+        &self,
+        shared: &mut Shared,
+        alone: BTreeMap<&'static str, f64>,
+    ) -> Result<(RecipientsTimes, usize), BenchError> {
+        let (params, board_id) = (shared.params.clone(), [0; 16]);
+        let (mut secrets, mut detectors) = (Vec::new(), Vec::new());
+        for recipient in 0..self.recipients {
+            let keys = self.keys(&params, recipient);
+            secrets.push(keys.secret);
+            detectors.push(Detector::new(params.clone(), keys.detection));
+        }
+        let mut seed = [0; SEED_BYTES];
+        ChaCha20Rng::seed_from_u64(!self.digest.setting.start.seed).fill_bytes(&mut seed);
+        let all: Vec<&Detector> = detectors.iter().collect();
+        let (board, plan, progress) = (&mut shared.board, &shared.plan, shared.progress);
+        let outputs = digests(&all, board, plan, board_id, Sealing::None, seed, progress)?;
+        drop(detectors);
+        let mut stages = BTreeMap::new();
+        for output in outputs.iter().step_by(TOGETHER) {
+            for (stage, seconds) in stages_without_reading(&output.stages) {
+                *stages.entry(stage).or_insert(0.0) += seconds;
+            }
+        }
+        let mut exact = 0;
+        for (recipient, (secret, output)) in secrets.iter().zip(&outputs).enumerate() {
+            exact += usize::from(self.is_exact(shared, recipient, secret, &output.digest)?);
+        }
+        let times = RecipientsTimes::together(&[alone, stages], self.recipients);
+        Ok((times, exact))
     }
 
     fn shared<'a>(&self, progress: &'a dyn Progress) -> Result<Shared<'a>, BenchError> {

@@ -3,6 +3,7 @@
 use super::{ClueSpec, ROTATION_KEY_BITS, SecretSpec, SetSpec};
 use crate::instantomr::InstantSpec;
 use crate::sophomr::{FinalRingSpec, ParamsSpec};
+use omr_opening::OpeningSpec;
 use omr_ring::Gadget;
 
 /// Secret, randomness and errors alike, so that none of them is the easiest to guess: 140 of 1,024 are as
@@ -39,6 +40,36 @@ pub(crate) const SOPHOMR_V3: ParamsSpec = ParamsSpec {
     block: 8,
     rotation_digits: 2,
     product_digits: 2,
+};
+
+/// A draft. Clues of their own modulus, packed at one small prime and opened in slots.
+const SOPHOMR_V4: ParamsSpec = ParamsSpec {
+    name: "draft-sophomr-v4",
+    clue: ClueSpec {
+        q: 4_188_161,
+        rounded: 4_188_161,
+        secret: SecretSpec::Ternary { weight: 280 },
+        weight: 280,
+        sigma: 0.6,
+        ..SOPHOMR_V3.clue
+    },
+    range: 24,
+    opening: Some(OpeningSpec {
+        n: 512,
+        packing_rank: 4,
+        packing_bits: 50,
+        packing_sigma: 0.62,
+        rank: 3,
+        weight: 28,
+        narrow_bits: 28.7,
+        gadget: Gadget {
+            bits: 2,
+            digits: 13,
+        },
+        points: 128,
+        baby: 8,
+    }),
+    ..SOPHOMR_V3
 };
 
 /// One clue for both engines: a secret in blocks of 5, three coordinates.
@@ -224,6 +255,11 @@ const INSECURE_TINY_INSTANT_V2: InstantSpec = InstantSpec {
 };
 
 impl SetSpec {
+    /// Sets to come: they may change or go, so that they serve measurements alone.
+    pub fn drafts() -> Vec<Self> {
+        vec![Self::of(SOPHOMR_V4, None)]
+    }
+
     /// Every published set, the default first.
     pub fn published() -> Vec<Self> {
         vec![

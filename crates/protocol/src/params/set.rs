@@ -138,7 +138,21 @@ impl ParamSet {
     ///
     /// Errors: `Unknown`.
     pub fn named(name: &str) -> Result<Self, ParamsError> {
-        let spec = SetSpec::named(name)?;
+        Self::new(SetSpec::named(name)?)
+    }
+
+    /// The set of this name for measurements: a published one or a draft.
+    ///
+    /// Errors: `Unknown`.
+    pub fn for_measuring(name: &str) -> Result<Self, ParamsError> {
+        let draft = SetSpec::drafts().into_iter().find(|set| set.name == name);
+        match draft {
+            Some(draft) => Self::new(draft),
+            None => Self::named(name),
+        }
+    }
+
+    fn new(spec: SetSpec) -> Result<Self, ParamsError> {
         Ok(Self {
             clue: ClueParams::new(spec.name, spec.clue.clone(), Kernels::detect())?,
             spec,

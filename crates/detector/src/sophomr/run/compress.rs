@@ -61,10 +61,7 @@ impl Run<'_> {
         pertinent: &[&[Pertinency]],
     ) -> Vec<Vec<Codes>> {
         let (plan, progress) = (self.plan(), self.progress);
-        let (setting, tables) = (
-            self.detector.params().compression(),
-            self.detector.tables(),
-        );
+        let (setting, tables) = (self.detector.params().compression(), self.detector.tables());
         let keys: Vec<Keys> = self.detectors[first..]
             .iter()
             .map(|detector| detector.compression_keys())
