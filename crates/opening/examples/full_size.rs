@@ -1,9 +1,11 @@
-//! Packs and opens a batch of 65,536 random clues at full size, and prints seconds and noise of each stage.
+//! Packs and opens a batch of 65,536 random clues at full size, and prints processor seconds, transforms of all lengths and
+//! noise of each stage.
 //!
 //! `cargo run --release -p omr-opening --features measure --example full_size -- [points] [rank]`
 
 use chacha20::ChaCha20Rng;
 use omr_bgv::*;
+use omr_kernels::transforms;
 use omr_opening::*;
 use omr_ring::*;
 use omr_rlwe::noise::NoiseModel;
@@ -32,12 +34,17 @@ fn processor() -> f64 {
     ticks.sum::<f64>() / 100.0
 }
 
-struct Clock(f64);
+struct Clock(f64, u64);
 
 impl Clock {
+    fn start() -> Self {
+        Self(processor(), transforms())
+    }
+
     fn lap(&mut self, what: &str) {
-        println!("{what:50} {:8.3} s", processor() - self.0);
-        self.0 = processor();
+        let (seconds, count) = (processor() - self.0, transforms() - self.1);
+        println!("{what:30} {seconds:8.3} s {count:10} transforms");
+        *self = Self::start();
     }
 }
 
@@ -66,7 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         baby: 8,
     };
     let mut rng = ChaCha20Rng::seed_from_u64(7);
-    let mut clock = Clock(processor());
+    let mut clock = Clock::start();
     let model = NoiseModel {
         n: N,
         p: P,
@@ -165,13 +172,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         clock.lap("narrow");
         let turned = Turned::new(&ev, &opening, &[&secret], &[&step]);
         clock.lap("turns of the secret");
-        let values = PhaseValues::new(&ev, &opening, &turned, &narrowed);
-        drop(turned);
-        clock.lap("values of phases");
         let keys = OpeningKeys {
             baby: vec![&baby],
             giant: vec![&giant],
         };
+        let values = PhaseValues::new(&ev, &opening, (&turned, &keys), &narrowed);
+        drop(turned);
+        clock.lap("values of phases");
         let opened = open(&ev, &opening, &keys, values, 0)?.remove(0);
         clock.lap("coefficients of phases");
         check(

@@ -4,11 +4,11 @@ use crate::products::{Start, all_sums, encoded};
 use crate::{Narrowed, Opening, Turned};
 use omr_bgv::Evaluator;
 use omr_ring::{AlignedVec, Eval, Poly};
-use omr_rlwe::SharedRlwe;
+use omr_rlwe::{Bodies, SharedRlwe, SharedTurn};
 use rayon::prelude::*;
 
 /// Turns whose factors are transformed together: modulo one prime they stay in the third-level cache.
-const TOGETHER: usize = 6;
+pub(crate) const TOGETHER: usize = 4;
 
 /// The values of a block's masks: for each polynomial of the module and each residue of degrees, times omega^(2 i + 1)
 /// and as they are.
@@ -35,13 +35,19 @@ fn values(opening: &Opening, row: &AlignedVec) -> impl Iterator<Item = Vec<u64>>
     })
 }
 
-/// A polynomial whose slot at (point, column) is that of the column's source, or 0 where it has none.
-fn interpolated(ev: &Evaluator, opening: &Opening, sources: &[Option<&[u64]>]) -> Vec<u32> {
+/// A polynomial whose slot at (point, column) is that of the column's source `ahead` points on, or 0 where it has none.
+fn interpolated(
+    ev: &Evaluator,
+    opening: &Opening,
+    sources: &[Option<&[u64]>],
+    ahead: usize,
+) -> Vec<u32> {
     let (half, columns) = (opening.slots() / 2, opening.columns());
     let mut words = vec![0; opening.slots()];
     let positions = ev.plain.order().positions().chunks(half);
     for (positions, sources) in positions.zip(sources.chunks(columns)) {
         for (point, positions) in positions.chunks(columns).enumerate() {
+            let point = (point + ahead) % opening.spec().points;
             for (&position, source) in positions.iter().zip(sources) {
                 words[position as usize] = source.map_or(0, |values| values[point]);
             }
@@ -52,21 +58,32 @@ fn interpolated(ev: &Evaluator, opening: &Opening, sources: &[Option<&[u64]>]) -
     coeffs
 }
 
+/// Where a part of the secret is met in a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Met {
+    /// In the row of its point.
+    Here,
+    /// Past the last column, where columns of the next point follow.
+    Beyond,
+}
+
 /// What turn `turn` of the secrets meets: in each column of both rows the values of a part of a mask, and nothing where
-/// another turn brings the column's part.
-fn factors<'a>(opening: &Opening, blocks: &'a [Masks], turn: usize) -> Vec<Option<&'a [u64]>> {
-    let (columns, window, parts) = (opening.columns(), opening.window(), opening.of_block());
+/// an earlier turn has brought the column's part.
+fn factors<'a>(
+    opening: &Opening,
+    layout: &[Option<usize>],
+    blocks: &'a [Masks],
+    (turn, where_met): (usize, Met),
+) -> Vec<Option<&'a [u64]>> {
+    let (columns, parts) = (opening.columns(), opening.of_block());
     let factor = |number: usize| {
         let u = number % columns;
-        // The column of the secret that is met lies `turn + 1 - window` further on.
-        let met = (u + turn + 1)
-            .checked_sub(window)
-            .filter(|met| *met < columns)?;
-        // A turn back serves where the one a window further on would leave the row.
-        if turn + 1 < window && u + turn + 1 < columns {
+        let beyond = u + turn >= columns;
+        let met = layout[(u + turn) % columns].filter(|_| beyond == (where_met == Met::Beyond))?;
+        if (u..u + turn).any(|earlier| layout[earlier % columns] == Some(met)) {
             return None;
         }
-        let (polynomial, residue) = (met % window / parts, met % window % parts);
+        let (polynomial, residue) = (met / parts, met % parts);
         let (block, own) = (number / parts, number % parts);
         let masks = &blocks[block].0[polynomial * parts..][..parts];
         Some(match own >= residue {
@@ -77,8 +94,8 @@ fn factors<'a>(opening: &Opening, blocks: &'a [Masks], turn: usize) -> Vec<Optio
     (0..2 * columns).map(factor).collect()
 }
 
-/// The factors of all turns as polynomials modulo p.
-fn diagonals(ev: &Evaluator, opening: &Opening, blocks: &[Narrowed]) -> Vec<Vec<u32>> {
+/// The factors of all turns as polynomials modulo p: where parts are met here, then beyond.
+fn diagonals(ev: &Evaluator, opening: &Opening, blocks: &[Narrowed]) -> [Vec<Vec<u32>>; 2] {
     let (p, omega) = (opening.p(), opening.table.psi());
     let points: Vec<u64> = (0..opening.spec().points as u64)
         .map(|i| p.pow(omega, 2 * i + 1))
@@ -87,10 +104,15 @@ fn diagonals(ev: &Evaluator, opening: &Opening, blocks: &[Narrowed]) -> Vec<Vec<
         .par_iter()
         .map(|block| Masks::new(opening, block, &points))
         .collect();
-    (0..opening.turns())
-        .into_par_iter()
-        .map(|turn| interpolated(ev, opening, &factors(opening, &masks, turn)))
-        .collect()
+    let layout = opening.layout();
+    [(Met::Here, 0), (Met::Beyond, 1)].map(|(met, ahead)| {
+        let diagonal = |turn| {
+            let factors = factors(opening, &layout, &masks, (turn, met));
+            interpolated(ev, opening, &factors, ahead)
+        };
+        let turns = (0..opening.turns()).into_par_iter();
+        turns.map(diagonal).collect()
+    })
 }
 
 /// The bodies of a recipient's blocks as a polynomial modulo p.
@@ -99,38 +121,70 @@ fn bodies(ev: &Evaluator, opening: &Opening, blocks: &[Narrowed], recipient: usi
     let values: Vec<Vec<Vec<u64>>> = blocks.par_iter().map(of_block).collect();
     let columns = values.iter().flatten();
     let sources: Vec<Option<&[u64]>> = columns.map(|values| Some(&values[..])).collect();
-    interpolated(ev, opening, &sources)
+    interpolated(ev, opening, &sources, 0)
 }
 
-/// The values of the phases of all blocks, coordinate by coordinate.
+/// The values of the phases of all blocks, coordinate by coordinate, each turned by one point: slot (i, u) holds that at
+/// `omega^(2 i + 3)`.
+///
+/// Turned secrets meet the parts that lie in a column's row, and beyond its end those of the next point. The former sums
+/// are turned by a point; the latter lie there already.
 ///
 /// Shape: `packed` holds the blocks in their order, coordinate by coordinate.
 pub(crate) fn values_of_phases(
     ev: &Evaluator,
     opening: &Opening,
     turned: &Turned,
+    by_a_point: &SharedTurn<'_>,
     packed: &[Vec<Narrowed>],
 ) -> Vec<SharedRlwe<Eval>> {
-    let (ring, basis, steps) = (ev.ring, ev.chain.basis(0), turned.steps());
+    let (ring, basis) = (ev.ring, ev.chain.basis(0));
     let diagonals: Vec<Vec<Vec<u32>>> = packed
         .iter()
-        .map(|blocks| diagonals(ev, opening, blocks))
+        .flat_map(|blocks| diagonals(ev, opening, blocks))
         .collect();
-    let recipients = steps[0].bodies.len();
-    let mut sums: Vec<Vec<Poly<Eval>>> = packed
-        .iter()
-        .map(|_| {
-            (0..=recipients)
-                .map(|_| Poly::scratch(ring, basis))
-                .collect()
-        })
-        .collect();
+    let sums = sums_of_products(ev, turned, &diagonals);
+    let (mut here, mut beyond) = (Vec::new(), Vec::new());
+    for (i, sum) in sums.into_iter().enumerate() {
+        match i % 2 {
+            0 => here.push(sum),
+            _ => beyond.push(sum),
+        }
+    }
+    for (blocks, sum) in packed.iter().zip(&mut here) {
+        for (recipient, sum) in sum.bodies.iter_mut().enumerate() {
+            let bodies = bodies(ev, opening, blocks, recipient);
+            let plain = ring.lift_plain(&bodies, opening.p().value() as u32, basis);
+            ring.add_assign(sum, &plain);
+        }
+    }
+    let mut values = by_a_point.apply(ring, &here, Bodies::Divided, ev.plain.p());
+    for (value, beyond) in values.iter_mut().zip(&beyond) {
+        ring.add_assign(&mut value.mask, &beyond.mask);
+        for (value, beyond) in value.bodies.iter_mut().zip(&beyond.bodies) {
+            ring.add_assign(value, beyond);
+        }
+    }
+    values
+}
+
+/// The sum of the products of all turns of the secrets with the plaintexts of a list, for each list.
+fn sums_of_products(
+    ev: &Evaluator,
+    turned: &Turned,
+    plaintexts: &[Vec<Vec<u32>>],
+) -> Vec<SharedRlwe<Eval>> {
+    let (ring, basis, steps) = (ev.ring, ev.chain.basis(0), turned.steps());
+    let zero = || Poly::scratch(ring, basis);
+    let parts = 1 + steps[0].bodies.len();
+    let sum = |_| (0..parts).map(|_| zero()).collect();
+    let mut sums: Vec<Vec<Poly<Eval>>> = plaintexts.iter().map(sum).collect();
     let limbs = rows_by_limb(&mut sums);
     let limbs = limbs.into_par_iter().zip(basis.ids()).with_max_len(1);
     limbs.for_each(|(mut out, &id)| {
         for first in (0..steps.len()).step_by(TOGETHER) {
             let turns = first..(first + TOGETHER).min(steps.len());
-            let of_turns = diagonals.iter().flat_map(|of| &of[turns.clone()]);
+            let of_turns = plaintexts.iter().flat_map(|of| &of[turns.clone()]);
             let plaintexts: Vec<&[u32]> = of_turns.map(Vec::as_slice).collect();
             let encoded = encoded(ev, id, plaintexts.into_iter());
             let a = lists(&encoded, ring.n(), turns.len());
@@ -142,19 +196,14 @@ pub(crate) fn values_of_phases(
             all_sums((ring.kernels(), ring.modulus(id)), &mut out, &a, &b, start);
         }
     });
-    let add = |(blocks, mut sums): (&Vec<Narrowed>, Vec<Poly<Eval>>)| {
-        for (recipient, sum) in sums[1..].iter_mut().enumerate() {
-            let bodies = bodies(ev, opening, blocks, recipient);
-            let plain = ring.lift_plain(&bodies, opening.p().value() as u32, basis);
-            ring.add_assign(sum, &plain);
-        }
+    let shared = |mut sums: Vec<Poly<Eval>>| {
         let bodies = sums.split_off(1);
         SharedRlwe {
             mask: sums.remove(0),
             bodies,
         }
     };
-    packed.iter().zip(sums).map(add).collect()
+    sums.into_iter().map(shared).collect()
 }
 
 /// Lists of so many rows of `n` words each.

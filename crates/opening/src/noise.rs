@@ -47,13 +47,11 @@ impl ClueNoise {
 /// log2 of the root mean square noise of the opened slots at the embeddings: two products with plaintexts after the
 /// turns of the secret. `turn`: what a turn adds.
 ///
-/// The plaintexts of the first are uniform; one in `window` of the factors of a column is met by each turn.
+/// The plaintexts of the first are uniform; each of `window` factors of a column is met by one turn.
 pub fn slot_noise(spec: &OpeningSpec, model: &NoiseModel, turn: f64) -> [f64; 2] {
     let window = spec.window();
-    // As many turns before the middle of those that meet most slots.
-    let before = window + window / 2;
-    let secret = add(model.fresh(), sum(turn, before));
-    let values = sum(model.times_plain(secret), window);
+    let secret = add(model.fresh(), sum(turn, window / 2));
+    let values = add(sum(model.times_plain(secret), window), turn);
     let babies = add(values, sum(turn, spec.baby / 2));
     let coefficients = sum(model.times_plain(babies), spec.points);
     let giants = sum(turn, spec.giants() - 1);

@@ -81,10 +81,11 @@ impl PhaseValues {
     pub fn new(
         ev: &Evaluator,
         opening: &Opening,
-        turned: &Turned,
+        (turned, keys): (&Turned, &OpeningKeys<'_>),
         packed: &[Vec<Narrowed>],
     ) -> Self {
-        Self(values_of_phases(ev, opening, turned, packed))
+        let by_a_point = keys.baby();
+        Self(values_of_phases(ev, opening, turned, &by_a_point, packed))
     }
 }
 

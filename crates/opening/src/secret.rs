@@ -21,8 +21,7 @@ pub fn sparse_secret(opening: &Opening, rng: &mut impl CryptoRng) -> ModuleSecre
 
 /// The slots that [`crate::Turned`] takes encrypted.
 ///
-/// Every `window`-th column holds the same part of the secret, slot (i, u) its value at `omega^(2 i + 1)`, all turned
-/// to the right by one less than the window: turns to the left then reach as far to either side. Time: constant.
+/// Slot (i, u) holds the value of the column's part of the secret at `omega^(2 i + 1)`. Time: constant.
 pub fn secret_slots(opening: &Opening, secret: &ModuleSecret) -> Vec<u32> {
     let mut values: Vec<Vec<u64>> = (0..opening.window())
         .map(|part| {
@@ -35,11 +34,10 @@ pub fn secret_slots(opening: &Opening, secret: &ModuleSecret) -> Vec<u32> {
             values
         })
         .collect();
-    let half = opening.slots() / 2;
+    let (half, columns, layout) = (opening.slots() / 2, opening.columns(), opening.layout());
     let slots = (0..opening.slots()).map(|slot| {
-        let column = (slot % half + half - (opening.window() - 1)) % half;
-        let (point, u) = (column / opening.columns(), column % opening.columns());
-        values[u % opening.window()][point] as u32
+        let (point, u) = (slot % half / columns, slot % columns);
+        layout[u].map_or(0, |part| values[part][point] as u32)
     });
     let slots = slots.collect();
     values.iter_mut().for_each(Zeroize::zeroize);

@@ -170,9 +170,37 @@ impl Opening {
         self.spec.window()
     }
 
-    /// Turns of the encrypted secret that [`crate::Turned`] holds, the secret itself among them.
+    /// Which part of the opened secret a column of slots holds, encrypted: all parts one after another, again and again,
+    /// with empty columns between them so that they end with the row.
+    pub(crate) fn layout(&self) -> Vec<Option<usize>> {
+        let (columns, window) = (self.columns(), self.window());
+        let (repeats, empty) = (columns / window, columns % window);
+        let repeat = |i: usize| {
+            // As many in one repeat as in another, but for one.
+            let own = empty / repeats + usize::from(i < empty % repeats);
+            let parts = (0..window).map(Some);
+            parts.chain(std::iter::repeat_n(None, own))
+        };
+        (0..repeats).flat_map(repeat).collect()
+    }
+
+    /// Turns of the encrypted secret that [`crate::Turned`] holds, the secret itself among them: every column then meets
+    /// every part.
     pub fn turns(&self) -> usize {
-        2 * self.window() - 1
+        let (columns, window) = (self.columns(), self.window());
+        window + (columns % window).div_ceil(columns / window)
+    }
+
+    /// Rows of plaintexts that are held encoded at a time, by a thread: while values of phases are made, and by the
+    /// transform.
+    pub fn rows_encoded(&self, coordinates: usize) -> [usize; 2] {
+        let of_transform = crate::transform::TOGETHER * self.spec.baby;
+        [crate::inner::TOGETHER * 2 * coordinates, of_transform]
+    }
+
+    /// Polynomials at the top level that the transform holds for each body and mask of a coordinate.
+    pub fn polynomials_of_transform(&self) -> usize {
+        self.spec.baby + crate::transform::TOGETHER
     }
 
     /// Bodies of a packing key with so many extra values.

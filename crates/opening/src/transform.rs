@@ -9,7 +9,7 @@ use omr_rlwe::{Bodies, SharedRlwe};
 use rayon::prelude::*;
 
 /// Giant steps whose products are made together: each baby step is read once for them.
-const TOGETHER: usize = 4;
+pub(crate) const TOGETHER: usize = 4;
 
 /// The constant that slot `point` of every column meets in the turn by `turn` points: coefficient `point` takes value i,
 /// `turn` points further on, times `omega^(-(2 i + 1) point) / points`.
@@ -22,14 +22,15 @@ fn constant(opening: &Opening, point: usize, turn: usize) -> u64 {
     p.mul(power, p.inv(points as u64))
 }
 
-/// The diagonal of baby step `baby` in giant step `giant`, as a polynomial modulo p. It is turned with the sum.
+/// The diagonal of baby step `baby` in giant step `giant`, as a polynomial modulo p. It is turned with the sum. Values
+/// come turned by a point already.
 fn diagonal(ev: &Evaluator, opening: &Opening, giant: usize, baby: usize) -> Vec<u32> {
     let (points, columns) = (opening.spec().points, opening.columns());
     let turned = giant * opening.spec().baby;
     let constants: Vec<u32> = (0..points)
         .map(|point| {
             let point = (point + points - turned) % points;
-            constant(opening, point, turned + baby) as u32
+            constant(opening, point, turned + baby + 1) as u32
         })
         .collect();
     let slot = |slot: usize| constants[slot / columns % points];

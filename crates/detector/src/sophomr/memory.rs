@@ -42,10 +42,10 @@ impl MemoryPlan {
     fn of_opening(params: &Params, opening: &Opening, keeps: Keeps, threads: usize) -> Self {
         let turned = opening::buffers(params, opening);
         let range = range::buffers(params, turned[0]);
-        let steps = opening::buffers_of_steps(params, opening, threads);
+        let [values, transform] = opening::buffers_of_steps(params, opening, threads);
         let lengths = match keeps.baby_steps {
-            true => [turned, one_after_another([steps, range])].concat(),
-            false => one_after_another([[turned, steps].concat(), range]),
+            true => [turned, one_after_another([values, transform, range])].concat(),
+            false => one_after_another([[turned, values].concat(), transform, range]),
         };
         Self { lengths }
     }

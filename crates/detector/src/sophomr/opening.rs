@@ -15,19 +15,28 @@ use omr_ring::{Eval, Poly};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Buffers of the turned secret, of so many words each.
+/// Buffers of the turned secret of one recipient, of so many words each.
 pub(super) fn buffers(params: &Params, opening: &Opening) -> Vec<usize> {
     vec![poly_words(params); 2 * opening.turns()]
 }
 
-/// Buffers that opening works in beside [`buffers`]: what the transform turns and adds up, and the encoded diagonals of
-/// a limb for each thread.
-pub(super) fn buffers_of_steps(params: &Params, opening: &Opening, threads: usize) -> Vec<usize> {
-    let coordinates = params.circuit().coordinates;
-    let rows = opening.turns().max(opening.spec().baby);
-    let mut lengths = vec![poly_words(params); 2 * coordinates * (opening.spec().baby + 2)];
-    lengths.extend(vec![rows * params.slots(); threads]);
-    lengths
+/// Buffers that opening works in, step after step: the values of phases beside [`buffers`], then the transform.
+pub(super) fn buffers_of_steps(
+    params: &Params,
+    opening: &Opening,
+    threads: usize,
+) -> [Vec<usize>; 2] {
+    let (coordinates, n) = (params.circuit().coordinates, params.slots());
+    let (poly, basis) = (poly_words(params), params.chain.basis(0));
+    let rows = opening.rows_encoded(coordinates);
+    let rows = rows.map(|rows| vec![rows * n; threads]);
+    let [of_values, of_transform] = rows;
+    let values = [vec![poly; 2 * coordinates], of_values].concat();
+    let raised = basis.union(params.giant_shape.special());
+    let raised = vec![Poly::<Eval>::words(params.ring.n(), &raised); 2 * coordinates];
+    let switch = params.giant_shape.buffers(&params.ring, basis, coordinates);
+    let own = vec![poly; 2 * coordinates * opening.polynomials_of_transform()];
+    [values, [own, of_transform, raised, switch].concat()]
 }
 
 fn poly_words(params: &Params) -> usize {
@@ -66,14 +75,14 @@ pub(super) fn transform(
     let Steps::Opening(steps) = &*turned else {
         unreachable!("steps are of the detector's set")
     };
-    let values = PhaseValues::new(ev, opening, steps, &packed);
-    drop((turned, packed));
-    progress.advance(1);
-    check_stopped(progress)?;
     let of_transform = OpeningKeys {
         baby: own.iter().map(|key| &key.baby).collect(),
         giant: keys.iter().map(|key| &key.giant).collect(),
     };
+    let values = PhaseValues::new(ev, opening, (steps, &of_transform), &packed);
+    drop((turned, packed));
+    progress.advance(1);
+    check_stopped(progress)?;
     let opened = open(ev, opening, &of_transform, values, 1)?;
     progress.advance(1);
     check_stopped(progress)?;

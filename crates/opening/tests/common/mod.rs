@@ -254,8 +254,9 @@ impl Insecure {
         let secrets: Vec<&Ciphertext> = secrets.iter().collect();
         let (ev, opening) = (self.ev(), &self.opening);
         let turned = Turned::new(&ev, opening, &secrets, &step);
-        let values = PhaseValues::new(&ev, opening, &turned, packed);
-        open(&ev, opening, &OpeningKeys { baby, giant }, values, 0).unwrap()
+        let keys = OpeningKeys { baby, giant };
+        let values = PhaseValues::new(&ev, opening, (&turned, &keys), packed);
+        open(&ev, opening, &keys, values, 0).unwrap()
     }
 
     pub(crate) fn rebuild_keys(&mut self) {
