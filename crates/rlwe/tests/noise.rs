@@ -153,6 +153,10 @@ fn modulus_switch() {
             let ct = t.encrypt(&Insecure::all(), 0);
             t.noise(&t.down(&ct, &Basis::new(0..3)))
         });
+        check("floor of primes that come", size, NoiseModel::floor, |t| {
+            let ct = t.encrypt(&Basis::new(0..3), 0);
+            t.noise(&t.down(&ct, &Basis::new([3, 0])))
+        });
         // Turned up first, so that what is left of it stands beside the floor.
         let predict = |model: &NoiseModel| model.switched(model.fresh() + 40.0, 40.0);
         check("switch of much noise", size, predict, |t| {
