@@ -24,8 +24,13 @@ impl KeyShape {
             .ids()
             .chunks(size)
             .map(|ids| Basis::new(ids.iter().copied()));
+        Self::of_digits(digits.collect(), special)
+    }
+
+    /// The gadget of these digits, which have no prime in common.
+    pub fn of_digits(digits: Vec<Basis>, special: &Basis) -> Self {
         Self {
-            digits: digits.collect(),
+            digits,
             special: special.clone(),
         }
     }

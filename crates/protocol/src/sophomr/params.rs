@@ -3,9 +3,11 @@
 mod chain;
 mod circuit;
 mod final_ring;
+mod lower;
 mod miss;
 mod outline;
 mod spec;
+mod terminals;
 
 pub use chain::tail_bits;
 pub use circuit::Circuit;
@@ -114,7 +116,7 @@ impl Params {
             nodes: Nodes::new(spec.p as u32, spec.n)?,
             step_shape: primes.step_shape(&spec),
             giant_shape: primes.giant_shape(&spec),
-            product_shape: primes.product_shape(&spec),
+            product_shape: primes.product_shape(),
             descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &descent_special),
             small_shape: KeyShape::new(&Basis::new(0..BASE_PRIMES), 1, &small_special),
             small_plain: Plain::new(spec.p, spec.small_n, kernels)?,

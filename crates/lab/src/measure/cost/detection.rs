@@ -173,7 +173,8 @@ fn key_switch(shape: &KeyShape, from: &Basis, to: &Basis, inputs: usize) -> Work
         limbs: from.len(),
         digits: &digits,
         special: shape.special().len(),
-        kept: to.len(),
+        kept: to.intersection(from).len(),
+        added: to.minus(from).len(),
     };
     let counts = switch.counts();
     let each = Work::of(Unit::Ntt, counts.transforms)

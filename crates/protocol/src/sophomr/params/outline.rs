@@ -50,7 +50,7 @@ impl Outline {
             small: primes.small_universe(),
             step_shape: primes.step_shape(&spec),
             giant_shape: primes.giant_shape(&spec),
-            product_shape: primes.product_shape(&spec),
+            product_shape: primes.product_shape(),
             descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &special),
             small_shape: KeyShape::new(&Basis::new(0..BASE_PRIMES), 1, &small_special),
             window: RangePolynomial::new(&p, spec.range, spec.block),
