@@ -134,7 +134,11 @@ impl Primes {
 
     pub(super) fn chain(&self) -> Chain {
         let lower = self.lower.levels.iter().map(|level| self.lower(level));
-        Chain::new([self.top_basis()].into_iter().chain(lower).collect())
+        let chain = Chain::new([self.top_basis()].into_iter().chain(lower).collect());
+        match self.lower.cuts {
+            true => chain.with_cuts(),
+            false => chain,
+        }
     }
 
     /// The lower levels' primes at these places.

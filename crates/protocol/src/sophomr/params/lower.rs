@@ -17,6 +17,8 @@ pub(super) struct Lower {
     pub(super) digits: Vec<Vec<usize>>,
     /// Size of the first level's modulus.
     pub(super) bits: f64,
+    /// Whether ciphertexts at the noise floor are cut; digests of older sets are made without.
+    pub(super) cuts: bool,
 }
 
 /// Primes that are 1 modulo 2n, each once.
@@ -57,6 +59,7 @@ impl Lower {
             levels: (BASE_PRIMES..=primes.len()).rev().map(level).collect(),
             digits: places.chunks(size).map(<[usize]>::to_vec).collect(),
             bits: base_bits + drops.iter().sum::<f64>(),
+            cuts: false,
             primes,
         })
     }
@@ -102,6 +105,7 @@ impl Lower {
         Ok(Self {
             bits: levels[0].iter().map(size).sum(),
             digits: balanced(&primes, digits),
+            cuts: true,
             levels,
             primes,
         })
