@@ -50,6 +50,8 @@ struct Run<'a> {
     ring: &'a Ring,
     switch: &'a KeySwitch<'a>,
     inputs: &'a [SwitchInput<'a>],
+    /// Of fewest primes.
+    key: &'a SwitchingKey,
     digits: Vec<Digit<'a>>,
     dropped: Basis,
     added: Basis,
@@ -60,7 +62,8 @@ impl KeySwitch<'_> {
     /// `add + c s_from` under `s_to` for each input, and by what the messages modulo `p` were
     /// multiplied. Panics: when there is no input.
     pub fn apply(&self, ring: &Ring, inputs: &[SwitchInput], p: &Modulus) -> (Vec<Rlwe>, u64) {
-        let special = self.key.shape().special();
+        let key = self.key.least(inputs[0].c.basis());
+        let special = key.shape().special();
         let all = inputs[0].c.basis().union(special);
         let (dropped, added) = (all.minus(self.to), self.to.minus(&all));
         let factor = p.mul(
@@ -71,27 +74,28 @@ impl KeySwitch<'_> {
             ring,
             switch: self,
             inputs,
-            digits: self.digits(ring, inputs[0].c.basis(), &all),
+            key,
+            digits: digits(key, ring, inputs[0].c.basis(), &all),
             division: Conversion::division(ring, &dropped, self.to, &added, p),
             dropped,
             added,
         };
         (run.results(&all), factor)
     }
+}
 
-    fn digits(&self, ring: &Ring, basis: &Basis, all: &Basis) -> Vec<Digit<'_>> {
-        let shape = self.key.shape().digits().iter();
-        shape
-            .zip(self.key.parts())
-            .map(|(primes, key)| (primes.intersection(basis), key))
-            .filter(|(own, _)| !own.is_empty())
-            .map(|(own, key)| Digit {
-                conversion: Conversion::raise(ring, &own, &all.minus(&own)),
-                own,
-                key,
-            })
-            .collect()
-    }
+fn digits<'a>(key: &'a SwitchingKey, ring: &Ring, basis: &Basis, all: &Basis) -> Vec<Digit<'a>> {
+    let shape = key.shape().digits().iter();
+    shape
+        .zip(key.parts())
+        .map(|(primes, key)| (primes.intersection(basis), key))
+        .filter(|(own, _)| !own.is_empty())
+        .map(|(own, key)| Digit {
+            conversion: Conversion::raise(ring, &own, &all.minus(&own)),
+            own,
+            key,
+        })
+        .collect()
 }
 
 impl Run<'_> {
@@ -204,7 +208,7 @@ impl Run<'_> {
             // Modulo special primes, P times it is nothing.
             let add = self.inputs[i / 2].add[i % 2];
             if let Some((add, limb)) = add.and_then(|add| Some((add, add.basis().position(id)?))) {
-                let factor = self.switch.key.special_mod(ring, m);
+                let factor = self.key.special_mod(ring, m);
                 ring.kernels()
                     .scale_add_assign(m, row, add.row(limb), factor);
             }
@@ -220,7 +224,7 @@ impl Run<'_> {
         self.inner_products(target, &mut out);
         let divided = m.inv(ring.product_mod(&self.dropped, m));
         let unit = m.mul(divided, ring.product_mod(&self.added, m));
-        let factor = m.mul(unit, self.switch.key.special_mod(ring, m));
+        let factor = m.mul(unit, self.key.special_mod(ring, m));
         for (i, (row, delta)) in out.into_iter().zip(delta).enumerate() {
             k.ntt_factors(ring.table(id), delta);
             match self.inputs[i / 2].add[i % 2] {

@@ -247,6 +247,48 @@ fn the_division_is_a_modulus_switch() {
     }
 }
 
+/// Of one special prime, for the first two primes or the first.
+#[test]
+fn lowered_keys_leave_the_message() {
+    for (n, dnum) in [(256, 1), (256, 2), (4096, 2), (256, 4)] {
+        let mut t = Insecure::new(n, dnum, Kernels::detect());
+        let shape = t.key.shape().clone();
+        let one = Basis::new([PRIMES + 1]);
+        let lowered = [2, 1].map(|primes| shape.lowered(&Basis::new(0..primes), &one));
+        assert!(lowered[0].serves(&Basis::new([1])) && !lowered[1].serves(&Basis::new([1])));
+        assert_eq!(lowered[0].extended().len(), 3);
+        let message = t.message();
+        let bases: Vec<Basis> = bases().collect();
+        let cts: Vec<Rlwe> = (0..)
+            .zip(&bases)
+            .map(|(i, basis)| t.encrypt(&message, basis, i))
+            .collect();
+        let to = Basis::new([0, 3]);
+        let results = |t: &Insecure| -> Vec<(Rlwe, u64)> {
+            let result = |ct: &Rlwe| {
+                let (mut found, factor) = t.switch(&to, None).apply(&t.ring, &[input(ct)], &t.p);
+                (found.remove(0), factor)
+            };
+            cts.iter().map(result).collect()
+        };
+        let whole = results(&t);
+        let key = SwitchingKey::from_bodies(
+            &t.ring,
+            &shape,
+            t.key.bodies().cloned().collect(),
+            &[2; 32],
+            0,
+        );
+        t.key = key.with_lowered(&t.ring, &lowered, &t.p);
+        for ((basis, before), (found, factor)) in bases.iter().zip(whole).zip(results(&t)) {
+            assert_eq!(t.decrypt(&found, factor), message, "n = {n}, {basis:?}");
+            assert_eq!(factor, before.1);
+            // Other primes, other noise.
+            assert_eq!(same(&found, &before.0), !lowered[0].serves(basis));
+        }
+    }
+}
+
 #[test]
 fn an_image_is_that_of_the_switched() {
     for n in DIMENSIONS {
