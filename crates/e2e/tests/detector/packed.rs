@@ -113,8 +113,8 @@ fn bound_clues_are_packed() {
     digested(ClueKind::Bound);
 }
 
-/// From each level to each below it, by primes that go and primes that come: slots stay, and noise is at the floor
-/// wherever primes went.
+/// From each level to each below it, by primes that go and primes that come: slots stay, and noise is at the floor,
+/// with the relinearisation key itself and with those made from it.
 #[test]
 fn every_level_is_reached_from_every_other() {
     let params = Params::new(spec(), Kernels::detect()).unwrap();
@@ -170,18 +170,19 @@ fn every_level_is_reached_from_every_other() {
         .iter()
         .map(|&x| p.mul(u64::from(x), u64::from(x)) as u32)
         .collect();
-    for level in 2..chain.len() {
-        let ct = ev.at_level(&top, level).unwrap();
-        expect(&ct, &slots);
-        if level + 1 == chain.len() {
-            break;
+    let all = |key: &SwitchingKey| {
+        for level in 2..chain.len() {
+            let ct = ev.at_level(&top, level).unwrap();
+            expect(&ct, &slots);
+            for below in level + 1..chain.len() {
+                expect(&ev.at_level_from_floor(&ct, below).unwrap(), &slots);
+                let product = ev.tensor(&ct, &ct).unwrap();
+                expect(&ev.relinearise(&product, key, below).unwrap(), &squares);
+            }
         }
-        for below in level + 1..chain.len() {
-            expect(&ev.at_level(&ct, below).unwrap(), &slots);
-            let product = ev.tensor(&ct, &ct).unwrap();
-            expect(&ev.relinearise(&product, &key, below).unwrap(), &squares);
-        }
-    }
+    };
+    all(&key);
+    all(&key.with_lowered(ring, &params.lowered_shapes, p));
 }
 
 /// At this window they are as rare as sets need, and rarer with each step of it.

@@ -108,3 +108,30 @@ fn keys_have_all_primes_of_levels() {
         assert_eq!(rows + outline.product_shape.special().len(), key.len());
     }
 }
+
+/// Their noise, and that of the gadget, stays 20 bits below that of a product.
+#[test]
+fn lowered_keys_have_enough_special_primes() {
+    let default = ParamsSpec::published().swap_remove(0);
+    assert!(Outline::new(default).unwrap().lowered_shapes.is_empty());
+    for (spec, special) in [(packed(), [7, 4]), (tiny(), [7, 4])] {
+        let params = Params::new(spec, Kernels::detect()).unwrap();
+        let (ring, shapes) = (&params.ring, &params.lowered_shapes);
+        let found: Vec<usize> = shapes.iter().map(|shape| shape.special().len()).collect();
+        assert_eq!(found, special);
+        let more = params.noise_model().lowered_key();
+        let mut served = 0;
+        for shape in shapes {
+            for level in (1..params.chain.len() - 1).map(|level| params.chain.basis(level)) {
+                if shape.serves(level) {
+                    served += 1;
+                    for digit in shape.digits() {
+                        let bits = ring.log2(&digit.intersection(level));
+                        assert!(bits - 20.0 + more <= ring.log2(shape.special()) + 0.1);
+                    }
+                }
+            }
+        }
+        assert!(served >= 10, "{served} levels, twice where both do");
+    }
+}

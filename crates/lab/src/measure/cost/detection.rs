@@ -163,7 +163,9 @@ fn tensor(outline: &Outline, level: usize) -> Work {
 /// `Evaluator::relinearise` to the next level.
 fn relinearise(outline: &Outline, level: usize) -> Work {
     let (from, to) = (outline.chain.basis(level), outline.chain.basis(level + 1));
-    key_switch(&outline.product_shape, from, to, 1)
+    let mut lowered = outline.lowered_shapes.iter().rev();
+    let shape = lowered.find(|shape| shape.serves(from));
+    key_switch(shape.unwrap_or(&outline.product_shape), from, to, 1)
 }
 
 /// `KeySwitch::apply`: the first input brings the key from memory.

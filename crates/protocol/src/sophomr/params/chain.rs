@@ -9,6 +9,7 @@ use omr_opening::OpeningSpec;
 use omr_ring::{Basis, Modulus, primes_below};
 use omr_rlwe::KeyShape;
 use omr_rlwe::noise::{self, NoiseModel};
+use std::collections::BTreeSet;
 
 /// Size of the special primes but the last: the largest below 2^50.
 const SPECIAL_BITS: f64 = 49.99;
@@ -177,7 +178,45 @@ impl Primes {
             &self.special(self.product_special),
         )
     }
+
+    /// Gadgets of keys of fewer special primes, each for all levels from one on that need no more: none where older
+    /// sets' digests are made without.
+    pub(super) fn lowered_shapes(&self, spec: &ParamsSpec) -> Vec<KeyShape> {
+        let (_, from) = self.lower.levels.split_last().expect("the last level");
+        let more = spec.noise_model().lowered_key().max(0.0);
+        let enough = |level: &[usize], count: usize| {
+            let digit = self.lower.largest_digit(level) - HIDDEN + more;
+            digit <= count as f64 * SPECIAL_BITS
+        };
+        let lowered = (1..LOWERED).rev().filter_map(|part| {
+            let count = (self.product_special * part + 1) / LOWERED;
+            // A key serves every level that it has the primes of.
+            let mut places = (0..from.len()).map(|first| {
+                let places: BTreeSet<usize> = from[first..].iter().flatten().copied().collect();
+                places
+            });
+            let serves = |places: &BTreeSet<usize>| {
+                let served = |level: &&Vec<usize>| level.iter().all(|place| places.contains(place));
+                from.iter().filter(served).all(|level| enough(level, count))
+            };
+            let places: Vec<usize> = places.find(serves)?.into_iter().collect();
+            let (modulus, special) = (self.lower(&places), self.special(count));
+            (count > 0).then(|| self.product_shape().lowered(&modulus, &special))
+        });
+        match self.lower.cuts {
+            true => lowered.collect(),
+            false => Vec::new(),
+        }
+    }
 }
+
+/// By how many bits the noise of a product hides that of a gadget larger than its special primes, when it is rescaled
+/// at once.
+const HIDDEN: f64 = 20.0;
+
+/// Keys that are made from the relinearisation key where levels are of few primes: of so many parts of its special
+/// primes less one.
+const LOWERED: usize = 3;
 
 /// What the levels of SophOMR's range check drop: those of the window polynomial, the norm of two coordinates and
 /// its Fermat power.
@@ -206,7 +245,7 @@ fn product_special(spec: &ParamsSpec, lower: &Lower) -> usize {
         let hidden = if i == 0 && spec.opening.is_none() {
             32.0
         } else {
-            20.0
+            HIDDEN
         };
         needed = needed.max(digit.iter().map(bits).sum::<f64>() - hidden);
     }

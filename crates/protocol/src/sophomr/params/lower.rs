@@ -39,6 +39,16 @@ impl Supply {
 }
 
 impl Lower {
+    /// Bits of the largest digit of a ciphertext over these primes.
+    pub(super) fn largest_digit(&self, level: &[usize]) -> f64 {
+        let size = |place: &&usize| (self.primes[**place] as f64).log2();
+        let bits = |digit: &Vec<usize>| -> f64 {
+            let own = digit.iter().filter(|place| level.contains(place));
+            own.map(|place| size(&place)).sum()
+        };
+        self.digits.iter().map(bits).fold(0.0, f64::max)
+    }
+
     /// Levels that drop a prime each, above a last one of `base_bits`.
     ///
     /// Errors: where there are not enough primes.
