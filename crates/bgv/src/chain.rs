@@ -6,12 +6,26 @@ use omr_ring::{Basis, Ring};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
     levels: Vec<Basis>,
+    cuts: bool,
 }
 
 impl Chain {
     /// A chain of these bases, the largest first.
     pub fn new(levels: Vec<Basis>) -> Self {
-        Self { levels }
+        Self {
+            levels,
+            cuts: false,
+        }
+    }
+
+    /// The same chain, on which ciphertexts at the noise floor are cut ([`crate::Evaluator::at_level_from_floor`]).
+    pub fn with_cuts(self) -> Self {
+        Self { cuts: true, ..self }
+    }
+
+    /// Whether ciphertexts at the noise floor are cut.
+    pub fn cuts(&self) -> bool {
+        self.cuts
     }
 
     /// The number of levels.

@@ -301,6 +301,36 @@ impl Evaluator<'_> {
         })
     }
 
+    /// A ciphertext whose noise is at the floor, as that of products is, at a lower level.
+    ///
+    /// Division would leave as much noise. Where the chain cuts ([`Chain::with_cuts`]) and has all of the level's primes
+    /// at the ciphertext's level, the others are left out, without a transform: noise and scale stay.
+    /// Errors: as [`Self::at_level`].
+    pub fn at_level_from_floor(
+        &self,
+        ct: &Ciphertext,
+        level: usize,
+    ) -> Result<Ciphertext, EvalError> {
+        Self::expect_parts(ct, 2)?;
+        self.level_exists(level)?;
+        let (from, to) = (ct.parts[0].basis(), self.chain.basis(level));
+        if level <= ct.level || !self.chain.cuts() || !to.minus(from).is_empty() {
+            return self.at_level(ct, level);
+        }
+        let parts = ct.parts.iter().map(|part| part.restrict(to));
+        Ok(Ciphertext {
+            parts: parts.collect(),
+            level,
+            scale: ct.scale,
+        })
+    }
+
+    /// By what [`Self::at_level`] multiplies the scale of a ciphertext at level `from`. Panics: past the chain's end.
+    pub fn level_factor(&self, from: usize, to: usize) -> u64 {
+        let (from, to) = (self.chain.basis(from), self.chain.basis(to));
+        Switch::new(self.ring, from, to, self.p()).factor()
+    }
+
     /// Moves the ciphertext to a lower level; at its own level it is returned without a copy.
     /// Errors: a level above its own.
     pub fn into_level(&self, ct: Ciphertext, level: usize) -> Result<Ciphertext, EvalError> {

@@ -130,15 +130,24 @@ impl RangePolynomial {
             let other = &powers[k - half - 1];
             let power = match other.level() == high.level() {
                 true => ev.mul(high, other, key)?,
-                false => ev.mul(high, &ev.at_level(other, high.level())?, key)?,
+                false => {
+                    let lowered = ev.at_level_from_floor(other, high.level())?;
+                    let power = ev.mul(high, &lowered, key)?;
+                    // From there it is cut more often; where nothing is cut, one division is cheaper than two.
+                    if ev.chain.cuts() {
+                        powers[k - half - 1] = lowered;
+                    }
+                    power
+                }
             };
             powers.push(power);
         }
         let level = powers[self.block - 1].level();
-        powers
-            .into_iter()
-            .map(|power| ev.into_level(power, level))
-            .collect()
+        let at_last = |power: Ciphertext| match power.level() == level {
+            true => Ok(power),
+            false => ev.at_level_from_floor(&power, level),
+        };
+        powers.into_iter().map(at_last).collect()
     }
 
     /// The giants of each pair: the highest pair one level below the powers, then one a level.
@@ -156,9 +165,9 @@ impl RangePolynomial {
             .rev()
             .map(|below| {
                 let level = one.level() + below;
-                let two = two.as_ref().map(|two| ev.at_level(two, level));
+                let two = two.as_ref().map(|two| ev.at_level_from_floor(two, level));
                 Ok(Giants {
-                    one: ev.at_level(one, level)?,
+                    one: ev.at_level_from_floor(one, level)?,
                     two: two.transpose()?,
                 })
             })
@@ -192,12 +201,12 @@ impl RangePolynomial {
         first: Ciphertext,
     ) -> Result<Ciphertext, EvalError> {
         let (p, last) = (ev.plain.p(), self.blocks() - 1);
-        let scale = |scale| self.block_sum(ev, powers, last, scale, first.level());
-        let unit = p.mul(first.scale(), p.inv(scale(scales[last])?.scale()));
+        let factor = ev.level_factor(powers[0].level(), first.level());
+        let unit = p.mul(first.scale(), p.inv(p.mul(scales[last], factor)));
         for scale in scales.iter_mut() {
             *scale = p.mul(*scale, unit);
         }
-        let mut sum = scale(scales[last])?;
+        let mut sum = self.block_sum(ev, powers, last, scales[last], first.level())?;
         ev.add_assign(&mut sum, &first)?;
         Ok(sum)
     }
@@ -238,7 +247,7 @@ pub fn add_linear(ev: &Evaluator, products: &mut Ciphertext, other: &Ciphertext)
 }
 
 /// `x^(p-1)`: 0 where the slot is 0, else 1 (Fermat; the function h of SophOMR, section 3.3); the
-/// levels used are those of [`fermat_depth`]. `progress` is called after each product.
+/// levels used are those of [`fermat_depth`]. On a chain that cuts, the noise of `x` is at the floor. `progress` is called after each product.
 pub fn fermat_power(
     ev: &Evaluator,
     x: &Ciphertext,
@@ -252,7 +261,7 @@ pub fn fermat_power(
         power = ev.mul(&power, &power, key)?;
         progress();
         if odd >> bit & 1 == 1 {
-            let factor = ev.at_level(x, power.level())?;
+            let factor = ev.at_level_from_floor(x, power.level())?;
             power = ev.mul(&power, &factor, key)?;
             progress();
         }

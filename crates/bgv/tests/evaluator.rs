@@ -146,16 +146,55 @@ fn range_polynomial_and_fermat_make_an_indicator() {
         *x = ((P as i64 + i as i64 - 50) % P as i64) as u32;
     }
     let x = t.encrypt_slots(&a);
-    let ev = t.ev();
-    let g = window.evaluate(&ev, &x, &key).unwrap();
-    assert_eq!(g.level(), window.depth());
-    let power = fermat_power(&ev, &g, &key, &mut || {}).unwrap();
-    assert_eq!(power.level(), window.depth() + fermat_depth(P));
     let expected: Vec<u32> = a
         .iter()
         .map(|&x| u32::from((39..=P as u32 - 39).contains(&x)))
         .collect();
-    assert_eq!(t.open(&power), expected);
+    for chain in [t.chain.clone(), t.chain.clone().with_cuts()] {
+        t.chain = chain;
+        let ev = t.ev();
+        let g = window.evaluate(&ev, &x, &key).unwrap();
+        assert_eq!(g.level(), window.depth());
+        let power = fermat_power(&ev, &g, &key, &mut || {}).unwrap();
+        assert_eq!(power.level(), window.depth() + fermat_depth(P));
+        assert_eq!(t.open(&power), expected);
+    }
+}
+
+/// The same slots at the same scale, with no more noise; where nothing is cut, what a division leaves.
+#[test]
+fn ciphertexts_at_the_floor_are_cut() {
+    let mut t = scheme(6, 7);
+    let x = t.floor();
+    let slots = t.open(&x);
+    let divided = t.ev().at_level_from_floor(&x, 3).unwrap();
+    let expected = t.ev().at_level(&x, 3).unwrap();
+    let words = |ct: &Ciphertext| ct.parts().iter().map(Poly::to_words).collect::<Vec<_>>();
+    assert_eq!(words(&divided), words(&expected));
+    let factor = t.ev().level_factor(1, 3);
+    assert_eq!(divided.scale(), t.plain.p().mul(x.scale(), factor));
+
+    t.chain = t.chain.clone().with_cuts();
+    for level in 1..t.chain.len() {
+        let cut = t.ev().at_level_from_floor(&x, level).unwrap();
+        assert_eq!((cut.level(), cut.scale()), (level, x.scale()));
+        assert_eq!(cut.parts()[0].basis(), t.chain.basis(level));
+        assert_eq!(t.open(&cut), slots);
+        assert_eq!(t.noise(&cut), t.noise(&x));
+    }
+    assert!(t.ev().at_level_from_floor(&x, 0).is_err());
+    assert!(t.ev().at_level_from_floor(&x, t.chain.len()).is_err());
+
+    // A prime that comes: by a division.
+    let last = t.chain.len() - 1;
+    let levels = (0..last).map(|level| t.chain.basis(level).clone());
+    let other = Basis::new([0, 4]);
+    t.chain = Chain::new(levels.chain([other.clone()]).collect()).with_cuts();
+    let x = t.ev().at_level_from_floor(&x, 2).unwrap();
+    assert!(!t.chain.basis(2).contains(4));
+    let found = t.ev().at_level_from_floor(&x, last).unwrap();
+    assert_eq!(found.parts()[0].basis(), &other);
+    assert_eq!(t.open(&found), slots);
 }
 
 #[test]
@@ -179,20 +218,23 @@ fn range_polynomials_of_every_shape() {
     ] {
         let window = RangePolynomial::new(t.plain.p(), r, block);
         let a = t.slots();
-        let (x, ev) = (t.encrypt_slots(&a), t.ev());
-        let g = window.evaluate(&ev, &x, &key).unwrap();
-        assert_eq!(g.level(), window.depth(), "{r} {block}");
+        let x = t.encrypt_slots(&a);
         let p = t.plain.p();
         let value = |&x: &u32| {
             let y = p.mul(u64::from(x), u64::from(x));
             let terms = window.coefficients().iter().rev();
             terms.fold(0, |sum, &c| p.add(p.mul(sum, y), c)) as u32
         };
-        assert_eq!(
-            t.open(&g),
-            a.iter().map(value).collect::<Vec<_>>(),
-            "{r} {block}"
-        );
+        let expected: Vec<u32> = a.iter().map(value).collect();
+        for chain in [t.chain.clone(), t.chain.clone().with_cuts()] {
+            let ev = Evaluator {
+                chain: &chain,
+                ..t.ev()
+            };
+            let g = window.evaluate(&ev, &x, &key).unwrap();
+            assert_eq!(g.level(), window.depth(), "{r} {block}");
+            assert_eq!(t.open(&g), expected, "{r} {block}");
+        }
     }
 }
 

@@ -28,15 +28,23 @@ impl Conversion {
         Self::new(ring, digit, to, |m| m.reduce(1), |m| m.reduce(1))
     }
 
-    /// The conversion that a division by the product of `dropped` subtracts first: it keeps residues
-    /// modulo `p`. `added`: primes by whose product x was multiplied.
+    /// The conversion that a division of `N x` by D, the product of `dropped`, begins with: it keeps
+    /// residues modulo `p`. N is the product of `added`.
+    ///
+    /// From the residues of x comes `d = N x mod D`, a multiple of p: `d / N` modulo most primes, to
+    /// be subtracted from x, then multiplied by `N / D`. Modulo an added prime N x is nothing, and
+    /// what comes is the result itself, `-d / D`.
     pub fn division(ring: &Ring, dropped: &Basis, to: &Basis, added: &Basis, p: &Modulus) -> Self {
+        let of_added = |m: &Modulus| added.ids().iter().any(|&id| ring.modulus(id) == m);
         Self::new(
             ring,
             dropped,
             to,
             |m| m.mul(m.inv(m.reduce(p.value())), ring.product_mod(added, m)),
-            |m| m.reduce(p.value()),
+            |m| match of_added(m) {
+                true => m.neg(m.mul(m.reduce(p.value()), m.inv(ring.product_mod(dropped, m)))),
+                false => m.mul(m.reduce(p.value()), m.inv(ring.product_mod(added, m))),
+            },
         )
     }
 
@@ -193,20 +201,14 @@ impl Switch {
         });
         let sources: Vec<&[u64]> = rest.rows().collect();
         let mut out = ring.forward(self.conversion.apply(ring, &sources));
-        // (N x - d) / D as -d / D + x N / D, in place of d.
+        // (N x - d) / D as (d / N - x) (-N / D).
         ring.each_row(&mut out, |id, row| {
-            let m = ring.modulus(id);
-            let unit = m.inv(ring.product_mod(&self.dropped, m));
-            let part = a.basis().position(id).map(|i| a.row(i));
-            match part.filter(|_| self.added.is_empty()) {
-                Some(a) => ring.kernels().sub_scale_assign(m, row, a, m.neg(unit)),
-                None => {
-                    ring.kernels().scale_assign(m, row, m.neg(unit));
-                    if let Some(a) = part {
-                        let factor = m.mul(unit, ring.product_mod(&self.added, m));
-                        ring.kernels().scale_add_assign(m, row, a, factor);
-                    }
-                }
+            if let Some(limb) = a.basis().position(id) {
+                let m = ring.modulus(id);
+                let unit = m.inv(ring.product_mod(&self.dropped, m));
+                let factor = m.mul(unit, ring.product_mod(&self.added, m));
+                ring.kernels()
+                    .sub_scale_assign(m, row, a.row(limb), m.neg(factor));
             }
         });
         out

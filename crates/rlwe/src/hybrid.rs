@@ -17,7 +17,7 @@ const PIECE: usize = 4096;
 pub struct KeySwitch<'a> {
     /// The key, from `s_from` to `s_to`.
     pub key: &'a SwitchingKey,
-    /// Primes of the results, some or all of those of the inputs. Dropping the others divides.
+    /// Primes of the results. Those that the inputs lack multiply, those of the inputs that are not among them divide.
     pub to: &'a Basis,
     /// The automorphism that is applied to the results, if any.
     pub image: Option<&'a Automorphism>,
@@ -50,8 +50,11 @@ struct Run<'a> {
     ring: &'a Ring,
     switch: &'a KeySwitch<'a>,
     inputs: &'a [SwitchInput<'a>],
+    /// Of fewest primes.
+    key: &'a SwitchingKey,
     digits: Vec<Digit<'a>>,
     dropped: Basis,
+    added: Basis,
     division: Conversion,
 }
 
@@ -59,37 +62,40 @@ impl KeySwitch<'_> {
     /// `add + c s_from` under `s_to` for each input, and by what the messages modulo `p` were
     /// multiplied. Panics: when there is no input.
     pub fn apply(&self, ring: &Ring, inputs: &[SwitchInput], p: &Modulus) -> (Vec<Rlwe>, u64) {
-        let special = self.key.shape().special();
+        let key = self.key.least(inputs[0].c.basis());
+        let special = key.shape().special();
         let all = inputs[0].c.basis().union(special);
-        let dropped = all.minus(self.to);
+        let (dropped, added) = (all.minus(self.to), self.to.minus(&all));
         let factor = p.mul(
-            ring.product_mod(special, p),
+            ring.product_mod(&special.union(&added), p),
             p.inv(ring.product_mod(&dropped, p)),
         );
         let run = Run {
             ring,
             switch: self,
             inputs,
-            digits: self.digits(ring, inputs[0].c.basis(), &all),
-            division: Conversion::division(ring, &dropped, self.to, &Basis::new([]), p),
+            key,
+            digits: digits(key, ring, inputs[0].c.basis(), &all),
+            division: Conversion::division(ring, &dropped, self.to, &added, p),
             dropped,
+            added,
         };
         (run.results(&all), factor)
     }
+}
 
-    fn digits(&self, ring: &Ring, basis: &Basis, all: &Basis) -> Vec<Digit<'_>> {
-        let shape = self.key.shape().digits().iter();
-        shape
-            .zip(self.key.parts())
-            .map(|(primes, key)| (primes.intersection(basis), key))
-            .filter(|(own, _)| !own.is_empty())
-            .map(|(own, key)| Digit {
-                conversion: Conversion::raise(ring, &own, &all.minus(&own)),
-                own,
-                key,
-            })
-            .collect()
-    }
+fn digits<'a>(key: &'a SwitchingKey, ring: &Ring, basis: &Basis, all: &Basis) -> Vec<Digit<'a>> {
+    let shape = key.shape().digits().iter();
+    shape
+        .zip(key.parts())
+        .map(|(primes, key)| (primes.intersection(basis), key))
+        .filter(|(own, _)| !own.is_empty())
+        .map(|(own, key)| Digit {
+            conversion: Conversion::raise(ring, &own, &all.minus(&own)),
+            own,
+            key,
+        })
+        .collect()
 }
 
 impl Run<'_> {
@@ -98,9 +104,12 @@ impl Run<'_> {
         let mut raised: Vec<Vec<Poly<Coeff>>> =
             self.inputs.iter().map(|input| self.raise(input)).collect();
         let mut targets = targets(all, &mut raised);
+        // An added prime meets neither digits nor the key.
+        let none = |&id: &usize| Target { id, raised: vec![] };
         let mut take = |basis: &Basis| -> Vec<Target> {
             let ids = basis.ids().iter();
-            ids.filter_map(|id| targets.remove(id)).collect()
+            ids.map(|id| targets.remove(id).unwrap_or_else(|| none(id)))
+                .collect()
         };
         let (gone, kept) = (take(&self.dropped), take(to));
 
@@ -121,7 +130,10 @@ impl Run<'_> {
         let mut out: Vec<Poly<Eval>> = scratch(ring, to, parts);
         let both = rows(&mut out).into_iter().zip(rows(&mut delta)).collect();
         each(ring, kept, both, |target, (out, delta)| {
-            self.keep_prime(target, out, delta);
+            match self.added.contains(target.id) {
+                true => self.add_prime(target.id, out, delta),
+                false => self.keep_prime(target, out, delta),
+            }
         });
         // An image is permuted out of place, into the rows of the differences.
         let image = self.switch.image.is_some();
@@ -196,7 +208,7 @@ impl Run<'_> {
             // Modulo special primes, P times it is nothing.
             let add = self.inputs[i / 2].add[i % 2];
             if let Some((add, limb)) = add.and_then(|add| Some((add, add.basis().position(id)?))) {
-                let factor = self.switch.key.special_mod(ring, m);
+                let factor = self.key.special_mod(ring, m);
                 ring.kernels()
                     .scale_add_assign(m, row, add.row(limb), factor);
             }
@@ -210,8 +222,9 @@ impl Run<'_> {
         let (ring, id) = (self.ring, target.id);
         let (m, k) = (ring.modulus(id), ring.kernels());
         self.inner_products(target, &mut out);
-        let unit = m.inv(ring.product_mod(&self.dropped, m));
-        let factor = m.mul(unit, self.switch.key.special_mod(ring, m));
+        let divided = m.inv(ring.product_mod(&self.dropped, m));
+        let unit = m.mul(divided, ring.product_mod(&self.added, m));
+        let factor = m.mul(unit, self.key.special_mod(ring, m));
         for (i, (row, delta)) in out.into_iter().zip(delta).enumerate() {
             k.ntt_factors(ring.table(id), delta);
             match self.inputs[i / 2].add[i % 2] {
@@ -220,6 +233,18 @@ impl Run<'_> {
                 }
                 None => k.sub_scale_assign(m, row, delta, unit),
             }
+            if let Some(image) = self.switch.image {
+                image.apply_row(ring, delta, row);
+            }
+        }
+    }
+
+    /// The results modulo a prime that the inputs lack: what the division leaves of a multiple of it.
+    fn add_prime(&self, id: usize, out: Vec<&mut [u64]>, delta: Vec<&mut [u64]>) {
+        let ring = self.ring;
+        for (row, delta) in out.into_iter().zip(delta) {
+            row.copy_from_slice(delta);
+            ring.kernels().ntt_forward(ring.table(id), row);
             if let Some(image) = self.switch.image {
                 image.apply_row(ring, delta, row);
             }

@@ -1,7 +1,7 @@
 //! Key-switching keys: their shapes, generation and single use.
 
 use crate::{KeySwitch, Rlwe, SecretPoly, SwitchInput, cipher};
-use omr_ring::{Basis, Eval, Modulus, Poly, Ring};
+use omr_ring::{Basis, Eval, Modulus, Poly, Ring, Switch};
 use rand_core::CryptoRng;
 
 /// The gadget of a switching key: which primes the ciphertexts may use, how these are grouped in
@@ -24,8 +24,13 @@ impl KeyShape {
             .ids()
             .chunks(size)
             .map(|ids| Basis::new(ids.iter().copied()));
+        Self::of_digits(digits.collect(), special)
+    }
+
+    /// The gadget of these digits, which have no prime in common.
+    pub fn of_digits(digits: Vec<Basis>, special: &Basis) -> Self {
         Self {
-            digits: digits.collect(),
+            digits,
             special: special.clone(),
         }
     }
@@ -38,6 +43,21 @@ impl KeyShape {
     /// The special primes.
     pub fn special(&self) -> &Basis {
         &self.special
+    }
+
+    /// The gadget for ciphertexts over `modulus` alone, with these of the special primes.
+    pub fn lowered(&self, modulus: &Basis, special: &Basis) -> Self {
+        let digits = self.digits.iter().map(|digit| digit.intersection(modulus));
+        Self {
+            digits: digits.filter(|digit| !digit.is_empty()).collect(),
+            special: self.special.intersection(special),
+        }
+    }
+
+    /// Whether it serves ciphertexts over `basis`.
+    pub fn serves(&self, basis: &Basis) -> bool {
+        let has = |id| self.digits.iter().any(|digit| digit.contains(id));
+        basis.ids().iter().all(|&id| has(id))
     }
 
     /// All primes of the key: those of ciphertexts, then the special ones.
@@ -69,6 +89,8 @@ impl KeyShape {
 pub struct SwitchingKey {
     shape: KeyShape,
     parts: Vec<Rlwe>,
+    /// Keys made from this one, for ciphertexts over ever fewer primes.
+    lowered: Vec<SwitchingKey>,
 }
 
 impl SwitchingKey {
@@ -105,6 +127,7 @@ impl SwitchingKey {
         Self {
             shape: shape.clone(),
             parts,
+            lowered: Vec::new(),
         }
     }
 
@@ -127,7 +150,45 @@ impl SwitchingKey {
         Self {
             shape: shape.clone(),
             parts,
+            lowered: Vec::new(),
         }
+    }
+
+    /// This key with others made from it, of fewer special primes for ciphertexts over fewer primes: a switch takes the
+    /// last one that serves its inputs. `shapes`: from [`KeyShape::lowered`], ever fewer primes.
+    ///
+    /// Noise of such a key: [`lowered_key`](crate::noise::NoiseModel::lowered_key) more than of a fresh one.
+    pub fn with_lowered(self, ring: &Ring, shapes: &[KeyShape], p: &Modulus) -> Self {
+        let lowered = shapes.iter().map(|shape| self.lower(ring, shape, p));
+        Self {
+            lowered: lowered.collect(),
+            ..self
+        }
+    }
+
+    /// Special primes that go divide the key: `P g s + p e` becomes `P' g s + p e'`.
+    fn lower(&self, ring: &Ring, shape: &KeyShape, p: &Modulus) -> Self {
+        let to = shape.extended();
+        let from = to.union(&self.shape.special);
+        let down = Switch::new(ring, &from, &to, p);
+        let lower = |part: &Poly<Eval>| down.apply(ring, &part.restrict(&from));
+        let serves = |digit: &Basis| shape.digits.iter().any(|own| digit.contains(own.ids()[0]));
+        let parts = self.shape.digits.iter().zip(&self.parts);
+        let parts = parts.filter(|(digit, _)| serves(digit));
+        Self {
+            shape: shape.clone(),
+            parts: parts
+                .map(|(_, part)| Rlwe::new(lower(&part.c0), lower(&part.c1)))
+                .collect(),
+            lowered: Vec::new(),
+        }
+    }
+
+    /// The key of fewest primes that serves ciphertexts over `basis`: itself where no other does.
+    pub(crate) fn least(&self, basis: &Basis) -> &Self {
+        let mut lowered = self.lowered.iter().rev();
+        let found = lowered.find(|key| key.shape.serves(basis));
+        found.unwrap_or(self)
     }
 
     /// The gadget of the key.

@@ -88,6 +88,12 @@ impl NoiseModel {
         sum(one, dnum) + digit_bits - special_bits
     }
 
+    /// By how much the noise of a switching key that special primes were dropped from exceeds that of a fresh one: it
+    /// is the floor.
+    pub fn lowered_key(&self) -> f64 {
+        self.floor() - self.p_bits() - ERROR_SD.log2() - self.embed()
+    }
+
     /// What a key switch adds: the key's noise and the floor of the division.
     pub fn key_switch(&self, dnum: usize, digit_bits: f64, special_bits: f64) -> f64 {
         add(self.gadget(dnum, digit_bits, special_bits), self.floor())

@@ -155,6 +155,140 @@ fn primes_dropped_on_the_way_leave_the_message() {
     }
 }
 
+/// All bases of one prime or more of those of ciphertexts.
+fn bases() -> impl Iterator<Item = Basis> {
+    let chosen = |set: usize| (0..PRIMES).filter(move |id| set >> id & 1 == 1);
+    (1..1 << PRIMES).map(move |set| Basis::new(chosen(set)))
+}
+
+/// Results over primes that the input lacks, in place of some or of all of its own.
+#[test]
+fn primes_added_on_the_way_leave_the_message() {
+    for (n, dnum) in [(256, 1), (256, 2), (256, 4), (4096, 2)] {
+        let mut t = Insecure::new(n, dnum, Kernels::detect());
+        let message = t.message();
+        for (i, basis) in bases().enumerate() {
+            let ct = t.encrypt(&message, &basis, i as u64);
+            for to in bases() {
+                let (found, factor) = t.switch(&to, None).apply(&t.ring, &[input(&ct)], &t.p);
+                assert_eq!(found[0].basis(), &to);
+                let found = t.decrypt(&found[0], factor);
+                assert_eq!(found, message, "n = {n}, from {basis:?} to {to:?}");
+                let switch = Switch::new(&t.ring, &basis, &to, &t.p);
+                assert_eq!(factor, switch.factor());
+            }
+        }
+    }
+}
+
+/// The sum of products before the division, over the input's and the special primes, for a key whose masks are
+/// drawn again.
+fn undivided(t: &Insecure, ct: &Rlwe) -> Rlwe {
+    let (ring, shape) = (&t.ring, t.key.shape());
+    let all = ct.basis().union(shape.special());
+    let mut sums = Rlwe::zero(ring, &all);
+    for (d, (digit, body)) in shape.digits().iter().zip(t.key.bodies()).enumerate() {
+        let own = digit.intersection(ct.basis());
+        if own.is_empty() {
+            continue;
+        }
+        let raise = Conversion::raise(ring, &own, &all.minus(&own));
+        let mut coeffs = ring.inverse(ct.c1.restrict(&own));
+        ring.each_row(&mut coeffs, |id, row| {
+            ring.kernels()
+                .scale_assign(ring.modulus(id), row, raise.weight(id));
+        });
+        let sources: Vec<&[u64]> = coeffs.rows().collect();
+        let others = ring.forward(raise.apply(ring, &sources));
+        let mut whole = Poly::zero(ring, &all);
+        ring.each_row(&mut whole, |id, row| match own.contains(id) {
+            true => row.copy_from_slice(ct.c1.row_of(id)),
+            false => row.copy_from_slice(others.row_of(id)),
+        });
+        let mask = mask(ring, &shape.extended(), &[2; 32], &[0, d as u64]);
+        ring.mul_add_assign(&mut sums.c0, &whole, body);
+        ring.mul_add_assign(&mut sums.c1, &whole, &mask);
+    }
+    ring.each_row(&mut sums.c0, |id, row| {
+        if let Some(limb) = ct.basis().position(id) {
+            let (m, c0) = (ring.modulus(id), ct.c0.row(limb));
+            let factor = t.key.special_mod(ring, m);
+            ring.kernels().scale_add_assign(m, row, c0, factor);
+        }
+    });
+    sums
+}
+
+/// Bit for bit: the known answers of [`Switch`] are then those of a key switch's division, by whatever image.
+#[test]
+fn the_division_is_a_modulus_switch() {
+    for (n, dnum) in [(256, 1), (256, 3), (4096, 2)] {
+        let mut t = Insecure::new(n, dnum, Kernels::detect());
+        let message = t.message();
+        let image = Automorphism::new(n, 5);
+        for (i, basis) in bases().enumerate() {
+            let ct = t.encrypt(&message, &basis, i as u64);
+            let sums = undivided(&t, &ct);
+            for to in bases() {
+                let divide = Switch::new(&t.ring, sums.basis(), &to, &t.p);
+                let [c0, c1] = [&sums.c0, &sums.c1].map(|part| divide.apply(&t.ring, part));
+                let images = [&c0, &c1].map(|part| image.apply(&t.ring, part));
+                let [image0, image1] = images;
+                for (expected, image) in [
+                    (Rlwe::new(c0, c1), None),
+                    (Rlwe::new(image0, image1), Some(&image)),
+                ] {
+                    let switch = t.switch(&to, image);
+                    let (found, _) = switch.apply(&t.ring, &[input(&ct)], &t.p);
+                    assert!(same(&found[0], &expected), "from {basis:?} to {to:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Of one special prime, for the first two primes or the first.
+#[test]
+fn lowered_keys_leave_the_message() {
+    for (n, dnum) in [(256, 1), (256, 2), (4096, 2), (256, 4)] {
+        let mut t = Insecure::new(n, dnum, Kernels::detect());
+        let shape = t.key.shape().clone();
+        let one = Basis::new([PRIMES + 1]);
+        let lowered = [2, 1].map(|primes| shape.lowered(&Basis::new(0..primes), &one));
+        assert!(lowered[0].serves(&Basis::new([1])) && !lowered[1].serves(&Basis::new([1])));
+        assert_eq!(lowered[0].extended().len(), 3);
+        let message = t.message();
+        let bases: Vec<Basis> = bases().collect();
+        let cts: Vec<Rlwe> = (0..)
+            .zip(&bases)
+            .map(|(i, basis)| t.encrypt(&message, basis, i))
+            .collect();
+        let to = Basis::new([0, 3]);
+        let results = |t: &Insecure| -> Vec<(Rlwe, u64)> {
+            let result = |ct: &Rlwe| {
+                let (mut found, factor) = t.switch(&to, None).apply(&t.ring, &[input(ct)], &t.p);
+                (found.remove(0), factor)
+            };
+            cts.iter().map(result).collect()
+        };
+        let whole = results(&t);
+        let key = SwitchingKey::from_bodies(
+            &t.ring,
+            &shape,
+            t.key.bodies().cloned().collect(),
+            &[2; 32],
+            0,
+        );
+        t.key = key.with_lowered(&t.ring, &lowered, &t.p);
+        for ((basis, before), (found, factor)) in bases.iter().zip(whole).zip(results(&t)) {
+            assert_eq!(t.decrypt(&found, factor), message, "n = {n}, {basis:?}");
+            assert_eq!(factor, before.1);
+            // Other primes, other noise.
+            assert_eq!(same(&found, &before.0), !lowered[0].serves(basis));
+        }
+    }
+}
+
 #[test]
 fn an_image_is_that_of_the_switched() {
     for n in DIMENSIONS {

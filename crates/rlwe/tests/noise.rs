@@ -73,8 +73,8 @@ impl Insecure {
         )
     }
 
-    /// Switches a fresh ciphertext from another secret.
-    fn key_switched(&mut self, dnum: usize, special: &Basis) -> Rlwe {
+    /// Switches a fresh ciphertext from another secret, with so many of the key's special primes.
+    fn key_switched(&mut self, dnum: usize, special: &Basis, left: usize) -> Rlwe {
         let shape = KeyShape::new(&Self::all(), dnum, special);
         let other = Secret::uniform_ternary(&mut self.rng, self.ring.n());
         let (from, to) = (&other, &self.secret);
@@ -90,6 +90,10 @@ impl Insecure {
             0,
             &mut self.rng,
         );
+        let left = Basis::new(special.ids()[..left].iter().copied());
+        let lowered = (left != *special).then(|| shape.lowered(&Self::all(), &left));
+        let p = Modulus::new(P).unwrap();
+        let key = key.with_lowered(&self.ring, lowered.as_slice(), &p);
         let message = self.message(&Self::all());
         let c1 = mask(&self.ring, &Self::all(), &[1; 32], &[9]);
         let source = from.restrict(&Self::all());
@@ -97,7 +101,7 @@ impl Insecure {
         let mut hidden = c1.clone();
         self.ring.mul_assign(&mut hidden, &source);
         self.ring.sub_assign(&mut c0, &hidden);
-        key.switch(&self.ring, &Rlwe::new(c0, c1), &Modulus::new(P).unwrap())
+        key.switch(&self.ring, &Rlwe::new(c0, c1), &p)
     }
 }
 
@@ -153,6 +157,10 @@ fn modulus_switch() {
             let ct = t.encrypt(&Insecure::all(), 0);
             t.noise(&t.down(&ct, &Basis::new(0..3)))
         });
+        check("floor of primes that come", size, NoiseModel::floor, |t| {
+            let ct = t.encrypt(&Basis::new(0..3), 0);
+            t.noise(&t.down(&ct, &Basis::new([3, 0])))
+        });
         // Turned up first, so that what is left of it stands beside the floor.
         let predict = |model: &NoiseModel| model.switched(model.fresh() + 40.0, 40.0);
         check("switch of much noise", size, predict, |t| {
@@ -180,7 +188,25 @@ fn key_switch_for_every_digit_count() {
                 |model: &NoiseModel| model.key_switch(dnum, digit_bits, 49.0 * special as f64);
             let name = format!("key switch, {dnum} digits, {special} special");
             check(&name, size, predict, |t| {
-                let ct = t.key_switched(dnum, &Basis::new(4..4 + special));
+                let ct = t.key_switched(dnum, &Basis::new(4..4 + special), special);
+                t.noise(&ct)
+            });
+        }
+    }
+}
+
+/// One of two special primes is left.
+#[test]
+fn key_switch_with_lowered_keys() {
+    for (dnum, digit_bits) in [(1, 160.0), (2, 80.0), (4, 40.0)] {
+        for size in SIZES {
+            let predict = |model: &NoiseModel| {
+                let gadget = model.gadget(dnum, digit_bits, 49.0) + model.lowered_key();
+                noise::add(gadget, model.floor())
+            };
+            let name = format!("key switch, {dnum} digits, lowered");
+            check(&name, size, predict, |t| {
+                let ct = t.key_switched(dnum, &Basis::new(4..6), 1);
                 t.noise(&ct)
             });
         }

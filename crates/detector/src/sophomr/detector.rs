@@ -49,6 +49,11 @@ impl Detector {
             diagonals: false,
             baby_steps: false,
         };
+        let shapes = &params.lowered_shapes;
+        let key = DetectionKey {
+            product: key.product.with_lowered(&params.ring, shapes, params.p()),
+            ..key
+        };
         Self {
             tables: CodeTables::new(params.compression()),
             memory: reserve(&params, nothing),

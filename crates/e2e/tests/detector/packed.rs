@@ -1,6 +1,7 @@
 //! A set whose clues are packed and opened in slots, from its key's file to the digest.
 
 use chacha20::ChaCha20Rng;
+use omr_bgv::{Ciphertext, Decryptor, Evaluator, encrypt_symmetric};
 use omr_client::sophomr::{Keys, Recipient, keygen, keygen_in_epoch};
 use omr_client::{BoundSender, ClueSeed, Sender};
 use omr_detector::sophomr::{Detector, digests};
@@ -9,8 +10,9 @@ use omr_opening::OpeningSpec;
 use omr_protocol::params::{ClueSpec, SecretSpec};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Epoch, Outline, Params, ParamsSpec};
 use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
-use omr_ring::{Gadget, Kernels};
-use rand_core::SeedableRng;
+use omr_ring::{Gadget, Kernels, rms_embedding};
+use omr_rlwe::{Secret, SwitchingKey};
+use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
 const BOARD: [u8; 16] = [4; 16];
@@ -160,6 +162,78 @@ fn plain_clues_are_packed() {
 #[test]
 fn bound_clues_are_packed() {
     digested(ClueKind::Bound);
+}
+
+/// From each level to each below it, by primes that go and primes that come: slots stay, and noise is at the floor,
+/// with the relinearisation key itself and with those made from it.
+#[test]
+fn every_level_is_reached_from_every_other() {
+    let params = Params::new(spec(), Kernels::detect()).unwrap();
+    let (ring, p, chain) = (&params.ring, params.p(), &params.chain);
+    let mut rng = ChaCha20Rng::seed_from_u64(6);
+    let weight = params.spec().weight;
+    let secret = Secret::fixed_weight(&mut rng, ring.n(), weight, params.spec().embedding_bound);
+    let shape = &params.product_shape;
+    let poly = secret.poly(ring, &shape.extended());
+    let square = poly.product(ring, &poly);
+    let key = SwitchingKey::generate(
+        ring,
+        shape,
+        &square,
+        &poly,
+        p.value(),
+        &[8; 32],
+        0,
+        &mut rng,
+    );
+    let ev = Evaluator {
+        ring,
+        plain: &params.plain,
+        chain,
+    };
+    let decryptor = Decryptor {
+        ring,
+        plain: &params.plain,
+        secret: &secret,
+    };
+    let floor = params.noise_model().floor();
+    let slots: Vec<u32> = (0..ring.n())
+        .map(|_| (rng.next_u64() % p.value()) as u32)
+        .collect();
+    let expect = |ct: &Ciphertext, slots: &[u32]| {
+        assert!(decryptor.decrypt(ct) == slots, "level {}", ct.level());
+        let noise = rms_embedding(&decryptor.noise(ct)).log2();
+        assert!(noise < floor + 0.2, "level {}: {noise}", ct.level());
+    };
+    let first = chain.basis(1);
+    let fresh = secret.poly(ring, first);
+    let top = encrypt_symmetric(
+        ring,
+        &params.plain,
+        chain,
+        1,
+        &fresh,
+        &slots,
+        (&[7; 32], 0),
+        &mut rng,
+    );
+    let squares: Vec<u32> = slots
+        .iter()
+        .map(|&x| p.mul(u64::from(x), u64::from(x)) as u32)
+        .collect();
+    let all = |key: &SwitchingKey| {
+        for level in 2..chain.len() {
+            let ct = ev.at_level(&top, level).unwrap();
+            expect(&ct, &slots);
+            for below in level + 1..chain.len() {
+                expect(&ev.at_level_from_floor(&ct, below).unwrap(), &slots);
+                let product = ev.tensor(&ct, &ct).unwrap();
+                expect(&ev.relinearise(&product, key, below).unwrap(), &squares);
+            }
+        }
+    };
+    all(&key);
+    all(&key.with_lowered(ring, &params.lowered_shapes, p));
 }
 
 /// At this window they are as rare as sets need, and rarer with each step of it.

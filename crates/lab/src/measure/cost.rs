@@ -163,6 +163,8 @@ struct SwitchShape<'a> {
     special: usize,
     /// Primes that remain.
     kept: usize,
+    /// Primes that come.
+    added: usize,
 }
 
 /// Counts for one input. Additions of parts that are not switched count as passes.
@@ -181,15 +183,16 @@ impl SwitchShape<'_> {
             |f: &dyn Fn(usize) -> usize| self.digits.iter().map(|&own| f(own)).sum::<usize>();
         let dropped = all - self.kept;
         let raised = raise(&|own| all - own);
+        let results = self.kept + self.added;
         SwitchCounts {
-            transforms: self.limbs + raised + 2 * (dropped + self.kept),
+            transforms: self.limbs + raised + 2 * (dropped + results),
             // The last source of each is the quotient, which reads every other source once more.
             conversions: raise(&|own| (own + 1) * (all - own) + own)
-                + 2 * ((dropped + 1) * self.kept + dropped),
-            converted_rows: raised + 2 * self.kept,
+                + 2 * ((dropped + 1) * results + dropped),
+            converted_rows: raised + 2 * results,
             products: 2 * self.digits.len() * all,
-            // The body added to primes that go, the division by them.
-            passes: 2 * (self.limbs - self.kept) + 2 * self.kept,
+            // The body added to primes that go, the division by them, copies of rows that come.
+            passes: 2 * (self.limbs - self.kept) + 2 * results,
         }
     }
 }

@@ -3,9 +3,11 @@
 mod chain;
 mod circuit;
 mod final_ring;
+mod lower;
 mod miss;
 mod outline;
 mod spec;
+mod terminals;
 
 pub use chain::tail_bits;
 pub use circuit::Circuit;
@@ -56,6 +58,8 @@ pub struct Params {
     pub giant_shape: KeyShape,
     /// Gadget of the relinearisation key.
     pub product_shape: KeyShape,
+    /// Gadgets of the keys that detectors make from it, for lower levels: ever fewer primes.
+    pub lowered_shapes: Vec<KeyShape>,
     /// Gadget of the ring-switching key.
     pub descent_shape: KeyShape,
     /// Gadget of the small ring's keys.
@@ -114,7 +118,8 @@ impl Params {
             nodes: Nodes::new(spec.p as u32, spec.n)?,
             step_shape: primes.step_shape(&spec),
             giant_shape: primes.giant_shape(&spec),
-            product_shape: primes.product_shape(&spec),
+            product_shape: primes.product_shape(),
+            lowered_shapes: primes.lowered_shapes(&spec),
             descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &descent_special),
             small_shape: KeyShape::new(&Basis::new(0..BASE_PRIMES), 1, &small_special),
             small_plain: Plain::new(spec.p, spec.small_n, kernels)?,

@@ -2,5 +2,6 @@
 
 mod clue_vectors;
 mod hostile;
+mod levels;
 mod params;
 mod plan;

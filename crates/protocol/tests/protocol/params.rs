@@ -511,6 +511,7 @@ fn outlines_are_those_of_whole_sets() {
         assert_eq!(outline.step_shape, params.step_shape);
         assert_eq!(outline.giant_shape, params.giant_shape);
         assert_eq!(outline.product_shape, params.product_shape);
+        assert_eq!(outline.lowered_shapes, params.lowered_shapes);
         assert_eq!(outline.descent_shape, params.descent_shape);
         assert_eq!(outline.small_shape, params.small_shape);
         for clues in ClueKind::ALL {

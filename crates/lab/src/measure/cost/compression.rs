@@ -86,6 +86,7 @@ fn turn(outline: &Outline) -> Work {
         digits: &[LIMBS],
         special: outline.small_shape.special().len(),
         kept: LIMBS,
+        added: 0,
     };
     let counts = switch.counts();
     Work::of(Unit::SmallNtt, counts.transforms)

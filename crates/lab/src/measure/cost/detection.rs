@@ -92,11 +92,15 @@ fn powers(outline: &Outline) -> (Work, usize) {
     let mut levels = vec![2; 2];
     for k in 2..=block {
         let half = k.next_power_of_two() / 2;
-        work += at_level(outline, levels[k - half], levels[half]) + product(outline, levels[half]);
-        levels.push(levels[half] + 1);
+        let level = levels[half];
+        work += from_floor(outline, levels[k - half], level) + product(outline, level);
+        if outline.chain.cuts() {
+            levels[k - half] = level;
+        }
+        levels.push(level + 1);
     }
     let top = levels[block];
-    let level = |&level: &usize| at_level(outline, level, top);
+    let level = |&level: &usize| from_floor(outline, level, top);
     work += levels[1..].iter().map(level).sum();
     (work, top)
 }
@@ -106,8 +110,8 @@ fn giants(outline: &Outline, top: usize, blocks: usize) -> Work {
     let second = blocks > 2;
     let mut work = product(outline, top) * usize::from(second);
     for below in 1..=blocks / 2 {
-        work += at_level(outline, top, top + below);
-        work += at_level(outline, top + 1, top + below) * usize::from(second);
+        work += from_floor(outline, top, top + below);
+        work += from_floor(outline, top + 1, top + below) * usize::from(second);
     }
     work
 }
@@ -123,7 +127,7 @@ fn power(outline: &Outline, level: usize) -> Work {
     for bit in (0..63 - odd.leading_zeros()).rev() {
         at += 1;
         if odd >> bit & 1 == 1 {
-            work += at_level(outline, level, at);
+            work += from_floor(outline, level, at);
             at += 1;
         }
     }
@@ -159,7 +163,9 @@ fn tensor(outline: &Outline, level: usize) -> Work {
 /// `Evaluator::relinearise` to the next level.
 fn relinearise(outline: &Outline, level: usize) -> Work {
     let (from, to) = (outline.chain.basis(level), outline.chain.basis(level + 1));
-    key_switch(&outline.product_shape, from, to, 1)
+    let mut lowered = outline.lowered_shapes.iter().rev();
+    let shape = lowered.find(|shape| shape.serves(from));
+    key_switch(shape.unwrap_or(&outline.product_shape), from, to, 1)
 }
 
 /// `KeySwitch::apply`: the first input brings the key from memory.
@@ -173,7 +179,8 @@ fn key_switch(shape: &KeyShape, from: &Basis, to: &Basis, inputs: usize) -> Work
         limbs: from.len(),
         digits: &digits,
         special: shape.special().len(),
-        kept: to.len(),
+        kept: to.intersection(from).len(),
+        added: to.minus(from).len(),
     };
     let counts = switch.counts();
     let each = Work::of(Unit::Ntt, counts.transforms)
@@ -196,6 +203,15 @@ fn at_level(outline: &Outline, level: usize, to: usize) -> Work {
         + Work::of(Unit::Convert, 2 * ((dropped + 1) * kept + dropped))
         + Work::of(Unit::ConvertRow, 2 * kept)
         + Work::of(Unit::Pass, 2 * dropped + 4 * kept)
+}
+
+/// `Evaluator::at_level_from_floor`: copies of the rows that stay, where the chain cuts.
+fn from_floor(outline: &Outline, level: usize, to: usize) -> Work {
+    let (from, kept) = (outline.chain.basis(level), outline.chain.basis(to));
+    match outline.chain.cuts() && kept.minus(from).is_empty() {
+        true => Work::of(Unit::Pass, 2 * kept.len()),
+        false => at_level(outline, level, to),
+    }
 }
 
 fn limbs(outline: &Outline, level: usize) -> usize {

@@ -1,15 +1,15 @@
 //! The primes of a set, and the levels that they make.
 
 use super::ParamsSpec;
+use super::lower::{Lower, Supply};
+use super::terminals::PRIME_BITS;
 use crate::ParamsError;
 use omr_bgv::{Chain, RangePolynomial, fermat_depth};
 use omr_opening::OpeningSpec;
-use omr_ring::{Basis, Modulus, primes_below, primes_near};
+use omr_ring::{Basis, Modulus, primes_below};
 use omr_rlwe::KeyShape;
 use omr_rlwe::noise::{self, NoiseModel};
-
-/// Largest size of a prime: one bit below what the kernels take.
-const PRIME_BITS: f64 = 49.9;
+use std::collections::BTreeSet;
 
 /// Size of the special primes but the last: the largest below 2^50.
 const SPECIAL_BITS: f64 = 49.99;
@@ -45,8 +45,8 @@ pub(super) struct Primes {
     top: Vec<u64>,
     /// Special primes of key switching. The last one is smaller and serves the baby step alone.
     special: Vec<u64>,
-    /// Levels 1 and below: the base first, then the drops, the last dropped first.
-    lower: Vec<u64>,
+    /// Levels 1 and below.
+    lower: Lower,
     /// Besides the last one.
     step_special: usize,
     giant_special: usize,
@@ -70,30 +70,28 @@ impl Primes {
     /// Errors: `Ring` where there are not enough primes.
     pub(super) fn derive(spec: &ParamsSpec, drops: &[f64]) -> Result<Self, ParamsError> {
         let model = &spec.noise_model();
-        let mut taken = vec![spec.p];
-        let mut take = |bits: f64, count: usize| -> Result<Vec<u64>, ParamsError> {
-            let found = primes_near(bits, spec.n, count, &taken)?;
-            taken.extend(&found);
-            Ok(found)
+        let mut supply = Supply {
+            n: spec.n,
+            taken: vec![spec.p],
         };
         let base_bits = compression_bits(spec);
-        let mut lower = take(base_bits / BASE_PRIMES as f64, BASE_PRIMES)?;
-        for &bits in drops.iter().rev() {
-            lower.extend(take(bits, 1)?);
-        }
-        let lower_bits: f64 = base_bits + drops.iter().sum::<f64>();
+        let lower = match spec.opening {
+            Some(_) => Lower::compact,
+            None => Lower::plain,
+        };
+        let lower = lower(&mut supply, base_bits, drops, spec.product_digits)?;
         let affine_noise = match &spec.opening {
             Some(opening) => opening_noise(spec, opening, model),
             None => affine_noise(spec, model),
         };
-        let top_bits = lower_bits + affine_noise + HONEST_MARGIN - model.floor();
+        let top_bits = lower.bits + affine_noise + HONEST_MARGIN - model.floor();
         let least = (top_bits / PRIME_BITS).ceil() as usize;
         let count = match spec.opening {
             // Digits of as many primes each: the largest one decides on the special primes.
             Some(_) => least.next_multiple_of(spec.rotation_digits),
             None => least,
         };
-        let top = take(top_bits / count as f64, count)?;
+        let top = supply.take(top_bits / count as f64, count)?;
         let digit_bits = top_bits / count as f64 * count.div_ceil(spec.rotation_digits) as f64;
         let step_bits = digit_bits + STEP_EXCESS;
         let step_special = (step_bits / SPECIAL_BITS) as usize;
@@ -107,10 +105,10 @@ impl Primes {
             descent_special,
         ];
         let count = most.into_iter().max().expect("four counts");
-        let mut special = primes_below(50, spec.n, count, &taken)?;
-        taken.extend(&special);
+        let mut special = primes_below(50, spec.n, count, &supply.taken)?;
+        supply.taken.extend(&special);
         let rest = step_bits - step_special as f64 * SPECIAL_BITS;
-        special.extend(primes_near(rest.max(LAST_SPECIAL_BITS), spec.n, 1, &taken)?);
+        special.extend(supply.take(rest.max(LAST_SPECIAL_BITS), 1)?);
         Ok(Self {
             top,
             special,
@@ -124,27 +122,30 @@ impl Primes {
     }
 
     pub(super) fn universe(&self) -> Vec<u64> {
-        [&self.top[..], &self.special, &self.lower].concat()
+        [&self.top[..], &self.special, &self.lower.primes].concat()
     }
 
     pub(super) fn small_universe(&self) -> Vec<u64> {
         [
-            &self.lower[..BASE_PRIMES],
+            &self.lower.primes[..BASE_PRIMES],
             &self.special[..self.descent_special],
         ]
         .concat()
     }
 
-    fn lower_from(&self) -> usize {
-        self.top.len() + self.special.len()
+    pub(super) fn chain(&self) -> Chain {
+        let lower = self.lower.levels.iter().map(|level| self.lower(level));
+        let chain = Chain::new([self.top_basis()].into_iter().chain(lower).collect());
+        match self.lower.cuts {
+            true => chain.with_cuts(),
+            false => chain,
+        }
     }
 
-    pub(super) fn chain(&self) -> Chain {
-        let from = self.lower_from();
-        let lower = (BASE_PRIMES..=self.lower.len())
-            .rev()
-            .map(|end| Basis::new(from..from + end));
-        Chain::new([self.top_basis()].into_iter().chain(lower).collect())
+    /// The lower levels' primes at these places.
+    fn lower(&self, places: &[usize]) -> Basis {
+        let from = self.top.len() + self.special.len();
+        Basis::new(places.iter().map(|place| from + place))
     }
 
     fn special(&self, count: usize) -> Basis {
@@ -170,17 +171,52 @@ impl Primes {
         Basis::new(0..self.top.len())
     }
 
-    pub(super) fn product_shape(&self, spec: &ParamsSpec) -> KeyShape {
-        let from = self.lower_from();
-        // The digit of the primes that are dropped first comes first.
-        let all = Basis::new((from..from + self.lower.len()).rev());
-        KeyShape::new(
-            &all,
-            spec.product_digits,
+    pub(super) fn product_shape(&self) -> KeyShape {
+        let digits = self.lower.digits.iter();
+        KeyShape::of_digits(
+            digits.map(|digit| self.lower(digit)).collect(),
             &self.special(self.product_special),
         )
     }
+
+    /// Gadgets of keys of fewer special primes, each for all levels from one on that need no more: none where older
+    /// sets' digests are made without.
+    pub(super) fn lowered_shapes(&self, spec: &ParamsSpec) -> Vec<KeyShape> {
+        let (_, from) = self.lower.levels.split_last().expect("the last level");
+        let more = spec.noise_model().lowered_key().max(0.0);
+        let enough = |level: &[usize], count: usize| {
+            let digit = self.lower.largest_digit(level) - HIDDEN + more;
+            digit <= count as f64 * SPECIAL_BITS
+        };
+        let lowered = (1..LOWERED).rev().filter_map(|part| {
+            let count = (self.product_special * part + 1) / LOWERED;
+            // A key serves every level that it has the primes of.
+            let mut places = (0..from.len()).map(|first| {
+                let places: BTreeSet<usize> = from[first..].iter().flatten().copied().collect();
+                places
+            });
+            let serves = |places: &BTreeSet<usize>| {
+                let served = |level: &&Vec<usize>| level.iter().all(|place| places.contains(place));
+                from.iter().filter(served).all(|level| enough(level, count))
+            };
+            let places: Vec<usize> = places.find(serves)?.into_iter().collect();
+            let (modulus, special) = (self.lower(&places), self.special(count));
+            (count > 0).then(|| self.product_shape().lowered(&modulus, &special))
+        });
+        match self.lower.cuts {
+            true => lowered.collect(),
+            false => Vec::new(),
+        }
+    }
 }
+
+/// By how many bits the noise of a product hides that of a gadget larger than its special primes, when it is rescaled
+/// at once.
+const HIDDEN: f64 = 20.0;
+
+/// Keys that are made from the relinearisation key where levels are of few primes: of so many parts of its special
+/// primes less one.
+const LOWERED: usize = 3;
 
 /// What the levels of SophOMR's range check drop: those of the window polynomial, the norm of two coordinates and
 /// its Fermat power.
@@ -201,12 +237,17 @@ fn specials(bits: f64) -> usize {
 /// Special primes of relinearisation. A product is rescaled at once, so that its own noise hides
 /// that of a gadget larger than P: by 20 bits always, by 32 in the one product that still meets
 /// the whole first digit.
-fn product_special(spec: &ParamsSpec, lower: &[u64]) -> usize {
-    let size = lower.len().div_ceil(spec.product_digits);
-    let bits = |primes: &[u64]| primes.iter().map(|&q| (q as f64).log2()).sum::<f64>();
+fn product_special(spec: &ParamsSpec, lower: &Lower) -> usize {
+    let bits = |place: &usize| (lower.primes[*place] as f64).log2();
     let mut needed = 0f64;
-    for (digit, primes) in lower.rchunks(size).enumerate() {
-        needed = needed.max(bits(primes) - if digit == 0 { 32.0 } else { 20.0 });
+    for (i, digit) in lower.digits.iter().enumerate() {
+        // Of terminal primes, some products more meet the whole first digit.
+        let hidden = if i == 0 && spec.opening.is_none() {
+            32.0
+        } else {
+            HIDDEN
+        };
+        needed = needed.max(digit.iter().map(bits).sum::<f64>() - hidden);
     }
     specials(needed)
 }

@@ -28,6 +28,8 @@ pub struct Outline {
     pub giant_shape: KeyShape,
     /// Gadget of the relinearisation key.
     pub product_shape: KeyShape,
+    /// Gadgets of the keys that detectors make from it, for lower levels: ever fewer primes.
+    pub lowered_shapes: Vec<KeyShape>,
     /// Gadget of the ring-switching key.
     pub descent_shape: KeyShape,
     /// Gadget of the small ring's keys.
@@ -50,7 +52,8 @@ impl Outline {
             small: primes.small_universe(),
             step_shape: primes.step_shape(&spec),
             giant_shape: primes.giant_shape(&spec),
-            product_shape: primes.product_shape(&spec),
+            product_shape: primes.product_shape(),
+            lowered_shapes: primes.lowered_shapes(&spec),
             descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &special),
             small_shape: KeyShape::new(&Basis::new(0..BASE_PRIMES), 1, &small_special),
             window: RangePolynomial::new(&p, spec.range, spec.block),

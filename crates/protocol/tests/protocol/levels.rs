@@ -1,0 +1,137 @@
+//! Levels of few primes, of sets that open clues in slots.
+
+use omr_opening::OpeningSpec;
+use omr_protocol::params::{ClueSpec, DEFAULT, SecretSpec};
+use omr_protocol::sophomr::{Outline, Params, ParamsSpec};
+use omr_ring::{Basis, Gadget, Kernels};
+
+/// The default set with dense clues, packed in a small ring.
+fn packed() -> ParamsSpec {
+    let mut sets = ParamsSpec::published().into_iter();
+    let default = sets.find(|set| set.name == DEFAULT).unwrap();
+    ParamsSpec {
+        // Nobody has estimated these clues here.
+        old: true,
+        clue: ClueSpec {
+            q: 4_188_161,
+            rounded: 4_188_161,
+            secret: SecretSpec::Ternary { weight: 280 },
+            weight: 280,
+            sigma: 0.6,
+            ..default.clue
+        },
+        range: 24,
+        opening: Some(OpeningSpec {
+            n: 512,
+            packing_rank: 4,
+            packing_bits: 50,
+            packing_sigma: 0.62,
+            rank: 3,
+            weight: 28,
+            narrow_bits: 28.7,
+            gadget: Gadget {
+                bits: 2,
+                digits: 13,
+            },
+            points: 128,
+            baby: 8,
+        }),
+        ..default
+    }
+}
+
+/// That of the tests.
+fn tiny() -> ParamsSpec {
+    let mut sets = ParamsSpec::published().into_iter();
+    let tiny = sets.find(|set| set.name == "insecure-tiny-v2").unwrap();
+    ParamsSpec {
+        opening: Some(OpeningSpec {
+            n: 64,
+            points: 16,
+            baby: 4,
+            weight: 20,
+            ..packed().opening.unwrap()
+        }),
+        ..tiny
+    }
+}
+
+/// Limbs of each level from the first down, whose moduli drop what they must and not much more.
+fn limbs(params: &Params) -> Vec<usize> {
+    let chain = &params.chain;
+    let log2 = |level: usize| chain.log2(&params.ring, level);
+    for (level, &asked) in params.circuit().drops.iter().enumerate() {
+        let found = log2(level + 1) - log2(level + 2);
+        assert!(
+            found > asked - 1e-4 && found < asked + 0.5,
+            "level {} drops {found} bits of {asked}",
+            level + 1
+        );
+    }
+    (1..chain.len())
+        .map(|level| chain.basis(level).len())
+        .collect()
+}
+
+#[test]
+fn levels_of_packed_clues_have_few_primes() {
+    let params = Params::new(packed(), Kernels::detect()).unwrap();
+    let limbs = limbs(&params);
+    // One prime a level made 29 at first, 434 in all.
+    assert_eq!((limbs.len(), limbs[0], limbs[27]), (28, 23, 2));
+    assert_eq!(limbs.iter().sum::<usize>(), 351);
+    // The key's primes are those of the first level and one that is not there.
+    let digits = params.product_shape.digits().iter();
+    let key: f64 = digits.map(|digit| params.ring.log2(digit)).sum();
+    assert!(key < params.chain.log2(&params.ring, 1) + 25.0);
+}
+
+#[test]
+fn levels_of_tests_have_few_primes() {
+    let params = Params::new(tiny(), Kernels::detect()).unwrap();
+    let limbs = limbs(&params);
+    assert_eq!((limbs.len(), limbs[0], limbs[28]), (29, 21, 2));
+    assert_eq!(limbs.iter().sum::<usize>(), 338);
+}
+
+/// In every level that has it, a limb of the relinearisation key.
+#[test]
+fn keys_have_all_primes_of_levels() {
+    for spec in [packed(), tiny()] {
+        let outline = Outline::new(spec).unwrap();
+        let key = outline.product_shape.extended();
+        for level in 1..outline.chain.len() {
+            assert!(outline.chain.basis(level).minus(&key).is_empty());
+        }
+        let digits = outline.product_shape.digits().iter();
+        let rows: usize = digits.map(Basis::len).sum();
+        assert_eq!(rows + outline.product_shape.special().len(), key.len());
+    }
+}
+
+/// Their noise, and that of the gadget, stays 20 bits below that of a product.
+#[test]
+fn lowered_keys_have_enough_special_primes() {
+    let default = ParamsSpec::published().swap_remove(0);
+    assert!(Outline::new(default).unwrap().lowered_shapes.is_empty());
+    for (spec, special) in [(packed(), [7, 4]), (tiny(), [7, 4])] {
+        let params = Params::new(spec, Kernels::detect()).unwrap();
+        let (ring, shapes) = (&params.ring, &params.lowered_shapes);
+        let found: Vec<usize> = shapes.iter().map(|shape| shape.special().len()).collect();
+        assert_eq!(found, special);
+        let more = params.noise_model().lowered_key();
+        let mut served = 0;
+        for shape in shapes {
+            for level in (1..params.chain.len() - 1).map(|level| params.chain.basis(level)) {
+                if shape.serves(level) {
+                    served += 1;
+                    for digit in shape.digits() {
+                        let bits = ring.log2(&digit.intersection(level));
+                        assert!(bits - 20.0 + more <= ring.log2(shape.special()) + 0.1);
+                    }
+                }
+            }
+        }
+        assert!(served >= 10, "{served} levels, twice where both do");
+    }
+}
