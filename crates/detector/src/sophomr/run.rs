@@ -121,9 +121,12 @@ impl<'a> Run<'a> {
         let (detector, progress) = (self.detector, self.progress);
         let batches = self.plan().batches();
         let stages = &mut self.stages;
-        if batches > 1 {
-            stages.time("memory", || detector.reserve_for_several_batches());
-        }
+        stages.time("memory", || {
+            detector.take_memory();
+            if batches > 1 {
+                detector.reserve_for_several_batches();
+            }
+        });
         let steps = stages.time("baby_steps", || detector.kept_or_new_steps(progress))?;
         let mut pertinent = Vec::with_capacity(batches);
         for batch in 0..batches - 1 {
