@@ -312,7 +312,7 @@ impl Evaluator<'_> {
         level: usize,
     ) -> Result<Ciphertext, EvalError> {
         Self::expect_parts(ct, 2)?;
-        self.level_exists(level)?;
+        self.expect_level(level)?;
         let (from, to) = (ct.parts[0].basis(), self.chain.basis(level));
         if level <= ct.level || !self.chain.cuts() || !to.minus(from).is_empty() {
             return self.at_level(ct, level);

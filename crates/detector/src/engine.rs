@@ -18,7 +18,7 @@ pub trait Engine: Send + Sync {
     /// The keys that it takes.
     fn kind(&self) -> EngineKind;
 
-    /// Reads the file of a key to its end and makes the key ready, which takes seconds for some.
+    /// Reads the file of a key to its end and makes the key ready; its first digest takes the memory to work in.
     ///
     /// Errors: those of reading the file.
     fn load(&self, file: &mut dyn Read) -> Result<Arc<dyn Loaded>, DetectionKeyError>;

@@ -44,7 +44,7 @@ fn resident() -> usize {
 
 // One test: what others take at the same time would count.
 #[test]
-fn a_detector_takes_what_a_digest_needs_and_the_last_one_gives_it_back() {
+fn the_first_digest_takes_what_digests_need_and_the_last_detector_gives_it_back() {
     let params = params();
     let keys = keygen(&params, ClueKind::Plain, &mut ChaCha20Rng::seed_from_u64(1));
     omr_detector::release_memory();
@@ -52,9 +52,14 @@ fn a_detector_takes_what_a_digest_needs_and_the_last_one_gives_it_back() {
     let detector = Detector::new(params.clone(), keys.detection);
     let taken = resident() - before;
     println!("a detector takes {} MiB", taken / MIB);
+    assert!(taken < 32 * MIB, "{taken}");
+    detector.take_memory();
+    let taken = resident() - before;
+    println!("digests take {} MiB", taken / MIB);
     assert!(taken > 512 * MIB, "{taken}");
 
     let detector = detector.keep_baby_steps(true);
+    detector.take_memory();
     let mut board = Workload::new(
         params.clue.clone(),
         keys.clue,

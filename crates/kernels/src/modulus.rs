@@ -15,6 +15,8 @@ pub struct Modulus {
     bits: u32,
     /// `floor(2^(2 bits) / q)`, below `2^(bits + 1)`.
     mu: u64,
+    /// `floor(2^(bits + 52) / q)`, at most `2^53`.
+    mu52: u64,
     /// `floor(2^64 / q)`.
     mu64: u64,
     /// `2^64 mod q`.
@@ -56,11 +58,13 @@ impl Modulus {
         let mu = ((1u128 << (2 * bits)) / u128::from(q)) as u64;
         let r64 = ((1u128 << 64) % u128::from(q)) as u64;
         let [r52, r104] = [52, 104].map(|e| Factor::new(q, ((1u128 << e) % u128::from(q)) as u64));
+        let mu52 = ((1u128 << (bits + 52)) / u128::from(q)) as u64;
         let mu64 = u64::MAX / q;
         Ok(Self {
             q,
             bits,
             mu,
+            mu52,
             mu64,
             r64,
             r52,
@@ -162,7 +166,11 @@ impl Modulus {
 
     /// `w < q` with its quotient.
     pub(crate) fn factor(&self, w: u64) -> Factor {
-        Factor::new(self.q, w)
+        // At most 1 too small, as w < 2^bits.
+        let estimate = ((u128::from(w) * u128::from(self.mu52)) >> self.bits) as u64;
+        let rest = (w << 52).wrapping_sub(estimate.wrapping_mul(self.q));
+        let quotient = estimate + u64::from(rest >= self.q);
+        Factor { w, quotient }
     }
 
     /// `2^52 mod q` and `2^104 mod q`.
@@ -212,4 +220,29 @@ fn passes_miller_rabin(n: u64, a: u64, odd: u64, twos: u32) -> bool {
         x = mul(x, x);
         x == n - 1
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Factor, Modulus};
+
+    #[test]
+    fn factors_agree_with_long_division() {
+        let primes = [
+            3,
+            5,
+            65_537,
+            786_433,
+            137_438_953_481,
+            562_949_953_421_381,
+            1_125_899_906_842_597,
+        ];
+        for q in primes {
+            let m = Modulus::new(q).unwrap();
+            let spread = (0..10_000).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % q);
+            for w in spread.chain([0, 1, q / 2, q - 2, q - 1]) {
+                assert_eq!(m.factor(w), Factor::new(q, w), "{w} modulo {q}");
+            }
+        }
+    }
 }

@@ -29,7 +29,7 @@ pub use attacks::{AttackLine, AttackTable, attacks};
 pub use builds::{BuildError, BuildRatio, compare_builds};
 pub use crossover::{Crossover, Point};
 pub use decode::{DecodeBench, DecodeClass, DecodeTimes};
-pub use digest::{BenchError, DigestBench, DigestCost, DigestFigures};
+pub use digest::{BenchError, DigestBench, DigestCost, DigestFigures, Loading};
 pub use earlier::{EarlierBench, EarlierBenchError, EarlierFigures, EarlierKeys};
 pub use instant::InstantUnits;
 pub use median::median;

@@ -46,22 +46,40 @@ pub fn write_poly(ring: &Ring, poly: &Poly<Eval>, out: &mut impl Write) -> std::
     Ok(())
 }
 
+/// Residues that are read, unpacked and checked together, in cache: whole bytes whatever their width.
+const PIECE: usize = 1 << 13;
+
 /// Reads what [`write_poly`] wrote. Errors: `Residue`, those of the reader.
 pub fn read_poly(
     ring: &Ring,
     basis: &Basis,
     from: &mut impl Read,
 ) -> Result<Poly<Eval>, DetectionKeyError> {
-    let mut poly = Poly::zero(ring, basis);
-    for (i, &id) in basis.ids().iter().enumerate() {
-        let mut bytes = vec![0; row_bytes(ring, id)];
-        from.read_exact(&mut bytes)?;
-        let row = poly.row_mut(i);
-        unpack_bits(&bytes, ring.modulus(id).bits(), row)?;
-        let modulus = ring.modulus(id).value();
-        if let Some(&found) = row.iter().find(|&&x| x >= modulus) {
-            return Err(DetectionKeyError::Residue(Mismatch::new(modulus, found)));
+    let mut poly = Poly::lasting(ring, basis);
+    let mut bytes = Vec::new();
+    for (row, &id) in poly.rows_mut().zip(basis.ids()) {
+        let modulus = ring.modulus(id);
+        for piece in row.chunks_mut(PIECE) {
+            let len = packed_len(piece.len(), modulus.bits()).expect("rows fit memory");
+            bytes.resize(len, 0);
+            from.read_exact(&mut bytes)?;
+            unpack_bits(&bytes, modulus.bits(), piece)?;
+            check_residues(piece, modulus.value())?;
         }
     }
     Ok(poly)
+}
+
+/// Checks that residues of at most 63 bits are below a modulus.
+///
+/// Errors: `Residue`, of the first that is not.
+fn check_residues(residues: &[u64], modulus: u64) -> Result<(), DetectionKeyError> {
+    // The top bit of a difference says which is larger: no branch a residue.
+    let over = |over, &x: &u64| over | (modulus - 1).wrapping_sub(x);
+    if residues.iter().fold(0, over) >> 63 == 0 {
+        return Ok(());
+    }
+    let found = residues.iter().find(|&&x| x >= modulus);
+    let found = *found.expect("one of them is over");
+    Err(DetectionKeyError::Residue(Mismatch::new(modulus, found)))
 }

@@ -20,6 +20,9 @@ const POOL_WORDS: usize = 48 << 20;
 /// A buffer of the pool serves down to this fraction of its length.
 const WASTE: usize = 18;
 
+/// One that lasts wastes at most this fraction of what it needs.
+const SNUG: usize = 16;
+
 /// Words of a page.
 const PAGE: usize = 512;
 
@@ -27,17 +30,28 @@ const PAGE: usize = 512;
 static POOL: Mutex<Pool> = Mutex::new(Pool {
     buffers: VecDeque::new(),
     words: 0,
-    reserved: Vec::new(),
+    plans: Vec::new(),
     fresh: 0,
 });
 
 struct Pool {
     buffers: VecDeque<AlignedVec>,
     words: usize,
-    /// Words of each [`Reservation`] that lives.
-    reserved: Vec<usize>,
+    /// What the [`Reservation`]s that live are for.
+    plans: Vec<Plan>,
     /// Words that buffers took from the system so far.
     fresh: usize,
+}
+
+/// Buffers that one or more [`Reservation`]s are for.
+struct Plan {
+    /// Words of each, the longest first.
+    lengths: Vec<usize>,
+    /// Words of those that the pool takes back.
+    words: usize,
+    holders: usize,
+    /// Whether they were taken since the pool was last [`release`]d.
+    taken: bool,
 }
 
 impl Pool {
@@ -47,7 +61,32 @@ impl Pool {
 
     /// Whoever reserves works in the same memory as others, one after another.
     fn limit(&self) -> usize {
-        POOL_WORDS + self.reserved.iter().max().copied().unwrap_or(0)
+        let most = self.plans.iter().map(|plan| plan.words).max();
+        POOL_WORDS + most.unwrap_or(0)
+    }
+
+    /// Notes one more holder of buffers of these lengths; whether they are to be taken.
+    fn hold(&mut self, lengths: &[usize]) -> bool {
+        if let Some(plan) = self.plans.iter_mut().find(|plan| plan.lengths == lengths) {
+            plan.holders += 1;
+            return !std::mem::replace(&mut plan.taken, true);
+        }
+        self.plans.push(Plan {
+            lengths: lengths.to_vec(),
+            words: lengths.iter().filter(|&&len| len >= POOLED_FROM).sum(),
+            holders: 1,
+            taken: true,
+        });
+        true
+    }
+
+    fn let_go(&mut self, lengths: &[usize]) {
+        let at = self.plans.iter().position(|plan| plan.lengths == lengths);
+        let at = at.expect("a plan is noted for as long as it has holders");
+        self.plans[at].holders -= 1;
+        if self.plans[at].holders == 0 {
+            self.plans.swap_remove(at);
+        }
     }
 
     /// Takes what is beyond the limit, unused for longest.
@@ -75,29 +114,48 @@ impl Pool {
 #[derive(Debug)]
 #[must_use = "memory is kept for as long as this lives"]
 pub struct Reservation {
-    words: usize,
+    /// The longest first.
+    lengths: Vec<usize>,
 }
 
-/// Takes memory for buffers of these lengths, in words, from the system once: the pool keeps it, so that later work does
-/// not wait for fresh pages.
+/// Takes memory for buffers of these lengths, in words, from the system once, on as many threads as work: the pool keeps
+/// it, so that later work does not wait for fresh pages. Takes nothing where a reservation of the same lengths lives, but
+/// after a [`release`].
 pub fn reserve(lengths: &[usize]) -> Reservation {
-    let words = lengths.iter().filter(|&&len| len >= POOLED_FROM).sum();
-    Pool::lock().reserved.push(words);
     // The longest first: shorter ones do not take the places of longer ones.
     let mut lengths = lengths.to_vec();
     lengths.sort_unstable_by(|a, b| b.cmp(a));
-    let taken: Vec<Buffer> = lengths.into_iter().map(Buffer::touched).collect();
-    drop(taken);
-    Reservation { words }
+    if Pool::lock().hold(&lengths) {
+        let mut taken: Vec<(Buffer, bool)> = lengths.iter().map(|&len| Buffer::told(len)).collect();
+        let fresh = taken.iter_mut().filter(|(_, fresh)| *fresh);
+        touch(fresh.map(|(buffer, _)| buffer));
+    }
+    Reservation { lengths }
+}
+
+/// Writes to every page. Not on threads of a pool: those could take up work that waits for this.
+fn touch<'a>(buffers: impl Iterator<Item = &'a mut Buffer> + Send) {
+    let next = Mutex::new(buffers);
+    let next = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some(buffer) = next() {
+            buffer.chunks_mut(PAGE).for_each(|page| page[0] = 0);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..rayon::current_num_threads() {
+            // Where the system gives no thread, the others do its work.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
         let mut pool = Pool::lock();
-        if let Some(at) = pool.reserved.iter().position(|&words| words == self.words) {
-            pool.reserved.swap_remove(at);
-        }
-        let mut old: Vec<AlignedVec> = match pool.reserved.is_empty() {
+        pool.let_go(&self.lengths);
+        let mut old: Vec<AlignedVec> = match pool.plans.is_empty() {
             true => pool.unused().into(),
             false => pool.excess(),
         };
@@ -110,7 +168,10 @@ impl Drop for Reservation {
 /// Gives what the pool keeps, and nothing uses, back to the system: for a process that has nothing to do for a while.
 /// Later work waits for fresh pages once. Gives the bytes.
 pub fn release() -> usize {
-    let unused = Pool::lock().unused();
+    let mut pool = Pool::lock();
+    pool.plans.iter_mut().for_each(|plan| plan.taken = false);
+    let unused = pool.unused();
+    drop(pool);
     let words: usize = unused.iter().map(|words| words.len()).sum();
     size_of::<u64>() * words
 }
@@ -131,13 +192,27 @@ pub struct Buffer {
 impl Buffer {
     /// `len` words of any content.
     pub fn any(len: usize) -> Self {
-        let words = take(len).unwrap_or_else(|| AlignedVec::zeroed(len));
+        Self::told(len).0
+    }
+
+    /// `len` words of any content, for data that stays: longer buffers of the pool are left to work that gives them
+    /// back.
+    pub fn lasting(len: usize) -> Self {
+        let words = take(len, len + len / SNUG).unwrap_or_else(|| AlignedVec::zeroed(len));
         Self { words, len }
+    }
+
+    /// `len` words of any content, and whether they come from the system.
+    fn told(len: usize) -> (Self, bool) {
+        let words = take(len, WASTE * len);
+        let fresh = words.is_none();
+        let words = words.unwrap_or_else(|| AlignedVec::zeroed(len));
+        (Self { words, len }, fresh)
     }
 
     /// `len` zeros.
     pub fn zeroed(len: usize) -> Self {
-        match take(len) {
+        match take(len, WASTE * len) {
             Some(mut words) => {
                 words[..len].fill(0);
                 Self { words, len }
@@ -159,17 +234,6 @@ impl Buffer {
         bytemuck::cast_slice_mut(self)
     }
 
-    /// Words whose pages have been written to, as those of the pool have.
-    fn touched(len: usize) -> Self {
-        let fresh = || {
-            let mut words = AlignedVec::zeroed(len);
-            words.chunks_mut(PAGE).for_each(|page| page[0] = 0);
-            words
-        };
-        let words = take(len).unwrap_or_else(fresh);
-        Self { words, len }
-    }
-
     pub(crate) fn from_slice(words: &[u64]) -> Self {
         let mut copy = Self::any(words.len());
         copy.copy_from_slice(words);
@@ -177,13 +241,14 @@ impl Buffer {
     }
 }
 
-fn take(len: usize) -> Option<AlignedVec> {
+/// A buffer of the pool of `len` to `most` words.
+fn take(len: usize, most: usize) -> Option<AlignedVec> {
     if len < POOLED_FROM {
         return None;
     }
     let mut pool = Pool::lock();
     // The tightest fit, within limits: the longest are to be there when they are needed.
-    let fits = |words: &AlignedVec| (len..=WASTE * len).contains(&words.len());
+    let fits = |words: &AlignedVec| (len..=most).contains(&words.len());
     let best = (0..pool.buffers.len())
         .filter(|&i| fits(&pool.buffers[i]))
         .min_by_key(|&i| pool.buffers[i].len());

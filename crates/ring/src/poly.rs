@@ -45,6 +45,11 @@ impl<D> Poly<D> {
         Self::new(ring.n(), basis, Buffer::any)
     }
 
+    /// A polynomial of any content, to be overwritten, that stays: its memory is no larger than it needs.
+    pub fn lasting(ring: &Ring, basis: &Basis) -> Self {
+        Self::new(ring.n(), basis, Buffer::lasting)
+    }
+
     /// A polynomial made from rows laid one after another. Panics: when the length is not `n` words
     /// for each prime.
     pub fn from_rows(n: usize, basis: &Basis, data: Vec<u64>) -> Self {

@@ -7,23 +7,28 @@ use zeroize::Zeroize;
 
 /// Fills `out` with uniform residues by rejection. Time: variable, for public values.
 pub fn uniform_residues(rng: &mut impl Rng, m: &Modulus, out: &mut [u64]) {
-    let mask = u64::MAX >> (64 - m.bits());
     let mut buffer = [0u8; 4096];
-    let mut used = buffer.len();
-    for x in out {
-        *x = loop {
-            if used == buffer.len() {
-                rng.fill_bytes(&mut buffer);
-                used = 0;
-            }
-            let word = buffer[used..used + 8].try_into().expect("eight bytes");
-            used += 8;
-            let candidate = u64::from_le_bytes(word) & mask;
-            if candidate < m.value() {
-                break candidate;
-            }
-        };
+    let mut made = 0;
+    while made < out.len() {
+        rng.fill_bytes(&mut buffer);
+        made += keep_residues(&buffer, m, &mut out[made..]);
     }
+}
+
+/// Writes the words of `bytes`, cut to the modulus's bits, that are residues, until `out` is full; gives how many. What
+/// is behind them in `out` is of any content.
+fn keep_residues(bytes: &[u8], m: &Modulus, out: &mut [u64]) -> usize {
+    let mask = u64::MAX >> (64 - m.bits());
+    let mut made = 0;
+    for word in bytes.as_chunks::<8>().0 {
+        let Some(place) = out.get_mut(made) else {
+            break;
+        };
+        // A rejected word is written over: a branch would be guessed wrong where many are.
+        *place = u64::from_le_bytes(*word) & mask;
+        made += usize::from(*place < m.value());
+    }
+    made
 }
 
 /// A uniform polynomial in the evaluation domain, one stream for each prime: any subset of the
@@ -35,18 +40,13 @@ pub fn uniform_poly(
     seed: &[u8; 32],
     index: &[u64],
 ) -> Poly<Eval> {
-    let rows: Vec<Vec<u64>> = basis
-        .ids()
-        .par_iter()
-        .map(|&id| {
-            let m = ring.modulus(id);
-            let path: Vec<u64> = index.iter().copied().chain([m.value()]).collect();
-            let mut row = vec![0; ring.n()];
-            uniform_residues(&mut Xof::stream(domain, seed, &path), m, &mut row);
-            row
-        })
-        .collect();
-    Poly::from_rows(ring.n(), basis, rows.concat())
+    let mut out = Poly::lasting(ring, basis);
+    out.par_rows_mut().for_each(|(id, row)| {
+        let m = ring.modulus(id);
+        let path: Vec<u64> = index.iter().copied().chain([m.value()]).collect();
+        uniform_residues(&mut Xof::stream(domain, seed, &path), m, row);
+    });
+    out
 }
 
 /// `n` coefficients of the centred binomial distribution with 21 coin pairs: standard deviation

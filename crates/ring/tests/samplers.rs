@@ -173,6 +173,39 @@ fn uniform_residues_fill_the_range() {
     }
 }
 
+/// Word by word, 512 at a time from the stream.
+fn residues_one_by_one(rng: &mut ChaCha20Rng, q: u64, count: usize) -> Vec<u64> {
+    let mask = u64::MAX >> q.leading_zeros();
+    let mut words: Vec<u64> = Vec::new();
+    let mut out = Vec::new();
+    while out.len() < count {
+        if words.is_empty() {
+            let mut bytes = [0; 4096];
+            rng.fill_bytes(&mut bytes);
+            let chunks = bytes.as_chunks::<8>().0.iter().rev();
+            words = chunks.map(|&word| u64::from_le_bytes(word)).collect();
+        }
+        out.extend(words.pop().map(|word| word & mask).filter(|&x| x < q));
+    }
+    out
+}
+
+#[test]
+fn uniform_residues_are_the_words_below_the_modulus() {
+    // From half of all tries refused to hardly any.
+    for q in [3, 65_537, 786_433, 137_438_953_481, 1_125_899_906_842_597] {
+        let m = Modulus::new(q).unwrap();
+        for count in [0, 1, 2, 255, 256, 511, 512, 513, 5000] {
+            let (mut rng, mut slow) = (rng(7), rng(7));
+            let mut out = vec![u64::MAX; count];
+            uniform_residues(&mut rng, &m, &mut out);
+            let expected = residues_one_by_one(&mut slow, q, count);
+            assert_eq!(out, expected, "{count} modulo {q}");
+            assert_eq!(rng.next_u64(), slow.next_u64(), "the stream goes on");
+        }
+    }
+}
+
 #[test]
 fn streams_of_other_names_differ() {
     let first = |domain: &str, seed: u8, index: &[u64]| {

@@ -29,34 +29,31 @@ pub enum Steps {
 pub struct Detector {
     params: Arc<Params>,
     key: DetectionKey,
-    tables: CodeTables,
+    /// Made by the first digest.
+    tables: OnceLock<CodeTables>,
     cache: Option<Arc<BoardCache>>,
     /// None: baby steps are not kept.
     baby_steps: Option<Mutex<Option<Arc<Steps>>>>,
     /// For digests of several batches: baby steps stay during range checks. Taken with the first of them.
     several_batches: OnceLock<Reservation>,
-    /// What digests work in. Dropped after all that returns to it.
-    memory: Reservation,
+    /// What digests work in, taken by the first. Dropped after all that returns to it.
+    memory: OnceLock<Reservation>,
 }
 
 impl Detector {
     /// A detector for one recipient's key.
     ///
-    /// Takes the memory that digests work in from the system, about 2 GB at full size. All detectors work in the same
-    /// memory; the last one that is dropped gives it back.
+    /// Takes no memory but the key's: the first digest takes what digests work in from the system, about 2 GB at full
+    /// size. All detectors work in the same memory; the last one that is dropped gives it back.
     pub fn new(params: Arc<Params>, key: DetectionKey) -> Self {
-        let nothing = Keeps {
-            diagonals: false,
-            baby_steps: false,
-        };
         let shapes = &params.lowered_shapes;
         let key = DetectionKey {
             product: key.product.with_lowered(&params.ring, shapes, params.p()),
             ..key
         };
         Self {
-            tables: CodeTables::new(params.compression()),
-            memory: reserve(&params, nothing),
+            tables: OnceLock::new(),
+            memory: OnceLock::new(),
             params,
             key,
             cache: None,
@@ -65,11 +62,17 @@ impl Detector {
         }
     }
 
-    /// With the memory that it takes with what it keeps by now.
-    fn reserved(mut self) -> Self {
-        self.memory = self.reserve(self.keeps_baby_steps());
+    /// Without the memory that it took before it kept what it keeps by now.
+    fn unreserved(mut self) -> Self {
+        self.memory = OnceLock::new();
         self.several_batches = OnceLock::new();
         self
+    }
+
+    /// Takes the memory that digests work in from the system, once, as the first digest would.
+    pub fn take_memory(&self) {
+        self.memory
+            .get_or_init(|| self.reserve(self.keeps_baby_steps()));
     }
 
     /// Takes memory for digests; `baby_steps`: they stay during range checks.
@@ -79,7 +82,7 @@ impl Detector {
             diagonals,
             baby_steps,
         };
-        reserve(&self.params, keeps)
+        MemoryPlan::new(&self.params, keeps, rayon::current_num_threads()).reserve()
     }
 
     /// Takes the memory that digests of several batches work in beside that of one batch, once.
@@ -94,14 +97,14 @@ impl Detector {
     /// they are of the same range and seed: see [`BoardCache::seed`].
     pub fn with_cache(self, cache: Arc<BoardCache>) -> Self {
         let cache = Some(cache);
-        Self { cache, ..self }.reserved()
+        Self { cache, ..self }.unreserved()
     }
 
     /// Keeps the turned secret from one digest to the next, 1.7 GB at full size and 1.0 GB that digests
     /// work in otherwise, or makes it anew.
     pub fn keep_baby_steps(self, keep: bool) -> Self {
         let baby_steps = keep.then(Mutex::default);
-        Self { baby_steps, ..self }.reserved()
+        Self { baby_steps, ..self }.unreserved()
     }
 
     /// Makes what digests keep between them, unless it is there.
@@ -176,6 +179,7 @@ impl Detector {
 
     /// The turned secret, for [`Detector::affine`].
     pub fn baby_steps(&self, progress: &dyn Progress) -> Result<Arc<Steps>, DetectorError> {
+        self.take_memory();
         let (ev, params, key) = (self.evaluator(), &self.params, &self.key);
         Ok(Arc::new(match &params.opening {
             Some(opening) => Steps::Opening(opening::turned(&ev, opening, &[key], progress)?),
@@ -207,7 +211,8 @@ impl Detector {
 
     /// What codes are made with.
     pub(super) fn tables(&self) -> &CodeTables {
-        &self.tables
+        let make = || CodeTables::new(self.params.compression());
+        self.tables.get_or_init(make)
     }
 
     /// The keys of compression.
@@ -241,6 +246,7 @@ pub(super) fn steps_of(
     let first = detectors[0];
     match (detectors, &first.params.opening) {
         ([_, _, ..], Some(opening)) => {
+            first.take_memory();
             let keys = keys_of(detectors);
             let turned = opening::turned(&first.evaluator(), opening, &keys, progress)?;
             Ok(Arc::new(Steps::Opening(turned)))
@@ -275,8 +281,4 @@ pub(super) fn transform(
 
 fn keys_of<'a>(detectors: &[&'a Detector]) -> Vec<&'a DetectionKey> {
     detectors.iter().map(|detector| &detector.key).collect()
-}
-
-fn reserve(params: &Params, keeps: Keeps) -> Reservation {
-    MemoryPlan::new(params, keeps, rayon::current_num_threads()).reserve()
 }

@@ -187,9 +187,13 @@ impl<'a> Run<'a> {
         let (detectors, progress) = (self.detectors.clone(), self.progress);
         let batches = self.plan().batches();
         let stages = &mut self.stages;
-        if batches > 1 {
-            stages.time("memory", || self.detector.reserve_for_several_batches());
-        }
+        let detector = self.detector;
+        stages.time("memory", || {
+            detector.take_memory();
+            if batches > 1 {
+                detector.reserve_for_several_batches();
+            }
+        });
         let steps = stages.time("baby_steps", || steps_of(&detectors, progress))?;
         let mut steps = Some(steps);
         let mut pertinent: Vec<Vec<Pertinency>> = detectors.iter().map(|_| Vec::new()).collect();

@@ -26,6 +26,7 @@ impl EarlierDetector {
     /// A detector for one recipient's key, which takes the memory that digests work in from the system.
     pub fn new(params: Arc<EarlierParams>, key: DetectionKey) -> Self {
         let detector = Detector::new(params.params.clone(), key);
+        detector.take_memory();
         Self { params, detector }
     }
 

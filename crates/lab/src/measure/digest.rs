@@ -14,7 +14,7 @@ use omr_detector::instantomr::Session;
 use omr_detector::sophomr::{Detector, Output};
 use omr_detector::{DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::instantomr::InstantDigest;
-use omr_protocol::sophomr::{Digest, DigestPlan, Epoch, Params};
+use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Epoch, Params};
 use omr_protocol::{
     ClueError, ClueKey, ClueKind, ClueParams, DigestError, EngineKind, ParamSet, PlanError,
     SEED_BYTES, Scheme, Sealing,
@@ -76,6 +76,9 @@ pub struct DigestFigures {
 pub struct DigestCost {
     /// Key generation.
     pub keygen_s: f64,
+    /// What comes between keys and digests.
+    #[serde(flatten)]
+    pub loading: Loading,
     /// From clues and payloads in memory to the digest, without making the synthetic messages.
     pub digest_s: f64,
     /// Processor seconds a second of that time: less than the threads when other work disturbed it.
@@ -100,6 +103,17 @@ pub struct DigestCost {
     pub yardstick_us: Option<f64>,
     /// `digest_s` in yardstick NTTs.
     pub digest_ntts: Option<f64>,
+}
+
+/// What a detector does once before its digests, for SophOMR.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Loading {
+    /// The tables of the parameter set, which serve all keys.
+    pub params_s: Option<f64>,
+    /// From the bytes of a detection key's file to a detector.
+    pub load_s: Option<f64>,
+    /// Memory that digests work in, taken from the system.
+    pub memory_s: Option<f64>,
 }
 
 /// A scheme as JSON.
@@ -153,6 +167,9 @@ pub enum BenchError {
     /// The session's file.
     #[error(transparent)]
     Session(#[from] omr_protocol::instantomr::SessionError),
+    /// The detection key's file.
+    #[error(transparent)]
+    DetectionKey(#[from] omr_protocol::DetectionKeyError),
     /// The disk.
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -160,6 +177,7 @@ pub enum BenchError {
 
 /// What comes of keys, whatever the engine.
 struct Made {
+    loading: Loading,
     stages: BTreeMap<&'static str, f64>,
     cpu_share: f64,
     yardstick_us: Option<f64>,
@@ -186,7 +204,10 @@ impl DigestBench {
     pub fn run(&self, progress: &dyn Progress) -> Result<DigestFigures, BenchError> {
         let set = self.setting.set()?;
         match self.setting.engine() {
-            EngineKind::Sophomr => self.sophomr(set.sophomr()?, progress),
+            EngineKind::Sophomr => {
+                let (params, params_s) = timed(|| set.sophomr());
+                self.sophomr(params?, params_s, progress)
+            }
             EngineKind::Instantomr => self.instantomr(&set, progress),
         }
     }
@@ -227,6 +248,7 @@ impl DigestBench {
     fn sophomr(
         &self,
         params: &Arc<Params>,
+        params_s: f64,
         progress: &dyn Progress,
     ) -> Result<DigestFigures, BenchError> {
         let Setting {
@@ -243,7 +265,8 @@ impl DigestBench {
         let key_bytes = detection.file_bytes(params);
         let clue_ms = clue_ms(&params.clue, &clue, self.setting.start.seed);
         let mut board = self.board(&params.clue, vec![clue.clone()]);
-        let detector = Detector::new(params.clone(), detection);
+        let (detector, load_s) = loaded(params, detection)?;
+        let ((), memory_s) = timed(|| detector.take_memory());
         let yardstick = Yardstick::start(!self.no_yardstick);
         let cpu = process_seconds();
         let out = scan(&detector, &mut board, &plan, &mut rng, progress)?;
@@ -255,6 +278,11 @@ impl DigestBench {
             Ok(recipient.decode(&Digest::from_bytes(params, &bytes)?)?)
         });
         let made = Made {
+            loading: Loading {
+                params_s: Some(params_s),
+                load_s: Some(load_s),
+                memory_s: Some(memory_s),
+            },
             stages: stages_without_reading(&out.stages),
             cpu_share,
             yardstick_us,
@@ -298,6 +326,7 @@ impl DigestBench {
         let mut stages = stages_without_reading(&session.stages);
         stages.insert("packing", packing);
         let made = Made {
+            loading: Loading::default(),
             stages,
             cpu_share,
             yardstick_us,
@@ -331,6 +360,7 @@ impl DigestBench {
             subject: Subject::new(params, &self.setting, self.pertinent),
             cost: DigestCost {
                 keygen_s,
+                loading: made.loading,
                 digest_s,
                 cpu_share: made.cpu_share,
                 stages: made.stages,
@@ -353,6 +383,19 @@ impl DigestBench {
             rms_rounding: root_mean_square(roundings),
         }
     }
+}
+
+/// A detector from a key's file, and the seconds that this takes.
+fn loaded(params: &Arc<Params>, key: DetectionKey) -> Result<(Detector, f64), BenchError> {
+    let mut file = Vec::new();
+    key.write(params, &mut file)?;
+    let (read, load_s) = timed(|| {
+        let read = DetectionKey::read(params, &file[..]);
+        read.map(|key| Detector::new(params.clone(), key))
+    });
+    // Not before: what is loaded would find its memory in use already.
+    drop(key);
+    Ok((read?, load_s))
 }
 
 /// A digest of a board, its placement drawn from `rng`.

@@ -9,7 +9,7 @@ pub use keys::EarlierKeys;
 use crate::measure::cpu::process_seconds;
 use crate::measure::digest::{stages_without_reading, timed};
 use crate::measure::yardstick::Yardstick;
-use crate::measure::{DigestCost, Subject};
+use crate::measure::{DigestCost, Loading, Subject};
 use board::Board;
 use chacha20::ChaCha20Rng;
 use omr_client::DecodeError;
@@ -168,6 +168,7 @@ impl EarlierBench {
             },
             cost: DigestCost {
                 keygen_s: keys.keygen_s,
+                loading: Loading::default(),
                 digest_s,
                 cpu_share,
                 stages,

@@ -270,6 +270,7 @@ impl RecipientsBench {
             .with_cache(cache)
             .keep_baby_steps(keep_baby_steps);
         let progress = shared.progress;
+        detector.take_memory();
         detector.prepare(progress)?;
         let (board, plan) = (&mut shared.board, &shared.plan);
         let out = detector.digest(board, plan, board_id, Sealing::None, seed, progress)?;

@@ -100,6 +100,7 @@ impl Soak {
         } = keys;
         let (strain, mut board) = self.board(params, digest, clue, messages)?;
         let detector = Detector::new(params.clone(), detection);
+        detector.take_memory();
         let out = scan(&detector, &mut board, &plan, &mut rng, progress)?;
         drop(detector);
         let bytes = out.digest.to_bytes(params)?;

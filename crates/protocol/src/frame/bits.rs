@@ -62,6 +62,26 @@ pub fn unpack_bits(bytes: &[u8], bits: u32, out: &mut [u64]) -> Result<(), Frame
             bytes.len(),
         )));
     }
+    let width = bits as usize;
+    let groups = match bits {
+        ..=FAST_BITS => whole_groups(out.len(), width),
+        _ => 0,
+    };
+    let (head, rest) = out.split_at_mut(8 * groups);
+    unpack_groups(bytes, width, head, |residue| residue);
+    unpack_rest(&bytes[groups * width..], bits, mask, rest)
+}
+
+/// Residues up to this width lie in eight bytes, whatever bit they begin at.
+const FAST_BITS: u32 = 57;
+
+/// Groups of eight residues, `width` bytes each, that can be loaded: loads reach 8 bytes past a group.
+fn whole_groups(residues: usize, width: usize) -> usize {
+    (residues / 8).saturating_sub(8usize.div_ceil(width))
+}
+
+/// [`unpack_bits`] residue by residue, of bytes whose length was checked.
+fn unpack_rest(bytes: &[u8], bits: u32, mask: u64, out: &mut [u64]) -> Result<(), FrameError> {
     let (words, tail) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
     last[..tail.len()].copy_from_slice(tail);
@@ -102,13 +122,13 @@ pub fn unpack_bits_u32(bytes: &[u8], bits: u32, out: &mut [u32]) -> Result<(), F
         )));
     }
     let width = bits as usize;
-    // Eight residues fill `bits` bytes. Loads reach 8 bytes past a group: the end goes the slow way.
-    let groups = (out.len() / 8).saturating_sub(8usize.div_ceil(width));
+    // Eight residues fill `bits` bytes. The end goes the slow way.
+    let groups = whole_groups(out.len(), width);
     let (head, tail) = out.split_at_mut(8 * groups);
     match width {
         // The width of clues, known to the compiler.
-        20 => unpack_groups(bytes, 20, head),
-        _ => unpack_groups(bytes, width, head),
+        20 => unpack_groups(bytes, 20, head, |residue| residue as u32),
+        _ => unpack_groups(bytes, width, head, |residue| residue as u32),
     }
     let mut words = [0; TAIL];
     let words = &mut words[..tail.len()];
@@ -142,20 +162,21 @@ pub fn window_bytes(bits: u32, groups: usize) -> usize {
 pub fn unpack_window_u32(window: &[u8], bits: u32, out: &mut [u32]) {
     assert!((1..=32).contains(&bits), "width of 1 to 32 bits");
     match bits {
-        20 => unpack_groups(window, 20, out),
-        _ => unpack_groups(window, bits as usize, out),
+        20 => unpack_groups(window, 20, out, |residue| residue as u32),
+        _ => unpack_groups(window, bits as usize, out, |residue| residue as u32),
     }
 }
 
+/// Unpacks whole groups of eight residues of 1 to 57 bits.
 #[inline(always)]
-fn unpack_groups(bytes: &[u8], width: usize, out: &mut [u32]) {
-    let mask = u32::MAX >> (32 - width);
+fn unpack_groups<T>(bytes: &[u8], width: usize, out: &mut [T], of: impl Fn(u64) -> T) {
+    let mask = u64::MAX >> (64 - width);
     for (group, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let bytes = &bytes[group * width..][..width + 8];
         for (k, out) in out.iter_mut().enumerate() {
             let (byte, bit) = (k * width / 8, k * width % 8);
             let word = bytes[byte..byte + 8].try_into().expect("eight bytes");
-            *out = (u64::from_le_bytes(word) >> bit) as u32 & mask;
+            *out = of(u64::from_le_bytes(word) >> bit & mask);
         }
     }
 }

@@ -293,7 +293,32 @@ proptest! {
     }
 }
 
+/// Unpacks residue by residue, where there are as many bytes as these take.
+fn unpack_one_by_one(bytes: &[u8], bits: u32, count: usize) -> Result<Vec<u64>, FrameError> {
+    let mut reader = BitReader::new(bytes);
+    let residues = (0..count).map(|_| reader.take(bits));
+    let residues = residues.collect::<Result<_, _>>()?;
+    reader.finish().map(|()| residues)
+}
+
 proptest! {
+    #[test]
+    fn unpacking_in_groups_agrees_with_one_by_one(
+        bits in 1u32..=64,
+        count in 0usize..300,
+        mut bytes in prop::collection::vec(any::<u8>(), 2400),
+        zero_end: bool,
+    ) {
+        bytes.truncate(packed_len(count, bits).unwrap());
+        if let Some(last) = bytes.last_mut().filter(|_| zero_end) {
+            *last = 0;
+        }
+        let mut out = vec![0; count];
+        let found = unpack_bits(&bytes, bits, &mut out).map(|()| out);
+        let expected = unpack_one_by_one(&bytes, bits, count);
+        prop_assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+    }
+
     /// Right or wrong, the fast way says what the slow one says.
     #[test]
     fn both_ways_of_unpacking_agree(

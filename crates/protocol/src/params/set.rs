@@ -225,7 +225,7 @@ impl ParamSet {
         file: impl Read,
     ) -> Result<(), DetectionKeyError> {
         match engine {
-            EngineKind::Sophomr => DetectionKey::read(self.sophomr()?, file).map(drop),
+            EngineKind::Sophomr => DetectionKey::check(self.sophomr()?, file),
             EngineKind::Instantomr => InstantKey::read(self.instantomr()?, file).map(drop),
         }
     }

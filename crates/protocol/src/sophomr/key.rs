@@ -1,17 +1,18 @@
 //! The key of SophOMR's detector and its file.
 
+mod read;
+
 use super::Params;
 use crate::clue::OFFSET_LEN;
-use crate::frame::{FrameHeader, FrameReader, FrameWriter, Kind};
-use crate::key_file::{read_poly, row_bytes, write_poly};
+use crate::frame::{FrameHeader, FrameWriter, Kind};
+use crate::key_file::{row_bytes, write_poly};
 use crate::{ClueKind, DetectionKeyError};
 use omr_bgv::{Ciphertext, GaloisKey};
 use omr_compress::{KeyUse, Keys};
-use omr_mismatch::Mismatch;
 use omr_opening::{NarrowKey, Opening, PackingKey};
 use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
-use omr_rlwe::{KeyShape, Rlwe, SharedKey, SwitchingKey, mask};
-use std::io::{Read, Write};
+use omr_rlwe::{KeyShape, SharedKey, SwitchingKey};
+use std::io::Write;
 
 /// The parts of a detection key in the order of the file; the number is the mask's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,13 +150,6 @@ impl Part {
         let (ring, basis, count) = self.bodies(params, clues);
         let row = |&id: &usize| row_bytes(ring, id) as u64;
         basis.ids().iter().map(row).sum::<u64>() * count as u64
-    }
-
-    /// What a ciphertext that is its own body encrypts: that body and the mask.
-    fn ciphertext(self, params: &Params, seed: &[u8; 32], c0: Poly<Eval>) -> Ciphertext {
-        let basis = params.chain.basis(0);
-        let c1 = mask(&params.ring, basis, seed, &[self.index()]);
-        Ciphertext::new(Rlwe::new(c0, c1), 0, 1)
     }
 }
 
@@ -325,105 +319,5 @@ impl DetectionKey {
         }
         frame.finish()?;
         Ok(())
-    }
-
-    /// Reads the file and draws the masks again.
-    ///
-    /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
-    pub fn read(params: &Params, from: impl Read) -> Result<Self, DetectionKeyError> {
-        let expected = Self::body_bytes(params, ClueKind::Plain);
-        let mut frame = FrameReader::read_header(from, Kind::DetectionKey, 1 << 33)?;
-        frame.header().expect_params(params.name())?;
-        let found = frame.body_len();
-        let bound = found == Self::body_bytes(params, ClueKind::Bound);
-        let clues = match bound {
-            true => ClueKind::Bound,
-            false => ClueKind::Plain,
-        };
-        if found != expected && !bound {
-            return Err(DetectionKeyError::Length(Mismatch::new(expected, found)));
-        }
-        let mut own = [0; 32];
-        frame.read_exact(&mut own)?;
-        let mut masks = own;
-        if params.opening.is_some() {
-            frame.read_exact(&mut masks)?;
-        }
-        let mut read = |part: Part| -> Result<Vec<Poly<Eval>>, DetectionKeyError> {
-            let (ring, basis, count) = part.bodies(params, clues);
-            (0..count)
-                .map(|_| read_poly(ring, &basis, &mut frame))
-                .collect()
-        };
-        let switching = |part: Part, bodies| {
-            let (ring, shape) = part.shape(params);
-            let shape = shape.expect("a switching key has a gadget");
-            let seed = part.seed(&own, &masks);
-            SwitchingKey::from_bodies(ring, shape, bodies, seed, part.index())
-        };
-        let galois = |part: Part, bodies| {
-            let g = part.exponent(params).expect("a Galois key has an exponent");
-            GaloisKey::from_switching_key(part.shape(params).0, g, switching(part, bodies))
-        };
-        let step = galois(Part::Step, read(Part::Step)?);
-        let giant = galois(Part::Giant, read(Part::Giant)?);
-        let product = switching(Part::Product, read(Part::Product)?);
-        let descent = switching(Part::Descent, read(Part::Descent)?);
-        let opening = match &params.opening {
-            Some(opening) => Some(OpeningKey {
-                baby: galois(Part::Baby, read(Part::Baby)?),
-                packing: PackingKey::from_bodies(
-                    opening,
-                    read(Part::Packing)?,
-                    (&masks, Part::Packing.index()),
-                ),
-                narrow: NarrowKey::from_bodies(
-                    opening,
-                    read(Part::Narrow)?,
-                    (&masks, Part::Narrow.index()),
-                ),
-            }),
-            None => None,
-        };
-        let turn = galois(Part::Turn, read(Part::Turn)?);
-        let swap = galois(Part::Swap, read(Part::Swap)?);
-        let merge = merge_levels(params)
-            .map(|level| Ok(galois(Part::Merge(level), read(Part::Merge(level))?)))
-            .collect::<Result<_, DetectionKeyError>>()?;
-        let mut encrypted = |part: Part| -> Result<Ciphertext, DetectionKeyError> {
-            Ok(part.ciphertext(params, &masks, read(part)?.remove(0)))
-        };
-        let secrets = secrets(params)
-            .map(&mut encrypted)
-            .collect::<Result<_, _>>()?;
-        let last = SharedKey::from_bodies(
-            &params.final_ring,
-            params.final_shape,
-            read(Part::Final)?,
-            &own,
-            Part::Final.index(),
-        );
-        let offset = match bound && params.opening.is_none() {
-            true => Some(read(Part::Offset)?.remove(0)),
-            false => None,
-        };
-        let offset = offset.map(|c0| Part::Offset.ciphertext(params, &own, c0));
-        let id = frame.finish()?.key_id;
-        Ok(Self {
-            id,
-            seed: own,
-            masks,
-            step,
-            giant,
-            opening,
-            product,
-            descent,
-            turn,
-            swap,
-            merge,
-            secrets,
-            last,
-            offset,
-        })
     }
 }

@@ -1,0 +1,264 @@
+//! Reading a detection key: bodies as they come, the masks of one part beside the bodies of the next.
+
+use super::{DetectionKey, OpeningKey, Part, merge_levels, secrets};
+use crate::frame::{FrameReader, Kind};
+use crate::key_file::read_poly;
+use crate::sophomr::Params;
+use crate::{ClueKind, DetectionKeyError};
+use omr_bgv::{Ciphertext, GaloisKey};
+use omr_mismatch::Mismatch;
+use omr_opening::{NarrowKey, PackingKey};
+use omr_ring::{Eval, Poly};
+use omr_rlwe::{Rlwe, SharedKey, SwitchingKey, mask};
+use rayon::Scope;
+use std::io::Read;
+
+/// A key's file whose header and length were checked.
+struct Bodies<'a, R: Read> {
+    params: &'a Params,
+    clues: ClueKind,
+    seed: [u8; 32],
+    masks: [u8; 32],
+    frame: FrameReader<R>,
+}
+
+impl<'a, R: Read> Bodies<'a, R> {
+    fn open(params: &'a Params, from: R) -> Result<Self, DetectionKeyError> {
+        let expected = DetectionKey::body_bytes(params, ClueKind::Plain);
+        let mut frame = FrameReader::read_header(from, Kind::DetectionKey, 1 << 33)?;
+        frame.header().expect_params(params.name())?;
+        let found = frame.body_len();
+        let bound = found == DetectionKey::body_bytes(params, ClueKind::Bound);
+        if found != expected && !bound {
+            return Err(DetectionKeyError::Length(Mismatch::new(expected, found)));
+        }
+        let mut seed = [0; 32];
+        frame.read_exact(&mut seed)?;
+        let mut masks = seed;
+        if params.opening.is_some() {
+            frame.read_exact(&mut masks)?;
+        }
+        Ok(Self {
+            params,
+            clues: match bound {
+                true => ClueKind::Bound,
+                false => ClueKind::Plain,
+            },
+            seed,
+            masks,
+            frame,
+        })
+    }
+
+    /// The bodies of the next part of the file, which is this one.
+    fn next(&mut self, part: Part) -> Result<Vec<Poly<Eval>>, DetectionKeyError> {
+        let (ring, basis, count) = part.bodies(self.params, self.clues);
+        (0..count)
+            .map(|_| read_poly(ring, &basis, &mut self.frame))
+            .collect()
+    }
+}
+
+/// What makes parts from their bodies: draws the masks again.
+#[derive(Clone, Copy)]
+struct Masks<'a> {
+    params: &'a Params,
+    own: &'a [u8; 32],
+    linear: &'a [u8; 32],
+}
+
+impl<'a> Masks<'a> {
+    fn seed(self, part: Part) -> &'a [u8; 32] {
+        part.seed(self.own, self.linear)
+    }
+
+    fn switching(self, part: Part, bodies: Vec<Poly<Eval>>) -> SwitchingKey {
+        let (ring, shape) = part.shape(self.params);
+        let shape = shape.expect("a switching key has a gadget");
+        SwitchingKey::from_bodies(ring, shape, bodies, self.seed(part), part.index())
+    }
+
+    fn galois(self, part: Part, bodies: Vec<Poly<Eval>>) -> GaloisKey {
+        let g = part.exponent(self.params);
+        let g = g.expect("a Galois key has an exponent");
+        let (ring, _) = part.shape(self.params);
+        GaloisKey::from_switching_key(ring, g, self.switching(part, bodies))
+    }
+
+    /// What a ciphertext that is its own body encrypts: that body and the mask.
+    fn ciphertext(self, part: Part, mut bodies: Vec<Poly<Eval>>) -> Ciphertext {
+        let basis = self.params.chain.basis(0);
+        let c1 = mask(&self.params.ring, basis, self.seed(part), &[part.index()]);
+        Ciphertext::new(Rlwe::new(bodies.remove(0), c1), 0, 1)
+    }
+
+    fn shared(self, bodies: Vec<Poly<Eval>>) -> SharedKey {
+        let (ring, shape) = (&self.params.final_ring, self.params.final_shape);
+        SharedKey::from_bodies(ring, shape, bodies, self.own, Part::Final.index())
+    }
+}
+
+/// A part that another thread may be making, if there is one.
+struct Later<T>(Option<T>);
+
+impl<T: Send> Later<T> {
+    const fn new() -> Self {
+        Self(None)
+    }
+
+    fn begin<'s>(&'s mut self, scope: &Scope<'s>, make: impl FnOnce() -> T + Send + 's) {
+        match rayon::current_num_threads() {
+            1 => self.0 = Some(make()),
+            _ => scope.spawn(|_| self.0 = Some(make())),
+        }
+    }
+
+    /// The part. Panics: when it was not begun, or its scope did not end.
+    fn made(self) -> T {
+        self.0
+            .expect("every part is begun, and its scope has ended")
+    }
+}
+
+/// All parts, in the making.
+struct Parts {
+    step: Later<GaloisKey>,
+    giant: Later<GaloisKey>,
+    product: Later<SwitchingKey>,
+    descent: Later<SwitchingKey>,
+    opening: Option<(Later<GaloisKey>, Later<PackingKey>, Later<NarrowKey>)>,
+    turn: Later<GaloisKey>,
+    swap: Later<GaloisKey>,
+    merge: Vec<Later<GaloisKey>>,
+    secrets: Vec<Later<Ciphertext>>,
+    last: Later<SharedKey>,
+    offset: Option<Later<Ciphertext>>,
+}
+
+impl Parts {
+    /// None begun, of a key for clues of a kind.
+    fn new(params: &Params, clues: ClueKind) -> Self {
+        let opening = params.opening.is_some();
+        let offset = !opening && clues == ClueKind::Bound;
+        Self {
+            step: Later::new(),
+            giant: Later::new(),
+            product: Later::new(),
+            descent: Later::new(),
+            opening: opening.then(|| (Later::new(), Later::new(), Later::new())),
+            turn: Later::new(),
+            swap: Later::new(),
+            merge: merge_levels(params).map(|_| Later::new()).collect(),
+            secrets: secrets(params).map(|_| Later::new()).collect(),
+            last: Later::new(),
+            offset: offset.then(Later::new),
+        }
+    }
+
+    /// Reads all bodies, in the order of the file, and begins every part as soon as its bodies are there: who sends no
+    /// bodies makes no work.
+    fn begin<'s>(
+        &'s mut self,
+        scope: &Scope<'s>,
+        file: &mut Bodies<'_, impl Read>,
+        masks: Masks<'s>,
+    ) -> Result<(), DetectionKeyError> {
+        let params = masks.params;
+        for (later, part) in [(&mut self.step, Part::Step), (&mut self.giant, Part::Giant)] {
+            let bodies = file.next(part)?;
+            later.begin(scope, move || masks.galois(part, bodies));
+        }
+        for (later, part) in [
+            (&mut self.product, Part::Product),
+            (&mut self.descent, Part::Descent),
+        ] {
+            let bodies = file.next(part)?;
+            later.begin(scope, move || masks.switching(part, bodies));
+        }
+        if let (Some((baby, packing, narrow)), Some(opening)) = (&mut self.opening, &params.opening)
+        {
+            let bodies = file.next(Part::Baby)?;
+            baby.begin(scope, move || masks.galois(Part::Baby, bodies));
+            let bodies = file.next(Part::Packing)?;
+            let at = (masks.linear, Part::Packing.index());
+            packing.begin(scope, move || PackingKey::from_bodies(opening, bodies, at));
+            let bodies = file.next(Part::Narrow)?;
+            let at = (masks.linear, Part::Narrow.index());
+            narrow.begin(scope, move || NarrowKey::from_bodies(opening, bodies, at));
+        }
+        let merges = self.merge.iter_mut().zip(merge_levels(params));
+        let merges = merges.map(|(later, level)| (later, Part::Merge(level)));
+        let turns = [(&mut self.turn, Part::Turn), (&mut self.swap, Part::Swap)];
+        for (later, part) in turns.into_iter().chain(merges) {
+            let bodies = file.next(part)?;
+            later.begin(scope, move || masks.galois(part, bodies));
+        }
+        for (later, part) in self.secrets.iter_mut().zip(secrets(params)) {
+            let bodies = file.next(part)?;
+            later.begin(scope, move || masks.ciphertext(part, bodies));
+        }
+        let bodies = file.next(Part::Final)?;
+        self.last.begin(scope, move || masks.shared(bodies));
+        if let Some(offset) = &mut self.offset {
+            let bodies = file.next(Part::Offset)?;
+            offset.begin(scope, move || masks.ciphertext(Part::Offset, bodies));
+        }
+        Ok(())
+    }
+}
+
+impl DetectionKey {
+    /// Reads the file and draws the masks again, on several threads where rayon has some.
+    ///
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
+    pub fn read(params: &Params, from: impl Read) -> Result<Self, DetectionKeyError> {
+        let mut file = Bodies::open(params, from)?;
+        let (seed, linear) = (file.seed, file.masks);
+        let mut parts = Parts::new(params, file.clues);
+        let masks = Masks {
+            params,
+            own: &seed,
+            linear: &linear,
+        };
+        // On this thread: what is read from may have to stay here.
+        rayon::in_place_scope(|scope| parts.begin(scope, &mut file, masks))?;
+        let opening = parts.opening.map(|(baby, packing, narrow)| OpeningKey {
+            baby: baby.made(),
+            packing: packing.made(),
+            narrow: narrow.made(),
+        });
+        Ok(Self {
+            id: file.frame.finish()?.key_id,
+            seed,
+            masks: linear,
+            step: parts.step.made(),
+            giant: parts.giant.made(),
+            opening,
+            product: parts.product.made(),
+            descent: parts.descent.made(),
+            turn: parts.turn.made(),
+            swap: parts.swap.made(),
+            merge: parts.merge.into_iter().map(Later::made).collect(),
+            secrets: parts.secrets.into_iter().map(Later::made).collect(),
+            last: parts.last.made(),
+            offset: parts.offset.map(Later::made),
+        })
+    }
+
+    /// Reads the file to its end and checks it, without keeping it.
+    ///
+    /// Errors: those of [`DetectionKey::read`].
+    pub fn check(params: &Params, from: impl Read) -> Result<(), DetectionKeyError> {
+        let mut file = Bodies::open(params, from)?;
+        let offset = params.opening.is_none() && file.clues == ClueKind::Bound;
+        let offset = offset.then_some(Part::Offset);
+        for part in Part::all(params).into_iter().chain(offset) {
+            let (ring, basis, count) = part.bodies(params, file.clues);
+            for _ in 0..count {
+                read_poly(ring, &basis, &mut file.frame)?;
+            }
+        }
+        file.frame.finish()?;
+        Ok(())
+    }
+}
