@@ -25,6 +25,9 @@ pub enum DetectorError {
     /// A scheme whose detection key, that of this engine, is missing.
     #[error("expected a detection key for {0}, found none")]
     NoKey(EngineKind),
+    /// More messages than a session was begun for.
+    #[error("expected messages up to {}, where the session's room ends, found some up to {}", .0.expected, .0.found)]
+    Full(Mismatch<u64>),
     /// Whoever watches the progress wanted no more.
     #[error("stopped before the digest was made")]
     Stopped,

@@ -16,7 +16,11 @@ use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{InstantKey, InstantParams};
 use omr_tfhe::{FourierKey, Lwe, RingCipher, Rotation};
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// Digits of accumulators in the second layer; the first has one.
+const SECOND_DIGITS: u32 = 2;
 
 /// A detection key ready to look at messages. `Send + Sync`.
 pub struct InstantDetector {
@@ -24,6 +28,8 @@ pub struct InstantDetector {
     key: InstantKey,
     /// The bootstrapping key's first digit.
     first: FourierKey,
+    /// Both digits, once they are needed.
+    second: OnceLock<FourierKey>,
 }
 
 /// Verdicts on messages, in their order.
@@ -38,10 +44,12 @@ pub struct Verdicts {
 }
 
 impl InstantDetector {
-    /// A detector for one recipient's key. Takes 67 MB beside the key's 134 at full size.
+    /// A detector for one recipient's key. Takes 67 MB beside the key's 134 at full size, and as much again
+    /// from the first message on whose second layer is in double precision.
     pub fn new(params: Arc<InstantParams>, key: InstantKey) -> Self {
         Self {
             first: FourierKey::new(&params.ring, &key.bootstrap, 1),
+            second: OnceLock::new(),
             params,
             key,
         }
@@ -70,14 +78,18 @@ impl InstantDetector {
     }
 
     /// The verdicts on clues of `clue_bytes` laid one after another. Several at a time read the key
-    /// once; all threads take part. `to` is looked at where the detector takes bound clues.
+    /// once; all threads take part. `to` is looked at where the detector takes bound clues. Of the clues
+    /// numbered `doubles` the second layer is in double precision: see
+    /// [`InstantParams::in_double_precision`].
     ///
-    /// Panics: when clues, or payloads that clues are bound to, have 0 bytes.
+    /// Panics: when clues, or payloads that clues are bound to, have 0 bytes, or `doubles` goes past the
+    /// last clue.
     pub fn verdicts(
         &self,
         clues: &[u8],
         clue_bytes: usize,
         to: &BoundTo,
+        doubles: Range<usize>,
         stages: &mut Stages,
     ) -> Verdicts {
         let params = &self.params;
@@ -87,7 +99,7 @@ impl InstantDetector {
         });
         let hits = stages.time("first_layer", || self.hits(&clues.coordinates));
         let sums = stages.time("switch", || self.sums_of_hits(&hits));
-        let all = stages.time("second_layer", || self.all_hit(&sums));
+        let all = stages.time("second_layer", || self.all_hit(&sums, doubles));
         let (ring, trace) = (&self.params.ring, &self.key.trace);
         let verdicts = stages.time("trace", || {
             let traced = all.into_par_iter().map(|ct| trace.apply(ring, ct));
@@ -126,10 +138,22 @@ impl InstantDetector {
         hits.par_chunks(coordinates).map(of_message).collect()
     }
 
-    /// For each message: whether all coordinates hit.
-    fn all_hit(&self, sums: &[Lwe]) -> Vec<RingCipher> {
+    /// For each message: whether all coordinates hit; in double precision those numbered `doubles`.
+    fn all_hit(&self, sums: &[Lwe], doubles: Range<usize>) -> Vec<RingCipher> {
         let (ring, [_, window]) = (&self.params.ring, self.params.windows());
-        let start = sums.iter().map(|ct| Rotation::new(ring, ct, window));
-        self.key.bootstrap.rotate(ring, 2, start.collect())
+        let start = |sums: &[Lwe]| {
+            let start = sums.iter().map(|ct| Rotation::new(ring, ct, window));
+            start.collect()
+        };
+        let key = &self.key.bootstrap;
+        let exact = |sums| key.rotate(ring, SECOND_DIGITS, start(sums));
+        let mut all = exact(&sums[..doubles.start]);
+        if !doubles.is_empty() {
+            let floats = || self.first.with_digits(ring, key, SECOND_DIGITS);
+            let floats = self.second.get_or_init(floats);
+            all.extend(floats.rotate(ring, start(&sums[doubles.clone()])));
+        }
+        all.extend(exact(&sums[doubles.end..]));
+        all
     }
 }

@@ -17,8 +17,14 @@ use std::sync::Arc;
 const BOUND: usize = 50;
 const PAYLOAD_BYTES: usize = 612;
 
-/// Messages on a board of `set`, half of them pertinent.
-fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_bytes: usize) {
+/// Messages on a board of `set`, half of them pertinent or as many as the bound, in a session with room for
+/// so many.
+fn half_of(
+    name: &str,
+    messages: u64,
+    room: Option<u64>,
+    (clue_bytes, key_bytes, digest_bytes): (usize, u64, usize),
+) {
     let set = ParamSet::named(name).unwrap();
     let params = set.instantomr().unwrap();
     assert!(params.miss_log2() <= -30.0, "{}", params.miss_log2());
@@ -32,7 +38,7 @@ fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_
     key.write(params, &mut file).unwrap();
     let key = InstantKey::read(params, &file[..]).unwrap();
     let detector = Arc::new(InstantDetector::new(params.clone(), key));
-    let pertinent = messages as usize / 2;
+    let pertinent = BOUND.min(messages as usize / 2);
     let clues = params.clue.clone();
     let mut board = Workload::new(clues, clue, messages, pertinent, PAYLOAD_BYTES, 8);
     let request = Request::new(0..0, BOUND, Some(PAYLOAD_BYTES));
@@ -43,7 +49,10 @@ fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_
         plan: InstantPlan::new(params, Encoding::Powers, request).unwrap(),
         seed: [2; 32],
     };
-    let mut session = Session::new(detector, header);
+    let mut session = match room {
+        Some(room) => Session::with_room(detector, header, room),
+        None => Session::new(detector, header),
+    };
     let nothing = |_: &Session| Ok::<(), DetectorError>(());
     session
         .advance(&mut board, messages, &Quiet, nothing)
@@ -55,11 +64,12 @@ fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_
     let message = |&index: &u64| Retrieved::new(index, Some(board.payload(index)), None);
     let expected: Vec<Retrieved> = board.pertinent().iter().map(message).collect();
     assert_eq!(recipient.decode(&digest).unwrap(), expected);
-    // The noise is as predicted: few messages, so that almost all of it is rounding.
+    // The noise is as predicted: of few messages almost all of it is rounding.
     let roundings = recipient.roundings(&digest).unwrap();
     let variance = roundings.iter().map(|x| x * x).sum::<f64>() / roundings.len() as f64;
     let body = (97.0f64 / 1024.0).powi(2) / 12.0;
-    let predicted = params.coefficient_sd(messages).powi(2) + body;
+    let doubles = room.map_or(0, |room| params.in_double_precision(room).min(messages));
+    let predicted = params.coefficient_sd(messages, doubles).powi(2) + body;
     let bits = (variance / predicted).log2() / 2.0;
     assert!(
         bits.abs() < 0.1,
@@ -69,17 +79,28 @@ fn half_of(name: &str, messages: u64, clue_bytes: usize, key_bytes: u64, digest_
 
 #[test]
 fn messages_of_the_hybrid_set_are_exact() {
-    half_of("hybrid-v2", 60, 2_573, 60_000_000, 55_000);
+    half_of("hybrid-v2", 60, None, (2_573, 60_000_000, 55_000));
 }
 
 #[test]
 fn messages_of_the_fallback_are_exact() {
-    half_of("hybrid-v1", 20, 2_573, 60_000_000, 55_000);
+    half_of("hybrid-v1", 20, None, (2_573, 60_000_000, 55_000));
 }
 
 #[test]
 fn messages_with_short_clues_are_exact() {
-    half_of("instantomr-v2", 40, 1_300, 60_000_000, 55_000);
+    half_of("instantomr-v2", 40, None, (1_300, 60_000_000, 55_000));
+}
+
+#[test]
+fn short_sessions_in_double_precision_are_exact() {
+    half_of("hybrid-v2", 60, Some(1024), (2_573, 60_000_000, 55_000));
+}
+
+/// As many messages as may all be in double precision: they leave the noise of 32,768 exact ones.
+#[test]
+fn sessions_at_the_limit_of_double_precision_are_exact() {
+    half_of("instantomr-v2", 437, Some(437), (1_300, 60_000_000, 56_000));
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn messages(c: &mut Criterion) {
             .map(|i| (0..COORDINATES).map(|_| w.lwe(turn, i % 2 * 100)).collect())
             .collect();
         let middle = first_layer(&w, &keys, &clues, Arithmetic::Exact);
-        let last = second_layer(&w, &keys, &middle);
+        let last = second_layer(&w, &keys, &middle, Arithmetic::Exact);
         let id = |name| BenchmarkId::new(name, count);
         for (name, arithmetic) in [
             ("first layer, exact", Arithmetic::Exact),
@@ -31,9 +31,14 @@ fn messages(c: &mut Criterion) {
                 b.iter(|| first_layer(&w, &keys, &clues, arithmetic));
             });
         }
-        group.bench_function(id("second layer"), |b| {
-            b.iter(|| second_layer(&w, &keys, &middle));
-        });
+        for (name, arithmetic) in [
+            ("second layer, exact", Arithmetic::Exact),
+            ("second layer, floats", Arithmetic::Floats),
+        ] {
+            group.bench_function(id(name), |b| {
+                b.iter(|| second_layer(&w, &keys, &middle, arithmetic));
+            });
+        }
         group.bench_function(id("trace"), |b| {
             let all = |cts: Vec<RingCipher>| {
                 for ct in cts {

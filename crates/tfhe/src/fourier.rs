@@ -3,6 +3,7 @@
 use crate::{BootstrapKey, BootstrapShape, RingCipher, Rotation, RotationRing, rotation::shared};
 use omr_ring::{AlignedVec, FourierRows, FourierTable, KEY_ROWS, Kernels, Modulus};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Words of a vector of complex values.
 const BLOCK: usize = 16;
@@ -14,9 +15,9 @@ const SIDE_BY_SIDE: usize = 2;
 /// rounding errors ([`crate::noise::rounding`]), and not the same bits on all machines.
 pub struct FourierKey {
     shape: BootstrapShape,
-    table: FourierTable,
+    table: Arc<FourierTable>,
     /// For each digit all blocks in the order of [`Kernels::fourier_product`].
-    levels: Vec<AlignedVec>,
+    levels: Vec<Arc<AlignedVec>>,
 }
 
 impl FourierKey {
@@ -24,14 +25,28 @@ impl FourierKey {
     ///
     /// Panics: when it has fewer, on none, and in dimensions below 512.
     pub fn new(ring: &RotationRing, key: &BootstrapKey, digits: u32) -> Self {
-        let shape = key.shape().first_digits(digits);
-        let table = FourierTable::new(ring.n());
+        let none = Self {
+            shape: *key.shape(),
+            table: Arc::new(FourierTable::new(ring.n())),
+            levels: Vec::new(),
+        };
+        none.with_digits(ring, key, digits)
+    }
+
+    /// The first `digits` digits of the key that this was made of. Those that are here already take no
+    /// memory again.
+    ///
+    /// Panics: when it has fewer, and on none.
+    pub fn with_digits(&self, ring: &RotationRing, key: &BootstrapKey, digits: u32) -> Self {
+        let table = &self.table;
+        let made = |digit: usize| match self.levels.get(digit) {
+            Some(level) => level.clone(),
+            None => Arc::new(level(ring, table, key, digit)),
+        };
         Self {
-            levels: (0..digits as usize)
-                .map(|digit| level(ring, &table, key, digit))
-                .collect(),
-            shape,
-            table,
+            shape: key.shape().first_digits(digits),
+            table: table.clone(),
+            levels: (0..digits as usize).map(made).collect(),
         }
     }
 
@@ -66,7 +81,7 @@ impl FourierKey {
         rotations: &mut [Rotation],
         scratch: &mut [AlignedVec],
     ) {
-        let (t, digits) = (&self.table, self.levels.len());
+        let (t, digits) = (&*self.table, self.levels.len());
         for (rotation, rows) in rotations.iter_mut().zip(scratch.chunks_mut(2 * digits)) {
             for (part, rows) in rotation.parts().into_iter().zip(rows.chunks_mut(digits)) {
                 let mut rows: Vec<&mut [f64]> =

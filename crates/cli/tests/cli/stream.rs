@@ -87,6 +87,28 @@ fn a_session_goes_on_where_it_stopped() {
     assert_eq!(letters(&scene), names(3..5));
 }
 
+#[test]
+fn a_full_session_waits_to_be_cut() {
+    let scene = scene();
+    post(&scene, 0..5);
+    let full = "full: omr stream cut makes room";
+    let told = stream(&scene, &["--room", "2"]).quietly();
+    assert_eq!(told, format!("0..2, {full}\n"));
+    // The file knows the room.
+    assert_eq!(stream(&scene, &[]).quietly(), told);
+    stream(&scene, &["--room", "3"]).refused(1, &["room for 2 messages"]);
+    cut(&scene, &[]).quietly();
+    assert_eq!(letters(&scene), names(0..2));
+    let told = stream(&scene, &["--json"]).json();
+    assert_eq!(
+        (told["next"].as_u64(), told["room"].as_u64()),
+        (Some(4), Some(2))
+    );
+    cut(&scene, &[]).quietly();
+    assert_eq!(letters(&scene), names(2..4));
+    assert_eq!(stream(&scene, &["--room", "2"]).quietly(), "4..5\n");
+}
+
 /// A detector that follows the board.
 struct Follower(Child);
 

@@ -140,7 +140,8 @@ Examples:
 
 The session's file is replaced whole after each lot of messages, so that a killed run goes on where it was. A \
 cut digest is kept until the next one: asked for again by its number, it is the same, and no message is lost or \
-comes twice. Cut on a fixed schedule, whatever the last digest held.";
+comes twice. Cut on a fixed schedule, whatever the last digest held. Where that is after so many messages at most, \
+--room says so, and each takes less time.";
 
 pub(super) const DECODE: &str = "\
 Examples:

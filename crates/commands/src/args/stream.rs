@@ -34,6 +34,10 @@ pub(crate) struct StreamRun {
     /// First message of a new session
     #[arg(long, value_name = "I")]
     pub(crate) from: Option<u64>,
+    /// Most messages of a new session until a digest is cut off: there it waits. Up to 1,000 or so take less
+    /// time each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) room: Option<u64>,
     /// Indices without payloads
     #[arg(long)]
     pub(crate) indices_only: bool,

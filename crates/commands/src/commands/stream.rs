@@ -15,6 +15,7 @@ use omr_protocol::{DigestHeader, ParamSet, Request, Scheme};
 use omr_store::Board;
 use serde::Serialize;
 use state::{Lock, State};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,6 +27,8 @@ struct Report {
     start: u64,
     next: u64,
     cuts: u64,
+    /// The most messages until a digest is cut off.
+    room: Option<u64>,
     unusable_clues: usize,
 }
 
@@ -108,7 +111,11 @@ fn open(
         plan: InstantPlan::new(detector.params(), encoding(args)?, request)?,
         seed: omr_detector::placement_seed(),
     };
-    Ok(Session::new(detector.clone(), header))
+    let detector = detector.clone();
+    Ok(match args.room {
+        Some(room) => Session::with_room(detector, header, room),
+        None => Session::new(detector, header),
+    })
 }
 
 /// The encoding of the scheme asked for.
@@ -133,12 +140,14 @@ fn check(args: &StreamRun, board: &Board, session: &Session) -> Result<(), CliEr
     let same = header.board_id == board.config().board_id
         && request.bound == args.bound as usize
         && request.payload_bytes.is_none() == indices(args)
-        && header.plan.encoding() == encoding(args)?;
+        && header.plan.encoding() == encoding(args)?
+        && (args.room.is_none() || args.room == session.room());
     match same {
         true => Ok(()),
         false => Err(CliError::input(&args.state)(InputError::OtherSession {
             bound: request.bound,
             indices: request.payload_bytes.is_none(),
+            room: session.room(),
         })),
     }
 }
@@ -147,7 +156,7 @@ fn check(args: &StreamRun, board: &Board, session: &Session) -> Result<(), CliEr
 /// post meanwhile.
 const READ_TOGETHER: u64 = 1024;
 
-/// Takes all messages that are on the board now; after each lot the state is on the disk and others may
+/// Takes all messages that are on the board now, as far as there is room; after each lot the state is on the disk and others may
 /// cut a digest off.
 ///
 /// `kept`: the session as it was left, from one call to the next.
@@ -161,8 +170,9 @@ fn catch_up(
     let mut taken = 0;
     loop {
         let session = state.newest(&state.lock()?, kept.take())?;
-        let next = kept.insert(session).next();
-        let Some(mut messages) = read(args, ui, state, next)? else {
+        let asked = session.next()..session.end();
+        *kept = Some(session);
+        let Some(mut messages) = read(args, ui, state, asked)? else {
             return Ok(taken);
         };
         let end = messages.range().end;
@@ -182,10 +192,20 @@ fn catch_up(
     }
 }
 
-/// The messages from `next` on that are on the board, if any.
-fn read(args: &StreamRun, ui: &Ui, state: &State, next: u64) -> Result<Option<Messages>, CliError> {
+/// Those of the messages asked for that are on the board, some at a time, if any.
+fn read(
+    args: &StreamRun,
+    ui: &Ui,
+    state: &State,
+    asked: Range<u64>,
+) -> Result<Option<Messages>, CliError> {
+    let next = asked.start;
+    if asked.is_empty() {
+        return Ok(None);
+    }
     let board = super::board::open(&args.board, ui)?;
-    let end = board.len().min(next.saturating_add(READ_TOGETHER));
+    let end = asked.end.min(board.len());
+    let end = end.min(next.saturating_add(READ_TOGETHER));
     if next >= end {
         return Ok(None);
     }
@@ -205,11 +225,21 @@ fn print_report(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), C
         start: request.range.start,
         next: session.next(),
         cuts: session.cuts(),
+        room: session.room(),
         unusable_clues: session.unusable_clues,
     };
     match args.json {
         true => Ok(io::print_json(&report)?),
-        false => Ok(io::print(&format!("{}..{}\n", report.start, report.next))?),
+        false => {
+            let full = match session.next() == session.end() {
+                true => ", full: omr stream cut makes room",
+                false => "",
+            };
+            Ok(io::print(&format!(
+                "{}..{}{full}\n",
+                report.start, report.next
+            ))?)
+        }
     }
 }
 

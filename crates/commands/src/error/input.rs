@@ -73,15 +73,18 @@ pub(crate) enum InputError {
     NoSession,
     /// A session that was begun otherwise.
     #[error(
-        "expected the session's board, its bound {bound} and {}, found others: begin a new session \
+        "expected the session's board, its bound {bound} and {}{}, found others: begin a new session \
          in another file",
-        if *indices { "indices only" } else { "payloads" }
+        if *indices { "indices only" } else { "payloads" },
+        room.map_or(String::new(), |room| format!(", room for {room} messages"))
     )]
     OtherSession {
         /// The session's bound.
         bound: usize,
         /// Whether it has indices alone.
         indices: bool,
+        /// The most messages until it is cut.
+        room: Option<u64>,
     },
     /// Not what `omr bench crossover --json` prints.
     #[error("expected the object that `omr bench crossover --json` prints")]

@@ -65,7 +65,7 @@ impl Loaded for InstantDetector {
         progress: &dyn Progress,
     ) -> Result<Answer, DetectorError> {
         let plan = self.plan(scheme, &task.request)?;
-        let end = plan.range().end;
+        let range = plan.range();
         let header = DigestHeader {
             key_id: self.key_id(),
             board_id: task.board_id,
@@ -73,9 +73,9 @@ impl Loaded for InstantDetector {
             plan,
             seed: task.seed,
         };
-        let mut session = Session::new(self, header);
+        let mut session = Session::with_room(self, header, range.end - range.start);
         let nothing = |_: &Session| Ok::<(), DetectorError>(());
-        session.advance(task.source, end, progress, nothing)?;
+        session.advance(task.source, range.end, progress, nothing)?;
         let mut stages = std::mem::take(&mut session.stages);
         let digest = stages.time("packing", || session.digest());
         Ok(Answer {

@@ -1,5 +1,10 @@
 //! Sums over messages as they come, and digests of them at any time.
 
+mod room;
+mod share;
+
+pub use share::Share;
+
 use super::{InstantDetector, Verdicts};
 use crate::error::check_len;
 use crate::progress::check_stopped;
@@ -16,6 +21,7 @@ use omr_protocol::{ClueKind, DigestHeader, PackedCiphertext, SEED_BYTES};
 use omr_rlwe::SharedInput;
 use omr_tfhe::{PlainSums, RingCipher};
 use rayon::prelude::*;
+use room::Room;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -47,6 +53,7 @@ pub struct Session {
     sums: Vec<PlainSums>,
     cuts: u64,
     last_cut: Option<Vec<u8>>,
+    room: Room,
     /// Where the time went.
     pub stages: Stages,
     /// Clues that did not parse and counted as impertinent.
@@ -56,11 +63,30 @@ pub struct Session {
 impl Session {
     /// A session that begins where the header's range starts and has seen nothing. Its seed must be
     /// random; sessions with one seed can be merged.
-    pub fn new(detector: Arc<InstantDetector>, mut header: DigestHeader<InstantPlan>) -> Self {
+    pub fn new(detector: Arc<InstantDetector>, header: DigestHeader<InstantPlan>) -> Self {
+        Self::begin(detector, header, None)
+    }
+
+    /// The same with room for so many messages until it is cut: the fewer, the more of them have their
+    /// second layer in double precision ([`omr_protocol::instantomr::InstantParams::in_double_precision`]), which is faster.
+    pub fn with_room(
+        detector: Arc<InstantDetector>,
+        header: DigestHeader<InstantPlan>,
+        messages: u64,
+    ) -> Self {
+        Self::begin(detector, header, Some(messages))
+    }
+
+    fn begin(
+        detector: Arc<InstantDetector>,
+        mut header: DigestHeader<InstantPlan>,
+        room: Option<u64>,
+    ) -> Self {
         let plan = header.plan.until(header.plan.range().start);
         header.plan = plan.for_clues(detector.clues());
         header.key_id = detector.key_id();
         let mut session = Self {
+            room: Room::new(&detector.params, &header.plan, room),
             detector,
             header,
             codes: Vec::new(),
@@ -87,6 +113,7 @@ impl Session {
             return Err(SessionError::Clues(expected));
         }
         let mut session = Self {
+            room: Room::new(&detector.params, &file.header.plan, file.room),
             detector,
             header: file.header,
             codes: Vec::new(),
@@ -107,6 +134,7 @@ impl Session {
             cuts: self.cuts,
             last_cut: self.last_cut.clone(),
             sums: self.sums.clone(),
+            room: self.room.messages(),
         }
     }
 
@@ -120,6 +148,16 @@ impl Session {
         self.header.plan.range().end
     }
 
+    /// The most messages that it takes until it is cut, if that is known.
+    pub fn room(&self) -> Option<u64> {
+        self.room.messages()
+    }
+
+    /// Behind the last message that it takes until it is cut; the largest number where nobody knows.
+    pub fn end(&self) -> u64 {
+        self.room.end()
+    }
+
     /// Digests cut off so far.
     pub fn cuts(&self) -> u64 {
         self.cuts
@@ -127,7 +165,8 @@ impl Session {
 
     /// Takes the messages up to `end` from a source, some at a time; after each lot `saved` is called.
     ///
-    /// Errors: the source's; `Stopped`; those of `saved`. What was taken before stays taken.
+    /// Errors: the source's; `Stopped`; `Full` at the latest where its room ends; those of `saved`. What
+    /// was taken before stays taken.
     pub fn advance<E: From<DetectorError>>(
         &mut self,
         source: &mut dyn MessageSource,
@@ -172,7 +211,7 @@ impl Session {
     /// Takes the next messages: clues of `clue_bytes` and payloads, one after another. Payloads of a
     /// session of indices are looked at where clues are bound to them.
     ///
-    /// Errors: `SourceLength`; then nothing was taken.
+    /// Errors: `SourceLength`, `Full`; then nothing was taken.
     pub fn push(
         &mut self,
         clues: &[u8],
@@ -182,6 +221,7 @@ impl Session {
         let count = clues.len() / clue_bytes.max(1);
         check_len("clues", count * clue_bytes, clues.len())?;
         let first = self.next();
+        let doubles = self.room.doubles(first, count)?;
         let detector = self.detector.clone();
         let (board_id, seed) = (&self.header.board_id, &self.header.seed);
         let bytes = self.header.plan.payload_bytes();
@@ -194,7 +234,7 @@ impl Session {
                 fingerprints: FingerprintKey::new(seed),
             },
         };
-        let found = detector.verdicts(clues, clue_bytes, &to, &mut self.stages);
+        let found = detector.verdicts(clues, clue_bytes, &to, doubles, &mut self.stages);
         self.header.plan = self.header.plan.until(first + count as u64);
         self.unusable_clues += found.unusable;
         self.open_groups();
@@ -243,38 +283,6 @@ impl Session {
                 .collect();
             self.sums[group].add(ring, &terms, p);
             at = end;
-        }
-    }
-
-    /// Adds a session over the messages that follow, made elsewhere with the same seed and plan but
-    /// for its own messages: see [`Session::share`].
-    ///
-    /// Panics: when it does not follow, or is of another seed, plan or key.
-    pub fn merge(&mut self, next: &Share) {
-        assert_eq!(next.messages.start, self.next(), "messages that follow");
-        assert_eq!(next.session.header.seed, self.header.seed, "one seed");
-        assert_eq!(next.session.header.key_id, self.header.key_id, "one key");
-        self.header.plan = self.header.plan.until(next.messages.end);
-        assert_eq!(next.session.header.plan, self.header.plan, "one plan");
-        self.unusable_clues += next.session.unusable_clues;
-        self.open_groups();
-        let ring = &self.detector.params.ring;
-        for (sums, other) in self.sums.iter_mut().zip(&next.session.sums) {
-            sums.merge(ring, other);
-        }
-    }
-
-    /// An empty session with the seed and the plan of this one that begins at a later message: another
-    /// machine's share of the work.
-    ///
-    /// Panics: when the message lies before the plan's start.
-    pub fn share(&self, first: u64) -> Share {
-        let mut session = Self::new(self.detector.clone(), self.header.clone());
-        session.header.plan = session.header.plan.until(first);
-        session.open_groups();
-        Share {
-            session,
-            messages: first..first,
         }
     }
 
@@ -346,7 +354,7 @@ impl Session {
         header.plan = InstantPlan::new(&self.detector.params, header.plan.encoding(), request)
             .map_err(omr_protocol::DigestError::from)?;
         header.seed = seed;
-        let next = Self::new(self.detector.clone(), header);
+        let next = Self::begin(self.detector.clone(), header, self.room.messages());
         *self = Self {
             cuts: self.cuts + 1,
             last_cut: Some(bytes.clone()),
@@ -355,28 +363,5 @@ impl Session {
             ..next
         };
         Ok(bytes)
-    }
-}
-
-/// A share of a session's messages, looked at elsewhere.
-pub struct Share {
-    session: Session,
-    messages: Range<u64>,
-}
-
-impl Share {
-    /// Takes the messages up to `end` from a source.
-    ///
-    /// Errors: the source's.
-    pub fn advance(
-        &mut self,
-        source: &mut dyn MessageSource,
-        end: u64,
-        progress: &dyn Progress,
-    ) -> Result<(), DetectorError> {
-        self.session
-            .advance(source, end, progress, |_| Ok::<(), DetectorError>(()))?;
-        self.messages.end = self.session.next();
-        Ok(())
     }
 }

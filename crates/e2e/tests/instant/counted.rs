@@ -62,7 +62,7 @@ fn large_bounds_go_through_sessions_shares_and_files() {
         session.merge(&share);
         let digest = world.digest(&session);
         let recipient = InstantRecipient::new(params, &world.secret);
-        let sd = params.coefficient_sd(messages);
+        let sd = params.coefficient_sd(messages, 0);
         let roundings = recipient.roundings(&digest).unwrap();
         let square: f64 = roundings.iter().map(|x| x * x).sum();
         // Rounded bodies add a uniform error.

@@ -19,7 +19,7 @@ fn payloads_come_out_bit_for_bit() {
     let recipient = InstantRecipient::new(params(), &world.secret);
     let worst = recipient.roundings(&digest).unwrap();
     let worst = worst.into_iter().map(f64::abs).fold(0.0, f64::max);
-    let sd = params().coefficient_sd(700);
+    let sd = params().coefficient_sd(700, 0);
     let most = 6.0 * sd + omr_protocol::instantomr::InstantParams::body_rounding();
     assert!(worst > 0.0 && worst < most, "{worst} of {most}");
 }
@@ -149,11 +149,31 @@ fn verdicts_do_not_depend_on_company() {
     let mut stages = Stages::default();
     let together = world
         .detector
-        .verdicts(&clues, bytes, &plain(), &mut stages);
+        .verdicts(&clues, bytes, &plain(), 0..0, &mut stages);
     for (i, clue) in clues.chunks(bytes).enumerate() {
-        let alone = world.detector.verdicts(clue, bytes, &plain(), &mut stages);
+        let alone = world
+            .detector
+            .verdicts(clue, bytes, &plain(), 0..0, &mut stages);
         let (a, b) = (&alone.verdicts[0], &together.verdicts[i]);
         assert_eq!((&a.body[..], &a.mask[..]), (&b.body[..], &b.mask[..]));
+    }
+}
+
+#[test]
+fn verdicts_in_double_precision_are_those_asked_for() {
+    let world = World::new(8);
+    let clues = world.board(9, 3).clues(0..9).unwrap();
+    let bytes = Clue::bytes(tiny().clue());
+    let [exact, mixed] = [0..0, 2..7].map(|doubles| {
+        let mut stages = Stages::default();
+        let found = world
+            .detector
+            .verdicts(&clues, bytes, &plain(), doubles, &mut stages);
+        found.verdicts
+    });
+    for (i, (a, b)) in exact.iter().zip(&mixed).enumerate() {
+        let same = a.body[..] == b.body[..] && a.mask[..] == b.mask[..];
+        assert_eq!(same, !(2..7).contains(&i), "{i}");
     }
 }
 
@@ -178,7 +198,7 @@ fn keys_survive_their_files() {
     let clues = board.clues(0..4).unwrap();
     let bytes = Clue::bytes(tiny().clue());
     let [a, b] = detectors.map(|detector| {
-        let found = detector.verdicts(&clues, bytes, &plain(), &mut Stages::default());
+        let found = detector.verdicts(&clues, bytes, &plain(), 0..0, &mut Stages::default());
         found.verdicts[1].mask.to_vec()
     });
     assert_eq!(a, b);

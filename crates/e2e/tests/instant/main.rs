@@ -5,5 +5,6 @@ mod counted;
 mod decode;
 mod frozen;
 mod hybrid;
+mod room;
 mod session;
 mod world;

@@ -100,7 +100,7 @@ impl Units {
             first: Bootstrap::new(&FIRST),
             others: [&SECOND, &OWN, &OWN_SIX].map(Bootstrap::new),
             switch: Switch::new(),
-            ours: InstantUnits::new(&InstantParams::named(HYBRID)?, 8, 21)?,
+            ours: InstantUnits::new(&InstantParams::named(HYBRID)?, 8, Some(256), 21)?,
         })
     }
 

@@ -11,6 +11,8 @@ use serde::Serialize;
 
 /// Messages in flight where there are many.
 const LOT: usize = 64;
+/// Room of the sessions: what is left of full batches is short, and its length known.
+const REST: u64 = 256;
 /// Runs of each, of which the median counts.
 const RUNS: usize = 5;
 
@@ -57,7 +59,7 @@ impl Crossover {
     pub fn measure(set: &ParamSet, seed: u64, progress: &dyn Progress) -> Result<Self, BenchError> {
         let bulk = set.sophomr()?;
         let yardstick = Yardstick::start(true);
-        let mut units = InstantUnits::new(set.instantomr()?, LOT as u64, seed)?;
+        let mut units = InstantUnits::new(set.instantomr()?, LOT as u64, Some(REST), seed)?;
         let mut pushed = |count| {
             median_of_runs(RUNS, || {
                 let (pushed, seconds) = timed(|| units.push(count));

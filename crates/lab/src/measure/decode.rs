@@ -145,10 +145,7 @@ impl DecodeBench {
         let mut digests = Vec::new();
         for (pertinent, damaged) in classes(self.setting.shape.bound) {
             let mut fixture = Fixture::new(&self.of(pertinent), params)?;
-            let mut session = fixture.session()?;
-            let nothing = |_: &_| Ok::<(), omr_detector::DetectorError>(());
-            session.advance(&mut fixture.board, self.setting.messages, progress, nothing)?;
-            let mut digest = session.digest();
+            let (mut digest, _) = fixture.digest(progress)?;
             if damaged {
                 digest.ciphertexts[0].parts[0][1] ^= 1 << (INSTANT_BODY_BITS - 1);
             }

@@ -10,7 +10,6 @@ use omr_client::instantomr::InstantRecipient;
 use omr_client::sophomr::{Keys, Recipient, keygen_in_epoch};
 use omr_client::{BoundSender, ClueSeed, DecodeError, Retrieved, Sender};
 use omr_console::peak_rss_bytes;
-use omr_detector::instantomr::Session;
 use omr_detector::sophomr::{Detector, Output};
 use omr_detector::{DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::instantomr::InstantDigest;
@@ -309,25 +308,19 @@ impl DigestBench {
         let params = set.instantomr()?;
         let mut fixture = Fixture::new(self, params)?;
         let clue_ms = clue_ms(&params.clue, &fixture.clue, self.setting.start.seed);
-        let mut session = fixture.session()?;
         let yardstick = Yardstick::start(!self.no_yardstick);
         let cpu = process_seconds();
-        let nothing = |_: &Session| Ok::<(), DetectorError>(());
-        session.advance(&mut fixture.board, self.setting.messages, progress, nothing)?;
-        let (digest, packing) = timed(|| session.digest());
-        let seconds = session.stages.total() + packing;
-        let cpu_share = (process_seconds() - cpu) / seconds;
+        let (digest, stages) = fixture.digest(progress)?;
+        let cpu_share = (process_seconds() - cpu) / stages.total();
         let yardstick_us = yardstick.mean();
         let bytes = digest.to_bytes(params)?;
         let recipient = InstantRecipient::new(params, &fixture.secret);
         let (decoded, decode_s) = timed(|| -> Result<_, BenchError> {
             Ok(recipient.decode(&InstantDigest::from_bytes(params, &bytes)?)?)
         });
-        let mut stages = stages_without_reading(&session.stages);
-        stages.insert("packing", packing);
         let made = Made {
             loading: Loading::default(),
-            stages,
+            stages: stages_without_reading(&stages),
             cpu_share,
             yardstick_us,
             digest_bytes: bytes.len(),

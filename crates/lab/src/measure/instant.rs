@@ -5,10 +5,11 @@ use crate::measure::{BenchError, DigestBench, Setting, Shape, Start, Workload};
 use chacha20::ChaCha20Rng;
 use omr_client::instantomr::detection_key;
 use omr_client::{SecretKey, identity};
+use omr_detector::engine::{Loaded, Task};
 use omr_detector::instantomr::{InstantDetector, Session};
-use omr_detector::{DetectorError, MessageSource};
-use omr_protocol::instantomr::{Encoding, InstantKey, InstantParams, InstantPlan};
-use omr_protocol::{ClueKey, DigestHeader, Request, SEED_BYTES, Scheme, Sealing};
+use omr_detector::{DetectorError, MessageSource, Progress, Stages};
+use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantParams, InstantPlan};
+use omr_protocol::{ClueKey, DigestHeader, Request, Response, SEED_BYTES, Scheme, Sealing};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -50,26 +51,61 @@ impl Fixture {
         })
     }
 
-    /// An empty session at message 0.
+    /// An empty session at message 0, for as many messages as will come.
     pub(crate) fn session(&self) -> Result<Session, BenchError> {
-        let request = Request::new(0..0, self.setting.shape.bound, self.setting.payload());
-        let mut seed = [0; SEED_BYTES];
-        ChaCha20Rng::seed_from_u64(self.setting.start.seed ^ 1).fill_bytes(&mut seed);
+        Ok(Session::new(self.detector.clone(), self.header()?))
+    }
+
+    fn header(&self) -> Result<DigestHeader<InstantPlan>, BenchError> {
         let encoding = self.setting.scheme.encoding().unwrap_or(Encoding::Powers);
-        let header = DigestHeader {
+        Ok(DigestHeader {
             key_id: self.detector.key_id(),
             board_id: [0; 16],
             sealing: Sealing::None,
-            plan: InstantPlan::new(&self.params, encoding, request)?,
+            plan: InstantPlan::new(&self.params, encoding, self.request(0))?,
+            seed: self.seed(),
+        })
+    }
+
+    /// One digest of the whole board, whose length is known, and the stages.
+    pub(crate) fn digest(
+        &mut self,
+        progress: &dyn Progress,
+    ) -> Result<(InstantDigest, Stages), BenchError> {
+        let (request, seed) = (self.request(self.setting.messages), self.seed());
+        let task = Task {
+            source: &mut self.board,
+            request,
+            board_id: [0; 16],
+            sealing: Sealing::None,
             seed,
         };
-        Ok(Session::new(self.detector.clone(), header))
+        let detector = self.detector.clone();
+        let answer = detector.answer(self.setting.scheme, task, progress)?;
+        let Response::Instantomr(digest) = answer.response else {
+            unreachable!("InstantOMR's own digests");
+        };
+        Ok((digest, answer.stages))
+    }
+
+    fn request(&self, messages: u64) -> Request {
+        let (bound, payload) = (self.setting.shape.bound, self.setting.payload());
+        Request::new(0..messages, bound, payload)
+    }
+
+    fn seed(&self) -> [u8; SEED_BYTES] {
+        let mut seed = [0; SEED_BYTES];
+        ChaCha20Rng::seed_from_u64(self.setting.start.seed ^ 1).fill_bytes(&mut seed);
+        seed
     }
 }
 
-/// Messages through a whole session: verdicts and sums.
+/// Messages through sessions: verdicts and sums.
 pub struct InstantUnits {
     kernels: &'static str,
+    detector: Arc<InstantDetector>,
+    header: DigestHeader<InstantPlan>,
+    room: Option<u64>,
     session: Session,
     clue_bytes: usize,
     payload_bytes: usize,
@@ -79,10 +115,16 @@ pub struct InstantUnits {
 
 impl InstantUnits {
     /// Fresh keys from `seed`, and `messages` messages, every other one pertinent as far as the bound
-    /// of 50 goes, with payloads of 612 bytes.
+    /// of 50 goes, with payloads of 612 bytes; for sessions with room for `room` messages, where that is
+    /// known.
     ///
     /// Errors: a step's.
-    pub fn new(params: &Arc<InstantParams>, messages: u64, seed: u64) -> Result<Self, BenchError> {
+    pub fn new(
+        params: &Arc<InstantParams>,
+        messages: u64,
+        room: Option<u64>,
+        seed: u64,
+    ) -> Result<Self, BenchError> {
         let shape = Shape::default();
         let bench = DigestBench {
             pertinent: (messages as usize / 2).min(shape.bound),
@@ -98,9 +140,13 @@ impl InstantUnits {
         };
         let mut fixture = Fixture::new(&bench, params)?;
         let read = |error| BenchError::Detector(DetectorError::Source(error));
+        let (detector, header) = (fixture.detector.clone(), fixture.header()?);
         Ok(Self {
             kernels: params.ring.kernels().name(),
-            session: fixture.session()?,
+            session: begun(&detector, &header, room),
+            detector,
+            header,
+            room,
             clue_bytes: fixture.board.clue_bytes(),
             payload_bytes: shape.payload_bytes,
             clues: fixture.board.clues(0..messages).map_err(read)?,
@@ -113,12 +159,28 @@ impl InstantUnits {
         self.kernels
     }
 
-    /// Detects and encodes the first `count` messages together.
+    /// Detects and encodes the first `count` messages together, in a new session where the last one is
+    /// full.
     ///
-    /// Errors: fewer messages than that.
+    /// Errors: fewer messages than that, or less room.
     pub fn push(&mut self, count: usize) -> Result<(), BenchError> {
+        if self.session.end() < self.session.next() + count as u64 {
+            self.session = begun(&self.detector, &self.header, self.room);
+        }
         let clues = self.clues.get(..count * self.clue_bytes).unwrap_or(&[]);
         let payloads = &self.payloads[..clues.len() / self.clue_bytes * self.payload_bytes];
         Ok(self.session.push(clues, self.clue_bytes, payloads)?)
+    }
+}
+
+fn begun(
+    detector: &Arc<InstantDetector>,
+    header: &DigestHeader<InstantPlan>,
+    room: Option<u64>,
+) -> Session {
+    let (detector, header) = (detector.clone(), header.clone());
+    match room {
+        Some(room) => Session::with_room(detector, header, room),
+        None => Session::new(detector, header),
     }
 }

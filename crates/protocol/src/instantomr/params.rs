@@ -257,13 +257,29 @@ impl InstantParams {
         ]
     }
 
-    /// The standard deviation of a coefficient of a digest over `messages` messages, in units of the
-    /// sums: at one half a sum is wrong. Without the rounding of bodies, which is at most
-    /// [`Self::body_rounding`].
-    pub fn coefficient_sd(&self, messages: u64) -> f64 {
+    /// Variance that a second layer in double precision adds to the constant coefficient of a verdict.
+    fn rounding_variance(&self) -> f64 {
+        noise::rounding(&self.bootstrap(), self.ring.n())
+    }
+
+    /// How many of the messages of a group, if there will be `messages` at most, may have their second
+    /// layer in double precision: so many that a digest's noise is at most that of a full group without
+    /// any. Variances add up, and what the group lacks of its full size pays for the rounding.
+    pub fn in_double_precision(&self, messages: u64) -> u64 {
+        let [constant, others] = self.verdict_variances();
+        let exact = constant + (self.ring.n() - 1) as f64 * others;
+        let spare = self.spec.group.saturating_sub(messages) as f64 * exact;
+        messages.min((spare / self.rounding_variance()) as u64)
+    }
+
+    /// The standard deviation of a coefficient of a digest over `messages` messages, of which `doubles`
+    /// had their second layer in double precision, in units of the sums: at one half a sum is wrong.
+    /// Without the rounding of bodies, which is at most [`Self::body_rounding`].
+    pub fn coefficient_sd(&self, messages: u64, doubles: u64) -> f64 {
         let [constant, others] = self.verdict_variances();
         let n = self.ring.n();
-        let sums = noise::plain_sum(messages, SUMS_MODULUS, n, constant, others);
+        let sums = noise::plain_sum(messages, SUMS_MODULUS, n, constant, others)
+            + noise::plain_sum(doubles, SUMS_MODULUS, n, self.rounding_variance(), 0.0);
         let shared = self.shared();
         let parts = [
             shared.mask_noise(n),
@@ -282,7 +298,7 @@ impl InstantParams {
     /// log2 of a bound on the probability that any of `coefficients` coefficients of a full group is
     /// wrong.
     pub fn failure_log2(&self, coefficients: usize) -> f64 {
-        let sd = self.coefficient_sd(self.spec.group);
+        let sd = self.coefficient_sd(self.spec.group, 0);
         (coefficients as f64).log2() + tail_log2((0.5 - Self::body_rounding()) / sd)
     }
 }

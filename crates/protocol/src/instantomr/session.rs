@@ -7,6 +7,7 @@ use crate::instantomr::InstantParams;
 use crate::{ClueKind, DigestError, DigestHeader};
 use omr_mismatch::Mismatch;
 use omr_tfhe::PlainSums;
+use std::ops::Range;
 
 /// Largest digest that a session keeps.
 const MAX_SEALED_BYTES: u64 = 1 << 32;
@@ -24,6 +25,9 @@ pub enum SessionError {
     /// Sums of other clues than the detection key takes, which are these.
     #[error("expected a session of {0} clues, which the detection key takes, found one of others")]
     Clues(ClueKind),
+    /// More messages in it than it has room for.
+    #[error("expected a session of at most {} messages, found {}", .0.expected, .0.found)]
+    Room(Mismatch<u64>),
     /// A residue is not below the modulus.
     #[error("expected residues below {}, found {}", .0.expected, .0.found)]
     Residue(Mismatch<u64>),
@@ -42,10 +46,13 @@ pub struct SessionFile {
     pub last_cut: Option<Vec<u8>>,
     /// The sums of each group, in the evaluation domain.
     pub sums: Vec<PlainSums>,
+    /// The most messages that it takes until it is cut, if that is known.
+    pub room: Option<u64>,
 }
 
 impl SessionFile {
-    /// The file: header, number and bytes of the last digest cut off, sums at their exact width.
+    /// The file: header, number and bytes of the last digest cut off, sums at their exact width; where it
+    /// is known, the room behind them.
     pub fn to_bytes(&self, params: &InstantParams) -> Result<Vec<u8>, SessionError> {
         let request = self.header.plan.request();
         let scheme = self.header.plan.scheme();
@@ -59,6 +66,7 @@ impl SessionFile {
         for row in self.sums.iter().flat_map(PlainSums::rows) {
             pack_bits(row, bits, &mut body);
         }
+        body.extend(self.room.map(u64::to_le_bytes).into_iter().flatten());
         let header = FrameHeader::new(Kind::Session, params.name(), self.header.key_id);
         Ok(frame::write_frame_vec(&header, &body)?)
     }
@@ -66,7 +74,7 @@ impl SessionFile {
     /// Reads the file.
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Digest` (its header),
-    /// `Length`, `Residue`.
+    /// `Length`, `Room`, `Residue`.
     pub fn from_bytes(params: &InstantParams, bytes: &[u8]) -> Result<Self, SessionError> {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Session, 1 << 36)?;
         file.expect_params(params.name())?;
@@ -74,24 +82,12 @@ impl SessionFile {
         let encoding = scheme.expect_instantomr()?;
         let plan = InstantPlan::new(params, encoding, header.plan.clone());
         let plan = plan.map_err(DigestError::from)?.for_clues(clues);
-        let found = body.len() as u64;
-        let fixed = (FIXED_BYTES + 16) as u64;
-        let length = |expected| SessionError::Length(Mismatch::new(expected, found));
-        if found < fixed {
-            return Err(length(fixed));
-        }
         let word = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("in range"));
-        let (cuts, last) = (word(FIXED_BYTES), word(FIXED_BYTES + 8));
-        let row = packed_len(params.ring.n(), params.ring.modulus(0).bits());
-        let row = row.expect("rows fit memory");
-        let rows = 2 * plan.groups() * plan.parts_of_group();
-        let expected = fixed + last.min(MAX_SEALED_BYTES) + (rows * row) as u64;
-        if expected != found || last > MAX_SEALED_BYTES {
-            return Err(length(expected));
-        }
-        let (last, rest) = body[fixed as usize..].split_at(last as usize);
+        let layout = Layout::new(params, &plan, &body)?;
+        let room = layout.room.map(|at| checked_room(&plan, word(at)));
+        let (last, rest) = body[FIXED..layout.rows.end].split_at(layout.rows.start - FIXED);
         let rows: Vec<Vec<u64>> = rest
-            .chunks_exact(row)
+            .chunks_exact(layout.row)
             .map(|bytes| read_row(params, bytes))
             .collect::<Result<_, _>>()?;
         let sums = rows
@@ -100,9 +96,56 @@ impl SessionFile {
         Ok(Self {
             sums: sums.collect(),
             header: header.with_plan(plan),
-            cuts,
+            cuts: word(FIXED_BYTES),
             last_cut: (!last.is_empty()).then(|| last.to_vec()),
+            room: room.transpose()?,
         })
+    }
+}
+
+/// What comes before the last digest: the header, and two numbers.
+const FIXED: usize = FIXED_BYTES + 16;
+
+/// Where things lie in a body.
+struct Layout {
+    rows: Range<usize>,
+    /// Bytes of a row.
+    row: usize,
+    room: Option<usize>,
+}
+
+impl Layout {
+    /// Errors: `Length`.
+    fn new(params: &InstantParams, plan: &InstantPlan, body: &[u8]) -> Result<Self, SessionError> {
+        let found = body.len() as u64;
+        let length = |expected| SessionError::Length(Mismatch::new(expected, found));
+        let Some(last) = body.get(FIXED - 8..FIXED) else {
+            return Err(length(FIXED as u64));
+        };
+        let last = u64::from_le_bytes(last.try_into().expect("eight bytes"));
+        let row = packed_len(params.ring.n(), params.ring.modulus(0).bits());
+        let row = row.expect("rows fit memory");
+        let rows = 2 * plan.groups() * plan.parts_of_group();
+        let start = FIXED as u64 + last.min(MAX_SEALED_BYTES);
+        let end = start + (rows * row) as u64;
+        let room = found == end + 8;
+        if (found != end && !room) || last > MAX_SEALED_BYTES {
+            return Err(length(end));
+        }
+        Ok(Self {
+            rows: start as usize..end as usize,
+            row,
+            room: room.then_some(end as usize),
+        })
+    }
+}
+
+/// Errors: `Room`.
+fn checked_room(plan: &InstantPlan, room: u64) -> Result<u64, SessionError> {
+    let found = plan.range().end - plan.range().start;
+    match found <= room {
+        true => Ok(room),
+        false => Err(SessionError::Room(Mismatch::new(room, found))),
     }
 }
 

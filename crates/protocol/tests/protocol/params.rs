@@ -432,6 +432,33 @@ fn rates_of_sets_with_instantomr() {
     }
 }
 
+/// A group with messages in double precision is no noisier than a full one without any, whatever its length;
+/// with a few more it would be.
+#[test]
+fn double_precision_keeps_to_the_noise_of_a_full_group() {
+    for (name, all) in [("hybrid-v2", 1834), ("instantomr-v2", 437)] {
+        let params = InstantParams::named(name).unwrap();
+        let group = params.spec().group;
+        let full = params.coefficient_sd(group, 0);
+        assert_eq!(params.in_double_precision(all), all, "{name}");
+        assert!(params.in_double_precision(all + 1) <= all, "{name}");
+        for messages in (all + 1..=group).step_by(997).chain([group]) {
+            let doubles = params.in_double_precision(messages);
+            assert!(params.coefficient_sd(messages, doubles) <= full);
+            assert!(params.coefficient_sd(messages, doubles + 2) > full);
+        }
+        assert_eq!(params.in_double_precision(group), 0);
+        assert_eq!(params.in_double_precision(u64::MAX), 0);
+    }
+    // What the hybrid scheme leaves to InstantOMR.
+    let params = InstantParams::named("hybrid-v2").unwrap();
+    assert_eq!(params.in_double_precision(1024), 1024);
+    for name in ["hybrid-v1", "hybrid-strong-v1", "instantomr-v1"] {
+        let params = InstantParams::named(name).unwrap();
+        assert_eq!(params.in_double_precision(400), 400, "{name}");
+    }
+}
+
 /// Of sets with exact counters: how rarely a sum of a full group is wrong, which contradicts the others.
 #[test]
 fn large_bounds_of_counted_sets_do_not_fail() {

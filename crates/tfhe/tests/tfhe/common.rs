@@ -53,10 +53,14 @@ impl World {
     }
 
     pub(crate) fn bootstrap_key(&mut self) -> BootstrapKey {
+        self.bootstrap_key_of(CUT)
+    }
+
+    pub(crate) fn bootstrap_key_of(&mut self, gadget: Gadget) -> BootstrapKey {
         let at = (&SEED, 0);
         BootstrapKey::generate(
             &self.ring,
-            CUT,
+            gadget,
             &self.secret,
             &self.z,
             at,
@@ -132,8 +136,8 @@ pub(crate) const COORDINATES: usize = 3;
 
 pub(crate) struct Keys {
     pub(crate) bootstrap: BootstrapKey,
-    /// The first digit of the key, in double precision.
-    pub(crate) fourier: FourierKey,
+    /// The first digit of the key, and both, in double precision.
+    pub(crate) fourier: [FourierKey; 2],
     pub(crate) switch: LweSwitchKey,
     pub(crate) trace: TraceKey,
 }
@@ -142,7 +146,7 @@ impl Keys {
     pub(crate) fn new(w: &mut World) -> Self {
         let bootstrap = w.bootstrap_key();
         Self {
-            fourier: FourierKey::new(&w.ring, &bootstrap, 1),
+            fourier: [1, 2].map(|digits| FourierKey::new(&w.ring, &bootstrap, digits)),
             bootstrap,
             switch: w.switch_key(40),
             trace: w.trace_key(),
@@ -168,7 +172,7 @@ pub(crate) fn windows(q: u64) -> [Window; 2] {
     [first, second]
 }
 
-/// How the first layer's rotations are computed.
+/// How a layer's rotations are computed.
 #[derive(Clone, Copy)]
 pub(crate) enum Arithmetic {
     Exact,
@@ -188,7 +192,7 @@ pub(crate) fn first_layer(
     let m = w.ring.modulus(0);
     let turned = match arithmetic {
         Arithmetic::Exact => keys.bootstrap.rotate(&w.ring, 1, start),
-        Arithmetic::Floats => keys.fourier.rotate(&w.ring, start),
+        Arithmetic::Floats => keys.fourier[0].rotate(&w.ring, start),
     };
     let of_message = |turned: &[RingCipher]| {
         let mut sum = Lwe::extract(m, &turned[0]);
@@ -203,8 +207,17 @@ pub(crate) fn first_layer(
 }
 
 /// Whether all coordinates hit: in the constant coefficients.
-pub(crate) fn second_layer(w: &World, keys: &Keys, cts: &[Lwe]) -> Vec<RingCipher> {
+pub(crate) fn second_layer(
+    w: &World,
+    keys: &Keys,
+    cts: &[Lwe],
+    arithmetic: Arithmetic,
+) -> Vec<RingCipher> {
     let [_, window] = windows(w.ring.q());
     let start = cts.iter().map(|ct| Rotation::new(&w.ring, ct, window));
-    keys.bootstrap.rotate(&w.ring, 2, start.collect())
+    let start = start.collect();
+    match arithmetic {
+        Arithmetic::Exact => keys.bootstrap.rotate(&w.ring, 2, start),
+        Arithmetic::Floats => keys.fourier[1].rotate(&w.ring, start),
+    }
 }

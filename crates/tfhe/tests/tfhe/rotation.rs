@@ -1,6 +1,7 @@
 //! Blind rotations at full size: values, noise, and keys rebuilt from their bodies.
 
 use crate::common::*;
+use omr_ring::Gadget;
 use omr_tfhe::*;
 
 /// Phases in, at the edges of and outside a window, and half a turn away.
@@ -24,15 +25,57 @@ fn values_and_noise() {
 
 #[test]
 fn values_and_noise_in_double_precision() {
-    let mut w = World::new(1);
-    let key = w.bootstrap_key();
-    for (digits, centre, half) in [(1, 0, 19), (2, 877, 146)] {
-        let fourier = FourierKey::new(&w.ring, &key, digits);
-        let n = w.ring.n();
-        let rotate = |w: &World, start| fourier.rotate(&w.ring, start);
-        let rounding = |shape: &BootstrapShape| noise::rounding(shape, n);
-        rotations(&mut w, &key, (digits, centre, half), rotate, rounding);
+    for bits in [16, 17] {
+        let mut w = World::new(1);
+        let key = w.bootstrap_key_of(Gadget { bits, digits: 2 });
+        let first = FourierKey::new(&w.ring, &key, 1);
+        // The second layer's key shares the first digit.
+        let both = first.with_digits(&w.ring, &key, 2);
+        for (fourier, case) in [(first, (1, 0, 19)), (both, (2, 877, 146))] {
+            let n = w.ring.n();
+            let rotate = |w: &World, start| fourier.rotate(&w.ring, start);
+            let rounding = |shape: &BootstrapShape| noise::rounding(shape, n);
+            rotations(&mut w, &key, case, rotate, rounding);
+        }
     }
+}
+
+/// Sums over messages take the constant coefficients alone: their noise has the same variance, and no mean
+/// that would add up faster than noise does.
+#[test]
+fn rounding_of_constant_coefficients_is_centred() {
+    const MESSAGES: usize = 240;
+    let mut w = World::new(4);
+    let key = w.bootstrap_key();
+    let [_, window] = windows(w.ring.q());
+    let turn = 2 * w.ring.n() as u64;
+    let cts: Vec<Lwe> = (0..MESSAGES as u64).map(|i| w.lwe(turn, i * 17)).collect();
+    let start = || {
+        cts.iter()
+            .map(|ct| Rotation::new(&w.ring, ct, window))
+            .collect()
+    };
+    let fourier = FourierKey::new(&w.ring, &key, 2);
+    let constants = |out: Vec<RingCipher>| -> Vec<f64> {
+        let constants = out.iter().map(|ct| phase(&w.ring, ct, &w.z)[0] as f64);
+        constants.map(|x| x / w.ring.q() as f64).collect()
+    };
+    let exact = constants(key.rotate(&w.ring, 2, start()));
+    let floats = constants(fourier.rotate(&w.ring, start()));
+    let off: Vec<f64> = exact.iter().zip(&floats).map(|(a, b)| b - a).collect();
+    let mean = off.iter().sum::<f64>() / MESSAGES as f64;
+    let square = off.iter().map(|x| x * x).sum::<f64>() / MESSAGES as f64;
+    // Accumulators soon differ in all digits, so that the exact noise counts too.
+    let weight = w.secret.weight() as f64;
+    let error = (w.noise.sd() / w.ring.q() as f64).powi(2);
+    let n = w.ring.n();
+    let predicted = noise::rounding(key.shape(), n);
+    let noise = noise::rotation(key.shape(), n, weight, error);
+    check("constant coefficients", predicted + noise, square, 0.2);
+    assert!(
+        mean.abs() < 4.0 * (square / MESSAGES as f64).sqrt(),
+        "{mean}"
+    );
 }
 
 /// Holds rotations to the window's values and to the noise of exact ones and what `more` adds.
@@ -70,7 +113,10 @@ fn rotations(
         }
     }
     let shape = BootstrapShape {
-        gadget: omr_ring::Gadget { digits, ..CUT },
+        gadget: Gadget {
+            digits,
+            ..key.shape().gadget
+        },
         ..*key.shape()
     };
     let error = (w.noise.sd() / q as f64).powi(2);

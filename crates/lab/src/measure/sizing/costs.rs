@@ -61,7 +61,7 @@ impl MeasuredCosts {
         let (bulk, instant) = (set.sophomr()?, set.instantomr()?);
         let yardstick = Yardstick::start(true);
         // First, since a process's peak never falls.
-        let mut units = InstantUnits::new(instant, LOT as u64, seed)?;
+        let mut units = InstantUnits::new(instant, LOT as u64, None, seed)?;
         let pushed = median_of_runs(RUNS, || {
             let before = process_seconds();
             units.push(LOT).map(|()| process_seconds() - before)
@@ -103,8 +103,8 @@ impl MeasuredCosts {
     }
 }
 
-/// Masks are made from seeds, residues of 50 bits take words of 64, and the first layer, a third of that, is
-/// kept in double precision as well.
+/// Masks are made from seeds, residues of 50 bits take words of 64, and both digits are kept in double
+/// precision as well where ranges of known length are asked for.
 fn instant_key_memory(file_bytes: u64) -> u64 {
-    file_bytes * 2 * 64 / 50 * 3 / 2
+    file_bytes * 2 * 64 / 50 * 2
 }
