@@ -3,7 +3,7 @@
 use crate::DetectorError;
 use crate::error::check_len;
 use omr_protocol::Mismatch;
-use omr_protocol::clue::{Binding, FingerprintKey};
+use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
 use omr_protocol::{ClueKind, ClueParams, SEED_BYTES};
 
 /// Checks that a board's clues, by their length, are of the kind that a key takes.
@@ -25,20 +25,23 @@ pub(crate) fn check_kind(
     }
 }
 
-/// Payloads of a batch, which bound clues are bound to.
+/// What the bound clues of a batch are read with: their payloads, or what was kept of them.
 pub struct BoundTo<'a> {
-    /// The board.
-    pub board_id: &'a [u8; 16],
-    /// One after another.
-    pub payloads: &'a [u8],
-    /// Bytes of one.
-    pub payload_bytes: usize,
-    /// For the fingerprints of the digest that clues are read for.
-    pub fingerprints: FingerprintKey,
+    board_id: &'a [u8; 16],
+    messages: Messages<'a>,
+    fingerprints: FingerprintKey,
+}
+
+enum Messages<'a> {
+    /// Payloads one after another, of so many bytes.
+    Payloads(&'a [u8], usize),
+    /// Kept hashes of this set and board.
+    Hashes(&'a [[u8; 32]]),
 }
 
 impl<'a> BoundTo<'a> {
-    /// The payloads of so many messages, of a digest of indices (`None`) as long as they are.
+    /// The payloads of so many messages, of a digest of indices (`None`) as long as they are, for a digest of this
+    /// board and seed.
     ///
     /// Errors: `SourceLength`.
     pub fn new(
@@ -52,17 +55,41 @@ impl<'a> BoundTo<'a> {
         check_len("payloads", messages * payload_bytes, payloads.len())?;
         Ok(Self {
             board_id,
-            payloads,
-            payload_bytes,
+            messages: Messages::Payloads(payloads, payload_bytes),
             fingerprints: FingerprintKey::new(seed),
         })
     }
 
-    /// What the clue of a message is bound to. Panics: when there is no such message.
-    pub(crate) fn message(&self, number: usize) -> Binding<'_> {
-        Binding::new(
-            self.board_id,
-            &self.payloads[number * self.payload_bytes..][..self.payload_bytes],
-        )
+    /// The hashes of all messages, kept for the parameter set of the clues and this board.
+    pub(crate) fn kept(
+        (board_id, seed): (&'a [u8; 16], &[u8; SEED_BYTES]),
+        hashes: &'a [[u8; 32]],
+    ) -> Self {
+        Self {
+            board_id,
+            messages: Messages::Hashes(hashes),
+            fingerprints: FingerprintKey::new(seed),
+        }
+    }
+
+    /// A message's clue, which was parsed, and its hash. Panics: when there is no such message.
+    pub(crate) fn hashed<'c>(
+        &self,
+        params: &ClueParams,
+        message: usize,
+        clue: &'c [u8],
+    ) -> Hashed<'c> {
+        match self.messages {
+            Messages::Hashes(hashes) => Hashed::kept(params, hashes[message], clue),
+            Messages::Payloads(payloads, bytes) => {
+                let payload = &payloads[message * bytes..][..bytes];
+                Hashed::new(params, Binding::new(self.board_id, payload), clue)
+            }
+        }
+    }
+
+    /// What a digest says of a clue.
+    pub(crate) fn fingerprint(&self, hashed: &Hashed) -> u32 {
+        hashed.fingerprint(&self.fingerprints)
     }
 }

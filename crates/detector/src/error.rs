@@ -14,7 +14,7 @@ pub enum DetectorError {
     /// The board gave other sizes than it announced.
     #[error("expected {} bytes of {what}, found {}", bytes.expected, bytes.found)]
     SourceLength {
-        /// Clues or payloads.
+        /// Clues, payloads or hashes.
         what: &'static str,
         /// Bytes asked for, and bytes read.
         bytes: Mismatch<usize>,

@@ -2,6 +2,7 @@
 
 use crate::error::check_len;
 use crate::{DetectorError, MessageSource};
+use omr_protocol::clue::KeptHashes;
 use std::ops::Range;
 
 /// Messages of a board in memory, as a detector reads them: those of [`omr_store`'s](https://docs.rs/omr-store)
@@ -22,6 +23,7 @@ pub struct Messages {
     range: Range<u64>,
     clues: Vec<u8>,
     payloads: Vec<u8>,
+    hashes: Option<KeptHashes>,
 }
 
 /// Messages that are not here.
@@ -52,7 +54,18 @@ impl Messages {
             range,
             clues,
             payloads,
+            hashes: None,
         })
+    }
+
+    /// With the hashes that were kept of them, those of all.
+    ///
+    /// Errors: `SourceLength` where there are more or fewer than messages.
+    pub fn with_hashes(self, hashes: KeptHashes) -> Result<Self, DetectorError> {
+        let count = self.range.end.saturating_sub(self.range.start) as usize;
+        check_len("hashes", count * 32, hashes.hashes.len() * 32)?;
+        let hashes = Some(hashes);
+        Ok(Self { hashes, ..self })
     }
 
     /// Their indices on the board.
@@ -62,14 +75,21 @@ impl Messages {
     }
 
     fn part(&self, all: &[u8], found: Range<u64>) -> Result<Vec<u8>, SourceError> {
+        let count = self.range.end.saturating_sub(self.range.start) as usize;
+        let places = self.places(found)?;
+        let each = all.len().checked_div(count).unwrap_or(0);
+        Ok(all[places.start * each..places.end * each].to_vec())
+    }
+
+    /// Where messages lie among these.
+    fn places(&self, found: Range<u64>) -> Result<Range<usize>, SourceError> {
         let Range { start, end } = self.range;
         if found.start < start || found.end > end || found.start > found.end {
             let expected = self.range();
             return Err(Box::new(Outside { expected, found }));
         }
-        let each = all.len().checked_div((end - start) as usize).unwrap_or(0);
-        let at = |index: u64| (index - start) as usize * each;
-        Ok(all[at(found.start)..at(found.end)].to_vec())
+        let at = |index: u64| (index - start) as usize;
+        Ok(at(found.start)..at(found.end))
     }
 }
 
@@ -86,11 +106,18 @@ impl MessageSource for Messages {
     fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
         self.part(&self.payloads, range)
     }
+
+    fn hashes(&mut self, range: Range<u64>) -> Result<Option<KeptHashes>, SourceError> {
+        let places = self.places(range)?;
+        let part = |all: &KeptHashes| KeptHashes::new(all.of, all.hashes[places].to_vec());
+        Ok(self.hashes.as_ref().map(part))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use omr_protocol::clue::HashesOf;
 
     #[test]
     fn what_does_not_divide_is_refused() {
@@ -102,6 +129,17 @@ mod tests {
             };
             assert_eq!(found, what);
         }
+        let two = Messages::new(7..9, vec![1, 2], vec![]).unwrap();
+        let of = HashesOf {
+            tag: [1; 4],
+            board_id: [2; 16],
+        };
+        let kept = |count: u8| KeptHashes::new(of, (0..count).map(|i| [i; 32]).collect());
+        assert!(two.clone().with_hashes(kept(3)).is_err());
+        let mut two = two.with_hashes(kept(2)).unwrap();
+        let second = KeptHashes::new(of, vec![[1; 32]]);
+        assert_eq!(two.hashes(8..9).unwrap(), Some(second));
+        assert!(two.hashes(8..10).is_err());
         assert!(Messages::new(7..7, vec![1], vec![]).is_err());
         let mut none = Messages::new(7..7, vec![], vec![]).unwrap();
         assert_eq!(none.clues(7..7).unwrap(), []);

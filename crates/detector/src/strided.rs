@@ -4,6 +4,7 @@ use crate::MessageSource;
 use crate::error::check_len;
 use crate::source::SourceError;
 use omr_protocol::Stride;
+use omr_protocol::clue::KeptHashes;
 use std::ops::Range;
 
 /// Messages of the board that are read together, to pick from.
@@ -31,12 +32,8 @@ impl<'a> Strided<'a> {
             return read(self.board, counted);
         }
         let step = self.stride.step();
-        let together = (TOGETHER / step).max(1);
         let mut picked = Vec::new();
-        let mut at = counted.start;
-        while at < counted.end {
-            let end = counted.end.min(at + together);
-            let span = self.stride.index(at)..self.stride.index(end - 1) + 1;
+        for span in spans(self.stride, counted) {
             let messages = (span.end - span.start) as usize;
             let bytes = read(self.board, span)?;
             let of_message = bytes.len() / messages;
@@ -44,10 +41,19 @@ impl<'a> Strided<'a> {
             for message in bytes.chunks_exact(of_message.max(1)).step_by(step as usize) {
                 picked.extend_from_slice(message);
             }
-            at = end;
         }
         Ok(picked)
     }
+}
+
+/// The pieces of a board that hold the messages of a stride, each from the first such message to the last.
+fn spans(stride: Stride, counted: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    let together = (TOGETHER / stride.step()).max(1);
+    let starts = counted.clone().step_by(together as usize);
+    starts.map(move |at| {
+        let end = counted.end.min(at + together);
+        stride.index(at)..stride.index(end - 1) + 1
+    })
 }
 
 impl MessageSource for Strided<'_> {
@@ -63,6 +69,27 @@ impl MessageSource for Strided<'_> {
         self.pick(range, |board, range| board.payloads(range))
     }
 
+    fn hashes(&mut self, range: Range<u64>) -> Result<Option<KeptHashes>, SourceError> {
+        if !self.stride.has_gaps() {
+            return self.board.hashes(range);
+        }
+        let mut picked: Option<KeptHashes> = None;
+        for span in spans(self.stride, range) {
+            let messages = (span.end - span.start) as usize;
+            let Some(piece) = self.board.hashes(span)? else {
+                return Ok(None);
+            };
+            check_len("hashes", messages * 32, piece.hashes.len() * 32)?;
+            let all = picked.get_or_insert(KeptHashes::new(piece.of, Vec::new()));
+            if all.of != piece.of {
+                return Ok(None);
+            }
+            let own = piece.hashes.iter().step_by(self.stride.step() as usize);
+            all.hashes.extend(own);
+        }
+        Ok(picked)
+    }
+
     fn is_private(&self) -> bool {
         self.stride.has_gaps() || self.board.is_private()
     }
@@ -71,6 +98,7 @@ impl MessageSource for Strided<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use omr_protocol::clue::HashesOf;
 
     /// Message i has clue [i, i] and payload [i, 0, i], bytes modulo 256.
     struct Numbers(u64);
@@ -89,6 +117,48 @@ mod tests {
             assert!(range.end <= self.0);
             Ok(range.flat_map(|i| [i as u8, 0, i as u8]).collect())
         }
+
+        /// None of message 4,000; those from 4,500 on of another set.
+        fn hashes(&mut self, range: Range<u64>) -> Result<Option<KeptHashes>, SourceError> {
+            assert!(range.end <= self.0);
+            if range.contains(&4000) {
+                return Ok(None);
+            }
+            let of = HashesOf {
+                tag: [u8::from(range.start >= 4500); 4],
+                board_id: [1; 16],
+            };
+            let hash = |i: u64| [i as u8; 32];
+            Ok(Some(KeptHashes::new(of, range.map(hash).collect())))
+        }
+    }
+
+    #[test]
+    fn the_hashes_of_a_view_are_those_of_its_messages_where_all_are_kept() {
+        for step in [1, 2, 7, 61, 2000] {
+            let mut board = Numbers(5000);
+            let stride = Stride::new(3..5000, step);
+            let mut strided = Strided::new(&mut board, stride);
+            let all = stride.range();
+            let until = all.start + (3900 / step).min(all.end - all.start);
+            let kept = strided.hashes(all.start..until).unwrap().unwrap();
+            assert_eq!(kept.of.tag, [0; 4]);
+            let expected: Vec<[u8; 32]> = (all.start..until)
+                .map(|counted| [stride.index(counted) as u8; 32])
+                .collect();
+            assert_eq!(kept.hashes, expected, "{step}");
+            if step > 1 && step < 2000 {
+                assert_eq!(strided.hashes(all).unwrap(), None, "{step}");
+            }
+        }
+        // Two sets in one view.
+        let mut board = Numbers(5000);
+        let stride = Stride::new(4400..4999, 50);
+        let mut strided = Strided::new(&mut board, stride);
+        let all = stride.range();
+        assert!(strided.hashes(all.start..all.start + 1).unwrap().is_some());
+        let pieces: Vec<_> = spans(stride, all.clone()).collect();
+        assert_eq!(strided.hashes(all).unwrap().is_some(), pieces.len() == 1);
     }
 
     #[test]

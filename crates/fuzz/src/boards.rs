@@ -2,7 +2,7 @@
 
 use crate::Target;
 use crate::input::{ANY, CUT, choose, damaged};
-use omr_store::{BOARD_FILE, Board, BoardConfig, Clues, Message};
+use omr_store::{BOARD_FILE, Board, BoardConfig, Clues, Message, MessageHashes};
 use std::cell::RefCell;
 use std::fs;
 use std::ops::ControlFlow;
@@ -11,6 +11,9 @@ use tempfile::TempDir;
 
 /// This target. The database's own panics become errors.
 pub const TARGET: Target = Target::new("boards", run, seeds).catching();
+
+/// What hashes are of.
+const TAG: [u8; 4] = *b"toy1";
 
 thread_local! {
     static FOLDER: RefCell<TempDir> = RefCell::new(tempfile::tempdir().expect("a folder"));
@@ -39,7 +42,8 @@ static RIGHT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let board = Board::create(folder.path(), &config()).expect("a board");
     for range in [0..9, 9..23] {
         let messages: Vec<_> = range.map(message).collect();
-        board.append(&messages).expect("appended");
+        let hashes = MessageHashes::new(TAG, vec![[3; 32]; messages.len()]);
+        board.append_hashed(&messages, &hashes).expect("appended");
     }
     drop(board);
     fs::read(folder.path().join(BOARD_FILE)).expect("read")
@@ -65,6 +69,8 @@ fn look(board: &Board) {
         ControlFlow::Continue(())
     });
     assert!(read.is_err() || seen == board.len());
+    let end = board.len().min(board.first().saturating_add(100));
+    let _ = board.kept_hashes(board.first()..end, TAG);
     let _ = board.stat();
     let _ = board.verify(&mut |_, _| {});
 }

@@ -1,9 +1,13 @@
 //! Clues and clue keys (private signaling; SophOMR, section 3.1).
 
 mod bound;
+mod kept;
 mod kind;
 
-pub use bound::{Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN, offset, post_key, rows};
+pub use bound::{
+    Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN, offset, post_hash, post_key, rows,
+};
+pub use kept::{HashesOf, KeptHashes};
 pub use kind::{ClueKind, ClueKindError};
 use omr_mismatch::Mismatch;
 

@@ -2,7 +2,9 @@
 
 use crate::damage::Damage;
 use omr_detector::MessageSource;
-use omr_store::Store;
+use omr_protocol::ClueParams;
+use omr_protocol::clue::{Binding, BoundClue, Hashed, HashesOf, KeptHashes};
+use omr_store::{Clues, Gathered, Store, StoreError};
 use std::ops::{ControlFlow, Range};
 
 type SourceError = Box<dyn std::error::Error + Send + Sync>;
@@ -11,6 +13,8 @@ type SourceError = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) struct StoreSource<'a> {
     pub(crate) store: &'a Store,
     pub(crate) damage: &'a Damage,
+    /// Of the board's set.
+    pub(crate) params: &'a ClueParams,
 }
 
 impl StoreSource<'_> {
@@ -28,6 +32,20 @@ impl StoreSource<'_> {
         read.inspect_err(|error| self.damage.note(error))?;
         Ok(out)
     }
+
+    /// The hashes of bound clues: those that are kept, and the others taken now and kept for the next digest.
+    fn gather(&self, range: Range<u64>, of: HashesOf) -> Result<Gathered, StoreError> {
+        let gathered = self.store.hashes(range, of.tag, &mut |clue, payload| {
+            Hashed::new(self.params, Binding::new(&of.board_id, payload), clue).hash()
+        })?;
+        if let Some((first, anew)) = gathered.anew()
+            && let Err(error) = self.store.keep_hashes(first, &anew)
+        {
+            // The digest does not need it.
+            tracing::warn!(%error, "hashes of messages are not kept");
+        }
+        Ok(gathered)
+    }
 }
 
 impl MessageSource for StoreSource<'_> {
@@ -43,5 +61,18 @@ impl MessageSource for StoreSource<'_> {
         self.collect(range, self.store.board().payload_bytes, |_, payload| {
             payload
         })
+    }
+
+    fn hashes(&mut self, range: Range<u64>) -> Result<Option<KeptHashes>, SourceError> {
+        let board = self.store.board();
+        let bytes = BoundClue::bytes(self.params);
+        if board.clues == Clues::Plain || board.clue_bytes as usize != bytes {
+            return Ok(None);
+        }
+        let of = HashesOf::new(self.params, &board.board_id);
+        // Without them the detector reads the messages, and finds what is wrong with those.
+        let gathered = self.gather(range, of);
+        let gathered = gathered.inspect_err(|error| self.damage.note(error));
+        Ok(gathered.ok().map(|all| KeptHashes::new(of, all.hashes)))
     }
 }

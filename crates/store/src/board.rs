@@ -9,6 +9,7 @@ use crate::config::{BoardConfig, Clues, Message};
 use crate::database::{Access, Source};
 use crate::error::{Foreign, StoreError};
 use crate::format::{BOARD_FILE, State, TAIL};
+use crate::hashes::{self, Gathered, Keeper, MessageHashes, Take};
 use crate::log::{Log, Visit};
 use crate::meta::{Meta, Outcome, lock};
 use crate::once::{self, Listed, Once, TOGETHER};
@@ -166,10 +167,28 @@ impl Board {
     /// keys cannot be made anew, and those of the database.
     pub fn append(&self, messages: &[Message]) -> Result<Range<u64>, StoreError> {
         check_sizes(&self.meta.layout, 0, messages)?;
-        self.with_keys(|| self.try_append(messages))
+        self.with_keys(|| self.try_append(messages, None))
     }
 
-    fn try_append(&self, messages: &[Message]) -> Result<Range<u64>, StoreError> {
+    /// The same with a hash of each message, which the board keeps for readers. The caller has taken them from the
+    /// messages: a wrong one makes digests wrong.
+    ///
+    /// Errors: [`StoreError::HashCount`]; as [`Board::append`].
+    pub fn append_hashed(
+        &self,
+        messages: &[Message],
+        hashes: &MessageHashes,
+    ) -> Result<Range<u64>, StoreError> {
+        check_sizes(&self.meta.layout, 0, messages)?;
+        hashes.check(messages.len())?;
+        self.with_keys(|| self.try_append(messages, Some(hashes)))
+    }
+
+    fn try_append(
+        &self,
+        messages: &[Message],
+        hashes: Option<&MessageHashes>,
+    ) -> Result<Range<u64>, StoreError> {
         let layout = &self.meta.layout;
         let mut acknowledged = lock(&self.acknowledged);
         let start = *acknowledged;
@@ -188,6 +207,11 @@ impl Board {
             let mut tail = Tail::open(writing, layout, start)?;
             tail.push_all(messages)?;
             state.len = tail.finish()?;
+            let mut keeper = Keeper::new(writing, layout);
+            if let Some(MessageHashes { tag, hashes }) = hashes {
+                keeper.push(start, *tag, hashes)?;
+            }
+            keeper.finish()?;
             Ok(Outcome::Commit(start..state.len))
         });
         match &appended {
@@ -226,6 +250,7 @@ impl Board {
         self.meta.transact(|writing, state| {
             Once::open(writing, layout, state)?.spend(&keys)?;
             drop_runs(&mut writing.table(TAIL)?, layout, range.end)?;
+            hashes::drop_before(writing, layout, range.end)?;
             (state.first, state.sealed) = (range.end, range.end);
             Ok(Outcome::Commit(()))
         })
@@ -290,6 +315,37 @@ impl Board {
             payloads.clear();
         }
         result
+    }
+
+    /// The hashes of messages as far as the board keeps them under a tag; what damage took is missing.
+    ///
+    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`], those of the database.
+    pub fn kept_hashes(
+        &self,
+        range: Range<u64>,
+        tag: [u8; 4],
+    ) -> Result<Vec<Option<[u8; 32]>>, StoreError> {
+        hashes::kept_of(self, &range, tag)
+    }
+
+    /// The hashes of all messages of a range: those that are kept under a tag, and the others taken now, for
+    /// [`Board::keep_hashes`].
+    ///
+    /// Errors: as [`Board::read`].
+    pub fn hashes(
+        &self,
+        range: Range<u64>,
+        tag: [u8; 4],
+        take: &mut Take<'_>,
+    ) -> Result<Gathered, StoreError> {
+        hashes::gather(self, range, tag, take)
+    }
+
+    /// Keeps hashes of messages from `first` on in place of those that are missing.
+    ///
+    /// Errors: [`StoreError::ReadOnly`], those of the database.
+    pub fn keep_hashes(&self, first: u64, hashes: &MessageHashes) -> Result<(), StoreError> {
+        hashes::keep_again(&self.meta, first, hashes)
     }
 
     /// The size of the board.

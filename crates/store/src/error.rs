@@ -107,6 +107,9 @@ pub enum StoreError {
         /// Messages given.
         found: usize,
     },
+    /// There are more or fewer hashes than messages. Nothing was appended.
+    #[error("hashes of messages: expected {}, found {}", .0.expected, .0.found)]
+    HashCount(Mismatch<usize>),
     /// The one-time key of a bound clue was used before. Nothing was appended.
     #[error(transparent)]
     UsedKey(#[from] UsedKey),

@@ -28,9 +28,11 @@ pub(crate) const RECORDS: Rows = TableDefinition::new("omr.store.records");
 pub(crate) const EARLIER_META: &str = "omr.meta";
 /// On boards of bound clues alone.
 pub(crate) const ONCE: Rows = TableDefinition::new("omr.store.once");
+/// Hashes of messages, on boards of bound clues alone; absent in files of builds that kept none.
+pub(crate) const HASHES: Rows = TableDefinition::new("omr.store.hashes");
 /// One-time keys of messages that expired: used for good, though nothing else is left of them.
 pub(crate) const SPENT: Rows = TableDefinition::new("omr.store.spent");
-/// All tables but [`ONCE`], with the names that go into checksums and errors.
+/// All tables but [`ONCE`] and [`HASHES`], with the names that go into checksums and errors.
 pub(crate) const TABLES: [(Rows, &str); 9] = [
     (META, "meta"),
     (TAIL, "tail"),

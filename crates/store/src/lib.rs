@@ -17,6 +17,7 @@ mod database;
 mod earlier;
 mod error;
 mod format;
+mod hashes;
 mod log;
 mod meta;
 mod once;
@@ -38,6 +39,7 @@ pub use config::{BoardConfig, Clues, Message, POST_KEY_BYTES};
 pub use earlier::EARLIER_FILE;
 pub use error::{ConfigField, Evidence, Foreign, Holder, Part, StoreError, UsedKey};
 pub use format::{BOARD_FILE, META_VERSION};
+pub use hashes::{Gathered, MessageHashes, Take};
 pub use log::Visit;
 pub use segment::Segment;
 #[cfg(feature = "server")]

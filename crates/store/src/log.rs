@@ -22,17 +22,7 @@ pub(crate) trait Log {
     ///
     /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`], [`StoreError::Damaged`], and those of the database.
     fn read_range(&self, range: Range<u64>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
-        let (first, len) = (self.meta().first(), self.meta().len());
-        if range.start < range.end && range.start < first {
-            return Err(expired(range, first));
-        }
-        if range.start > range.end || range.end > len {
-            return Err(StoreError::OutOfRange {
-                start: range.start,
-                end: range.end,
-                expected: len,
-            });
-        }
+        self.check_range(&range)?;
         let layout = &self.meta().layout;
         let mut at = range.start;
         while at < range.end {
@@ -50,6 +40,24 @@ pub(crate) trait Log {
                 }
                 at += 1;
             }
+        }
+        Ok(())
+    }
+
+    /// Tests that the messages of a range are there.
+    ///
+    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`].
+    fn check_range(&self, range: &Range<u64>) -> Result<(), StoreError> {
+        let (first, len) = (self.meta().first(), self.meta().len());
+        if range.start < range.end && range.start < first {
+            return Err(expired(range.clone(), first));
+        }
+        if range.start > range.end || range.end > len {
+            return Err(StoreError::OutOfRange {
+                start: range.start,
+                end: range.end,
+                expected: len,
+            });
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ mod append;
 mod backup;
 mod expire;
 pub(crate) mod frames;
+mod hashes;
 mod keys;
 pub(crate) mod objects;
 mod once;

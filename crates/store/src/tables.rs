@@ -5,14 +5,14 @@ use std::ops::ControlFlow;
 use crate::config::{BoardConfig, Clues};
 use omr_mismatch::Mismatch;
 use redb::{
-    Database, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableHandle,
-    WriteTransaction,
+    Database, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableError,
+    TableHandle, WriteTransaction,
 };
 
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{
-    KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, META_VERSION, ONCE, Rows, State, TABLES,
-    bad_row, encode_config, open_row, seal_row,
+    HASHES, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, META_VERSION, ONCE, Rows, State,
+    TABLES, bad_row, encode_config, open_row, seal_row,
 };
 
 /// Writes the rows of an empty board.
@@ -28,6 +28,7 @@ pub(crate) fn initialise(
     }
     if config.clues == Clues::Bound {
         transaction.open_table(ONCE).map_err(Redb)?;
+        transaction.open_table(HASHES).map_err(Redb)?;
     }
     {
         let mut meta = transaction.open_table(META).map_err(Redb)?;
@@ -83,6 +84,14 @@ impl View {
         row: &'a [u8],
     ) -> Result<&'a [u8], StoreError> {
         open_row(self.seed, short(&rows), key, row)
+    }
+
+    /// Whether a table is there.
+    pub(crate) fn has(&self, rows: Rows) -> Result<bool, StoreError> {
+        match self.transaction.open_table(rows) {
+            Err(TableError::TableDoesNotExist(_)) => Ok(false),
+            other => Ok(other.map(|_| true).map_err(Redb)?),
+        }
     }
 
     /// Calls `each` with stored rows from `from` on, in the order of their keys, until it breaks.

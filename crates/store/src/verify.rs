@@ -10,6 +10,7 @@ use crate::format::{
     KEYS, Layout, META, ORDER, POSTS, SEGMENTS, SPENT, TABLES, TAIL, hash_of, index_key, index_of,
     numbers,
 };
+use crate::hashes;
 use crate::log::Log;
 use crate::meta::Meta;
 use crate::once;
@@ -63,6 +64,8 @@ pub(crate) struct Tables {
     faults: Vec<StoreError>,
     /// One-time keys of messages in the tail that are not listed as theirs, the first of them.
     pub(crate) unlisted: Vec<StoreError>,
+    /// Rows of hashes that are damaged, the first of them.
+    pub(crate) unhashed: Vec<StoreError>,
 }
 
 impl Board {
@@ -80,9 +83,11 @@ impl Board {
         let mut report = match Tables::of(self.meta(), &mut done) {
             Ok((mut tables, counted)) => {
                 let unlisted = std::mem::take(&mut tables.unlisted);
+                let unhashed = std::mem::take(&mut tables.unhashed);
                 let mut report = tables.report();
                 report.faults.extend(counted);
                 report.faults.extend(unlisted);
+                report.faults.extend(unhashed);
                 report
             }
             // So damaged that the database itself stopped.
@@ -177,6 +182,7 @@ impl Tables {
         if found != spent {
             out.faults.push(miscounted(short(&SPENT), spent, found));
         }
+        out.unhashed = hashes::faults(view, layout)?;
         out.check_segments(state.sealed);
         out.check_tail(view, layout, state.sealed..state.len, progress)?;
         Ok(out)

@@ -5,7 +5,7 @@ use omr_client::letter::{Place, Writer, Written};
 use omr_client::{BoundSender, ClueSeed, os_rng};
 use omr_protocol::clue::BoundClue;
 use omr_protocol::{ClueKey, ClueKind, ParamSet, Sealing};
-use omr_store::{Board, Message};
+use omr_store::{Board, Message, MessageHashes};
 
 const PAYLOAD: usize = 150;
 
@@ -109,6 +109,35 @@ fn with_hostile_posts(scene: &Scene, params: &str) {
     scene.post("alice", &["f"]).quietly();
 }
 
+/// The messages whose hashes the board keeps.
+fn kept(scene: &Scene) -> Vec<bool> {
+    let board = Board::open_read_only(scene.path("board")).unwrap();
+    let tag = ParamSet::named(PARAMS).unwrap().clue().tag();
+    let kept = board.kept_hashes(0..board.len(), tag).unwrap();
+    kept.iter().map(Option::is_some).collect()
+}
+
+#[test]
+fn a_hash_of_another_message_is_told() {
+    let scene = Scene::new("hpke-x25519", PAYLOAD);
+    scene.write("f", b"hello");
+    scene.post("alice", &["f", "f"]).quietly();
+    scene.run(&["board", "verify", "board"]).quietly();
+    let tag = ParamSet::named(PARAMS).unwrap().clue().tag();
+    let board = Board::open(scene.path("board")).unwrap();
+    let other = board.kept_hashes(0..1, tag).unwrap()[0].unwrap();
+    let other = MessageHashes::new(tag, vec![other]);
+    board.keep_hashes(1, &other).unwrap();
+    drop(board);
+    let done = scene.run(&["board", "verify", "board"]);
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(
+        done.stderr
+            .contains("message 1: the board keeps the hash of another"),
+        "{done:?}"
+    );
+}
+
 /// Alice finds the honest messages at 0 and 5, and nothing tells that there were others.
 fn only_honest(scene: &Scene) {
     let report = scene.decode(&["--json", "--strict", "--force"]).json();
@@ -125,7 +154,10 @@ fn only_honest(scene: &Scene) {
 fn what_was_not_made_honestly_is_dropped_without_a_sign() {
     let scene = Scene::keys();
     with_hostile_posts(&scene, PARAMS);
+    // The enemy's messages came without hashes, which the digest takes anew.
+    assert_eq!(kept(&scene), [true, false, false, false, false, true]);
     scene.digest(9, &[]).quietly();
+    assert_eq!(kept(&scene), [true; 6]);
     only_honest(&scene);
     // The enemy's messages do reach her: a digest of indices, which cannot check them, shows it.
     scene.digest(9, &["--indices-only"]).quietly();

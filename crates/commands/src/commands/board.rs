@@ -264,12 +264,14 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
     let (config, on_board) = (board.config().clone(), board.first()..board.len());
     drop(board);
     // Testing signatures takes long: others may post meanwhile.
-    let clues = super::clues::sweep(&config, on_board, |range| {
-        let mut out = Vec::new();
-        if let Ok(board) = open(dir, ui) {
-            let _ = board.read(range, &mut super::clues::keep(&mut out));
-        }
-        out
+    let clues = super::clues::sweep(&config, on_board, |range, tag| {
+        let Ok(board) = open(dir, ui) else {
+            return Vec::new();
+        };
+        let kept = board.kept_hashes(range.clone(), tag).unwrap_or_default();
+        super::clues::keep(range.start, &kept, |visit| {
+            let _ = board.read(range, visit);
+        })
     })?;
     let there = report.messages - report.first;
     if report.is_sound() && clues.count == 0 {

@@ -1,49 +1,55 @@
 //! Signatures of bound clues, on their way to a board and on it.
 
 use crate::error::{CliError, InputError};
-use omr_protocol::clue::post_key;
+use omr_protocol::clue::post_hash;
 use omr_protocol::{ClueError, ClueParams, ParamSet};
-use omr_store::{BoardConfig, Clues, Message};
+use omr_store::{BoardConfig, Clues, Message, MessageHashes, Visit};
 use rayon::prelude::*;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 /// Messages looked at together.
 const TOGETHER: u64 = 4096;
 /// Bad clues told one by one; the others are counted.
 const MOST_TOLD: usize = 16;
 
-/// Tests the clues of messages on their way to a board; it asks nothing of plain ones.
+/// Tests the clues of messages on their way to a board, and gives what it keeps of bound ones; it asks nothing of plain
+/// ones.
 ///
 /// Errors: `BadClue` with the place of the first that is wrong.
 pub(super) fn check(
     board: &BoardConfig,
     params: &ClueParams,
     messages: &[Message],
-) -> Result<(), InputError> {
-    let numbered: Vec<_> = (0..).zip(messages).collect();
-    let first = bad(board, params, &numbered).into_iter().next();
-    first.map_or(Ok(()), |(position, source)| {
-        Err(InputError::BadClue { position, source })
-    })
+) -> Result<Option<MessageHashes>, InputError> {
+    if board.clues == Clues::Plain {
+        return Ok(None);
+    }
+    let mut hashes = Vec::with_capacity(messages.len());
+    for (position, hash) in (0..).zip(hashed(board, params, messages)) {
+        hashes.push(hash.map_err(|source| InputError::BadClue { position, source })?);
+    }
+    Ok(Some(MessageHashes::new(params.tag(), hashes)))
 }
 
-/// What is wrong with bound clues, in the order of the messages.
-fn bad(
+/// The hashes of bound clues that are well.
+fn hashed(
     board: &BoardConfig,
     params: &ClueParams,
-    messages: &[(u64, &Message)],
-) -> Vec<(u64, ClueError)> {
-    if board.clues == Clues::Plain {
-        return Vec::new();
-    }
-    let check = |&(index, message): &(u64, &Message)| {
-        let key = post_key(params, &board.board_id, &message.clue, &message.payload);
-        key.err().map(|error| (index, error))
-    };
-    messages.par_iter().filter_map(check).collect()
+    messages: &[Message],
+) -> Vec<Result<[u8; 32], ClueError>> {
+    let hash =
+        |message: &Message| post_hash(params, &board.board_id, &message.clue, &message.payload);
+    messages.par_iter().map(hash).collect()
 }
 
-/// Bad clues of a board.
+/// A message as it stands on a board, and the hash that the board keeps of it, if any.
+pub(super) struct OnBoard {
+    index: u64,
+    message: Message,
+    kept: Option<[u8; 32]>,
+}
+
+/// Bad clues of a board, and kept hashes that are of something else.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) count: u64,
@@ -57,7 +63,7 @@ pub(super) struct Found {
 pub(super) fn sweep(
     board: &BoardConfig,
     messages: Range<u64>,
-    mut read: impl FnMut(Range<u64>) -> Vec<(u64, Message)>,
+    mut read: impl FnMut(Range<u64>, [u8; 4]) -> Vec<OnBoard>,
 ) -> Result<Found, CliError> {
     let mut found = Found::default();
     if board.clues == Clues::Plain {
@@ -67,12 +73,18 @@ pub(super) fn sweep(
     let mut start = messages.start;
     while start < messages.end {
         let end = messages.end.min(start + TOGETHER);
-        let messages = read(start..end);
-        let messages: Vec<_> = messages.iter().map(|(index, m)| (*index, m)).collect();
-        for (index, error) in bad(board, set.clue(), &messages) {
-            found.count += 1;
-            if found.told.len() < MOST_TOLD {
-                found.told.push(format!("message {index}: {error}"));
+        let (places, messages): (Vec<_>, Vec<_>) = read(start..end, set.clue().tag())
+            .into_iter()
+            .map(|read| ((read.index, read.kept), read.message))
+            .unzip();
+        let hashes = hashed(board, set.clue(), &messages);
+        for ((index, kept), hash) in places.into_iter().zip(hashes) {
+            match (hash, kept) {
+                (Err(error), _) => found.note(|| format!("message {index}: {error}")),
+                (Ok(hash), Some(kept)) if hash != kept => found.note(|| {
+                    format!("message {index}: the board keeps the hash of another message")
+                }),
+                _ => {}
             }
         }
         start = end;
@@ -80,13 +92,30 @@ pub(super) fn sweep(
     Ok(found)
 }
 
-/// A visitor that keeps messages.
-pub(super) fn keep(
-    out: &mut Vec<(u64, Message)>,
-) -> impl FnMut(u64, &[u8], &[u8]) -> std::ops::ControlFlow<()> + '_ {
-    |index, clue, payload| {
-        let (clue, payload) = (clue.to_vec(), payload.to_vec());
-        out.push((index, Message { clue, payload }));
-        std::ops::ControlFlow::Continue(())
+impl Found {
+    fn note(&mut self, text: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.told.len() < MOST_TOLD {
+            self.told.push(text());
+        }
     }
+}
+
+/// The messages from `first` on that `read` gives a visitor, with the hashes that are kept of them.
+pub(super) fn keep(
+    first: u64,
+    kept: &[Option<[u8; 32]>],
+    read: impl FnOnce(&mut Visit<'_>),
+) -> Vec<OnBoard> {
+    let mut out = Vec::new();
+    read(&mut |index, clue, payload| {
+        let (clue, payload) = (clue.to_vec(), payload.to_vec());
+        out.push(OnBoard {
+            index,
+            message: Message { clue, payload },
+            kept: kept.get((index - first) as usize).copied().flatten(),
+        });
+        ControlFlow::Continue(())
+    });
+    out
 }

@@ -56,10 +56,11 @@ fn verify(args: &DataVerify, ui: &Ui) -> Result<(), CliError> {
     let store = Store::open(&place(&args.of)?)?;
     let bar = ui.bar();
     let report = store.verify(&mut steps(&bar, "bytes"))?;
-    let clues = super::clues::sweep(store.board(), store.first()..store.len(), |range| {
-        let mut out = Vec::new();
-        let _ = store.read(range, &mut super::clues::keep(&mut out));
-        out
+    let clues = super::clues::sweep(store.board(), store.first()..store.len(), |range, tag| {
+        let kept = store.kept_hashes(range.clone(), tag).unwrap_or_default();
+        super::clues::keep(range.start, &kept, |visit| {
+            let _ = store.read(range, visit);
+        })
     })?;
     drop(bar);
     print_report(&report, clues.told, args.json, ui)

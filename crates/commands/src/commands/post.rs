@@ -14,7 +14,7 @@ use omr_protocol::Mismatch;
 use omr_protocol::frame::Kind;
 use omr_protocol::request::MAX_BOUND;
 use omr_protocol::{ClueParams, Sealing};
-use omr_store::{Board, BoardConfig, Message};
+use omr_store::{Board, BoardConfig, Message, MessageHashes};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -240,8 +240,8 @@ impl<'a> Queue<'a> {
         }
         let on_board = || CliError::input(&self.args.board);
         let checked = super::clues::check(&self.config, self.params, &self.messages);
-        checked.map_err(on_board())?;
-        let mut start = self.append().map_err(on_board())?;
+        let hashes = checked.map_err(on_board())?;
+        let mut start = self.append(hashes.as_ref()).map_err(on_board())?;
         self.messages.clear();
         while let Some((file, count)) = self.files.pop_front() {
             let end = start + count;
@@ -252,12 +252,16 @@ impl<'a> Queue<'a> {
     }
 
     /// The board is open for as long as this takes.
-    fn append(&self) -> Result<u64, InputError> {
+    fn append(&self, hashes: Option<&MessageHashes>) -> Result<u64, InputError> {
         let board = patiently(self.ui, || Board::open(&self.args.board))?;
-        match board.config() == &self.config {
-            true => Ok(board.append(&self.messages)?.start),
-            false => Err(InputError::OtherBoard),
+        if board.config() != &self.config {
+            return Err(InputError::OtherBoard);
         }
+        let appended = match hashes {
+            Some(hashes) => board.append_hashed(&self.messages, hashes),
+            None => board.append(&self.messages),
+        };
+        Ok(appended?.start)
     }
 
     fn print_report(&self, posted: &Posted) -> Result<(), CliError> {

@@ -6,8 +6,9 @@ use omr_console::Ui;
 use omr_console::chain;
 use omr_detector::{MessageSource, Messages};
 use omr_protocol::Mismatch;
+use omr_protocol::clue::{Binding, Hashed, HashesOf, KeptHashes};
 use omr_protocol::{ClueKind, ClueParams, Sealing};
-use omr_store::Board;
+use omr_store::{Board, MessageHashes};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,9 @@ pub(super) struct BoardSource {
     dir: PathBuf,
     ui: Ui,
     board_id: [u8; 16],
+    /// The parameter set, and whose hashes are kept: none of plain clues.
+    set: &'static str,
+    of: Option<HashesOf>,
     clue_bytes: usize,
     payload_bytes: usize,
     /// The messages that were on the board at first.
@@ -52,11 +56,14 @@ impl BoardSource {
         params: &ClueParams,
         ui: &Ui,
     ) -> Result<Self, InputError> {
+        let (kind, board_id) = (clues(board, params)?, board.config().board_id);
         Ok(Self {
             dir: dir.to_owned(),
             ui: ui.clone(),
-            board_id: board.config().board_id,
-            clue_bytes: clues(board, params)?.bytes(params),
+            board_id,
+            set: params.name(),
+            of: (kind == ClueKind::Bound).then(|| HashesOf::new(params, &board_id)),
+            clue_bytes: kind.bytes(params),
             payload_bytes: board.config().payload_bytes as usize,
             len: board.len(),
             ahead: None,
@@ -76,15 +83,7 @@ impl BoardSource {
 
     fn collect(&mut self, range: Range<u64>, part: Part) -> Result<Vec<u8>, SourceError> {
         let unreadable = |error: CliError| Unreadable(chain(&error));
-        let holds =
-            |ahead: &Messages| ahead.range().start <= range.start && range.end <= ahead.range().end;
-        if !self.ahead.as_ref().is_some_and(holds) && range.end - range.start < AHEAD {
-            let end = range
-                .end
-                .max(self.len.min(range.start.saturating_add(AHEAD)));
-            self.ahead = Some(self.read(range.start..end).map_err(unreadable)?);
-        }
-        if let Some(ahead) = self.ahead.as_mut().filter(|ahead| holds(ahead)) {
+        if let Some(ahead) = self.ahead(&range)? {
             return match part {
                 Part::Clues => ahead.clues(range),
                 Part::Payloads => ahead.payloads(range),
@@ -108,17 +107,63 @@ impl BoardSource {
         Ok(out)
     }
 
+    /// Messages in memory that hold those of a range, if it is short.
+    fn ahead(&mut self, range: &Range<u64>) -> Result<Option<&mut Messages>, SourceError> {
+        let holds =
+            |ahead: &Messages| ahead.range().start <= range.start && range.end <= ahead.range().end;
+        if !self.ahead.as_ref().is_some_and(holds) && range.end - range.start < AHEAD {
+            let end = range
+                .end
+                .max(self.len.min(range.start.saturating_add(AHEAD)));
+            let read = self.read(range.start..end);
+            self.ahead = Some(read.map_err(|error| Unreadable(chain(&error)))?);
+        }
+        Ok(self.ahead.as_mut().filter(|ahead| holds(ahead)))
+    }
+
     /// Reads messages into memory.
     ///
     /// Errors: `Input`.
     pub(super) fn read(&self, range: Range<u64>) -> Result<Messages, CliError> {
         let (mut clues, mut payloads) = (Vec::new(), Vec::new());
-        let read = self
-            .open()?
-            .read_into(range.clone(), &mut clues, &mut payloads);
+        let board = self.open()?;
+        let read = board.read_into(range.clone(), &mut clues, &mut payloads);
         let read = read.map_err(InputError::from);
         read.map_err(CliError::input(&self.dir))?;
-        Ok(Messages::new(range, clues, payloads)?)
+        let messages = Messages::new(range.clone(), clues, payloads)?;
+        Ok(match self.kept(board, range) {
+            Some(hashes) => messages.with_hashes(hashes)?,
+            None => messages,
+        })
+    }
+
+    /// The hashes of messages of an open board: those that it keeps, and the others taken now and kept for the next
+    /// digest. None where it cannot be read: the detector then reads the messages, and finds what is wrong.
+    fn kept(&self, board: Board, range: Range<u64>) -> Option<KeptHashes> {
+        let of = self.of?;
+        let kept = board.kept_hashes(range.clone(), of.tag).ok()?;
+        if let Some(hashes) = kept.into_iter().collect() {
+            return Some(KeptHashes::new(of, hashes));
+        }
+        let params = ClueParams::named(self.set).ok()?;
+        let take = &mut |clue: &[u8], payload: &[u8]| {
+            Hashed::new(&params, Binding::new(&of.board_id, payload), clue).hash()
+        };
+        let gathered = board.hashes(range, of.tag, take).ok()?;
+        drop(board);
+        if let Some((first, anew)) = gathered.anew() {
+            self.keep(first, &anew);
+        }
+        Some(KeptHashes::new(of, gathered.hashes))
+    }
+
+    /// Keeps hashes where the board can be written and nobody else has it open. The digest does not need it.
+    fn keep(&self, first: u64, hashes: &MessageHashes) {
+        if let Ok(board) = Board::open(&self.dir)
+            && board.config().board_id == self.board_id
+        {
+            let _ = board.keep_hashes(first, hashes);
+        }
     }
 }
 
@@ -133,6 +178,18 @@ impl MessageSource for BoardSource {
 
     fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
         self.collect(range, Part::Payloads)
+    }
+
+    fn hashes(&mut self, range: Range<u64>) -> Result<Option<KeptHashes>, SourceError> {
+        if self.of.is_none() {
+            return Ok(None);
+        }
+        if let Some(ahead) = self.ahead(&range)? {
+            return ahead.hashes(range);
+        }
+        let board = self.open();
+        let board = board.map_err(|error| Unreadable(chain(&error)))?;
+        Ok(self.kept(board, range))
     }
 }
 

@@ -163,7 +163,8 @@ pub(crate) enum InputError {
     },
     /// A board with messages that should have been refused.
     #[error(
-        "expected clues that their one-time keys signed, found others in {bad} of {messages} messages"
+        "expected clues that their one-time keys signed and hashes that are theirs, found others in {bad} of {messages} \
+         messages"
     )]
     Unsigned {
         /// Messages at fault.

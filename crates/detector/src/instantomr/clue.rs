@@ -1,7 +1,7 @@
 //! The coordinates of clues as LWE ciphertexts.
 
 use crate::BoundTo;
-use omr_protocol::clue::{Hashed, OFFSET_LEN};
+use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::instantomr::{InstantParams, OffsetKey};
 use omr_protocol::{ClueParams, ClueParser};
 use omr_tfhe::Lwe;
@@ -53,9 +53,9 @@ impl Clues {
             let mut fingerprint = 0;
             match usable {
                 true => {
-                    let hashed = Hashed::new(clue, to.message(message), bytes);
+                    let hashed = to.hashed(clue, message, bytes);
                     hashed.rows_into(clue, &mut rows);
-                    fingerprint = hashed.fingerprint(&to.fingerprints);
+                    fingerprint = to.fingerprint(&hashed);
                 }
                 false => far(clue, words),
             }

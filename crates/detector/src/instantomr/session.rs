@@ -8,10 +8,11 @@ pub use share::Share;
 use super::{InstantDetector, Verdicts};
 use crate::error::check_len;
 use crate::progress::check_stopped;
+use crate::source::kept_hashes;
 use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_compress::finish::scale;
 use omr_protocol::Mismatch;
-use omr_protocol::clue::FingerprintKey;
+use omr_protocol::clue::HashesOf;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{
     Code, INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantDigest, InstantPlan, SUMS_MODULUS,
@@ -196,8 +197,14 @@ impl Session {
         self.detector.check_board(clue_bytes)?;
         let clues = stages.time("read", || source.clues(lot.clone()));
         let clues = clues.map_err(DetectorError::Source)?;
+        let of = HashesOf::new(&self.detector.params.clue, &self.header.board_id);
+        let kept = match self.detector.clues() {
+            ClueKind::Plain => None,
+            ClueKind::Bound => stages.time("read", || kept_hashes(source, of, lot.clone()))?,
+        };
         let wanted = self.header.plan.payload_bytes().is_some();
-        let payloads = match wanted || self.detector.clues() == ClueKind::Bound {
+        let hashed = self.detector.clues() == ClueKind::Bound && kept.is_none();
+        let payloads = match wanted || hashed {
             false => Vec::new(),
             true => stages
                 .time("read", || source.payloads(lot.clone()))
@@ -205,7 +212,7 @@ impl Session {
         };
         let count = (lot.end - lot.start) as usize;
         check_len("clues", count * clue_bytes, clues.len())?;
-        self.push(&clues, clue_bytes, &payloads)
+        self.push_with(&clues, clue_bytes, &payloads, kept.as_deref())
     }
 
     /// Takes the next messages: clues of `clue_bytes` and payloads, one after another. Payloads of a
@@ -218,22 +225,30 @@ impl Session {
         clue_bytes: usize,
         payloads: &[u8],
     ) -> Result<(), DetectorError> {
+        self.push_with(clues, clue_bytes, payloads, None)
+    }
+
+    /// The same with hashes that were kept: then payloads of a session of indices are not looked at.
+    fn push_with(
+        &mut self,
+        clues: &[u8],
+        clue_bytes: usize,
+        payloads: &[u8],
+        kept: Option<&[[u8; 32]]>,
+    ) -> Result<(), DetectorError> {
         let count = clues.len() / clue_bytes.max(1);
         check_len("clues", count * clue_bytes, clues.len())?;
         let first = self.next();
         let doubles = self.room.doubles(first, count)?;
         let detector = self.detector.clone();
-        let (board_id, seed) = (&self.header.board_id, &self.header.seed);
+        let at = (&self.header.board_id, &self.header.seed);
         let bytes = self.header.plan.payload_bytes();
-        let to = match bytes.is_some() || detector.clues() == ClueKind::Bound {
-            true => BoundTo::new((board_id, seed), payloads, count, bytes)?,
-            false => BoundTo {
-                board_id,
-                payloads: &[],
-                payload_bytes: 1,
-                fingerprints: FingerprintKey::new(seed),
-            },
+        let hashed = detector.clues() == ClueKind::Bound && kept.is_none();
+        let to = match bytes.is_some() || hashed {
+            true => BoundTo::new(at, payloads, count, bytes)?,
+            false => BoundTo::new(at, &[], 0, None)?,
         };
+        let to = kept.map_or(to, |hashes| BoundTo::kept(at, hashes));
         let found = detector.verdicts(clues, clue_bytes, &to, doubles, &mut self.stages);
         self.header.plan = self.header.plan.until(first + count as u64);
         self.unusable_clues += found.unusable;

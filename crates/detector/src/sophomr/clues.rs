@@ -3,7 +3,7 @@
 mod reader;
 
 use crate::BoundTo;
-use omr_protocol::clue::{Hashed, OFFSET_LEN};
+use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::sophomr::{Params, ParamsSpec};
 use omr_protocol::{ClueParser, Placement};
 use omr_ring::Buffer;
@@ -103,9 +103,9 @@ impl ClueBatch {
                     fingerprint: 0,
                 };
                 if let Some(to) = to {
-                    let hashed = Hashed::new(&params.clue, to.message(message), clue);
+                    let hashed = to.hashed(&params.clue, message, clue);
                     hashed.rows_into(&params.clue, &mut tail.rows);
-                    tail.fingerprint = hashed.fingerprint(&to.fingerprints);
+                    tail.fingerprint = to.fingerprint(&hashed);
                 }
                 Some(tail)
             })

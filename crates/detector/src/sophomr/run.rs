@@ -9,9 +9,11 @@ use super::cache::{BatchKey, Part, PartKey, SharedBatch};
 use super::clues::ClueBatch;
 use super::detector::{Steps, steps_of, transform};
 use crate::error::check_len;
+use crate::source::kept_hashes;
 use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_bgv::Ciphertext;
 use omr_compress::Finisher;
+use omr_protocol::clue::HashesOf;
 use omr_protocol::sophomr::{Digest, DigestPlan};
 use omr_protocol::{ClueKind, DigestHeader, Placement, SEED_BYTES, Sealing};
 use omr_rlwe::Rlwe;
@@ -276,7 +278,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Reads the clues of a batch, and the payloads that they are bound to.
+    /// Reads the clues of a batch, and what they are bound to: kept hashes, else payloads.
     fn read_clues(&mut self, batch: usize) -> Result<ClueBatch, DetectorError> {
         let (detector, plan, header) = (self.detector, self.plan(), self.header);
         let (params, range) = (detector.params(), plan.batch(batch));
@@ -291,8 +293,16 @@ impl<'a> Run<'a> {
             let parse = || ClueBatch::new(params, &placement(), clues, clue_bytes);
             return Ok(self.stages.time("clues", parse));
         }
-        let payloads = self.read_payloads(range)?;
         let at = (&header.board_id, &header.seed);
+        let source = &mut *self.source;
+        let of = HashesOf::new(&params.clue, &header.board_id);
+        let kept = || kept_hashes(source, of, range.clone());
+        if let Some(hashes) = self.stages.time("read", kept)? {
+            let to = BoundTo::kept(at, &hashes);
+            let parse = || ClueBatch::bound(params, &placement(), clues, clue_bytes, &to);
+            return Ok(self.stages.time("clues", parse));
+        }
+        let payloads = self.read_payloads(range)?;
         let to = BoundTo::new(at, &payloads, messages, plan.payload_bytes())?;
         let parse = || ClueBatch::bound(params, &placement(), clues, clue_bytes, &to);
         let clues = self.stages.time("clues", parse);

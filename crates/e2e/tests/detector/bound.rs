@@ -5,9 +5,11 @@ use chacha20::ChaCha20Rng;
 use omr_client::sophomr::{Keys, Recipient, keygen};
 use omr_client::{BoundSender, ClueSeed, DecodeError};
 use omr_detector::sophomr::{BoardCache, Detector};
-use omr_detector::{DetectorError, MessageSource, Quiet};
+use omr_detector::{DetectorError, MessageSource, Messages, Quiet};
 use omr_protocol::Mismatch;
-use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN};
+use omr_protocol::clue::{
+    Binding, BoundClue, FingerprintKey, Hashed, HashesOf, KeptHashes, OFFSET_LEN,
+};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan};
 use omr_protocol::{Clue, ClueKind, SEED_BYTES, Sealing};
 use rand_core::SeedableRng;
@@ -17,7 +19,8 @@ use std::sync::Arc;
 
 const BOARD: [u8; 16] = [5; 16];
 
-type Bytes = Result<Vec<u8>, Box<dyn Error + Send + Sync>>;
+type SourceError = Box<dyn Error + Send + Sync>;
+type Bytes = Result<Vec<u8>, SourceError>;
 
 /// A board whose clues have the length of bound ones.
 struct Bound(Board);
@@ -210,4 +213,116 @@ fn a_source_without_the_payloads_is_refused() {
     let out = detector.digest(&mut source, &plan, BOARD, Sealing::None, seed, &Quiet);
     let error = out.err().expect("an error").to_string();
     assert!(error.contains("70") && error.contains("found 0"), "{error}");
+}
+
+/// What a board hands out in place of the hashes of its messages.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Hashes {
+    None,
+    Right,
+    OfAnotherSet,
+    OfAnotherBoard,
+    OneTooFew,
+}
+
+/// A board that kept hashes at posting, and says how often its payloads are read.
+struct Hashed70 {
+    board: Bound,
+    hashes: Hashes,
+    payloads: usize,
+}
+
+impl MessageSource for Hashed70 {
+    fn clue_bytes(&self) -> usize {
+        self.board.clue_bytes()
+    }
+
+    fn clues(&mut self, range: Range<u64>) -> Bytes {
+        self.board.clues(range)
+    }
+
+    fn payloads(&mut self, range: Range<u64>) -> Bytes {
+        self.payloads += 1;
+        self.board.payloads(range)
+    }
+
+    fn hashes(&mut self, range: Range<u64>) -> Result<Option<KeptHashes>, SourceError> {
+        let board = &self.board.0;
+        let hash = |index: u64| {
+            let to = Binding::new(&BOARD, &board.payloads[index as usize]);
+            Hashed::new(&tiny().clue, to, &board.clues[index as usize]).hash()
+        };
+        let of = HashesOf::new(&tiny().clue, &BOARD);
+        let wrong = vec![[7; 32]; (range.end - range.start) as usize];
+        Ok(match self.hashes {
+            Hashes::None => None,
+            Hashes::Right => Some(KeptHashes::new(of, range.map(hash).collect())),
+            Hashes::OfAnotherSet => {
+                let tag = [of.tag[0] ^ 1; 4];
+                Some(KeptHashes::new(HashesOf { tag, ..of }, wrong))
+            }
+            Hashes::OfAnotherBoard => {
+                let board_id = [6; 16];
+                Some(KeptHashes::new(HashesOf { board_id, ..of }, wrong))
+            }
+            Hashes::OneTooFew => Some(KeptHashes::new(of, range.skip(1).map(hash).collect())),
+        })
+    }
+}
+
+#[test]
+fn kept_hashes_give_the_same_digest_and_payloads_are_read_no_more_than_it_holds_them() {
+    let (params, made) = (&tiny().clue, keys());
+    let sender = BoundSender::new(params, &made.clue, BOARD);
+    let detector = Detector::new(tiny().clone(), made.detection);
+    for payloads in [true, false] {
+        let plan = DigestPlan::new(tiny(), 0..70, 9, payloads.then_some(6)).unwrap();
+        let digest = |hashes| {
+            let mut board = strangers();
+            for index in [0, 7, 33, 69] {
+                let clue = sender.clue(&ClueSeed::generate(&mut rng()), &board.0.payloads[index]);
+                board.0.clues[index] = clue.to_bytes(params);
+            }
+            board.0.clues[41][0] = 1; // one that does not parse
+            let mut source = Hashed70 {
+                board,
+                hashes,
+                payloads: 0,
+            };
+            let seed = [3; SEED_BYTES];
+            let out = detector.digest(&mut source, &plan, BOARD, Sealing::None, seed, &Quiet);
+            let digest = out.map(|out| out.digest.to_bytes(tiny()).unwrap());
+            (digest, source.payloads)
+        };
+        let (expected, read) = digest(Hashes::None);
+        let expected = expected.unwrap();
+        assert_eq!(read, 1);
+        for hashes in [Hashes::Right, Hashes::OfAnotherSet, Hashes::OfAnotherBoard] {
+            let (found, read) = digest(hashes);
+            assert!(found.unwrap() == expected, "{hashes:?}");
+            let needed = payloads || hashes != Hashes::Right;
+            assert_eq!(read, usize::from(needed), "{hashes:?}");
+        }
+        let error = digest(Hashes::OneTooFew).0.unwrap_err().to_string();
+        assert!(error.contains("bytes of hashes"), "{error}");
+    }
+}
+
+#[test]
+fn clues_that_are_bound_to_nothing_need_no_hashes() {
+    let world = World::shared();
+    let digest = |hashes: Option<KeptHashes>| {
+        let mut board = Board::new(60, 6);
+        board.post(&world.clue_key, &[4, 9]);
+        let (clues, payloads) = (board.clues.concat(), board.payloads.concat());
+        let mut messages = Messages::new(0..60, clues, payloads).unwrap();
+        if let Some(hashes) = hashes {
+            messages = messages.with_hashes(hashes).unwrap();
+        }
+        let out = world.digest(&mut messages, 0..60, 5, 6).unwrap();
+        out.digest.to_bytes(tiny()).unwrap()
+    };
+    let of = HashesOf::new(&tiny().clue, &[6; 16]);
+    let garbage = KeptHashes::new(of, vec![[1; 32]; 60]);
+    assert!(digest(None) == digest(Some(garbage)));
 }

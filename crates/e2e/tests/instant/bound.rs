@@ -8,7 +8,7 @@ use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Quiet};
 use omr_lab::measure::Workload;
 use omr_protocol::ClueKind;
-use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
+use omr_protocol::clue::{Binding, FingerprintKey, Hashed, KeptHashes};
 use omr_protocol::instantomr::{Encoding, InstantKey};
 use rand_core::SeedableRng;
 use std::error::Error;
@@ -73,6 +73,70 @@ fn bound_clues_reach_their_recipient_and_what_is_changed_does_not() {
             assert_eq!(fingerprint, payloads.then_some(hashed));
         }
         assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn kept_hashes_give_the_same_digest_without_payloads_where_it_holds_none() {
+    for payloads in [true, false] {
+        let mut rng = ChaCha20Rng::seed_from_u64(12);
+        let (secret, clue) = identity(tiny().clue(), ClueKind::Bound, &mut rng);
+        let key = detection_key(params(), &secret, &mut rng).unwrap();
+        let world = World {
+            set: tiny(),
+            detector: Arc::new(InstantDetector::new(params().clone(), key)),
+            secret,
+            clue,
+        };
+        let digest = |kept: bool| {
+            let mut source = Counted {
+                board: world.board(70, 5).bound_to([3; 16]),
+                kept,
+                payloads: 0,
+            };
+            let mut session = world.session(0, payloads);
+            let nothing = |_: &Session| Ok::<(), DetectorError>(());
+            session.advance(&mut source, 70, &Quiet, nothing).unwrap();
+            let digest = world.digest(&session).to_bytes(params()).unwrap();
+            (digest, source.payloads)
+        };
+        let (expected, read) = digest(false);
+        assert_eq!(read, 2);
+        let (found, read) = digest(true);
+        assert!(found == expected);
+        assert_eq!(read, if payloads { 2 } else { 0 });
+    }
+}
+
+/// A board that kept hashes at posting, or none, and says how often its payloads are read.
+struct Counted {
+    board: Workload,
+    kept: bool,
+    payloads: usize,
+}
+
+impl MessageSource for Counted {
+    fn clue_bytes(&self) -> usize {
+        self.board.clue_bytes()
+    }
+
+    fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+        self.board.clues(range)
+    }
+
+    fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+        self.payloads += 1;
+        self.board.payloads(range)
+    }
+
+    fn hashes(
+        &mut self,
+        range: Range<u64>,
+    ) -> Result<Option<KeptHashes>, Box<dyn Error + Send + Sync>> {
+        match self.kept {
+            true => self.board.hashes(range),
+            false => Ok(None),
+        }
     }
 }
 

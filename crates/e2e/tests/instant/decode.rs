@@ -4,7 +4,6 @@ use crate::world::{BOUND, World, advance, expected, params, tiny};
 use omr_client::DecodeError;
 use omr_client::instantomr::InstantRecipient;
 use omr_detector::{BoundTo, MessageSource, Quiet, Stages};
-use omr_protocol::clue::FingerprintKey;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey};
 use omr_protocol::{Clue, ClueKind, DigestError, PlanError, Request, Scheme};
 
@@ -132,12 +131,7 @@ fn unusable_clues_are_counted_and_disturb_nothing() {
 
 /// Plain clues are bound to nothing.
 fn plain() -> BoundTo<'static> {
-    BoundTo {
-        board_id: &[0; 16],
-        payloads: &[],
-        payload_bytes: 1,
-        fingerprints: FingerprintKey::new(&[0; 32]),
-    }
+    BoundTo::new((&[0; 16], &[0; 32]), &[], 0, None).unwrap()
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! Bound clues: signatures and one-time keys.
 
-use crate::world::{BOARD, Client, PAYLOAD_BYTES, Person, Running, config, post, served, set};
+use crate::world::{
+    BOARD, Client, PAYLOAD_BYTES, Person, Running, config, messages, post, request, served, set,
+};
 use chacha20::ChaCha20Rng;
 use futures::StreamExt;
 use omr_api::v1;
-use omr_protocol::clue::{BoundClue, post_key};
+use omr_protocol::clue::{BoundClue, post_hash, post_key};
+use omr_server::store_config;
 use omr_server::tokens::Right;
+use omr_store::{Message, MessageHashes, Post, Store};
 use rand_core::SeedableRng;
 use tonic::Code;
 
@@ -102,6 +106,56 @@ async fn a_key_is_good_for_one_message_and_a_retry_for_one_post() {
         .unwrap();
     assert_eq!(posted.into_inner().first_index, 20);
     server.stop().await;
+}
+
+/// Posts under ids of their own, as an earlier build took them: without hashes.
+fn post_bare(store: &Store, messages: &[v1::Message]) {
+    for (id, message) in (100..).zip(messages) {
+        let message = Message {
+            clue: message.clue.to_vec(),
+            payload: message.payload.to_vec(),
+        };
+        let post = Post::new([id; 16], String::new(), vec![message]);
+        store.append(&[post]).unwrap().remove(0).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hashes_are_kept_from_posting_on_and_made_anew_where_they_are_missing() {
+    let (dir, server, mut client) = served(|_| ()).await;
+    let alice = Person::new(1);
+    let all = messages(60, &alice, &[0, 33, 40, 59]);
+    client.fill(all[..40].to_vec()).await;
+    server.stop().await;
+    let settings = config(dir.path());
+    let tag = set().clue().tag();
+    let hash = |message: &v1::Message| {
+        post_hash(set().clue(), &BOARD, &message.clue, &message.payload).unwrap()
+    };
+    let hashes: Vec<_> = all.iter().map(|message| Some(hash(message))).collect();
+    {
+        let store = Store::open(&store_config(&settings)).unwrap();
+        assert_eq!(store.kept_hashes(0..40, tag).unwrap(), hashes[..40]);
+        post_bare(&store, &all[40..]);
+        assert_eq!(store.kept_hashes(40..60, tag).unwrap(), [None; 20]);
+        // The detector reads them: with this one, nobody finds the message.
+        let wrong = MessageHashes::new(tag, vec![[0; 32]]);
+        store.keep_hashes(33, &wrong).unwrap();
+    }
+    let server = Running::start(settings.clone()).await;
+    let mut client = server.client().await;
+    let bulk = client.register(&alice.bulk).await;
+    let instant = client.register(&alice.instant).await;
+    for (id, key) in [(1, bulk), (2, instant)] {
+        let job = client.job(request(id, &[key], 0, 60)).await.unwrap();
+        assert_eq!(job.state(), v1::JobState::Done, "{}", job.error);
+        let found = alice.decode(&client.digest(&job).await);
+        assert_eq!(found, [(0, 0), (40, 40), (59, 59)]);
+    }
+    server.stop().await;
+    let store = Store::open(&store_config(&settings)).unwrap();
+    let kept = store.kept_hashes(0..60, tag).unwrap();
+    assert_eq!((kept[33], &kept[34..]), (Some([0; 32]), &hashes[34..]));
 }
 
 fn remote(server: &Running, token: Option<String>) -> omr_remote::Client {

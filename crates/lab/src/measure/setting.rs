@@ -105,7 +105,7 @@ impl Setting {
         self.scheme.engines()[0]
     }
 
-    /// The parameter set, drafts among them.
+    /// The parameter set.
     ///
     /// Errors: `Unknown`.
     pub fn set(&self) -> Result<ParamSet, ParamsError> {
@@ -113,7 +113,7 @@ impl Setting {
             EngineKind::Sophomr => DEFAULT,
             EngineKind::Instantomr => HYBRID,
         };
-        ParamSet::for_measuring(self.params.as_deref().unwrap_or(own))
+        ParamSet::named(self.params.as_deref().unwrap_or(own))
     }
 
     /// Bytes of a payload where the digest has payloads.

@@ -4,7 +4,7 @@ use crate::measure::Strangers;
 use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, Sender};
 use omr_detector::MessageSource;
-use omr_protocol::clue::BoundClue;
+use omr_protocol::clue::{Binding, BoundClue, Hashed, HashesOf, KeptHashes};
 use omr_protocol::{Clue, ClueKey, ClueParams};
 use omr_ring::{Xof, uniform_residues};
 use rand_core::{Rng, SeedableRng};
@@ -203,5 +203,24 @@ impl MessageSource for Workload {
     ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
         let payload = |index| self.payload(index);
         Ok(Self::fill(range, self.payload_bytes, payload))
+    }
+
+    /// As a board that took them at posting: no part of a digest.
+    fn hashes(
+        &mut self,
+        range: Range<u64>,
+    ) -> Result<Option<KeptHashes>, Box<dyn std::error::Error + Send + Sync>> {
+        let Some(board_id) = self.bound_to else {
+            return Ok(None);
+        };
+        let senders = self.senders();
+        let hash = |index| {
+            let payload = self.payload(index);
+            let to = Binding::new(&board_id, &payload);
+            Hashed::new(&self.params, to, &self.clue(&senders, index)).hash()
+        };
+        let of = HashesOf::new(&self.params, &board_id);
+        let hashes = range.into_par_iter().map(hash).collect();
+        Ok(Some(KeptHashes::new(of, hashes)))
     }
 }

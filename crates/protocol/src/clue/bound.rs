@@ -168,6 +168,21 @@ pub fn rows(
     rows
 }
 
+/// The hash of a message that a board keeps, once all is well with its clue as for [`post_key`]: of what the poster
+/// sent, never given by her.
+///
+/// Errors: as [`post_key`].
+pub fn post_hash(
+    params: &ClueParams,
+    board_id: &[u8; 16],
+    clue: &[u8],
+    payload: &[u8],
+) -> Result<[u8; 32], ClueError> {
+    post_key(params, board_id, clue, payload)?;
+    let to = Binding::new(board_id, payload);
+    Ok(Hashed::new(params, to, clue).hash())
+}
+
 /// A bound clue's bytes and the hash that its rows follow from.
 pub struct Hashed<'a> {
     hash: [u8; 32],
@@ -180,13 +195,23 @@ impl<'a> Hashed<'a> {
     ///
     /// Panics: on another length.
     pub fn new(params: &ClueParams, to: Binding, clue: &'a [u8]) -> Self {
-        assert_eq!(clue.len(), BoundClue::bytes(params), "a bound clue");
-        // Dimensions are multiples of eight, so a ends with a byte.
-        let packed = params.spec().n * residue_bits(params.spec().rounded) as usize / 8;
+        let (a, rest) = split(params, clue);
         let key = &clue[Clue::bytes(params)..][..KEY_BYTES];
-        let (a, rest) = clue[HEAD..].split_at(packed);
         let hash = hash(params, to, a, key);
         Self { hash, rest }
+    }
+
+    /// The same where the hash was kept: [`super::KeptHashes`] says of which set and board it is.
+    ///
+    /// Panics: on another length.
+    pub fn kept(params: &ClueParams, hash: [u8; 32], clue: &'a [u8]) -> Self {
+        let (_, rest) = split(params, clue);
+        Self { hash, rest }
+    }
+
+    /// The hash: of set, board, one-time key, a and payload.
+    pub const fn hash(&self) -> [u8; 32] {
+        self.hash
     }
 
     /// The rows `h_j`, as many as there is room for.
@@ -212,6 +237,14 @@ impl FingerprintKey {
     pub fn new(seed: &[u8; crate::SEED_BYTES]) -> Self {
         Self(blake3::derive_key("omr clue fingerprint v1", seed))
     }
+}
+
+/// The bytes of `a`, and all behind it.
+fn split<'a>(params: &ClueParams, clue: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    assert_eq!(clue.len(), BoundClue::bytes(params), "a bound clue");
+    // Dimensions are multiples of eight, so a ends with a byte.
+    let packed = params.spec().n * residue_bits(params.spec().rounded) as usize / 8;
+    clue[HEAD..].split_at(packed)
 }
 
 fn hash(params: &ClueParams, to: Binding, a: &[u8], key: &[u8]) -> [u8; 32] {

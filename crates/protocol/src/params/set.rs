@@ -113,15 +113,24 @@ impl SetSpec {
         })
     }
 
-    /// The published set of this name.
+    /// The published set of this name, or the draft.
     ///
     /// Errors: `Unknown`.
     pub fn named(name: &str) -> Result<Self, ParamsError> {
-        let sets = Self::published();
-        let known: Vec<&str> = sets.iter().map(|set| set.name).collect();
-        let unknown = ParamsError::Unknown(Mismatch::new(known.join(", "), name.to_owned()));
-        let mut sets = sets.into_iter();
-        sets.find(|set| set.name == name).ok_or(unknown)
+        let sets = Self::published().into_iter().chain(Self::drafts());
+        let found = sets.into_iter().find(|set| set.name == name);
+        found.ok_or_else(|| Self::unknown(name))
+    }
+
+    fn unknown(name: &str) -> ParamsError {
+        let known: Vec<&str> = Self::published().iter().map(|set| set.name).collect();
+        ParamsError::Unknown(Mismatch::new(known.join(", "), name.to_owned()))
+    }
+
+    /// Whether it may change or go: such a set is for no key or board that is kept.
+    #[must_use]
+    pub fn is_draft(&self) -> bool {
+        Self::drafts().iter().any(|draft| draft.name == self.name)
     }
 }
 
@@ -134,25 +143,11 @@ pub struct ParamSet {
 }
 
 impl ParamSet {
-    /// The published set of this name, on the best kernels of this CPU.
+    /// The set of this name, on the best kernels of this CPU.
     ///
     /// Errors: `Unknown`.
     pub fn named(name: &str) -> Result<Self, ParamsError> {
-        Self::new(SetSpec::named(name)?)
-    }
-
-    /// The set of this name for measurements: a published one or a draft.
-    ///
-    /// Errors: `Unknown`.
-    pub fn for_measuring(name: &str) -> Result<Self, ParamsError> {
-        let draft = SetSpec::drafts().into_iter().find(|set| set.name == name);
-        match draft {
-            Some(draft) => Self::new(draft),
-            None => Self::named(name),
-        }
-    }
-
-    fn new(spec: SetSpec) -> Result<Self, ParamsError> {
+        let spec = SetSpec::named(name)?;
         Ok(Self {
             clue: ClueParams::new(spec.name, spec.clue.clone(), Kernels::detect())?,
             spec,
@@ -161,11 +156,14 @@ impl ParamSet {
         })
     }
 
-    /// The published set of this name for new keys or a new board: an old one only where `allow_old` says so.
+    /// The published set of this name for new keys or a new board: an old one only where `allow_old` says so, no draft.
     ///
     /// Errors: `Unknown`, `Old`.
     pub fn for_new(name: &str, allow_old: bool) -> Result<Self, ParamsError> {
         let set = Self::named(name)?;
+        if set.spec.is_draft() {
+            return Err(SetSpec::unknown(name));
+        }
         let instead = |spec: &SetSpec| !spec.old && spec.engines() == set.spec.engines();
         match set.spec.old && !allow_old {
             false => Ok(set),

@@ -123,6 +123,7 @@ impl Worker {
         let mut all = StoreSource {
             store: &self.store,
             damage: &self.damage,
+            params: self.set.clue(),
         };
         let job = Job {
             source: &mut Strided::new(&mut all, stride),

@@ -9,9 +9,9 @@ use crate::tokens::Right;
 use bytes::Bytes;
 use omr_api::v1::board_service_server::BoardService;
 use omr_api::v1::{self, PostMessagesRequest, PostMessagesResponse};
-use omr_protocol::clue::post_key;
+use omr_protocol::clue::post_hash;
 use omr_protocol::{Clue, ClueError, ClueKind, ParamSet};
-use omr_store::{Post, Store};
+use omr_store::{MessageHashes, Post, Store};
 use rayon::prelude::*;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl Board {
         ))
     }
 
-    /// A post whose clues are well, signatures included.
+    /// A post whose clues are well, signatures included, with what the store keeps of bound ones.
     ///
     /// Errors: INVALID_ARGUMENT that says which is not and why.
     async fn verified(&self, post: Post) -> Result<Post, Status> {
@@ -112,12 +112,20 @@ impl Board {
                 let checked = check_clue(&shared.set, &shared.store, message);
                 checked.map_err(|error| Status::invalid_argument(format!("message {at}: {error}")))
             };
-            match &post.messages[..] {
+            let hashes: Option<Vec<[u8; 32]>> = match &post.messages[..] {
                 // Sooner done here than elsewhere.
-                [only] => check((0, only))?,
-                all => all.par_iter().enumerate().try_for_each(check)?,
-            }
-            Ok(post)
+                [only] => check((0, only))?.map(|hash| vec![hash]),
+                all => {
+                    let hashes = all.par_iter().enumerate().map(check);
+                    hashes.collect::<Result<Option<_>, _>>()?
+                }
+            };
+            Ok(match hashes {
+                Some(hashes) => {
+                    post.with_hashes(MessageHashes::new(shared.set.clue().tag(), hashes))
+                }
+                None => post,
+            })
         })
         .await
     }
@@ -143,17 +151,20 @@ impl Board {
     }
 }
 
-/// Form, norm and, where clues are bound, signature.
+/// Form, norm and, where clues are bound, signature; gives the hash of a bound one.
 fn check_clue(
     set: &ParamSet,
     store: &Store,
     message: &omr_store::Message,
-) -> Result<(), ClueError> {
+) -> Result<Option<[u8; 32]>, ClueError> {
     let (board, params) = (store.board(), set.clue());
     match clue_kind(board) {
-        ClueKind::Plain => Clue::from_bytes(params, &message.clue)?.check_norm(params),
+        ClueKind::Plain => {
+            Clue::from_bytes(params, &message.clue)?.check_norm(params)?;
+            Ok(None)
+        }
         ClueKind::Bound => {
-            post_key(params, &board.board_id, &message.clue, &message.payload).map(drop)
+            post_hash(params, &board.board_id, &message.clue, &message.payload).map(Some)
         }
     }
 }

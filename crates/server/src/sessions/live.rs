@@ -66,6 +66,7 @@ impl Live {
         let mut source = StoreSource {
             store: &tools.store,
             damage: &tools.damage,
+            params: tools.set.clue(),
         };
         let nothing = |_: &Session| Ok::<(), DetectorError>(());
         let before = self.session.next();

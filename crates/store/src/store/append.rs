@@ -8,6 +8,7 @@ use super::posts::{Ids, contents};
 use crate::config::Message;
 use crate::error::{StoreError, UsedKey};
 use crate::format::Layout;
+use crate::hashes::{Keeper, MessageHashes};
 use crate::meta::Outcome;
 use crate::once::Once;
 use crate::tail::{Tail, check_sizes};
@@ -26,6 +27,8 @@ pub struct Post {
     pub account: String,
     /// At least one.
     pub messages: Vec<Message>,
+    /// A hash of each, for the store to keep.
+    pub hashes: Option<MessageHashes>,
 }
 
 impl Post {
@@ -35,7 +38,16 @@ impl Post {
             id,
             account,
             messages,
+            hashes: None,
         }
+    }
+
+    /// The same with a hash of each message, which the store keeps for readers. The caller has taken them from the
+    /// messages: a wrong one makes digests wrong.
+    #[must_use]
+    pub fn with_hashes(self, hashes: MessageHashes) -> Self {
+        let hashes = Some(hashes);
+        Self { hashes, ..self }
     }
 }
 
@@ -81,8 +93,8 @@ impl Store {
     /// They are on the disk when this returns. After an error of the disk the next call opens the
     /// meta file anew; a post that reached the disk without an answer is found by its id.
     ///
-    /// Errors: [`StoreError::Size`], [`StoreError::PostLength`], [`StoreError::DiskFull`],
-    /// [`StoreError::KeyCount`] and those of the database.
+    /// Errors: [`StoreError::Size`], [`StoreError::PostLength`], [`StoreError::HashCount`],
+    /// [`StoreError::DiskFull`], [`StoreError::KeyCount`] and those of the database.
     pub fn append(&self, posts: &[Post]) -> Result<Vec<Result<Appended, Refusal>>, StoreError> {
         let inner = self.inner();
         check_posts(&inner.meta.layout, posts)?;
@@ -94,6 +106,7 @@ impl Store {
             ids.forget(now.saturating_sub(memory), FORGET + 2 * posts.len())?;
             let mut once = Once::open(writing, &inner.meta.layout, state)?;
             let mut tail = Tail::open(writing, &inner.meta.layout, state.len)?;
+            let mut keeper = Keeper::new(writing, &inner.meta.layout);
             let mut out = Vec::with_capacity(posts.len());
             for (post, hash) in posts.iter().zip(&hashes) {
                 if let Some(known) = ids.find(&post.id)? {
@@ -113,6 +126,9 @@ impl Store {
                     continue;
                 }
                 let range = tail.push_all(&post.messages)?;
+                if let Some(MessageHashes { tag, hashes }) = &post.hashes {
+                    keeper.push(range.start, *tag, hashes)?;
+                }
                 ids.remember(&post.id, &range, now, hash)?;
                 let repeated = false;
                 out.push(Ok(Appended { range, repeated }));
@@ -121,13 +137,14 @@ impl Store {
             if end == state.len {
                 return Ok(Outcome::Nothing(out));
             }
+            keeper.finish()?;
             state.len = end;
             Ok(Outcome::Commit(out))
         })
     }
 }
 
-/// Errors: [`StoreError::Size`], [`StoreError::PostLength`].
+/// Errors: [`StoreError::Size`], [`StoreError::PostLength`], [`StoreError::HashCount`].
 fn check_posts(layout: &Layout, posts: &[Post]) -> Result<(), StoreError> {
     for (at, post) in posts.iter().enumerate() {
         if post.messages.is_empty() || u32::try_from(post.messages.len()).is_err() {
@@ -135,6 +152,9 @@ fn check_posts(layout: &Layout, posts: &[Post]) -> Result<(), StoreError> {
             return Err(StoreError::PostLength { post: at, found });
         }
         check_sizes(layout, at, &post.messages)?;
+        if let Some(hashes) = &post.hashes {
+            hashes.check(post.messages.len())?;
+        }
     }
     Ok(())
 }

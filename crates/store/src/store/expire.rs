@@ -9,6 +9,7 @@ use super::{Store, sealed};
 use crate::config::Clues;
 use crate::error::StoreError;
 use crate::format::{SEGMENTS, index_key};
+use crate::hashes::drop_before;
 use crate::meta::{Outcome, lock};
 use crate::once::{Listed, Once, keys_of};
 use crate::segment::Segment;
@@ -68,6 +69,7 @@ impl Store {
         inner.meta.transact(|writing, state| {
             Once::open(writing, &layout, state)?.spend(&keys)?;
             writing.remove(SEGMENTS, &index_key(segment.first))?;
+            drop_before(writing, &layout, segment.end())?;
             state.first = segment.end();
             Ok(Outcome::Commit(()))
         })?;

@@ -9,12 +9,16 @@ use super::restore::{copy_key, copy_segment};
 use super::sealed;
 use crate::config::Clues;
 use crate::error::StoreError;
+use crate::hashes::drop_damaged;
 use crate::segment::Segment;
 use crate::tables::View;
 use crate::verify::{Report, Tables};
 
 /// What a repair calls the list of one-time keys.
 const ONE_TIME_KEYS: &str = "one-time keys";
+/// What a repair calls the hashes of messages.
+const KEPT_HASHES: &str = "hashes";
+
 impl Store {
     /// Reads everything and tests every checksum and hash; goes on after damage. Never writes.
     ///
@@ -26,7 +30,8 @@ impl Store {
     }
 
     /// Replaces damaged and missing objects by intact ones from the folder of a backup, any
-    /// backup: objects never change; and makes the list of one-time keys anew where it is wrong.
+    /// backup: objects never change; makes the list of one-time keys anew where it is wrong; and
+    /// removes hashes that are damaged, which readers then take anew.
     /// What it cannot repair, it leaves and reports.
     ///
     /// Errors: as [`Store::verify`].
@@ -46,6 +51,7 @@ impl Store {
         let (mut tables, counted) = Tables::of(&inner.meta, &mut |_| {})?;
         let segments = std::mem::take(&mut tables.segments);
         let keys = std::mem::take(&mut tables.keys);
+        let unhashed = std::mem::take(&mut tables.unhashed);
         let in_tail = std::mem::take(&mut tables.unlisted);
         let mut unlisted: Vec<_> = counted.into_iter().collect();
         let mut report = Report {
@@ -82,6 +88,13 @@ impl Store {
                 Err(fault) => report.faults.push(fault),
             },
             false => report.faults.extend(unlisted),
+        }
+        match from.is_some() && !unhashed.is_empty() {
+            true => match drop_damaged(&inner.meta) {
+                Ok(()) => report.repaired.push(KEPT_HASHES.into()),
+                Err(fault) => report.faults.push(fault),
+            },
+            false => report.faults.extend(unhashed),
         }
         Ok(report)
     }

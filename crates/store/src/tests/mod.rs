@@ -11,6 +11,7 @@ mod expire;
 mod files;
 mod frozen;
 mod full;
+mod hashes;
 mod model;
 mod once;
 mod overlay;
@@ -30,7 +31,9 @@ use crate::store::claim;
 use crate::store::objects::Place;
 use crate::store::objects::bucket::Bucket;
 use crate::tables::initialise;
-use crate::{Appended, BoardConfig, Clues, Message, Post, Store, StoreConfig, StoreError};
+use crate::{
+    Appended, BoardConfig, Clues, Message, MessageHashes, Post, Store, StoreConfig, StoreError,
+};
 use disk::Disk;
 
 fn board() -> BoardConfig {
@@ -69,7 +72,24 @@ fn message_of(board: &BoardConfig, index: u64) -> Message {
 fn post(range: Range<u64>) -> Post {
     let mut id = [7; 16];
     id[..8].copy_from_slice(&range.start.to_le_bytes());
-    Post::new(id, String::new(), range.map(message).collect())
+    let post = Post::new(id, String::new(), range.map(message).collect());
+    let hashes = post.messages.iter().map(hash).collect();
+    post.with_hashes(MessageHashes::new(TAG, hashes))
+}
+
+/// What the hashes of these tests are of.
+const TAG: [u8; 4] = *b"toy1";
+
+fn hash(message: &Message) -> [u8; 32] {
+    hash_of(&message.clue, &message.payload)
+}
+
+fn hash_of(clue: &[u8], payload: &[u8]) -> [u8; 32] {
+    *blake3::Hasher::new()
+        .update(clue)
+        .update(payload)
+        .finalize()
+        .as_bytes()
 }
 
 /// A store of 30 messages, 24 of them in segments of 8.
@@ -108,6 +128,11 @@ fn check_content(store: &Store) -> Result<(), StoreError> {
         ControlFlow::Continue(())
     })?;
     assert_eq!(next, store.len());
+    let all = store.first()..store.len();
+    for (index, kept) in all.clone().zip(store.kept_hashes(all, TAG)?) {
+        let right = kept.is_none_or(|kept| kept == hash(&message(index)));
+        assert!(right, "wrong hash of {index}");
+    }
     Ok(())
 }
 

@@ -7,8 +7,9 @@ use crate::error::{CliError, InputError};
 use omr_client::{BoundSender, ClueSeed, os_rng};
 use omr_console::Ui;
 use omr_detector::Progress;
+use omr_protocol::clue::{Binding, Hashed};
 use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet, Sealing};
-use omr_store::Message;
+use omr_store::{Message, MessageHashes};
 use omr_testkit::RealPayloads;
 use rand_core::Rng;
 use rayon::prelude::*;
@@ -102,9 +103,16 @@ impl Cast {
             let clock = Instant::now();
             let messages = self.messages(params, payloads, &senders, range);
             let messages = messages.map_err(CliError::input(dir))?;
+            let hash = |message: &Message| {
+                let to = Binding::new(&board_id, &message.payload);
+                Hashed::new(params, to, &message.clue).hash()
+            };
+            let hashes = messages.par_iter().map(hash).collect();
+            let hashes = MessageHashes::new(params.tag(), hashes);
             posting.clues_s += clock.elapsed().as_secs_f64();
             let clock = Instant::now();
-            let appended = board.append(&messages).map_err(InputError::from);
+            let appended = board.append_hashed(&messages, &hashes);
+            let appended = appended.map_err(InputError::from);
             appended.map_err(CliError::input(dir))?;
             posting.append_s += clock.elapsed().as_secs_f64();
             bar.advance(messages.len() as u64);

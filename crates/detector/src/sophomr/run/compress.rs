@@ -195,12 +195,20 @@ impl Run<'_> {
         for start in messages.clone().step_by(together) {
             let piece = start..(start + together as u64).min(messages.end);
             let expected = bytes * (piece.end - piece.start) as usize;
-            let payloads = self.read_payloads(piece)?;
+            let payloads = self.read_payloads(piece.clone())?;
             check_len("payloads", expected, payloads.len())?;
             let first = (start - messages.start) as usize;
             self.fill(window, batch, first, packing, &payloads)?;
+            if piece == messages && self.uses_payloads_again() {
+                self.payloads.keep(batch, payloads);
+            }
         }
         Ok(())
+    }
+
+    /// Whether the symbols of a batch are made more than once.
+    fn uses_payloads_again(&self) -> bool {
+        self.plan().rounds() * self.windows().len() > 1
     }
 
     /// Fills in the payloads of a batch's messages from number `first` on.

@@ -1,4 +1,4 @@
-//! Payloads that are read once: for the fingerprints of clues and, after the range check, as symbols.
+//! Payloads that are read once: for the hashes of clues where none were kept, and, after the range check, as symbols.
 
 use super::Run;
 use crate::DetectorError;

@@ -86,6 +86,7 @@ pub(super) fn run(args: &BenchAll, out: &Output<'_>) -> Result<(), LabError> {
         messages: posted,
         payload_bytes: payload_bytes as u32,
         params: name.to_owned(),
+        bound_clues: false,
         dir: args.dir.clone(),
     };
     let post = super::post::measure(&post, &params, out)?;

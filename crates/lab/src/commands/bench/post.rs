@@ -6,10 +6,11 @@ use clap::Args;
 use omr_console::ConsoleError;
 use omr_console::args::{messages, payload_bytes};
 use omr_detector::Progress;
+use omr_protocol::clue::{Binding, Hashed};
 use omr_protocol::params::DEFAULT;
 use omr_protocol::sophomr::Params;
-use omr_protocol::{Clue, Sealing};
-use omr_store::{Board, BoardConfig, Clues, Message};
+use omr_protocol::{ClueKind, Sealing};
+use omr_store::{Board, BoardConfig, Clues, Message, MessageHashes};
 use rand_core::Rng;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,9 @@ pub struct BenchPost {
     /// Parameter set
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     pub(super) params: String,
+    /// Bound clues: their one-time keys are listed, and their hashes taken and kept
+    #[arg(long)]
+    pub(super) bound_clues: bool,
     /// Folder on the disk to measure; the system's temporary one unless given
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
@@ -74,7 +78,11 @@ fn measure_in(
     dir: &Path,
     out: &Output<'_>,
 ) -> Result<PostFigures, LabError> {
-    let (clue_bytes, payload_bytes) = (Clue::bytes(&params.clue), args.payload_bytes as usize);
+    let kind = match args.bound_clues {
+        true => ClueKind::Bound,
+        false => ClueKind::Plain,
+    };
+    let (clue_bytes, payload_bytes) = (kind.bytes(&params.clue), args.payload_bytes as usize);
     let mut rng = omr_client::os_rng();
     let mut board_id = [0; 16];
     rng.fill_bytes(&mut board_id);
@@ -82,7 +90,10 @@ fn measure_in(
         board_id,
         params_id: params.name().to_owned(),
         sealing: Sealing::None.name().to_owned(),
-        clues: Clues::Plain,
+        clues: match kind {
+            ClueKind::Plain => Clues::Plain,
+            ClueKind::Bound => Clues::Bound,
+        },
         clue_bytes: clue_bytes as u32,
         payload_bytes: args.payload_bytes,
     };
@@ -104,7 +115,17 @@ fn measure_in(
         };
         let messages: Vec<Message> = (0..count).map(message).collect();
         let start = Instant::now();
-        let appended = board.append(&messages);
+        let appended = match kind {
+            ClueKind::Plain => board.append(&messages),
+            ClueKind::Bound => {
+                let hash = |message: &Message| {
+                    let to = Binding::new(&board_id, &message.payload);
+                    Hashed::new(&params.clue, to, &message.clue).hash()
+                };
+                let hashes = messages.iter().map(hash).collect();
+                board.append_hashed(&messages, &MessageHashes::new(params.clue.tag(), hashes))
+            }
+        };
         seconds += start.elapsed().as_secs_f64();
         appended.map_err(failed)?;
         left -= count;

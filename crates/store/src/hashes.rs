@@ -1,0 +1,352 @@
+//! Hashes of messages: taken once by whoever appends them, and kept for those who read.
+//!
+//! The crate does not know what is hashed: a tag says, and a reader of another tag finds nothing. The table follows
+//! from the messages and is never needed: what is missing or damaged is hashed anew by the reader and kept again.
+//! Backups leave it out.
+
+use std::ops::{ControlFlow, Range};
+
+use omr_mismatch::Mismatch;
+use redb::ReadableTable;
+
+use crate::config::Clues;
+use crate::error::{Evidence, Redb, StoreError};
+use crate::format::{HASHES, Layout, bad_row, index_key, index_of, open_row, seal_row};
+use crate::log::Log;
+use crate::meta::{Meta, Outcome};
+use crate::tables::{View, Writing};
+
+/// Hashes in one row, at most: with key, tag and checksum they just fit a page of redb, which is a power of two.
+const ROW_HASHES: usize = 4000;
+const HASH_BYTES: usize = 32;
+/// The name that goes into checksums and errors.
+const NAME: &str = "hashes";
+/// Faults that are listed; the others are counted among them.
+const MAX_LISTED: usize = 16;
+
+/// A hash of a message, opaque here.
+type Hash = [u8; HASH_BYTES];
+
+/// Hashes of consecutive messages, taken from the messages themselves by who appends them. Boards of plain clues keep
+/// none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageHashes {
+    /// What they are hashes of, as readers ask for it.
+    pub tag: [u8; 4],
+    /// One a message.
+    pub hashes: Vec<Hash>,
+}
+
+impl MessageHashes {
+    /// Hashes under a tag.
+    pub const fn new(tag: [u8; 4], hashes: Vec<Hash>) -> Self {
+        Self { tag, hashes }
+    }
+
+    /// Tests that there is one for each of a post's messages.
+    ///
+    /// Errors: [`StoreError::HashCount`].
+    pub(crate) fn check(&self, messages: usize) -> Result<(), StoreError> {
+        match self.hashes.len() == messages {
+            true => Ok(()),
+            false => Err(StoreError::HashCount(Mismatch::new(
+                messages,
+                self.hashes.len(),
+            ))),
+        }
+    }
+}
+
+/// The hashes of all messages of a range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Gathered {
+    /// One a message.
+    pub hashes: Vec<Hash>,
+    tag: [u8; 4],
+    first: u64,
+    /// From the first message of which none was kept to the last, counted from the start of the range.
+    missing: Option<Range<usize>>,
+}
+
+impl Gathered {
+    /// What is to be kept now, from which message on; none where all was.
+    pub fn anew(&self) -> Option<(u64, MessageHashes)> {
+        let missing = self.missing.clone()?;
+        let first = self.first + missing.start as u64;
+        let hashes = MessageHashes::new(self.tag, self.hashes[missing].to_vec());
+        Some((first, hashes))
+    }
+}
+
+/// Takes the hash of a message: of its clue and its payload.
+pub type Take<'a> = dyn FnMut(&[u8], &[u8]) -> Hash + 'a;
+
+/// Hashes in a transaction.
+pub(crate) struct Keeper<'w, 't> {
+    writing: &'w Writing<'t>,
+    clues: Clues,
+    tag: [u8; 4],
+    /// Those not stored yet, the first of message `first`.
+    run: Vec<Hash>,
+    first: u64,
+}
+
+impl<'w, 't> Keeper<'w, 't> {
+    pub(crate) fn new(writing: &'w Writing<'t>, layout: &Layout) -> Self {
+        Self {
+            writing,
+            clues: layout.clues,
+            tag: [0; 4],
+            run: Vec::new(),
+            first: 0,
+        }
+    }
+
+    /// Takes the hashes of messages from `first` on.
+    pub(crate) fn push(
+        &mut self,
+        first: u64,
+        tag: [u8; 4],
+        hashes: &[Hash],
+    ) -> Result<(), StoreError> {
+        if self.clues == Clues::Plain {
+            return Ok(());
+        }
+        let next = self.first + self.run.len() as u64;
+        if next != first || self.tag != tag {
+            self.store()?;
+            (self.first, self.tag) = (first, tag);
+        }
+        for hash in hashes {
+            self.run.push(*hash);
+            if self.run.len() == ROW_HASHES {
+                self.store()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn store(&mut self) -> Result<(), StoreError> {
+        if !self.run.is_empty() {
+            put(self.writing, self.first, self.tag, &self.run)?;
+        }
+        self.first += self.run.len() as u64;
+        self.run.clear();
+        Ok(())
+    }
+
+    /// Stores what is left.
+    pub(crate) fn finish(mut self) -> Result<(), StoreError> {
+        self.store()
+    }
+}
+
+fn put(writing: &Writing<'_>, first: u64, tag: [u8; 4], hashes: &[Hash]) -> Result<(), StoreError> {
+    let key = index_key(first);
+    let value = [&tag, hashes.as_flattened()].concat();
+    let row = seal_row(writing.seed(), NAME, &key, &value);
+    let mut table = writing.table(HASHES)?;
+    table.insert(key.as_slice(), row.as_slice()).map_err(Redb)?;
+    Ok(())
+}
+
+/// The index of a row's first message, its tag and its hashes, at least one.
+///
+/// Errors: [`StoreError::Row`].
+fn open<'a>(
+    seed: u32,
+    key: &[u8],
+    row: &'a [u8],
+) -> Result<(u64, [u8; 4], &'a [Hash]), StoreError> {
+    let value = open_row(seed, NAME, key, row)?;
+    let first = index_of(NAME, key)?;
+    let split = value.split_first_chunk::<4>();
+    let split = split.map(|(tag, hashes)| (tag, hashes.as_chunks::<HASH_BYTES>()));
+    match split {
+        Some((tag, (hashes, []))) if !hashes.is_empty() => Ok((first, *tag, hashes)),
+        _ => Err(bad_row(NAME, key, Evidence::Present, value.len())),
+    }
+}
+
+/// The hashes of messages as far as they are kept under a tag. What damaged rows held is missing.
+fn kept(
+    view: &View,
+    layout: &Layout,
+    range: &Range<u64>,
+    tag: [u8; 4],
+) -> Result<Vec<Option<Hash>>, StoreError> {
+    let mut out = vec![None; (range.end - range.start) as usize];
+    if layout.clues == Clues::Plain || !view.has(HASHES)? {
+        return Ok(out);
+    }
+    let start = index_key(range.start);
+    let from = view.last_to(HASHES, &start)?;
+    let from = from.map_or(start.to_vec(), |(key, _)| key);
+    view.each(HASHES, &from, |key, row| {
+        if key >= &index_key(range.end)[..] {
+            return Ok(ControlFlow::Break(()));
+        }
+        if let Ok((first, found, hashes)) = open(view.seed, key, row)
+            && found == tag
+        {
+            for (index, hash) in (first..range.end).zip(hashes) {
+                if let Some(at) = index.checked_sub(range.start) {
+                    out[at as usize] = Some(*hash);
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(out)
+}
+
+/// The hashes of messages of a log as far as they are kept under a tag.
+///
+/// Errors: as [`Log::read_range`], but for damage.
+pub(crate) fn kept_of(
+    log: &impl Log,
+    range: &Range<u64>,
+    tag: [u8; 4],
+) -> Result<Vec<Option<Hash>>, StoreError> {
+    log.check_range(range)?;
+    let meta = log.meta();
+    meta.view(|view| kept(view, &meta.layout, range, tag))
+}
+
+/// The hashes of all messages of a range: those that are kept, and the others taken now.
+///
+/// Errors: as [`Log::read_range`].
+pub(crate) fn gather(
+    log: &impl Log,
+    range: Range<u64>,
+    tag: [u8; 4],
+    take: &mut Take<'_>,
+) -> Result<Gathered, StoreError> {
+    let mut found = kept_of(log, &range, tag)?;
+    let ends = found.iter().position(Option::is_none);
+    let ends = ends.zip(found.iter().rposition(Option::is_none));
+    let missing = ends.map(|(first, last)| first..last + 1);
+    if let Some(missing) = &missing {
+        let at = |place: usize| range.start + place as u64;
+        log.read_range(
+            at(missing.start)..at(missing.end),
+            &mut |index, clue, payload| {
+                let hash = &mut found[(index - range.start) as usize];
+                hash.get_or_insert_with(|| take(clue, payload));
+                ControlFlow::Continue(())
+            },
+        )?;
+    }
+    Ok(Gathered {
+        hashes: found.into_iter().flatten().collect(),
+        tag,
+        first: range.start,
+        missing,
+    })
+}
+
+/// Keeps hashes of messages from `first` on that were appended without, or lost theirs. Those of messages that are not
+/// there any more are left out.
+///
+/// Errors: those of the database.
+pub(crate) fn keep_again(
+    meta: &Meta,
+    first: u64,
+    hashes: &MessageHashes,
+) -> Result<(), StoreError> {
+    let (layout, end) = (
+        &meta.layout,
+        first.saturating_add(hashes.hashes.len() as u64),
+    );
+    meta.transact(|writing, state| {
+        let (start, end) = (first.max(state.first), end.min(state.len));
+        if start >= end || layout.clues == Clues::Plain {
+            return Ok(Outcome::Nothing(()));
+        }
+        {
+            let mut table = writing.table(HASHES)?;
+            let (mut from, to) = (index_key(start), index_key(end));
+            // A damaged one before may have held the first of them.
+            if let Some(before) = table.range(..from.as_slice()).map_err(Redb)?.next_back() {
+                let (key, row) = before.map_err(Redb)?;
+                if let (Err(_), Ok(first)) = (
+                    open(writing.seed(), key.value(), row.value()),
+                    index_of(NAME, key.value()),
+                ) {
+                    from = index_key(first);
+                }
+            }
+            let rows = table.retain_in(from.as_slice()..to.as_slice(), |_, _| false);
+            rows.map_err(Redb)?;
+        }
+        let mut keeper = Keeper::new(writing, layout);
+        let own = &hashes.hashes[(start - first) as usize..(end - first) as usize];
+        keeper.push(start, hashes.tag, own)?;
+        keeper.finish()?;
+        Ok(Outcome::Commit(()))
+    })
+}
+
+/// Removes the hashes of messages before `end`; the row that holds its is cut.
+pub(crate) fn drop_before(
+    writing: &Writing<'_>,
+    layout: &Layout,
+    end: u64,
+) -> Result<(), StoreError> {
+    if layout.clues == Clues::Plain {
+        return Ok(());
+    }
+    let (to, mut rest) = (index_key(end), None);
+    {
+        let mut table = writing.table(HASHES)?;
+        {
+            let mut before = table.range(..to.as_slice()).map_err(Redb)?;
+            if let Some(last) = before.next_back() {
+                let (key, row) = last.map_err(Redb)?;
+                if let Ok((first, tag, hashes)) = open(writing.seed(), key.value(), row.value()) {
+                    let left = hashes.get((end - first) as usize..).unwrap_or_default();
+                    rest = Some((tag, left.to_vec())).filter(|(_, left)| !left.is_empty());
+                }
+            }
+        }
+        let dropped = table.retain_in(..to.as_slice(), |_, _| false);
+        dropped.map_err(Redb)?;
+        // One that begins there has them, too.
+        if table.get(to.as_slice()).map_err(Redb)?.is_some() {
+            rest = None;
+        }
+    }
+    match rest {
+        Some((tag, left)) => put(writing, end, tag, &left),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with the rows, the first faults; a missing one is no fault.
+pub(crate) fn faults(view: &View, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
+    let mut out = Vec::new();
+    if layout.clues == Clues::Plain || !view.has(HASHES)? {
+        return Ok(out);
+    }
+    view.each(HASHES, &[], |key, row| {
+        out.extend(open(view.seed, key, row).err());
+        Ok(match out.len() < MAX_LISTED {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })?;
+    Ok(out)
+}
+
+/// Removes all damaged rows: whoever reads those messages next keeps their hashes again.
+#[cfg(feature = "server")]
+pub(crate) fn drop_damaged(meta: &Meta) -> Result<(), StoreError> {
+    meta.transact(|writing, _| {
+        let mut table = writing.table(HASHES)?;
+        let seed = writing.seed();
+        let kept = table.retain(|key, row| open(seed, key, row).is_ok());
+        kept.map_err(Redb)?;
+        Ok(Outcome::Commit(()))
+    })
+}
