@@ -39,6 +39,7 @@ took its limits from are listed in KNOWN and KNOWN_SPARSE; the script says how f
 Standard library; four minutes.
 """
 
+import itertools
 import json
 import math
 import sys
@@ -233,6 +234,39 @@ class FixedWeight:
         their standard deviations."""
         n = self.n - amount
         return n, n * math.log2(self.variance((self.weight - ones) / n)) / 2
+
+
+class Parts(FixedWeight):
+    """`count` polynomials of `n` signed coordinates, `weight` of them non-zero in each. Guessed: as
+    many coordinates of each."""
+
+    def __init__(self, count, n, weight, samples):
+        super().__init__(count * n, count * weight, True)
+        self.count, self.samples, self.step = count, samples, 24
+
+    def guesses(self, amount):
+        n, weight, each = self.n // self.count, self.weight // self.count, amount // self.count
+
+        def of_weight(t):
+            size = log2_binomial(each, t) + t
+            right = log2_binomial(n - weight, each - t) + log2_binomial(weight, t)
+            return size, right - log2_binomial(n, each)
+
+        one = [of_weight(t) for t in range(min(each, weight) + 1)]
+        classes = []
+        for weights in itertools.combinations_with_replacement(range(len(one)), self.count):
+            orders = math.factorial(self.count)
+            for t in set(weights):
+                orders //= math.factorial(weights.count(t))
+            size, right = (sum(one[t][i] for t in weights) + math.log2(orders) for i in (0, 1))
+            if size < 260 and right > -60:
+                classes.append((size, right, sum(weights)))
+        unions, last = [], -math.inf
+        for union in growing(classes):
+            if union[0] >= last + 0.5:
+                unions.append(union)
+                last = union[0]
+        return unions or [(math.inf, -math.inf, 0)]
 
 
 class Blocks:
@@ -544,8 +578,8 @@ KNOWN_DENSE = [
 # name, log2 of the modulus, weight
 INTEGERS = [("perfomr2-v1", math.log2(408), 64), ("the same, weight 36", math.log2(400), 36)]
 
-# name, secret, parameter of the errors' discrete Gaussian: a weight of 1,024 signed coordinates, or
-# (blocks, length, least weight, largest weight)
+# name, secret, parameter of the errors' discrete Gaussian, modulus where it is not 786,433. A secret
+# is a weight of 1,024 signed coordinates, or (blocks, length, least weight, largest weight)
 SCALE = [
     ("sophomr-v2, perfomr1-v1: clue key and randomness", 84, 0.5),
     ("hybrid-v1, hybrid-strong-v1, instantomr-v1: randomness", 96, 0.5),
@@ -560,6 +594,7 @@ SCALE = [
     ("not used", (146, 7, 120, 128), 0.4775),
     ("not used", (170, 6, 141, 149), 0.4775),
     ("not used", (256, 4, 195, 203), 0.4775),
+    ("packed clues: clue key and randomness", 280, 0.6, 4188161),
 ]
 
 OTHERS = [
@@ -570,14 +605,32 @@ OTHERS = [
 ]
 
 
-def attacked(secret, parameter):
+def signed(density):
+    return {-1: density / 2, 0: 1 - density, 1: density / 2}
+
+
+def narrowing(name, weight, log_q):
+    secret = Parts(3, 512, weight, 4 * 13 * 512)
+    return name, secret, signed(weight / 512), (log_q, 3.2404)
+
+
+# name, secret, distribution of a coefficient, (log2 of the modulus, error). The packing key has 1,024
+# rows and more of 512 samples each, the narrowing key 52.
+PACKED = [
+    ("packing: 4 x 512, 50 bits, uniform ternary", Dense(2048, UNIFORM_TERNARY, 1024 * 512),
+     UNIFORM_TERNARY, (50, spread(narrow(0.62)))),
+    narrowing("narrowing: 3 x 512, 28.7 bits, weight 3 x 28", 28, 28.7),
+]
+
+
+def attacked(secret, parameter, log_q):
     """What an attacker may guess, each with the instance that is left."""
     error = spread(narrow(parameter))
-    instance = (CLUE[0], error)
+    instance = (log_q, error)
     if isinstance(secret, tuple):
         count, length, *weights = secret
         return [part for w in weights for part in blocks(count, length, w, instance=instance)]
-    swapped = (CLUE[0], math.sqrt(secret / N))
+    swapped = (log_q, math.sqrt(secret / N))
     return [
         (FixedWeight(N, secret, True), instance),
         (Both(N, secret, error**2, 0.4), instance),
@@ -585,7 +638,7 @@ def attacked(secret, parameter):
     ]
 
 
-def listed(secret, parameter):
+def listed(secret, parameter, log_q):
     """Those of LWE.estimate: reduction alone, the primal hybrid, MATZOV's dual."""
     error = spread(narrow(parameter))
     count, length, weight = secret[:3] if isinstance(secret, tuple) else (N, 1, secret)
@@ -595,20 +648,21 @@ def listed(secret, parameter):
     distribution = {0: 1 - density, 1: density / 2, -1: density / 2} if signed else {
         -density: 1 - density, 1 - density: density
     }
-    alone = [bits(attack, n, CLUE[0], deviation, error) for attack in ("usvp", "bdd")]
-    dual = hybrid("matzov", Dense(n, distribution), (CLUE[0], error))[0]
-    return min(*alone, weakest("primal", attacked(secret, parameter))[0], dual)
+    alone = [bits(attack, n, log_q, deviation, error) for attack in ("usvp", "bdd")]
+    dual = hybrid("matzov", Dense(n, distribution), (log_q, error))[0]
+    return min(*alone, weakest("primal", attacked(secret, parameter, log_q))[0], dual)
 
 
 def scale():
     """The table of the parameter sets, row by row."""
-    for name, secret, parameter in SCALE:
-        parts = attacked(secret, parameter)
+    for name, secret, parameter, *own in SCALE:
+        log_q = math.log2(own[0]) if own else CLUE[0]
+        parts = attacked(secret, parameter, log_q)
         dual = weakest("dual", parts)[0]
         rotated = min(weakest(attack, parts, N)[0] for attack in ("primal", "dual"))
         fourier = min(rotated, weakest("fourier", parts, N)[0])
-        figures = [listed(secret, parameter), dual, rotated, fourier]
-        yield name, secret, parameter, [round(x, 1) for x in figures]
+        figures = [listed(secret, parameter, log_q), dual, rotated, fourier]
+        yield name, secret, parameter, own, [round(x, 1) for x in figures]
 
 
 def large_keys():
@@ -645,17 +699,35 @@ def sparse_secrets():
 
 def print_scale():
     print(f"\n{'parameter sets':56} listed  sparse dual  rotated  with Fourier")
-    for name, secret, parameter, (default, dual, rotated, fourier) in scale():
+    for name, *_, (default, dual, rotated, fourier) in scale():
         print(f"{name:54} {default:8.1f} {dual:12.1f} {rotated:8.1f} {fourier:13.1f}", flush=True)
+
+
+def packed_keys():
+    """Samples of the keys that pack clues and change them to a sparse secret: all samples of a key are
+    offered, and one reduction serves the 512 rotations by X^i. Of a uniform secret no part is likelier
+    than another, so that the hybrids do not gain."""
+    print(f"\n{'keys of packed clues':44}    usvp     bdd  matzov  primal    dual fourier"
+          "   rotated:  primal    dual fourier")
+    for name, secret, ternary, instance in PACKED:
+        alone = [bits(attack, secret.n, instance[0], spread(ternary), instance[1])
+                 for attack in ("usvp", "bdd")]
+        alone.append(hybrid("matzov", Dense(secret.n, ternary, secret.samples), instance)[0])
+        dense = isinstance(secret, Dense)
+        attacks = ["primal"] if dense else HYBRIDS
+        rows = [[hybrid(attack, secret, instance, t)[0] for attack in attacks] for t in (1, 512)]
+        cells = (f"{x:8.1f}" for x in alone + rows[0])
+        rotated = (f"{x:8.1f}" for x in rows[1])
+        print(f"{name:44}{''.join(cells)}{' ' * (28 if dense else 12)}{''.join(rotated)}", flush=True)
 
 
 def scale_json():
     rows = []
-    for _, secret, parameter, figures in scale():
+    for _, secret, parameter, own, figures in scale():
         length, least, most = secret[1:] if isinstance(secret, tuple) else (1, secret, secret)
         names = ("listed", "sparse_dual", "rotated", "fourier")
         row = {"block": length, "weight": [least, most], "sigma": parameter}
-        rows.append(row | dict(zip(names, figures)))
+        rows.append(row | dict(zip(("modulus",), own)) | dict(zip(names, figures)))
     print(json.dumps(rows, indent=1))
 
 
@@ -711,6 +783,7 @@ def main():
         return scale_json()
     large_keys()
     rotated_keys()
+    packed_keys()
     print_scale()
     sparse_secrets()
     print()

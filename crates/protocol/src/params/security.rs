@@ -50,9 +50,11 @@ impl Security {
     }
 }
 
-/// What a secret of a clue is known to be worth, in dimension 1024 modulo 786,433.
+/// What a secret of a clue is known to be worth, in dimension 1024.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClueEstimate {
+    /// Modulus of the clues.
+    pub q: u64,
     /// Coefficients of a block with at most one 1; 1: no blocks, but signs.
     pub block: usize,
     /// Least and largest weight.
@@ -66,6 +68,7 @@ pub struct ClueEstimate {
 const fn estimate(block: usize, weight: [usize; 2], sigma: f64, bits: [f64; 4]) -> ClueEstimate {
     let [listed, sparse_dual, rotated, fourier] = bits;
     ClueEstimate {
+        q: 786_433,
         block,
         weight,
         sigma,
@@ -79,7 +82,7 @@ const fn estimate(block: usize, weight: [usize; 2], sigma: f64, bits: [f64; 4]) 
 }
 
 /// `python3 reference/security.py --scale`, in its order.
-pub const CLUE_ESTIMATES: [ClueEstimate; 13] = [
+pub const CLUE_ESTIMATES: [ClueEstimate; 14] = [
     estimate(1, [84, 84], 0.5, [130.2, 127.0, 119.8, 119.6]),
     estimate(1, [96, 96], 0.5, [132.8, 131.1, 123.7, 122.6]),
     estimate(6, [141, 149], 0.5, [134.3, 129.6, 128.6, 127.3]),
@@ -93,15 +96,19 @@ pub const CLUE_ESTIMATES: [ClueEstimate; 13] = [
     estimate(7, [120, 128], 0.4775, [130.9, 126.7, 124.9, 124.3]),
     estimate(6, [141, 149], 0.4775, [133.7, 129.1, 128.0, 126.8]),
     estimate(4, [195, 203], 0.4775, [137.3, 135.5, 134.9, 131.9]),
+    ClueEstimate {
+        q: 4_188_161,
+        ..estimate(1, [280, 280], 0.6, [134.1, 137.4, 133.8, 129.8])
+    },
 ];
 
 impl ClueSpec {
     fn worth(&self, block: usize, weight: [usize; 2]) -> Option<Bits> {
         let fits = |row: &&ClueEstimate| {
-            (row.block, row.weight) == (block, weight) && row.sigma <= self.sigma
+            let known = (1024, row.q, row.block, row.weight);
+            known == (self.n, self.q, block, weight) && row.sigma <= self.sigma
         };
-        let known = (self.n, self.q) == (1024, 786_433);
-        let rows = CLUE_ESTIMATES.iter().filter(|_| known).filter(fits);
+        let rows = CLUE_ESTIMATES.iter().filter(fits);
         let best = rows.max_by(|a, b| a.sigma.total_cmp(&b.sigma));
         best.map(|row| row.bits)
     }
