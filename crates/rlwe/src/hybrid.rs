@@ -101,8 +101,10 @@ fn digits<'a>(key: &'a SwitchingKey, ring: &Ring, basis: &Basis, all: &Basis) ->
 impl Run<'_> {
     fn results(&self, all: &Basis) -> Vec<Rlwe> {
         let (ring, to) = (self.ring, self.switch.to);
+        let digits = self.digits.iter();
+        let digits: Vec<_> = digits.map(|digit| (&digit.own, &digit.conversion)).collect();
         let mut raised: Vec<Vec<Poly<Coeff>>> =
-            self.inputs.iter().map(|input| self.raise(input)).collect();
+            self.inputs.iter().map(|input| raised(ring, input.c, &digits)).collect();
         let mut targets = targets(all, &mut raised);
         // An added prime meets neither digits nor the key.
         let none = |&id: &usize| Target { id, raised: vec![] };
@@ -139,28 +141,6 @@ impl Run<'_> {
         let image = self.switch.image.is_some();
         let mut parts = if image { delta } else { out }.into_iter();
         std::iter::from_fn(|| Some(Rlwe::new(parts.next()?, parts.next()?))).collect()
-    }
-
-    /// The digits of an input modulo all other primes, as coefficients.
-    fn raise(&self, input: &SwitchInput) -> Vec<Poly<Coeff>> {
-        let ring = self.ring;
-        let mut coeffs = Poly::<Coeff>::scratch(ring, input.c.basis());
-        ring.each_row(&mut coeffs, |id, row| {
-            let digit = self.digits.iter().find(|digit| digit.own.contains(id));
-            let weight = digit
-                .expect("every prime has a digit")
-                .conversion
-                .weight(id);
-            let c = input.c.row_of(id);
-            ring.kernels()
-                .ntt_inverse_scaled_from(ring.table(id), row, c, weight);
-        });
-        let raise = |digit: &Digit| {
-            let own = digit.own.ids().iter();
-            let sources: Vec<&[u64]> = own.map(|&id| coeffs.row_of(id)).collect();
-            digit.conversion.apply(ring, &sources)
-        };
-        self.digits.iter().map(raise).collect()
     }
 
     /// `sum_d digit_d key_d` modulo one prime, for body and mask of each input.
@@ -250,6 +230,28 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// The digits of a polynomial modulo all other primes, as coefficients: of each its primes, and the conversion.
+pub(crate) fn raised(
+    ring: &Ring,
+    c: &Poly<Eval>,
+    digits: &[(&Basis, &Conversion)],
+) -> Vec<Poly<Coeff>> {
+    let mut coeffs = Poly::<Coeff>::scratch(ring, c.basis());
+    ring.each_row(&mut coeffs, |id, row| {
+        let digit = digits.iter().find(|(own, _)| own.contains(id));
+        let (_, conversion) = digit.expect("every prime has a digit");
+        let weight = conversion.weight(id);
+        ring.kernels()
+            .ntt_inverse_scaled_from(ring.table(id), row, c.row_of(id), weight);
+    });
+    let raise = |(own, conversion): &(&Basis, &Conversion)| {
+        let own = own.ids().iter();
+        let sources: Vec<&[u64]> = own.map(|&id| coeffs.row_of(id)).collect();
+        conversion.apply(ring, &sources)
+    };
+    digits.iter().map(raise).collect()
 }
 
 pub(crate) fn pieces<'a>(rows: &[&'a [u64]], range: &std::ops::Range<usize>) -> Vec<&'a [u64]> {

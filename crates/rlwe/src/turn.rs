@@ -1,6 +1,6 @@
 //! Automorphisms of ciphertexts of several recipients that share a mask.
 
-use crate::hybrid::{Target, each, pieces, rows, scratch, targets};
+use crate::hybrid::{Target, each, pieces, raised, rows, scratch, targets};
 use crate::{SharedRlwe, SwitchingKey};
 use omr_ring::{Automorphism, Basis, Buffer, Coeff, Conversion, Eval, Modulus, Poly, Ring};
 use std::collections::HashMap;
@@ -86,11 +86,10 @@ impl SharedTurn<'_> {
 
 impl Run<'_> {
     fn results(&self, basis: &Basis, special: &Basis) -> Vec<SharedRlwe<Eval>> {
-        let mut raised: Vec<Vec<Poly<Coeff>>> = self
-            .inputs
-            .iter()
-            .map(|input| self.raise(&input.mask))
-            .collect();
+        let digits = self.digits.iter();
+        let digits: Vec<_> = digits.map(|digit| (&digit.own, &digit.conversion)).collect();
+        let raised = |input: &SharedRlwe<Eval>| raised(self.ring, &input.mask, &digits);
+        let mut raised: Vec<Vec<Poly<Coeff>>> = self.inputs.iter().map(raised).collect();
         let mut targets = targets(&basis.union(special), &mut raised);
         let mut take = |basis: &Basis| -> Vec<Target> {
             let ids = basis.ids().iter();
@@ -231,25 +230,6 @@ impl Run<'_> {
             ring.kernels().add_assign(m, product, self.body(i, id));
             self.turn.image.apply_row(ring, image, product);
         }
-    }
-
-    /// The digits of a mask modulo all other primes, as coefficients.
-    fn raise(&self, mask: &Poly<Eval>) -> Vec<Poly<Coeff>> {
-        let ring = self.ring;
-        let mut coeffs = Poly::<Coeff>::scratch(ring, mask.basis());
-        ring.each_row(&mut coeffs, |id, row| {
-            let digit = self.digits.iter().find(|digit| digit.own.contains(id));
-            let digit = digit.expect("every prime has a digit");
-            let weight = digit.conversion.weight(id);
-            ring.kernels()
-                .ntt_inverse_scaled_from(ring.table(id), row, mask.row_of(id), weight);
-        });
-        let raise = |digit: &Digit| {
-            let own = digit.own.ids().iter();
-            let sources: Vec<&[u64]> = own.map(|&id| coeffs.row_of(id)).collect();
-            digit.conversion.apply(ring, &sources)
-        };
-        self.digits.iter().map(raise).collect()
     }
 
     /// `sum_d digit_d key_d` modulo one prime: the masks of all inputs, then the bodies of the first, of the second, ...

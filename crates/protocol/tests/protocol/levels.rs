@@ -1,43 +1,15 @@
 //! Levels of few primes, of sets that open clues in slots.
 
 use omr_opening::OpeningSpec;
-use omr_protocol::params::{ClueSpec, DEFAULT, SecretSpec};
+use omr_protocol::params::SetSpec;
 use omr_protocol::sophomr::{Outline, Params, ParamsSpec};
 use omr_ring::{Basis, Gadget, Kernels};
 
-/// The default set with dense clues, packed in a small ring.
+/// A set to come, of full size.
 fn packed() -> ParamsSpec {
-    let mut sets = ParamsSpec::published().into_iter();
-    let default = sets.find(|set| set.name == DEFAULT).unwrap();
-    ParamsSpec {
-        // Nobody has estimated these clues here.
-        old: true,
-        clue: ClueSpec {
-            q: 4_188_161,
-            rounded: 4_188_161,
-            secret: SecretSpec::Ternary { weight: 280 },
-            weight: 280,
-            sigma: 0.6,
-            ..default.clue
-        },
-        range: 24,
-        opening: Some(OpeningSpec {
-            n: 512,
-            packing_rank: 4,
-            packing_bits: 50,
-            packing_sigma: 0.62,
-            rank: 3,
-            weight: 28,
-            narrow_bits: 28.7,
-            gadget: Gadget {
-                bits: 2,
-                digits: 13,
-            },
-            points: 128,
-            baby: 8,
-        }),
-        ..default
-    }
+    let drafts = SetSpec::drafts().into_iter();
+    let mut sets = drafts.filter_map(|set| set.sophomr);
+    sets.next().expect("a draft with SophOMR")
 }
 
 /// That of the tests.
