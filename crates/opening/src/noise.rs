@@ -47,11 +47,12 @@ impl ClueNoise {
 /// log2 of the root mean square noise of the opened slots at the embeddings: two products with plaintexts after the
 /// turns of the secret. `turn`: what a turn adds.
 ///
-/// The plaintexts of the first are uniform; each of `window` factors of a column is met by one turn.
+/// The plaintexts of the first have coefficients of full size, also where few of their slots are not 0: one for each
+/// turn of the secret, of what is met in a row, and one of what is met beyond its end.
 pub fn slot_noise(spec: &OpeningSpec, model: &NoiseModel, turn: f64) -> [f64; 2] {
-    let window = spec.window();
-    let secret = add(model.fresh(), sum(turn, window / 2));
-    let values = add(sum(model.times_plain(secret), window), turn);
+    let turns = spec.turns(model.n);
+    let secret = add(model.fresh(), sum(turn, turns / 2));
+    let values = add(sum(model.times_plain(secret), 2 * turns - 1), turn);
     let babies = add(values, sum(turn, spec.baby / 2));
     let coefficients = sum(model.times_plain(babies), spec.points);
     let giants = sum(turn, spec.giants() - 1);

@@ -51,6 +51,13 @@ impl OpeningSpec {
         self.rank * self.of_block()
     }
 
+    /// Turns of the encrypted secret in a ring of so many slots, the secret itself among them: every column of slots then
+    /// meets every part.
+    pub(crate) fn turns(&self, slots: usize) -> usize {
+        let (columns, window) = (slots / 2 / self.points, self.window());
+        window + (columns % window).div_ceil(columns / window)
+    }
+
     /// Giant steps of the transform.
     pub(crate) fn giants(&self) -> usize {
         self.points / self.baby
@@ -184,11 +191,9 @@ impl Opening {
         (0..repeats).flat_map(repeat).collect()
     }
 
-    /// Turns of the encrypted secret that [`crate::Turned`] holds, the secret itself among them: every column then meets
-    /// every part.
+    /// Turns of the encrypted secret that [`crate::Turned`] holds, the secret itself among them.
     pub fn turns(&self) -> usize {
-        let (columns, window) = (self.columns(), self.window());
-        window + (columns % window).div_ceil(columns / window)
+        self.spec.turns(self.slots)
     }
 
     /// Rows of plaintexts that are held encoded at a time, by a thread: while values of phases are made, and by the

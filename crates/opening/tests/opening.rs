@@ -79,7 +79,7 @@ fn noise_of_slots_is_predicted() {
         for ct in opened {
             let found = rms_embedding(&case.decryptor(recipient).noise(ct)).log2();
             assert!(
-                (found - predicted).abs() < 0.6,
+                (found - predicted).abs() < 0.3,
                 "{found:.2} bits, predicted {predicted:.2}"
             );
         }

@@ -102,9 +102,14 @@ impl Run<'_> {
     fn results(&self, all: &Basis) -> Vec<Rlwe> {
         let (ring, to) = (self.ring, self.switch.to);
         let digits = self.digits.iter();
-        let digits: Vec<_> = digits.map(|digit| (&digit.own, &digit.conversion)).collect();
-        let mut raised: Vec<Vec<Poly<Coeff>>> =
-            self.inputs.iter().map(|input| raised(ring, input.c, &digits)).collect();
+        let digits: Vec<_> = digits
+            .map(|digit| (&digit.own, &digit.conversion))
+            .collect();
+        let mut raised: Vec<Vec<Poly<Coeff>>> = self
+            .inputs
+            .iter()
+            .map(|input| raised(ring, input.c, &digits))
+            .collect();
         let mut targets = targets(all, &mut raised);
         // An added prime meets neither digits nor the key.
         let none = |&id: &usize| Target { id, raised: vec![] };

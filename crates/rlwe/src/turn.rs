@@ -87,7 +87,9 @@ impl SharedTurn<'_> {
 impl Run<'_> {
     fn results(&self, basis: &Basis, special: &Basis) -> Vec<SharedRlwe<Eval>> {
         let digits = self.digits.iter();
-        let digits: Vec<_> = digits.map(|digit| (&digit.own, &digit.conversion)).collect();
+        let digits: Vec<_> = digits
+            .map(|digit| (&digit.own, &digit.conversion))
+            .collect();
         let raised = |input: &SharedRlwe<Eval>| raised(self.ring, &input.mask, &digits);
         let mut raised: Vec<Vec<Poly<Coeff>>> = self.inputs.iter().map(raised).collect();
         let mut targets = targets(&basis.union(special), &mut raised);

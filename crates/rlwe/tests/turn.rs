@@ -30,7 +30,7 @@ impl Insecure {
         let special = Basis::new(PRIMES..PRIMES + 2);
         let shape = KeyShape::new(&Basis::new(0..PRIMES), 2, &special);
         let basis = Basis::new(0..level);
-        let mut uniform = |index| mask(&ring, &basis, &[1; 32], &[index]);
+        let uniform = |index| mask(&ring, &basis, &[1; 32], &[index]);
         let input = |i: u64| SharedRlwe {
             mask: uniform(10 * i),
             bodies: (1..=RECIPIENTS as u64)

@@ -3,7 +3,7 @@
 use omr_opening::OpeningSpec;
 use omr_protocol::params::SetSpec;
 use omr_protocol::sophomr::{Outline, Params, ParamsSpec};
-use omr_ring::{Basis, Gadget, Kernels};
+use omr_ring::{Basis, Kernels};
 
 /// A set to come, of full size.
 fn packed() -> ParamsSpec {
