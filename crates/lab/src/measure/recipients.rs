@@ -105,7 +105,7 @@ impl RecipientsTimes {
             let of = |run: &BTreeMap<_, f64>| run.get(stage).copied().unwrap_or(0.0);
             (of(all) - of(alone)) / further
         };
-        let rest = all.keys().map(|stage| (*stage, rest(&stage))).collect();
+        let rest = all.keys().map(|stage| (*stage, rest(stage))).collect();
         let runs = [alone.clone(), alone.clone(), rest];
         let mut times = Self::new(&runs[..if recipients > 1 { 3 } else { 2 }]);
         times.last_stages = all.clone();
