@@ -80,7 +80,8 @@ impl Hostile {
         let mut aligned = |n: usize| aligned_polynomial(n, p.into(), rng.next_u64() as usize | 1);
         let large = params.plain.decode(aligned(params.slots()));
         let small = params.small_plain.decode(aligned(params.small.n()));
-        let constants = [p / 2, p / 2 + 1, 1, p - 1, 0].map(Clues::Constant);
+        let q = params.spec().clue.q as u32;
+        let constants = [q / 2, q / 2 + 1, 1, q - 1, 0].map(Clues::Constant);
         let others = [
             Clues::Alternating,
             Clues::Near,
@@ -100,17 +101,17 @@ impl Hostile {
 
     /// The clue of message `index`, made from `stream`.
     pub(crate) fn clue(&self, sender: &Sender, stream: &mut ChaCha20Rng, index: u64) -> Vec<u8> {
-        let p = self.params.p().value() as u32;
+        let q = self.params.spec().clue.q as u32;
         let width = self.params.spec().clue.n;
-        let mut fixed = vec![p / 2 - 1001, p / 3];
-        fixed.resize(self.params.spec().clue.coordinates, p / 4);
+        let mut fixed = vec![q / 2 - 1001, q / 3];
+        fixed.resize(self.params.spec().clue.coordinates, q / 4);
         let (a, b) = match self.kind(&self.clues, 1, index) {
             Clues::Aligned => (self.aligned_vector(index), self.uniform(stream)),
             Clues::Constant(value) => (vec![value; width], fixed),
-            Clues::Alternating => ((0..width as u32).map(|i| p / 2 + i % 2).collect(), fixed),
+            Clues::Alternating => ((0..width as u32).map(|i| q / 2 + i % 2).collect(), fixed),
             Clues::Single => {
                 let mut a = vec![0; width];
-                a[index as usize % width] = p / 2;
+                a[index as usize % width] = q / 2;
                 (a, fixed)
             }
             Clues::Near => self.near(sender, stream),
@@ -155,24 +156,31 @@ impl Hostile {
             let column = (slot % half + d / baby * baby) % half;
             let value = self.large[slot / half * half + column];
             let back = (2 * width - (column + d % baby) % (2 * width)) % (2 * width);
-            a[back % width] = if back < width { value } else { (p - value) % p };
+            let residue = if back < width { value } else { (p - value) % p };
+            a[back % width] = self.in_clue(residue.into());
         }
         a
     }
 
+    /// So many units of p in units of the clues' modulus, which most sets have in common.
+    fn in_clue(&self, units: u64) -> u32 {
+        (units * self.params.spec().clue.q / self.params.p().value()) as u32
+    }
+
     fn near(&self, sender: &Sender, stream: &mut ChaCha20Rng) -> (Vec<u32>, Vec<u32>) {
         let clue = sender.gen_clue(stream);
-        let p = self.params.p();
+        let q = self.params.spec().clue.q;
         // Past the window by more than the noise.
         let offset = 2 * self.params.spec().range + 1 + stream.next_u64() % 64;
-        let moved = |&b: &u32| p.add(b.into(), offset) as u32;
+        let offset = u64::from(self.in_clue(offset));
+        let moved = |&b: &u32| ((u64::from(b) + offset) % q) as u32;
         (clue.a, clue.b.iter().map(moved).collect())
     }
 
     fn uniform(&self, stream: &mut ChaCha20Rng) -> Vec<u32> {
         let mut words = vec![0; self.params.spec().clue.coordinates];
         uniform_residues(stream, self.params.p(), &mut words);
-        words.into_iter().map(|x| x as u32).collect()
+        words.into_iter().map(|x| self.in_clue(x)).collect()
     }
 
     /// A payload whose symbols are all `value`, but for the last of each block, which may have to
