@@ -5,7 +5,8 @@ mod kept;
 mod kind;
 
 pub use bound::{
-    Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN, offset, post_hash, post_key, rows,
+    Binding, BoundClue, FingerprintKey, Hashed, OFFSET_LEN, message_hash, offset, post_hash,
+    post_key, rows,
 };
 pub use kept::{HashesOf, KeptHashes};
 pub use kind::{ClueKind, ClueKindError};

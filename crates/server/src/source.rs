@@ -3,7 +3,7 @@
 use crate::damage::Damage;
 use omr_detector::MessageSource;
 use omr_protocol::ClueParams;
-use omr_protocol::clue::{Binding, BoundClue, Hashed, HashesOf, KeptHashes};
+use omr_protocol::clue::{BoundClue, HashesOf, KeptHashes, message_hash};
 use omr_store::{Clues, Gathered, Store, StoreError};
 use std::ops::{ControlFlow, Range};
 
@@ -36,7 +36,7 @@ impl StoreSource<'_> {
     /// The hashes of bound clues: those that are kept, and the others taken now and kept for the next digest.
     fn gather(&self, range: Range<u64>, of: HashesOf) -> Result<Gathered, StoreError> {
         let gathered = self.store.hashes(range, of.tag, &mut |clue, payload| {
-            Hashed::new(self.params, Binding::new(&of.board_id, payload), clue).hash()
+            message_hash(self.params, &of.board_id, clue, payload)
         })?;
         if let Some((first, anew)) = gathered.anew()
             && let Err(error) = self.store.keep_hashes(first, &anew)

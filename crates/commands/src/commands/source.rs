@@ -6,7 +6,7 @@ use omr_console::Ui;
 use omr_console::chain;
 use omr_detector::{MessageSource, Messages};
 use omr_protocol::Mismatch;
-use omr_protocol::clue::{Binding, Hashed, HashesOf, KeptHashes};
+use omr_protocol::clue::{HashesOf, KeptHashes, message_hash};
 use omr_protocol::{ClueKind, ClueParams, Sealing};
 use omr_store::{Board, MessageHashes};
 use std::ops::{ControlFlow, Range};
@@ -146,9 +146,8 @@ impl BoardSource {
             return Some(KeptHashes::new(of, hashes));
         }
         let params = ClueParams::named(self.set).ok()?;
-        let take = &mut |clue: &[u8], payload: &[u8]| {
-            Hashed::new(&params, Binding::new(&of.board_id, payload), clue).hash()
-        };
+        let take =
+            &mut |clue: &[u8], payload: &[u8]| message_hash(&params, &of.board_id, clue, payload);
         let gathered = board.hashes(range, of.tag, take).ok()?;
         drop(board);
         if let Some((first, anew)) = gathered.anew() {

@@ -31,7 +31,8 @@ pub(super) fn buffers_of_steps(
     let rows = opening.rows_encoded(coordinates);
     let rows = rows.map(|rows| vec![rows * n; threads]);
     let [of_values, of_transform] = rows;
-    let values = [vec![poly; 2 * coordinates], of_values].concat();
+    // Sums of what is met in a row, and beyond its end.
+    let values = [vec![poly; 2 * 2 * coordinates], of_values].concat();
     let raised = basis.union(params.giant_shape.special());
     let raised = vec![Poly::<Eval>::words(params.ring.n(), &raised); 2 * coordinates];
     let switch = params.giant_shape.buffers(&params.ring, basis, coordinates);

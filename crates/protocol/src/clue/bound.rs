@@ -179,8 +179,20 @@ pub fn post_hash(
     payload: &[u8],
 ) -> Result<[u8; 32], ClueError> {
     post_key(params, board_id, clue, payload)?;
-    let to = Binding::new(board_id, payload);
-    Ok(Hashed::new(params, to, clue).hash())
+    Ok(message_hash(params, board_id, clue, payload))
+}
+
+/// The hash of a message that a board keeps, of a bound clue that has been tested.
+///
+/// Panics: on a clue of another length.
+#[must_use]
+pub fn message_hash(
+    params: &ClueParams,
+    board_id: &[u8; 16],
+    clue: &[u8],
+    payload: &[u8],
+) -> [u8; 32] {
+    Hashed::new(params, Binding::new(board_id, payload), clue).hash()
 }
 
 /// A bound clue's bytes and the hash that its rows follow from.

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::disk::Disk;
-use super::{Simulated, all, append, back_up, board, check_content, config, message, post, sealed};
+use super::{
+    Simulated, all, append, back_up, board, check_content, message, plain_store, post, sealed,
+};
 use crate::format::{KEY_STATE, KEY_VERSION, META, SEGMENTS, SPENT, seal_row};
 use crate::meta::Outcome;
-use crate::{BoardConfig, Clues, Expiry, META_FILE, Post, Refusal, Store, StoreError};
+use crate::{Expiry, META_FILE, Post, Refusal, Store, StoreError};
 
 /// A post of message `index` alone, under a new id.
 fn again(index: u64) -> Post {
@@ -173,12 +175,7 @@ fn a_damaged_segment_expires_too() {
 #[test]
 fn plain_clues_expire() {
     let dir = tempfile::tempdir().unwrap();
-    let plain = BoardConfig {
-        clues: Clues::Plain,
-        ..board()
-    };
-    Store::create(&config(&dir), &plain).unwrap();
-    let store = Store::open(&config(&dir)).unwrap();
+    let store = plain_store(&dir);
     append(&store, 0..30).unwrap();
     store.seal().unwrap();
     assert_eq!(store.expire(Expiry::Keep(0)).unwrap().range, 0..24);

@@ -7,15 +7,12 @@ use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::disk::Disk;
 use super::{
-    Simulated, TAG, all, append, back_up, board, check_content, config, hash, hash_of, message,
-    post, sealed,
+    Simulated, TAG, all, append, back_up, board, check_content, hash, hash_of, message,
+    plain_store, post, sealed,
 };
 use crate::database::{Access, Source, builder};
 use crate::format::{HASHES, index_key, seal_row};
-use crate::{
-    Board, BoardConfig, Clues, Evidence, Expiry, META_FILE, Message, MessageHashes, Post, Store,
-    StoreError,
-};
+use crate::{Board, Evidence, Expiry, META_FILE, Message, MessageHashes, Post, Store, StoreError};
 
 fn hashes(range: Range<u64>) -> MessageHashes {
     MessageHashes::new(TAG, range.map(|index| hash(&message(index))).collect())
@@ -293,12 +290,7 @@ fn backups_leave_them_out() {
 #[test]
 fn boards_of_plain_clues_keep_none() {
     let dir = tempfile::tempdir().unwrap();
-    let plain = BoardConfig {
-        clues: Clues::Plain,
-        ..board()
-    };
-    Store::create(&config(&dir), &plain).unwrap();
-    let store = Store::open(&config(&dir)).unwrap();
+    let store = plain_store(&dir);
     append(&store, 0..30).unwrap();
     store.seal().unwrap();
     store.keep_hashes(0, &hashes(0..3)).unwrap();

@@ -136,6 +136,16 @@ fn check_content(store: &Store) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// A new store whose board is of plain clues.
+fn plain_store(dir: &TempDir) -> Store {
+    let plain = BoardConfig {
+        clues: Clues::Plain,
+        ..board()
+    };
+    Store::create(&config(dir), &plain).unwrap();
+    Store::open(&config(dir)).unwrap()
+}
+
 /// A small store's configuration: segments of 8.
 fn config(dir: &TempDir) -> StoreConfig {
     StoreConfig {

@@ -4,11 +4,10 @@ use omr_mismatch::Mismatch;
 use redb::Database;
 
 use super::disk::Disk;
-use super::{Simulated, all, append, board, check_content, config, message, post, sealed};
+use super::{Simulated, all, append, board, check_content, message, plain_store, post, sealed};
 use crate::format::{KEY_VERSION, META, META_VERSION, ONCE, POSTS, pack, seal_row};
 use crate::{
-    BoardConfig, Clues, Evidence, META_FILE, Message, Post, Refusal, Store, StoreConfig,
-    StoreError, UsedKey,
+    Clues, Evidence, META_FILE, Message, Post, Refusal, Store, StoreConfig, StoreError, UsedKey,
 };
 
 /// Message `index` with the key of message `of`.
@@ -165,12 +164,7 @@ fn a_call_of_refused_posts_changes_nothing() {
 #[test]
 fn plain_clues_have_no_keys() {
     let dir = tempfile::tempdir().unwrap();
-    let plain = BoardConfig {
-        clues: Clues::Plain,
-        ..board()
-    };
-    Store::create(&config(&dir), &plain).unwrap();
-    let store = Store::open(&config(&dir)).unwrap();
+    let store = plain_store(&dir);
     all(&store, &[single(1, vec![message(0), message(0)])]).unwrap();
     assert!(!store.index_keys(&mut |_, _| {}).unwrap());
     assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());

@@ -7,7 +7,7 @@ use crate::error::{CliError, InputError};
 use omr_client::{BoundSender, ClueSeed, os_rng};
 use omr_console::Ui;
 use omr_detector::Progress;
-use omr_protocol::clue::{Binding, Hashed};
+use omr_protocol::clue::message_hash;
 use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet, Sealing};
 use omr_store::{Message, MessageHashes};
 use omr_testkit::RealPayloads;
@@ -104,8 +104,7 @@ impl Cast {
             let messages = self.messages(params, payloads, &senders, range);
             let messages = messages.map_err(CliError::input(dir))?;
             let hash = |message: &Message| {
-                let to = Binding::new(&board_id, &message.payload);
-                Hashed::new(params, to, &message.clue).hash()
+                message_hash(params, &board_id, &message.clue, &message.payload)
             };
             let hashes = messages.par_iter().map(hash).collect();
             let hashes = MessageHashes::new(params.tag(), hashes);
