@@ -170,7 +170,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             );
         }
         clock.lap("narrow");
-        let turned = Turned::new(&ev, &opening, &[&secret], &[&step]);
+        let pair = secret.clone().into_pair();
+        let secrets = SharedRlwe {
+            mask: pair.c1,
+            bodies: vec![pair.c0],
+        };
+        let turned = Turned::new(&ev, &opening, secrets, &[&step]);
         clock.lap("turns of the secret");
         let keys = OpeningKeys {
             baby: vec![&baby],

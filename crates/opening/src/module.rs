@@ -1,7 +1,7 @@
 //! Module LWE over a ring of one prime: several masks, and one body for each recipient whose keys share them.
 
 use omr_ring::{AlignedVec, Eval, Poly, Ring};
-use omr_rlwe::{Secret, SecretPoly, encrypt_with, mask};
+use omr_rlwe::{Masks, Secret, SecretPoly, encrypt_with, mask};
 use zeroize::Zeroize;
 
 /// Ciphertexts of several recipients, with as many masks as their module has ranks: `body + sum_l mask_l s_l` is message
@@ -49,80 +49,119 @@ impl ModuleSecret {
     }
 }
 
-/// One row of a key in a module: an encryption in the evaluation domain.
-pub(crate) struct Row {
-    pub(crate) body: Poly<Eval>,
-    pub(crate) masks: Vec<Poly<Eval>>,
+/// The rows of a key in a module: encryptions in the evaluation domain, each of a body and as many masks as ranks.
+pub(crate) struct KeyRows {
+    /// Row by row.
+    masks: Masks,
+    bodies: Vec<Poly<Eval>>,
 }
 
-impl Row {
-    /// Encrypts `message` under a secret. Mask l comes from (`seed`, [`index`.., l]).
+impl KeyRows {
+    /// Draws the masks of so many rows: mask l of row i comes from (`seed`, [`index`, i, l]).
+    pub(crate) fn masks(
+        ring: &Ring,
+        (rows, rank): (usize, usize),
+        (seed, index): (&[u8; 32], u64),
+    ) -> Masks {
+        let basis = ring.everything();
+        let row = |i| (0..rank as u64).map(move |l| [index, i, l]);
+        let each = (0..rows as u64).flat_map(row);
+        each.map(|index| mask(ring, &basis, seed, &index)).collect()
+    }
+
+    /// Encrypts a message with noise in each row under a secret.
     pub(crate) fn encrypt(
         ring: &Ring,
         secret: &[SecretPoly],
-        message: &Poly<Eval>,
-        (seed, index): (&[u8; 32], [u64; 2]),
-        noise: Vec<i64>,
+        masks: Masks,
+        messages: impl Iterator<Item = (Poly<Eval>, Vec<i64>)>,
     ) -> Self {
-        let masks = Self::masks(ring, secret.len(), seed, index);
-        let mut body = encrypt_with(ring, &secret[0], message, 1, &masks[0], noise);
-        for (mask, part) in masks.iter().zip(secret).skip(1) {
-            let mut product = mask.clone();
-            ring.mul_assign(&mut product, part);
-            ring.sub_assign(&mut body, &product);
-            product.zeroize();
-        }
-        Self { body, masks }
-    }
-
-    /// The row with this body; its masks are drawn again.
-    pub(crate) fn from_body(
-        ring: &Ring,
-        rank: usize,
-        body: Poly<Eval>,
-        (seed, index): (&[u8; 32], [u64; 2]),
-    ) -> Self {
+        let rows = masks.chunks(secret.len()).zip(messages);
+        let bodies = rows.map(|(masks, message)| body(ring, secret, masks, message));
         Self {
-            masks: Self::masks(ring, rank, seed, index),
-            body,
+            bodies: bodies.collect(),
+            masks,
         }
     }
 
-    fn masks(ring: &Ring, rank: usize, seed: &[u8; 32], [a, b]: [u64; 2]) -> Vec<Poly<Eval>> {
-        let basis = ring.everything();
-        let each = 0..rank as u64;
-        each.map(|l| mask(ring, &basis, seed, &[a, b, l])).collect()
+    /// Panics: when there are not as many masks for each body.
+    pub(crate) fn new(rank: usize, bodies: Vec<Poly<Eval>>, masks: Masks) -> Self {
+        assert_eq!(masks.len(), rank * bodies.len(), "masks of each body");
+        Self { masks, bodies }
+    }
+
+    pub(crate) fn bodies(&self) -> &[Poly<Eval>] {
+        &self.bodies
     }
 }
 
-/// The rows of several keys whose masks are those of the first.
-pub(crate) struct Rows<'a>(pub(crate) Vec<&'a [Row]>);
+/// The body of an encryption of a message with noise, which is wiped.
+fn body(
+    ring: &Ring,
+    secret: &[SecretPoly],
+    masks: &[Poly<Eval>],
+    (mut message, noise): (Poly<Eval>, Vec<i64>),
+) -> Poly<Eval> {
+    let mut body = encrypt_with(ring, &secret[0], &message, 1, &masks[0], noise);
+    message.zeroize();
+    for (mask, part) in masks.iter().zip(secret).skip(1) {
+        let mut product = mask.clone();
+        ring.mul_assign(&mut product, part);
+        ring.sub_assign(&mut body, &product);
+        product.zeroize();
+    }
+    body
+}
+
+/// Some of the rows of several keys whose masks are those of the first.
+pub(crate) struct Rows<'a> {
+    masks: &'a [Poly<Eval>],
+    rank: usize,
+    bodies: Vec<&'a [Poly<Eval>]>,
+}
 
 impl<'a> Rows<'a> {
-    /// So many of the rows.
+    /// All rows. Panics: without a key.
+    pub(crate) fn new(keys: impl Iterator<Item = &'a KeyRows>, rank: usize) -> Self {
+        let keys: Vec<&KeyRows> = keys.collect();
+        Self {
+            masks: &keys[0].masks,
+            rank,
+            bodies: keys.iter().map(|key| &key.bodies[..]).collect(),
+        }
+    }
+
+    /// So many of them.
     pub(crate) fn range(&self, first: usize, count: usize) -> Self {
-        Self(self.0.iter().map(|rows| &rows[first..][..count]).collect())
+        let of = |bodies: &&'a [Poly<Eval>]| &bodies[first..][..count];
+        Self {
+            masks: &self.masks[first * self.rank..][..count * self.rank],
+            rank: self.rank,
+            bodies: self.bodies.iter().map(of).collect(),
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0[0].is_empty()
+        self.len() == 0
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0[0].len()
+        self.bodies[0].len()
     }
 
     /// Masks and bodies.
     pub(crate) fn parts(&self) -> usize {
-        self.0[0].first().map_or(0, |row| row.masks.len()) + self.0.len()
+        self.rank + self.bodies.len()
     }
 
     /// Masks, then the body of each key: the only row of residues of each.
     fn part(&self, i: usize) -> Vec<&'a [u64]> {
-        let masks = self.0[0].first().map_or(0, |row| row.masks.len());
-        match i.checked_sub(masks) {
-            None => self.0[0].iter().map(|row| row.masks[i].row(0)).collect(),
-            Some(key) => self.0[key].iter().map(|row| row.body.row(0)).collect(),
+        match i.checked_sub(self.rank) {
+            None => {
+                let masks = self.masks.iter().skip(i).step_by(self.rank);
+                masks.map(|mask| mask.row(0)).collect()
+            }
+            Some(key) => self.bodies[key].iter().map(|body| body.row(0)).collect(),
         }
     }
 }

@@ -1,14 +1,15 @@
 //! The change to a sparse secret of lower rank, and to residues modulo p.
 
 use crate::Opening;
-use crate::module::{ModuleCipher, ModuleSecret, Row, Rows, add_products};
+use crate::module::{KeyRows, ModuleCipher, ModuleSecret, Rows, add_products};
 use omr_ring::{AlignedVec, Eval, Poly, centered_binomial};
+use omr_rlwe::Masks;
 use rand_core::CryptoRng;
 
 /// Encryptions of the packing secret times each unit of the gadget, under the sparse secret.
 pub struct NarrowKey {
     /// For each polynomial of the packing secret, one row a digit.
-    rows: Vec<Row>,
+    rows: KeyRows,
 }
 
 /// Module ciphertexts modulo p under sparse secrets.
@@ -26,43 +27,40 @@ impl NarrowKey {
     ) -> Self {
         let (ring, gadget) = (&opening.narrow, opening.spec().gadget);
         let (from, to) = (from.polys(ring), to.polys(ring));
-        let digits = (0..)
-            .zip(&from)
-            .flat_map(|(l, part)| (0..gadget.digits).map(move |i| (l, i, part)));
-        let encrypt = |(l, i, part): (u64, u32, &omr_rlwe::SecretPoly)| {
+        let digits = from
+            .iter()
+            .flat_map(|part| (0..gadget.digits).map(move |i| (i, part)));
+        let message = |(i, part): (u32, &omr_rlwe::SecretPoly)| {
             let mut message = Poly::clone(part);
             ring.scale_assign(&mut message, |m| gadget.unit(m, i));
-            let at = (seed, [index, l * u64::from(gadget.digits) + u64::from(i)]);
-            let row = Row::encrypt(ring, &to, &message, at, centered_binomial(rng, ring.n()));
-            zeroize::Zeroize::zeroize(&mut message);
-            row
+            (message, centered_binomial(rng, ring.n()))
         };
+        let masks = Self::masks(opening, (seed, index));
         Self {
-            rows: digits.map(encrypt).collect(),
+            rows: KeyRows::encrypt(ring, &to, masks, digits.map(message)),
         }
     }
 
-    /// Rebuilds a key from its bodies; the masks are drawn again.
+    /// Draws the masks of a key.
+    pub fn masks(opening: &Opening, at: (&[u8; 32], u64)) -> Masks {
+        let shape = (opening.narrow_bodies(), opening.spec().rank);
+        KeyRows::masks(&opening.narrow, shape, at)
+    }
+
+    /// Rebuilds a key from its bodies and [`NarrowKey::masks`].
     ///
-    /// Panics: when there is not one body for each polynomial of the packing secret and each digit.
-    pub fn from_bodies(
-        opening: &Opening,
-        bodies: Vec<Poly<Eval>>,
-        (seed, index): (&[u8; 32], u64),
-    ) -> Self {
-        let spec = opening.spec();
+    /// Panics: when there is not one body for each polynomial of the packing secret and each digit, or masks of others.
+    pub fn from_bodies(opening: &Opening, bodies: Vec<Poly<Eval>>, masks: Masks) -> Self {
         let expected = opening.narrow_bodies();
         assert_eq!(bodies.len(), expected, "one body a digit");
-        let row =
-            |(i, body)| Row::from_body(&opening.narrow, spec.rank, body, (seed, [index, i as u64]));
         Self {
-            rows: bodies.into_iter().enumerate().map(row).collect(),
+            rows: KeyRows::new(opening.spec().rank, bodies, masks),
         }
     }
 
     /// The bodies, to be written out.
     pub fn bodies(&self) -> impl Iterator<Item = &Poly<Eval>> {
-        self.rows.iter().map(|row| &row.body)
+        self.rows.bodies().iter()
     }
 }
 
@@ -74,7 +72,7 @@ pub fn narrow(opening: &Opening, keys: &[&NarrowKey], packed: &ModuleCipher) -> 
     let (k, m) = (ring.kernels(), ring.modulus(0));
     let (q1, q2) = (opening.packing.modulus(0).value(), m.value());
     let row = || AlignedVec::zeroed(spec.n);
-    let rows = Rows(keys.iter().map(|key| &key.rows[..]).collect());
+    let rows = Rows::new(keys.iter().map(|key| &key.rows), spec.rank);
     let mut digits: Vec<AlignedVec> = (0..rows.len()).map(|_| row()).collect();
     for (digits, mask) in digits
         .chunks_mut(spec.gadget.digits as usize)

@@ -48,19 +48,15 @@ pub struct Turned(Vec<SharedRlwe<Eval>>);
 impl Turned {
     /// Turns encryptions of [`crate::secret_slots`], one step after another with each recipient's key.
     ///
-    /// Shape: `secrets` are pairs at level 0 and scale 1 with one mask, `step` the keys of turns by one slot; both of all
-    /// recipients, made with one seed. Panics: without any, or where their numbers differ.
+    /// Shape: `secrets` are at level 0 and scale 1, `step` the keys of turns by one slot; both of all recipients, made
+    /// with one seed. Panics: without any, or where their numbers differ.
     pub fn new(
         ev: &Evaluator,
         opening: &Opening,
-        secrets: &[&Ciphertext],
+        secrets: SharedRlwe<Eval>,
         step: &[&GaloisKey],
     ) -> Self {
-        let first = SharedRlwe {
-            mask: secrets[0].parts()[1].clone(),
-            bodies: secrets.iter().map(|ct| ct.parts()[0].clone()).collect(),
-        };
-        let (turn, mut turned) = (turn(step), vec![first]);
+        let (turn, mut turned) = (turn(step), vec![secrets]);
         for i in 1..opening.turns() {
             let last = std::slice::from_ref(&turned[i - 1]);
             turned.extend(turn.apply(ev.ring, last, Bodies::Divided, ev.plain.p()));

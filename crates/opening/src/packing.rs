@@ -1,8 +1,9 @@
 //! Clues of a block of messages as module ciphertexts, one for each coordinate.
 
 use crate::Opening;
-use crate::module::{ModuleCipher, ModuleSecret, Row, Rows, add_products};
+use crate::module::{KeyRows, ModuleCipher, ModuleSecret, Rows, add_products};
 use omr_ring::{AlignedVec, Eval, NarrowGaussian, Poly, Ring};
+use omr_rlwe::Masks;
 use rand_core::CryptoRng;
 
 /// Columns of clues that are transformed together: with their keys they stay in the second-level cache.
@@ -13,7 +14,7 @@ const TOGETHER: usize = 64;
 /// Row i holds coefficient `coordinates - 1 - i` of the secret in the negacyclic order in which coordinates meet
 /// them: coordinate c of `a s` is `sum_j a_j s_(c - j)`, with `s_(t - clue_n) = -s_t`.
 pub struct PackingKey {
-    rows: Vec<Row>,
+    rows: KeyRows,
     /// Of residues that are subtracted from every coordinate alike.
     extra: usize,
 }
@@ -45,7 +46,6 @@ impl PackingKey {
         let (ring, spec, shape) = (&opening.packing, opening.spec(), opening.clue());
         let secret = secret.polys(ring);
         let errors = NarrowGaussian::new(spec.packing_sigma);
-        let zero = Poly::zero(ring, &ring.everything());
         let scale = opening.packing_scale() as i64;
         let (q, clue_q) = (ring.modulus(0).value(), shape.q);
         // Public, as all that is known of an address; rounded once, as it is large.
@@ -58,32 +58,32 @@ impl PackingKey {
                 false => -clue[(t + n) as usize] * scale,
             }
         });
-        let rows = of_secret.chain(extra.iter().map(scaled)).enumerate();
-        let encrypt = |(i, value): (usize, i64)| {
+        let values = of_secret.chain(extra.iter().map(scaled));
+        let message = |value: i64| {
             let mut noise = errors.sample(rng, ring.n());
             noise[0] -= value;
-            Row::encrypt(ring, &secret, &zero, (seed, [index, i as u64]), noise)
+            (Poly::zero(ring, &ring.everything()), noise)
         };
+        let masks = Self::masks(opening, opening.packing_bodies(extra.len()), (seed, index));
         Self {
-            rows: rows.map(encrypt).collect(),
+            rows: KeyRows::encrypt(ring, &secret, masks, values.map(message)),
             extra: extra.len(),
         }
     }
 
-    /// Rebuilds a key from its bodies; the masks are drawn again.
+    /// Draws the masks of a key of so many bodies.
+    pub fn masks(opening: &Opening, bodies: usize, at: (&[u8; 32], u64)) -> Masks {
+        KeyRows::masks(&opening.packing, (bodies, opening.spec().packing_rank), at)
+    }
+
+    /// Rebuilds a key from its bodies and [`PackingKey::masks`].
     ///
-    /// Panics: when there are fewer bodies than the secret takes.
-    pub fn from_bodies(
-        opening: &Opening,
-        bodies: Vec<Poly<Eval>>,
-        (seed, index): (&[u8; 32], u64),
-    ) -> Self {
-        let (ring, rank) = (&opening.packing, opening.spec().packing_rank);
+    /// Panics: when there are fewer bodies than the secret takes, or masks of another number of them.
+    pub fn from_bodies(opening: &Opening, bodies: Vec<Poly<Eval>>, masks: Masks) -> Self {
         let extra = bodies.len().checked_sub(opening.packing_bodies(0));
-        let row = |(i, body)| Row::from_body(ring, rank, body, (seed, [index, i as u64]));
         Self {
             extra: extra.expect("a body for each coefficient of the secret"),
-            rows: bodies.into_iter().enumerate().map(row).collect(),
+            rows: KeyRows::new(opening.spec().packing_rank, bodies, masks),
         }
     }
 
@@ -94,7 +94,7 @@ impl PackingKey {
 
     /// The bodies, to be written out.
     pub fn bodies(&self) -> impl Iterator<Item = &Poly<Eval>> {
-        self.rows.iter().map(|row| &row.body)
+        self.rows.bodies().iter()
     }
 }
 
@@ -111,7 +111,7 @@ pub fn pack(
     let (ring, spec, shape) = (&opening.packing, opening.spec(), opening.clue());
     assert_eq!(clues.a.len(), spec.n * shape.n, "a block of clues");
     assert_eq!(clues.b.len(), shape.coordinates, "coordinates");
-    let rows = Rows(keys.iter().map(|key| &key.rows[..]).collect());
+    let rows = Rows::new(keys.iter().map(|key| &key.rows), spec.packing_rank);
     let parts = rows.parts();
     let zero = || AlignedVec::zeroed(spec.n);
     let mut sums: Vec<AlignedVec> = (0..parts * shape.coordinates).map(|_| zero()).collect();

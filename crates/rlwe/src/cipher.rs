@@ -3,6 +3,7 @@
 use crate::SecretPoly;
 use omr_ring::{Basis, Coeff, Eval, Poly, Ring, centered_binomial, uniform_poly};
 use rand_core::CryptoRng;
+use std::sync::Arc;
 use zeroize::Zeroize;
 
 /// A pair with `c0 + c1 s = m + p e`, in the evaluation domain.
@@ -33,6 +34,9 @@ impl Rlwe {
         }
     }
 }
+
+/// Masks of a key, in its order. Keys whose masks come from one seed may hold them together.
+pub type Masks = Arc<[Poly<Eval>]>;
 
 /// The uniform mask that a seed and an index stand for.
 pub fn mask(ring: &Ring, basis: &Basis, seed: &[u8; 32], index: &[u64]) -> Poly<Eval> {

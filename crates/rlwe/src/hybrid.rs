@@ -32,9 +32,10 @@ pub struct SwitchInput<'a> {
     pub add: [Option<&'a Poly<Eval>>; 2],
 }
 
-/// A digit: its key part, its primes, and the conversion to all others.
+/// A digit: its part of the key, its primes, and the conversion to all others.
 struct Digit<'a> {
-    key: &'a Rlwe,
+    body: &'a Poly<Eval>,
+    mask: &'a Poly<Eval>,
     own: Basis,
     conversion: Conversion,
 }
@@ -90,10 +91,11 @@ fn digits<'a>(key: &'a SwitchingKey, ring: &Ring, basis: &Basis, all: &Basis) ->
         .zip(key.parts())
         .map(|(primes, key)| (primes.intersection(basis), key))
         .filter(|(own, _)| !own.is_empty())
-        .map(|(own, key)| Digit {
+        .map(|(own, (body, mask))| Digit {
             conversion: Conversion::raise(ring, &own, &all.minus(&own)),
             own,
-            key,
+            body,
+            mask,
         })
         .collect()
 }
@@ -163,8 +165,8 @@ impl Run<'_> {
             factors.push(digits.collect());
         }
         let keys: [Vec<&[u64]>; 2] = [
-            self.digits.iter().map(|d| d.key.c0.row_of(id)).collect(),
-            self.digits.iter().map(|d| d.key.c1.row_of(id)).collect(),
+            self.digits.iter().map(|d| d.body.row_of(id)).collect(),
+            self.digits.iter().map(|d| d.mask.row_of(id)).collect(),
         ];
         let piece = if self.inputs.len() > 1 {
             PIECE

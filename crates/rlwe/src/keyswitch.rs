@@ -1,8 +1,9 @@
 //! Key-switching keys: their shapes, generation and single use.
 
-use crate::{KeySwitch, Rlwe, SecretPoly, SwitchInput, cipher};
+use crate::{KeySwitch, Masks, Rlwe, SecretPoly, SwitchInput, cipher};
 use omr_ring::{Basis, Eval, Modulus, Poly, Ring, Switch};
 use rand_core::CryptoRng;
+use std::sync::Arc;
 
 /// The gadget of a switching key: which primes the ciphertexts may use, how these are grouped in
 /// digits, and the special primes (Gentry, Halevi, Smart 2012; hybrid key switching).
@@ -88,7 +89,9 @@ impl KeyShape {
 /// `gadget * s_from` under `s_to`.
 pub struct SwitchingKey {
     shape: KeyShape,
-    parts: Vec<Rlwe>,
+    /// One a digit, as bodies.
+    masks: Masks,
+    bodies: Vec<Poly<Eval>>,
     /// Keys made from this one, for ciphertexts over ever fewer primes.
     lowered: Vec<SwitchingKey>,
 }
@@ -107,8 +110,8 @@ impl SwitchingKey {
         index: u64,
         rng: &mut impl CryptoRng,
     ) -> Self {
-        let extended = shape.extended();
-        let make = |(d, digit): (usize, &Basis)| {
+        let masks = Self::masks(ring, shape, seed, index);
+        let make = |(digit, mask): (&Basis, &Poly<Eval>)| {
             let mut gadget = (**from).clone();
             ring.each_row(&mut gadget, |id, row| match digit.contains(id) {
                 true => {
@@ -118,38 +121,31 @@ impl SwitchingKey {
                 }
                 false => row.fill(0),
             });
-            let c1 = cipher::mask(ring, &extended, seed, &[index, d as u64]);
-            let c0 = cipher::encrypt(ring, to, &gadget, p, &c1, rng);
+            let body = cipher::encrypt(ring, to, &gadget, p, mask, rng);
             zeroize::Zeroize::zeroize(&mut gadget);
-            Rlwe::new(c0, c1)
+            body
         };
-        let parts = shape.digits.iter().enumerate().map(make).collect();
-        Self {
-            shape: shape.clone(),
-            parts,
-            lowered: Vec::new(),
-        }
+        let bodies = shape.digits.iter().zip(&*masks).map(make).collect();
+        Self::from_bodies(shape, bodies, masks)
     }
 
-    /// Rebuilds a key from its bodies; the masks are drawn again from `seed` and `index`.
-    /// Panics: when there is not one body a digit.
-    pub fn from_bodies(
-        ring: &Ring,
-        shape: &KeyShape,
-        bodies: Vec<Poly<Eval>>,
-        seed: &[u8; 32],
-        index: u64,
-    ) -> Self {
-        assert_eq!(bodies.len(), shape.digits.len(), "one body for each digit");
+    /// Draws the masks of a key from `seed` and `index`.
+    pub fn masks(ring: &Ring, shape: &KeyShape, seed: &[u8; 32], index: u64) -> Masks {
         let extended = shape.extended();
-        let with_mask = |(d, c0)| {
-            let c1 = cipher::mask(ring, &extended, seed, &[index, d as u64]);
-            Rlwe::new(c0, c1)
-        };
-        let parts = bodies.into_iter().enumerate().map(with_mask).collect();
+        let digits = 0..shape.digits.len() as u64;
+        let mask = |digit| cipher::mask(ring, &extended, seed, &[index, digit]);
+        digits.map(mask).collect()
+    }
+
+    /// Rebuilds a key from its bodies and [`SwitchingKey::masks`].
+    /// Panics: when there is not one body and one mask a digit.
+    pub fn from_bodies(shape: &KeyShape, bodies: Vec<Poly<Eval>>, masks: Masks) -> Self {
+        assert_eq!(bodies.len(), shape.digits.len(), "one body for each digit");
+        assert_eq!(masks.len(), shape.digits.len(), "one mask for each digit");
         Self {
             shape: shape.clone(),
-            parts,
+            masks,
+            bodies,
             lowered: Vec::new(),
         }
     }
@@ -173,15 +169,11 @@ impl SwitchingKey {
         let down = Switch::new(ring, &from, &to, p);
         let lower = |part: &Poly<Eval>| down.apply(ring, &part.restrict(&from));
         let serves = |digit: &Basis| shape.digits.iter().any(|own| digit.contains(own.ids()[0]));
-        let parts = self.shape.digits.iter().zip(&self.parts);
+        let parts = self.shape.digits.iter().zip(self.parts());
         let parts = parts.filter(|(digit, _)| serves(digit));
-        Self {
-            shape: shape.clone(),
-            parts: parts
-                .map(|(_, part)| Rlwe::new(lower(&part.c0), lower(&part.c1)))
-                .collect(),
-            lowered: Vec::new(),
-        }
+        let lowered = parts.map(|(_, (body, mask))| (lower(body), lower(mask)));
+        let (bodies, masks): (_, Vec<_>) = lowered.unzip();
+        Self::from_bodies(shape, bodies, masks.into())
     }
 
     /// The key of fewest primes that serves ciphertexts over `basis`: itself where no other does.
@@ -196,9 +188,14 @@ impl SwitchingKey {
         &self.shape
     }
 
+    /// Whether both hold the same masks in memory.
+    pub fn shares_masks_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.masks, &other.masks)
+    }
+
     /// The bodies, one a digit, to be written out.
     pub fn bodies(&self) -> impl Iterator<Item = &Poly<Eval>> {
-        self.parts.iter().map(|part| &part.c0)
+        self.bodies.iter()
     }
 
     /// The product of the special primes modulo `m`.
@@ -206,8 +203,19 @@ impl SwitchingKey {
         ring.product_mod(&self.shape.special, m)
     }
 
-    pub(crate) fn parts(&self) -> &[Rlwe] {
-        &self.parts
+    /// One a digit.
+    pub(crate) fn digit_masks(&self) -> &[Poly<Eval>] {
+        &self.masks
+    }
+
+    /// One a digit.
+    pub(crate) fn digit_bodies(&self) -> &[Poly<Eval>] {
+        &self.bodies
+    }
+
+    /// Body and mask of each digit.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&Poly<Eval>, &Poly<Eval>)> {
+        self.bodies.iter().zip(&*self.masks)
     }
 
     /// Switches a ciphertext under `s_from` to `s_to`, same modulus, same message modulo p.

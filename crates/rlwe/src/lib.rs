@@ -13,7 +13,7 @@ mod secret;
 mod shared;
 mod turn;
 
-pub use cipher::{Rlwe, decrypt_residues, encrypt, encrypt_with, mask};
+pub use cipher::{Masks, Rlwe, decrypt_residues, encrypt, encrypt_with, mask};
 pub use descend::Descent;
 pub use hybrid::{KeySwitch, SwitchInput};
 pub use keyswitch::{KeyShape, SwitchingKey};

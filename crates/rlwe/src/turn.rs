@@ -273,10 +273,10 @@ impl Run<'_> {
     /// The rows of a prime of the keys' masks, then of each key's bodies, digit by digit.
     fn keys_of(&self, id: usize) -> Vec<Vec<&[u64]>> {
         let numbers = || self.digits.iter().map(|digit| digit.number);
-        let first = self.turn.keys[0].parts();
-        let masks = numbers().map(|d| first[d].c1.row_of(id)).collect();
+        let first = self.turn.keys[0].digit_masks();
+        let masks = numbers().map(|d| first[d].row_of(id)).collect();
         let bodies = self.turn.keys.iter().map(|key| {
-            let rows = numbers().map(|d| key.parts()[d].c0.row_of(id));
+            let rows = numbers().map(|d| key.digit_bodies()[d].row_of(id));
             rows.collect()
         });
         std::iter::once(masks).chain(bodies).collect()

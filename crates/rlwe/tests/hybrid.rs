@@ -272,13 +272,8 @@ fn lowered_keys_leave_the_message() {
             cts.iter().map(result).collect()
         };
         let whole = results(&t);
-        let key = SwitchingKey::from_bodies(
-            &t.ring,
-            &shape,
-            t.key.bodies().cloned().collect(),
-            &[2; 32],
-            0,
-        );
+        let masks = SwitchingKey::masks(&t.ring, &shape, &[2; 32], 0);
+        let key = SwitchingKey::from_bodies(&shape, t.key.bodies().cloned().collect(), masks);
         t.key = key.with_lowered(&t.ring, &lowered, &t.p);
         for ((basis, before), (found, factor)) in bases.iter().zip(whole).zip(results(&t)) {
             assert_eq!(t.decrypt(&found, factor), message, "n = {n}, {basis:?}");

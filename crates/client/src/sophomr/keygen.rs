@@ -8,7 +8,9 @@ use omr_opening::{
     ModuleSecret, NarrowKey, PackingKey, packing_secret, secret_slots, sparse_secret,
 };
 use omr_protocol::clue::OFFSET_LEN;
-use omr_protocol::sophomr::{DetectionKey, Epoch, OpeningKey, Params, Part, merge_levels};
+use omr_protocol::sophomr::{
+    DetectionKey, EncryptedSecret, Epoch, OpeningKey, Params, Part, merge_levels,
+};
 use omr_protocol::{ClueKey, ClueKind};
 use omr_ring::Ring;
 use omr_rlwe::{KeyShape, Secret, SecretPoly, SharedKey, SwitchingKey};
@@ -354,7 +356,7 @@ fn make(
             rng,
         );
         slots.zeroize();
-        ct
+        EncryptedSecret::from(ct)
     };
     let encrypted_secrets = (0..).zip(&secrets.clue).map(&mut encrypted).collect();
     drop(s);

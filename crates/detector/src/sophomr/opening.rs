@@ -10,7 +10,7 @@ use omr_opening::{
     Turned, narrow, open, pack,
 };
 use omr_protocol::clue::OFFSET_LEN;
-use omr_protocol::sophomr::{DetectionKey, OpeningKey, Params};
+use omr_protocol::sophomr::{DetectionKey, EncryptedSecret, OpeningKey, Params};
 use omr_ring::{Eval, Poly};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -52,9 +52,10 @@ pub(super) fn turned(
     progress: &dyn Progress,
 ) -> Result<Turned, DetectorError> {
     progress.stage("baby steps", 1);
-    let secrets: Vec<&Ciphertext> = keys.iter().map(|key| &key.secrets[0]).collect();
+    let secrets: Vec<&EncryptedSecret> = keys.iter().map(|key| &key.secrets[0]).collect();
+    let secrets = EncryptedSecret::together(&secrets);
     let step: Vec<&GaloisKey> = keys.iter().map(|key| &key.step).collect();
-    let turned = Turned::new(ev, opening, &secrets, &step);
+    let turned = Turned::new(ev, opening, secrets, &step);
     progress.advance(1);
     check_stopped(progress)?;
     Ok(turned)

@@ -132,6 +132,11 @@ fn digested(clues: ClueKind) {
     let detectors: Vec<Detector> = keys.iter().map(detector).collect();
     assert!(detectors[0].is_served_with(&detectors[TOGETHER - 1]));
     assert!(!detectors[0].is_served_with(&detectors[TOGETHER]));
+    let share_masks = |a: usize, b: usize| {
+        let [a, b] = [a, b].map(|i| detectors[i].key().step.switching_key());
+        a.shares_masks_with(b)
+    };
+    assert!(share_masks(0, TOGETHER - 1) && !share_masks(0, TOGETHER));
 
     let plan = DigestPlan::new(&params, 0..MESSAGES, 9, Some(PAYLOAD)).unwrap();
     let seed = [3; SEED_BYTES];

@@ -42,7 +42,7 @@ pub(crate) fn image(turn: Turn) -> Outcome<Image> {
         plain: &params.plain,
         chain: &params.chain,
     };
-    let input = &key.secrets[0];
+    let input = &key.secrets[0].to_ciphertext();
     let turned = ev.automorphism(input, galois)?;
     let open = Decryptor {
         ring: &params.ring,

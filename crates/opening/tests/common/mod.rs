@@ -251,20 +251,27 @@ impl Insecure {
         }
         let [step, baby, giant] = galois.each_ref().map(|keys| keys.iter().collect());
         let step: Vec<&GaloisKey> = step;
-        let secrets: Vec<&Ciphertext> = secrets.iter().collect();
+        let secrets = SharedRlwe {
+            mask: secrets[0].parts()[1].clone(),
+            bodies: secrets.iter().map(|ct| ct.parts()[0].clone()).collect(),
+        };
         let (ev, opening) = (self.ev(), &self.opening);
-        let turned = Turned::new(&ev, opening, &secrets, &step);
+        let turned = Turned::new(&ev, opening, secrets, &step);
         let keys = OpeningKeys { baby, giant };
         let values = PhaseValues::new(&ev, opening, (&turned, &keys), packed);
         open(&ev, opening, &keys, values, 0).unwrap()
     }
 
+    /// With masks that all recipients hold together.
     pub(crate) fn rebuild_keys(&mut self) {
+        let bodies = self.opening.packing_bodies(EXTRA);
+        let packing = PackingKey::masks(&self.opening, bodies, (&SEED, 1));
+        let narrow = NarrowKey::masks(&self.opening, (&SEED, 2));
         for recipient in &mut self.recipients {
             let bodies = recipient.packing.bodies().cloned().collect();
-            recipient.packing = PackingKey::from_bodies(&self.opening, bodies, (&SEED, 1));
+            recipient.packing = PackingKey::from_bodies(&self.opening, bodies, packing.clone());
             let bodies = recipient.narrow.bodies().cloned().collect();
-            recipient.narrow = NarrowKey::from_bodies(&self.opening, bodies, (&SEED, 2));
+            recipient.narrow = NarrowKey::from_bodies(&self.opening, bodies, narrow.clone());
         }
     }
 }

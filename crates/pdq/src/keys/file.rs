@@ -174,13 +174,8 @@ impl<R: Read> Parts<'_, R> {
     fn switching(&mut self, part: Part) -> Result<SwitchingKey, KeyError> {
         let bodies = self.bodies(part)?;
         let (ring, shape) = part.switching(self.params);
-        Ok(SwitchingKey::from_bodies(
-            ring,
-            shape,
-            bodies,
-            &self.seed,
-            part.index(),
-        ))
+        let masks = SwitchingKey::masks(ring, shape, &self.seed, part.index());
+        Ok(SwitchingKey::from_bodies(shape, bodies, masks))
     }
 
     fn galois(&mut self, part: Part) -> Result<GaloisKey, KeyError> {

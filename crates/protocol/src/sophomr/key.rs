@@ -1,6 +1,9 @@
 //! The key of SophOMR's detector and its file.
 
+mod masks;
 mod read;
+
+pub(crate) use masks::KeptMasks;
 
 use super::Params;
 use crate::clue::OFFSET_LEN;
@@ -11,7 +14,7 @@ use omr_bgv::{Ciphertext, GaloisKey};
 use omr_compress::{KeyUse, Keys};
 use omr_opening::{NarrowKey, Opening, PackingKey};
 use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
-use omr_rlwe::{KeyShape, SharedKey, SwitchingKey};
+use omr_rlwe::{KeyShape, Masks, Rlwe, SharedKey, SharedRlwe, SwitchingKey};
 use std::io::Write;
 
 /// The parts of a detection key in the order of the file; the number is the mask's index.
@@ -194,6 +197,41 @@ pub struct OpeningKey {
     pub narrow: NarrowKey,
 }
 
+/// An encrypted clue secret, at level 0.
+pub struct EncryptedSecret {
+    body: Poly<Eval>,
+    /// The one mask.
+    masks: Masks,
+}
+
+impl EncryptedSecret {
+    /// As a ciphertext.
+    pub fn to_ciphertext(&self) -> Ciphertext {
+        let pair = Rlwe::new(self.body.clone(), self.masks[0].clone());
+        Ciphertext::new(pair, 0, 1)
+    }
+
+    /// Those of one or more recipients, whose masks come from one seed. Panics: without any.
+    pub fn together(secrets: &[&Self]) -> SharedRlwe<Eval> {
+        SharedRlwe {
+            mask: secrets[0].masks[0].clone(),
+            bodies: secrets.iter().map(|secret| secret.body.clone()).collect(),
+        }
+    }
+}
+
+/// Panics: of another scale than 1, or not relinearised.
+impl From<Ciphertext> for EncryptedSecret {
+    fn from(ct: Ciphertext) -> Self {
+        assert_eq!((ct.level(), ct.scale()), (0, 1), "a fresh encryption");
+        let pair = ct.into_pair();
+        Self {
+            body: pair.c0,
+            masks: [pair.c1].into(),
+        }
+    }
+}
+
 /// What the detector needs: switching keys and the encrypted clue secrets. Holds no secret.
 pub struct DetectionKey {
     /// Names the key; unrelated to the address's name.
@@ -221,7 +259,7 @@ pub struct DetectionKey {
     pub merge: Vec<GaloisKey>,
     /// At level 0: each clue secret, `[s | -s | s | ...]` in both slot rows; or the secret that packed clues are opened
     /// from ([`omr_opening::secret_slots`]).
-    pub secrets: Vec<Ciphertext>,
+    pub secrets: Vec<EncryptedSecret>,
     /// To the ring of digests.
     pub last: SharedKey,
     /// The `w` of an address with bound clues, at level 0: in both slot rows, column z holds `w[z / baby mod 8]`.
@@ -295,7 +333,7 @@ impl DetectionKey {
             Part::Baby => self.opened(|key| key.baby.switching_key().bodies().collect()),
             Part::Packing => self.opened(|key| key.packing.bodies().collect()),
             Part::Narrow => self.opened(|key| key.narrow.bodies().collect()),
-            Part::Secret(i) => vec![&self.secrets[i as usize].parts()[0]],
+            Part::Secret(i) => vec![&self.secrets[i as usize].body],
             Part::Final => self.last.bodies().collect(),
             Part::Offset => self.offset.iter().map(|ct| &ct.parts()[0]).collect(),
         }

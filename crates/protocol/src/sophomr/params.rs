@@ -15,6 +15,7 @@ pub use final_ring::{FinalNoise, FinalRingSpec};
 pub use outline::Outline;
 pub use spec::ParamsSpec;
 
+use super::key::KeptMasks;
 use super::{BODY_BITS, MASK_BITS};
 use crate::params::{ClueParams, ParamsError, SetSpec, largest_log_pq};
 use chain::{BASE_PRIMES, Primes};
@@ -66,6 +67,8 @@ pub struct Params {
     pub small_shape: KeyShape,
     /// Shape of the key to the ring of digests.
     pub final_shape: SharedShape,
+    /// Masks that several detection keys in memory have.
+    pub(super) kept_masks: KeptMasks,
 }
 
 impl Params {
@@ -125,6 +128,7 @@ impl Params {
             small_plain: Plain::new(spec.p, spec.small_n, kernels)?,
             final_ring: spec.final_ring.ring(kernels)?,
             final_shape: spec.final_ring.shape(spec.small_n),
+            kept_masks: KeptMasks::default(),
             clue: Arc::new(ClueParams::new(
                 circuit.clue_name,
                 spec.clue.clone(),

@@ -4,7 +4,7 @@ use super::{PAD, piece};
 use crate::progress::check_stopped;
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator};
-use omr_protocol::sophomr::{DetectionKey, Params};
+use omr_protocol::sophomr::{DetectionKey, EncryptedSecret, Params};
 use omr_ring::{BUFFER_WORDS, Buffer, Kernels};
 use rayon::prelude::*;
 
@@ -55,7 +55,8 @@ impl BabySteps {
             steps,
             parts: 2 * key.secrets.len(),
         };
-        let mut step = key.secrets.clone();
+        let secrets = key.secrets.iter();
+        let mut step: Vec<Ciphertext> = secrets.map(EncryptedSecret::to_ciphertext).collect();
         for i in 0..steps {
             // Both read the step: together, they leave no thread idle between tasks.
             let next = || match i + 1 < steps {

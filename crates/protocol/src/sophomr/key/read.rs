@@ -1,15 +1,15 @@
 //! Reading a detection key: bodies as they come, the masks of one part beside the bodies of the next.
 
-use super::{DetectionKey, OpeningKey, Part, merge_levels, secrets};
+use super::{DetectionKey, EncryptedSecret, OpeningKey, Part, merge_levels, secrets};
 use crate::frame::{FrameReader, Kind};
 use crate::key_file::read_poly;
 use crate::sophomr::Params;
 use crate::{ClueKind, DetectionKeyError};
 use omr_bgv::{Ciphertext, GaloisKey};
 use omr_mismatch::Mismatch;
-use omr_opening::{NarrowKey, PackingKey};
+use omr_opening::{NarrowKey, Opening, PackingKey};
 use omr_ring::{Eval, Poly};
-use omr_rlwe::{Rlwe, SharedKey, SwitchingKey, mask};
+use omr_rlwe::{self as rlwe, Rlwe, SharedKey, SwitchingKey};
 use rayon::Scope;
 use std::io::Read;
 
@@ -59,7 +59,7 @@ impl<'a, R: Read> Bodies<'a, R> {
     }
 }
 
-/// What makes parts from their bodies: draws the masks again.
+/// What makes parts from their bodies: draws the masks again, but for those that another key holds already.
 #[derive(Clone, Copy)]
 struct Masks<'a> {
     params: &'a Params,
@@ -72,10 +72,37 @@ impl<'a> Masks<'a> {
         part.seed(self.own, self.linear)
     }
 
+    /// The masks of a part with so many of them: those of other keys with this seed, where keys share seeds.
+    fn of(self, part: Part, bodies: usize, draw: impl FnOnce() -> rlwe::Masks) -> rlwe::Masks {
+        match &self.params.opening {
+            Some(_) if part.is_linear() => {
+                let name = (*self.linear, part.index(), bodies);
+                self.params.kept_masks.held_or_drawn(name, draw)
+            }
+            _ => draw(),
+        }
+    }
+
     fn switching(self, part: Part, bodies: Vec<Poly<Eval>>) -> SwitchingKey {
         let (ring, shape) = part.shape(self.params);
         let shape = shape.expect("a switching key has a gadget");
-        SwitchingKey::from_bodies(ring, shape, bodies, self.seed(part), part.index())
+        let draw = || SwitchingKey::masks(ring, shape, self.seed(part), part.index());
+        let masks = self.of(part, bodies.len(), draw);
+        SwitchingKey::from_bodies(shape, bodies, masks)
+    }
+
+    fn packing(self, opening: &Opening, bodies: Vec<Poly<Eval>>) -> PackingKey {
+        let (part, count) = (Part::Packing, bodies.len());
+        let at = (self.seed(part), part.index());
+        let masks = self.of(part, count, || PackingKey::masks(opening, count, at));
+        PackingKey::from_bodies(opening, bodies, masks)
+    }
+
+    fn narrow(self, opening: &Opening, bodies: Vec<Poly<Eval>>) -> NarrowKey {
+        let part = Part::Narrow;
+        let at = (self.seed(part), part.index());
+        let masks = self.of(part, bodies.len(), || NarrowKey::masks(opening, at));
+        NarrowKey::from_bodies(opening, bodies, masks)
     }
 
     fn galois(self, part: Part, bodies: Vec<Poly<Eval>>) -> GaloisKey {
@@ -85,11 +112,22 @@ impl<'a> Masks<'a> {
         GaloisKey::from_switching_key(ring, g, self.switching(part, bodies))
     }
 
-    /// What a ciphertext that is its own body encrypts: that body and the mask.
-    fn ciphertext(self, part: Part, mut bodies: Vec<Poly<Eval>>) -> Ciphertext {
+    /// The one mask of a part that is a ciphertext.
+    fn mask(self, part: Part) -> Poly<Eval> {
         let basis = self.params.chain.basis(0);
-        let c1 = mask(&self.params.ring, basis, self.seed(part), &[part.index()]);
-        Ciphertext::new(Rlwe::new(bodies.remove(0), c1), 0, 1)
+        rlwe::mask(&self.params.ring, basis, self.seed(part), &[part.index()])
+    }
+
+    fn secret(self, part: Part, mut bodies: Vec<Poly<Eval>>) -> EncryptedSecret {
+        EncryptedSecret {
+            masks: self.of(part, bodies.len(), || [self.mask(part)].into()),
+            body: bodies.remove(0),
+        }
+    }
+
+    fn offset(self, mut bodies: Vec<Poly<Eval>>) -> Ciphertext {
+        let pair = Rlwe::new(bodies.remove(0), self.mask(Part::Offset));
+        Ciphertext::new(pair, 0, 1)
     }
 
     fn shared(self, bodies: Vec<Poly<Eval>>) -> SharedKey {
@@ -130,7 +168,7 @@ struct Parts {
     turn: Later<GaloisKey>,
     swap: Later<GaloisKey>,
     merge: Vec<Later<GaloisKey>>,
-    secrets: Vec<Later<Ciphertext>>,
+    secrets: Vec<Later<EncryptedSecret>>,
     last: Later<SharedKey>,
     offset: Option<Later<Ciphertext>>,
 }
@@ -180,11 +218,9 @@ impl Parts {
             let bodies = file.next(Part::Baby)?;
             baby.begin(scope, move || masks.galois(Part::Baby, bodies));
             let bodies = file.next(Part::Packing)?;
-            let at = (masks.linear, Part::Packing.index());
-            packing.begin(scope, move || PackingKey::from_bodies(opening, bodies, at));
+            packing.begin(scope, move || masks.packing(opening, bodies));
             let bodies = file.next(Part::Narrow)?;
-            let at = (masks.linear, Part::Narrow.index());
-            narrow.begin(scope, move || NarrowKey::from_bodies(opening, bodies, at));
+            narrow.begin(scope, move || masks.narrow(opening, bodies));
         }
         let merges = self.merge.iter_mut().zip(merge_levels(params));
         let merges = merges.map(|(later, level)| (later, Part::Merge(level)));
@@ -195,20 +231,21 @@ impl Parts {
         }
         for (later, part) in self.secrets.iter_mut().zip(secrets(params)) {
             let bodies = file.next(part)?;
-            later.begin(scope, move || masks.ciphertext(part, bodies));
+            later.begin(scope, move || masks.secret(part, bodies));
         }
         let bodies = file.next(Part::Final)?;
         self.last.begin(scope, move || masks.shared(bodies));
         if let Some(offset) = &mut self.offset {
             let bodies = file.next(Part::Offset)?;
-            offset.begin(scope, move || masks.ciphertext(Part::Offset, bodies));
+            offset.begin(scope, move || masks.offset(bodies));
         }
         Ok(())
     }
 }
 
 impl DetectionKey {
-    /// Reads the file and draws the masks again, on several threads where rayon has some.
+    /// Reads the file and draws the masks again, on several threads where rayon has some. Keys of these parameters whose
+    /// masks come from one seed hold them together ([`DetectionKey::masks`]).
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
     pub fn read(params: &Params, from: impl Read) -> Result<Self, DetectionKeyError> {
