@@ -7,7 +7,7 @@ Prints bounds of T (opening_tail.py) from all constants, its share of drawn keys
 simulated batches: real diagonals of masks, as crates/opening makes them, meet real constants and the
 noise of turns that |s(zeta)|^2 of a drawn key gives. Errors themselves are not drawn: T is their
 variance. Last comes a small ring in which clues that are alike have signs: how much the probability
-that a rounding is large depends on the clue. Standard library, some ten minutes; deterministic.
+that a rounding is large depends on the clue. Standard library, some five minutes; deterministic.
 """
 
 import cmath

@@ -38,7 +38,7 @@ Results: least margins in bits at which escapes are 1.05 times as likely.
     of honest clues                                      1.69        -0.10
     at the worst embedding, whatever the key             2.21        0.42
     the best of 2^128 choices, at one embedding          2.59        0.80
-    any at all, which nobody knows how to make           10.00        8.21
+    any at all, which nobody knows how to make          10.00        8.21
 
 They hold where nobody knows the rounding of the first x in advance: `print_known_masks`.
 """
