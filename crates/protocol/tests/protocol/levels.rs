@@ -1,15 +1,14 @@
 //! Levels of few primes, of sets that open clues in slots.
 
 use omr_opening::OpeningSpec;
-use omr_protocol::params::SetSpec;
+use omr_protocol::params::{DEFAULT, SetSpec};
 use omr_protocol::sophomr::{Outline, Params, ParamsSpec};
 use omr_ring::{Basis, Kernels};
 
-/// A set to come, of full size.
+/// The default set.
 fn packed() -> ParamsSpec {
-    let drafts = SetSpec::drafts().into_iter();
-    let mut sets = drafts.filter_map(|set| set.sophomr);
-    sets.next().expect("a draft with SophOMR")
+    let set = SetSpec::named(DEFAULT).unwrap();
+    set.sophomr.expect("a set with SophOMR")
 }
 
 /// That of the tests.
