@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(45);
 
 fn set() -> &'static ParamSet {
     static SET: OnceLock<ParamSet> = OnceLock::new();
-    SET.get_or_init(|| ParamSet::named("insecure-tiny-opened-v1").unwrap())
+    SET.get_or_init(|| ParamSet::named("insecure-tiny-v3").unwrap())
 }
 
 fn configure(settings: &mut Config, together: usize, seconds: f64) {
@@ -169,8 +169,8 @@ async fn a_cancelled_job_stops_none_that_run_with_it() {
     let cancel = v1::CancelJobRequest { job_id };
     client.detection.cancel_job(cancel).await.unwrap();
     let mut jobs = Vec::new();
-    for person in 0..3 {
-        jobs.push(ask(&mut client, person, keys[person]).await);
+    for (person, key) in keys.iter().enumerate().take(3) {
+        jobs.push(ask(&mut client, person, *key).await);
     }
     let watched = v1::WatchJobRequest {
         job_id: jobs[0].clone(),
@@ -201,8 +201,8 @@ async fn nobody_waits_for_ever_for_others() {
     let people = people(1, 1);
     fill(&mut client, &people).await;
     let keys = register(&mut client, &people).await;
-    for person in 0..2 {
-        exact(&mut client, &people, person, keys[person]).await;
+    for (person, key) in keys.into_iter().enumerate() {
+        exact(&mut client, &people, person, key).await;
     }
     assert_eq!(runs(&server).await, [2.0; 8]);
     server.stop().await;
