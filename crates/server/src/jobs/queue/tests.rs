@@ -1,3 +1,5 @@
+//! Who comes next, with whom, and what each pays.
+
 use super::*;
 use std::ops::Range;
 
