@@ -92,6 +92,13 @@ impl SetSpec {
         }
     }
 
+    /// Whether SophOMR packs and opens its clues, so that recipients with the same masks are served together.
+    #[must_use]
+    pub fn opens_clues(&self) -> bool {
+        let spec = self.sophomr.as_ref();
+        spec.is_some_and(|spec| spec.opening.is_some())
+    }
+
     /// Whether it has all engines of a scheme.
     #[must_use]
     pub fn serves(&self, scheme: Scheme) -> bool {
