@@ -10,7 +10,7 @@ use clap::Args;
 use omr_console::args::messages;
 use omr_protocol::Scheme;
 use omr_protocol::params::DEFAULT;
-use omr_protocol::sophomr::{DigestPlan, Outline, Params};
+use omr_protocol::sophomr::{DigestPlan, Outline, Params, ParamsSpec};
 use serde::Serialize;
 
 /// Most bytes that the chosen set may have: key, clue, digest.
