@@ -97,8 +97,7 @@ def row(q, seed, index, secret, message, error):
 
 
 def met(secret, i):
-    """The coefficient that row i of the packing key hides: column j of a clue meets row l - 1 - c + j for
-    coordinate c."""
+    """The coefficient that row i hides: in coordinate c column j of clues meets row COORDINATES - 1 - c + j."""
     t = COORDINATES - 1 - i
     return secret[t] if t >= 0 else -secret[t + len(secret)]
 
@@ -196,9 +195,12 @@ def edges(key):
     seconds = [Q1 - 1 - x for x in firsts]
     ct = {"masks": [firsts, seconds], "body": [0] * N}
     under = key_sum(key, ct)["body"]
-    turns = [((2 * x + 1) * Q2 // (2 * P) + after) % Q2 for x in (0, 1, P - 2, P - 1) for after in (0, 1)]
-    turns += [0, Q2 - 1, Q2 // 2, Q2 // 2 + 1] * 2
+    turns = [((2 * x + 1) * Q2 // (2 * P) + after) % Q2 for x in (0, 1, 2, P - 2, P - 1) for after in (0, 1)]
+    # Nowhere is p / q2 times a residue closer to a half.
+    halves = [x * pow(P, -1, Q2) % Q2 for x in (Q2 // 2, Q2 // 2 + 1)]
+    turns += [0, Q2 - 1, Q2 // 2, Q2 // 2 + 1, *halves]
     body = [nearest((turn - x) % Q2, Q1, Q2) for turn, x in zip(turns, under)]
+    assert modulo(add(under, rescaled(body, Q1, Q2)), Q2) == turns
     return {"masks": ct["masks"], "body": body}
 
 
