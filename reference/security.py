@@ -594,7 +594,7 @@ SCALE = [
     ("not used", (146, 7, 120, 128), 0.4775),
     ("not used", (170, 6, 141, 149), 0.4775),
     ("not used", (256, 4, 195, 203), 0.4775),
-    ("packed clues: clue key and randomness", 280, 0.6, 4188161),
+    ("sophomr-v4: clue key and randomness", 320, 0.52, 4188161),
 ]
 
 OTHERS = [
@@ -619,7 +619,7 @@ def narrowing(name, weight, log_q):
 PACKED = [
     ("packing: 4 x 512, 50 bits, uniform ternary", Dense(2048, UNIFORM_TERNARY, 1024 * 512),
      UNIFORM_TERNARY, (50, spread(narrow(0.62)))),
-    narrowing("narrowing: 3 x 512, 28.7 bits, weight 3 x 28", 28, 28.7),
+    narrowing("narrowing: 3 x 512, 29.5 bits, weight 3 x 36", 36, 29.5),
 ]
 
 

@@ -14,7 +14,7 @@ from omr_client.address import read_address
 from omr_client.clues import BoundSender
 from omr_client.frames import ClueKey, SecretKey
 
-TINY = "insecure-tiny-v2"
+TINY = "insecure-tiny-v3"
 TINY_HYBRID = "insecure-tiny-hybrid-v1"
 TINY_COUNTED = "insecure-tiny-hybrid-v2"
 # Whoever runs the tests shows no token.

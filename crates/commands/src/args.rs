@@ -178,6 +178,10 @@ pub(crate) struct Keygen {
     /// Keys for plain clues, for boards of such: weaker, as a few posts of an enemy can fill everybody's digests
     #[arg(long)]
     pub(crate) plain_clues: bool,
+    /// The board that the detection key is for, by its folder or its id: a detector then serves the key together with
+    /// others of this board and quarter; alone unless given
+    #[arg(long, value_name = "BOARD")]
+    pub(crate) board: Option<PathBuf>,
     /// Take a set that a later one replaced, as it has less than 128 bits of security
     #[arg(long)]
     pub(crate) allow_old: bool,

@@ -10,6 +10,7 @@ use omr_protocol::{
     DetectionKeyError, EngineKind, ParamSet, ParamsError, Request, Response, SEED_BYTES, Scheme,
     Sealing,
 };
+use std::any::Any;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ pub trait Engine: Send + Sync {
 }
 
 /// A recipient's detection key, ready to answer requests.
-pub trait Loaded: Send + Sync {
+pub trait Loaded: Any + Send + Sync {
     /// The kind of its engine.
     fn kind(&self) -> EngineKind;
 
@@ -52,6 +53,32 @@ pub trait Loaded: Send + Sync {
         task: Task,
         progress: &dyn Progress,
     ) -> Result<Answer, DetectorError>;
+
+    /// Whether one run for this key and another costs less than one for each.
+    fn is_answered_with(&self, _other: &dyn Loaded) -> bool {
+        false
+    }
+
+    /// Answers a request for this key and for others that [are answered with](Loaded::is_answered_with) it: makes a
+    /// digest for each, in this order, with one placement. The seconds of each answer are those of all.
+    ///
+    /// Errors: as [`Loaded::answer`].   Panics: for keys that are not answered with it.
+    fn answer_together(
+        self: Arc<Self>,
+        others: &[Arc<dyn Loaded>],
+        scheme: Scheme,
+        mut task: Task,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Answer>, DetectorError> {
+        let mut answers = vec![self.answer(scheme, task.again(), progress)?];
+        for other in others {
+            answers.push(other.clone().answer(scheme, task.again(), progress)?);
+        }
+        let mut all = Stages::default();
+        answers.iter().for_each(|one| all.add(&one.stages));
+        answers.iter_mut().for_each(|one| one.stages = all.clone());
+        Ok(answers)
+    }
 }
 
 /// A board and what one engine is asked of it.
@@ -66,6 +93,17 @@ pub struct Task<'a> {
     pub sealing: Sealing,
     /// Random, drawn after the messages were posted.
     pub seed: [u8; SEED_BYTES],
+}
+
+impl Task<'_> {
+    /// The same once more.
+    pub(crate) fn again(&mut self) -> Task<'_> {
+        Task {
+            source: &mut *self.source,
+            request: self.request.clone(),
+            ..*self
+        }
+    }
 }
 
 /// A response and how it came about.

@@ -1,9 +1,13 @@
 //! One request for several engines: full batches go to SophOMR, the rest to InstantOMR where that costs
 //! less.
 
+mod together;
+
+pub use together::{Answers, respond_together};
+
 use crate::engine::{Answer, Loaded, Task};
-use crate::{DetectorError, MessageSource, Progress, Stages};
-use omr_protocol::{EngineKind, Request, Response, SEED_BYTES, Scheme, Sealing};
+use crate::{DetectorError, MessageSource, Progress};
+use omr_protocol::{EngineKind, Request, SEED_BYTES, Scheme, Sealing};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -145,30 +149,12 @@ impl Engines {
     pub fn respond(
         &self,
         scheme: Scheme,
-        mut job: Job,
+        job: Job,
         progress: &dyn Progress,
     ) -> Result<Answer, DetectorError> {
-        self.check_board(job.source.clue_bytes())?;
-        let parts = self.parts(scheme, &job)?;
-        // What does not fit is refused before hours of work; the last engine is the one with the narrower limits.
-        for (key, request) in parts.iter().rev() {
-            key.check(scheme, request)?;
-        }
-        let mut stages = Stages::default();
-        let mut unusable_clues = 0;
-        let mut responses = Vec::new();
-        for (key, request) in parts {
-            let task = job.task(key.kind(), request);
-            let answer = key.answer(scheme, task, progress)?;
-            stages.add(&answer.stages);
-            unusable_clues += answer.unusable_clues;
-            responses.push(answer.response);
-        }
-        Ok(Answer {
-            response: Response::joined(responses).expect("the digests of a scheme's engines"),
-            stages,
-            unusable_clues,
-        })
+        respond_together(&[(self, progress)], scheme, job)?
+            .answers
+            .remove(0)
     }
 
     /// Checks that a board's clues, by their length, are of the kind that all keys take.
@@ -178,6 +164,19 @@ impl Engines {
         self.0
             .iter()
             .try_for_each(|key| key.check_board(clue_bytes))
+    }
+
+    /// The keys that take part, with what each is asked, once all was looked at that may forbid it.
+    ///
+    /// Errors: `NoKey`, `ClueKind`, `Plan`.
+    fn checked_parts(&self, scheme: Scheme, job: &Job) -> Result<Vec<Part>, DetectorError> {
+        self.check_board(job.source.clue_bytes())?;
+        let parts = self.parts(scheme, job)?;
+        // What does not fit is refused before hours of work; the last engine is the one with the narrower limits.
+        for (key, request) in parts.iter().rev() {
+            key.check(scheme, request)?;
+        }
+        Ok(parts)
     }
 
     /// The keys that take part, with what each is asked.

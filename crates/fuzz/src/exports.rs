@@ -46,6 +46,8 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
         spares: 2,
         sealing: Sealing::HpkeX25519,
         allow_old: false,
+        board_id: None,
+        own_masks: false,
     };
     let file = Identity::create(&home, &new).and_then(|identity| identity.export());
     let read = |name: &str| (name.to_owned(), fs::read(home.path(name)).expect("read"));

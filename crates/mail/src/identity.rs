@@ -31,6 +31,10 @@ pub struct NewIdentity {
     pub allow_old: bool,
     /// How often a fetch asks for every message once more, at most [`crate::MAX_LEVELS`].
     pub spares: u8,
+    /// The board, where it is known: its recipients' detection keys have masks in common and are served together.
+    pub board_id: Option<[u8; 16]>,
+    /// Whether her detection keys have masks of their own all the same.
+    pub own_masks: bool,
 }
 
 /// A detection key's file, and how far it got.
@@ -63,9 +67,16 @@ pub struct Profile {
     pub board_id: Option<[u8; 16]>,
     /// The detection keys.
     pub keys: Vec<KeyFile>,
+    /// Whether detection keys that are made anew have masks of their own.
+    #[serde(default, skip_serializing_if = "is_unset")]
+    pub own_masks: bool,
     /// How letters to her are sealed; `None` in profiles of older versions: in any way, but sealed.
     #[serde(default, with = "sealing::name")]
     pub sealing: Option<Sealing>,
+}
+
+fn is_unset(flag: &bool) -> bool {
+    !flag
 }
 
 fn all_levels() -> u8 {
@@ -106,6 +117,7 @@ impl Identity {
             begins: 0,
             board_id: None,
             keys: keys::complete(home, &set, new)?,
+            own_masks: new.own_masks,
             sealing: Some(new.sealing),
         };
         let identity = Self {

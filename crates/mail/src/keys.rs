@@ -1,12 +1,14 @@
 //! The keys of a new identity: made, or taken over where they are in its folder already. Nothing here replaces a key.
 
-use crate::identity::{KeyFile, NewIdentity};
+use crate::identity::{Identity, KeyFile, NewIdentity};
 use crate::{Home, MailError};
 use omr_client::locked::{self, LockError};
 use omr_client::{SecretKey, os_rng, write_detection_key};
 use omr_protocol::frame::{FrameReader, Kind};
+use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ClueKey, EngineKind, Mismatch, ParamSet, Scheme};
 use std::fs::File;
+use std::time::SystemTime;
 use zeroize::Zeroizing;
 
 pub(crate) const SECRET_KEY: &str = "secret.key";
@@ -87,7 +89,15 @@ pub(crate) fn complete(
         false => new_secret(home, set, new)?,
     };
     complete_address(home, set, &secret)?;
-    complete_detection(home, set, new.scheme, &secret)
+    let epoch = epoch(new.own_masks, new.board_id);
+    complete_detection(home, set, new.scheme, &secret, epoch.as_ref())
+}
+
+/// Whose masks a detection key has that is made now: those of all recipients of its board, where that is known and she
+/// wants no own ones.
+fn epoch(own_masks: bool, board_id: Option<[u8; 16]>) -> Option<Epoch> {
+    let board = board_id.filter(|_| !own_masks)?;
+    Some(Epoch::at(board, SystemTime::now()))
 }
 
 /// A secret and its address where no key is.
@@ -142,11 +152,12 @@ fn complete_detection(
     set: &ParamSet,
     scheme: Option<Scheme>,
     secret: &SecretKey,
+    epoch: Option<&Epoch>,
 ) -> Result<Vec<KeyFile>, MailError> {
     let mut files = Vec::new();
     for engine in set.spec().engines_for(scheme) {
         if !has_detection(home, set, engine, secret)? {
-            make_detection(home, set, engine, secret)?;
+            make_detection(home, set, engine, secret, epoch)?;
         }
         files.push(KeyFile {
             name: engine.key_name().to_owned(),
@@ -163,13 +174,14 @@ fn make_detection(
     set: &ParamSet,
     engine: EngineKind,
     secret: &SecretKey,
+    epoch: Option<&Epoch>,
 ) -> Result<(), MailError> {
     home.write(engine.key_name(), |file| {
         Ok(write_detection_key(
             set,
             engine,
             secret,
-            None,
+            epoch,
             &mut os_rng(),
             file,
         )?)
@@ -179,13 +191,18 @@ fn make_detection(
 /// Has a detection key of an identity that was imported without: another one of the same secret.
 ///
 /// Errors: `Locked`, `Unlock`, `Secret`, `File`, `Params`.
-pub(crate) fn restore_detection(home: &Home, set: &ParamSet, name: &str) -> Result<(), MailError> {
+pub(crate) fn restore_detection(identity: &Identity, name: &str) -> Result<(), MailError> {
+    let (home, profile, set) = (&identity.home, &identity.profile, identity.set()?);
     let expected = || detection_keys().collect::<Vec<_>>().join(" or ");
     let engine = EngineKind::of_key_name(name)
         .ok_or_else(|| home.key_error(name, expected(), "found another name in the profile"))?;
     match home.has(name) {
         true => Ok(()),
-        false => make_detection(home, set, engine, &secret(home, set)?),
+        false => {
+            let epoch = epoch(profile.own_masks, profile.board_id);
+            let secret = secret(home, &set)?;
+            make_detection(home, &set, engine, &secret, epoch.as_ref())
+        }
     }
 }
 
@@ -216,5 +233,74 @@ fn has_detection(
             let found = format!("found {bytes} of its {whole} bytes");
             Err(home.key_error(name, expected, found))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omr_protocol::sophomr::DetectionKey;
+    use omr_protocol::{ClueKind, Sealing};
+
+    const BOARD: [u8; 16] = [7; 16];
+
+    fn wanted(own_masks: bool) -> NewIdentity {
+        NewIdentity {
+            // One whose recipients share masks.
+            params: "insecure-tiny-v3".into(),
+            scheme: None,
+            clues: ClueKind::Bound,
+            bound: 10,
+            sealing: Sealing::HpkeX25519,
+            allow_old: false,
+            spares: 2,
+            board_id: Some(BOARD),
+            own_masks,
+        }
+    }
+
+    /// The seed of masks of her detection key, and whether it is that of the board's recipients now.
+    fn masks(identity: &Identity, since: SystemTime) -> ([u8; 32], bool) {
+        let set = identity.set().unwrap();
+        let file = File::open(identity.home.path("detection.key")).unwrap();
+        let masks = DetectionKey::read_masks(set.sophomr().unwrap(), file);
+        let masks = masks.unwrap().unwrap();
+        let of = |time| Epoch::at(BOARD, time).masks(set.name());
+        (masks, [since, SystemTime::now()].map(of).contains(&masks))
+    }
+
+    /// As after an import, which brings no detection key, from an identity that is registered.
+    fn restored(identity: &mut Identity) {
+        identity.profile.board_id = Some(BOARD);
+        std::fs::remove_file(identity.home.path("detection.key")).unwrap();
+        restore_detection(identity, "detection.key").unwrap();
+    }
+
+    #[test]
+    fn recipients_of_a_board_share_masks_unless_they_want_their_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let since = SystemTime::now();
+        let made = |name: &str, new: &NewIdentity| {
+            Identity::create(&Home::new(dir.path().join(name)), new).unwrap()
+        };
+        let mut ann = made("ann", &wanted(false));
+        assert!(masks(&ann, since).1);
+        restored(&mut ann);
+        assert!(masks(&ann, since).1, "a key that is made anew as well");
+        let mut own = made("own", &wanted(true));
+        let first = masks(&own, since);
+        restored(&mut own);
+        let second = masks(&own, since);
+        assert!(!first.1 && !second.1 && first != second);
+        // Who wanted her own keeps wanting them, here and on the disk.
+        let successor = Identity::open(&own.home).unwrap().successor(false).unwrap();
+        assert!(successor.own_masks);
+        assert!(!ann.successor(false).unwrap().own_masks);
+        assert_eq!(ann.successor(false).unwrap().board_id, Some(BOARD));
+        let nowhere = NewIdentity {
+            board_id: None,
+            ..wanted(false)
+        };
+        assert!(!masks(&made("nowhere", &nowhere), since).1);
     }
 }

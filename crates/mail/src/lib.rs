@@ -20,6 +20,8 @@
 //!     sealing: Sealing::HpkeX25519,
 //!     allow_old: false,
 //!     spares: 2,
+//!     board_id: None,
+//!     own_masks: false,
 //! };
 //! let ann = Identity::create(&home, &new)?;
 //! // What she gives to everybody, as text that survives a mail.

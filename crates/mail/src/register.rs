@@ -31,7 +31,7 @@ pub async fn register(
         let hash = match registered_before(identity, &key, client).await? {
             Some(hash) => hash,
             None => {
-                restore_detection(&identity.home, &set, &key.name)?;
+                restore_detection(identity, &key.name)?;
                 let tell = |sent, total| progress(&key.name, sent, total);
                 // Asked again where it is registered already: the server may have lost it.
                 let path = identity.home.path(&key.name);

@@ -171,6 +171,8 @@ impl Identity {
             spares: profile.spares,
             sealing: profile.sealing.unwrap_or(Sealing::HpkeX25519),
             allow_old,
+            board_id: profile.board_id,
+            own_masks: profile.own_masks,
         })
     }
 }

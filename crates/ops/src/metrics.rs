@@ -195,6 +195,12 @@ impl Metrics {
             .observe(seconds);
     }
 
+    /// Counts a run and the recipients whose digests it made.
+    pub fn run(&self, recipients: u64) {
+        let observed = &self.0.detection.run_recipients;
+        observed.observe(recipients as f64);
+    }
+
     /// Counts seconds of a stage of a digest; negative or not finite ones are left out.
     pub fn stage(&self, stage: &'static str, seconds: f64) {
         if seconds.is_finite() && seconds >= 0.0 {

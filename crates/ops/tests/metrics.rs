@@ -28,6 +28,7 @@ fn all_counted() -> (Metrics, [Held; 2]) {
     metrics.job_finished("done");
     metrics.queue_wait(12.5);
     metrics.digest("sophomr", 11.4);
+    metrics.run(3);
     metrics.stage("affine", 5.25);
     metrics.stage("affine", f64::NAN);
     metrics.stage("affine", -1.0);
@@ -71,6 +72,9 @@ fn figures_come_out_as_counted() {
         "omr_jobs{state=\"running\"} 1",
         "omr_jobs_finished_total{outcome=\"done\"} 1",
         "omr_digest_seconds_count{scheme=\"sophomr\"} 1",
+        "omr_run_recipients_bucket{le=\"2.0\"} 0",
+        "omr_run_recipients_bucket{le=\"3.0\"} 1",
+        "omr_run_recipients_sum 3.0",
         "omr_stage_seconds_total{stage=\"affine\"} 5.25",
         "omr_ntts_total{scheme=\"sophomr\"} 46062",
         "omr_sessions_open 8",

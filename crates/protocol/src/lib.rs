@@ -19,7 +19,7 @@ pub mod stride;
 
 pub use clue::{Clue, ClueError, ClueKey, ClueKind, ClueParser};
 pub use digest::{DigestError, DigestHeader};
-pub use hex::hex;
+pub use hex::{from_hex, hex};
 pub use key_file::DetectionKeyError;
 pub use omr_compress::{PackedCiphertext, SlotClasses};
 pub use omr_mismatch::Mismatch;

@@ -86,7 +86,7 @@ pub fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), P
 }
 
 /// The set that commands use unless told otherwise.
-pub const DEFAULT: &str = "sophomr-v3";
+pub const DEFAULT: &str = "sophomr-v4";
 
 /// The set whose clues serve both engines.
 pub const HYBRID: &str = "hybrid-v2";

@@ -1,4 +1,4 @@
-//! Which slot each message of a batch takes.
+//! Which slot each message of a batch takes, and with which sign.
 
 use omr_ring::Xof;
 use rand_core::Rng;
@@ -14,6 +14,8 @@ pub const SEED_BYTES: usize = 32;
 pub struct Placement {
     slot: Vec<u32>,
     message: Vec<u32>,
+    seed: [u8; SEED_BYTES],
+    batch: u64,
 }
 
 impl Placement {
@@ -32,7 +34,22 @@ impl Placement {
         for (i, &z) in (0..).zip(&slot) {
             message[z as usize] = i;
         }
-        Self { slot, message }
+        Self {
+            slot,
+            message,
+            seed: *seed,
+            batch: batch as u64,
+        }
+    }
+
+    /// For each slot: whether the clue in it is negated before it is packed, by a bit of a stream of its own. The range
+    /// check takes both alike, and what packing makes of clues is nobody's to know beforehand: see SECURITY.md.
+    pub fn negated(&self) -> Vec<bool> {
+        let mut stream = Xof::stream("omr clue signs v1", &self.seed, &[self.batch]);
+        let mut bytes = vec![0; self.slot.len().div_ceil(8)];
+        stream.fill_bytes(&mut bytes);
+        let bit = |slot: usize| bytes[slot / 8] >> (slot % 8) & 1 == 1;
+        (0..self.slot.len()).map(bit).collect()
     }
 
     /// For each message of the batch, by its number from 0: its slot.
@@ -83,6 +100,17 @@ mod tests {
     fn the_example_of_the_wire_format() {
         let placement = Placement::new(&[7; SEED_BYTES], 1, 8);
         assert_eq!(placement.slots(), [0, 1, 4, 6, 2, 3, 7, 5]);
+    }
+
+    #[test]
+    fn signs_are_those_of_the_wire_format() {
+        let negated = |batch| Placement::new(&[7; SEED_BYTES], batch, 12).negated();
+        let expected = [1, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0].map(|x| x == 1);
+        assert_eq!(negated(1), expected);
+        assert_ne!(negated(0), negated(1));
+        let many = Placement::new(&[7; SEED_BYTES], 0, 1 << 16).negated();
+        let count = many.iter().filter(|&&negated| negated).count();
+        assert!(count.abs_diff(1 << 15) < 5 * 128, "{count}");
     }
 
     #[test]

@@ -156,6 +156,10 @@ pub struct Detector {
     pub cache_bytes: usize,
     /// SophOMR keys kept in memory, 0.3 GB each at full size.
     pub keys_in_memory: usize,
+    /// Recipients with the masks of one epoch that one run serves at most.
+    pub together: usize,
+    /// Seconds that a digest waits for others of its epoch.
+    pub together_seconds: f64,
     /// InstantOMR keys kept in memory, 0.2 GB each at full size.
     pub session_keys_in_memory: usize,
     /// Seconds of a batch by SophOMR on this machine, as `omr bench crossover` measures.
@@ -291,6 +295,16 @@ mod tests {
                 "access.posting_work_bits",
             ),
             ("[detector]\nbatch_seconds = nan", "detector.batch_seconds"),
+            ("[detector]\ntogether = 0", "detector.together"),
+            ("[detector]\ntogether = 9", "detector.together"),
+            (
+                "[detector]\ntogether_seconds = -1.0",
+                "detector.together_seconds",
+            ),
+            (
+                "[detector]\ntogether_seconds = inf",
+                "detector.together_seconds",
+            ),
         ] {
             let config: Config = toml::from_str(text).unwrap();
             let error = config.check().unwrap_err().to_string();

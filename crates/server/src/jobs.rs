@@ -1,5 +1,6 @@
 //! Jobs: digests that clients asked for.
 
+mod keys;
 mod queue;
 mod record;
 mod run;
@@ -9,12 +10,14 @@ pub(crate) use record::{DIGESTS, Id, JobRecord, State};
 
 use crate::caller::{ANONYMOUS, Caller};
 use crate::error::ServerError;
+use crate::keyfile;
 use crate::refuse;
 use crate::share::{Full, Taken};
 use omr_detector::engines::Costs;
 use omr_ops::{FinishedDigest, Metrics};
+use omr_protocol::{EngineKind, ParamSet, Scheme};
 use omr_store::Store;
-use queue::{Item, Queue};
+use queue::{Group, Item, Queue, Shares};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -69,11 +72,22 @@ pub(crate) struct Jobs {
     inner: Mutex<Inner>,
     more: Condvar,
     stopping: AtomicBool,
+    set: Arc<ParamSet>,
     costs: Costs,
     slots: u64,
     limit: usize,
     keep: Duration,
+    together: Together,
     metrics: Metrics,
+}
+
+/// Which jobs one run serves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Together {
+    /// How many at most, at least one.
+    pub(crate) most: usize,
+    /// How long the first of them may wait for others, from its coming on.
+    pub(crate) wait: Duration,
 }
 
 /// What a worker needs to know of a job.
@@ -89,8 +103,7 @@ pub(crate) struct Bounds {
     pub(crate) unfinished: usize,
     pub(crate) keep: Duration,
     pub(crate) costs: Costs,
-    /// Messages of a batch.
-    pub(crate) slots: u64,
+    pub(crate) together: Together,
 }
 
 impl Jobs {
@@ -99,6 +112,7 @@ impl Jobs {
     /// Errors: `Store`, `Record`.
     pub(crate) fn open(
         store: Store,
+        set: Arc<ParamSet>,
         bounds: Bounds,
         metrics: Metrics,
     ) -> Result<Self, ServerError> {
@@ -109,8 +123,12 @@ impl Jobs {
             inner: Mutex::default(),
             more: Condvar::new(),
             stopping: AtomicBool::new(false),
+            slots: set
+                .sophomr()
+                .map_or(u64::MAX, |params| params.slots() as u64),
+            set,
             costs: bounds.costs,
-            slots: bounds.slots,
+            together: bounds.together,
             limit: bounds.unfinished,
             keep: bounds.keep,
             metrics,
@@ -121,7 +139,8 @@ impl Jobs {
             if record.state == State::Running {
                 record.state = State::Queued;
             }
-            jobs.insert(&mut inner, id, record);
+            let shares = jobs.shares(&record);
+            jobs.insert(&mut inner, id, record, shares);
         }
         drop(inner);
         Ok(jobs)
@@ -131,11 +150,16 @@ impl Jobs {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn insert(&self, inner: &mut Inner, id: Id, record: JobRecord) {
+    fn insert(&self, inner: &mut Inner, id: Id, record: JobRecord, shares: Shares) {
         if record.state == State::Queued {
-            let cost = self.cost(&record);
-            let stride = record.stride();
-            inner.queue.push(record.client, Item { id, stride, cost });
+            let (cost, shared_cost) = self.cost(&record);
+            let item = Item {
+                id,
+                shares,
+                cost,
+                shared_cost,
+            };
+            inner.queue.push(record.client, item);
         }
         let view = View {
             state: record.state,
@@ -160,26 +184,57 @@ impl Jobs {
     }
 
     fn count(&self, inner: &Inner) {
-        let running = inner
-            .entries
-            .values()
-            .filter(|e| e.record.state == State::Running);
-        self.metrics
-            .jobs(inner.queue.len() as u64, running.count() as u64);
+        let in_state = |state| {
+            let entries = inner.entries.values();
+            entries.filter(|entry| entry.record.state == state).count() as u64
+        };
+        let [queued, running] = [State::Queued, State::Running].map(in_state);
+        self.metrics.jobs(queued, running);
     }
 
-    /// Seconds that a job takes, by its shape alone.
-    fn cost(&self, record: &JobRecord) -> f64 {
+    /// The scheme that answers a job: where one engine does it all, that of this engine.
+    fn narrowed(&self, record: &JobRecord) -> Scheme {
+        let asked = record.scheme().unwrap_or(Scheme::Hybrid);
+        let (range, payloads) = (record.stride().range(), !record.indices_only);
+        match self.set.sophomr() {
+            Ok(_) => self.costs.narrowed(asked, &range, self.slots, payloads),
+            Err(_) => asked,
+        }
+    }
+
+    /// With whom a job shares work. Reads the heads of its keys' files; what is wrong with those is found when it runs.
+    fn shares(&self, record: &JobRecord) -> Shares {
+        let (stride, scheme) = (record.stride(), self.narrowed(record));
+        let masks = |hash: &[u8; 32]| keyfile::masks(&self.store, *hash, &self.set).ok()?;
+        let masks = match scheme.engines().contains(&EngineKind::Sophomr) {
+            true => record.keys.iter().find_map(masks),
+            false => None,
+        };
+        match masks {
+            Some(masks) => Shares::Run(Group {
+                stride,
+                bound: record.bound,
+                indices_only: record.indices_only,
+                scheme: scheme.tag(),
+                masks,
+            }),
+            None => Shares::Board(stride),
+        }
+    }
+
+    /// Seconds that a job takes, by its shape alone, and those of them in batches.
+    fn cost(&self, record: &JobRecord) -> (f64, f64) {
         let range = record.stride().range();
         let messages = range.end - range.start;
         let batches = |messages: u64| messages.div_ceil(self.slots) as f64 * self.costs.batch_s;
         let singles = |messages: u64| messages as f64 * self.costs.message_s;
         match record.scheme().map(|scheme| scheme.encoding()) {
-            Some(None) => batches(messages),
-            Some(Some(_)) if record.keys.len() == 1 => singles(messages),
+            Some(None) => (batches(messages), batches(messages)),
+            Some(Some(_)) if record.keys.len() == 1 => (singles(messages), 0.0),
             _ => {
                 let first = self.costs.split(&range, self.slots);
-                batches(first - range.start) + singles(range.end - first)
+                let shared = batches(first - range.start);
+                (shared + singles(range.end - first), shared)
             }
         }
     }
@@ -194,6 +249,7 @@ impl Jobs {
         mut record: JobRecord,
         caller: &Caller,
     ) -> Result<(), Status> {
+        let shares = self.shares(&record);
         let mut inner = self.lock();
         if let Some(known) = inner.entries.get(&id) {
             return match known.record.is_same_request(&record) {
@@ -229,7 +285,7 @@ impl Jobs {
         for id in old {
             inner.entries.remove(&id);
         }
-        self.insert(&mut inner, id, record);
+        self.insert(&mut inner, id, record, shares);
         Ok(())
     }
 
@@ -244,7 +300,7 @@ impl Jobs {
         let inner = self.lock();
         let entry = entry_of(&inner, account, id)?;
         let ahead = match entry.record.state {
-            State::Queued => inner.queue.ahead(id).unwrap_or(0),
+            State::Queued => inner.queue.ahead(id, self.together.most).unwrap_or(0),
             _ => 0,
         };
         Ok((entry.view.subscribe(), ahead))
@@ -279,6 +335,8 @@ impl Jobs {
         inner.queue.remove(id);
         if let Some(entry) = inner.entries.remove(id) {
             entry.cancelled.store(true, Ordering::Relaxed);
+            // Whoever waits for others of its group need not.
+            self.more.notify_all();
             entry.view.send_modify(|view| {
                 if !view.state.is_final() {
                     view.state = State::Cancelled;

@@ -5,6 +5,7 @@ use omr_detector::instantomr::InstantDetector;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::{FrameError, Opened};
 use omr_protocol::instantomr::InstantKey;
+use omr_protocol::sophomr::DetectionKey;
 use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, ParamsError};
 use omr_store::{Store, StoreError};
 use std::io::Read;
@@ -48,6 +49,25 @@ fn open(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<KeyFile, KeyErr
 /// Errors: any `KeyError`.
 pub(crate) fn kind(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<EngineKind, KeyError> {
     Ok(open(store, hash, set)?.kind)
+}
+
+/// The seed of masks that keys have in common which one run serves, by the head of its file; `None` of keys that are
+/// served alone.
+///
+/// Errors: any `KeyError`.
+pub(crate) fn masks(
+    store: &Store,
+    hash: [u8; 32],
+    set: &ParamSet,
+) -> Result<Option<[u8; 32]>, KeyError> {
+    if !set.spec().opens_clues() {
+        return Ok(None);
+    }
+    let KeyFile { kind, reader } = open(store, hash, set)?;
+    match kind {
+        EngineKind::Sophomr => Ok(DetectionKey::read_masks(set.sophomr()?, reader)?),
+        EngineKind::Instantomr => Ok(None),
+    }
 }
 
 /// Makes a key ready on the engine that `engine` gives for its kind.

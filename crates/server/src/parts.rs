@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::damage::Damage;
 use crate::error::ServerError;
 use crate::gate::Gate;
-use crate::jobs::{Bounds, Jobs, Worker};
+use crate::jobs::{Bounds, Jobs, Together, Worker};
 use crate::private;
 use crate::sessions::{Sessions, Tools};
 use crate::tokens::Tokens;
@@ -165,12 +165,13 @@ impl Parts {
             unfinished: limits.all_jobs as usize,
             keep: Duration::from_secs(limits.digest_hours * 3600),
             costs: self.costs,
-            slots: self
-                .set
-                .sophomr()
-                .map_or(u64::MAX, |params| params.slots() as u64),
+            together: Together {
+                most: self.config.detector.together,
+                wait: Duration::from_secs_f64(self.config.detector.together_seconds),
+            },
         };
-        Jobs::open(self.store.clone(), bounds, self.metrics.clone())
+        let (store, set) = (self.store.clone(), self.set.clone());
+        Jobs::open(store, set, bounds, self.metrics.clone())
     }
 
     pub(crate) fn worker(&self, jobs: &Arc<Jobs>) -> Result<JoinHandle<()>, ServerError> {

@@ -6,7 +6,6 @@ import numpy
 from blake3 import blake3
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from .sets import Q
 from .streams import Stream, derive, pack
 
 OFFSET_LENGTH = 8
@@ -45,8 +44,8 @@ class BoundSender:
 
     def __init__(self, of, seed, beta, board_id):
         self.set, self.seed, self.beta, self.board_id = of, seed, beta, board_id
-        self.alpha = Stream("omr clue key alpha v1", seed).residues(Q, of.n)
-        self.offset = Stream("omr clue key offset v1", seed).residues(Q, OFFSET_LENGTH)
+        self.alpha = Stream("omr clue key alpha v1", seed).residues(of.q, of.n)
+        self.offset = Stream("omr clue key offset v1", seed).residues(of.q, OFFSET_LENGTH)
         listed = struct.pack(f"<{of.n}I", *beta)
         self.address = derive("omr bound clue address v1", of.tag, seed, listed)
 
@@ -62,8 +61,8 @@ class BoundSender:
         """The clue of a payload as it stands on the board, and the hash `S`."""
         of = self.set
         x, e1, e2 = self.sample(clue_seed)
-        a = of.post((multiply(self.alpha, x, Q) + e1) % Q)
-        exact = (multiply(self.beta, x, Q)[: of.coordinates] + e2) % Q
+        a = of.post((multiply(self.alpha, x, of.q) + e1) % of.q)
+        exact = (multiply(self.beta, x, of.q)[: of.coordinates] + e2) % of.q
         one_time = Ed25519PrivateKey.from_private_bytes(
             derive("omr bound clue key v1", clue_seed, self.address, payload)
         )
@@ -72,9 +71,9 @@ class BoundSender:
         hashed = derive("omr bound clue hash v1", of.tag, self.board_id, public, packed, payload)
         rows = Stream("omr bound clue rows v1", hashed)
         offsets = [
-            sum(h * w for h, w in zip(rows.residues(Q, OFFSET_LENGTH), self.offset)) for _ in range(of.coordinates)
+            sum(h * w for h, w in zip(rows.residues(of.q, OFFSET_LENGTH), self.offset)) for _ in range(of.coordinates)
         ]
-        b = of.post((exact + numpy.array(offsets, dtype=object)) % Q)
+        b = of.post((exact + numpy.array(offsets, dtype=object)) % of.q)
         body = of.tag + pack(of.width, [*a, *b])
         signed = derive("omr bound clue signature v1", self.board_id, public, body, payload)
         return b"\x02" + body + public + one_time.sign(signed), hashed

@@ -9,7 +9,7 @@ from . import sealing
 from .clues import SEED_BYTES, BoundSender, multiply
 from .frames import DIGEST, read_frame
 from .payloads import checksum_word, payload_of, payload_symbols
-from .sets import Q as P
+from .sets import P
 from .sets import SETS
 from .streams import Stream, unpack
 

@@ -4,13 +4,20 @@ from dataclasses import dataclass
 
 from .streams import derive
 
-Q = 786433
+P = 786433
 
 # Thresholds of narrow Gaussian errors by their parameter: section 8.
 NARROW = {
     "0.5": [7254834264339791872, 9218504364338009088, 9223371815872633856, 9223372036854591488],
     "0.4775": [7538572897413798467, 9221034113024803944, 9223371996401604628, 9223372036854767091],
     "0.4495": [7893421687807023637, 9222578766598251632, 9223372033498756984, 9223372036854775707],
+    "0.52": [
+        7008744964358855372,
+        9214772503505471321,
+        9223371206741453652,
+        9223372036852790988,
+        9223372036854775807,
+    ],
 }
 
 
@@ -24,7 +31,9 @@ class Set:
     weight: int
     sigma: str
     coordinates: int
-    rounded: int = Q
+    rounded: int = P
+    # Modulus of the clue ring.
+    q: int = P
     # Large, small and final ring of SophOMR; 0 where the set does not have it.
     large: int = 1 << 16
     small: int = 1 << 13
@@ -43,7 +52,12 @@ class Set:
     @property
     def width(self):
         """Bits of a posted residue."""
-        return 20 if self.rounded == Q else (self.rounded - 1).bit_length()
+        return (self.rounded - 1).bit_length()
+
+    @property
+    def beta_width(self):
+        """Bits of a residue of an address."""
+        return (self.q - 1).bit_length()
 
     @property
     def thresholds(self):
@@ -52,10 +66,13 @@ class Set:
 
     def post(self, residues):
         """Residues modulo q as they are posted."""
-        return [(int(v) * self.rounded + Q // 2) // Q % self.rounded for v in residues]
+        return [(int(v) * self.rounded + self.q // 2) // self.q % self.rounded for v in residues]
 
 
 TINY = {"large": 1 << 11, "small": 1 << 8, "final": 1 << 6, "rotation": 512, "group": 1 << 12}
+
+# Clues that are opened.
+OPENED = {"rounded": 4188161, "q": 4188161}
 
 # InstantOMR alone.
 ALONE = {"rounded": 1 << 10, "large": 0, "small": 0, "final": 0, "group": 1 << 15}
@@ -63,6 +80,7 @@ ALONE = {"rounded": 1 << 10, "large": 0, "small": 0, "final": 0, "group": 1 << 1
 SETS = {
     of.name: of
     for of in (
+        Set("sophomr-v4", 1024, 320, "0.52", 2, **OPENED),
         Set("sophomr-v3", 1024, 140, "0.4495", 2),
         Set("hybrid-v2", 1024, 140, "0.4775", 3, counted=True),
         Set("instantomr-v2", 1024, 140, "0.4775", 5, counted=True, **ALONE),
@@ -70,6 +88,7 @@ SETS = {
         Set("hybrid-v1", 1024, 96, "0.5", 3),
         Set("hybrid-strong-v1", 1024, 96, "0.5", 3),
         Set("instantomr-v1", 1024, 96, "0.5", 5, **ALONE),
+        Set("insecure-tiny-v3", 64, 16, "0.52", 2, **TINY, **OPENED),
         Set("insecure-tiny-v2", 64, 16, "0.5", 2, **TINY),
         Set("insecure-tiny-hybrid-v1", 64, 16, "0.5", 3, **TINY),
         Set("insecure-tiny-hybrid-v2", 64, 16, "0.5", 3, counted=True, **TINY),

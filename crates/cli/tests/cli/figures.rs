@@ -167,7 +167,7 @@ fn params_show_the_sizes_of_real_files() {
     let scene = Scene::new("none", 100);
     let list = scene.run(&["params", "list"]).quietly();
     assert!(
-        list.starts_with("sophomr-v3 ") && list.contains("insecure-tiny-v2"),
+        list.starts_with("sophomr-v4 ") && list.contains("insecure-tiny-v2"),
         "{list}"
     );
     let sets = scene.run(&["params", "list", "--json"]).json();
@@ -230,7 +230,7 @@ fn params_search_lists_secure_sets_and_checks_its_model() {
         .json();
     let sets = found["sets"].as_array().unwrap();
     assert!(!sets.is_empty());
-    // Of the default's neighbours, those with an embedding bound of 9 are too weak.
+    // Of the base's neighbours, those with an embedding bound of 9 are too weak.
     assert_eq!((&found["tried"], &found["refused"]), (&8.into(), &4.into()));
     for set in sets {
         assert!(set["security_bits"].as_f64().unwrap() >= 128.0, "{set}");
@@ -239,7 +239,7 @@ fn params_search_lists_secure_sets_and_checks_its_model() {
     assert!(sets.iter().filter(|set| set["chosen"] == true).count() <= 1);
     let published = &found["published"];
     let shown = scene
-        .run(&["params", "show", "--messages", "2048", "--json"])
+        .run(&words("params show sophomr-v3 --messages 2048 --json"))
         .json();
     assert_eq!(published["clue_bytes"], shown["clue_bytes"]);
     let digest_bytes = &shown["sophomr"]["digest_bytes"];

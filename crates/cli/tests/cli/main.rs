@@ -20,6 +20,7 @@ mod fpga;
 mod keys;
 mod letters;
 mod mail;
+mod masks;
 mod pdq;
 mod readme;
 mod refusals;

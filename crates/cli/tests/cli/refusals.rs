@@ -36,7 +36,7 @@ fn parameters_must_agree() {
     let init = ["board", "init", "board", "--params"];
     scene.run(&[&init[..], &["sophomr-v0"]].concat()).refused(
         1,
-        &["sophomr-v3, hybrid-v2", "insecure-tiny-v2", "sophomr-v0"],
+        &["sophomr-v4, hybrid-v2", "insecure-tiny-v2", "sophomr-v0"],
     );
     scene.run(&[&init[..], &["sophomr-v3"]].concat()).quietly();
     scene.write("f", b"hello");
@@ -57,7 +57,7 @@ fn old_sets_take_a_flag() {
     let told = [
         "at least 128 bits",
         "119.6",
-        "use sophomr-v3",
+        "use sophomr-v4",
         "--allow-old",
     ];
     let init = ["board", "init", "old", "--params", "sophomr-v2"];

@@ -66,9 +66,12 @@ Examples:
   omr keygen --out carol --json
   omr keygen --scheme hybrid --out bob  # detection.key and instant.key
   omr keygen --passphrase --out dora    # secret.key under a passphrase
+  omr keygen --board 00112233445566778899aabbccddeeff --out emil
 
 Give clue.key to everybody who writes to you, detection.key and instant.key to the detector you hire, and \
-secret.key to nobody. `omr id passphrase --home DIR` sets, changes or removes its passphrase later. An existing key is replaced only with --force.";
+secret.key to nobody. `omr id passphrase --home DIR` sets, changes or removes its passphrase later. An existing key is replaced only with --force. `omr id show` and \
+`omr board stat` print a board's id; what a key for a board shares, and with whom, SECURITY.md says under Masks of an \
+epoch.";
 
 pub(super) const PARAMS: &str = "\
 Examples:

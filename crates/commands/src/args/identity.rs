@@ -89,6 +89,9 @@ pub(crate) struct IdNew {
     /// How letters to you are sealed; as on the server's board unless given, but `none` only if you say so
     #[arg(long, help_heading = LETTERS, value_name = "S")]
     pub(crate) sealing: Option<Sealing>,
+    /// A detection key with masks of its own, which the server serves alone: no attack on it is shared with others'
+    #[arg(long, help_heading = KEYS)]
+    pub(crate) own_masks: bool,
     /// Take a set that a later one replaced, as it has less than 128 bits of security
     #[arg(long, help_heading = KEYS)]
     pub(crate) allow_old: bool,
@@ -163,6 +166,9 @@ pub(crate) struct IdRotate {
     /// Forget the old address at once: what is written to it from now on is lost
     #[arg(long)]
     pub(crate) forget_old: bool,
+    /// A detection key with masks of its own from now on, which the server serves alone
+    #[arg(long)]
+    pub(crate) own_masks: bool,
     /// Take a set that a later one replaced, as it has less than 128 bits of security
     #[arg(long)]
     pub(crate) allow_old: bool,

@@ -9,10 +9,12 @@ use omr_client::{SecretKey, identity, os_rng, write_detection_key};
 use omr_console::{ConsoleError, Ui};
 use omr_protocol::frame::Kind;
 use omr_protocol::params::{DEFAULT, HYBRID};
+use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, Scheme};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Name of the recipient's secret in her folder.
 pub(super) const SECRET_KEY: &str = "secret.key";
@@ -46,6 +48,9 @@ pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
     let name = args.params.as_deref();
     let set = ParamSet::for_new(name.unwrap_or(default_set(args.scheme)), args.allow_old)?;
     super::warn_if_insecure(set.spec(), ui);
+    let board = args.board.as_deref();
+    let board = board.map(|board| board_id(board, &set, &args.out, ui));
+    let board = board.transpose()?;
     Output::folder(&args.out)?;
     if !args.force {
         refuse_existing(&args.out)?;
@@ -59,6 +64,7 @@ pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
         set: &set,
         scheme: args.scheme,
         clues,
+        epoch: board.map(|board| Epoch::at(board, SystemTime::now())),
         passphrase: passphrase.as_ref(),
         force: args.force,
     };
@@ -78,6 +84,28 @@ pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
         )
     };
     Ok(io::print(&files.iter().map(line).collect::<String>())?)
+}
+
+/// The id of a board that is given by its folder or by its id.
+///
+/// Errors: `Input`; `OtherParams` where a folder's board is of another set.
+fn board_id(board: &Path, set: &ParamSet, out: &Path, ui: &Ui) -> Result<[u8; 16], CliError> {
+    if let Some(id) = board.to_str().and_then(omr_protocol::from_hex)
+        && !board.exists()
+    {
+        return Ok(id);
+    }
+    let opened = super::board::open(board, ui)?;
+    let config = opened.config();
+    match config.params_id == set.name() {
+        true => Ok(config.board_id),
+        false => Err(CliError::OtherParams {
+            first: board.to_owned(),
+            expected: config.params_id.clone(),
+            second: out.to_owned(),
+            found: set.name().to_owned(),
+        }),
+    }
 }
 
 pub(super) fn create_folder(path: &Path) -> Result<(), CliError> {
@@ -102,6 +130,8 @@ pub(super) struct Wanted<'a> {
     /// Detection keys for its engines; for all that the set has unless given.
     pub(super) scheme: Option<Scheme>,
     pub(super) clues: ClueKind,
+    /// Whose masks the detection keys have, where the set's recipients share them.
+    pub(super) epoch: Option<Epoch>,
     /// The secret is written under it.
     pub(super) passphrase: Option<&'a Passphrase>,
     /// Whether files may be replaced.
@@ -133,7 +163,7 @@ impl Wanted<'_> {
                     set,
                     engine,
                     &secret,
-                    None,
+                    self.epoch.as_ref(),
                     &mut os_rng(),
                     file,
                 )?)

@@ -25,6 +25,8 @@ pub struct ClueBatch {
     /// For each slot: which clue.
     clue: Vec<Option<u32>>,
     coordinates: Arc<Coordinates>,
+    /// For each slot, where clues are packed: whether its clue is negated.
+    negated: Vec<bool>,
 }
 
 /// What is left of clues when their diagonals are encoded.
@@ -136,6 +138,10 @@ impl ClueBatch {
         };
         Self {
             coordinates: Arc::new(coordinates),
+            negated: match params.opening {
+                Some(_) => placement.negated(),
+                None => Vec::new(),
+            },
             clue: placement.messages().iter().map(clue).collect(),
             bytes,
             clue_bytes,
@@ -150,6 +156,11 @@ impl ClueBatch {
     /// Clues that did not parse.
     pub fn unusable(&self) -> usize {
         self.coordinates.unusable
+    }
+
+    /// Whether the clue of a slot is negated before it is packed.
+    pub(crate) fn is_negated(&self, slot: usize) -> bool {
+        self.negated[slot]
     }
 
     pub(crate) fn coordinates(&self) -> &Arc<Coordinates> {

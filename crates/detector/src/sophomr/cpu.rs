@@ -1,10 +1,12 @@
 //! SophOMR on the processor, behind the seam of engines.
 
-use super::{BoardCache, Detector};
+use super::run::digests;
+use super::{BoardCache, Detector, Output};
 use crate::engine::{Answer, Engine, Loaded, Task};
 use crate::{DetectorError, Progress};
 use omr_protocol::sophomr::{DetectionKey, DigestPlan, Params};
 use omr_protocol::{DetectionKeyError, EngineKind, Request, Response, Scheme};
+use std::any::Any;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -74,10 +76,42 @@ impl Loaded for Detector {
         let plan = self.plan(&task.request)?;
         let (board, sealing, seed) = (task.board_id, task.sealing, task.seed);
         let output = self.digest(task.source, &plan, board, sealing, seed, progress)?;
-        Ok(Answer {
+        Ok(output.into())
+    }
+
+    fn is_answered_with(&self, other: &dyn Loaded) -> bool {
+        detector_of(other).is_some_and(|other| self.is_served_with(other))
+    }
+
+    fn answer_together(
+        self: Arc<Self>,
+        others: &[Arc<dyn Loaded>],
+        _: Scheme,
+        task: Task,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Answer>, DetectorError> {
+        let plan = self.plan(&task.request)?;
+        let (board, sealing, seed) = (task.board_id, task.sealing, task.seed);
+        let others = others.iter().map(|other| detector_of(&**other));
+        let others = others.map(|other| other.expect("a key that is answered with this one"));
+        let all: Vec<&Detector> = std::iter::once(&*self).chain(others).collect();
+        let outputs = digests(&all, task.source, &plan, board, sealing, seed, progress)?;
+        Ok(outputs.into_iter().map(Answer::from).collect())
+    }
+}
+
+/// A loaded key of this engine.
+fn detector_of(key: &dyn Loaded) -> Option<&Detector> {
+    let key: &dyn Any = key;
+    key.downcast_ref()
+}
+
+impl From<Output> for Answer {
+    fn from(output: Output) -> Self {
+        Self {
             response: Response::Sophomr(output.digest),
             stages: output.stages,
             unusable_clues: output.unusable_clues,
-        })
+        }
     }
 }

@@ -123,7 +123,7 @@ fn packed(
     Ok(coordinates)
 }
 
-/// The residues of the clues of a block, in the order of its coefficients.
+/// The residues of the clues of a block, negated or not, in the order of its coefficients.
 struct Block {
     a: Vec<u32>,
     b: Vec<Vec<u32>>,
@@ -141,10 +141,31 @@ impl Block {
         let of = |values: &Vec<u32>| slots.iter().map(|&slot| values[slot]).collect();
         let rows =
             |rows: &Vec<[u32; OFFSET_LEN]>| slots.iter().flat_map(|&slot| rows[slot]).collect();
-        Self {
+        let mut block = Self {
             a,
             b: coordinates.b.iter().map(of).collect(),
             extra: coordinates.rows.iter().map(rows).collect(),
+        };
+        let negated = |&y: &usize| clues.is_negated(slots[y]);
+        let q = params.spec().clue.q as u32;
+        for y in (0..slots.len()).filter(negated) {
+            block.negate(q, y);
+        }
+        block
+    }
+
+    /// Negates the clue of coefficient y modulo q.
+    fn negate(&mut self, q: u32, y: usize) {
+        let negate = |rows: &mut [u32], width: usize| {
+            for x in &mut rows[y * width..][..width] {
+                *x = if *x == 0 { 0 } else { q - *x };
+            }
+        };
+        let messages = self.b[0].len();
+        let all = [&mut self.a].into_iter().chain(&mut self.b);
+        for rows in all.chain(&mut self.extra) {
+            let width = rows.len() / messages;
+            negate(rows, width);
         }
     }
 
@@ -161,5 +182,56 @@ impl Block {
         let packed = pack(opening, &packing, &clues);
         let narrow = |ct| narrow(opening, &narrowing, ct);
         packed.iter().map(narrow).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omr_protocol::{Clue, Placement};
+
+    /// Residues of a block against the clues in its slots, with the signs of the placement.
+    #[test]
+    fn blocks_hold_clues_with_their_signs() {
+        let params = Params::named("insecure-tiny-v3").unwrap();
+        let (spec, opening) = (&params.spec().clue, params.opening.as_ref().unwrap());
+        let q = spec.q as u32;
+        let clue = |w: usize| Clue {
+            a: (0..spec.n)
+                .map(|i| (w * 7919 + i * 131) as u32 % q)
+                .collect(),
+            b: vec![w as u32, 0],
+        };
+        let clues: Vec<Clue> = (0..params.slots()).map(clue).collect();
+        let bytes: Vec<Vec<u8>> = clues.iter().map(|c| c.to_bytes(&params.clue)).collect();
+        let placement = Placement::new(&[4; 32], 0, params.slots());
+        let batch = ClueBatch::new(&params, &placement, bytes.concat(), bytes[0].len());
+        let negated = placement.negated();
+        let sign = |slot: usize, x: u32| match negated[slot] {
+            true => (q - x) % q,
+            false => x,
+        };
+        for number in [0, opening.blocks() - 1] {
+            let block = Block::new(&params, opening, &batch, number);
+            for y in 0..opening.spec().n {
+                let place = Place {
+                    block: number,
+                    coefficient: y,
+                };
+                let slot = opening.slot(place);
+                let clue = &clues[placement.messages()[slot] as usize];
+                let row = block.a[y * spec.n..][..spec.n].iter();
+                assert!(
+                    row.eq(clue
+                        .a
+                        .iter()
+                        .map(|&x| sign(slot, x))
+                        .collect::<Vec<_>>()
+                        .iter())
+                );
+                assert_eq!(block.b[0][y], sign(slot, clue.b[0]));
+                assert_eq!(block.b[1][y], 0);
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod adversary;
 mod bound;
+mod frozen;
 mod keys;
 mod packed;
 mod recipients;

@@ -6,58 +6,30 @@ use omr_client::sophomr::{Keys, Recipient, keygen, keygen_in_epoch};
 use omr_client::{BoundSender, ClueSeed, Sender};
 use omr_detector::sophomr::{Detector, digests};
 use omr_detector::{Messages, Quiet};
-use omr_opening::OpeningSpec;
-use omr_protocol::params::{ClueSpec, SecretSpec};
+use omr_protocol::params::{DEFAULT, SetSpec};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Epoch, Outline, Params, ParamsSpec};
 use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
-use omr_ring::{Gadget, Kernels, rms_embedding};
+use omr_ring::rms_embedding;
 use omr_rlwe::{Secret, SwitchingKey};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
-const BOARD: [u8; 16] = [4; 16];
-const PAYLOAD: usize = 12;
+pub(crate) const BOARD: [u8; 16] = [4; 16];
+pub(crate) const PAYLOAD: usize = 12;
 /// More than a batch.
-const MESSAGES: u64 = 2500;
+pub(crate) const MESSAGES: u64 = 2500;
 
-/// The tiny set with errors of 2^-23 of the clues' modulus, which is the largest prime below 2^22 for their ring.
-fn spec() -> ParamsSpec {
-    let mut sets = ParamsSpec::published().into_iter();
-    let tiny = sets.find(|set| set.name == "insecure-tiny-v2").unwrap();
-    ParamsSpec {
-        clue: ClueSpec {
-            q: 4_188_161,
-            rounded: 4_188_161,
-            secret: SecretSpec::Ternary { weight: 20 },
-            weight: 20,
-            ..tiny.clue
-        },
-        range: 17,
-        opening: Some(OpeningSpec {
-            n: 64,
-            packing_rank: 2,
-            packing_bits: 50,
-            packing_sigma: 0.62,
-            rank: 3,
-            weight: 20,
-            narrow_bits: 28.7,
-            gadget: Gadget {
-                bits: 2,
-                digits: 13,
-            },
-            points: 16,
-            baby: 4,
-        }),
-        ..tiny
-    }
+/// The tiny set whose clues are opened.
+pub(crate) fn tiny() -> Arc<Params> {
+    Params::named("insecure-tiny-v3").unwrap()
 }
 
 /// Recipients with the masks of one epoch.
 const TOGETHER: usize = 3;
 /// The messages of the first recipient: in both batches, at their ends.
-const OWN: [u64; 6] = [0, 1, 2047, 2048, 2300, MESSAGES - 1];
+pub(crate) const OWN: [u64; 6] = [0, 1, 2047, 2048, 2300, MESSAGES - 1];
 
-fn payload(i: u64) -> Vec<u8> {
+pub(crate) fn payload(i: u64) -> Vec<u8> {
     [i.to_le_bytes(), (!i).to_le_bytes()].concat()[..PAYLOAD].to_vec()
 }
 
@@ -81,7 +53,7 @@ fn recipients(params: &Params, clues: ClueKind, rng: &mut ChaCha20Rng) -> Vec<Ke
     keys
 }
 
-fn board(
+pub(crate) fn board(
     params: &Params,
     addresses: &[&ClueKey],
     clues: ClueKind,
@@ -107,11 +79,13 @@ fn board(
 }
 
 /// The key that its file gives.
-fn through_file(params: &Params, key: &DetectionKey) -> DetectionKey {
+pub(crate) fn through_file(params: &Params, key: &DetectionKey) -> DetectionKey {
     let (mut file, clues) = (Vec::new(), key.clues());
     key.write(params, &mut file).unwrap();
     assert_eq!(file.len() as u64, key.file_bytes(params));
-    let predicted = Outline::new(spec()).unwrap().detection_key_bytes(clues);
+    let predicted = Outline::new(params.spec().clone())
+        .unwrap()
+        .detection_key_bytes(clues);
     assert_eq!(predicted, DetectionKey::body_bytes(params, clues));
     let read = DetectionKey::read(params, &file[..]).unwrap();
     assert_eq!(
@@ -122,7 +96,7 @@ fn through_file(params: &Params, key: &DetectionKey) -> DetectionKey {
 }
 
 fn digested(clues: ClueKind) {
-    let params = Arc::new(Params::new(spec(), Kernels::detect()).unwrap());
+    let params = tiny();
     let mut rng = ChaCha20Rng::seed_from_u64(5);
     let keys = recipients(&params, clues, &mut rng);
     let addresses: Vec<&ClueKey> = keys.iter().map(|keys| &keys.clue).collect();
@@ -173,7 +147,7 @@ fn bound_clues_are_packed() {
 /// with the relinearisation key itself and with those made from it.
 #[test]
 fn every_level_is_reached_from_every_other() {
-    let params = Params::new(spec(), Kernels::detect()).unwrap();
+    let params = tiny();
     let (ring, p, chain) = (&params.ring, params.p(), &params.chain);
     let mut rng = ChaCha20Rng::seed_from_u64(6);
     let weight = params.spec().weight;
@@ -244,8 +218,16 @@ fn every_level_is_reached_from_every_other() {
 /// At this window they are as rare as sets need, and rarer with each step of it.
 #[test]
 fn misses_of_packed_clues_are_rare() {
-    let missed = |range| ParamsSpec { range, ..spec() }.miss_log2();
-    let found: Vec<f64> = (15..20).map(missed).collect();
-    assert!(found[2] < -30.0 && found[2] > -60.0, "{found:?}");
+    let spec = SetSpec::named(DEFAULT).unwrap().sophomr.unwrap();
+    let own = spec.range;
+    let missed = |range| {
+        ParamsSpec {
+            range,
+            ..spec.clone()
+        }
+        .miss_log2()
+    };
+    let found: Vec<f64> = (own - 2..own + 3).map(missed).collect();
+    assert!(found[2] < -30.0 && found[1] > -30.0, "{found:?}");
     assert!(found.is_sorted_by(|a, b| a > b), "{found:?}");
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use tonic::Code;
 
 /// Lines of `/metrics` that are no comments, by name and labels.
-async fn metrics(server: &Running) -> BTreeMap<String, f64> {
+pub(crate) async fn metrics(server: &Running) -> BTreeMap<String, f64> {
     let answer = http(server, get("/metrics")).await;
     let (head, text) = answer.split_once("\r\n\r\n").unwrap();
     assert!(head.contains("application/openmetrics-text"), "{head}");

@@ -8,4 +8,5 @@ mod figures;
 mod jobs;
 mod keys;
 mod sessions;
+mod together;
 mod world;

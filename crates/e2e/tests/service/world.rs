@@ -5,9 +5,9 @@ use omr_api::v1;
 use omr_api::v1::board_service_client::BoardServiceClient;
 use omr_api::v1::detection_service_client::DetectionServiceClient;
 use omr_api::v1::key_service_client::KeyServiceClient;
-use omr_client::sophomr::detection_key;
-use omr_client::{BoundSender, ClueSeed, SecretKey, identity, instantomr};
-use omr_protocol::{ClueKey, ClueKind, ParamSet, Response};
+use omr_client::{BoundSender, ClueSeed, SecretKey, identity, write_detection_key};
+use omr_protocol::sophomr::Epoch;
+use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, Response};
 use omr_server::{Config, Server, store_config};
 use omr_store::{BoardConfig, Clues, Store};
 use rand_core::SeedableRng;
@@ -55,11 +55,12 @@ pub(crate) fn config(data: &Path) -> Config {
 }
 
 fn create(config: &Config) {
+    let set = ParamSet::named(&config.board.params).unwrap();
     let board = BoardConfig {
         board_id: BOARD,
-        params_id: PARAMS.into(),
+        params_id: set.name().into(),
         sealing: config.board.sealing.clone(),
-        clue_bytes: ClueKind::Bound.bytes(set().clue()) as u32,
+        clue_bytes: ClueKind::Bound.bytes(set.clue()) as u32,
         payload_bytes: config.board.payload_bytes,
         clues: Clues::Bound,
     };
@@ -157,8 +158,9 @@ pub(crate) fn post(id: u8, messages: Vec<v1::Message>) -> v1::PostMessagesReques
     }
 }
 
-/// A recipient with keys for both engines.
+/// A recipient with keys for both engines, where her set has them.
 pub(crate) struct Person {
+    set: &'static ParamSet,
     pub(crate) secret: SecretKey,
     pub(crate) address: ClueKey,
     pub(crate) bulk: Vec<u8>,
@@ -167,17 +169,23 @@ pub(crate) struct Person {
 
 impl Person {
     pub(crate) fn new(seed: u64) -> Self {
+        Self::of(set(), seed, None)
+    }
+
+    /// Of another set, with the masks of an epoch or her own.
+    pub(crate) fn of(set: &'static ParamSet, seed: u64, epoch: Option<&Epoch>) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let (secret, address) = identity(set().clue(), ClueKind::Bound, &mut rng);
-        let params = set().sophomr().unwrap();
-        let mut bulk = Vec::new();
-        let key = detection_key(params, &secret, None, &mut rng);
-        key.write(params, &mut bulk).unwrap();
-        let params = set().instantomr().unwrap();
-        let mut instant = Vec::new();
-        let key = instantomr::detection_key(params, &secret, &mut rng).unwrap();
-        key.write(params, &mut instant).unwrap();
+        let (secret, address) = identity(set.clue(), ClueKind::Bound, &mut rng);
+        let mut key = |engine| {
+            let mut file = Vec::new();
+            if set.spec().engines().contains(&engine) {
+                write_detection_key(set, engine, &secret, epoch, &mut rng, &mut file).unwrap();
+            }
+            file
+        };
+        let [bulk, instant] = EngineKind::ALL.map(&mut key);
         Self {
+            set,
             secret,
             address,
             bulk,
@@ -198,18 +206,18 @@ impl Person {
         rng: &mut ChaCha20Rng,
         payload: Vec<u8>,
     ) -> v1::Message {
-        let sender = BoundSender::new(set().clue(), &self.address, board_id);
+        let sender = BoundSender::new(self.set.clue(), &self.address, board_id);
         let clue = sender.clue(&ClueSeed::generate(rng), &payload);
         v1::Message {
-            clue: clue.to_bytes(set().clue()).into(),
+            clue: clue.to_bytes(self.set.clue()).into(),
             payload: payload.into(),
         }
     }
 
     /// What a digest holds for her: index and payload byte.
     pub(crate) fn decode(&self, digest: &[u8]) -> Vec<(u64, u8)> {
-        let response = Response::from_bytes(set(), digest).unwrap();
-        let found = omr_client::decode(set(), &self.secret, &response).unwrap();
+        let response = Response::from_bytes(self.set, digest).unwrap();
+        let found = omr_client::decode(self.set, &self.secret, &response).unwrap();
         let one = |message: omr_client::Retrieved| {
             let payload = message.payload.unwrap();
             assert!(

@@ -4,7 +4,7 @@ mod instant;
 
 use super::output::Output;
 use crate::error::LabError;
-use crate::measure::search::{Candidate, Digests, Found, Grid, search};
+use crate::measure::search::{Candidate, Digests, Found, Grid, base, search};
 use crate::measure::{DigestBench, DigestFigures, Setting, Shape, Units, cost};
 use clap::Args;
 use omr_console::args::messages;
@@ -110,9 +110,8 @@ fn bulk(args: &ParamsSearch, out: &Output<'_>) -> Result<(), LabError> {
         bound: args.shape.bound,
         payload_bytes: args.shape.payload_bytes,
     };
-    let base = ParamsSpec::published().swap_remove(0);
     out.ui.note("measuring units of work and deriving sets");
-    let found = search::<LabError>(&base, &grid, digests)?;
+    let found = search::<LabError>(&base(), &grid, digests)?;
     let check = args.check.as_deref();
     let check = check
         .map(|name| check_model(name, digests, out))

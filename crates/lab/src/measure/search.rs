@@ -3,7 +3,7 @@
 mod grid;
 mod instant;
 
-pub use grid::{Grid, embedding_pass_log2};
+pub use grid::{Grid, base, embedding_pass_log2};
 pub use instant::{InstantCandidate, InstantFound, search_instant};
 
 use crate::measure::{Units, cost};
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn unbeaten_sets_are_kept_and_of_equal_ones_the_most_secure() {
         let candidate = |seconds, key_bytes, security_bits| Candidate {
-            spec: ParamsSpec::published().swap_remove(0),
+            spec: base(),
             security_bits,
             seconds,
             key_bytes,

@@ -32,6 +32,8 @@ pub(crate) fn wanted() -> NewIdentity {
         spares: 2,
         sealing: Sealing::HpkeX25519,
         allow_old: false,
+        board_id: None,
+        own_masks: false,
     }
 }
 

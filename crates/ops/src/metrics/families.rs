@@ -37,6 +37,11 @@ fn messages() -> Histogram {
     Histogram::new(exponential_buckets(1.0, 4.0, 9))
 }
 
+/// One recipient to 8.
+fn recipients() -> Histogram {
+    Histogram::new((1..=8).map(f64::from))
+}
+
 pub(super) fn register_build(registry: &mut Registry, version: &str, params_id: &str) {
     let labels = vec![
         ("version", version.to_owned()),
@@ -157,6 +162,7 @@ pub(super) struct DetectionFamilies {
     pub(super) finished: Listed<OutcomeLabel>,
     pub(super) wait_seconds: Histogram,
     pub(super) digest_seconds: Histograms<SchemeLabel>,
+    pub(super) run_recipients: Histogram,
     pub(super) stage_seconds: Family<StageLabel, Seconds>,
     pub(super) ntts: Family<SchemeLabel, Counter>,
     pub(super) sessions: Gauge,
@@ -170,6 +176,7 @@ impl DetectionFamilies {
         let looked_at = "Messages that sessions looked at";
         let lag = "Messages by which the slowest session is behind the board";
         let wait = "Time that a job waited before it ran";
+        let together = "Recipients whose digests one run made";
         let ntts = "Number-theoretic transforms done";
         Self {
             uploads: counted(
@@ -183,6 +190,7 @@ impl DetectionFamilies {
             finished: Listed::register(r, "jobs_finished", "Jobs finished"),
             wait_seconds: measured(r, "queue_wait", wait, Unit::Seconds, work_seconds()),
             digest_seconds: measured(r, "digest", "Time of a digest", Unit::Seconds, digests),
+            run_recipients: counted(r, "run_recipients", together, recipients()),
             stage_seconds: measured(
                 r,
                 "stage",

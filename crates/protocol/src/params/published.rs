@@ -6,6 +6,36 @@ use crate::sophomr::{FinalRingSpec, ParamsSpec};
 use omr_opening::OpeningSpec;
 use omr_ring::Gadget;
 
+/// Clues of their own modulus, packed at one small prime and opened in slots.
+pub(crate) const SOPHOMR_V4: ParamsSpec = ParamsSpec {
+    name: "sophomr-v4",
+    clue: ClueSpec {
+        q: 4_188_161,
+        rounded: 4_188_161,
+        secret: SecretSpec::Ternary { weight: 320 },
+        weight: 320,
+        sigma: 0.52,
+        ..SOPHOMR_V3.clue
+    },
+    range: 24,
+    opening: Some(OpeningSpec {
+        n: 512,
+        packing_rank: 4,
+        packing_bits: 50,
+        packing_sigma: 0.62,
+        rank: 3,
+        weight: 36,
+        narrow_bits: 29.5,
+        gadget: Gadget {
+            bits: 2,
+            digits: 13,
+        },
+        points: 128,
+        baby: 8,
+    }),
+    ..SOPHOMR_V3
+};
+
 /// Secret, randomness and errors alike, so that none of them is the easiest to guess: 140 of 1,024 are as
 /// dense as errors of standard deviation 0.3801.
 pub(crate) const SOPHOMR_V3: ParamsSpec = ParamsSpec {
@@ -40,36 +70,6 @@ pub(crate) const SOPHOMR_V3: ParamsSpec = ParamsSpec {
     block: 8,
     rotation_digits: 2,
     product_digits: 2,
-};
-
-/// A draft. Clues of their own modulus, packed at one small prime and opened in slots.
-const SOPHOMR_V4: ParamsSpec = ParamsSpec {
-    name: "draft-sophomr-v4",
-    clue: ClueSpec {
-        q: 4_188_161,
-        rounded: 4_188_161,
-        secret: SecretSpec::Ternary { weight: 280 },
-        weight: 280,
-        sigma: 0.6,
-        ..SOPHOMR_V3.clue
-    },
-    range: 24,
-    opening: Some(OpeningSpec {
-        n: 512,
-        packing_rank: 4,
-        packing_bits: 50,
-        packing_sigma: 0.62,
-        rank: 3,
-        weight: 28,
-        narrow_bits: 28.7,
-        gadget: Gadget {
-            bits: 2,
-            digits: 13,
-        },
-        points: 128,
-        baby: 8,
-    }),
-    ..SOPHOMR_V3
 };
 
 /// One clue for both engines: a secret in blocks of 5, three coordinates.
@@ -254,22 +254,49 @@ const INSECURE_TINY_INSTANT_V2: InstantSpec = InstantSpec {
     ..INSECURE_TINY_INSTANT_V1
 };
 
-impl SetSpec {
-    /// Sets to come: they may change or go, so that they serve measurements alone.
-    pub fn drafts() -> Vec<Self> {
-        vec![Self::of(SOPHOMR_V4, None)]
-    }
+/// Small, with opened clues.
+const INSECURE_TINY_V3: ParamsSpec = ParamsSpec {
+    name: "insecure-tiny-v3",
+    clue: ClueSpec {
+        n: 64,
+        secret: SecretSpec::Ternary { weight: 16 },
+        weight: 16,
+        ..SOPHOMR_V4.clue
+    },
+    range: SOPHOMR_V4.range,
+    opening: Some(TINY_OPENING),
+    ..INSECURE_TINY_V2
+};
 
+const TINY_OPENING: OpeningSpec = OpeningSpec {
+    n: 64,
+    packing_rank: 4,
+    packing_bits: 50,
+    packing_sigma: 0.62,
+    rank: 3,
+    weight: 20,
+    narrow_bits: 29.5,
+    gadget: Gadget {
+        bits: 2,
+        digits: 13,
+    },
+    points: 16,
+    baby: 4,
+};
+
+impl SetSpec {
     /// Every published set, the default first.
     pub fn published() -> Vec<Self> {
         vec![
-            Self::of(SOPHOMR_V3, None),
+            Self::of(SOPHOMR_V4, None),
             Self::of(HYBRID_V2, Some(HYBRID_V2_INSTANT)),
             INSTANTOMR_V2,
+            Self::of(SOPHOMR_V3, None),
             Self::of(SOPHOMR_V2, None),
             Self::of(HYBRID_V1, Some(HYBRID_V1_INSTANT)),
             Self::of(HYBRID_STRONG_V1, Some(HYBRID_STRONG_V1_INSTANT)),
             INSTANTOMR_V1,
+            Self::of(INSECURE_TINY_V3, None),
             Self::of(INSECURE_TINY_V2, None),
             Self::of(INSECURE_TINY_HYBRID_V1, Some(INSECURE_TINY_INSTANT_V1)),
             Self::of(INSECURE_TINY_HYBRID_V2, Some(INSECURE_TINY_INSTANT_V2)),

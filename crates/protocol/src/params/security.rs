@@ -81,6 +81,14 @@ const fn estimate(block: usize, weight: [usize; 2], sigma: f64, bits: [f64; 4]) 
     }
 }
 
+/// Of clues that are packed, which have a modulus of their own.
+const fn packed(block: usize, weight: [usize; 2], sigma: f64, bits: [f64; 4]) -> ClueEstimate {
+    ClueEstimate {
+        q: 4_188_161,
+        ..estimate(block, weight, sigma, bits)
+    }
+}
+
 /// `python3 reference/security.py --scale`, in its order.
 pub const CLUE_ESTIMATES: [ClueEstimate; 14] = [
     estimate(1, [84, 84], 0.5, [130.2, 127.0, 119.8, 119.6]),
@@ -96,10 +104,7 @@ pub const CLUE_ESTIMATES: [ClueEstimate; 14] = [
     estimate(7, [120, 128], 0.4775, [130.9, 126.7, 124.9, 124.3]),
     estimate(6, [141, 149], 0.4775, [133.7, 129.1, 128.0, 126.8]),
     estimate(4, [195, 203], 0.4775, [137.3, 135.5, 134.9, 131.9]),
-    ClueEstimate {
-        q: 4_188_161,
-        ..estimate(1, [280, 280], 0.6, [134.1, 137.4, 133.8, 129.8])
-    },
+    packed(1, [320, 320], 0.52, [133.5, 136.2, 131.5, 128.4]),
 ];
 
 impl ClueSpec {

@@ -92,6 +92,13 @@ impl SetSpec {
         }
     }
 
+    /// Whether SophOMR packs and opens its clues, so that recipients with the same masks are served together.
+    #[must_use]
+    pub fn opens_clues(&self) -> bool {
+        let spec = self.sophomr.as_ref();
+        spec.is_some_and(|spec| spec.opening.is_some())
+    }
+
     /// Whether it has all engines of a scheme.
     #[must_use]
     pub fn serves(&self, scheme: Scheme) -> bool {
@@ -113,24 +120,15 @@ impl SetSpec {
         })
     }
 
-    /// The published set of this name, or the draft.
+    /// The published set of this name.
     ///
     /// Errors: `Unknown`.
     pub fn named(name: &str) -> Result<Self, ParamsError> {
-        let sets = Self::published().into_iter().chain(Self::drafts());
+        let sets = Self::published();
+        let known: Vec<&str> = sets.iter().map(|set| set.name).collect();
+        let unknown = Mismatch::new(known.join(", "), name.to_owned());
         let found = sets.into_iter().find(|set| set.name == name);
-        found.ok_or_else(|| Self::unknown(name))
-    }
-
-    fn unknown(name: &str) -> ParamsError {
-        let known: Vec<&str> = Self::published().iter().map(|set| set.name).collect();
-        ParamsError::Unknown(Mismatch::new(known.join(", "), name.to_owned()))
-    }
-
-    /// Whether it may change or go: such a set is for no key or board that is kept.
-    #[must_use]
-    pub fn is_draft(&self) -> bool {
-        Self::drafts().iter().any(|draft| draft.name == self.name)
+        found.ok_or(ParamsError::Unknown(unknown))
     }
 }
 
@@ -156,14 +154,11 @@ impl ParamSet {
         })
     }
 
-    /// The published set of this name for new keys or a new board: an old one only where `allow_old` says so, no draft.
+    /// The published set of this name for new keys or a new board: an old one only where `allow_old` says so.
     ///
     /// Errors: `Unknown`, `Old`.
     pub fn for_new(name: &str, allow_old: bool) -> Result<Self, ParamsError> {
         let set = Self::named(name)?;
-        if set.spec.is_draft() {
-            return Err(SetSpec::unknown(name));
-        }
         let instead = |spec: &SetSpec| !spec.old && spec.engines() == set.spec.engines();
         match set.spec.old && !allow_old {
             false => Ok(set),

@@ -1,5 +1,10 @@
 //! The seed of masks that all recipients of a board have in common for a time.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long one seed serves.
+pub const EPOCH_DAYS: u64 = 91;
+
 /// A board and a time, whose recipients draw the masks of their detection keys up to the opened clues from one public
 /// seed. A detector then serves them together.
 ///
@@ -8,11 +13,22 @@
 pub struct Epoch {
     /// The board.
     pub board: [u8; 16],
-    /// Counts the times in which one seed serves.
+    /// Counts the times in which one seed serves, of [`EPOCH_DAYS`] each, since 1970 (UTC).
     pub number: u64,
 }
 
 impl Epoch {
+    /// The epoch of keys that are made at a time, 1970 at the earliest. It follows from the clock of who makes them, so
+    /// that nobody chooses it; where that clock is wrong, the key is served alone.
+    #[must_use]
+    pub fn at(board: [u8; 16], time: SystemTime) -> Self {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        Self {
+            board,
+            number: since.as_secs() / (EPOCH_DAYS * 24 * 3600),
+        }
+    }
+
     /// The seed of the masks of a parameter set's keys.
     #[must_use]
     pub fn masks(&self, set: &str) -> [u8; 32] {
@@ -27,7 +43,26 @@ impl Epoch {
 
 #[cfg(test)]
 mod tests {
-    use super::Epoch;
+    use super::{EPOCH_DAYS, Epoch};
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn an_epoch_lasts_91_days() {
+        let number = |time| Epoch::at([3; 16], time).number;
+        let days = |days: u64| Duration::from_secs(days * 24 * 3600);
+        assert_eq!(number(UNIX_EPOCH), 0);
+        assert_eq!(
+            number(UNIX_EPOCH - days(1)),
+            0,
+            "a clock that is far behind"
+        );
+        let first = UNIX_EPOCH + days(EPOCH_DAYS);
+        assert_eq!(number(first - Duration::from_secs(1)), 0);
+        assert_eq!(number(first), 1);
+        // 1 January 2026, 20,454 days after 1970.
+        assert_eq!(number(UNIX_EPOCH + days(20_454)), 224);
+        assert_eq!(Epoch::at([3; 16], first).board, [3; 16]);
+    }
 
     #[test]
     fn every_label_changes_the_seed() {

@@ -1,15 +1,14 @@
 //! Levels of few primes, of sets that open clues in slots.
 
 use omr_opening::OpeningSpec;
-use omr_protocol::params::SetSpec;
+use omr_protocol::params::{DEFAULT, SetSpec};
 use omr_protocol::sophomr::{Outline, Params, ParamsSpec};
 use omr_ring::{Basis, Kernels};
 
-/// A set to come, of full size.
+/// The default set.
 fn packed() -> ParamsSpec {
-    let drafts = SetSpec::drafts().into_iter();
-    let mut sets = drafts.filter_map(|set| set.sophomr);
-    sets.next().expect("a draft with SophOMR")
+    let set = SetSpec::named(DEFAULT).unwrap();
+    set.sophomr.expect("a set with SophOMR")
 }
 
 /// That of the tests.
@@ -84,8 +83,8 @@ fn keys_have_all_primes_of_levels() {
 /// Their noise, and that of the gadget, stays 20 bits below that of a product.
 #[test]
 fn lowered_keys_have_enough_special_primes() {
-    let default = ParamsSpec::published().swap_remove(0);
-    assert!(Outline::new(default).unwrap().lowered_shapes.is_empty());
+    let affine = SetSpec::named("sophomr-v3").unwrap().sophomr.unwrap();
+    assert!(Outline::new(affine).unwrap().lowered_shapes.is_empty());
     for (spec, special) in [(packed(), [7, 4]), (tiny(), [7, 4])] {
         let params = Params::new(spec, Kernels::detect()).unwrap();
         let (ring, shapes) = (&params.ring, &params.lowered_shapes);

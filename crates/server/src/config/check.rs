@@ -1,13 +1,16 @@
 //! Which values a configuration may have.
 
-use super::Config;
+use super::{Config, Detector};
 use crate::error::ServerError;
 use crate::front::check_origins;
+use omr_detector::sophomr::TOGETHER;
 
 /// The largest bound of any scheme.
 const MOST_BOUND: u32 = 4096;
 /// More would take a client hours.
 const MOST_WORK_BITS: u32 = 32;
+/// Longer than a digest takes.
+const MOST_TOGETHER_SECONDS: f64 = 60.0;
 
 impl Config {
     /// Errors: `Setting`.
@@ -64,6 +67,28 @@ impl Config {
                 return Err(ServerError::setting(key, "a number above 0", found));
             }
         }
-        Ok(())
+        self.detector.check_together()
+    }
+}
+
+impl Detector {
+    fn check_together(&self) -> Result<(), ServerError> {
+        if !(1..=TOGETHER).contains(&self.together) {
+            let expected = format!("1 to {TOGETHER}");
+            return Err(ServerError::setting(
+                "detector.together",
+                expected,
+                self.together,
+            ));
+        }
+        let seconds = self.together_seconds;
+        match (0.0..=MOST_TOGETHER_SECONDS).contains(&seconds) {
+            true => Ok(()),
+            false => Err(ServerError::setting(
+                "detector.together_seconds",
+                format!("0 to {MOST_TOGETHER_SECONDS}"),
+                seconds,
+            )),
+        }
     }
 }

@@ -86,6 +86,8 @@ impl Default for Detector {
             session_threads: 0,
             cache_bytes: 2 << 30,
             keys_in_memory: 2,
+            together: 4,
+            together_seconds: 2.0,
             session_keys_in_memory: 8,
             batch_seconds: costs.batch_s,
             message_seconds: costs.message_s,

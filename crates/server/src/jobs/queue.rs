@@ -1,21 +1,65 @@
-//! Which job runs next: the detector's time is shared fairly by clients, and jobs over the same
-//! messages follow each other, so that work on the board is done once.
+//! Which jobs run next: the detector's time is shared fairly by clients, jobs of one group run together, and jobs over
+//! the same messages follow each other, so that work on the board is done once.
 
 use omr_protocol::Stride;
 use std::collections::{HashMap, VecDeque};
 
 /// Jobs over the same messages that may follow each other before others have their turn.
-const TOGETHER: usize = 16;
+const IN_A_ROW: usize = 16;
 /// What a job over the messages of the job before costs of its usual cost.
 const SHARED: f64 = 0.6;
+/// What a further recipient of a run costs of what the first one does: a quarter to a half.
+const FURTHER: f64 = 0.4;
+
+/// What jobs have in common that one run serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) stride: Stride,
+    pub(crate) bound: u32,
+    pub(crate) indices_only: bool,
+    /// Tag of the scheme that answers.
+    pub(crate) scheme: u8,
+    /// The seed of the masks of their keys.
+    pub(crate) masks: [u8; 32],
+}
+
+/// With whom a job shares work.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Shares {
+    /// Those over the same messages, one after another.
+    Board(Stride),
+    /// Those of its group, in one run.
+    Run(Group),
+}
 
 /// A job in line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
     pub(crate) id: [u8; 16],
-    pub(crate) stride: Stride,
+    pub(crate) shares: Shares,
     /// Seconds that it will take.
     pub(crate) cost: f64,
+    /// Those of them that jobs of its group share.
+    pub(crate) shared_cost: f64,
+}
+
+/// A job whose turn it is, and whose it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct First {
+    pub(crate) client: u64,
+    pub(crate) item: Item,
+}
+
+impl Item {
+    /// What each of so many jobs in one run pays less than alone.
+    fn discount(&self, jobs: usize) -> f64 {
+        let further = jobs as f64 - 1.0;
+        self.shared_cost * (1.0 - FURTHER) * further / jobs as f64
+    }
+
+    fn is_served_with(&self, other: &Self) -> bool {
+        matches!((&self.shares, &other.shares), (Shares::Run(own), Shares::Run(theirs)) if own == theirs)
+    }
 }
 
 #[derive(Clone, Default)]
@@ -25,20 +69,23 @@ struct Line {
     jobs: VecDeque<Item>,
 }
 
+impl Line {
+    fn position(&self, wanted: impl Fn(&Item) -> bool) -> Option<usize> {
+        self.jobs.iter().position(wanted)
+    }
+}
+
 /// The lines of all clients.
 #[derive(Clone, Default)]
 pub(crate) struct Queue {
     lines: HashMap<u64, Line>,
     /// What the client last served had had: who comes anew starts there, with no credit for idle times.
     level: f64,
+    /// Over which messages the last jobs were that share work on the board, and how many in a row.
     last: Option<(Stride, usize)>,
 }
 
 impl Queue {
-    pub(crate) fn len(&self) -> usize {
-        self.lines.values().map(|line| line.jobs.len()).sum()
-    }
-
     pub(crate) fn push(&mut self, client: u64, item: Item) {
         let level = self.level;
         let line = self.lines.entry(client).or_default();
@@ -48,44 +95,94 @@ impl Queue {
         line.jobs.push_back(item);
     }
 
-    /// The next job.
-    pub(crate) fn pop(&mut self) -> Option<Item> {
-        let (client, at, shared) = self.choose()?;
+    /// The job whose turn it is.
+    pub(crate) fn pop(&mut self) -> Option<First> {
+        let (client, at, follows) = self.choose()?;
+        let item = self.take(client, at)?;
+        self.charge(client, item.cost * if follows { SHARED } else { 1.0 });
+        self.last = match (&item.shares, &self.last) {
+            (Shares::Run(_), _) => None,
+            (Shares::Board(stride), Some((_, row))) if follows => Some((*stride, row + 1)),
+            (Shares::Board(stride), _) => Some((*stride, 1)),
+        };
+        Some(First { client, item })
+    }
+
+    /// Takes a job out, whose client has had so much that newcomers start there.
+    fn take(&mut self, client: u64, at: usize) -> Option<Item> {
         let line = self.lines.get_mut(&client)?;
         let item = line.jobs.remove(at)?;
         self.level = self.level.max(line.spent);
-        line.spent += item.cost * if shared { SHARED } else { 1.0 };
-        let run = match &self.last {
-            Some((_, run)) if shared => run + 1,
-            _ => 1,
-        };
-        self.last = Some((item.stride, run));
-        let level = self.level;
-        self.lines
-            .retain(|_, line| !line.jobs.is_empty() || line.spent > level);
         Some(item)
     }
 
+    /// Counts seconds of a client, or gives them back; those who count for nothing any more are forgotten.
+    fn charge(&mut self, client: u64, seconds: f64) {
+        if let Some(line) = self.lines.get_mut(&client) {
+            line.spent += seconds;
+        }
+        let level = self.level;
+        self.lines
+            .retain(|_, line| !line.jobs.is_empty() || line.spent > level);
+    }
+
     fn choose(&self) -> Option<(u64, usize, bool)> {
-        let least = |lines: Vec<(u64, usize, f64)>| {
-            lines
-                .into_iter()
-                .min_by(|a, b| a.2.total_cmp(&b.2).then(a.0.cmp(&b.0)))
-        };
-        if let Some((stride, run)) = &self.last
-            && *run < TOGETHER
+        if let Some((stride, row)) = &self.last
+            && *row < IN_A_ROW
         {
-            let same = self.lines.iter().filter_map(|(&client, line)| {
-                let at = line.jobs.iter().position(|item| item.stride == *stride)?;
-                Some((client, at, line.spent))
-            });
-            if let Some((client, at, _)) = least(same.collect()) {
+            let same = |item: &Item| item.shares == Shares::Board(*stride);
+            if let Some((client, at)) = self.least(same) {
                 return Some((client, at, true));
             }
         }
-        let waiting = self.lines.iter().filter(|(_, line)| !line.jobs.is_empty());
-        let (client, at, _) = least(waiting.map(|(&c, line)| (c, 0, line.spent)).collect())?;
+        let (client, at) = self.least(|_| true)?;
         Some((client, at, false))
+    }
+
+    /// The first such job of the client who has had least.
+    fn least(&self, wanted: impl Fn(&Item) -> bool) -> Option<(u64, usize)> {
+        let first = |(&client, line): (&u64, &Line)| {
+            let at = line.position(&wanted)?;
+            Some((client, at, line.spent))
+        };
+        let all = self.lines.iter().filter_map(first);
+        let least = all.min_by(|a, b| a.2.total_cmp(&b.2).then(a.0.cmp(&b.0)));
+        least.map(|(client, at, _)| (client, at))
+    }
+
+    /// Jobs that one run would serve with this one.
+    pub(crate) fn others_of(&self, first: &Item) -> usize {
+        let others = |line: &Line| {
+            let of_group = line.jobs.iter().filter(|item| first.is_served_with(item));
+            of_group.count()
+        };
+        self.lines.values().map(others).sum()
+    }
+
+    /// Takes out those that one run serves with a job whose turn it is, `most` with that one: of clients who have had
+    /// least. Each pays its share of the run.
+    pub(crate) fn company(&mut self, first: &First, most: usize) -> Vec<Item> {
+        let mut served = vec![first.clone()];
+        while served.len() < most.max(1) {
+            let Some((client, at)) = self.least(|item| first.item.is_served_with(item)) else {
+                break;
+            };
+            // Who has had more than others does not raise where newcomers start.
+            let Some(item) = self
+                .lines
+                .get_mut(&client)
+                .and_then(|line| line.jobs.remove(at))
+            else {
+                break;
+            };
+            self.charge(client, item.cost);
+            served.push(First { client, item });
+        }
+        let jobs = served.len();
+        for one in &served {
+            self.charge(one.client, -one.item.discount(jobs));
+        }
+        served.into_iter().skip(1).map(|one| one.item).collect()
     }
 
     /// Takes a job out; false: it was not there.
@@ -100,106 +197,21 @@ impl Queue {
         false
     }
 
-    /// Jobs that run before one, if nobody else comes.
-    pub(crate) fn ahead(&self, id: &[u8; 16]) -> Option<u64> {
+    /// Jobs that run before one, if nobody else comes and a run serves `most`.
+    pub(crate) fn ahead(&self, id: &[u8; 16], most: usize) -> Option<u64> {
         let mut later = self.clone();
         let mut ahead = 0;
-        while let Some(item) = later.pop() {
-            if item.id == *id {
+        while let Some(first) = later.pop() {
+            let company = later.company(&first, most);
+            let mut run = std::iter::once(&first.item).chain(&company);
+            if run.any(|item| item.id == *id) {
                 return Some(ahead);
             }
-            ahead += 1;
+            ahead += 1 + company.len() as u64;
         }
         None
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::ops::Range;
-
-    fn item(id: u8, range: Range<u64>) -> Item {
-        Item {
-            id: [id; 16],
-            stride: Stride::new(range, 1),
-            cost: 1.0,
-        }
-    }
-
-    fn order(queue: &mut Queue) -> Vec<u8> {
-        std::iter::from_fn(|| queue.pop())
-            .map(|item| item.id[0])
-            .collect()
-    }
-
-    #[test]
-    fn a_client_with_many_jobs_does_not_hold_up_others() {
-        let mut queue = Queue::default();
-        for i in 0..5 {
-            queue.push(1, item(i, u64::from(i)..100));
-        }
-        queue.push(2, item(10, 50..100));
-        queue.push(3, item(20, 60..100));
-        assert_eq!(queue.ahead(&[4; 16]), Some(6));
-        assert_eq!(order(&mut queue), [0, 10, 20, 1, 2, 3, 4]);
-    }
-
-    #[test]
-    fn idle_times_give_no_credit() {
-        let mut queue = Queue::default();
-        for i in 0..20 {
-            queue.push(1, item(i, u64::from(i)..100));
-        }
-        for _ in 0..10 {
-            queue.pop();
-        }
-        queue.push(2, item(50, 50..100));
-        queue.push(2, item(51, 51..100));
-        queue.push(2, item(52, 52..100));
-        let order = order(&mut queue);
-        let at = |id| order.iter().position(|&found| found == id).unwrap();
-        assert!(at(52) > 3, "shared from now on, not made up for: {order:?}");
-    }
-
-    #[test]
-    fn jobs_over_the_same_messages_follow_each_other_for_a_while() {
-        let mut queue = Queue::default();
-        queue.push(1, item(0, 0..10));
-        queue.push(1, item(1, 5..10));
-        for client in 2..40 {
-            queue.push(client, item(client as u8, 0..10));
-        }
-        let order = order(&mut queue);
-        assert_eq!(order.len(), 40);
-        let other = order.iter().position(|&id| id == 1).unwrap();
-        assert!(other >= TOGETHER, "{order:?}");
-        assert!(order[..TOGETHER].iter().all(|&id| id != 1));
-    }
-
-    #[test]
-    fn gaps_are_not_taken_for_their_range() {
-        let mut queue = Queue::default();
-        queue.push(1, item(0, 0..10));
-        let stride = Stride::new(0..10, 7);
-        let spare = Item {
-            stride,
-            ..item(1, 0..10)
-        };
-        queue.push(1, item(2, 5..10));
-        queue.push(1, spare);
-        queue.push(2, item(3, 0..10));
-        assert_eq!(order(&mut queue), [0, 3, 2, 1]);
-    }
-
-    #[test]
-    fn a_removed_job_never_runs() {
-        let mut queue = Queue::default();
-        queue.push(1, item(0, 0..10));
-        queue.push(1, item(1, 5..10));
-        assert!(queue.remove(&[0; 16]));
-        assert!(!queue.remove(&[0; 16]));
-        assert_eq!((queue.len(), queue.ahead(&[0; 16])), (1, None));
-        assert_eq!(order(&mut queue), [1]);
-    }
-}
+mod tests;

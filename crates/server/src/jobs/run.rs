@@ -1,39 +1,34 @@
 //! The worker's side of the jobs, and the status page's.
 
-use super::{DIGESTS, Entry, Id, Jobs, SHOWN, State, View, Work, record};
+use super::queue::{First, Item, Shares};
+use super::{DIGESTS, Entry, Id, Inner, Jobs, SHOWN, State, View, Work, record};
 use crate::{records, refuse};
 use omr_ops::FinishedDigest;
 use omr_store::Change;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 impl Jobs {
-    /// Waits for the next job; `None` when the server stops. Calls `rest` once if it waits for longer than `idle`.
-    pub(crate) fn next(&self, idle: Duration, rest: impl FnOnce()) -> Option<Work> {
+    /// Waits for the next jobs, which one run serves; `None` when the server stops. Calls `rest` once if it waits for
+    /// longer than `idle`.
+    pub(crate) fn next(&self, idle: Duration, rest: impl FnOnce()) -> Option<Vec<Work>> {
         let mut rest = Some(rest);
         let mut inner = self.lock();
         loop {
             if self.stopping.load(Ordering::Relaxed) {
                 return None;
             }
-            if let Some(item) = inner.queue.pop()
-                && let Some(entry) = inner.entries.get_mut(&item.id)
-            {
-                entry.record.state = State::Running;
-                entry.view.send_modify(|view| {
-                    (view.state, view.started) = (State::Running, Some(Instant::now()));
-                });
-                self.metrics
-                    .queue_wait(entry.queued.elapsed().as_secs_f64());
-                let work = Work {
-                    id: item.id,
-                    record: entry.record.clone(),
-                    view: entry.view.clone(),
-                    cancelled: entry.cancelled.clone(),
-                };
-                self.count(&inner);
-                return Some(work);
+            if let Some(first) = inner.queue.pop() {
+                inner = self.wait_for_company(inner, &first.item);
+                if self.stopping.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let work = self.begin(&mut inner, first);
+                if !work.is_empty() {
+                    return Some(work);
+                }
+                continue;
             }
             if rest.is_none() {
                 inner = self
@@ -53,6 +48,54 @@ impl Jobs {
                 inner = self.lock();
             }
         }
+    }
+
+    /// Waits until one run has as many jobs as it may serve, but no longer than configured since its first one came. Only
+    /// those who ask decide how long, never what their messages hold.
+    fn wait_for_company<'a>(
+        &self,
+        mut inner: MutexGuard<'a, Inner>,
+        first: &Item,
+    ) -> MutexGuard<'a, Inner> {
+        loop {
+            let Some(entry) = inner.entries.get(&first.id) else {
+                return inner;
+            };
+            let left = self.together.wait.saturating_sub(entry.queued.elapsed());
+            let shares = matches!(first.shares, Shares::Run(_)) && self.together.most > 1;
+            let full = 1 + inner.queue.others_of(first) >= self.together.most;
+            let stopping = self.stopping.load(Ordering::Relaxed);
+            if !shares || full || stopping || left.is_zero() {
+                return inner;
+            }
+            let waited = self.more.wait_timeout(inner, left);
+            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Begins a job and those that one run serves with it; not those that were cancelled meanwhile.
+    fn begin(&self, inner: &mut Inner, first: First) -> Vec<Work> {
+        let company = inner.queue.company(&first, self.together.most);
+        let mut all = Vec::new();
+        for item in std::iter::once(first.item).chain(company) {
+            let Some(entry) = inner.entries.get_mut(&item.id) else {
+                continue;
+            };
+            entry.record.state = State::Running;
+            entry.view.send_modify(|view| {
+                (view.state, view.started) = (State::Running, Some(Instant::now()));
+            });
+            self.metrics
+                .queue_wait(entry.queued.elapsed().as_secs_f64());
+            all.push(Work {
+                id: item.id,
+                record: entry.record.clone(),
+                view: entry.view.clone(),
+                cancelled: entry.cancelled.clone(),
+            });
+        }
+        self.count(inner);
+        all
     }
 
     /// Keeps what became of a job. A job that was cancelled meanwhile stays forgotten.

@@ -1,19 +1,19 @@
-//! The thread that makes digests, one after another, on all cores.
+//! The thread that makes digests, one run after another, on all cores.
 
+use super::keys::Keys;
 use super::{Jobs, View, Work};
 use crate::causes::chain;
 use crate::damage::Damage;
 use crate::gate::Gate;
 use crate::keyfile;
 use crate::source::StoreSource;
-use omr_detector::engine::{self, Answer, Loaded};
-use omr_detector::engines::{Costs, Engines, Job};
+use omr_detector::engine::Answer;
+use omr_detector::engines::{Answers, Costs, Engines, Job, respond_together};
 use omr_detector::sophomr::BoardCache;
 use omr_detector::{DetectorError, Progress, Strided, placement_seed};
 use omr_ops::{FinishedDigest, Metrics};
-use omr_protocol::{EngineKind, ParamSet, Request, Scheme, Sealing};
+use omr_protocol::{EngineKind, ParamSet, Request, Sealing};
 use omr_store::Store;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -38,82 +38,123 @@ pub(crate) struct Worker {
     pub(crate) gate: Arc<Gate>,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
-    /// Keys kept in memory, of each kind.
+    /// Keys kept in memory from one run to the next, of all kinds.
     pub(crate) keys: usize,
 }
 
-/// Keys read lately, the latest last.
-#[derive(Default)]
-struct Keys(VecDeque<([u8; 32], Arc<dyn Loaded>)>);
+/// A job whose keys are in memory.
+struct Ready {
+    work: Work,
+    engines: Engines,
+}
 
 impl Worker {
     /// Works until the jobs stop.
     pub(crate) fn run(self, pool: &rayon::ThreadPool) {
         let mut keys = Keys::default();
-        while let Some(work) = self.jobs.next(IDLE, release) {
-            let start = Instant::now();
-            let attempt = attempt(pool, || self.digest(&work, &mut keys));
-            let outcome = match attempt {
-                Err(Failure::Stopped) if self.jobs.is_stopping() => return,
-                Err(Failure::Stopped) => {
-                    self.metrics.job_finished("cancelled");
-                    continue;
-                }
-                Err(Failure::Refused(error)) => Err(error),
-                Err(Failure::Panicked) => {
-                    keys = Keys::default();
-                    Err("internal error of the detector; please report it".to_owned())
-                }
-                Ok(digest) => Ok(digest),
-            };
-            let name = if outcome.is_ok() { "done" } else { "failed" };
-            self.metrics.job_finished(name);
-            tracing::info!(
-                outcome = name,
-                seconds = start.elapsed().as_secs_f64(),
-                "digest"
-            );
-            self.jobs.finish(&work, outcome);
+        while let Some(jobs) = self.jobs.next(IDLE, release) {
+            self.serve(pool, jobs, &mut keys);
+            keys.keep(self.keys);
         }
     }
 
-    fn digest(&self, work: &Work, keys: &mut Keys) -> Result<Vec<u8>, Failure> {
-        let span = tracing::info_span!("digest", messages = work.record.stride().count());
-        let _entered = span.enter();
-        let (scheme, engines) = self.engines(work, keys)?;
-        let progress = JobProgress {
-            view: &work.view,
-            cancelled: &work.cancelled,
-            jobs: &self.jobs,
-            gate: &self.gate,
+    /// Does jobs in one run. One whose key cannot be read fails alone; what fails for several together is done for each
+    /// alone, so that the others have their digests.
+    fn serve(&self, pool: &rayon::ThreadPool, jobs: Vec<Work>, keys: &mut Keys) {
+        let needed = jobs.iter().map(|work| work.record.keys.len()).sum();
+        let room = self.keys.max(needed);
+        let mut ready = Vec::new();
+        for work in jobs {
+            match attempt(pool, || self.engines(&work, keys, room)) {
+                Ok(engines) => ready.push(Ready { work, engines }),
+                Err(failure) => self.end(&work, Err(failure), keys),
+            }
+        }
+        if ready.len() > 1 {
+            match attempt(pool, || self.digests(&ready)) {
+                Ok(made) => {
+                    for (one, digest) in ready.iter().zip(made) {
+                        self.end(&one.work, digest, keys);
+                    }
+                    return;
+                }
+                Err(_) => tracing::warn!(jobs = ready.len(), "each job of a run is done alone"),
+            }
+        }
+        for one in &ready {
+            let alone = std::slice::from_ref(one);
+            let made = attempt(pool, || self.digests(alone)?.remove(0));
+            self.end(&one.work, made, keys);
+        }
+    }
+
+    /// Tells what became of a job.
+    fn end(&self, work: &Work, made: Result<Vec<u8>, Failure>, keys: &mut Keys) {
+        let outcome = match made {
+            Err(Failure::Stopped) if self.jobs.is_stopping() => return,
+            Err(Failure::Stopped) => return self.metrics.job_finished("cancelled"),
+            // Others of its run went on.
+            _ if work.cancelled.load(Ordering::Relaxed) => {
+                return self.metrics.job_finished("cancelled");
+            }
+            Err(Failure::Refused(error)) => Err(error),
+            Err(Failure::Panicked) => {
+                *keys = Keys::default();
+                Err("internal error of the detector; please report it".to_owned())
+            }
+            Ok(digest) => Ok(digest),
         };
+        let name = if outcome.is_ok() { "done" } else { "failed" };
+        self.metrics.job_finished(name);
+        tracing::info!(outcome = name, "digest");
+        self.jobs.finish(work, outcome);
+    }
+
+    /// The digests of jobs that ask for the same, in one run.
+    fn digests(&self, ready: &[Ready]) -> Result<Vec<Result<Vec<u8>, Failure>>, Failure> {
+        let messages = ready[0].work.record.stride().count();
+        let span = tracing::info_span!("digests", messages, jobs = ready.len());
+        let _entered = span.enter();
         let start = Instant::now();
-        let answer = self.answer(work, (scheme, &engines), &progress)?;
-        let (scheme, seconds) = (work.record.scheme_name(), start.elapsed().as_secs_f64());
+        let answers = self.answers(ready)?;
+        let seconds = start.elapsed().as_secs_f64();
+        for &(stage, seconds) in answers.stages.seconds() {
+            self.metrics.stage(stage, seconds);
+        }
+        let made = answers.answers.iter().filter(|answer| answer.is_ok());
+        let recipients = made.count() as u64;
+        if recipients > 0 {
+            self.metrics.run(recipients);
+        }
+        tracing::info!(seconds, "run");
+        let answers = ready.iter().zip(answers.answers);
+        let digest = |(one, answer): (&Ready, Result<Answer, _>)| {
+            self.digest(&one.work, answer.map_err(Failure::of)?, seconds)
+        };
+        Ok(answers.map(digest).collect())
+    }
+
+    /// The bytes of a digest that a run of so many seconds made.
+    fn digest(&self, work: &Work, answer: Answer, seconds: f64) -> Result<Vec<u8>, Failure> {
+        let scheme = work.record.scheme_name();
         self.metrics.digest(scheme, seconds);
         self.jobs.remember(FinishedDigest {
             scheme: scheme.into(),
             messages: work.record.stride().count(),
             seconds,
         });
-        for &(stage, seconds) in answer.stages.seconds() {
-            self.metrics.stage(stage, seconds);
-        }
         answer.response.to_bytes(&self.set).map_err(Failure::new)
     }
 
-    fn answer(
-        &self,
-        work: &Work,
-        (scheme, engines): (Scheme, &Engines),
-        progress: &JobProgress,
-    ) -> Result<Answer, Failure> {
-        let record = &work.record;
+    fn answers(&self, ready: &[Ready]) -> Result<Answers, Failure> {
+        let record = &ready[0].work.record;
         let board = self.store.board();
         let payloads = !record.indices_only;
         let stride = record.stride();
-        // Hardly anybody else asks for the same messages: its work is not kept, nor is its seed.
-        let seed = |engine: EngineKind| match engine.shares_board() && !stride.has_gaps() {
+        // Hardly anybody else asks for the same messages: its work is not kept, nor is its seed. Nor is it where clues
+        // are packed.
+        let keeps = !stride.has_gaps() && !self.set.spec().opens_clues();
+        let seed = |engine: EngineKind| match engine.shares_board() && keeps {
             true => {
                 let (board, range) = (board.board_id, stride.range());
                 self.cache.seed(board, range, placement_seed)
@@ -137,50 +178,37 @@ impl Worker {
             seed: &seed,
             costs: self.costs,
         };
-        match engines.respond(scheme, job, progress) {
-            Ok(answer) => Ok(answer),
-            Err(DetectorError::Stopped) => Err(Failure::Stopped),
-            Err(error) => Err(Failure::new(error)),
+        let progress: Vec<JobProgress> = ready.iter().map(|one| self.progress(one)).collect();
+        let watched = progress.iter().map(|one| one as &dyn Progress);
+        let recipients = ready.iter().map(|one| &one.engines).zip(watched);
+        let recipients: Vec<_> = recipients.collect();
+        respond_together(&recipients, self.jobs.narrowed(record), job).map_err(Failure::of)
+    }
+
+    fn progress<'a>(&'a self, one: &'a Ready) -> JobProgress<'a> {
+        JobProgress {
+            view: &one.work.view,
+            cancelled: &one.work.cancelled,
+            jobs: &self.jobs,
+            gate: &self.gate,
         }
     }
 
-    /// The engines that a job's range goes to, with their keys, and the scheme of those. Others' keys, which may take
-    /// seconds, are not loaded.
-    fn engines(&self, work: &Work, keys: &mut Keys) -> Result<(Scheme, Engines), Failure> {
-        let record = &work.record;
-        let asked = record.scheme().unwrap_or(Scheme::Hybrid);
-        let scheme = match self.set.sophomr() {
-            Ok(params) => {
-                let (slots, payloads) = (params.slots() as u64, !record.indices_only);
-                self.costs.narrowed(asked, &record.range, slots, payloads)
-            }
-            Err(_) => asked,
-        };
+    /// The engines that a job's range goes to, with their keys. Others' keys, which may take seconds, are not loaded.
+    fn engines(&self, work: &Work, keys: &mut Keys, room: usize) -> Result<Engines, Failure> {
+        if work.cancelled.load(Ordering::Relaxed) || self.jobs.is_stopping() {
+            return Err(Failure::Stopped);
+        }
+        let scheme = self.jobs.narrowed(&work.record);
         let mut engines = Engines::default();
-        for hash in &record.keys {
+        for hash in &work.record.keys {
             let kind = keyfile::kind(&self.store, *hash, &self.set).map_err(Failure::new)?;
             if scheme.engines().contains(&kind) {
-                engines.add(self.key(*hash, keys)?);
+                let key = keys.load(*hash, room, &self.store, &self.set, &self.cache);
+                engines.add(key.map_err(Failure::new)?);
             }
         }
-        Ok((scheme, engines))
-    }
-
-    fn key(&self, hash: [u8; 32], keys: &mut Keys) -> Result<Arc<dyn Loaded>, Failure> {
-        if let Some(at) = keys.0.iter().position(|(known, _)| *known == hash)
-            && let Some(entry) = keys.0.remove(at)
-        {
-            keys.0.push_back(entry.clone());
-            return Ok(entry.1);
-        }
-        // Room first: two keys at full size are much memory.
-        while keys.0.len() >= self.keys {
-            keys.0.pop_front();
-        }
-        let engine = |kind| engine::on_cpu(&self.set, kind, Some(&self.cache));
-        let loaded = keyfile::load(&self.store, hash, &self.set, engine).map_err(Failure::new)?;
-        keys.0.push_back((hash, loaded.clone()));
-        Ok(loaded)
+        Ok(engines)
     }
 }
 
@@ -195,6 +223,13 @@ enum Failure {
 }
 
 impl Failure {
+    fn of(error: DetectorError) -> Self {
+        match error {
+            DetectorError::Stopped => Self::Stopped,
+            error => Self::new(error),
+        }
+    }
+
     fn new(error: impl std::error::Error) -> Self {
         tracing::warn!(error = chain(&error), "a digest failed");
         Self::Refused(error.to_string())

@@ -48,6 +48,7 @@ impl Cast {
             set,
             scheme: Some(args.scheme),
             clues: ClueKind::Bound,
+            epoch: None,
             passphrase: None,
             force: false,
         };

@@ -144,6 +144,8 @@ async fn plan(
         spares: args.spares,
         sealing: args.sealing.unwrap_or(Sealing::HpkeX25519),
         allow_old: args.allow_old,
+        board_id: None,
+        own_masks: args.own_masks,
     };
     let Some(server) = server else {
         if args.params.is_none() {
@@ -167,6 +169,7 @@ async fn plan(
     check_clues(&board, set.clue(), clues)?;
     check_sealing(args.sealing, place.sealing)?;
     new.sealing = place.sealing;
+    new.board_id = Some(place.board_id);
     check_bound(&set, new.scheme, new.bound)?;
     let limits = client.limits().await.map_err(MailError::from)?;
     check_limits(&limits, new.bound, false)?;

@@ -244,6 +244,18 @@ impl Parts {
 }
 
 impl DetectionKey {
+    /// The seed of masks that the key has in common with others ([`DetectionKey::masks`]), in sets that open clues: reads
+    /// no more than the head of the file, which is not verified.
+    ///
+    /// Errors: `Frame` (another kind of file, other parameters), `Length`.
+    pub fn read_masks(
+        params: &Params,
+        from: impl Read,
+    ) -> Result<Option<[u8; 32]>, DetectionKeyError> {
+        let masks = Bodies::open(params, from)?.masks;
+        Ok(params.opening.is_some().then_some(masks))
+    }
+
     /// Reads the file and draws the masks again, on several threads where rayon has some. Keys of these parameters whose
     /// masks come from one seed hold them together ([`DetectionKey::masks`]).
     ///

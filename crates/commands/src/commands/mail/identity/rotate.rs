@@ -61,12 +61,15 @@ async fn begin(
     server: Option<&Server>,
     ui: &Ui,
 ) -> Result<Identity, CliError> {
-    let new = old.successor(args.allow_old)?;
+    let mut new = old.successor(args.allow_old)?;
+    new.own_masks |= args.own_masks;
     let start = match server {
         Some(server) => {
             let client = connect(server.endpoint(), ui)?;
             let board = client.board().await.map_err(MailError::from)?;
-            old.check(&board_place(&board)?)?;
+            let place = board_place(&board)?;
+            old.check(&place)?;
+            new.board_id = Some(place.board_id);
             Some(board.messages)
         }
         None => None,

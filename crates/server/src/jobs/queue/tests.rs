@@ -1,0 +1,294 @@
+//! Who comes next, with whom, and what each pays.
+
+use super::*;
+use std::ops::Range;
+
+/// As many as one run serves here.
+const MOST: usize = 4;
+
+fn item(id: u8, range: Range<u64>) -> Item {
+    Item {
+        id: [id; 16],
+        shares: Shares::Board(Stride::new(range, 1)),
+        cost: 1.0,
+        shared_cost: 0.0,
+    }
+}
+
+/// A job over the first ten messages whose key has these masks.
+fn grouped(id: u8, masks: u8) -> Item {
+    let group = Group {
+        stride: Stride::new(0..10, 1),
+        bound: 50,
+        indices_only: false,
+        scheme: 1,
+        masks: [masks; 32],
+    };
+    Item {
+        shares: Shares::Run(group),
+        shared_cost: 1.0,
+        ..item(id, 0..10)
+    }
+}
+
+/// The next run's jobs.
+fn run(queue: &mut Queue) -> Option<Vec<u8>> {
+    let first = queue.pop()?;
+    let company = queue.company(&first, MOST);
+    let all = std::iter::once(&first.item).chain(&company);
+    Some(all.map(|item| item.id[0]).collect())
+}
+
+fn runs(queue: &mut Queue) -> Vec<Vec<u8>> {
+    std::iter::from_fn(|| run(queue)).collect()
+}
+
+fn order(queue: &mut Queue) -> Vec<u8> {
+    runs(queue).concat()
+}
+
+fn spent(queue: &Queue, client: u64) -> f64 {
+    queue.lines[&client].spent
+}
+
+#[test]
+fn a_client_with_many_jobs_does_not_hold_up_others() {
+    let mut queue = Queue::default();
+    for i in 0..5 {
+        queue.push(1, item(i, u64::from(i)..100));
+    }
+    queue.push(2, item(10, 50..100));
+    queue.push(3, item(20, 60..100));
+    assert_eq!(queue.ahead(&[4; 16], MOST), Some(6));
+    assert_eq!(order(&mut queue), [0, 10, 20, 1, 2, 3, 4]);
+}
+
+#[test]
+fn idle_times_give_no_credit() {
+    let mut queue = Queue::default();
+    for i in 0..20 {
+        queue.push(1, item(i, u64::from(i)..100));
+    }
+    for _ in 0..10 {
+        queue.pop();
+    }
+    queue.push(2, item(50, 50..100));
+    queue.push(2, item(51, 51..100));
+    queue.push(2, item(52, 52..100));
+    let order = order(&mut queue);
+    let at = |id| order.iter().position(|&found| found == id).unwrap();
+    assert!(at(52) > 3, "shared from now on, not made up for: {order:?}");
+}
+
+#[test]
+fn jobs_over_the_same_messages_follow_each_other_for_a_while() {
+    let mut queue = Queue::default();
+    queue.push(1, item(0, 0..10));
+    queue.push(1, item(1, 5..10));
+    for client in 2..40 {
+        queue.push(client, item(client as u8, 0..10));
+    }
+    let order = order(&mut queue);
+    assert_eq!(order.len(), 40);
+    let other = order.iter().position(|&id| id == 1).unwrap();
+    assert!(other >= IN_A_ROW, "{order:?}");
+    assert!(order[..IN_A_ROW].iter().all(|&id| id != 1));
+}
+
+#[test]
+fn gaps_are_not_taken_for_their_range() {
+    let mut queue = Queue::default();
+    queue.push(1, item(0, 0..10));
+    let spare = Item {
+        shares: Shares::Board(Stride::new(0..10, 7)),
+        ..item(1, 0..10)
+    };
+    queue.push(1, item(2, 5..10));
+    queue.push(1, spare);
+    queue.push(2, item(3, 0..10));
+    assert_eq!(order(&mut queue), [0, 3, 2, 1]);
+}
+
+#[test]
+fn a_removed_job_never_runs() {
+    let mut queue = Queue::default();
+    queue.push(1, item(0, 0..10));
+    queue.push(1, item(1, 5..10));
+    assert!(queue.remove(&[0; 16]));
+    assert!(!queue.remove(&[0; 16]));
+    assert_eq!(queue.ahead(&[0; 16], MOST), None);
+    assert_eq!(order(&mut queue), [1]);
+}
+
+#[test]
+fn one_run_serves_jobs_of_one_group_and_no_others() {
+    let mut queue = Queue::default();
+    let first = grouped(0, 7);
+    let Shares::Run(group) = first.shares.clone() else {
+        panic!("it has a group");
+    };
+    queue.push(1, first.clone());
+    let others = [
+        Group {
+            stride: Stride::new(0..10, 7),
+            ..group.clone()
+        },
+        Group {
+            stride: Stride::new(0..11, 1),
+            ..group.clone()
+        },
+        Group {
+            bound: 51,
+            ..group.clone()
+        },
+        Group {
+            indices_only: true,
+            ..group.clone()
+        },
+        Group {
+            scheme: 5,
+            ..group.clone()
+        },
+        Group {
+            masks: [8; 32],
+            ..group
+        },
+    ];
+    for (id, group) in (10..).zip(others) {
+        let shares = Shares::Run(group);
+        queue.push(
+            u64::from(id),
+            Item {
+                shares,
+                ..grouped(id, 7)
+            },
+        );
+    }
+    queue.push(30, item(30, 0..10));
+    queue.push(31, grouped(31, 7));
+    queue.push(32, grouped(32, 7));
+    let mut later = queue.clone();
+    assert_eq!(later.pop().map(|first| first.item), Some(first.clone()));
+    assert_eq!(later.others_of(&first), 2);
+    assert_eq!(queue.ahead(&[32; 16], MOST), Some(0), "in the first run");
+    assert_eq!(queue.ahead(&[10; 16], MOST), Some(3));
+    let runs = runs(&mut queue);
+    assert_eq!(runs[0], [0, 31, 32]);
+    assert!(runs[1..].iter().all(|run| run.len() == 1), "{runs:?}");
+    assert_eq!(runs.concat().len(), 10);
+}
+
+#[test]
+fn a_run_is_no_longer_than_configured_and_takes_each_clients_job_before_a_second() {
+    let mut queue = Queue::default();
+    for id in 0..6 {
+        queue.push(1, grouped(id, 7));
+    }
+    for client in 2..5 {
+        queue.push(client, grouped(10 * client as u8, 7));
+    }
+    assert_eq!(run(&mut queue).unwrap(), [0, 20, 30, 40]);
+    assert_eq!(run(&mut queue).unwrap(), [1, 2, 3, 4]);
+    assert_eq!(runs(&mut queue), [[5]]);
+}
+
+#[test]
+fn a_run_costs_each_its_share() {
+    let mut queue = Queue::default();
+    for client in 1..=4 {
+        queue.push(client, grouped(client as u8, 7));
+        // So that nobody is forgotten.
+        queue.push(client, grouped(10 + client as u8, client as u8));
+    }
+    assert_eq!(run(&mut queue).unwrap(), [1, 2, 3, 4]);
+    let share = (1.0 + 3.0 * FURTHER) / 4.0;
+    for client in 1..=4 {
+        assert!((spent(&queue, client) - share).abs() < 1e-9, "{client}");
+    }
+    // What is not shared, as the second engine's part, is paid in full.
+    let mut queue = Queue::default();
+    for client in 1..=2 {
+        let shared_cost = 0.5;
+        queue.push(
+            client,
+            Item {
+                shared_cost,
+                ..grouped(client as u8, 7)
+            },
+        );
+        queue.push(client, item(10, 0..10));
+    }
+    run(&mut queue);
+    let share = 0.5 + 0.5 * (1.0 + FURTHER) / 2.0;
+    assert!((spent(&queue, 2) - share).abs() < 1e-9);
+}
+
+/// A number below `below` that follows from a state.
+fn next(state: &mut u64, below: u64) -> u64 {
+    *state = state
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1);
+    (*state >> 33) % below
+}
+
+/// Seconds of clients 1 to 5 together.
+fn total(queue: &Queue) -> f64 {
+    (1..=5)
+        .map(|client| queue.lines.get(&client).map_or(0.0, |line| line.spent))
+        .sum()
+}
+
+/// Clients 1 to 5 always have jobs, client 1 most of them, alone or in one of three groups. However runs are put
+/// together, each job runs once, a run is paid for by what it costs, and a newcomer waits for one run of each client.
+#[test]
+fn groups_hold_up_nobody() {
+    for seed in 0..40 {
+        let (mut state, mut number, mut newcomer) = (seed, 0u64, 10);
+        let mut queue = Queue::default();
+        let mut push = |queue: &mut Queue, client: u64, masks: u8| {
+            number += 1;
+            let mut new = grouped(0, masks);
+            new.id[0] = client as u8;
+            new.id[8..].copy_from_slice(&number.to_le_bytes());
+            queue.push(client, new);
+        };
+        let mut ran = std::collections::HashSet::new();
+        // Runs since the newcomer came, if she is here.
+        let mut waited = None;
+        for _ in 0..300 {
+            for client in 1..=5 {
+                let least = if client == 1 { 12 } else { 2 };
+                while queue.lines.get(&client).map_or(0, |line| line.jobs.len()) < least {
+                    let masks = next(&mut state, 4) as u8;
+                    // Of a group of three, or alone.
+                    push(
+                        &mut queue,
+                        client,
+                        masks + if masks == 3 { client as u8 } else { 0 },
+                    );
+                }
+            }
+            if waited.is_none() && next(&mut state, 3) == 0 {
+                newcomer += 1;
+                push(&mut queue, newcomer, 100);
+                waited = Some(0);
+            }
+            let before = total(&queue);
+            let first = queue.pop().unwrap();
+            let company = queue.company(&first, MOST);
+            let all: Vec<_> = std::iter::once(&first.item).chain(&company).collect();
+            assert!(all.len() <= MOST && all.iter().all(|item| ran.insert(item.id)));
+            if first.client > 5 {
+                waited = None;
+                continue;
+            }
+            let cost = 1.0 + FURTHER * company.len() as f64;
+            assert!((total(&queue) - before - cost).abs() < 1e-6, "seed {seed}");
+            if let Some(runs) = &mut waited {
+                *runs += 1;
+                assert!(*runs <= 5, "seed {seed}: a newcomer is held up");
+            }
+        }
+        assert!(ran.len() > 400, "seed {seed}: groups were served together");
+    }
+}
