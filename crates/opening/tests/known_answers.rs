@@ -124,12 +124,14 @@ impl Keys {
     fn packing(&self, extra: usize) -> PackingKey {
         let count = self.opening.packing_bodies(extra);
         let bodies = self.bodies(&self.opening.packing, "packing", count);
-        PackingKey::from_bodies(&self.opening, bodies, self.at("packing"))
+        let masks = PackingKey::masks(&self.opening, count, self.at("packing"));
+        PackingKey::from_bodies(&self.opening, bodies, masks)
     }
 
     fn narrow(&self) -> NarrowKey {
         let bodies = self.bodies(&self.opening.narrow, "narrow", self.opening.narrow_bodies());
-        NarrowKey::from_bodies(&self.opening, bodies, self.at("narrow"))
+        let masks = NarrowKey::masks(&self.opening, self.at("narrow"));
+        NarrowKey::from_bodies(&self.opening, bodies, masks)
     }
 
     #[track_caller]
@@ -324,7 +326,14 @@ fn slots_of_opened_clues() {
     let at = (&[7; 32], 3);
     let encrypted = encrypt_symmetric(ring, plain, chain, 0, &s, &slots, at, &mut rng);
     let ev = &Evaluator { ring, plain, chain };
-    let turned = Turned::new(ev, opening, &[&encrypted], &[&step]);
+    let [body, mask] = encrypted.parts() else {
+        panic!("a fresh encryption has two parts")
+    };
+    let encrypted = SharedRlwe {
+        mask: mask.clone(),
+        bodies: vec![body.clone()],
+    };
+    let turned = Turned::new(ev, opening, encrypted, &[&step]);
     let keys = OpeningKeys {
         baby: vec![&baby],
         giant: vec![&giant],
