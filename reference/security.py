@@ -594,7 +594,8 @@ SCALE = [
     ("not used", (146, 7, 120, 128), 0.4775),
     ("not used", (170, 6, 141, 149), 0.4775),
     ("not used", (256, 4, 195, 203), 0.4775),
-    ("sophomr-v4: clue key and randomness", 320, 0.52, 4188161),
+    ("sophomr-v4: clue key and randomness; hybrid-v3: randomness, SophOMR's clue key", 320, 0.52, 4188161),
+    ("hybrid-v3: InstantOMR's clue key", (128, 8, 106, 112), 6.5, 4188161),
 ]
 
 OTHERS = [
@@ -772,7 +773,7 @@ def earlier():
 
 def windows():
     print("\nwindow of weights kept: share of draws")
-    for count, length, low, high in ((170, 6, 141, 149), (204, 5, 161, 167)):
+    for count, length, low, high in ((170, 6, 141, 149), (204, 5, 161, 167), (128, 8, 106, 112)):
         ways = (math.comb(count, w) * length**w for w in range(low, high + 1))
         share = sum(ways) / (length + 1) ** count
         print(f"{count} blocks of {length}: {low} to {high}: {share:.3f}")

@@ -17,27 +17,31 @@ pub fn identity(
     clues: ClueKind,
     rng: &mut impl CryptoRng,
 ) -> (SecretKey, ClueKey) {
-    let secret = clue_secret(params, rng);
+    let secrets: Vec<Secret> = params
+        .spec()
+        .secrets()
+        .iter()
+        .map(|own| clue_secret(params.spec().n, own.spec, rng))
+        .collect();
     let seal = SealSecret::generate(rng);
-    let mut clue = clue_key(params, &secret, &seal, rng);
+    let mut clue = clue_key(params, &secrets, &seal, rng);
     clue.kind = clues;
     let secret = SecretKey {
         address_id: clue.id,
         detection_id: random(rng),
         address: (clues == ClueKind::Bound).then(|| clue.clone()),
-        clue: secret,
+        clue: secrets,
         digest: DigestSecret::new(random(rng)),
         seal,
     };
     (secret, clue)
 }
 
-fn clue_secret(params: &ClueParams, rng: &mut impl CryptoRng) -> Secret {
-    let spec = params.spec();
-    match &spec.secret {
-        SecretSpec::Ternary { weight } => Secret::fixed_weight(rng, spec.n, *weight, f64::INFINITY),
+fn clue_secret(n: usize, spec: &SecretSpec, rng: &mut impl CryptoRng) -> Secret {
+    match spec {
+        SecretSpec::Ternary { weight } => Secret::fixed_weight(rng, n, *weight, f64::INFINITY),
         SecretSpec::Blocks { block, weight } => {
-            let secret = BlockSecret::new(rng, spec.n, *block, weight.clone());
+            let secret = BlockSecret::new(rng, n, *block, weight.clone());
             let bits = secret.bits().iter().map(|&bit| bit as i64).collect();
             Secret::from_coeffs(bits).expect("bits are ternary")
         }
@@ -52,7 +56,7 @@ pub(crate) fn random<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
 
 fn clue_key(
     params: &ClueParams,
-    secret: &Secret,
+    secrets: &[Secret],
     seal: &SealSecret,
     rng: &mut impl CryptoRng,
 ) -> ClueKey {
@@ -66,12 +70,15 @@ fn clue_key(
         seal: public_bytes(seal),
     };
     let alpha = omr_ring::Poly::from_rows(ring.n(), &basis, key.alpha(params));
-    let mut beta = ring.forward(alpha);
-    ring.mul_assign(&mut beta, &secret.poly(ring, &basis));
-    let mut beta = ring.inverse(beta);
-    let mut error = NarrowGaussian::new(params.spec().sigma).sample(rng, ring.n());
-    ring.add_assign(&mut beta, &ring.lift_signed(&error, &basis));
-    error.zeroize();
-    key.beta = beta.row(0).iter().map(|&x| x as u32).collect();
+    let alpha = ring.forward(alpha);
+    for (secret, own) in secrets.iter().zip(params.spec().secrets()) {
+        let mut beta = alpha.clone();
+        ring.mul_assign(&mut beta, &secret.poly(ring, &basis));
+        let mut beta = ring.inverse(beta);
+        let mut error = NarrowGaussian::new(own.sigma).sample(rng, ring.n());
+        ring.add_assign(&mut beta, &ring.lift_signed(&error, &basis));
+        error.zeroize();
+        key.beta.extend(beta.row(0).iter().map(|&x| x as u32));
+    }
     key
 }

@@ -29,7 +29,7 @@ pub fn detection_key(
     rng: &mut impl CryptoRng,
 ) -> Result<InstantKey, SecretKeyError> {
     let (block, _) = params.blocks();
-    let clue = block_secret(&secret.clue, block).ok_or(SecretKeyError::Coefficients)?;
+    let clue = block_secret(secret.instant_secret(), block).ok_or(SecretKeyError::Coefficients)?;
     let (ring, spec) = (&params.ring, params.spec());
     let ternary = Secret::uniform_ternary(rng, ring.n());
     let z = ternary.poly(ring, &ring.everything());
@@ -72,16 +72,16 @@ fn add_offset(
     rng: &mut impl CryptoRng,
 ) {
     let (clue, q) = (&params.clue, params.clue.q());
-    let errors = NarrowGaussian::new(clue.spec().sigma).sample(rng, OffsetKey::SAMPLES);
-    let errors = Zeroizing::new(errors);
+    let errors = NarrowGaussian::new(params.secret().sigma);
+    let errors = Zeroizing::new(errors.sample(rng, OffsetKey::samples(clue)));
     let masks = OffsetKey::masks(clue, &key.seed);
     let messages = OffsetKey::messages(clue, &address.offset(clue));
     let body = |((mask, message), &error): ((Vec<u64>, u64), &i64)| {
         let product = mask
             .iter()
-            .zip(secret.clue.coeffs())
+            .zip(secret.instant_secret().coeffs())
             .map(|(&x, &s)| x as i64 * s);
-        // Residues of 20 bits, at most 1,024 of them: no overflow.
+        // Residues of 22 bits, at most 1,024 of them: no overflow.
         let product: i64 = product.sum();
         q.add(message, q.from_i64(error - product)) as u32
     };

@@ -44,8 +44,8 @@ pub struct SecretKey {
     pub detection_id: [u8; 16],
     /// Her address where clues are bound to it: she makes the clues of her messages again.
     pub(crate) address: Option<ClueKey>,
-    /// The clue secret.
-    pub(crate) clue: Secret,
+    /// The clue secrets: one, or one for each engine.
+    pub(crate) clue: Vec<Secret>,
     /// The secrets under which digests come.
     pub(crate) digest: DigestSecret,
     /// The sealing secret.
@@ -53,9 +53,14 @@ pub struct SecretKey {
 }
 
 impl SecretKey {
-    /// The clue secret, for tests and tools that decide clues in the clear.
+    /// The clue secret that SophOMR works with, for tests and tools that decide clues in the clear.
     pub fn clue_secret(&self) -> &Secret {
-        &self.clue
+        self.clue.first().expect("one secret at least")
+    }
+
+    /// That which InstantOMR works with: of a set with one secret the same.
+    pub fn instant_secret(&self) -> &Secret {
+        self.clue.last().expect("one secret at least")
     }
 
     /// The secrets under which digests come.
@@ -88,17 +93,21 @@ impl SecretKey {
 
     fn address_bytes(params: &ClueParams) -> usize {
         let bits = residue_bits(params.spec().q);
-        32 + packed_len(params.spec().n, bits).expect("keys are small")
+        32 + packed_len(params.spec().beta_len(), bits).expect("keys are small")
+    }
+
+    /// Of all clue secrets, one coefficient for each residue of the betas.
+    fn clue_bytes(params: &ClueParams) -> usize {
+        packed_len(params.spec().beta_len(), 2).expect("secrets are small")
     }
 
     /// Of a key for plain clues; bound ones add [`SecretKey::address_bytes`].
     fn body_bytes(params: &ClueParams) -> usize {
-        let ternary = |n| packed_len(n, 2).expect("secrets are small");
-        32 + ternary(params.spec().n) + DIGEST_SEED_BYTES + SEAL_SECRET_BYTES
+        32 + Self::clue_bytes(params) + DIGEST_SEED_BYTES + SEAL_SECRET_BYTES
     }
 
-    /// The file: names, of bound clues the address's seed and beta, the clue secret's coefficients in two bits each (plus one), the seeds of
-    /// the digest's secrets and of sealing.
+    /// The file: names, of bound clues the address's seed and betas, the clue secrets' coefficients in two bits each (plus
+    /// one), the seeds of the digest's secrets and of sealing.
     pub fn to_bytes(&self, params: &ClueParams) -> Result<Zeroizing<Vec<u8>>, SecretKeyError> {
         let most = Self::body_bytes(params) + Self::address_bytes(params);
         let mut body = Zeroizing::new(Vec::with_capacity(most));
@@ -108,7 +117,8 @@ impl SecretKey {
             body.extend(address.seed);
             write_residues(params.spec().q, address.beta.iter(), &mut body);
         }
-        let words = self.clue.coeffs().iter().map(|&c| (c + 1) as u64);
+        let coefficients = self.clue.iter().flat_map(|secret| secret.coeffs());
+        let words = coefficients.map(|&c| (c + 1) as u64);
         pack_bits(&Zeroizing::new(words.collect::<Vec<_>>()), 2, &mut body);
         body.extend(self.digest.seed());
         body.extend_from_slice(&*self.seal.to_bytes());
@@ -137,13 +147,9 @@ impl SecretKey {
         let (address, rest) = rest.split_at(address);
         let name = |at: usize| names[at..at + 16].try_into().expect("in range");
         header.expect_key(&name(0))?;
-        let clue_n = params.spec().n;
-        let (clue, rest) = rest.split_at(packed_len(clue_n, 2).expect("checked"));
+        let (clue, rest) = rest.split_at(Self::clue_bytes(params));
         let (digest, seal) = rest.split_at(DIGEST_SEED_BYTES);
-        let clue = ternary(clue, clue_n)?;
-        if !is_of(&params.spec().secret, &clue) {
-            return Err(SecretKeyError::Coefficients);
-        }
+        let clue = clue_secrets(params, clue)?;
         let seal = SealSecret::from_bytes(seal)?;
         Ok(Self {
             address_id: name(0),
@@ -172,7 +178,7 @@ fn read_address(
         kind: ClueKind::Bound,
         id,
         seed: *seed,
-        beta: vec![0; params.spec().n],
+        beta: vec![0; params.spec().beta_len()],
         seal: public_bytes(seal),
     };
     read_residues(params.spec().q, beta, &mut key.beta)?;
@@ -195,9 +201,19 @@ pub(crate) fn block_secret(secret: &Secret, block: usize) -> Option<BlockSecret>
     BlockSecret::from_bits(bits, block)
 }
 
-fn ternary(bytes: &[u8], n: usize) -> Result<Secret, SecretKeyError> {
-    let mut words = Zeroizing::new(vec![0; n]);
+/// The clue secrets of a file.
+///
+/// Errors: `Frame`, `Coefficients`.
+fn clue_secrets(params: &ClueParams, bytes: &[u8]) -> Result<Vec<Secret>, SecretKeyError> {
+    let spec = params.spec();
+    let mut words = Zeroizing::new(vec![0; spec.beta_len()]);
     unpack_bits(bytes, 2, &mut words)?;
-    let coeffs = words.iter().map(|&w| w as i64 - 1).collect();
-    Secret::from_coeffs(coeffs).ok_or(SecretKeyError::Coefficients)
+    let secret = |words: &[u64]| Secret::from_coeffs(words.iter().map(|&w| w as i64 - 1).collect());
+    let secrets: Option<Vec<Secret>> = words.chunks(spec.n).map(secret).collect();
+    let secrets = secrets.ok_or(SecretKeyError::Coefficients)?;
+    let all = secrets.iter().zip(spec.secrets());
+    match all.into_iter().all(|(secret, own)| is_of(own.spec, secret)) {
+        true => Ok(secrets),
+        false => Err(SecretKeyError::Coefficients),
+    }
 }

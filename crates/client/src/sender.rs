@@ -10,7 +10,8 @@ use zeroize::Zeroize;
 pub struct Sender<'a> {
     params: &'a ClueParams,
     alpha: Poly<Eval>,
-    beta: Poly<Eval>,
+    /// One for each clue secret.
+    betas: Vec<Poly<Eval>>,
     errors: NarrowGaussian,
 }
 
@@ -20,16 +21,17 @@ impl<'a> Sender<'a> {
         let ring = &params.ring;
         let basis = ring.everything();
         let transform = |rows: Vec<u64>| ring.forward(Poly::from_rows(ring.n(), &basis, rows));
+        let beta = |beta: &[u32]| transform(beta.iter().map(|&x| u64::from(x)).collect());
         Self {
             params,
             alpha: transform(key.alpha(params)),
-            beta: transform(key.beta.iter().map(|&x| u64::from(x)).collect()),
+            betas: key.beta.chunks(ring.n()).map(beta).collect(),
             errors: NarrowGaussian::new(params.spec().sigma),
         }
     }
 
-    /// A fresh clue: `a = alpha x + e1`, `b` the first coordinates of `beta x + e2`, rounded to the
-    /// set's modulus of clues.
+    /// A fresh clue: `a = alpha x + e1`, `b` the first coordinates of `beta x + e2`, of every clue secret in turn,
+    /// rounded to the set's modulus of clues.
     pub fn gen_clue(&self, rng: &mut impl CryptoRng) -> Clue {
         let [a, b] = self.sample(rng);
         let spec = self.params.spec();
@@ -40,7 +42,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// `alpha x + e1` and the first coordinates of `beta x + e2`, residues modulo q.
+    /// `alpha x + e1` and the first coordinates of each `beta x + e2`, residues modulo q.
     pub(crate) fn sample(&self, rng: &mut impl CryptoRng) -> [Vec<u64>; 2] {
         let (ring, spec) = (&self.params.ring, self.params.spec());
         let x = Secret::fixed_weight(rng, spec.n, spec.weight, f64::INFINITY);
@@ -59,7 +61,9 @@ impl<'a> Sender<'a> {
             sums
         };
         let a = sample(&self.alpha, spec.n);
-        let b = sample(&self.beta, spec.coordinates);
-        [a, b]
+        let secrets = spec.secrets();
+        let b = self.betas.iter().zip(&secrets);
+        let b = b.flat_map(|(beta, own)| sample(beta, own.coordinates.len()));
+        [a, b.collect()]
     }
 }

@@ -7,7 +7,7 @@ use omr_client::letter::{Piece, Place, Reader};
 use omr_client::seal::{SealPublic, seal_with_rng};
 use omr_client::{BoundSender, ClueSeed, Fingerprint, Retrieved, SecretKey, identity};
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, offset};
-use omr_protocol::params::SetSpec;
+use omr_protocol::params::{ClueSecret, SetSpec};
 use omr_protocol::{ClueKey, ClueKind, ClueParams, Sealing};
 use omr_ring::{Eval, NarrowGaussian, Poly, Xof, fixed_weight};
 use rand_core::Rng;
@@ -94,8 +94,12 @@ fn steps(params: &ClueParams, clue_key: &[u8], secret_key: &[u8]) -> Value {
     let e1 = errors.sample(&mut stream, spec.n);
     let e2 = errors.sample(&mut stream, spec.coordinates);
     let a = sample(params, key.alpha(params), &x, &e1);
-    let beta = key.beta.iter().map(|&x| x.into()).collect();
-    let b = sample(params, beta, &x, &e2);
+    let secrets = spec.secrets().into_iter().zip(key.beta.chunks(spec.n));
+    let of_secret = |(own, beta): (ClueSecret, &[u32])| {
+        let beta = beta.iter().map(|&x| x.into()).collect();
+        sample(params, beta, &x, &e2[own.coordinates])
+    };
+    let b: Vec<u64> = secrets.flat_map(of_secret).collect();
 
     let one_time = derive("omr bound clue key v1", &[&CLUE_SEED, &address, &payload]);
     let to = Binding::new(&BOARD, &payload);

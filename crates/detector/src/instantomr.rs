@@ -134,8 +134,9 @@ impl InstantDetector {
             let switched = self.key.switch.switch(small, &narrow);
             switched.switch_blocks(small.q(), turn, block)
         };
-        let coordinates = self.params.clue.spec().coordinates;
-        hits.par_chunks(coordinates).map(of_message).collect()
+        hits.par_chunks(self.params.coordinates())
+            .map(of_message)
+            .collect()
     }
 
     /// For each message: whether all coordinates hit; in double precision those numbered `doubles`.

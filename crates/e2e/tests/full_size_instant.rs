@@ -10,6 +10,7 @@ use omr_detector::{DetectorError, Quiet};
 use omr_lab::measure::{DigestBench, Setting, Shape, Start, Workload};
 use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
+use omr_protocol::params::HYBRID;
 use omr_protocol::{Clue, DigestHeader, ParamSet, Request, Scheme, Sealing};
 use rand_core::SeedableRng;
 use std::sync::Arc;
@@ -83,6 +84,11 @@ fn messages_of_the_hybrid_set_are_exact() {
 }
 
 #[test]
+fn messages_of_two_secrets_are_exact() {
+    half_of("hybrid-v3", 60, None, (2_840, 60_000_000, 57_000));
+}
+
+#[test]
 fn messages_of_the_fallback_are_exact() {
     half_of("hybrid-v1", 20, None, (2_573, 60_000_000, 55_000));
 }
@@ -94,7 +100,7 @@ fn messages_with_short_clues_are_exact() {
 
 #[test]
 fn short_sessions_in_double_precision_are_exact() {
-    half_of("hybrid-v2", 60, Some(1024), (2_573, 60_000_000, 55_000));
+    half_of("hybrid-v3", 60, Some(1024), (2_840, 60_000_000, 57_000));
 }
 
 /// As many messages as may all be in double precision: they leave the noise of 32,768 exact ones.
@@ -118,7 +124,7 @@ fn a_bench_is_exact() {
                 threads: None,
                 seed: 3,
             },
-            params: Some("hybrid-v2".to_owned()),
+            params: Some(HYBRID.to_owned()),
             plain_clues: true,
         })
     };

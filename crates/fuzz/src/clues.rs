@@ -17,7 +17,12 @@ pub const TARGET: Target = Target::new("clues", run, seeds);
 
 const BOARD: [u8; 16] = [9; 16];
 const PAYLOAD: [u8; 12] = [7; 12];
-const SETS: [&str; 3] = ["insecure-tiny-v2", "insecure-tiny-hybrid-v2", "sophomr-v3"];
+const SETS: [&str; 4] = [
+    "insecure-tiny-v2",
+    "insecure-tiny-hybrid-v2",
+    "sophomr-v3",
+    "insecure-tiny-hybrid-v3",
+];
 
 static RINGS: LazyLock<Vec<ClueParams>> = LazyLock::new(|| {
     let named = |name: &&str| ClueParams::named(name).expect("a published set");

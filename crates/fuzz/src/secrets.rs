@@ -16,10 +16,11 @@ use std::sync::{Arc, LazyLock};
 /// This target.
 pub const TARGET: Target = Target::new("secrets", run, seeds);
 
-const SETS: [&str; 3] = [
+const SETS: [&str; 4] = [
     "insecure-tiny-v2",
     "insecure-tiny-hybrid-v1",
     "insecure-tiny-hybrid-v2",
+    "insecure-tiny-hybrid-v3",
 ];
 /// Secrets of LWE clues, from here on.
 const LWE: usize = 64;

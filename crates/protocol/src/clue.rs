@@ -281,7 +281,7 @@ pub struct ClueKey {
     pub id: [u8; 16],
     /// The seed of alpha.
     pub seed: [u8; 32],
-    /// `beta = alpha s + e`, `n` residues modulo q.
+    /// `beta = alpha s + e`, `n` residues modulo q; of every clue secret, one after another.
     pub beta: Vec<u32>,
     /// Public sealing keys.
     pub seal: [u8; SEAL_PUBLIC_BYTES],
@@ -298,7 +298,7 @@ impl ClueKey {
 
     fn body_bytes(params: &ClueParams) -> usize {
         let clue = params.spec();
-        let beta = packed_len(clue.n, residue_bits(clue.q)).expect("keys are small");
+        let beta = packed_len(clue.beta_len(), residue_bits(clue.q)).expect("keys are small");
         1 + 32 + beta + SEAL_PUBLIC_BYTES
     }
 
@@ -324,7 +324,7 @@ impl ClueKey {
         }
         let kind = ClueKind::try_from(body[0])?;
         let end = expected - SEAL_PUBLIC_BYTES;
-        let mut beta = vec![0; params.spec().n];
+        let mut beta = vec![0; params.spec().beta_len()];
         read_residues(params.spec().q, &body[33..end], &mut beta)?;
         Ok(Self {
             kind,

@@ -6,7 +6,7 @@ mod published;
 mod security;
 mod set;
 
-pub use clue::{ClueParams, ClueSpec, SecretSpec};
+pub use clue::{ClueParams, ClueSecret, ClueSpec, SecondSecret, SecretSpec};
 pub use security::{
     Bits, CLUE_ESTIMATES, ClueEstimate, LEAST_BITS, ROTATION_KEY_BITS, Security, largest_log_pq,
 };
@@ -89,4 +89,4 @@ pub fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), P
 pub const DEFAULT: &str = "sophomr-v4";
 
 /// The set whose clues serve both engines.
-pub const HYBRID: &str = "hybrid-v2";
+pub const HYBRID: &str = "hybrid-v3";

@@ -27,6 +27,12 @@ def narrow(stream, thresholds, count):
     return out
 
 
+def coordinates(of, dense, ternary):
+    """The first coefficients of the products with every clue secret's part of `dense`, as many as are its own."""
+    parts = [dense[at : at + of.n] for at in range(0, len(dense), of.n)]
+    return numpy.concatenate([multiply(part, ternary, of.q)[:count] for part, count in zip(parts, of.secrets)])
+
+
 def multiply(dense, ternary, modulus=None):
     """The product of a polynomial and a ternary one modulo X^n + 1, reduced if there is a modulus."""
     dense = numpy.array(dense, numpy.int64)
@@ -46,7 +52,7 @@ class BoundSender:
         self.set, self.seed, self.beta, self.board_id = of, seed, beta, board_id
         self.alpha = Stream("omr clue key alpha v1", seed).residues(of.q, of.n)
         self.offset = Stream("omr clue key offset v1", seed).residues(of.q, OFFSET_LENGTH)
-        listed = struct.pack(f"<{of.n}I", *beta)
+        listed = struct.pack(f"<{of.beta_length}I", *beta)
         self.address = derive("omr bound clue address v1", of.tag, seed, listed)
 
     def sample(self, clue_seed):
@@ -62,7 +68,7 @@ class BoundSender:
         of = self.set
         x, e1, e2 = self.sample(clue_seed)
         a = of.post((multiply(self.alpha, x, of.q) + e1) % of.q)
-        exact = (multiply(self.beta, x, of.q)[: of.coordinates] + e2) % of.q
+        exact = (coordinates(of, self.beta, x) + e2) % of.q
         one_time = Ed25519PrivateKey.from_private_bytes(
             derive("omr bound clue key v1", clue_seed, self.address, payload)
         )

@@ -42,10 +42,10 @@ class ClueKey:
         """That of a clue.key."""
         name, _, body = read_frame(data, CLUE_KEY)
         of = SETS[name]
-        size = (of.beta_width * of.n + 7) // 8
+        size = (of.beta_width * of.beta_length + 7) // 8
         if len(body) != 33 + size + 32 + 1216 or body[0] not in (1, 2):
             raise ValueError("not the clue.key that the set has")
-        beta = unpack(of.beta_width, of.n, body[33 : 33 + size]).tolist()
+        beta = unpack(of.beta_width, of.beta_length, body[33 : 33 + size]).tolist()
         return cls(of, body[0] == 2, body[1:33], beta, body[33 + size : 65 + size])
 
 
@@ -67,11 +67,11 @@ class SecretKey:
         of = SETS[name]
         if body[:16] != key_id:
             raise ValueError("the ids differ")
-        size = (of.beta_width * of.n + 7) // 8
-        plain = 32 + (2 * of.n + 7) // 8 + 64
+        size = (of.beta_width * of.beta_length + 7) // 8
+        plain = 32 + (2 * of.beta_length + 7) // 8 + 64
         bound = len(body) == plain + 32 + size
         if not bound and len(body) != plain:
             raise ValueError("not the secret.key that the set has")
         seed = body[32:64] if bound else None
-        beta = unpack(of.beta_width, of.n, body[64 : 64 + size]).tolist() if bound else None
+        beta = unpack(of.beta_width, of.beta_length, body[64 : 64 + size]).tolist() if bound else None
         return cls(of, body[16:32], body[-64:-32], body[-32:], seed, beta)

@@ -43,11 +43,23 @@ class Set:
     group: int = 1 << 16
     # Whether exact counters stand behind its sums.
     counted: bool = False
+    # Coordinates of `b` that are of a second clue secret, InstantOMR's: the last ones.
+    second: int = 0
 
     @property
     def tag(self):
         """Four bytes that stand for the set in clues."""
         return derive("omr params tag v1", self.name.encode())[:4]
+
+    @property
+    def secrets(self):
+        """For each clue secret, how many coordinates of `b` are its own."""
+        return [self.coordinates - self.second, self.second] if self.second else [self.coordinates]
+
+    @property
+    def beta_length(self):
+        """Residues of all betas of an address, and coefficients of all clue secrets."""
+        return self.n * len(self.secrets)
 
     @property
     def width(self):
@@ -82,6 +94,7 @@ SETS = {
     for of in (
         Set("sophomr-v4", 1024, 320, "0.52", 2, **OPENED),
         Set("sophomr-v3", 1024, 140, "0.4495", 2),
+        Set("hybrid-v3", 1024, 320, "0.52", 5, counted=True, second=3, **OPENED),
         Set("hybrid-v2", 1024, 140, "0.4775", 3, counted=True),
         Set("instantomr-v2", 1024, 140, "0.4775", 5, counted=True, **ALONE),
         Set("sophomr-v2", 1024, 84, "0.5", 2),
@@ -89,6 +102,7 @@ SETS = {
         Set("hybrid-strong-v1", 1024, 96, "0.5", 3),
         Set("instantomr-v1", 1024, 96, "0.5", 5, **ALONE),
         Set("insecure-tiny-v3", 64, 16, "0.52", 2, **TINY, **OPENED),
+        Set("insecure-tiny-hybrid-v3", 64, 16, "0.52", 5, counted=True, second=3, **TINY, **OPENED),
         Set("insecure-tiny-v2", 64, 16, "0.5", 2, **TINY),
         Set("insecure-tiny-hybrid-v1", 64, 16, "0.5", 3, **TINY),
         Set("insecure-tiny-hybrid-v2", 64, 16, "0.5", 3, counted=True, **TINY),

@@ -209,7 +209,7 @@ fn params_search_finds_the_sets_with_instantomr() {
     let found = scene.run(&[&args[..], &["--json"]].concat()).json();
     let sets = found["sets"].as_array().unwrap();
     let names: Vec<_> = sets.iter().map(|set| &set["published"]).collect();
-    assert_eq!(names, ["hybrid-v2", "instantomr-v2"]);
+    assert_eq!(names, ["hybrid-v3", "hybrid-v2", "instantomr-v2"]);
     for set in sets {
         assert!(set["miss_log2"].as_f64().unwrap() <= -30.0, "{set}");
         assert!(
@@ -218,7 +218,7 @@ fn params_search_finds_the_sets_with_instantomr() {
         );
     }
     let table = scene.run(&args).quietly();
-    assert!(table.contains("hybrid-v2"), "{table}");
+    assert!(table.contains("hybrid-v3"), "{table}");
 }
 
 #[test]

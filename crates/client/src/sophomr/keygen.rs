@@ -110,7 +110,7 @@ fn detection_key_and_secret(
     epoch: Option<&Epoch>,
     rng: &mut impl CryptoRng,
 ) -> (DetectionKey, Secret) {
-    let clue = vec![secret.clue.coeffs()];
+    let clue = vec![secret.clue_secret().coeffs()];
     let offset;
     let w: &[i64] = match &secret.address {
         Some(address) => {

@@ -325,7 +325,7 @@ impl Bulk {
 }
 
 fn clue_key_bytes(params: &ClueParams) -> Result<usize, CliError> {
-    let beta = vec![0; params.spec().n];
+    let beta = vec![0; params.spec().beta_len()];
     let key = ClueKey {
         kind: ClueKind::Bound,
         id: [0; 16],

@@ -100,6 +100,7 @@ fn bare_coordinates(
     key: &OffsetKey,
 ) -> Vec<Lwe> {
     let (q, rounded) = (params.clue.spec().q, params.clue.spec().rounded);
+    let rows = &rows[params.secret().coordinates];
     let exact = exact(params, words).into_iter().zip(rows);
     let bare = |(ct, row): (Lwe, &[u32; OFFSET_LEN])| {
         let mut ct = match rounded == q {
@@ -112,11 +113,12 @@ fn bare_coordinates(
     exact.map(bare).collect()
 }
 
-/// The coordinates modulo the modulus of clues.
+/// The coordinates of the engine's secret modulo the modulus of clues.
 fn exact(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
     let clue = params.clue.spec();
     let q = clue.rounded;
     let (a, b) = words.split_at(clue.n);
+    let b = &b[params.secret().coordinates];
     let coordinate = |(j, &body): (usize, &u32)| {
         // (a s)_j has a_(j - i) s_i, past the start with the other sign.
         let near = a[..=j].iter().rev().map(|&x| (q - u64::from(x)) % q);

@@ -1,6 +1,6 @@
 //! Files written once: today's reader takes them, today's writer makes them again bit for bit.
 //!
-//! To freeze them anew (a break of the format): `cargo test -p omr-lab --test client -- --ignored freeze`.
+//! To freeze them anew (a break of the format): `cargo test -p omr-e2e --test client -- --ignored freeze`.
 
 use crate::clues::noise;
 use crate::world::{Board, World, rng, tiny};

@@ -1,15 +1,15 @@
 //! Clues bound to their payload, from the key's file to the digest.
 
-use crate::world::{World, expected, params, tiny};
+use crate::world::{World, apart, expected, params, tiny};
 use chacha20::ChaCha20Rng;
 use omr_client::identity;
 use omr_client::instantomr::detection_key;
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Quiet};
 use omr_lab::measure::Workload;
-use omr_protocol::ClueKind;
 use omr_protocol::clue::{Binding, FingerprintKey, Hashed, KeptHashes};
 use omr_protocol::instantomr::{Encoding, InstantKey};
+use omr_protocol::{ClueKind, ParamSet};
 use rand_core::SeedableRng;
 use std::error::Error;
 use std::ops::Range;
@@ -22,58 +22,70 @@ fn bound_clues_reach_their_recipient_and_what_is_changed_does_not() {
         (Encoding::Powers, false),
         (Encoding::Buckets, true),
     ];
-    for (encoding, payloads) in cases {
-        let mut rng = ChaCha20Rng::seed_from_u64(12);
-        let (secret, clue) = identity(tiny().clue(), ClueKind::Bound, &mut rng);
-        let key = detection_key(params(), &secret, &mut rng).unwrap();
-        let mut file = Vec::new();
-        key.write(params(), &mut file).unwrap();
-        let of = |clues| InstantKey::file_bytes_of(params(), clues);
-        assert_eq!(file.len() as u64, of(ClueKind::Bound));
-        let key = InstantKey::read(params(), &file[..]).unwrap();
-        assert_eq!(of(ClueKind::Bound), of(ClueKind::Plain) + 80);
-        let world = World {
-            set: tiny(),
-            detector: Arc::new(InstantDetector::new(params().clone(), key)),
-            secret,
-            clue,
-        };
-        let mut session = world.session_of(encoding, 0, payloads);
-        let board = world.board(70, 5).bound_to([3; 16]);
-        let mut all = Changed {
-            clues: Vec::new(),
-            board,
-        };
-        all.clues = all.board.clues(0..70).unwrap();
-        let bytes = MessageSource::clue_bytes(&all.board);
-        let mut expected = expected(&all.board, 0..70);
-        // A copy under another payload, and one made for another board.
-        let own = expected[0].index as usize;
-        let free = (0..70)
-            .find(|i| !all.board.pertinent().contains(i))
-            .unwrap() as usize;
-        let copy = all.clues[own * bytes..][..bytes].to_vec();
-        all.clues[free * bytes..][..bytes].copy_from_slice(&copy);
-        let elsewhere = world.board(70, 5).bound_to([4; 16]);
-        let moved = expected.remove(1).index;
-        let clue = { elsewhere }.clues(moved..moved + 1).unwrap();
-        all.clues[moved as usize * bytes..][..bytes].copy_from_slice(&clue);
-        let nothing = |_: &Session| Ok::<(), DetectorError>(());
-        session.advance(&mut all, 70, &Quiet, nothing).unwrap();
-        assert_eq!(session.unusable_clues, 0);
-        let mut found = world.decode(&world.digest(&session)).unwrap();
-        for (found, expected) in found.iter_mut().zip(&mut expected) {
-            let payload = expected.payload.take_if(|_| !payloads);
-            let payload = payload.as_ref().or(expected.payload.as_ref()).unwrap();
-            let to = Binding::new(&[3; 16], payload);
-            let clue = &all.clues[found.index as usize * bytes..][..bytes];
-            let key = FingerprintKey::new(&session.header().seed);
-            let hashed = Hashed::new(tiny().clue(), to, clue).fingerprint(&key);
-            let fingerprint = found.fingerprint.take().map(|found| found.value);
-            assert_eq!(fingerprint, payloads.then_some(hashed));
+    for (set, offset_bytes) in [(tiny(), 80), (apart(), 110)] {
+        for (encoding, payloads) in cases {
+            reaches_its_recipient(set, offset_bytes, encoding, payloads);
         }
-        assert_eq!(found, expected);
     }
+}
+
+fn reaches_its_recipient(
+    set: &'static ParamSet,
+    offset_bytes: u64,
+    encoding: Encoding,
+    payloads: bool,
+) {
+    let params = set.instantomr().unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(12);
+    let (secret, clue) = identity(set.clue(), ClueKind::Bound, &mut rng);
+    let key = detection_key(params, &secret, &mut rng).unwrap();
+    let mut file = Vec::new();
+    key.write(params, &mut file).unwrap();
+    let of = |clues| InstantKey::file_bytes_of(params, clues);
+    assert_eq!(file.len() as u64, of(ClueKind::Bound));
+    let key = InstantKey::read(params, &file[..]).unwrap();
+    assert_eq!(of(ClueKind::Bound), of(ClueKind::Plain) + offset_bytes);
+    let world = World {
+        set,
+        detector: Arc::new(InstantDetector::new(params.clone(), key)),
+        secret,
+        clue,
+    };
+    let mut session = world.session_of(encoding, 0, payloads);
+    let board = world.board(70, 5).bound_to([3; 16]);
+    let mut all = Changed {
+        clues: Vec::new(),
+        board,
+    };
+    all.clues = all.board.clues(0..70).unwrap();
+    let bytes = MessageSource::clue_bytes(&all.board);
+    let mut expected = expected(&all.board, 0..70);
+    // A copy under another payload, and one made for another board.
+    let own = expected[0].index as usize;
+    let free = (0..70)
+        .find(|i| !all.board.pertinent().contains(i))
+        .unwrap() as usize;
+    let copy = all.clues[own * bytes..][..bytes].to_vec();
+    all.clues[free * bytes..][..bytes].copy_from_slice(&copy);
+    let elsewhere = world.board(70, 5).bound_to([4; 16]);
+    let moved = expected.remove(1).index;
+    let clue = { elsewhere }.clues(moved..moved + 1).unwrap();
+    all.clues[moved as usize * bytes..][..bytes].copy_from_slice(&clue);
+    let nothing = |_: &Session| Ok::<(), DetectorError>(());
+    session.advance(&mut all, 70, &Quiet, nothing).unwrap();
+    assert_eq!(session.unusable_clues, 0);
+    let mut found = world.decode(&world.digest(&session)).unwrap();
+    for (found, expected) in found.iter_mut().zip(&mut expected) {
+        let payload = expected.payload.take_if(|_| !payloads);
+        let payload = payload.as_ref().or(expected.payload.as_ref()).unwrap();
+        let to = Binding::new(&[3; 16], payload);
+        let clue = &all.clues[found.index as usize * bytes..][..bytes];
+        let key = FingerprintKey::new(&session.header().seed);
+        let hashed = Hashed::new(set.clue(), to, clue).fingerprint(&key);
+        let fingerprint = found.fingerprint.take().map(|found| found.value);
+        assert_eq!(fingerprint, payloads.then_some(hashed));
+    }
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Files written once: today's reader takes them. Digests are made in double precision, so that only keys,
 //! clues and addresses are the same bit for bit on every machine.
 //!
-//! To freeze them anew (a break of the format): `cargo test -p omr-lab --test instant -- --ignored freeze`.
+//! To freeze them anew (a break of the format): `cargo test -p omr-e2e --test instant -- --ignored freeze`.
 
-use crate::world::{BOUND, World, advance, counted, expected, tiny};
+use crate::world::{BOUND, World, advance, apart, counted, expected, tiny};
 use chacha20::ChaCha20Rng;
 use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{SecretKey, Sender, decode, identity};
@@ -20,7 +20,7 @@ const MESSAGES: u64 = 80;
 const PERTINENT: usize = 4;
 
 /// The sets, the folders of their files, and the digests in them.
-fn cases() -> [(&'static ParamSet, &'static str, Vec<Digest>); 2] {
+fn cases() -> [(&'static ParamSet, &'static str, Vec<Digest>); 3] {
     let digest = |name, scheme, bound| Digest {
         name,
         scheme,
@@ -30,14 +30,17 @@ fn cases() -> [(&'static ParamSet, &'static str, Vec<Digest>); 2] {
         digest("digest.bin", Scheme::Instantomr, BOUND),
         digest("digest-buckets.bin", Scheme::InstantomrBuckets, BOUND),
     ];
-    let second = vec![
-        digest("digest.bin", Scheme::Instantomr, BOUND),
-        digest("digest-97.bin", Scheme::Instantomr, 97),
-        digest("digest-buckets.bin", Scheme::InstantomrBuckets, BOUND),
-    ];
+    let second = || {
+        vec![
+            digest("digest.bin", Scheme::Instantomr, BOUND),
+            digest("digest-97.bin", Scheme::Instantomr, 97),
+            digest("digest-buckets.bin", Scheme::InstantomrBuckets, BOUND),
+        ]
+    };
     [
         (tiny(), "instant", first),
-        (counted(), "instant-v2", second),
+        (counted(), "instant-v2", second()),
+        (apart(), "instant-v3", second()),
     ]
 }
 

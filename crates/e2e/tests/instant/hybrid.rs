@@ -1,6 +1,6 @@
 //! One request for both engines.
 
-use crate::world::{BOUND, PAYLOAD_BYTES, World, expected, tiny};
+use crate::world::{BOUND, PAYLOAD_BYTES, World, apart, expected, tiny};
 use chacha20::ChaCha20Rng;
 use omr_client::decode;
 use omr_client::sophomr::detection_key;
@@ -68,16 +68,27 @@ fn respond(
     };
     let answer = engines.respond(scheme, job, &Quiet)?;
     assert_eq!(answer.unusable_clues, 0);
-    let bytes = answer.response.to_bytes(tiny()).unwrap();
-    let read = Response::from_bytes(tiny(), &bytes).unwrap();
+    let bytes = answer.response.to_bytes(world.set).unwrap();
+    let read = Response::from_bytes(world.set, &bytes).unwrap();
     assert_eq!(read, answer.response);
     Ok(read)
 }
 
 #[test]
 fn one_decode_opens_every_response() {
-    let world = World::new(31);
-    let engines = engines(&world);
+    opens_every_response(&World::new(31));
+}
+
+#[test]
+fn one_clue_reaches_both_engines_with_a_secret_for_each() {
+    let world = World::of(apart(), 31);
+    let secrets = [world.secret.clue_secret(), world.secret.instant_secret()];
+    assert_ne!(secrets[0].coeffs(), secrets[1].coeffs());
+    opens_every_response(&world);
+}
+
+fn opens_every_response(world: &World) {
+    let engines = engines(world);
     let board = world.board(3000, BOUND);
     for (asked, range, made) in [
         (Scheme::Hybrid, 0..3000, Scheme::Hybrid),
@@ -87,14 +98,14 @@ fn one_decode_opens_every_response() {
         (Scheme::Instantomr, 0..300, Scheme::Instantomr),
     ] {
         let payload = Some(PAYLOAD_BYTES);
-        let response = respond(&world, &engines, asked, range.clone(), payload).unwrap();
+        let response = respond(world, &engines, asked, range.clone(), payload).unwrap();
         assert_eq!(response.scheme(), made);
         assert_eq!(response.request().range, range);
-        let found = decode(tiny(), &world.secret, &response).unwrap();
+        let found = decode(world.set, &world.secret, &response).unwrap();
         assert_eq!(found, expected(&board, range));
     }
-    let response = respond(&world, &engines, Scheme::Hybrid, 0..2100, None).unwrap();
-    let found = decode(tiny(), &world.secret, &response).unwrap();
+    let response = respond(world, &engines, Scheme::Hybrid, 0..2100, None).unwrap();
+    let found = decode(world.set, &world.secret, &response).unwrap();
     let indices: Vec<u64> = found.iter().map(|message| message.index).collect();
     let mine = expected(&board, 0..2100);
     assert_eq!(indices, mine.iter().map(|m| m.index).collect::<Vec<_>>());

@@ -31,6 +31,13 @@ pub(crate) fn counted() -> &'static ParamSet {
     &COUNTED
 }
 
+/// The same with a clue secret for each engine.
+pub(crate) fn apart() -> &'static ParamSet {
+    static APART: LazyLock<ParamSet> =
+        LazyLock::new(|| ParamSet::named("insecure-tiny-hybrid-v3").unwrap());
+    &APART
+}
+
 pub(crate) struct World {
     pub(crate) set: &'static ParamSet,
     pub(crate) secret: SecretKey,

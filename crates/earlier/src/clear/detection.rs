@@ -47,6 +47,7 @@ fn ring(n: usize, p: u64, coordinates: usize) -> ClueSpec {
         n,
         q: p,
         secret: SecretSpec::Ternary { weight: 0 },
+        second: None,
         weight: 0,
         sigma: 0.5,
         coordinates,

@@ -166,7 +166,7 @@ impl<'a> Fixture<'a> {
         Ok(Self {
             params,
             coordinates: ParamsSpec::COORDINATES,
-            range: spec.range,
+            range: spec.clue_range(),
             targets,
             lwemongrass: lwemongrass::Fixture::new(keys, rng.next_u64())?,
         })

@@ -62,7 +62,7 @@ struct Counts {
 pub fn windows(params: &InstantParams, clues: u64, seed: u64) -> Result<WindowFigures, BenchError> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let (secret, address) = identity(&params.clue, ClueKind::Plain, &mut rng);
-    let bits = secret.clue_secret().coeffs().iter().map(|&c| c as u64);
+    let bits = secret.instant_secret().coeffs().iter().map(|&c| c as u64);
     let (block, _) = params.blocks();
     let secret = BlockSecret::from_bits(bits.collect(), block)
         .ok_or(omr_client::SecretKeyError::Coefficients)?;
@@ -87,7 +87,7 @@ impl Counts {
     fn new(params: &InstantParams) -> Self {
         Self {
             distance: [0; DISTANCES],
-            hits: vec![0; params.clue.spec().coordinates + 1],
+            hits: vec![0; params.coordinates() + 1],
         }
     }
 
@@ -116,7 +116,7 @@ impl Counts {
     }
 
     fn figures(&self, params: &InstantParams, secret: &BlockSecret, clues: u64) -> WindowFigures {
-        let coordinates = params.clue.spec().coordinates;
+        let coordinates = params.coordinates();
         let all = (clues * coordinates as u64) as f64;
         let error = params.phase_error(secret.weight());
         let missed = |half: u32| Line {

@@ -107,7 +107,7 @@ impl InstantKey {
 
     fn offset_bytes(params: &InstantParams) -> u64 {
         let bits = params.clue.q().bits();
-        packed_len(OffsetKey::SAMPLES, bits).expect("offsets are small") as u64
+        packed_len(OffsetKey::samples(&params.clue), bits).expect("offsets are small") as u64
     }
 
     /// Bytes of the whole file of a key for clues of a kind.
@@ -201,7 +201,8 @@ fn read_offset(
     seed: &[u8; 32],
     from: &mut impl Read,
 ) -> Result<OffsetKey, InstantKeyError> {
-    let (q, mut bodies) = (params.clue.q(), vec![0; OffsetKey::SAMPLES]);
+    let samples = OffsetKey::samples(&params.clue);
+    let (q, mut bodies) = (params.clue.q(), vec![0; samples]);
     let mut bytes = vec![0; InstantKey::offset_bytes(params) as usize];
     from.read_exact(&mut bytes)?;
     unpack_bits_u32(&bytes, q.bits(), &mut bodies)?;

@@ -2,7 +2,7 @@
 //!
 //! Offsets are linear, so they come off a clue before any bootstrapping: `<h_j, w>` is a sum of small digits of h
 //! times encryptions of w, with public digits. Nothing but additions is done, and the encryptions are as small as
-//! their masks' seed and 32 residues. Their noise, a thirtieth of a coordinate's rounding, is all they cost.
+//! their masks' seed and 32 or 40 residues. Their noise, a thirtieth of a coordinate's rounding, is all they cost.
 
 use crate::ClueParams;
 use crate::clue::OFFSET_LEN;
@@ -12,8 +12,11 @@ use omr_tfhe::Lwe;
 
 /// Bits of a digit of h, which is signed.
 const DIGIT_BITS: u32 = 5;
-/// Digits of a residue of up to 20 bits.
-const DIGITS: usize = 4;
+
+/// Digits of a residue.
+fn digits_of(params: &ClueParams) -> usize {
+    params.q().bits().div_ceil(DIGIT_BITS) as usize
+}
 
 /// Encryptions of an address's `w`, times the weights of digits, modulo q.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +27,10 @@ pub struct OffsetKey {
 }
 
 impl OffsetKey {
-    /// Encryptions in a key: eight residues in four digits each.
-    pub const SAMPLES: usize = OFFSET_LEN * DIGITS;
+    /// Encryptions in a key: eight residues, in four digits each of 20 bits.
+    pub fn samples(params: &ClueParams) -> usize {
+        OFFSET_LEN * digits_of(params)
+    }
 
     /// The masks of a key, which are not sent.
     pub fn masks(params: &ClueParams, seed: &[u8; 32]) -> Vec<Vec<u64>> {
@@ -35,19 +40,20 @@ impl OffsetKey {
             uniform_residues(&mut stream, params.q(), &mut mask);
             mask
         };
-        (0..Self::SAMPLES).map(mask).collect()
+        (0..Self::samples(params)).map(mask).collect()
     }
 
     /// What the samples encrypt, in their order.
     pub fn messages(params: &ClueParams, w: &[u32; OFFSET_LEN]) -> Vec<u64> {
         let weight = |t: usize| 1 << (t as u32 * DIGIT_BITS);
-        let of_residue = |&w: &u32| (0..DIGITS).map(move |t| params.q().mul(w.into(), weight(t)));
+        let digits = digits_of(params);
+        let of_residue = |&w: &u32| (0..digits).map(move |t| params.q().mul(w.into(), weight(t)));
         w.iter().flat_map(of_residue).collect()
     }
 
     /// From the bodies.
     ///
-    /// Shape:  [`OffsetKey::SAMPLES`] residues modulo q.
+    /// Shape:  [`OffsetKey::samples`] residues modulo q.
     pub fn from_bodies(params: &ClueParams, bodies: Vec<u32>, seed: &[u8; 32]) -> Self {
         let masks = Self::masks(params, seed).into_iter();
         let signed = |mask: Vec<u64>| mask.into_iter().map(|x| x as i64).collect();
@@ -64,11 +70,11 @@ impl OffsetKey {
 
     /// Takes `<row, w>` off a coordinate modulo q.
     ///
-    /// Noise: adds that of a sum of 32 samples times digits of at most 16.
+    /// Noise: adds that of a sum of all samples times digits of at most 16.
     pub fn take_off(&self, params: &InstantParams, row: &[u32; OFFSET_LEN], from: &mut Lwe) {
         let q = params.clue.q();
-        let digits = digits(q.value() as i64, row);
-        // |digit| <= 16 and residues below 2^20: sums of 32 stay below 2^29.
+        let digits = digits(q.value() as i64, digits_of(&params.clue), row);
+        // |digit| <= 16 and residues below 2^22: sums of 40 stay below 2^32.
         let mut sums = vec![0i64; from.mask.len()];
         let mut body = 0i64;
         for ((&digit, mask), &own) in digits.iter().zip(&self.masks).zip(&self.bodies) {
@@ -85,9 +91,9 @@ impl OffsetKey {
 }
 
 /// Signed digits, in `[-16, 16)` but for the last, of centred residues.
-fn digits(q: i64, row: &[u32; OFFSET_LEN]) -> Vec<i64> {
+fn digits(q: i64, count: usize, row: &[u32; OFFSET_LEN]) -> Vec<i64> {
     let base = 1i64 << DIGIT_BITS;
-    let mut out = Vec::with_capacity(OFFSET_LEN * DIGITS);
+    let mut out = Vec::with_capacity(OFFSET_LEN * count);
     for &residue in row {
         let residue = i64::from(residue);
         let mut rest = if 2 * residue > q {
@@ -95,8 +101,8 @@ fn digits(q: i64, row: &[u32; OFFSET_LEN]) -> Vec<i64> {
         } else {
             residue
         };
-        for t in 1..=DIGITS {
-            let digit = match t == DIGITS {
+        for t in 1..=count {
+            let digit = match t == count {
                 true => rest,
                 false => (rest + base / 2).rem_euclid(base) - base / 2,
             };
@@ -113,18 +119,23 @@ mod tests {
 
     #[test]
     fn digits_are_small_and_add_up() {
-        let q = 786_433i64;
-        for first in [
-            0, 1, 15, 16, 31, 393_216, 393_217, 786_432, 524_287, 400_000,
-        ] {
-            let row = [first, 5, 786_432, 393_216, 393_217, 17, 0, 99_999];
-            let digits = digits(q, &row);
-            assert_eq!(digits.len(), OffsetKey::SAMPLES);
-            assert!(digits.iter().all(|d| d.abs() <= 16), "{digits:?}");
-            for (own, &residue) in digits.chunks(DIGITS).zip(&row) {
-                let value = own.iter().rev().fold(0, |value, d| 32 * value + d);
-                assert_eq!(value.rem_euclid(q), i64::from(residue));
+        for (q, count) in [(786_433u32, 4), (4_188_161, 5)] {
+            let half = q / 2;
+            let firsts = [0, 1, 15, 16, 31, half, half + 1, q - 1, 524_287, 400_000];
+            for first in firsts {
+                let row = [first, 5, q - 1, half, half + 1, 17, 0, 99_999];
+                check(q.into(), count, &row);
             }
+        }
+    }
+
+    fn check(q: i64, count: usize, row: &[u32; OFFSET_LEN]) {
+        let digits = digits(q, count, row);
+        assert_eq!(digits.len(), OFFSET_LEN * count);
+        assert!(digits.iter().all(|d| d.abs() <= 16), "{digits:?}");
+        for (own, &residue) in digits.chunks(count).zip(row) {
+            let value = own.iter().rev().fold(0, |value, d| 32 * value + d);
+            assert_eq!(value.rem_euclid(q), i64::from(residue));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! InstantOMR's part of a parameter set: [`InstantSpec`] (unchecked) and [`InstantParams`] (ready).
 
-use crate::params::{ClueParams, ParamsError, SecretSpec, SetSpec, dimension, largest_log_pq};
+use crate::params::{
+    ClueParams, ClueSecret, ParamsError, SecretSpec, SetSpec, dimension, largest_log_pq,
+};
 use omr_mismatch::Mismatch;
 use omr_ring::{Gadget, Kernels, NarrowGaussian, Ring, primes_below};
 use omr_rlwe::{SharedShape, rounding_noise};
@@ -130,9 +132,19 @@ impl InstantParams {
         }
     }
 
+    /// The clue secret, and what of clues is its own.
+    pub fn secret(&self) -> ClueSecret<'_> {
+        self.clue.spec().instant()
+    }
+
+    /// Coordinates of a clue that the first layer looks at.
+    pub fn coordinates(&self) -> usize {
+        self.secret().coordinates.len()
+    }
+
     /// Coefficients of a block of the clue secret, and its largest weight.
     pub fn blocks(&self) -> (usize, usize) {
-        match &self.clue.spec().secret {
+        match self.secret().spec {
             SecretSpec::Blocks { block, weight } => (*block, *weight.end()),
             SecretSpec::Ternary { .. } => unreachable!("checked when made"),
         }
@@ -152,7 +164,7 @@ impl InstantParams {
     /// is a step of the second: what no number of hits and misses comes near lies opposite.
     pub fn windows(&self) -> [Window; 2] {
         let (turn, q) = (2 * self.ring.n() as u64, self.ring.q());
-        let hits = self.clue.spec().coordinates as u64;
+        let hits = self.coordinates() as u64;
         let steps = 2 * (2 * hits + 1);
         let first = Window {
             centre: 0,
@@ -171,7 +183,7 @@ impl InstantParams {
     pub fn false_positive_log2(&self) -> f64 {
         let (grid, half) = self.grid();
         let share = f64::from(2 * half + 1) / grid as f64;
-        self.clue.spec().coordinates as f64 * share.log2()
+        self.coordinates() as f64 * share.log2()
     }
 
     /// log2 of the probability that a pertinent message is missed in either layer (convolution,
@@ -179,7 +191,7 @@ impl InstantParams {
     pub fn miss_log2(&self) -> f64 {
         let (_, weight) = self.blocks();
         let first = self.phase_error(weight).rate(self.spec.half);
-        (self.clue.spec().coordinates as f64 * first + self.missed_later()).log2()
+        (self.coordinates() as f64 * first + self.missed_later()).log2()
     }
 
     /// The least half window with which at most 2 to `limit` of pertinent messages are missed; `None`
@@ -188,7 +200,7 @@ impl InstantParams {
         let (_, weight) = self.blocks();
         let left = limit.exp2() - self.missed_later();
         let error = self.phase_error(weight);
-        let most = left / self.clue.spec().coordinates as f64;
+        let most = left / self.coordinates() as f64;
         // Far out rates are 0 in floating point, but the second layer's is not.
         let fits = |half: &u32| left > 0.0 && error.rate(*half) <= most;
         (1..self.ring.n() as u32 / 8).find(fits)
@@ -211,7 +223,7 @@ impl InstantParams {
         };
         ClueError {
             rounding,
-            sd: self.clue.spec().noise_sd() * grid as f64,
+            sd: self.clue.spec().noise_sd(&self.secret()) * grid as f64,
             units: (2 * self.ring.n() as u64 / grid) as u32,
         }
     }
@@ -243,7 +255,7 @@ impl InstantParams {
         let (block, _) = self.blocks();
         let turn = PhaseError::blockwise(self.clue.spec().n / block, block, weight);
         let turn = turn.variance() / (2.0 * n as f64).powi(2);
-        self.clue.spec().coordinates as f64 * rotation + down + switch + turn
+        self.coordinates() as f64 * rotation + down + switch + turn
     }
 
     /// Variance of the constant coefficient of a message's verdict, and the mean over the others.
@@ -321,7 +333,8 @@ impl ClueError {
 
 impl InstantSpec {
     fn check(&self, set: &SetSpec) -> Result<(), ParamsError> {
-        let SecretSpec::Blocks { block, .. } = set.clue.secret else {
+        let secret = set.clue.instant();
+        let SecretSpec::Blocks { block, .. } = *secret.spec else {
             return Err(ParamsError::Dimension(Mismatch::new(
                 "a clue secret in blocks",
                 set.clue.n,
@@ -340,7 +353,7 @@ impl InstantSpec {
             self.n,
         )?;
         // Every sum of hits and misses has a step of its own, and room beside it.
-        let most = 2 * self.n / (4 * (2 * set.clue.coordinates + 1));
+        let most = 2 * self.n / (4 * (2 * secret.coordinates.len() + 1));
         let half = self.half as usize;
         dimension(
             half < self.n / 2 && most > 0,

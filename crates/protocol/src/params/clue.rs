@@ -3,7 +3,7 @@
 use super::{ParamsError, SetSpec};
 use omr_ring::{Kernels, Modulus, NarrowGaussian, Ring};
 use omr_rlwe::noise::convolve;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 /// The recipient's clue secret.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,29 @@ impl SecretSpec {
     }
 }
 
+/// A second secret under the same alpha, with a beta and coordinates of b of its own: each engine has the secret
+/// that it works best with, and clues have `a` and their randomness once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SecondSecret {
+    /// The secret.
+    pub secret: SecretSpec,
+    /// Parameter of the errors of its beta.
+    pub sigma: f64,
+    /// Coordinates of b that belong to it: the last ones.
+    pub coordinates: usize,
+}
+
+/// One of a recipient's clue secrets, and what is its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClueSecret<'a> {
+    /// The secret.
+    pub spec: &'a SecretSpec,
+    /// Parameter of the errors of its beta.
+    pub sigma: f64,
+    /// Its coordinates of b: they hold the first ones of `beta x + e2`.
+    pub coordinates: Range<usize>,
+}
+
 /// Private signaling (SophOMR, section 3.1): ring LWE over `Z_q[X]/(X^n + 1)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClueSpec {
@@ -39,21 +62,50 @@ pub struct ClueSpec {
     pub n: usize,
     /// Modulus.
     pub q: u64,
-    /// The recipient's secret.
+    /// The recipient's secret; SophOMR's where there are two.
     pub secret: SecretSpec,
+    /// InstantOMR's where it has one of its own.
+    pub second: Option<SecondSecret>,
     /// Weight of the sender's ternary randomness.
     pub weight: usize,
     /// Parameter of the discrete Gaussian errors (0.5: true standard deviation 0.4637).
     pub sigma: f64,
-    /// Coordinates of b in a clue.
+    /// Coordinates of b in a clue, of all secrets.
     pub coordinates: usize,
     /// Clues are rounded from q to this modulus; q itself where they are not.
     pub rounded: u64,
 }
 
 impl ClueSpec {
-    /// The distribution of a coordinate's noise before rounding, its middle at 0: a sum of as many
-    /// independent errors as secret and randomness have non-zero coefficients, and one more.
+    /// The secrets, in the order of their betas and coordinates.
+    pub fn secrets(&self) -> Vec<ClueSecret<'_>> {
+        let own = self.second.as_ref().map_or(0, |own| own.coordinates);
+        let first = self.coordinates.saturating_sub(own);
+        let mut secrets = vec![ClueSecret {
+            spec: &self.secret,
+            sigma: self.sigma,
+            coordinates: 0..first,
+        }];
+        secrets.extend(self.second.as_ref().map(|second| ClueSecret {
+            spec: &second.secret,
+            sigma: second.sigma,
+            coordinates: first..self.coordinates,
+        }));
+        secrets
+    }
+
+    /// The secret that InstantOMR works with.
+    pub fn instant(&self) -> ClueSecret<'_> {
+        self.secrets().pop().expect("one secret at least")
+    }
+
+    /// Residues of an address's betas.
+    pub fn beta_len(&self) -> usize {
+        self.n * self.secrets().len()
+    }
+
+    /// The distribution of the noise of a coordinate of the first secret before rounding, its middle at 0: a sum of
+    /// as many independent errors as secret and randomness have non-zero coefficients, and one more.
     pub fn noise(&self) -> Vec<f64> {
         let gaussian = NarrowGaussian::new(self.sigma);
         let half = gaussian.probabilities();
@@ -79,12 +131,13 @@ impl ClueSpec {
         (rounded & below) as u32
     }
 
-    /// The standard deviation of that noise, as a fraction of q.
-    pub fn noise_sd(&self) -> f64 {
-        let noise = self.noise();
-        let middle = (noise.len() / 2) as f64;
-        let square = |(i, p): (usize, &f64)| (i as f64 - middle).powi(2) * p;
-        noise.iter().enumerate().map(square).sum::<f64>().sqrt() / self.q as f64
+    /// The standard deviation of the noise of a coordinate of a secret, as a fraction of q: errors of beta meet the
+    /// randomness, the sender's errors meet the secret.
+    pub fn noise_sd(&self, secret: &ClueSecret) -> f64 {
+        let variance = |sigma| NarrowGaussian::new(sigma).sd().powi(2);
+        let own = (secret.spec.most() + 1) as f64 * variance(self.sigma);
+        let of_beta = self.weight as f64 * variance(secret.sigma);
+        (own + of_beta).sqrt() / self.q as f64
     }
 }
 

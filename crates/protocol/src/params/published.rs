@@ -1,6 +1,6 @@
 //! The published sets. A published set never changes.
 
-use super::{ClueSpec, ROTATION_KEY_BITS, SecretSpec, SetSpec};
+use super::{ClueSpec, ROTATION_KEY_BITS, SecondSecret, SecretSpec, SetSpec};
 use crate::instantomr::InstantSpec;
 use crate::sophomr::{FinalRingSpec, ParamsSpec};
 use omr_opening::OpeningSpec;
@@ -59,6 +59,7 @@ pub(crate) const SOPHOMR_V3: ParamsSpec = ParamsSpec {
         n: 1024,
         q: 786_433,
         secret: SecretSpec::Ternary { weight: 140 },
+        second: None,
         weight: 140,
         sigma: 0.4495,
         coordinates: 2,
@@ -82,6 +83,30 @@ const HYBRID_CLUE_V2: ClueSpec = ClueSpec {
     sigma: 0.4775,
     coordinates: 3,
     ..SOPHOMR_V3.clue
+};
+
+/// One address and one clue for both engines, a secret for each.
+const HYBRID_V3: ParamsSpec = ParamsSpec {
+    name: "hybrid-v3",
+    clue: ClueSpec {
+        second: Some(SecondSecret {
+            secret: SecretSpec::Blocks {
+                block: 8,
+                weight: 106..=112,
+            },
+            sigma: 6.5,
+            coordinates: 3,
+        }),
+        coordinates: 5,
+        ..SOPHOMR_V4.clue
+    },
+    ..SOPHOMR_V4
+};
+
+const HYBRID_V3_INSTANT: InstantSpec = InstantSpec {
+    half: 16,
+    switch_sigma: 26.1,
+    ..HYBRID_V2_INSTANT
 };
 
 const HYBRID_V2: ParamsSpec = ParamsSpec {
@@ -268,6 +293,29 @@ const INSECURE_TINY_V3: ParamsSpec = ParamsSpec {
     ..INSECURE_TINY_V2
 };
 
+/// Small, with opened clues, and a secret for each engine.
+const INSECURE_TINY_HYBRID_V3: ParamsSpec = ParamsSpec {
+    name: "insecure-tiny-hybrid-v3",
+    clue: ClueSpec {
+        second: Some(SecondSecret {
+            secret: SecretSpec::Blocks {
+                block: 8,
+                weight: 5..=8,
+            },
+            sigma: 6.5,
+            coordinates: 3,
+        }),
+        coordinates: 5,
+        ..INSECURE_TINY_V3.clue
+    },
+    ..INSECURE_TINY_V3
+};
+
+const INSECURE_TINY_INSTANT_V3: InstantSpec = InstantSpec {
+    switch_sigma: HYBRID_V3_INSTANT.switch_sigma,
+    ..INSECURE_TINY_INSTANT_V2
+};
+
 const TINY_OPENING: OpeningSpec = OpeningSpec {
     n: 64,
     packing_rank: 4,
@@ -289,6 +337,7 @@ impl SetSpec {
     pub fn published() -> Vec<Self> {
         vec![
             Self::of(SOPHOMR_V4, None),
+            Self::of(HYBRID_V3, Some(HYBRID_V3_INSTANT)),
             Self::of(HYBRID_V2, Some(HYBRID_V2_INSTANT)),
             INSTANTOMR_V2,
             Self::of(SOPHOMR_V3, None),
@@ -297,6 +346,7 @@ impl SetSpec {
             Self::of(HYBRID_STRONG_V1, Some(HYBRID_STRONG_V1_INSTANT)),
             INSTANTOMR_V1,
             Self::of(INSECURE_TINY_V3, None),
+            Self::of(INSECURE_TINY_HYBRID_V3, Some(INSECURE_TINY_INSTANT_V3)),
             Self::of(INSECURE_TINY_V2, None),
             Self::of(INSECURE_TINY_HYBRID_V1, Some(INSECURE_TINY_INSTANT_V1)),
             Self::of(INSECURE_TINY_HYBRID_V2, Some(INSECURE_TINY_INSTANT_V2)),

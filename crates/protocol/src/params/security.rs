@@ -1,7 +1,7 @@
 //! Bits of security: what keys and clues are checked against. All figures are those of
 //! `reference/security.py`, to a tenth.
 
-use super::{ClueSpec, ParamsError, SecretSpec};
+use super::{ClueSecret, ClueSpec, ParamsError, SecretSpec};
 
 /// Bits below which no set is for new keys.
 pub const LEAST_BITS: f64 = 128.0;
@@ -90,7 +90,7 @@ const fn packed(block: usize, weight: [usize; 2], sigma: f64, bits: [f64; 4]) ->
 }
 
 /// `python3 reference/security.py --scale`, in its order.
-pub const CLUE_ESTIMATES: [ClueEstimate; 14] = [
+pub const CLUE_ESTIMATES: [ClueEstimate; 15] = [
     estimate(1, [84, 84], 0.5, [130.2, 127.0, 119.8, 119.6]),
     estimate(1, [96, 96], 0.5, [132.8, 131.1, 123.7, 122.6]),
     estimate(6, [141, 149], 0.5, [134.3, 129.6, 128.6, 127.3]),
@@ -105,28 +105,34 @@ pub const CLUE_ESTIMATES: [ClueEstimate; 14] = [
     estimate(6, [141, 149], 0.4775, [133.7, 129.1, 128.0, 126.8]),
     estimate(4, [195, 203], 0.4775, [137.3, 135.5, 134.9, 131.9]),
     packed(1, [320, 320], 0.52, [133.5, 136.2, 131.5, 128.4]),
+    packed(8, [106, 112], 6.5, [132.6, 131.8, 128.8, 128.8]),
 ];
 
 impl ClueSpec {
-    fn worth(&self, block: usize, weight: [usize; 2]) -> Option<Bits> {
+    fn worth(&self, block: usize, weight: [usize; 2], sigma: f64) -> Option<Bits> {
         let fits = |row: &&ClueEstimate| {
             let known = (1024, row.q, row.block, row.weight);
-            known == (self.n, self.q, block, weight) && row.sigma <= self.sigma
+            known == (self.n, self.q, block, weight) && row.sigma <= sigma
         };
         let rows = CLUE_ESTIMATES.iter().filter(fits);
         let best = rows.max_by(|a, b| a.sigma.total_cmp(&b.sigma));
         best.map(|row| row.bits)
     }
 
-    /// Bits of security of the recipient's secret and of the senders' randomness; `None` where no estimate is
-    /// known.
+    /// Bits of security of the recipient's secrets, the weakest one's, and of the senders' randomness; `None` where
+    /// no estimate is known.
     pub fn security(&self) -> Option<[Bits; 2]> {
-        let (block, weight) = match &self.secret {
-            SecretSpec::Ternary { weight } => (1, [*weight; 2]),
-            SecretSpec::Blocks { block, weight } => (*block, [*weight.start(), *weight.end()]),
+        let of = |secret: &ClueSecret| {
+            let (block, weight) = match secret.spec {
+                SecretSpec::Ternary { weight } => (1, [*weight; 2]),
+                SecretSpec::Blocks { block, weight } => (*block, [*weight.start(), *weight.end()]),
+            };
+            self.worth(block, weight, secret.sigma)
         };
-        let key = self.worth(block, weight)?;
-        Some([key, self.worth(1, [self.weight; 2])?])
+        let keys: Option<Vec<Bits>> = self.secrets().iter().map(of).collect();
+        let weakest = |a: &Bits, b: &Bits| a.least().total_cmp(&b.least());
+        let key = keys?.into_iter().min_by(weakest)?;
+        Some([key, self.worth(1, [self.weight; 2], self.sigma)?])
     }
 
     /// Errors: `WeakClue` below 128 bits, or where no estimate is known.

@@ -261,8 +261,8 @@ fn weak_clues_are_refused() {
 fn old_sets_are_for_the_keys_that_there_are() {
     for (old, new) in [
         ("sophomr-v2", "sophomr-v4"),
-        ("hybrid-v1", "hybrid-v2"),
-        ("hybrid-strong-v1", "hybrid-v2"),
+        ("hybrid-v1", "hybrid-v3"),
+        ("hybrid-strong-v1", "hybrid-v3"),
         ("instantomr-v1", "instantomr-v2"),
     ] {
         assert!(ParamSet::named(old).is_ok() && ParamSet::for_new(old, true).is_ok());
@@ -410,7 +410,10 @@ fn published_primes_are_those_of_the_wire_format() {
 #[test]
 fn rates_of_sets_with_instantomr() {
     let old = ["hybrid-v1", "hybrid-strong-v1", "instantomr-v1"];
-    for name in old.into_iter().chain(["hybrid-v2", "instantomr-v2"]) {
+    for name in old
+        .into_iter()
+        .chain(["hybrid-v3", "hybrid-v2", "instantomr-v2"])
+    {
         let params = InstantParams::named(name).unwrap();
         // The least window that misses rarely enough, in what clues are rounded to.
         let half = params.spec().half;
@@ -445,7 +448,11 @@ fn rates_of_sets_with_instantomr() {
 /// with a few more it would be.
 #[test]
 fn double_precision_keeps_to_the_noise_of_a_full_group() {
-    for (name, all) in [("hybrid-v2", 1834), ("instantomr-v2", 437)] {
+    for (name, all) in [
+        ("hybrid-v3", 1519),
+        ("hybrid-v2", 1834),
+        ("instantomr-v2", 437),
+    ] {
         let params = InstantParams::named(name).unwrap();
         let group = params.spec().group;
         let full = params.coefficient_sd(group, 0);
@@ -471,7 +478,7 @@ fn double_precision_keeps_to_the_noise_of_a_full_group() {
 /// Of sets with exact counters: how rarely a sum of a full group is wrong, which contradicts the others.
 #[test]
 fn large_bounds_of_counted_sets_do_not_fail() {
-    for name in ["hybrid-v2", "instantomr-v2"] {
+    for name in ["hybrid-v3", "hybrid-v2", "instantomr-v2"] {
         let params = InstantParams::named(name).unwrap();
         assert!(params.spec().counted);
         for (bound, limit) in [(50, -34.0), (512, -30.0), (MAX_BOUND, -27.0)] {

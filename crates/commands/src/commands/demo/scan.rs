@@ -89,16 +89,18 @@ fn pieces(params: &ClueParams, secret: &SecretKey) -> Result<Vec<Piece>, InputEr
     let end = file.len() - CHECKSUM_BYTES;
     let sealing = end - SEAL_SECRET_BYTES;
     let digest = sealing - DIGEST_SEED_BYTES;
-    let coeffs = secret.clue_secret().coeffs();
-    let length = PIECE.min(coeffs.len());
-    let last = coeffs.len() - length;
     let mut pieces = Vec::new();
     let mut add = |secret, bytes| pieces.push(Piece { secret, bytes });
-    for start in [0, last / 2 / length * length, last] {
-        let encoded = encodings(params, &coeffs[start..start + length]);
-        encoded
-            .into_iter()
-            .for_each(|bytes| add("clue secret", bytes));
+    for secret in [secret.clue_secret(), secret.instant_secret()] {
+        let coeffs = secret.coeffs();
+        let length = PIECE.min(coeffs.len());
+        let last = coeffs.len() - length;
+        for start in [0, last / 2 / length * length, last] {
+            let encoded = encodings(params, &coeffs[start..start + length]);
+            encoded
+                .into_iter()
+                .for_each(|bytes| add("clue secret", bytes));
+        }
     }
     for (name, seed) in [
         ("digest seed", &file[digest..sealing]),

@@ -40,7 +40,7 @@ impl Instant {
         };
         let with_payloads = plan(Encoding::Powers, Some(args.payload_bytes as usize))?;
         Ok(Self {
-            coordinates: params.clue.spec().coordinates,
+            coordinates: params.coordinates(),
             sums_modulus: omr_protocol::instantomr::SUMS_MODULUS,
             miss_log2: params.miss_log2(),
             false_positive_log2: params.false_positive_log2(),

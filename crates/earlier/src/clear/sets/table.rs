@@ -132,6 +132,7 @@ impl Clue {
                     n: 1024,
                     q: 65_537,
                     secret: SecretSpec::Ternary { weight: 32 },
+                    second: None,
                     weight: 32,
                     sigma: 0.5,
                     coordinates: 2,

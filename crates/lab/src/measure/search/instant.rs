@@ -3,7 +3,7 @@
 
 use chacha20::ChaCha20Rng;
 use omr_protocol::instantomr::{InstantKey, InstantParams, InstantSpec};
-use omr_protocol::params::{Bits, ClueSpec, LEAST_BITS, SecretSpec, SetSpec};
+use omr_protocol::params::{Bits, ClueSpec, LEAST_BITS, SecondSecret, SecretSpec, SetSpec};
 use omr_protocol::{ClueKind, ParamsError};
 use omr_ring::Kernels;
 use omr_rlwe::Secret;
@@ -60,32 +60,36 @@ pub struct InstantFound {
 
 /// Coordinates, moduli of clues as posted, bits of digits.
 fn shapes(base: &SetSpec, quick: bool) -> Vec<(usize, u64, u32)> {
-    let (most, roundings, digits) = match quick {
+    let (most, mut roundings, digits) = match quick {
         true => (5, vec![base.clue.q, 1 << 10], 16..=17),
         false => (6, vec![base.clue.q, 1 << 11, 1 << 10], 15..=18),
     };
+    if base.clue.second.is_some() {
+        roundings.truncate(1); // Clues that SophOMR opens are posted as they are.
+    }
     let pairs = (3..=most).flat_map(|l| roundings.iter().map(move |&rounded| (l, rounded)));
     pairs
         .flat_map(|(l, rounded)| digits.clone().map(move |bits| (l, rounded, bits)))
         .collect()
 }
 
-/// Searches sets around `base`, which has InstantOMR; `quick`: those next to it, with its secret.
+/// Searches sets around each of `bases`, which have InstantOMR; `quick`: those next to it, with its secret.
 ///
 /// Errors: dimensions that do not fit.
-pub fn search_instant(base: &SetSpec, quick: bool) -> Result<InstantFound, ParamsError> {
+pub fn search_instant(bases: &[SetSpec], quick: bool) -> Result<InstantFound, ParamsError> {
     let mut found = InstantFound {
         best: Vec::new(),
         tried: 0,
         insecure: 0,
     };
     let mut all = Vec::new();
-    for (block, weight) in SECRETS {
+    let secrets = |base| SECRETS.into_iter().map(move |secret| (base, secret));
+    for (base, (block, weight)) in bases.iter().flat_map(secrets) {
         let secret = SecretSpec::Blocks {
             block,
             weight: weight.clone(),
         };
-        if quick && secret != base.clue.secret {
+        if quick && secret != *base.clue.instant().spec {
             continue;
         }
         let shapes = shapes(base, quick);
@@ -107,12 +111,30 @@ pub fn search_instant(base: &SetSpec, quick: bool) -> Result<InstantFound, Param
 
 /// The least bits of clues with this secret.
 fn bits(base: &SetSpec, secret: &SecretSpec) -> f64 {
-    let clue = ClueSpec {
-        secret: secret.clone(),
-        ..base.clue.clone()
-    };
     let least = |bits: [Bits; 2]| bits[0].least().min(bits[1].least());
+    let clue = with_secret(&base.clue, secret);
     clue.security().map_or(0.0, least)
+}
+
+/// Clues with another secret for InstantOMR.
+fn with_secret(clue: &ClueSpec, secret: &SecretSpec) -> ClueSpec {
+    let (mut clue, secret) = (clue.clone(), secret.clone());
+    match &mut clue.second {
+        Some(second) => second.secret = secret,
+        None => clue.secret = secret,
+    }
+    clue
+}
+
+/// The same with so many coordinates for it.
+fn with_coordinates(mut clue: ClueSpec, coordinates: usize) -> ClueSpec {
+    let first = clue.coordinates - clue.instant().coordinates.len();
+    clue.coordinates = first + coordinates;
+    clue.second = clue.second.map(|second| SecondSecret {
+        coordinates,
+        ..second
+    });
+    clue
 }
 
 fn group(candidate: &InstantCandidate) -> u64 {
@@ -140,10 +162,8 @@ fn candidate(
 ) -> Result<Option<InstantCandidate>, ParamsError> {
     let with = |half: u32, group: u64| SetSpec {
         clue: ClueSpec {
-            secret: secret.clone(),
-            coordinates,
             rounded,
-            ..base.clue.clone()
+            ..with_coordinates(with_secret(&base.clue, secret), coordinates)
         },
         instantomr: base.instantomr.as_ref().map(|spec| InstantSpec {
             digit_bits,
@@ -183,10 +203,7 @@ fn candidate(
 /// Seconds of a rotation of the first layer and of the second, several in flight, one thread's share.
 fn rotations(base: &SetSpec, secret: &SecretSpec) -> Result<[f64; 2], ParamsError> {
     let set = SetSpec {
-        clue: ClueSpec {
-            secret: secret.clone(),
-            ..base.clue.clone()
-        },
+        clue: with_secret(&base.clue, secret),
         sophomr: None,
         ..base.clone()
     };

@@ -118,9 +118,10 @@ impl Verdict {
     }
 }
 
-/// Whether a clue is pertinent, in the clear: every coordinate of `b - a s` in the window.
+/// Whether a clue is pertinent, in the clear: every coordinate of `b - a s` in the window. At its ends the noise of
+/// opening decides, which this knows nothing of.
 fn in_window(params: &Params, secret: &Secret, clue: &[u8]) -> bool {
-    let (Ok(clue), range) = (Clue::from_bytes(&params.clue, clue), params.spec().range) else {
+    let Ok(clue) = Clue::from_bytes(&params.clue, clue) else {
         return false;
     };
     let ring = &params.clue.ring;
@@ -129,8 +130,8 @@ fn in_window(params: &Params, secret: &Secret, clue: &[u8]) -> bool {
     let mut product = ring.forward(omr_ring::Poly::from_rows(ring.n(), &basis, a));
     ring.mul_assign(&mut product, &secret.poly(ring, &basis));
     let product = ring.inverse(product);
-    let p = params.p();
-    let inside = |(&b, &x): (&u32, &u64)| p.to_centered(p.sub(b.into(), x)).unsigned_abs() <= range;
+    let (q, range) = (params.clue.q(), params.spec().clue_range());
+    let inside = |(&b, &x): (&u32, &u64)| q.to_centered(q.sub(b.into(), x)).unsigned_abs() <= range;
     let looked_at = clue.b.iter().take(ParamsSpec::COORDINATES);
     looked_at.zip(product.row(0)).all(inside)
 }

@@ -42,7 +42,7 @@ impl Circuit {
     }
 
     pub(super) fn check(&self, spec: &ParamsSpec) -> Result<(), ParamsError> {
-        let found = spec.clue.coordinates;
+        let found = spec.clue.secrets()[0].coordinates.len();
         let expected = "as many clue coordinates as are looked at";
         dimension(found >= self.coordinates, expected, found)
     }

@@ -49,6 +49,11 @@ impl ParamsSpec {
     /// Coordinates of a clue that are looked at.
     pub const COORDINATES: usize = 2;
 
+    /// Half the window in units of the clues' modulus, which is another than p where clues are opened.
+    pub fn clue_range(&self) -> u64 {
+        self.range * self.clue.q / self.p
+    }
+
     /// SophOMR's part of every published set that has one, the default first.
     pub fn published() -> Vec<ParamsSpec> {
         let sets = SetSpec::published().into_iter();
