@@ -9,6 +9,11 @@ use omr_remote::v1::{Board, OpenSessionRequest};
 use omr_remote::{Client, RemoteError};
 use std::ops::Range;
 
+/// Messages between two ticks for which the first session of everybody has room: so few are cheap to look at.
+const FIRST_ROOM: u32 = 1 << 10;
+/// From here on room gains nothing.
+const LAST_ROOM: u32 = 1 << 16;
+
 /// Cuts a digest off the open session and keeps it undecoded, and the spare digest whose turn it is; opens a session from the cursor on where none
 /// is. To be called on a fixed schedule: what the server sees depends on nothing else. Repeated after an
 /// interruption it gets the same digest.
@@ -49,7 +54,12 @@ pub async fn cut(
     session.cuts += 1;
     session.next = range.end;
     let (form, spares) = form(identity, &client.limits().await?)?;
+    let taken = range.end - range.start;
     requests.keep_cut(&session, range, &Form { bound, ..form }, &digest)?;
+    if let Some(room) = larger(session.room, taken) {
+        close_session(client, requests).await?;
+        requests.set_session(Some(&Session::new(session.next, room)))?;
+    }
     let refused = collect_open(client, identity, requests, |_| {}).await?;
     Ok(Collected {
         refused,
@@ -57,6 +67,14 @@ pub async fn cut(
         bound,
         missed,
     })
+}
+
+/// The room of the session that follows one whose digest was full: a full session takes nothing more before the next
+/// tick. It depends on how many messages are posted, whoever they are for. `None`: it was not full.
+fn larger(room: u32, taken: u64) -> Option<u32> {
+    let full = room > 0 && taken >= room.into();
+    let next = room.saturating_mul(4);
+    full.then_some(if next < LAST_ROOM { next } else { 0 })
 }
 
 /// The range of a digest that follows the last one: the cursor moves on the server's word, so it may not
@@ -85,13 +103,7 @@ fn covered(
 fn begin(identity: &Identity, requests: Requests<'_>, board: &Board) -> Result<Session, MailError> {
     identity.instant()?;
     identity.check(&board_place(board)?)?;
-    let session = Session {
-        request_id: omr_remote::random_id(),
-        start: requests.cursor()?,
-        next: requests.cursor()?,
-        session_id: None,
-        cuts: 0,
-    };
+    let session = Session::new(requests.cursor()?, FIRST_ROOM);
     requests.set_session(Some(&session))?;
     Ok(session)
 }
@@ -108,6 +120,7 @@ async fn open(
         start: session.start,
         bound: identity.profile.bound,
         indices_only: false,
+        room: session.room,
     };
     let opened = client.open_session(&request).await?;
     let id: Result<[u8; 16], _> = opened.session_id.as_ref().try_into();
@@ -134,4 +147,20 @@ pub async fn close_session(client: &Client, requests: Requests<'_>) -> Result<()
         }
     }
     requests.set_session(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_grows_until_there_is_no_end() {
+        assert_eq!(larger(FIRST_ROOM, 1023), None);
+        let mut rooms = vec![FIRST_ROOM];
+        while let Some(next) = larger(rooms[rooms.len() - 1], u64::from(rooms[rooms.len() - 1])) {
+            rooms.push(next);
+        }
+        assert_eq!(rooms, [1024, 4096, 16_384, 0]);
+        assert_eq!(larger(0, u64::MAX), None);
+    }
 }

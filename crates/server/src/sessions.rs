@@ -13,7 +13,7 @@ use crate::gate::Gate;
 use crate::jobs::Id;
 use crate::refuse;
 use crate::share::{Full, Taken};
-use live::Live;
+use live::{Live, Place};
 use omr_ops::Metrics;
 use omr_protocol::{ParamSet, Sealing};
 use omr_store::Store;
@@ -48,6 +48,8 @@ pub(crate) struct Slot {
     used: Mutex<Instant>,
     live: Mutex<Option<Live>>,
     next: AtomicU64,
+    /// Behind the last message that it takes before a digest is cut off.
+    end: AtomicU64,
     cuts: AtomicU64,
     closed: AtomicBool,
     error: Mutex<String>,
@@ -76,15 +78,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Slot {
-    fn new(id: Id, record: SessionRecord, client: u64, (next, cuts): (u64, u64)) -> Arc<Self> {
+    fn new(id: Id, record: SessionRecord, client: u64, place: Place) -> Arc<Self> {
         Arc::new(Self {
             id,
             record,
             client,
             used: Mutex::new(Instant::now()),
             live: Mutex::new(None),
-            next: AtomicU64::new(next),
-            cuts: AtomicU64::new(cuts),
+            next: AtomicU64::new(place.next),
+            end: AtomicU64::new(place.end),
+            cuts: AtomicU64::new(place.cuts),
             closed: AtomicBool::new(false),
             error: Mutex::default(),
         })
@@ -96,6 +99,19 @@ impl Slot {
             cuts: self.cuts.load(Ordering::Relaxed),
             error: lock(&self.error).clone(),
         }
+    }
+
+    /// Messages of a board of `len` that it has yet to take.
+    fn behind(&self, len: u64) -> u64 {
+        let end = len.min(self.end.load(Ordering::Relaxed));
+        end.saturating_sub(self.next.load(Ordering::Relaxed))
+    }
+
+    /// Notes where it stands.
+    fn stands(&self, place: Place) {
+        self.next.store(place.next, Ordering::Relaxed);
+        self.end.store(place.end, Ordering::Relaxed);
+        self.cuts.store(place.cuts, Ordering::Relaxed);
     }
 
     fn fail(&self, error: &str) {
@@ -112,7 +128,7 @@ impl Sessions {
         let mut slots = HashMap::new();
         for (id, record) in record::load(&tools.store)? {
             // Where it stands the file says; it is read when the key is.
-            let place = live::position(&tools, &id).unwrap_or((record.start, 0));
+            let place = live::position(&tools, &id).unwrap_or_else(|| Place::start(&record));
             slots.insert(id, Slot::new(id, record, 0, place));
         }
         Ok(Self {
@@ -159,8 +175,8 @@ impl Sessions {
         }
         let written = self.tools.store.write(&[record.change(&id)]);
         written.map_err(|error| refuse::store(&error))?;
-        let start = record.start;
-        let slot = Slot::new(id, record, caller.client, (start, 0));
+        let place = Place::start(&record);
+        let slot = Slot::new(id, record, caller.client, place);
         let view = slot.view();
         slots.insert(id, slot);
         drop(slots);
@@ -204,6 +220,8 @@ impl Sessions {
             .tools
             .pool
             .install(|| session.cut(&self.tools, &slot, number));
+        // Where it was full it goes on.
+        self.wake();
         if session.is_ahead() {
             // Not kept: the digest was never handed out, so the disk decides.
             *live = None;
@@ -281,8 +299,8 @@ impl Sessions {
     pub(crate) fn overview(&self) -> (usize, u64) {
         let slots = lock(&self.slots);
         let len = self.tools.store.len();
-        let behind = |slot: &Arc<Slot>| len.saturating_sub(slot.next.load(Ordering::Relaxed));
-        (slots.len(), slots.values().map(behind).max().unwrap_or(0))
+        let behind = slots.values().map(|slot| slot.behind(len));
+        (slots.len(), behind.max().unwrap_or(0))
     }
 }
 
@@ -307,6 +325,7 @@ mod tests {
             start: 0,
             bound: 3,
             indices_only: false,
+            room: 0,
         };
         for id in [[1; 16], [2; 16]] {
             sessions.create(id, record.clone(), &caller).unwrap();

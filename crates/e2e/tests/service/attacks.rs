@@ -40,6 +40,7 @@ fn session(id: u8, key: [u8; 32]) -> v1::OpenSessionRequest {
         start: 0,
         bound: 5,
         indices_only: true,
+        room: 0,
     }
 }
 

@@ -11,6 +11,7 @@ fn open(key: &[u8; 32]) -> v1::OpenSessionRequest {
         start: 0,
         bound: BOUND,
         indices_only: false,
+        room: 0,
     }
 }
 
@@ -112,6 +113,43 @@ async fn cut_digests_hold_every_message_once_also_across_restarts() {
         cut(&mut client, &id, 2).await.unwrap_err().code(),
         Code::NotFound
     );
+    server.stop().await;
+}
+
+/// What comes beyond the room waits for a cut, also across a restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_with_room_for_so_many_messages_waits_when_it_is_full() {
+    let dir = tempfile::tempdir().unwrap();
+    let person = Person::new(1);
+    let all = messages(50, &person, &[2, 19, 20, 41]);
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    let key = client.register(&person.instant).await;
+    let request = v1::OpenSessionRequest {
+        room: 20,
+        ..open(&key)
+    };
+    let opened = client.detection.open_session(request.clone()).await;
+    let id = opened.unwrap().into_inner().session.unwrap().session_id;
+    let other = v1::OpenSessionRequest {
+        room: 21,
+        ..request
+    };
+    let refused = client.detection.open_session(other).await.unwrap_err();
+    assert_eq!(refused.code(), Code::AlreadyExists, "{refused}");
+    client.board.post_messages(post(1, all)).await.unwrap();
+    assert_eq!(reach(&mut client, &id, 20).await.next, 20);
+    server.stop().await;
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert_eq!(reach(&mut client, &id, 20).await.next, 20);
+    let expected = [vec![(2, 2), (19, 19)], vec![(20, 20)], vec![(41, 41)]];
+    for (number, (end, expected)) in [20, 40, 50].into_iter().zip(expected).enumerate() {
+        assert_eq!(reach(&mut client, &id, end).await.next, end);
+        let digest = cut(&mut client, &id, number as u64).await.unwrap();
+        assert_eq!(person.decode(&digest), expected);
+    }
     server.stop().await;
 }
 

@@ -221,6 +221,7 @@ impl World {
             start: 18,
             bound: 2,
             indices_only: false,
+            room: 0,
         }
     }
 

@@ -90,6 +90,23 @@ pub(crate) struct Session {
     pub(crate) session_id: Option<[u8; 16]>,
     /// Digests that are here.
     pub(crate) cuts: u64,
+    /// Most messages of a digest; 0: as many as come.
+    #[serde(default)]
+    pub(crate) room: u32,
+}
+
+impl Session {
+    /// One from message `start` on that the server has not heard of.
+    pub(crate) fn new(start: u64, room: u32) -> Self {
+        Self {
+            request_id: omr_remote::random_id(),
+            start,
+            next: start,
+            session_id: None,
+            cuts: 0,
+            room,
+        }
+    }
 }
 
 /// The state of requests: ranges, ids and digests that nobody has decoded.

@@ -299,3 +299,39 @@ async fn a_session_delivers_once_and_goes_on_after_a_kill() {
     scene.fetch(&inbox).await.unwrap();
     assert_eq!(scene.contents(&inbox).len(), 5);
 }
+
+/// More messages than a session has room for: nothing is lost, and the next session has more.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_session_is_followed_by_a_larger_one() {
+    let scene = Scene::new(8).await;
+    let reader = Reader::new(&scene.identity).unwrap();
+    let inbox = scene.inbox();
+    scene.write(&[b"first"]).await;
+    scene.write_to_others(1040).await;
+    scene.write(&[b"last"]).await;
+    for (letters, rooms) in [
+        (1, &["1024"][..]),
+        (2, &["1024", "4096"]),
+        (2, &["1024", "4096"]),
+    ] {
+        cut(&scene.client, &scene.identity, inbox.requests())
+            .await
+            .unwrap();
+        inbox.take_in(&reader).unwrap();
+        assert_eq!(scene.contents(&inbox).len(), letters);
+        let room = |line: &String| {
+            Some(
+                line.strip_prefix("OpenSession")?
+                    .rsplit(' ')
+                    .next()?
+                    .to_owned(),
+            )
+        };
+        let asked: Vec<String> = scene
+            .fake
+            .with(|state| state.log.iter().filter_map(room).collect());
+        assert_eq!(asked, rooms);
+    }
+    assert_eq!(scene.fake.count("CloseSession"), 1);
+    assert_eq!(scene.fake.with(|state| state.sessions.len()), 1);
+}

@@ -147,7 +147,8 @@ impl DetectionService for Fake {
         request: Request<OpenSessionRequest>,
     ) -> Result<Response<OpenSessionResponse>, Status> {
         let request = request.into_inner();
-        let what = format!("from {} bound {}", request.start, request.bound);
+        let (start, bound, room) = (request.start, request.bound, request.room);
+        let what = format!("from {start} bound {bound} room {room}");
         let fate = self.enter("OpenSession", what)?;
         let id = request.request_id.to_vec();
         let fresh = Stream {
@@ -222,7 +223,11 @@ impl Fake {
         if number != stream.cuts {
             return Err(Status::out_of_range("another number"));
         }
-        let end = messages.len() as u64;
+        let room = match stream.request.room {
+            0 => u64::MAX,
+            room => room.into(),
+        };
+        let end = stream.next.saturating_add(room).min(messages.len() as u64);
         let request = CreateJobRequest {
             start: stream.next,
             end,
@@ -231,7 +236,7 @@ impl Fake {
             scheme: Scheme::Instantomr.into(),
             ..CreateJobRequest::default()
         };
-        stream.last = (self.maker)(&request, &messages[stream.next as usize..]);
+        stream.last = (self.maker)(&request, &messages[stream.next as usize..end as usize]);
         (stream.next, stream.cuts) = (end, stream.cuts + 1);
         let last = stream.last.clone();
         self.with(|state| state.sessions.insert(id.to_vec(), stream));

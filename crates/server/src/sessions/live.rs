@@ -1,6 +1,6 @@
 //! A session in memory.
 
-use super::{Sessions, Slot, Tools, lock, record};
+use super::{SessionRecord, Sessions, Slot, Tools, lock, record};
 use crate::jobs::Id;
 use crate::keyfile;
 use crate::refuse;
@@ -27,12 +27,51 @@ pub(super) struct Live {
     ahead: bool,
 }
 
-/// Where a session's file stands: the next message, and the digests cut off.
-pub(super) fn position(tools: &Tools, id: &Id) -> Option<(u64, u64)> {
+/// Where a session stands.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// The next message.
+    pub(super) next: u64,
+    /// Behind the last one that it takes before a digest is cut off.
+    pub(super) end: u64,
+    /// Digests cut off.
+    pub(super) cuts: u64,
+}
+
+impl Place {
+    /// That of one without a file.
+    pub(super) fn start(record: &SessionRecord) -> Self {
+        Self {
+            next: record.start,
+            end: end(record.start, record.room()),
+            cuts: 0,
+        }
+    }
+
+    fn of(session: &Session) -> Self {
+        Self {
+            next: session.next(),
+            end: session.end(),
+            cuts: session.cuts(),
+        }
+    }
+}
+
+fn end(start: u64, room: Option<u64>) -> u64 {
+    room.map_or(u64::MAX, |room| start.saturating_add(room))
+}
+
+/// Where a session's file stands.
+pub(super) fn position(tools: &Tools, id: &Id) -> Option<Place> {
     let params = tools.set.instantomr().ok()?;
     let bytes = record::file(&tools.store, id).ok()??;
     let file = SessionFile::from_bytes(params, &bytes).ok()?;
-    Some((file.header.plan.range().end, file.cuts))
+    let range = file.header.plan.range();
+    Some(Place {
+        next: range.end,
+        end: end(range.start, file.room),
+        cuts: file.cuts,
+    })
 }
 
 impl Live {
@@ -136,7 +175,7 @@ impl Live {
                 refuse::busy("the digest could not be kept: try again later", SAVE_AFTER)
             })?;
             self.ahead = false;
-            slot.cuts.store(self.session.cuts(), Ordering::Relaxed);
+            slot.stands(Place::of(&self.session));
         }
         Ok(digest)
     }
@@ -160,7 +199,10 @@ fn new(
         plan: InstantPlan::new(detector.params(), Encoding::Powers, request)?,
         seed: placement_seed(),
     };
-    Ok(Session::new(detector, header))
+    Ok(match record.room() {
+        Some(room) => Session::with_room(detector, header, room),
+        None => Session::new(detector, header),
+    })
 }
 
 impl Sessions {
@@ -180,7 +222,7 @@ impl Sessions {
         }
         self.make_room(&slot.id);
         let opened = Live::open(&self.tools, slot)?;
-        slot.next.store(opened.session.next(), Ordering::Relaxed);
+        slot.stands(Place::of(&opened.session));
         *live = Some(opened);
         lock(&slot.error).clear();
         Ok(())
@@ -210,14 +252,13 @@ impl Sessions {
                     slot.fail(&error);
                 }
                 *live = None;
-                slot.next
-                    .store(self.position_on_disk(slot), Ordering::Relaxed);
+                slot.stands(self.position_on_disk(slot));
             }
             lock(&self.order).retain(|known| *known != id);
         }
     }
 
-    fn position_on_disk(&self, slot: &Slot) -> u64 {
-        position(&self.tools, &slot.id).map_or(slot.record.start, |(next, _)| next)
+    fn position_on_disk(&self, slot: &Slot) -> Place {
+        position(&self.tools, &slot.id).unwrap_or_else(|| Place::start(&slot.record))
     }
 }

@@ -19,9 +19,17 @@ pub(crate) struct SessionRecord {
     pub(crate) start: u64,
     pub(crate) bound: u32,
     pub(crate) indices_only: bool,
+    /// Most messages of a digest; 0: as many as come.
+    #[serde(default)]
+    pub(crate) room: u32,
 }
 
 impl SessionRecord {
+    /// Most messages of a digest, where there is an end.
+    pub(super) fn room(&self) -> Option<u64> {
+        (self.room > 0).then_some(self.room.into())
+    }
+
     pub(crate) fn change(&self, id: &Id) -> Change {
         records::put_json(SESSIONS, id, self)
     }

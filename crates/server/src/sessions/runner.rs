@@ -55,8 +55,7 @@ impl Sessions {
     fn behind(&self) -> Vec<(u64, Arc<Slot>)> {
         let len = self.tools.store.len();
         let slots = lock(&self.slots);
-        let lag = |slot: &Arc<Slot>| len.saturating_sub(slot.next.load(Ordering::Relaxed));
-        let behind = slots.values().map(|slot| (lag(slot), slot.clone()));
+        let behind = slots.values().map(|slot| (slot.behind(len), slot.clone()));
         behind.filter(|(lag, _)| *lag > 0).collect()
     }
 
@@ -71,11 +70,8 @@ impl Sessions {
             let Some(session) = live.as_mut() else {
                 return Ok(());
             };
-            let end = self
-                .tools
-                .store
-                .len()
-                .min(slot.next.load(Ordering::Relaxed) + TURN);
+            let take = TURN.min(slot.behind(self.tools.store.len()));
+            let end = slot.next.load(Ordering::Relaxed) + take;
             self.tools
                 .pool
                 .install(|| session.advance(&self.tools, slot, end))

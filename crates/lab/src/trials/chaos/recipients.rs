@@ -118,6 +118,7 @@ pub(crate) async fn session(work: Arc<Work>, owner: usize) -> Result<(), TrialEr
         start: 0,
         bound: BOUND,
         indices_only: false,
+        room: 0,
     };
     let id: Bytes = client.open_session(&request).await?.session_id;
     let (mut number, mut covered) = (0, 0);

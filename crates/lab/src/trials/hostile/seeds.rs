@@ -109,6 +109,7 @@ async fn ask(
         start: 0,
         bound: 50,
         indices_only: false,
+        room: 0,
     };
     let session = client.open_session(&request).await?;
     Ok((job.job_id, session.session_id))
@@ -211,6 +212,7 @@ fn detection(known: &Known, rng: &mut impl Rng) -> Vec<Seed> {
         start: 150,
         bound: 20,
         indices_only: true,
+        room: 0,
     };
     let job = v1::GetJobRequest {
         job_id: job_id.clone(),

@@ -58,6 +58,7 @@ impl Detection {
             start: request.start,
             bound: request.bound,
             indices_only: request.indices_only,
+            room: request.room,
         })
     }
 

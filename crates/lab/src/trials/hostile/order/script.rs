@@ -257,6 +257,7 @@ fn sessions(known: &Known, rng: &mut ChaCha20Rng) -> Vec<Line> {
         start,
         bound,
         indices_only: false,
+        room: 0,
     };
     let session_id = bytes(rng, 16);
     let close = v1::CloseSessionRequest { session_id };
