@@ -17,6 +17,7 @@ from omr_client.frames import ClueKey, SecretKey
 TINY = "insecure-tiny-v3"
 TINY_HYBRID = "insecure-tiny-hybrid-v1"
 TINY_COUNTED = "insecure-tiny-hybrid-v2"
+TINY_APART = "insecure-tiny-hybrid-v3"
 # Whoever runs the tests shows no token.
 OPEN = "[access]\nanonymous_post = true\nanonymous_detect = true\n"
 COMMAND = os.environ.get("OMR_COMMAND", "omr")
@@ -181,6 +182,10 @@ class OtherSets(unittest.TestCase):
 
     def test_a_counted_digest_opens_here(self):
         self.check_digest(TINY_COUNTED, 6)
+
+    def test_a_clue_of_two_secrets_reaches_instantomr(self):
+        self.check_digest(TINY_APART, 6)
+        self.check(Scene(TINY_APART))
 
     def test_a_digest_of_a_large_bound_opens_here(self):
         self.check_digest(TINY_COUNTED, 100)
