@@ -124,7 +124,7 @@ mod tests {
         for (from, to) in [
             (HYBRID, "sophomr-v3"),
             ("costs 1", "costs 2"),
-            ("12.7", "-1"),
+            ("28.05", "-1"),
             ("{", "["),
         ] {
             let text = COSTS.replacen(from, to, 1);
