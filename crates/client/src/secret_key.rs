@@ -211,8 +211,8 @@ fn clue_secrets(params: &ClueParams, bytes: &[u8]) -> Result<Vec<Secret>, Secret
     let secret = |words: &[u64]| Secret::from_coeffs(words.iter().map(|&w| w as i64 - 1).collect());
     let secrets: Option<Vec<Secret>> = words.chunks(spec.n).map(secret).collect();
     let secrets = secrets.ok_or(SecretKeyError::Coefficients)?;
-    let all = secrets.iter().zip(spec.secrets());
-    match all.into_iter().all(|(secret, own)| is_of(own.spec, secret)) {
+    let mut pairs = secrets.iter().zip(spec.secrets());
+    match pairs.all(|(secret, own)| is_of(own.spec, secret)) {
         true => Ok(secrets),
         false => Err(SecretKeyError::Coefficients),
     }

@@ -128,7 +128,7 @@ impl Sessions {
         let mut slots = HashMap::new();
         for (id, record) in record::load(&tools.store)? {
             // Where it stands the file says; it is read when the key is.
-            let place = live::position(&tools, &id).unwrap_or_else(|| Place::start(&record));
+            let place = Place::on_disk(&tools, &id, &record);
             slots.insert(id, Slot::new(id, record, 0, place));
         }
         Ok(Self {

@@ -48,6 +48,11 @@ impl Place {
         }
     }
 
+    /// Where its file stands, or it begins without one.
+    pub(super) fn on_disk(tools: &Tools, id: &Id, record: &SessionRecord) -> Self {
+        position(tools, id).unwrap_or_else(|| Self::start(record))
+    }
+
     fn of(session: &Session) -> Self {
         Self {
             next: session.next(),
@@ -62,7 +67,7 @@ fn end(start: u64, room: Option<u64>) -> u64 {
 }
 
 /// Where a session's file stands.
-pub(super) fn position(tools: &Tools, id: &Id) -> Option<Place> {
+fn position(tools: &Tools, id: &Id) -> Option<Place> {
     let params = tools.set.instantomr().ok()?;
     let bytes = record::file(&tools.store, id).ok()??;
     let file = SessionFile::from_bytes(params, &bytes).ok()?;
@@ -252,13 +257,9 @@ impl Sessions {
                     slot.fail(&error);
                 }
                 *live = None;
-                slot.stands(self.position_on_disk(slot));
+                slot.stands(Place::on_disk(&self.tools, &slot.id, &slot.record));
             }
             lock(&self.order).retain(|known| *known != id);
         }
-    }
-
-    fn position_on_disk(&self, slot: &Slot) -> Place {
-        position(&self.tools, &slot.id).unwrap_or_else(|| Place::start(&slot.record))
     }
 }

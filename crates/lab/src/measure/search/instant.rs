@@ -3,7 +3,7 @@
 
 use chacha20::ChaCha20Rng;
 use omr_protocol::instantomr::{InstantKey, InstantParams, InstantSpec};
-use omr_protocol::params::{Bits, ClueSpec, LEAST_BITS, SecondSecret, SecretSpec, SetSpec};
+use omr_protocol::params::{Bits, ClueSpec, LEAST_BITS, SecretSpec, SetSpec};
 use omr_protocol::{ClueKind, ParamsError};
 use omr_ring::Kernels;
 use omr_rlwe::Secret;
@@ -130,10 +130,9 @@ fn with_secret(clue: &ClueSpec, secret: &SecretSpec) -> ClueSpec {
 fn with_coordinates(mut clue: ClueSpec, coordinates: usize) -> ClueSpec {
     let first = clue.coordinates - clue.instant().coordinates.len();
     clue.coordinates = first + coordinates;
-    clue.second = clue.second.map(|second| SecondSecret {
-        coordinates,
-        ..second
-    });
+    if let Some(second) = &mut clue.second {
+        second.coordinates = coordinates;
+    }
     clue
 }
 
