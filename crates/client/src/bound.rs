@@ -6,6 +6,7 @@ use omr_protocol::clue::{Binding, BoundClue, Hashed, OFFSET_LEN};
 use omr_protocol::{ClueKey, ClueParams};
 use omr_ring::Xof;
 use rand_core::CryptoRng;
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -36,18 +37,18 @@ impl ClueSeed {
 }
 
 /// A sender to one recipient of one board, or the recipient who checks her senders.
-pub struct BoundSender<'a> {
-    params: &'a ClueParams,
-    sender: Sender<'a>,
+pub struct BoundSender {
+    params: Arc<ClueParams>,
+    sender: Sender,
     /// Stands for the address in what seeds are expanded to.
     address: [u8; 32],
     w: [u32; OFFSET_LEN],
     board_id: [u8; 16],
 }
 
-impl<'a> BoundSender<'a> {
+impl BoundSender {
     /// Prepares an address.
-    pub fn new(params: &'a ClueParams, key: &ClueKey, board_id: [u8; 16]) -> Self {
+    pub fn new(params: &Arc<ClueParams>, key: &ClueKey, board_id: [u8; 16]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("omr bound clue address v1");
         hasher.update(&params.tag());
         hasher.update(&key.seed);
@@ -55,7 +56,7 @@ impl<'a> BoundSender<'a> {
             hasher.update(&x.to_le_bytes());
         });
         Self {
-            params,
+            params: params.clone(),
             sender: Sender::new(params, key),
             address: *hasher.finalize().as_bytes(),
             w: key.offset(params),
@@ -78,7 +79,7 @@ impl<'a> BoundSender<'a> {
             .collect();
         // Of the payload too: a seed that is used again by mistake gives another key.
         let one_time = self.own("omr bound clue key v1", seed, payload);
-        BoundClue::bind(self.params, a, &b, &self.w, binding, &one_time)
+        BoundClue::bind(&self.params, a, &b, &self.w, binding, &one_time)
     }
 
     /// Whether `posted` is what an honest sender makes of this seed and payload. A message whose clue is not is to
@@ -86,15 +87,15 @@ impl<'a> BoundSender<'a> {
     ///
     /// Time: that of making a clue, whatever the answer.
     pub fn accepts(&self, seed: &ClueSeed, payload: &[u8], posted: &[u8]) -> bool {
-        let own = self.clue(seed, payload).to_bytes(self.params);
+        let own = self.clue(seed, payload).to_bytes(&self.params);
         own[..].ct_eq(posted).into()
     }
 
     /// The same of what a digest says of the posted clue.
     pub fn agrees(&self, seed: &ClueSeed, payload: &[u8], posted: &Fingerprint) -> bool {
-        let own = self.clue(seed, payload).to_bytes(self.params);
+        let own = self.clue(seed, payload).to_bytes(&self.params);
         let binding = Binding::new(&self.board_id, payload);
-        let own = Hashed::new(self.params, binding, &own).fingerprint(&posted.key);
+        let own = Hashed::new(&self.params, binding, &own).fingerprint(&posted.key);
         own.ct_eq(&posted.value).into()
     }
 

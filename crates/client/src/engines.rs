@@ -65,7 +65,7 @@ pub fn decode(
     secret: &SecretKey,
     response: &Response,
 ) -> Result<Vec<Retrieved>, DecodeError> {
-    let bulk = |digest: &Digest| Recipient::new(set.sophomr()?, secret).decode(digest);
+    let bulk = |digest: &Digest| Recipient::new(set.sophomr_recipient()?, secret).decode(digest);
     let instant = |digest| InstantRecipient::new(set.instantomr()?, secret).decode(digest);
     match response {
         Response::Sophomr(digest) => bulk(digest),

@@ -18,6 +18,7 @@ use omr_rlwe::{Secret, SecretPoly, SharedKey};
 use omr_tfhe::{BootstrapKey, LweSwitchKey, TraceKey};
 use rand_core::CryptoRng;
 use std::ops::Range;
+use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
 /// The InstantOMR detector's key for a secret, for clues of its kind. The ring's secret is forgotten: nobody needs it again.
@@ -90,19 +91,19 @@ fn add_offset(
 }
 
 /// A recipient: her secret, ready to decode InstantOMR's digests.
-pub struct InstantRecipient<'a> {
-    params: &'a InstantParams,
+pub struct InstantRecipient {
+    params: Arc<InstantParams>,
     key_id: [u8; 16],
     clues: ClueKind,
     digest: Vec<SecretPoly>,
 }
 
-impl<'a> InstantRecipient<'a> {
+impl InstantRecipient {
     /// Prepares a secret key.
-    pub fn new(params: &'a InstantParams, secret: &SecretKey) -> Self {
+    pub fn new(params: &Arc<InstantParams>, secret: &SecretKey) -> Self {
         let bodies = params.spec().bodies;
         Self {
-            params,
+            params: params.clone(),
             key_id: secret.instant_id(),
             clues: secret.clues(),
             digest: secret.digest.instant_polys(&params.ring, bodies),

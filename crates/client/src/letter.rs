@@ -10,6 +10,7 @@ use omr_protocol::clue::FingerprintKey;
 use omr_protocol::{ClueError, ClueKey, ClueKind, ClueParams, Sealing};
 use omr_ring::Xof;
 use rand_core::{CryptoRng, Rng};
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// Why a letter was not written, or a payload not read.
@@ -70,28 +71,28 @@ pub struct Written {
 }
 
 /// What makes clues of a kind.
-enum Clues<'a> {
-    Plain(Sender<'a>),
-    Bound(BoundSender<'a>),
+enum Clues {
+    Plain(Sender),
+    Bound(BoundSender),
 }
 
 /// Turns files into messages for one recipient on one board. `Sync`: parts can be sealed on many threads.
-pub struct Writer<'a> {
-    params: &'a ClueParams,
-    clues: Clues<'a>,
+pub struct Writer {
+    params: Arc<ClueParams>,
+    clues: Clues,
     seal: SealPublic,
     place: Place,
     context: Vec<u8>,
     capacity: usize,
 }
 
-impl<'a> Writer<'a> {
+impl Writer {
     /// Prepares an address of the board's parameter set. Its kind decides which clues are made.
     ///
     /// Errors: `Seal`.
-    pub fn new(params: &'a ClueParams, to: &ClueKey, place: Place) -> Result<Self, LetterError> {
+    pub fn new(params: &Arc<ClueParams>, to: &ClueKey, place: Place) -> Result<Self, LetterError> {
         Ok(Self {
-            params,
+            params: params.clone(),
             clues: match to.kind {
                 ClueKind::Plain => Clues::Plain(Sender::new(params, to)),
                 ClueKind::Bound => Clues::Bound(BoundSender::new(params, to, place.board_id)),
@@ -151,8 +152,8 @@ impl<'a> Writer<'a> {
             Clues::Plain(sender) => {
                 let payload = self.sealed(part)?;
                 let clue = sender.gen_clue(rng);
-                clue.check_norm(self.params)?;
-                let clue = clue.to_bytes(self.params);
+                clue.check_norm(&self.params)?;
+                let clue = clue.to_bytes(&self.params);
                 return Ok(Written { clue, payload });
             }
             Clues::Bound(sender) => sender,
@@ -163,8 +164,8 @@ impl<'a> Writer<'a> {
             _ => self.sealed(&Zeroizing::new([seed.as_bytes(), part].concat()))?,
         };
         let bound = sender.clue(&seed, &payload);
-        bound.clue.check_norm(self.params)?;
-        let clue = bound.to_bytes(self.params);
+        bound.clue.check_norm(&self.params)?;
+        let clue = bound.to_bytes(&self.params);
         Ok(Written { clue, payload })
     }
 
@@ -185,28 +186,28 @@ pub enum Piece {
     PartOf(MessageId, Zeroizing<Vec<u8>>),
 }
 
-/// Opens what digests of one board bring.
-pub struct Reader<'a> {
-    seal: &'a SealSecret,
+/// Opens what digests of one board bring. It has its own copy of the secrets that opening takes.
+pub struct Reader {
+    seal: SealSecret,
     sealing: Sealing,
     context: Vec<u8>,
     payload_bytes: usize,
     /// Makes bound clues of sealed payloads again.
-    clues: Option<BoundSender<'a>>,
+    clues: Option<BoundSender>,
 }
 
 /// An opened payload: its place on the board and what it is.
 pub type Opened = (u64, Result<Piece, LetterError>);
 
-impl<'a> Reader<'a> {
+impl Reader {
     /// A reader of the board's parameter set.
-    pub fn new(params: &'a ClueParams, secret: &'a SecretKey, place: &Place) -> Self {
+    pub fn new(params: &Arc<ClueParams>, secret: &SecretKey, place: &Place) -> Self {
         let address = secret
             .address
             .as_ref()
             .filter(|_| place.sealing != Sealing::None);
         Self {
-            seal: &secret.seal,
+            seal: secret.seal.clone(),
             sealing: place.sealing,
             context: place.context(),
             payload_bytes: place.payload_bytes,
@@ -227,7 +228,7 @@ impl<'a> Reader<'a> {
         let Some(clues) = &self.clues else {
             let open = |message: &Retrieved| {
                 let payload = message.payload.as_ref()?;
-                let part = open(self.seal, self.sealing, &self.context, payload);
+                let part = open(&self.seal, self.sealing, &self.context, payload);
                 let piece = part.map_err(LetterError::from).and_then(piece);
                 Some((message.index, piece))
             };
@@ -255,7 +256,7 @@ impl<'a> Reader<'a> {
     /// The part in a payload, if it opens and its clue was made honestly.
     fn honest(&self, clues: &BoundSender, message: &Retrieved) -> Option<Zeroizing<Vec<u8>>> {
         let payload = message.payload.as_deref().unwrap_or_default();
-        let plaintext = open(self.seal, self.sealing, &self.context, payload);
+        let plaintext = open(&self.seal, self.sealing, &self.context, payload);
         let plaintext = plaintext.unwrap_or_default();
         let (seed, part) = plaintext.split_first_chunk().unwrap_or((&[0; 32], &[]));
         let none = Fingerprint {

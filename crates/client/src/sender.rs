@@ -4,26 +4,27 @@ use omr_protocol::{Clue, ClueKey, ClueParams};
 use omr_ring::{Eval, NarrowGaussian, Poly};
 use omr_rlwe::Secret;
 use rand_core::CryptoRng;
+use std::sync::Arc;
 use zeroize::Zeroize;
 
 /// A sender to one recipient, with her address prepared for many clues.
-pub struct Sender<'a> {
-    params: &'a ClueParams,
+pub struct Sender {
+    params: Arc<ClueParams>,
     alpha: Poly<Eval>,
     /// One for each clue secret.
     betas: Vec<Poly<Eval>>,
     errors: NarrowGaussian,
 }
 
-impl<'a> Sender<'a> {
+impl Sender {
     /// Prepares an address.
-    pub fn new(params: &'a ClueParams, key: &ClueKey) -> Self {
+    pub fn new(params: &Arc<ClueParams>, key: &ClueKey) -> Self {
         let ring = &params.ring;
         let basis = ring.everything();
         let transform = |rows: Vec<u64>| ring.forward(Poly::from_rows(ring.n(), &basis, rows));
         let beta = |beta: &[u32]| transform(beta.iter().map(|&x| u64::from(x)).collect());
         Self {
-            params,
+            params: params.clone(),
             alpha: transform(key.alpha(params)),
             betas: key.beta.chunks(ring.n()).map(beta).collect(),
             errors: NarrowGaussian::new(params.spec().sigma),

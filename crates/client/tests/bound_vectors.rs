@@ -14,6 +14,7 @@ use rand_core::Rng;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 const BOARD: [u8; 16] = [0xb0; 16];
 const CLUE_SEED: [u8; 32] = [0x5e; 32];
@@ -122,7 +123,7 @@ fn steps(params: &ClueParams, clue_key: &[u8], secret_key: &[u8]) -> Value {
     })
 }
 
-fn published() -> impl Iterator<Item = ClueParams> {
+fn published() -> impl Iterator<Item = Arc<ClueParams>> {
     let sets = SetSpec::published().into_iter();
     sets.map(|set| ClueParams::named(set.name).unwrap())
 }
@@ -147,7 +148,7 @@ fn every_set_gives_the_known_answers() {
 }
 
 /// What senders call makes the clue, and what recipients call takes the message.
-fn check_callers(params: &ClueParams, known: &Value) {
+fn check_callers(params: &Arc<ClueParams>, known: &Value) {
     let key = ClueKey::from_bytes(params, &from_hex(&known["clue_key"])).unwrap();
     let sender = BoundSender::new(params, &key, array(&known["board_id"]));
     let seed = ClueSeed::from_bytes(array(&known["clue_seed"]));

@@ -41,6 +41,6 @@ pub use merge::pack;
 pub use packed::{PackedCiphertext, PackedError, PackedShape};
 pub use phases::{Phases, nearest};
 pub use plaintexts::Plaintexts;
-pub use setting::Setting;
+pub use setting::{FinalRing, Setting};
 pub use shape::{MIN_WIDTH, SYMBOLS_TOGETHER, ShapeError, SumsShape};
 pub use sums::Sums;

@@ -1,25 +1,25 @@
 //! The recipient's side: sums out of digests.
 
-use crate::{PackedCiphertext, PackedError, PackedShape, Setting, SumsShape};
+use crate::{FinalRing, PackedCiphertext, PackedError, PackedShape, SumsShape};
 use omr_ring::{Coeff, Eval, Poly};
 use omr_rlwe::SecretPoly;
 use zeroize::Zeroize;
 
 /// The secrets of the ring of digests, ready to decrypt. They are wiped when dropped.
-pub struct Phases<'a> {
-    setting: Setting<'a>,
+pub struct Phases {
+    last: FinalRing,
     secrets: Vec<SecretPoly>,
 }
 
-impl<'a> Phases<'a> {
+impl Phases {
     /// Builds the phase computation with the secrets that the key to the ring of digests was made
     /// for, in the same order.
     ///
     /// Panics: unless there is one secret for each body.
-    pub fn new(setting: Setting<'a>, secrets: Vec<SecretPoly>) -> Self {
-        let bodies = setting.final_shape.bodies();
+    pub fn new(last: FinalRing, secrets: Vec<SecretPoly>) -> Self {
+        let bodies = last.shape.bodies();
         assert_eq!(secrets.len(), bodies, "one secret for each body");
-        Self { setting, secrets }
+        Self { last, secrets }
     }
 
     /// The sums of one group, by symbol and exponent, modulo p.
@@ -49,8 +49,8 @@ impl<'a> Phases<'a> {
     ) -> Result<Vec<Vec<u64>>, PackedError> {
         let all = groups * shape.parts();
         let packed = PackedShape {
-            dimension: self.setting.final_ring.n(),
-            together: self.setting.final_shape.parts,
+            dimension: self.last.ring.n(),
+            together: self.last.shape.parts,
             parts: all,
         };
         packed.check(ciphertexts, |part| {
@@ -70,13 +70,13 @@ impl<'a> Phases<'a> {
 
     /// The nearest symbol modulo p to a phase.
     pub fn symbol(&self, phase: u64) -> u32 {
-        let (p, bits) = (self.setting.p().value(), self.setting.mask_bits);
+        let (p, bits) = (self.last.p.value(), self.last.mask_bits);
         nearest(phase, p, bits) as u32
     }
 
     /// The mask of a ciphertext. Panics: when its length is another than the ring's dimension.
     pub fn mask(&self, ct: &PackedCiphertext) -> Poly<Eval> {
-        let ring = self.setting.final_ring;
+        let ring = &self.last.ring;
         let mask = Poly::<Coeff>::from_rows(ring.n(), &ring.everything(), ct.mask.clone());
         ring.forward(mask)
     }
@@ -92,7 +92,7 @@ impl<'a> Phases<'a> {
         body: &[u64],
         kept: impl Iterator<Item = usize>,
     ) -> Vec<u64> {
-        let (ring, components) = (self.setting.final_ring, self.setting.final_shape.components);
+        let (ring, components) = (&self.last.ring, self.last.shape.components);
         let secrets = &self.secrets[part * components..(part + 1) * components];
         let mut products: Vec<Poly<Coeff>> = secrets
             .iter()
@@ -103,7 +103,7 @@ impl<'a> Phases<'a> {
             })
             .collect();
         let m = ring.modulus(0);
-        let (mask_bits, body_bits) = (self.setting.mask_bits, self.setting.body_bits);
+        let (mask_bits, body_bits) = (self.last.mask_bits, self.last.body_bits);
         let value = |(at, &body): (usize, &u64)| {
             // |mask * secret| < n 2^mask_bits: exact modulo the prime, then modulo 2^mask_bits.
             let product = products[at % components].row(0)[at / components];

@@ -4,6 +4,7 @@ use omr_bgv::Plain;
 use omr_codec::Nodes;
 use omr_ring::{Basis, Modulus, Ring};
 use omr_rlwe::SharedShape;
+use std::sync::Arc;
 
 /// The rings, slots and nodes that sums are made in, borrowed from a parameter set.
 ///
@@ -22,9 +23,24 @@ pub struct Setting<'a> {
     /// One node for each slot of each batch: as many slots as the large ring has.
     pub nodes: &'a Nodes,
     /// The ring of digests.
-    pub final_ring: &'a Ring,
+    pub final_ring: &'a Arc<Ring>,
     /// The shape by which ciphertexts of the small ring share a mask in the final ring.
     pub final_shape: SharedShape,
+    /// Bits of a mask coefficient of a digest.
+    pub mask_bits: u32,
+    /// Bits of a body coefficient of a digest, at most `mask_bits`.
+    pub body_bits: u32,
+}
+
+/// The ring of digests, and how ciphertexts lie in it: all that decrypting takes.
+#[derive(Clone)]
+pub struct FinalRing {
+    /// The ring, of one prime.
+    pub ring: Arc<Ring>,
+    /// The shape by which ciphertexts of the small ring share a mask.
+    pub shape: SharedShape,
+    /// The plaintext modulus.
+    pub p: Modulus,
     /// Bits of a mask coefficient of a digest.
     pub mask_bits: u32,
     /// Bits of a body coefficient of a digest, at most `mask_bits`.
@@ -40,6 +56,17 @@ impl<'a> Setting<'a> {
     /// Entries of a vector: the slots of the large ring.
     pub fn slots(self) -> usize {
         self.plain.n()
+    }
+
+    /// What the recipient decrypts digests in.
+    pub fn last(self) -> FinalRing {
+        FinalRing {
+            ring: self.final_ring.clone(),
+            shape: self.final_shape,
+            p: *self.p(),
+            mask_bits: self.mask_bits,
+            body_bits: self.body_bits,
+        }
     }
 
     /// The primes of a small ciphertext.

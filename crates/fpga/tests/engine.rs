@@ -62,7 +62,7 @@ fn digests_are_the_processors_byte_for_byte() {
     let Response::Sophomr(digest) = &by_model.response else {
         panic!("a digest of SophOMR")
     };
-    let found = Recipient::new(params, &keys.secret)
+    let found = Recipient::new(params.recipient(), &keys.secret)
         .decode(digest)
         .expect("the digest");
     assert_eq!(found.len(), 2);

@@ -14,7 +14,7 @@ use omr_protocol::Mismatch;
 use omr_protocol::frame::Kind;
 use omr_protocol::{ClueKey, ClueKind, ClueParams, Sealing};
 use rand_core::SeedableRng;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// This target.
 pub const TARGET: Target = Target::new("addresses", run, seeds);
@@ -29,7 +29,7 @@ const LWE: usize = 64;
 /// Text, from here on.
 const TEXT: usize = 128;
 
-static RINGS: LazyLock<Vec<ClueParams>> = LazyLock::new(|| {
+static RINGS: LazyLock<Vec<Arc<ClueParams>>> = LazyLock::new(|| {
     let named = |name: &&str| ClueParams::named(name).expect("a published set");
     SETS.iter().map(named).collect()
 });

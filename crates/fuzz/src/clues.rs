@@ -10,7 +10,7 @@ use omr_earlier::client as earlier;
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, post_key};
 use omr_protocol::{Clue, ClueKind, ClueParams};
 use rand_core::SeedableRng;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// This target.
 pub const TARGET: Target = Target::new("clues", run, seeds);
@@ -24,7 +24,7 @@ const SETS: [&str; 4] = [
     "insecure-tiny-hybrid-v3",
 ];
 
-static RINGS: LazyLock<Vec<ClueParams>> = LazyLock::new(|| {
+static RINGS: LazyLock<Vec<Arc<ClueParams>>> = LazyLock::new(|| {
     let named = |name: &&str| ClueParams::named(name).expect("a published set");
     SETS.iter().map(named).collect()
 });

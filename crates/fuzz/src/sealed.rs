@@ -10,7 +10,7 @@ use omr_client::{Fingerprint, Retrieved, SecretKey, identity};
 use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
 use omr_protocol::{ClueKey, ClueKind, ClueParams, Sealing};
 use rand_core::SeedableRng;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// This target.
 pub const TARGET: Target = Target::new("sealed", run, seeds);
@@ -21,7 +21,7 @@ const KINDS: [ClueKind; 2] = [ClueKind::Plain, ClueKind::Bound];
 /// Sealed first, from here on.
 const SEALED: usize = 128;
 
-static PARAMS: LazyLock<ClueParams> =
+static PARAMS: LazyLock<Arc<ClueParams>> =
     LazyLock::new(|| ClueParams::named("insecure-tiny-v2").expect("a published set"));
 static PEOPLE: LazyLock<[(SecretKey, ClueKey); 2]> = LazyLock::new(|| {
     let mut rng = rng();

@@ -27,7 +27,7 @@ const LWE: usize = 64;
 /// Secrets of private queries, from here on.
 const PDQ: usize = 128;
 
-static RINGS: LazyLock<Vec<ClueParams>> = LazyLock::new(|| {
+static RINGS: LazyLock<Vec<Arc<ClueParams>>> = LazyLock::new(|| {
     let named = |name: &&str| ClueParams::named(name).expect("a published set");
     SETS.iter().map(named).collect()
 });

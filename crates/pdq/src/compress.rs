@@ -150,7 +150,7 @@ pub fn decrypt(
     shape: SumsShape,
     packed: &[PackedCiphertext],
 ) -> Result<Vec<Vec<u32>>, PackedError> {
-    Phases::new(params.compression(), secret.last(params)).sums(shape, packed)
+    Phases::new(params.compression().last(), secret.last(params)).sums(shape, packed)
 }
 
 /// A row that was marked.

@@ -36,7 +36,7 @@ pub struct Params {
     /// Slots of the small ring.
     pub small_plain: Plain,
     /// The ring of answers, of one prime.
-    pub final_ring: Ring,
+    pub final_ring: Arc<Ring>,
     /// Nodes of the sparse-recovery code.
     pub nodes: Nodes,
     /// Gadget of relinearisation and expansion.
@@ -76,7 +76,7 @@ impl Params {
             small_shape: KeyShape::new(&small_basis, spec.descent_digits, &specials),
             nodes: Nodes::new(spec.p as u32, spec.n)?,
             small_plain: Plain::new(spec.p, spec.small_n, kernels)?,
-            final_ring: Ring::with_kernels(spec.final_n, &final_primes, kernels)?,
+            final_ring: Arc::new(Ring::with_kernels(spec.final_n, &final_primes, kernels)?),
             final_shape: SharedShape {
                 components: spec.small_n / spec.final_n,
                 parts: 1,

@@ -96,11 +96,11 @@ impl Response {
     /// and both files, framed.
     pub fn to_bytes(&self, set: &ParamSet) -> Result<Vec<u8>, DigestError> {
         let (sophomr, instantomr) = match self {
-            Self::Sophomr(digest) => return digest.to_bytes(set.sophomr()?),
+            Self::Sophomr(digest) => return digest.to_bytes(set.sophomr_recipient()?),
             Self::Instantomr(digest) => return digest.to_bytes(set.instantomr()?),
             Self::Hybrid(sophomr, instantomr) => (sophomr, instantomr),
         };
-        let first = sophomr.to_bytes(set.sophomr()?)?;
+        let first = sophomr.to_bytes(set.sophomr_recipient()?)?;
         let mut body = vec![Scheme::Hybrid.tag()];
         body.extend((first.len() as u64).to_le_bytes());
         body.extend(first);
@@ -118,7 +118,7 @@ impl Response {
         file.expect_params(set.name())?;
         match crate::digest::scheme_of(*body.first().unwrap_or(&0))?.0 {
             Scheme::Sophomr | Scheme::Sophomd => {
-                let digest = Digest::from_body(set.sophomr()?, file.key_id, &body)?;
+                let digest = Digest::from_body(set.sophomr_recipient()?, file.key_id, &body)?;
                 Ok(Self::Sophomr(digest))
             }
             Scheme::Hybrid => Self::both(set, &body[1..]),
@@ -140,7 +140,7 @@ impl Response {
             length,
             rest.len() as u64,
         )))?;
-        let sophomr = Digest::from_bytes(set.sophomr()?, first)?;
+        let sophomr = Digest::from_bytes(set.sophomr_recipient()?, first)?;
         let instantomr = InstantDigest::from_bytes(set.instantomr()?, second)?;
         let follows = sophomr.header.plan.range().end == instantomr.header.plan.range().start
             && sophomr.header.board_id == instantomr.header.board_id

@@ -9,5 +9,7 @@ mod plan;
 pub use digest::{BODY_BITS, Digest, MASK_BITS};
 pub use epoch::{EPOCH_DAYS, Epoch};
 pub use key::{DetectionKey, EncryptedSecret, OpeningKey, Part, merge_levels};
-pub use params::{Circuit, FinalNoise, FinalRingSpec, Outline, Params, ParamsSpec, tail_bits};
+pub use params::{
+    Circuit, FinalNoise, FinalRingSpec, Outline, Params, ParamsSpec, RecipientParams, tail_bits,
+};
 pub use plan::{CHECKSUM_SYMBOLS, DigestPlan, INDEX_SYMBOLS, checksum, packing};

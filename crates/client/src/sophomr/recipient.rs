@@ -5,23 +5,26 @@ use crate::digest_secret::DigestSecret;
 use crate::{DecodeError, Fingerprint, Retrieved, SecretKey};
 use omr_codec::{Field, Solver, Support, Symbols};
 use omr_compress::Phases;
-use omr_protocol::Mismatch;
 use omr_protocol::clue::FingerprintKey;
-use omr_protocol::sophomr::{Digest, INDEX_SYMBOLS, Params, checksum, packing};
+use omr_protocol::sophomr::{Digest, INDEX_SYMBOLS, RecipientParams, checksum, packing};
+use omr_protocol::{ClueKind, Mismatch};
+use std::sync::Arc;
 
 /// A recipient: her secret, ready to decode SophOMR's digests.
-pub struct Recipient<'a> {
-    params: &'a Params,
-    secret: &'a SecretKey,
-    phases: Phases<'a>,
+pub struct Recipient {
+    params: Arc<RecipientParams>,
+    key_id: [u8; 16],
+    clues: ClueKind,
+    phases: Phases,
 }
 
-impl<'a> Recipient<'a> {
+impl Recipient {
     /// Prepares a secret key.
-    pub fn new(params: &'a Params, secret: &'a SecretKey) -> Self {
+    pub fn new(params: &Arc<RecipientParams>, secret: &SecretKey) -> Self {
         Self {
-            params,
-            secret,
+            params: params.clone(),
+            key_id: secret.detection_id,
+            clues: secret.clues(),
             phases: phases(params, &secret.digest),
         }
     }
@@ -32,16 +35,12 @@ impl<'a> Recipient<'a> {
     /// all messages of the range, however many are pertinent and whether or not they decode.
     /// Errors: `OtherKey`; `Clues`; `Overflow`, which names the true count; `Inconsistent`; `Checksum`.
     pub fn decode(&self, digest: &Digest) -> Result<Vec<Retrieved>, DecodeError> {
-        let (expected, found) = (self.secret.detection_id, digest.header.key_id);
+        let (expected, found) = (self.key_id, digest.header.key_id);
         if expected != found {
             return Err(DecodeError::OtherKey(Mismatch::new(expected, found)));
         }
         let plan = &digest.header.plan;
-        check_clues(
-            self.secret.clues(),
-            plan.payload_bytes(),
-            plan.has_fingerprints(),
-        )?;
+        check_clues(self.clues, plan.payload_bytes(), plan.has_fingerprints())?;
         let parts = self.decrypt(digest)?;
         let groups = parts.chunks(plan.parts() / plan.groups()).enumerate();
         let sums = plan.sums();
@@ -164,7 +163,7 @@ impl<'a> Recipient<'a> {
         let mut search = self.params.nodes.search(powers, plan.bound())?;
         for (nodes, batch) in plan.group(group).enumerate() {
             let messages = plan.batch(batch);
-            let placement = digest.header.placement(self.params, batch);
+            let placement = digest.header.placement(&self.params, batch);
             let count = (messages.end - messages.start) as usize;
             search.batch(nodes, &placement.slots()[..count]);
         }
@@ -229,8 +228,8 @@ fn differ(a: &[u32], b: &[u32]) -> bool {
 }
 
 /// Decrypts a set's packed ciphertexts under the secrets of digests.
-pub fn phases<'a>(params: &'a Params, digest: &DigestSecret) -> Phases<'a> {
+pub fn phases(params: &RecipientParams, digest: &DigestSecret) -> Phases {
     let bodies = params.final_shape.bodies();
     let secrets = digest.polys(&params.final_ring, bodies);
-    Phases::new(params.compression(), secrets)
+    Phases::new(params.last(), secrets)
 }

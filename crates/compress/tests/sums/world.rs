@@ -10,6 +10,7 @@ use omr_compress::{
 use omr_ring::{Basis, Kernels, Ring, primes_below};
 use omr_rlwe::{Descent, KeyShape, Rlwe, Secret, SharedKey, SharedShape, SwitchingKey};
 use rand_core::{Rng, SeedableRng};
+use std::sync::Arc;
 
 /// Dimensions of the three rings: they hide nothing.
 const INSECURE_LARGE: usize = 512;
@@ -36,7 +37,7 @@ pub(crate) struct InsecureWorld {
     plain: Plain,
     small_plain: Plain,
     nodes: Nodes,
-    final_ring: Ring,
+    final_ring: Arc<Ring>,
     final_shape: SharedShape,
     limbs: usize,
     secret: Secret,
@@ -61,7 +62,8 @@ impl InsecureWorld {
         let large = Ring::with_kernels(INSECURE_LARGE, &primes, kernels).unwrap();
         let small = Ring::with_kernels(INSECURE_SMALL, &primes, kernels).unwrap();
         let last_prime = primes_below(50, INSECURE_FINAL, 1, &[]).unwrap();
-        let final_ring = Ring::with_kernels(INSECURE_FINAL, &last_prime, kernels).unwrap();
+        let final_ring =
+            Arc::new(Ring::with_kernels(INSECURE_FINAL, &last_prime, kernels).unwrap());
         let final_shape = SharedShape {
             components: INSECURE_SMALL / INSECURE_FINAL,
             parts: 2,
@@ -274,11 +276,11 @@ impl InsecureWorld {
         finisher.finish()
     }
 
-    pub(crate) fn phases(&self) -> Phases<'_> {
+    pub(crate) fn phases(&self) -> Phases {
         let everything = self.final_ring.everything();
         let secrets = self.last_secrets.iter();
         let secrets = secrets.map(|secret| secret.poly(&self.final_ring, &everything));
-        Phases::new(self.setting(), secrets.collect())
+        Phases::new(self.setting().last(), secrets.collect())
     }
 
     /// `sum x^e v L` over the slots of all batches, for each symbol and exponent, in the clear.

@@ -87,7 +87,9 @@ fn frozen_files_are_read() {
     assert!(noise.iter().all(|d| d.unsigned_abs() <= range), "{noise:?}");
     let digest = Digest::from_bytes(tiny(), &stored("digest.bin")).unwrap();
     assert_eq!(digest.header.plan.range(), 0..MESSAGES as u64);
-    let messages = Recipient::new(tiny(), &secret).decode(&digest).unwrap();
+    let messages = Recipient::new(tiny().recipient(), &secret)
+        .decode(&digest)
+        .unwrap();
     assert_eq!(listed(&messages).into_bytes(), stored("messages.txt"));
 }
 

@@ -112,8 +112,8 @@ impl World {
         &WORLD
     }
 
-    pub(crate) fn recipient(&self) -> Recipient<'_> {
-        Recipient::new(tiny(), &self.secret)
+    pub(crate) fn recipient(&self) -> Recipient {
+        Recipient::new(tiny().recipient(), &self.secret)
     }
 
     pub(crate) fn board(&self, messages: usize, pertinent: &[u64], payload_bytes: usize) -> Board {

@@ -74,7 +74,7 @@ fn digest(keys: Keys, board: &mut Bound, payloads: bool, cached: bool) -> Vec<u6
         let seed = [3; SEED_BYTES];
         let out = detector.digest(board, &plan, BOARD, Sealing::None, seed, &Quiet);
         let digest = out.unwrap().digest;
-        let found = Recipient::new(tiny(), &keys.secret)
+        let found = Recipient::new(tiny().recipient(), &keys.secret)
             .decode(&digest)
             .unwrap();
         let file = digest.to_bytes(tiny()).unwrap();
@@ -161,7 +161,7 @@ fn a_digest_without_fingerprints_is_refused_by_a_key_of_bound_clues() {
     let out = detector.digest(&mut board, &plan, BOARD, Sealing::None, seed, &Quiet);
     let mut digest = out.unwrap().digest;
     digest.header.plan = digest.header.plan.for_clues(tiny(), ClueKind::Plain);
-    let error = Recipient::new(tiny(), &keys.secret).decode(&digest);
+    let error = Recipient::new(tiny().recipient(), &keys.secret).decode(&digest);
     assert!(matches!(
         error,
         Err(DecodeError::Clues(Mismatch {

@@ -64,7 +64,9 @@ fn frozen_files_are_read() {
     Clue::from_bytes(&params.clue, &stored("clue.bin")).unwrap_err();
     let digest = Digest::from_bytes(&params, &stored("digest.bin")).unwrap();
     assert_eq!(digest.header.plan.range(), 0..MESSAGES);
-    let found = Recipient::new(&params, &secret).decode(&digest).unwrap();
+    let found = Recipient::new(params.recipient(), &secret)
+        .decode(&digest)
+        .unwrap();
     let found: Vec<_> = found.into_iter().map(|m| (m.index, m.payload)).collect();
     assert!(
         OWN.iter()

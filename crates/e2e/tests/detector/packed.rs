@@ -124,7 +124,7 @@ fn digested(clues: ClueKind) {
     assert_eq!(bytes(&alone.digest), bytes(&outputs[1].digest));
     for (recipient, (out, keys)) in outputs.iter().zip(&keys).enumerate() {
         assert_eq!(out.unusable_clues, 1);
-        let found = Recipient::new(&params, &keys.secret).decode(&out.digest);
+        let found = Recipient::new(params.recipient(), &keys.secret).decode(&out.digest);
         let found = found.unwrap().into_iter();
         let found: Vec<_> = found.map(|m| (m.index, m.payload)).collect();
         let own = (0..MESSAGES).filter(|&i| recipient_of(i) == Some(recipient));

@@ -45,7 +45,7 @@ impl Scene {
             .digest(&mut board, &plan, [6; 16], Sealing::None, seed, &Quiet)
             .unwrap();
         assert_eq!(out.unusable_clues, 1);
-        let recipient_of = Recipient::new(tiny(), &self.worlds[recipient].secret);
+        let recipient_of = Recipient::new(tiny().recipient(), &self.worlds[recipient].secret);
         let expected = self.board.retrieved(&PERTINENT[recipient]);
         assert_eq!(recipient_of.decode(&out.digest).unwrap(), expected);
         out.digest.to_bytes(tiny()).unwrap()
@@ -108,7 +108,7 @@ fn a_kept_batch_is_not_read_again() {
             &Quiet,
         )
         .unwrap();
-    let found = Recipient::new(tiny(), &scene.worlds[1].secret).decode(&out.digest);
+    let found = Recipient::new(tiny().recipient(), &scene.worlds[1].secret).decode(&out.digest);
     assert_eq!(found.unwrap(), scene.board.retrieved(&PERTINENT[1]));
 }
 

@@ -128,8 +128,8 @@ impl World {
         &WORLD
     }
 
-    pub(crate) fn recipient(&self) -> Recipient<'_> {
-        Recipient::new(tiny(), &self.secret)
+    pub(crate) fn recipient(&self) -> Recipient {
+        Recipient::new(tiny().recipient(), &self.secret)
     }
 
     /// Digests `range` of a board with payloads.

@@ -69,7 +69,7 @@ impl World {
 
     /// A board with messages for her.
     pub(crate) fn board(&self, messages: u64, pertinent: usize) -> Workload {
-        let clue = Arc::new(omr_protocol::ClueParams::named(self.set.name()).unwrap());
+        let clue = omr_protocol::ClueParams::named(self.set.name()).unwrap();
         let key = self.clue.clone();
         Workload::new(clue, key, messages, pertinent, PAYLOAD_BYTES, 5)
     }

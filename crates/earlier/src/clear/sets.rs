@@ -10,6 +10,7 @@ use omr_protocol::Mismatch;
 use omr_protocol::ParamsError;
 use omr_protocol::params::{ClueParams, ClueSpec};
 use omr_ring::Kernels;
+use std::sync::Arc;
 
 /// A scheme before SophOMR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,10 +206,10 @@ impl EarlierSet {
     /// The ring LWE clue, ready to use; `None` for all but PerfOMR1.
     ///
     /// Errors: `Ring`.
-    pub fn ring(&self) -> Option<Result<ClueParams, ParamsError>> {
+    pub fn ring(&self) -> Option<Result<Arc<ClueParams>, ParamsError>> {
         match &self.clue {
             EarlierClue::Ring { name, spec, .. } => {
-                Some(ClueParams::new(name, spec.clone(), Kernels::detect()))
+                Some(ClueParams::new(name, spec.clone(), Kernels::detect()).map(Arc::new))
             }
             EarlierClue::Lwe { .. } => None,
         }

@@ -10,7 +10,7 @@ use omr_protocol::sophomr::Params;
 /// A recipient's secret, ready to decrypt digests of the earlier schemes.
 pub struct EarlierRecipient<'a> {
     params: &'a Params,
-    phases: Phases<'a>,
+    phases: Phases,
 }
 
 impl<'a> EarlierRecipient<'a> {

@@ -12,6 +12,7 @@ use omr_rlwe::SecretPoly;
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use serde::Serialize;
+use std::sync::Arc;
 
 const BOARD: [u8; 16] = [7; 16];
 /// Clues of an attack that has several forms.
@@ -58,7 +59,7 @@ struct Target {
 
 /// Where a clue is decided: the set and its window.
 struct Fixture<'a> {
-    params: &'a ClueParams,
+    params: &'a Arc<ClueParams>,
     coordinates: usize,
     range: u64,
     targets: Vec<Target>,
@@ -69,7 +70,7 @@ struct Fixture<'a> {
 ///
 /// Range: at least one key.   Errors: `Dimension`.
 pub fn attacks(
-    params: &ClueParams,
+    params: &Arc<ClueParams>,
     spec: &ParamsSpec,
     keys: usize,
     seed: u64,
@@ -153,7 +154,7 @@ enum Change {
 
 impl<'a> Fixture<'a> {
     fn new(
-        params: &'a ClueParams,
+        params: &'a Arc<ClueParams>,
         spec: &ParamsSpec,
         keys: usize,
         rng: &mut ChaCha20Rng,

@@ -116,7 +116,7 @@ impl DecodeBench {
         let keys = self.of(0).keys(params, &mut rng);
         let plan = DigestPlan::new(params, 0..messages, shape.bound, self.setting.payload())?;
         let detector = Detector::new(params.clone(), keys.detection);
-        let recipient = Recipient::new(params, &keys.secret);
+        let recipient = Recipient::new(params.recipient(), &keys.secret);
         let mut digests = Vec::new();
         for (pertinent, damaged) in classes(shape.bound) {
             let mut board = self

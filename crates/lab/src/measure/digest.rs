@@ -272,7 +272,7 @@ impl DigestBench {
         let cpu_share = (process_seconds() - cpu) / out.stages.total();
         let yardstick_us = yardstick.mean();
         let bytes = out.digest.to_bytes(params)?;
-        let recipient = Recipient::new(params, &secret);
+        let recipient = Recipient::new(params.recipient(), &secret);
         let (decoded, decode_s) = timed(|| -> Result<_, BenchError> {
             Ok(recipient.decode(&Digest::from_bytes(params, &bytes)?)?)
         });
@@ -405,7 +405,7 @@ pub(crate) fn scan(
 }
 
 /// Milliseconds of a clue, the mean of many; a bound one is bound to 612 bytes.
-pub(crate) fn clue_ms(params: &ClueParams, key: &ClueKey, seed: u64) -> f64 {
+pub(crate) fn clue_ms(params: &Arc<ClueParams>, key: &ClueKey, seed: u64) -> f64 {
     const CLUES: usize = 200;
     let sender = Sender::new(params, key);
     let bound = BoundSender::new(params, key, [0; 16]);

@@ -286,7 +286,7 @@ impl RecipientsBench {
         secret: &SecretKey,
         digest: &Digest,
     ) -> Result<bool, BenchError> {
-        let decoded = Recipient::new(&shared.params, secret).decode(digest)?;
+        let decoded = Recipient::new(shared.params.recipient(), secret).decode(digest)?;
         let score = Score::new(&shared.board, recipient, &decoded);
         let right = match self.digest.setting.scheme.is_for_indices() {
             false => score.exact,

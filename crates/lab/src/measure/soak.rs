@@ -105,7 +105,7 @@ impl Soak {
         drop(detector);
         let bytes = out.digest.to_bytes(params)?;
         let made = omr_protocol::sophomr::Digest::from_bytes(params, &bytes)?;
-        let recipient = Recipient::new(params, &secret);
+        let recipient = Recipient::new(params.recipient(), &secret);
         let (decoded, decode_s) = timed(|| recipient.decode(&made));
         let roundings = recipient.roundings(&made)?;
         let verdict = Verdict::new(params, &secret, &board, decoded);

@@ -118,7 +118,7 @@ impl Workload {
     }
 
     /// For each recipient: someone who posts to her.
-    pub(crate) fn senders(&self) -> Vec<Sender<'_>> {
+    pub(crate) fn senders(&self) -> Vec<Sender> {
         let sender = |key| Sender::new(&self.params, key);
         self.keys.iter().map(sender).collect()
     }

@@ -79,7 +79,7 @@ impl Client<'_> {
                 format!("{}", answer.groups.len()),
             )));
         }
-        let phases = Phases::new(params.compression(), self.secret.last(params));
+        let phases = Phases::new(params.compression().last(), self.secret.last(params));
         let reader = Reader {
             client: self,
             plan,

@@ -185,7 +185,7 @@ fn phases_deviate_as_predicted() {
     let params = &*WORLD.params;
     let packed = packed(&table(2500, |row| row), 3, 100, 30);
     let setting = params.compression();
-    let phases = Phases::new(setting, WORLD.secret.last(params));
+    let phases = Phases::new(setting.last(), WORLD.secret.last(params));
     let shape = packed.plan.sums(params);
     let phases = phases.phases(shape, 1, &packed.answer.groups[0]).unwrap();
     let (p, bits) = (params.p().value(), setting.mask_bits);
@@ -256,7 +256,7 @@ fn overflowing_sums_are_masked() {
     let table = table(2500, |_| 1);
     let sums = [40, 41].map(|draw| {
         let packed = packed(&table, 3, 16, draw);
-        let phases = Phases::new(params.compression(), WORLD.secret.last(params));
+        let phases = Phases::new(params.compression().last(), WORLD.secret.last(params));
         let shape = packed.plan.sums(params);
         phases.sums(shape, &packed.answer.groups[0]).unwrap()
     });

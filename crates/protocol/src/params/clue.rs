@@ -4,6 +4,7 @@ use super::{ParamsError, SetSpec};
 use omr_ring::{Kernels, Modulus, NarrowGaussian, Ring};
 use omr_rlwe::noise::convolve;
 use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 /// The recipient's clue secret.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,9 +154,9 @@ impl ClueParams {
     /// Those of the published set of this name.
     ///
     /// Errors: `Unknown`.
-    pub fn named(name: &str) -> Result<Self, ParamsError> {
+    pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
         let set = SetSpec::named(name)?;
-        Self::new(set.name, set.clue, Kernels::detect())
+        Ok(Arc::new(Self::new(set.name, set.clue, Kernels::detect())?))
     }
 
     /// Those of a specification.

@@ -3,7 +3,7 @@
 use super::{ClueParams, ClueSpec, ParamsError, ROTATION_KEY_BITS, Security};
 use crate::instantomr::{InstantKey, InstantParams, InstantSpec};
 use crate::request::MAX_BOUND;
-use crate::sophomr::{DetectionKey, Params, ParamsSpec};
+use crate::sophomr::{DetectionKey, Params, ParamsSpec, RecipientParams};
 use crate::{ClueKind, DetectionKeyError, EngineKind, Scheme};
 use omr_mismatch::Mismatch;
 use omr_ring::Kernels;
@@ -62,6 +62,16 @@ impl SetSpec {
     /// The least of all bits of security; 0 without any.
     pub fn security_bits(&self) -> f64 {
         self.security().map_or(0.0, |security| security.least())
+    }
+
+    /// SophOMR's part.
+    ///
+    /// Errors: `NoEngine`.
+    pub(crate) fn into_sophomr(self) -> Result<ParamsSpec, ParamsError> {
+        self.sophomr.ok_or_else(|| ParamsError::NoEngine {
+            name: self.name.to_owned(),
+            expected: "SophOMR",
+        })
     }
 
     /// The engines that serve its clues.
@@ -135,8 +145,9 @@ impl SetSpec {
 /// A published set whose engines' tables are made when they are first asked for.
 pub struct ParamSet {
     spec: SetSpec,
-    clue: ClueParams,
+    clue: Arc<ClueParams>,
     sophomr: OnceLock<Arc<Params>>,
+    recipient: OnceLock<Arc<RecipientParams>>,
     instantomr: OnceLock<Arc<InstantParams>>,
 }
 
@@ -147,9 +158,14 @@ impl ParamSet {
     pub fn named(name: &str) -> Result<Self, ParamsError> {
         let spec = SetSpec::named(name)?;
         Ok(Self {
-            clue: ClueParams::new(spec.name, spec.clue.clone(), Kernels::detect())?,
+            clue: Arc::new(ClueParams::new(
+                spec.name,
+                spec.clue.clone(),
+                Kernels::detect(),
+            )?),
             spec,
             sophomr: OnceLock::new(),
+            recipient: OnceLock::new(),
             instantomr: OnceLock::new(),
         })
     }
@@ -184,7 +200,7 @@ impl ParamSet {
     }
 
     /// Clues.
-    pub fn clue(&self) -> &ClueParams {
+    pub fn clue(&self) -> &Arc<ClueParams> {
         &self.clue
     }
 
@@ -197,6 +213,20 @@ impl ParamSet {
             return Ok(self.sophomr.get_or_init(|| made));
         }
         Ok(self.sophomr.get().expect("just seen"))
+    }
+
+    /// What recipients of SophOMR's digests need: without the tables of the large ring.
+    ///
+    /// Errors: `NoEngine`.
+    pub fn sophomr_recipient(&self) -> Result<&Arc<RecipientParams>, ParamsError> {
+        if self.recipient.get().is_none() {
+            let made = match self.sophomr.get() {
+                Some(params) => params.recipient().clone(),
+                None => RecipientParams::named(self.spec.name)?,
+            };
+            return Ok(self.recipient.get_or_init(|| made));
+        }
+        Ok(self.recipient.get().expect("just seen"))
     }
 
     /// Bytes of the file of a detection key for clues of a kind.

@@ -1,6 +1,6 @@
 //! SophOMR's digest and its file.
 
-use super::{DigestPlan, Params};
+use super::{DigestPlan, RecipientParams};
 use crate::digest::{FIXED_BYTES, Packing};
 use crate::frame::{self, FrameHeader, Kind};
 use crate::{DigestError, DigestHeader, Placement, Request, Scheme};
@@ -26,12 +26,12 @@ pub struct Digest {
 
 impl DigestHeader {
     /// Where the messages of a batch lie.
-    pub fn placement(&self, params: &Params, batch: usize) -> Placement {
+    pub fn placement(&self, params: &RecipientParams, batch: usize) -> Placement {
         Placement::new(&self.seed, batch, params.slots())
     }
 }
 
-fn packing(params: &Params) -> Packing {
+fn packing(params: &RecipientParams) -> Packing {
     Packing {
         n: params.final_ring.n(),
         together: params.final_shape.parts,
@@ -42,7 +42,7 @@ fn packing(params: &Params) -> Packing {
 
 impl Digest {
     /// Bytes of the file's body.
-    fn body_bytes(plan: &DigestPlan, params: &Params) -> u64 {
+    fn body_bytes(plan: &DigestPlan, params: &RecipientParams) -> u64 {
         let packing = packing(params);
         let of_round = |round| {
             (0..plan.ciphertexts())
@@ -56,13 +56,13 @@ impl Digest {
     }
 
     /// Bytes of the whole file of a digest of this shape.
-    pub fn file_bytes(plan: &DigestPlan, params: &Params) -> u64 {
+    pub fn file_bytes(plan: &DigestPlan, params: &RecipientParams) -> u64 {
         let header = FrameHeader::new(Kind::Digest, params.name(), [0; 16]);
         header.file_len(Self::body_bytes(plan, params))
     }
 
     /// The file.
-    pub fn to_bytes(&self, params: &Params) -> Result<Vec<u8>, DigestError> {
+    pub fn to_bytes(&self, params: &RecipientParams) -> Result<Vec<u8>, DigestError> {
         let request = self.header.plan.request();
         let scheme = Scheme::sophomr(request.payload_bytes.is_some());
         let fingerprints = self.header.plan.has_fingerprints();
@@ -78,14 +78,14 @@ impl Digest {
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `UnknownScheme`, `Scheme`,
     /// `IndexPayload`, `Sealing`, `Plan`, `Length`.
-    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, DigestError> {
+    pub fn from_bytes(params: &RecipientParams, bytes: &[u8]) -> Result<Self, DigestError> {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Digest, 1 << 33)?;
         file.expect_params(params.name())?;
         Self::from_body(params, file.key_id, &body)
     }
 
     pub(crate) fn from_body(
-        params: &Params,
+        params: &RecipientParams,
         key_id: [u8; 16],
         body: &[u8],
     ) -> Result<Self, DigestError> {

@@ -6,6 +6,7 @@ mod final_ring;
 mod lower;
 mod miss;
 mod outline;
+mod recipient;
 mod spec;
 mod terminals;
 
@@ -13,6 +14,7 @@ pub use chain::tail_bits;
 pub use circuit::Circuit;
 pub use final_ring::{FinalNoise, FinalRingSpec};
 pub use outline::Outline;
+pub use recipient::RecipientParams;
 pub use spec::ParamsSpec;
 
 use super::key::KeptMasks;
@@ -20,19 +22,21 @@ use super::{BODY_BITS, MASK_BITS};
 use crate::params::{ClueParams, ParamsError, SetSpec, largest_log_pq};
 use chain::{BASE_PRIMES, Primes};
 use omr_bgv::{Chain, Plain, RangePolynomial};
-use omr_codec::Nodes;
 use omr_compress::Setting;
 use omr_opening::{Opening, OpeningSpec};
 use omr_ring::{Basis, Kernels, Modulus, Ring};
+use omr_rlwe::KeyShape;
 use omr_rlwe::noise::NoiseModel;
-use omr_rlwe::{KeyShape, SharedShape};
+use std::ops::Deref;
 use std::sync::Arc;
 
-/// A checked parameter set with its rings, moduli and key shapes.
+/// A checked parameter set with its rings, moduli and key shapes. It stands where [`RecipientParams`], a part of it, are
+/// asked for.
 pub struct Params {
     spec: ParamsSpec,
     circuit: Circuit,
     primes: Primes,
+    recipient: Arc<RecipientParams>,
     /// The large ring: detection.
     pub ring: Ring,
     /// Slots of the large ring.
@@ -43,14 +47,10 @@ pub struct Params {
     pub small: Ring,
     /// Slots of the small ring.
     pub small_plain: Plain,
-    /// The ring of digests, of one prime.
-    pub final_ring: Ring,
     /// Clues as the affine transform takes them.
     pub clue: Arc<ClueParams>,
     /// Zero at the squared distances of the window: by it the detector decides.
     pub window: RangePolynomial,
-    /// Nodes of the sparse-recovery code.
-    pub nodes: Nodes,
     /// Packing and opening of clues; `None` where clues meet the top modulus.
     pub opening: Option<Opening>,
     /// Gadget of the baby step's rotation key.
@@ -65,8 +65,6 @@ pub struct Params {
     pub descent_shape: KeyShape,
     /// Gadget of the small ring's keys.
     pub small_shape: KeyShape,
-    /// Shape of the key to the ring of digests.
-    pub final_shape: SharedShape,
     /// Masks that several detection keys in memory have.
     pub(super) kept_masks: KeptMasks,
 }
@@ -76,11 +74,7 @@ impl Params {
     ///
     /// Errors: `Unknown`; `NoEngine` where the set has no SophOMR.
     pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
-        let set = SetSpec::named(name)?;
-        let spec = set.sophomr.ok_or_else(|| ParamsError::NoEngine {
-            name: name.to_owned(),
-            expected: "SophOMR",
-        })?;
+        let spec = SetSpec::named(name)?.into_sophomr()?;
         Ok(Arc::new(Self::new(spec, Kernels::detect())?))
     }
 
@@ -104,7 +98,7 @@ impl Params {
         circuit: Circuit,
         kernels: &'static Kernels,
     ) -> Result<Self, ParamsError> {
-        spec.check()?;
+        let recipient = RecipientParams::new(&spec, kernels)?;
         circuit.check(&spec)?;
         let primes = Primes::derive(&spec, &circuit.drops)?;
         let ring = Ring::with_kernels(spec.n, &primes.universe(), kernels)?;
@@ -118,7 +112,6 @@ impl Params {
         let params = Self {
             opening: spec.opening.as_ref().map(opening).transpose()?,
             window: RangePolynomial::new(plain.p(), spec.range, spec.block),
-            nodes: Nodes::new(spec.p as u32, spec.n)?,
             step_shape: primes.step_shape(&spec),
             giant_shape: primes.giant_shape(&spec),
             product_shape: primes.product_shape(),
@@ -126,8 +119,6 @@ impl Params {
             descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &descent_special),
             small_shape: KeyShape::new(&Basis::new(0..BASE_PRIMES), 1, &small_special),
             small_plain: Plain::new(spec.p, spec.small_n, kernels)?,
-            final_ring: spec.final_ring.ring(kernels)?,
-            final_shape: spec.final_ring.shape(spec.small_n),
             kept_masks: KeptMasks::default(),
             clue: Arc::new(ClueParams::new(
                 circuit.clue_name,
@@ -137,6 +128,7 @@ impl Params {
             circuit,
             spec,
             primes,
+            recipient: Arc::new(recipient),
             ring,
             plain,
             chain,
@@ -194,24 +186,19 @@ impl Params {
         &self.spec
     }
 
+    /// What recipients need of it.
+    pub fn recipient(&self) -> &Arc<RecipientParams> {
+        &self.recipient
+    }
+
     /// The circuit's shape.
     pub fn circuit(&self) -> &Circuit {
         &self.circuit
     }
 
-    /// The set's versioned name.
-    pub fn name(&self) -> &'static str {
-        self.spec.name
-    }
-
     /// The plaintext modulus, also that of clues.
     pub fn p(&self) -> &Modulus {
         self.plain.p()
-    }
-
-    /// Messages in one batch: the slots of the large ring.
-    pub fn slots(&self) -> usize {
-        self.spec.n
     }
 
     /// The small ring's ciphertext modulus, in its own numbering of primes.
@@ -255,5 +242,13 @@ impl Params {
     /// Predicted noise (log2 of the rms embedding) after the affine transform, before switching.
     pub fn affine_noise(&self) -> f64 {
         self.primes.affine_noise
+    }
+}
+
+impl Deref for Params {
+    type Target = RecipientParams;
+
+    fn deref(&self) -> &RecipientParams {
+        &self.recipient
     }
 }

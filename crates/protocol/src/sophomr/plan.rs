@@ -1,6 +1,6 @@
 //! What a SophOMR digest of given range, bound and payload size is made of.
 
-use super::Params;
+use super::RecipientParams;
 use crate::digest::checksum_word;
 use crate::request::{MAX_BOUND, MAX_PAYLOAD_BYTES};
 use crate::{ClueKind, PlanError, Request};
@@ -36,7 +36,7 @@ impl DigestPlan {
     ///
     /// Errors: `EmptyRange`, `LongRange`, `Bound`, `Payload`.
     pub fn new(
-        params: &Params,
+        params: &RecipientParams,
         range: Range<u64>,
         bound: usize,
         payload_bytes: Option<usize>,
@@ -62,7 +62,7 @@ impl DigestPlan {
                 symbols.ok_or(PlanError::Payload(found))?.count() + CHECKSUM_SYMBOLS
             }
         };
-        let sums = SumsShape::new(params.small.n(), bound, INDEX_SYMBOLS + payload_symbols);
+        let sums = SumsShape::new(params.small_n(), bound, INDEX_SYMBOLS + payload_symbols);
         Ok(Self {
             request,
             slots: params.slots(),
@@ -74,7 +74,7 @@ impl DigestPlan {
 
     /// The same of clues of a kind: payloads of bound ones have the fingerprints of their clues beside them.
     #[must_use]
-    pub fn for_clues(&self, params: &Params, kind: ClueKind) -> Self {
+    pub fn for_clues(&self, params: &RecipientParams, kind: ClueKind) -> Self {
         let mut plan = self.clone();
         if let Some(bytes) = self.payload_bytes() {
             plan.fingerprints = kind == ClueKind::Bound;

@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 const TRANSACTION: u64 = 1000;
@@ -82,7 +83,7 @@ impl Cast {
     /// Errors: those of the board.
     pub(super) fn post(
         &self,
-        params: &ClueParams,
+        params: &Arc<ClueParams>,
         payloads: &RealPayloads,
         dir: &Path,
         ui: &Ui,

@@ -31,8 +31,8 @@ pub(super) struct Board<'a> {
 }
 
 enum EitherSender<'a> {
-    Ring(Sender<'a>),
-    Bound(BoundSender<'a>),
+    Ring(Sender),
+    Bound(BoundSender),
     Lwe(&'a LweParams, Box<LweSender<'a>>),
 }
 

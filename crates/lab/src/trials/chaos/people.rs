@@ -82,7 +82,7 @@ impl People {
     /// Everybody one can write to on a board.
     ///
     /// Errors: `Broken` where the board's id is none.
-    pub(crate) fn senders(&self, board: &Board) -> Result<Vec<BoundSender<'_>>, TrialError> {
+    pub(crate) fn senders(&self, board: &Board) -> Result<Vec<BoundSender>, TrialError> {
         let id = board_id(board)?;
         let sender = |key| BoundSender::new(self.set.clue(), key, id);
         Ok(self.addresses.iter().map(sender).collect())
@@ -91,7 +91,7 @@ impl People {
     /// The messages of a post, each with its place in it and its owner in front.
     pub(crate) fn messages(
         &self,
-        senders: &[BoundSender<'_>],
+        senders: &[BoundSender],
         id: &[u8; 16],
         count: usize,
         rng: &mut ChaCha20Rng,

@@ -84,7 +84,7 @@ impl Pool {
 /// Somebody who writes to one recipient.
 pub(crate) struct Writer<'a> {
     set: &'a ParamSet,
-    sender: BoundSender<'a>,
+    sender: BoundSender,
     public: SealPublic,
     sealing: Sealing,
     context: Vec<u8>,

@@ -1,0 +1,81 @@
+//! What recipients need of a parameter set.
+
+use super::ParamsSpec;
+use crate::ParamsError;
+use crate::params::SetSpec;
+use crate::sophomr::{BODY_BITS, MASK_BITS};
+use omr_codec::Nodes;
+use omr_compress::FinalRing;
+use omr_ring::{Kernels, Modulus, Ring};
+use omr_rlwe::SharedShape;
+use std::sync::Arc;
+
+/// What the shape of a digest follows from and what it is decoded with: a part of [`super::Params`] that is made in
+/// milliseconds, without the tables of the large ring.
+pub struct RecipientParams {
+    name: &'static str,
+    p: Modulus,
+    slots: usize,
+    small_n: usize,
+    /// The ring of digests, of one prime.
+    pub final_ring: Arc<Ring>,
+    /// Shape of the key to the ring of digests.
+    pub final_shape: SharedShape,
+    /// Nodes of the sparse-recovery code.
+    pub nodes: Nodes,
+}
+
+impl RecipientParams {
+    /// Those of the published set of this name, on the best kernels of this CPU.
+    ///
+    /// Errors: `Unknown`; `NoEngine` where the set has no SophOMR.
+    pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
+        let spec = SetSpec::named(name)?.into_sophomr()?;
+        Ok(Arc::new(Self::new(&spec, Kernels::detect())?))
+    }
+
+    /// Errors: dimensions that do not fit.
+    pub(super) fn new(spec: &ParamsSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
+        spec.check()?;
+        Ok(Self {
+            name: spec.name,
+            p: Modulus::new(spec.p).map_err(omr_ring::RingError::from)?,
+            slots: spec.n,
+            small_n: spec.small_n,
+            final_ring: Arc::new(spec.final_ring.ring(kernels)?),
+            final_shape: spec.final_ring.shape(spec.small_n),
+            nodes: Nodes::new(spec.p as u32, spec.n)?,
+        })
+    }
+
+    /// The set's versioned name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The plaintext modulus.
+    pub fn p(&self) -> &Modulus {
+        &self.p
+    }
+
+    /// Messages in one batch: the slots of the large ring.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Dimension of the small ring, in which sums are made.
+    pub fn small_n(&self) -> usize {
+        self.small_n
+    }
+
+    /// What digests are decrypted in.
+    pub fn last(&self) -> FinalRing {
+        FinalRing {
+            ring: self.final_ring.clone(),
+            shape: self.final_shape,
+            p: self.p,
+            mask_bits: MASK_BITS,
+            body_bits: BODY_BITS,
+        }
+    }
+}
