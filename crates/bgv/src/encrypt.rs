@@ -1,8 +1,10 @@
 //! Encryption with the secret or the public key, decryption, and the measurement of noise.
 
 use crate::{Chain, Ciphertext, Plain};
-use omr_ring::{Eval, Poly, Ring, centered_binomial, centered_f64, centered_mod, uniform_ternary};
-use omr_rlwe::{Rlwe, Secret, SecretPoly, decrypt_residues, encrypt, mask};
+use omr_ring::{
+    Basis, Eval, Poly, Ring, centered_binomial, centered_f64, centered_mod, uniform_ternary,
+};
+use omr_rlwe::{Rlwe, Secret, SecretPoly, decrypt_residues, encrypt, encrypt_seeded, mask};
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
@@ -20,14 +22,31 @@ pub fn encrypt_symmetric(
     rng: &mut impl CryptoRng,
 ) -> Ciphertext {
     let basis = chain.basis(level);
+    let c0 = encrypt_body(ring, plain, (secret, basis), slots, (seed, index), rng);
+    let c1 = mask(ring, basis, seed, &[index]);
+    Ciphertext::new(Rlwe::new(c0, c1), level, 1)
+}
+
+/// The body of [`encrypt_symmetric`] over a level's basis: beside the message no other polynomial is made.
+pub fn encrypt_body(
+    ring: &Ring,
+    plain: &Plain,
+    (secret, basis): (&SecretPoly, &Basis),
+    slots: &[u32],
+    (seed, index): (&[u8; 32], u64),
+    rng: &mut impl CryptoRng,
+) -> Poly<Eval> {
     let p = plain.p().value();
     let mut coeffs = plain.encode(slots);
     let mut message = ring.lift_plain(&coeffs, p as u32, basis);
     coeffs.zeroize();
-    let c1 = mask(ring, basis, seed, &[index]);
-    let c0 = encrypt(ring, secret, &message, p, &c1, rng);
+    let add = |id, row: &mut [u64]| {
+        let m = ring.modulus(id);
+        ring.kernels().add_assign(m, row, message.row_of(id));
+    };
+    let body = encrypt_seeded(ring, (secret, basis), p, (seed, &[index]), add, rng);
     message.zeroize();
-    Ciphertext::new(Rlwe::new(c0, c1), level, 1)
+    body
 }
 
 /// A public key: an encryption of zero, so that anybody can encrypt.

@@ -23,12 +23,17 @@ impl GaloisKey {
         (seed, index): (&[u8; 32], u64),
         rng: &mut impl CryptoRng,
     ) -> Self {
-        let preimage = secret.image(ring, &Automorphism::new(ring.n(), inverse(g, 2 * ring.n())));
+        let preimage = Self::preimage(ring, secret, g);
         let key = SwitchingKey::generate(ring, shape, secret, &preimage, p, seed, index, rng);
         Self {
             automorphism: Automorphism::new(ring.n(), g),
             key,
         }
+    }
+
+    /// The secret that the key of exponent `g` switches to: what a ciphertext under it becomes is under `secret` again.
+    pub fn preimage(ring: &Ring, secret: &SecretPoly, g: usize) -> SecretPoly {
+        secret.image(ring, &Automorphism::new(ring.n(), inverse(g, 2 * ring.n())))
     }
 
     /// Builds the Galois key of exponent `g` from a switching key that [`GaloisKey::generate`] made

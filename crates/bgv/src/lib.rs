@@ -17,7 +17,7 @@ mod polynomial;
 
 pub use chain::Chain;
 pub use ciphertext::Ciphertext;
-pub use encrypt::{Decryptor, PublicKey, encrypt_symmetric};
+pub use encrypt::{Decryptor, PublicKey, encrypt_body, encrypt_symmetric};
 pub use error::EvalError;
 pub use evaluator::Evaluator;
 pub use expand::Expander;

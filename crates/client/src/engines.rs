@@ -46,11 +46,11 @@ pub fn write_detection_key(
     match engine {
         EngineKind::Sophomr => {
             let params = set.sophomr().map_err(DetectionKeyError::from)?;
-            sophomr::detection_key(params, secret, epoch, rng).write(params, out)?;
+            sophomr::write_detection_key(params, secret, epoch, rng, out)?;
         }
         EngineKind::Instantomr => {
             let params = set.instantomr().map_err(DetectionKeyError::from)?;
-            instantomr::detection_key(params, secret, rng)?.write(params, out)?;
+            instantomr::write_detection_key(params, secret, rng, out)?;
         }
     }
     Ok(())

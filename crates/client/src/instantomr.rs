@@ -1,94 +1,25 @@
 //! InstantOMR: the detector's key, and decoding.
 
+mod keygen;
+
+pub use keygen::{detection_key, write_detection_key};
+
+use crate::SecretKey;
 use crate::decode::{check_clues, in_order};
-use crate::identity::random;
-use crate::secret_key::block_secret;
 use crate::{DecodeError, Fingerprint, Retrieved};
-use crate::{SecretKey, SecretKeyError};
 use omr_compress::{PackedShape, nearest};
 use omr_protocol::Mismatch;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::instantomr::{
-    Code, Decoded, INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantDigest, InstantKey, InstantParams,
-    OffsetKey, Part, SUMS_MODULUS, SumsError,
+    Code, Decoded, INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantDigest, InstantParams,
+    SUMS_MODULUS, SumsError,
 };
-use omr_protocol::{ClueKey, ClueKind, PackedCiphertext};
-use omr_ring::{Coeff, Eval, NarrowGaussian, Poly};
-use omr_rlwe::{Secret, SecretPoly, SharedKey};
-use omr_tfhe::{BootstrapKey, LweSwitchKey, TraceKey};
-use rand_core::CryptoRng;
+use omr_protocol::{ClueKind, PackedCiphertext};
+use omr_ring::{Coeff, Eval, Poly};
+use omr_rlwe::SecretPoly;
 use std::ops::Range;
 use std::sync::Arc;
-use zeroize::{Zeroize, Zeroizing};
-
-/// The InstantOMR detector's key for a secret, for clues of its kind. The ring's secret is forgotten: nobody needs it again.
-///
-/// Errors: `Coefficients` when the secret is of a set without InstantOMR.
-pub fn detection_key(
-    params: &InstantParams,
-    secret: &SecretKey,
-    rng: &mut impl CryptoRng,
-) -> Result<InstantKey, SecretKeyError> {
-    let (block, _) = params.blocks();
-    let clue = block_secret(secret.instant_secret(), block).ok_or(SecretKeyError::Coefficients)?;
-    let (ring, spec) = (&params.ring, params.spec());
-    let ternary = Secret::uniform_ternary(rng, ring.n());
-    let z = ternary.poly(ring, &ring.everything());
-    let last = secret.digest.instant_polys(ring, spec.bodies);
-    let seed = random(rng);
-    let at = |part: Part| (&seed, part.index());
-    let (noise, gadget) = (&params.noise, params.bootstrap().gadget);
-    let bootstrap = at(Part::Bootstrap);
-    let switch = at(Part::Switch);
-    let errors = &params.switch_noise;
-    let mut key = InstantKey {
-        id: secret.instant_id(),
-        bootstrap: BootstrapKey::generate(ring, gadget, &clue, &z, bootstrap, noise, rng),
-        switch: LweSwitchKey::generate(
-            &params.small,
-            spec.switch,
-            &ternary,
-            &clue,
-            switch,
-            errors,
-            rng,
-        ),
-        trace: TraceKey::generate(ring, spec.trace, &z, at(Part::Trace), noise, rng),
-        last: SharedKey::generate(ring, params.shared(), &ternary, &last, at(Part::Last), rng),
-        seed,
-        offset: None,
-    };
-    if let Some(address) = &secret.address {
-        add_offset(params, &mut key, secret, address, rng);
-    }
-    Ok(key)
-}
-
-/// Adds what a detector takes off bound clues: with it a key takes them and no others.
-fn add_offset(
-    params: &InstantParams,
-    key: &mut InstantKey,
-    secret: &SecretKey,
-    address: &ClueKey,
-    rng: &mut impl CryptoRng,
-) {
-    let (clue, q) = (&params.clue, params.clue.q());
-    let errors = NarrowGaussian::new(params.secret().sigma);
-    let errors = Zeroizing::new(errors.sample(rng, OffsetKey::samples(clue)));
-    let masks = OffsetKey::masks(clue, &key.seed);
-    let messages = OffsetKey::messages(clue, &address.offset(clue));
-    let body = |((mask, message), &error): ((Vec<u64>, u64), &i64)| {
-        let product = mask
-            .iter()
-            .zip(secret.instant_secret().coeffs())
-            .map(|(&x, &s)| x as i64 * s);
-        // Residues of 22 bits, at most 1,024 of them: no overflow.
-        let product: i64 = product.sum();
-        q.add(message, q.from_i64(error - product)) as u32
-    };
-    let bodies = masks.into_iter().zip(messages).zip(errors.iter()).map(body);
-    key.offset = Some(OffsetKey::from_bodies(clue, bodies.collect(), &key.seed));
-}
+use zeroize::Zeroize;
 
 /// A recipient: her secret, ready to decode InstantOMR's digests.
 pub struct InstantRecipient {

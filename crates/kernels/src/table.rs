@@ -1,6 +1,7 @@
 //! Twiddle factors of one negacyclic transform.
 
 use crate::{AlignedVec, KernelError, Modulus, modulus::Factor};
+use std::sync::OnceLock;
 
 /// Transforms have at most `2^MAX_LOG_N` points.
 pub const MAX_LOG_N: u32 = 17;
@@ -14,7 +15,8 @@ pub struct NttTable {
     n: usize,
     psi: u64,
     forward: TwiddleTable,
-    inverse: TwiddleTable,
+    /// Made for the first inverse transform: who makes keys needs none.
+    inverse: OnceLock<TwiddleTable>,
     last: [Factor; 2],
 }
 
@@ -102,15 +104,16 @@ impl NttTable {
             });
         }
         let psi = smallest_root(&modulus, n as u64);
-        let inverse = TwiddleTable::new(&modulus, n, modulus.inv(psi));
         let n_inv = modulus.inv(modulus.reduce(n as u64));
+        // The inverse twiddle of the first block of two.
+        let root = modulus.pow(modulus.inv(psi), n as u64 / 2);
         Ok(Self {
             modulus,
             n,
             psi,
             forward: TwiddleTable::new(&modulus, n, psi),
-            last: [n_inv, modulus.mul(n_inv, inverse.rows().at(1).w)].map(|w| modulus.factor(w)),
-            inverse,
+            last: [n_inv, modulus.mul(n_inv, root)].map(|w| modulus.factor(w)),
+            inverse: OnceLock::new(),
         })
     }
 
@@ -135,7 +138,8 @@ impl NttTable {
     }
 
     pub(crate) fn inverse(&self) -> Twiddles<'_> {
-        self.inverse.rows()
+        let root = || TwiddleTable::new(&self.modulus, self.n, self.modulus.inv(self.psi));
+        self.inverse.get_or_init(root).rows()
     }
 
     /// `1 / n`, alone and times the inverse twiddle of the root.

@@ -84,6 +84,21 @@ impl KeyRows {
         }
     }
 
+    /// The bodies of [`KeyRows::encrypt`] one by one; of the masks those of one row are there at a time.
+    pub(crate) fn encrypted(
+        ring: &Ring,
+        secret: &[SecretPoly],
+        (seed, index): (&[u8; 32], u64),
+        messages: impl Iterator<Item = (Poly<Eval>, Vec<i64>)>,
+    ) -> impl Iterator<Item = Poly<Eval>> {
+        let basis = ring.everything();
+        (0..).zip(messages).map(move |(row, message)| {
+            let draw = |l| mask(ring, &basis, seed, &[index, row, l]);
+            let masks: Vec<Poly<Eval>> = (0..secret.len() as u64).map(draw).collect();
+            body(ring, secret, &masks, message)
+        })
+    }
+
     /// Panics: when there are not as many masks for each body.
     pub(crate) fn new(rank: usize, bodies: Vec<Poly<Eval>>, masks: Masks) -> Self {
         assert_eq!(masks.len(), rank * bodies.len(), "masks of each body");

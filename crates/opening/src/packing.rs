@@ -43,32 +43,30 @@ impl PackingKey {
         (seed, index): (&[u8; 32], u64),
         rng: &mut impl CryptoRng,
     ) -> Self {
-        let (ring, spec, shape) = (&opening.packing, opening.spec(), opening.clue());
-        let secret = secret.polys(ring);
-        let errors = NarrowGaussian::new(spec.packing_sigma);
-        let scale = opening.packing_scale() as i64;
-        let (q, clue_q) = (ring.modulus(0).value(), shape.q);
-        // Public, as all that is known of an address; rounded once, as it is large.
-        let scaled = |&w: &i64| ((i128::from(w) * i128::from(q)) / i128::from(clue_q)) as i64;
-        let n = shape.n as i64;
-        let of_secret = (0..opening.packing_bodies(0) as i64).map(|i| {
-            let t = shape.coordinates as i64 - 1 - i;
-            match t >= 0 {
-                true => clue[t as usize] * scale,
-                false => -clue[(t + n) as usize] * scale,
-            }
-        });
-        let values = of_secret.chain(extra.iter().map(scaled));
-        let message = |value: i64| {
-            let mut noise = errors.sample(rng, ring.n());
-            noise[0] -= value;
-            (Poly::zero(ring, &ring.everything()), noise)
-        };
+        let ring = &opening.packing;
         let masks = Self::masks(opening, opening.packing_bodies(extra.len()), (seed, index));
+        let messages = messages(opening, clue, extra, rng);
         Self {
-            rows: KeyRows::encrypt(ring, &secret, masks, values.map(message)),
+            rows: KeyRows::encrypt(ring, &secret.polys(ring), masks, messages),
             extra: extra.len(),
         }
+    }
+
+    /// Makes the bodies of [`PackingKey::generate`] one by one, for who writes them and keeps none.
+    ///
+    /// Errors: those of `take`.
+    pub fn make_bodies<E>(
+        opening: &Opening,
+        clue: &[i64],
+        extra: &[i64],
+        secret: &ModuleSecret,
+        at: (&[u8; 32], u64),
+        rng: &mut impl CryptoRng,
+        take: &mut dyn FnMut(Poly<Eval>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let ring = &opening.packing;
+        let messages = messages(opening, clue, extra, rng);
+        KeyRows::encrypted(ring, &secret.polys(ring), at, messages).try_for_each(take)
     }
 
     /// Draws the masks of a key of so many bodies.
@@ -96,6 +94,35 @@ impl PackingKey {
     pub fn bodies(&self) -> impl Iterator<Item = &Poly<Eval>> {
         self.rows.bodies().iter()
     }
+}
+
+/// What the bodies of a packing key encrypt, each with its noise: zero polynomials, the value is beside the noise.
+fn messages(
+    opening: &Opening,
+    clue: &[i64],
+    extra: &[i64],
+    rng: &mut impl CryptoRng,
+) -> impl Iterator<Item = (Poly<Eval>, Vec<i64>)> {
+    let (ring, spec, shape) = (&opening.packing, opening.spec(), opening.clue());
+    let errors = NarrowGaussian::new(spec.packing_sigma);
+    let scale = opening.packing_scale() as i64;
+    let (q, clue_q) = (ring.modulus(0).value(), shape.q);
+    // Public, as all that is known of an address; rounded once, as it is large.
+    let scaled = move |&w: &i64| ((i128::from(w) * i128::from(q)) / i128::from(clue_q)) as i64;
+    let n = shape.n as i64;
+    let of_secret = (0..opening.packing_bodies(0) as i64).map(move |i| {
+        let t = shape.coordinates as i64 - 1 - i;
+        match t >= 0 {
+            true => clue[t as usize] * scale,
+            false => -clue[(t + n) as usize] * scale,
+        }
+    });
+    let values = of_secret.chain(extra.iter().map(scaled));
+    values.map(move |value: i64| {
+        let mut noise = errors.sample(rng, ring.n());
+        noise[0] -= value;
+        (Poly::zero(ring, &ring.everything()), noise)
+    })
 }
 
 /// One ciphertext for each coordinate: coefficient y of its phase is `b - (a s) - <extra>` of message y, times the

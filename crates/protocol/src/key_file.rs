@@ -30,6 +30,9 @@ impl From<std::io::Error> for DetectionKeyError {
     }
 }
 
+/// Writes a body of a key's part.
+pub type WriteBody<'a> = dyn FnMut(&Poly<Eval>) -> Result<(), DetectionKeyError> + 'a;
+
 /// Bytes of a row modulo one of the ring's primes.
 pub fn row_bytes(ring: &Ring, id: usize) -> usize {
     packed_len(ring.n(), ring.modulus(id).bits()).expect("rows fit memory")

@@ -35,6 +35,6 @@ pub use poly::{Coeff, Eval, Poly};
 pub use primes::{primes_below, primes_near};
 pub use ring::Ring;
 pub use sample::{
-    centered_binomial, fixed_weight, uniform_poly, uniform_residues, uniform_ternary,
+    centered_binomial, fixed_weight, uniform_poly, uniform_residues, uniform_row, uniform_ternary,
 };
 pub use xof::Xof;

@@ -41,12 +41,15 @@ pub fn uniform_poly(
     index: &[u64],
 ) -> Poly<Eval> {
     let mut out = Poly::lasting(ring, basis);
-    out.par_rows_mut().for_each(|(id, row)| {
-        let m = ring.modulus(id);
-        let path: Vec<u64> = index.iter().copied().chain([m.value()]).collect();
-        uniform_residues(&mut Xof::stream(domain, seed, &path), m, row);
-    });
+    out.par_rows_mut()
+        .for_each(|(id, row)| uniform_row(ring.modulus(id), domain, seed, index, row));
     out
+}
+
+/// The row of [`uniform_poly`] modulo one prime.
+pub fn uniform_row(m: &Modulus, domain: &str, seed: &[u8; 32], index: &[u64], row: &mut [u64]) {
+    let path: Vec<u64> = index.iter().copied().chain([m.value()]).collect();
+    uniform_residues(&mut Xof::stream(domain, seed, &path), m, row);
 }
 
 /// `n` coefficients of the centred binomial distribution with 21 coin pairs: standard deviation

@@ -1,7 +1,7 @@
 //! RLWE ciphertexts: encryption from a seed, and decryption.
 
 use crate::SecretPoly;
-use omr_ring::{Basis, Coeff, Eval, Poly, Ring, centered_binomial, uniform_poly};
+use omr_ring::{Basis, Coeff, Eval, Poly, Ring, centered_binomial, uniform_poly, uniform_row};
 use rand_core::CryptoRng;
 use std::sync::Arc;
 use zeroize::Zeroize;
@@ -38,9 +38,11 @@ impl Rlwe {
 /// Masks of a key, in its order. Keys whose masks come from one seed may hold them together.
 pub type Masks = Arc<[Poly<Eval>]>;
 
+const MASK: &str = "omr rlwe mask v1";
+
 /// The uniform mask that a seed and an index stand for.
 pub fn mask(ring: &Ring, basis: &Basis, seed: &[u8; 32], index: &[u64]) -> Poly<Eval> {
-    uniform_poly(ring, basis, "omr rlwe mask v1", seed, index)
+    uniform_poly(ring, basis, MASK, seed, index)
 }
 
 /// Encrypts `message` (already scaled) under `secret` with the mask of `seed` and `index`:
@@ -74,6 +76,49 @@ pub fn encrypt_with(
     ring.mul_assign(&mut product, secret);
     ring.sub_assign(&mut body, &product);
     product.zeroize();
+    body
+}
+
+/// [`encrypt`] with the mask of `seed` and `index`, which is drawn row by row: nothing but the body is as large as a
+/// polynomial. `add` adds the message's row modulo a prime of `basis`. Range: `p` below `2^50`.
+pub fn encrypt_seeded(
+    ring: &Ring,
+    secret: (&SecretPoly, &Basis),
+    p: u64,
+    (seed, index): (&[u8; 32], &[u64]),
+    add: impl Fn(usize, &mut [u64]) + Send + Sync,
+    rng: &mut impl CryptoRng,
+) -> Poly<Eval> {
+    let mask = |id, row: &mut [u64]| uniform_row(ring.modulus(id), MASK, seed, index, row);
+    encrypt_rows(ring, secret, p, mask, add, rng)
+}
+
+/// [`encrypt`] row by row: of the sizes of a polynomial is the body alone. `mask` writes the mask's row modulo a prime,
+/// `add` adds the message's. Range: `p` below `2^50`.
+pub(crate) fn encrypt_rows(
+    ring: &Ring,
+    (secret, basis): (&SecretPoly, &Basis),
+    p: u64,
+    mask: impl Fn(usize, &mut [u64]) + Send + Sync,
+    add: impl Fn(usize, &mut [u64]) + Send + Sync,
+    rng: &mut impl CryptoRng,
+) -> Poly<Eval> {
+    let mut noise = centered_binomial(rng, ring.n());
+    let mut body = Poly::<Eval>::scratch(ring, basis);
+    ring.each_row(&mut body, |id, row| {
+        let (k, m) = (ring.kernels(), ring.modulus(id));
+        for (x, &error) in row.iter_mut().zip(&noise) {
+            *x = m.from_i64(error * p as i64);
+        }
+        k.ntt_forward(ring.table(id), row);
+        add(id, row);
+        let mut product = vec![0; ring.n()];
+        mask(id, &mut product);
+        k.mul_assign(m, &mut product, secret.row_of(id));
+        k.sub_assign(m, row, &product);
+        product.zeroize();
+    });
+    noise.zeroize();
     body
 }
 

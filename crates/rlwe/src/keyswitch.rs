@@ -96,6 +96,64 @@ pub struct SwitchingKey {
     lowered: Vec<SwitchingKey>,
 }
 
+/// Makes the bodies of a switching key one by one, for who writes them and keeps none.
+pub struct BodyMaker<'a> {
+    /// The ring of the secrets.
+    pub ring: &'a Ring,
+    /// The gadget of the key.
+    pub shape: &'a KeyShape,
+    /// The secret to switch from, over [`KeyShape::extended`].
+    pub from: &'a SecretPoly,
+    /// The secret to switch to, over the same primes.
+    pub to: &'a SecretPoly,
+    /// The plaintext modulus.
+    pub p: u64,
+}
+
+impl BodyMaker<'_> {
+    /// The bodies in their order, with the masks that [`SwitchingKey::masks`] draws from `seed` and `index`. Beside them
+    /// no polynomial is made.
+    pub fn bodies(
+        &self,
+        (seed, index): (&[u8; 32], u64),
+        rng: &mut impl CryptoRng,
+    ) -> impl Iterator<Item = Poly<Eval>> {
+        let basis = self.shape.extended();
+        (0..self.shape.digits.len()).map(move |digit| {
+            let path = [index, digit as u64];
+            let to = (self.to, &basis);
+            cipher::encrypt_seeded(
+                self.ring,
+                to,
+                self.p,
+                (seed, &path),
+                self.gadget(digit),
+                rng,
+            )
+        })
+    }
+
+    /// The body of a digit with this mask.
+    fn body(&self, digit: usize, mask: &Poly<Eval>, rng: &mut impl CryptoRng) -> Poly<Eval> {
+        let copy = |id, row: &mut [u64]| row.copy_from_slice(mask.row_of(id));
+        let to = (self.to, mask.basis());
+        cipher::encrypt_rows(self.ring, to, self.p, copy, self.gadget(digit), rng)
+    }
+
+    /// Adds the message's row modulo a prime.
+    fn gadget(&self, digit: usize) -> impl Fn(usize, &mut [u64]) + Send + Sync {
+        let (ring, shape) = (self.ring, self.shape);
+        move |id, row| {
+            if shape.digits[digit].contains(id) {
+                let m = ring.modulus(id);
+                let factor = ring.product_mod(&shape.special, m);
+                let from = self.from.row_of(id);
+                ring.kernels().scale_add_assign(m, row, from, factor);
+            }
+        }
+    }
+}
+
 impl SwitchingKey {
     /// Makes the key from `from` to `to` (both over [`KeyShape::extended`]). The masks come from
     /// `seed` and `index`; `p` is the plaintext modulus.
@@ -111,21 +169,16 @@ impl SwitchingKey {
         rng: &mut impl CryptoRng,
     ) -> Self {
         let masks = Self::masks(ring, shape, seed, index);
-        let make = |(digit, mask): (&Basis, &Poly<Eval>)| {
-            let mut gadget = (**from).clone();
-            ring.each_row(&mut gadget, |id, row| match digit.contains(id) {
-                true => {
-                    let m = ring.modulus(id);
-                    ring.kernels()
-                        .scale_assign(m, row, ring.product_mod(&shape.special, m));
-                }
-                false => row.fill(0),
-            });
-            let body = cipher::encrypt(ring, to, &gadget, p, mask, rng);
-            zeroize::Zeroize::zeroize(&mut gadget);
-            body
+        let maker = BodyMaker {
+            ring,
+            shape,
+            from,
+            to,
+            p,
         };
-        let bodies = shape.digits.iter().zip(&*masks).map(make).collect();
+        let bodies = masks.iter().enumerate();
+        let bodies = bodies.map(|(digit, mask)| maker.body(digit, mask, rng));
+        let bodies = bodies.collect();
         Self::from_bodies(shape, bodies, masks)
     }
 

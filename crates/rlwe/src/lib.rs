@@ -13,10 +13,10 @@ mod secret;
 mod shared;
 mod turn;
 
-pub use cipher::{Masks, Rlwe, decrypt_residues, encrypt, encrypt_with, mask};
+pub use cipher::{Masks, Rlwe, decrypt_residues, encrypt, encrypt_seeded, encrypt_with, mask};
 pub use descend::Descent;
 pub use hybrid::{KeySwitch, SwitchInput};
-pub use keyswitch::{KeyShape, SwitchingKey};
+pub use keyswitch::{BodyMaker, KeyShape, SwitchingKey};
 pub use secret::{Secret, SecretPoly};
 pub use shared::{SharedInput, SharedKey, SharedRlwe, SharedShape, rounding_noise};
 pub use turn::{Bodies, SharedTurn};

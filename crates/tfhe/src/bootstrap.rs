@@ -37,6 +37,12 @@ impl BootstrapShape {
         self.n / self.block
     }
 
+    /// Coordinate, digit and part of a row.
+    fn place(&self, row: usize) -> (usize, usize, usize) {
+        let digits = self.gadget.digits as usize;
+        (row / (2 * digits), row / 2 % digits, row % 2)
+    }
+
     /// This shape with only the first `digits` digits of its gadget. Panics: when it has fewer, or
     /// `digits` is 0.
     pub(crate) fn first_digits(self, digits: u32) -> Self {
@@ -49,6 +55,65 @@ impl BootstrapShape {
             ..self.gadget
         };
         Self { gadget, ..self }
+    }
+}
+
+/// Makes the rows of a [`BootstrapKey`] one by one, for who writes their bodies and keeps none.
+pub struct BootstrapMaker<'a> {
+    /// The ring of rotations.
+    pub ring: &'a RotationRing,
+    /// How accumulators are cut.
+    pub gadget: Gadget,
+    /// The secret whose bits are encrypted.
+    pub from: &'a BlockSecret,
+    /// The secret under which they are.
+    pub to: &'a SecretPoly,
+    /// The errors.
+    pub noise: &'a NarrowGaussian,
+}
+
+impl BootstrapMaker<'_> {
+    fn shape(&self) -> BootstrapShape {
+        BootstrapShape {
+            n: self.from.bits().len(),
+            block: self.from.block(),
+            gadget: self.gadget,
+        }
+    }
+
+    /// Body and mask of every row. The mask of row r comes from (`seed`, [`index`, r]).
+    pub fn rows(
+        &self,
+        (seed, index): (&[u8; 32], u64),
+        rng: &mut impl CryptoRng,
+    ) -> impl Iterator<Item = [Poly<Eval>; 2]> {
+        let (ring, basis) = (self.ring, self.ring.everything());
+        (0..self.shape().rows()).map(move |row| {
+            let mut message = self.message(row);
+            let c1 = mask(ring, &basis, seed, &[index, row as u64]);
+            let errors = self.noise.sample(rng, ring.n());
+            let c0 = encrypt_with(ring, self.to, &message, 1, &c1, errors);
+            message.zeroize();
+            [c0, c1]
+        })
+    }
+
+    fn message(&self, row: usize) -> Poly<Eval> {
+        let (ring, m) = (self.ring, self.ring.modulus(0));
+        let (i, digit, part) = self.shape().place(row);
+        let unit = self.gadget.unit(m, digit as u32);
+        // All ones for a 1: the constants of row operations, which are tested, stay public.
+        let bit = self.from.bits()[i].wrapping_neg();
+        let mut message = Poly::<Eval>::zero(ring, &ring.everything());
+        match part {
+            0 => message.row_mut(0).fill(unit & bit),
+            _ => {
+                message.row_mut(0).copy_from_slice(self.to.row(0));
+                ring.scale_assign(&mut message, |_| unit);
+                message.row_mut(0).iter_mut().for_each(|x| *x &= bit);
+            }
+        }
+        message
     }
 }
 
@@ -72,32 +137,17 @@ impl BootstrapKey {
         noise: &NarrowGaussian,
         rng: &mut impl CryptoRng,
     ) -> Self {
-        let shape = BootstrapShape {
-            n: from.bits().len(),
-            block: from.block(),
+        let maker = BootstrapMaker {
+            ring,
             gadget,
+            from,
+            to,
+            noise,
         };
-        let mut key = Self::empty(ring, shape);
-        let (basis, m) = (ring.everything(), ring.modulus(0));
-        let mut message = Poly::<Eval>::zero(ring, &basis);
-        for row in 0..shape.rows() {
-            let (i, digit, part) = key.place(row);
-            let unit = gadget.unit(m, digit as u32);
-            // All ones for a 1: the constants of row operations, which are tested, stay public.
-            let bit = from.bits()[i].wrapping_neg();
-            match part {
-                0 => message.row_mut(0).fill(unit & bit),
-                _ => {
-                    message.row_mut(0).copy_from_slice(to.row(0));
-                    ring.scale_assign(&mut message, |_| unit);
-                    message.row_mut(0).iter_mut().for_each(|x| *x &= bit);
-                }
-            }
-            let c1 = mask(ring, &basis, seed, &[index, row as u64]);
-            let c0 = encrypt_with(ring, to, &message, 1, &c1, noise.sample(rng, ring.n()));
+        let mut key = Self::empty(ring, maker.shape());
+        for (row, [c0, c1]) in maker.rows((seed, index), rng).enumerate() {
             key.set(row, c0.row(0), c1.row(0));
         }
-        message.zeroize();
         key
     }
 
@@ -127,14 +177,8 @@ impl BootstrapKey {
         }
     }
 
-    /// Coordinate, digit and part of a row.
-    fn place(&self, row: usize) -> (usize, usize, usize) {
-        let digits = self.shape.gadget.digits as usize;
-        (row / (2 * digits), row / 2 % digits, row % 2)
-    }
-
     fn set(&mut self, row: usize, body: &[u64], mask: &[u64]) {
-        let (i, digit, part) = self.place(row);
+        let (i, digit, part) = self.shape.place(row);
         let block = self.shape.block;
         let words = &mut self.levels[digit];
         let from = words.len() / self.shape.keys() * (i - i % block);
@@ -148,7 +192,7 @@ impl BootstrapKey {
 
     /// The body of a row, to be written out.
     pub fn body(&self, row: usize) -> Vec<u64> {
-        let (i, digit, part) = self.place(row);
+        let (i, digit, part) = self.shape.place(row);
         self.residues(i, digit, 2 * part)
     }
 

@@ -19,7 +19,7 @@ mod secret;
 mod sums;
 mod trace;
 
-pub use bootstrap::{BootstrapKey, BootstrapShape};
+pub use bootstrap::{BootstrapKey, BootstrapMaker, BootstrapShape};
 pub use cipher::{RingCipher, phase};
 pub use fourier::FourierKey;
 pub use gadget_key::GadgetKey;

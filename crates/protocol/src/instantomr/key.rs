@@ -5,7 +5,7 @@ use crate::frame::{
     FrameHeader, FrameReader, FrameWriter, Kind, pack_bits, packed_len, unpack_bits_u32,
 };
 use crate::instantomr::InstantParams;
-use crate::key_file::{read_poly, write_poly};
+use crate::key_file::{WriteBody, read_poly, write_poly};
 use crate::{ClueKind, DetectionKeyError};
 use omr_mismatch::Mismatch;
 use omr_ring::{Eval, Gadget, Poly};
@@ -119,24 +119,55 @@ impl InstantKey {
     ///
     /// Errors: those of the writer.
     pub fn write(&self, params: &InstantParams, out: impl Write) -> Result<(), InstantKeyError> {
-        let header = Self::header(params, self.id);
-        let bytes = Self::body_bytes(params, self.clues());
+        let offset = self.offset.as_ref().map(OffsetKey::bodies);
+        let each = |part, write: &mut WriteBody| self.bodies(params, part, write);
+        Self::write_bodies(params, self.id, &self.seed, offset, out, each)
+    }
+
+    fn bodies(
+        &self,
+        params: &InstantParams,
+        part: Part,
+        write: &mut WriteBody,
+    ) -> Result<(), InstantKeyError> {
+        match part {
+            Part::Bootstrap => {
+                let (n, basis) = (params.ring.n(), params.ring.everything());
+                (0..params.bootstrap().rows()).try_for_each(|row| {
+                    write(&Poly::from_rows(n, &basis, self.bootstrap.body(row)))
+                })
+            }
+            Part::Switch => self.switch.bodies().try_for_each(write),
+            Part::Trace => self.trace.bodies().try_for_each(write),
+            Part::Last => self.last.bodies().try_for_each(write),
+        }
+    }
+
+    /// Writes the file of a key whose bodies are made as they are written: `each` gives those of a part to what writes
+    /// them. `offset`: bodies of the [`OffsetKey`], of a key for bound clues.
+    ///
+    /// Errors: those of the writer; `BodyLength` where `each` gives too few or too many.
+    pub fn write_bodies(
+        params: &InstantParams,
+        id: [u8; 16],
+        seed: &[u8; 32],
+        offset: Option<&[u32]>,
+        out: impl Write,
+        mut each: impl FnMut(Part, &mut WriteBody) -> Result<(), InstantKeyError>,
+    ) -> Result<(), InstantKeyError> {
+        let clues = match offset {
+            Some(_) => ClueKind::Bound,
+            None => ClueKind::Plain,
+        };
+        let (header, bytes) = (Self::header(params, id), Self::body_bytes(params, clues));
         let mut frame = FrameWriter::new(out, &header, bytes)?;
-        frame.write_all(&self.seed)?;
-        let basis = params.ring.everything();
-        for row in 0..params.bootstrap().rows() {
-            let body = self.bootstrap.body(row);
-            let body = Poly::<Eval>::from_rows(params.ring.n(), &basis, body);
-            write_poly(&params.ring, &body, &mut frame)?;
+        frame.write_all(seed)?;
+        for part in Part::ALL {
+            let (ring, _) = part.bodies(params);
+            each(part, &mut |body| Ok(write_poly(ring, body, &mut frame)?))?;
         }
-        for body in self.switch.bodies() {
-            write_poly(&params.small, body, &mut frame)?;
-        }
-        for body in self.trace.bodies().chain(self.last.bodies()) {
-            write_poly(&params.ring, body, &mut frame)?;
-        }
-        if let Some(offset) = &self.offset {
-            let words: Vec<u64> = offset.bodies().iter().map(|&x| x.into()).collect();
+        if let Some(offset) = offset {
+            let words: Vec<u64> = offset.iter().map(|&x| x.into()).collect();
             let mut bytes = Vec::new();
             pack_bits(&words, params.clue.q().bits(), &mut bytes);
             frame.write_all(&bytes)?;
@@ -159,39 +190,53 @@ impl InstantKey {
         }
         let mut seed = [0; 32];
         frame.read_exact(&mut seed)?;
-        let mut read = |part: Part| -> Result<Vec<Poly<Eval>>, InstantKeyError> {
+        let next = |part: Part| -> Result<Vec<Poly<Eval>>, InstantKeyError> {
             let (ring, count) = part.bodies(params);
             let basis = ring.everything();
             (0..count)
                 .map(|_| read_poly(ring, &basis, &mut frame))
                 .collect()
         };
-        let at = |part: Part| (&seed, part.index());
-        let rows = read(Part::Bootstrap)?;
-        let rows = rows.iter().map(|row| row.row(0));
-        let bootstrap =
-            BootstrapKey::from_bodies(&params.ring, params.bootstrap(), rows, at(Part::Bootstrap));
-        let spec = params.spec();
-        let bodies = grouped(read(Part::Switch)?, spec.switch);
-        let switch =
-            LweSwitchKey::from_bodies(&params.small, spec.switch, bodies, at(Part::Switch));
-        let bodies = grouped(read(Part::Trace)?, spec.trace);
-        let trace = TraceKey::from_bodies(&params.ring, spec.trace, bodies, at(Part::Trace));
-        let last = read(Part::Last)?;
-        let index = Part::Last.index();
-        let last = SharedKey::from_bodies(&params.ring, params.shared(), last, &seed, index);
+        let key = Self::from_bodies(params, [0; 16], &seed, next)?;
         let offset = match bound {
             true => Some(read_offset(params, &seed, &mut frame)?),
             false => None,
         };
+        let id = frame.finish()?.key_id;
+        Ok(Self { id, offset, ..key })
+    }
+
+    /// Makes a key for plain clues from its bodies, part by part in the order of the file, and the seed of its masks.
+    ///
+    /// Errors: those of `next`.
+    pub fn from_bodies<E>(
+        params: &InstantParams,
+        id: [u8; 16],
+        seed: &[u8; 32],
+        mut next: impl FnMut(Part) -> Result<Vec<Poly<Eval>>, E>,
+    ) -> Result<Self, E> {
+        let at = |part: Part| (seed, part.index());
+        let rows = next(Part::Bootstrap)?;
+        let rows = rows.iter().map(|row| row.row(0));
+        let bootstrap =
+            BootstrapKey::from_bodies(&params.ring, params.bootstrap(), rows, at(Part::Bootstrap));
+        let spec = params.spec();
+        let bodies = grouped(next(Part::Switch)?, spec.switch);
+        let switch =
+            LweSwitchKey::from_bodies(&params.small, spec.switch, bodies, at(Part::Switch));
+        let bodies = grouped(next(Part::Trace)?, spec.trace);
+        let trace = TraceKey::from_bodies(&params.ring, spec.trace, bodies, at(Part::Trace));
+        let last = next(Part::Last)?;
+        let index = Part::Last.index();
+        let last = SharedKey::from_bodies(&params.ring, params.shared(), last, seed, index);
         Ok(Self {
-            id: frame.finish()?.key_id,
-            seed,
+            id,
+            seed: *seed,
             bootstrap,
             switch,
             trace,
             last,
-            offset,
+            offset: None,
         })
     }
 }

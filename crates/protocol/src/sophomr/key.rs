@@ -8,7 +8,7 @@ pub(crate) use masks::KeptMasks;
 use super::Params;
 use crate::clue::OFFSET_LEN;
 use crate::frame::{FrameHeader, FrameWriter, Kind};
-use crate::key_file::{row_bytes, write_poly};
+use crate::key_file::{WriteBody, row_bytes, write_poly};
 use crate::{ClueKind, DetectionKeyError};
 use omr_bgv::{Ciphertext, GaloisKey};
 use omr_compress::{KeyUse, Keys};
@@ -61,6 +61,14 @@ impl Part {
         parts.extend(secrets(params));
         parts.push(Part::Final);
         parts
+    }
+
+    /// Those of a key for clues of a kind, in the order of the file.
+    pub fn of_key(params: &Params, clues: ClueKind) -> impl Iterator<Item = Part> {
+        let offset = params.opening.is_none() && clues == ClueKind::Bound;
+        Self::all(params)
+            .into_iter()
+            .chain(offset.then_some(Part::Offset))
     }
 
     /// The index of its masks.
@@ -274,10 +282,7 @@ impl DetectionKey {
 
     /// Bytes of the file's body of a key for clues of a kind.
     pub fn body_bytes(params: &Params, clues: ClueKind) -> u64 {
-        let parts = Part::all(params).into_iter();
-        let offset = params.opening.is_none() && clues == ClueKind::Bound;
-        let parts = parts.chain(offset.then_some(Part::Offset));
-        let parts = parts.map(|part| part.bytes(params, clues));
+        let parts = Part::of_key(params, clues).map(|part| part.bytes(params, clues));
         seeds_bytes(params) + parts.sum::<u64>()
     }
 
@@ -343,17 +348,33 @@ impl DetectionKey {
     ///
     /// Errors: those of the writer.
     pub fn write(&self, params: &Params, out: impl Write) -> Result<(), DetectionKeyError> {
-        let bytes = Self::body_bytes(params, self.clues());
-        let mut frame = FrameWriter::new(out, &Self::header(params, self.id), bytes)?;
-        frame.write_all(&self.seed)?;
+        let (seeds, clues) = ([self.seed, self.masks], self.clues());
+        Self::write_bodies(params, self.id, seeds, clues, out, |part, write| {
+            self.part(part, params).into_iter().try_for_each(write)
+        })
+    }
+
+    /// Writes the file of a key whose bodies are made as they are written: `each` gives those of a part to what writes
+    /// them. Arguments as of [`DetectionKey::from_bodies`].
+    ///
+    /// Errors: those of the writer; `BodyLength` where `each` gives too few or too many.
+    pub fn write_bodies(
+        params: &Params,
+        id: [u8; 16],
+        [seed, masks]: [[u8; 32]; 2],
+        clues: ClueKind,
+        out: impl Write,
+        mut each: impl FnMut(Part, &mut WriteBody) -> Result<(), DetectionKeyError>,
+    ) -> Result<(), DetectionKeyError> {
+        let bytes = Self::body_bytes(params, clues);
+        let mut frame = FrameWriter::new(out, &Self::header(params, id), bytes)?;
+        frame.write_all(&seed)?;
         if params.opening.is_some() {
-            frame.write_all(&self.masks)?;
+            frame.write_all(&masks)?;
         }
-        for part in Part::all(params).into_iter().chain([Part::Offset]) {
+        for part in Part::of_key(params, clues) {
             let (ring, ..) = part.shape(params);
-            for body in self.part(part, params) {
-                write_poly(ring, body, &mut frame)?;
-            }
+            each(part, &mut |body| Ok(write_poly(ring, body, &mut frame)?))?;
         }
         frame.finish()?;
         Ok(())

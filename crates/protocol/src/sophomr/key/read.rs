@@ -193,50 +193,50 @@ impl Parts {
         }
     }
 
-    /// Reads all bodies, in the order of the file, and begins every part as soon as its bodies are there: who sends no
+    /// Asks for all bodies, in the order of the file, and begins every part as soon as its bodies are there: who sends no
     /// bodies makes no work.
-    fn begin<'s>(
+    fn begin<'s, E>(
         &'s mut self,
         scope: &Scope<'s>,
-        file: &mut Bodies<'_, impl Read>,
+        mut next: impl FnMut(Part) -> Result<Vec<Poly<Eval>>, E>,
         masks: Masks<'s>,
-    ) -> Result<(), DetectionKeyError> {
+    ) -> Result<(), E> {
         let params = masks.params;
         for (later, part) in [(&mut self.step, Part::Step), (&mut self.giant, Part::Giant)] {
-            let bodies = file.next(part)?;
+            let bodies = next(part)?;
             later.begin(scope, move || masks.galois(part, bodies));
         }
         for (later, part) in [
             (&mut self.product, Part::Product),
             (&mut self.descent, Part::Descent),
         ] {
-            let bodies = file.next(part)?;
+            let bodies = next(part)?;
             later.begin(scope, move || masks.switching(part, bodies));
         }
         if let (Some((baby, packing, narrow)), Some(opening)) = (&mut self.opening, &params.opening)
         {
-            let bodies = file.next(Part::Baby)?;
+            let bodies = next(Part::Baby)?;
             baby.begin(scope, move || masks.galois(Part::Baby, bodies));
-            let bodies = file.next(Part::Packing)?;
+            let bodies = next(Part::Packing)?;
             packing.begin(scope, move || masks.packing(opening, bodies));
-            let bodies = file.next(Part::Narrow)?;
+            let bodies = next(Part::Narrow)?;
             narrow.begin(scope, move || masks.narrow(opening, bodies));
         }
         let merges = self.merge.iter_mut().zip(merge_levels(params));
         let merges = merges.map(|(later, level)| (later, Part::Merge(level)));
         let turns = [(&mut self.turn, Part::Turn), (&mut self.swap, Part::Swap)];
         for (later, part) in turns.into_iter().chain(merges) {
-            let bodies = file.next(part)?;
+            let bodies = next(part)?;
             later.begin(scope, move || masks.galois(part, bodies));
         }
         for (later, part) in self.secrets.iter_mut().zip(secrets(params)) {
-            let bodies = file.next(part)?;
+            let bodies = next(part)?;
             later.begin(scope, move || masks.secret(part, bodies));
         }
-        let bodies = file.next(Part::Final)?;
+        let bodies = next(Part::Final)?;
         self.last.begin(scope, move || masks.shared(bodies));
         if let Some(offset) = &mut self.offset {
-            let bodies = file.next(Part::Offset)?;
+            let bodies = next(Part::Offset)?;
             offset.begin(scope, move || masks.offset(bodies));
         }
         Ok(())
@@ -262,22 +262,38 @@ impl DetectionKey {
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
     pub fn read(params: &Params, from: impl Read) -> Result<Self, DetectionKeyError> {
         let mut file = Bodies::open(params, from)?;
-        let (seed, linear) = (file.seed, file.masks);
-        let mut parts = Parts::new(params, file.clues);
+        let (seeds, clues) = ([file.seed, file.masks], file.clues);
+        let key = Self::from_bodies(params, [0; 16], seeds, clues, |part| file.next(part))?;
+        let id = file.frame.finish()?.key_id;
+        Ok(Self { id, ..key })
+    }
+
+    /// Makes a key for clues of a kind from its bodies, part by part in the order of the file, and the seeds of its masks:
+    /// her own, and those that keys may have in common (the same in sets that open no clues).
+    ///
+    /// Errors: those of `next`.
+    pub fn from_bodies<E>(
+        params: &Params,
+        id: [u8; 16],
+        [seed, linear]: [[u8; 32]; 2],
+        clues: ClueKind,
+        next: impl FnMut(Part) -> Result<Vec<Poly<Eval>>, E>,
+    ) -> Result<Self, E> {
+        let mut parts = Parts::new(params, clues);
         let masks = Masks {
             params,
             own: &seed,
             linear: &linear,
         };
         // On this thread: what is read from may have to stay here.
-        rayon::in_place_scope(|scope| parts.begin(scope, &mut file, masks))?;
+        rayon::in_place_scope(|scope| parts.begin(scope, next, masks))?;
         let opening = parts.opening.map(|(baby, packing, narrow)| OpeningKey {
             baby: baby.made(),
             packing: packing.made(),
             narrow: narrow.made(),
         });
         Ok(Self {
-            id: file.frame.finish()?.key_id,
+            id,
             seed,
             masks: linear,
             step: parts.step.made(),
@@ -299,9 +315,7 @@ impl DetectionKey {
     /// Errors: those of [`DetectionKey::read`].
     pub fn check(params: &Params, from: impl Read) -> Result<(), DetectionKeyError> {
         let mut file = Bodies::open(params, from)?;
-        let offset = params.opening.is_none() && file.clues == ClueKind::Bound;
-        let offset = offset.then_some(Part::Offset);
-        for part in Part::all(params).into_iter().chain(offset) {
+        for part in Part::of_key(params, file.clues) {
             let (ring, basis, count) = part.bodies(params, file.clues);
             for _ in 0..count {
                 read_poly(ring, &basis, &mut file.frame)?;

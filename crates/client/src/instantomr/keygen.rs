@@ -1,0 +1,190 @@
+//! Keys for InstantOMR's detector.
+
+use crate::identity::random;
+use crate::secret_key::block_secret;
+use crate::{MakeKeyError, SecretKey, SecretKeyError};
+use omr_protocol::ClueKey;
+use omr_protocol::instantomr::{InstantKey, InstantParams, OffsetKey, Part};
+use omr_ring::{Eval, NarrowGaussian, Poly};
+use omr_rlwe::{Secret, SecretPoly, SharedKey};
+use omr_tfhe::{BlockSecret, BootstrapMaker, LweSwitchKey, TraceKey};
+use rand_core::CryptoRng;
+use std::convert::Infallible;
+use std::io::Write;
+use zeroize::Zeroizing;
+
+/// The InstantOMR detector's key for a secret, for clues of its kind. The ring's secret is forgotten: nobody needs it again.
+///
+/// Errors: `Coefficients` when the secret is of a set without InstantOMR.
+pub fn detection_key(
+    params: &InstantParams,
+    secret: &SecretKey,
+    rng: &mut impl CryptoRng,
+) -> Result<InstantKey, SecretKeyError> {
+    let mut maker = Maker::new(params, secret, rng)?;
+    let (seed, offset) = (maker.seed, maker.offset());
+    let next = |part| -> Result<_, Infallible> {
+        let mut bodies = Vec::new();
+        let mut keep = |body| {
+            bodies.push(body);
+            Ok(())
+        };
+        maker.bodies::<Infallible>(part, &mut keep)?;
+        Ok(bodies)
+    };
+    let Ok(mut key) = InstantKey::from_bodies(params, secret.instant_id(), &seed, next);
+    key.offset = offset.map(|bodies| OffsetKey::from_bodies(&params.clue, bodies, &seed));
+    Ok(key)
+}
+
+/// Makes the key of [`detection_key`] body by body and writes its file, in a fraction of the memory that the key takes.
+///
+/// Errors: `Secret`; those of the writer.
+pub fn write_detection_key(
+    params: &InstantParams,
+    secret: &SecretKey,
+    rng: &mut impl CryptoRng,
+    out: impl Write,
+) -> Result<(), MakeKeyError> {
+    let mut maker = Maker::new(params, secret, rng)?;
+    let (id, seed, offset) = (secret.instant_id(), maker.seed, maker.offset());
+    InstantKey::write_bodies(params, id, &seed, offset.as_deref(), out, |part, write| {
+        maker.bodies(part, &mut |body| write(&body))
+    })?;
+    Ok(())
+}
+
+/// Makes the bodies of a key.
+struct Maker<'a, R> {
+    params: &'a InstantParams,
+    secret: &'a SecretKey,
+    clue: BlockSecret,
+    ring_secret: Secret,
+    /// The same, ready for products.
+    z: SecretPoly,
+    seed: [u8; 32],
+    rng: &'a mut R,
+}
+
+impl<'a, R: CryptoRng> Maker<'a, R> {
+    /// Errors: `Coefficients`.
+    fn new(
+        params: &'a InstantParams,
+        secret: &'a SecretKey,
+        rng: &'a mut R,
+    ) -> Result<Self, SecretKeyError> {
+        let (block, _) = params.blocks();
+        let clue = block_secret(secret.instant_secret(), block);
+        let ring = &params.ring;
+        let ring_secret = Secret::uniform_ternary(rng, ring.n());
+        Ok(Self {
+            params,
+            secret,
+            clue: clue.ok_or(SecretKeyError::Coefficients)?,
+            z: ring_secret.poly(ring, &ring.everything()),
+            ring_secret,
+            seed: random(rng),
+            rng,
+        })
+    }
+
+    /// Makes the bodies of a part.
+    ///
+    /// Errors: those of `take`.
+    fn bodies<E>(
+        &mut self,
+        part: Part,
+        take: &mut dyn FnMut(Poly<Eval>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (ring, spec, at) = (
+            &self.params.ring,
+            self.params.spec(),
+            (&self.seed, part.index()),
+        );
+        let (noise, z) = (&self.params.noise, &self.z);
+        match part {
+            Part::Bootstrap => {
+                let maker = BootstrapMaker {
+                    ring,
+                    gadget: self.params.bootstrap().gadget,
+                    from: &self.clue,
+                    to: z,
+                    noise,
+                };
+                maker
+                    .rows(at, self.rng)
+                    .try_for_each(|[body, _]| take(body))
+            }
+            Part::Switch => {
+                let (small, errors) = (&self.params.small, &self.params.switch_noise);
+                let (from, to) = (&self.ring_secret, &self.clue);
+                let key =
+                    LweSwitchKey::generate(small, spec.switch, from, to, at, errors, self.rng);
+                key.bodies().cloned().try_for_each(take)
+            }
+            Part::Trace => {
+                let key = TraceKey::generate(ring, spec.trace, z, at, noise, self.rng);
+                key.bodies().cloned().try_for_each(take)
+            }
+            Part::Last => {
+                let last = self.secret.digest.instant_polys(ring, spec.bodies);
+                let shape = self.params.shared();
+                let key = SharedKey::generate(ring, shape, &self.ring_secret, &last, at, self.rng);
+                key.bodies().cloned().try_for_each(take)
+            }
+        }
+    }
+
+    /// The bodies of what a detector takes off bound clues: with it a key takes them and no others.
+    fn offset(&mut self) -> Option<Vec<u32>> {
+        let address = self.secret.address.as_ref()?;
+        Some(self.offset_of(address))
+    }
+
+    fn offset_of(&mut self, address: &ClueKey) -> Vec<u32> {
+        let (clue, q) = (&self.params.clue, self.params.clue.q());
+        let errors = NarrowGaussian::new(self.params.secret().sigma);
+        let errors = Zeroizing::new(errors.sample(self.rng, OffsetKey::samples(clue)));
+        let masks = OffsetKey::masks(clue, &self.seed);
+        let messages = OffsetKey::messages(clue, &address.offset(clue));
+        let body = |((mask, message), &error): ((Vec<u64>, u64), &i64)| {
+            let product = mask
+                .iter()
+                .zip(self.secret.instant_secret().coeffs())
+                .map(|(&x, &s)| x as i64 * s);
+            // Residues of 22 bits, at most 1,024 of them: no overflow.
+            let product: i64 = product.sum();
+            q.add(message, q.from_i64(error - product)) as u32
+        };
+        let bodies = masks.into_iter().zip(messages).zip(errors.iter()).map(body);
+        bodies.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity;
+    use chacha20::ChaCha20Rng;
+    use omr_protocol::{ClueKind, ParamSet};
+    use rand_core::SeedableRng;
+
+    #[test]
+    fn a_key_is_written_body_by_body_as_it_is_made_at_once() {
+        for name in ["insecure-tiny-hybrid-v2", "insecure-tiny-hybrid-v3"] {
+            let set = ParamSet::named(name).unwrap();
+            let params = set.instantomr().unwrap();
+            for clues in [ClueKind::Plain, ClueKind::Bound] {
+                let rng = || ChaCha20Rng::seed_from_u64(3);
+                let (secret, _) = identity(set.clue(), clues, &mut rng());
+                let (mut whole, mut file) = (Vec::new(), Vec::new());
+                write_detection_key(params, &secret, &mut rng(), &mut file).unwrap();
+                let key = detection_key(params, &secret, &mut rng()).unwrap();
+                assert_eq!(key.clues(), clues);
+                key.write(params, &mut whole).unwrap();
+                assert!(file == whole, "{name}, {clues}");
+                assert_eq!(file.len() as u64, InstantKey::file_bytes_of(params, clues));
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The bodies of a detection key, made part by part.
+
+use crate::digest_secret::DigestSecret;
+use crate::identity::random;
+use omr_bgv::{GaloisKey, encrypt_body};
+use omr_opening::{
+    ModuleSecret, NarrowKey, PackingKey, packing_secret, secret_slots, sparse_secret,
+};
+use omr_protocol::ClueKind;
+use omr_protocol::clue::OFFSET_LEN;
+use omr_protocol::sophomr::{DetectionKey, Params, Part};
+use omr_ring::{Eval, Poly, Ring};
+use omr_rlwe::{BodyMaker, KeyShape, Secret, SecretPoly, SharedKey};
+use rand_core::CryptoRng;
+use std::convert::Infallible;
+use zeroize::Zeroize;
+
+/// Why parts of opening have what they need.
+const OPENS: &str = "parts of opening belong to sets that open clues";
+
+/// What takes a body.
+pub(super) type Take<'a, E> = dyn FnMut(Poly<Eval>) -> Result<(), E> + 'a;
+
+/// What a detection key hides.
+pub(super) struct Hidden<'a> {
+    /// As many clue secrets as the circuit has.
+    pub(super) clue: Vec<&'a [i64]>,
+    /// The `w` of an address with bound clues.
+    pub(super) offset: Option<[u32; OFFSET_LEN]>,
+    /// The secrets of digests.
+    pub(super) digest: &'a DigestSecret,
+}
+
+/// Makes the bodies of a key, with fresh secrets of all rings but that of digests. They are wiped when it is dropped:
+/// nobody needs them again.
+pub(super) struct Maker<'a, R> {
+    params: &'a Params,
+    hidden: Hidden<'a>,
+    /// Of packed clues, and what they are opened from.
+    packed: Option<[ModuleSecret; 2]>,
+    large: Secret,
+    small: Secret,
+    /// Her own, and those that keys may have in common.
+    seeds: [[u8; 32]; 2],
+    rng: &'a mut R,
+}
+
+impl<'a, R: CryptoRng> Maker<'a, R> {
+    /// `masks`: of an epoch, in sets that open clues.
+    pub(super) fn new(
+        params: &'a Params,
+        hidden: Hidden<'a>,
+        masks: Option<[u8; 32]>,
+        rng: &'a mut R,
+    ) -> Self {
+        let spec = params.spec();
+        let small = Secret::uniform_ternary(rng, spec.small_n);
+        let large = Secret::fixed_weight(rng, spec.n, spec.weight, spec.embedding_bound);
+        let opening = params.opening.as_ref();
+        let packed =
+            opening.map(|opening| [packing_secret(opening, rng), sparse_secret(opening, rng)]);
+        let seed = random(rng);
+        let masks = match opening {
+            None => seed,
+            Some(_) => masks.unwrap_or_else(|| random(rng)),
+        };
+        Self {
+            params,
+            hidden,
+            packed,
+            large,
+            small,
+            seeds: [seed, masks],
+            rng,
+        }
+    }
+
+    /// The seeds of masks: her own, and those that keys may have in common.
+    pub(super) fn seeds(&self) -> [[u8; 32]; 2] {
+        self.seeds
+    }
+
+    fn clues(&self) -> ClueKind {
+        match self.hidden.offset {
+            Some(_) => ClueKind::Bound,
+            None => ClueKind::Plain,
+        }
+    }
+
+    /// The whole key, and the large ring's secret, for measuring noise.
+    pub(super) fn key(mut self, id: [u8; 16]) -> (DetectionKey, Secret) {
+        let (params, seeds, clues) = (self.params, self.seeds, self.clues());
+        let bodies = |part| -> Result<_, Infallible> {
+            let mut bodies = Vec::new();
+            let mut keep = |body| {
+                bodies.push(body);
+                Ok(())
+            };
+            self.bodies::<Infallible>(part, &mut keep)?;
+            Ok(bodies)
+        };
+        let Ok(key) = DetectionKey::from_bodies(params, id, seeds, clues, bodies);
+        (key, self.large)
+    }
+
+    /// Makes the bodies of a part.
+    ///
+    /// Errors: those of `take`.
+    pub(super) fn bodies<E>(&mut self, part: Part, take: &mut Take<'_, E>) -> Result<(), E> {
+        match part {
+            Part::Product => {
+                let (ring, shape, secret) = self.shape(part);
+                let s = secret.poly(ring, &shape.extended());
+                let square = s.product(ring, &s);
+                self.switching(part, &square, &s, take)
+            }
+            Part::Descent => {
+                let (ring, shape, secret) = self.shape(part);
+                let from = secret.poly(ring, &shape.extended());
+                let spread = self.small.spread(ring.n() / self.params.small.n());
+                let to = spread.poly(ring, &shape.extended());
+                self.switching(part, &from, &to, take)
+            }
+            Part::Packing => self.packing(take),
+            Part::Narrow => self.narrow().bodies().cloned().try_for_each(take),
+            Part::Final => self.last().bodies().cloned().try_for_each(take),
+            Part::Secret(i) => {
+                let mut slots = self.secret_slots(i as usize);
+                let body = self.encrypted(part, &slots);
+                slots.zeroize();
+                take(body)
+            }
+            Part::Offset => {
+                let offset = self.hidden.offset.expect("keys for bound clues have it");
+                let slots = packed_offset(self.params, &offset);
+                take(self.encrypted(part, &slots))
+            }
+            _ => {
+                let g = part.exponent(self.params);
+                let g = g.expect("all other parts are Galois keys");
+                let (ring, shape, secret) = self.shape(part);
+                let s = secret.poly(ring, &shape.extended());
+                let preimage = GaloisKey::preimage(ring, &s, g);
+                self.switching(part, &s, &preimage, take)
+            }
+        }
+    }
+
+    fn at(&self, part: Part) -> ([u8; 32], u64) {
+        (*part.seed(&self.seeds[0], &self.seeds[1]), part.index())
+    }
+
+    fn shape(&self, part: Part) -> (&'a Ring, &'a KeyShape, &Secret) {
+        let params = self.params;
+        let (ring, shape) = part.shape(params);
+        let secret = match std::ptr::eq(ring, &params.ring) {
+            true => &self.large,
+            false => &self.small,
+        };
+        (ring, shape.expect("a switching key has a gadget"), secret)
+    }
+
+    fn switching<E>(
+        &mut self,
+        part: Part,
+        from: &SecretPoly,
+        to: &SecretPoly,
+        take: &mut Take<'_, E>,
+    ) -> Result<(), E> {
+        let (ring, shape, _) = self.shape(part);
+        let p = self.params.p().value();
+        let (seed, index) = self.at(part);
+        let maker = BodyMaker {
+            ring,
+            shape,
+            from,
+            to,
+            p,
+        };
+        maker.bodies((&seed, index), self.rng).try_for_each(take)
+    }
+
+    fn packing<E>(&mut self, take: &mut Take<'_, E>) -> Result<(), E> {
+        let (seed, index) = self.at(Part::Packing);
+        let offset = self.hidden.offset.map(|offset| offset.map(i64::from));
+        let w = offset.as_ref().map_or(&[][..], |offset| offset);
+        let clue = self.hidden.clue[0];
+        let opening = self.params.opening.as_ref().expect(OPENS);
+        let [packing, _] = self.packed.as_ref().expect(OPENS);
+        PackingKey::make_bodies(opening, clue, w, packing, (&seed, index), self.rng, take)
+    }
+
+    fn narrow(&mut self) -> NarrowKey {
+        let (seed, index) = self.at(Part::Narrow);
+        let opening = self.params.opening.as_ref().expect(OPENS);
+        let [packing, sparse] = self.packed.as_ref().expect(OPENS);
+        NarrowKey::generate(opening, packing, sparse, (&seed, index), self.rng)
+    }
+
+    fn last(&mut self) -> SharedKey {
+        let (params, (seed, index)) = (self.params, self.at(Part::Final));
+        let secrets = self.hidden.digest;
+        let secrets = secrets.polys(&params.final_ring, params.final_shape.bodies());
+        SharedKey::generate(
+            &params.final_ring,
+            params.final_shape,
+            &self.small,
+            &secrets,
+            (&seed, index),
+            self.rng,
+        )
+    }
+
+    /// What an encrypted secret holds: that of clues, or what packed clues are opened from.
+    fn secret_slots(&self, i: usize) -> Vec<u32> {
+        match (&self.params.opening, &self.packed) {
+            (Some(opening), Some([_, sparse])) => secret_slots(opening, sparse),
+            _ => packed_secret(self.params, self.hidden.clue[i]),
+        }
+    }
+
+    fn encrypted(&mut self, part: Part, slots: &[u32]) -> Poly<Eval> {
+        let (params, (seed, index)) = (self.params, self.at(part));
+        let (ring, basis) = (&params.ring, params.chain.basis(0));
+        let s = self.large.poly(ring, basis);
+        encrypt_body(
+            ring,
+            &params.plain,
+            (&s, basis),
+            slots,
+            (&seed, index),
+            self.rng,
+        )
+    }
+}
+
+/// `[s | -s | s | ...]` in both slot rows, s padded with zeros to the ring's dimension: row i of the clue's matrix
+/// is then met by turning. Range: coefficients above -p and below p.
+fn packed_secret(params: &Params, secret: &[i64]) -> Vec<u32> {
+    let p = params.p().value() as i64;
+    let n = params.spec().clue.n;
+    let half = params.slots() / 2;
+    (0..params.slots())
+        .map(|slot| {
+            let column = slot % half;
+            let sign = 1 - 2 * (column / n % 2) as i64;
+            let value = secret.get(column % n).map_or(0, |s| s * sign);
+            (value + ((value >> 63) & p)) as u32
+        })
+        .collect()
+}
+
+/// `w` over the columns of both slot rows, each residue for as many columns as there are baby steps: a giant
+/// step then brings the next residue.
+fn packed_offset(params: &Params, w: &[u32; OFFSET_LEN]) -> Vec<u32> {
+    let (half, baby) = (params.slots() / 2, params.spec().baby);
+    let column = |slot| slot % half;
+    (0..params.slots())
+        .map(|slot| w[column(slot) / baby % OFFSET_LEN])
+        .collect()
+}

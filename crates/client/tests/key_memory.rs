@@ -1,0 +1,49 @@
+//! What making detection keys takes of memory: with the tables of the large ring, about as much as one file.
+#![cfg(target_os = "linux")]
+
+use omr_client::{identity, os_rng, write_detection_key};
+use omr_protocol::params::HYBRID;
+use omr_protocol::{ClueKind, EngineKind, ParamSet};
+use std::io::Write;
+
+const MIB: usize = 1 << 20;
+const MOST: usize = 150 * MIB;
+
+/// The most memory that this process had, in bytes.
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kib = line.unwrap().split_whitespace().nth(1).unwrap();
+    kib.parse::<usize>().unwrap() << 10
+}
+
+/// Counts what it is given.
+#[derive(Default)]
+struct Counter(u64);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+// One test: what others take at the same time would count.
+#[test]
+fn keys_are_made_in_little_memory() {
+    for engine in [EngineKind::Instantomr, EngineKind::Sophomr] {
+        let set = ParamSet::named(HYBRID).unwrap();
+        let (secret, _) = identity(set.clue(), ClueKind::Bound, &mut os_rng());
+        let mut file = Counter::default();
+        write_detection_key(&set, engine, &secret, None, &mut os_rng(), &mut file).unwrap();
+        let expected = set.key_file_bytes(engine, ClueKind::Bound).unwrap();
+        assert_eq!(file.0, expected, "{engine}");
+        let taken = peak();
+        println!("{engine}: {} MiB", taken / MIB);
+        assert!(taken < MOST, "{engine}: {taken} bytes");
+    }
+}
