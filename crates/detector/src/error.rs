@@ -34,6 +34,9 @@ pub enum DetectorError {
     /// A digest that cannot be made.
     #[error(transparent)]
     Plan(#[from] omr_protocol::PlanError),
+    /// Sums that do not make up a digest.
+    #[error(transparent)]
+    Partial(#[from] omr_protocol::sophomr::PartialError),
     /// A step of the evaluation was refused: the parameters do not fit the circuit.
     #[error(transparent)]
     Eval(#[from] EvalError),

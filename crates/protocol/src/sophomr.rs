@@ -4,6 +4,7 @@ mod digest;
 mod epoch;
 mod key;
 mod params;
+mod partial;
 mod plan;
 
 pub use digest::{BODY_BITS, Digest, MASK_BITS};
@@ -12,4 +13,5 @@ pub use key::{DetectionKey, EncryptedSecret, OpeningKey, Part, merge_levels};
 pub use params::{
     Circuit, FinalNoise, FinalRingSpec, Outline, Params, ParamsSpec, RecipientParams, tail_bits,
 };
+pub use partial::{Partial, PartialError};
 pub use plan::{CHECKSUM_SYMBOLS, DigestPlan, INDEX_SYMBOLS, checksum, packing};

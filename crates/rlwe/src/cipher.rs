@@ -26,6 +26,12 @@ impl Rlwe {
         self.c0.basis()
     }
 
+    /// Adds another one under the same secret. Panics: when it lacks one of its primes.
+    pub fn add_assign(&mut self, ring: &Ring, other: &Self) {
+        ring.add_assign(&mut self.c0, &other.c0);
+        ring.add_assign(&mut self.c1, &other.c1);
+    }
+
     /// An encryption of zero without noise.
     pub fn zero(ring: &Ring, basis: &Basis) -> Self {
         Self {

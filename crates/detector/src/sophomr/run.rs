@@ -14,10 +14,12 @@ use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_bgv::Ciphertext;
 use omr_compress::Finisher;
 use omr_protocol::clue::HashesOf;
-use omr_protocol::sophomr::{Digest, DigestPlan};
-use omr_protocol::{ClueKind, DigestHeader, Placement, SEED_BYTES, Sealing};
+use omr_protocol::sophomr::{Digest, DigestPlan, Partial, PartialError};
+use omr_protocol::{ClueKind, DigestHeader, Mismatch, Placement, SEED_BYTES, Sealing, hex};
 use omr_rlwe::Rlwe;
 use payloads::KeptPayloads;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A digest and how it came about.
@@ -28,6 +30,29 @@ pub struct Output {
     pub stages: Stages,
     /// Clues that did not parse and counted as impertinent.
     pub unusable_clues: usize,
+}
+
+/// A part of a digest and how it came about.
+pub struct PartialOutput {
+    /// The part.
+    pub partial: Partial,
+    /// Seconds by stage.
+    pub stages: Stages,
+    /// Clues that did not parse and counted as impertinent.
+    pub unusable_clues: usize,
+}
+
+/// The digest that parts belong to.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Messages, bound, payloads.
+    pub plan: &'a DigestPlan,
+    /// The board.
+    pub board_id: [u8; 16],
+    /// How its payloads are sealed.
+    pub sealing: Sealing,
+    /// Decides where messages lie: random, and drawn after they were posted (SECURITY.md). All parts have the same.
+    pub seed: [u8; SEED_BYTES],
 }
 
 /// Recipients that are served together at most: what their bodies take, some 0.5 GB each at full size, has to fit
@@ -50,6 +75,30 @@ impl Detector {
     ) -> Result<Output, DetectorError> {
         let out = digests(&[self], source, plan, board_id, sealing, seed, progress);
         Ok(out?.remove(0))
+    }
+
+    /// The digest of whose batches all sums are in `partial`.
+    ///
+    /// Errors: `Partial`: sums for another key; `Missing`.
+    pub fn finish(&self, partial: &Partial) -> Result<Digest, DetectorError> {
+        let (expected, found) = (self.key().id, partial.header().key_id);
+        if expected != found {
+            let of = Mismatch::new(hex(&expected), hex(&found));
+            return Err(PartialError::Other { what: "key", of }.into());
+        }
+        partial.check_complete()?;
+        Ok(self.finished(partial))
+    }
+
+    fn finished(&self, partial: &Partial) -> Digest {
+        let (setting, header) = (self.params().compression(), partial.header());
+        let mut finisher = Finisher::new(setting, &self.key().last, header.plan.sums());
+        let all = partial.sums().values().flatten();
+        all.for_each(|packed| finisher.push(packed));
+        Digest {
+            header: header.clone(),
+            ciphertexts: finisher.finish(),
+        }
     }
 
     /// Whether both are served together: keys whose masks come from one seed, for clues of one kind.
@@ -75,9 +124,68 @@ pub fn digests(
     seed: [u8; SEED_BYTES],
     progress: &dyn Progress,
 ) -> Result<Vec<Output>, DetectorError> {
+    let wanted = Wanted {
+        plan,
+        board_id,
+        sealing,
+        seed,
+    };
+    let parts = partials(detectors, source, &wanted, 0..plan.batches(), progress)?;
+    let finish = |(detector, mut part): (&&Detector, PartialOutput)| {
+        let stages = &mut part.stages;
+        let digest = stages.time("packing", || detector.finished(&part.partial));
+        Output {
+            digest,
+            stages: part.stages,
+            unusable_clues: part.unusable_clues,
+        }
+    };
+    Ok(detectors.iter().zip(parts).map(finish).collect())
+}
+
+/// The sums of some batches of a digest for several recipients, in their order, who are served as by [`digests`]: what
+/// other processes make of the other batches [adds up](Partial::merge), and [`Detector::finish`] makes the digest.
+///
+/// Errors: as [`Detector::digest`].
+/// Panics: when parameter sets differ; unless the batches are some of the plan's.
+pub fn partials(
+    detectors: &[&Detector],
+    source: &mut dyn MessageSource,
+    wanted: &Wanted,
+    batches: Range<usize>,
+    progress: &dyn Progress,
+) -> Result<Vec<PartialOutput>, DetectorError> {
+    let of_plan = !batches.is_empty() && batches.end <= wanted.plan.batches();
+    assert!(of_plan, "batches of the plan");
+    let mut outputs: Vec<Option<PartialOutput>> = detectors.iter().map(|_| None).collect();
+    for group in served_together(detectors, source.clue_bytes())? {
+        let served: Vec<&Detector> = group.iter().map(|&i| detectors[i]).collect();
+        let plan = wanted.plan;
+        let header = DigestHeader {
+            key_id: served[0].key().id,
+            board_id: wanted.board_id,
+            sealing: wanted.sealing,
+            plan: plan.for_clues(served[0].params(), served[0].clues()),
+            seed: wanted.seed,
+        };
+        let run = Run::new(served, source, &header, batches.clone(), progress);
+        for (i, output) in group.into_iter().zip(run.partials()?) {
+            outputs[i] = Some(output);
+        }
+    }
+    Ok(outputs.into_iter().flatten().collect())
+}
+
+/// The numbers of detectors that one run serves, run by run.
+///
+/// Errors: `ClueKind`.   Panics: when parameter sets differ.
+fn served_together(
+    detectors: &[&Detector],
+    clue_bytes: usize,
+) -> Result<Vec<Vec<usize>>, DetectorError> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (i, detector) in detectors.iter().enumerate() {
-        detector.check_board(source.clue_bytes())?;
+        detector.check_board(clue_bytes)?;
         let name = detectors[0].params().name();
         assert_eq!(detector.params().name(), name, "one parameter set");
         let fits = |group: &&mut Vec<usize>| {
@@ -88,22 +196,7 @@ pub fn digests(
             None => groups.push(vec![i]),
         }
     }
-    let mut outputs: Vec<Option<Output>> = detectors.iter().map(|_| None).collect();
-    for group in groups {
-        let served: Vec<&Detector> = group.iter().map(|&i| detectors[i]).collect();
-        let header = DigestHeader {
-            key_id: served[0].key().id,
-            board_id,
-            sealing,
-            plan: plan.for_clues(served[0].params(), served[0].clues()),
-            seed,
-        };
-        let made = Run::new(served, source, &header, progress).digests()?;
-        for (i, output) in group.into_iter().zip(made) {
-            outputs[i] = Some(output);
-        }
-    }
-    Ok(outputs.into_iter().flatten().collect())
+    Ok(groups)
 }
 
 /// A pertinency vector in the small ring, and what it is multiplied by.
@@ -117,10 +210,12 @@ struct Run<'a> {
     source: &'a mut dyn MessageSource,
     /// Of the first recipient's digest; others differ in the key's name.
     header: &'a DigestHeader,
+    /// The batches to work on.
+    batches: Range<usize>,
     progress: &'a dyn Progress,
     stages: Stages,
     unusable: usize,
-    /// Of bound clues: batch by batch, message by message.
+    /// Of bound clues: batch by batch from the first one on, message by message.
     fingerprints: Vec<Arc<[u32]>>,
     payloads: KeptPayloads,
 }
@@ -131,6 +226,7 @@ impl<'a> Run<'a> {
         detectors: Vec<&'a Detector>,
         source: &'a mut dyn MessageSource,
         header: &'a DigestHeader,
+        batches: Range<usize>,
         progress: &'a dyn Progress,
     ) -> Self {
         Self {
@@ -138,6 +234,7 @@ impl<'a> Run<'a> {
             detectors,
             source,
             header,
+            batches,
             progress,
             stages: Stages::default(),
             unusable: 0,
@@ -150,58 +247,52 @@ impl<'a> Run<'a> {
         &self.header.plan
     }
 
-    /// Makes the digests, one for each recipient.
+    /// Makes the sums, those of each recipient.
     ///
     /// Errors: the source's; `Stopped`; parameters that do not fit the circuit.
-    fn digests(mut self) -> Result<Vec<Output>, DetectorError> {
-        let plan = self.plan();
+    fn partials(mut self) -> Result<Vec<PartialOutput>, DetectorError> {
+        let (plan, batches) = (self.plan(), self.batches.clone());
         let pertinent = self.pertinent()?;
-        let setting = self.detector.params().compression();
-        let finisher =
-            |detector: &&'a Detector| Finisher::new(setting, &detector.key().last, plan.sums());
-        let mut finishers: Vec<Finisher> = self.detectors.iter().map(finisher).collect();
-        for group in 0..plan.groups() {
-            self.compress(group, &pertinent, &mut finishers)?;
+        let mut sums: Vec<BTreeMap<usize, Vec<Rlwe>>> = Vec::new();
+        sums.resize_with(self.detectors.len(), BTreeMap::new);
+        for group in plan.group_of(batches.start)..=plan.group_of(batches.end - 1) {
+            let packed = self.compress(group, &pertinent)?;
+            for (sums, packed) in sums.iter_mut().zip(packed) {
+                sums.insert(group, packed);
+            }
         }
-        let ciphertexts: Vec<_> = self.stages.time("packing", || {
-            finishers.into_iter().map(Finisher::finish).collect()
-        });
-        let output = |(ciphertexts, detector): (_, &&Detector)| Output {
-            digest: Digest {
-                header: DigestHeader {
-                    key_id: detector.key().id,
-                    ..self.header.clone()
-                },
-                ciphertexts,
-            },
-            stages: self.stages.clone(),
-            unusable_clues: self.unusable,
+        let output = |(sums, detector): (_, &&Detector)| {
+            let header = DigestHeader {
+                key_id: detector.key().id,
+                ..self.header.clone()
+            };
+            PartialOutput {
+                partial: Partial::new(header, batches.clone(), sums),
+                stages: self.stages.clone(),
+                unusable_clues: self.unusable,
+            }
         };
-        Ok(ciphertexts
-            .into_iter()
-            .zip(&self.detectors)
-            .map(output)
-            .collect())
+        Ok(sums.into_iter().zip(&self.detectors).map(output).collect())
     }
 
-    /// The pertinency vectors of all batches, recipient by recipient.
+    /// The pertinency vectors of the batches, recipient by recipient.
     fn pertinent(&mut self) -> Result<Vec<Vec<Pertinency>>, DetectorError> {
         let (detectors, progress) = (self.detectors.clone(), self.progress);
-        let batches = self.plan().batches();
+        let batches = self.batches.clone();
         let stages = &mut self.stages;
         let detector = self.detector;
         stages.time("memory", || {
             detector.take_memory();
-            if batches > 1 {
+            if batches.len() > 1 {
                 detector.reserve_for_several_batches();
             }
         });
         let steps = stages.time("baby_steps", || steps_of(&detectors, progress))?;
         let mut steps = Some(steps);
         let mut pertinent: Vec<Vec<Pertinency>> = detectors.iter().map(|_| Vec::new()).collect();
-        for batch in 0..batches {
+        for batch in batches.clone() {
             // The memory of the last batch's serves what comes after the transform.
-            let own = match batch + 1 == batches {
+            let own = match batch + 1 == batches.end {
                 true => steps.take(),
                 false => steps.clone(),
             };

@@ -5,6 +5,7 @@ mod bound;
 mod frozen;
 mod keys;
 mod packed;
+mod partial;
 mod recipients;
 mod source;
 mod world;

@@ -51,10 +51,12 @@ pub enum Kind {
     Locked = 14,
     /// All that restores an identity.
     Identity = 15,
+    /// The sums of some batches of a digest.
+    Partial = 16,
 }
 
 impl Kind {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::SecretKey,
         Self::ClueKey,
         Self::DetectionKey,
@@ -70,6 +72,7 @@ impl Kind {
         Self::KeptParts,
         Self::Locked,
         Self::Identity,
+        Self::Partial,
     ];
 
     /// The kind of a tag, if there is one.
@@ -97,6 +100,7 @@ impl fmt::Display for Kind {
             Self::KeptParts => "parts of a letter that is not whole",
             Self::Locked => "a file under a passphrase",
             Self::Identity => "an exported identity",
+            Self::Partial => "a part of a digest",
         })
     }
 }

@@ -89,6 +89,28 @@ impl Digest {
         key_id: [u8; 16],
         body: &[u8],
     ) -> Result<Self, DigestError> {
+        let header = Self::header_of(params, key_id, body)?;
+        let plan = &header.plan;
+        let (expected, found) = (Self::body_bytes(plan, params), body.len() as u64);
+        if expected != found {
+            return Err(DigestError::Length(Mismatch::new(expected, found)));
+        }
+        let lengths = (0..plan.parts()).map(|part| plan.part_len(part));
+        let ciphertexts = packing(params).read(lengths, &body[FIXED_BYTES..])?;
+        Ok(Self {
+            header,
+            ciphertexts,
+        })
+    }
+
+    /// The header that a body begins with.
+    ///
+    /// Errors: `Length`, `UnknownScheme`, `Scheme`, `IndexPayload`, `Sealing`, `Plan`.
+    pub(super) fn header_of(
+        params: &RecipientParams,
+        key_id: [u8; 16],
+        body: &[u8],
+    ) -> Result<DigestHeader, DigestError> {
         let (scheme, clues, header) = DigestHeader::decode(key_id, body)?;
         let Request {
             range,
@@ -102,17 +124,6 @@ impl Digest {
             }
         };
         let plan = DigestPlan::new(params, range, bound, payload_bytes)?;
-        let header = header.with_plan(plan.for_clues(params, clues));
-        let plan = &header.plan;
-        let (expected, found) = (Self::body_bytes(plan, params), body.len() as u64);
-        if expected != found {
-            return Err(DigestError::Length(Mismatch::new(expected, found)));
-        }
-        let lengths = (0..plan.parts()).map(|part| plan.part_len(part));
-        let ciphertexts = packing(params).read(lengths, &body[FIXED_BYTES..])?;
-        Ok(Self {
-            header,
-            ciphertexts,
-        })
+        Ok(header.with_plan(plan.for_clues(params, clues)))
     }
 }

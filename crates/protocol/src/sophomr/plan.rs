@@ -147,6 +147,11 @@ impl DigestPlan {
         start..(start + self.batches_in_group).min(self.batches())
     }
 
+    /// The group of a batch.
+    pub fn group_of(&self, batch: usize) -> usize {
+        batch / self.batches_in_group
+    }
+
     /// The messages of a batch.
     pub fn batch(&self, batch: usize) -> Range<u64> {
         let slots = self.slots as u64;

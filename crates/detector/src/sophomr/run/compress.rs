@@ -4,11 +4,10 @@ use super::{Pertinency, Run};
 use crate::DetectorError;
 use crate::error::check_len;
 use crate::progress::check_stopped;
-use crate::sophomr::Detector;
 use crate::sophomr::encoder::{Encoder, KeptSymbols, Shape};
 use crate::sophomr::payload::{MESSAGES_TOGETHER, SymbolWindow};
 use omr_codec::Symbols;
-use omr_compress::{Codes, Finisher, Keys, Round, Sums};
+use omr_compress::{Codes, Keys, Round, Sums};
 use omr_protocol::Placement;
 use omr_protocol::sophomr::packing;
 use omr_rlwe::Rlwe;
@@ -24,38 +23,46 @@ const CODES_TOGETHER: usize = 12;
 const PIECE_BYTES: usize = 64 << 20;
 
 impl Run<'_> {
-    /// Adds the sums of a group's batches to the digests. `pertinent`: recipient by recipient, batch by batch.
+    /// The packed sums of the batches of a group that are worked on, recipient by recipient. `pertinent`: recipient by
+    /// recipient, batch by batch.
     pub(super) fn compress(
         &mut self,
         group: usize,
         pertinent: &[Vec<Pertinency>],
-        finishers: &mut [Finisher],
-    ) -> Result<(), DetectorError> {
-        let (plan, batches) = (self.plan(), self.plan().group(group));
+    ) -> Result<Vec<Vec<Rlwe>>, DetectorError> {
+        let (plan, batches) = (self.plan(), self.batches_of(group));
         let together = (CODES_TOGETHER / batches.len()).max(1);
-        let recipients = finishers.chunks_mut(together).enumerate();
-        for (chunk, finishers) in recipients {
+        let mut packed = vec![Vec::new(); pertinent.len()];
+        for (chunk, packed) in packed.chunks_mut(together).enumerate() {
             let first = chunk * together;
-            let of_group: Vec<&[Pertinency]> = pertinent[first..][..finishers.len()]
+            let own = batches.start - self.batches.start..batches.end - self.batches.start;
+            let of_group: Vec<&[Pertinency]> = pertinent[first..][..packed.len()]
                 .iter()
-                .map(|pertinent| &pertinent[batches.clone()])
+                .map(|pertinent| &pertinent[own.clone()])
                 .collect();
             for round in 0..plan.rounds() {
-                let codes = self.codes(round, first, &of_group);
+                let codes = self.codes(group, round, first, &of_group);
                 for window in self.windows() {
-                    self.window(group, (first, &codes), window, finishers)?;
+                    self.window(group, (first, &codes), window, packed)?;
                 }
             }
         }
         for batch in batches {
             self.payloads.take(batch);
         }
-        Ok(())
+        Ok(packed)
+    }
+
+    /// The batches of a group that are worked on.
+    fn batches_of(&self, group: usize) -> Range<usize> {
+        let (all, own) = (self.plan().group(group), &self.batches);
+        all.start.max(own.start)..all.end.min(own.end)
     }
 
     /// The codes of a group's batches, of each recipient from number `first` on.
     fn codes(
         &mut self,
+        group: usize,
         round: usize,
         first: usize,
         pertinent: &[&[Pertinency]],
@@ -67,12 +74,13 @@ impl Run<'_> {
             .map(|detector| detector.compression_keys())
             .collect();
         let batches = pertinent[0].len();
+        let before = self.batches_of(group).start - plan.group(group).start;
         progress.stage("codes", (batches * plan.width() / 2) as u64);
         self.stages.time("codes", || {
             let of_batch = |batch: usize| {
                 // One circuit has brought all of them to one scale.
                 let scale = pertinent[0][batch].1;
-                let round = Round::new(setting, plan.sums(), round, (batch, scale));
+                let round = Round::new(setting, plan.sums(), round, (before + batch, scale));
                 let small = pertinent.iter().map(|batches| &batches[batch].0[..]);
                 let recipients: Vec<(Keys, &[Rlwe])> = keys.iter().copied().zip(small).collect();
                 tables.codes_of(setting, &round, &recipients, &|n| progress.advance(n))
@@ -92,12 +100,14 @@ impl Run<'_> {
             .collect()
     }
 
+    /// Adds the packed sums of a window. Every batch is packed by itself, so that the digest's bytes do not depend on which
+    /// batches were worked on together.
     fn window(
         &mut self,
         group: usize,
         (first, codes): (usize, &[Vec<Codes>]),
         window: Range<usize>,
-        finishers: &mut [Finisher],
+        packed: &mut [Vec<Rlwe>],
     ) -> Result<(), DetectorError> {
         let (plan, setting) = (self.plan(), self.detector.params().compression());
         let symbols = plan.symbols_of(window.start).start..plan.symbols_of(window.end - 1).end;
@@ -105,17 +115,17 @@ impl Run<'_> {
             let symbols = window.clone().map(|ct| plan.symbols_of(ct).len());
             symbols.map(|symbols| Sums::new(setting, symbols)).collect()
         };
-        let mut sums: Vec<Vec<Sums>> = (0..finishers.len()).map(of_window).collect();
         let steps = (codes.len() * window.len()) as u64;
         self.progress.stage("payloads", steps);
         let shape = Shape::new(setting, plan);
         let mut scratch = None;
-        for (i, (batch, codes)) in plan.group(group).zip(codes).enumerate() {
+        let (start, part) = (plan.group(group).start, packed[0].len());
+        for (batch, codes) in self.batches_of(group).zip(codes) {
             let shared = self.shared(batch);
             let kept = KeptSymbols::new(shape, window.clone(), shared.as_ref());
             let values = match kept.is_complete() {
                 true => None,
-                false => Some(self.symbols(batch, i, symbols.clone())?),
+                false => Some(self.symbols(batch, batch - start, symbols.clone())?),
             };
             let mut encoder = Encoder {
                 shape,
@@ -124,6 +134,7 @@ impl Run<'_> {
                 shared: shared.as_ref(),
                 scratch: &mut scratch,
             };
+            let mut sums: Vec<Vec<Sums>> = (0..packed.len()).map(of_window).collect();
             for (i, ct) in window.clone().enumerate() {
                 let mut sums: Vec<&mut Sums> = sums.iter_mut().map(|sums| &mut sums[i]).collect();
                 self.stages
@@ -131,25 +142,29 @@ impl Run<'_> {
                 self.progress.advance(1);
                 check_stopped(self.progress)?;
             }
-        }
-        for ((sums, finisher), detector) in sums
-            .into_iter()
-            .zip(finishers)
-            .zip(&self.detectors.clone()[first..])
-        {
-            self.pack(detector, sums, finisher);
+            self.pack((first, part), sums, packed);
         }
         Ok(())
     }
 
-    fn pack(&mut self, detector: &Detector, sums: Vec<Sums>, finisher: &mut Finisher) {
-        let (plan, progress) = (self.plan(), self.progress);
-        progress.stage("packing", sums.len() as u64);
-        let keys = detector.compression_keys();
+    /// Packs a batch's sums of each recipient from number `first` on, and adds them from part `part` on.
+    fn pack(
+        &mut self,
+        (first, part): (usize, usize),
+        sums: Vec<Vec<Sums>>,
+        packed: &mut [Vec<Rlwe>],
+    ) {
+        let (plan, detectors) = (self.plan(), &self.detectors[first..]);
+        let ring = &self.detector.params().small;
         self.stages.time("packing", || {
-            for sums in sums {
-                finisher.push(&sums.pack(plan.sums(), keys));
-                progress.advance(1);
+            for ((sums, packed), detector) in sums.into_iter().zip(packed).zip(detectors) {
+                for (part, sums) in (part..).zip(sums) {
+                    let own = sums.pack(plan.sums(), detector.compression_keys());
+                    match packed.get_mut(part) {
+                        Some(all) => all.add_assign(ring, &own),
+                        None => packed.push(own),
+                    }
+                }
             }
         });
     }
@@ -221,7 +236,9 @@ impl Run<'_> {
         payloads: &[u8],
     ) -> Result<(), DetectorError> {
         let start = self.plan().batch(batch).start + first as u64;
-        let fingerprints = self.fingerprints[batch].get(first..).unwrap_or_default();
+        let fingerprints = self.fingerprints[batch - self.batches.start]
+            .get(first..)
+            .unwrap_or_default();
         let fill = || window.fill(packing, (start, first), payloads, fingerprints);
         self.stages.time("payloads", fill)
     }
