@@ -49,6 +49,7 @@ mod identity;
 pub mod instantomr;
 pub mod kept;
 pub mod letter;
+pub mod letters;
 pub mod locked;
 pub mod seal;
 mod secret_key;

@@ -8,13 +8,14 @@ use crate::args::Decode;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access, Framed, Output, STANDARD};
 use incomplete::{Incomplete, Kept};
+use omr_client::letters::{Letters, Opened};
 use omr_client::{DecodeError, Retrieved, SecretKey, decode};
 use omr_console::{ConsoleError, Ui};
 use omr_detector::Progress;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::Kind;
 use omr_protocol::{ParamSet, Response, Sealing};
-use open::{Collected, LeftOut, Message, Opened};
+use open::{LeftOut, Message, left_out, messages};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,8 @@ struct Digest<'a> {
 /// What the digests gave, and those that gave nothing.
 struct Decoded {
     opened: Opened,
+    /// Whether any of the digests holds indices alone.
+    listed: bool,
     /// Whether any of the digests holds payloads that nothing but the detector's word vouches for.
     unvouched: bool,
     /// Told at the end, so that the others are not lost.
@@ -71,7 +74,8 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
     let secret = opened(secret, Kind::SecretKey, &args.passphrase)?;
     let secret = io::read_secret_key(secret, set.clue())?;
     let Decoded {
-        opened,
+        mut opened,
+        listed,
         unvouched,
         failed,
     } = decoded(args, ui, (&set, &secret), &digests, &mut kept)?;
@@ -83,9 +87,10 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
              pass --sealing to say what you expect",
         );
     }
-    let files = deliver(args, opened.messages)?;
-    let incomplete = kept.settle(opened.letters)?;
-    for left_out in &opened.left_out {
+    let left_out = left_out(&opened, digests[0].response.sealing());
+    let files = deliver(args, messages(&mut opened, listed))?;
+    let incomplete = kept.settle(opened.incomplete)?;
+    for left_out in &left_out {
         ui.warn(&left_out.to_string());
     }
     for letter in &incomplete {
@@ -107,7 +112,7 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
         pertinent: indices.len(),
         indices,
         files,
-        left_out: opened.left_out,
+        left_out,
         incomplete,
     };
     print_report(args, ui, &report)?;
@@ -165,11 +170,14 @@ fn decoded(
 ) -> Result<Decoded, CliError> {
     let bar = ui.bar();
     bar.stage("digests", digests.len() as u64);
-    let mut all = Collected::new(kept.take());
-    let (mut unvouched, mut failed) = (false, None);
+    let mut all = Letters::with_parts(kept.take());
+    let (mut listed, mut unvouched, mut failed) = (false, false, None);
     for Digest { path, response } in digests {
         match decode(set, secret, response) {
-            Ok(retrieved) => collect(args, (set, secret), response, &retrieved, &mut all),
+            Ok(retrieved) => {
+                listed |= response.request().payload_bytes.is_none();
+                collect(args, (set, secret), response, &retrieved, &mut all);
+            }
             Err(error) if digests.len() == 1 => return Err(error.into()),
             Err(source) => failed = failed.or(Some(failure(path, source))),
         }
@@ -178,6 +186,7 @@ fn decoded(
     }
     Ok(Decoded {
         opened: all.finish(),
+        listed,
         unvouched,
         failed,
     })
@@ -192,12 +201,11 @@ fn collect(
     (set, secret): (&ParamSet, &SecretKey),
     digest: &Response,
     retrieved: &[Retrieved],
-    all: &mut Collected,
+    all: &mut Letters,
 ) {
-    match (digest.request().payload_bytes, args.raw) {
-        (None, _) => all.indices(retrieved),
-        (Some(_), true) => all.raw(retrieved),
-        (Some(_), false) => all.open(set, secret, digest, retrieved),
+    match digest.request().payload_bytes.is_none() || args.raw {
+        true => all.take(retrieved),
+        false => all.open(set, secret, digest, retrieved),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Letters that are not whole: what came is kept beside the others until the rest comes.
 
-use super::open::Letter;
 use crate::args::Decode;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access};
 use crate::spans::{in_words, spans};
 use omr_client::fragment::{self, MessageId};
 use omr_client::kept::{KeptParts, Parts};
+use omr_client::letters;
 use omr_protocol::Response;
 use omr_protocol::frame::FrameHeader;
 use serde::Serialize;
@@ -106,7 +106,10 @@ impl Kept {
     /// Keeps letters that are not whole, forgets those that are on the disk by now, and says what is missing.
     ///
     /// Errors: `Write`.
-    pub(super) fn settle(self, letters: Vec<Letter>) -> Result<Vec<Incomplete>, CliError> {
+    pub(super) fn settle(
+        self,
+        letters: Vec<letters::Incomplete>,
+    ) -> Result<Vec<Incomplete>, CliError> {
         let mut told = Vec::new();
         for letter in &letters {
             let path = self.path(&letter.id);
@@ -132,7 +135,7 @@ impl Kept {
         Ok(told)
     }
 
-    fn write(&self, path: &Path, letter: &Letter) -> Result<(), CliError> {
+    fn write(&self, path: &Path, letter: &letters::Incomplete) -> Result<(), CliError> {
         let (params, key_id, board_id) = self.of.clone();
         let kept = KeptParts {
             params,
@@ -152,7 +155,7 @@ impl Kept {
 
 impl Incomplete {
     /// `None` for a letter without parts.
-    fn new(letter: &Letter, kept: Option<PathBuf>) -> Option<Self> {
+    fn new(letter: &letters::Incomplete, kept: Option<PathBuf>) -> Option<Self> {
         let (&index, _) = letter.parts.first_key_value()?;
         let messages = first_message(&letter.parts).map(|first| {
             let on_board = |gap: &Range<u32>| [gap.start, gap.end].map(|n| first + u64::from(n));

@@ -1,0 +1,165 @@
+//! What digests bring, opened and put together: from retrieved payloads to files.
+
+use crate::fragment::{FragmentError, MessageId, Reassembler, Whole};
+use crate::kept::Parts;
+use crate::letter::{LetterError, Piece, Place, Reader};
+use crate::{Retrieved, SecretKey};
+use omr_protocol::{ParamSet, Response};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// A file of which parts are missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incomplete {
+    /// The file.
+    pub id: MessageId,
+    /// Those that came.
+    pub parts: Parts,
+    /// How many these are.
+    pub have: u32,
+    /// Of all.
+    pub total: u32,
+    /// Numbers of missing parts.
+    pub missing: Vec<Range<u32>>,
+}
+
+/// What became of the pertinent messages.
+#[derive(Debug, Default)]
+pub struct Opened {
+    /// Indices of all messages, those left out too. What was not made honestly is none: see [`Reader::open`].
+    pub pertinent: BTreeSet<u64>,
+    /// Files by the index of their first payload.
+    pub whole: BTreeMap<u64, Whole>,
+    /// Payloads that gave no file, by their index: those that did not open, or are malformed.
+    pub left_out: BTreeMap<u64, LetterError>,
+    /// Files of which parts are missing.
+    pub incomplete: Vec<Incomplete>,
+}
+
+/// Collects what digests of one recipient and one board bring; a message that several hold counts once. Parts of a file may come with
+/// different digests.
+///
+/// ```no_run
+/// use omr_client::{decode, letters::Letters};
+/// # fn each(set: &omr_protocol::ParamSet, secret: &omr_client::SecretKey, bytes: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+/// let digest = omr_protocol::Response::from_bytes(set, bytes)?;
+/// let mut letters = Letters::default();
+/// letters.open(set, secret, &digest, &decode(set, secret, &digest)?);
+/// for (index, file) in letters.finish().whole {
+///     println!("message {index}: {} bytes", file.bytes.len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Default)]
+pub struct Letters {
+    opened: Opened,
+    parts: BTreeMap<MessageId, Parts>,
+}
+
+impl Letters {
+    /// Begins with parts that came before.
+    #[must_use]
+    pub fn with_parts(parts: BTreeMap<MessageId, Parts>) -> Self {
+        Self {
+            parts,
+            ..Self::default()
+        }
+    }
+
+    /// Takes what a digest says without looking into payloads: of a digest of indices, or where payloads are kept as they
+    /// are, as files without a name.
+    pub fn take(&mut self, retrieved: &[Retrieved]) {
+        for found in retrieved {
+            self.opened.pertinent.insert(found.index);
+            if let Some(payload) = &found.payload {
+                let whole = Whole {
+                    name: None,
+                    bytes: payload.clone(),
+                };
+                self.opened.whole.insert(found.index, whole);
+            }
+        }
+    }
+
+    /// Opens every payload of a digest.
+    pub fn open(
+        &mut self,
+        set: &ParamSet,
+        secret: &SecretKey,
+        digest: &Response,
+        retrieved: &[Retrieved],
+    ) {
+        let place = Place {
+            board_id: digest.board_id(),
+            params: set.name().to_owned(),
+            sealing: digest.sealing(),
+            payload_bytes: digest.request().payload_bytes.unwrap_or(0),
+        };
+        let reader = Reader::new(set.clue(), secret, &place);
+        for (index, piece) in reader.open(retrieved, digest.places()) {
+            self.opened.pertinent.insert(index);
+            match piece {
+                Err(error) => {
+                    self.opened.left_out.insert(index, error);
+                }
+                Ok(Piece::Whole(whole)) => {
+                    self.opened.whole.insert(index, whole);
+                }
+                Ok(Piece::PartOf(id, part)) => {
+                    self.parts.entry(id).or_default().insert(index, part);
+                }
+            }
+        }
+    }
+
+    /// Puts files together.
+    #[must_use]
+    pub fn finish(mut self) -> Opened {
+        for (id, parts) in std::mem::take(&mut self.parts) {
+            let incomplete = self.join(id, parts);
+            self.opened.incomplete.extend(incomplete);
+        }
+        self.opened
+    }
+
+    /// Puts one file together; gives it back where parts are missing.
+    fn join(&mut self, id: MessageId, mut parts: Parts) -> Option<Incomplete> {
+        let mut file = Reassembler::new();
+        let (mut failed, mut refused) = (None, Vec::new());
+        for (&index, part) in &parts {
+            match file.push(part) {
+                Ok(()) => {}
+                Err(error @ (FragmentError::Hash(_) | FragmentError::Fields)) => {
+                    failed = Some(error);
+                }
+                Err(error) => refused.push((index, error)),
+            }
+        }
+        for (index, error) in refused {
+            parts.remove(&index);
+            self.opened.left_out.insert(index, error.into());
+        }
+        if let Some(error) = failed {
+            for &index in parts.keys() {
+                self.opened.left_out.insert(index, error.clone().into());
+            }
+            return None;
+        }
+        let (whole, incomplete) = file.finish();
+        if let Some(missing) = incomplete.into_iter().next() {
+            return Some(Incomplete {
+                id,
+                parts,
+                have: missing.have,
+                total: missing.total,
+                missing: missing.missing,
+            });
+        }
+        let first = parts.first_key_value();
+        let found = first.zip(whole.into_iter().next());
+        let found = found.map(|((&index, _), whole)| (index, whole));
+        self.opened.whole.extend(found);
+        None
+    }
+}
