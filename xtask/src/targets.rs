@@ -97,6 +97,7 @@ fn emulate(root: &Path) -> Result<(), XtaskError> {
     let mut command = cargo_command(root, &[&args[..], &suites].concat());
     let [linker, emulator] = TOOLS;
     command
+        .envs([("OMR_EMULATED", "1"), ("OMR_REQUIRE", "neon")])
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", linker)
         .env(
             "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
