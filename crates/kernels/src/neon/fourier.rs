@@ -3,9 +3,10 @@
 
 use std::arch::aarch64::*;
 
+use super::float::{load as load_words, store as store_words};
 use crate::Gadget;
 use crate::fourier::{self, FourierTable, FractionCut, LANES};
-use crate::scalar::fourier::fraction;
+use crate::scalar::fourier::TURN;
 
 /// Vectors of eight values.
 pub(super) const PARTS: usize = LANES / 2;
@@ -22,16 +23,26 @@ pub(super) struct Complex {
 
 #[target_feature(enable = "neon")]
 pub(super) fn digits(t: &FourierTable, gadget: Gadget, out: &mut [&mut [f64]], src: &[u64]) {
+    let (low, high) = src.split_at(src.len() / 2);
     for (i, row) in out.iter_mut().enumerate() {
         let cut = FractionCut::new(gadget, i);
-        let (low, high) = src.split_at(src.len() / 2);
-        let pairs = low.chunks_exact(LANES).zip(high.chunks_exact(LANES));
-        for (block, (low, high)) in row.chunks_exact_mut(2 * LANES).zip(pairs) {
-            for (to, &x) in block.iter_mut().zip(low.iter().chain(high)) {
-                *to = cut.digit(x) as f64;
-            }
+        for (i, [re, im]) in blocks_mut(row).iter_mut().enumerate() {
+            cut_digits(cut, re, &low[LANES * i..][..LANES]);
+            cut_digits(cut, im, &high[LANES * i..][..LANES]);
         }
         forward(t, blocks_mut(row));
+    }
+}
+
+/// [`FractionCut::digit`] of each fraction.
+#[inline]
+#[target_feature(enable = "neon")]
+fn cut_digits(cut: FractionCut, to: &mut [[f64; 2]; PARTS], src: &[u64]) {
+    let (offset, mask) = (vdupq_n_u64(cut.offset), vdupq_n_u64(cut.mask));
+    for (to, x) in to.iter_mut().zip(src.as_chunks().0) {
+        let positive = vandq_u64(vaddq_u64(load_words(x), offset), mask);
+        let digit = vsubq_u64(positive, vdupq_n_u64(cut.half));
+        store(to, vcvtq_f64_s64(vreinterpretq_s64_u64(digit)));
     }
 }
 
@@ -39,13 +50,21 @@ pub(super) fn digits(t: &FourierTable, gadget: Gadget, out: &mut [&mut [f64]], s
 pub(super) fn add(t: &FourierTable, acc: &mut [u64], row: &mut [f64]) {
     backward(t, blocks_mut(row));
     let (low, high) = acc.split_at_mut(row.len() / 2);
-    let pairs = low
-        .chunks_exact_mut(LANES)
-        .zip(high.chunks_exact_mut(LANES));
-    for (block, (low, high)) in row.chunks_exact(2 * LANES).zip(pairs) {
-        for (acc, &x) in low.iter_mut().chain(high).zip(block) {
-            *acc = acc.wrapping_add(fraction(x));
-        }
+    for (i, [re, im]) in blocks(row).iter().enumerate() {
+        add_turns(&mut low[LANES * i..][..LANES], re);
+        add_turns(&mut high[LANES * i..][..LANES], im);
+    }
+}
+
+/// Adds turns, without whole ones, to fractions of `2^64`.
+#[inline]
+#[target_feature(enable = "neon")]
+fn add_turns(acc: &mut [u64], turns: &[[f64; 2]; PARTS]) {
+    for (acc, x) in acc.as_chunks_mut().0.iter_mut().zip(turns) {
+        let x = load(x);
+        let fraction = vmulq_n_f64(vsubq_f64(x, vrndnq_f64(x)), TURN);
+        let fraction = vreinterpretq_u64_s64(vcvtq_s64_f64(fraction));
+        store_words(acc, vaddq_u64(load_words(acc), fraction));
     }
 }
 
