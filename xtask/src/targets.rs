@@ -93,6 +93,8 @@ fn emulate(root: &Path) -> Result<(), XtaskError> {
         "conformance",
         "--test",
         "fourier",
+        "--test",
+        "shapes",
     ];
     let mut command = cargo_command(root, &[&args[..], &suites].concat());
     let [linker, emulator] = TOOLS;

@@ -1,6 +1,6 @@
 //! Every back end this CPU runs gives the same bits as the scalar one.
 //!
-//! `OMR_REQUIRE=avx512ifma,avx2` turns an absent back end into a failure.
+//! `OMR_REQUIRE=avx512ifma,avx2,neon` turns an absent back end into a failure.
 
 mod common;
 
