@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::arch;
 use crate::error::XtaskError;
-use crate::{browser, builds, deny, hardware, pages, proto, python, sizes, timing};
+use crate::{browser, builds, deny, hardware, pages, proto, python, sizes, targets, timing};
 
 /// How long tests may print nothing: several times what the slowest test binary takes.
 const SILENCE: Duration = Duration::from_secs(15 * 60);
@@ -18,7 +18,7 @@ type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 14] = [
+    let steps: [(&str, Step<'_>); 15] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
@@ -40,6 +40,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
             cargo(root, &args, None)
         }),
         ("builds", &|| builds::check(root)),
+        ("targets", &|| targets::check(root)),
         ("docs", &|| {
             let args = ["doc", "--workspace", "--no-deps", "--quiet"];
             cargo(root, &args, Some(("RUSTDOCFLAGS", "-D warnings")))

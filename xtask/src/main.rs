@@ -17,6 +17,7 @@ mod pages;
 mod proto;
 mod python;
 mod sizes;
+mod targets;
 mod timing;
 mod venv;
 mod zcash_blocks;
@@ -30,12 +31,13 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, deny, proto, clippy,
-                          builds, docs, timing, test, hardware, browser, python
+                          builds, targets, docs, timing, test, hardware, browser, python
   test [ARGS]             all tests, optimised; ARGS go to cargo test
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines of Rust files
   sizes                   tracked files above 1 MB that are not listed
   builds                  the small and the full command: lints, and the crates that they are made of
+  targets                 the libraries on Windows, macOS, Arm and WebAssembly: lints; kernels of Arm by qemu
   deny                    licences, origins and known vulnerabilities of dependencies, by cargo-deny
   proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
   hardware                the accelerator below hw/ in simulation, with its mutants: by Verilator
@@ -73,6 +75,7 @@ fn run() -> Result<(), XtaskError> {
         ["deny"] => deny::check(root),
         ["sizes"] => sizes::check(root),
         ["builds"] => builds::check(root),
+        ["targets"] => targets::check(root),
         ["proto"] => proto::check(root),
         ["proto", "--accept"] => proto::accept(root),
         ["hardware"] => hardware::check(root),

@@ -2,7 +2,9 @@
 
 use std::ops::{Deref, DerefMut};
 
-use memmap2::{Advice, MmapMut};
+#[cfg(target_os = "linux")]
+use memmap2::Advice;
+use memmap2::MmapMut;
 
 /// Words from which memory is mapped on huge pages: two of them.
 const MAPPED_FROM: usize = 1 << 19;

@@ -90,7 +90,7 @@ impl std::fmt::Debug for Kernels {
 impl Kernels {
     /// The fastest back end of this CPU; decided once.
     ///
-    /// The environment variable `OMR_KERNELS` (`scalar`, `avx2`, `avx512ifma`) forces one. A name
+    /// The environment variable `OMR_KERNELS` (`scalar`, `avx2`, `avx512ifma`, `neon`) forces one. A name
     /// that is unknown or not available here is ignored: compare [`Kernels::name`] to find out.
     pub fn detect() -> &'static Kernels {
         static CHOSEN: OnceLock<&'static Kernels> = OnceLock::new();
@@ -124,6 +124,8 @@ impl Kernels {
             found.extend(avx2::is_available().then_some(&avx2::KERNELS));
             found.extend(avx512ifma::is_available().then_some(&avx512ifma::KERNELS));
         }
+        #[cfg(target_arch = "aarch64")]
+        found.extend(crate::neon::is_available().then_some(&crate::neon::KERNELS));
         found
     }
 

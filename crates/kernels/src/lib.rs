@@ -21,6 +21,8 @@ mod fourier;
 mod kernels;
 mod modulus;
 mod monomials;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod permutation;
 mod scalar;
 mod table;

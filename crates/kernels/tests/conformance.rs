@@ -1,10 +1,12 @@
 //! Every back end this CPU runs gives the same bits as the scalar one.
 //!
-//! `OMR_REQUIRE=avx512ifma,avx2` turns an absent back end into a failure.
+//! `OMR_REQUIRE=avx512ifma,avx2,neon` turns an absent back end into a failure.
 
 mod common;
 
-use common::{Rng, SHAPES, backends, moduli, prime_up_to, random_blocks, sliding_rows, tables};
+use common::{
+    Rng, SHAPES, backends, moduli, prime_up_to, random_blocks, sizes, sliding_rows, tables,
+};
 use omr_kernels::{
     AlignedVec, BlockPermutation, BlockRows, Encoding, Gadget, KEY_ROWS, Kernels, MAX_BLOCK,
     MAX_DOT_TERMS, Modulus, Monomials, NttTable,
@@ -34,7 +36,7 @@ fn same(k: &Kernels, start: &[u64], label: &str, operation: impl Fn(&Kernels, &m
 #[test]
 fn required_backends_are_present() {
     let required = std::env::var("OMR_REQUIRE").unwrap_or_default();
-    for name in ["avx2", "avx512ifma"] {
+    for name in ["avx2", "avx512ifma", "neon"] {
         let present = Kernels::by_name(name).is_some();
         if !present {
             println!("SKIP {name}: this CPU does not run it");
@@ -62,8 +64,7 @@ fn all_tables(n: usize) -> Vec<NttTable> {
 #[test]
 fn transforms() {
     let mut rng = Rng::new(1);
-    for log_n in 1..=17 {
-        let n = 1 << log_n;
+    for n in sizes((1..=17).map(|log_n| 1 << log_n)) {
         for t in all_tables(n) {
             let q = t.modulus().value();
             let c = rng.below(q);
@@ -437,7 +438,7 @@ fn pairs_of_dots() {
 #[test]
 fn factors_serve_as_the_residues_do() {
     let mut rng = Rng::new(21);
-    for n in [2, 64, 128, 256, 1024, 2048, 4096, 1 << 13, 1 << 16, 1 << 17] {
+    for n in sizes([2, 64, 128, 256, 1024, 2048, 4096, 1 << 13, 1 << 16, 1 << 17]) {
         for t in all_tables(n) {
             let m = t.modulus();
             let (x, y, c) = (
@@ -464,7 +465,7 @@ fn factors_serve_as_the_residues_do() {
 #[test]
 fn sums_of_many_products_of_factors() {
     let mut rng = Rng::new(34);
-    let n = 1 << 13;
+    let n = sizes([1 << 11, 1 << 13]).last().expect("a size");
     for t in all_tables(n) {
         let m = t.modulus();
         for terms in (1..=17).chain([40]) {
@@ -535,7 +536,7 @@ fn serve(k: &Kernels, m: &Modulus, row: &[u64], [x, y]: [&[u64]; 2], c: u64) -> 
 #[test]
 fn encodings() {
     let mut rng = Rng::new(22);
-    for n in [64, 1024, 2048, 4096, 1 << 13, 1 << 16] {
+    for n in sizes([64, 1024, 2048, 4096, 1 << 13, 1 << 16]) {
         for t in all_tables(n) {
             let m = *t.modulus();
             for (p, piece, every) in [

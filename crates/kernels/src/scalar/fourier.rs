@@ -4,7 +4,7 @@ use crate::fourier::{Complex, FourierRows, FourierTable, FractionCut, GROUP, LAN
 use crate::{Gadget, KEY_ROWS};
 
 /// `2^64`.
-const TURN: f64 = 18_446_744_073_709_551_616.0;
+pub(crate) const TURN: f64 = 18_446_744_073_709_551_616.0;
 
 pub(crate) fn digits(t: &FourierTable, gadget: Gadget, out: &mut [&mut [f64]], src: &[u64]) {
     for (i, row) in out.iter_mut().enumerate() {

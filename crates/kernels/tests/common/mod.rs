@@ -28,6 +28,14 @@ impl Rng {
     }
 }
 
+/// Sizes up to the largest that are worth their time: under an emulator (`OMR_EMULATED`), which takes
+/// some fifty times as long, none whose passes smaller transforms have, too.
+pub(crate) fn sizes(all: impl IntoIterator<Item = usize>) -> impl Iterator<Item = usize> {
+    let emulated = std::env::var_os("OMR_EMULATED").is_some();
+    let largest = 1 << if emulated { 12 } else { 17 };
+    all.into_iter().filter(move |&n| n <= largest)
+}
+
 /// Every back end but the scalar one.
 pub(crate) fn backends() -> impl Iterator<Item = &'static Kernels> {
     Kernels::available()

@@ -127,7 +127,7 @@ impl Layout {
         let row = row.expect("rows fit memory");
         let rows = 2 * plan.groups() * plan.parts_of_group();
         let start = FIXED as u64 + last.min(MAX_SEALED_BYTES);
-        let end = start + (rows * row) as u64;
+        let end = start + rows as u64 * row as u64;
         let room = found == end + 8;
         if (found != end && !room) || last > MAX_SEALED_BYTES {
             return Err(length(end));

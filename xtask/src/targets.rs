@@ -1,0 +1,109 @@
+//! The libraries on other systems and processors: lints for all of them, tests of kernels where an emulator runs them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::ci::{cargo, cargo_command, printed, succeed};
+use crate::error::XtaskError;
+use crate::npm;
+
+/// Browsers, Windows, the processors of Apple and Arm.
+const TARGETS: [&str; 4] = [
+    "wasm32-unknown-unknown",
+    "x86_64-pc-windows-gnu",
+    "aarch64-apple-darwin",
+    EMULATED,
+];
+
+const EMULATED: &str = "aarch64-unknown-linux-gnu";
+
+/// What links for the emulated processor, and what runs that.
+const TOOLS: [&str; 2] = ["aarch64-linux-gnu-gcc", "qemu-aarch64"];
+
+/// Where Debian has the libraries that the linker takes.
+const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+
+/// Lints the libraries for all targets, and compares the kernels of the emulated one with the scalar code.
+pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
+    for target in TARGETS {
+        if !is_installed(target)? {
+            return npm::skip("targets", "targets");
+        }
+        lint(root, target)?;
+    }
+    emulate(root)
+}
+
+/// Whether the compiler has the standard library of a target, if need be from rustup.
+fn is_installed(target: &str) -> Result<bool, XtaskError> {
+    let libraries = || -> Result<bool, XtaskError> {
+        let mut command = Command::new("rustc");
+        command.args(["--print", "target-libdir", "--target", target]);
+        let path = printed(&mut command)?;
+        Ok(PathBuf::from(String::from_utf8_lossy(&path).trim()).exists())
+    };
+    if libraries()? {
+        return Ok(true);
+    }
+    let mut rustup = Command::new("rustup");
+    rustup.args(["target", "add", target]).stderr(Stdio::null());
+    let added = rustup.status().is_ok_and(|status| status.success());
+    Ok(added && libraries()?)
+}
+
+/// Lints client and detector with all that they stand on.
+fn lint(root: &Path, target: &str) -> Result<(), XtaskError> {
+    let packages = [
+        "clippy",
+        "--quiet",
+        "-p",
+        "omr-client",
+        "-p",
+        "omr-detector",
+    ];
+    // Browsers alone have a source of randomness that a program has to choose.
+    let features: &[&str] = match target.starts_with("wasm32") {
+        true => &["--features", "getrandom/wasm_js"],
+        false => &[],
+    };
+    let rest = ["--target", target, "--", "-D", "warnings"];
+    cargo(root, &[&packages[..], features, &rest].concat(), None)
+}
+
+/// Runs the suites that back ends share, unless this processor is the emulated one and all its tests do.
+fn emulate(root: &Path) -> Result<(), XtaskError> {
+    if cfg!(all(target_arch = "aarch64", target_os = "linux")) {
+        return Ok(());
+    }
+    if !TOOLS.iter().all(npm::starts) {
+        return npm::skip("targets", "qemu");
+    }
+    let args = [
+        "test",
+        "--profile",
+        "tested",
+        "--quiet",
+        "-p",
+        "omr-kernels",
+    ];
+    let suites = [
+        "--target",
+        EMULATED,
+        "--test",
+        "conformance",
+        "--test",
+        "fourier",
+        "--test",
+        "shapes",
+    ];
+    let mut command = cargo_command(root, &[&args[..], &suites].concat());
+    let [linker, emulator] = TOOLS;
+    command
+        .envs([("OMR_EMULATED", "1"), ("OMR_REQUIRE", "neon")])
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", linker)
+        .env(
+            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
+            format!("{emulator} -L {LIBRARIES}"),
+        );
+    succeed(&mut command)
+}
