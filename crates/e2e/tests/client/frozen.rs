@@ -85,12 +85,15 @@ fn frozen_files_are_read() {
     let range = tiny().spec().range;
     let noise = noise(tiny(), secret.clue_secret(), &clue);
     assert!(noise.iter().all(|d| d.unsigned_abs() <= range), "{noise:?}");
-    let digest = Digest::from_bytes(tiny(), &stored("digest.bin")).unwrap();
-    assert_eq!(digest.header.plan.range(), 0..MESSAGES as u64);
-    let messages = Recipient::new(tiny().recipient(), &secret)
-        .decode(&digest)
-        .unwrap();
-    assert_eq!(listed(&messages).into_bytes(), stored("messages.txt"));
+    // The earlier one is of a key whose bodies were drawn in another order.
+    for name in ["digest.bin", "earlier/digest.bin"] {
+        let digest = Digest::from_bytes(tiny(), &stored(name)).unwrap();
+        assert_eq!(digest.header.plan.range(), 0..MESSAGES as u64);
+        let messages = Recipient::new(tiny().recipient(), &secret)
+            .decode(&digest)
+            .unwrap();
+        assert_eq!(listed(&messages).into_bytes(), stored("messages.txt"));
+    }
 }
 
 #[test]

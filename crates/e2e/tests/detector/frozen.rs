@@ -9,7 +9,7 @@ use omr_client::sophomr::{Recipient, keygen_in_epoch};
 use omr_client::{BoundSender, ClueSeed, SecretKey};
 use omr_detector::Quiet;
 use omr_detector::sophomr::Detector;
-use omr_protocol::sophomr::{Digest, DigestPlan, Epoch};
+use omr_protocol::sophomr::{Digest, DigestPlan, Epoch, Params};
 use omr_protocol::{Clue, ClueKey, ClueKind, SEED_BYTES, Sealing};
 use rand_core::SeedableRng;
 use std::fs;
@@ -62,9 +62,15 @@ fn frozen_files_are_read() {
     let address = ClueKey::from_bytes(&params.clue, &stored("clue.key")).unwrap();
     assert_eq!(address.id, secret.address_id);
     Clue::from_bytes(&params.clue, &stored("clue.bin")).unwrap_err();
-    let digest = Digest::from_bytes(&params, &stored("digest.bin")).unwrap();
+    digest_is_read(&params, &secret, "digest.bin");
+    // Of a key whose bodies were drawn in another order.
+    digest_is_read(&params, &secret, "earlier/digest.bin");
+}
+
+fn digest_is_read(params: &Params, secret: &SecretKey, name: &str) {
+    let digest = Digest::from_bytes(params, &stored(name)).unwrap();
     assert_eq!(digest.header.plan.range(), 0..MESSAGES);
-    let found = Recipient::new(params.recipient(), &secret)
+    let found = Recipient::new(params.recipient(), secret)
         .decode(&digest)
         .unwrap();
     let found: Vec<_> = found.into_iter().map(|m| (m.index, m.payload)).collect();
