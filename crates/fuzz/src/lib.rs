@@ -21,6 +21,7 @@ pub mod keys;
 pub mod letters;
 pub mod locked;
 pub mod parquet;
+pub mod partials;
 pub mod queries;
 pub mod sealed;
 pub mod secrets;
@@ -83,7 +84,7 @@ impl Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 22] = [
+pub const TARGETS: [Target; 23] = [
     addresses::TARGET,
     boards::TARGET,
     clues::TARGET,
@@ -97,6 +98,7 @@ pub const TARGETS: [Target; 22] = [
     letters::TARGET,
     locked::TARGET,
     parquet::TARGET,
+    partials::TARGET,
     queries::TARGET,
     sealed::TARGET,
     secrets::TARGET,

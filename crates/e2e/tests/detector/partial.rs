@@ -4,7 +4,7 @@ use crate::world::{Board, SLOTS, World, tiny};
 use omr_detector::sophomr::{Detector, PartialOutput, Wanted, partials};
 use omr_detector::{DetectorError, Quiet};
 use omr_protocol::frame::FrameError;
-use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Partial, PartialError};
+use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, FinalNoise, Partial, PartialError};
 use omr_protocol::{SEED_BYTES, Sealing};
 use std::ops::Range;
 
@@ -144,4 +144,36 @@ fn damaged_parts_are_refused() {
         read,
         Err(PartialError::Frame(FrameError::Checksum(_)))
     ));
+}
+
+/// Every batch adds its sums' noise and that of one packing: twelve of them, a group of the published sets, stay far
+/// from half a symbol, where a digest would be wrong.
+#[test]
+fn noise_of_twelve_batches_grows_as_predicted() {
+    let world = World::shared();
+    let mut board = Board::new(12 * SLOTS, PAYLOAD_BYTES);
+    board.post(&world.clue_key, &PERTINENT);
+    let mut roundings = |batches: u64| -> Vec<f64> {
+        let out = world.digest(&mut board, 0..batches * SLOTS, 30, PAYLOAD_BYTES);
+        world.recipient().roundings(&out.unwrap().digest).unwrap()
+    };
+    let [one, twelve] = [1, 12].map(&mut roundings);
+    let variance = |noise: &[f64]| noise.iter().map(|x| x * x).sum::<f64>() / noise.len() as f64;
+    let fixed = FinalNoise::new(tiny());
+    // Rounding a body is uniform; what remains of one batch is of its sums and its packing.
+    let last = fixed.sd(0.0).powi(2) + fixed.body.powi(2) / 3.0;
+    let (of_one, of_twelve) = (variance(&one), variance(&twelve));
+    println!(
+        "{:.4} and {:.4}, {:.4} of the last step",
+        of_one.sqrt(),
+        of_twelve.sqrt(),
+        last.sqrt()
+    );
+    let own = (of_one - last).max(0.0);
+    // Six deviations of a variance from as many samples.
+    let spread = 1.0 + 6.0 * (2.0 / twelve.len() as f64).sqrt();
+    let most = (last + 12.0 * own) * spread;
+    assert!(of_twelve < most, "{of_twelve} of at most {most}");
+    let worst = twelve.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    assert!(worst < 0.4, "{worst}");
 }
