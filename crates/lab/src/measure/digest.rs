@@ -7,7 +7,7 @@ use crate::measure::{Setting, Subject, Workload};
 use chacha20::ChaCha20Rng;
 use clap::Args;
 use omr_client::instantomr::InstantRecipient;
-use omr_client::sophomr::{Keys, Recipient, keygen_in_epoch};
+use omr_client::sophomr::{Keys, Recipient, keygen, keygen_in_epoch};
 use omr_client::{BoundSender, ClueSeed, DecodeError, Retrieved, Sender};
 use omr_console::peak_rss_bytes;
 use omr_detector::sophomr::{Detector, Output};
@@ -36,6 +36,9 @@ pub struct DigestBench {
     /// Do not time the yardstick (only builds with the feature `yardstick` do)
     #[arg(long)]
     pub no_yardstick: bool,
+    /// Keys with masks of their own, which no run serves together
+    #[arg(long)]
+    pub own_masks: bool,
 }
 
 /// What a run measured.
@@ -194,6 +197,7 @@ impl DigestBench {
             setting,
             pertinent: 50,
             no_yardstick: true,
+            own_masks: false,
         }
     }
 
@@ -211,13 +215,16 @@ impl DigestBench {
         }
     }
 
-    /// A recipient's keys for SophOMR, with the masks that all recipients of the board have.
+    /// A recipient's keys for SophOMR, with the masks that all recipients of the board have, or her own.
     pub(crate) fn keys(&self, params: &Params, rng: &mut ChaCha20Rng) -> Keys {
         let epoch = Epoch {
             board: [0; 16],
             number: 0,
         };
-        keygen_in_epoch(params, self.kind(), &epoch, rng)
+        match self.own_masks {
+            false => keygen_in_epoch(params, self.kind(), &epoch, rng),
+            true => keygen(params, self.kind(), rng),
+        }
     }
 
     pub(crate) fn kind(&self) -> ClueKind {

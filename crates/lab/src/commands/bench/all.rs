@@ -52,6 +52,7 @@ pub(super) fn run(args: &BenchAll, out: &Output<'_>) -> Result<(), LabError> {
     let params = Params::named(name)?;
     let bench = DigestBench {
         no_yardstick: false,
+        own_masks: false,
         ..DigestBench::new(Setting {
             messages,
             shape: Shape {

@@ -22,8 +22,8 @@ pub struct BenchDigest {
     /// Runs, each with the next seed
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// Recipients of one board, each with pertinent messages of her own, digested for one after
-    /// another with a shared cache
+    /// Recipients of one board, each with pertinent messages of her own: served together where they
+    /// share masks, else one after another with a shared cache
     #[arg(long, value_name = "R", conflicts_with = "runs", value_parser = recipients())]
     recipients: Option<u16>,
     /// Bytes that the shared cache may hold: at full size a batch takes 13.4 GB; 0 turns it off

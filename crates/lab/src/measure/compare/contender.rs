@@ -182,6 +182,7 @@ impl Contender {
             },
             pertinent: work.pertinent.min(messages as usize),
             no_yardstick: false,
+            own_masks: false,
         };
         let run = bench.run(progress)?;
         Ok(Entry {
