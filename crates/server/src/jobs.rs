@@ -4,24 +4,26 @@ mod keys;
 mod queue;
 mod record;
 mod run;
+mod tally;
 mod worker;
 
 pub(crate) use record::{DIGESTS, Id, JobRecord, State};
 
-use crate::caller::{ANONYMOUS, Caller};
+use crate::caller::Caller;
 use crate::error::ServerError;
 use crate::keyfile;
 use crate::refuse;
-use crate::share::{Full, Taken};
+use crate::share::Full;
 use omr_detector::engines::Costs;
 use omr_ops::{FinishedDigest, Metrics};
 use omr_protocol::{EngineKind, ParamSet, Scheme};
 use omr_store::Store;
-use queue::{Group, Item, Queue, Shares};
+use queue::{Group, Item, Queue, Row, Shares};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tally::Tally;
 use tokio::sync::watch;
 use tonic::Status;
 pub(crate) use worker::Worker;
@@ -61,9 +63,29 @@ struct Entry {
 struct Inner {
     entries: HashMap<Id, Entry>,
     queue: Queue,
+    tally: Tally,
+    /// What the worker did last.
+    row: Row,
     next_number: u64,
     /// The newest first.
     last: VecDeque<FinishedDigest>,
+}
+
+impl Inner {
+    fn forget(&mut self, id: &Id) -> Option<Entry> {
+        let entry = self.entries.remove(id)?;
+        self.tally.remove(id, &entry.record);
+        Some(entry)
+    }
+
+    /// Gives a job another record.
+    fn change(&mut self, id: &Id, record: JobRecord) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            self.tally.remove(id, &entry.record);
+            self.tally.add(id, &record);
+            entry.record = record;
+        }
+    }
 }
 
 /// All jobs. Records are on the disk before anybody hears of them.
@@ -178,17 +200,14 @@ impl Jobs {
             cancelled: Arc::default(),
             queued: Instant::now(),
         };
+        inner.tally.add(&id, &entry.record);
         inner.entries.insert(id, entry);
         self.more.notify_all();
         self.count(inner);
     }
 
     fn count(&self, inner: &Inner) {
-        let in_state = |state| {
-            let entries = inner.entries.values();
-            entries.filter(|entry| entry.record.state == state).count() as u64
-        };
-        let [queued, running] = [State::Queued, State::Running].map(in_state);
+        let [queued, running] = inner.tally.unfinished();
         self.metrics.jobs(queued, running);
     }
 
@@ -259,13 +278,7 @@ impl Jobs {
                 )),
             };
         }
-        let mut taken = Taken::default();
-        for entry in inner.entries.values() {
-            if !entry.record.state.is_final() {
-                let stranger = entry.record.account == ANONYMOUS;
-                taken.add(is_of(&entry.record, caller), stranger);
-            }
-        }
+        let taken = inner.tally.taken(caller);
         match taken.check(caller, caller.jobs, self.limit) {
             Ok(()) => {}
             Err(Full::Own(most)) => return Err(refuse::over_quota("unfinished jobs", most)),
@@ -282,9 +295,7 @@ impl Jobs {
         self.store
             .write(&changes)
             .map_err(|error| refuse::store(&error))?;
-        for id in old {
-            inner.entries.remove(&id);
-        }
+        old.iter().for_each(|id| drop(inner.forget(id)));
         self.insert(&mut inner, id, record, shares);
         Ok(())
     }
@@ -297,13 +308,14 @@ impl Jobs {
         account: &str,
         id: &Id,
     ) -> Result<(watch::Receiver<View>, u64), Status> {
-        let inner = self.lock();
+        let mut inner = self.lock();
         let entry = entry_of(&inner, account, id)?;
-        let ahead = match entry.record.state {
+        let (view, state) = (entry.view.subscribe(), entry.record.state);
+        let ahead = match state {
             State::Queued => inner.queue.ahead(id, self.together.most).unwrap_or(0),
             _ => 0,
         };
-        Ok((entry.view.subscribe(), ahead))
+        Ok((view, ahead))
     }
 
     /// The digest of a finished job.
@@ -333,7 +345,7 @@ impl Jobs {
             .write(&record::forget(id))
             .map_err(|error| refuse::store(&error))?;
         inner.queue.remove(id);
-        if let Some(entry) = inner.entries.remove(id) {
+        if let Some(entry) = inner.forget(id) {
             entry.cancelled.store(true, Ordering::Relaxed);
             // Whoever waits for others of its group need not.
             self.more.notify_all();
@@ -374,11 +386,6 @@ fn entry_of<'a>(inner: &'a Inner, account: &str, id: &Id) -> Result<&'a Entry, S
     })
 }
 
-/// Whether a job is a caller's: of her account, and without one from her address.
-fn is_of(record: &JobRecord, caller: &Caller) -> bool {
-    record.account == caller.account && (!caller.is_anonymous() || record.client == caller.client)
-}
-
 /// Finished jobs that give way to a new one: the caller's oldest, so that nobody pushes out another's, and strangers'
 /// oldest where those are too many together.
 fn oldest_finished(inner: &Inner, caller: &Caller) -> Vec<Id> {
@@ -386,30 +393,5 @@ fn oldest_finished(inner: &Inner, caller: &Caller) -> Vec<Id> {
         true => STRANGERS_FINISHED,
         false => FINISHED,
     };
-    let mut old = beyond(inner, most, |record| is_of(record, caller));
-    if caller.is_anonymous() {
-        let strangers = |record: &JobRecord| record.account == ANONYMOUS;
-        old.extend(beyond(inner, STRANGERS_FINISHED, strangers));
-        old.sort_unstable();
-        old.dedup();
-    }
-    old
-}
-
-/// The oldest finished jobs of a kind, so many that one more leaves `most`.
-fn beyond(inner: &Inner, most: usize, is: impl Fn(&JobRecord) -> bool) -> Vec<Id> {
-    let finished = inner
-        .entries
-        .iter()
-        .filter(|(_, entry)| entry.finished.is_some());
-    let of_kind = finished.filter(|(_, entry)| is(&entry.record));
-    let mut by_age: Vec<(u64, Id)> = of_kind
-        .map(|(id, entry)| (entry.record.number, *id))
-        .collect();
-    let excess = (by_age.len() + 1).saturating_sub(most);
-    if excess == 0 {
-        return Vec::new();
-    }
-    by_age.sort_unstable();
-    by_age.into_iter().take(excess).map(|(_, id)| id).collect()
+    inner.tally.oldest(caller, most, STRANGERS_FINISHED)
 }

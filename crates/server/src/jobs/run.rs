@@ -1,7 +1,7 @@
 //! The worker's side of the jobs, and the status page's.
 
 use super::queue::{First, Item, Shares};
-use super::{DIGESTS, Entry, Id, Inner, Jobs, SHOWN, State, View, Work, record};
+use super::{DIGESTS, Entry, Id, Inner, JobRecord, Jobs, SHOWN, State, View, Work, record};
 use crate::{records, refuse};
 use omr_ops::FinishedDigest;
 use omr_store::Change;
@@ -19,7 +19,8 @@ impl Jobs {
             if self.stopping.load(Ordering::Relaxed) {
                 return None;
             }
-            if let Some(first) = inner.queue.pop() {
+            let Inner { queue, row, .. } = &mut *inner;
+            if let Some(first) = queue.pop(row) {
                 inner = self.wait_for_company(inner, &first.item);
                 if self.stopping.load(Ordering::Relaxed) {
                     return None;
@@ -63,7 +64,7 @@ impl Jobs {
             };
             let left = self.together.wait.saturating_sub(entry.queued.elapsed());
             let shares = matches!(first.shares, Shares::Run(_)) && self.together.most > 1;
-            let full = 1 + inner.queue.others_of(first) >= self.together.most;
+            let full = inner.queue.together(first) >= self.together.most;
             let stopping = self.stopping.load(Ordering::Relaxed);
             if !shares || full || stopping || left.is_zero() {
                 return inner;
@@ -78,10 +79,17 @@ impl Jobs {
         let company = inner.queue.company(&first, self.together.most);
         let mut all = Vec::new();
         for item in std::iter::once(first.item).chain(company) {
-            let Some(entry) = inner.entries.get_mut(&item.id) else {
+            let Some(entry) = inner.entries.get(&item.id) else {
                 continue;
             };
-            entry.record.state = State::Running;
+            let record = JobRecord {
+                state: State::Running,
+                ..entry.record.clone()
+            };
+            inner.change(&item.id, record.clone());
+            let Some(entry) = inner.entries.get(&item.id) else {
+                continue;
+            };
             entry.view.send_modify(|view| {
                 (view.state, view.started) = (State::Running, Some(Instant::now()));
             });
@@ -89,7 +97,7 @@ impl Jobs {
                 .queue_wait(entry.queued.elapsed().as_secs_f64());
             all.push(Work {
                 id: item.id,
-                record: entry.record.clone(),
+                record,
                 view: entry.view.clone(),
                 cancelled: entry.cancelled.clone(),
             });
@@ -125,7 +133,7 @@ impl Jobs {
             record.digest_bytes = 0;
         }
         entry.finished = Some(Instant::now());
-        entry.record = record.clone();
+        inner.change(&work.id, record.clone());
         // Before anybody hears of it.
         self.count(&inner);
         work.view.send_modify(|view| {
@@ -163,7 +171,7 @@ impl Jobs {
             return;
         }
         match self.store.write(&changes) {
-            Ok(()) => ids.iter().for_each(|id| drop(inner.entries.remove(id))),
+            Ok(()) => ids.iter().for_each(|id| drop(inner.forget(id))),
             Err(error) => drop(refuse::store(&error)),
         }
     }
