@@ -1,12 +1,18 @@
 //! Jobs: digests that clients asked for.
 
-mod keys;
+mod ends;
+mod leases;
+mod lend;
+mod local;
 mod queue;
 mod record;
 mod run;
 mod tally;
-mod worker;
 
+pub(crate) use ends::{Ending, Step};
+pub(crate) use leases::{Refusal, Who};
+pub(crate) use lend::{Asking, Lent};
+pub(crate) use local::Local;
 pub(crate) use record::{DIGESTS, Id, JobRecord, State};
 
 use crate::caller::Caller;
@@ -16,9 +22,10 @@ use crate::refuse;
 use crate::share::Full;
 use omr_detector::engines::Costs;
 use omr_ops::{FinishedDigest, Metrics};
-use omr_protocol::{EngineKind, ParamSet, Scheme};
+use omr_protocol::{EngineKind, ParamSet, Scheme, Sealing};
 use omr_store::Store;
-use queue::{Group, Item, Queue, Row, Shares};
+use queue::{Group, Item, Queue, Shares};
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,7 +33,6 @@ use std::time::{Duration, Instant};
 use tally::Tally;
 use tokio::sync::watch;
 use tonic::Status;
-pub(crate) use worker::Worker;
 
 /// Finished jobs that one client may have; the oldest go first.
 const FINISHED: usize = 256;
@@ -43,7 +49,7 @@ pub(crate) struct View {
     pub(crate) scheme: &'static str,
     /// When it began to run.
     pub(crate) started: Option<Instant>,
-    pub(crate) stage: &'static str,
+    pub(crate) stage: Cow<'static, str>,
     pub(crate) done: u64,
     pub(crate) total: u64,
     pub(crate) digest_bytes: u64,
@@ -52,9 +58,12 @@ pub(crate) struct View {
 
 struct Entry {
     record: JobRecord,
+    shares: Shares,
     view: watch::Sender<View>,
     cancelled: Arc<AtomicBool>,
     queued: Instant,
+    /// Attempts that failed, in this process.
+    attempts: u32,
     /// By the monotonic clock, so that a clock that jumps forgets nothing; a restart counts anew.
     finished: Option<Instant>,
 }
@@ -64,8 +73,11 @@ struct Inner {
     entries: HashMap<Id, Entry>,
     queue: Queue,
     tally: Tally,
-    /// What the worker did last.
-    row: Row,
+    leases: leases::Table,
+    workers: HashMap<Arc<Who>, lend::Hand>,
+    seeds: lend::Seeds,
+    /// How often there was something new for those who wait.
+    changes: u64,
     next_number: u64,
     /// The newest first.
     last: VecDeque<FinishedDigest>,
@@ -93,6 +105,8 @@ pub(crate) struct Jobs {
     store: Store,
     inner: Mutex<Inner>,
     more: Condvar,
+    /// The same for those who wait without a thread.
+    changed: watch::Sender<()>,
     stopping: AtomicBool,
     set: Arc<ParamSet>,
     costs: Costs,
@@ -100,6 +114,9 @@ pub(crate) struct Jobs {
     limit: usize,
     keep: Duration,
     together: Together,
+    sealing: Sealing,
+    lease: Duration,
+    shares_seeds: bool,
     metrics: Metrics,
 }
 
@@ -112,12 +129,10 @@ pub(crate) struct Together {
     pub(crate) wait: Duration,
 }
 
-/// What a worker needs to know of a job.
-pub(crate) struct Work {
-    pub(crate) id: Id,
-    pub(crate) record: JobRecord,
-    pub(crate) view: watch::Sender<View>,
-    pub(crate) cancelled: Arc<AtomicBool>,
+/// A job whose turn it is.
+struct Work {
+    id: Id,
+    record: JobRecord,
 }
 
 /// Bounds of all jobs together.
@@ -126,6 +141,11 @@ pub(crate) struct Bounds {
     pub(crate) keep: Duration,
     pub(crate) costs: Costs,
     pub(crate) together: Together,
+    pub(crate) sealing: Sealing,
+    /// How long a worker elsewhere may be silent.
+    pub(crate) lease: Duration,
+    /// Whether digests of the same messages share their placement, and work with it.
+    pub(crate) shares_seeds: bool,
 }
 
 impl Jobs {
@@ -144,6 +164,7 @@ impl Jobs {
             store,
             inner: Mutex::default(),
             more: Condvar::new(),
+            changed: watch::Sender::new(()),
             stopping: AtomicBool::new(false),
             slots: set
                 .sophomr()
@@ -151,6 +172,9 @@ impl Jobs {
             set,
             costs: bounds.costs,
             together: bounds.together,
+            sealing: bounds.sealing,
+            lease: bounds.lease,
+            shares_seeds: bounds.shares_seeds,
             limit: bounds.unfinished,
             keep: bounds.keep,
             metrics,
@@ -174,20 +198,13 @@ impl Jobs {
 
     fn insert(&self, inner: &mut Inner, id: Id, record: JobRecord, shares: Shares) {
         if record.state == State::Queued {
-            let (cost, shared_cost) = self.cost(&record);
-            let item = Item {
-                id,
-                shares,
-                cost,
-                shared_cost,
-            };
-            inner.queue.push(record.client, item);
+            self.line_up(inner, id, &record, shares.clone());
         }
         let view = View {
             state: record.state,
             scheme: record.scheme_name(),
             started: None,
-            stage: "",
+            stage: "".into(),
             done: 0,
             total: 0,
             digest_bytes: record.digest_bytes,
@@ -196,19 +213,69 @@ impl Jobs {
         let entry = Entry {
             finished: record.state.is_final().then(Instant::now),
             record,
+            shares,
             view: watch::Sender::new(view),
             cancelled: Arc::default(),
             queued: Instant::now(),
+            attempts: 0,
         };
         inner.tally.add(&id, &entry.record);
         inner.entries.insert(id, entry);
-        self.more.notify_all();
+        self.wake(inner);
         self.count(inner);
+    }
+
+    fn line_up(&self, inner: &mut Inner, id: Id, record: &JobRecord, shares: Shares) {
+        let (cost, shared_cost) = self.cost(record);
+        let item = Item {
+            id,
+            shares,
+            cost,
+            shared_cost,
+        };
+        inner.queue.push(record.client, item);
+    }
+
+    /// Puts a job that somebody had in line again: alone, if an attempt failed, so that it harms no others.
+    fn requeue(&self, inner: &mut Inner, id: &Id) {
+        let Some(entry) = inner.entries.get_mut(id) else {
+            return;
+        };
+        let record = JobRecord {
+            state: State::Queued,
+            ..entry.record.clone()
+        };
+        entry.view.send_modify(|view| {
+            (view.state, view.started) = (State::Queued, None);
+            (view.stage, view.done, view.total) = ("".into(), 0, 0);
+        });
+        let shares = match entry.attempts {
+            0 => entry.shares.clone(),
+            _ => Shares::Board(record.stride()),
+        };
+        inner.change(id, record.clone());
+        self.line_up(inner, *id, &record, shares);
+        self.wake(inner);
+        self.count(inner);
+    }
+
+    /// Wakes those who wait for work.
+    fn wake(&self, inner: &mut Inner) {
+        inner.changes += 1;
+        self.more.notify_all();
+        self.changed.send_replace(());
+    }
+
+    /// Tells of every change that there may be work.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
     }
 
     fn count(&self, inner: &Inner) {
         let [queued, running] = inner.tally.unfinished();
         self.metrics.jobs(queued, running);
+        let remote = inner.leases.live().filter(|lease| !lease.is_local());
+        self.metrics.leases(remote.count() as u64);
     }
 
     /// The scheme that answers a job: where one engine does it all, that of this engine.
@@ -347,14 +414,14 @@ impl Jobs {
         inner.queue.remove(id);
         if let Some(entry) = inner.forget(id) {
             entry.cancelled.store(true, Ordering::Relaxed);
-            // Whoever waits for others of its group need not.
-            self.more.notify_all();
             entry.view.send_modify(|view| {
                 if !view.state.is_final() {
                     view.state = State::Cancelled;
                 }
             });
         }
+        // Whoever waits for others of its group need not.
+        self.wake(&mut inner);
         self.count(&inner);
         Ok(())
     }

@@ -98,6 +98,11 @@ struct Sharing {
 pub(crate) struct Row(Option<(Stride, usize)>);
 
 impl Row {
+    /// That of a worker that has work on these messages at hand.
+    pub(crate) fn over(stride: Stride) -> Self {
+        Self(Some((stride, 1)))
+    }
+
     /// What the next job should share, if it still may.
     fn wanted(&self) -> Option<Shares> {
         let (stride, _) = self.0.filter(|(_, row)| *row < IN_A_ROW)?;
@@ -152,6 +157,12 @@ impl Queue {
         let before = line.came;
         line.came += item.cost;
         line.jobs.insert(number, Waiting { item, before });
+    }
+
+    /// The job whose turn it is.
+    pub(crate) fn first(&mut self, row: &Row) -> Option<&Item> {
+        let (client, number, _) = self.choose(row)?;
+        Some(&self.lines.get(&client)?.jobs.get(&number)?.item)
     }
 
     /// Takes out the job whose turn it is.
