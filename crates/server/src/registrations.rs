@@ -267,4 +267,28 @@ mod tests {
         keys.tidy(Duration::ZERO, &[]);
         assert_eq!(keys.len(), 0);
     }
+
+    #[test]
+    fn quotas_follow_each_registration_and_a_key_stays_until_its_last_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (ann, bob) = (Caller::test("ann", 1), Caller::test("bob", 2));
+        let (first, second) = ([1; 32], [2; 32]);
+        let keys = Registrations::open(test_store(&dir), 8).unwrap();
+        for caller in [&ann, &bob, &ann] {
+            keys.add(caller, &first, EngineKind::Sophomr).unwrap();
+        }
+        assert_eq!(keys.len(), 2);
+        drop(keys);
+        let keys = Registrations::open(test_store(&dir), 8).unwrap();
+        // Each may have one: the same again needs no room.
+        assert!(keys.room(&ann, &first).is_ok());
+        let full = keys.room(&ann, &second).unwrap_err();
+        assert_eq!(full.code(), tonic::Code::FailedPrecondition);
+        keys.remove("ann", &first).unwrap();
+        assert!(keys.room(&ann, &second).is_ok() && keys.room(&bob, &second).is_err());
+        assert_eq!(keys.has(&first), Some(EngineKind::Sophomr));
+        keys.remove("bob", &first).unwrap();
+        assert_eq!((keys.has(&first), keys.len()), (None, 0));
+        assert!(keys.room(&bob, &second).is_ok());
+    }
 }

@@ -187,6 +187,14 @@ impl Jobs {
         Ok(())
     }
 
+    /// Puts the jobs of a unit in line again that never reached its worker.
+    pub(crate) fn give_back(&self, who: &Who, unit: &Unit) {
+        for job in 0..unit.jobs.len() {
+            // It was leased just now.
+            let _ = self.fail(who, &unit.id, job, Ending::GivenBack);
+        }
+    }
+
     fn end(&self, inner: &mut Inner, id: &Id, who: &Who, ending: Ending) {
         tracing::info!(
             worker = who.worker,

@@ -266,3 +266,22 @@ impl Jobs {
 fn random_id() -> Id {
     *placement_seed().first_chunk().expect("32 bytes")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_of_the_same_messages_share_their_seed_for_a_while() {
+        let mut seeds = Seeds::default();
+        let first = seeds.of(0..10);
+        assert_ne!(seeds.of(0..11), first);
+        for other in 1..SEEDS as u64 {
+            seeds.of(other..1000);
+            assert_eq!(seeds.of(0..10), first, "{other}");
+        }
+        (0..SEEDS as u64).for_each(|other| drop(seeds.of(other..2000)));
+        assert_ne!(seeds.of(0..10), first);
+        assert_eq!(seeds.0.len(), SEEDS);
+    }
+}

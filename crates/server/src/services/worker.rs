@@ -15,6 +15,7 @@ use omr_protocol::EngineKind;
 use omr_protocol::stride::{MAX_STEP, Stride};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status, Streaming};
 
@@ -101,9 +102,7 @@ impl Workers {
         let _waiting = self.0.metrics.waiting_worker();
         loop {
             changes.borrow_and_update();
-            let (shared, asking) = (self.0.clone(), asking.clone());
-            let lent = blocking(move || Ok(shared.jobs.lend(&asking))).await?;
-            let until = match lent {
+            let until = match self.look(&asking).await? {
                 Lent::Ended => return Err(Status::unavailable("the server stops")),
                 Lent::Until(until) => until,
                 Lent::Unit(unit) => {
@@ -119,6 +118,20 @@ impl Workers {
             // Either way there is a look at the queue.
             let _ = tokio::time::timeout_at(until, changes.changed()).await;
         }
+    }
+
+    /// What there is for a worker now. What is found for one that is gone by then goes back.
+    async fn look(&self, asking: &Asking) -> Result<Lent, Status> {
+        let (shared, asking) = (self.0.clone(), asking.clone());
+        let (to, found) = oneshot::channel();
+        tokio::task::spawn_blocking(move || {
+            if let Err(Lent::Unit(unit)) = to.send(shared.jobs.lend(&asking)) {
+                shared.jobs.give_back(&asking.who, &unit);
+            }
+        });
+        found
+            .await
+            .map_err(|_| Status::internal("a task died; please report it"))
     }
 
     async fn give_back(&self, request: Request<v1::FailRequest>) -> Result<(), Status> {
