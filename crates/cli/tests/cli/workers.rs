@@ -48,7 +48,7 @@ fn a_worker_makes_the_digests_of_a_server_that_makes_none() {
     assert!(first.wait().unwrap().success());
     let mut second = worker(&scene, &server);
     send(&scene, "carl", "ann", b"again");
-    assert_eq!(lines(&inbox(&scene, "ann")), ["again"]);
+    assert_eq!(lines(&inbox(&scene, "ann")), ["hello Ann", "again"]);
     let wrong = ["worker", "--server", &server.url, "--token", "omr_nobody"];
     let refused = scene.run(&wrong);
     assert_eq!(refused.code, 1, "{refused:?}");

@@ -23,7 +23,7 @@ pub(crate) struct WorkerArgs {
     pub(crate) cache: usize,
     /// Threads; all cores unless given
     #[arg(long, value_name = "N", value_parser = threads())]
-    pub(crate) threads: Option<usize>,
+    pub(crate) threads: Option<u16>,
     /// Keys kept in memory from one run to the next, 0.3 GB each at full size
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) keys: usize,

@@ -43,7 +43,7 @@ fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
         endpoint,
         name: args.name.clone(),
         cache_bytes: args.cache,
-        threads: args.threads.unwrap_or(0),
+        threads: args.threads.map_or(0, usize::from),
         keys: args.keys.max(1),
         together: args.together.unwrap_or(0),
     })
