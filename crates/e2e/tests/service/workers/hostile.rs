@@ -5,6 +5,9 @@ use crate::world::with_token;
 use omr_api::v1;
 use tonic::{Code, Status};
 
+/// Makes a request wrong.
+type Change = &'static dyn Fn(&mut v1::LeaseRequest);
+
 /// Refused, and heard of as a failed attempt.
 fn assert_refused(done: Result<bool, Status>, expected: &str) {
     let refused = done.unwrap_err();
@@ -76,7 +79,7 @@ async fn strangers_cannot_end_or_keep_anothers_unit() {
 async fn a_worker_of_another_version_or_set_or_without_engines_is_told() {
     let scene = Scene::start(60).await;
     let mut raw = Raw::new(&scene, "old").await;
-    let changes: [(&dyn Fn(&mut v1::LeaseRequest), &str); 4] = [
+    let changes: [(Change, &str); 4] = [
         (&|request| request.version = "0.0.9".into(), "version"),
         (
             &|request| request.params_id = "sophomr-v3".into(),

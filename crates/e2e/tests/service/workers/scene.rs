@@ -301,8 +301,7 @@ impl Raw {
     pub(super) async fn lease(&mut self) -> Option<v1::WorkUnit> {
         let request = with_token(self.request(), &self.token);
         let unit = self.calls.lease(request).await.unwrap().into_inner().unit;
-        let unit = unit.inspect(|unit| assert_eq!(unit.payload_bytes, PAYLOAD_BYTES as u32));
-        unit
+        unit.inspect(|unit| assert_eq!(unit.payload_bytes, PAYLOAD_BYTES as u32))
     }
 
     pub(super) async fn renew(&mut self, unit: &v1::WorkUnit) -> Result<Vec<u32>, Status> {
